@@ -1,0 +1,18 @@
+package v1
+
+import "time"
+
+// The defaults that the schema sets.
+const (
+	DefaultInterval   = time.Minute
+	DefaultPruneLimit = "30%"
+)
+
+// SetNodePoolDefaults fills in what the API server would fill in, so that a
+// pool from a file compares equal to the same pool in the cluster. The handler
+// has no default here: an empty one is inherited from the parent.
+func SetNodePoolDefaults(pool *NodePool) {
+	if pool.Spec.ConflictPolicy == "" {
+		pool.Spec.ConflictPolicy = ReportConflicts
+	}
+}

@@ -1,0 +1,91 @@
+package v1
+
+// Names on NodePools.
+const (
+	// SourceLabel on a NodePool names the NodePoolSource that it came from.
+	SourceLabel = "nodes.lailin.xyz/source"
+
+	// RevisionAnnotation on a NodePool is the Git revision that it was last
+	// taken from, such as main@sha1:<40 hex>.
+	RevisionAnnotation = "nodes.lailin.xyz/revision"
+
+	// FileAnnotation on a NodePool is where it is written, file:line, with the
+	// file relative to the source's path.
+	FileAnnotation = "nodes.lailin.xyz/file"
+
+	// PruneAnnotation with the value Disabled keeps a NodePool that has
+	// vanished from Git.
+	PruneAnnotation = "nodes.lailin.xyz/prune"
+
+	// ReleaseFinalizer holds a deleted NodePool until its nodes are released.
+	ReleaseFinalizer = "nodes.lailin.xyz/release"
+)
+
+// Names on Nodes.
+const (
+	// AppliedAnnotation on a Node is the record of what the pools put there.
+	// Only the controller may write it.
+	AppliedAnnotation = "nodes.lailin.xyz/applied"
+
+	// RoleLabelPrefix and a pool's name make the label that shows the pool in
+	// the ROLES column of kubectl get nodes. Its value is empty.
+	RoleLabelPrefix = "node-role.kubernetes.io/"
+)
+
+// Names on NodePools, NodePoolSources and Nodes.
+const (
+	// ReconcileAnnotation with the value Disabled makes the controller leave
+	// the object, and what it put on nodes for it, as it is.
+	ReconcileAnnotation = "nodes.lailin.xyz/reconcile"
+
+	// RequestedAtAnnotation with a new value asks for a pass at once. The value
+	// that was acted on last stands in status.lastHandledReconcileAt.
+	RequestedAtAnnotation = "nodes.lailin.xyz/requestedAt"
+
+	// Disabled is the value that switches off what an annotation names.
+	Disabled = "disabled"
+)
+
+const (
+	// Domain is the domain of every label and annotation of the project. Pools
+	// may not set keys in it.
+	Domain = "nodes.lailin.xyz"
+
+	// FieldManager owns what the controller writes.
+	FieldManager = "nodepools"
+
+	// RuntimeClassPrefix and a pool's name make the name of its RuntimeClass.
+	RuntimeClassPrefix = "node-pool-"
+
+	// DefaultHandler is the handler of a pool that has none and inherits none.
+	DefaultHandler = "runc"
+)
+
+// Condition types. Ready, Reconciling and Stalled mean what kstatus says they
+// mean; the other three are of a NodePoolSource alone.
+const (
+	// ReadyCondition is true when the object is carried out in full.
+	ReadyCondition = "Ready"
+	// ReconcilingCondition is true while there is work left that will be done.
+	ReconcilingCondition = "Reconciling"
+	// StalledCondition is true when somebody has to act before work goes on.
+	StalledCondition = "Stalled"
+
+	// ConflictedCondition is true on a NodePool while a key that it wants on
+	// some node is held at another value by somebody else.
+	ConflictedCondition = "Conflicted"
+
+	// FetchedCondition is true when the newest revision could be read.
+	FetchedCondition = "Fetched"
+	// ValidCondition is true when the newest revision holds valid pools only.
+	ValidCondition = "Valid"
+	// PruneBlockedCondition is true while pools that vanished from Git are
+	// kept because their deletion looks like an accident.
+	PruneBlockedCondition = "PruneBlocked"
+)
+
+// RoleLabel is the label key by which a pool's nodes are known.
+func RoleLabel(pool string) string { return RoleLabelPrefix + pool }
+
+// RuntimeClassName is the name of a pool's RuntimeClass.
+func RuntimeClassName(pool string) string { return RuntimeClassPrefix + pool }

@@ -1,0 +1,217 @@
+package v1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// NodePool is a set of nodes, and what they carry.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=np;npool,categories=nodepools
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.nodes.desired`,description="nodes that are members"
+// +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.nodes.updated`,description="members that carry all that the pool says"
+// +kubebuilder:printcolumn:name="Conflicted",type=integer,JSONPath=`.status.nodes.conflicted`,description="members on which somebody else holds a key"
+// +kubebuilder:printcolumn:name="RuntimeClass",type=string,JSONPath=`.status.runtimeClassName`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Parent",type=string,JSONPath=`.spec.parent`,priority=1
+// +kubebuilder:printcolumn:name="Priority",type=integer,JSONPath=`.spec.priority`,priority=1
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
+// +kubebuilder:printcolumn:name="Revision",type=string,JSONPath=`.status.revision`,priority=1
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be no more than 63 characters: it becomes part of the label key node-role.kubernetes.io/<name>"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.parent) || self.spec.parent != self.metadata.name",message="spec.parent must name another pool"
+type NodePool struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +optional
+	Spec NodePoolSpec `json:"spec,omitempty"`
+	// +optional
+	Status NodePoolStatus `json:"status,omitempty"`
+}
+
+// NodePoolSpec says which nodes are members and what they carry.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.selector) && has(self.nodeNames))",message="selector and nodeNames exclude each other: a pool's members are chosen in one way"
+type NodePoolSpec struct {
+	// parent names the pool that encloses this one. The nodes of this pool are
+	// then those that are members of the parent as well. Labels, annotations,
+	// taints and the handler of the parent hold here too, and what this pool
+	// says of the same key goes before what the parent says.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Parent string `json:"parent,omitempty"`
+
+	// priority decides between pools that want different values for one key on
+	// one node: the higher one wins. Between equal ones nothing changes for
+	// that key, and both report a conflict.
+	// +optional
+	// +kubebuilder:default=0
+	Priority int32 `json:"priority,omitempty"`
+
+	// selector chooses the members by their labels, leaving out of account the
+	// labels that pools put there. It must not be empty. With neither selector
+	// nor nodeNames, members are the nodes that are labelled
+	// node-role.kubernetes.io/<pool name> with an empty value.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)",message="selector must not be empty: it would match every node; to say just that, use matchExpressions: [{key: kubernetes.io/hostname, operator: Exists}]"
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+
+	// nodeNames chooses the members by name. Each is a name or a pattern, in
+	// which * stands for any characters, ? for one, [a-z] for one of a range.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	NodeNames []string `json:"nodeNames,omitempty"`
+
+	// labels that every member carries. They are also the node selector of the
+	// pool's RuntimeClass; a pool without labels is selected by its role label.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && k.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="every label key must be a qualified name: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, self[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))",message="every label value must be letters, digits, '-', '_' or '.', beginning and ending with a letter or digit, or empty"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('nodes.lailin.xyz/'))",message="label keys under nodes.lailin.xyz/ are kept for the controller"
+	Labels map[string]LabelValue `json:"labels,omitempty"`
+
+	// annotations that every member carries.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && k.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="every annotation key must be a qualified name: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('nodes.lailin.xyz/'))",message="annotation keys under nodes.lailin.xyz/ are kept for the controller"
+	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
+
+	// taints that every member carries. A taint is known by its key and effect.
+	// +optional
+	// +listType=map
+	// +listMapKey=key
+	// +listMapKey=effect
+	// +kubebuilder:validation:MaxItems=32
+	Taints []Taint `json:"taints,omitempty"`
+
+	// handler is the container runtime configuration, as the nodes know it, for
+	// pods that choose the pool by its RuntimeClass. Inherited from the parent;
+	// runc where nobody says otherwise.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Handler string `json:"handler,omitempty"`
+
+	// conflictPolicy says what happens to a label, annotation or taint that the
+	// pool wants and somebody else has already put on a node. Report: it stays,
+	// and the pool reports the conflict. TakeOver: the pool's value replaces it,
+	// and it comes back when the pool lets go. Adopt: the pool's value replaces
+	// it, and from then on it is the pool's, also where it was equal.
+	// +optional
+	// +kubebuilder:default=Report
+	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
+}
+
+// LabelValue is the value of a label: at most 63 characters, may be empty.
+//
+// +kubebuilder:validation:MaxLength=63
+type LabelValue string
+
+// AnnotationValue is the value of an annotation: at most 1024 characters. The
+// bound is there because the record on each node repeats the value, and all
+// annotations of an object share 256 KiB.
+//
+// +kubebuilder:validation:MaxLength=1024
+type AnnotationValue string
+
+// Taint is a taint that a pool puts on its nodes. It is [corev1.Taint] without
+// timeAdded, which is not for a file to say.
+//
+// +kubebuilder:validation:XValidation:rule="!self.key.startsWith('node.kubernetes.io/') && !self.key.startsWith('node.cloudprovider.kubernetes.io/')",message="taints under node.kubernetes.io/ and node.cloudprovider.kubernetes.io/ tell the condition of a node and belong to Kubernetes"
+// +kubebuilder:validation:XValidation:rule="!self.key.startsWith('nodes.lailin.xyz/')",message="taint keys under nodes.lailin.xyz/ are kept for the controller"
+type Taint struct {
+	// key of the taint, a qualified name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`
+	Key string `json:"key"`
+
+	// value of the taint, at most 63 characters; may be empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`
+	Value string `json:"value,omitempty"`
+
+	// effect on pods that do not tolerate the taint.
+	// +required
+	// +kubebuilder:validation:Enum=NoSchedule;PreferNoSchedule;NoExecute
+	Effect corev1.TaintEffect `json:"effect"`
+}
+
+// ConflictPolicy says what happens to a key that somebody else holds.
+//
+// +kubebuilder:validation:Enum=Report;TakeOver;Adopt
+type ConflictPolicy string
+
+// The conflict policies. The empty one is Report.
+const (
+	ReportConflicts ConflictPolicy = "Report"
+	TakeOver        ConflictPolicy = "TakeOver"
+	Adopt           ConflictPolicy = "Adopt"
+)
+
+// NodePoolStatus tells how far the pool is carried out.
+type NodePoolStatus struct {
+	// observedGeneration is the generation of the spec that this status is of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions: Ready, Reconciling, Stalled, Conflicted.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// nodes counts the members.
+	// +optional
+	Nodes NodeCounts `json:"nodes,omitempty"`
+
+	// runtimeClassName is the RuntimeClass that pods name to run in the pool.
+	// +optional
+	RuntimeClassName string `json:"runtimeClassName,omitempty"`
+
+	// revision of the source that the pool was last taken from; empty for a pool
+	// that does not come from Git.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+
+	// lastHandledReconcileAt is the value of the annotation
+	// nodes.lailin.xyz/requestedAt that was acted on last.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+}
+
+// NodeCounts counts the members of a pool.
+type NodeCounts struct {
+	// desired is the number of nodes that are members.
+	Desired int32 `json:"desired"`
+	// updated is the number of members that carry all that the pool says.
+	Updated int32 `json:"updated"`
+	// ready is the number of updated members whose condition Ready is true.
+	Ready int32 `json:"ready"`
+	// conflicted is the number of members on which somebody else holds a key
+	// that the pool wants at another value.
+	Conflicted int32 `json:"conflicted"`
+}
+
+// NodePoolList is a list of NodePools.
+//
+// +kubebuilder:object:root=true
+type NodePoolList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []NodePool `json:"items"`
+}

@@ -1,0 +1,209 @@
+package v1
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// maxNameLength is that of the name part of a label key: a pool's name becomes
+// the name part of its role label.
+const maxNameLength = utilvalidation.LabelValueMaxLength
+
+// The bounds that the schema sets; ValidateNodePool repeats them.
+const (
+	maxKeys                  = 64
+	maxTaints                = 32
+	maxNodeNames             = 1000
+	maxAnnotationValueLength = 1024
+)
+
+// kubernetesTaintPrefixes tell the condition of a node. Kubernetes puts these
+// taints on and takes them off, and a pool would fight with it.
+var kubernetesTaintPrefixes = []string{"node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"}
+
+// ValidateNodePool returns every reason for which the API server would refuse
+// the pool, and some that it cannot see, such as a malformed node name pattern.
+// It looks at the one pool; what pools must hold among themselves (unique
+// names, parents that exist) is for the room that knows them all.
+func ValidateNodePool(pool *NodePool) field.ErrorList {
+	problems := validateName(pool.Name, field.NewPath("metadata", "name"))
+	spec := field.NewPath("spec")
+	problems = append(problems, validateParent(pool, spec.Child("parent"))...)
+	problems = append(problems, validateMembership(&pool.Spec, spec)...)
+	problems = append(problems, validateLabels(pool.Spec.Labels, spec.Child("labels"))...)
+	problems = append(problems, validateAnnotations(pool.Spec.Annotations, spec.Child("annotations"))...)
+	problems = append(problems, validateTaints(pool.Spec.Taints, spec.Child("taints"))...)
+	if pool.Spec.Handler != "" {
+		for _, message := range utilvalidation.IsDNS1123Label(pool.Spec.Handler) {
+			problems = append(problems, field.Invalid(spec.Child("handler"), pool.Spec.Handler, message))
+		}
+	}
+	policies := []ConflictPolicy{Adopt, ReportConflicts, TakeOver}
+	if policy := pool.Spec.ConflictPolicy; policy != "" && !slices.Contains(policies, policy) {
+		problems = append(problems, field.NotSupported(spec.Child("conflictPolicy"), policy, policies))
+	}
+	return problems
+}
+
+func validateName(name string, at *field.Path) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(at, "a pool needs a name")}
+	}
+	var problems field.ErrorList
+	for _, message := range utilvalidation.IsDNS1123Subdomain(name) {
+		problems = append(problems, field.Invalid(at, name, message))
+	}
+	if len(name) > maxNameLength {
+		problems = append(problems, field.TooLong(at, name, maxNameLength))
+	}
+	return problems
+}
+
+func validateParent(pool *NodePool, at *field.Path) field.ErrorList {
+	switch pool.Spec.Parent {
+	case "":
+		return nil
+	case pool.Name:
+		return field.ErrorList{field.Invalid(at, pool.Spec.Parent, "must name another pool")}
+	default:
+		return validateName(pool.Spec.Parent, at)
+	}
+}
+
+func validateMembership(spec *NodePoolSpec, at *field.Path) field.ErrorList {
+	var problems field.ErrorList
+	if spec.Selector != nil && spec.NodeNames != nil {
+		problems = append(problems, field.Forbidden(at.Child("nodeNames"), "excludes selector: a pool's members are chosen in one way"))
+	}
+	if spec.Selector != nil {
+		problems = append(problems, validateSelector(spec.Selector, at.Child("selector"))...)
+	}
+	if spec.NodeNames != nil && len(spec.NodeNames) == 0 {
+		problems = append(problems, field.Required(at.Child("nodeNames"), "must not be empty: leave it out to choose members by the role label"))
+	}
+	if len(spec.NodeNames) > maxNodeNames {
+		problems = append(problems, field.TooMany(at.Child("nodeNames"), len(spec.NodeNames), maxNodeNames))
+	}
+	seen := map[string]bool{}
+	for i, pattern := range spec.NodeNames {
+		each := at.Child("nodeNames").Index(i)
+		if seen[pattern] {
+			problems = append(problems, field.Duplicate(each, pattern))
+		}
+		seen[pattern] = true
+		problems = append(problems, validateNodeNamePattern(pattern, each)...)
+	}
+	return problems
+}
+
+func validateSelector(selector *metav1.LabelSelector, at *field.Path) field.ErrorList {
+	if len(selector.MatchLabels) == 0 && len(selector.MatchExpressions) == 0 {
+		return field.ErrorList{field.Required(at, "must not be empty: it would match every node; to say just that, use matchExpressions: [{key: kubernetes.io/hostname, operator: Exists}]")}
+	}
+	return metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, at)
+}
+
+func validateNodeNamePattern(pattern string, at *field.Path) field.ErrorList {
+	if pattern == "" {
+		return field.ErrorList{field.Required(at, "a node name or a pattern of one")}
+	}
+	if len(pattern) > utilvalidation.DNS1123SubdomainMaxLength {
+		return field.ErrorList{field.TooLong(at, pattern, utilvalidation.DNS1123SubdomainMaxLength)}
+	}
+	if strings.Contains(pattern, "/") {
+		return field.ErrorList{field.Invalid(at, pattern, "a node name has no '/'")}
+	}
+	if _, err := path.Match(pattern, ""); err != nil {
+		return field.ErrorList{field.Invalid(at, pattern, "not a pattern: * stands for any characters, ? for one, [a-z] for one of a range, \\ takes the meaning of the next one away")}
+	}
+	return nil
+}
+
+func validateLabels(labels map[string]LabelValue, at *field.Path) field.ErrorList {
+	problems := validateCount(len(labels), at)
+	for key, value := range labels {
+		problems = append(problems, validateKey(key, at.Key(key))...)
+		for _, message := range utilvalidation.IsValidLabelValue(string(value)) {
+			problems = append(problems, field.Invalid(at.Key(key), value, message))
+		}
+	}
+	return sorted(problems)
+}
+
+func validateAnnotations(annotations map[string]AnnotationValue, at *field.Path) field.ErrorList {
+	problems := validateCount(len(annotations), at)
+	for key, value := range annotations {
+		problems = append(problems, validateKey(key, at.Key(key))...)
+		if len([]rune(value)) > maxAnnotationValueLength {
+			problems = append(problems, field.TooLongMaxLength(at.Key(key), "", maxAnnotationValueLength))
+		}
+	}
+	return sorted(problems)
+}
+
+func validateTaints(taints []Taint, at *field.Path) field.ErrorList {
+	var problems field.ErrorList
+	if len(taints) > maxTaints {
+		problems = append(problems, field.TooMany(at, len(taints), maxTaints))
+	}
+	effects := []corev1.TaintEffect{corev1.TaintEffectNoExecute, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule}
+	type identity struct {
+		key    string
+		effect corev1.TaintEffect
+	}
+	seen := map[identity]bool{}
+	for i, taint := range taints {
+		each := at.Index(i)
+		problems = append(problems, validateKey(taint.Key, each.Child("key"))...)
+		for _, prefix := range kubernetesTaintPrefixes {
+			if strings.HasPrefix(taint.Key, prefix) {
+				problems = append(problems, field.Forbidden(each.Child("key"), "taints under "+prefix+" tell the condition of a node and belong to Kubernetes"))
+			}
+		}
+		for _, message := range utilvalidation.IsValidLabelValue(taint.Value) {
+			problems = append(problems, field.Invalid(each.Child("value"), taint.Value, message))
+		}
+		if !slices.Contains(effects, taint.Effect) {
+			problems = append(problems, field.NotSupported(each.Child("effect"), taint.Effect, effects))
+		}
+		if seen[identity{taint.Key, taint.Effect}] {
+			problems = append(problems, field.Duplicate(each, taint.Key+":"+string(taint.Effect)))
+		}
+		seen[identity{taint.Key, taint.Effect}] = true
+	}
+	return problems
+}
+
+func validateCount(count int, at *field.Path) field.ErrorList {
+	if count > maxKeys {
+		return field.ErrorList{field.TooMany(at, count, maxKeys)}
+	}
+	return nil
+}
+
+func validateKey(key string, at *field.Path) field.ErrorList {
+	if key == "" {
+		return field.ErrorList{field.Required(at, "a key is a qualified name")}
+	}
+	var problems field.ErrorList
+	for _, message := range utilvalidation.IsQualifiedName(key) {
+		problems = append(problems, field.Invalid(at, key, message))
+	}
+	if strings.HasPrefix(key, Domain+"/") {
+		problems = append(problems, field.Forbidden(at, "keys under "+Domain+"/ are kept for the controller"))
+	}
+	return problems
+}
+
+// sorted makes what was found in the order of a map deterministic.
+func sorted(problems field.ErrorList) field.ErrorList {
+	slices.SortStableFunc(problems, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
+	return problems
+}

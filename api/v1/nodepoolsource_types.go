@@ -1,0 +1,151 @@
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// NodePoolSource is a Git repository that pools come from.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=nps,categories=nodepools
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.url`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Pools",type=integer,JSONPath=`.status.pools`
+// +kubebuilder:printcolumn:name="Revision",type=string,JSONPath=`.status.revision`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be no more than 63 characters: it becomes the value of the label nodes.lailin.xyz/source"
+type NodePoolSource struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec NodePoolSourceSpec `json:"spec"`
+	// +optional
+	Status NodePoolSourceStatus `json:"status,omitempty"`
+}
+
+// NodePoolSourceSpec says where the pools are and how to follow them.
+type NodePoolSourceSpec struct {
+	// url of the repository: https, http, ssh or file. It must not carry a
+	// credential.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(https?|ssh|file)://')",message="url must begin with https://, http://, ssh:// or file://"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@')",message="url must not carry a credential: anybody who may read this object could read it"
+	URL string `json:"url"`
+
+	// ref to follow; the repository's default branch where it is left out.
+	// +optional
+	Ref *GitRef `json:"ref,omitempty"`
+
+	// path of the folder in the repository that holds the pools; the whole
+	// repository where it is left out.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.matches('(^|/)[.][.](/|$)')",message="path must be relative to the repository and stay inside it"
+	Path string `json:"path,omitempty"`
+
+	// interval between two looks at the repository, such as 30s or 5m; at least
+	// one second. A look that finds nothing new costs one request.
+	// +optional
+	// +kubebuilder:default="1m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="interval must be between 1s and 24h"
+	Interval metav1.Duration `json:"interval,omitempty"`
+
+	// prune deletes pools of this source that are no longer in the repository.
+	// +optional
+	// +kubebuilder:default=true
+	Prune *bool `json:"prune,omitempty"`
+
+	// pruneLimit is how many of this source's pools one revision may delete: a
+	// number, or a percentage of the pools that the source has in the cluster,
+	// rounded up. A revision that would delete more, or the last one, deletes
+	// nothing and says so in the condition PruneBlocked.
+	// +optional
+	// +kubebuilder:default="30%"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="pruneLimit must be a number from 0 up or a percentage from 0% to 100%"
+	PruneLimit *intstr.IntOrString `json:"pruneLimit,omitempty"`
+
+	// suspend stops looking at the repository. The pools stay and are still
+	// carried out.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+}
+
+// GitRef chooses a commit of a repository, in one way.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.branch), has(self.tag), has(self.semver), has(self.commit)].filter(x, x).size() == 1",message="ref must have exactly one of branch, tag, semver and commit"
+type GitRef struct {
+	// branch to follow.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	Branch string `json:"branch,omitempty"`
+
+	// tag to follow.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	Tag string `json:"tag,omitempty"`
+
+	// semver is a range of versions, such as ~1.4; the highest tag within it is
+	// followed.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	Semver string `json:"semver,omitempty"`
+
+	// commit to stay at, 40 hexadecimal digits.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{40}$`
+	Commit string `json:"commit,omitempty"`
+}
+
+// NodePoolSourceStatus tells what was found at the repository.
+type NodePoolSourceStatus struct {
+	// observedGeneration is the generation of the spec that this status is of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions: Ready, Reconciling, Stalled, Fetched, Valid, PruneBlocked.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// revision that the cluster's pools are taken from: the last good one.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+
+	// lastAttemptedRevision is the newest revision that was looked at, good or
+	// not.
+	// +optional
+	LastAttemptedRevision string `json:"lastAttemptedRevision,omitempty"`
+
+	// pools is the number of pools in the revision.
+	// +optional
+	Pools int32 `json:"pools"`
+
+	// lastHandledReconcileAt is the value of the annotation
+	// nodes.lailin.xyz/requestedAt that was acted on last.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+}
+
+// NodePoolSourceList is a list of NodePoolSources.
+//
+// +kubebuilder:object:root=true
+type NodePoolSourceList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []NodePoolSource `json:"items"`
+}

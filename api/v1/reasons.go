@@ -1,0 +1,37 @@
+package v1
+
+// Reasons of conditions. A NodePoolSource that cannot be fetched has one of the
+// reasons of package source instead, such as RefMissing.
+const (
+	// SucceededReason: all is as it shall be.
+	SucceededReason = "Succeeded"
+	// ProgressingReason: nodes are still being brought up to date.
+	ProgressingReason = "Progressing"
+	// ReleasingReason: the pool is being deleted, and nodes still carry keys of
+	// it.
+	ReleasingReason = "Releasing"
+	// PausedReason: nodes.lailin.xyz/reconcile is disabled.
+	PausedReason = "Paused"
+	// ConflictReason: somebody else, or a pool of equal priority, holds a key.
+	ConflictReason = "Conflict"
+	// ParentReason: spec.parent leads nowhere.
+	ParentReason = "ParentInvalid"
+	// SelectorReason: spec.selector or spec.nodeNames cannot be read.
+	SelectorReason = "SelectorInvalid"
+	// RuntimeClassReason: the RuntimeClass belongs to somebody else, or could not
+	// be written.
+	RuntimeClassReason = "RuntimeClassFailed"
+	// NodesReason: some nodes could not be read or written.
+	NodesReason = "NodesFailed"
+
+	// SuspendedReason: spec.suspend is true.
+	SuspendedReason = "Suspended"
+	// InvalidReason: the revision holds files that are not valid pools.
+	InvalidReason = "Invalid"
+	// ClaimedReason: the revision says something of pools that it does not hold.
+	ClaimedReason = "Claimed"
+	// ApplyReason: the pools could not be written to the cluster.
+	ApplyReason = "ApplyFailed"
+	// PruneBlockedReason: pools that vanished from Git are kept.
+	PruneBlockedReason = "PruneBlocked"
+)
