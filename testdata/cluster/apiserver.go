@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// auditPolicy has every request written down when it arrives and when it has
+// been answered, so that a write is seen as soon as it can have an effect.
+//
+//go:embed audit-policy.yaml
+var auditPolicy []byte
+
+// startAPIServer starts etcd and kube-apiserver and fills in Config.
+func (c *Cluster) startAPIServer(ctx context.Context, opts Options) (err error) {
+	if c.authority, err = newAuthority(c.dir); err != nil {
+		return err
+	}
+	etcd, err := c.startEtcd()
+	if err != nil {
+		return err
+	}
+	port, err := reservePort()
+	if err != nil {
+		return err
+	}
+	args := []string{
+		"--etcd-servers=" + etcd,
+		"--bind-address=127.0.0.1",
+		"--secure-port=" + port.String(), "--permit-port-sharing",
+		// Nobody reaches the API server through the kubernetes Service, and a
+		// loopback address is not a legal endpoint.
+		"--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range=10.0.0.0/24",
+		"--cert-dir=" + c.dir,
+		"--tls-cert-file=" + c.authority.tlsCert, "--tls-private-key-file=" + c.authority.tlsKey,
+		"--client-ca-file=" + c.authority.caFile,
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file=" + c.authority.keyFile,
+		"--service-account-signing-key-file=" + c.authority.keyFile,
+		"--authorization-mode=Node,RBAC",
+		"--enable-admission-plugins=NodeRestriction",
+		// It refuses pods until the controller-manager has made the default
+		// service account of their namespace: a race in every test with pods.
+		"--disable-admission-plugins=ServiceAccount",
+		"--allow-privileged=true",
+	}
+	if opts.Audit {
+		policy := filepath.Join(c.dir, "audit-policy.yaml")
+		if err := os.WriteFile(policy, auditPolicy, 0o600); err != nil {
+			return fmt.Errorf("write the audit policy: %w", err)
+		}
+		c.auditLog = filepath.Join(c.dir, "audit.log")
+		// Blocking: an entry is in the file before the request goes on. The
+		// size, in MiB, keeps the file from being rotated away.
+		args = append(args, "--audit-policy-file="+policy, "--audit-log-path="+c.auditLog,
+			"--audit-log-mode=blocking", "--audit-log-maxsize=100000")
+	}
+
+	c.Config = &rest.Config{
+		Host:            port.address(),
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.authority.caPEM},
+		QPS:             -1, // unlimited
+		UserAgent:       "nodepools-test",
+	}
+	if c.Config, err = c.AddUser("admin", "system:masters"); err != nil {
+		return err
+	}
+	if c.kubeconfig, err = c.WriteKubeconfig(c.Config); err != nil {
+		return err
+	}
+	p, err := c.start("kube-apiserver", append(args, opts.APIServerArgs...)...)
+	if err != nil {
+		return err
+	}
+	if err := p.ready(ctx, c.serving); err != nil {
+		return err
+	}
+	return port.release()
+}
+
+// serving returns nil when the API server is ready and has made the namespaces
+// that everybody counts on, which it does a moment after it says that it is ready.
+func (c *Cluster) serving(ctx context.Context) error {
+	if err := healthy(ctx, c.Config, "/readyz"); err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	for _, namespace := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem, "kube-node-lease"} {
+		if _, err := client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{}); err != nil {
+			return fmt.Errorf("look for namespace %s: %w", namespace, err)
+		}
+	}
+	return nil
+}
+
+// startEtcd starts etcd on a socket in the cluster's folder, which needs no
+// port, and returns its URL. The API server waits for it.
+func (c *Cluster) startEtcd() (string, error) {
+	client := "unix://" + filepath.Join(c.dir, "etcd.sock")
+	peer := "unix://" + filepath.Join(c.dir, "peer.sock")
+	_, err := c.start("etcd",
+		"--name=default",
+		"--data-dir="+filepath.Join(c.dir, "etcd"),
+		"--listen-client-urls="+client, "--advertise-client-urls="+client,
+		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer,
+		"--initial-cluster=default="+peer,
+		// The data need not survive a power cut.
+		"--unsafe-no-fsync",
+		"--logger=zap", "--log-level=warn",
+	)
+	return client, err
+}
+
+// healthy returns nil when GET path answers 200.
+func healthy(ctx context.Context, config *rest.Config, path string) error {
+	config = rest.CopyConfig(config)
+	config.Timeout = 5 * time.Second
+	client, err := rest.UnversionedRESTClientFor(withCodec(config))
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	if err := client.Get().AbsPath(path).Do(ctx).Error(); err != nil {
+		return fmt.Errorf("ask %s%s: %w", config.Host, path, err)
+	}
+	return nil
+}

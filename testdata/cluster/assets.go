@@ -1,0 +1,68 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// builder is where the module that builds the programs lives, seen from the
+// root of the repository.
+const builder = "testdata/controlplane"
+
+// Assets returns the folder with the programs of the control plane. When some
+// are missing it builds them first, which takes minutes, and tells about it on
+// standard error. KUBEBUILDER_ASSETS may name a folder with ready-made ones.
+func Assets(ctx context.Context) (string, error) {
+	dir, err := builderDir()
+	if err != nil {
+		return "", err
+	}
+	// The builder is a child of the go tool: a group of their own lets an
+	// interrupt reach both, and the builder needs time to end its own children.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "go", "run", "-C", dir, ".")
+	// The user's flags and workspace are about other modules. An empty GOFLAGS
+	// would let those of `go env -w` in, so one which changes nothing is given.
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
+	var stdout strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.WaitDelay = 30 * time.Second
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("build the control plane with go run -C %s .: %w", dir, errors.Join(err, ctx.Err()))
+	}
+	return strings.TrimSpace(stdout.String()), nil
+}
+
+// builderDir looks for the builder from the working directory upwards: tests
+// run in the folder of their package.
+func builderDir() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("look for %s: %w", builder, err)
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		candidate := filepath.Join(dir, filepath.FromSlash(builder))
+		_, err := os.Stat(filepath.Join(candidate, "go.mod"))
+		if err == nil {
+			return candidate, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("look for %s: %w", builder, err)
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("%s is not in %s nor above it\nrun this from within the repository", builder, start)
+		}
+	}
+}

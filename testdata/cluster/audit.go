@@ -1,0 +1,189 @@
+package cluster
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"time"
+)
+
+// Request is one request to the API server, as its audit log has it.
+type Request struct {
+	User   string // who asked; who was impersonated, with "--as"
+	Verb   string // get, list, watch, create, update, patch (apply too), delete, deletecollection
+	Object Object
+
+	// FieldManager and DryRun are what the URL says.
+	FieldManager string
+	DryRun       bool
+
+	UserAgent string
+	Received  time.Time
+	Code      int // HTTP status; 0 while the request is being served
+}
+
+// Object is what a request is about. Name is empty for whole collections, and
+// everything is empty for requests such as /healthz.
+type Object struct {
+	Group, Resource, Subresource, Namespace, Name string
+}
+
+// Write says whether the request can change something in the cluster. A dry run
+// cannot. Asking for rights or tokens is a create which stores nothing, so it
+// is none either.
+func (r Request) Write() bool {
+	switch r.Object.Group {
+	case "authorization.k8s.io", "authentication.k8s.io":
+		return false
+	}
+	if r.DryRun || r.Object.Subresource == "token" {
+		return false
+	}
+	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb)
+}
+
+// String describes the request for a test's failure: "patch nodes/a by kwok: 200".
+func (r Request) String() string {
+	object := r.Object.Resource
+	for _, part := range []string{r.Object.Namespace, r.Object.Name, r.Object.Subresource} {
+		if part != "" {
+			object += "/" + part
+		}
+	}
+	return fmt.Sprintf("%s %s by %s: %d", r.Verb, object, r.User, r.Code)
+}
+
+// errNoAudit says that there is no audit log to read.
+var errNoAudit = errors.New("the cluster keeps no audit log; start it with Options.Audit")
+
+// AuditMark returns where the audit log ends now. Give it to [Cluster.Audit].
+func (c *Cluster) AuditMark() (int64, error) {
+	if c.auditLog == "" {
+		return 0, errNoAudit
+	}
+	info, err := os.Stat(c.auditLog)
+	if err != nil {
+		return 0, fmt.Errorf("look at the audit log: %w", err)
+	}
+	return info.Size(), nil
+}
+
+// Audit returns the requests since a mark, 0 for all, in the order in which
+// they arrived. A request is in it from before the API server acts on it, so
+// that no effect of a request is seen earlier than the request. Requests which
+// were being served at the mark may be in it too.
+func (c *Cluster) Audit(mark int64) ([]Request, error) {
+	if c.auditLog == "" {
+		return nil, errNoAudit
+	}
+	file, err := os.Open(c.auditLog)
+	if err != nil {
+		return nil, fmt.Errorf("open the audit log: %w", err)
+	}
+	defer file.Close() // it was only read
+	// One byte back: a mark at the end of a line skips nothing but the line's
+	// end, and a mark within a line that was being written skips the rest of it.
+	reader := bufio.NewReaderSize(io.NewSectionReader(file, max(0, mark-1), 1<<62), 1<<20)
+	if mark > 0 {
+		if _, err := reader.ReadBytes('\n'); err != nil {
+			return nil, ignoreEOF(err)
+		}
+	}
+	var requests []Request
+	index := map[string]int{} // audit id to position in requests
+	for {
+		line, err := reader.ReadBytes('\n')
+		if err != nil {
+			return requests, ignoreEOF(err) // an unfinished line is read next time
+		}
+		entry, err := parseEntry(line)
+		if err != nil {
+			return nil, err
+		}
+		request := entry.request()
+		if i, seen := index[entry.AuditID]; seen {
+			requests[i] = request
+			continue
+		}
+		index[entry.AuditID] = len(requests)
+		requests = append(requests, request)
+	}
+}
+
+// WritesBy returns those of the requests by which the user, or any user when it
+// is empty, wanted to change something: refused ones too, which Code tells, and
+// renewed leases.
+func WritesBy(user string, requests []Request) []Request {
+	return slices.DeleteFunc(slices.Clone(requests), func(r Request) bool {
+		return !r.Write() || (user != "" && r.User != user)
+	})
+}
+
+// auditEntry is the part of audit.k8s.io/v1 Event which is read here.
+type auditEntry struct {
+	AuditID          string     `json:"auditID"`
+	Verb             string     `json:"verb"`
+	RequestURI       string     `json:"requestURI"`
+	UserAgent        string     `json:"userAgent"`
+	User             auditUser  `json:"user"`
+	ImpersonatedUser *auditUser `json:"impersonatedUser"`
+	ObjectRef        struct {
+		APIGroup    string `json:"apiGroup"`
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+		Namespace   string `json:"namespace"`
+		Name        string `json:"name"`
+	} `json:"objectRef"`
+	ResponseStatus struct {
+		Code int `json:"code"`
+	} `json:"responseStatus"`
+	RequestReceivedTimestamp time.Time `json:"requestReceivedTimestamp"`
+}
+
+type auditUser struct {
+	Username string `json:"username"`
+}
+
+func parseEntry(line []byte) (auditEntry, error) {
+	var entry auditEntry
+	if err := json.Unmarshal(line, &entry); err != nil {
+		return entry, fmt.Errorf("read the audit log: %w in %q", err, bytes.TrimSpace(line))
+	}
+	return entry, nil
+}
+
+func (e auditEntry) request() Request {
+	r := Request{
+		User: e.User.Username,
+		Verb: e.Verb,
+		Object: Object{
+			Group: e.ObjectRef.APIGroup, Resource: e.ObjectRef.Resource, Subresource: e.ObjectRef.Subresource,
+			Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name,
+		},
+		UserAgent: e.UserAgent,
+		Received:  e.RequestReceivedTimestamp,
+		Code:      e.ResponseStatus.Code,
+	}
+	if e.ImpersonatedUser != nil {
+		r.User = e.ImpersonatedUser.Username
+	}
+	// A URL which cannot be parsed asks for nothing special.
+	if u, err := url.ParseRequestURI(e.RequestURI); err == nil {
+		r.FieldManager = u.Query().Get("fieldManager")
+		r.DryRun = u.Query().Has("dryRun")
+	}
+	return r
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return fmt.Errorf("read the audit log: %w", err)
+}

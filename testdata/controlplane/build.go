@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// tick is how often a build says that it is still at work.
+const tick = 10 * time.Second
+
+// build puts every component which is missing into dir. Programs appear there
+// whole, by renaming, so whoever sees one may run it. One process builds at a
+// time; the others wait for it and find its work done.
+func build(ctx context.Context, dir string, components []component) error {
+	if todo, err := missing(dir, components); err != nil || len(todo) == 0 {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("create the folder of the control plane: %w", err)
+	}
+	unlock, err := lock(ctx, dir+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	// Once more, behind the lock: another process may have built meanwhile.
+	todo, err := missing(dir, components)
+	if err != nil || len(todo) == 0 {
+		return err
+	}
+	if err := checkModule(); err != nil {
+		return err
+	}
+
+	// What a killed process left behind goes too: nobody else holds the lock.
+	scratch := filepath.Join(dir, ".building")
+	if err := os.RemoveAll(scratch); err != nil {
+		return fmt.Errorf("remove an unfinished build: %w", err)
+	}
+	if err := os.Mkdir(scratch, 0o755); err != nil {
+		return fmt.Errorf("create the folder to build in: %w", err)
+	}
+	start := time.Now()
+	say("building %s into %s%s", names(todo), dir, expectation(todo))
+	err = buildAll(ctx, dir, scratch, todo)
+	if rmErr := os.RemoveAll(scratch); rmErr != nil {
+		err = errors.Join(err, fmt.Errorf("remove the folder to build in: %w", rmErr))
+	}
+	if err != nil {
+		return err
+	}
+	say("done in %s; from now on it starts at once", since(start))
+	return nil
+}
+
+func buildAll(ctx context.Context, dir, scratch string, todo []component) error {
+	for i, c := range todo {
+		start := time.Now()
+		step := fmt.Sprintf("%d/%d %s", i+1, len(todo), c.name)
+		say("%s", step)
+		if err := buildOne(ctx, scratch, step, c); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(scratch, c.name), filepath.Join(dir, c.name)); err != nil {
+			return fmt.Errorf("put %s in place: %w", c.name, err)
+		}
+		say("%s: built in %s", step, since(start))
+	}
+	return nil
+}
+
+// buildOne runs the go tool for one component and says every tick that it is
+// still at work.
+func buildOne(ctx context.Context, scratch, step string, c component) error {
+	args := []string{"build", "-ldflags", c.ldflags, "-o", filepath.Join(scratch, c.name), c.pkg}
+	if strings.Contains(c.pkg, "@") {
+		args = []string{"install", "-ldflags", c.ldflags, c.pkg}
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = append(os.Environ(),
+		"GOBIN="+scratch,
+		// A go tool that is killed does not remove its work. We do, with scratch.
+		"GOTMPDIR="+scratch,
+		"CGO_ENABLED=0",
+		"GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,
+		// The user's flags and workspace are about other modules. An empty
+		// GOFLAGS would let those of `go env -w` in, so one is given here.
+		"GOFLAGS=-trimpath",
+		"GOWORK=off",
+	)
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+
+	// The go tool runs compilers and linkers, which it leaves running when it
+	// ends early: in a group of their own, one signal ends them all.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start the go tool: %w\ninstall Go from https://go.dev/dl and put it on PATH", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			say("%s: %s", step, since(start))
+		case err := <-done:
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				return fmt.Errorf("go %s %s: %w\n%s", args[0], c.pkg, err, bytes.TrimSpace(output.Bytes()))
+			}
+			return nil
+		}
+	}
+}
+
+// missing returns the components which dir lacks.
+func missing(dir string, components []component) ([]component, error) {
+	var lacking []component
+	for _, c := range components {
+		_, err := os.Stat(filepath.Join(dir, c.name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			lacking = append(lacking, c)
+		case err != nil:
+			return nil, fmt.Errorf("look for %s: %w", c.name, err)
+		}
+	}
+	return lacking, nil
+}
+
+// checkModule makes sure that the go tool will read the go.mod whose versions
+// name the folder.
+func checkModule() error {
+	here, err := os.ReadFile("go.mod")
+	if err != nil || string(here) != goMod {
+		return errors.New("not in the module of the control plane\nuse go run -C testdata/controlplane . at the root of the repository")
+	}
+	return nil
+}
+
+// expectation says how long to wait, for what was measured.
+func expectation(todo []component) string {
+	if slices.ContainsFunc(todo, func(c component) bool { return c.name == "kube-apiserver" }) {
+		return "; the first build takes about 7 minutes on 2 cores"
+	}
+	return ""
+}
+
+func names(components []component) string {
+	var list []string
+	for _, c := range components {
+		list = append(list, c.name)
+	}
+	return strings.Join(list, ", ")
+}
+
+func since(start time.Time) time.Duration { return time.Since(start).Round(time.Second) }
+
+// say prints progress. Standard output is kept for the folder's name.
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "controlplane: "+format+"\n", args...)
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// goMod is where the versions are written down; the cache follows it.
+//
+//go:embed go.mod
+var goMod string
+
+// kwokVersion is not in go.mod: the modules that kwok wants and those that
+// Kubernetes wants do not fit into one module graph.
+const kwokVersion = "v0.8.0"
+
+// component is one program of the control plane.
+type component struct {
+	name string // file name of the program
+	pkg  string // Go package of its main function, with @version when it is not in go.mod
+
+	// bundled says that the ready-made bundles which KUBEBUILDER_ASSETS
+	// points to have it.
+	bundled bool
+
+	ldflags string
+}
+
+// plan returns what to build and the name of the folder to keep it in, which
+// differs whenever another version or platform is asked for.
+func plan() ([]component, string, error) {
+	kubernetes, err := required("k8s.io/kubernetes")
+	if err != nil {
+		return nil, "", err
+	}
+	etcd, err := required("go.etcd.io/etcd/server/v3")
+	if err != nil {
+		return nil, "", err
+	}
+
+	strip := "-s -w"
+	kube := strip + stamp(kubernetes)
+	components := []component{
+		{name: "kube-apiserver", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", ldflags: kube, bundled: true},
+		{name: "kube-controller-manager", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", ldflags: kube},
+		{name: "kube-scheduler", pkg: "k8s.io/kubernetes/cmd/kube-scheduler", ldflags: kube},
+		{name: "kubectl", pkg: "k8s.io/kubernetes/cmd/kubectl", ldflags: kube, bundled: true},
+		{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", ldflags: strip, bundled: true},
+		{name: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok@" + kwokVersion, ldflags: strip},
+	}
+	key := fmt.Sprintf("kubernetes-%s_etcd-%s_kwok-%s_%s-%s", kubernetes, etcd, kwokVersion, runtime.GOOS, runtime.GOARCH)
+	return components, key, nil
+}
+
+// required returns the version of a module that go.mod requires.
+func required(module string) (string, error) {
+	for line := range strings.Lines(goMod) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == module && strings.HasPrefix(f[1], "v") {
+			return f[1], nil
+		}
+	}
+	return "", fmt.Errorf("go.mod does not require %s", module)
+}
+
+// stamp returns the linker flags which make a Kubernetes program report its
+// version; without them it says v0.0.0, which clients and the version skew
+// checks believe.
+func stamp(version string) string {
+	const pkg = "k8s.io/component-base/version"
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	flags := fmt.Sprintf(" -X %s.gitVersion=%s -X %s.gitTreeState=clean", pkg, version, pkg)
+	if len(parts) == 3 {
+		flags += fmt.Sprintf(" -X %s.gitMajor=%s -X %s.gitMinor=%s", pkg, parts[0], pkg, parts[1])
+	}
+	return flags
+}
