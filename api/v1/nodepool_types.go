@@ -176,7 +176,7 @@ type NodePoolStatus struct {
 
 	// nodes counts the members.
 	// +optional
-	Nodes NodeCounts `json:"nodes,omitempty"`
+	Nodes *NodeCounts `json:"nodes,omitempty"`
 
 	// runtimeClassName is the RuntimeClass that pods name to run in the pool.
 	// +optional

@@ -1,0 +1,46 @@
+package render
+
+// What Load reads comes from a repository that anybody may have written to, so
+// everything that costs memory or time has a bound. All of them are far above
+// what pools need: the largest pool that the schema allows, with a thousand
+// node names of full length, is about 300 KiB.
+const (
+	// maxEntries is the number of files and folders of a tree that are looked
+	// at, of whatever kind. A few kilobytes of Git objects that name each other
+	// can stand for a tree of any size.
+	maxEntries = 200_000
+	// maxFiles is the number of YAML files in a tree.
+	maxFiles = 10_000
+	// maxFileName is the length of a file's path, in bytes.
+	maxFileName = 1024
+	// maxFileBytes is the size of one file.
+	maxFileBytes = 1 << 20
+	// maxTotalBytes is the size of all YAML files together.
+	maxTotalBytes = 64 << 20
+	// maxDocuments is the number of documents in one file.
+	maxDocuments = 1000
+	// maxDocumentBytes is the size of one document. The parser takes up to 250
+	// bytes of memory for each byte of the densest YAML there is.
+	maxDocumentBytes = 512 << 10
+	// maxDepth is how deep lists and maps may be nested within each other in
+	// one document. The parser itself gives up at 10,000.
+	maxDepth = 32
+	// maxNodes is the number of keys and values in one document, counted twice:
+	// as they are written, and as they are read, with every alias and merge key
+	// written out.
+	maxNodes = 50_000
+	// maxAncestors is the number of pools that may enclose a pool.
+	maxAncestors = 32
+
+	// maxProblems is the number of problems that are reported for a tree, and
+	// maxDocumentProblems that for one document.
+	maxProblems         = 1000
+	maxDocumentProblems = 100
+	// maxText is the length of a message or a hint, maxValue that of a user's
+	// value within it, both in characters.
+	maxText  = 600
+	maxValue = 80
+	// maxSuggestNames is the number of pool names up to which a missing parent
+	// is compared with each of them to find the one that was meant.
+	maxSuggestNames = 500
+)

@@ -1,0 +1,222 @@
+package render
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// manifest is what a file may say of a pool.
+type manifest struct {
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	Metadata   metadata        `json:"metadata"`
+	Spec       v1.NodePoolSpec `json:"spec"`
+}
+
+// A decoder fills Go values from a tree of YAML nodes. The ready-made strict
+// decoders stop at the first fault or know no lines, and those that follow
+// aliases by themselves can be made to allocate without end; this one reports
+// every fault where it stands, and stops when its budget is spent.
+type decoder struct {
+	*document
+	// left is the number of keys and values that may still be read.
+	left   int
+	faulty []unread
+}
+
+// unread is a field that has no value because it could not be read.
+type unread struct {
+	path string
+	// misspelt is set when it was probably written under another name. It may
+	// be there under its own as well.
+	misspelt bool
+}
+
+// decode fills a manifest, and returns the fields that it could not fill.
+func (d *document) decode(into *manifest) (faulty []unread) {
+	decoder := &decoder{document: d, left: maxNodes}
+	decoder.value(d.root, d.root, reflect.ValueOf(into).Elem(), nil)
+	return decoder.faulty
+}
+
+// fault reports that the field at a path could not be read.
+func (d *decoder) fault(at *yaml.Node, path *field.Path, message, hint string) {
+	d.faulty = append(d.faulty, unread{path: path.String()})
+	d.addAt(at, path, message, hint)
+}
+
+// addAt is add with the path, which is nil for the document itself, in front.
+func (d *decoder) addAt(at *yaml.Node, path *field.Path, message, hint string) {
+	if path != nil {
+		message = path.String() + ": " + message
+	}
+	d.add(at, message, hint)
+}
+
+// spend takes one off the budget.
+func (d *decoder) spend() bool {
+	d.left--
+	if d.left == 0 {
+		// Nothing that is found after this can be relied on.
+		d.faulty = append(d.faulty, unread{path: ""})
+		d.add(nil, fmt.Sprintf("the document has more than %d keys and values once its aliases are written out", maxNodes), "")
+	}
+	return d.left > 0
+}
+
+// value fills one value. Problems are reported at the given node: the key of a
+// field, the item of a list.
+func (d *decoder) value(at, node *yaml.Node, into reflect.Value, path *field.Path) {
+	if !d.spend() {
+		return
+	}
+	node = resolved(node)
+	switch into.Kind() {
+	case reflect.Pointer:
+		into.Set(reflect.New(into.Type().Elem()))
+		d.value(at, node, into.Elem(), path)
+	case reflect.Struct:
+		if d.is(yaml.MappingNode, at, node, path) {
+			d.structure(node, into, path)
+		}
+	case reflect.Map:
+		if d.is(yaml.MappingNode, at, node, path) {
+			d.dictionary(node, into, path)
+		}
+	case reflect.Slice:
+		if d.is(yaml.SequenceNode, at, node, path) {
+			d.list(node, into, path)
+		}
+	case reflect.String:
+		if problem, hint := notText(node); problem != "" {
+			d.fault(at, path, "must be text, and is "+problem, hint)
+		} else {
+			into.SetString(node.Value)
+		}
+	case reflect.Int32:
+		d.integer(at, node, into, path)
+	default:
+		// A test walks the types and keeps this from happening.
+		d.fault(at, path, "this field cannot be read from a file", "")
+	}
+}
+
+// is reports whether a node is a map or a list as it should be. Nothing at all
+// reads as an empty one: a selector whose lines are commented out is then an
+// empty selector, which is refused, rather than none, which chooses other nodes.
+func (d *decoder) is(kind yaml.Kind, at, node *yaml.Node, path *field.Path) bool {
+	want, tag := "a map", "!!map"
+	if kind == yaml.SequenceNode {
+		want, tag = "a list", "!!seq"
+	}
+	switch {
+	case isNull(node):
+		return true
+	case node.Kind != kind:
+		d.fault(at, path, "must be "+want+", and is "+describe(node), "")
+		return false
+	case node.ShortTag() != tag:
+		d.fault(at, path, "must be "+want+", and has the tag "+quoted(node.Tag), "leave the tag out")
+		return false
+	}
+	return true
+}
+
+func (d *decoder) structure(node *yaml.Node, into reflect.Value, path *field.Path) {
+	fields := fieldsOf(into.Type())
+	for _, entry := range d.entries(node, path) {
+		name := resolved(entry.key).Value
+		at := path.Child(name)
+		if path == nil {
+			at = field.NewPath(name)
+		}
+		if index, known := fields[name]; known {
+			d.value(entry.key, entry.value, into.Field(index), at)
+			continue
+		}
+		if message, refused := refusedFields[at.String()]; refused {
+			d.fault(entry.key, at, message, "leave it out")
+			continue
+		}
+		meant, hint := d.meant(path, name, fields)
+		if meant != "" {
+			d.faulty = append(d.faulty, unread{path: meant, misspelt: true})
+		}
+		d.addAt(entry.key, path, "unknown field "+quoted(name), hint)
+	}
+}
+
+func (d *decoder) dictionary(node *yaml.Node, into reflect.Value, path *field.Path) {
+	into.Set(reflect.MakeMapWithSize(into.Type(), len(node.Content)/2))
+	value := reflect.New(into.Type().Elem()).Elem()
+	for _, entry := range d.entries(node, path) {
+		key := resolved(entry.key)
+		if problem, hint := notText(key); problem != "" {
+			d.fault(entry.key, path, "a key must be text, and is "+problem, hint)
+			continue
+		}
+		value.SetZero()
+		d.value(entry.key, entry.value, value, path.Key(key.Value))
+		into.SetMapIndex(reflect.ValueOf(key.Value).Convert(into.Type().Key()), value)
+	}
+}
+
+func (d *decoder) list(node *yaml.Node, into reflect.Value, path *field.Path) {
+	// Each item is paid for before it takes memory.
+	into.Set(reflect.MakeSlice(into.Type(), 0, min(len(node.Content), d.left)))
+	item := reflect.New(into.Type().Elem()).Elem()
+	for i, child := range node.Content {
+		item.SetZero()
+		d.value(child, child, item, path.Index(i))
+		if d.left <= 0 {
+			return
+		}
+		into.Set(reflect.Append(into, item))
+	}
+}
+
+// decimal leaves out what YAML and people read differently: 010 is eight.
+var decimal = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
+
+func (d *decoder) integer(at, node *yaml.Node, into reflect.Value, path *field.Path) {
+	if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!int" {
+		hint := ""
+		if decimal.MatchString(node.Value) {
+			hint = "leave the quotes out"
+		}
+		d.fault(at, path, "must be a whole number, and is "+describe(node), hint)
+		return
+	}
+	number, err := strconv.ParseInt(node.Value, 10, 32)
+	switch {
+	case !decimal.MatchString(node.Value):
+		d.fault(at, path, "must be a whole number in plain decimal digits, and is "+quoted(node.Value), "")
+	case err != nil:
+		d.fault(at, path, fmt.Sprintf("must be between %d and %d, and is %s", -1<<31, 1<<31-1, printable(node.Value, maxValue)), "")
+	default:
+		into.SetInt(number)
+	}
+}
+
+// entries flattens a map at a path.
+func (d *decoder) entries(node *yaml.Node, path *field.Path) []entry {
+	return flatten(node, d.spend, func(at *yaml.Node, message, hint string) { d.addAt(at, path, message, hint) })
+}
+
+// fieldsOf returns the index of each field of a struct by its name in YAML.
+func fieldsOf(of reflect.Type) map[string]int {
+	fields := make(map[string]int, of.NumField())
+	for i := range of.NumField() {
+		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+		fields[name] = i
+	}
+	return fields
+}

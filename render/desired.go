@@ -1,0 +1,65 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// Desired is what the pools want of one node. It is independent of what stands
+// on the node; package plan weighs the two.
+type Desired struct {
+	// Pools are the names of the pools that the node is in, sorted.
+	Pools []string
+
+	// What the node shall carry, by key.
+	Labels      map[string]Want
+	Annotations map[string]Want
+	Taints      map[TaintID]Want
+}
+
+// Want is the value that a pool wants for one key of a node.
+type Want struct {
+	Value string
+	// Pool is the name of the pool that the value comes from.
+	Pool string
+	// Policy of that pool towards a value that somebody else has set.
+	Policy v1.ConflictPolicy
+	// Claims are all the pools of the highest priority and what each wants, if
+	// they disagree. Nothing may change for the key then.
+	Claims []Claim
+}
+
+// Claim is the value that one of several pools wants.
+type Claim struct {
+	Pool  string
+	Value string
+}
+
+// Contested tells whether pools of equal priority disagree about the key.
+func (w Want) Contested() bool { return len(w.Claims) > 0 }
+
+// TaintID is what makes a taint one and the same: the API server demands that
+// the taints of a node are unique by key and effect.
+type TaintID struct {
+	Key    string
+	Effect corev1.TaintEffect
+}
+
+func (id TaintID) String() string { return id.Key + ":" + string(id.Effect) }
+
+// MarshalText writes the taint as kubectl taint does: key:effect.
+func (id TaintID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (id *TaintID) UnmarshalText(text []byte) error {
+	key, effect, found := strings.Cut(string(text), ":")
+	if !found || key == "" || effect == "" {
+		return fmt.Errorf("taint %q is not of the form key:effect", text)
+	}
+	id.Key, id.Effect = key, corev1.TaintEffect(effect)
+	return nil
+}

@@ -1,0 +1,167 @@
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// A document is one YAML document of a file, and what is wrong with it.
+type document struct {
+	file string
+	text documentText
+	root *yaml.Node
+	// pool is the name of the pool in it, as soon as it is known.
+	pool string
+
+	report   *report
+	problems int
+}
+
+// read takes the pool out of a document. It is named when there is a pool with
+// a name, be it that other things are wrong with it; an empty document is not,
+// and has no problems.
+func (d *document) read() (pool placedPool, named bool) {
+	if !d.parse() || !d.isPool() {
+		return placedPool{}, false
+	}
+	d.pool = textAt(d.root, "metadata", "name")
+	m := manifest{}
+	faulty := d.decode(&m)
+	object := &v1.NodePool{Spec: m.Spec}
+	object.APIVersion, object.Kind = v1.GroupVersion.String(), v1.NodePoolKind
+	object.Name, object.Labels, object.Annotations = m.Metadata.Name, m.Metadata.Labels, m.Metadata.Annotations
+	d.validate(append(validateMetadata(&m.Metadata), v1.ValidateNodePool(object)...), faulty)
+	pool = placedPool{
+		Definition: Definition{Pool: object, File: d.file, Line: d.position(d.root).line},
+		name:       d.position(locate(d.root, "metadata.name")),
+		parent:     d.position(locate(d.root, "spec.parent")),
+	}
+	return pool, object.Name != ""
+}
+
+// validate reports what validation found, but for what follows from the fields
+// that could not be read.
+func (d *document) validate(errs field.ErrorList, faulty []unread) {
+	// Validation walks maps in any order. Where there are more problems than
+	// are reported, it must be the same ones each time.
+	slices.SortFunc(errs, func(a, b *field.Error) int {
+		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.Detail, b.Detail), strings.Compare(fmt.Sprint(a.BadValue), fmt.Sprint(b.BadValue)))
+	})
+	for _, err := range errs {
+		if d.problems > maxDocumentProblems {
+			return
+		}
+		if !followsFrom(err, faulty) {
+			at, path := blame(d.root, err)
+			message, hint := inWords(err)
+			d.add(at, path+": "+message, hint)
+		}
+	}
+}
+
+// add reports a problem at a node. The path of the field is part of the
+// message; add puts the pool in front.
+func (d *document) add(at *yaml.Node, message, hint string) {
+	d.problems++
+	switch {
+	case d.problems == maxDocumentProblems+1:
+		message, hint = fmt.Sprintf("more than %d problems in one document: the rest is not shown", maxDocumentProblems), ""
+	case d.problems > maxDocumentProblems:
+		return
+	}
+	if d.pool != "" {
+		message = "pool " + quoted(d.pool) + ": " + message
+	}
+	place := d.position(at)
+	d.report.add(Problem{File: d.file, Line: place.line, Column: place.column, Pool: d.pool, Message: message, Hint: hint})
+}
+
+// position of a node in its file; that of the document's first line for none.
+func (d *document) position(node *yaml.Node) position {
+	if node == nil {
+		return position{line: d.text.line, column: 1}
+	}
+	if node.Kind == yaml.MappingNode && len(node.Content) > 0 {
+		node = node.Content[0]
+	}
+	return position{line: d.text.line + node.Line - 1, column: node.Column}
+}
+
+// parse reads the text into d.root, and reports whether there is anything to
+// read on.
+func (d *document) parse() bool {
+	if len(d.text.data) > maxDocumentBytes {
+		d.add(nil, fmt.Sprintf("the document is larger than %d KiB", maxDocumentBytes>>10), "")
+		return false
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(d.text.data))
+	var tree yaml.Node
+	switch err := decoder.Decode(&tree); {
+	case errors.Is(err, io.EOF):
+		return false
+	case err != nil:
+		d.syntax(err)
+		return false
+	}
+	d.root = tree.Content[0]
+	var second yaml.Node
+	switch err := decoder.Decode(&second); {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		d.syntax(err)
+		return false
+	default: // the parser knows better, but what it reads is not dropped
+		d.add(second.Content[0], withoutMarker, markerHint)
+		return false
+	}
+	if isNull(d.root) {
+		return false // nothing, or nothing but comments
+	}
+	nodes := 0
+	if tooDeep := measure(d.root, 1, &nodes); tooDeep != nil {
+		d.add(tooDeep, fmt.Sprintf("nested more than %d deep", maxDepth), "")
+		return false
+	}
+	if nodes > maxNodes {
+		d.add(nil, fmt.Sprintf("the document has more than %d keys and values", maxNodes), "")
+		return false
+	}
+	return true
+}
+
+// measure counts the nodes, and returns the first that is nested too deep. It
+// does not follow aliases: they are counted when they are read.
+func measure(node *yaml.Node, depth int, nodes *int) (tooDeep *yaml.Node) {
+	*nodes++
+	if depth > maxDepth {
+		return node
+	}
+	for _, child := range node.Content {
+		if tooDeep := measure(child, depth+1, nodes); tooDeep != nil {
+			return tooDeep
+		}
+	}
+	return nil
+}
+
+// followsFrom tells whether an error of validation only says again that a field
+// could not be read.
+func followsFrom(err *field.Error, faulty []unread) bool {
+	missing := err.Type == field.ErrorTypeRequired || err.Type == field.ErrorTypeNotSupported && fmt.Sprint(err.BadValue) == ""
+	for _, f := range faulty {
+		if within(err.Field, f.path) && (missing || !f.misspelt) || within(f.path, err.Field) && missing {
+			return true
+		}
+	}
+	return false
+}

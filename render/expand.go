@@ -1,0 +1,144 @@
+package render
+
+import (
+	"fmt"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// Expansion is a set of pools, worked out so far that the question what they
+// want of a node costs no more than the pools which that node is in. It does
+// not change and may be used by many goroutines at once.
+type Expansion struct {
+	pools   map[string]*pool
+	members memberIndex
+}
+
+// pool is one pool of an Expansion.
+type pool struct {
+	name     string
+	priority int32
+	policy   v1.ConflictPolicy
+	// enclosing are the pools around this one, the innermost first.
+	enclosing []*pool
+	member    matcher
+
+	// What the pool itself puts on a node. What it inherits, the enclosing
+	// pools put there, since its nodes are theirs as well.
+	labels      map[string]string
+	annotations map[string]string
+	taints      map[TaintID]string
+
+	// paused pools want nothing and let go of nothing.
+	paused bool
+	// problem says why the pool cannot be carried out; it is then treated as a
+	// paused one, because what is in doubt is kept.
+	problem error
+
+	definition *v1.NodePool
+}
+
+// Expand works out a set of pools. Pools that are being deleted count as gone.
+// A pool with a mistake in it does not keep the others from their work:
+// [Expansion.Problem] tells of it.
+func Expand(definitions []*v1.NodePool) *Expansion {
+	byName := make(map[string]*v1.NodePool, len(definitions))
+	for _, definition := range definitions {
+		if definition.DeletionTimestamp.IsZero() {
+			byName[definition.Name] = definition
+		}
+	}
+	e := &Expansion{pools: make(map[string]*pool, len(byName))}
+	for name, definition := range byName {
+		e.pools[name] = newPool(definition)
+	}
+	for _, p := range e.pools {
+		e.enclose(p, byName)
+	}
+	for _, p := range e.pools {
+		if p.problem == nil {
+			e.members.add(p)
+		}
+	}
+	return e
+}
+
+// enclose finds the pools around a pool. What is wrong with one of them is
+// wrong with the pool as well: nobody can tell which nodes are within.
+func (e *Expansion) enclose(p *pool, byName map[string]*v1.NodePool) {
+	line, broken := lineage(p.definition, byName)
+	if broken != nil {
+		p.problem = broken
+		return
+	}
+	for _, parent := range line[1:] {
+		enclosing := e.pools[parent.Name]
+		p.enclosing = append(p.enclosing, enclosing)
+		if _, err := newMatcher(parent); err != nil && p.problem == nil {
+			p.problem = fmt.Errorf("enclosing pool %q: %w", parent.Name, err)
+		}
+	}
+}
+
+func newPool(definition *v1.NodePool) *pool {
+	p := &pool{
+		name:        definition.Name,
+		priority:    definition.Spec.Priority,
+		policy:      definition.Spec.ConflictPolicy,
+		labels:      make(map[string]string, len(definition.Spec.Labels)+1),
+		annotations: make(map[string]string, len(definition.Spec.Annotations)),
+		taints:      make(map[TaintID]string, len(definition.Spec.Taints)),
+		paused:      definition.Annotations[v1.ReconcileAnnotation] == v1.Disabled,
+		definition:  definition,
+	}
+	p.member, p.problem = newMatcher(definition)
+	if !membersByRole(definition) {
+		p.labels[v1.RoleLabel(p.name)] = ""
+	}
+	for key, value := range definition.Spec.Labels {
+		p.labels[key] = string(value)
+	}
+	for key, value := range definition.Spec.Annotations {
+		p.annotations[key] = string(value)
+	}
+	for _, taint := range definition.Spec.Taints {
+		p.taints[TaintID{taint.Key, taint.Effect}] = taint.Value
+	}
+	return p
+}
+
+// Problem says why a pool cannot be carried out: its parents lead nowhere (a
+// [*ParentError]) or its selector cannot be read. It is nil for a sound pool,
+// and for one that the expansion does not know.
+func (e *Expansion) Problem(name string) error {
+	if p, found := e.pools[name]; found {
+		return p.problem
+	}
+	return nil
+}
+
+// Holds tells whether what the pool has put on nodes must stay there untouched:
+// the pool is paused, or so faulty that nobody can tell what it wants.
+func (e *Expansion) Holds(name string) bool {
+	p, found := e.pools[name]
+	return found && (p.paused || p.problem != nil)
+}
+
+// Node tells what the pools want of the node with this name and these labels.
+// The labels must be those that no pool has put there, so that pools cannot
+// make members for each other in a circle.
+func (e *Expansion) Node(name string, labels map[string]string) Desired {
+	members := e.members.of(name, labels)
+	desired := Desired{Pools: make([]string, 0, len(members))}
+	active := make([]*pool, 0, len(members))
+	for _, member := range members {
+		desired.Pools = append(desired.Pools, member.name)
+		if !member.paused {
+			active = append(active, member)
+		}
+	}
+	desired.Labels = settle(active, func(p *pool) map[string]string { return p.labels })
+	desired.Annotations = settle(active, func(p *pool) map[string]string { return p.annotations })
+	desired.Taints = settle(active, func(p *pool) map[TaintID]string { return p.taints })
+	return desired
+}

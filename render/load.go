@@ -1,0 +1,150 @@
+package render
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// Definition is a pool and where it is written.
+type Definition struct {
+	// Pool is what the file says and nothing else: apiVersion, kind, name,
+	// labels, annotations and spec. Defaults of the schema (priority 0,
+	// conflictPolicy Report) are not filled in where the file leaves them out.
+	Pool *v1.NodePool
+	// File is slash-separated and relative to the root of the tree.
+	File string
+	// Line is that of the first key of the document, counted from 1.
+	Line int
+}
+
+// Load reads every pool of a file tree, and returns them sorted by name. A
+// tree without any pool is no error: whether that can be meant is for the
+// caller to decide.
+//
+// The tree is taken whole or not at all: with any error, there are no pools,
+// and the error is a [Problems] that holds every problem of every file at
+// once.
+//
+// Every *.yaml and *.yml file is read, in all folders, apart from files and
+// folders whose name begins with a dot. Such a file may hold nothing but
+// NodePools, any number of them: what looks like another kind could be a pool
+// whose kind is mistyped, and to pass over it would look like its deletion.
+// Unknown fields, keys that stand there twice and values of a wrong type are
+// problems, as is everything that [v1.ValidateNodePool] finds. Among
+// themselves, the pools need names of their own and parents that exist.
+//
+// A hostile tree costs bounded memory and time; see the constants in bounds.go.
+func Load(files fs.FS) ([]Definition, error) {
+	l := &loader{files: files}
+	// The function below returns no error but those that end the walk.
+	if err := fs.WalkDir(files, ".", l.visit); err != nil {
+		l.file(".", "cannot read the folder: "+err.Error(), "")
+	}
+	l.pools.check(&l.report, l.incomplete)
+	if problems := l.report.sorted(); len(problems) > 0 {
+		if l.report.omitted > 0 || l.report.full() {
+			problems = append(problems, Problem{File: ".", Message: fmt.Sprintf("too many problems: no more than %d are shown", maxProblems)})
+		}
+		return nil, problems
+	}
+	definitions := make([]Definition, 0, len(l.pools))
+	for _, pool := range l.pools {
+		definitions = append(definitions, pool.Definition)
+	}
+	slices.SortFunc(definitions, func(a, b Definition) int { return strings.Compare(a.Pool.Name, b.Pool.Name) })
+	return definitions, nil
+}
+
+// A loader is one pass over a tree.
+type loader struct {
+	files  fs.FS
+	report report
+	pools  poolSet
+	// incomplete is set when there may be pools that are not in the set,
+	// because something could not be read.
+	incomplete bool
+
+	entries, yamlFiles, bytes int
+}
+
+// file reports a problem with a file as a whole. Whatever pools are in it are
+// unknown.
+func (l *loader) file(name, message, hint string) {
+	l.incomplete = true
+	l.report.add(Problem{File: name, Message: message, Hint: hint})
+}
+
+// visit is called for each entry of the tree, in lexical order.
+func (l *loader) visit(name string, entry fs.DirEntry, err error) error {
+	if err != nil {
+		l.file(name, "cannot be read: "+err.Error(), "")
+		return nil
+	}
+	if name != "." && strings.HasPrefix(entry.Name(), ".") {
+		if entry.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	}
+	l.entries++
+	if l.entries > maxEntries {
+		l.file(".", fmt.Sprintf("the tree has more than %d files and folders", maxEntries), "point the path at the folder that holds the pools")
+		return fs.SkipAll
+	}
+	if l.report.full() {
+		l.report.omitted++
+		return fs.SkipAll
+	}
+	switch {
+	case entry.IsDir() && len(name) > maxFileName:
+		l.file(name, fmt.Sprintf("the folder's path is longer than %d bytes", maxFileName), "")
+		return fs.SkipAll
+	case entry.IsDir():
+		return nil
+	case entry.Type()&fs.ModeSymlink != 0 && (isYAML(name) || path.Ext(name) == ""):
+		// Links are not followed, as they may lead out of the tree. One to a
+		// folder or a pool file cannot be passed over in silence though.
+		l.file(name, "is a symbolic link, which is not followed", "put the file or folder itself there, or give the link a name that begins with a dot")
+		return nil
+	case !isYAML(name):
+		return nil
+	case !entry.Type().IsRegular():
+		l.file(name, "is not a regular file", "")
+		return nil
+	}
+	return l.read(name)
+}
+
+// parse takes the pools out of one file.
+func (l *loader) parse(name string, data []byte) {
+	data, problem := checkText(data)
+	if problem != nil {
+		problem.File = name
+		l.incomplete = true
+		l.report.add(*problem)
+		return
+	}
+	texts := split(data)
+	if len(texts) > maxDocuments {
+		l.file(name, fmt.Sprintf("the file has more than %d documents", maxDocuments), "split it")
+		return
+	}
+	for _, text := range texts {
+		if l.report.full() {
+			l.report.omitted++
+			return
+		}
+		doc := &document{file: name, text: text, report: &l.report}
+		pool, named := doc.read()
+		if !named {
+			l.incomplete = l.incomplete || doc.problems > 0
+			continue
+		}
+		l.pools = append(l.pools, pool)
+	}
+}

@@ -1,0 +1,66 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// metadata is what a file may say in a pool's metadata.
+type metadata struct {
+	Name        string            `json:"name"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+// refusedFields are those that a NodePool has in the cluster but not in a file,
+// and why.
+var refusedFields = map[string]string{
+	"status":                              "is what the controller reports, not for a file to say",
+	"metadata.namespace":                  "a NodePool has no namespace: it is of the whole cluster",
+	"metadata.generateName":               "a pool in a file needs a name of its own",
+	"metadata.finalizers":                 "finalizers are the controller's",
+	"metadata.ownerReferences":            "a pool in a file belongs to its source",
+	"metadata.managedFields":              "is what the API server records",
+	"metadata.resourceVersion":            "is what the API server records",
+	"metadata.uid":                        "is what the API server records",
+	"metadata.generation":                 "is what the API server records",
+	"metadata.creationTimestamp":          "is what the API server records",
+	"metadata.deletionTimestamp":          "is what the API server records",
+	"metadata.deletionGracePeriodSeconds": "is what the API server records",
+	"metadata.selfLink":                   "is what the API server records",
+	"metadata.clusterName":                "is what the API server records",
+}
+
+// switches are the annotations of the project's own domain that a file may set,
+// each to "disabled".
+var switches = []string{v1.PruneAnnotation, v1.ReconcileAnnotation}
+
+// validateMetadata holds labels and annotations to the rules of the API server,
+// and keeps what the controller writes there out of files.
+func validateMetadata(m *metadata) field.ErrorList {
+	labels, annotations := field.NewPath("metadata", "labels"), field.NewPath("metadata", "annotations")
+	problems := metav1validation.ValidateLabels(m.Labels, labels)
+	problems = append(problems, apivalidation.ValidateAnnotations(m.Annotations, annotations)...)
+	for key := range m.Labels {
+		if strings.HasPrefix(key, v1.Domain+"/") {
+			problems = append(problems, field.Forbidden(labels.Key(key), "labels under "+v1.Domain+"/ are kept for the controller"))
+		}
+	}
+	for key, value := range m.Annotations {
+		switch {
+		case !strings.HasPrefix(key, v1.Domain+"/"):
+		case !slices.Contains(switches, key):
+			problems = append(problems, field.Forbidden(annotations.Key(key),
+				"annotations under "+v1.Domain+"/ are kept for the controller, but for "+strings.Join(switches, " and ")))
+		case value != v1.Disabled:
+			problems = append(problems, field.NotSupported(annotations.Key(key), value, []string{v1.Disabled}))
+		}
+	}
+	return problems
+}

@@ -1,0 +1,107 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// placedPool is a pool that has a name, and where its fields stand.
+type placedPool struct {
+	Definition
+	name, parent position
+}
+
+func (p *placedPool) problem(at position, message, hint string) Problem {
+	name := p.Pool.Name
+	return Problem{File: p.File, Line: at.line, Column: at.column, Pool: name, Message: "pool " + quoted(name) + ": " + message, Hint: hint}
+}
+
+// poolSet is every pool of a tree that has a name, in the order of reading.
+type poolSet []placedPool
+
+// check holds the pools to what must be true among them. Where the set is not
+// complete, a parent that is missing may well be in what could not be read.
+func (s poolSet) check(report *report, incomplete bool) {
+	byName := make(map[string][]int, len(s))
+	pools := make(map[string]*v1.NodePool, len(s))
+	for i, pool := range s {
+		byName[pool.Pool.Name] = append(byName[pool.Pool.Name], i)
+		if pools[pool.Pool.Name] == nil {
+			pools[pool.Pool.Name] = pool.Pool
+		}
+	}
+	for i := range s {
+		if report.full() {
+			report.omitted++
+			return
+		}
+		if same := byName[s[i].Pool.Name]; len(same) > 1 {
+			s.duplicate(report, i, same)
+		}
+		s[i].checkParent(report, pools, incomplete)
+	}
+}
+
+// duplicate reports a pool whose name others have too.
+func (s poolSet) duplicate(report *report, i int, same []int) {
+	const most = 3
+	var others []string
+	for _, other := range same[:min(len(same), most+1)] {
+		if other != i && len(others) < most {
+			others = append(others, place(s[other].File, s[other].name))
+		}
+	}
+	where := strings.Join(others, ", ")
+	if more := len(same) - 1 - len(others); more > 0 {
+		where += fmt.Sprintf(" and %d more", more)
+	}
+	report.add(s[i].problem(s[i].name, "the name is taken: it is defined in "+where+" too", "give each pool a name of its own, or keep one of the definitions"))
+}
+
+func (p *placedPool) checkParent(report *report, pools map[string]*v1.NodePool, incomplete bool) {
+	switch p.Pool.Spec.Parent {
+	case "", p.Pool.Name: // the pool that is its own parent is refused by itself
+		return
+	}
+	if tooManyAncestors(p.Pool, pools) {
+		report.add(p.problem(p.parent, fmt.Sprintf("spec.parent: more than %d pools enclose it", maxAncestors), ""))
+		return
+	}
+	switch _, err := lineage(p.Pool, pools); {
+	case err == nil:
+	case err.Cycle != nil:
+		report.add(p.problem(p.parent, "spec.parent: the pool encloses itself: "+strings.Join(err.Cycle, " -> "), "take the parent out of one of them"))
+	case incomplete:
+	default:
+		hint := ""
+		if len(pools) <= maxSuggestNames {
+			if near := nearest(err.Missing, slices.Sorted(maps.Keys(pools))); near != "" {
+				hint = "did you mean " + quoted(near) + "?"
+			}
+		}
+		message := "spec.parent: there is no pool " + quoted(err.Missing)
+		if err.Missing != err.Parent {
+			message = "spec.parent: the pool " + quoted(err.Parent) + " is within " + quoted(err.Missing) + ", which does not exist"
+		}
+		report.add(p.problem(p.parent, message, hint))
+	}
+}
+
+// tooManyAncestors bounds the work of lineage, which grows with the square of
+// the depth, and tells a chain that is too long.
+func tooManyAncestors(pool *v1.NodePool, pools map[string]*v1.NodePool) bool {
+	names := []string{pool.Name}
+	for pool.Spec.Parent != "" {
+		if pool = pools[pool.Spec.Parent]; pool == nil || slices.Contains(names, pool.Name) {
+			return false
+		}
+		if names = append(names, pool.Name); len(names) > maxAncestors+1 {
+			return true
+		}
+	}
+	return false
+}

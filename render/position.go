@@ -1,0 +1,88 @@
+package render
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// A position in a file, both counted from 1, the column in characters.
+type position struct{ line, column int }
+
+// locate returns the node at which a reader looks for the field with that path
+// (as field.Path writes it): the key for a field of a map, the item for one of
+// a list. Where the field does not exist, it is the nearest thing around it.
+func locate(root *yaml.Node, path string) *yaml.Node {
+	at, _ := descend(root, path)
+	return at
+}
+
+// descend is locate, and the value of the field; nil where it does not exist.
+func descend(root *yaml.Node, path string) (at, value *yaml.Node) {
+	at, value = root, root
+	for path != "" {
+		key, child, rest := step(value, path)
+		if key == nil {
+			return at, nil
+		}
+		at, value, path = key, child, strings.TrimPrefix(rest, ".")
+	}
+	return at, resolved(value)
+}
+
+// blame returns the node and the path of the field at fault. Kubernetes blames
+// a whole map of labels for one of its keys or values, which it gives as the
+// bad value; blame finds that one.
+func blame(root *yaml.Node, err *field.Error) (at *yaml.Node, path string) {
+	at, value := descend(root, err.Field)
+	bad, isText := err.BadValue.(string)
+	if !isText || value == nil {
+		return at, err.Field
+	}
+	for _, entry := range entriesOf(value) {
+		if key := resolved(entry.key).Value; key == bad || resolved(entry.value).Value == bad {
+			return entry.key, err.Field + "[" + key + "]"
+		}
+	}
+	return at, err.Field
+}
+
+// step goes one step down the path. A key in brackets may hold brackets and
+// dots itself, so the tree says where it ends.
+func step(node *yaml.Node, path string) (at, value *yaml.Node, rest string) {
+	node = resolved(node)
+	switch node.Kind {
+	case yaml.MappingNode:
+		longest := -1
+		for _, entry := range entriesOf(node) {
+			name := resolved(entry.key).Value
+			tail, found := strings.CutPrefix(path, name)
+			if strings.HasPrefix(path, "[") {
+				tail, found = strings.CutPrefix(path, "["+name+"]")
+			}
+			if found && len(name) > longest && (tail == "" || tail[0] == '.' || tail[0] == '[') {
+				at, value, rest, longest = entry.key, entry.value, tail, len(name)
+			}
+		}
+	case yaml.SequenceNode:
+		number, tail, found := strings.Cut(strings.TrimPrefix(path, "["), "]")
+		i, err := strconv.Atoi(number)
+		if !found || err != nil || i < 0 || i >= len(node.Content) {
+			return nil, nil, ""
+		}
+		return node.Content[i], node.Content[i], tail
+	}
+	return at, value, rest
+}
+
+// within tells whether a path is that of a field or leads into it.
+func within(path, of string) bool {
+	rest, found := strings.CutPrefix(path, of)
+	return found && (of == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// place is file:line, for a message.
+func place(file string, at position) string { return fmt.Sprintf("%s:%d", file, at.line) }

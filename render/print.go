@@ -1,0 +1,169 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// WriteYAML prints Kubernetes objects, or whatever else turns into a JSON
+// object, as a stream of YAML documents with --- between them. The same objects
+// give the same bytes, in the order of fields in which people write manifests,
+// and texts of several lines as blocks.
+//
+// What the Go types print although nobody has said it is left out: null,
+// a status that reports nothing, and empty structs that mean no more than their
+// absence. An empty map that does mean something, such as emptyDir: {}, stays.
+//
+// Either all objects are written or, with an error, maybe the first part of
+// them.
+func WriteYAML(w io.Writer, objects ...any) error {
+	for i, object := range objects {
+		node, err := toYAML(object)
+		if err != nil {
+			return fmt.Errorf("print object %d of %d: %w", i+1, len(objects), err)
+		}
+		var text bytes.Buffer
+		if i > 0 {
+			text.WriteString("---\n")
+		}
+		encoder := yaml.NewEncoder(&text)
+		if err := errors.Join(encoder.Encode(node), encoder.Close()); err != nil {
+			return fmt.Errorf("print object %d of %d: %w", i+1, len(objects), err)
+		}
+		if _, err := w.Write(text.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toYAML takes the way through JSON, as every Kubernetes object does.
+func toYAML(object any) (*yaml.Node, error) {
+	data, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber() // a large number must not turn into 1e+06
+	var fields map[string]any
+	if err := decoder.Decode(&fields); err != nil {
+		return nil, err
+	}
+	if fields == nil {
+		return nil, errors.New("there is no object")
+	}
+	if saysNothing(fields["status"]) {
+		delete(fields, "status")
+	}
+	return nodeOf(fields), nil
+}
+
+// hollow are the structs that the Go types print even when they are empty, and
+// that mean the same when they are absent.
+var hollow = []string{"metadata", "resources", "spec", "strategy", "updateStrategy"}
+
+func nodeOf(value any) *yaml.Node {
+	switch value := value.(type) {
+	case map[string]any:
+		node := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
+		for _, key := range orderedKeys(value) {
+			child := value[key]
+			if child == nil || slices.Contains(hollow, key) && isEmptyMap(child) {
+				continue
+			}
+			node.Content = append(node.Content, textNode(key), nodeOf(child))
+		}
+		return node
+	case []any:
+		node := &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq}
+		for _, item := range value {
+			node.Content = append(node.Content, nodeOf(item))
+		}
+		return node
+	case string:
+		return textNode(value)
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagBool, Value: fmt.Sprint(value)}
+	case json.Number:
+		tag := yaml.NodeTagInt
+		if strings.ContainsAny(value.String(), ".eE") {
+			tag = yaml.NodeTagFloat
+		}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value.String()}
+	default: // null within a list
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagNull, Value: "null"}
+	}
+}
+
+// textNode quotes what YAML 1.1, which the API server reads, takes for
+// something else than text.
+func textNode(text string) *yaml.Node {
+	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: text}
+	switch {
+	case strings.Contains(text, "\n"):
+		node.Style = yaml.LiteralStyle
+	case text == "<<", yaml.IsYaml1_1NonString(node):
+		node.Style = yaml.DoubleQuotedStyle
+	}
+	return node
+}
+
+// firstFields go before the order that kyaml knows, which has no place for the
+// fields of taints, tolerations and selectors.
+var firstFields = []string{"apiVersion", "kind", "metadata", "name", "key", "operator", "value", "values", "effect"}
+
+// orderedKeys sorts the keys of a map as people write them: those with a known
+// place first, the rest by name.
+func orderedKeys(fields map[string]any) []string {
+	keys := make([]string, 0, len(fields))
+	for key := range fields {
+		keys = append(keys, key)
+	}
+	rank := func(key string) int {
+		if i := slices.Index(firstFields, key); i >= 0 {
+			return i
+		}
+		if i, known := yaml.FieldOrder[key]; known {
+			return len(firstFields) + i
+		}
+		return len(firstFields) + len(yaml.FieldOrder) + 1
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		if a, b := rank(a), rank(b); a != b {
+			return a - b
+		}
+		return strings.Compare(a, b)
+	})
+	return keys
+}
+
+func isEmptyMap(value any) bool {
+	fields, isMap := value.(map[string]any)
+	return isMap && !slices.ContainsFunc(orderedKeys(fields), func(key string) bool { return fields[key] != nil })
+}
+
+// saysNothing tells of a part of an object whether all in it is zero.
+func saysNothing(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, child := range value {
+			if !saysNothing(child) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return len(value) == 0
+	case json.Number:
+		return value.String() == "0"
+	default:
+		return value == nil || value == "" || value == false
+	}
+}

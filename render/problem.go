@@ -1,0 +1,125 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Problem is one reason for which a file tree is not taken.
+//
+// Its texts are safe to log, to put into a status and to print on a terminal:
+// they are bounded, and what is not printable in them is escaped.
+type Problem struct {
+	// File is slash-separated and relative to the root of the tree.
+	File string
+	// Line and Column of the field at fault, or of the nearest thing around it
+	// when it is missing. Both count from 1, columns in characters; both are 0
+	// when the problem is with the file as a whole.
+	Line, Column int
+	// Pool is the name of the pool, empty where it is not known.
+	Pool string
+	// Message says what is wrong, in one line that begins in lower case.
+	Message string
+	// Hint says what to do about it; may be empty.
+	Hint string
+}
+
+// String is file:line: message.
+func (p Problem) String() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.Message
+	}
+	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
+}
+
+// Problems is every reason for which a file tree is not taken, sorted by file
+// and line.
+type Problems []Problem
+
+// Error has one problem per line, without the hints.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i, problem := range p {
+		lines[i] = problem.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// report collects problems, and is the one place that makes their texts safe.
+type report struct {
+	problems Problems
+	omitted  int
+}
+
+func (r *report) add(problem Problem) {
+	if r.full() {
+		r.omitted++
+		return
+	}
+	problem.File = printable(problem.File, maxFileName)
+	problem.Pool = printable(problem.Pool, maxValue)
+	problem.Message = printable(problem.Message, maxText)
+	problem.Hint = printable(problem.Hint, maxText)
+	r.problems = append(r.problems, problem)
+}
+
+// full reports whether there are so many problems that reading on is useless.
+func (r *report) full() bool { return len(r.problems) >= maxProblems }
+
+// sorted returns the problems in the order in which a reader meets them.
+func (r *report) sorted() Problems {
+	slices.SortFunc(r.problems, func(a, b Problem) int {
+		return cmp.Or(
+			strings.Compare(a.File, b.File),
+			cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column),
+			strings.Compare(a.Message, b.Message),
+		)
+	})
+	return slices.Compact(r.problems)
+}
+
+// quoted is a user's value within a message: in quotes, bounded, escaped.
+func quoted(value string) string { return strconv.Quote(clip(value, maxValue)) }
+
+// printable bounds a text and escapes what would not show, or would show as
+// something else, on a terminal.
+func printable(text string, most int) string {
+	text = clip(text, most)
+	if strings.IndexFunc(text, func(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }) < 0 {
+		return text
+	}
+	var safe strings.Builder
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&safe, `\x%02x`, text[i])
+		case strconv.IsPrint(r):
+			safe.WriteRune(r)
+		default:
+			escaped := strconv.QuoteRune(r)
+			safe.WriteString(escaped[1 : len(escaped)-1])
+		}
+	}
+	return safe.String()
+}
+
+// clip cuts a text after the given number of characters, at the end of one.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	count := 0
+	for i := range text {
+		if count == most {
+			return text[:i] + "…"
+		}
+		count++
+	}
+	return text
+}

@@ -1,0 +1,75 @@
+package render
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// RuntimeClass is what leads pods to the nodes of a pool: it selects the labels
+// and tolerates the taints that the pool and those around it put there. It has
+// no owner yet, since a pool in a file has no UID. It is nil for a pool that
+// the expansion does not know or that has a [Expansion.Problem].
+func (e *Expansion) RuntimeClass(name string) *nodev1.RuntimeClass {
+	p, found := e.pools[name]
+	if !found || p.problem != nil {
+		return nil
+	}
+	class := &nodev1.RuntimeClass{
+		TypeMeta:   metav1.TypeMeta{APIVersion: nodev1.SchemeGroupVersion.String(), Kind: "RuntimeClass"},
+		ObjectMeta: metav1.ObjectMeta{Name: v1.RuntimeClassName(name)},
+		Handler:    v1.DefaultHandler,
+		Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{}},
+	}
+	// From the outside in, so that what an inner pool says replaces what it
+	// inherits.
+	line := append([]*pool{p}, p.enclosing...)
+	for _, each := range slices.Backward(line) {
+		if handler := each.definition.Spec.Handler; handler != "" {
+			class.Handler = handler
+		}
+		maps.Copy(class.Scheduling.NodeSelector, each.selection())
+		class.Scheduling.Tolerations = tolerate(class.Scheduling.Tolerations, each.definition.Spec.Taints)
+	}
+	return class
+}
+
+// selection is how a pod finds the nodes of this pool: its labels, or its role
+// label when it has none.
+func (p *pool) selection() map[string]string {
+	if len(p.definition.Spec.Labels) == 0 {
+		return map[string]string{v1.RoleLabel(p.name): ""}
+	}
+	selection := make(map[string]string, len(p.definition.Spec.Labels))
+	for key, value := range p.definition.Spec.Labels {
+		selection[key] = string(value)
+	}
+	return selection
+}
+
+// tolerate adds a toleration for each taint; one for the same key and effect is
+// replaced.
+func tolerate(tolerations []corev1.Toleration, taints []v1.Taint) []corev1.Toleration {
+	for _, taint := range taints {
+		toleration := corev1.Toleration{
+			Key:      taint.Key,
+			Operator: corev1.TolerationOpEqual,
+			Value:    taint.Value,
+			Effect:   taint.Effect,
+		}
+		i := slices.IndexFunc(tolerations, func(t corev1.Toleration) bool {
+			return t.Key == taint.Key && t.Effect == taint.Effect
+		})
+		if i >= 0 {
+			tolerations[i] = toleration
+			continue
+		}
+		tolerations = append(tolerations, toleration)
+	}
+	return tolerations
+}
