@@ -1,0 +1,125 @@
+package source
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"unicode"
+)
+
+// collector gathers the files of a snapshot within the limits, by the rules
+// that a repository and a directory share.
+type collector struct {
+	subject string // what errors are about: a URL or a directory
+	limits  limits
+	files   *memory
+	entries int
+	bytes   int64
+	regular int
+}
+
+func newCollector(subject string, l limits) *collector {
+	return &collector{subject: subject, limits: l, files: newMemory()}
+}
+
+// folder adds a folder; its parent was added before.
+func (c *collector) folder(name string) error {
+	if err := c.admit(name); err != nil {
+		return err
+	}
+	if depth := strings.Count(name, "/") + 1; depth > c.limits.depth {
+		return c.tooLarge(name, fmt.Sprintf("lies deeper than %d folders", c.limits.depth))
+	}
+	c.files.add(name, &node{folder: true})
+	return nil
+}
+
+// room says whether a file of a size may be read, before it is read.
+func (c *collector) room(name string, size int64) error {
+	if size > c.limits.fileBytes {
+		return c.tooLarge(name, fmt.Sprintf("is larger than %d bytes", c.limits.fileBytes))
+	}
+	if c.bytes+size > c.limits.totalBytes {
+		return c.tooLarge(name, fmt.Sprintf("brings all files together above %d bytes", c.limits.totalBytes))
+	}
+	return nil
+}
+
+// file adds a file whose content will not be changed any more.
+func (c *collector) file(name string, data []byte) error {
+	if err := c.admit(name); err != nil {
+		return err
+	}
+	if err := c.room(name, int64(len(data))); err != nil {
+		return err
+	}
+	c.bytes += int64(len(data))
+	c.regular++
+	c.files.add(name, &node{data: data})
+	return nil
+}
+
+// admit checks what holds for every name.
+func (c *collector) admit(name string) error {
+	if !plain(name) {
+		return c.refuse(name, "has a name that cannot be used")
+	}
+	if _, twice := c.files.nodes[name]; twice {
+		return c.refuse(name, "is there twice")
+	}
+	if c.entries++; c.entries > c.limits.entries {
+		return c.tooLarge(name, fmt.Sprintf("is one more than %d files and folders", c.limits.entries))
+	}
+	return nil
+}
+
+// done closes the collection. No file at all is an error: nobody keeps an empty
+// folder of pools on purpose, and it must not read as "delete every pool".
+func (c *collector) done() (fs.FS, error) {
+	if c.regular == 0 {
+		return nil, failure(ErrPathEmpty, c.subject, "there are no files below the path")
+	}
+	c.files.sort()
+	return c.files, nil
+}
+
+func (c *collector) refuse(name, why string) *Error {
+	return failure(ErrFile, c.subject, quote(name)+" "+why)
+}
+
+func (c *collector) tooLarge(name, why string) *Error {
+	return failure(ErrTooLarge, c.subject, quote(name)+" "+why)
+}
+
+// link decides about a symbolic link, which is never followed. One that leads
+// to a file which is no YAML, as a README may, is left out. Any other could have
+// stood for pools, and leaving those out would read as deleting them.
+func (c *collector) link(name string, harmless bool) error {
+	if harmless && !isYAML(name) {
+		return nil
+	}
+	return c.refuse(name, "is a symbolic link, which is never followed").
+		withHint("put the file or folder itself in its place, or set path to a folder without links")
+}
+
+// isYAML goes by the ending of the name; what is in the file is not for this
+// package to know.
+func isYAML(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".yaml", ".yml":
+		return true
+	}
+	return false
+}
+
+// plain refuses names that no file system here would give back, and those that
+// could forge a log line or turn the text around them.
+func plain(name string) bool {
+	if !fs.ValidPath(name) {
+		return false
+	}
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+	})
+}

@@ -1,0 +1,133 @@
+package source
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// folder makes a directory of files, with "-> " for links.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "dir")
+	for name, content := range files {
+		full := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if target, link := strings.CutPrefix(content, "-> "); link {
+			err = os.Symlink(target, full)
+		} else {
+			err = os.WriteFile(full, []byte(content), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestDirectory(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"a.yaml": "a", "sub/b.yml": "b", ".git/config": "no", "sub/.git": "no",
+		"README.md": "-> sub/b.txt", "sub/b.txt": "text",
+	})
+	for _, path := range []string{dir, dir + "/", dir + "/./sub/.."} {
+		snapshot, err := Directory(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFiles(t, snapshot, map[string]string{"a.yaml": "a", "sub/b.yml": "b", "sub/b.txt": "text"})
+		if snapshot.Revision != "" || snapshot.TreeHash != "" {
+			t.Errorf("a directory has no revision: %+v", snapshot)
+		}
+		if err := fstest.TestFS(snapshot.Files, "a.yaml", "sub/b.yml"); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Run("one file", func(t *testing.T) {
+		snapshot, err := Directory(filepath.Join(dir, "sub", "b.yml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFiles(t, snapshot, map[string]string{"b.yml": "b"})
+	})
+	t.Run("the folder itself by a link", func(t *testing.T) {
+		link := filepath.Join(t.TempDir(), "link")
+		if err := os.Symlink(filepath.Join(dir, "sub"), link); err != nil {
+			t.Fatal(err)
+		}
+		snapshot, err := Directory(link)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFiles(t, snapshot, map[string]string{"b.yml": "b", "b.txt": "text"})
+	})
+}
+
+func TestDirectoryRefuses(t *testing.T) {
+	outside := folder(t, map[string]string{"secret.yaml": "secret", "secret.txt": "secret"})
+	small := limits{entries: 4, fileBytes: 10, totalBytes: 15, depth: 2}
+	cases := map[string]struct {
+		reason string
+		files  map[string]string
+		want   error
+		names  string
+	}{
+		"no file":           {"a folder without files is not an order to delete", map[string]string{".git/x": "x"}, ErrPathEmpty, ""},
+		"link to YAML":      {"left out, it would read as deleted", map[string]string{"a.yaml": "-> b.txt", "b.txt": "b"}, ErrFile, "a.yaml"},
+		"link out":          {"not followed, whatever it is called", map[string]string{"a.txt": "-> " + outside + "/secret.txt"}, ErrFile, "a.txt"},
+		"YAML link out":     {"not followed", map[string]string{"a.yml": "-> " + outside + "/secret.yaml"}, ErrFile, "a.yml"},
+		"folder link":       {"pools may be behind it", map[string]string{"sub": "-> dir", "dir/a.yaml": "a"}, ErrFile, "sub"},
+		"dangling":          {"pools may have been behind it", map[string]string{"sub": "-> nowhere", "a.yaml": "a"}, ErrFile, "sub"},
+		"loop":              {"leads nowhere", map[string]string{"x": "-> x", "a.yaml": "a"}, ErrFile, "x"},
+		"large":             {"one file", map[string]string{"a.yaml": strings.Repeat("a", 11)}, ErrTooLarge, "a.yaml"},
+		"large together":    {"all files", map[string]string{"a.yaml": strings.Repeat("a", 8), "b.yaml": strings.Repeat("a", 8)}, ErrTooLarge, "b.yaml"},
+		"many":              {"files and folders", map[string]string{"a": "a", "b": "b", "c": "c", "d": "d", "e": "e"}, ErrTooLarge, "e"},
+		"deep":              {"folders in folders", map[string]string{"a/b/c/d": "d"}, ErrTooLarge, "a/b/c"},
+		"control character": {"could forge a line in a log", map[string]string{"a\n.yaml": "a"}, ErrFile, `a\n.yaml`},
+		"right to left":     {"could show another name than it is", map[string]string{"a\u202Elmay.yaml": "a"}, ErrFile, `a\u202elmay.yaml`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := directory(folder(t, c.files), small)
+			wantError(t, err, c.want)
+			if !strings.Contains(err.Error(), c.names) {
+				t.Errorf("%s: %v does not name %s", c.reason, err, c.names)
+			}
+		})
+	}
+	t.Run("missing", func(t *testing.T) {
+		_, err := Directory(filepath.Join(outside, "nope"))
+		wantError(t, err, ErrPathMissing)
+	})
+	t.Run("no name", func(t *testing.T) {
+		_, err := Directory("")
+		wantError(t, err, ErrPathMissing)
+	})
+	t.Run("pipe", func(t *testing.T) {
+		dir := folder(t, map[string]string{"b.yaml": "b"})
+		pipe(t, filepath.Join(dir, "a.yaml"))
+		_, err := Directory(dir)
+		wantError(t, err, ErrFile)
+		_, err = Directory(filepath.Join(dir, "a.yaml"))
+		wantError(t, err, ErrFile)
+	})
+	t.Run("unreadable", func(t *testing.T) {
+		dir := folder(t, map[string]string{"a.yaml": "a", "b.yaml": "b"})
+		if err := os.Chmod(filepath.Join(dir, "b.yaml"), 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.ReadFile(filepath.Join(dir, "b.yaml")); err == nil {
+			t.Skip("this user may read everything")
+		}
+		_, err := Directory(dir)
+		wantError(t, err, ErrUnreadable)
+		if !strings.Contains(err.Error(), "b.yaml") {
+			t.Errorf("%v does not name the file", err)
+		}
+	})
+}

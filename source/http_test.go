@@ -1,0 +1,333 @@
+package source
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+	"github.com/google/go-cmp/cmp"
+)
+
+const canary = "s3cr3t-c4nary"
+
+func wantNoCanary(t *testing.T, err error) {
+	t.Helper()
+	if text := fmt.Sprintf("%v %+v %#v %s", err, err, err, Hint(err)); strings.Contains(text, canary) {
+		t.Errorf("the server's text is in the error: %s", text)
+	}
+}
+
+// I10: nothing that a server says gets into an error.
+func TestHTTPAnswers(t *testing.T) {
+	pkt := func(line string) string { return fmt.Sprintf("%04x%s", len(line)+4, line) }
+	hash := strings.Repeat("1f", 20)
+	answer := func(status int, contentType, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			w.Header().Set("WWW-Authenticate", `Basic realm="`+canary+`"`)
+			w.WriteHeader(status)
+			fmt.Fprint(w, body)
+		}
+	}
+	refs := "application/x-git-upload-pack-advertisement"
+	preamble := pkt("# service=git-upload-pack\n") + "0000"
+	cases := map[string]struct {
+		reason  string
+		handler http.HandlerFunc
+		want    error
+	}{
+		"401":           {"a credential is wanted", answer(401, "text/plain", canary), ErrUnauthorized},
+		"403":           {"another credential is wanted", answer(403, "text/plain", canary), ErrUnauthorized},
+		"404":           {"no such repository", answer(404, "text/html", canary), ErrRepositoryMissing},
+		"410":           {"no longer there", answer(410, "text/html", canary), ErrRepositoryMissing},
+		"429":           {"too often", answer(429, "text/plain", canary), ErrServer},
+		"500":           {"the server failed", answer(500, refs, canary), ErrServer},
+		"login page":    {"200 and a page for people", answer(200, "text/html", canary), ErrServer},
+		"nothing":       {"200 and nothing", answer(200, refs, ""), ErrServer},
+		"garbage":       {"the right type and the wrong content", answer(200, refs, canary), ErrServer},
+		"garbage lines": {"lines that are no refs", answer(200, refs, preamble+pkt(canary+"\n")+"0000"), ErrServer},
+		"ERR":           {"the protocol's own error", answer(200, refs, preamble+pkt("ERR "+canary)), ErrServer},
+		"ERR denied":    {"an error that says why", answer(200, refs, preamble+pkt("ERR access denied "+canary)), ErrUnauthorized},
+		"ERR missing":   {"an error that says why", answer(200, refs, preamble+pkt("ERR Repository not found "+canary)), ErrRepositoryMissing},
+		"cut off":       {"an end in the middle", answer(200, refs, preamble+pkt(hash+" refs/heads/"+canary+"\x00\n")), ErrUnreachable},
+		"endless": {"more refs than there can be", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", refs)
+			line := strings.Repeat(pkt(hash+" refs/heads/"+canary+"\n"), 1000)
+			for fmt.Fprint(w, preamble); ; {
+				if _, err := fmt.Fprint(w, line); err != nil {
+					return
+				}
+			}
+		}, ErrTooLarge},
+		"redirect to http elsewhere": {"a path that is no repository", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/login?token="+canary, http.StatusFound)
+		}, ErrRedirect},
+		"redirect that cannot be parsed": {"the parser's error repeats it", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "http://%zz"+canary)
+			w.WriteHeader(http.StatusFound)
+		}, ErrServer},
+		"redirect loop": {"no end", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.RequestURI(), http.StatusFound)
+		}, ErrRedirect},
+		"redirect to ftp": {"not http", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "ftp://"+r.Host+r.URL.RequestURI(), http.StatusFound)
+		}, ErrRedirect},
+		"redirect with a credential": {"it would end up in a request", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://user:"+canary+"@"+r.Host+r.URL.RequestURI(), http.StatusFound)
+		}, ErrRedirect},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			small := defaultLimits()
+			small.advertisement = 1 << 20
+			w := serve(t, false, c.handler)
+			_, err := (&Git{URL: w.repoURL(), limits: &small}).Head(t.Context())
+			wantError(t, err, c.want)
+			wantNoCanary(t, err)
+		})
+	}
+}
+
+// The same for the second request, whose error a server may put in three places.
+func TestHTTPAnswersToFetch(t *testing.T) {
+	r := newRepo(t)
+	r.commit(map[string]string{"a.yaml": "a"})
+	pkt := func(line string) string { return fmt.Sprintf("%04x%s", len(line)+4, line) }
+	result := "application/x-git-upload-pack-result"
+	cases := map[string]struct {
+		reason, contentType, body string
+		status                    int
+		want                      error
+	}{
+		"500":            {"the server failed", "text/plain", canary, 500, ErrServer},
+		"401":            {"only the second request is refused", "text/plain", canary, 401, ErrUnauthorized},
+		"redirect":       {"a request with a body does not move", "text/plain", canary, 307, ErrRedirect},
+		"page":           {"a page for people", "text/html", canary, 200, ErrServer},
+		"ERR":            {"the server will not give it", result, pkt("ERR upload-pack: not our ref " + canary), 200, ErrMoved},
+		"channel 3":      {"an error among the pack", result, "0000" + pkt("NAK\n") + pkt("\x03"+canary), 200, ErrServer},
+		"no pack":        {"something else than a pack", result, "0000" + pkt("NAK\n") + pkt("\x01"+canary), 200, ErrServer},
+		"no pack at all": {"nothing", result, "0000" + pkt("NAK\n") + "0000", 200, ErrServer},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := r.serveHTTP(t, false, func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+					if req.Method == http.MethodGet {
+						next.ServeHTTP(w, req)
+						return
+					}
+					w.Header().Set("Content-Type", c.contentType)
+					w.Header().Set("Location", "http://"+req.Host+"/"+canary)
+					w.WriteHeader(c.status)
+					fmt.Fprint(w, c.body)
+				})
+			})
+			_, err := both(t.Context(), &Git{URL: w.repoURL(), Ref: Ref{Branch: "main"}})
+			wantError(t, err, c.want)
+			wantNoCanary(t, err)
+		})
+	}
+}
+
+func TestHTTPRedirect(t *testing.T) {
+	r := newRepo(t)
+	r.commit(map[string]string{"a.yaml": "a"})
+	plain, secure := r.serveHTTP(t, false, nil), r.serveHTTP(t, true, nil)
+	redirect := func(to string) func(http.Handler) http.Handler {
+		return func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				http.Redirect(w, req, to+req.URL.RequestURI(), http.StatusMovedPermanently)
+			})
+		}
+	}
+	t.Run("up", func(t *testing.T) {
+		w := r.serveHTTP(t, false, redirect(secure.URL))
+		g := &Git{URL: w.repoURL(), CABundle: secure.ca()}
+		wantFiles(t, fetch(t, g, head(t, g)), map[string]string{"a.yaml": "a"})
+		if got := len(w.requests()); got != 2 {
+			t.Errorf("the request for the pack goes to where the refs came from: %v", w.requests())
+		}
+	})
+	t.Run("down", func(t *testing.T) {
+		w := r.serveHTTP(t, true, redirect(plain.URL))
+		before := len(plain.requests())
+		_, err := (&Git{URL: w.repoURL(), CABundle: w.ca()}).Head(t.Context())
+		wantError(t, err, ErrRedirect)
+		if len(plain.requests()) != before {
+			t.Error("the server was contacted over http")
+		}
+	})
+	t.Run("credential", func(t *testing.T) {
+		var seen, leaked []string
+		note := func(to *[]string) func(http.Handler) http.Handler {
+			return func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+					*to = append(*to, req.Header.Get("Authorization"), req.Header.Get("X-Token"))
+					next.ServeHTTP(w, req)
+				})
+			}
+		}
+		other := r.serveHTTP(t, true, note(&leaked))
+		w := r.serveHTTP(t, true, func(next http.Handler) http.Handler { return note(&seen)(redirect(other.URL)(next)) })
+		g := &Git{URL: w.repoURL(), CABundle: w.ca(), Auth: tokenAuth{}}
+		fetch(t, g, head(t, g))
+		if diff := cmp.Diff([]string{"Bearer " + canary, canary, "Bearer " + canary, canary}, seen); diff != "" {
+			t.Errorf("the host of the URL gets the credential (-want +got):\n%s", diff)
+		}
+		if got := strings.Join(leaked, ""); got != "" || len(leaked) == 0 {
+			t.Errorf("another host got the credential, or nothing at all: %q", leaked)
+		}
+	})
+}
+
+type tokenAuth struct{}
+
+func (tokenAuth) Name() string   { return "token" }
+func (tokenAuth) String() string { return canary }
+func (tokenAuth) SetAuth(r *http.Request) {
+	r.Header.Set("Authorization", "Bearer "+canary)
+	r.Header.Set("X-Token", canary)
+}
+
+func TestHTTPAuth(t *testing.T) {
+	r := newRepo(t)
+	r.commit(map[string]string{"a.yaml": "a"})
+	login := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if _, password, _ := req.BasicAuth(); password != canary {
+				http.Error(w, canary, http.StatusUnauthorized)
+				return
+			}
+			next.ServeHTTP(w, req)
+		})
+	}
+	secure, plain := r.serveHTTP(t, true, login), r.serveHTTP(t, false, login)
+	good, bad := &githttp.BasicAuth{Username: "u", Password: canary}, &githttp.BasicAuth{Username: "u", Password: canary + "x"}
+	cases := map[string]struct {
+		reason string
+		url    string
+		auth   transport.AuthMethod
+		want   error
+	}{
+		"good":  {"both requests carry it", secure.repoURL(), good, nil},
+		"bad":   {"it is not in the error", secure.repoURL(), bad, ErrUnauthorized},
+		"none":  {"the hint says that one is missing", secure.repoURL(), nil, ErrUnauthorized},
+		"plain": {"anyone could read it", plain.repoURL(), good, ErrInvalid},
+		"ssh":   {"of another kind", secure.repoURL(), serveSSH(t).auth(), ErrInvalid},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := both(t.Context(), &Git{URL: c.url, CABundle: secure.ca(), Auth: c.auth})
+			if c.want == nil {
+				if err != nil {
+					t.Errorf("%s: %v", c.reason, err)
+				}
+				return
+			}
+			wantError(t, err, c.want)
+			wantNoCanary(t, err)
+		})
+	}
+	if len(plain.requests()) != 0 {
+		t.Error("a server was contacted over http with a credential")
+	}
+}
+
+func TestHTTPCertificate(t *testing.T) {
+	r := newRepo(t)
+	r.commit(map[string]string{"a.yaml": "a"})
+	w, plain := r.serveHTTP(t, true, nil), r.serveHTTP(t, false, nil)
+	cases := map[string]struct {
+		reason string
+		git    Git
+		want   error
+	}{
+		"unknown authority": {"not verified", Git{URL: w.repoURL()}, ErrCertificate},
+		"other host":        {"verified, and for others", Git{URL: strings.Replace(w.repoURL(), "127.0.0.1", "localhost", 1), CABundle: w.ca()}, ErrCertificate},
+		"no PEM":            {"a bundle that holds nothing", Git{URL: w.repoURL(), CABundle: []byte(canary)}, ErrInvalid},
+		"no TLS":            {"https at a port for http", Git{URL: strings.Replace(plain.repoURL(), "http", "https", 1)}, ErrUnreachable},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := c.git.Head(t.Context())
+			wantError(t, err, c.want)
+			wantNoCanary(t, err)
+		})
+	}
+}
+
+// cutting lets some bytes of the pack through and breaks the connection.
+func cutting(after int) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if req.Method == http.MethodPost {
+				w = &cut{ResponseWriter: w, left: after}
+			}
+			next.ServeHTTP(w, req)
+		})
+	}
+}
+
+type cut struct {
+	http.ResponseWriter
+	left int
+}
+
+func (c *cut) Write(b []byte) (int, error) {
+	if c.left -= len(b); c.left < 0 {
+		panic(http.ErrAbortHandler)
+	}
+	return c.ResponseWriter.Write(b)
+}
+
+func TestHTTPServerGone(t *testing.T) {
+	r := newRepo(t)
+	r.commit(map[string]string{"a.yaml": noise(500_000), "b.yaml": "b"})
+	for _, after := range []int{0, 1000, 400_000} {
+		for _, tls := range []bool{false, true} {
+			w := r.serveHTTP(t, tls, cutting(after))
+			var bundle []byte
+			if tls {
+				bundle = w.ca()
+			}
+			_, err := both(t.Context(), &Git{URL: w.repoURL(), CABundle: bundle})
+			if err == nil {
+				t.Fatalf("cut after %d: half a pack was taken", after)
+			}
+			if reason := Reason(err); reason != "ServerFailed" && reason != "Unreachable" {
+				t.Errorf("cut after %d: %v (%s)", after, err, reason)
+			}
+		}
+	}
+}
+
+// drip sends an answer one byte at a time, so that no pause is ever long.
+func drip(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		next.ServeHTTP(&dripping{ResponseWriter: w, req: req}, req)
+	})
+}
+
+type dripping struct {
+	http.ResponseWriter
+	req *http.Request
+}
+
+func (d *dripping) Write(b []byte) (int, error) {
+	for i := range b {
+		select {
+		case <-d.req.Context().Done():
+			return i, d.req.Context().Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+		if _, err := d.ResponseWriter.Write(b[i : i+1]); err != nil {
+			return i, err
+		}
+		d.ResponseWriter.(http.Flusher).Flush()
+	}
+	return len(b), nil
+}

@@ -1,0 +1,60 @@
+package source
+
+import "time"
+
+// What one snapshot may be. They bound the memory of the process, so that one
+// repository cannot take the controller down. A pool file has a few kilobytes;
+// every limit is far above what pools need.
+const (
+	// MaxEntries bounds the files and folders below the path, together.
+	MaxEntries = 20_000
+	// MaxFileBytes bounds one file: 10 MiB.
+	MaxFileBytes = 10 << 20
+	// MaxTotalBytes bounds all files below the path together: 64 MiB.
+	MaxTotalBytes = 64 << 20
+	// MaxFolderDepth bounds how deep folders lie below the path.
+	MaxFolderDepth = 64
+
+	// MaxPackBytes bounds what a server may send in one fetch, as it is sent,
+	// compressed: 512 MiB. It goes to a temporary file, not to memory.
+	MaxPackBytes = 512 << 20
+	// MaxAdvertisementBytes bounds a server's list of refs: 64 MiB, about half
+	// a million refs. Only the refs that are asked for stay in memory.
+	MaxAdvertisementBytes = 64 << 20
+
+	// DefaultTimeout bounds one Head or one Fetch when Git.Timeout is zero.
+	DefaultTimeout = time.Minute
+)
+
+const (
+	// maxObjectBytes bounds a folder listing, a commit, and every object that
+	// has to be in memory to undo delta compression.
+	maxObjectBytes = 16 << 20
+	// deltaCacheBytes is what undoing delta compression may keep at hand.
+	deltaCacheBytes = 32 << 20
+	// maxDeltaChain is the longest chain of deltas that Git itself writes.
+	maxDeltaChain = 4095
+	// maxLinkBytes bounds the target of a symbolic link, as Linux does.
+	maxLinkBytes = 4096
+)
+
+// limits are the constants above in a form that a test can make small.
+type limits struct {
+	entries       int
+	fileBytes     int64
+	totalBytes    int64
+	depth         int
+	packBytes     int64
+	advertisement int64
+}
+
+func defaultLimits() limits {
+	return limits{
+		entries:       MaxEntries,
+		fileBytes:     MaxFileBytes,
+		totalBytes:    MaxTotalBytes,
+		depth:         MaxFolderDepth,
+		packBytes:     MaxPackBytes,
+		advertisement: MaxAdvertisementBytes,
+	}
+}

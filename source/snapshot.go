@@ -1,0 +1,23 @@
+package source
+
+import "io/fs"
+
+// Snapshot is one revision of the pool files, whole and read-only. It lies in
+// memory: nothing has to be closed, and it may be kept and shared.
+type Snapshot struct {
+	// Revision says which one: "main@sha1:<40 hex>" for a branch or a tag,
+	// "sha1:<40 hex>" for a commit named by its hash, and the empty string for
+	// a directory, which has none.
+	Revision string
+
+	// TreeHash is Git's hash of the folder at Git.Path, 40 hex digits. Two
+	// snapshots with one TreeHash hold the same names, modes and bytes, so a
+	// commit that touches other folders only is known to change no pool. It is
+	// empty for a directory.
+	TreeHash string
+
+	// Files is rooted at Git.Path, or at the directory. It lists regular files
+	// and folders only, in the order of their names, and has no times. Names
+	// are valid UTF-8 without control characters.
+	Files fs.FS
+}
