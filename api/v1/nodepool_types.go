@@ -8,7 +8,7 @@ import (
 // NodePool is a set of nodes, and what they carry.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=np;npool,categories=nodepools
+// +kubebuilder:resource:scope=Cluster,shortName=np;npool
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.nodes.desired`,description="nodes that are members"
