@@ -123,7 +123,7 @@ func Hint(err error) string {
 
 // failure makes an error of a kind about a subject.
 func failure(sentinel error, subject, text string) *Error {
-	k := sentinel.(*kind)
+	k, _ := errors.AsType[*kind](sentinel)
 	if subject != "" {
 		text = subject + ": " + text
 	}

@@ -110,7 +110,7 @@ func (t *target) certificate(err error) *Error {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
-	var any *tls.CertificateVerificationError
+	var unverified *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &unknown):
@@ -119,7 +119,7 @@ func (t *target) certificate(err error) *Error {
 		return t.fail(ErrCertificate, "the certificate is for another host")
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return t.fail(ErrCertificate, "the certificate has expired or is not yet valid")
-	case errors.As(err, &invalid), errors.As(err, &any):
+	case errors.As(err, &invalid), errors.As(err, &unverified):
 		return t.fail(ErrCertificate, "the certificate cannot be verified")
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return t.fail(ErrUnreachable, "the server does not speak TLS at this port")

@@ -104,7 +104,6 @@ type webServer struct {
 	*httptest.Server
 	mu   sync.Mutex
 	seen []string
-	wrap func(http.Handler) http.Handler
 }
 
 func (r *repo) serveHTTP(t testing.TB, tls bool, wrap func(http.Handler) http.Handler) *webServer {
