@@ -24,10 +24,16 @@ type Desired struct {
 // Want is the value that a pool wants for one key of a node.
 type Want struct {
 	Value string
-	// Pool is the name of the pool that the value comes from.
+	// Pool is the name of the pool that the value comes from. Where several of
+	// the highest priority agree on it, that is the one whose policy goes
+	// furthest: that another pool is content to report keeps none from having
+	// its way.
 	Pool string
 	// Policy of that pool towards a value that somebody else has set.
 	Policy v1.ConflictPolicy
+	// Agreeing are the other pools that want this very value, sorted by name.
+	// They, too, do not get it where somebody else holds the key.
+	Agreeing []string
 	// Claims are all the pools of the highest priority and what each wants, if
 	// they disagree. Nothing may change for the key then.
 	Claims []Claim

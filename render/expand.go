@@ -11,7 +11,7 @@ import (
 // not change and may be used by many goroutines at once.
 type Expansion struct {
 	pools   map[string]*pool
-	members memberIndex
+	members *memberIndex
 }
 
 // pool is one pool of an Expansion.
@@ -21,7 +21,10 @@ type pool struct {
 	policy   v1.ConflictPolicy
 	// enclosing are the pools around this one, the innermost first.
 	enclosing []*pool
-	member    matcher
+	// member is nil, and unreadable says why, where the definition does not tell
+	// who the members are.
+	member     matcher
+	unreadable error
 
 	// What the pool itself puts on a node. What it inherits, the enclosing
 	// pools put there, since its nodes are theirs as well.
@@ -52,32 +55,36 @@ func Expand(definitions []*v1.NodePool) *Expansion {
 	for name, definition := range byName {
 		e.pools[name] = newPool(definition)
 	}
+	var sound []*pool
 	for _, p := range e.pools {
-		e.enclose(p, byName)
-	}
-	for _, p := range e.pools {
-		if p.problem == nil {
-			e.members.add(p)
+		if p.problem = e.enclose(p, byName); p.problem == nil {
+			sound = append(sound, p)
 		}
 	}
+	e.members = newMemberIndex(sound)
 	return e
 }
 
-// enclose finds the pools around a pool. What is wrong with one of them is
-// wrong with the pool as well: nobody can tell which nodes are within.
-func (e *Expansion) enclose(p *pool, byName map[string]*v1.NodePool) {
+// enclose finds the pools around a pool, and says what is wrong with any of
+// them. That is wrong with the pool as well: nobody can tell which nodes are
+// within.
+func (e *Expansion) enclose(p *pool, byName map[string]*v1.NodePool) error {
 	line, broken := lineage(p.definition, byName)
 	if broken != nil {
-		p.problem = broken
-		return
+		return broken
 	}
 	for _, parent := range line[1:] {
-		enclosing := e.pools[parent.Name]
-		p.enclosing = append(p.enclosing, enclosing)
-		if _, err := newMatcher(parent); err != nil && p.problem == nil {
-			p.problem = fmt.Errorf("enclosing pool %q: %w", parent.Name, err)
+		p.enclosing = append(p.enclosing, e.pools[parent.Name])
+	}
+	if p.unreadable != nil {
+		return p.unreadable
+	}
+	for _, enclosing := range p.enclosing {
+		if enclosing.unreadable != nil {
+			return fmt.Errorf("enclosing pool %q: %w", enclosing.name, enclosing.unreadable)
 		}
 	}
+	return nil
 }
 
 func newPool(definition *v1.NodePool) *pool {
@@ -91,7 +98,7 @@ func newPool(definition *v1.NodePool) *pool {
 		paused:      definition.Annotations[v1.ReconcileAnnotation] == v1.Disabled,
 		definition:  definition,
 	}
-	p.member, p.problem = newMatcher(definition)
+	p.member, p.unreadable = newMatcher(definition)
 	if !membersByRole(definition) {
 		p.labels[v1.RoleLabel(p.name)] = ""
 	}

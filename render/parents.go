@@ -14,15 +14,23 @@ type ParentError struct {
 	Pool string
 	// Parent is what its spec.parent says.
 	Parent string
-	// Cycle is the way from the pool back to itself, the pool first and last;
-	// nil when the parent, or a parent of it, does not exist.
+	// Cycle is the way from a pool back to itself, with that pool first and
+	// last; nil unless the parents run in a circle. It begins with Pool, or,
+	// where Pool only leads into the circle, with the first pool on it.
 	Cycle []string
-	// Missing is the name of the pool that does not exist; empty for a cycle.
+	// Missing is the name of the pool that does not exist: the parent, or one of
+	// its own parents. Empty when none is missing.
 	Missing string
+	// TooMany is true when more than 32 pools enclose the pool.
+	TooMany bool
 }
 
 func (e *ParentError) Error() string {
 	switch {
+	case e.TooMany:
+		return fmt.Sprintf("pool %q: more than %d pools enclose it", e.Pool, maxAncestors)
+	case e.Cycle != nil && e.Cycle[0] != e.Pool:
+		return fmt.Sprintf("pool %q is within %q, which encloses itself: %s", e.Pool, e.Cycle[0], strings.Join(e.Cycle, " -> "))
 	case e.Cycle != nil:
 		return fmt.Sprintf("pool %q encloses itself: %s", e.Pool, strings.Join(e.Cycle, " -> "))
 	case e.Missing != e.Parent:
@@ -43,9 +51,10 @@ func lineage(pool *v1.NodePool, byName map[string]*v1.NodePool) ([]*v1.NodePool,
 			return nil, &ParentError{Pool: pool.Name, Parent: pool.Spec.Parent, Missing: at.Spec.Parent}
 		}
 		if i := slices.Index(names, parent.Name); i >= 0 {
-			// A pool that leads into a cycle without being on it is told about
-			// the cycle as the pools on it are.
 			return nil, &ParentError{Pool: pool.Name, Parent: pool.Spec.Parent, Cycle: append(names[i:], parent.Name)}
+		}
+		if len(line) > maxAncestors {
+			return nil, &ParentError{Pool: pool.Name, Parent: pool.Spec.Parent, TooMany: true}
 		}
 		line, names, at = append(line, parent), append(names, parent.Name), parent
 	}

@@ -1,0 +1,234 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// define makes a pool as it stands in a cluster.
+func define(name string, spec v1.NodePoolSpec) *v1.NodePool {
+	pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+	v1.SetNodePoolDefaults(pool)
+	return pool
+}
+
+func pausedPool(pool *v1.NodePool) *v1.NodePool {
+	pool.Annotations = map[string]string{v1.ReconcileAnnotation: v1.Disabled}
+	return pool
+}
+
+func deletedPool(pool *v1.NodePool) *v1.NodePool {
+	deleted := metav1.Unix(1, 0)
+	pool.DeletionTimestamp = &deleted
+	return pool
+}
+
+// onNode makes a pool of the one node named n.
+func onNode(name string, spec v1.NodePoolSpec) *v1.NodePool {
+	spec.NodeNames = []string{"n"}
+	return define(name, spec)
+}
+
+func role(pool string) string { return v1.RoleLabel(pool) }
+
+func noSchedule(key, value string) v1.Taint {
+	return v1.Taint{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule}
+}
+
+// wants is what a pool wants that says nothing of conflicts.
+func wants(pool, value string) Want {
+	return Want{Value: value, Pool: pool, Policy: v1.ReportConflicts}
+}
+
+func TestExpansionNode(t *testing.T) {
+	master := define("master", v1.NodePoolSpec{
+		Taints: []v1.Taint{noSchedule("node-pool.lailin.xyz", "master")},
+		Labels: map[string]v1.LabelValue{"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2"},
+	})
+	brokenSelector := &metav1.LabelSelector{MatchLabels: map[string]string{"a b": "x"}}
+	cases := map[string]struct {
+		reason string
+		pools  []*v1.NodePool
+		labels map[string]string
+		want   Desired
+	}{
+		"by role": {
+			"members by role label have it already: it is not the pool's to put there",
+			[]*v1.NodePool{master},
+			map[string]string{role("master"): ""},
+			Desired{
+				Pools: []string{"master"},
+				Labels: map[string]Want{
+					"node-pool.lailin.xyz/master": wants("master", "8"),
+					"node-pool.lailin.xyz/test":   wants("master", "2"),
+				},
+				Taints: map[TaintID]Want{{"node-pool.lailin.xyz", "NoSchedule"}: wants("master", "master")},
+			},
+		},
+		"not a member": {
+			"a node outside of all pools gets nothing",
+			[]*v1.NodePool{master},
+			map[string]string{"other": ""},
+			Desired{},
+		},
+		"role label put on": {
+			"members by another way get the role label, for kubectl get nodes to show",
+			[]*v1.NodePool{onNode("gpu", v1.NodePoolSpec{Annotations: map[string]v1.AnnotationValue{"team": "a\nb"}})},
+			nil,
+			Desired{
+				Pools:       []string{"gpu"},
+				Labels:      map[string]Want{role("gpu"): wants("gpu", "")},
+				Annotations: map[string]Want{"team": wants("gpu", "a\nb")},
+			},
+		},
+		"role label with a value": {
+			"what the pool says of its role label goes before what it would get by itself",
+			[]*v1.NodePool{onNode("gpu", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{role("gpu"): "yes"}})},
+			nil,
+			Desired{Pools: []string{"gpu"}, Labels: map[string]Want{role("gpu"): wants("gpu", "yes")}},
+		},
+		"one taint key, two effects": {
+			"a taint is known by key and effect",
+			[]*v1.NodePool{onNode("a", v1.NodePoolSpec{Taints: []v1.Taint{
+				{Key: "k", Value: "1", Effect: corev1.TaintEffectNoSchedule},
+				{Key: "k", Value: "2", Effect: corev1.TaintEffectNoExecute},
+			}})},
+			nil,
+			Desired{
+				Pools:  []string{"a"},
+				Labels: map[string]Want{role("a"): wants("a", "")},
+				Taints: map[TaintID]Want{{"k", "NoSchedule"}: wants("a", "1"), {"k", "NoExecute"}: wants("a", "2")},
+			},
+		},
+		"deleted pool": {
+			"a pool that is being deleted wants nothing any more",
+			[]*v1.NodePool{deletedPool(onNode("a", v1.NodePoolSpec{}))},
+			nil,
+			Desired{},
+		},
+		"paused pool": {
+			"it keeps its members and asks for nothing",
+			[]*v1.NodePool{pausedPool(onNode("a", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "v"}}))},
+			nil,
+			Desired{Pools: []string{"a"}},
+		},
+		"broken pool": {
+			"a pool whose selector cannot be read has no members, and the others go on",
+			[]*v1.NodePool{
+				define("a", v1.NodePoolSpec{Selector: brokenSelector, Labels: map[string]v1.LabelValue{"k": "v"}}),
+				onNode("b", v1.NodePoolSpec{}),
+			},
+			map[string]string{"a b": "x"},
+			Desired{Pools: []string{"b"}, Labels: map[string]Want{role("b"): wants("b", "")}},
+		},
+		"child outside of its parent": {
+			"the nodes of a pool are within those of the parent",
+			[]*v1.NodePool{
+				define("outer", v1.NodePoolSpec{NodeNames: []string{"m*"}}),
+				onNode("inner", v1.NodePoolSpec{Parent: "outer"}),
+			},
+			nil,
+			Desired{},
+		},
+		"parent's role label with a value": {
+			"it does not make members, of the parent or of what is within",
+			[]*v1.NodePool{define("outer", v1.NodePoolSpec{}), onNode("inner", v1.NodePoolSpec{Parent: "outer"})},
+			map[string]string{role("outer"): "true"},
+			Desired{},
+		},
+		"child within its parent": {
+			"each pool puts on its own part; what the child says goes before what the parent says",
+			[]*v1.NodePool{
+				onNode("outer", v1.NodePoolSpec{Priority: 9, Labels: map[string]v1.LabelValue{"k": "outer", "zone": "a"}}),
+				onNode("inner", v1.NodePoolSpec{Parent: "outer", Labels: map[string]v1.LabelValue{"k": "inner"}}),
+			},
+			nil,
+			Desired{
+				Pools: []string{"inner", "outer"},
+				Labels: map[string]Want{
+					role("inner"): wants("inner", ""), role("outer"): wants("outer", ""),
+					"k": wants("inner", "inner"), "zone": wants("outer", "a"),
+				},
+			},
+		},
+		"parent deleted": {
+			"nobody can tell what was within: the child is at fault and held, its members unknown",
+			[]*v1.NodePool{
+				deletedPool(onNode("outer", v1.NodePoolSpec{})),
+				onNode("inner", v1.NodePoolSpec{Parent: "outer"}),
+			},
+			nil,
+			Desired{},
+		},
+		"parent paused": {
+			"the parent rests and the child goes on",
+			[]*v1.NodePool{
+				pausedPool(onNode("outer", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "outer"}})),
+				onNode("inner", v1.NodePoolSpec{Parent: "outer"}),
+			},
+			nil,
+			Desired{Pools: []string{"inner", "outer"}, Labels: map[string]Want{role("inner"): wants("inner", "")}},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Expand(c.pools).Node("n", c.labels)
+			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestExpansionProblem(t *testing.T) {
+	unreadable := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Near"}}}
+	pools := []*v1.NodePool{
+		define("sound", v1.NodePoolSpec{}),
+		pausedPool(define("paused", v1.NodePoolSpec{})),
+		define("unreadable", v1.NodePoolSpec{Selector: unreadable}),
+		define("within-unreadable", v1.NodePoolSpec{Parent: "unreadable"}),
+		define("deep-within-unreadable", v1.NodePoolSpec{Parent: "within-unreadable"}),
+		define("orphan", v1.NodePoolSpec{Parent: "gone"}),
+		define("within-orphan", v1.NodePoolSpec{Parent: "orphan"}),
+		define("both", v1.NodePoolSpec{Parent: "unreadable", NodeNames: []string{"["}}),
+		deletedPool(define("deleted", v1.NodePoolSpec{Parent: "gone"})),
+	}
+	cases := map[string]struct {
+		reason  string
+		problem string // part of it; empty for none
+		holds   bool
+	}{
+		"sound":                  {"nothing is wrong", "", false},
+		"unknown":                {"there is no such pool, so nothing holds what it put anywhere", "", false},
+		"deleted":                {"a pool on its way out must let go, whatever is wrong with it", "", false},
+		"paused":                 {"a pause is no fault", "", true},
+		"unreadable":             {"its own selector", "spec.selector cannot be read", true},
+		"within-unreadable":      {"it names the pool at fault", `enclosing pool "unreadable": spec.selector cannot be read`, true},
+		"deep-within-unreadable": {"the same pool, not the one between", `enclosing pool "unreadable": spec.selector cannot be read`, true},
+		"orphan":                 {"its parent", `names the parent "gone", which does not exist`, true},
+		"within-orphan":          {"the parent of its parent", `whose enclosing pool "gone" does not exist`, true},
+		"both":                   {"its own fault first", `spec.nodeNames has "["`, true},
+	}
+	for range 20 { // the order of maps must not show
+		expansion := Expand(pools)
+		for name, c := range cases {
+			got := ""
+			if err := expansion.Problem(name); err != nil {
+				got = err.Error()
+			}
+			if (got == "") != (c.problem == "") || !strings.Contains(got, c.problem) {
+				t.Errorf("%s: problem %q, want %q: %s", name, got, c.problem, c.reason)
+			}
+			if holds := expansion.Holds(name); holds != c.holds {
+				t.Errorf("%s: holds is %v: %s", name, holds, c.reason)
+			}
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package render
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+func TestPriority(t *testing.T) {
+	// says makes a pool that wants k to have a value on the node.
+	says := func(name, value string, priority int32, edit ...func(*v1.NodePoolSpec)) *v1.NodePool {
+		spec := v1.NodePoolSpec{Priority: priority, Labels: map[string]v1.LabelValue{"k": v1.LabelValue(value)}}
+		for _, each := range edit {
+			each(&spec)
+		}
+		return onNode(name, spec)
+	}
+	within := func(parent string) func(*v1.NodePoolSpec) {
+		return func(spec *v1.NodePoolSpec) { spec.Parent = parent }
+	}
+	policy := func(policy v1.ConflictPolicy) func(*v1.NodePoolSpec) {
+		return func(spec *v1.NodePoolSpec) { spec.ConflictPolicy = policy }
+	}
+	silent := func(name string, edit ...func(*v1.NodePoolSpec)) *v1.NodePool {
+		pool := says(name, "", 0, edit...)
+		pool.Spec.Labels = nil
+		return pool
+	}
+	cases := map[string]struct {
+		reason string
+		pools  []*v1.NodePool
+		want   Want
+	}{
+		"alone": {
+			"nobody disagrees",
+			[]*v1.NodePool{says("a", "1", 0)},
+			Want{Value: "1", Pool: "a", Policy: v1.ReportConflicts},
+		},
+		"higher": {
+			"the higher priority wins, and the other is not heard",
+			[]*v1.NodePool{says("a", "1", 0), says("b", "2", 1)},
+			Want{Value: "2", Pool: "b", Policy: v1.ReportConflicts},
+		},
+		"negative": {
+			"priorities below the default are lower",
+			[]*v1.NodePool{says("a", "1", -1), says("b", "2", 0), says("c", "3", -2147483648)},
+			Want{Value: "2", Pool: "b", Policy: v1.ReportConflicts},
+		},
+		"equal and disagree": {
+			"nobody wins, and every one of them is named",
+			[]*v1.NodePool{says("c", "3", 5), says("a", "1", 5), says("b", "1", 5), says("d", "4", 4)},
+			Want{Value: "1", Pool: "a", Policy: v1.ReportConflicts, Claims: []Claim{{"a", "1"}, {"b", "1"}, {"c", "3"}}},
+		},
+		"equal and agree": {
+			"one is named as the origin, the others as agreeing",
+			[]*v1.NodePool{says("b", "1", 0), says("a", "1", 0), says("c", "1", 0)},
+			Want{Value: "1", Pool: "a", Policy: v1.ReportConflicts, Agreeing: []string{"b", "c"}},
+		},
+		"weaker and agrees": {
+			"a weaker pool that wants the winner's value would miss it as well",
+			[]*v1.NodePool{says("a", "1", 0), says("b", "1", 1), says("c", "2", 0)},
+			Want{Value: "1", Pool: "b", Policy: v1.ReportConflicts, Agreeing: []string{"a"}},
+		},
+		"the policy that goes furthest": {
+			"a pool that is content to report must not keep an equal one from taking over",
+			[]*v1.NodePool{says("a", "1", 0), says("b", "1", 0, policy(v1.TakeOver)), says("c", "1", 0, policy(v1.Adopt)), says("d", "1", 0, policy(v1.Adopt))},
+			Want{Value: "1", Pool: "c", Policy: v1.Adopt, Agreeing: []string{"a", "b", "d"}},
+		},
+		"taking over goes further than reporting": {
+			"the same between the other two",
+			[]*v1.NodePool{says("a", "1", 0), says("b", "1", 0, policy(v1.TakeOver))},
+			Want{Value: "1", Pool: "b", Policy: v1.TakeOver, Agreeing: []string{"a"}},
+		},
+		"the policy of a weaker pool": {
+			"only the strongest decide how far to go",
+			[]*v1.NodePool{says("a", "1", 0, policy(v1.Adopt)), says("b", "1", 1)},
+			Want{Value: "1", Pool: "b", Policy: v1.ReportConflicts, Agreeing: []string{"a"}},
+		},
+		"child before parent": {
+			"whatever their priorities",
+			[]*v1.NodePool{says("p", "parent", 100), says("c", "child", 0, within("p"))},
+			Want{Value: "child", Pool: "c", Policy: v1.ReportConflicts},
+		},
+		"grandchild before all": {
+			"the innermost that says something",
+			[]*v1.NodePool{says("p", "1", 9), silent("c", within("p")), says("g", "3", 0, within("c"))},
+			Want{Value: "3", Pool: "g", Policy: v1.ReportConflicts},
+		},
+		"silent child": {
+			"a child that says nothing of the key leaves the parent's",
+			[]*v1.NodePool{says("p", "1", 0), silent("c", within("p"))},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts},
+		},
+		"children disagree": {
+			"two children override the parent and contest the key between them",
+			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("d", "3", 0, within("p"))},
+			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts, Claims: []Claim{{"c", "2"}, {"d", "3"}}},
+		},
+		"third pool between": {
+			"the child stands for the parent with its own priority, so the order is no circle",
+			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("x", "3", 5)},
+			Want{Value: "3", Pool: "x", Policy: v1.ReportConflicts},
+		},
+		"parent agrees": {
+			"the parent's wish is out of the question even where it is the same",
+			[]*v1.NodePool{says("p", "1", 9), says("c", "1", 0, within("p"))},
+			Want{Value: "1", Pool: "c", Policy: v1.ReportConflicts},
+		},
+		"paused child": {
+			"a paused pool says nothing, so the parent is heard",
+			[]*v1.NodePool{says("p", "1", 0), pausedPool(says("c", "2", 0, within("p")))},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			for range len(c.pools) {
+				// Whatever the order in which the pools come.
+				c.pools = append(c.pools[1:], c.pools[0])
+				got := Expand(c.pools).Node("n", nil).Labels["k"]
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+				}
+				slices.Reverse(c.pools)
+			}
+		})
+	}
+}

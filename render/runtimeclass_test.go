@@ -1,0 +1,94 @@
+package render
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+func TestRuntimeClass(t *testing.T) {
+	class := func(name, handler string, selector map[string]string, tolerations ...corev1.Toleration) *nodev1.RuntimeClass {
+		return &nodev1.RuntimeClass{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "node.k8s.io/v1", Kind: "RuntimeClass"},
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Handler:    handler,
+			Scheduling: &nodev1.Scheduling{NodeSelector: selector, Tolerations: tolerations},
+		}
+	}
+	equal := func(key, value string, effect corev1.TaintEffect) corev1.Toleration {
+		return corev1.Toleration{Key: key, Operator: corev1.TolerationOpEqual, Value: value, Effect: effect}
+	}
+	outer := define("outer", v1.NodePoolSpec{
+		Handler: "kata",
+		Labels:  map[string]v1.LabelValue{"zone": "a", "tier": "outer"},
+		Taints:  []v1.Taint{noSchedule("k", "outer"), {Key: "k", Value: "out", Effect: corev1.TaintEffectNoExecute}},
+	})
+	cases := map[string]struct {
+		reason string
+		pools  []*v1.NodePool
+		pool   string
+		want   *nodev1.RuntimeClass
+	}{
+		"the manifest of the product": {
+			"its labels select, its taint is tolerated, its handler runs",
+			[]*v1.NodePool{define("master", v1.NodePoolSpec{
+				Taints:  []v1.Taint{noSchedule("node-pool.lailin.xyz", "master")},
+				Labels:  map[string]v1.LabelValue{"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2"},
+				Handler: "runc",
+			})},
+			"master",
+			class("node-pool-master", "runc",
+				map[string]string{"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2"},
+				equal("node-pool.lailin.xyz", "master", "NoSchedule")),
+		},
+		"no labels": {
+			"the role label selects, also where the controller puts it on; runc runs",
+			[]*v1.NodePool{onNode("gpu", v1.NodePoolSpec{})}, "gpu",
+			class("node-pool-gpu", "runc", map[string]string{role("gpu"): ""}),
+		},
+		"within another": {
+			"what both put on is selected and tolerated, the inner before the outer, and the handler is inherited",
+			[]*v1.NodePool{outer, define("inner", v1.NodePoolSpec{
+				Parent: "outer",
+				Labels: map[string]v1.LabelValue{"tier": "inner"},
+				Taints: []v1.Taint{noSchedule("k", "inner"), noSchedule("only", "")},
+			})},
+			"inner",
+			class("node-pool-inner", "kata", map[string]string{"zone": "a", "tier": "inner"},
+				equal("k", "inner", "NoSchedule"), equal("k", "out", "NoExecute"), equal("only", "", "NoSchedule")),
+		},
+		"within another, without labels": {
+			"the outer labels alone would select nodes that are not the pool's",
+			[]*v1.NodePool{outer, define("inner", v1.NodePoolSpec{Parent: "outer", Handler: "runc"})},
+			"inner",
+			class("node-pool-inner", "runc", map[string]string{"zone": "a", "tier": "outer", role("inner"): ""},
+				equal("k", "outer", "NoSchedule"), equal("k", "out", "NoExecute")),
+		},
+		"the outer one": {
+			"it does not follow what is within it",
+			[]*v1.NodePool{outer, define("inner", v1.NodePoolSpec{Parent: "outer", Handler: "runc", Taints: []v1.Taint{noSchedule("only", "")}})},
+			"outer",
+			class("node-pool-outer", "kata", map[string]string{"zone": "a", "tier": "outer"},
+				equal("k", "outer", "NoSchedule"), equal("k", "out", "NoExecute")),
+		},
+		"role label with a value": {
+			"what is selected is what is put on",
+			[]*v1.NodePool{onNode("gpu", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{role("gpu"): "yes"}})}, "gpu",
+			class("node-pool-gpu", "runc", map[string]string{role("gpu"): "yes"}),
+		},
+		"faulty":  {"nobody can tell what it should be", []*v1.NodePool{define("a", v1.NodePoolSpec{Parent: "gone"})}, "a", nil},
+		"unknown": {"no pool, no RuntimeClass", nil, "a", nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, Expand(c.pools).RuntimeClass(c.pool)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
