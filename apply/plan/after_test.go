@@ -1,0 +1,52 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+func TestAfter(t *testing.T) {
+	changed := fromGit("changed", v1.NodePoolSpec{Handler: "kata"})
+	changed.Labels["dropped"], changed.Labels["shared"] = "x", "x"
+	changed.ManagedFields = append(ownsMetadata(changed),
+		managed("argo", metav1.ManagedFieldsOperationApply, "", `{"f:metadata":{"f:labels":{"f:shared":{}}}}`))
+	changed.Annotations[v1.ReconcileAnnotation] = v1.Disabled // by hand
+	kept, gone := fromGit("kept", v1.NodePoolSpec{}), fromGit("gone", v1.NodePoolSpec{})
+	live := []*v1.NodePool{kept, gone, changed}
+	p, err := Pools(Revision{
+		Source: "team", Name: "main@sha1:new", Prune: PrunePolicy{Enabled: true, Limit: intstr.FromInt32(1)},
+		Pools: []render.Definition{inFile("new", v1.NodePoolSpec{}), inFile("changed", v1.NodePoolSpec{}), inFile("kept", v1.NodePoolSpec{})},
+	}, live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := p.After(live)
+	var names []string
+	for _, pool := range after {
+		names = append(names, pool.Name)
+	}
+	if diff := cmp.Diff([]string{"changed", "kept", "new"}, names); diff != "" {
+		t.Fatalf("pools (-want +got):\n%s", diff)
+	}
+	got := after[0]
+	if got.UID != changed.UID || got.Spec.Handler != "" {
+		t.Errorf("UID %q, handler %q: it is the same pool with the new spec", got.UID, got.Spec.Handler)
+	}
+	wantLabels := map[string]string{v1.SourceLabel: "team", "shared": "x"}
+	if diff := cmp.Diff(wantLabels, got.Labels); diff != "" {
+		t.Errorf("labels: what Git dropped goes, unless another applies it (-want +got):\n%s", diff)
+	}
+	wantAnnotations := map[string]string{v1.RevisionAnnotation: "main@sha1:new", v1.FileAnnotation: "changed.yaml:3", v1.ReconcileAnnotation: v1.Disabled}
+	if diff := cmp.Diff(wantAnnotations, got.Annotations); diff != "" {
+		t.Errorf("annotations: a pause by hand stays (-want +got):\n%s", diff)
+	}
+	if after[1] != kept || changed.Spec.Handler != "kata" {
+		t.Error("a pool that does not change is the same; the live one is not touched")
+	}
+}

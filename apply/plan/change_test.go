@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/utils/ptr"
+)
+
+func TestConflictString(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		conflict Conflict
+		want     string
+	}{
+		"somebody else": {
+			"what stands there, and what is wanted",
+			Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("9")},
+			`label k stays "9", as somebody else has set it: "1" is wanted`,
+		},
+		"one rival": {
+			"who it is",
+			Conflict{Field: Taint, Key: "k:NoSchedule", Pool: "a", Want: "1", Rivals: []string{"b"}},
+			`taint k:NoSchedule stays unset: "1" is wanted, and pool b of equal priority wants another value`,
+		},
+		"several rivals": {
+			"all of them",
+			Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To(""), Rivals: []string{"b", "c"}},
+			`label k stays "": "1" is wanted, and pools b, c of equal priority want other values`,
+		},
+		"a holder": {
+			"somebody has to resume or mend it",
+			Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("9"), Holder: "p"},
+			`label k stays "9", as pool p, which has set it, is paused or in error: "1" is wanted`,
+		},
+		"any text": {
+			"annotations may hold anything: it is quoted and cut",
+			Conflict{Field: Annotation, Key: "k", Pool: "a", Want: strings.Repeat("é", 64), Have: ptr.To("a\nb\x1b[0m")},
+			`annotation k stays "a\nb\x1b[0m", as somebody else has set it: "` + strings.Repeat("é", 62) + `…" is wanted`,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := c.conflict.String(); got != c.want {
+				t.Errorf("%s\n got %s\nwant %s", c.reason, got, c.want)
+			}
+		})
+	}
+}
+
+func TestConflictEqual(t *testing.T) {
+	base := Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("2"), Rivals: []string{"b"}, Holder: "c"}
+	others := map[string]func(*Conflict){
+		"field":   func(c *Conflict) { c.Field = Taint },
+		"key":     func(c *Conflict) { c.Key = "l" },
+		"pool":    func(c *Conflict) { c.Pool = "z" },
+		"want":    func(c *Conflict) { c.Want = "9" },
+		"have":    func(c *Conflict) { c.Have = nil },
+		"rivals":  func(c *Conflict) { c.Rivals = nil },
+		"holder":  func(c *Conflict) { c.Holder = "" },
+		"nothing": func(c *Conflict) { c.Have = ptr.To("2") },
+	}
+	for name, edit := range others {
+		other := base
+		edit(&other)
+		if got := base.Equal(other); got != (name == "nothing") {
+			t.Errorf("with another %s they are equal: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,19 @@
+package plan
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// Desired tells what the pools want of a live node: they see it without the
+// labels that they have put there themselves. A node whose record cannot be read
+// gives a [*RecordError].
+func Desired(node *corev1.Node, pools *render.Expansion) (render.Desired, error) {
+	recorded, err := ParseRecord(node.Annotations[v1.AppliedAnnotation])
+	if err != nil {
+		return render.Desired{}, &RecordError{Node: node.Name, Err: err}
+	}
+	return pools.Node(node.Name, recorded.underlyingLabels(node.Labels)), nil
+}

@@ -1,0 +1,179 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// wish is what a pool of the node wants for the key.
+type wish struct {
+	value    string
+	priority int32
+	policy   v1.ConflictPolicy
+	// still makes a paused pool, broken one that cannot be read.
+	still, broken bool
+}
+
+// pools makes pools of the node named n, by name, that want a key in a field.
+func pools(field Field, wishes map[string]wish) []*v1.NodePool {
+	var all []*v1.NodePool
+	for _, name := range slices.Sorted(maps.Keys(wishes)) {
+		wish := wishes[name]
+		spec := want(field, wish.value)
+		spec.NodeNames, spec.Priority, spec.ConflictPolicy = []string{"n"}, wish.priority, wish.policy
+		if wish.broken {
+			spec.NodeNames, spec.Selector = nil, &metav1.LabelSelector{}
+		}
+		pool := define(name, spec)
+		if wish.still {
+			pool = paused(pool)
+		}
+		all = append(all, pool)
+	}
+	return all
+}
+
+// TestRule holds the rule to its words, branch by branch, for labels,
+// annotations and taints alike.
+func TestRule(t *testing.T) {
+	value := ptr.To[string]
+	cases := map[string]struct {
+		reason string
+		// have stands on the node; nil for nothing. entry is in its record.
+		have   *string
+		entry  *Entry
+		wishes map[string]wish
+		// What shall come of it, and which pools shall report a conflict.
+		after *string
+		next  *Entry
+		drift bool
+		deny  []Conflict
+	}{
+		// In the record, and wanted.
+		"kept":                  {"nothing to do", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, nil},
+		"new value":             {"the pool says otherwise now", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "2"}}, value("2"), &Entry{Pool: "a", Value: "2"}, false, nil},
+		"changed by hand":       {"put back", value("9"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1"}}, value("1"), &Entry{Pool: "a", Value: "1"}, true, nil},
+		"removed by hand":       {"put back", nil, &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1"}}, value("1"), &Entry{Pool: "a", Value: "1"}, true, nil},
+		"emptied by hand":       {"an empty value is a value", value(""), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1"}}, value("1"), &Entry{Pool: "a", Value: "1"}, true, nil},
+		"empty one removed":     {"an empty value is not the same as none", nil, &Entry{Pool: "a", Value: ""}, map[string]wish{"a": {value: ""}}, value(""), &Entry{Pool: "a", Value: ""}, true, nil},
+		"hand and pool at once": {"the pool's new value, which is no drift", value("9"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "2"}}, value("2"), &Entry{Pool: "a", Value: "2"}, false, nil},
+		"by hand to the new":    {"somebody was faster: only the record changes", value("2"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "2"}}, value("2"), &Entry{Pool: "a", Value: "2"}, false, nil},
+		"moves to another pool": {"with what stood there before", value("1"), &Entry{Pool: "a", Value: "1", Before: value("0")}, map[string]wish{"b": {value: "2"}}, value("2"), &Entry{Pool: "b", Value: "2", Before: value("0")}, false, nil},
+		"renamed pool":          {"the record follows the name", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"b": {value: "1"}}, value("1"), &Entry{Pool: "b", Value: "1"}, false, nil},
+		"outbid":                {"the higher priority gets what is ours already", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1"}, "b": {value: "2", priority: 1}}, value("2"), &Entry{Pool: "b", Value: "2"}, false, nil},
+		"policy back to report": {"what was taken over once is ours", value("1"), &Entry{Pool: "a", Value: "1", Before: value("0")}, map[string]wish{"a": {value: "2"}}, value("2"), &Entry{Pool: "a", Value: "2", Before: value("0")}, false, nil},
+		"policy to adopt":       {"what was taken over is adopted now", value("1"), &Entry{Pool: "a", Value: "1", Before: value("0")}, map[string]wish{"a": {value: "1", policy: v1.Adopt}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("0"), Adopted: true}, false, nil},
+		"adopt what is ours":    {"there is nothing to adopt", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", policy: v1.Adopt}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, nil},
+		"adopted stays adopted": {"whoever has it, under whatever policy", value("1"), &Entry{Pool: "a", Value: "1", Before: value("0"), Adopted: true}, map[string]wish{"b": {value: "1", policy: v1.TakeOver}}, value("1"), &Entry{Pool: "b", Value: "1", Before: value("0"), Adopted: true}, false, nil},
+
+		// In the record, and no longer wanted.
+		"released":                 {"it goes", value("1"), &Entry{Pool: "a", Value: "1"}, nil, nil, nil, false, nil},
+		"empty one released":       {"it goes as well", value(""), &Entry{Pool: "a", Value: ""}, nil, nil, nil, false, nil},
+		"given back":               {"what was taken over comes back", value("1"), &Entry{Pool: "a", Value: "1", Before: value("0")}, nil, value("0"), nil, false, nil},
+		"given back empty":         {"also an empty value", value("1"), &Entry{Pool: "a", Value: "1", Before: value("")}, nil, value(""), nil, false, nil},
+		"given back equal":         {"nothing changes but the record", value("1"), &Entry{Pool: "a", Value: "1", Before: value("1")}, nil, value("1"), nil, false, nil},
+		"adopted and released":     {"it is the pool's, so it goes with it", value("1"), &Entry{Pool: "a", Value: "1", Before: value("0"), Adopted: true}, nil, nil, nil, false, nil},
+		"changed, then released":   {"another value is somebody else's by now", value("9"), &Entry{Pool: "a", Value: "1", Before: value("0")}, nil, value("9"), nil, false, nil},
+		"adopted, changed by hand": {"the same holds", value("9"), &Entry{Pool: "a", Value: "1", Before: value("0"), Adopted: true}, nil, value("9"), nil, false, nil},
+		"removed, then released":   {"what somebody took away does not come back", nil, &Entry{Pool: "a", Value: "1", Before: value("0")}, nil, nil, nil, false, nil},
+		"absent, recorded empty":   {"absent is not empty", nil, &Entry{Pool: "a", Value: ""}, nil, nil, nil, false, nil},
+
+		// Not in the record.
+		"put on":             {"nothing stands there", nil, nil, map[string]wish{"a": {value: "1"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, nil},
+		"put on empty":       {"an empty value is put on too", nil, nil, map[string]wish{"a": {value: ""}}, value(""), &Entry{Pool: "a", Value: ""}, false, nil},
+		"put on, taking":     {"there is nothing to take over", nil, nil, map[string]wish{"a": {value: "1", policy: v1.TakeOver}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, nil},
+		"put on, adopting":   {"there is nothing to adopt", nil, nil, map[string]wish{"a": {value: "1", policy: v1.Adopt}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, nil},
+		"shared":             {"it is not ours, and stays so", value("1"), nil, map[string]wish{"a": {value: "1"}}, value("1"), nil, false, nil},
+		"shared, taking":     {"there is nothing to take over", value("1"), nil, map[string]wish{"a": {value: "1", policy: v1.TakeOver}}, value("1"), nil, false, nil},
+		"shared, adopting":   {"adopted, though nothing changes", value("1"), nil, map[string]wish{"a": {value: "1", policy: v1.Adopt}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("1"), Adopted: true}, false, nil},
+		"foreign":            {"it stays and is reported", value("9"), nil, map[string]wish{"a": {value: "1"}}, value("9"), nil, false, []Conflict{{Pool: "a", Want: "1", Have: value("9")}}},
+		"foreign and empty":  {"an empty value is a value", value(""), nil, map[string]wish{"a": {value: "1"}}, value(""), nil, false, []Conflict{{Pool: "a", Want: "1", Have: value("")}}},
+		"foreign, taken":     {"it is replaced and remembered", value("9"), nil, map[string]wish{"a": {value: "1", policy: v1.TakeOver}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("9")}, false, nil},
+		"empty, taken":       {"an empty value is remembered too", value(""), nil, map[string]wish{"a": {value: "1", policy: v1.TakeOver}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("")}, false, nil},
+		"foreign, adopted":   {"it is replaced for good", value("9"), nil, map[string]wish{"a": {value: "1", policy: v1.Adopt}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("9"), Adopted: true}, false, nil},
+		"nobody wants it":    {"what is not ours is not looked at", value("9"), nil, nil, value("9"), nil, false, nil},
+		"several miss it":    {"each pool that wants the value is told", value("9"), nil, map[string]wish{"a": {value: "1"}, "b": {value: "1"}, "c": {value: "1", priority: -1}, "d": {value: "2", priority: -1}}, value("9"), nil, false, []Conflict{{Pool: "a", Want: "1", Have: value("9")}, {Pool: "b", Want: "1", Have: value("9")}, {Pool: "c", Want: "1", Have: value("9")}}},
+		"one of them insist": {"who takes over does, whatever equal ones are content with", value("9"), nil, map[string]wish{"a": {value: "1"}, "b": {value: "1", policy: v1.TakeOver}}, value("1"), &Entry{Pool: "b", Value: "1", Before: value("9")}, false, nil},
+
+		// Contested between pools.
+		"contested, absent":       {"nobody puts it on", nil, nil, map[string]wish{"a": {value: "1"}, "b": {value: "2"}}, nil, nil, false, []Conflict{{Pool: "a", Want: "1", Rivals: []string{"b"}}, {Pool: "b", Want: "2", Rivals: []string{"a"}}}},
+		"contested, foreign":      {"nobody takes it over either", value("9"), nil, map[string]wish{"a": {value: "1", policy: v1.TakeOver}, "b": {value: "2", policy: v1.Adopt}}, value("9"), nil, false, []Conflict{{Pool: "a", Want: "1", Have: value("9"), Rivals: []string{"b"}}, {Pool: "b", Want: "2", Have: value("9"), Rivals: []string{"a"}}}},
+		"contested, ours":         {"it stays, and stays ours", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1"}, "b": {value: "2"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "a", Want: "1", Have: value("1"), Rivals: []string{"b"}}, {Pool: "b", Want: "2", Have: value("1"), Rivals: []string{"a"}}}},
+		"contested, changed":      {"nothing changes for it, not even back", value("9"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1"}, "b": {value: "2"}}, value("9"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "a", Want: "1", Have: value("9"), Rivals: []string{"b"}}, {Pool: "b", Want: "2", Have: value("9"), Rivals: []string{"a"}}}},
+		"contested, owner gone":   {"the value stays, and the pool that left is let go", value("1"), &Entry{Pool: "z", Value: "1", Before: value("0")}, map[string]wish{"a": {value: "2"}, "b": {value: "3"}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("0")}, false, []Conflict{{Pool: "a", Want: "2", Have: value("1"), Rivals: []string{"b"}}, {Pool: "b", Want: "3", Have: value("1"), Rivals: []string{"a"}}}},
+		"contested, a majority":   {"numbers do not count, and rivals are only those who differ", nil, nil, map[string]wish{"a": {value: "1"}, "b": {value: "1"}, "c": {value: "2"}}, nil, nil, false, []Conflict{{Pool: "a", Want: "1", Rivals: []string{"c"}}, {Pool: "b", Want: "1", Rivals: []string{"c"}}, {Pool: "c", Want: "2", Rivals: []string{"a", "b"}}}},
+		"contested below the top": {"who is outbid does not contest", nil, nil, map[string]wish{"a": {value: "1"}, "b": {value: "2"}, "c": {value: "3", priority: 1}}, value("3"), &Entry{Pool: "c", Value: "3"}, false, nil},
+
+		// Of a pool that holds still.
+		"paused":                 {"it stays as it is", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "2", still: true}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, nil},
+		"paused and changed":     {"not even drift is put back", value("9"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}}, value("9"), &Entry{Pool: "a", Value: "1"}, false, nil},
+		"paused and removed":     {"nor does it come back", nil, &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}}, nil, &Entry{Pool: "a", Value: "1"}, false, nil},
+		"broken":                 {"nobody can tell what it wants", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "2", broken: true}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, nil},
+		"paused, never put on":   {"a paused pool puts nothing on", nil, nil, map[string]wish{"a": {value: "1", still: true}}, nil, nil, false, nil},
+		"held from another":      {"the other does not get it, and says why", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}, "b": {value: "2", priority: 9}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "2", Have: value("1"), Holder: "a"}}},
+		"held, changed by hand":  {"the same where somebody removed it", nil, &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", broken: true}, "b": {value: "2"}}, nil, &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "2", Holder: "a"}}},
+		"held at what is wanted": {"the other has what it wants", value("2"), &Entry{Pool: "a", Value: "2"}, map[string]wish{"a": {value: "1", still: true}, "b": {value: "2"}}, value("2"), &Entry{Pool: "a", Value: "2"}, false, nil},
+		"held and contested":     {"both are told of each other and of the holder", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}, "b": {value: "1"}, "c": {value: "2"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "1", Have: value("1"), Rivals: []string{"c"}, Holder: "a"}, {Pool: "c", Want: "2", Have: value("1"), Rivals: []string{"b"}, Holder: "a"}}},
+	}
+	s := newServer()
+	for name, c := range cases {
+		for _, field := range []Field{Label, Annotation, Taint} {
+			t.Run(name+"/"+string(field), func(t *testing.T) {
+				node := newNode("n")
+				put(node, field, c.have)
+				if c.entry != nil {
+					setRecord(node, recordOf(field, *c.entry))
+				}
+				expansion := render.Expand(pools(field, c.wishes))
+				written, p := s.write(t, node, expansion)
+				if diff := cmp.Diff(c.after, get(written, field)); diff != "" {
+					t.Errorf("on the node: %s (-want +got):\n%s", c.reason, diff)
+				}
+				if diff := cmp.Diff(c.next, entryOf(p.Record, field)); diff != "" {
+					t.Errorf("in the record: %s (-want +got):\n%s", c.reason, diff)
+				}
+				deny := slices.Clone(c.deny)
+				for i := range deny {
+					deny[i].Field, deny[i].Key = field, keyIn(field)
+				}
+				if diff := cmp.Diff(deny, p.Conflicts, cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("conflicts: %s (-want +got):\n%s", c.reason, diff)
+				}
+				checkChange(t, p, field, c.have, c.after, c.drift)
+				if _, again := s.write(t, written, expansion); !again.Quiet() {
+					t.Errorf("a second plan is not quiet: %v", again.Changes)
+				}
+			})
+		}
+	}
+}
+
+// checkChange holds what a plan tells of the key to what it does.
+func checkChange(t *testing.T, p *NodePlan, field Field, have, after *string, drift bool) {
+	t.Helper()
+	i := slices.IndexFunc(p.Changes, func(change KeyChange) bool {
+		return change.Field == field && change.Key == keyIn(field)
+	})
+	if ptr.Equal(have, after) {
+		if i >= 0 {
+			t.Errorf("a change is told where there is none: %+v", p.Changes[i])
+		}
+		return
+	}
+	if i < 0 {
+		t.Fatal("the change is not told")
+	}
+	change := p.Changes[i]
+	if !ptr.Equal(change.Before, have) || !ptr.Equal(change.After, after) || change.Drift != drift || change.Pool == "" {
+		t.Errorf("told as %+v, drift %v; want drift %v", change, change.Drift, drift)
+	}
+}

@@ -1,0 +1,207 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// NodePlan is what is to be written to one node, and why.
+type NodePlan struct {
+	// Pools are the names of the pools that the node is in, sorted.
+	Pools []string
+	// Changes are the keys whose values change, sorted by field and key.
+	Changes []KeyChange
+	// Conflicts are the keys that pools do not get, sorted by field and key.
+	Conflicts []Conflict
+	// Record is what is ours afterwards.
+	Record Record
+
+	recorded    Record // what is ours now
+	labels      outcome[string]
+	annotations outcome[string]
+	taints      outcome[render.TaintID]
+}
+
+// outcome is what becomes of the keys of one field.
+type outcome[K comparable] struct {
+	// record is what is ours afterwards.
+	record map[K]Entry
+	// standing are the values of ours as they stand on the node afterwards: what
+	// an apply has to carry.
+	standing map[K]string
+	// changed are the keys whose values change; nil for one that goes.
+	changed map[K]*string
+}
+
+// removes tells whether a key is taken off the node or given back.
+func (o outcome[K]) removes() bool {
+	for key, after := range o.changed {
+		if _, ours := o.record[key]; !ours || after == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Node plans the write that makes a node what the pools want, leaving alone
+// whatever is not ours. A node whose record cannot be read gives a
+// [*RecordError] and must be left as it is.
+//
+// Pools see a node without the labels that they have put there. A label that
+// the plan lets go of and that stays, or that was adopted and goes, changes what
+// they see, and may lead to other pools; the plan then is the one for what they
+// will see, so that one write does it all.
+func Node(node *corev1.Node, pools *render.Expansion) (*NodePlan, error) {
+	recorded, err := ParseRecord(node.Annotations[v1.AppliedAnnotation])
+	if err != nil {
+		return nil, &RecordError{Node: node.Name, Err: err}
+	}
+	seen := recorded.underlyingLabels(node.Labels)
+	first := weighAll(node, recorded, seen, pools)
+	p := first
+	for range maxRounds {
+		after := p.Record.underlyingLabels(p.labelsAfter(node.Labels))
+		if maps.Equal(seen, after) {
+			return p, nil
+		}
+		seen = after
+		p = weighAll(node, recorded, seen, pools)
+	}
+	// What the pools see goes to and fro. Step by step it comes to rest: what
+	// was let go of in the first step is not in the record of the second.
+	return first, nil
+}
+
+// maxRounds is how often a plan is made for what pools will see. Each round lets
+// go of another label; more than one is rare.
+const maxRounds = 8
+
+// weighAll plans for a node of which the pools see these labels.
+func weighAll(node *corev1.Node, recorded Record, seen map[string]string, pools *render.Expansion) *NodePlan {
+	desired := pools.Node(node.Name, seen)
+	p := &NodePlan{Pools: desired.Pools, recorded: recorded}
+	others := &coOwners{object: node}
+
+	p.labels = weigh(p, Label, keys[string]{
+		have: node.Labels, recorded: recorded.Labels, want: desired.Labels,
+		holds: pools.Holds, coOwned: others.label,
+	})
+	p.annotations = weigh(p, Annotation, keys[string]{
+		have: node.Annotations, recorded: recorded.Annotations, want: desired.Annotations,
+		holds: pools.Holds, coOwned: others.annotation,
+	})
+	p.taints = weigh(p, Taint, keys[render.TaintID]{
+		have: taintValues(node.Spec.Taints), recorded: recorded.Taints, want: desired.Taints,
+		holds: pools.Holds,
+		// The taints of a node are one atomic list: nobody owns one alone.
+		coOwned: func(render.TaintID) bool { return false },
+	})
+	p.Record = Record{Labels: p.labels.record, Annotations: p.annotations.record, Taints: p.taints.record}
+	slices.SortFunc(p.Changes, compareKeyChanges)
+	slices.SortFunc(p.Conflicts, compareConflicts)
+	return p
+}
+
+// labelsAfter are the labels of the node once the plan is carried out.
+func (p *NodePlan) labelsAfter(live map[string]string) map[string]string {
+	if len(p.labels.changed) == 0 {
+		return live
+	}
+	after := make(map[string]string, len(live)+len(p.labels.changed))
+	maps.Copy(after, live)
+	for key, value := range p.labels.changed {
+		if value == nil {
+			delete(after, key)
+		} else {
+			after[key] = *value
+		}
+	}
+	return after
+}
+
+// Quiet tells whether there is nothing to write.
+func (p *NodePlan) Quiet() bool {
+	return len(p.Changes) == 0 && p.Record.Equal(p.recorded)
+}
+
+// Recorded is what is ours before the write.
+func (p *NodePlan) Recorded() Record { return p.recorded }
+
+// Releases tells which pools the write lets go of: they had keys on the node
+// and have none afterwards.
+func (p *NodePlan) Releases() []string {
+	after := p.Record.Pools()
+	released := p.recorded.Pools()
+	maps.DeleteFunc(released, func(pool string, _ bool) bool { return after[pool] })
+	return slices.Sorted(maps.Keys(released))
+}
+
+// weigh applies the rule to every key of one field and notes the changes and
+// conflicts in the plan.
+func weigh[K comparable](p *NodePlan, field Field, k keys[K]) outcome[K] {
+	out := outcome[K]{record: map[K]Entry{}, standing: map[K]string{}, changed: map[K]*string{}}
+	consider := func(key K) {
+		decision := k.verdict(key)
+		have, _ := lookup(k.have, key)
+		if decision.entry != nil {
+			out.record[key] = *decision.entry
+			if decision.after != nil {
+				out.standing[key] = *decision.after
+			}
+		}
+		if decision.change {
+			out.changed[key] = decision.after
+			p.Changes = append(p.Changes, KeyChange{
+				Field: field, Key: fmt.Sprint(key), Before: have, After: decision.after,
+				Pool: decision.pool, Drift: decision.drift,
+			})
+		}
+		if decision.conflict {
+			p.Conflicts = append(p.Conflicts, conflicts(field, fmt.Sprint(key), have, k.want[key], decision.holder)...)
+		}
+	}
+	for key := range k.want {
+		consider(key)
+	}
+	for key := range k.recorded {
+		if _, wanted := k.want[key]; !wanted {
+			consider(key)
+		}
+	}
+	return out
+}
+
+// conflicts reports a key to every pool that wants it and does not get it.
+func conflicts(field Field, key string, have *string, want render.Want, holder string) []Conflict {
+	var all []Conflict
+	if !want.Contested() {
+		for _, pool := range append([]string{want.Pool}, want.Agreeing...) {
+			all = append(all, Conflict{Field: field, Key: key, Pool: pool, Want: want.Value, Have: have, Holder: holder})
+		}
+		return all
+	}
+	for _, claim := range want.Claims {
+		conflict := Conflict{Field: field, Key: key, Pool: claim.Pool, Want: claim.Value, Have: have, Holder: holder}
+		for _, other := range want.Claims {
+			if other.Value != claim.Value {
+				conflict.Rivals = append(conflict.Rivals, other.Pool)
+			}
+		}
+		all = append(all, conflict)
+	}
+	return all
+}
+
+func taintValues(taints []corev1.Taint) map[render.TaintID]string {
+	values := make(map[render.TaintID]string, len(taints))
+	for _, taint := range taints {
+		values[render.TaintID{Key: taint.Key, Effect: taint.Effect}] = taint.Value
+	}
+	return values
+}

@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// The worlds that are tried, and the times in each at which something happens.
+const (
+	worlds = 600
+	steps  = 6
+)
+
+// step is one moment in a world: a node, the plan for it, and what came of that.
+type step struct {
+	*world
+	s      server
+	before *corev1.Node
+	p      *NodePlan
+}
+
+// live lets some time pass: pools come, change and go, others write the node if
+// they may, and each time the plan is carried out.
+func (w *world) live(t *testing.T, s server, meddling bool, look func(step)) {
+	t.Helper()
+	for range steps {
+		w.changePools()
+		if meddling {
+			switch w.r.IntN(4) {
+			case 0:
+				w.node = s.update(t, w.node, "kubectl", w.meddle)
+			case 1:
+				w.node = s.apply(t, w.node, "argo", w.meddleByApply())
+			}
+		}
+		before := w.node
+		var p *NodePlan
+		w.node, p = s.write(t, before, w.expansion())
+		look(step{world: w, s: s, before: before, p: p})
+	}
+}
+
+// TestProperties lets many worlds live and holds every step to what must be true
+// of any plan, and the end to what must be true of repairs and of release.
+func TestProperties(t *testing.T) {
+	s, seen := newServer(), &counts{}
+	for seed := range uint64(worlds) {
+		w := newWorld(seed)
+		w.live(t, s, true, func(at step) {
+			at.nothingForeignIsTouched(t)
+			at.heldAndContestedKeysStay(t, seen)
+			at.noPoolMissesAKeyInSilence(t)
+			at.sameInputSameBytes(t)
+			at.recordRoundTrips(t)
+			at.oneWriteIsEnough(t, seen)
+		})
+		w.driftIsPutBack(t, s, seen)
+		w.adoptedKeysGoWithTheLastPool(t, s)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	seen.check(t)
+}
+
+// counts tell that the worlds hold what the properties are about.
+type counts struct {
+	held, contested, repaired int
+	secondWrites              int
+}
+
+func (c *counts) check(t *testing.T) {
+	t.Helper()
+	for what, count := range map[string]int{"held keys": c.held, "contested keys": c.contested, "repaired keys": c.repaired} {
+		if count < worlds/10 {
+			t.Errorf("only %d %s in %d worlds", count, what, worlds)
+		}
+	}
+	if c.secondWrites > worlds/500 {
+		t.Errorf("a second write was due %d times in %d worlds", c.secondWrites, worlds)
+	}
+}
+
+// Whatever pools came, changed and went, and in whatever order: when the last
+// has gone, the node is what it was. And at no time does a pool have the node
+// that would not have it but for the labels of other pools.
+func TestReleaseUndoesAll(t *testing.T) {
+	s := newServer()
+	for seed := range uint64(worlds) {
+		w := newWorld(seed)
+		w.policies = []v1.ConflictPolicy{v1.ReportConflicts, v1.TakeOver}
+		start := w.node
+		selectsWhatOthersPut := func(step) {
+			want := w.expansion().Node(start.Name, start.Labels).Pools
+			p, err := Node(w.node, w.expansion())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, p.Pools); diff != "" {
+				t.Errorf("labels put on by pools make members (-without +with):\n%s", diff)
+			}
+		}
+		w.live(t, s, false, selectsWhatOthersPut)
+		for len(w.pools) > 0 {
+			delete(w.pools, pick(w.r, worldPools))
+			w.node, _ = s.write(t, w.node, w.expansion())
+			selectsWhatOthersPut(step{})
+		}
+		ignore := cmp.Options{
+			cmpopts.IgnoreFields(corev1.Node{}, "ObjectMeta.ManagedFields", "ObjectMeta.ResourceVersion"), cmpopts.EquateEmpty(),
+		}
+		if diff := cmp.Diff(start, w.node, ignore); diff != "" {
+			t.Errorf("the node (-before the first pool +after the last):\n%s", diff)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}

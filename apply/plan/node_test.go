@@ -1,0 +1,231 @@
+package plan
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+func onNode(name string, spec v1.NodePoolSpec) *v1.NodePool {
+	spec.NodeNames = []string{"n"}
+	return define(name, spec)
+}
+
+// A plan tells everything that it does, sorted, and the pools that have the node.
+func TestNodeTellsWhatItDoes(t *testing.T) {
+	s := newServer()
+	node := newNode("n")
+	node.Labels = map[string]string{"foreign": "x", "taken": "theirs", "contested": "9"}
+	a := onNode("a", v1.NodePoolSpec{
+		Labels:      map[string]v1.LabelValue{"foreign": "1", "new": "1"},
+		Annotations: map[string]v1.AnnotationValue{"new": "note"},
+		Taints:      []v1.Taint{{Key: "k", Value: "1", Effect: "NoSchedule"}, {Key: "k", Value: "2", Effect: "NoExecute"}},
+	})
+	b := onNode("b", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"taken": "1", "contested": "1"}, ConflictPolicy: v1.TakeOver})
+	c := onNode("c", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"contested": "2"}})
+	node, p := s.write(t, node, expand(c, b, a))
+
+	value := ptr.To[string]
+	wantChanges := []KeyChange{
+		{Field: Annotation, Key: "new", After: value("note"), Pool: "a"},
+		{Field: Label, Key: "new", After: value("1"), Pool: "a"},
+		{Field: Label, Key: v1.RoleLabel("a"), After: value(""), Pool: "a"},
+		{Field: Label, Key: v1.RoleLabel("b"), After: value(""), Pool: "b"},
+		{Field: Label, Key: v1.RoleLabel("c"), After: value(""), Pool: "c"},
+		{Field: Label, Key: "taken", Before: value("theirs"), After: value("1"), Pool: "b"},
+		{Field: Taint, Key: "k:NoExecute", After: value("2"), Pool: "a"},
+		{Field: Taint, Key: "k:NoSchedule", After: value("1"), Pool: "a"},
+	}
+	if diff := cmp.Diff(wantChanges, p.Changes); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	wantConflicts := []Conflict{
+		{Field: Label, Key: "contested", Pool: "b", Want: "1", Have: value("9"), Rivals: []string{"c"}},
+		{Field: Label, Key: "contested", Pool: "c", Want: "2", Have: value("9"), Rivals: []string{"b"}},
+		{Field: Label, Key: "foreign", Pool: "a", Want: "1", Have: value("x")},
+	}
+	if diff := cmp.Diff(wantConflicts, p.Conflicts); diff != "" {
+		t.Errorf("conflicts (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c"}, p.Pools); diff != "" {
+		t.Errorf("pools (-want +got):\n%s", diff)
+	}
+	if releases := p.Releases(); len(releases) != 0 {
+		t.Errorf("lets go of %v", releases)
+	}
+
+	_, p = s.write(t, node, expand(b))
+	if diff := cmp.Diff([]string{"a", "c"}, p.Releases()); diff != "" {
+		t.Errorf("pools that are let go of (-want +got):\n%s", diff)
+	}
+}
+
+func TestUnreadableRecord(t *testing.T) {
+	node := newNode("n")
+	node.Annotations = map[string]string{v1.AppliedAnnotation: `{"version":2}`}
+	pools := expand(onNode("a", want(Label, "1")))
+	p, err := Node(node, pools)
+	var unreadable *RecordError
+	if p != nil || !errors.As(err, &unreadable) || unreadable.Node != "n" || !errors.Is(err, ErrNewerRecord) {
+		t.Errorf("planned %v, %v: nobody can tell what is ours there", p, err)
+	}
+	if _, err := Desired(node, pools); !errors.As(err, &unreadable) {
+		t.Errorf("desired: %v", err)
+	}
+}
+
+// What pools see of a node, and when.
+func TestMembership(t *testing.T) {
+	selects := func(name, label, value string, spec v1.NodePoolSpec) *v1.NodePool {
+		spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{label: value}}
+		return define(name, spec)
+	}
+	entry := func(e Entry) Record { return recordOf(Label, e) }
+	sets := onNode("sets", want(Label, "1"))
+	adopts := onNode("adopts", want(Label, "1"))
+	adopts.Spec.ConflictPolicy = v1.Adopt
+	cases := map[string]struct {
+		reason string
+		have   *string
+		record Record
+		pools  []*v1.NodePool
+		want   []string
+		after  *string
+	}{
+		"put on by a pool": {
+			"pools must not make members for each other",
+			ptr.To("1"), entry(Entry{Pool: "sets", Value: "1"}),
+			[]*v1.NodePool{sets, selects("follows", key, "1", v1.NodePoolSpec{})},
+			[]string{"sets"}, ptr.To("1"),
+		},
+		"shared": {
+			"it is there without the pool, and counts",
+			ptr.To("1"), Record{},
+			[]*v1.NodePool{sets, selects("follows", key, "1", v1.NodePoolSpec{})},
+			[]string{"follows", "sets"}, ptr.To("1"),
+		},
+		"drift": {
+			"a change that is put back must not lead to another pool for a moment: its taints would evict",
+			ptr.To("2"), entry(Entry{Pool: "sets", Value: "1"}),
+			[]*v1.NodePool{sets, selects("follows", key, "2", v1.NodePoolSpec{})},
+			[]string{"sets"}, ptr.To("1"),
+		},
+		"adopts what it is chosen by": {
+			"it must not lose its nodes by that",
+			ptr.To("1"), entry(Entry{Pool: "own", Value: "1", Before: ptr.To("1"), Adopted: true}),
+			[]*v1.NodePool{selects("own", key, "1", want(Label, "1"))},
+			[]string{"own"}, ptr.To("1"),
+		},
+		"released to somebody else": {
+			"from then on the label counts, in the same write",
+			ptr.To("2"), entry(Entry{Pool: "gone", Value: "1"}),
+			[]*v1.NodePool{selects("follows", key, "2", v1.NodePoolSpec{})},
+			[]string{"follows"}, ptr.To("2"),
+		},
+		"adopted, and released": {
+			"the label goes, and the pools that it led to go in the same write",
+			ptr.To("1"), entry(Entry{Pool: "gone", Value: "1", Before: ptr.To("1"), Adopted: true}),
+			[]*v1.NodePool{selects("follows", key, "1", v1.NodePoolSpec{})},
+			nil, nil,
+		},
+		"adopted and still wanted": {
+			"what was there before keeps counting",
+			ptr.To("1"), entry(Entry{Pool: "adopts", Value: "1", Before: ptr.To("0"), Adopted: true}),
+			[]*v1.NodePool{adopts, selects("follows", key, "0", v1.NodePoolSpec{})},
+			[]string{"adopts", "follows"}, ptr.To("1"),
+		},
+	}
+	s := newServer()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			node := newNode("n")
+			put(node, Label, c.have)
+			setRecord(node, c.record)
+			node, p := s.write(t, node, expand(c.pools...))
+			if diff := cmp.Diff(c.want, p.Pools, cmpEmpty); diff != "" {
+				t.Errorf("members: %s (-want +got):\n%s", c.reason, diff)
+			}
+			if diff := cmp.Diff(c.after, get(node, Label)); diff != "" {
+				t.Errorf("on the node: %s (-want +got):\n%s", c.reason, diff)
+			}
+			if again, err := Node(node, expand(c.pools...)); err != nil || !again.Quiet() {
+				t.Errorf("a second plan is not quiet: %v, %v", again, err)
+			}
+		})
+	}
+}
+
+// A pool that wants its own role label at another value than the one it is known
+// by keeps its nodes all the same.
+func TestOwnRoleLabelWithAValue(t *testing.T) {
+	s := newServer()
+	for _, policy := range []v1.ConflictPolicy{v1.TakeOver, v1.Adopt, v1.ReportConflicts} {
+		t.Run(string(policy), func(t *testing.T) {
+			pool := define("a", v1.NodePoolSpec{ConflictPolicy: policy, Labels: map[string]v1.LabelValue{v1.RoleLabel("a"): "yes"}})
+			start := newNode("n")
+			start.Labels = map[string]string{v1.RoleLabel("a"): ""}
+			node, p := s.write(t, start, expand(pool))
+			again, err := Node(node, expand(pool))
+			if err != nil || !again.Quiet() || len(p.Pools) != 1 || len(again.Pools) != 1 {
+				t.Fatalf("in %v, then in %v, quiet %v, %v", p.Pools, again.Pools, again.Quiet(), err)
+			}
+			if policy == v1.ReportConflicts {
+				if len(p.Conflicts) != 1 || node.Labels[v1.RoleLabel("a")] != "" {
+					t.Errorf("conflicts %v, label %q", p.Conflicts, node.Labels[v1.RoleLabel("a")])
+				}
+				return
+			}
+			if value := node.Labels[v1.RoleLabel("a")]; value != "yes" {
+				t.Errorf("the label is %q", value)
+			}
+		})
+	}
+}
+
+// A parent that holds still keeps what it put on, also from its child, which is
+// told; a parent that is gone gives its keys up, and its child is held.
+func TestParentOfAChildAtWork(t *testing.T) {
+	s := newServer()
+	outer, inner := onNode("outer", want(Taint, "outer")), onNode("inner", want(Label, "1"))
+	inner.Spec.Parent = "outer"
+	node, _ := s.write(t, newNode("n"), expand(outer, inner))
+
+	override := inner.DeepCopy()
+	override.Spec.Taints = want(Taint, "inner").Taints
+	held, p := s.write(t, node, expand(paused(outer.DeepCopy()), override))
+	if value := get(held, Taint); value == nil || *value != "outer" {
+		t.Errorf("the taint of the paused parent became %v", value)
+	}
+	wantConflicts := []Conflict{{Field: Taint, Key: taintKey.String(), Pool: "inner", Want: "inner", Have: ptr.To("outer"), Holder: "outer"}}
+	if diff := cmp.Diff(wantConflicts, p.Conflicts); diff != "" {
+		t.Errorf("conflicts (-want +got):\n%s", diff)
+	}
+
+	orphaned, _ := s.write(t, node, expand(inner))
+	if get(orphaned, Taint) != nil || get(orphaned, Label) == nil {
+		t.Errorf("after the parent is gone: taints %v, labels %v; want the child's label alone", orphaned.Spec.Taints, orphaned.Labels)
+	}
+}
+
+// One taint key with two effects is two taints: each comes and goes by itself.
+func TestTaintsOfOneKey(t *testing.T) {
+	s := newServer()
+	node := newNode("n")
+	foreign := corev1.Taint{Key: key, Value: "theirs", Effect: corev1.TaintEffectNoExecute}
+	node.Spec.Taints = []corev1.Taint{foreign}
+	node, p := s.write(t, node, expand(onNode("a", want(Taint, "ours"))))
+	ours := corev1.Taint{Key: key, Value: "ours", Effect: corev1.TaintEffectNoSchedule}
+	if diff := cmp.Diff([]corev1.Taint{foreign, ours}, node.Spec.Taints); diff != "" || len(p.Conflicts) != 0 {
+		t.Errorf("conflicts %v, taints (-want +got):\n%s", p.Conflicts, diff)
+	}
+	node, _ = s.write(t, node, expand())
+	if diff := cmp.Diff([]corev1.Taint{foreign}, node.Spec.Taints); diff != "" {
+		t.Errorf("after release (-want +got):\n%s", diff)
+	}
+}

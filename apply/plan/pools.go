@@ -1,0 +1,207 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// PoolChange is what is to happen to one NodePool.
+type PoolChange struct {
+	Action Action
+	Name   string
+	// Live is what stands in the cluster; nil for Create.
+	Live *v1.NodePool
+	// Want is what shall stand there; nil for Delete.
+	Want *v1.NodePool
+}
+
+// PoolsPlan is what a revision of a source does to the NodePools.
+type PoolsPlan struct {
+	// Changes in the order in which they are made: what is created or updated,
+	// by name, then what is deleted, by name.
+	Changes []PoolChange
+	// Blocked says that pools which vanished are kept, and why; nil when nothing
+	// is held back.
+	Blocked *PruneBlock
+}
+
+// Revision is what a source has to say.
+type Revision struct {
+	// Source is the name of the NodePoolSource.
+	Source string
+	// Name of the revision, such as main@sha1:<40 hex>.
+	Name  string
+	Pools []render.Definition
+	Prune PrunePolicy
+}
+
+// ClaimError says that pools of a revision exist and are not this source's. The
+// revision is then not taken at all.
+type ClaimError struct {
+	Source string
+	// Claims are the pools, each with who holds it, sorted by pool.
+	Claims []Claim
+}
+
+// Claim is a pool that a source says something of and that it does not hold.
+type Claim struct {
+	Pool string
+	// File and Line where the source says it.
+	File string
+	Line int
+	// Holder is the source that holds the pool; empty for a pool that was made
+	// by hand.
+	Holder string
+}
+
+func (e *ClaimError) Error() string {
+	lines := make([]string, 0, len(e.Claims))
+	for _, claim := range e.Claims {
+		holder := "it was made by hand"
+		if claim.Holder != "" {
+			holder = fmt.Sprintf("source %q holds it", claim.Holder)
+		}
+		lines = append(lines, fmt.Sprintf("%s:%d: pool %q exists already, and %s; hand it over with: kubectl label --overwrite nodepool %s %s=%s",
+			claim.File, claim.Line, claim.Pool, holder, claim.Pool, v1.SourceLabel, e.Source))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Pools plans what a revision does to the NodePools in the cluster. A pool that
+// the source does not hold gives a [*ClaimError].
+func Pools(revision Revision, live []*v1.NodePool) (*PoolsPlan, error) {
+	byName := make(map[string]*v1.NodePool, len(live))
+	for _, pool := range live {
+		byName[pool.Name] = pool
+	}
+	if err := claims(revision, byName); err != nil {
+		return nil, err
+	}
+	p := &PoolsPlan{}
+	gone := orphans(revision, byName)
+	for _, definition := range revision.Pools {
+		if change := poolChange(byName[definition.Pool.Name], wantPool(revision, definition)); change.Action != None {
+			p.Changes = append(p.Changes, change)
+		}
+	}
+	slices.SortFunc(p.Changes, func(a, b PoolChange) int { return cmp.Compare(a.Name, b.Name) })
+	if p.Blocked = revision.Prune.block(gone, revision, held(revision.Source, live)); p.Blocked == nil {
+		for _, pool := range gone {
+			p.Changes = append(p.Changes, PoolChange{Action: Delete, Name: pool.Name, Live: pool})
+		}
+	}
+	return p, nil
+}
+
+func claims(revision Revision, live map[string]*v1.NodePool) error {
+	var claimed []Claim
+	for _, definition := range revision.Pools {
+		pool, found := live[definition.Pool.Name]
+		if !found || pool.Labels[v1.SourceLabel] == revision.Source || lostItsSource(pool) {
+			continue
+		}
+		claimed = append(claimed, Claim{
+			Pool: pool.Name, File: definition.File, Line: definition.Line,
+			Holder: pool.Labels[v1.SourceLabel],
+		})
+	}
+	if claimed == nil {
+		return nil
+	}
+	slices.SortFunc(claimed, func(a, b Claim) int { return cmp.Compare(a.Pool, b.Pool) })
+	return &ClaimError{Source: revision.Source, Claims: claimed}
+}
+
+// lostItsSource tells whether a pool came from Git, and somebody has taken its
+// label away. That is drift: the source that says something of the pool puts the
+// label back. A pool that was made by hand has no revision.
+func lostItsSource(pool *v1.NodePool) bool {
+	return pool.Labels[v1.SourceLabel] == "" && pool.Annotations[v1.RevisionAnnotation] != ""
+}
+
+// wantPool is the record of a pool as the source loop applies it.
+func wantPool(revision Revision, definition render.Definition) *v1.NodePool {
+	want := &v1.NodePool{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1.GroupVersion.String(), Kind: v1.NodePoolKind},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        definition.Pool.Name,
+			Labels:      maps.Clone(definition.Pool.Labels),
+			Annotations: maps.Clone(definition.Pool.Annotations),
+		},
+		Spec: *definition.Pool.Spec.DeepCopy(),
+	}
+	if want.Labels == nil {
+		want.Labels = map[string]string{}
+	}
+	if want.Annotations == nil {
+		want.Annotations = map[string]string{}
+	}
+	want.Labels[v1.SourceLabel] = revision.Source
+	want.Annotations[v1.RevisionAnnotation] = revision.Name
+	want.Annotations[v1.FileAnnotation] = fmt.Sprintf("%s:%d", definition.File, definition.Line)
+	v1.SetNodePoolDefaults(want)
+	return want
+}
+
+// poolChange compares a pool with its record. A new revision alone is no
+// change: the annotation names the revision that the pool was last changed by,
+// and a commit that leaves a pool alone writes nothing.
+func poolChange(live, want *v1.NodePool) PoolChange {
+	change := PoolChange{Name: want.Name, Live: live, Want: want}
+	switch {
+	case live == nil:
+		change.Action = Create
+	case !live.DeletionTimestamp.IsZero():
+		// It comes back once it is gone.
+	case !equality.Semantic.DeepEqual(live.Spec, want.Spec),
+		!carries(live.Labels, want.Labels, ""),
+		!carries(live.Annotations, want.Annotations, v1.RevisionAnnotation),
+		handedOver(live, want),
+		dropped(live, "labels", want.Labels) != nil, dropped(live, "annotations", want.Annotations) != nil:
+		change.Action = Update
+	}
+	return change
+}
+
+func carries(live, want map[string]string, except string) bool {
+	for key, value := range want {
+		if have, found := live[key]; key != except && (!found || have != value) {
+			return false
+		}
+	}
+	return true
+}
+
+// handedOver tells whether somebody has given a pool to the source by its label,
+// and the source has not said anything of it yet. The revision on the pool is
+// then another source's, or none.
+func handedOver(live, want *v1.NodePool) bool {
+	return want.Labels[v1.SourceLabel] != "" && len(live.ManagedFields) > 0 &&
+		!applied(live).Has(fieldPath("metadata", "labels", v1.SourceLabel))
+}
+
+// dropped are the labels or the annotations that came from Git, that Git no
+// longer has, and that the pool still carries. Those that others have put there
+// are not among them.
+func dropped(live *v1.NodePool, field string, want map[string]string) []string {
+	var keys []string
+	applied(live).Iterate(func(path fieldpath.Path) {
+		if len(path) != 3 || !path[:2].Equals(fieldPath("metadata", field)) || path[2].FieldName == nil {
+			return
+		}
+		if _, wanted := want[*path[2].FieldName]; !wanted {
+			keys = append(keys, *path[2].FieldName)
+		}
+	})
+	return keys
+}

@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"fmt"
+
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// RuntimeClassChange is what is to happen to the RuntimeClass of a pool.
+type RuntimeClassChange struct {
+	Action Action
+	// Live is what stands in the cluster; nil for Create.
+	Live *nodev1.RuntimeClass
+	// Want is what shall stand there, with the pool as its owner.
+	Want *nodev1.RuntimeClass
+}
+
+// Name of the RuntimeClass.
+func (c RuntimeClassChange) Name() string {
+	if c.Want != nil {
+		return c.Want.Name
+	}
+	return c.Live.Name
+}
+
+// ForeignError says that an object which a pool needs exists and belongs to
+// somebody else.
+type ForeignError struct {
+	Kind, Name string
+	Pool       string
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s %q exists and is not owned by pool %q", e.Kind, e.Name, e.Pool)
+}
+
+// RuntimeClass plans the RuntimeClass of a pool. The handler of a RuntimeClass
+// is immutable, so a new one replaces it. A RuntimeClass of that name which the
+// pool does not own gives a [*ForeignError].
+func RuntimeClass(live, want *nodev1.RuntimeClass, pool *v1.NodePool) (RuntimeClassChange, error) {
+	want = want.DeepCopy()
+	want.OwnerReferences = []metav1.OwnerReference{owner(pool)}
+	change := RuntimeClassChange{Live: live, Want: want}
+	switch {
+	case live == nil:
+		change.Action = Create
+	case !ownedBy(live, pool):
+		return RuntimeClassChange{}, &ForeignError{Kind: "RuntimeClass", Name: live.Name, Pool: pool.Name}
+	case live.Handler != want.Handler:
+		change.Action = Replace
+	case !equality.Semantic.DeepEqual(live.Scheduling, want.Scheduling):
+		change.Action = Update
+	}
+	return change, nil
+}
+
+func ownedBy(class *nodev1.RuntimeClass, pool *v1.NodePool) bool {
+	return metav1.IsControlledBy(class, pool)
+}
+
+// owner makes the garbage collector delete the RuntimeClass with its pool. It
+// does not block the pool's deletion: that would demand a permission on the
+// finalizers of pools that nothing else needs.
+func owner(pool *v1.NodePool) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: v1.GroupVersion.String(),
+		Kind:       v1.NodePoolKind,
+		Name:       pool.Name,
+		UID:        pool.UID,
+		Controller: ptr.To(true),
+	}
+}

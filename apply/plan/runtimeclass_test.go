@@ -1,0 +1,93 @@
+package plan
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// ownedClass is the RuntimeClass of a pool as it stands in a cluster.
+func ownedClass(pool *v1.NodePool, edit func(*nodev1.RuntimeClass)) *nodev1.RuntimeClass {
+	class := expand(pool).RuntimeClass(pool.Name)
+	class.OwnerReferences = []metav1.OwnerReference{owner(pool)}
+	class.UID, class.ResourceVersion = "uid-of-class", "7"
+	class.Labels = map[string]string{"theirs": "x"}
+	if edit != nil {
+		edit(class)
+	}
+	return class
+}
+
+func TestRuntimeClass(t *testing.T) {
+	pool := define("a", v1.NodePoolSpec{
+		Labels: map[string]v1.LabelValue{"k": "1"}, Taints: []v1.Taint{{Key: "k", Value: "1", Effect: "NoSchedule"}},
+	})
+	namesake := pool.DeepCopy()
+	namesake.UID = "uid-of-an-earlier-pool"
+	cases := map[string]struct {
+		reason  string
+		live    *nodev1.RuntimeClass
+		want    Action
+		foreign bool
+	}{
+		"none yet":        {"it is created", nil, Create, false},
+		"as it shall be":  {"labels of others and server fields are no difference", ownedClass(pool, nil), None, false},
+		"another handler": {"the handler is immutable", ownedClass(pool, func(c *nodev1.RuntimeClass) { c.Handler = "kata" }), Replace, false},
+		"handler and selector": {
+			"the replacement brings the selector along",
+			ownedClass(pool, func(c *nodev1.RuntimeClass) { c.Handler, c.Scheduling = "kata", nil }), Replace, false,
+		},
+		"another selector": {"put back", ownedClass(pool, func(c *nodev1.RuntimeClass) { c.Scheduling.NodeSelector["k"] = "2" }), Update, false},
+		"one more selector": {
+			"pods would find fewer nodes",
+			ownedClass(pool, func(c *nodev1.RuntimeClass) { c.Scheduling.NodeSelector["other"] = "x" }), Update, false,
+		},
+		"a toleration gone": {"put back", ownedClass(pool, func(c *nodev1.RuntimeClass) { c.Scheduling.Tolerations = nil }), Update, false},
+		"no scheduling":     {"put back", ownedClass(pool, func(c *nodev1.RuntimeClass) { c.Scheduling = nil }), Update, false},
+		"overhead": {
+			"it is not for pools to say",
+			ownedClass(pool, func(c *nodev1.RuntimeClass) { c.Overhead = &nodev1.Overhead{PodFixed: corev1.ResourceList{}} }), None, false,
+		},
+		"made by hand":  {"it is somebody's", ownedClass(pool, func(c *nodev1.RuntimeClass) { c.OwnerReferences = nil }), None, true},
+		"of a namesake": {"the garbage collector is about to take it", ownedClass(namesake, nil), None, true},
+		"not its controller": {
+			"whoever owns it beside the pool is not the pool",
+			ownedClass(pool, func(c *nodev1.RuntimeClass) { c.OwnerReferences[0].Controller = nil }), None, true,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			want := expand(pool).RuntimeClass("a")
+			change, err := RuntimeClass(c.live, want, pool)
+			var foreign *ForeignError
+			if errors.As(err, &foreign) != c.foreign || (err != nil) != c.foreign {
+				t.Fatalf("error %v: %s", err, c.reason)
+			}
+			if change.Action != c.want {
+				t.Errorf("action %q, want %q: %s", change.Action, c.want, c.reason)
+			}
+			if c.foreign {
+				return
+			}
+			if change.Name() != "node-pool-a" || change.Live != c.live {
+				t.Errorf("change of %s, live %v", change.Name(), change.Live)
+			}
+			wantOwner := []metav1.OwnerReference{{
+				APIVersion: "nodes.lailin.xyz/v1", Kind: "NodePool", Name: "a", UID: "uid-of-pool", Controller: ptr.To(true),
+			}}
+			if diff := cmp.Diff(wantOwner, change.Want.OwnerReferences); diff != "" {
+				t.Errorf("owner (-want +got):\n%s", diff)
+			}
+			if want.OwnerReferences != nil {
+				t.Error("the wanted RuntimeClass of the expansion was changed")
+			}
+		})
+	}
+}
