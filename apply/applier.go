@@ -1,0 +1,47 @@
+package apply
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// Applier writes what plans say, under the field manager nodepools. It may be
+// used by many goroutines at once.
+type Applier struct {
+	client client.Client
+}
+
+// New returns an Applier that writes through a client.
+func New(c client.Client) *Applier {
+	return &Applier{client: client.WithFieldOwner(c, v1.FieldManager)}
+}
+
+// apply sends an object as a forced server-side apply and returns what the API
+// server makes of it. The object must be wholly ours.
+func (a *Applier) apply(ctx context.Context, object client.Object, options ...client.ApplyOption) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, err
+	}
+	// What a typed object cannot leave out, and an apply must not claim.
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	delete(content, "status")
+	configuration := &unstructured.Unstructured{Object: content}
+	options = append(options, client.ForceOwnership)
+	if err := a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(configuration), options...); err != nil {
+		return nil, err
+	}
+	return configuration, nil
+}
+
+// IsConflict tells whether a write was refused because its object is no longer
+// the one that the plan was made from. The way on is to read and plan again.
+func IsConflict(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
+}

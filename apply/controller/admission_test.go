@@ -1,0 +1,230 @@
+package controller
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/testdata/cluster"
+)
+
+// admission is what the API server has to say of a manifest.
+type admission struct {
+	// spec of the object, in YAML; name defaults to "subject".
+	name, spec string
+	// refused holds what the message must name; nil where the object is taken.
+	refused []string
+	// later is true where only ValidateNodePool sees the mistake, as the API
+	// server cannot; earlier where only the API server does, since the mistake is
+	// gone when the manifest has been read.
+	later, earlier bool
+}
+
+func long(char string, count int) string { return strings.Repeat(char, count) }
+
+func many(count int, format string) string {
+	var all []string
+	for i := range count {
+		all = append(all, fmt.Sprintf(format, i))
+	}
+	return strings.Join(all, ", ")
+}
+
+var poolAdmissions = map[string]admission{
+	"nothing said":              {spec: `{}`},
+	"name of 63":                {name: long("a", 63), spec: `{}`},
+	"name with dots":            {name: "a.b", spec: `{}`},
+	"name of 64":                {name: long("a", 64), spec: `{}`, refused: []string{"metadata.name must be no more than 63 characters"}},
+	"name in capitals":          {name: "Master", spec: `{}`, refused: []string{"metadata.name", "lowercase"}},
+	"unknown field":             {spec: `{lables: {a: b}}`, refused: []string{`unknown field "spec.lables"`}},
+	"parent":                    {spec: `{parent: other}`},
+	"parent empty":              {spec: `{parent: ""}`, refused: []string{"spec.parent"}, earlier: true},
+	"parent is itself":          {spec: `{parent: subject}`, refused: []string{"spec.parent must name another pool"}},
+	"parent of 64":              {spec: `{parent: ` + long("a", 64) + `}`, refused: []string{"spec.parent"}},
+	"priority below zero":       {spec: `{priority: -5}`},
+	"priority beyond 32 bits":   {spec: `{priority: 2147483648}`, refused: []string{"spec.priority"}},
+	"priority as text":          {spec: `{priority: "5"}`, refused: []string{"spec.priority", "integer"}},
+	"selector":                  {spec: `{selector: {matchLabels: {a: b}, matchExpressions: [{key: c, operator: In, values: [d]}]}}`},
+	"selector empty":            {spec: `{selector: {}}`, refused: []string{"selector must not be empty"}},
+	"selector of empty parts":   {spec: `{selector: {matchLabels: {}, matchExpressions: []}}`, refused: []string{"selector must not be empty"}},
+	"selector with bad key":     {spec: `{selector: {matchLabels: {"a b": c}}}`, refused: []string{"selector"}, later: true},
+	"selector with bad word":    {spec: `{selector: {matchExpressions: [{key: c, operator: Has}]}}`, refused: []string{"selector"}, later: true},
+	"selector In of nothing":    {spec: `{selector: {matchExpressions: [{key: c, operator: In}]}}`, refused: []string{"selector"}, later: true},
+	"node names":                {spec: `{nodeNames: [a, "b-*", "c-[0-9]"]}`},
+	"node names empty":          {spec: `{nodeNames: []}`, refused: []string{"spec.nodeNames"}},
+	"node name empty":           {spec: `{nodeNames: [""]}`, refused: []string{"spec.nodeNames[0]"}},
+	"node name twice":           {spec: `{nodeNames: [a, a]}`, refused: []string{"spec.nodeNames[1]", "Duplicate"}},
+	"node name of 254":          {spec: `{nodeNames: [` + long("a", 254) + `]}`, refused: []string{"spec.nodeNames[0]"}},
+	"node name no pattern":      {spec: `{nodeNames: ["a[b"]}`, refused: []string{"nodeNames"}, later: true},
+	"node name with slash":      {spec: `{nodeNames: ["a/b"]}`, refused: []string{"nodeNames"}, later: true},
+	"1001 node names":           {spec: `{nodeNames: [` + many(1001, "n%d") + `]}`, refused: []string{"spec.nodeNames", "1000"}},
+	"selector and names":        {spec: `{nodeNames: [a], selector: {matchLabels: {a: b}}}`, refused: []string{"selector and nodeNames exclude each other"}},
+	"label":                     {spec: `{labels: {a: b, example.com/Some_Key.1: Some_Value.1, empty: ""}}`},
+	"label key at its bounds":   {spec: `{labels: {` + long("p", 63) + "." + long("q", 63) + "." + long("r", 63) + "." + long("s", 61) + "/" + long("k", 63) + `: v}}`},
+	"label key of 64":           {spec: `{labels: {` + long("k", 64) + `: v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label prefix of 254":       {spec: `{labels: {` + strings.Repeat("p.", 126) + "qq/k" + `: v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label prefix of two dots":  {spec: `{labels: {a..b/k: v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label prefix dot dash":     {spec: `{labels: {a.-b/k: v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label prefix capital":      {spec: `{labels: {Example.com/k: v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label key empty":           {spec: `{labels: {"": v}}`, refused: []string{"spec.labels"}},
+	"label key with space":      {spec: `{labels: {"a b": v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label key with line break": {spec: `{labels: {"a\n": v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label value of 63":         {spec: `{labels: {a: ` + long("v", 63) + `}}`},
+	"label value of 64":         {spec: `{labels: {a: ` + long("v", 64) + `}}`, refused: []string{"spec.labels.a", "63"}},
+	"label value with space":    {spec: `{labels: {a: "b c"}}`, refused: []string{"spec.labels", "label value"}},
+	"label value with break":    {spec: `{labels: {a: "b\n"}}`, refused: []string{"spec.labels", "label value"}},
+	"label value ends in dash":  {spec: `{labels: {a: b-}}`, refused: []string{"spec.labels", "label value"}},
+	"label value a number":      {spec: `{labels: {a: 8}}`, refused: []string{"spec.labels.a", "string"}, earlier: true},
+	"label of the controller":   {spec: `{labels: {nodes.lailin.xyz/source: a}}`, refused: []string{"spec.labels", "kept for the controller"}},
+	"65 labels":                 {spec: `{labels: {` + many(65, "k%d: v") + `}}`, refused: []string{"spec.labels", "64"}},
+	"annotation":                {spec: `{annotations: {a: "any {text} é"}}`},
+	"annotation key of 64":      {spec: `{annotations: {` + long("k", 64) + `: v}}`, refused: []string{"spec.annotations", "qualified name"}},
+	"annotation prefix dots":    {spec: `{annotations: {a..b/k: v}}`, refused: []string{"spec.annotations", "qualified name"}},
+	"annotation of 1024":        {spec: `{annotations: {a: "` + long("é", 1024) + `"}}`},
+	"annotation of 1025":        {spec: `{annotations: {a: "` + long("v", 1025) + `"}}`, refused: []string{"spec.annotations.a", "1024"}},
+	"annotation of the record":  {spec: `{annotations: {nodes.lailin.xyz/applied: "{}"}}`, refused: []string{"spec.annotations", "kept for the controller"}},
+	"taints":                    {spec: `{taints: [{key: a, value: b, effect: NoSchedule}, {key: a, effect: NoExecute}]}`},
+	"taint without effect":      {spec: `{taints: [{key: a}]}`, refused: []string{"spec.taints[0].effect"}},
+	"taint with bad effect":     {spec: `{taints: [{key: a, effect: Never}]}`, refused: []string{"spec.taints[0].effect", "NoSchedule"}},
+	"taint without key":         {spec: `{taints: [{effect: NoSchedule}]}`, refused: []string{"spec.taints[0].key"}},
+	"taint with bad key":        {spec: `{taints: [{key: "a b", effect: NoSchedule}]}`, refused: []string{"spec.taints[0].key"}},
+	"taint prefix dots":         {spec: `{taints: [{key: a..b/k, effect: NoSchedule}]}`, refused: []string{"spec.taints[0].key"}},
+	"taint prefix of 254":       {spec: `{taints: [{key: ` + strings.Repeat("p.", 126) + "qq/k" + `, effect: NoSchedule}]}`, refused: []string{"spec.taints[0]"}},
+	"taint with bad value":      {spec: `{taints: [{key: a, value: "b c", effect: NoSchedule}]}`, refused: []string{"spec.taints[0].value"}},
+	"taint with value of 64":    {spec: `{taints: [{key: a, value: ` + long("v", 64) + `, effect: NoSchedule}]}`, refused: []string{"spec.taints[0].value", "63"}},
+	"taint twice":               {spec: `{taints: [{key: a, value: b, effect: NoSchedule}, {key: a, value: c, effect: NoSchedule}]}`, refused: []string{"spec.taints[1]", "Duplicate"}},
+	"taint with its time":       {spec: `{taints: [{key: a, effect: NoSchedule, timeAdded: "2024-01-01T00:00:00Z"}]}`, refused: []string{`unknown field "spec.taints[0].timeAdded"`}},
+	"taint of Kubernetes":       {spec: `{taints: [{key: node.kubernetes.io/not-ready, effect: NoExecute}]}`, refused: []string{"spec.taints[0]", "belong to Kubernetes"}},
+	"taint of the cloud":        {spec: `{taints: [{key: node.cloudprovider.kubernetes.io/uninitialized, effect: NoExecute}]}`, refused: []string{"spec.taints[0]", "belong to Kubernetes"}},
+	"taint of the controller":   {spec: `{taints: [{key: nodes.lailin.xyz/x, effect: NoExecute}]}`, refused: []string{"spec.taints[0]", "kept for the controller"}},
+	"33 taints":                 {spec: `{taints: [` + many(33, "{key: k%d, effect: NoSchedule}") + `]}`, refused: []string{"spec.taints", "32"}},
+	"handler":                   {spec: `{handler: kata-qemu}`},
+	"handler in capitals":       {spec: `{handler: Kata}`, refused: []string{"spec.handler"}},
+	"handler of 64":             {spec: `{handler: ` + long("h", 64) + `}`, refused: []string{"spec.handler"}},
+	"conflict policy":           {spec: `{conflictPolicy: TakeOver}`},
+	"conflict policy unknown":   {spec: `{conflictPolicy: Steal}`, refused: []string{"spec.conflictPolicy", "TakeOver"}},
+}
+
+func TestAPIServerJudgesPoolsAsWeDo(t *testing.T) {
+	c := cluster.Shared(t)
+	w := &world{Client: newClient(t, c.Config), t: t, cluster: c}
+	for name, a := range poolAdmissions {
+		t.Run(name, func(t *testing.T) {
+			object := a.object(t, v1.NodePoolKind)
+			if a.later {
+				w.in(t).admits(object, nil)
+			} else {
+				w.in(t).admits(object, a.refused)
+			}
+			text, err := yaml.Marshal(object.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool := &v1.NodePool{}
+			if err := yaml.UnmarshalStrict(text, pool); err != nil {
+				if a.refused == nil {
+					t.Errorf("the pool cannot be read: %v", err)
+				}
+				return // unknown fields and other types do not reach the check
+			}
+			if a.earlier {
+				return
+			}
+			problems := v1.ValidateNodePool(pool)
+			if a.refused == nil && len(problems) > 0 {
+				t.Errorf("the API server takes it, and ValidateNodePool says: %v", problems.ToAggregate())
+			}
+			if a.refused != nil && len(problems) == 0 {
+				t.Error("ValidateNodePool finds nothing wrong")
+			}
+		})
+	}
+}
+
+var sourceAdmissions = map[string]admission{
+	"least":                      {spec: `{url: https://git.example.com/pools.git}`},
+	"all said":                   {spec: `{url: "ssh://git@git.example.com/pools.git", ref: {branch: main}, path: clusters/a, interval: 1m30s, prune: false, pruneLimit: 3, suspend: true}`},
+	"url by file":                {spec: `{url: file:///srv/pools.git}`},
+	"url missing":                {spec: `{path: a}`, refused: []string{"spec.url"}},
+	"url empty":                  {spec: `{url: ""}`, refused: []string{"spec.url"}},
+	"url of another kind":        {spec: `{url: ftp://git.example.com/pools.git}`, refused: []string{"spec.url", "must begin with https://"}},
+	"url as scp writes it":       {spec: `{url: "git@git.example.com:pools.git"}`, refused: []string{"spec.url", "must begin with https://"}},
+	"url with a token":           {spec: `{url: "https://token@git.example.com/pools.git"}`, refused: []string{"spec.url", "must not carry a credential"}},
+	"url with user and password": {spec: `{url: "http://user:word@git.example.com/pools.git"}`, refused: []string{"spec.url", "must not carry a credential"}},
+	"url by ssh with a password": {spec: `{url: "ssh://git:word@git.example.com/pools.git"}`, refused: []string{"spec.url", "must not carry a credential"}},
+	"url of 2049":                {spec: `{url: "https://` + long("a", 2041) + `"}`, refused: []string{"spec.url"}},
+	"ref empty":                  {spec: `{url: "https://a/b", ref: {}}`, refused: []string{"spec.ref", "exactly one"}},
+	"ref of two":                 {spec: `{url: "https://a/b", ref: {branch: a, tag: b}}`, refused: []string{"spec.ref", "exactly one"}},
+	"ref with an empty branch":   {spec: `{url: "https://a/b", ref: {branch: ""}}`, refused: []string{"spec.ref.branch"}},
+	"ref by tag":                 {spec: `{url: "https://a/b", ref: {tag: v1}}`},
+	"ref by range":               {spec: `{url: "https://a/b", ref: {semver: ">=1.2 <2"}}`},
+	"ref by commit":              {spec: `{url: "https://a/b", ref: {commit: ` + long("a", 40) + `}}`},
+	"ref by short commit":        {spec: `{url: "https://a/b", ref: {commit: abc123}}`, refused: []string{"spec.ref.commit"}},
+	"path from the root":         {spec: `{url: "https://a/b", path: /etc}`, refused: []string{"spec.path", "stay inside"}},
+	"path upwards":               {spec: `{url: "https://a/b", path: a/../../b}`, refused: []string{"spec.path", "stay inside"}},
+	"path with dots in a name":   {spec: `{url: "https://a/b", path: a..b/..c}`},
+	"interval of 1s":             {spec: `{url: "https://a/b", interval: 1s}`},
+	"interval too short":         {spec: `{url: "https://a/b", interval: 999ms}`, refused: []string{"spec.interval", "between 1s and 24h"}},
+	"interval too long":          {spec: `{url: "https://a/b", interval: 25h}`, refused: []string{"spec.interval", "between 1s and 24h"}},
+	"interval without unit":      {spec: `{url: "https://a/b", interval: "60"}`, refused: []string{"spec.interval"}},
+	"interval a number":          {spec: `{url: "https://a/b", interval: 60}`, refused: []string{"spec.interval", "string"}},
+	"interval in words":          {spec: `{url: "https://a/b", interval: hourly}`, refused: []string{"spec.interval"}},
+	"interval beyond counting":   {spec: `{url: "https://a/b", interval: 99999999999999999999h}`, refused: []string{"spec.interval"}},
+	"limit of none":              {spec: `{url: "https://a/b", pruneLimit: 0}`},
+	"limit of all":               {spec: `{url: "https://a/b", pruneLimit: "100%"}`},
+	"limit below none":           {spec: `{url: "https://a/b", pruneLimit: -1}`, refused: []string{"spec.pruneLimit", "from 0 up"}},
+	"limit beyond all":           {spec: `{url: "https://a/b", pruneLimit: "101%"}`, refused: []string{"spec.pruneLimit", "from 0 up"}},
+	"limit in words":             {spec: `{url: "https://a/b", pruneLimit: few}`, refused: []string{"spec.pruneLimit", "from 0 up"}},
+	"limit a number as text":     {spec: `{url: "https://a/b", pruneLimit: "5"}`, refused: []string{"spec.pruneLimit", "from 0 up"}},
+	"unknown field":              {spec: `{url: "https://a/b", branch: main}`, refused: []string{`unknown field "spec.branch"`}},
+	"name of 64":                 {name: long("a", 64), spec: `{url: "https://a/b"}`, refused: []string{"metadata.name must be no more than 63 characters"}},
+}
+
+func TestAPIServerJudgesSources(t *testing.T) {
+	c := cluster.Shared(t)
+	w := &world{Client: newClient(t, c.Config), t: t, cluster: c}
+	for name, a := range sourceAdmissions {
+		t.Run(name, func(t *testing.T) {
+			w.in(t).admits(a.object(t, "NodePoolSource"), a.refused)
+		})
+	}
+}
+
+func (a admission) object(t *testing.T, kind string) *unstructured.Unstructured {
+	t.Helper()
+	spec := map[string]any{}
+	if err := yaml.Unmarshal([]byte(a.spec), &spec); err != nil {
+		t.Fatal(err)
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	object.SetGroupVersionKind(v1.GroupVersion.WithKind(kind))
+	object.SetName("subject")
+	if a.name != "" {
+		object.SetName(a.name)
+	}
+	return object
+}
+
+// admits asks the API server, without creating anything, whether it takes an
+// object, and holds its message to what it must name.
+func (w *world) admits(object *unstructured.Unstructured, refused []string) {
+	w.t.Helper()
+	err := w.Create(w.t.Context(), object.DeepCopy(), client.DryRunAll, client.FieldValidation("Strict"))
+	switch {
+	case refused == nil && err != nil:
+		w.t.Errorf("refused: %v", err)
+	case refused != nil && err == nil:
+		w.t.Error("the API server has taken it")
+	case err != nil:
+		for _, text := range refused {
+			if !strings.Contains(err.Error(), text) {
+				w.t.Errorf("the message does not name %q: %v", text, err)
+			}
+		}
+	}
+}

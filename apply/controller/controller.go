@@ -1,0 +1,94 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
+)
+
+// Options of the loops.
+type Options struct {
+	// Concurrency is how many nodes are written at once; 0 means
+	// DefaultConcurrency.
+	Concurrency int
+	// FetchTimeout bounds one request to a repository; 0 means
+	// DefaultFetchTimeout.
+	FetchTimeout time.Duration
+	// MaxRetry is how soon, at the latest, a source that failed is tried again;
+	// 0 means DefaultMaxRetry.
+	MaxRetry time.Duration
+}
+
+// What the options are where they are left out.
+const (
+	DefaultFetchTimeout = time.Minute
+	DefaultMaxRetry     = 30 * time.Second
+)
+
+// DefaultConcurrency is how many nodes are written at once. The API server is
+// what limits the rate; more than a few dozen only queue up there.
+const DefaultConcurrency = 16
+
+// NewScheme returns a scheme that knows every kind that the loops read or write.
+func NewScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, nodev1.AddToScheme, v1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("scheme: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// CacheOptions are those that the loops are made for. Nodes are kept without
+// what no plan reads and what makes up most of their size: images, and the
+// fields that the kubelet manages in the status.
+func CacheOptions() cache.Options {
+	return cache.Options{DefaultTransform: slim}
+}
+
+// Add adds the loops to a manager, which must have been made with [NewScheme]
+// and [CacheOptions].
+func Add(mgr manager.Manager, options Options) error {
+	if options.Concurrency == 0 {
+		options.Concurrency = DefaultConcurrency
+	}
+	applier := apply.New(mgr.GetClient())
+	recorder := mgr.GetEventRecorder(v1.FieldManager)
+	pools := newPoolSet(mgr.GetClient())
+	figures := newTally()
+
+	nodes := &nodeLoop{
+		cached: mgr.GetClient(), live: mgr.GetAPIReader(),
+		applier: applier, pools: pools, tally: figures,
+	}
+	if err := nodes.addTo(mgr, options.Concurrency); err != nil {
+		return fmt.Errorf("node loop: %w", err)
+	}
+	poolLoop := &poolLoop{
+		client: mgr.GetClient(), applier: applier, pools: pools, tally: figures, events: recorder,
+		pace: newPace(mgr.GetClient(), figures), written: map[string]string{},
+	}
+	if err := poolLoop.addTo(mgr); err != nil {
+		return fmt.Errorf("pool loop: %w", err)
+	}
+	sources := &sourceLoop{
+		client: mgr.GetClient(), applier: applier, events: recorder, now: time.Now,
+		fetchTimeout: cmp.Or(options.FetchTimeout, DefaultFetchTimeout),
+		maxRetry:     cmp.Or(options.MaxRetry, DefaultMaxRetry),
+		looks:        map[string]*look{},
+	}
+	if err := sources.addTo(mgr); err != nil {
+		return fmt.Errorf("source loop: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package controller
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// event records what happened to a pool, with the revision that it is of.
+func (l *poolLoop) event(pool *v1.NodePool, kind, reason, action, format string, args ...any) {
+	if revision := pool.Annotations[v1.RevisionAnnotation]; revision != "" {
+		format += " at %s"
+		args = append(args, revision)
+	}
+	l.events.Eventf(pool, nil, kind, reason, action, "%s", eventNote(format, args...))
+}
+
+// maxEvent is what the API server takes as the note of an event, in bytes.
+const maxEvent = 1024
+
+func eventNote(format string, args ...any) string {
+	text := fmt.Sprintf(format, args...)
+	if len(text) <= maxEvent {
+		return text
+	}
+	const more = "…"
+	return strings.ToValidUTF8(text[:maxEvent-len(more)], "") + more
+}
+
+// deedEvents tells what was done on nodes since the last time.
+func (l *poolLoop) deedEvents(pool *v1.NodePool, deeds map[string]deed) {
+	var updated, repaired, released int32
+	for _, did := range deeds {
+		updated += one(did.updated)
+		repaired += one(did.repaired)
+		released += one(did.released)
+	}
+	if updated > 0 {
+		l.event(pool, corev1.EventTypeNormal, "Updated", "update", "updated %s", nodes(updated))
+	}
+	if repaired > 0 {
+		l.event(pool, corev1.EventTypeNormal, "Repaired", "update", "put back what was changed by hand on %s", nodes(repaired))
+	}
+	if released > 0 {
+		l.event(pool, corev1.EventTypeNormal, "Released", "update", "released %s", nodes(released))
+	}
+}
+
+func one(yes bool) int32 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// conditionEvents tells of a trouble once, when it begins, and of its end.
+func (l *poolLoop) conditionEvents(before *v1.NodePool, after v1.NodePoolStatus) {
+	for _, kind := range []string{v1.ConflictedCondition, v1.StalledCondition} {
+		was := meta.FindStatusCondition(before.Status.Conditions, kind)
+		is := meta.FindStatusCondition(after.Conditions, kind)
+		// A conflict stalls the pool as well: one event is enough.
+		if kind == v1.StalledCondition && (is.Reason == v1.ConflictReason || was != nil && was.Reason == v1.ConflictReason) {
+			continue
+		}
+		switch trouble := was != nil && was.Status == metav1.ConditionTrue; {
+		case is.Status == metav1.ConditionTrue && !(trouble && sameTrouble(was, is)):
+			l.event(before, corev1.EventTypeWarning, is.Reason, "reconcile", "%s", is.Message)
+		case is.Status == metav1.ConditionFalse && trouble:
+			l.event(before, corev1.EventTypeNormal, was.Reason+"Resolved", "reconcile", "no longer: %s", was.Message)
+		}
+	}
+}
+
+// sameTrouble tells whether two conditions name the same things, however many
+// more they count.
+func sameTrouble(was, is *metav1.Condition) bool {
+	before, _, _ := strings.Cut(was.Message, andMore)
+	after, _, _ := strings.Cut(is.Message, andMore)
+	return was.Reason == is.Reason && before == after
+}
+
+func past(action plan.Action) string {
+	return strings.TrimSuffix(string(action), "e") + "ed"
+}

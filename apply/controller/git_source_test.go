@@ -1,0 +1,209 @@
+package controller
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// A source that is suspended, or paused by its annotation, is left alone in
+// every way, and followed again after.
+func TestGitSuspend(t *testing.T) {
+	w := newGitWorld(t)
+	repo := newRepository(t)
+	server := repo.serve(t)
+	w.node("a1", role("a"))
+	first := repo.commit(files{"pools/a.yaml": poolFile("a", "0")})
+	w.source("rests", server.url())
+	w.follows("rests", first)
+	w.poolsReady("a")
+
+	for i, tc := range []struct {
+		why    string
+		rest   func(*v1.NodePoolSource)
+		follow func(*v1.NodePoolSource)
+	}{
+		{
+			v1.SuspendedReason,
+			func(src *v1.NodePoolSource) { src.Spec.Suspend = true },
+			func(src *v1.NodePoolSource) { src.Spec.Suspend = false },
+		},
+		{
+			v1.PausedReason,
+			func(src *v1.NodePoolSource) {
+				metav1.SetMetaDataAnnotation(&src.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
+			},
+			func(src *v1.NodePoolSource) { delete(src.Annotations, v1.ReconcileAnnotation) },
+		},
+	} {
+		before := tiers("a", fmt.Sprint(i))
+		w.carries("a1", before)
+		w.changeSource("rests", tc.rest)
+		w.stands("rests", v1.StalledCondition, metav1.ConditionFalse, tc.why)
+		mark := w.mark()
+		server.requests()
+		next := repo.commit(files{"pools/a.yaml": poolFile("a", fmt.Sprint(i+1))})
+		// Neither a request nor a change of a pool wakes it. A second source, looked
+		// at as often, shows that time has passed.
+		w.changeSource("rests", func(src *v1.NodePoolSource) {
+			metav1.SetMetaDataAnnotation(&src.ObjectMeta, v1.RequestedAtAnnotation, tc.why)
+		})
+		w.kubectl("label", "nodepool", "a", "example.com/by-hand="+tc.why, "--overwrite")
+		clock := newRepository(t)
+		ticks := clock.serve(t)
+		clock.commit(files{"pools/clock.yaml": poolFile("clock-"+fmt.Sprint(i), "0")})
+		w.source(fmt.Sprintf("clock-%d", i), ticks.url())
+		w.eventually("three looks at another source", func() error {
+			if n := ticks.asked(http.MethodGet); n < 4 {
+				return fmt.Errorf("%d requests", n)
+			}
+			return nil
+		})
+		if lists, packs := server.requests(); lists+packs > 0 {
+			t.Errorf("%s: %d lists and %d packs were asked for", tc.why, lists, packs)
+		}
+		for _, write := range w.written(mark) {
+			if write == "patch nodepools a" || write == "patch nodes a1" {
+				t.Errorf("%s: the loops wrote %q", tc.why, write)
+			}
+		}
+		if handled := w.mustRead("rests").Status.LastHandledReconcileAt; handled == tc.why {
+			t.Errorf("%s: a request was said to be handled", tc.why)
+		}
+		w.carries("a1", before)
+
+		w.changeSource("rests", tc.follow)
+		w.follows("rests", next)
+	}
+	w.carries("a1", tiers("a", "2"))
+}
+
+// Every kind of ref leads to its commit, and a change of the ref is followed at
+// once, however long the interval.
+func TestGitRefs(t *testing.T) {
+	w := newGitWorld(t)
+	repo := newRepository(t)
+	server := repo.serve(t)
+	w.node("a1", role("a"))
+	repo.commit(files{"pools/a.yaml": poolFile("a", "old")})
+	old := repo.git("rev-parse", "HEAD")
+	repo.git("tag", "v1.2.0")
+	repo.commit(files{"pools/a.yaml": poolFile("a", "annotated")})
+	annotated := repo.git("rev-parse", "HEAD")
+	repo.git("tag", "--annotate", "--message=t", "v1.3.0")
+	repo.git("switch", "--quiet", "--create=side")
+	repo.commit(files{"pools/a.yaml": poolFile("a", "side")})
+	side := repo.git("rev-parse", "HEAD")
+	repo.git("switch", "--quiet", "main")
+	main := repo.commit(files{"pools/a.yaml": poolFile("a", "main")})
+	w.source("refs", server.url(), rarely)
+	w.follows("refs", main)
+	w.carries("a1", tiers("a", "main"))
+
+	for _, tc := range []struct {
+		name           string
+		ref            *v1.GitRef
+		revision, tier string
+	}{
+		{"tag", &v1.GitRef{Tag: "v1.2.0"}, "v1.2.0@sha1:" + old, "old"},
+		{"annotated tag", &v1.GitRef{Tag: "v1.3.0"}, "v1.3.0@sha1:" + annotated, "annotated"},
+		{"semver", &v1.GitRef{Semver: "~1.2"}, "v1.2.0@sha1:" + old, "old"},
+		{"branch", &v1.GitRef{Branch: "side"}, "side@sha1:" + side, "side"},
+		{"commit", &v1.GitRef{Commit: old}, "sha1:" + old, "old"},
+		{"default branch", nil, main, "main"},
+	} {
+		w.changeSource("refs", func(src *v1.NodePoolSource) { src.Spec.Ref = tc.ref })
+		w.follows("refs", tc.revision)
+		w.carries("a1", tiers("a", tc.tier))
+		server.requests()
+		w.request("refs", tc.name)
+		lists, packs := server.requests()
+		wantLists := 1
+		if tc.ref != nil && tc.ref.Commit != "" {
+			wantLists = 0 // a commit cannot move
+		}
+		if lists != wantLists || packs != 0 {
+			t.Errorf("%s: a look that found nothing new cost %d lists and %d packs, want %d and 0", tc.name, lists, packs, wantLists)
+		}
+	}
+}
+
+// A deleted source leaves its pools as they are, and holds them again when it
+// comes back, with another repository even.
+func TestGitSourceDeletedAndMadeAgain(t *testing.T) {
+	w := newGitWorld(t)
+	repo, other := newRepository(t), newRepository(t)
+	w.node("a1", role("a"))
+	first := repo.commit(files{"pools/a.yaml": poolFile("a", "0"), "pools/b.yaml": poolFile("b", "0")})
+	w.source("again", repo.url())
+	w.follows("again", first)
+	w.poolsReady("a", "b")
+
+	mark := w.mark()
+	w.kubectl("delete", "nodepoolsource", "again")
+	repo.commit(files{"pools/a.yaml": poolFile("a", "1")})
+	// Without a source, a pool is its own master.
+	w.kubectl("patch", "nodepool", "a", "--type=merge", "-p", `{"spec":{"labels":{"example.com/tier":"hand"}}}`)
+	w.carries("a1", tiers("a", "hand"))
+	w.wroteOnly(mark, "patch nodes a1", "patch runtimeclasses node-pool-a")
+	w.poolsAre("a", "b")
+
+	// The new one has a bad revision first: nothing of its namesake is done.
+	mark = w.mark()
+	other.commit(files{"pools/a.yaml": "kind: Nonsense\n"})
+	w.source("again", other.url())
+	w.stands("again", v1.ValidCondition, metav1.ConditionFalse, v1.InvalidReason)
+	w.wroteOnly(mark, "patch nodepoolsources/status again")
+	w.carries("a1", tiers("a", "hand"))
+
+	second := other.commit(files{"pools/a.yaml": poolFile("a", "2"), "pools/c.yaml": poolFile("c", "0")})
+	w.follows("again", second)
+	w.carries("a1", tiers("a", "2"))
+	w.poolsAre("a", "c")
+}
+
+// A source that is changed while it is being looked at is not carried out as it
+// was.
+func TestGitSourceChangedDuringALook(t *testing.T) {
+	w := newGitWorld(t)
+	repo := newRepository(t)
+	server := repo.serve(t)
+	w.node("a1", role("a"))
+	first := repo.commit(files{"pools/a.yaml": poolFile("a", "0")})
+	w.source("during", server.url(), rarely)
+	w.follows("during", first)
+	w.poolsReady("a")
+
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	server.ill(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			asked <- struct{}{}
+			<-goOn
+		}
+		server.backend.ServeHTTP(rw, r)
+	})
+	second := repo.commit(files{"pools/a.yaml": poolFile("a", "1")})
+	mark := w.mark()
+	w.changeSource("during", func(src *v1.NodePoolSource) {
+		metav1.SetMetaDataAnnotation(&src.ObjectMeta, v1.RequestedAtAnnotation, "now")
+	})
+	<-asked
+	w.changeSource("during", func(src *v1.NodePoolSource) { src.Spec.Suspend = true })
+	// The other loops are served by the same cache: when they act on something
+	// that came later, it has seen the change.
+	w.node("a2", role("a"))
+	w.carries("a2", tiers("a", "0"))
+	close(goOn)
+	w.stands("during", v1.ReadyCondition, metav1.ConditionFalse, v1.SuspendedReason)
+	w.wroteOnly(mark, "patch nodes a2", "patch nodepoolsources/status during")
+	w.carries("a1", tiers("a", "0"))
+
+	server.well()
+	w.changeSource("during", func(src *v1.NodePoolSource) { src.Spec.Suspend = false })
+	w.follows("during", second)
+	w.carries("a1", tiers("a", "1"))
+}

@@ -1,0 +1,141 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// maxTries is how often a pass starts over because somebody else wrote the node
+// in between. After that the node goes back into the queue.
+const maxTries = 5
+
+// atOnce puts a node back into the queue for a pass of its own.
+const atOnce = time.Nanosecond
+
+// nodeLoop brings nodes to what the pools want.
+type nodeLoop struct {
+	cached  client.Reader
+	live    client.Reader
+	applier *apply.Applier
+	pools   *poolSet
+	tally   *tally
+}
+
+// finding is what one pass found on a node and did there.
+type finding struct {
+	note
+	done map[string]deed // by pool
+}
+
+// Reconcile plans one node from the cache and writes it. Where the API server
+// says that the cache is behind, it reads that one node and plans again.
+func (l *nodeLoop) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	node := &corev1.Node{}
+	err := l.cached.Get(ctx, request.NamespacedName, node)
+	for try := 1; ; try++ {
+		if apierrors.IsNotFound(err) {
+			l.tally.forget(request.Name)
+			return reconcile.Result{}, nil
+		}
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+		var found *finding
+		found, err = l.pass(ctx, node)
+		if apierrors.IsNotFound(err) {
+			return reconcile.Result{}, nil // the event of its deletion says the rest
+		}
+		if found != nil && (!apply.IsConflict(err) || try == maxTries) {
+			if again := l.tally.report(request.Name, found.note, found.done); again && err == nil {
+				return reconcile.Result{RequeueAfter: atOnce}, nil
+			}
+		}
+		if !apply.IsConflict(err) {
+			return reconcile.Result{}, err
+		}
+		if try == maxTries {
+			return reconcile.Result{RequeueAfter: retryPeriod}, nil
+		}
+		node, err = l.read(ctx, request.NamespacedName)
+	}
+}
+
+// read gets a node from the API server, past the cache, in the form in which the
+// cache keeps it.
+func (l *nodeLoop) read(ctx context.Context, name types.NamespacedName) (*corev1.Node, error) {
+	node := &corev1.Node{}
+	if err := l.live.Get(ctx, name, node); err != nil {
+		return nil, err
+	}
+	if _, err := slim(node); err != nil {
+		return nil, err
+	}
+	return node, nil
+}
+
+// pass plans and writes one node once. What it found may be told also when the
+// write failed.
+func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error) {
+	pools, err := l.pools.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := &finding{note: note{epoch: pools.epoch, ready: nodeReady(node)}}
+	p, err := plan.Node(node, pools.Expansion)
+	if unreadable := (*plan.RecordError)(nil); errors.As(err, &unreadable) {
+		// What pools have put there is not known, and taken for the node's own.
+		found.members = pools.Node(node.Name, node.Labels).Pools
+		found.problem, found.stuck = "has a record that cannot be read: "+apply.Brief(unreadable.Err), true
+		log.FromContext(ctx).Error(err, "node is left alone; repair or remove the annotation")
+		return found, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	found.members = p.Pools
+	if node.Annotations[v1.ReconcileAnnotation] == v1.Disabled {
+		found.recorded = poolsOf(p.Recorded())
+		found.problem, found.stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
+		return found, nil
+	}
+	found.conflicts = p.Conflicts
+	if err := l.applier.Node(ctx, node, p); err != nil {
+		found.recorded = poolsOf(p.Recorded())
+		found.problem = "could not be written: " + apply.Brief(err)
+		return found, err
+	}
+	found.recorded = poolsOf(p.Record)
+	if !p.Quiet() {
+		found.done = deeds(p)
+		log.FromContext(ctx).Info("wrote node", "changes", len(p.Changes), "pools", p.Pools)
+	}
+	return found, nil
+}
+
+func poolsOf(record plan.Record) []string { return slices.Sorted(maps.Keys(record.Pools())) }
+
+// deeds tells what a written plan did for each pool.
+func deeds(p *plan.NodePlan) map[string]deed {
+	done := map[string]deed{}
+	for _, change := range p.Changes {
+		done[change.Pool] = done[change.Pool].and(deed{updated: !change.Drift, repaired: change.Drift})
+	}
+	for _, pool := range p.Releases() {
+		done[pool] = deed{released: true}
+	}
+	return done
+}

@@ -1,0 +1,107 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// gatherPeriod is how long changes of pools are gathered before nodes follow.
+const gatherPeriod = 20 * time.Millisecond
+
+type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// addTo watches nodes, and pools for what they mean to nodes.
+func (l *nodeLoop) addTo(mgr manager.Manager, concurrency int) error {
+	return builder.ControllerManagedBy(mgr).
+		Named("node").
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: newRateLimiter()}).
+		Watches(&corev1.Node{}, l.nodeEvents(), builder.WithPredicates(relevantToPlan)).
+		Watches(&v1.NodePool{}, l.poolEvents(), builder.WithPredicates(relevantToNodes)).
+		Complete(l)
+}
+
+func (l *nodeLoop) nodeEvents() handler.EventHandler {
+	enqueue := func(node client.Object, queue requestQueue) {
+		queue.Add(requestFor(node.GetName()))
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, queue requestQueue) {
+			l.tally.expect(e.Object.GetName(), l.pools.latest())
+			enqueue(e.Object, queue)
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue requestQueue) { enqueue(e.ObjectNew, queue) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue requestQueue) { enqueue(e.Object, queue) },
+	}
+}
+
+// poolEvents lead to every node: to those that were in the pool as well as to
+// those that are now. A pass that finds nothing to do costs no request. They are
+// gathered for a moment, so that a commit which changes many pools costs each
+// node one pass, and they give way to what happened to a single node.
+func (l *nodeLoop) poolEvents() handler.EventHandler {
+	all := func(queue requestQueue) {
+		names := l.tally.begin(l.pools.changed())
+		requests := make([]reconcile.Request, 0, len(names))
+		for _, node := range names {
+			requests = append(requests, requestFor(node))
+		}
+		if queue, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+			queue.AddWithOpts(priorityqueue.AddOpts{After: gatherPeriod, Priority: ptr.To(handler.LowPriority)}, requests...)
+			return
+		}
+		for _, request := range requests {
+			queue.AddAfter(request, gatherPeriod)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, _ event.CreateEvent, queue requestQueue) { all(queue) },
+		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, queue requestQueue) { all(queue) },
+		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, queue requestQueue) { all(queue) },
+	}
+}
+
+func requestFor(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
+}
+
+// relevantToPlan lets through the node events that a plan or a figure can
+// depend on. Kubelets write the status of their nodes all the time.
+var relevantToPlan = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, okBefore := e.ObjectOld.(*corev1.Node)
+		after, okAfter := e.ObjectNew.(*corev1.Node)
+		if !okBefore || !okAfter {
+			return true
+		}
+		return before.UID != after.UID ||
+			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
+			!equality.Semantic.DeepEqual(before.Annotations, after.Annotations) ||
+			!slices.EqualFunc(before.Spec.Taints, after.Spec.Taints, func(a, b corev1.Taint) bool {
+				return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value
+			}) ||
+			nodeReady(before) != nodeReady(after)
+	},
+}
+
+// relevantToNodes lets through the pool events that nodes have to follow.
+var relevantToNodes = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool { return versionOf(e.ObjectOld) != versionOf(e.ObjectNew) },
+}

@@ -1,0 +1,85 @@
+package controller
+
+import (
+	"slices"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// note is what the node loop found on one node.
+type note struct {
+	// epoch of the pools by which the node was looked at; for a node that is
+	// still to be looked at, the one in which it came.
+	epoch  uint64
+	looked bool
+	// members are the pools that the node is in; recorded are those that have
+	// keys in its record.
+	members  []string
+	recorded []string
+	// ready tells the node's condition Ready.
+	ready bool
+	// conflicts are the keys that pools do not get here.
+	conflicts []plan.Conflict
+	// problem says why the node could not be brought up to date; empty when it
+	// was. Stuck tells that it stays so until somebody acts.
+	problem string
+	stuck   bool
+}
+
+// figures are what a pool's status tells.
+type figures struct {
+	v1.NodeCounts
+	// recorded is the number of nodes that carry keys of the pool, stuck of those
+	// that stay as they are until somebody acts.
+	recorded, stuck int
+	// conflicts and problems by node.
+	conflicts map[string][]plan.Conflict
+	problems  map[string]string
+	// deeds by node since they were last told.
+	deeds map[string]deed
+}
+
+// deed is what was done on a node for a pool.
+type deed struct {
+	updated, repaired, released bool
+}
+
+func (d deed) and(other deed) deed {
+	return deed{d.updated || other.updated, d.repaired || other.repaired, d.released || other.released}
+}
+
+// pools are those that the node is in, or carries keys of.
+func (n *note) pools() []string {
+	pools := slices.Concat(n.members, n.recorded)
+	slices.Sort(pools)
+	return slices.Compact(pools)
+}
+
+// standing is how much the node adds to the counts of one of its pools.
+func (n *note) standing(pool string) (updated, ready int32) {
+	if n.problem != "" || len(conflictsOf(pool, n.conflicts)) > 0 {
+		return 0, 0
+	}
+	if n.ready {
+		return 1, 1
+	}
+	return 1, 0
+}
+
+func conflictsOf(pool string, all []plan.Conflict) []plan.Conflict {
+	var own []plan.Conflict
+	for _, conflict := range all {
+		if conflict.Pool == pool {
+			own = append(own, conflict)
+		}
+	}
+	return own
+}
+
+// sameFor tells whether both notes say the same of every pool.
+func (n *note) sameFor(other *note) bool {
+	return n.ready == other.ready && n.problem == other.problem && n.stuck == other.stuck &&
+		slices.Equal(n.members, other.members) && slices.Equal(n.recorded, other.recorded) &&
+		slices.EqualFunc(n.conflicts, other.conflicts, plan.Conflict.Equal)
+}

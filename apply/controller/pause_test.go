@@ -1,0 +1,95 @@
+package controller
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+const pausing, resuming = v1.ReconcileAnnotation + "=" + v1.Disabled, v1.ReconcileAnnotation + "-"
+
+func TestPausedPool(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", role("tenant"))
+	w.pool(tenantPool)
+	w.isReady("tenant", 1)
+	full := role("tenant")
+	full["tenant"], full["example.com/rack"] = "a", "r1"
+	taints := []string{"tenant=a:NoSchedule", "tenant=a:NoExecute"}
+	w.carries("n1", full, taints...)
+
+	w.kubectl("annotate", "nodepool", "tenant", pausing)
+	w.poolIs("tenant", "says that it is paused", func(pool *v1.NodePool) error {
+		return conditionIs(pool.Status.Conditions, v1.ReadyCondition, metav1.ConditionFalse, v1.PausedReason)
+	})
+	mark := w.mark()
+	w.change("tenant", func(pool *v1.NodePool) {
+		pool.Spec.Labels = map[string]v1.LabelValue{"tenant": "b"}
+		pool.Spec.Taints = nil
+		pool.Spec.Handler = "gvisor"
+	})
+	w.kubectl("label", "--overwrite", "node", "n1", "tenant=hand")
+	w.node("n2", role("tenant"))
+	w.node("n3", nil)
+	w.kubectl("label", "node", "n1", v1.RoleLabel("tenant")+"-")
+	w.settle()
+	delete(full, v1.RoleLabel("tenant"))
+	full["tenant"] = "hand"
+	w.carries("n1", full, taints...)
+	w.carries("n2", role("tenant"))
+	for _, write := range w.writesSince(mark) {
+		if write.Object.Subresource != "status" && write.Object.Resource != "events" {
+			t.Errorf("write for a paused pool: %s", write)
+		}
+	}
+	w.staysQuiet()
+	w.kubectl("label", "node", "n1", v1.RoleLabel("tenant")+"=")
+
+	w.kubectl("annotate", "nodepool", "tenant", resuming)
+	resumed := role("tenant")
+	resumed["tenant"] = "b"
+	w.carries("n1", resumed)
+	w.carries("n2", resumed)
+	w.isReady("tenant", 2)
+	w.hasRuntimeClass("node-pool-tenant", "gvisor", map[string]string{"tenant": "b"})
+}
+
+func TestPausedNode(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", role("tenant"))
+	w.node("n2", role("tenant"))
+	w.isReadyNode("n1", "n2")
+	w.pool(tenantPool)
+	w.isReady("tenant", 2)
+	w.kubectl("annotate", "node", "n1", pausing)
+	w.isStalled("tenant", v1.NodesReason, "1 of 2 nodes up to date", "node n1 is paused by its annotation "+v1.ReconcileAnnotation)
+	before := bare(t, w.get("n1"))
+	changed := role("tenant")
+	changed["tenant"] = "b"
+	w.staysQuietBut("n1", func() {
+		w.change("tenant", func(pool *v1.NodePool) {
+			pool.Spec.Labels = map[string]v1.LabelValue{"tenant": "b"}
+			pool.Spec.Taints = nil
+		})
+		w.carries("n2", changed)
+	})
+	if now := bare(t, w.get("n1")); now != before {
+		t.Errorf("the node was written:\n%s\nwas\n%s", now, before)
+	}
+	w.kubectl("annotate", "node", "n1", resuming)
+	w.carries("n1", changed)
+	w.isReady("tenant", 2)
+
+	// A deleted pool waits for the paused node, says so, and goes on by itself.
+	w.kubectl("annotate", "node", "n1", pausing)
+	w.isStalled("tenant", v1.NodesReason)
+	w.do(w.Delete(t.Context(), &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "tenant"}}))
+	w.isStalled("tenant", v1.ReleasingReason, "1 node still to be released", "node n1 is paused")
+	w.carries("n2", role("tenant"))
+	w.carries("n1", changed)
+	w.kubectl("annotate", "node", "n1", resuming)
+	w.gone(&v1.NodePool{}, "tenant")
+	w.carries("n1", role("tenant"))
+}

@@ -1,0 +1,196 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+const (
+	// statusPeriod is the time in which changes of a pool's figures are gathered
+	// into one write of its status.
+	statusPeriod = time.Second
+	// retryPeriod is how soon a pass comes back for what the cache has not seen
+	// yet.
+	retryPeriod = 100 * time.Millisecond
+	// failurePeriod is how soon a pass comes back to try once more what the API
+	// server has refused.
+	failurePeriod = maxBackoff
+)
+
+// poolLoop keeps the RuntimeClass, the finalizer and the status of pools. It has
+// one worker.
+type poolLoop struct {
+	client  client.Client
+	applier *apply.Applier
+	pools   *poolSet
+	tally   *tally
+	events  events.EventRecorder
+	pace    *pace
+	// written is, by pool, the resource version that the loop's last write made.
+	written map[string]string
+}
+
+// failure is what keeps a pool's own objects from being right, and what is told
+// of it.
+type failure struct {
+	err error
+	// retry is set where no event will tell that it may go now.
+	retry bool
+}
+
+// Reconcile brings one pool's own objects up to date and tells how far its nodes
+// are.
+func (l *poolLoop) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	pool := &v1.NodePool{}
+	if err := l.client.Get(ctx, request.NamespacedName, pool); apierrors.IsNotFound(err) {
+		l.tally.forgetPool(request.Name)
+		l.pace.forget(request.Name)
+		delete(l.written, request.Name)
+		return reconcile.Result{}, nil
+	} else if err != nil {
+		return reconcile.Result{}, err
+	}
+	pools, err := l.pools.snapshot(ctx)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if l.behind(pool) || !pools.covers(pool) {
+		return reconcile.Result{RequeueAfter: retryPeriod}, nil
+	}
+	var failed *failure
+	if pool.DeletionTimestamp.IsZero() {
+		failed, err = l.keep(ctx, pool, pools)
+	}
+	var result reconcile.Result
+	if err == nil {
+		result, err = l.tell(ctx, pool, pools, failed)
+	}
+	if apply.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: retryPeriod}, nil
+	}
+	return result, err
+}
+
+// behind tells whether the cache has not seen the loop's own last write of the
+// pool yet. What is compared with the state before it may be taken for unchanged,
+// and is not.
+func (l *poolLoop) behind(pool *v1.NodePool) bool {
+	order, err := resourceversion.CompareResourceVersion(pool.ResourceVersion, l.written[pool.Name])
+	return err == nil && order < 0
+}
+
+// keep holds the pool by its finalizer and brings its RuntimeClass up to date.
+func (l *poolLoop) keep(ctx context.Context, pool *v1.NodePool, pools *poolSnapshot) (*failure, error) {
+	if pools.Holds(pool.Name) {
+		return nil, nil
+	}
+	if err := l.setFinalizer(ctx, pool, controllerutil.AddFinalizer); err != nil {
+		return nil, err
+	}
+	return l.runtimeClass(ctx, pool, pools)
+}
+
+func (l *poolLoop) runtimeClass(ctx context.Context, pool *v1.NodePool, pools *poolSnapshot) (*failure, error) {
+	want := pools.RuntimeClass(pool.Name)
+	live := &nodev1.RuntimeClass{}
+	if err := l.client.Get(ctx, types.NamespacedName{Name: want.Name}, live); apierrors.IsNotFound(err) {
+		live = nil
+	} else if err != nil {
+		return nil, err
+	}
+	change, err := plan.RuntimeClass(live, want, pool)
+	if err != nil {
+		return &failure{err: err}, nil
+	}
+	if live != nil && !live.DeletionTimestamp.IsZero() {
+		return &failure{err: fmt.Errorf("RuntimeClass %q is being deleted and has finalizers; it is made anew when it is gone", live.Name)}, nil
+	}
+	if err := l.applier.RuntimeClass(ctx, change); apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+		return &failure{err: err, retry: true}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if change.Action != plan.None {
+		l.event(pool, corev1.EventTypeNormal, "RuntimeClass", string(change.Action), "%s RuntimeClass %s", past(change.Action), want.Name)
+	}
+	return nil, nil
+}
+
+// setFinalizer adds or removes the finalizer in a patch that the API server
+// refuses when the pool has changed: the list of finalizers is everybody's.
+func (l *poolLoop) setFinalizer(ctx context.Context, pool *v1.NodePool, set func(client.Object, string) bool) error {
+	changed := pool.DeepCopy()
+	if !set(changed, v1.ReleaseFinalizer) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(pool, client.MergeFromWithOptimisticLock{})
+	if err := l.client.Patch(ctx, changed, patch, client.FieldOwner(v1.FieldManager)); err != nil {
+		return fmt.Errorf("finalizer of pool %q: %w", pool.Name, err)
+	}
+	l.written[pool.Name] = changed.GetResourceVersion()
+	return nil
+}
+
+// tell writes the status when it has changed, and an event for what was done. A
+// pool that is being deleted it lets go as soon as no node carries anything of
+// it; the garbage collector deletes the RuntimeClass with its owner.
+//
+// While nodes are still being looked at it waits for them a little, so that a
+// change which is carried out quickly is told once. Before every node was looked
+// at since the start it tells nothing: a figure that is not known is not zero.
+func (l *poolLoop) tell(ctx context.Context, pool *v1.NodePool, pools *poolSnapshot, failed *failure) (reconcile.Result, error) {
+	if known, err := l.pace.everyNodeLooked(ctx); err != nil || !known {
+		return reconcile.Result{RequeueAfter: retryPeriod}, err
+	}
+	since := pools.pools[pool.Name].since
+	figures, settled := l.tally.read(pool.Name, since)
+	if !settled && l.pace.wait(pool.Name, since) {
+		return reconcile.Result{RequeueAfter: retryPeriod}, nil
+	}
+	l.deedEvents(pool, l.tally.drain(pool.Name))
+	if settled && figures.recorded == 0 && !pool.DeletionTimestamp.IsZero() {
+		return reconcile.Result{}, client.IgnoreNotFound(l.setFinalizer(ctx, pool, controllerutil.RemoveFinalizer))
+	}
+	var result reconcile.Result
+	switch {
+	case !settled:
+		result.RequeueAfter = statusPeriod
+	case failed != nil && failed.retry:
+		result.RequeueAfter = failurePeriod
+	}
+	return result, l.writeStatus(ctx, pool, poolFacts{
+		figures: figures, settled: settled, failed: failed,
+		problem: pools.Problem(pool.Name), paused: pool.Annotations[v1.ReconcileAnnotation] == v1.Disabled,
+	})
+}
+
+func (l *poolLoop) writeStatus(ctx context.Context, pool *v1.NodePool, facts poolFacts) error {
+	status := poolStatus(pool, facts)
+	if equality.Semantic.DeepEqual(pool.Status, status) {
+		return nil
+	}
+	changed := pool.DeepCopy()
+	changed.Status = status
+	if err := l.client.Status().Patch(ctx, changed, client.MergeFrom(pool), client.FieldOwner(v1.FieldManager)); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("status of pool %q: %w", pool.Name, err))
+	}
+	l.written[pool.Name] = changed.ResourceVersion
+	l.conditionEvents(pool, status)
+	return nil
+}

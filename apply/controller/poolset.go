@@ -1,0 +1,173 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// poolSet keeps the pools of the cache worked out, so that a node event does not
+// pay for it.
+type poolSet struct {
+	cached client.Reader
+
+	mu sync.Mutex
+	// epoch counts the changes of pools that nodes have to follow.
+	epoch   uint64
+	current *poolSnapshot
+}
+
+// poolSnapshot is all pools at one epoch.
+type poolSnapshot struct {
+	*render.Expansion
+	epoch uint64
+	pools map[string]poolState
+}
+
+// poolState is one pool of a snapshot.
+type poolState struct {
+	// line is the pool and what encloses it, the pool first.
+	line []poolVersion
+	// since is the epoch from which on the line is what it is.
+	since uint64
+}
+
+// poolVersion is what there is about a pool that nodes have to follow.
+type poolVersion struct {
+	name                   string
+	uid                    types.UID
+	generation             int64
+	deleted                bool
+	reconcile, requestedAt string
+}
+
+func versionOf(pool client.Object) poolVersion {
+	annotations := pool.GetAnnotations()
+	return poolVersion{
+		name: pool.GetName(), uid: pool.GetUID(), generation: pool.GetGeneration(),
+		deleted:     !pool.GetDeletionTimestamp().IsZero(),
+		reconcile:   annotations[v1.ReconcileAnnotation],
+		requestedAt: annotations[v1.RequestedAtAnnotation],
+	}
+}
+
+func newPoolSet(cached client.Reader) *poolSet { return &poolSet{cached: cached, epoch: 1} }
+
+// changed notes that a pool changed and returns the epoch that begins.
+func (s *poolSet) changed() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.epoch++
+	return s.epoch
+}
+
+// latest is the epoch that began last.
+func (s *poolSet) latest() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.epoch
+}
+
+// snapshot returns the pools as they stand in the cache, or as they stood after
+// the last change: later differences come with a change of their own.
+func (s *poolSet) snapshot(ctx context.Context) (*poolSnapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current != nil && s.current.epoch == s.epoch {
+		return s.current, nil
+	}
+	definitions, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	next := &poolSnapshot{Expansion: render.Expand(definitions), epoch: s.epoch, pools: make(map[string]poolState, len(definitions))}
+	byName := index(definitions)
+	for _, pool := range definitions {
+		state := poolState{line: lineOf(pool, byName), since: s.epoch}
+		if before, known := s.before(pool.Name); known && slices.Equal(before.line, state.line) {
+			state.since = before.since
+		}
+		next.pools[pool.Name] = state
+	}
+	s.current = next
+	return next, nil
+}
+
+func (s *poolSet) before(name string) (poolState, bool) {
+	if s.current == nil {
+		return poolState{}, false
+	}
+	state, known := s.current.pools[name]
+	return state, known
+}
+
+// enclosed are the names of the pools that a pool encloses, or would enclose if
+// it were there.
+func (s *poolSet) enclosed(ctx context.Context, name string) ([]string, error) {
+	definitions, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	byName := index(definitions)
+	var inner []string
+	for _, pool := range definitions {
+		around := lineOf(pool, byName)[1:]
+		if slices.ContainsFunc(around, func(p poolVersion) bool { return p.name == name }) {
+			inner = append(inner, pool.Name)
+		}
+	}
+	return inner, nil
+}
+
+func (s *poolSet) list(ctx context.Context) ([]*v1.NodePool, error) {
+	var list v1.NodePoolList
+	// Nothing here changes a pool, and a copy of every pool per change is what
+	// would cost most.
+	if err := s.cached.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list pools: %w", err)
+	}
+	definitions := make([]*v1.NodePool, 0, len(list.Items))
+	for i := range list.Items {
+		definitions = append(definitions, &list.Items[i])
+	}
+	return definitions, nil
+}
+
+func index(definitions []*v1.NodePool) map[string]*v1.NodePool {
+	byName := make(map[string]*v1.NodePool, len(definitions))
+	for _, pool := range definitions {
+		byName[pool.Name] = pool
+	}
+	return byName
+}
+
+// lineOf is a pool and what encloses it. A parent that does not exist is in it
+// by its name alone; a cycle is gone round once.
+func lineOf(pool *v1.NodePool, byName map[string]*v1.NodePool) []poolVersion {
+	line := []poolVersion{versionOf(pool)}
+	for parent := pool.Spec.Parent; parent != ""; {
+		if slices.ContainsFunc(line, func(p poolVersion) bool { return p.name == parent }) {
+			break
+		}
+		next, found := byName[parent]
+		if !found {
+			return append(line, poolVersion{name: parent})
+		}
+		line = append(line, versionOf(next))
+		parent = next.Spec.Parent
+	}
+	return line
+}
+
+// covers tells whether the snapshot was made from this state of the pool.
+func (s *poolSnapshot) covers(pool *v1.NodePool) bool {
+	state, found := s.pools[pool.Name]
+	return found && state.line[0] == versionOf(pool)
+}

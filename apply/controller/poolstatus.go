@@ -1,0 +1,170 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+)
+
+// maxNamed is how many nodes or conflicts a message names; the rest is counted.
+const maxNamed = 3
+
+// poolFacts are what a pool's status is made of.
+type poolFacts struct {
+	figures figures
+	// settled tells whether every node was looked at since the pool changed.
+	settled bool
+	// problem is what is wrong with the pool itself, failed what went wrong with
+	// its RuntimeClass.
+	problem error
+	failed  *failure
+	paused  bool
+}
+
+// poolStatus says how far a pool is carried out. It is the same status for the
+// same facts, so that nothing is written while nothing happens.
+func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
+	status := *pool.Status.DeepCopy()
+	status.Nodes = &facts.figures.NodeCounts
+	status.RuntimeClassName = v1.RuntimeClassName(pool.Name)
+	status.Revision = pool.Annotations[v1.RevisionAnnotation]
+	if facts.settled {
+		status.ObservedGeneration = pool.Generation
+		status.LastHandledReconcileAt = pool.Annotations[v1.RequestedAtAnnotation]
+	}
+	s := summarize(pool, facts)
+	generation := status.ObservedGeneration
+	set := func(kind string, on bool, reason, message string) {
+		condition := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, ObservedGeneration: generation, Reason: reason, Message: message}
+		if on {
+			condition.Status = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(&status.Conditions, condition)
+	}
+	set(v1.ReadyCondition, s.state == ready, s.reason, s.message)
+	set(v1.ReconcilingCondition, s.state == reconciling, s.reason, s.message)
+	set(v1.StalledCondition, s.state == stalled, s.reason, s.message)
+	if conflicts := describeConflicts(facts.figures.conflicts); conflicts != "" {
+		set(v1.ConflictedCondition, true, v1.ConflictReason, conflicts)
+	} else {
+		set(v1.ConflictedCondition, false, v1.SucceededReason, "every key is the pool's to set")
+	}
+	return status
+}
+
+// state is which of the three conditions Ready, Reconciling and Stalled is true.
+type state int
+
+const (
+	ready state = iota
+	reconciling
+	stalled
+	// idle is none of them: the pool is paused.
+	idle
+)
+
+type summary struct {
+	state   state
+	reason  string
+	message string
+}
+
+// summarize names the one thing that matters most about a pool.
+func summarize(pool *v1.NodePool, facts poolFacts) summary {
+	f := facts.figures
+	progress := fmt.Sprintf("%d of %s up to date", f.Updated, nodes(f.Desired))
+	switch parent := (*render.ParentError)(nil); {
+	case !pool.DeletionTimestamp.IsZero():
+		return releasing(f)
+	case facts.paused:
+		return summary{idle, v1.PausedReason, fmt.Sprintf("annotation %s is %s: nothing is written for this pool", v1.ReconcileAnnotation, v1.Disabled)}
+	case errors.As(facts.problem, &parent):
+		return summary{stalled, v1.ParentReason, apply.Brief(facts.problem) + "; its nodes are left as they are"}
+	case facts.problem != nil:
+		return summary{stalled, v1.SelectorReason, apply.Brief(facts.problem) + "; its nodes are left as they are"}
+	case facts.failed != nil:
+		return summary{stalled, v1.RuntimeClassReason, apply.Brief(facts.failed.err)}
+	case !facts.settled:
+		return summary{reconciling, v1.ProgressingReason, progress + " so far"}
+	case len(f.conflicts) > 0:
+		return summary{stalled, v1.ConflictReason, progress + "; " + describeConflicts(f.conflicts)}
+	case f.stuck > 0:
+		return summary{stalled, v1.NodesReason, progress + "; " + describeProblems(f.problems)}
+	case len(f.problems) > 0:
+		return summary{reconciling, v1.NodesReason, progress + "; " + describeProblems(f.problems)}
+	case f.Desired == 0:
+		return summary{ready, v1.SucceededReason, "no node is in this pool"}
+	default:
+		return summary{ready, v1.SucceededReason, progress}
+	}
+}
+
+// releasing tells of a pool that is being deleted.
+func releasing(f figures) summary {
+	s := summary{reconciling, v1.ReleasingReason, nodes(int32(f.recorded)) + " still to be released"}
+	if f.stuck > 0 {
+		s.state = stalled
+	}
+	if len(f.problems) > 0 {
+		s.message += "; " + describeProblems(f.problems)
+	}
+	return s
+}
+
+func nodes(count int32) string {
+	if count == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", count)
+}
+
+// describeConflicts names the first conflicts and counts the others; it is empty
+// where there are none.
+func describeConflicts(byNode map[string][]plan.Conflict) string {
+	var described []string
+	more := 0
+	for _, node := range slices.Sorted(maps.Keys(byNode)) {
+		for _, conflict := range byNode[node] {
+			if len(described) < maxNamed {
+				described = append(described, "node "+node+": "+conflict.String())
+			} else {
+				more++
+			}
+		}
+	}
+	return joinAndCount(described, more)
+}
+
+func describeProblems(byNode map[string]string) string {
+	var described []string
+	more := 0
+	for _, node := range slices.Sorted(maps.Keys(byNode)) {
+		if len(described) < maxNamed {
+			described = append(described, "node "+node+" "+byNode[node])
+		} else {
+			more++
+		}
+	}
+	return joinAndCount(described, more)
+}
+
+// andMore parts what a message names from what it only counts.
+const andMore = "; and "
+
+func joinAndCount(described []string, more int) string {
+	text := strings.Join(described, "; ")
+	if more > 0 {
+		text += andMore + fmt.Sprintf("%d more", more)
+	}
+	return text
+}

@@ -1,0 +1,189 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// The finalizer holds a pool until its nodes are released, also when nobody was
+// there at the time of the deletion.
+func TestPoolDeletedWhileTheLoopsAreDown(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", role("tenant"), "theirs=:NoSchedule")
+	w.node("n2", role("tenant"))
+	w.isReadyNode("n1", "n2")
+	before := map[string]*corev1.Node{"n1": w.get("n1"), "n2": w.get("n2")}
+	w.pool(tenantPool)
+	w.isReady("tenant", 2)
+	pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "tenant"}}
+
+	w.stop()
+	w.do(w.Delete(t.Context(), pool))
+	w.do(w.Delete(t.Context(), pool)) // a second time changes nothing
+	w.do(w.Get(t.Context(), client.ObjectKeyFromObject(pool), pool))
+	if diff := cmp.Diff([]string{v1.ReleaseFinalizer}, pool.Finalizers); diff != "" {
+		t.Fatalf("finalizers (-want +got):\n%s", diff)
+	}
+	w.start()
+	w.gone(pool, "tenant")
+	for name, node := range before {
+		if diff := cmp.Diff(bare(t, node), bare(t, w.get(name))); diff != "" {
+			t.Errorf("node %s is not what it was when the pool is gone (-want +got):\n%s", name, diff)
+		}
+	}
+	w.gone(&nodev1.RuntimeClass{}, "node-pool-tenant")
+
+	// The pool comes again, as if nothing had been.
+	w.pool(tenantPool)
+	w.isReady("tenant", 2)
+}
+
+// Somebody takes the finalizer away to be rid of the pool at once. The record on
+// the nodes is enough to release them, after a start too.
+func TestPoolVanishesWithoutItsFinalizer(t *testing.T) {
+	for name, down := range map[string]bool{"while-running": false, "while-down": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.node("n1", role("tenant"))
+			w.isReadyNode("n1")
+			before := w.get("n1")
+			w.pool(tenantPool)
+			w.isReady("tenant", 1)
+			if down {
+				w.stop()
+			}
+			w.do(w.Delete(t.Context(), &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "tenant"}}))
+			if down {
+				w.kubectl("patch", "nodepool", "tenant", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+			}
+			w.gone(&v1.NodePool{}, "tenant")
+			if down {
+				w.start()
+			}
+			w.eventually("the node is what it was", func() error {
+				if diff := cmp.Diff(bare(t, before), bare(t, w.get("n1"))); diff != "" {
+					return fmt.Errorf("(-want +got):\n%s", diff)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// A finalizer that somebody takes away from a living pool comes back.
+func TestFinalizerIsPutBack(t *testing.T) {
+	w := newWorld(t)
+	w.pool("{metadata: {name: held}}")
+	w.isReady("held", 0)
+	w.kubectl("patch", "nodepool", "held", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	w.eventually("the finalizer is back", func() error {
+		pool := &v1.NodePool{}
+		if err := w.Get(t.Context(), client.ObjectKey{Name: "held"}, pool); err != nil {
+			return err
+		}
+		if len(pool.Finalizers) != 1 {
+			return fmt.Errorf("finalizers are %v", pool.Finalizers)
+		}
+		return nil
+	})
+}
+
+const outerAndInner = `
+apiVersion: nodes.lailin.xyz/v1
+kind: NodePool
+metadata: {name: outer}
+spec: {labels: {outer: "yes"}, taints: [{key: outer, effect: NoSchedule}]}
+---
+apiVersion: nodes.lailin.xyz/v1
+kind: NodePool
+metadata: {name: inner}
+spec: {parent: outer, selector: {matchLabels: {in: "yes"}}, labels: {inner: "yes"}, taints: [{key: inner, effect: NoSchedule}]}
+`
+
+func innerWorld(t *testing.T) (w *world, both map[string]string) {
+	w = newWorld(t)
+	labels := role("outer")
+	labels["in"] = "yes"
+	w.node("n1", labels)
+	_, err := w.cluster.Apply(t.Context(), outerAndInner)
+	w.do(err)
+	both = role("outer", "inner")
+	both["in"], both["outer"], both["inner"] = "yes", "yes", "yes"
+	w.carries("n1", both, "outer=:NoSchedule", "inner=:NoSchedule")
+	w.isReady("inner", 1)
+	return w, both
+}
+
+func TestParentDeletedWhileAChildExists(t *testing.T) {
+	w, both := innerWorld(t)
+	w.remove("outer")
+	w.isStalled("inner", v1.ParentReason, `pool "inner" names the parent "outer", which does not exist`, "left as they are")
+	w.hasEvent("inner", v1.ParentReason)
+	own := role("outer", "inner")
+	own["in"], own["inner"] = "yes", "yes"
+	w.carries("n1", own, "inner=:NoSchedule")
+	w.hasRuntimeClass("node-pool-inner", "runc", map[string]string{"outer": "yes", "inner": "yes"},
+		corev1.Toleration{Key: "outer", Operator: "Equal", Effect: "NoSchedule"},
+		corev1.Toleration{Key: "inner", Operator: "Equal", Effect: "NoSchedule"})
+
+	// Nobody knows what the child wants: hand-made changes stay, too.
+	w.kubectl("label", "--overwrite", "node", "n1", "inner=hand")
+	w.staysQuiet()
+	own["inner"] = "hand"
+	w.carries("n1", own, "inner=:NoSchedule")
+
+	_, err := w.cluster.Apply(t.Context(), outerAndInner)
+	w.do(err)
+	w.carries("n1", both, "outer=:NoSchedule", "inner=:NoSchedule")
+	w.isReady("inner", 1)
+	w.isReady("outer", 1)
+
+	// A child whose parent is gone can itself be deleted.
+	w.remove("outer")
+	w.isStalled("inner", v1.ParentReason)
+	w.remove("inner")
+	left := role("outer")
+	left["in"] = "yes"
+	w.carries("n1", left)
+}
+
+func TestCycleOfParents(t *testing.T) {
+	w, both := innerWorld(t)
+	w.kubectl("patch", "nodepool", "outer", "--type=merge", "-p", `{"spec":{"parent":"inner"}}`)
+	w.isStalled("outer", v1.ParentReason, `pool "outer" encloses itself: outer -> inner -> outer`)
+	w.isStalled("inner", v1.ParentReason, `pool "inner" encloses itself: inner -> outer -> inner`)
+	w.staysQuiet()
+	w.carries("n1", both, "outer=:NoSchedule", "inner=:NoSchedule")
+
+	w.kubectl("patch", "nodepool", "outer", "--type=merge", "-p", `{"spec":{"parent":null,"labels":{"outer":"again"}}}`)
+	both["outer"] = "again"
+	w.carries("n1", both, "outer=:NoSchedule", "inner=:NoSchedule")
+	w.isReady("outer", 1)
+	w.isReady("inner", 1)
+	w.hasEvent("inner", v1.ParentReason+"Resolved")
+}
+
+// The chain ends at a pool that is not there yet, or leads into a cycle.
+func TestParentThatComesLater(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", role("a", "b", "c"))
+	w.pool("{metadata: {name: a}, spec: {parent: b, labels: {a: \"1\"}}}")
+	w.pool("{metadata: {name: b}, spec: {parent: c, labels: {b: \"1\"}}}")
+	w.isStalled("a", v1.ParentReason, `pool "a" is within "b", whose enclosing pool "c" does not exist`)
+	w.isStalled("b", v1.ParentReason, `pool "b" names the parent "c", which does not exist`)
+	w.carries("n1", role("a", "b", "c"))
+	w.pool("{metadata: {name: c}, spec: {labels: {c: \"1\"}}}")
+	w.isReady("a", 1)
+	w.isReady("b", 1)
+	all := role("a", "b", "c")
+	all["a"], all["b"], all["c"] = "1", "1", "1"
+	w.carries("n1", all)
+}

@@ -1,0 +1,188 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// sourcesAtOnce is how many repositories are looked at at the same time, so that
+// one that hangs does not hold up the others.
+const sourcesAtOnce = 8
+
+// sourceLoop takes the pools of repositories into the cluster.
+type sourceLoop struct {
+	client  client.Client
+	applier *apply.Applier
+	events  events.EventRecorder
+	now     func() time.Time
+	// fetchTimeout and maxRetry are those of Options.
+	fetchTimeout, maxRetry time.Duration
+
+	// writing is held from a plan to its last write. Two sources that bring the
+	// same new pools would else each make some, and then neither could go on.
+	writing sync.Mutex
+
+	mu    sync.Mutex
+	looks map[string]*look // by the name of the source
+}
+
+// addTo watches sources, and the pools that came from them.
+func (l *sourceLoop) addTo(mgr manager.Manager) error {
+	changedByHand := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{})
+	return builder.ControllerManagedBy(mgr).
+		Named("source").
+		WithOptions(controller.Options{MaxConcurrentReconciles: sourcesAtOnce}).
+		For(&v1.NodePoolSource{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Watches(&v1.NodePool{}, poolEvents, builder.WithPredicates(changedByHand)).
+		Complete(l)
+}
+
+// poolEvents lead to the source that a pool came from. They wait a little: a pass
+// writes its pools one after the other, and the cache follows.
+var poolEvents = handler.Funcs{
+	UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue requestQueue) {
+		enqueueSource(e.ObjectOld, queue)
+		enqueueSource(e.ObjectNew, queue)
+	},
+	DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue requestQueue) { enqueueSource(e.Object, queue) },
+}
+
+func enqueueSource(pool client.Object, queue requestQueue) {
+	if name := pool.GetLabels()[v1.SourceLabel]; name != "" {
+		queue.AddAfter(requestFor(name), retryPeriod)
+	}
+}
+
+// Reconcile takes one pass over one source: look at the repository when it is
+// time, bring the NodePools to the last good revision, and say how it went.
+func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	src := &v1.NodePoolSource{}
+	if err := l.client.Get(ctx, request.NamespacedName, src); apierrors.IsNotFound(err) || err == nil && !src.DeletionTimestamp.IsZero() {
+		l.forget(request.Name)
+		return reconcile.Result{}, nil
+	} else if err != nil {
+		return reconcile.Result{}, err
+	}
+	if pause := pauseOf(src); pause != nil {
+		return again(l.tell(ctx, src, sourceFacts{pause: pause}))
+	}
+	seen := l.lookOf(src)
+	if l.due(src, seen) {
+		seen = l.look(ctx, src, seen)
+		// A look takes time. What it was taken for may no longer hold.
+		if changed, err := l.changed(ctx, src); err != nil || changed {
+			return reconcile.Result{}, err
+		}
+		l.remember(src, seen)
+	}
+	facts := l.carryOut(ctx, src, seen)
+	if apply.IsConflict(facts.failure) {
+		return reconcile.Result{RequeueAfter: retryPeriod}, nil
+	}
+	if result, err := again(l.tell(ctx, src, facts)); err != nil || !result.IsZero() {
+		return result, err
+	}
+	return reconcile.Result{RequeueAfter: l.next(src, seen, facts.failure)}, nil
+}
+
+// again comes back at once where a status was not written because the cache is
+// behind.
+func again(err error) (reconcile.Result, error) {
+	if apply.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: retryPeriod}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+// changed tells whether a source is no longer the one that a pass began with, or
+// the loops are to end. The change has led to a pass of its own.
+func (l *sourceLoop) changed(ctx context.Context, src *v1.NodePoolSource) (bool, error) {
+	if ctx.Err() != nil {
+		return true, nil
+	}
+	now := &v1.NodePoolSource{}
+	if err := l.client.Get(ctx, client.ObjectKeyFromObject(src), now); apierrors.IsNotFound(err) {
+		return true, nil
+	} else if err != nil {
+		return false, err
+	}
+	return now.UID != src.UID || now.Generation != src.Generation || pauseOf(now) != nil, nil
+}
+
+// carryOut brings the NodePools to the last good revision. That repairs what was
+// changed by hand, too, so it is done in every pass.
+func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen *look) sourceFacts {
+	facts := sourceFacts{look: seen, standing: src.Status.Revision}
+	if seen.good == "" {
+		return facts
+	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	var list v1.NodePoolList
+	if facts.failure = l.client.List(ctx, &list); facts.failure != nil {
+		return facts
+	}
+	live := make([]*v1.NodePool, 0, len(list.Items))
+	for i := range list.Items {
+		live = append(live, &list.Items[i])
+	}
+	revision := plan.Revision{Source: src.Name, Name: seen.good, Pools: seen.pools, Prune: plan.PrunePolicyOf(src)}
+	p, err := plan.Pools(revision, live)
+	if err != nil {
+		facts.failure = &refusal{reason: v1.ClaimedReason, err: err}
+		return facts
+	}
+	if len(p.Changes) > 0 {
+		if facts.failure = refused(l.applier.Pools(ctx, p)); facts.failure != nil {
+			return facts
+		}
+		log.FromContext(ctx).Info("applied revision", "revision", seen.good, "changes", len(p.Changes))
+		l.event(src, corev1.EventTypeNormal, "Applied", "apply", "%s at %s", describePools(p), seen.good)
+	}
+	facts.plan, facts.leaving = p, leaving(seen, live)
+	return facts
+}
+
+// refused marks what the API server will not take however often it is asked.
+func refused(err error) error {
+	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) {
+		return &refusal{reason: v1.ApplyReason, err: err}
+	}
+	return err
+}
+
+// leaving are the pools of a revision that somebody has deleted and that are not
+// gone yet, sorted. They are made again once they are.
+func leaving(seen *look, live []*v1.NodePool) []string {
+	wanted := map[string]bool{}
+	for _, definition := range seen.pools {
+		wanted[definition.Pool.Name] = true
+	}
+	var names []string
+	for _, pool := range live {
+		if wanted[pool.Name] && !pool.DeletionTimestamp.IsZero() {
+			names = append(names, pool.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,200 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/source"
+)
+
+// refusal says why a revision is not taken.
+type refusal struct {
+	reason string
+	err    error
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+// pause says why a source is not followed for now.
+type pause struct {
+	reason  string
+	message string
+}
+
+// pauseOf is nil for a source that is followed.
+func pauseOf(src *v1.NodePoolSource) *pause {
+	const holds = "the repository is not looked at, the pools stay"
+	switch {
+	case src.Spec.Suspend:
+		return &pause{v1.SuspendedReason, "spec.suspend is true: " + holds}
+	case src.Annotations[v1.ReconcileAnnotation] == v1.Disabled:
+		return &pause{v1.PausedReason, fmt.Sprintf("annotation %s is %s: %s", v1.ReconcileAnnotation, v1.Disabled, holds)}
+	default:
+		return nil
+	}
+}
+
+// sourceFacts are what a source's status is made of: why it is paused, or what
+// the last look found and what came of it.
+type sourceFacts struct {
+	pause *pause
+	*look
+	// standing is the revision that the pools in the cluster are of; empty where
+	// there is none yet.
+	standing string
+	// plan is what the pass did; failure says why it did not.
+	plan    *plan.PoolsPlan
+	failure error
+	// leaving are pools that have to be gone before they can be made again.
+	leaving []string
+}
+
+// tell writes the status when it has changed, and an event for a trouble that
+// began. It is refused with a conflict when the cache is behind: the same change
+// would be written, and the same event told, twice.
+func (l *sourceLoop) tell(ctx context.Context, src *v1.NodePoolSource, facts sourceFacts) error {
+	status := sourceStatus(src, facts)
+	if equality.Semantic.DeepEqual(src.Status, status) {
+		return nil
+	}
+	changed := src.DeepCopy()
+	changed.Status = status
+	patch := client.MergeFromWithOptions(src, client.MergeFromWithOptimisticLock{})
+	if err := l.client.Status().Patch(ctx, changed, patch, client.FieldOwner(v1.FieldManager)); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("status of source %q: %w", src.Name, err))
+	}
+	was := meta.FindStatusCondition(src.Status.Conditions, v1.ReadyCondition)
+	is := meta.FindStatusCondition(status.Conditions, v1.ReadyCondition)
+	switch {
+	case was != nil && was.Status == is.Status && was.Message == is.Message:
+	case is.Status == metav1.ConditionFalse && facts.pause == nil:
+		l.event(src, corev1.EventTypeWarning, is.Reason, "reconcile", "%s", is.Message)
+	case is.Status == metav1.ConditionTrue && was != nil && was.Status == metav1.ConditionFalse:
+		l.event(src, corev1.EventTypeNormal, "Recovered", "reconcile", "%s", is.Message)
+	}
+	return nil
+}
+
+func (l *sourceLoop) event(src *v1.NodePoolSource, kind, reason, action, format string, args ...any) {
+	l.events.Eventf(src, nil, kind, reason, action, "%s", eventNote(format, args...))
+}
+
+// sourceStatus says how far a source is followed. It is the same status for the
+// same facts.
+func sourceStatus(src *v1.NodePoolSource, facts sourceFacts) v1.NodePoolSourceStatus {
+	status := *src.Status.DeepCopy()
+	status.ObservedGeneration = src.Generation
+	set := func(c condition) {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: c.kind, Status: c.status, ObservedGeneration: src.Generation, Reason: c.reason, Message: c.message,
+		})
+	}
+	if facts.pause != nil {
+		for _, kind := range []string{v1.ReadyCondition, v1.ReconcilingCondition, v1.StalledCondition} {
+			set(condition{kind, metav1.ConditionFalse, facts.pause.reason, facts.pause.message})
+		}
+		return status
+	}
+	status.LastHandledReconcileAt = facts.request
+	if facts.revision != "" {
+		status.LastAttemptedRevision = facts.revision
+	}
+	if facts.plan != nil {
+		status.Revision = facts.good
+		status.Pools = int32(len(facts.pools))
+	}
+	for _, c := range facts.conditions() {
+		set(c)
+	}
+	// Without a plan nobody knows anew: what was held back still is.
+	if facts.plan != nil || meta.FindStatusCondition(status.Conditions, v1.PruneBlockedCondition) == nil {
+		set(facts.pruneBlocked())
+	}
+	return status
+}
+
+type condition struct {
+	kind    string
+	status  metav1.ConditionStatus
+	reason  string
+	message string
+}
+
+// conditions tells each stage on its own, and the first that failed as the state
+// of the whole.
+func (facts sourceFacts) conditions() []condition {
+	fetched := condition{v1.FetchedCondition, metav1.ConditionTrue, v1.SucceededReason, "read " + facts.revision}
+	valid := condition{v1.ValidCondition, metav1.ConditionTrue, v1.SucceededReason, fmt.Sprintf("%s valid", pools(len(facts.pools)))}
+	if facts.revision == "" {
+		valid = condition{v1.ValidCondition, metav1.ConditionUnknown, v1.ProgressingReason, "no revision was read yet"}
+	}
+	whole := condition{v1.ReadyCondition, metav1.ConditionTrue, v1.SucceededReason, fmt.Sprintf("applied %s of %s", pools(len(facts.pools)), facts.good)}
+	state := v1.ReadyCondition
+
+	fail := func(c *condition, as, reason, message string) {
+		if c != nil {
+			c.status, c.reason, c.message = metav1.ConditionFalse, reason, message
+		}
+		if whole.status == metav1.ConditionTrue {
+			whole.status, whole.reason, whole.message, state = metav1.ConditionFalse, reason, message, as
+		}
+	}
+	if facts.unreachable != nil {
+		as := v1.ReconcilingCondition
+		if errors.Is(facts.unreachable, source.ErrInvalid) {
+			as = v1.StalledCondition
+		}
+		fail(&fetched, as, source.Reason(facts.unreachable), describe(facts.unreachable))
+	}
+	unread, refused := (*source.Error)(nil), (*refusal)(nil)
+	switch {
+	case facts.refused != nil && errors.As(facts.refused, &unread):
+		if facts.unreachable == nil {
+			fail(&fetched, v1.StalledCondition, facts.refused.reason, facts.notTaken(facts.refused.err))
+		}
+		valid = condition{v1.ValidCondition, metav1.ConditionUnknown, facts.refused.reason, "no pool was read of " + facts.revision}
+	case facts.refused != nil:
+		fail(&valid, v1.StalledCondition, facts.refused.reason, facts.notTaken(facts.refused.err))
+	case errors.As(facts.failure, &refused):
+		fail(&valid, v1.StalledCondition, refused.reason, facts.notTaken(refused.err))
+	}
+	if facts.failure != nil && whole.status == metav1.ConditionTrue {
+		fail(nil, v1.ReconcilingCondition, v1.ApplyReason, describe(facts.failure))
+	}
+	if facts.plan != nil && facts.plan.Blocked != nil {
+		fail(nil, v1.StalledCondition, v1.PruneBlockedReason, describe(facts.plan.Blocked))
+	}
+	if len(facts.leaving) > 0 {
+		fail(nil, v1.ReconcilingCondition, v1.ProgressingReason, describeLeaving(facts.leaving))
+	}
+	all := []condition{whole, fetched, valid}
+	for _, kind := range []string{v1.ReconcilingCondition, v1.StalledCondition} {
+		c := condition{kind, metav1.ConditionFalse, whole.reason, whole.message}
+		if kind == state {
+			c.status = metav1.ConditionTrue
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+func (facts sourceFacts) pruneBlocked() condition {
+	switch {
+	case facts.plan == nil:
+		return condition{v1.PruneBlockedCondition, metav1.ConditionUnknown, v1.ProgressingReason, "no revision was carried out yet"}
+	case facts.plan.Blocked != nil:
+		return condition{v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, describe(facts.plan.Blocked)}
+	default:
+		return condition{v1.PruneBlockedCondition, metav1.ConditionFalse, v1.SucceededReason, "nothing is held back"}
+	}
+}

@@ -1,0 +1,82 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/source"
+)
+
+// maxListed is how many problems or pools a message about a source names; the
+// others are counted. A message has room for 32,768 bytes, and validate shows
+// them all.
+const maxListed = 10
+
+// describe tells an error in bounded length, with what to do about it.
+func describe(err error) string {
+	problems, claims, block := render.Problems(nil), (*plan.ClaimError)(nil), (*plan.PruneBlock)(nil)
+	switch {
+	case errors.As(err, &problems):
+		lines := make([]string, 0, len(problems))
+		for _, problem := range problems {
+			lines = append(lines, problem.String())
+		}
+		return listed(lines, "\n")
+	case errors.As(err, &claims):
+		return listed(strings.Split(claims.Error(), "\n"), "\n")
+	case errors.As(err, &block):
+		return fmt.Sprintf("%s kept that are no longer in the repository, of %d, because %s; kept: %s",
+			pools(len(block.Pools)), block.Of, block.Reason, listed(block.Pools, ", "))
+	}
+	text := apply.Brief(err)
+	if hint := source.Hint(err); hint != "" {
+		text += "; " + hint
+	}
+	return text
+}
+
+// notTaken tells why a revision is not taken, and which one holds meanwhile.
+func (facts sourceFacts) notTaken(err error) string {
+	text := fmt.Sprintf("%s\nrevision %s is not taken", describe(err), facts.revision)
+	if facts.standing != "" && facts.standing != facts.revision {
+		text += fmt.Sprintf("; %s stays", facts.standing)
+	}
+	return text
+}
+
+func describeLeaving(names []string) string {
+	return "waiting to make again, once they are gone, pools that were deleted: " + listed(names, ", ")
+}
+
+func listed(lines []string, separator string) string {
+	if more := len(lines) - maxListed; more > 0 {
+		lines = append(lines[:maxListed:maxListed], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, separator)
+}
+
+func pools(count int) string {
+	if count == 1 {
+		return "1 pool"
+	}
+	return fmt.Sprintf("%d pools", count)
+}
+
+// describePools counts what a plan does to pools.
+func describePools(p *plan.PoolsPlan) string {
+	counts := map[plan.Action]int{}
+	for _, change := range p.Changes {
+		counts[change.Action]++
+	}
+	var parts []string
+	for _, action := range []plan.Action{plan.Create, plan.Update, plan.Delete} {
+		if counts[action] > 0 {
+			parts = append(parts, fmt.Sprintf("%sd %s", action, pools(counts[action])))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

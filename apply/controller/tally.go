@@ -1,0 +1,243 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// tally counts, pool by pool, what the node loop found. It holds one small note
+// per node, so that a pool's figures cost nothing to read and a node event
+// nothing that grows with the number of nodes. It can be lost at any time: the
+// node loop looks at every node when it starts.
+type tally struct {
+	mu sync.Mutex
+	// epoch is the newest one in which every node is to be looked at.
+	epoch uint64
+	nodes map[string]*note
+	// looks is, by epoch, how many nodes were last looked at in it.
+	looks map[uint64]int
+	pools map[string]*figures
+	// moved is told the name of a pool when its figures have changed.
+	moved func(pool string)
+}
+
+func newTally() *tally {
+	return &tally{
+		nodes: map[string]*note{},
+		looks: map[uint64]int{},
+		pools: map[string]*figures{},
+		moved: func(string) {},
+	}
+}
+
+// onMove sets who is told of pools whose figures have changed.
+func (t *tally) onMove(moved func(pool string)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.moved = moved
+}
+
+// expect notes that a node has come in an epoch and will be looked at.
+func (t *tally) expect(node string, epoch uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, known := t.nodes[node]; !known {
+		t.nodes[node] = &note{epoch: epoch}
+		t.looks[epoch]++
+	}
+}
+
+// begin starts an epoch: every node is to be looked at again. It returns the
+// names of all nodes.
+func (t *tally) begin(epoch uint64) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.epoch = max(t.epoch, epoch)
+	return slices.Collect(maps.Keys(t.nodes))
+}
+
+// report files the note of a node, and what was done there, by pool. It
+// tells whether the node has to be looked at once more, because an epoch began
+// meanwhile.
+func (t *tally) report(node string, found note, done map[string]deed) (again bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := t.take(node)
+	found.looked = true
+	t.nodes[node] = &found
+	t.looks[found.epoch]++
+	t.count(node, &found, +1)
+	for pool, did := range done {
+		deeds := t.pool(pool).deeds
+		deeds[node] = deeds[node].and(did)
+	}
+	t.tell(before, &found, done)
+	return found.epoch < t.epoch
+}
+
+// forget drops a node that is gone.
+func (t *tally) forget(node string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if before := t.take(node); before != nil {
+		t.tell(before, &note{}, nil)
+	}
+}
+
+// take takes the note of a node out of all figures; it is nil where there is
+// none.
+func (t *tally) take(node string) *note {
+	before, known := t.nodes[node]
+	if !known {
+		return nil
+	}
+	delete(t.nodes, node)
+	if t.looks[before.epoch]--; t.looks[before.epoch] == 0 {
+		delete(t.looks, before.epoch)
+	}
+	t.count(node, before, -1)
+	return before
+}
+
+// forgetPool drops what was done for a pool that is gone.
+func (t *tally) forgetPool(pool string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f, known := t.pools[pool]; known {
+		clear(f.deeds)
+		t.drop(pool)
+	}
+}
+
+// read returns the figures of a pool. Settled tells whether every node was looked
+// at in the epoch or after it. Where that is not so, only those that were count
+// as up to date.
+func (t *tally) read(pool string, since uint64) (f figures, settled bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	settled = t.settled(since)
+	known, found := t.pools[pool]
+	if !found {
+		return f, settled
+	}
+	f = *known
+	f.conflicts, f.problems = maps.Clone(known.conflicts), maps.Clone(known.problems)
+	if settled {
+		return f, true
+	}
+	f.Updated, f.Ready = 0, 0
+	for _, n := range t.nodes {
+		if n.epoch >= since && slices.Contains(n.members, pool) {
+			updated, ready := n.standing(pool)
+			f.Updated += updated
+			f.Ready += ready
+		}
+	}
+	return f, false
+}
+
+// drain returns what was done for a pool, by node, since it was last asked.
+func (t *tally) drain(pool string) map[string]deed {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f, known := t.pools[pool]
+	if !known {
+		return nil
+	}
+	deeds := f.deeds
+	f.deeds = map[string]deed{}
+	t.drop(pool)
+	return deeds
+}
+
+func (t *tally) settled(since uint64) bool {
+	for epoch := range t.looks {
+		if epoch < since {
+			return false
+		}
+	}
+	return true
+}
+
+// looked tells whether a node was looked at since the start.
+func (t *tally) looked(node string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n, known := t.nodes[node]
+	return known && n.looked
+}
+
+func (t *tally) pool(name string) *figures {
+	f, found := t.pools[name]
+	if !found {
+		f = &figures{conflicts: map[string][]plan.Conflict{}, problems: map[string]string{}, deeds: map[string]deed{}}
+		t.pools[name] = f
+	}
+	return f
+}
+
+// drop drops the figures of a pool that say nothing.
+func (t *tally) drop(name string) {
+	if f, known := t.pools[name]; known && f.Desired == 0 && f.recorded == 0 && len(f.deeds) == 0 {
+		delete(t.pools, name)
+	}
+}
+
+// count adds a note to the figures of its pools, or takes it out again.
+func (t *tally) count(node string, n *note, sign int32) {
+	for _, pool := range n.recorded {
+		t.pool(pool).recorded += int(sign)
+	}
+	for _, pool := range n.members {
+		f := t.pool(pool)
+		f.Desired += sign
+		updated, ready := n.standing(pool)
+		f.Updated += sign * updated
+		f.Ready += sign * ready
+		if own := conflictsOf(pool, n.conflicts); len(own) > 0 && sign > 0 {
+			f.Conflicted++
+			f.conflicts[node] = own
+		} else if len(own) > 0 {
+			f.Conflicted--
+			delete(f.conflicts, node)
+		}
+	}
+	if n.problem == "" {
+		return
+	}
+	for _, pool := range n.pools() {
+		f := t.pool(pool)
+		if n.stuck {
+			f.stuck += int(sign)
+		}
+		if sign > 0 {
+			f.problems[node] = n.problem
+		} else {
+			delete(f.problems, node)
+		}
+	}
+}
+
+// tell wakes the pools whose figures the two notes, or what was done, may have
+// changed.
+func (t *tally) tell(before, after *note, done map[string]deed) {
+	concerned := map[string]bool{}
+	for pool := range done {
+		concerned[pool] = true
+	}
+	if before == nil {
+		before = &note{}
+	}
+	if !before.sameFor(after) {
+		for _, pool := range append(before.pools(), after.pools()...) {
+			concerned[pool] = true
+		}
+	}
+	for pool := range concerned {
+		t.moved(pool)
+		t.drop(pool)
+	}
+}

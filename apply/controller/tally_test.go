@@ -1,0 +1,106 @@
+package controller
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+func TestTallySettlesWhenEveryNodeWasLookedAt(t *testing.T) {
+	figures := newTally()
+	settled := func(since uint64, want bool, reason string) {
+		t.Helper()
+		if _, got := figures.read("p", since); got != want {
+			t.Errorf("settled since %d is %t: %s", since, got, reason)
+		}
+	}
+	settled(7, true, "there is no node to wait for")
+	figures.expect("a", 1)
+	figures.expect("b", 1)
+	settled(2, false, "no node was looked at")
+	if names := slices.Sorted(slices.Values(figures.begin(2))); !slices.Equal(names, []string{"a", "b"}) {
+		t.Errorf("nodes to look at are %v", names)
+	}
+	if again := figures.report("a", note{epoch: 1}, nil); !again {
+		t.Error("a look by the pools of before must be repeated")
+	}
+	settled(2, false, "a was looked at by the pools of before, b not at all")
+	if again := figures.report("a", note{epoch: 2}, nil); again {
+		t.Error("a look by the pools of now must not be repeated")
+	}
+	settled(2, false, "b is left")
+	figures.expect("joined", 2)
+	figures.report("b", note{epoch: 3}, nil)
+	settled(2, true, "both were looked at; who joins later holds up nobody")
+	settled(3, false, "a was looked at before that")
+	figures.forget("a")
+	figures.forget("joined")
+	figures.forget("never-there")
+	settled(3, true, "who is gone holds up nobody")
+	figures.forget("b")
+	settled(9, true, "there is no node to wait for")
+	if diff := cmp.Diff(map[uint64]int{}, figures.looks); diff != "" {
+		t.Errorf("looks left (-want +got):\n%s", diff)
+	}
+}
+
+func TestTallyCounts(t *testing.T) {
+	figures := newTally()
+	var moved []string
+	figures.onMove(func(pool string) { moved = append(moved, pool) })
+	counts := func(reason, pool string, want v1.NodeCounts, recorded, stuck int) {
+		t.Helper()
+		f, _ := figures.read(pool, 1)
+		if diff := cmp.Diff(want, f.NodeCounts); diff != "" || f.recorded != recorded || f.stuck != stuck {
+			t.Errorf("%s: %d recorded, %d stuck, counts (-want +got):\n%s", reason, f.recorded, f.stuck, diff)
+		}
+	}
+	tells := func(reason string, want ...string) {
+		t.Helper()
+		slices.Sort(moved)
+		if !slices.Equal(moved, want) {
+			t.Errorf("%s: told %v, want %v", reason, moved, want)
+		}
+		moved = nil
+	}
+	conflict := []plan.Conflict{{Field: plan.Label, Key: "k", Pool: "p", Want: "w"}}
+	sound := note{epoch: 1, members: []string{"p", "q"}, recorded: []string{"p"}, ready: true}
+	figures.report("a", sound, map[string]deed{"p": {updated: true}})
+	tells("a node comes", "p", "q")
+	counts("a node comes", "p", v1.NodeCounts{Desired: 1, Updated: 1, Ready: 1}, 1, 0)
+
+	later := sound
+	later.epoch = 2
+	figures.report("a", later, nil)
+	tells("a look that finds nothing new")
+
+	disputed := sound
+	disputed.conflicts = conflict
+	figures.report("a", disputed, map[string]deed{"p": {repaired: true}})
+	tells("a conflict begins", "p", "q")
+	counts("a conflict of p", "p", v1.NodeCounts{Desired: 1, Conflicted: 1}, 1, 0)
+	counts("a conflict of p is none of q", "q", v1.NodeCounts{Desired: 1, Updated: 1, Ready: 1}, 0, 0)
+
+	paused := note{epoch: 2, members: []string{"q"}, recorded: []string{"p"}, problem: "is paused", stuck: true}
+	figures.report("a", paused, nil)
+	tells("a node leaves one pool, and is paused", "p", "q")
+	counts("p has left its keys behind", "p", v1.NodeCounts{}, 1, 1)
+	counts("q has a node that is paused", "q", v1.NodeCounts{Desired: 1}, 0, 1)
+
+	if diff := cmp.Diff(map[string]deed{"a": {updated: true, repaired: true}}, figures.drain("p"), cmp.AllowUnexported(deed{})); diff != "" {
+		t.Errorf("what was done for p (-want +got):\n%s", diff)
+	}
+	if left := figures.drain("p"); len(left) > 0 {
+		t.Errorf("told already, and told again: %v", left)
+	}
+	figures.forget("a")
+	tells("the node goes", "p", "q")
+	counts("the node has gone", "p", v1.NodeCounts{}, 0, 0)
+	if len(figures.pools) > 0 {
+		t.Errorf("figures that say nothing are kept: %v", figures.pools)
+	}
+}

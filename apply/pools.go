@@ -1,0 +1,144 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// absent is a resourceVersion that no object has. An apply that carries it
+// creates the object, or is refused with a conflict when there is one: what
+// somebody else has just made under that name is not taken over.
+const absent = "1"
+
+// Pools carries out what a revision does to the NodePools. The API server is
+// asked about every change first, so that a revision of which it would refuse
+// one changes none.
+//
+// A pool that is no longer as the plan has seen it is left alone, and the error
+// is then one of [IsConflict]: the way on is to read and plan again. The other
+// pools are written all the same, but nothing is deleted.
+func (a *Applier) Pools(ctx context.Context, p *plan.PoolsPlan) error {
+	for _, change := range p.Changes {
+		if err := a.rehearsePool(ctx, change); err != nil {
+			return fmt.Errorf("%s pool %q: %w", change.Action, change.Name, err)
+		}
+	}
+	var conflict error
+	for _, change := range p.Changes {
+		if change.Action == plan.Delete && conflict != nil {
+			break
+		}
+		err := a.pool(ctx, change)
+		if err != nil {
+			err = fmt.Errorf("%s pool %q: %w", change.Action, change.Name, err)
+		}
+		if err != nil && !IsConflict(err) {
+			return err
+		}
+		if conflict == nil {
+			conflict = err
+		}
+	}
+	return conflict
+}
+
+// rehearsePool asks the API server whether it would take a change. It asks for
+// the pool by its identity alone: while nodes move, its status, and with it the
+// resourceVersion, changes all the time.
+func (a *Applier) rehearsePool(ctx context.Context, change plan.PoolChange) error {
+	if change.Action == plan.Delete {
+		uid := change.Live.GetUID()
+		return client.IgnoreNotFound(a.client.Delete(ctx, change.Live.DeepCopy(), client.Preconditions{UID: &uid}, client.DryRunAll))
+	}
+	want := poolRecord(change)
+	if change.Live != nil {
+		want.ResourceVersion = ""
+	}
+	_, err := a.applyPool(ctx, want, client.DryRunAll)
+	if inTheWay(err, change) {
+		_, err = a.exactSpec(ctx, change.Live, change.Want.Spec, client.DryRunAll)
+	}
+	return err
+}
+
+func (a *Applier) pool(ctx context.Context, change plan.PoolChange) error {
+	if change.Action == plan.Delete {
+		return a.deleteExactly(ctx, change.Live)
+	}
+	want := poolRecord(change)
+	written, err := a.applyPool(ctx, want)
+	if inTheWay(err, change) {
+		if written, err = a.exactSpec(ctx, change.Live, change.Want.Spec); err != nil {
+			return err
+		}
+		want.ResourceVersion = written.ResourceVersion
+		written, err = a.applyPool(ctx, want)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = a.exactSpec(ctx, written, change.Want.Spec)
+	return err
+}
+
+// inTheWay tells whether the API server may have refused a pool for what
+// somebody has put there by hand: an apply leaves that, and what is good by
+// itself may be wrong beside it.
+func inTheWay(err error, change plan.PoolChange) bool {
+	return apierrors.IsInvalid(err) && change.Live != nil && !equality.Semantic.DeepEqual(change.Live.Spec, change.Want.Spec)
+}
+
+// poolRecord is what is applied for a change: all that a source says of a pool,
+// and the pool for which that was planned.
+func poolRecord(change plan.PoolChange) *v1.NodePool {
+	want := &v1.NodePool{
+		TypeMeta: change.Want.TypeMeta,
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            change.Want.Name,
+			Labels:          maps.Clone(change.Want.Labels),
+			Annotations:     maps.Clone(change.Want.Annotations),
+			ResourceVersion: absent,
+		},
+		Spec: change.Want.Spec,
+	}
+	if change.Live != nil {
+		want.UID, want.ResourceVersion = change.Live.UID, change.Live.ResourceVersion
+	}
+	return want
+}
+
+func (a *Applier) applyPool(ctx context.Context, want *v1.NodePool, options ...client.ApplyOption) (*v1.NodePool, error) {
+	answer, err := a.apply(ctx, want, options...)
+	if err != nil {
+		return nil, err
+	}
+	written := &v1.NodePool{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, written); err != nil {
+		return nil, err
+	}
+	return written, nil
+}
+
+// exactSpec takes out of the spec what somebody has put there by hand. Git says
+// all that there is to say of a pool; an apply leaves what others added.
+func (a *Applier) exactSpec(ctx context.Context, pool *v1.NodePool, spec v1.NodePoolSpec, options ...client.UpdateOption) (*v1.NodePool, error) {
+	if equality.Semantic.DeepEqual(pool.Spec, spec) {
+		return pool, nil
+	}
+	exact := pool.DeepCopy()
+	exact.Spec = *spec.DeepCopy()
+	if err := a.client.Update(ctx, exact, options...); err != nil {
+		return nil, err
+	}
+	return exact, nil
+}
