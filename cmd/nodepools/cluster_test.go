@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/nodepools/nodepools/api/crds"
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/testdata/cluster"
+)
+
+// tests runs the tests with one control plane that they share.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int { return cluster.Run(t.M, cluster.Options{}) }
+
+// TestClusterScripts are the commands with a real API server. They share it, so
+// they run one after the other, and each finds it empty, and our kinds installed.
+func TestClusterScripts(t *testing.T) {
+	c := cluster.Shared(t)
+	testscript.RunT(inTurn{t}, testscript.Params{
+		Dir:                 "testdata/script/cluster",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Setup: func(env *testscript.Env) error {
+			health, err := freeAddress()
+			if err != nil {
+				return err
+			}
+			hasten(env)
+			env.Setenv("PATH", filepath.Dir(c.Program("kubectl"))+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("KUBECONFIG", c.Kubeconfig())
+			env.Setenv("SERVER", c.Config.Host)
+			env.Setenv("HEALTH", health)
+			return reset(context.Background(), c)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"await":          await,
+			"kubeconfig":     func(ts *testscript.TestScript, _ bool, args []string) { userKubeconfig(ts, c, args) },
+			"serviceaccount": func(ts *testscript.TestScript, _ bool, args []string) { accountKubeconfig(ts, c, args) },
+		},
+	})
+}
+
+// inTurn runs scripts one after the other.
+type inTurn struct{ *testing.T }
+
+func (inTurn) Parallel()     {}
+func (inTurn) Verbose() bool { return testing.Verbose() }
+
+func (t inTurn) Run(name string, run func(testscript.T)) {
+	t.T.Run(name, func(t *testing.T) { run(inTurn{t}) })
+}
+
+// reset empties the cluster and installs our kinds.
+func reset(ctx context.Context, c *cluster.Cluster) error {
+	scheme, err := controller.NewScheme()
+	if err != nil {
+		return err
+	}
+	api, err := client.New(c.Config, client.Options{Scheme: scheme, Mapper: knownKinds()})
+	if err != nil {
+		return err
+	}
+	// The finalizer of a pool would keep it: no controller runs here any more.
+	pools, err := list[v1.NodePool](ctx, api, &v1.NodePoolList{})
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	for _, pool := range pools {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		if err := api.Patch(ctx, pool, patch); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	for _, kind := range []client.Object{&v1.NodePool{}, &v1.NodePoolSource{}, &nodev1.RuntimeClass{}, &corev1.Node{}} {
+		if err := api.DeleteAllOf(ctx, kind); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	definitions, err := crds.All()
+	if err != nil {
+		return err
+	}
+	_, err = envtest.InstallCRDs(c.Config, envtest.CRDInstallOptions{CRDs: definitions})
+	return err
+}
+
+// await URL waits until a GET of the URL answers 200.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: await URL")
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		response, err := http.Get(args[0])
+		if err == nil {
+			ts.Check(response.Body.Close())
+			if response.StatusCode == http.StatusOK {
+				return
+			}
+			err = fmt.Errorf("it answers %s", response.Status)
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s is not ready: %v", args[0], err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// userKubeconfig FILE USER writes a kubeconfig file of a user without rights.
+func userKubeconfig(ts *testscript.TestScript, c *cluster.Cluster, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: kubeconfig FILE USER")
+	}
+	config, err := c.AddUser(args[1])
+	ts.Check(err)
+	path, err := c.WriteKubeconfig(config)
+	ts.Check(err)
+	copyFile(ts, path, args[0])
+}
+
+// accountKubeconfig FILE NAMESPACE NAME writes a kubeconfig file of a service
+// account.
+func accountKubeconfig(ts *testscript.TestScript, c *cluster.Cluster, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: serviceaccount FILE NAMESPACE NAME")
+	}
+	_, path, err := c.ServiceAccount(context.Background(), args[1], args[2])
+	ts.Check(err)
+	copyFile(ts, path, args[0])
+}
+
+func copyFile(ts *testscript.TestScript, path, name string) {
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(name), data, 0o600))
+}
+
+// freeAddress is one that nobody listens at.
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}

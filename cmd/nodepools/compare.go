@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+)
+
+// comparison is what files would change in a cluster, without a word of how that
+// is printed.
+type comparison struct {
+	*plan.Difference
+	// source is the name of the NodePoolSource that the files stand for; empty
+	// where they stand for none.
+	source string
+	// notes are what the reader should know of how it was compared.
+	notes []string
+}
+
+// compare plans what the files would change, as the source of that name, or as
+// the only one.
+func compare(files *poolFiles, live *contents, sourceName string) (*comparison, error) {
+	source, err := chooseSource(live, sourceName)
+	if err != nil {
+		return nil, err
+	}
+	c := &comparison{}
+	revision := plan.Revision{Pools: files.definitions}
+	cluster := live.Cluster
+	if source == nil {
+		cluster.Pools = asFromNoSource(cluster.Pools, files.definitions)
+	} else {
+		c.source, revision.Source = source.Name, source.Name
+		revision.Prune = plan.PrunePolicyOf(source)
+		c.notes = notesOn(source, files)
+	}
+	if files.single {
+		revision.Prune.Enabled = false
+		c.notes = append(c.notes, files.path+" is a file: pools that are not in it are left out")
+	}
+	c.Difference, err = plan.Diff(revision, cluster)
+	return c, err
+}
+
+// chooseSource finds the source that the files stand for; none is nil.
+func chooseSource(live *contents, name string) (*v1.NodePoolSource, error) {
+	var names []string
+	for _, source := range live.sources {
+		if source.Name == name {
+			return source, nil
+		}
+		names = append(names, source.Name)
+	}
+	slices.Sort(names)
+	switch {
+	case name != "" && len(names) == 0:
+		return nil, hinted{fmt.Errorf("there is no NodePoolSource %q", name), "the cluster has none at all; without --source the pools are compared with those made by hand"}
+	case name != "":
+		return nil, hinted{fmt.Errorf("there is no NodePoolSource %q", name), "the cluster has: " + strings.Join(names, ", ")}
+	case len(names) > 1:
+		return nil, hinted{errors.New("the cluster has several NodePoolSources"), "say with --source which one the files are of: " + strings.Join(names, ", ")}
+	case len(names) == 1:
+		return live.sources[0], nil
+	}
+	return nil, nil
+}
+
+// notesOn tells what keeps a source from doing what the comparison says.
+func notesOn(source *v1.NodePoolSource, files *poolFiles) []string {
+	var notes []string
+	if source.Spec.Suspend {
+		notes = append(notes, fmt.Sprintf("NodePoolSource %q is suspended: nothing changes until it is resumed", source.Name))
+	}
+	// The place in the file is part of each record, so another folder makes a
+	// difference of every pool.
+	folder := path.Clean("/" + source.Spec.Path)
+	if here, err := filepath.Abs(files.path); err == nil && !files.single && !strings.HasSuffix(filepath.ToSlash(here), strings.TrimSuffix(folder, "/")) {
+		notes = append(notes, fmt.Sprintf("NodePoolSource %q takes its pools from the folder %s of the repository, and not from %s", source.Name, strings.TrimPrefix(folder, "/"), files.path))
+	}
+	return notes
+}
+
+// asFromNoSource gives pools that were made by hand what the planned ones carry
+// when they come from no source: the empty name of it, and the file. A pool in
+// the cluster that somebody applied with kubectl is then equal to its file.
+func asFromNoSource(live []*v1.NodePool, definitions []render.Definition) []*v1.NodePool {
+	files := map[string]string{}
+	for _, definition := range definitions {
+		files[definition.Pool.Name] = fmt.Sprintf("%s:%d", definition.File, definition.Line)
+	}
+	var marked []*v1.NodePool
+	for _, pool := range live {
+		file, named := files[pool.Name]
+		if _, held := pool.Labels[v1.SourceLabel]; named && !held {
+			pool = pool.DeepCopy()
+			pool.Labels = with(pool.Labels, v1.SourceLabel, "")
+			pool.Annotations = with(pool.Annotations, v1.FileAnnotation, file)
+		}
+		marked = append(marked, pool)
+	}
+	return marked
+}
+
+func with(values map[string]string, key, value string) map[string]string {
+	values = maps.Clone(values)
+	if values == nil {
+		values = map[string]string{}
+	}
+	values[key] = value
+	return values
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+const (
+	// dialTimeout bounds one attempt to connect. A server that is there answers
+	// within milliseconds, and one that is not often does not refuse.
+	dialTimeout = 10 * time.Second
+	// defaultTimeout bounds all requests of one command together.
+	defaultTimeout = 30 * time.Second
+)
+
+// clusterFlags say which cluster a command reads, and how long it may take.
+type clusterFlags struct {
+	kubeconfig, context string
+	timeout             time.Duration
+}
+
+func (f *clusterFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the cluster (default: $KUBECONFIG, else ~/.kube/config)")
+	flags.StringVar(&f.context, "context", "", "context of the kubeconfig file (default: its current one)")
+	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "time for all requests to the cluster together")
+}
+
+func (f *clusterFlags) check() error {
+	if f.timeout <= 0 {
+		return usagef("--timeout must be longer than 0s, and is %s", f.timeout)
+	}
+	return nil
+}
+
+// config reads the kubeconfig file. It does not fall back on the cluster that
+// the process runs in: in a CI job that would be the cluster of the CI system.
+func (f *clusterFlags) config() (*rest.Config, error) {
+	config, err := loadKubeconfig(f.kubeconfig, f.context)
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, hinted{
+			error: errors.New("no cluster is configured: there is no kubeconfig file"),
+			hint:  "name one with --kubeconfig or KUBECONFIG",
+		}
+	}
+	return config, err
+}
+
+// loadKubeconfig looks where kubectl looks: the file that is named, those in
+// KUBECONFIG, ~/.kube/config.
+func loadKubeconfig(path, contextName string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = path
+	rules.WarnIfAllMissing = false
+	loaded, err := rules.Load()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	if err := checkContext(loaded, contextName); err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.NewNonInteractiveClientConfig(*loaded, contextName, &clientcmd.ConfigOverrides{}, rules).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return tuned(config), nil
+}
+
+// checkContext refuses the name of a context that the kubeconfig files lack.
+func checkContext(loaded *clientcmdapi.Config, name string) error {
+	known := slices.Sorted(maps.Keys(loaded.Contexts))
+	switch {
+	case name == "" || slices.Contains(known, name):
+		return nil
+	case len(known) == 0:
+		return clientcmd.ErrEmptyConfig
+	default:
+		return hinted{fmt.Errorf("kubeconfig: there is no context %q", name), "it has: " + strings.Join(known, ", ")}
+	}
+}
+
+// tuned takes the client's own rate limit away, which would only hide what the
+// server's does, and bounds how long a connection may take to come about.
+func tuned(config *rest.Config) *rest.Config {
+	config.QPS = -1
+	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	config.Dial = dialer.DialContext
+	return config
+}
+
+// serverName is the address of a cluster without what may be secret in it.
+func serverName(config *rest.Config) string {
+	address, err := url.Parse(config.Host)
+	if err != nil {
+		return "the cluster"
+	}
+	address.User, address.RawQuery = nil, ""
+	return strings.TrimSuffix(address.String(), "/")
+}
+
+// quietLibraries keeps the libraries of a command that is no server from logging
+// between the command's own words.
+func quietLibraries() {
+	klog.SetLogger(logr.Discard())
+	log.SetLogger(logr.Discard())
+}
+
+// unreachable says in plain words why a cluster could not be asked, and leaves
+// other errors as they are.
+func unreachable(err error, server string, timeout time.Duration) error {
+	const address = "check the address in the kubeconfig file, the network and the VPN"
+	var (
+		lookup      *net.DNSError
+		connection  *net.OpError
+		certificate *tls.CertificateVerificationError
+		request     *url.Error
+	)
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsUnauthorized(err):
+		return hinted{fmt.Errorf("%s does not accept the credentials: %w", server, err), "log in again, or choose another user in the kubeconfig file"}
+	case apierrors.IsForbidden(err):
+		return hinted{err, "the user needs the right to list nodes, runtimeclasses, nodepools and nodepoolsources"}
+	case errors.Is(err, context.DeadlineExceeded):
+		return hinted{fmt.Errorf("no answer from %s within %s", server, timeout), address + "; --timeout gives it longer"}
+	case errors.As(err, &lookup):
+		return hinted{fmt.Errorf("cannot reach %s: %w", server, lookup), address}
+	case errors.As(err, &certificate):
+		return hinted{fmt.Errorf("cannot trust %s: %w", server, certificate.Err), "check certificate-authority-data in the kubeconfig file"}
+	case errors.As(err, &connection):
+		return hinted{fmt.Errorf("cannot reach %s: %w", server, connection.Err), address}
+	case errors.As(err, &request):
+		return hinted{fmt.Errorf("cannot ask %s: %w", server, request.Err), address}
+	}
+	return err
+}

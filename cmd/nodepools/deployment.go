@@ -1,0 +1,176 @@
+package main
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+)
+
+const (
+	// appName is the name of every object of the installation.
+	appName = "nodepools"
+	// criticalPriority makes room for the controller where there is none: without
+	// it no node gets or loses a taint.
+	criticalPriority = "system-cluster-critical"
+	// nonRoot is the user of the distroless images.
+	nonRoot = 65532
+)
+
+func appLabels() map[string]string { return map[string]string{"app.kubernetes.io/name": appName} }
+
+func kind(version schema.GroupVersion, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: version.String(), Kind: kind}
+}
+
+// namespaceObjects are the namespace, held to the restricted pod security
+// standard, and a quota: where an administrator, or a cloud by default, has
+// limited who may use the critical priority classes, a namespace needs one.
+func namespaceObjects(name string) []any {
+	labels := appLabels()
+	labels["pod-security.kubernetes.io/enforce"] = "restricted"
+	return []any{
+		&corev1.Namespace{
+			TypeMeta:   kind(corev1.SchemeGroupVersion, "Namespace"),
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+		},
+		&corev1.ResourceQuota{
+			TypeMeta:   kind(corev1.SchemeGroupVersion, "ResourceQuota"),
+			ObjectMeta: metav1.ObjectMeta{Name: appName, Namespace: name, Labels: appLabels()},
+			Spec: corev1.ResourceQuotaSpec{
+				Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")},
+				ScopeSelector: &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{{
+					ScopeName: corev1.ResourceQuotaScopePriorityClass,
+					Operator:  corev1.ScopeSelectorOpIn,
+					Values:    []string{criticalPriority},
+				}}},
+			},
+		},
+	}
+}
+
+func serviceAccount(meta metav1.ObjectMeta) *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{TypeMeta: kind(corev1.SchemeGroupVersion, "ServiceAccount"), ObjectMeta: meta}
+}
+
+func deployment(namespace, image string) *appsv1.Deployment {
+	return &appsv1.Deployment{
+		TypeMeta:   kind(appsv1.SchemeGroupVersion, "Deployment"),
+		ObjectMeta: metav1.ObjectMeta{Name: appName, Namespace: namespace, Labels: appLabels()},
+		Spec: appsv1.DeploymentSpec{
+			// One works and one is ready to take over: nodes join at any time.
+			Replicas: ptr.To[int32](2),
+			Selector: &metav1.LabelSelector{MatchLabels: appLabels()},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: appLabels()},
+				Spec:       podSpec(image),
+			},
+		},
+	}
+}
+
+func podSpec(image string) corev1.PodSpec {
+	return corev1.PodSpec{
+		ServiceAccountName: appName,
+		PriorityClassName:  criticalPriority,
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot:   ptr.To(true),
+			RunAsUser:      ptr.To[int64](nonRoot),
+			RunAsGroup:     ptr.To[int64](nonRoot),
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+		Containers: []corev1.Container{container(image)},
+		// A fetch keeps what a server sends here while it reads it.
+		Volumes: []corev1.Volume{{
+			Name: "tmp",
+			VolumeSource: corev1.VolumeSource{
+				EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: ptr.To(resource.MustParse("2Gi"))},
+			},
+		}},
+		Tolerations:               tolerations(),
+		Affinity:                  &corev1.Affinity{NodeAffinity: preferControlPlane()},
+		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{spread()},
+	}
+}
+
+func container(image string) corev1.Container {
+	port := func(name string, number int32) corev1.ContainerPort {
+		return corev1.ContainerPort{Name: name, ContainerPort: number, Protocol: corev1.ProtocolTCP}
+	}
+	probe := func(path string) *corev1.Probe {
+		return &corev1.Probe{
+			ProbeHandler:   corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("health")}},
+			TimeoutSeconds: 5,
+		}
+	}
+	return corev1.Container{
+		Name:           appName,
+		Image:          image,
+		Args:           []string{"run", "--leader-elect"},
+		Ports:          []corev1.ContainerPort{port("metrics", 8080), port("health", 8081)},
+		LivenessProbe:  probe("/healthz"),
+		ReadinessProbe: probe("/readyz"),
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{
+				corev1.ResourceCPU:    resource.MustParse("50m"),
+				corev1.ResourceMemory: resource.MustParse("128Mi"),
+			},
+			Limits: corev1.ResourceList{
+				corev1.ResourceCPU:    resource.MustParse("2"),
+				corev1.ResourceMemory: resource.MustParse("1Gi"),
+			},
+		},
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: ptr.To(false),
+			ReadOnlyRootFilesystem:   ptr.To(true),
+			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+		VolumeMounts: []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}},
+	}
+}
+
+// tolerations keep the controller running whatever it puts on nodes: a pool may
+// carry any taint, and were every node in one, nobody would be left to take it
+// off again. Kubernetes counts the first toleration that fits, so those with a
+// time stand before the one for everything: a node that is lost is still left.
+func tolerations() []corev1.Toleration {
+	lost := func(key string) corev1.Toleration {
+		return corev1.Toleration{
+			Key:               key,
+			Operator:          corev1.TolerationOpExists,
+			Effect:            corev1.TaintEffectNoExecute,
+			TolerationSeconds: ptr.To[int64](30),
+		}
+	}
+	return []corev1.Toleration{
+		lost(corev1.TaintNodeNotReady),
+		lost(corev1.TaintNodeUnreachable),
+		{Operator: corev1.TolerationOpExists},
+	}
+}
+
+// preferControlPlane keeps the controller, which tolerates every taint, from
+// nodes that pools set apart for something else, where there is another place.
+func preferControlPlane() *corev1.NodeAffinity {
+	return &corev1.NodeAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
+			Weight: 100,
+			Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{
+				Key:      "node-role.kubernetes.io/control-plane",
+				Operator: corev1.NodeSelectorOpExists,
+			}}},
+		}},
+	}
+}
+
+func spread() corev1.TopologySpreadConstraint {
+	return corev1.TopologySpreadConstraint{
+		MaxSkew:           1,
+		TopologyKey:       corev1.LabelHostname,
+		WhenUnsatisfiable: corev1.ScheduleAnyway,
+		LabelSelector:     &metav1.LabelSelector{MatchLabels: appLabels()},
+	}
+}

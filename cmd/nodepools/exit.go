@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nodepools/nodepools/render"
+)
+
+// The exit codes. Those of diff are those of kubectl diff: 1 says that there
+// are differences, so everything that went wrong is above 1.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// outcome is how a command's own work ended. What cobra returns without being an
+// outcome is its complaint about the command line.
+type outcome struct {
+	code int
+	err  error // nil where the code says it all
+}
+
+func (o *outcome) Error() string {
+	if o.err == nil {
+		return fmt.Sprintf("exit code %d", o.code)
+	}
+	return o.err.Error()
+}
+
+func (o *outcome) Unwrap() error { return o.err }
+
+// usageError is a command line that the flags alone do not show to be wrong.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// hinted is an error with a line that says what to do about it.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Hint() string  { return h.hint }
+func (h hinted) Unwrap() error { return h.error }
+
+// work makes a cobra function of a command's work, which ends with the given
+// code when it fails.
+func work(failed int, run func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		err := run(cmd, args)
+		if ended := (*outcome)(nil); err == nil || errors.As(err, &ended) || errors.As(err, new(usageError)) {
+			return err
+		}
+		return &outcome{code: failed, err: err}
+	}
+}
+
+// report prints why a command ended and returns its exit code.
+func report(stderr io.Writer, command string, err error) int {
+	ended := (*outcome)(nil)
+	switch {
+	case err == nil:
+		return exitOK
+	case !errors.As(err, &ended):
+		fmt.Fprintf(stderr, "error: %v\nsee '%s --help'\n", err, command)
+		return exitUsage
+	case ended.err == nil:
+		return ended.code
+	}
+	if problems := (render.Problems)(nil); errors.As(ended.err, &problems) {
+		printProblems(stderr, problems)
+	}
+	fmt.Fprintf(stderr, "error: %v\n", ended.err)
+	if hint := hintOf(ended.err); hint != "" {
+		fmt.Fprintln(stderr, hint)
+	}
+	return ended.code
+}
+
+func hintOf(err error) string {
+	var known interface{ Hint() string }
+	if errors.As(err, &known) {
+		return known.Hint()
+	}
+	return ""
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/source"
+)
+
+// poolFiles are the pools that PATH holds.
+type poolFiles struct {
+	path        string
+	single      bool // PATH is a file
+	definitions []render.Definition
+}
+
+// loadPools reads the pools of a folder or of one file.
+func loadPools(path string) (*poolFiles, error) {
+	snapshot, err := source.Directory(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	files := &poolFiles{path: path, single: !info.IsDir()}
+	files.definitions, err = render.Load(snapshot.Files)
+	if problems := (render.Problems)(nil); errors.As(err, &problems) {
+		return nil, files.invalid(problems)
+	}
+	return files, err
+}
+
+// invalidFiles is an error that shows its problems as a list of their own.
+type invalidFiles struct {
+	path     string
+	problems render.Problems
+}
+
+func (e *invalidFiles) Error() string {
+	return fmt.Sprintf("%s in %s", count(len(e.problems), "problem"), e.path)
+}
+
+func (e *invalidFiles) Unwrap() error { return e.problems }
+
+// invalid names the files as the user would open them: from where he is, and not
+// from PATH.
+func (f *poolFiles) invalid(problems render.Problems) error {
+	folder := f.path
+	if f.single {
+		folder = filepath.Dir(f.path)
+	}
+	for i := range problems {
+		problems[i].File = filepath.Join(folder, filepath.FromSlash(problems[i].File))
+	}
+	return &invalidFiles{path: f.path, problems: problems}
+}
+
+// noPools is the error of a command that has no use for a folder without pools.
+func (f *poolFiles) noPools() error {
+	return hinted{
+		error: fmt.Errorf("no pools in %s", f.path),
+		hint:  "pools are read from files that end in .yaml or .yml, in all folders whose names do not begin with a dot",
+	}
+}
+
+// count is "1 pool", "2 pools".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if noun == "RuntimeClass" {
+		return fmt.Sprintf("%d RuntimeClasses", n)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// printProblems prints each problem and, indented, what to do about it.
+func printProblems(w io.Writer, problems render.Problems) {
+	for _, problem := range problems {
+		fmt.Fprintln(w, problem)
+		if problem.Hint != "" {
+			fmt.Fprintln(w, "    "+problem.Hint)
+		}
+	}
+}

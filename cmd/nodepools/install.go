@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/nodepools/nodepools/api/crds"
+	"github.com/nodepools/nodepools/render"
+)
+
+const (
+	defaultNamespace  = "nodepools-system"
+	defaultRepository = "ghcr.io/nodepools/nodepools"
+)
+
+func newInstall(std streams) *cobra.Command {
+	o := installOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Print the manifests that install the controller",
+		Long: `Prints all that an administrator applies to a cluster, as YAML: the custom
+resource definitions, the namespace, the service account with the least rights
+that work, and the Deployment. Nothing is sent to a cluster. Applying it again,
+or that of a later version, upgrades.
+
+The controller runs as two replicas, of which one works. They tolerate every
+taint, because the taints that pools put on nodes must not drive out the
+controller that can take them off again; they move from a node that is lost
+after 30 seconds. They prefer control-plane nodes where there are any.`,
+		Example: `  nodepools install | kubectl apply -f -
+
+  # look before
+  nodepools install | kubectl diff -f -
+
+  # with an image of your own
+  nodepools install --image registry.example.com/nodepools:v1 | kubectl apply -f -
+
+  # to run the controller elsewhere, or to try it from a laptop
+  nodepools install --crds-only | kubectl apply -f -`,
+		Args:              noArguments,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: work(exitFailed, func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(cmd.Flags().Changed); err != nil {
+				return err
+			}
+			return o.run(std)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&o.crdsOnly, "crds-only", false, "print the custom resource definitions alone")
+	flags.StringVar(&o.image, "image", defaultRepository+":"+o.build.imageTag(), "image of the controller")
+	flags.StringVar(&o.namespace, "namespace", defaultNamespace, "namespace of the controller")
+	return cmd
+}
+
+type installOptions struct {
+	crdsOnly         bool
+	image, namespace string
+	build            buildInfo
+	// givenImage tells that the user named the image.
+	givenImage bool
+}
+
+// imageName is a name, with a registry before it or not, and a tag or a digest
+// or both behind it.
+var imageName = regexp.MustCompile(`^([a-zA-Z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
+
+// check refuses values that no cluster would take.
+func (o *installOptions) check(changed func(flag string) bool) error {
+	for _, flag := range []string{"image", "namespace"} {
+		if o.crdsOnly && changed(flag) {
+			return usagef("--%s says nothing together with --crds-only", flag)
+		}
+	}
+	if problems := validation.IsDNS1123Label(o.namespace); len(problems) > 0 {
+		return usagef("--namespace %q is not valid: %s", o.namespace, plain(problems[0]))
+	}
+	if !imageName.MatchString(o.image) {
+		return usagef("--image %q is not the name of an image, such as %s:v1.2.3", o.image, defaultRepository)
+	}
+	o.givenImage = changed("image")
+	return nil
+}
+
+// plain leaves out of a validation message what only a program reads.
+func plain(message string) string {
+	text, _, _ := strings.Cut(message, " (e.g.")
+	return text
+}
+
+func (o *installOptions) run(std streams) error {
+	definitions, err := crds.All()
+	if err != nil {
+		return err
+	}
+	var objects []any
+	for _, definition := range definitions {
+		objects = append(objects, definition)
+	}
+	if !o.crdsOnly {
+		objects = append(objects, namespaceObjects(o.namespace)...)
+		objects = append(objects, rbac(o.namespace)...)
+		objects = append(objects, deployment(o.namespace, o.image))
+	}
+	if !o.crdsOnly && !o.givenImage && !o.build.released() {
+		std.note("this is a development build, and %s may not have been published: name yours with --image", o.image)
+	}
+	return printYAML(std.out, objects...)
+}
+
+// printYAML prints objects in one write, so that a reader gets all or nothing.
+func printYAML(w io.Writer, objects ...any) error {
+	var text bytes.Buffer
+	if err := render.WriteYAML(&text, objects...); err != nil {
+		return err
+	}
+	return printAll(w, text.Bytes())
+}
+
+func printAll(w io.Writer, text []byte) error {
+	if _, err := w.Write(text); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+// Nodepools keeps the nodes of a Kubernetes cluster as the pools in a Git
+// repository say. One binary is both the controller (nodepools run) and the
+// command line (diff, render, validate, install, version); under the name
+// kubectl-nodepools it is the kubectl plugin.
+//
+// Start with [newRoot], which lists the commands. Each command has its file:
+// the options, a constructor that reads them from flags, and a run method that
+// does the work and can be tested without a command line.
+//
+// The rules of output: data goes to standard output, everything else to
+// standard error. A command that fails says what failed in one line that begins
+// in lower case, and in a second one what to do about it, where there is
+// something to do. The exit codes are in exit.go.
+package main
+
+import (
+	"context"
+	"os"
+)
+
+func main() {
+	std := streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	os.Exit(execute(context.Background(), os.Args, std))
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller"
+)
+
+// stopTimeout is how long a stop waits for passes that are under way. It is less
+// than the 30 seconds that Kubernetes gives a pod.
+const stopTimeout = 20 * time.Second
+
+func (o *runOptions) config() (*rest.Config, error) {
+	config, err := loadKubeconfig(o.kubeconfig, "")
+	if clientcmd.IsEmptyConfig(err) {
+		if config, err = rest.InClusterConfig(); errors.Is(err, rest.ErrNotInCluster) {
+			return nil, hinted{
+				error: errors.New("no cluster is configured: there is no kubeconfig file, and this is not a pod"),
+				hint:  "name a file with --kubeconfig or KUBECONFIG",
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = o.build.userAgent()
+	return tuned(config), nil
+}
+
+// demandNodePools asks the API server whether it knows our kinds: without them
+// the controller would wait for its caches and in the end say no more than that
+// they did not come.
+func demandNodePools(ctx context.Context, config *rest.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	group := v1.GroupVersion.String()
+	served := &metav1.APIResourceList{}
+	err = client.RESTClient().Get().AbsPath("/apis/" + group).Do(ctx).Into(served)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return unreachable(err, serverName(config), dialTimeout)
+	}
+	for _, name := range []string{"nodepools", "nodepoolsources"} {
+		if !slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == name }) {
+			return hinted{
+				error: fmt.Errorf("the cluster does not know %s of %s", name, group),
+				hint:  "install the custom resource definitions: nodepools install --crds-only | kubectl apply -f -",
+			}
+		}
+	}
+	return nil
+}
+
+// manager wires the loops, the metrics and the probes.
+func (o *runOptions) manager(config *rest.Config, logger logr.Logger) (manager.Manager, error) {
+	scheme, err := controller.NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	options := manager.Options{
+		Scheme:                  scheme,
+		Cache:                   controller.CacheOptions(),
+		Logger:                  logger,
+		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:  o.healthAddress,
+		GracefulShutdownTimeout: ptr.To(stopTimeout),
+	}
+	if o.leaderElect {
+		if options.LeaderElectionResourceLockInterface, err = newLease(config, o.leaseNamespace); err != nil {
+			return nil, err
+		}
+		options.LeaderElection = true
+		options.LeaderElectionReleaseOnCancel = true
+		options.LeaseDuration, options.RenewDeadline = ptr.To(leaseDuration), ptr.To(renewDeadline)
+	}
+	mgr, err := manager.New(config, options)
+	if err != nil {
+		return nil, fmt.Errorf("controller: %w", err)
+	}
+	if err := controller.Add(mgr, controller.Options{Concurrency: o.concurrency}); err != nil {
+		return nil, fmt.Errorf("controller: %w", err)
+	}
+	err = errors.Join(
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("caches", synced(mgr.GetCache())),
+	)
+	return mgr, err
+}
+
+// synced tells whether the caches hold what is in the cluster.
+func synced(caches cache.Cache) healthz.Checker {
+	return func(request *http.Request) error {
+		ctx, cancel := context.WithTimeout(request.Context(), time.Second)
+		defer cancel()
+		if !caches.WaitForCacheSync(ctx) {
+			return errors.New("the caches are not filled yet")
+		}
+		return nil
+	}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// clusterRules are all that the controller may do in the whole cluster. A rule
+// that it does not need is a gift to whoever takes it over, so each has its
+// reason, and a test fails when one is missing or not used.
+//
+// What is watched is read from the cache, so get is not needed for it. list is:
+// a server that cannot stream the state at the begin of a watch is asked for it.
+func clusterRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		{
+			// Nodes are watched and patched, and one is read past the cache when
+			// somebody else was faster. They are never created and never deleted.
+			APIGroups: []string{""},
+			Resources: []string{"nodes"},
+			Verbs:     []string{"get", "list", "watch", "patch"},
+		},
+		{
+			// Each pool has a RuntimeClass: created, applied (patch), and deleted
+			// where a new handler replaces it. With its pool it goes by the
+			// garbage collector.
+			APIGroups: []string{"node.k8s.io"},
+			Resources: []string{"runtimeclasses"},
+			Verbs:     []string{"list", "watch", "create", "patch", "delete"},
+		},
+		{
+			// Pools that a source brings are applied (create and patch), what
+			// others have added to them is taken out (update), and those that
+			// vanished are deleted. The finalizer is a patch as well.
+			APIGroups: []string{v1.GroupVersion.Group},
+			Resources: []string{"nodepools"},
+			Verbs:     []string{"list", "watch", "create", "patch", "update", "delete"},
+		},
+		{
+			// Sources are the administrator's: read, never written.
+			APIGroups: []string{v1.GroupVersion.Group},
+			Resources: []string{"nodepoolsources"},
+			Verbs:     []string{"list", "watch"},
+		},
+		{
+			// What was done and found is told in the status.
+			APIGroups: []string{v1.GroupVersion.Group},
+			Resources: []string{"nodepools/status", "nodepoolsources/status"},
+			Verbs:     []string{"patch"},
+		},
+		{
+			// Events on pools and sources, and the count of a repeated one.
+			APIGroups: []string{"events.k8s.io"},
+			Resources: []string{"events"},
+			Verbs:     []string{"create", "patch"},
+		},
+	}
+}
+
+// ownRules are all that the controller may do in its own namespace besides.
+func ownRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		{
+			// The lease by which replicas agree on who works. Nobody can be held
+			// to the name of an object that is not there yet.
+			APIGroups: []string{"coordination.k8s.io"},
+			Resources: []string{"leases"},
+			Verbs:     []string{"create"},
+		},
+		{
+			APIGroups:     []string{"coordination.k8s.io"},
+			Resources:     []string{"leases"},
+			ResourceNames: []string{leaseName},
+			Verbs:         []string{"get", "update"},
+		},
+	}
+}
+
+// rbac are the service account of the controller, its roles and their bindings.
+func rbac(namespace string) []any {
+	name := metav1.ObjectMeta{Name: appName, Labels: appLabels()}
+	own := *name.DeepCopy()
+	own.Namespace = namespace
+	role := func(kind string) rbacv1.RoleRef {
+		return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: appName}
+	}
+	account := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: appName, Namespace: namespace}}
+	return []any{
+		serviceAccount(own),
+		&rbacv1.ClusterRole{TypeMeta: kind(rbacv1.SchemeGroupVersion, "ClusterRole"), ObjectMeta: name, Rules: clusterRules()},
+		&rbacv1.ClusterRoleBinding{
+			TypeMeta: kind(rbacv1.SchemeGroupVersion, "ClusterRoleBinding"), ObjectMeta: name,
+			RoleRef: role("ClusterRole"), Subjects: account,
+		},
+		&rbacv1.Role{TypeMeta: kind(rbacv1.SchemeGroupVersion, "Role"), ObjectMeta: own, Rules: ownRules()},
+		&rbacv1.RoleBinding{
+			TypeMeta: kind(rbacv1.SchemeGroupVersion, "RoleBinding"), ObjectMeta: own,
+			RoleRef: role("Role"), Subjects: account,
+		},
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+)
+
+func newRender(std streams) *cobra.Command {
+	o := renderOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	cmd := &cobra.Command{
+		Use:   "render PATH",
+		Short: "Print what pool files stand for",
+		Long: `Prints the RuntimeClass of each pool, as YAML. With nodes to look at, it also
+prints what the pools want of each: a Node with the labels, annotations and
+taints that they put there, and nothing else.
+
+Nodes come from a file, as 'kubectl get nodes -o yaml' prints them, or from the
+cluster that --kubeconfig or --context names. Without either no cluster is
+needed. What the controller has put on a node before does not count as a reason
+for it to be in a pool.
+
+What stands on a node by another hand is not weighed here: that is for
+'nodepools diff'.`,
+		Example: `  nodepools render pools/
+
+  # with the nodes of a cluster
+  nodepools render pools/ --context production
+
+  # with the nodes of a file, or of a pipe
+  nodepools render pools/ --nodes nodes.yaml
+  kubectl get nodes -o yaml | nodepools render pools/ --nodes -`,
+		Args: onePath,
+		RunE: work(exitFailed, func(cmd *cobra.Command, args []string) error {
+			o.path = args[0]
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), std)
+		}),
+	}
+	cmd.Flags().StringVar(&o.nodes, "nodes", "", "file with the nodes to look at; - for standard input")
+	o.cluster.register(cmd)
+	return cmd
+}
+
+type renderOptions struct {
+	path, nodes string
+	cluster     clusterFlags
+	build       buildInfo
+}
+
+// live tells whether the nodes are those of a cluster.
+func (o *renderOptions) live() bool { return o.cluster.kubeconfig != "" || o.cluster.context != "" }
+
+func (o *renderOptions) check() error {
+	if o.nodes != "" && o.live() {
+		return usagef("--nodes and --kubeconfig or --context exclude each other: the nodes come from one place")
+	}
+	return o.cluster.check()
+}
+
+func (o *renderOptions) run(ctx context.Context, std streams) error {
+	files, err := loadPools(o.path)
+	if err != nil {
+		return err
+	}
+	if len(files.definitions) == 0 {
+		return files.noPools()
+	}
+	var pools []*v1.NodePool
+	for _, definition := range files.definitions {
+		pools = append(pools, definition.Pool)
+	}
+	expansion := render.Expand(pools)
+	var objects []any
+	for _, pool := range pools {
+		if err := expansion.Problem(pool.Name); err != nil {
+			return err
+		}
+		objects = append(objects, expansion.RuntimeClass(pool.Name))
+	}
+	nodes, err := o.readNodes(ctx, std)
+	if err != nil {
+		return err
+	}
+	patches, err := nodePatches(nodes, expansion, std)
+	if err != nil {
+		return err
+	}
+	return printYAML(std.out, append(objects, patches...)...)
+}
+
+func (o *renderOptions) readNodes(ctx context.Context, std streams) ([]*corev1.Node, error) {
+	switch {
+	case o.nodes != "":
+		return nodesFile(o.nodes, std.in)
+	case o.live():
+		cluster, err := connect(o.cluster, o.build.userAgent())
+		if err != nil {
+			return nil, err
+		}
+		return cluster.nodes(ctx)
+	default:
+		return nil, nil
+	}
+}
+
+// nodePatches are what the pools want of each node, sorted by its name. What
+// pools of equal priority cannot agree on is no part of it, and is told.
+func nodePatches(nodes []*corev1.Node, pools *render.Expansion, std streams) ([]any, error) {
+	slices.SortFunc(nodes, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
+	var patches []any
+	for _, node := range nodes {
+		desired, err := plan.Desired(node, pools)
+		if err != nil {
+			return nil, err
+		}
+		if patch := desired.NodePatch(node.Name); patch != nil {
+			patches = append(patches, patch)
+		}
+		for _, conflict := range contested(desired) {
+			std.note("node %q: %s", node.Name, conflict)
+		}
+	}
+	return patches, nil
+}
+
+// contested tells of each key on which pools of equal priority disagree.
+func contested(desired render.Desired) []string {
+	var told []string
+	tell := func(field plan.Field, key string, want render.Want) {
+		if !want.Contested() {
+			return
+		}
+		var claims []string
+		for _, claim := range want.Claims {
+			claims = append(claims, fmt.Sprintf("pool %q wants %q", claim.Pool, claim.Value))
+		}
+		told = append(told, fmt.Sprintf("%s %s is left as it is, for the pools have the same priority: %s", field, key, strings.Join(claims, ", ")))
+	}
+	for _, key := range slices.Sorted(maps.Keys(desired.Labels)) {
+		tell(plan.Label, key, desired.Labels[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(desired.Annotations)) {
+		tell(plan.Annotation, key, desired.Annotations[key])
+	}
+	for id, want := range desired.Taints {
+		tell(plan.Taint, id.String(), want)
+	}
+	slices.Sort(told)
+	return told
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// streams are what a command reads from and prints to.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// note prints a line that is no data and no error.
+func (s streams) note(format string, args ...any) {
+	fmt.Fprintf(s.err, "note: "+format+"\n", args...)
+}
+
+// execute runs the command line args, the name of the program first, and
+// returns the exit code.
+func execute(ctx context.Context, args []string, std streams) int {
+	root := newRoot(displayName(args[0]), std)
+	root.SetArgs(args[1:])
+	root.SetIn(std.in)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	command, err := root.ExecuteContextC(ctx)
+	return report(std.err, command.CommandPath(), err)
+}
+
+// displayName is what the user types to call the program. kubectl finds plugins
+// by the name of their file, in which it takes an underscore for a dash.
+func displayName(program string) string {
+	switch strings.TrimSuffix(filepath.Base(program), ".exe") {
+	case "kubectl-nodepools", "kubectl_nodepools":
+		return "kubectl nodepools"
+	default:
+		return "nodepools"
+	}
+}
+
+func newRoot(name string, std streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:         "nodepools",
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name},
+		Short:       "GitOps for Kubernetes node pools",
+		Long: `Keeps the nodes of a Kubernetes cluster as the pools in a Git repository say.
+
+Pools are files of kind NodePool: which nodes are members, and which labels,
+annotations and taints they carry. For each pool there is a RuntimeClass, so
+that a pod comes to the pool's nodes by runtimeClassName: node-pool-<name>.`,
+		Example: `  # check the pools in a folder
+  nodepools validate pools/
+
+  # see what they would change in the cluster
+  nodepools diff pools/
+
+  # install the controller
+  nodepools install | kubectl apply -f -`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+	}
+	root.AddCommand(
+		newDiff(std),
+		newInstall(std),
+		newRender(std),
+		newRun(std),
+		newValidate(std),
+		newVersion(std),
+	)
+	root.SetHelpCommand(newHelp())
+	refuseOtherShells(root)
+	for _, command := range append(root.Commands(), root) {
+		command.Long = calledBy(name, command.Long)
+		command.Example = calledBy(name, command.Example)
+	}
+	return root
+}
+
+var ownCommand = regexp.MustCompile(`\bnodepools (diff|install|render|run|validate|version)\b`)
+
+// calledBy makes a help text call the program by the name that the user called
+// it by.
+func calledBy(name, text string) string { return ownCommand.ReplaceAllString(text, name+" $1") }
+
+// newHelp is cobra's, but for its answer to a command that there is not: there
+// it prints the help of the program, as if it had been asked for.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Print the help of a command",
+		Long:  "Prints the help of a command, as COMMAND --help does.",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			if len(args) == 0 {
+				for _, command := range cmd.Root().Commands() {
+					names = append(names, command.Name())
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) > 0 {
+				return unknownCommand(about, rest[0])
+			}
+			if err != nil {
+				return err
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}
+
+// refuseOtherShells makes an error of a shell for which there is no completion;
+// cobra takes it for a call for help.
+func refuseOtherShells(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, command := range root.Commands() {
+		if command.Name() == "completion" {
+			command.Args = cobra.ArbitraryArgs
+			command.RunE = func(cmd *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return unknownCommand(cmd, args[0])
+				}
+				return cmd.Help()
+			}
+		}
+	}
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	err := fmt.Errorf("unknown command %q", name)
+	cmd.SuggestionsMinimumDistance = 2
+	if similar := cmd.SuggestionsFor(name); len(similar) > 0 {
+		return fmt.Errorf("%w: did you mean %q?", err, similar[0])
+	}
+	return err
+}
+
+// onePath demands the one argument PATH.
+func onePath(_ *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return fmt.Errorf("PATH is missing: the folder with the pools")
+	case 1:
+		if args[0] == "" {
+			return fmt.Errorf("PATH is empty: name the folder with the pools, or . for the current one")
+		}
+		return nil
+	default:
+		return fmt.Errorf("takes one PATH, and was given %d: %s", len(args), strings.Join(args, " "))
+	}
+}
+
+// noArguments refuses arguments in the words of the other errors.
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("takes no argument, and was given %q", args[0])
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nodepools/nodepools/apply/controller"
+)
+
+func newRun(std streams) *cobra.Command {
+	o := runOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the controller",
+		Long: `Runs the controller until it is told to stop: it follows the Git repositories
+that NodePoolSources name, and brings nodes and RuntimeClasses to what the pools
+say. In a cluster it is started by the Deployment that 'nodepools install'
+prints.
+
+It reaches the cluster by --kubeconfig, else by KUBECONFIG, else by
+~/.kube/config, else as a pod of the cluster. Logs go to standard error. SIGINT
+or SIGTERM stops it after the writes that are under way; a second one at once.`,
+		Example: `  # from a laptop, against the cluster of the current context
+  nodepools install --crds-only | kubectl apply -f -
+  nodepools run
+
+  # two at a time, of which one works
+  nodepools run --leader-elect --leader-election-namespace nodepools-system`,
+		Args:              noArguments,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: work(exitFailed, func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), std)
+		}),
+	}
+	o.register(cmd)
+	return cmd
+}
+
+func (o *runOptions) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "file that says how to reach the cluster")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served over http; 0 for nowhere")
+	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 for nowhere")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding the lease that several instances share")
+	flags.StringVar(&o.leaseNamespace, "leader-election-namespace", "", "namespace of the lease (default: that of the pod)")
+	flags.IntVar(&o.concurrency, "concurrency", controller.DefaultConcurrency, "how many nodes are written at once")
+	flags.StringVar(&o.logLevel, "log-level", "info", "what is logged: debug, info or error")
+	flags.StringVar(&o.logFormat, "log-format", "text", "how it is logged: text or json")
+	for flag, values := range map[string][]string{"log-level": {"debug", "info", "error"}, "log-format": logFormats} {
+		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic(err) // the flag is defined above
+		}
+	}
+}
+
+type runOptions struct {
+	kubeconfig                    string
+	metricsAddress, healthAddress string
+	leaderElect                   bool
+	leaseNamespace                string
+	concurrency                   int
+	logLevel, logFormat           string
+	build                         buildInfo
+}
+
+func (o *runOptions) check() error {
+	if o.concurrency < 1 {
+		return usagef("--concurrency must be at least 1, and is %d", o.concurrency)
+	}
+	if o.leaseNamespace != "" && !o.leaderElect {
+		return usagef("--leader-election-namespace says nothing without --leader-elect")
+	}
+	for flag, address := range map[string]string{"--metrics-bind-address": o.metricsAddress, "--health-probe-bind-address": o.healthAddress} {
+		if _, _, err := net.SplitHostPort(address); err != nil && address != "0" {
+			return usagef("%s %q is not an address such as :8080 or 127.0.0.1:8080, and not 0", flag, address)
+		}
+	}
+	return checkLogging(o.logLevel, o.logFormat)
+}
+
+// run works until the context ends or a signal comes. The first signal stops
+// the loops; from then on signals do again what they do by default, so that the
+// second one ends the process.
+func (o *runOptions) run(ctx context.Context, std streams) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	defer stop()
+
+	logger := newLogger(std.err, o.logLevel, o.logFormat)
+	useLogger(logger)
+	config, err := o.config()
+	if err != nil {
+		return err
+	}
+	if err := demandNodePools(ctx, config); err != nil {
+		if ctx.Err() != nil {
+			return nil // stopped before it began
+		}
+		return err
+	}
+	mgr, err := o.manager(config, logger)
+	if err != nil {
+		return err
+	}
+	logger.Info("starting", "version", o.build.version, "server", serverName(config))
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("controller: %w", err)
+	}
+	logger.Info("stopped")
+	return nil
+}
