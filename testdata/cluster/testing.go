@@ -20,10 +20,13 @@ import (
 // not can be run alone in no time. It stops when all have run, or when they
 // are interrupted.
 func Main(m *testing.M, opts Options) {
-	os.Exit(run(m, opts))
+	os.Exit(Run(m, opts))
 }
 
-func run(m *testing.M, opts Options) int {
+// Run is [Main] for a TestMain that has more to do before it exits, or that
+// leaves it to another: it returns the code to exit with. Both *testing.M and
+// what wraps it can be run.
+func Run(m interface{ Run() int }, opts Options) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	shared.allow(ctx, opts)
@@ -120,7 +123,7 @@ func (s *sharedCluster) get() (*Cluster, error) {
 		s.start = nil
 	}
 	if s.c == nil && s.err == nil {
-		return nil, errors.New("there is none; call cluster.Main in TestMain")
+		return nil, errors.New("there is none; call cluster.Main or cluster.Run in TestMain")
 	}
 	return s.c, s.err
 }

@@ -1,0 +1,77 @@
+# Go, git and make are all that is needed: everything else is built from Go
+# modules. Bare make says what there is.
+
+# The tools that are not part of the product, and their versions.
+CONTROLLER_GEN = sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
+GOLANGCI_LINT  = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+IMAGE   ?= nodepools:$(VERSION)
+
+# The user's own flags and workspace are about other modules. An empty GOFLAGS
+# would let those of `go env -w` in.
+export GOFLAGS := -mod=readonly -buildvcs=false
+export GOWORK  := off
+
+# ./... passes over folders called testdata. The Go packages in ours are meant,
+# but not those that are a module of their own.
+TESTDATA := $(addprefix ./,$(filter-out $(dir $(wildcard testdata/*/go.mod)),$(sort $(dir $(wildcard testdata/*/*.go)))))
+PACKAGES := ./... $(TESTDATA)
+
+# The commit is written into the program where git can tell it.
+BUILDVCS = $(shell git rev-parse --verify --quiet HEAD >/dev/null 2>&1 && echo auto || echo false)
+
+# The race detector needs a C compiler on most systems. Without one the tests
+# run all the same.
+RACE = $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/nodepools
+	$(GO) build -buildvcs=$(BUILDVCS) -ldflags "-X main.version=$(VERSION)" -o bin/nodepools ./cmd/nodepools
+
+.PHONY: demo
+demo: build ## watch a commit change a cluster; DEMO_KEEP=1 leaves the cluster running
+	@$(GO) build -o bin/demo ./testdata/demo
+	@bin/demo
+
+.PHONY: test
+test: controlplane ## run every test, against a real control plane, with the race detector
+	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector stays off"
+	$(GO) test $(RACE) -timeout 20m $(PACKAGES)
+
+.PHONY: lint
+lint: ## check the code, and which room may import which
+	$(GO) run $(GOLANGCI_LINT) run $(PACKAGES)
+	cd testdata/controlplane && $(GO) run $(GOLANGCI_LINT) run
+
+.PHONY: generate
+generate: ## write the deep copies and the CRDs that follow from the types in api
+	$(GO) run $(CONTROLLER_GEN) object paths=./api/... crd:crdVersions=v1 output:crd:dir=api/crds
+
+.PHONY: verify
+verify: ## check that generated code and go.mod are up to date; changes nothing
+	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && mkdir "$$new/v1" "$$new/crds" && \
+	$(GO) run $(CONTROLLER_GEN) object paths=./api/... crd:crdVersions=v1 \
+		output:object:dir="$$new/v1" output:crd:dir="$$new/crds" && \
+	for file in v1/zz_generated.deepcopy.go $$(cd "$$new" && ls crds/*.yaml) $$(cd api && ls crds/*.yaml); do \
+		diff -u "api/$$file" "$$new/$$file" || { echo "api/$$file is not what the types say; run make generate" >&2; exit 1; }; \
+	done
+	@$(GO) mod tidy -diff || { echo "go.mod or go.sum is not tidy; run go mod tidy" >&2; exit 1; }
+	@echo "generated code, go.mod and go.sum are up to date"
+
+.PHONY: golden
+golden: controlplane ## renew the golden files with what the code prints now; read the diff
+	$(GO) test $$(grep -rlE 'flag\.Bool(Var)?\(.*"update"' --include='*.go' . | xargs -n1 dirname | sort -u) -update
+
+.PHONY: image
+image: ## build the container image (IMAGE=name:tag VERSION=v1.2.3); needs docker
+	docker build --build-arg VERSION=$(VERSION) -t $(IMAGE) .
+
+.PHONY: controlplane
+controlplane: ## build the control plane that the tests and the demo start; minutes once, then nothing
+	@$(GO) run -C testdata/controlplane . >/dev/null

@@ -1,0 +1,148 @@
+package examples
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nodepools/nodepools/api/crds"
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/testdata/cluster"
+)
+
+func TestMain(m *testing.M) {
+	definitions, err := crds.All()
+	if err != nil {
+		panic(err)
+	}
+	cluster.Main(m, cluster.Options{CRDs: definitions})
+}
+
+func TestEveryRepositoryExpands(t *testing.T) {
+	for _, folder := range repositories(t) {
+		t.Run(folder, func(t *testing.T) {
+			expansion, names := expand(t, folder)
+			if len(names) == 0 {
+				t.Fatal("there is no pool in it")
+			}
+			for _, name := range names {
+				if err := expansion.Problem(name); err != nil {
+					t.Errorf("pool %s: %v", name, err)
+				}
+				if expansion.RuntimeClass(name) == nil {
+					t.Errorf("pool %s has no RuntimeClass", name)
+				}
+			}
+		})
+	}
+}
+
+func TestTheAPIServerTakesEveryManifest(t *testing.T) {
+	c := cluster.Shared(t)
+	for _, path := range append(repositories(t), "source.yaml") {
+		if _, err := c.Kubectl(t.Context(), "apply", "--dry-run=server", "--recursive", "-f", path); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// What the comments in quickstart and its README say about who is where.
+func TestQuickstartMembers(t *testing.T) {
+	expansion, _ := expand(t, "quickstart")
+	tests := []struct {
+		reason string
+		node   string
+		labels map[string]string
+		want   []string
+	}{
+		{"the role label makes a member", "cp-1", map[string]string{"node-role.kubernetes.io/master": ""}, []string{"master"}},
+		{"the role label has to be empty", "cp-1", map[string]string{"node-role.kubernetes.io/master": "yes"}, []string{}},
+		{"a name pattern makes a member", "worker-03", nil, []string{"general"}},
+		{"a node may be in two pools", "worker-01", nil, []string{"canary", "general"}},
+		{"? stands for one character", "edge-10", nil, []string{}},
+		{"a selector makes a member", "gpu-1", map[string]string{"example.com/accelerator": "a100"}, []string{"gpu"}},
+		{"the inner pool is within the outer", "gpu-3", map[string]string{"example.com/accelerator": "h100"}, []string{"gpu", "training"}},
+	}
+	for _, test := range tests {
+		t.Run(test.reason, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, expansion.Node(test.node, test.labels).Pools); diff != "" {
+				t.Errorf("pools of %s (-want +got):\n%s", test.node, diff)
+			}
+		})
+	}
+	if got := expansion.Node("worker-01", nil).Labels["example.com/os-channel"].Value; got != "beta" {
+		t.Errorf("os-channel of worker-01 is %q; the pool of the higher priority says beta", got)
+	}
+}
+
+func TestQuickstartMaster(t *testing.T) {
+	expansion, _ := expand(t, "quickstart")
+	want := &nodev1.RuntimeClass{
+		Handler: "runc",
+		Scheduling: &nodev1.Scheduling{
+			NodeSelector: map[string]string{"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2"},
+			Tolerations: []corev1.Toleration{{
+				Key: "node-pool.lailin.xyz", Operator: corev1.TolerationOpEqual, Value: "master", Effect: corev1.TaintEffectNoSchedule,
+			}},
+		},
+	}
+	want.APIVersion, want.Kind, want.Name = "node.k8s.io/v1", "RuntimeClass", "node-pool-master"
+	if diff := cmp.Diff(want, expansion.RuntimeClass("master")); diff != "" {
+		t.Errorf("RuntimeClass of master (-want +got):\n%s", diff)
+	}
+}
+
+func TestPodNamesAPool(t *testing.T) {
+	data, err := os.ReadFile("pod.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pod corev1.Pod
+	if err := yaml.UnmarshalStrict(data, &pod); err != nil {
+		t.Fatal(err)
+	}
+	expansion, names := expand(t, "quickstart")
+	for _, name := range names {
+		if class := expansion.RuntimeClass(name); class.Name == *pod.Spec.RuntimeClassName {
+			return
+		}
+	}
+	t.Errorf("no pool of quickstart has the RuntimeClass %s", *pod.Spec.RuntimeClassName)
+}
+
+// repositories are the folders beside this file.
+func repositories(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("*/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("there is no folder with a README.md")
+	}
+	for i, file := range files {
+		files[i] = filepath.Dir(file)
+	}
+	return files
+}
+
+// expand loads a folder and works it out as the controller does.
+func expand(t *testing.T, folder string) (*render.Expansion, []string) {
+	t.Helper()
+	definitions, err := render.Load(os.DirFS(folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pools []*v1.NodePool
+	var names []string
+	for _, definition := range definitions {
+		pools, names = append(pools, definition.Pool), append(names, definition.Pool.Name)
+	}
+	return render.Expand(pools), names
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/cgi"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// gitServer serves the bare repositories of a folder over HTTP, for reading and
+// for pushing, by means of git's own http-backend.
+type gitServer struct {
+	url    string
+	server *http.Server // nil where git comes without http-backend
+}
+
+// serveGit starts to serve. Some distributions ship git without its
+// http-backend; there, the folder itself is what the URL names.
+func serveGit(ctx context.Context, root string, env []string) (*gitServer, error) {
+	execPath, err := exec.CommandContext(ctx, "git", "--exec-path").Output()
+	if err != nil {
+		return nil, fmt.Errorf("git --exec-path: %w\ninstall git and put it on PATH", err)
+	}
+	backend := filepath.Join(strings.TrimSpace(string(execPath)), "git-http-backend")
+	if _, err := os.Stat(backend); err != nil {
+		return &gitServer{url: "file://" + filepath.ToSlash(root)}, nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("serve git: %w", err)
+	}
+	server := &http.Server{
+		ReadHeaderTimeout: 10 * time.Second,
+		Handler: &cgi.Handler{
+			Path:   backend,
+			Env:    append([]string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}, env...),
+			Stderr: new(strings.Builder), // it tells of clients that hang up
+		},
+	}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			fmt.Fprintf(os.Stderr, "demo: serve git: %v\n", err)
+		}
+	}()
+	return &gitServer{url: "http://" + listener.Addr().String(), server: server}, nil
+}
+
+func (g *gitServer) close() error {
+	if g.server == nil {
+		return nil
+	}
+	return g.server.Close()
+}
+
+// makeRepository makes the bare repository platform.git under root, with the
+// pools of a folder in pools/ on the branch main, and leaves the working copy in
+// the shell's folder.
+func makeRepository(ctx context.Context, sh *shell, root, url, pools string) error {
+	bare := filepath.Join(root, "platform.git")
+	if err := os.CopyFS(filepath.Join(sh.dir, "pools"), os.DirFS(pools)); err != nil {
+		return fmt.Errorf("copy the pools: %w", err)
+	}
+	for _, command := range []string{
+		// init --initial-branch and git switch would want a newer git.
+		"git init --quiet --bare '" + bare + "'",
+		"git -C '" + bare + "' symbolic-ref HEAD refs/heads/main",
+		"git -C '" + bare + "' config http.receivepack true",
+		"git init --quiet",
+		"git symbolic-ref HEAD refs/heads/main",
+		"git remote add origin " + url + "/platform.git",
+		"git add pools && git commit --quiet --message 'Our pools'",
+		"git push --quiet --set-upstream origin main",
+	} {
+		if err := sh.quietly(ctx, command); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const masterFile = "pools/master.yaml"
+
+func review(ctx context.Context, s *stage) error {
+	if err := s.sh.show(ctx, "git checkout -q -b master-10"); err != nil {
+		return err
+	}
+	path := filepath.Join(s.sh.dir, filepath.FromSlash(masterFile))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	changed := strings.NewReplacer(`master": "8"`, `master": "10"`, "    \"node-pool.lailin.xyz/test\": \"2\"\n", "").Replace(string(text))
+	if err := s.write(masterFile, changed); err != nil {
+		return err
+	}
+	s.out.text("In an editor, one label of the pool gets another value and one goes:")
+	if err := s.sh.show(ctx, "git diff -U0 | tail -n +5"); err != nil {
+		return err
+	}
+	if err := s.sh.show(ctx, "git commit -q -a -m 'master: 10, no test'"); err != nil {
+		return err
+	}
+	s.out.text("nodepools diff says what the branch would do to the cluster, with the same code that would do it. It changes nothing, and ends with exit code 1 because there is a difference.")
+	return s.sh.showing(ctx, "nodepools diff pools", 0, 1)
+}
+
+func merge(ctx context.Context, s *stage) error {
+	if err := s.sh.show(ctx, "git checkout -q main && git merge -q master-10 && git push -q"); err != nil {
+		return err
+	}
+	masters := []string{"cp-1", "cp-2", "cp-3"}
+	took, err := until(ctx, time.Now(), "the three masters to follow", func(ctx context.Context) error {
+		return s.nodes(ctx, masters, func(node *corev1.Node) error {
+			if _, found := node.Labels["node-pool.lailin.xyz/test"]; found {
+				return fmt.Errorf("label node-pool.lailin.xyz/test is still there")
+			}
+			return labelled("node-pool.lailin.xyz/master", "10")(node)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	s.out.text("%s after the push, with a look at the repository every second, the nodes have followed:", seconds(took))
+	return s.sh.show(ctx, "kubectl get nodes -l node-role.kubernetes.io/master= \\\n"+
+		"    -L node-pool.lailin.xyz/master,node-pool.lailin.xyz/test")
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/nodepools/nodepools/testdata/cluster"
+)
+
+// stage is everything that the story needs and that has to be cleared after it.
+type stage struct {
+	out     *terminal
+	sh      *shell
+	cluster *cluster.Cluster
+	client  kubernetes.Interface // the administrator's, for looking
+	git     *gitServer
+
+	// controller is nil until the story starts it, with the program at the path;
+	// gone is told when it ends unasked.
+	controller *controller
+	program    string
+	gone       func(error)
+
+	dir string // temporary, for all files
+
+	// bare are the nodes as they were before there was any pool, by name.
+	bare map[string]facts
+}
+
+// set starts the cluster and the Git server, and makes nodes and repository.
+func (s *stage) set(ctx context.Context, program string, gone func(error)) (err error) {
+	s.gone = gone
+	if s.program, err = filepath.Abs(program); err != nil {
+		return err
+	}
+	if _, err := os.Stat(s.program); err != nil {
+		return fmt.Errorf("%w\nbuild it first, or run: make demo", err)
+	}
+	if _, err := os.Stat("examples/quickstart"); err != nil {
+		return fmt.Errorf("%w\nrun this from the root of the repository: make demo", err)
+	}
+	if s.dir, err = os.MkdirTemp("", "nodepools-demo-"); err != nil {
+		return err
+	}
+	s.out.text("Starting etcd, kube-apiserver, kube-controller-manager and kube-scheduler on this machine, and kwok, which plays the kubelets of twenty nodes. All but the kubelets is the real thing.")
+	s.cluster, err = cluster.Start(ctx, cluster.Options{ControllerManager: true, Scheduler: true, Kwok: true})
+	if err != nil {
+		return err
+	}
+	if s.client, err = kubernetes.NewForConfig(s.cluster.Config); err != nil {
+		return err
+	}
+	if err := s.setShell(); err != nil {
+		return err
+	}
+	if err := s.setRepository(ctx); err != nil {
+		return err
+	}
+	return s.setNodes(ctx)
+}
+
+// setShell makes the folder in which the user of the story works.
+func (s *stage) setShell() error {
+	home := filepath.Join(s.dir, "home")
+	work := filepath.Join(home, "platform")
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		return err
+	}
+	path := filepath.Dir(s.cluster.Program("kubectl")) + ":" + filepath.Dir(s.program) + ":" + os.Getenv("PATH")
+	s.sh = &shell{out: s.out, dir: work, env: []string{
+		"PATH=" + path, "HOME=" + home, "TMPDIR=" + s.dir, "TERM=dumb",
+		"KUBECONFIG=" + s.cluster.Kubeconfig(), "KUBERC=off",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat",
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com",
+		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
+	}}
+	return nil
+}
+
+func (s *stage) setRepository(ctx context.Context) (err error) {
+	root := filepath.Join(s.dir, "git")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		return err
+	}
+	if s.git, err = serveGit(ctx, root, s.sh.env); err != nil {
+		return err
+	}
+	return makeRepository(ctx, s.sh, root, s.git.url, filepath.FromSlash("examples/quickstart"))
+}
+
+// keep leaves everything running until the user has had enough.
+func (s *stage) keep(ctx context.Context) error {
+	s.out.title("The cluster keeps running")
+	s.out.text("In another terminal:")
+	fmt.Fprintf(s.out.out, "\nexport KUBECONFIG=%s\nexport PATH=%s:%s:$PATH\ncd %s\n",
+		s.cluster.Kubeconfig(), filepath.Dir(s.program), filepath.Dir(s.cluster.Program("kubectl")), s.sh.dir)
+	s.out.text("That folder is a clone of the Git repository: change a file in pools/, commit, git push, and watch kubectl get nodepools,nodes. Press Ctrl-C here to end.")
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// clear stops and removes all that was started and made, the last thing first,
+// however far it got.
+func (s *stage) clear() error {
+	var errs []error
+	if s.controller != nil {
+		errs = append(errs, s.controller.stop())
+	}
+	if s.git != nil {
+		errs = append(errs, s.git.close())
+	}
+	if s.cluster != nil {
+		errs = append(errs, s.cluster.Stop())
+	}
+	if s.dir != "" {
+		errs = append(errs, os.RemoveAll(s.dir))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *stage) controllerLog() string {
+	if s.controller == nil {
+		return ""
+	}
+	return s.controller.tail()
+}
+
+// write puts a file into the folder in which the user works.
+func (s *stage) write(name, content string) error {
+	return os.WriteFile(filepath.Join(s.sh.dir, filepath.FromSlash(name)), []byte(content), 0o644)
+}
