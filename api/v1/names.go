@@ -34,8 +34,10 @@ const (
 
 // Names on NodePools, NodePoolSources and Nodes.
 const (
-	// ReconcileAnnotation with the value Disabled makes the controller leave
-	// the object, and what it put on nodes for it, as it is.
+	// ReconcileAnnotation with the value Disabled pauses. On a NodePool: its
+	// RuntimeClass, and what it put on nodes, stay as they are, and it is not
+	// pruned; its spec still follows Git. On a Node: nothing is written to it. On
+	// a NodePoolSource: the repository is not looked at.
 	ReconcileAnnotation = "nodes.lailin.xyz/reconcile"
 
 	// RequestedAtAnnotation with a new value asks for a pass at once. The value

@@ -37,7 +37,8 @@ type PoolsPlan struct {
 
 // Revision is what a source has to say.
 type Revision struct {
-	// Source is the name of the NodePoolSource.
+	// Source is the name of the NodePoolSource; empty for files that stand for
+	// pools made by hand.
 	Source string
 	// Name of the revision, such as main@sha1:<40 hex>.
 	Name  string
@@ -71,10 +72,18 @@ func (e *ClaimError) Error() string {
 		if claim.Holder != "" {
 			holder = fmt.Sprintf("source %q holds it", claim.Holder)
 		}
-		lines = append(lines, fmt.Sprintf("%s:%d: pool %q exists already, and %s; hand it over with: kubectl label --overwrite nodepool %s %s=%s",
-			claim.File, claim.Line, claim.Pool, holder, claim.Pool, v1.SourceLabel, e.Source))
+		lines = append(lines, fmt.Sprintf("%s:%d: pool %q exists already, and %s; hand it over with: kubectl label --overwrite nodepool %s %s",
+			claim.File, claim.Line, claim.Pool, holder, claim.Pool, e.label()))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// label is what kubectl label takes to hand a pool over.
+func (e *ClaimError) label() string {
+	if e.Source == "" {
+		return v1.SourceLabel + "-"
+	}
+	return v1.SourceLabel + "=" + e.Source
 }
 
 // Pools plans what a revision does to the NodePools in the cluster. A pool that
@@ -146,9 +155,11 @@ func wantPool(revision Revision, definition render.Definition) *v1.NodePool {
 	if want.Annotations == nil {
 		want.Annotations = map[string]string{}
 	}
-	want.Labels[v1.SourceLabel] = revision.Source
-	want.Annotations[v1.RevisionAnnotation] = revision.Name
-	want.Annotations[v1.FileAnnotation] = fmt.Sprintf("%s:%d", definition.File, definition.Line)
+	if revision.Source != "" {
+		want.Labels[v1.SourceLabel] = revision.Source
+		want.Annotations[v1.RevisionAnnotation] = revision.Name
+		want.Annotations[v1.FileAnnotation] = fmt.Sprintf("%s:%d", definition.File, definition.Line)
+	}
 	v1.SetNodePoolDefaults(want)
 	return want
 }

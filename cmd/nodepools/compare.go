@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
-	"github.com/nodepools/nodepools/render"
 )
 
 // comparison is what files would change in a cluster, without a word of how that
@@ -34,10 +32,7 @@ func compare(files *poolFiles, live *contents, sourceName string) (*comparison, 
 	}
 	c := &comparison{}
 	revision := plan.Revision{Pools: files.definitions}
-	cluster := live.Cluster
-	if source == nil {
-		cluster.Pools = asFromNoSource(cluster.Pools, files.definitions)
-	} else {
+	if source != nil {
 		c.source, revision.Source = source.Name, source.Name
 		revision.Prune = plan.PrunePolicyOf(source)
 		c.notes = notesOn(source, files)
@@ -46,7 +41,7 @@ func compare(files *poolFiles, live *contents, sourceName string) (*comparison, 
 		revision.Prune.Enabled = false
 		c.notes = append(c.notes, files.path+" is a file: pools that are not in it are left out")
 	}
-	c.Difference, err = plan.Diff(revision, cluster)
+	c.Difference, err = plan.Diff(revision, live.Cluster)
 	return c, err
 }
 
@@ -86,34 +81,4 @@ func notesOn(source *v1.NodePoolSource, files *poolFiles) []string {
 		notes = append(notes, fmt.Sprintf("NodePoolSource %q takes its pools from the folder %s of the repository, and not from %s", source.Name, strings.TrimPrefix(folder, "/"), files.path))
 	}
 	return notes
-}
-
-// asFromNoSource gives pools that were made by hand what the planned ones carry
-// when they come from no source: the empty name of it, and the file. A pool in
-// the cluster that somebody applied with kubectl is then equal to its file.
-func asFromNoSource(live []*v1.NodePool, definitions []render.Definition) []*v1.NodePool {
-	files := map[string]string{}
-	for _, definition := range definitions {
-		files[definition.Pool.Name] = fmt.Sprintf("%s:%d", definition.File, definition.Line)
-	}
-	var marked []*v1.NodePool
-	for _, pool := range live {
-		file, named := files[pool.Name]
-		if _, held := pool.Labels[v1.SourceLabel]; named && !held {
-			pool = pool.DeepCopy()
-			pool.Labels = with(pool.Labels, v1.SourceLabel, "")
-			pool.Annotations = with(pool.Annotations, v1.FileAnnotation, file)
-		}
-		marked = append(marked, pool)
-	}
-	return marked
-}
-
-func with(values map[string]string, key, value string) map[string]string {
-	values = maps.Clone(values)
-	if values == nil {
-		values = map[string]string{}
-	}
-	values[key] = value
-	return values
 }
