@@ -67,12 +67,12 @@ func (p *placedPool) checkParent(report *report, pools map[string]*v1.NodePool, 
 	case "", p.Pool.Name: // the pool that is its own parent is refused by itself
 		return
 	}
-	if tooManyAncestors(p.Pool, pools) {
-		report.add(p.problem(p.parent, fmt.Sprintf("spec.parent: more than %d pools enclose it", maxAncestors), ""))
-		return
-	}
 	switch _, err := lineage(p.Pool, pools); {
 	case err == nil:
+	case err.TooMany:
+		report.add(p.problem(p.parent, fmt.Sprintf("spec.parent: more than %d pools enclose it", maxAncestors), ""))
+	case err.Cycle != nil && err.Cycle[0] != p.Pool.Name:
+		report.add(p.problem(p.parent, "spec.parent: the pool is within "+quoted(err.Cycle[0])+", which encloses itself: "+strings.Join(err.Cycle, " -> "), "take the parent out of one of them"))
 	case err.Cycle != nil:
 		report.add(p.problem(p.parent, "spec.parent: the pool encloses itself: "+strings.Join(err.Cycle, " -> "), "take the parent out of one of them"))
 	case incomplete:
@@ -89,19 +89,4 @@ func (p *placedPool) checkParent(report *report, pools map[string]*v1.NodePool, 
 		}
 		report.add(p.problem(p.parent, message, hint))
 	}
-}
-
-// tooManyAncestors bounds the work of lineage, which grows with the square of
-// the depth, and tells a chain that is too long.
-func tooManyAncestors(pool *v1.NodePool, pools map[string]*v1.NodePool) bool {
-	names := []string{pool.Name}
-	for pool.Spec.Parent != "" {
-		if pool = pools[pool.Spec.Parent]; pool == nil || slices.Contains(names, pool.Name) {
-			return false
-		}
-		if names = append(names, pool.Name); len(names) > maxAncestors+1 {
-			return true
-		}
-	}
-	return false
 }

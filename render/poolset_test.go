@@ -85,7 +85,7 @@ func TestLoadProblemsAmongPools(t *testing.T) {
 			"at every pool on it, and at those that lead into it",
 			tree("p.yaml", child("a", "b")+"---\n"+child("b", "c")+"---\n"+child("c", "b")+"---\n"+named("d", "")),
 			[]string{
-				`6:3: pool "a": spec.parent: the pool encloses itself: b -> c -> b`,
+				`6:3: pool "a": spec.parent: the pool is within "b", which encloses itself: b -> c -> b`,
 				`13:3: pool "b": spec.parent: the pool encloses itself: b -> c -> b (take the parent out`,
 				`20:3: pool "c": spec.parent: the pool encloses itself: c -> b -> c`,
 			},

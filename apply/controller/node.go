@@ -121,7 +121,7 @@ func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error
 	found.recorded = poolsOf(p.Record)
 	if !p.Quiet() {
 		found.done = deeds(p)
-		log.FromContext(ctx).Info("wrote node", "changes", len(p.Changes), "pools", p.Pools)
+		log.FromContext(ctx).V(1).Info("wrote node", "changes", len(p.Changes), "pools", p.Pools)
 	}
 	return found, nil
 }
