@@ -29,7 +29,7 @@ func TestGitBadRevisionChangesNothing(t *testing.T) {
 	w.node("a1", role("a"))
 	w.node("b1", role("b"))
 	good := repo.commit(files{"pools/a.yaml": poolFile("a", "0"), "pools/b.yaml": poolFile("b", "0")})
-	w.source("bad", repo.url())
+	w.source("bad", repo.url(), rarely)
 	w.follows("bad", good)
 	w.poolsReady("a", "b")
 	tier := "0"
@@ -111,6 +111,7 @@ func TestGitBadRevisionChangesNothing(t *testing.T) {
 			mark := w.mark()
 			tc.files["pools/a.yaml"] = change
 			bad := repo.commit(tc.files)
+			w.request("bad", bad)
 			says := append([]string{"revision " + bad + " is not taken; " + good + " stays"}, tc.says...)
 			w.sourceIs("bad", "refuses "+tc.name, func(src *v1.NodePoolSource) error {
 				if src.Status.Revision != good || src.Status.LastAttemptedRevision != bad {
@@ -128,6 +129,7 @@ func TestGitBadRevisionChangesNothing(t *testing.T) {
 			repo.git("rm", "-rq", "pools")
 			tier = fmt.Sprint(i + 1)
 			good = repo.commit(files{"pools/a.yaml": poolFile("a", tier), "pools/b.yaml": poolFile("b", "0")})
+			w.request("bad", good)
 			w.follows("bad", good)
 			w.carries("a1", tiers("a", tier))
 			w.poolsReady("a", "b")

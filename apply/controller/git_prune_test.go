@@ -22,7 +22,7 @@ func TestGitNothingIsPrunedOnDoubt(t *testing.T) {
 	w.node("b1", role("b"))
 	content := files{"pools/a.yaml": poolFile("a", "0"), "pools/b.yaml": poolFile("b", "0"), "docs/README.md": "none here"}
 	good := repo.commit(content)
-	w.source("doubt", repo.url())
+	w.source("doubt", repo.url(), rarely)
 	w.follows("doubt", good)
 	w.poolsReady("a", "b")
 
@@ -96,6 +96,7 @@ func TestGitNothingIsPrunedOnDoubt(t *testing.T) {
 			w, repo := w.in(t), &repository{t: t, dir: repo.dir}
 			mark := w.mark()
 			tc.doubt(w, repo)
+			w.request("doubt", tc.name)
 			w.stands("doubt", tc.condition, tc.status, tc.why, tc.says...)
 			if src, err := w.readSource("doubt"); err != nil || (src.Status.Revision == good) != tc.stays && tc.condition == v1.FetchedCondition {
 				t.Errorf("revision is %q, which was %q: %v", src.Status.Revision, good, err)
@@ -108,6 +109,7 @@ func TestGitNothingIsPrunedOnDoubt(t *testing.T) {
 			w.changeSource("doubt", func(src *v1.NodePoolSource) { src.Spec.Path, src.Spec.Ref = "pools", nil })
 			repo.git("rm", "-rq", ".")
 			good = repo.commit(content)
+			w.request("doubt", good)
 			w.follows("doubt", good)
 		})
 		if !went {

@@ -119,6 +119,23 @@ func (s *gitServer) hang(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// halt holds every request for a pack until goOn is closed, and tells of each by
+// asked.
+func (s *gitServer) halt() (asked <-chan struct{}, goOn chan<- struct{}) {
+	began, released := make(chan struct{}), make(chan struct{})
+	s.ill(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			select {
+			case began <- struct{}{}:
+				<-released
+			case <-released:
+			}
+		}
+		s.backend.ServeHTTP(w, r)
+	})
+	return began, released
+}
+
 // requests are how often the list of refs was asked for, and how often a pack,
 // since the server began or since the last call.
 func (s *gitServer) requests() (lists, packs int) {

@@ -178,14 +178,7 @@ func TestGitSourceChangedDuringALook(t *testing.T) {
 	w.follows("during", first)
 	w.poolsReady("a")
 
-	asked, goOn := make(chan struct{}), make(chan struct{})
-	server.ill(func(rw http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			asked <- struct{}{}
-			<-goOn
-		}
-		server.backend.ServeHTTP(rw, r)
-	})
+	asked, goOn := server.halt()
 	second := repo.commit(files{"pools/a.yaml": poolFile("a", "1")})
 	mark := w.mark()
 	w.changeSource("during", func(src *v1.NodePoolSource) {
@@ -206,4 +199,36 @@ func TestGitSourceChangedDuringALook(t *testing.T) {
 	w.changeSource("during", func(src *v1.NodePoolSource) { src.Spec.Suspend = false })
 	w.follows("during", second)
 	w.carries("a1", tiers("a", "1"))
+}
+
+// A source that is deleted and made again under its name while it is being
+// looked at inherits nothing that was read for its namesake.
+func TestGitSourceReplacedDuringALook(t *testing.T) {
+	w := newGitWorld(t)
+	repo, other := newRepository(t), newRepository(t)
+	server := repo.serve(t)
+	w.node("a1", role("a"))
+	first := repo.commit(files{"pools/a.yaml": poolFile("a", "0")})
+	other.commit(files{"pools/a.yaml": "kind: Nonsense\n"})
+	w.source("replaced", server.url(), rarely)
+	w.follows("replaced", first)
+	w.poolsReady("a")
+
+	asked, goOn := server.halt()
+	repo.commit(files{"pools/a.yaml": poolFile("a", "1")})
+	w.changeSource("replaced", func(src *v1.NodePoolSource) {
+		metav1.SetMetaDataAnnotation(&src.ObjectMeta, v1.RequestedAtAnnotation, "now")
+	})
+	<-asked
+	w.kubectl("delete", "nodepoolsource", "replaced")
+	w.source("replaced", other.url(), rarely)
+	w.kubectl("patch", "nodepool", "a", "--type=merge", "-p", `{"spec":{"labels":{"example.com/tier":"hand"}}}`)
+	w.carries("a1", tiers("a", "hand"))
+	close(goOn)
+	w.stands("replaced", v1.ValidCondition, metav1.ConditionFalse, v1.InvalidReason)
+	w.request("replaced", "once more")
+	if revision := w.mustRead("replaced").Status.Revision; revision != "" {
+		t.Errorf("revision is %q, and none was carried out", revision)
+	}
+	w.carries("a1", tiers("a", "hand"))
 }

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -283,7 +282,7 @@ func (w *gitWorld) wroteOnly(since int64, allowed ...string) {
 func (w *gitWorld) eventsOf(object client.Object) []string {
 	w.t.Helper()
 	var list corev1.EventList
-	w.do(w.List(context.Background(), &list))
+	w.do(w.List(w.t.Context(), &list))
 	var texts []string
 	for _, event := range list.Items {
 		if event.InvolvedObject.UID == object.GetUID() {

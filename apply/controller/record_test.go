@@ -12,7 +12,7 @@ import (
 func TestNodeWithAnUnreadableRecordIsLeftAlone(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		break_ func(record string) string
+		spoil func(record string) string
 		says   string
 	}{
 		"nonsense":      {"no JSON", func(string) string { return `{"version":1,"labels":` }, "not a record"},
@@ -31,7 +31,7 @@ func TestNodeWithAnUnreadableRecordIsLeftAlone(t *testing.T) {
 			w.isReady("tenant", 2)
 
 			record := w.get("broken").Annotations[v1.AppliedAnnotation]
-			w.kubectl("annotate", "--overwrite", "node", "broken", v1.AppliedAnnotation+"="+c.break_(record))
+			w.kubectl("annotate", "--overwrite", "node", "broken", v1.AppliedAnnotation+"="+c.spoil(record))
 			w.isStalled("tenant", v1.NodesReason, "1 of 2 nodes up to date", "node broken has a record that cannot be read", c.says)
 			w.hasEvent("tenant", v1.NodesReason, "node broken")
 			asBroken := bare(t, w.get("broken"))
