@@ -12,7 +12,7 @@ import (
 func TestNodeWithAnUnreadableRecordIsLeftAlone(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		spoil func(record string) string
+		spoil  func(record string) string
 		says   string
 	}{
 		"nonsense":      {"no JSON", func(string) string { return `{"version":1,"labels":` }, "not a record"},
