@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	nodev1 "k8s.io/api/node/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/apply/plan"
@@ -24,6 +25,9 @@ func (a *Applier) RuntimeClass(ctx context.Context, change plan.RuntimeClassChan
 	case plan.Update:
 		return a.updateRuntimeClass(ctx, change)
 	case plan.Replace:
+		if err := a.rehearseRuntimeClass(ctx, successor(change)); err != nil {
+			return fmt.Errorf("replace RuntimeClass %q: %w", change.Name(), err)
+		}
 		if err := a.deleteExactly(ctx, change.Live); err != nil {
 			return fmt.Errorf("replace RuntimeClass %q: %w", change.Name(), err)
 		}
@@ -36,6 +40,15 @@ func (a *Applier) RuntimeClass(ctx context.Context, change plan.RuntimeClassChan
 	default:
 		return fmt.Errorf("RuntimeClass %q: unknown action %q", change.Name(), change.Action)
 	}
+}
+
+// rehearseRuntimeClass asks whether the API server would take a RuntimeClass in
+// the place of the one that is there, before that one is deleted.
+func (a *Applier) rehearseRuntimeClass(ctx context.Context, class *nodev1.RuntimeClass) error {
+	if err := a.client.Create(ctx, class, client.DryRunAll); !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return nil // admission has let it through, and only the old one is in its way
 }
 
 // createRuntimeClass does not apply, because an apply would take over what

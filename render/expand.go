@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
@@ -95,7 +96,7 @@ func newPool(definition *v1.NodePool) *pool {
 		labels:      make(map[string]string, len(definition.Spec.Labels)+1),
 		annotations: make(map[string]string, len(definition.Spec.Annotations)),
 		taints:      make(map[TaintID]string, len(definition.Spec.Taints)),
-		paused:      definition.Annotations[v1.ReconcileAnnotation] == v1.Disabled,
+		paused:      v1.IsDisabled(definition, v1.ReconcileAnnotation),
 		definition:  definition,
 	}
 	p.member, p.unreadable = newMatcher(definition)
@@ -129,6 +130,15 @@ func (e *Expansion) Problem(name string) error {
 func (e *Expansion) Holds(name string) bool {
 	p, found := e.pools[name]
 	return found && (p.paused || p.problem != nil)
+}
+
+// HoldsRuntimeClass tells whether the RuntimeClass of the pool must stay as it is:
+// the pool holds still, or one that encloses it does. What a paused pool has put
+// on nodes is what it said before, and the RuntimeClass of a pool within has to
+// go on leading pods there.
+func (e *Expansion) HoldsRuntimeClass(name string) bool {
+	p, found := e.pools[name]
+	return e.Holds(name) || found && slices.ContainsFunc(p.enclosing, func(around *pool) bool { return around.paused })
 }
 
 // Node tells what the pools want of the node with this name and these labels.

@@ -1,5 +1,11 @@
 package v1
 
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // Names on NodePools.
 const (
 	// SourceLabel on a NodePool names the NodePoolSource that it came from.
@@ -85,6 +91,13 @@ const (
 	// kept because their deletion looks like an accident.
 	PruneBlockedCondition = "PruneBlocked"
 )
+
+// IsDisabled tells whether an annotation of an object switches off what it names.
+// Upper and lower case mean the same: a switch that is meant for safety must not
+// fail on that.
+func IsDisabled(object metav1.Object, annotation string) bool {
+	return strings.EqualFold(object.GetAnnotations()[annotation], Disabled)
+}
 
 // RoleLabel is the label key by which a pool's nodes are known.
 func RoleLabel(pool string) string { return RoleLabelPrefix + pool }

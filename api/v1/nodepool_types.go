@@ -198,7 +198,8 @@ type NodePoolStatus struct {
 type NodeCounts struct {
 	// desired is the number of nodes that are members.
 	Desired int32 `json:"desired"`
-	// updated is the number of members that carry all that the pool says.
+	// updated is the number of members that carry all that the pool says, or what
+	// a pool that goes before it says in its place.
 	Updated int32 `json:"updated"`
 	// ready is the number of updated members whose condition Ready is true.
 	Ready int32 `json:"ready"`

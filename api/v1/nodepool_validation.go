@@ -28,6 +28,12 @@ const (
 // taints on and takes them off, and a pool would fight with it.
 var kubernetesTaintPrefixes = []string{"node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"}
 
+// IsKubernetesTaint tells whether a taint of this key tells the condition of a
+// node. No pool puts such a one on or takes it off.
+func IsKubernetesTaint(key string) bool {
+	return slices.ContainsFunc(kubernetesTaintPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+}
+
 // ValidateNodePool returns every reason for which the API server would refuse
 // the pool, and some that it cannot see, such as a malformed node name pattern.
 // It looks at the one pool; what pools must hold among themselves (unique
@@ -162,10 +168,8 @@ func validateTaints(taints []Taint, at *field.Path) field.ErrorList {
 	for i, taint := range taints {
 		each := at.Index(i)
 		problems = append(problems, validateKey(taint.Key, each.Child("key"))...)
-		for _, prefix := range kubernetesTaintPrefixes {
-			if strings.HasPrefix(taint.Key, prefix) {
-				problems = append(problems, field.Forbidden(each.Child("key"), "taints under "+prefix+" tell the condition of a node and belong to Kubernetes"))
-			}
+		if IsKubernetesTaint(taint.Key) {
+			problems = append(problems, field.Forbidden(each.Child("key"), "taints under "+strings.Join(kubernetesTaintPrefixes, " and ")+" tell the condition of a node and belong to Kubernetes"))
 		}
 		for _, message := range utilvalidation.IsValidLabelValue(taint.Value) {
 			problems = append(problems, field.Invalid(each.Child("value"), taint.Value, message))

@@ -65,8 +65,8 @@ type NodePoolSourceSpec struct {
 	Prune *bool `json:"prune,omitempty"`
 
 	// pruneLimit is how many of this source's pools one revision may delete: a
-	// number, or a percentage of the pools that the source has in the cluster,
-	// rounded up. A revision that would delete more, or the last one, deletes
+	// number, or a percentage of the pools that the source had in the cluster
+	// before, rounded up. A revision that would delete more, or the last one, deletes
 	// nothing and says so in the condition PruneBlocked.
 	// +optional
 	// +kubebuilder:default="30%"
@@ -133,6 +133,12 @@ type NodePoolSourceStatus struct {
 	// pools is the number of pools in the revision.
 	// +optional
 	Pools int32 `json:"pools"`
+
+	// pruneBase is what a percentage in spec.pruneLimit is of, at the most: the
+	// number of pools that the source had in the cluster when nothing was held
+	// back. What a revision adds does not let it delete more.
+	// +optional
+	PruneBase int32 `json:"pruneBase,omitempty"`
 
 	// lastHandledReconcileAt is the value of the annotation
 	// nodes.lailin.xyz/requestedAt that was acted on last.

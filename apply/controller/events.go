@@ -15,10 +15,21 @@ import (
 // event records what happened to a pool, with the revision that it is of.
 func (l *poolLoop) event(pool *v1.NodePool, kind, reason, action, format string, args ...any) {
 	if revision := pool.Annotations[v1.RevisionAnnotation]; revision != "" {
-		format += " at %s"
+		format += " (%s)"
 		args = append(args, revision)
 	}
 	l.events.Eventf(pool, nil, kind, reason, action, "%s", eventNote(format, args...))
+}
+
+// maxMessage bounds the message of a condition, in characters. The schema takes
+// 32,768, and a status that is refused would go on telling what was before.
+const maxMessage = 8192
+
+func clip(message string) string {
+	if runes := []rune(message); len(runes) > maxMessage {
+		return string(runes[:maxMessage-1]) + "…"
+	}
+	return message
 }
 
 // maxEvent is what the API server takes as the note of an event, in bytes.

@@ -115,7 +115,7 @@ spec:
 			has("when the pool has come", c.during)
 			if c.conflicted && c.before[0] != "ours" {
 				w.poolIs(name, "reports node, key and both values", isConflicted(1,
-					"node "+name+`: annotation wanted stays "theirs", as somebody else has set it: "ours" is wanted`,
+					"node "+name+`: annotation wanted stays "theirs": somebody else has set it; pool `+name+` wants "ours"`,
 					"label wanted stays", "taint wanted:NoSchedule stays"))
 			} else {
 				w.isReady(name, 1)
@@ -127,7 +127,7 @@ spec:
 				pool.Spec.Taints[0].Value = "changed"
 			})
 			if c.conflicted {
-				w.poolIs(name, "reports the conflict with the changed value", isConflicted(1, `"changed" is wanted`))
+				w.poolIs(name, "reports the conflict with the changed value", isConflicted(1, `wants "changed"`))
 			} else {
 				w.isReady(name, 1)
 			}

@@ -151,7 +151,7 @@ func TestGitManyProblemsAreCounted(t *testing.T) {
 	}
 	repo.commit(files{"pools/many.yaml": many.String()})
 	w.source("many", repo.url())
-	w.stands("many", v1.ValidCondition, metav1.ConditionFalse, v1.InvalidReason, "many.yaml:8: ", "and 390 more\n")
+	w.stands("many", v1.ValidCondition, metav1.ConditionFalse, v1.InvalidReason, "many.yaml:8: ", "and 390 more; ")
 }
 
 // What is right in itself and was there before stays when the loops start anew

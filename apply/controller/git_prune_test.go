@@ -138,29 +138,35 @@ func TestGitPruneLimit(t *testing.T) {
 	second := repo.commit(files{
 		"pools/a.yaml": "", "pools/b.yaml": "", "pools/c.yaml": "",
 		"pools/d.yaml": poolFile("d", "1"), "pools/f.yaml": poolFile("f", "0"),
+		"pools/g.yaml": poolFile("g", "0"), "pools/h.yaml": poolFile("h", "0"), "pools/i.yaml": poolFile("i", "0"),
 	})
 	w.stands("limit", v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason,
 		"3 pools kept", "of 5", "the limit is 2", "spec.pruneLimit 30%", "kept: a, b, c")
 	w.carries("d1", tiers("d", "1"))
 	w.carries("f1", tiers("f", "0"))
 	w.carries("a1", tiers("a", "0"))
-	w.poolsAre("a", "b", "c", "d", "e", "f")
+	w.poolsAre("a", "b", "c", "d", "e", "f", "g", "h", "i")
 	src, err := w.readSource("limit")
 	w.do(err)
-	if src.Status.Revision != second || src.Status.Pools != 3 {
-		t.Errorf("revision %q with %d pools is carried out, want %q with 3", src.Status.Revision, src.Status.Pools, second)
+	if src.Status.Revision != second || src.Status.Pools != 6 {
+		t.Errorf("revision %q with %d pools is carried out, want %q with 6", src.Status.Revision, src.Status.Pools, second)
 	}
-	// The denominator must not move: six pools in the cluster, and the same three
-	// stay blocked at the next looks.
+	// What the percentage is of must not move: of the nine pools that are in the
+	// cluster now, three would be within it. They stay at the next looks, and
+	// at the next revision.
 	w.request("limit", "again")
-	w.poolsAre("a", "b", "c", "d", "e", "f")
+	w.poolsAre("a", "b", "c", "d", "e", "f", "g", "h", "i")
+	second = repo.commit(files{"pools/d.yaml": poolFile("d", "2")})
+	w.carries("d1", tiers("d", "2"))
+	w.stands("limit", v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, "of 5", "the limit is 2")
+	w.poolsAre("a", "b", "c", "d", "e", "f", "g", "h", "i")
 
 	w.changeSource("limit", func(src *v1.NodePoolSource) { src.Spec.PruneLimit = ptr.To(intstr.FromInt32(3)) })
 	w.follows("limit", second)
 	w.sourceIs("limit", "holds nothing back", func(src *v1.NodePoolSource) error {
 		return conditionIs(src.Status.Conditions, v1.PruneBlockedCondition, metav1.ConditionFalse, v1.SucceededReason)
 	})
-	w.poolsAre("d", "e", "f")
+	w.poolsAre("d", "e", "f", "g", "h", "i")
 	for _, name := range []string{"a", "b", "c"} {
 		w.carries(name+"1", role(name))
 	}

@@ -107,7 +107,7 @@ func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error
 		return nil, err
 	}
 	found.members = p.Pools
-	if node.Annotations[v1.ReconcileAnnotation] == v1.Disabled {
+	if v1.IsDisabled(node, v1.ReconcileAnnotation) {
 		found.recorded = poolsOf(p.Recorded())
 		found.problem, found.stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
 		return found, nil

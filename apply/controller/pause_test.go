@@ -56,6 +56,40 @@ func TestPausedPool(t *testing.T) {
 	w.hasRuntimeClass("node-pool-tenant", "gvisor", map[string]string{"tenant": "b"})
 }
 
+// What a paused pool has put on nodes is what it said before. The RuntimeClass of
+// a pool within must go on leading pods there.
+func TestPausedPoolKeepsTheRuntimeClassWithin(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", role("outer", "inner"))
+	w.pool(`
+apiVersion: nodes.lailin.xyz/v1
+kind: NodePool
+metadata: {name: outer}
+spec: {labels: {tier: one}}
+`)
+	w.pool(`
+apiVersion: nodes.lailin.xyz/v1
+kind: NodePool
+metadata: {name: inner}
+spec: {parent: outer, labels: {inner: "yes"}}
+`)
+	w.isReady("inner", 1)
+	before := map[string]string{"tier": "one", "inner": "yes"}
+	w.hasRuntimeClass("node-pool-inner", "runc", before)
+
+	// Any case of the word will do.
+	w.kubectl("annotate", "nodepool", "outer", v1.ReconcileAnnotation+"=Disabled")
+	w.change("outer", func(pool *v1.NodePool) { pool.Spec.Labels = map[string]v1.LabelValue{"tier": "two"} })
+	w.poolIs("inner", "says that its RuntimeClass is held", func(pool *v1.NodePool) error {
+		return conditionIs(pool.Status.Conditions, v1.ReadyCondition, metav1.ConditionTrue, v1.SucceededReason, "RuntimeClass stays as it is")
+	})
+	w.settle()
+	w.hasRuntimeClass("node-pool-inner", "runc", before)
+
+	w.kubectl("annotate", "nodepool", "outer", resuming)
+	w.hasRuntimeClass("node-pool-inner", "runc", map[string]string{"tier": "two", "inner": "yes"})
+}
+
 func TestPausedNode(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", role("tenant"))

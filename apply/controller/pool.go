@@ -103,6 +103,9 @@ func (l *poolLoop) keep(ctx context.Context, pool *v1.NodePool, pools *poolSnaps
 	if err := l.setFinalizer(ctx, pool, controllerutil.AddFinalizer); err != nil {
 		return nil, err
 	}
+	if pools.HoldsRuntimeClass(pool.Name) {
+		return nil, nil
+	}
 	return l.runtimeClass(ctx, pool, pools)
 }
 
@@ -176,7 +179,8 @@ func (l *poolLoop) tell(ctx context.Context, pool *v1.NodePool, pools *poolSnaps
 	}
 	return result, l.writeStatus(ctx, pool, poolFacts{
 		figures: figures, settled: settled, failed: failed,
-		problem: pools.Problem(pool.Name), paused: pool.Annotations[v1.ReconcileAnnotation] == v1.Disabled,
+		problem: pools.Problem(pool.Name), paused: v1.IsDisabled(pool, v1.ReconcileAnnotation),
+		classHeld: pools.HoldsRuntimeClass(pool.Name),
 	})
 }
 

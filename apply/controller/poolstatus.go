@@ -29,6 +29,9 @@ type poolFacts struct {
 	problem error
 	failed  *failure
 	paused  bool
+	// classHeld tells whether an enclosing pool is paused, and with it the
+	// RuntimeClass.
+	classHeld bool
 }
 
 // poolStatus says how far a pool is carried out. It is the same status for the
@@ -45,7 +48,7 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 	s := summarize(pool, facts)
 	generation := status.ObservedGeneration
 	set := func(kind string, on bool, reason, message string) {
-		condition := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, ObservedGeneration: generation, Reason: reason, Message: message}
+		condition := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, ObservedGeneration: generation, Reason: reason, Message: clip(message)}
 		if on {
 			condition.Status = metav1.ConditionTrue
 		}
@@ -102,6 +105,8 @@ func summarize(pool *v1.NodePool, facts poolFacts) summary {
 		return summary{stalled, v1.NodesReason, progress + "; " + describeProblems(f.problems)}
 	case len(f.problems) > 0:
 		return summary{reconciling, v1.NodesReason, progress + "; " + describeProblems(f.problems)}
+	case facts.classHeld:
+		return summary{ready, v1.SucceededReason, progress + "; the RuntimeClass stays as it is while a pool around this one is paused"}
 	case f.Desired == 0:
 		return summary{ready, v1.SucceededReason, "no node is in this pool"}
 	default:

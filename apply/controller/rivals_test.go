@@ -61,8 +61,8 @@ func TestEqualPriorityKeepsWhatStands(t *testing.T) {
 	conflicted := func() {
 		t.Helper()
 		w.carries("both", colored(map[string]string{"color": "red", "only-red": "yes", "only-blue": "yes"}), "paint=red:NoSchedule")
-		w.poolIs("red", "reports the conflict", isConflicted(1, `node both: label color stays "red": "red" is wanted, and pool blue of equal priority`, "taint paint:NoSchedule"))
-		w.poolIs("blue", "reports the conflict", isConflicted(1, `node both: label color stays "red": "blue" is wanted, and pool red of equal priority`, "taint paint:NoSchedule"))
+		w.poolIs("red", "reports the conflict", isConflicted(1, `node both: label color stays "red": pools of equal priority disagree, pool red wants "red", pool blue "blue"`, "taint paint:NoSchedule"))
+		w.poolIs("blue", "reports the conflict", isConflicted(1, `node both: label color stays "red": pools of equal priority disagree, pool blue wants "blue", pool red "red"`, "taint paint:NoSchedule"))
 		w.hasEvent("red", v1.ConflictReason, "node both", "color")
 		w.hasEvent("blue", v1.ConflictReason, "node both", "color")
 	}

@@ -47,10 +47,10 @@ type sourceLoop struct {
 
 // addTo watches sources, and the pools that came from them.
 func (l *sourceLoop) addTo(mgr manager.Manager) error {
-	changedByHand := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{})
+	changedByHand := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	return builder.ControllerManagedBy(mgr).
 		Named("source").
-		WithOptions(controller.Options{MaxConcurrentReconciles: sourcesAtOnce}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: sourcesAtOnce, RateLimiter: newRateLimiter()}).
 		For(&v1.NodePoolSource{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&v1.NodePool{}, poolEvents, builder.WithPredicates(changedByHand)).
 		Complete(l)
@@ -158,7 +158,7 @@ func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen 
 		log.FromContext(ctx).Info("applied revision", "revision", seen.good, "changes", len(p.Changes))
 		l.event(src, corev1.EventTypeNormal, "Applied", "apply", "%s at %s", describePools(p), seen.good)
 	}
-	facts.plan, facts.leaving = p, leaving(seen, live)
+	facts.plan, facts.leaving, facts.held = p, leaving(seen, live), p.HeldAfter(src.Name, live)
 	return facts
 }
 

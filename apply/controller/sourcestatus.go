@@ -37,7 +37,7 @@ func pauseOf(src *v1.NodePoolSource) *pause {
 	switch {
 	case src.Spec.Suspend:
 		return &pause{v1.SuspendedReason, "spec.suspend is true: " + holds}
-	case src.Annotations[v1.ReconcileAnnotation] == v1.Disabled:
+	case v1.IsDisabled(src, v1.ReconcileAnnotation):
 		return &pause{v1.PausedReason, fmt.Sprintf("annotation %s is %s: %s", v1.ReconcileAnnotation, v1.Disabled, holds)}
 	default:
 		return nil
@@ -57,6 +57,8 @@ type sourceFacts struct {
 	failure error
 	// leaving are pools that have to be gone before they can be made again.
 	leaving []string
+	// held is how many pools the source has in the cluster after the pass.
+	held int
 }
 
 // tell writes the status when it has changed, and an event for a trouble that
@@ -96,7 +98,7 @@ func sourceStatus(src *v1.NodePoolSource, facts sourceFacts) v1.NodePoolSourceSt
 	status.ObservedGeneration = src.Generation
 	set := func(c condition) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-			Type: c.kind, Status: c.status, ObservedGeneration: src.Generation, Reason: c.reason, Message: c.message,
+			Type: c.kind, Status: c.status, ObservedGeneration: src.Generation, Reason: c.reason, Message: clip(c.message),
 		})
 	}
 	if facts.pause != nil {
@@ -112,6 +114,9 @@ func sourceStatus(src *v1.NodePoolSource, facts sourceFacts) v1.NodePoolSourceSt
 	if facts.plan != nil {
 		status.Revision = facts.good
 		status.Pools = int32(len(facts.pools))
+		if facts.plan.Blocked == nil {
+			status.PruneBase = int32(facts.held)
+		}
 	}
 	for _, c := range facts.conditions() {
 		set(c)
@@ -139,6 +144,9 @@ func (facts sourceFacts) conditions() []condition {
 		valid = condition{v1.ValidCondition, metav1.ConditionUnknown, v1.ProgressingReason, "no revision was read yet"}
 	}
 	whole := condition{v1.ReadyCondition, metav1.ConditionTrue, v1.SucceededReason, fmt.Sprintf("applied %s of %s", pools(len(facts.pools)), facts.good)}
+	if facts.plan != nil && len(facts.plan.Kept) > 0 {
+		whole.message += "; kept, though no longer in the repository, as it is paused or its pruning is disabled: " + listed(facts.plan.Kept, ", ")
+	}
 	state := v1.ReadyCondition
 
 	fail := func(c *condition, as, reason, message string) {

@@ -25,9 +25,9 @@ func describe(err error) string {
 		for _, problem := range problems {
 			lines = append(lines, problem.String())
 		}
-		return listed(lines, "\n")
+		return listed(lines, "; ")
 	case errors.As(err, &claims):
-		return listed(strings.Split(claims.Error(), "\n"), "\n")
+		return listed(strings.Split(claims.Error(), "\n"), "; ")
 	case errors.As(err, &block):
 		return fmt.Sprintf("%s kept that are no longer in the repository, of %d, because %s; kept: %s",
 			pools(len(block.Pools)), block.Of, block.Reason, listed(block.Pools, ", "))
@@ -41,7 +41,7 @@ func describe(err error) string {
 
 // notTaken tells why a revision is not taken, and which one holds meanwhile.
 func (facts sourceFacts) notTaken(err error) string {
-	text := fmt.Sprintf("%s\nrevision %s is not taken", describe(err), facts.revision)
+	text := fmt.Sprintf("%s; revision %s is not taken", describe(err), facts.revision)
 	if facts.standing != "" && facts.standing != facts.revision {
 		text += fmt.Sprintf("; %s stays", facts.standing)
 	}

@@ -60,10 +60,27 @@ type Conflict struct {
 	Have *string `json:"have,omitempty"`
 	// Rivals are the pools of the same priority that want another value; none
 	// when the value on the node is somebody else's.
-	Rivals []string `json:"rivals,omitempty"`
+	// At most three are named.
+	Rivals []Rival `json:"rivals,omitempty"`
+	// MoreRivals is how many there are besides.
+	MoreRivals int `json:"moreRivals,omitempty"`
 	// Holder is the pool that put the value there and holds still, because it is
 	// paused or cannot be carried out; empty when that is not the reason.
 	Holder string `json:"holder,omitempty"`
+}
+
+// Rival is a pool that wants another value for the same key.
+type Rival struct {
+	Pool  string `json:"pool"`
+	Value string `json:"value"`
+}
+
+func (c *Conflict) addRival(rival Rival) {
+	if len(c.Rivals) == maxRivals {
+		c.MoreRivals++
+		return
+	}
+	c.Rivals = append(c.Rivals, rival)
 }
 
 func compareKeyChanges(a, b KeyChange) int {
@@ -77,7 +94,7 @@ func compareConflicts(a, b Conflict) int {
 // Equal tells whether two conflicts say the same.
 func (c Conflict) Equal(other Conflict) bool {
 	return c.Field == other.Field && c.Key == other.Key && c.Pool == other.Pool && c.Want == other.Want &&
-		ptr.Equal(c.Have, other.Have) && slices.Equal(c.Rivals, other.Rivals) && c.Holder == other.Holder
+		ptr.Equal(c.Have, other.Have) && slices.Equal(c.Rivals, other.Rivals) && c.MoreRivals == other.MoreRivals && c.Holder == other.Holder
 }
 
 // String tells the conflict in words.
@@ -88,17 +105,25 @@ func (c Conflict) String() string {
 	}
 	switch {
 	case c.Holder != "":
-		return fmt.Sprintf("%s %s stays %s, as pool %s, which has set it, is paused or in error: %s is wanted",
-			c.Field, c.Key, have, c.Holder, quote(c.Want))
-	case len(c.Rivals) == 1:
-		return fmt.Sprintf("%s %s stays %s: %s is wanted, and pool %s of equal priority wants another value",
-			c.Field, c.Key, have, quote(c.Want), c.Rivals[0])
-	case len(c.Rivals) > 1:
-		return fmt.Sprintf("%s %s stays %s: %s is wanted, and pools %s of equal priority want other values",
-			c.Field, c.Key, have, quote(c.Want), strings.Join(c.Rivals, ", "))
+		return fmt.Sprintf("%s %s stays %s: pool %s, which has set it, is paused or in error; pool %s wants %s",
+			c.Field, c.Key, have, c.Holder, c.Pool, quote(c.Want))
+	case len(c.Rivals) > 0:
+		wants := make([]string, 0, len(c.Rivals))
+		for _, rival := range c.Rivals {
+			wants = append(wants, fmt.Sprintf("pool %s %s", rival.Pool, quote(rival.Value)))
+		}
+		if c.MoreRivals > 0 {
+			wants = append(wants, fmt.Sprintf("and %d more want others", c.MoreRivals))
+		}
+		return fmt.Sprintf("%s %s stays %s: pools of equal priority disagree, pool %s wants %s, %s",
+			c.Field, c.Key, have, c.Pool, quote(c.Want), strings.Join(wants, ", "))
 	}
-	return fmt.Sprintf("%s %s stays %s, as somebody else has set it: %s is wanted", c.Field, c.Key, have, quote(c.Want))
+	return fmt.Sprintf("%s %s stays %s: somebody else has set it; pool %s wants %s", c.Field, c.Key, have, c.Pool, quote(c.Want))
 }
+
+// maxRivals is how many rivals a conflict names. Hundreds of pools may want one
+// key of thousands of nodes, and all of that is kept.
+const maxRivals = 3
 
 // maxQuoted bounds a value in a text; annotations may hold anything.
 const maxQuoted = 63

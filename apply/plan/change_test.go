@@ -16,27 +16,27 @@ func TestConflictString(t *testing.T) {
 		"somebody else": {
 			"what stands there, and what is wanted",
 			Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("9")},
-			`label k stays "9", as somebody else has set it: "1" is wanted`,
+			`label k stays "9": somebody else has set it; pool a wants "1"`,
 		},
 		"one rival": {
 			"who it is",
-			Conflict{Field: Taint, Key: "k:NoSchedule", Pool: "a", Want: "1", Rivals: []string{"b"}},
-			`taint k:NoSchedule stays unset: "1" is wanted, and pool b of equal priority wants another value`,
+			Conflict{Field: Taint, Key: "k:NoSchedule", Pool: "a", Want: "1", Rivals: []Rival{{"b", "2"}}},
+			`taint k:NoSchedule stays unset: pools of equal priority disagree, pool a wants "1", pool b "2"`,
 		},
 		"several rivals": {
 			"all of them",
-			Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To(""), Rivals: []string{"b", "c"}},
-			`label k stays "": "1" is wanted, and pools b, c of equal priority want other values`,
+			Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To(""), Rivals: []Rival{{"b", "2"}, {"c", "3"}}},
+			`label k stays "": pools of equal priority disagree, pool a wants "1", pool b "2", pool c "3"`,
 		},
 		"a holder": {
 			"somebody has to resume or mend it",
 			Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("9"), Holder: "p"},
-			`label k stays "9", as pool p, which has set it, is paused or in error: "1" is wanted`,
+			`label k stays "9": pool p, which has set it, is paused or in error; pool a wants "1"`,
 		},
 		"any text": {
 			"annotations may hold anything: it is quoted and cut",
 			Conflict{Field: Annotation, Key: "k", Pool: "a", Want: strings.Repeat("é", 64), Have: ptr.To("a\nb\x1b[0m")},
-			`annotation k stays "a\nb\x1b[0m", as somebody else has set it: "` + strings.Repeat("é", 62) + `…" is wanted`,
+			`annotation k stays "a\nb\x1b[0m": somebody else has set it; pool a wants "` + strings.Repeat("é", 62) + `…"`,
 		},
 	}
 	for name, c := range cases {
@@ -49,7 +49,7 @@ func TestConflictString(t *testing.T) {
 }
 
 func TestConflictEqual(t *testing.T) {
-	base := Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("2"), Rivals: []string{"b"}, Holder: "c"}
+	base := Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("2"), Rivals: []Rival{{"b", "2"}}, Holder: "c"}
 	others := map[string]func(*Conflict){
 		"field":   func(c *Conflict) { c.Field = Taint },
 		"key":     func(c *Conflict) { c.Key = "l" },

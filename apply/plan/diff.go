@@ -25,9 +25,9 @@ type Difference struct {
 	RuntimeClasses []RuntimeClassChange
 	// Nodes with something to write or to report, sorted by name.
 	Nodes []NodeDifference
-	// Problems are what would be reported and left alone: a pool that cannot be
-	// carried out, a RuntimeClass of somebody else, a node that is paused or
-	// whose record cannot be read.
+	// Problems are what would be reported and left alone: a pool that is paused or
+	// cannot be carried out, a RuntimeClass of somebody else, a node that is
+	// paused or whose record cannot be read.
 	Problems []error
 }
 
@@ -50,6 +50,8 @@ func Diff(revision Revision, cluster Cluster) (*Difference, error) {
 	for _, pool := range after {
 		if problem := expansion.Problem(pool.Name); problem != nil {
 			d.Problems = append(d.Problems, problem)
+		} else if v1.IsDisabled(pool, v1.ReconcileAnnotation) {
+			d.Problems = append(d.Problems, fmt.Errorf("pool %q is paused by its annotation %s: its RuntimeClass and its nodes stay as they are", pool.Name, v1.ReconcileAnnotation))
 		}
 	}
 	d.runtimeClasses(cluster, after, expansion)
@@ -70,7 +72,7 @@ func (d *Difference) runtimeClasses(cluster Cluster, after []*v1.NodePool, expan
 	}
 	for _, pool := range after {
 		want := expansion.RuntimeClass(pool.Name)
-		if want == nil || expansion.Holds(pool.Name) {
+		if want == nil || expansion.HoldsRuntimeClass(pool.Name) {
 			continue
 		}
 		change, err := RuntimeClass(live[want.Name], want, pool)
@@ -96,7 +98,7 @@ func (d *Difference) nodes(cluster Cluster, expansion *render.Expansion) {
 		case err != nil:
 			d.Problems = append(d.Problems, err)
 		case p.Quiet() && len(p.Conflicts) == 0:
-		case node.Annotations[v1.ReconcileAnnotation] == v1.Disabled:
+		case v1.IsDisabled(node, v1.ReconcileAnnotation):
 			d.Problems = append(d.Problems, fmt.Errorf("node %q is paused by its annotation %s", node.Name, v1.ReconcileAnnotation))
 		default:
 			d.Nodes = append(d.Nodes, NodeDifference{Name: node.Name, NodePlan: p})

@@ -127,7 +127,7 @@ func TestDiff(t *testing.T) {
 			"the record of the pool follows Git; its RuntimeClass and its nodes do not",
 			[]render.Definition{inFile("a", named("n*", v1.NodePoolSpec{Labels: labels("2"), Handler: "kata"}))},
 			Cluster{Pools: []*v1.NodePool{pausedByHand}, RuntimeClasses: []*nodev1.RuntimeClass{ownedClass(a, nil)}, Nodes: []*corev1.Node{node("n1", carries(a)), node("n2")}},
-			[]string{"pool update a"}, false,
+			[]string{"pool update a", "problem: pool \"a\" is paused by its annotation nodes.lailin.xyz/reconcile: its RuntimeClass and its nodes stay as they are"}, false,
 		},
 	}
 	for name, c := range cases {

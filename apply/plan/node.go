@@ -190,7 +190,7 @@ func conflicts(field Field, key string, have *string, want render.Want, holder s
 		conflict := Conflict{Field: field, Key: key, Pool: claim.Pool, Want: claim.Value, Have: have, Holder: holder}
 		for _, other := range want.Claims {
 			if other.Value != claim.Value {
-				conflict.Rivals = append(conflict.Rivals, other.Pool)
+				conflict.addRival(Rival(other))
 			}
 		}
 		all = append(all, conflict)

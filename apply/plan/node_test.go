@@ -46,8 +46,8 @@ func TestNodeTellsWhatItDoes(t *testing.T) {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 	wantConflicts := []Conflict{
-		{Field: Label, Key: "contested", Pool: "b", Want: "1", Have: value("9"), Rivals: []string{"c"}},
-		{Field: Label, Key: "contested", Pool: "c", Want: "2", Have: value("9"), Rivals: []string{"b"}},
+		{Field: Label, Key: "contested", Pool: "b", Want: "1", Have: value("9"), Rivals: []Rival{{"c", "2"}}},
+		{Field: Label, Key: "contested", Pool: "c", Want: "2", Have: value("9"), Rivals: []Rival{{"b", "1"}}},
 		{Field: Label, Key: "foreign", Pool: "a", Want: "1", Have: value("x")},
 	}
 	if diff := cmp.Diff(wantConflicts, p.Conflicts); diff != "" {

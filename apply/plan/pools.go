@@ -33,6 +33,9 @@ type PoolsPlan struct {
 	// Blocked says that pools which vanished are kept, and why; nil when nothing
 	// is held back.
 	Blocked *PruneBlock
+	// Kept are the names of the pools that vanished and stay, because they are
+	// paused or somebody has said so, sorted.
+	Kept []string
 }
 
 // Revision is what a source has to say.
@@ -106,6 +109,10 @@ func Pools(revision Revision, live []*v1.NodePool) (*PoolsPlan, error) {
 	slices.SortFunc(p.Changes, func(a, b PoolChange) int { return cmp.Compare(a.Name, b.Name) })
 	if p.Blocked = revision.Prune.block(gone, revision, held(revision.Source, live)); p.Blocked == nil {
 		for _, pool := range gone {
+			if kept(pool) {
+				p.Kept = append(p.Kept, pool.Name)
+				continue
+			}
 			p.Changes = append(p.Changes, PoolChange{Action: Delete, Name: pool.Name, Live: pool})
 		}
 	}

@@ -18,11 +18,15 @@ type PrunePolicy struct {
 	// Limit is a number, or a percentage of the source's pools in the cluster,
 	// rounded up so that one pool can always go. The last pool never goes.
 	Limit intstr.IntOrString
+	// Base bounds how many pools a percentage is of: those that the source had
+	// when nothing was held back. Else a revision that is held back would make
+	// way for itself by the pools that it adds. 0 is no bound.
+	Base int
 }
 
 // PrunePolicyOf reads the policy of a source, with the defaults of its schema.
 func PrunePolicyOf(source *v1.NodePoolSource) PrunePolicy {
-	policy := PrunePolicy{Enabled: true, Limit: intstr.FromString(v1.DefaultPruneLimit)}
+	policy := PrunePolicy{Enabled: true, Limit: intstr.FromString(v1.DefaultPruneLimit), Base: int(source.Status.PruneBase)}
 	if source.Spec.Prune != nil {
 		policy.Enabled = *source.Spec.Prune
 	}
@@ -36,7 +40,8 @@ func PrunePolicyOf(source *v1.NodePoolSource) PrunePolicy {
 type PruneBlock struct {
 	// Pools that would have been deleted, sorted.
 	Pools []string
-	// Of is how many pools the source has in the cluster.
+	// Of is how many pools the source had in the cluster when nothing was held
+	// back.
 	Of     int
 	Reason string
 }
@@ -44,6 +49,12 @@ type PruneBlock struct {
 func (b *PruneBlock) Error() string {
 	return fmt.Sprintf("kept %d of %d pools that are no longer in the repository (%s): %s",
 		len(b.Pools), b.Of, strings.Join(b.Pools, ", "), b.Reason)
+}
+
+// HeldAfter is how many pools the source has in the cluster when the changes are
+// made.
+func (p *PoolsPlan) HeldAfter(source string, live []*v1.NodePool) int {
+	return held(source, p.After(live))
 }
 
 // held is how many pools a source has in the cluster.
@@ -57,8 +68,8 @@ func held(source string, live []*v1.NodePool) int {
 	return count
 }
 
-// orphans are the pools of the source that its revision no longer has, less
-// those that nobody wants deleted. They are sorted by name.
+// orphans are the pools of the source that its revision no longer has, sorted by
+// name.
 func orphans(revision Revision, live map[string]*v1.NodePool) []*v1.NodePool {
 	if !revision.Prune.Enabled {
 		return nil
@@ -70,7 +81,7 @@ func orphans(revision Revision, live map[string]*v1.NodePool) []*v1.NodePool {
 	var gone []*v1.NodePool
 	for _, pool := range live {
 		ours := pool.Labels[v1.SourceLabel] == revision.Source && pool.DeletionTimestamp.IsZero()
-		if ours && !wanted[pool.Name] && !kept(pool) {
+		if ours && !wanted[pool.Name] {
 			gone = append(gone, pool)
 		}
 	}
@@ -81,17 +92,22 @@ func orphans(revision Revision, live map[string]*v1.NodePool) []*v1.NodePool {
 // kept tells whether somebody has said that the pool must stay, or that it must
 // be left alone for now: deleting a paused pool would release its nodes.
 func kept(pool *v1.NodePool) bool {
-	return pool.Annotations[v1.PruneAnnotation] == v1.Disabled || pool.Annotations[v1.ReconcileAnnotation] == v1.Disabled
+	return v1.IsDisabled(pool, v1.PruneAnnotation) || v1.IsDisabled(pool, v1.ReconcileAnnotation)
 }
 
 // block says why the pools that are gone from a revision must be kept; it is
 // nil where they may go. Nothing is deleted on doubt: a revision without a
-// single pool is more likely a wrong path than a wish.
+// single pool is more likely a wrong path than a wish. Pools that are kept count
+// as well: keeping one must not make way for the others.
 func (policy PrunePolicy) block(gone []*v1.NodePool, revision Revision, held int) *PruneBlock {
 	reason := ""
-	limit, err := intstr.GetScaledValueFromIntOrPercent(&policy.Limit, held, true)
+	of := held
+	if policy.Base > 0 {
+		of = min(of, policy.Base)
+	}
+	limit, err := intstr.GetScaledValueFromIntOrPercent(&policy.Limit, of, true)
 	switch {
-	case len(gone) == 0:
+	case !slices.ContainsFunc(gone, func(pool *v1.NodePool) bool { return !kept(pool) }):
 		return nil
 	case len(revision.Pools) == 0:
 		reason = "the revision has no pool at all, and the last pool of a source is never pruned; if it is meant, delete the pools with kubectl"
@@ -102,7 +118,7 @@ func (policy PrunePolicy) block(gone []*v1.NodePool, revision Revision, held int
 	default:
 		return nil
 	}
-	blocked := &PruneBlock{Of: held, Reason: reason}
+	blocked := &PruneBlock{Of: of, Reason: reason}
 	for _, pool := range gone {
 		blocked.Pools = append(blocked.Pools, pool.Name)
 	}

@@ -81,6 +81,11 @@ func TestPrune(t *testing.T) {
 		"disabled":                {"vanished pools stay, and that is no block", PrunePolicy{Limit: intstr.FromInt32(9)}, held(3), 1, nil, nil, ""},
 		"kept by its annotation":  {"somebody has said so", policy("100%"), edit(held(3), 2, mark(v1.PruneAnnotation)), 1, []string{"p1"}, nil, ""},
 		"paused":                  {"deleting it would release its nodes, and a paused pool is left as it is", policy("100%"), edit(held(3), 2, mark(v1.ReconcileAnnotation)), 1, []string{"p1"}, nil, ""},
+		"keeping makes no way":    {"three of five vanish; that one is kept does not let the others go", policy("30%"), edit(held(5), 4, mark(v1.PruneAnnotation)), 2, nil, []string{"p2", "p3", "p4"}, "the limit is 2"},
+		"pools added meanwhile":   {"a revision that is held back does not make way for itself", PrunePolicy{Enabled: true, Limit: intstr.FromString("30%"), Base: 5}, held(9), 7, []string{"p7", "p8"}, nil, ""},
+		"more added meanwhile":    {"the percentage is of those that were there before", PrunePolicy{Enabled: true, Limit: intstr.FromString("30%"), Base: 5}, held(9), 6, nil, []string{"p6", "p7", "p8"}, "the limit is 2"},
+		"fewer than before":       {"it is of no more than there are", PrunePolicy{Enabled: true, Limit: intstr.FromString("50%"), Base: 100}, held(4), 1, nil, []string{"p1", "p2", "p3"}, "the limit is 2"},
+		"only kept ones vanish":   {"there is nothing to hold back", policy("0"), edit(held(3), 2, mark(v1.PruneAnnotation)), 2, nil, nil, ""},
 		"on its way out":          {"it is deleted already, and no pool of the source any more", policy("50%"), edit(held(3), 2, deleting), 1, []string{"p1"}, nil, ""},
 		"another source's":        {"it is not for this source to say", policy("100%"), edit(held(3), 2, func(pool *v1.NodePool) { pool.Labels[v1.SourceLabel] = "other" }), 1, []string{"p1"}, nil, ""},
 		"made by hand":            {"the same", policy("100%"), edit(held(3), 2, func(pool *v1.NodePool) { pool.Labels, pool.Annotations = nil, nil }), 1, []string{"p1"}, nil, ""},
@@ -114,7 +119,11 @@ func TestPrune(t *testing.T) {
 			if diff := cmp.Diff(c.blocked, p.Blocked.Pools); diff != "" {
 				t.Errorf("kept: %s (-want +got):\n%s", c.reason, diff)
 			}
-			if text := p.Blocked.Error(); !strings.Contains(text, c.why) || p.Blocked.Of != len(c.live) {
+			of := len(c.live)
+			if c.policy.Base > 0 {
+				of = min(of, c.policy.Base)
+			}
+			if text := p.Blocked.Error(); !strings.Contains(text, c.why) || p.Blocked.Of != of {
 				t.Errorf("told as %q, of %d pools; want %q", text, p.Blocked.Of, c.why)
 			}
 		})

@@ -113,14 +113,17 @@ func (r Record) check() error {
 			if key == "" || entry.Pool == "" {
 				return fmt.Errorf("not a record: the entry of %q names no pool or no key", key)
 			}
-			if key == v1.AppliedAnnotation {
-				return fmt.Errorf("not a record: it names itself")
+			if strings.HasPrefix(key, v1.Domain+"/") {
+				return fmt.Errorf("not a record: %q is not for pools to set", key)
 			}
 		}
 	}
 	for id, entry := range r.Taints {
 		if entry.Pool == "" {
 			return fmt.Errorf("not a record: the entry of %q names no pool", id)
+		}
+		if v1.IsKubernetesTaint(id.Key) {
+			return fmt.Errorf("not a record: %q is not for pools to set", id)
 		}
 	}
 	return nil

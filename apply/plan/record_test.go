@@ -48,12 +48,13 @@ func TestParseRecord(t *testing.T) {
 			"the same in an entry",
 			`{"version":1,"labels":{"l":{"pool":"a","value":"1","weight":2}}}`, Record{}, "unknown field",
 		},
-		"text after it":     {"two records contradict each other", `{"version":1}{"version":1}`, Record{}, "not a record"},
-		"nobody's label":    {"whom should it be released for", `{"version":1,"labels":{"l":{"value":"1"}}}`, Record{}, "names no pool"},
-		"nobody's taint":    {"the same", `{"version":1,"taints":{"t:NoSchedule":{"value":"1"}}}`, Record{}, "names no pool"},
-		"no key":            {"there is no such label", `{"version":1,"annotations":{"":{"pool":"a","value":"1"}}}`, Record{}, "no key"},
-		"taint sans effect": {"a taint is known by key and effect", `{"version":1,"taints":{"t":{"pool":"a","value":"1"}}}`, Record{}, "key:effect"},
-		"names itself":      {"it would remove itself", `{"version":1,"annotations":{"` + v1.AppliedAnnotation + `":{"pool":"a","value":"1"}}}`, Record{}, "names itself"},
+		"text after it":         {"two records contradict each other", `{"version":1}{"version":1}`, Record{}, "not a record"},
+		"nobody's label":        {"whom should it be released for", `{"version":1,"labels":{"l":{"value":"1"}}}`, Record{}, "names no pool"},
+		"nobody's taint":        {"the same", `{"version":1,"taints":{"t:NoSchedule":{"value":"1"}}}`, Record{}, "names no pool"},
+		"no key":                {"there is no such label", `{"version":1,"annotations":{"":{"pool":"a","value":"1"}}}`, Record{}, "no key"},
+		"taint sans effect":     {"a taint is known by key and effect", `{"version":1,"taints":{"t":{"pool":"a","value":"1"}}}`, Record{}, "key:effect"},
+		"names itself":          {"it would remove itself", `{"version":1,"annotations":{"` + v1.AppliedAnnotation + `":{"pool":"a","value":"1"}}}`, Record{}, "is not for pools to set"},
+		"Kubernetes' own taint": {"no pool could have put it there", `{"version":1,"taints":{"node.kubernetes.io/unreachable:NoExecute":{"pool":"a","value":""}}}`, Record{}, "is not for pools to set"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,74 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// noKata keeps everybody from making RuntimeClasses of one handler.
+const noKata = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-kata}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [node.k8s.io], apiVersions: [v1], operations: [CREATE], resources: [runtimeclasses]}
+  validations:
+  - {expression: "object.handler != 'kata'", message: "kata is not for this cluster"}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-kata}
+spec: {policyName: no-kata, validationActions: [Deny]}
+`
+
+// A handler that the API server will not take must not cost the pool the
+// RuntimeClass that it has: pods that name it could not be created any more.
+func TestRefusedHandlerKeepsTheRuntimeClass(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", role("tenant"))
+	w.pool(tenantPool)
+	w.isReady("tenant", 1)
+	class := &nodev1.RuntimeClass{}
+	name := client.ObjectKey{Name: v1.RuntimeClassName("tenant")}
+	w.do(w.Get(t.Context(), name, class))
+
+	_, err := w.cluster.Apply(t.Context(), noKata)
+	w.do(err)
+	lift := func() {
+		_, err := w.cluster.Kubectl(context.Background(), "delete", "--ignore-not-found",
+			"validatingadmissionpolicybinding,validatingadmissionpolicy", "no-kata")
+		w.do(err)
+	}
+	t.Cleanup(lift)
+	w.eventually("the policy is in force", func() error {
+		kata := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "try"}, Handler: "kata"}
+		if err := w.Create(t.Context(), kata, client.DryRunAll); err == nil {
+			return errors.New("a RuntimeClass was made")
+		}
+		return nil
+	})
+
+	w.change("tenant", func(pool *v1.NodePool) { pool.Spec.Handler = "kata" })
+	w.isStalled("tenant", v1.RuntimeClassReason, "kata is not for this cluster")
+	stands := &nodev1.RuntimeClass{}
+	w.do(w.Get(t.Context(), name, stands))
+	if stands.UID != class.UID || stands.Handler != class.Handler {
+		t.Errorf("RuntimeClass is now %s of handler %s, want the one of handler %s to stand", stands.UID, stands.Handler, class.Handler)
+	}
+
+	w.change("tenant", func(pool *v1.NodePool) { pool.Spec.Handler = "gvisor" })
+	w.isReady("tenant", 1)
+	w.do(w.Get(t.Context(), name, stands))
+	if stands.Handler != "gvisor" {
+		t.Errorf("handler is %s, want gvisor", stands.Handler)
+	}
+}
