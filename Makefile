@@ -35,12 +35,12 @@ build: ## build bin/nodepools
 	$(GO) build -buildvcs=$(BUILDVCS) -ldflags "-X main.version=$(VERSION)" -o bin/nodepools ./cmd/nodepools
 
 .PHONY: demo
-demo: build ## watch a commit change a cluster; DEMO_KEEP=1 leaves the cluster running
+demo: build ## watch a commit change a cluster; DEMO_KEEP=1 keeps it running
 	@$(GO) build -o bin/demo ./testdata/demo
 	@bin/demo
 
 .PHONY: test
-test: controlplane ## run every test, against a real control plane, with the race detector
+test: controlplane ## run every test, with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector stays off"
 	$(GO) test $(RACE) -timeout 20m $(PACKAGES)
 
@@ -54,7 +54,7 @@ generate: ## write the deep copies and the CRDs that follow from the types in ap
 	$(GO) run $(CONTROLLER_GEN) object paths=./api/... crd:crdVersions=v1 output:crd:dir=api/crds
 
 .PHONY: verify
-verify: ## check that generated code and go.mod are up to date; changes nothing
+verify: ## check that generated code and go.mod are up to date
 	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && mkdir "$$new/v1" "$$new/crds" && \
 	$(GO) run $(CONTROLLER_GEN) object paths=./api/... crd:crdVersions=v1 \
 		output:object:dir="$$new/v1" output:crd:dir="$$new/crds" && \
@@ -65,13 +65,13 @@ verify: ## check that generated code and go.mod are up to date; changes nothing
 	@echo "generated code, go.mod and go.sum are up to date"
 
 .PHONY: golden
-golden: controlplane ## renew the golden files with what the code prints now; read the diff
+golden: controlplane ## renew the golden files; read the diff
 	$(GO) test $$(grep -rlE 'flag\.Bool(Var)?\(.*"update"' --include='*.go' . | xargs -n1 dirname | sort -u) -update
 
 .PHONY: image
-image: ## build the container image (IMAGE=name:tag VERSION=v1.2.3); needs docker
+image: ## build the image with docker (IMAGE=name:tag VERSION=v1.2.3)
 	docker build --build-arg VERSION=$(VERSION) -t $(IMAGE) .
 
 .PHONY: controlplane
-controlplane: ## build the control plane that the tests and the demo start; minutes once, then nothing
+controlplane: ## build what tests and demo start; minutes, once
 	@$(GO) run -C testdata/controlplane . >/dev/null

@@ -89,11 +89,18 @@ func (l *poolLoop) conditionEvents(before *v1.NodePool, after v1.NodePoolStatus)
 }
 
 // sameTrouble tells whether two conditions name the same things, however many
-// more they count.
+// more they count, and however far the other nodes are.
 func sameTrouble(was, is *metav1.Condition) bool {
-	before, _, _ := strings.Cut(was.Message, andMore)
-	after, _, _ := strings.Cut(is.Message, andMore)
-	return was.Reason == is.Reason && before == after
+	return was.Reason == is.Reason && named(was.Message) == named(is.Message)
+}
+
+// named is what a message names, without its figures.
+func named(message string) string {
+	if _, rest, found := strings.Cut(message, upToDate+"; "); found {
+		message = rest
+	}
+	message, _, _ = strings.Cut(message, andMore)
+	return message
 }
 
 func past(action plan.Action) string {

@@ -82,10 +82,13 @@ type summary struct {
 	message string
 }
 
+// upToDate ends the part of a message that tells how far a pool is.
+const upToDate = " up to date"
+
 // summarize names the one thing that matters most about a pool.
 func summarize(pool *v1.NodePool, facts poolFacts) summary {
 	f := facts.figures
-	progress := fmt.Sprintf("%d of %s up to date", f.Updated, nodes(f.Desired))
+	progress := fmt.Sprintf("%d of %s%s", f.Updated, nodes(f.Desired), upToDate)
 	switch parent := (*render.ParentError)(nil); {
 	case !pool.DeletionTimestamp.IsZero():
 		return releasing(f)

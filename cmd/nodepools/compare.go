@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
 )
 
 // comparison is what files would change in a cluster, without a word of how that
@@ -41,8 +43,38 @@ func compare(files *poolFiles, live *contents, sourceName string) (*comparison, 
 		revision.Prune.Enabled = false
 		c.notes = append(c.notes, files.path+" is a file: pools that are not in it are left out")
 	}
-	c.Difference, err = plan.Diff(revision, live.Cluster)
-	return c, err
+	if c.Difference, err = plan.Diff(revision, live.Cluster); err != nil {
+		return nil, err
+	}
+	if files.single {
+		c.Problems = slices.DeleteFunc(c.Problems, elsewhere(files, c.Pools.After(live.Pools)))
+	}
+	return c, nil
+}
+
+// ofPool finds the pool that a problem begins with.
+var ofPool = regexp.MustCompile(`^pool "([^"]+)"`)
+
+// elsewhere tells whether a problem is one of a pool that is not in the files.
+// That of a pool which encloses one of theirs is theirs too.
+func elsewhere(files *poolFiles, pools []*v1.NodePool) func(error) bool {
+	expansion := render.Expand(pools)
+	names, texts := map[string]bool{}, map[string]bool{}
+	for _, definition := range files.definitions {
+		names[definition.Pool.Name] = true
+		if problem := expansion.Problem(definition.Pool.Name); problem != nil {
+			texts[problem.Error()] = true
+		}
+	}
+	return func(problem error) bool {
+		pool, text := "", problem.Error()
+		if foreign := (*plan.ForeignError)(nil); errors.As(problem, &foreign) {
+			pool = foreign.Pool
+		} else if found := ofPool.FindStringSubmatch(text); found != nil {
+			pool = found[1]
+		}
+		return pool != "" && !names[pool] && !texts[text]
+	}
 }
 
 // chooseSource finds the source that the files stand for; none is nil.
@@ -73,6 +105,9 @@ func notesOn(source *v1.NodePoolSource, files *poolFiles) []string {
 	var notes []string
 	if source.Spec.Suspend {
 		notes = append(notes, fmt.Sprintf("NodePoolSource %q is suspended: nothing changes until it is resumed", source.Name))
+	}
+	if v1.IsDisabled(source, v1.ReconcileAnnotation) {
+		notes = append(notes, fmt.Sprintf("NodePoolSource %q is paused by its annotation %s: nothing changes until it is resumed", source.Name, v1.ReconcileAnnotation))
 	}
 	// The place in the file is part of each record, so another folder makes a
 	// difference of every pool.

@@ -5,10 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,8 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
@@ -38,9 +34,9 @@ type clusterFlags struct {
 
 func (f *clusterFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the cluster (default: $KUBECONFIG, else ~/.kube/config)")
-	flags.StringVar(&f.context, "context", "", "context of the kubeconfig file (default: its current one)")
-	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "time for all requests to the cluster together")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, else ~/.kube/config)")
+	flags.StringVar(&f.context, "context", "", "`context` of the kubeconfig file (default: its current one)")
+	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "time for all requests together")
 }
 
 func (f *clusterFlags) check() error {
@@ -53,50 +49,7 @@ func (f *clusterFlags) check() error {
 // config reads the kubeconfig file. It does not fall back on the cluster that
 // the process runs in: in a CI job that would be the cluster of the CI system.
 func (f *clusterFlags) config() (*rest.Config, error) {
-	config, err := loadKubeconfig(f.kubeconfig, f.context)
-	if clientcmd.IsEmptyConfig(err) {
-		return nil, hinted{
-			error: errors.New("no cluster is configured: there is no kubeconfig file"),
-			hint:  "name one with --kubeconfig or KUBECONFIG",
-		}
-	}
-	return config, err
-}
-
-// loadKubeconfig looks where kubectl looks: the file that is named, those in
-// KUBECONFIG, ~/.kube/config.
-func loadKubeconfig(path, contextName string) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = path
-	rules.WarnIfAllMissing = false
-	loaded, err := rules.Load()
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
-	}
-	if err := checkContext(loaded, contextName); err != nil {
-		return nil, err
-	}
-	config, err := clientcmd.NewNonInteractiveClientConfig(*loaded, contextName, &clientcmd.ConfigOverrides{}, rules).ClientConfig()
-	if clientcmd.IsEmptyConfig(err) {
-		return nil, err
-	}
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
-	}
-	return tuned(config), nil
-}
-
-// checkContext refuses the name of a context that the kubeconfig files lack.
-func checkContext(loaded *clientcmdapi.Config, name string) error {
-	known := slices.Sorted(maps.Keys(loaded.Contexts))
-	switch {
-	case name == "" || slices.Contains(known, name):
-		return nil
-	case len(known) == 0:
-		return clientcmd.ErrEmptyConfig
-	default:
-		return hinted{fmt.Errorf("kubeconfig: there is no context %q", name), "it has: " + strings.Join(known, ", ")}
-	}
+	return loadKubeconfig(f.kubeconfig, f.context)
 }
 
 // tuned takes the client's own rate limit away, which would only hide what the

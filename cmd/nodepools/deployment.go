@@ -83,11 +83,12 @@ func podSpec(image string) corev1.PodSpec {
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 		Containers: []corev1.Container{container(image)},
-		// A fetch keeps what a server sends here while it reads it.
+		// A fetch keeps what a server sends here while it reads it: 512 MiB at the
+		// most, and eight of them may run at once.
 		Volumes: []corev1.Volume{{
 			Name: "tmp",
 			VolumeSource: corev1.VolumeSource{
-				EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: ptr.To(resource.MustParse("2Gi"))},
+				EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: ptr.To(resource.MustParse("5Gi"))},
 			},
 		}},
 		Tolerations:               tolerations(),

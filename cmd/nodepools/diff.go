@@ -44,7 +44,7 @@ an error.`,
 			return o.run(cmd.Context(), std)
 		}),
 	}
-	cmd.Flags().StringVar(&o.source, "source", "", "compare as this NodePoolSource (default: the only one)")
+	cmd.Flags().StringVar(&o.source, "source", "", "`name` of the NodePoolSource to compare as (default: the only one)")
 	o.cluster.register(cmd)
 	return cmd
 }

@@ -34,16 +34,16 @@ The controller runs as two replicas, of which one works. They tolerate every
 taint, because the taints that pools put on nodes must not drive out the
 controller that can take them off again; they move from a node that is lost
 after 30 seconds. They prefer control-plane nodes where there are any.`,
-		Example: `  nodepools install | kubectl apply -f -
+		Example: `  # with an image of your own
+  nodepools install --image registry.example.com/nodepools:v1 \
+    | kubectl apply --server-side -f -
 
   # look before
-  nodepools install | kubectl diff -f -
-
-  # with an image of your own
-  nodepools install --image registry.example.com/nodepools:v1 | kubectl apply -f -
+  nodepools install --image registry.example.com/nodepools:v1 \
+    | kubectl diff --server-side -f -
 
   # to run the controller elsewhere, or to try it from a laptop
-  nodepools install --crds-only | kubectl apply -f -`,
+  nodepools install --crds-only | kubectl apply --server-side -f -`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: work(exitFailed, func(cmd *cobra.Command, _ []string) error {
@@ -83,7 +83,7 @@ func (o *installOptions) check(changed func(flag string) bool) error {
 		return usagef("--namespace %q is not valid: %s", o.namespace, plain(problems[0]))
 	}
 	if !imageName.MatchString(o.image) {
-		return usagef("--image %q is not the name of an image, such as %s:v1.2.3", o.image, defaultRepository)
+		return usagef("--image %q is not the name of an image, such as registry.example.com/nodepools:v1", o.image)
 	}
 	o.givenImage = changed("image")
 	return nil

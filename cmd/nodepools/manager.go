@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -13,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -30,12 +30,9 @@ const stopTimeout = 20 * time.Second
 
 func (o *runOptions) config() (*rest.Config, error) {
 	config, err := loadKubeconfig(o.kubeconfig, "")
-	if clientcmd.IsEmptyConfig(err) {
+	if none := (*noClusterError)(nil); errors.As(err, &none) {
 		if config, err = rest.InClusterConfig(); errors.Is(err, rest.ErrNotInCluster) {
-			return nil, hinted{
-				error: errors.New("no cluster is configured: there is no kubeconfig file, and this is not a pod"),
-				hint:  "name a file with --kubeconfig or KUBECONFIG",
-			}
+			return nil, hinted{fmt.Errorf("%w, and this is not a pod", none), none.Hint()}
 		}
 	}
 	if err != nil {
@@ -65,7 +62,7 @@ func demandNodePools(ctx context.Context, config *rest.Config) error {
 		if !slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == name }) {
 			return hinted{
 				error: fmt.Errorf("the cluster does not know %s of %s", name, group),
-				hint:  "install the custom resource definitions: nodepools install --crds-only | kubectl apply -f -",
+				hint:  "install the custom resource definitions: nodepools install --crds-only | kubectl apply --server-side -f -",
 			}
 		}
 	}
@@ -96,7 +93,7 @@ func (o *runOptions) manager(config *rest.Config, logger logr.Logger) (manager.M
 	}
 	mgr, err := manager.New(config, options)
 	if err != nil {
-		return nil, fmt.Errorf("controller: %w", err)
+		return nil, portHint(fmt.Errorf("controller: %w", err), "--health-probe-bind-address")
 	}
 	if err := controller.Add(mgr, controller.Options{Concurrency: o.concurrency}); err != nil {
 		return nil, fmt.Errorf("controller: %w", err)
@@ -106,6 +103,16 @@ func (o *runOptions) manager(config *rest.Config, logger logr.Logger) (manager.M
 		mgr.AddReadyzCheck("caches", synced(mgr.GetCache())),
 	)
 	return mgr, err
+}
+
+// portHint names the flag that moves a listener to where it may listen. The
+// manager opens that of the probes when it is made, and that of the metrics when
+// it starts.
+func portHint(err error, flag string) error {
+	if listener := (*net.OpError)(nil); errors.As(err, &listener) && listener.Op == "listen" {
+		return hinted{err, "name another address with " + flag + ", or 0 for none"}
+	}
+	return err
 }
 
 // synced tells whether the caches hold what is in the cluster.

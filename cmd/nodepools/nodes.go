@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+const nodesHint = "--nodes takes a file with what 'kubectl get nodes -o yaml' prints, or - for standard input"
+
 // nodesFile reads nodes as kubectl prints them, from a file or, for -, from
 // standard input.
 func nodesFile(path string, stdin io.Reader) ([]*corev1.Node, error) {
@@ -22,14 +24,14 @@ func nodesFile(path string, stdin io.Reader) ([]*corev1.Node, error) {
 	} else {
 		file, err := os.Open(path)
 		if err != nil {
-			return nil, fmt.Errorf("--nodes: %w", err)
+			return nil, hinted{fmt.Errorf("--nodes: %w", err), nodesHint}
 		}
 		defer file.Close()
 		from = file
 	}
 	nodes, err := readNodes(from)
 	if err != nil {
-		return nil, fmt.Errorf("nodes of %s: %w", name, err)
+		return nil, hinted{fmt.Errorf("nodes of %s: %w", name, err), nodesHint}
 	}
 	return nodes, nil
 }

@@ -49,7 +49,7 @@ What stands on a node by another hand is not weighed here: that is for
 			return o.run(cmd.Context(), std)
 		}),
 	}
-	cmd.Flags().StringVar(&o.nodes, "nodes", "", "file with the nodes to look at; - for standard input")
+	cmd.Flags().StringVar(&o.nodes, "nodes", "", "`file` with the nodes to look at; - for standard input")
 	o.cluster.register(cmd)
 	return cmd
 }

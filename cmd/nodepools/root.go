@@ -31,6 +31,9 @@ func execute(ctx context.Context, args []string, std streams) int {
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	command, err := root.ExecuteContextC(ctx)
+	if command.Name() == "help" {
+		command = root // what there is help about, the help of help does not say
+	}
 	return report(std.err, command.CommandPath(), err)
 }
 
@@ -46,6 +49,7 @@ func displayName(program string) string {
 }
 
 func newRoot(name string, std streams) *cobra.Command {
+	printsVersion := false
 	root := &cobra.Command{
 		Use:         "nodepools",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name},
@@ -61,12 +65,16 @@ that a pod comes to the pool's nodes by runtimeClassName: node-pool-<name>.`,
   # see what they would change in the cluster
   nodepools diff pools/
 
-  # install the controller
-  nodepools install | kubectl apply -f -`,
+  # install the controller, from an image of your own
+  nodepools install --image registry.example.com/nodepools:v1 \
+    | kubectl apply --server-side -f -`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
+			}
+			if printsVersion {
+				return printVersion(std)
 			}
 			return cmd.Help()
 		},
@@ -74,6 +82,7 @@ that a pod comes to the pool's nodes by runtimeClassName: node-pool-<name>.`,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 	}
+	root.Flags().BoolVar(&printsVersion, "version", false, "print the version, as 'nodepools version' does")
 	root.AddCommand(
 		newDiff(std),
 		newInstall(std),

@@ -28,7 +28,7 @@ It reaches the cluster by --kubeconfig, else by KUBECONFIG, else by
 ~/.kube/config, else as a pod of the cluster. Logs go to standard error. SIGINT
 or SIGTERM stops it after the writes that are under way; a second one at once.`,
 		Example: `  # from a laptop, against the cluster of the current context
-  nodepools install --crds-only | kubectl apply -f -
+  nodepools install --crds-only | kubectl apply --server-side -f -
   nodepools run
 
   # two at a time, of which one works
@@ -48,14 +48,14 @@ or SIGTERM stops it after the writes that are under way; a second one at once.`,
 
 func (o *runOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "file that says how to reach the cluster")
-	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served over http; 0 for nowhere")
-	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 for nowhere")
-	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding the lease that several instances share")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`address` of the metrics; 0 for none")
+	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 for none")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding the shared lease")
 	flags.StringVar(&o.leaseNamespace, "leader-election-namespace", "", "namespace of the lease (default: that of the pod)")
-	flags.IntVar(&o.concurrency, "concurrency", controller.DefaultConcurrency, "how many nodes are written at once")
-	flags.StringVar(&o.logLevel, "log-level", "info", "what is logged: debug, info or error")
-	flags.StringVar(&o.logFormat, "log-format", "text", "how it is logged: text or json")
+	flags.IntVar(&o.concurrency, "concurrency", controller.DefaultConcurrency, "`number` of nodes written at once")
+	flags.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug, info or error")
+	flags.StringVar(&o.logFormat, "log-format", "text", "`format` of the log: text or json")
 	for flag, values := range map[string][]string{"log-level": {"debug", "info", "error"}, "log-format": logFormats} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(err) // the flag is defined above
@@ -114,7 +114,7 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 	}
 	logger.Info("starting", "version", o.build.version, "server", serverName(config))
 	if err := mgr.Start(ctx); err != nil {
-		return fmt.Errorf("controller: %w", err)
+		return portHint(fmt.Errorf("controller: %w", err), "--metrics-bind-address")
 	}
 	logger.Info("stopped")
 	return nil

@@ -20,7 +20,9 @@ code is 0 when all is valid, 1 when something is not or PATH holds no pool, and
 		Example: `  nodepools validate pools/
 
   # before each commit
-  echo 'nodepools validate pools/' >> .git/hooks/pre-commit`,
+  hook=.git/hooks/pre-commit
+  printf '%s\n' '#!/bin/sh' 'nodepools validate pools/' >> $hook
+  chmod +x $hook`,
 		Args: onePath,
 		RunE: work(exitFailed, func(_ *cobra.Command, args []string) error {
 			return validateOptions{path: args[0]}.run(std)

@@ -37,10 +37,16 @@ func newVersion(std streams) *cobra.Command {
   nodepools version | head -n 1`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: work(exitFailed, func(*cobra.Command, []string) error {
-			return readBuildInfo(version, debug.ReadBuildInfo).writeTo(std.out)
-		}),
+		RunE:              func(*cobra.Command, []string) error { return printVersion(std) },
 	}
+}
+
+// printVersion is what both version and --version do.
+func printVersion(std streams) error {
+	if err := readBuildInfo(version, debug.ReadBuildInfo).writeTo(std.out); err != nil {
+		return &outcome{code: exitFailed, err: fmt.Errorf("print: %w", err)}
+	}
+	return nil
 }
 
 // readBuildInfo takes the version that the linker was given, or else what the

@@ -69,12 +69,12 @@ func makeRepository(ctx context.Context, sh *shell, root, url, pools string) err
 	}
 	for _, command := range []string{
 		// init --initial-branch and git switch would want a newer git.
-		"git init --quiet --bare '" + bare + "'",
-		"git -C '" + bare + "' symbolic-ref HEAD refs/heads/main",
-		"git -C '" + bare + "' config http.receivepack true",
+		"git init --quiet --bare " + quoted(bare),
+		"git -C " + quoted(bare) + " symbolic-ref HEAD refs/heads/main",
+		"git -C " + quoted(bare) + " config http.receivepack true",
 		"git init --quiet",
 		"git symbolic-ref HEAD refs/heads/main",
-		"git remote add origin " + url + "/platform.git",
+		"git remote add origin " + quoted(url+"/platform.git"),
 		"git add pools && git commit --quiet --message 'Our pools'",
 		"git push --quiet --set-upstream origin main",
 	} {

@@ -25,10 +25,10 @@ func install(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if err := s.write("install.yaml", kept); err != nil {
+	if err := s.write("../install.yaml", kept); err != nil {
 		return err
 	}
-	if err := s.sh.show(ctx, "kubectl apply --server-side -f install.yaml -o name"); err != nil {
+	if err := s.sh.show(ctx, "kubectl apply --server-side -f ../install.yaml -o name"); err != nil {
 		return err
 	}
 	if err := s.sh.quietly(ctx, "kubectl wait --for=condition=Established --timeout=30s crd/nodepools.nodes.lailin.xyz crd/nodepoolsources.nodes.lailin.xyz"); err != nil {
@@ -38,14 +38,14 @@ func install(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(kubeconfig, filepath.Join(s.sh.dir, "controller.kubeconfig")); err != nil {
+	if err := os.Rename(kubeconfig, filepath.Join(s.sh.dir, "..", "controller.kubeconfig")); err != nil {
 		return err
 	}
 	// The usual ports may be in use on this machine.
-	s.out.command("nodepools run --kubeconfig controller.kubeconfig \\\n" +
+	s.out.command("nodepools run --kubeconfig ../controller.kubeconfig \\\n" +
 		"    --metrics-bind-address 0 --health-probe-bind-address 0 &")
 	s.controller, err = startController(s.program, s.sh.dir, filepath.Join(s.dir, "controller.log"), []string{
-		"run", "--kubeconfig", "controller.kubeconfig", "--metrics-bind-address", "0", "--health-probe-bind-address", "0",
+		"run", "--kubeconfig", "../controller.kubeconfig", "--metrics-bind-address", "0", "--health-probe-bind-address", "0",
 	}, s.sh.env, s.gone)
 	return err
 }

@@ -9,11 +9,11 @@ import (
 )
 
 func join(ctx context.Context, s *stage) error {
-	if err := s.write("worker-11.yaml", manifest("worker-11")); err != nil {
+	if err := s.write("../worker-11.yaml", manifest("worker-11")); err != nil {
 		return err
 	}
 	s.out.text("Its name matches worker-*, so it is in the pool general from the start.")
-	took, err := s.reaction(ctx, "worker-11", "kubectl create -f worker-11.yaml",
+	took, err := s.reaction(ctx, "worker-11", "kubectl create -f ../worker-11.yaml",
 		func(*corev1.Node) error { return nil },
 		labelled("example.com/tier", "general"))
 	if err != nil {

@@ -10,7 +10,7 @@
 // The story is in story.go, one function per chapter; the stage that it plays on
 // is set up and cleared in stage.go.
 //
-// DEMO_KEEP=1 leaves the cluster running at the end, until it is interrupted.
+// DEMO_KEEP=1 leaves the cluster running at the end, until an interrupt.
 package main
 
 import (
@@ -48,18 +48,23 @@ func run(ctx context.Context, program string, out *terminal) int {
 	cleared := s.clear()
 
 	switch {
+	case err == nil && cleared == nil && kept():
+		out.text("What was started is stopped and removed.")
+		return 0
+	case err == nil && cleared == nil:
+		out.text("That was all, in %s. What was started is stopped and removed.", seconds(time.Since(start)))
+		return 0
 	case ctx.Err() != nil && cleared == nil:
 		fmt.Fprintln(os.Stderr, "\ndemo: interrupted; what was started is stopped and removed")
 		return exitInterrupted
-	case err != nil || cleared != nil:
-		fmt.Fprintln(os.Stderr, failure)
-		if cleared != nil {
-			fmt.Fprintf(os.Stderr, "demo: clean up: %v\n", cleared)
-		}
-		return 1
 	}
-	out.text("That was all, in %s. What was started is stopped and removed.", seconds(time.Since(start)))
-	return 0
+	if failure != "" {
+		fmt.Fprintln(os.Stderr, failure)
+	}
+	if cleared != nil {
+		fmt.Fprintf(os.Stderr, "demo: clean up: %v\n", cleared)
+	}
+	return 1
 }
 
 func play(ctx context.Context, s *stage, program string) error {
@@ -78,7 +83,7 @@ func play(ctx context.Context, s *stage, program string) error {
 			return fmt.Errorf("step %d/%d, %q: %w", i+1, len(story), c.title, err)
 		}
 	}
-	if os.Getenv("DEMO_KEEP") == "" {
+	if !kept() {
 		return nil
 	}
 	return s.keep(ctx)

@@ -77,6 +77,10 @@ func (s *stage) setNodes(ctx context.Context) error {
 			if !ready(&node) || len(node.Spec.Taints) > 0 {
 				return fmt.Errorf("node %s is not Ready", node.Name)
 			}
+			// Controllers of Kubernetes put these on every node, some time after it joins.
+			if node.Labels["beta.kubernetes.io/os"] == "" || node.Labels["beta.kubernetes.io/arch"] == "" || node.Annotations["node.alpha.kubernetes.io/ttl"] == "" {
+				return fmt.Errorf("node %s is not yet labelled by Kubernetes", node.Name)
+			}
 			s.bare[node.Name] = factsOf(&node)
 		}
 		return nil

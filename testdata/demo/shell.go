@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -16,6 +18,17 @@ type shell struct {
 	dir string
 	env []string
 	out *terminal
+}
+
+// plainWord is what means the same to a shell with quotes and without.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
+
+// quoted is a text as one word for a shell.
+func quoted(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // show shows a command, runs it, and shows what it prints.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"k8s.io/client-go/kubernetes"
 
@@ -93,15 +94,28 @@ func (s *stage) setRepository(ctx context.Context) (err error) {
 	return makeRepository(ctx, s.sh, root, s.git.url, filepath.FromSlash("examples/quickstart"))
 }
 
-// keep leaves everything running until the user has had enough.
+// kept tells whether the user wants to play with the cluster after the story.
+func kept() bool {
+	switch strings.ToLower(os.Getenv("DEMO_KEEP")) {
+	case "", "0", "false", "no", "off":
+		return false
+	}
+	return true
+}
+
+// keep leaves everything running until the user has had enough, which is an
+// interrupt and no failure.
 func (s *stage) keep(ctx context.Context) error {
 	s.out.title("The cluster keeps running")
 	s.out.text("In another terminal:")
-	fmt.Fprintf(s.out.out, "\nexport KUBECONFIG=%s\nexport PATH=%s:%s:$PATH\ncd %s\n",
-		s.cluster.Kubeconfig(), filepath.Dir(s.program), filepath.Dir(s.cluster.Program("kubectl")), s.sh.dir)
+	fmt.Fprintf(s.out.out, "\nexport KUBECONFIG=%s\nexport PATH=%s:%s:\"$PATH\"\ncd %s\n",
+		quoted(s.cluster.Kubeconfig()), quoted(filepath.Dir(s.program)), quoted(filepath.Dir(s.cluster.Program("kubectl"))), quoted(s.sh.dir))
 	s.out.text("That folder is a clone of the Git repository: change a file in pools/, commit, git push, and watch kubectl get nodepools,nodes. Press Ctrl-C here to end.")
 	<-ctx.Done()
-	return context.Cause(ctx)
+	if cause := context.Cause(ctx); errors.Is(cause, errEnded) {
+		return cause
+	}
+	return nil
 }
 
 // clear stops and removes all that was started and made, the last thing first,

@@ -42,10 +42,10 @@ func follow(ctx context.Context, s *stage) error {
 	}
 	source := fmt.Sprintf("apiVersion: nodes.lailin.xyz/v1\nkind: NodePoolSource\nmetadata:\n  name: platform\n"+
 		"spec:\n  url: %s/platform.git\n  ref: {branch: main}\n  path: pools\n  interval: 1s\n", s.git.url)
-	if err := s.write("source.yaml", source); err != nil {
+	if err := s.write("../source.yaml", source); err != nil {
 		return err
 	}
-	if err := s.sh.show(ctx, "cat source.yaml && kubectl apply -f source.yaml"); err != nil {
+	if err := s.sh.show(ctx, "cat ../source.yaml && kubectl apply -f ../source.yaml"); err != nil {
 		return err
 	}
 	took, err := s.untilPools(ctx, time.Now())
@@ -64,10 +64,10 @@ func pod(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if err := s.write("pod.yaml", withoutComments(string(manifest))); err != nil {
+	if err := s.write("../pod.yaml", withoutComments(string(manifest))); err != nil {
 		return err
 	}
-	if err := s.sh.show(ctx, "cat pod.yaml && kubectl apply -f pod.yaml"); err != nil {
+	if err := s.sh.show(ctx, "cat ../pod.yaml && kubectl apply -f ../pod.yaml"); err != nil {
 		return err
 	}
 	if err := s.sh.show(ctx, "kubectl run web --image=registry.example.com/web:1.0"); err != nil {

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/yaml"
+)
+
+// noClusterError says that no kubeconfig file names a cluster.
+type noClusterError struct{ why string }
+
+func (e *noClusterError) Error() string { return "no cluster is configured: " + e.why }
+
+func (e *noClusterError) Hint() string { return "name a file with --kubeconfig or KUBECONFIG" }
+
+// loadKubeconfig looks where kubectl looks: the file that is named, those in
+// KUBECONFIG, ~/.kube/config. Where these name no cluster, the error is a
+// *noClusterError.
+func loadKubeconfig(path, contextName string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = path
+	rules.WarnIfAllMissing = false
+	present, err := checkFiles(rules)
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := rules.Load()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	if err := checkContext(loaded, contextName); err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.NewNonInteractiveClientConfig(*loaded, contextName, &clientcmd.ConfigOverrides{}, rules).ClientConfig()
+	none := clientcmd.IsEmptyConfig(err) || err != nil && len(loaded.Contexts) == 0
+	switch {
+	case none && path != "":
+		return nil, hinted{fmt.Errorf("kubeconfig: there is no cluster in %s", path), "name another file with --kubeconfig"}
+	case none:
+		return nil, noCluster(present)
+	case err != nil:
+		return nil, hinted{fmt.Errorf("kubeconfig: %w", err), "'kubectl config view' shows what the file says"}
+	}
+	return tuned(config), nil
+}
+
+// noCluster tells why there is none, given the files that are there.
+func noCluster(present []string) error {
+	named := slices.DeleteFunc(strings.Split(os.Getenv(clientcmd.RecommendedConfigPathEnvVar), string(os.PathListSeparator)),
+		func(name string) bool { return name == "" })
+	switch {
+	case len(present) > 0:
+		return &noClusterError{"there is none in " + strings.Join(present, ", ")}
+	case len(named) == 1:
+		return &noClusterError{"KUBECONFIG names " + named[0] + ", which does not exist"}
+	case len(named) > 1:
+		return &noClusterError{"KUBECONFIG names " + strings.Join(named, ", ") + ", none of which exists"}
+	default:
+		return &noClusterError{"there is no kubeconfig file"}
+	}
+}
+
+// checkFiles refuses files that cannot be read or are no kubeconfig, and returns
+// the others. A file may be missing unless it is named by itself.
+func checkFiles(rules *clientcmd.ClientConfigLoadingRules) (present []string, err error) {
+	names := rules.GetLoadingPrecedence()
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		data, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) && rules.ExplicitPath == "" {
+			continue
+		}
+		if err != nil {
+			return nil, hinted{fmt.Errorf("kubeconfig: %w", err), "name a file that can be read with --kubeconfig or KUBECONFIG"}
+		}
+		if _, err := clientcmd.Load(data); err != nil {
+			return nil, hinted{
+				error: fmt.Errorf("%s is not a kubeconfig file: %s", name, whyNone(data, err)),
+				hint:  "name one with --kubeconfig or KUBECONFIG",
+			}
+		}
+		present = append(present, name)
+	}
+	return present, nil
+}
+
+// whyNone says in plain words why a file is no kubeconfig. What the library says
+// is about its own types, and may go on for lines.
+func whyNone(data []byte, err error) string {
+	var object struct {
+		Kind any `json:"kind"`
+	}
+	var values any
+	if notYAML := yaml.Unmarshal(data, &values); notYAML != nil {
+		return clip(strings.TrimPrefix(notYAML.Error(), "error converting YAML to JSON: "))
+	}
+	if _, isObject := values.(map[string]any); !isObject {
+		return "it holds no object"
+	}
+	if yaml.Unmarshal(data, &object) == nil && object.Kind != nil && object.Kind != "Config" {
+		return clip(fmt.Sprintf("it holds a %q", fmt.Sprint(object.Kind)))
+	}
+	if mistaken := (*json.UnmarshalTypeError)(nil); errors.As(err, &mistaken) {
+		return clip(fmt.Sprintf("%s cannot be a %s", mistaken.Field, mistaken.Value))
+	}
+	return clip(err.Error())
+}
+
+// clip bounds a text that is made of what a file says.
+func clip(text string) string {
+	const most = 200
+	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "?")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "..."
+	}
+	return text
+}
+
+// checkContext refuses the name of a context that the kubeconfig files lack.
+func checkContext(loaded *clientcmdapi.Config, name string) error {
+	known := slices.Sorted(maps.Keys(loaded.Contexts))
+	switch {
+	case name == "" || len(known) == 0 || slices.Contains(known, name):
+		return nil
+	default:
+		return hinted{fmt.Errorf("kubeconfig: there is no context %q", name), "it has: " + strings.Join(known, ", ")}
+	}
+}
