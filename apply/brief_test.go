@@ -1,0 +1,27 @@
+package apply
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestBrief(t *testing.T) {
+	cases := map[string]struct {
+		reason, text, want string
+	}{
+		"plain":              {"it is told as it is", `nodes "a" is forbidden`, `nodes "a" is forbidden`},
+		"control characters": {"a status is one line, and no terminal obeys it", "a\nb\x1b[31mc\u009b", "a b [31mc "},
+		"broken text":        {"what is no text is left blank", "a\xffb", "a b"},
+		"long":               {"what a server says has no end", strings.Repeat("é", 300), strings.Repeat("é", 255) + "…"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Brief(errors.New(c.text))
+			if got != c.want || !utf8.ValidString(got) {
+				t.Errorf("got %q, want %q: %s", got, c.want, c.reason)
+			}
+		})
+	}
+}
