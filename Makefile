@@ -22,6 +22,9 @@ PACKAGES := ./... $(TESTDATA)
 # The commit is written into the program where git can tell it.
 BUILDVCS = $(shell git rev-parse --verify --quiet HEAD >/dev/null 2>&1 && echo auto || echo false)
 
+# -count=1, as a result from the cache says nothing of the control plane and the
+# Git servers that a test talks to.
+#
 # The race detector needs a C compiler on most systems. Without one the tests
 # run all the same.
 RACE = $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
@@ -42,7 +45,7 @@ demo: build ## watch a commit change a cluster; DEMO_KEEP=1 keeps it running
 .PHONY: test
 test: controlplane ## run every test, with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector stays off"
-	$(GO) test $(RACE) -timeout 20m $(PACKAGES)
+	$(GO) test $(RACE) -count=1 -timeout 20m $(PACKAGES)
 
 .PHONY: lint
 lint: ## check the code, and which room may import which
