@@ -22,9 +22,6 @@ PACKAGES := ./... $(TESTDATA)
 # The commit is written into the program where git can tell it.
 BUILDVCS = $(shell git rev-parse --verify --quiet HEAD >/dev/null 2>&1 && echo auto || echo false)
 
-# -count=1, as a result from the cache says nothing of the control plane and the
-# Git servers that a test talks to.
-#
 # The race detector needs a C compiler on most systems. Without one the tests
 # run all the same.
 RACE = $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
@@ -42,6 +39,8 @@ demo: build ## watch a commit change a cluster; DEMO_KEEP=1 keeps it running
 	@$(GO) build -o bin/demo ./testdata/demo
 	@bin/demo
 
+# -count=1, as a result from the cache says nothing of the control plane and the
+# Git servers that a test talks to.
 .PHONY: test
 test: controlplane ## run every test, with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector stays off"
