@@ -67,7 +67,7 @@ var (
 // kind is what the sentinels above are: a word for a condition and a hint.
 type kind struct{ reason, hint string }
 
-func newKind(reason, hint string) error { return &kind{reason, hint} }
+func newKind(reason, hint string) *kind { return &kind{reason, hint} }
 
 func (k *kind) Error() string { return k.reason }
 
@@ -122,8 +122,7 @@ func Hint(err error) string {
 }
 
 // failure makes an error of a kind about a subject.
-func failure(sentinel error, subject, text string) *Error {
-	k, _ := errors.AsType[*kind](sentinel)
+func failure(k *kind, subject, text string) *Error {
 	if subject != "" {
 		text = subject + ": " + text
 	}

@@ -110,4 +110,4 @@ func (g *Git) within(ctx context.Context) (context.Context, context.CancelFunc) 
 func (t *target) subject() string { return clip(t.address.String(), 120) }
 
 // fail makes an error about this target.
-func (t *target) fail(kind error, text string) *Error { return failure(kind, t.subject(), text) }
+func (t *target) fail(k *kind, text string) *Error { return failure(k, t.subject(), text) }
