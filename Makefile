@@ -46,6 +46,10 @@ test: controlplane ## run every test, with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector stays off"
 	$(GO) test $(RACE) -count=1 -timeout 20m $(PACKAGES)
 
+.PHONY: stress
+stress: controlplane ## race, kill and disturb the controller for long
+	$(GO) test $(RACE) -count=1 -v -timeout 120m -run '^Test(Race|Crash|Fault)' ./apply/controller ./cmd/nodepools -stress
+
 .PHONY: lint
 lint: ## check the code, and which room may import which
 	$(GO) run $(GOLANGCI_LINT) run $(PACKAGES)

@@ -27,6 +27,7 @@ func Main(m *testing.M, opts Options) {
 // leaves it to another: it returns the code to exit with. Both *testing.M and
 // what wraps it can be run.
 func Run(m interface{ Run() int }, opts Options) int {
+	defineFlags()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	shared.allow(ctx, opts)

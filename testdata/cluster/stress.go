@@ -1,0 +1,16 @@
+package cluster
+
+import "flag"
+
+// stress is set by the flag of that name, which [Run] defines: a program that
+// is no test does not get it.
+var stress = new(bool)
+
+// Stress tells whether tests run with -stress, as make stress runs them. A test
+// that looks for what happens rarely then looks for minutes, and shorter
+// otherwise; it asserts the same.
+func Stress() bool { return *stress }
+
+func defineFlags() {
+	stress = flag.Bool("stress", false, "look for minutes for what happens rarely")
+}
