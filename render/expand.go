@@ -42,13 +42,14 @@ type pool struct {
 	definition *v1.NodePool
 }
 
-// Expand works out a set of pools. Pools that are being deleted count as gone.
+// Expand works out a set of pools. Pools that are being deleted count as gone,
+// but for those that are paused: a pause holds whatever is asked for meanwhile.
 // A pool with a mistake in it does not keep the others from their work:
 // [Expansion.Problem] tells of it.
 func Expand(definitions []*v1.NodePool) *Expansion {
 	byName := make(map[string]*v1.NodePool, len(definitions))
 	for _, definition := range definitions {
-		if definition.DeletionTimestamp.IsZero() {
+		if definition.DeletionTimestamp.IsZero() || v1.IsDisabled(definition, v1.ReconcileAnnotation) {
 			byName[definition.Name] = definition
 		}
 	}

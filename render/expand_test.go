@@ -199,6 +199,7 @@ func TestExpansionProblem(t *testing.T) {
 		define("within-orphan", v1.NodePoolSpec{Parent: "orphan"}),
 		define("both", v1.NodePoolSpec{Parent: "unreadable", NodeNames: []string{"["}}),
 		deletedPool(define("deleted", v1.NodePoolSpec{Parent: "gone"})),
+		deletedPool(pausedPool(define("paused-deleted", v1.NodePoolSpec{}))),
 	}
 	cases := map[string]struct {
 		reason  string
@@ -209,6 +210,7 @@ func TestExpansionProblem(t *testing.T) {
 		"unknown":                {"there is no such pool, so nothing holds what it put anywhere", "", false},
 		"deleted":                {"a pool on its way out must let go, whatever is wrong with it", "", false},
 		"paused":                 {"a pause is no fault", "", true},
+		"paused-deleted":         {"a pause holds whatever is asked for meanwhile", "", true},
 		"unreadable":             {"its own selector", "spec.selector cannot be read", true},
 		"within-unreadable":      {"it names the pool at fault", `enclosing pool "unreadable": spec.selector cannot be read`, true},
 		"deep-within-unreadable": {"the same pool, not the one between", `enclosing pool "unreadable": spec.selector cannot be read`, true},

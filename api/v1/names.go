@@ -42,7 +42,8 @@ const (
 const (
 	// ReconcileAnnotation with the value Disabled pauses. On a NodePool: its
 	// RuntimeClass, and what it put on nodes, stay as they are, and it is not
-	// pruned; its spec still follows Git. On a Node: nothing is written to it. On
+	// pruned; deleted by hand, it stays until it is resumed. Its spec still
+	// follows Git. On a Node: nothing is written to it. On
 	// a NodePoolSource: the repository is not looked at.
 	ReconcileAnnotation = "nodes.lailin.xyz/reconcile"
 

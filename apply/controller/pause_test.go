@@ -56,6 +56,43 @@ func TestPausedPool(t *testing.T) {
 	w.hasRuntimeClass("node-pool-tenant", "gvisor", map[string]string{"tenant": "b"})
 }
 
+// A pause holds although somebody deletes the pool: nothing is released behind
+// the back of whoever paused it.
+func TestPausedPoolThatIsDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", role("tenant"))
+	w.pool(tenantPool)
+	w.isReady("tenant", 1)
+	full := role("tenant")
+	full["tenant"], full["example.com/rack"] = "a", "r1"
+	taints := []string{"tenant=a:NoSchedule", "tenant=a:NoExecute"}
+	w.kubectl("annotate", "nodepool", "tenant", pausing)
+	paused := func(texts ...string) {
+		t.Helper()
+		w.poolIs("tenant", "says that it is paused", func(pool *v1.NodePool) error {
+			return conditionIs(pool.Status.Conditions, v1.ReadyCondition, metav1.ConditionFalse, v1.PausedReason, texts...)
+		})
+	}
+	paused()
+	mark := w.mark()
+	w.kubectl("delete", "--wait=false", "nodepool", "tenant")
+	paused("to be deleted", "released once the annotation is gone")
+	w.kubectl("label", "node", "n1", "foreign=x")
+	w.settle()
+	full["foreign"] = "x"
+	w.carries("n1", full, taints...)
+	for _, write := range w.writesSince(mark) {
+		if write.Object.Subresource != "status" && write.Object.Resource != "events" {
+			t.Errorf("write for a paused pool: %s", write)
+		}
+	}
+	w.kubectl("annotate", "nodepool", "tenant", resuming)
+	w.gone(&v1.NodePool{}, "tenant")
+	released := role("tenant")
+	released["foreign"] = "x"
+	w.carries("n1", released)
+}
+
 // What a paused pool has put on nodes is what it said before. The RuntimeClass of
 // a pool within must go on leading pods there.
 func TestPausedPoolKeepsTheRuntimeClassWithin(t *testing.T) {

@@ -152,7 +152,8 @@ func (l *poolLoop) setFinalizer(ctx context.Context, pool *v1.NodePool, set func
 
 // tell writes the status when it has changed, and an event for what was done. A
 // pool that is being deleted it lets go as soon as no node carries anything of
-// it; the garbage collector deletes the RuntimeClass with its owner.
+// it; the garbage collector deletes the RuntimeClass with its owner. One that is
+// paused stays until it is resumed.
 //
 // While nodes are still being looked at it waits for them a little, so that a
 // change which is carried out quickly is told once. Before every node was looked
@@ -167,7 +168,8 @@ func (l *poolLoop) tell(ctx context.Context, pool *v1.NodePool, pools *poolSnaps
 		return reconcile.Result{RequeueAfter: retryPeriod}, nil
 	}
 	l.deedEvents(pool, l.tally.drain(pool.Name))
-	if settled && figures.recorded == 0 && !pool.DeletionTimestamp.IsZero() {
+	paused := v1.IsDisabled(pool, v1.ReconcileAnnotation)
+	if settled && figures.recorded == 0 && !pool.DeletionTimestamp.IsZero() && !paused {
 		return reconcile.Result{}, client.IgnoreNotFound(l.setFinalizer(ctx, pool, controllerutil.RemoveFinalizer))
 	}
 	var result reconcile.Result
@@ -179,7 +181,7 @@ func (l *poolLoop) tell(ctx context.Context, pool *v1.NodePool, pools *poolSnaps
 	}
 	return result, l.writeStatus(ctx, pool, poolFacts{
 		figures: figures, settled: settled, failed: failed,
-		problem: pools.Problem(pool.Name), paused: v1.IsDisabled(pool, v1.ReconcileAnnotation),
+		problem: pools.Problem(pool.Name), paused: paused,
 		classHeld: pools.HoldsRuntimeClass(pool.Name),
 	})
 }

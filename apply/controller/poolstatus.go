@@ -90,6 +90,8 @@ func summarize(pool *v1.NodePool, facts poolFacts) summary {
 	f := facts.figures
 	progress := fmt.Sprintf("%d of %s%s", f.Updated, nodes(f.Desired), upToDate)
 	switch parent := (*render.ParentError)(nil); {
+	case facts.paused && !pool.DeletionTimestamp.IsZero():
+		return summary{idle, v1.PausedReason, fmt.Sprintf("annotation %s is %s: the pool is to be deleted, and its nodes are released once the annotation is gone", v1.ReconcileAnnotation, v1.Disabled)}
 	case !pool.DeletionTimestamp.IsZero():
 		return releasing(f)
 	case facts.paused:
