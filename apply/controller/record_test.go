@@ -15,10 +15,10 @@ func TestNodeWithAnUnreadableRecordIsLeftAlone(t *testing.T) {
 		spoil  func(record string) string
 		says   string
 	}{
-		"nonsense":      {"no JSON", func(string) string { return `{"version":1,"labels":` }, "not a record"},
+		"nonsense":      {"no JSON", func(string) string { return `{"version":2,"pools":` }, "not a record"},
 		"empty-object":  {"no version", func(string) string { return `{}` }, "version 0"},
-		"newer":         {"written by a later version", func(r string) string { return strings.Replace(r, `"version":1`, `"version":2`, 1) }, "later version"},
-		"unknown-field": {"only half understood", func(r string) string { return strings.Replace(r, `"version":1`, `"version":1,"budgets":{}`, 1) }, "budgets"},
+		"newer":         {"written by a later version", func(r string) string { return strings.Replace(r, `"version":2`, `"version":3`, 1) }, "later version"},
+		"unknown-field": {"only half understood", func(r string) string { return strings.Replace(r, `"version":2`, `"version":2,"budgets":{}`, 1) }, "budgets"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -102,10 +102,10 @@ func TestUnreadableNodeDoesNotHoldADeletedPool(t *testing.T) {
 // an apply that leaves it out must not take it away.
 func TestEntryTakenOutOfTheRecordStays(t *testing.T) {
 	entries := map[string]struct{ reason, entry string }{
-		"label":      {"a label", `"example.com/rack":{"pool":"tenant","value":"r1"},`},
-		"annotation": {"the only annotation", `"annotations":{"tenant":{"pool":"tenant","value":"a"}},`},
-		"taint":      {"one of two taints", `"tenant:NoExecute":{"pool":"tenant","value":"a"},`},
-		"taints":     {"all taints", `,"taints":{"tenant:NoExecute":{"pool":"tenant","value":"a"},"tenant:NoSchedule":{"pool":"tenant","value":"a"}}`},
+		"label":      {"a label", `"example.com/rack":"r1",`},
+		"annotation": {"the only annotation", `"annotations":{"tenant":"a"},`},
+		"taint":      {"one of two taints", `"tenant:NoExecute":"a",`},
+		"taints":     {"all taints", `,"taints":{"tenant:NoExecute":"a","tenant:NoSchedule":"a"}`},
 	}
 	for name, c := range entries {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,7 +69,7 @@ func TestNodeTellsWhatItDoes(t *testing.T) {
 
 func TestUnreadableRecord(t *testing.T) {
 	node := newNode("n")
-	node.Annotations = map[string]string{v1.AppliedAnnotation: `{"version":2}`}
+	node.Annotations = map[string]string{v1.AppliedAnnotation: fmt.Sprintf(`{"version":%d}`, recordVersion+1)}
 	pools := expand(onNode("a", want(Label, "1")))
 	p, err := Node(node, pools)
 	var unreadable *RecordError

@@ -1,0 +1,112 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// recordVersion is the version of the record that this code writes. It reads
+// all versions up to it, for good: no write is due because of a version alone,
+// so the record of a node that nothing happens to stays as old as it is.
+const recordVersion = 2
+
+// ErrNewerRecord says that a record was written by a later version.
+var ErrNewerRecord = errors.New("written by a later version of nodepools")
+
+// ParseRecord reads a record; the empty text is an empty record. Whatever it
+// does not know to the last field it refuses, and so it does what can be read in
+// two ways: a record that is only half understood is not understood.
+func ParseRecord(text string) (Record, error) {
+	if text == "" {
+		return Record{}, nil
+	}
+	// A later version may have fields of its own, so its number goes first.
+	var written struct {
+		Version int `json:"version"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &written); err != nil {
+		return Record{}, notARecord(err)
+	}
+	read := readRecordV2
+	switch version := written.Version; {
+	case version > recordVersion:
+		return Record{}, fmt.Errorf("record of version %d: %w", version, ErrNewerRecord)
+	case version < 1:
+		return Record{}, fmt.Errorf("record of version %d, which never was", version)
+	case version == 1:
+		read = readRecordV1
+	}
+	record, err := read(text)
+	if err == nil {
+		err = record.check()
+	}
+	if err != nil {
+		return Record{}, notARecord(err)
+	}
+	return record, nil
+}
+
+// notARecord says it of where a type is wrong in words that are not those of a
+// Go program.
+func notARecord(err error) error {
+	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = fmt.Errorf("misplaced %s, up to byte %d", mistyped.Value, mistyped.Offset)
+	}
+	return fmt.Errorf("not a record: %w", err)
+}
+
+// readStrictly refuses fields that are unknown, in another case, or there twice,
+// and text after the end.
+func readStrictly(text string, into any) error {
+	strict, err := kjson.UnmarshalStrict([]byte(text), into)
+	if err == nil && len(strict) > 0 {
+		err = strict[0]
+	}
+	return err
+}
+
+// check refuses entries that this code would never write.
+func (r Record) check() error {
+	for _, entries := range []map[string]Entry{r.Labels, r.Annotations} {
+		for key, entry := range entries {
+			if key == "" || entry.Pool == "" {
+				return fmt.Errorf("the entry of %q names no pool or no key", key)
+			}
+			if strings.HasPrefix(key, v1.Domain+"/") {
+				return fmt.Errorf("%q is not for pools to set", key)
+			}
+		}
+	}
+	for id, entry := range r.Taints {
+		if entry.Pool == "" {
+			return fmt.Errorf("the entry of %q names no pool", id)
+		}
+		if v1.IsKubernetesTaint(id.Key) || strings.HasPrefix(id.Key, v1.Domain+"/") {
+			return fmt.Errorf("%q is not for pools to set", id)
+		}
+	}
+	return nil
+}
+
+// String writes the record as it stands in the annotation, "" when it is empty.
+// The keys are sorted, so equal records are equal texts.
+func (r Record) String() string {
+	if r.Empty() {
+		return ""
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // it is read by people, not by browsers
+	if err := encoder.Encode(newRecordV2(r)); err != nil {
+		// Maps of strings always marshal; TaintID's MarshalText never fails.
+		panic(fmt.Sprintf("record: %v", err))
+	}
+	return strings.TrimSuffix(text.String(), "\n")
+}
