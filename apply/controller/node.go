@@ -100,7 +100,7 @@ func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error
 		// What pools have put there is not known, and taken for the node's own.
 		found.members = pools.Node(node.Name, node.Labels).Pools
 		found.problem, found.stuck = "has a record that cannot be read: "+apply.Brief(unreadable.Err), true
-		log.FromContext(ctx).Error(err, "node is left alone; repair or remove the annotation")
+		log.FromContext(ctx).Error(err, "node is left alone; repair its annotation, or run the version that wrote it")
 		return found, nil
 	}
 	if err != nil {

@@ -213,12 +213,13 @@ func TestOldRecordIsWrittenAnewOnlyWithAnotherChange(t *testing.T) {
 		},
 		"release": {"the last pool goes, and the record with it", nil, ""},
 	}
+	s := newServer()
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			node := newNode("n")
 			node.Labels = map[string]string{"k": "1", "l": "1", v1.RoleLabel("a"): "", v1.RoleLabel("b"): ""}
 			node.Annotations = map[string]string{v1.AppliedAnnotation: old}
-			after, p := newServer().write(t, node, expand(c.pools...))
+			after, p := s.write(t, node, expand(c.pools...))
 			if got := after.Annotations[v1.AppliedAnnotation]; got != c.want {
 				t.Errorf("%s\n got %s\nwant %s", c.reason, got, c.want)
 			}
@@ -226,5 +227,18 @@ func TestOldRecordIsWrittenAnewOnlyWithAnotherChange(t *testing.T) {
 				t.Errorf("quiet is %v: %s", p.Quiet(), c.reason)
 			}
 		})
+	}
+}
+
+// What the README shows as a record is one.
+func TestRecordInTheReadme(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(text), "```json\n")
+	example, _, _ = strings.Cut(example, "```")
+	if record, err := ParseRecord(example); err != nil || record.Empty() {
+		t.Errorf("%v, %v:\n%s", record, err, example)
 	}
 }
