@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"testing"
 
@@ -70,14 +71,49 @@ func TestReadAdvertisement(t *testing.T) {
 	}
 }
 
-// FuzzAdvertisement reads what a server may send: no panic, whatever it is.
+// FuzzAdvertisement reads what a server may send: no panic, whatever it is;
+// nothing is made up; and what is not asked for is not kept, and changes nothing
+// about what is.
 func FuzzAdvertisement(f *testing.F) {
-	f.Add("001e# service=git-upload-pack\n0000003f" + strings.Repeat("1f", 20) + " HEAD\x00symref=HEAD:x\n0000")
+	one, two := strings.Repeat("1f", 20), strings.Repeat("2e", 20)
+	f.Add("001e# service=git-upload-pack\n0000003f" + one + " HEAD\x00symref=HEAD:x\n0000")
 	f.Add("0000")
+	f.Add("000eversion 1\n0033" + one + " HEAD\x00shallow\n003e" + two + " refs/tags/a^{}\n0000")
+	f.Add("003d" + one + " refs/tags/a\x00a\n003e" + two + " refs/tags/a^{}\n0035shallow " + two + "\n0000")
+	f.Add("004e" + strings.Repeat("1f", 32) + " HEAD\x00a=b\n0000")
+	f.Add("0009ERR x0000")
+	f.Add("fff0" + strings.Repeat("x", 65516) + "0000")
 	f.Fuzz(func(t *testing.T, text string) {
 		a, err := readAdvertisement(strings.NewReader(text), all)
-		if err == nil && len(a.refs) == 0 {
+		if err != nil {
+			if a != nil {
+				t.Errorf("%v beside refs", err)
+			}
+			return
+		}
+		if len(a.refs) == 0 {
 			t.Error("no refs and no error")
+		}
+		for name, hash := range a.refs {
+			if !strings.Contains(strings.ToLower(text), hash.String()+" "+strings.ToLower(name)) {
+				t.Errorf("%s %s is made up", hash, name)
+			}
+		}
+		for name := range a.peeled {
+			if _, found := a.refs[name]; !found {
+				t.Errorf("the commit of %s, which there is not", name)
+			}
+		}
+		some := func(name string, _ plumbing.Hash) bool { return len(name)%2 == 0 }
+		b, err := readAdvertisement(strings.NewReader(text), some)
+		if err != nil {
+			t.Fatalf("an error that depends on what is asked for: %v", err)
+		}
+		for _, all := range []map[string]plumbing.Hash{a.refs, a.peeled} {
+			maps.DeleteFunc(all, func(name string, hash plumbing.Hash) bool { return !some(name, hash) })
+		}
+		if diff := cmp.Diff(a, b, cmp.AllowUnexported(advertisement{})); diff != "" {
+			t.Errorf("(-all, and then some +some):\n%s", diff)
 		}
 	})
 }

@@ -18,6 +18,10 @@ const (
 	// MaxPackBytes bounds what a server may send in one fetch, as it is sent,
 	// compressed: 512 MiB. It goes to a temporary file, not to memory.
 	MaxPackBytes = 512 << 20
+	// MaxPackObjects bounds the files, folders and commits of one fetch. Each
+	// takes some 200 bytes of memory until the fetch is done, however few it has
+	// on the way.
+	MaxPackObjects = 1_000_000
 	// MaxAdvertisementBytes bounds a server's list of refs: 64 MiB, about half
 	// a million refs. Only the refs that are asked for stay in memory.
 	MaxAdvertisementBytes = 64 << 20
@@ -45,6 +49,7 @@ type limits struct {
 	totalBytes    int64
 	depth         int
 	packBytes     int64
+	packObjects   uint32
 	advertisement int64
 }
 
@@ -55,6 +60,7 @@ func defaultLimits() limits {
 		totalBytes:    MaxTotalBytes,
 		depth:         MaxFolderDepth,
 		packBytes:     MaxPackBytes,
+		packObjects:   MaxPackObjects,
 		advertisement: MaxAdvertisementBytes,
 	}
 }

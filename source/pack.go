@@ -95,6 +95,9 @@ func (p *pack) index() error {
 	if err != nil {
 		return broken(err)
 	}
+	if most := p.target.limits.packObjects; count > most {
+		return p.target.fail(ErrTooLarge, fmt.Sprintf("the revision takes more than %d objects to fetch", most))
+	}
 	for range count {
 		header, err := p.scanner.NextObjectHeader()
 		if err != nil {

@@ -39,6 +39,19 @@ func TestPackTooLarge(t *testing.T) {
 	})
 }
 
+// A pack of objects that have next to no bytes takes memory all the same.
+func TestPackOfTooManyObjects(t *testing.T) {
+	r := newRepo(t)
+	r.commit(map[string]string{"a.yaml": "a", "b.yaml": "b"})
+	small := defaultLimits()
+	small.packObjects = 3 // a commit and a folder beside the files
+	everywhere(t, r, func(t *testing.T, g Git) {
+		g.limits = &small
+		_, err := g.Fetch(t.Context(), head(t, &g))
+		wantError(t, err, ErrTooLarge)
+	})
+}
+
 // A large file that nobody asks for costs no memory and is no error.
 func TestPackLargeFileElsewhere(t *testing.T) {
 	r := newRepo(t)
@@ -73,23 +86,4 @@ func TestFits(t *testing.T) {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}
-}
-
-// FuzzPack reads what a server may send: no panic, whatever it is.
-func FuzzPack(f *testing.F) {
-	r, _ := deltas(f)
-	f.Add([]byte(r.feed("HEAD\n", "pack-objects", "--revs", "--stdout", "-q")))
-	t := &target{Git: &Git{}, limits: defaultLimits()}
-	f.Fuzz(func(test *testing.T, data []byte) {
-		p, err := newPack(test.Context(), t)
-		if err != nil {
-			test.Fatal(err)
-		}
-		defer p.discard()
-		_ = p.receive(strings.NewReader(string(data)))
-		for hash := range p.objects {
-			_, _ = p.tree(hash)
-			_, _ = p.commit(hash)
-		}
-	})
 }
