@@ -50,6 +50,22 @@ test: controlplane ## run every test, with the race detector
 stress: controlplane ## race, kill and disturb the controller for long
 	$(GO) test $(RACE) -count=1 -v -timeout 120m -run '^Test(Race|Crash|Fault)' ./apply/controller ./cmd/nodepools -stress
 
+# Targets are asked for, so that none is forgotten. Making an interesting input
+# short may by default take a minute, in which nothing else is tried.
+FUZZTIME ?= 2m
+.PHONY: fuzz
+fuzz: ## try what nobody would write, on each fuzz target for FUZZTIME (2m)
+	@listed=$$($(GO) test -list '^Fuzz' $(PACKAGES)) || { echo "$$listed" >&2; exit 1; }; \
+	echo "$$listed" | awk '/^Fuzz/ { targets[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2, targets[i]; n = 0 }' | { \
+		found=; \
+		while read -r package target; do \
+			echo "$$target of $$package, for $(FUZZTIME)"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s "$$package" </dev/null || \
+				found="$$found$$target: $$($(GO) list -f '{{.Dir}}' "$$package")/testdata/fuzz/$$target\n"; \
+		done; \
+		[ -z "$$found" ] || { printf "these have failed; a new entry of the corpus is in the folder; commit it with what mends it:\n$$found" >&2; exit 1; }; \
+	}
+
 .PHONY: lint
 lint: ## check the code, and which room may import which
 	$(GO) run $(GOLANGCI_LINT) run $(PACKAGES)

@@ -1,31 +1,62 @@
 package plan
 
 import (
+	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
 )
 
-// records are texts to start from.
+// records are texts to start from, beside those of testdata.
 var records = []string{
-	"", "{}", "null", `{"version":1}`, `{"version":2}`, `{"version":1,"labels":null}`,
+	"", "{}", "null", `{"version":1}`, `{"version":2}`, `{"version":3}`, `{"version":1,"labels":null}`, `{"version":2,"pools":null}`,
 	`{"version":1,"labels":{"k0":{"pool":"a","value":"1"}}}`,
 	`{"version":1,"labels":{"k0":{"pool":"a","value":"","before":"","adopted":true}},"annotations":{"k1":{"pool":"z","value":"\ufffd"}}}`,
 	`{"version":1,"taints":{"k0:NoSchedule":{"pool":"b","value":"1"},"k0:NoExecute":{"pool":"a","value":"2","before":"1"}}}`,
 	`{"version":1,"taints":{"a:b:c":{"pool":"b","value":"1"}}}`,
 	`{"version":1,"labels":{"k0":{"pool":"a","value":"1"},"k0":{"pool":"b","value":"2"}}}`,
 	`{"version":1,"annotations":{"nodes.lailin.xyz/applied":{"pool":"a","value":"1"}}}`,
+	`{"version":2,"pools":{"a":{"labels":{"k0":"1"}},"b":{"labels":{"k0":"1"}}}}`,
+	`{"version":2,"pools":{"a":{"labels":{"k0":"1"},"labels":{}}},"before":{"labels":{"k1":""}},"adopted":{"labels":{"k0":null}}}`,
+	`{"version":2,"pools":{"z":{"taints":{"k0:NoExecute":"\ud800"},"annotations":{"k1":""}}},"before":{"taints":{"k0:NoExecute":""}},"adopted":{"annotations":{"k1":null}}}`,
 }
 
-// FuzzParseRecord: whatever stands in the annotation, it is refused or it is
-// read so that writing and reading it again changes nothing.
-func FuzzParseRecord(f *testing.F) {
-	for _, text := range records {
-		f.Add(text)
+func addRecords(f *testing.F, add func(seed uint64, text string)) {
+	f.Helper()
+	files, err := filepath.Glob("testdata/records/*/*.json")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no records in testdata: %v", err)
 	}
+	all := append([]string{whole.String(), textV1(f, whole)}, records...)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		all = append(all, string(text))
+	}
+	for seed, text := range all {
+		add(uint64(seed), text)
+	}
+}
+
+// FuzzParseRecord: whatever stands in the annotation, it is refused, or it is
+// read so that nothing of it is passed over, and so that writing and reading it
+// again changes nothing, in either version.
+func FuzzParseRecord(f *testing.F) {
+	addRecords(f, func(_ uint64, text string) { f.Add(text) })
 	f.Fuzz(func(t *testing.T, text string) {
 		record, err := ParseRecord(text)
 		if err != nil {
@@ -42,47 +73,286 @@ func FuzzParseRecord(f *testing.F) {
 		if !again.Equal(record) || again.String() != written {
 			t.Errorf("read as\n%s, then as\n%s", written, again)
 		}
+		old := textV1(t, record)
+		if again, err := ParseRecord(old); err != nil || !again.Equal(record) {
+			t.Errorf("read as\n%s, and from version 1 as\n%s, %v", written, again, err)
+		}
+		if text == "" {
+			return
+		}
+		// What was read says all that the text says.
+		said, version := saying(t, text)
+		same := written
+		if version == 1 {
+			same = old
+		}
+		if same == "" {
+			same = "{}"
+		}
+		says, _ := saying(t, same)
+		if diff := cmp.Diff(said, says); diff != "" {
+			t.Errorf("passed over or made up (-said +read):\n%s", diff)
+		}
 	})
 }
 
-// FuzzNodePlan puts any record on the node of a random world. A forged record
-// can make us let go of what it names, and of nothing else; and the plan comes
-// to rest.
+// textV1 is a record as version 1 wrote it.
+func textV1(t testing.TB, record Record) string {
+	t.Helper()
+	type entry struct {
+		Pool    string  `json:"pool"`
+		Value   string  `json:"value"`
+		Before  *string `json:"before,omitempty"`
+		Adopted bool    `json:"adopted,omitempty"`
+	}
+	written := map[string]any{"version": 1}
+	for field, entries := range entries(record) {
+		all := map[string]entry{}
+		for key, e := range entries {
+			all[key] = entry(e)
+		}
+		written[string(field)+"s"] = all
+	}
+	text, err := json.Marshal(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// saying is what a JSON text says, known or not, without what says nothing: the
+// version, which is returned beside it, empty objects, false, and null, but for
+// an adopted key, of which null says that it had no value.
+func saying(t *testing.T, text string) (said any, version float64) {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(text))
+	said = readOnce(t, decoder)
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		t.Errorf("text after the end is passed over: %v", err)
+	}
+	object, _ := said.(map[string]any)
+	version, _ = object["version"].(float64)
+	delete(object, "version")
+	return terse(said, false), version
+}
+
+// readOnce reads a value, and fails where an object has a key twice.
+func readOnce(t *testing.T, decoder *json.Decoder) any {
+	t.Helper()
+	token, err := decoder.Token()
+	if err != nil {
+		t.Fatalf("no JSON, and taken for a record: %v", err)
+	}
+	if token != json.Delim('{') {
+		return token
+	}
+	object := map[string]any{}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			t.Fatalf("no JSON, and taken for a record: %v", err)
+		}
+		name, _ := key.(string)
+		if _, twice := object[name]; twice {
+			t.Errorf("%q stands there twice", name)
+		}
+		object[name] = readOnce(t, decoder)
+	}
+	if _, err := decoder.Token(); err != nil {
+		t.Fatalf("no JSON, and taken for a record: %v", err)
+	}
+	return object
+}
+
+func terse(value any, adopted bool) any {
+	object, isObject := value.(map[string]any)
+	if !isObject {
+		return value
+	}
+	for key, inner := range object {
+		inner = terse(inner, adopted || key == "adopted")
+		empty, isObject := inner.(map[string]any)
+		if isObject && len(empty) == 0 || inner == nil && !adopted || inner == false {
+			delete(object, key)
+		} else {
+			object[key] = inner
+		}
+	}
+	return object
+}
+
+// FuzzNodePlan puts any record on the node of a random world, a key and a value
+// of somebody else's beside it. A forged record can make us let go of what it
+// names, and of nothing else; the plan comes to rest; the same input gives the
+// same bytes, whichever version the record is of; and when the pools go, the
+// node is as if they had never come.
 func FuzzNodePlan(f *testing.F) {
-	for seed, text := range records {
-		f.Add(uint64(seed), text)
+	addRecords(f, func(seed uint64, text string) { f.Add(seed, text, "theirs", "x") })
+	for seed := range uint64(100) {
+		f.Add(seed, "forge", "theirs/"+string(worldEffects[0]), "")
 	}
 	s := newServer()
-	f.Fuzz(func(t *testing.T, seed uint64, text string) {
+	f.Fuzz(func(t *testing.T, seed uint64, text, theirs, value string) {
+		if !utf8.ValidString(theirs) || !utf8.ValidString(value) {
+			t.Skip("the API server stores no such text")
+		}
 		w := newWorld(seed)
+		w.putTheirs(theirs, value)
+		if text == "forge" {
+			text = w.forge(t)
+		}
+		w.node.Annotations[v1.AppliedAnnotation] = text
+		record, err := ParseRecord(text)
+		if err != nil {
+			var unreadable *RecordError
+			if p, err := Node(w.node, w.expansion()); p != nil || !errors.As(err, &unreadable) {
+				t.Errorf("planned %v, %v: nobody can tell what is ours there", p, err)
+			}
+			return
+		}
+		if record.Empty() {
+			delete(w.node.Annotations, v1.AppliedAnnotation) // it says nothing, and is no reason to write
+		}
+		start := w.node.DeepCopy()
 		for range w.r.IntN(4) {
 			w.changePools()
 		}
-		if w.node.Annotations == nil {
-			w.node.Annotations = map[string]string{}
-		}
-		w.node.Annotations[v1.AppliedAnnotation] = text
 		before := w.node
-		p, err := Node(before, w.expansion())
-		if unreadable := (*RecordError)(nil); errors.As(err, &unreadable) && p == nil {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		var p *NodePlan
 		w.node, p = s.write(t, before, w.expansion())
 		at := step{world: w, s: s, before: before, p: p}
 		at.nothingForeignIsTouched(t)
+		at.whatOthersChangedStays(t)
 		at.noPoolMissesAKeyInSilence(t)
+		at.heldAndContestedKeysStay(t, &counts{})
 		at.sameInputSameBytes(t)
+		at.sameBytesFromEitherVersion(t)
+		if !p.Quiet() {
+			at.recordRoundTrips(t)
+		}
 		for range 2 {
-			w.node, p = s.write(t, w.node, w.expansion())
+			w.node, _ = s.write(t, w.node, w.expansion())
 		}
 		if again, err := Node(w.node, w.expansion()); err != nil || !again.Quiet() {
 			t.Errorf("it does not come to rest: %v, %v", again, err)
 		}
-		if left := slices.Collect(maps.Keys(p.Record.Pools())); len(w.pools) == 0 && len(left) > 0 {
-			t.Errorf("there is no pool, and the record names %v", left)
-		}
+		w.adoptedKeysGoWithTheLastPool(t, s)
+
+		w.node, w.policies = start, []v1.ConflictPolicy{v1.ReportConflicts, v1.TakeOver}
+		w.releaseUndoesApply(t, s)
 	})
+}
+
+// putTheirs puts a label, an annotation and a taint of somebody else's on the
+// node.
+func (w *world) putTheirs(key, value string) {
+	for _, values := range []*map[string]string{&w.node.Labels, &w.node.Annotations} {
+		if *values == nil {
+			*values = map[string]string{}
+		}
+		(*values)[key] = value
+	}
+	taint := corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffectPreferNoSchedule}
+	if _, twice := taintValues(w.node.Spec.Taints)[render.TaintID{Key: key, Effect: taint.Effect}]; !twice {
+		w.node.Spec.Taints = append(w.node.Spec.Taints, taint)
+	}
+}
+
+// forge makes a record that names what may be on the node and what is not, for
+// pools that there are and are not, in either version.
+func (w *world) forge(t *testing.T) string {
+	t.Helper()
+	entry := func(standing string) Entry {
+		e := Entry{Pool: pick(w.r, append(worldPools, "gone")), Value: pick(w.r, append(worldValues, standing, standing, standing))}
+		if w.oneIn(3) {
+			e.Before = ptr.To(pick(w.r, worldValues))
+		}
+		e.Adopted = w.oneIn(4)
+		return e
+	}
+	record := Record{Labels: map[string]Entry{}, Annotations: map[string]Entry{}, Taints: map[render.TaintID]Entry{}}
+	for range w.r.IntN(6) {
+		key := pick(w.r, worldKeys)
+		switch w.r.IntN(3) {
+		case 0:
+			record.Labels[key] = entry(w.node.Labels[key])
+		case 1:
+			record.Annotations[key] = entry(w.node.Annotations[key])
+		default:
+			id := render.TaintID{Key: key, Effect: pick(w.r, worldEffects)}
+			record.Taints[id] = entry(taintValues(w.node.Spec.Taints)[id])
+		}
+	}
+	if w.oneIn(2) {
+		return textV1(t, record)
+	}
+	return record.String()
+}
+
+// sameBytesFromEitherVersion: a plan depends on what the record says, and not on
+// the version that says it.
+func (at step) sameBytesFromEitherVersion(t *testing.T) {
+	t.Helper()
+	var plans []string
+	for _, text := range []string{at.p.Recorded().String(), textV1(t, at.p.Recorded())} {
+		node := at.before.DeepCopy()
+		node.Annotations[v1.AppliedAnnotation] = text
+		p, err := Node(node, at.expansion())
+		if err != nil {
+			t.Fatal(err)
+		}
+		patch, err := p.Patch(node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, err := json.Marshal([]any{p.Pools, p.Changes, p.Conflicts, p.Releases(), p.Quiet(), patch.Type})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans = append(plans, string(told)+string(patch.Data))
+	}
+	if diff := cmp.Diff(plans[0], plans[1]); diff != "" {
+		t.Errorf("the plan depends on the version of the record (-2 +1):\n%s", diff)
+	}
+}
+
+// releaseUndoesApply: pools come, change and go, and the node becomes what
+// letting go of its record at once would have made of it. Left aside are keys of
+// which the record does not tell the truth: a pool puts them back, and they go
+// as its own.
+func (w *world) releaseUndoesApply(t *testing.T, s server) {
+	t.Helper()
+	start := w.node
+	clear(w.pools)
+	released, p := s.write(t, start, w.expansion())
+	for range 1 + w.r.IntN(3) {
+		w.changePools()
+		w.node, _ = s.write(t, w.node, w.expansion())
+	}
+	for len(w.pools) > 0 {
+		delete(w.pools, pick(w.r, worldPools))
+		w.node, _ = s.write(t, w.node, w.expansion())
+	}
+	had, want, got := standing(start), standing(released), standing(w.node)
+	for field, recorded := range entries(p.Recorded()) {
+		for key, entry := range recorded {
+			if value, stood := had[field][key]; !stood || value != entry.Value {
+				delete(want[field], key)
+				delete(got[field], key)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the node (-without pools +after they have come and gone):\n%s", diff)
+	}
+	if _, left := w.node.Annotations[v1.AppliedAnnotation]; left {
+		t.Error("the record stays when the last pool has gone")
+	}
+	theirs := func(taint corev1.Taint) bool {
+		_, recorded := p.Recorded().Taints[render.TaintID{Key: taint.Key, Effect: taint.Effect}]
+		return recorded
+	}
+	if diff := cmp.Diff(start.Spec.Taints, w.node.Spec.Taints, cmpopts.IgnoreSliceElements(theirs), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("taints of others (-before +after):\n%s", diff)
+	}
 }

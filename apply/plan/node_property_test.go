@@ -53,6 +53,7 @@ func TestProperties(t *testing.T) {
 		w := newWorld(seed)
 		w.live(t, s, true, func(at step) {
 			at.nothingForeignIsTouched(t)
+			at.whatOthersChangedStays(t)
 			at.heldAndContestedKeysStay(t, seen)
 			at.noPoolMissesAKeyInSilence(t)
 			at.sameInputSameBytes(t)

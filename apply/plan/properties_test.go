@@ -66,6 +66,25 @@ func (at step) declares(field Field, key string) bool {
 	})
 }
 
+// whatOthersChangedStays: a key of ours at which somebody has put another value
+// is theirs once no pool wants it.
+func (at step) whatOthersChangedStays(t *testing.T) {
+	t.Helper()
+	had, has := standing(at.before), standing(at.node)
+	for field, ours := range entries(at.p.Recorded()) {
+		for key, entry := range ours {
+			wanted := slices.ContainsFunc(at.atWork(), func(pool *v1.NodePool) bool {
+				_, wants := wishes(pool)[field][key]
+				return wants
+			})
+			was, stood := had[field][key]
+			if is, stands := has[field][key]; !wanted && (!stood || was != entry.Value) && (is != was || stands != stood) {
+				t.Errorf("%s %s, which somebody has set to %q and no pool wants, became %q", field, key, was, is)
+			}
+		}
+	}
+}
+
 // heldAndContestedKeysStay: nothing changes for a key of a paused or broken
 // pool, in the record either, nor for one that is reported as a conflict.
 func (at step) heldAndContestedKeysStay(t *testing.T, seen *counts) {

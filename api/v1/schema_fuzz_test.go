@@ -1,0 +1,127 @@
+package v1_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodepools/nodepools/api/crds"
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// FuzzSchema: ValidateNodePool and the schema that the API server goes by take
+// the same keys and values. One that only the former took would fail in the
+// middle of a revision; one that only the latter took would be refused in a file
+// and not from kubectl.
+func FuzzSchema(f *testing.F) {
+	spec := specSchema(f)
+	long, prefix := strings.Repeat("a", 63), strings.Repeat("a.", 126)+"a"
+	for _, text := range []string{
+		"", "a", "A_b.c-1", "-a", "a-", long, long + "a", prefix + "/" + long, prefix + "a/" + long, prefix + "/" + long + "a", "a/b/c", "/a", "a/",
+		"a..b/c", "a.-b/c", "A.b/c", "a\n", "\na", "é", "a b", v1.Domain + "/a", v1.Domain, "node.kubernetes.io/a", "x.node.kubernetes.io/a", "node.cloudprovider.kubernetes.io/a",
+	} {
+		f.Add(text, "x")
+		f.Add("k", text)
+		f.Add("k", strings.Repeat(text, 17))
+	}
+	labels, annotations, taint := spec.Properties["labels"], spec.Properties["annotations"], *spec.Properties["taints"].Items.Schema
+	f.Fuzz(func(t *testing.T, key, value string) {
+		if !utf8.ValidString(key) || !utf8.ValidString(value) {
+			t.Skip("no file and no API server has such a text")
+		}
+		cases := map[string]struct {
+			spec  v1.NodePoolSpec
+			takes bool
+		}{
+			"label": {
+				v1.NodePoolSpec{Labels: map[string]v1.LabelValue{key: v1.LabelValue(value)}},
+				takes(t, labels, key, value) && within(t, *labels.AdditionalProperties.Schema, value),
+			},
+			"annotation": {
+				v1.NodePoolSpec{Annotations: map[string]v1.AnnotationValue{key: v1.AnnotationValue(value)}},
+				takes(t, annotations, key, value) && within(t, *annotations.AdditionalProperties.Schema, value),
+			},
+			"taint": {
+				v1.NodePoolSpec{Taints: []v1.Taint{{Key: key, Value: value, Effect: "NoSchedule"}}},
+				takes(t, taint, key, value) && within(t, taint.Properties["key"], key) && within(t, taint.Properties["value"], value),
+			},
+			"handler": {
+				v1.NodePoolSpec{Handler: value},
+				value == "" || within(t, spec.Properties["handler"], value),
+			},
+		}
+		for name, c := range cases {
+			pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: c.spec}
+			if problems := v1.ValidateNodePool(pool); (len(problems) == 0) != c.takes {
+				t.Errorf("%s %q, %q: the schema takes it: %v; ValidateNodePool says %v", name, key, value, c.takes, problems)
+			}
+		}
+	})
+}
+
+func specSchema(f *testing.F) apiextensionsv1.JSONSchemaProps {
+	f.Helper()
+	all, err := crds.All()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, crd := range all {
+		if crd.Spec.Names.Kind == v1.NodePoolKind {
+			return crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+		}
+	}
+	f.Fatal("no schema of NodePools")
+	return apiextensionsv1.JSONSchemaProps{}
+}
+
+// within tells whether a text keeps the bounds and the pattern of a schema.
+func within(t *testing.T, schema apiextensionsv1.JSONSchemaProps, text string) bool {
+	t.Helper()
+	length := int64(utf8.RuneCountInString(text))
+	return (schema.MinLength == nil || length >= *schema.MinLength) &&
+		(schema.MaxLength == nil || length <= *schema.MaxLength) &&
+		(schema.Pattern == "" || regexp.MustCompile(schema.Pattern).MatchString(text))
+}
+
+// term is one condition of the rules for keys and values: the only form in which
+// they are written. CEL's matches is that of Go's regexp.
+var term = regexp.MustCompile(`(!?)(k|self\[k\]|self\.key)\.(matches|startsWith)\('([^']*)'\)|size\(k\) <= (\d+)`)
+
+// takes tells whether a key and its value keep the rules of a schema.
+func takes(t *testing.T, schema apiextensionsv1.JSONSchemaProps, key, value string) bool {
+	t.Helper()
+	for _, rule := range schema.XValidations {
+		terms := term.FindAllStringSubmatch(rule.Rule, -1)
+		rest := strings.Join(strings.Fields(strings.ReplaceAll(term.ReplaceAllString(rule.Rule, ""), "&&", "")), "")
+		if len(terms) == 0 || rest != "" && rest != "self.all(k,)" {
+			t.Fatalf("the test does not understand all of the rule %s: %q", rule.Rule, rest)
+		}
+		for _, term := range terms {
+			subject, holds := key, false
+			if term[2] == "self[k]" {
+				subject = value
+			}
+			switch term[3] {
+			case "matches":
+				holds = regexp.MustCompile(term[4]).MatchString(subject)
+			case "startsWith":
+				holds = strings.HasPrefix(subject, term[4])
+			default:
+				most, err := strconv.Atoi(term[5])
+				if err != nil {
+					t.Fatal(err)
+				}
+				holds = utf8.RuneCountInString(key) <= most
+			}
+			if holds == (term[1] == "!") {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,236 @@
+package render
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// members are the pools of a node, asked one by one and looked up; the two must
+// be the same.
+func members(t *testing.T, pool *v1.NodePool, name string, have labels.Set) bool {
+	t.Helper()
+	expansion := Expand([]*v1.NodePool{pool})
+	asked := expansion.pools[pool.Name].has(name, have)
+	found := expansion.Node(name, have).Pools
+	if slices.Contains(found, pool.Name) != asked {
+		t.Errorf("node %q with %v: a member is %v when asked, and %v are found", name, have, asked, found)
+	}
+	return asked
+}
+
+// taken tells whether validation takes a pool, and fails where it takes one that
+// cannot be carried out.
+func taken(t *testing.T, pool *v1.NodePool) bool {
+	t.Helper()
+	problems := v1.ValidateNodePool(pool)
+	if err := Expand([]*v1.NodePool{pool}).Problem(pool.Name); err != nil && len(problems) == 0 {
+		t.Errorf("validation takes what cannot be carried out: %v", err)
+	}
+	return len(problems) == 0
+}
+
+func valid(texts ...string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool { return !utf8.ValidString(text) })
+}
+
+// FuzzNodeNames: patterns are those of package path to the letter, as far as
+// they may stand in a pool; they match what a reader of its rules would match;
+// and looking members up finds what asking finds.
+func FuzzNodeNames(f *testing.F) {
+	for _, pattern := range []string{"a", "*", "a*", "*-a*b-?", "[a-c]*", "[^a]", `a\*`, "a[", "[]a]", "[a-]", `[\]]`, "é?", "**a**b", "[a-c-e]", `\`, "[^]a]", "[", "[a", "a[^", "*[", "*\\"} {
+		f.Add(pattern, "gpu-[0-9]", "a-ab-b")
+	}
+	f.Add(strings.Repeat("a*", 126), strings.Repeat("*a", 126)+"b", strings.Repeat("a", 253))
+	f.Fuzz(func(t *testing.T, one, other, name string) {
+		if !valid(one, other, name) {
+			t.Skip("no file and no API server has such a text")
+		}
+		if strings.Contains(name, "/") {
+			t.Skip("no node has such a name")
+		}
+		pool := define("p", byName(one, other))
+		first, firstOK := parsePattern(one)
+		second, secondOK := parsePattern(other)
+		sound := Expand([]*v1.NodePool{pool}).Problem("p") == nil
+		if sound != (firstOK && secondOK) {
+			t.Fatalf("%q and %q are patterns: %v and %v, and the pool is taken: %v", one, other, firstOK, secondOK, sound)
+		}
+		short := func(pattern string) bool {
+			return pattern != "" && len(pattern) <= 253 && !strings.Contains(pattern, "/")
+		}
+		if want := sound && one != other && short(one) && short(other); taken(t, pool) != want {
+			t.Errorf("%q and %q: validation says %v", one, other, v1.ValidateNodePool(pool))
+		}
+		if !sound {
+			return
+		}
+		if want := matches(first, []rune(name)) || matches(second, []rune(name)); members(t, pool, name, nil) != want {
+			t.Errorf("%q and %q match %q: want %v", one, other, name, want)
+		}
+	})
+}
+
+// A part of a pattern: any characters, or one out of ranges.
+type part struct {
+	any    bool
+	not    bool
+	ranges [][2]rune
+}
+
+// parsePattern reads a pattern by the rules of [path.Match] and knows nothing of
+// how it does it.
+func parsePattern(pattern string) (parts []part, ok bool) {
+	rest := []rune(pattern)
+	next := func() (rune, bool) {
+		if len(rest) == 0 {
+			return 0, false
+		}
+		char := rest[0]
+		rest = rest[1:]
+		return char, true
+	}
+	// one is a character of a range, which may be escaped, and is not - or ].
+	one := func() (rune, bool) {
+		char, there := next()
+		switch {
+		case !there || char == '-' || char == ']':
+			return 0, false
+		case char == '\\':
+			return next()
+		}
+		return char, true
+	}
+	for len(rest) > 0 {
+		switch char, _ := next(); char {
+		case '*':
+			parts = append(parts, part{any: true})
+		case '?':
+			parts = append(parts, part{not: true})
+		case '\\':
+			if char, ok = next(); !ok {
+				return nil, false
+			}
+			parts = append(parts, part{ranges: [][2]rune{{char, char}}})
+		case '[':
+			p := part{}
+			if len(rest) > 0 && rest[0] == '^' {
+				p.not, rest = true, rest[1:]
+			}
+			for len(p.ranges) == 0 || len(rest) == 0 || rest[0] != ']' {
+				low, there := one()
+				high := low
+				if there && len(rest) > 0 && rest[0] == '-' {
+					rest = rest[1:]
+					high, there = one()
+				}
+				if !there {
+					return nil, false
+				}
+				p.ranges = append(p.ranges, [2]rune{low, high})
+			}
+			rest = rest[1:]
+			parts = append(parts, p)
+		default:
+			parts = append(parts, part{ranges: [][2]rune{{char, char}}})
+		}
+	}
+	return parts, true
+}
+
+// matches fills the table of which parts match which beginnings.
+func matches(parts []part, name []rune) bool {
+	reached := make([]bool, len(name)+1)
+	reached[0] = true
+	for _, p := range parts {
+		after := make([]bool, len(name)+1)
+		for i := range reached {
+			if p.any {
+				after[i] = reached[i] || i > 0 && after[i-1]
+			} else if i > 0 && reached[i-1] {
+				within := slices.ContainsFunc(p.ranges, func(r [2]rune) bool { return r[0] <= name[i-1] && name[i-1] <= r[1] })
+				after[i] = within != p.not
+			}
+		}
+		reached = after
+	}
+	return reached[len(name)]
+}
+
+// FuzzSelector: a selector is taken when apimachinery takes it, with validation
+// as without, and not when it is empty; it matches what a reader of the API's
+// documentation would match; and looking members up finds what asking finds.
+func FuzzSelector(f *testing.F) {
+	f.Add("zone", "a", "gpu", "In", "a,b", "zone=a gpu=b")
+	f.Add("", "", "gpu", "NotIn", "a", "gpu=a")
+	f.Add("", "", "gpu", "Exists", "", "gpu=")
+	f.Add("k", "", "gpu", "DoesNotExist", "", "k=")
+	f.Add("a b", "-", "k", "Near", "é", "k=v")
+	f.Add("example.com/k", strings.Repeat("v", 64), strings.Repeat("k", 64), "In", "", "example.com/k=v")
+	f.Add("", "", "", "", "", "k=v")
+	f.Add("k", "1", "k", "Gt", "1", "k=2")
+	f.Fuzz(func(t *testing.T, key, value, expressionKey, operator, values, have string) {
+		if !valid(key, value, expressionKey, operator, values, have) {
+			t.Skip("no file and no API server has such a text")
+		}
+		selector := &metav1.LabelSelector{}
+		if key != "" {
+			selector.MatchLabels = map[string]string{key: value}
+		}
+		if operator != "" {
+			expression := metav1.LabelSelectorRequirement{Key: expressionKey, Operator: metav1.LabelSelectorOperator(operator)}
+			if values != "" {
+				expression.Values = strings.Split(values, ",")
+			}
+			selector.MatchExpressions = append(selector.MatchExpressions, expression)
+		}
+		on := labels.Set{}
+		for _, label := range strings.Fields(have) {
+			key, value, _ := strings.Cut(label, "=")
+			on[key] = value
+		}
+		pool := define("p", v1.NodePoolSpec{Selector: selector})
+		apis, err := metav1.LabelSelectorAsSelector(selector)
+		empty := key == "" && operator == ""
+		sound := Expand([]*v1.NodePool{pool}).Problem("p") == nil
+		if want := err == nil && !empty; sound != want || taken(t, pool) != want {
+			t.Fatalf("%v is sound: %v, validation says %v, apimachinery %v", selector, sound, v1.ValidateNodePool(pool), err)
+		}
+		if !sound {
+			return
+		}
+		got := members(t, pool, "n", on)
+		if diff := cmp.Diff(apis.Matches(on), got); diff != "" || got != selects(selector, on) {
+			t.Errorf("%v on %v: apimachinery matches %v, the rules do %v, the pool %v", selector, on, apis.Matches(on), selects(selector, on), got)
+		}
+	})
+}
+
+// selects tells whether a selector selects labels, as the API documents it.
+func selects(selector *metav1.LabelSelector, on map[string]string) bool {
+	for key, value := range selector.MatchLabels {
+		if have, there := on[key]; !there || have != value {
+			return false
+		}
+	}
+	for _, expression := range selector.MatchExpressions {
+		have, there := on[expression.Key]
+		among := there && slices.Contains(expression.Values, have)
+		if !map[metav1.LabelSelectorOperator]bool{
+			metav1.LabelSelectorOpIn:           among,
+			metav1.LabelSelectorOpNotIn:        !among,
+			metav1.LabelSelectorOpExists:       there,
+			metav1.LabelSelectorOpDoesNotExist: !there,
+		}[expression.Operator] {
+			return false
+		}
+	}
+	return true
+}
