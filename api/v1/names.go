@@ -27,6 +27,15 @@ const (
 	ReleaseFinalizer = "nodes.lailin.xyz/release"
 )
 
+// Names on NodePoolSources.
+const (
+	// ApprovePruneAnnotation on a NodePoolSource names the revision, such as
+	// main@sha1:<40 hex>, whose prune may delete more pools than spec.pruneLimit
+	// allows. It counts for that revision alone, and once: what was used stands in
+	// status.lastHandledPruneApproval.
+	ApprovePruneAnnotation = "nodes.lailin.xyz/approvePrune"
+)
+
 // Names on Nodes.
 const (
 	// AppliedAnnotation on a Node is the record of what the pools put there.

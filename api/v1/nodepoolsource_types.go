@@ -67,7 +67,9 @@ type NodePoolSourceSpec struct {
 	// pruneLimit is how many of this source's pools one revision may delete: a
 	// number, or a percentage of the pools that the source had in the cluster
 	// before, rounded up. A revision that would delete more, or the last one, deletes
-	// nothing and says so in the condition PruneBlocked.
+	// nothing and says so in the condition PruneBlocked. The annotation
+	// nodes.lailin.xyz/approvePrune with the name of that revision lets it delete
+	// more than this, once; the last pool never goes.
 	// +optional
 	// +kubebuilder:default="30%"
 	// +kubebuilder:validation:XIntOrString
@@ -139,6 +141,12 @@ type NodePoolSourceStatus struct {
 	// back. What a revision adds does not let it delete more.
 	// +optional
 	PruneBase int32 `json:"pruneBase,omitempty"`
+
+	// lastHandledPruneApproval is the value of the annotation
+	// nodes.lailin.xyz/approvePrune that was used up last. It is set when every pool
+	// whose deletion it approved is deleted, and counts for nothing from then on.
+	// +optional
+	LastHandledPruneApproval string `json:"lastHandledPruneApproval,omitempty"`
 
 	// lastHandledReconcileAt is the value of the annotation
 	// nodes.lailin.xyz/requestedAt that was acted on last.

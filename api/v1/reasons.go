@@ -34,4 +34,7 @@ const (
 	ApplyReason = "ApplyFailed"
 	// PruneBlockedReason: pools that vanished from Git are kept.
 	PruneBlockedReason = "PruneBlocked"
+	// PruneApprovedReason: pools that vanished from Git were deleted because
+	// somebody has approved it.
+	PruneApprovedReason = "PruneApproved"
 )

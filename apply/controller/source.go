@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -96,7 +97,7 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	facts := l.carryOut(ctx, src, seen)
 	if apply.IsConflict(facts.failure) {
-		return reconcile.Result{RequeueAfter: retryPeriod}, nil
+		return again(facts.failure)
 	}
 	if result, err := again(l.tell(ctx, src, facts)); err != nil || !result.IsZero() {
 		return result, err
@@ -137,29 +138,52 @@ func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen 
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	var list v1.NodePoolList
-	if facts.failure = l.client.List(ctx, &list); facts.failure != nil {
+	live, err := listPools(ctx, l.client)
+	if err != nil {
+		facts.failure = err
 		return facts
+	}
+	p, err := plan.Pools(plan.Revision{Source: src.Name, Name: seen.good, Pools: seen.pools, Prune: plan.PrunePolicyOf(src)}, live)
+	if err != nil {
+		facts.failure = &refusal{reason: v1.ClaimedReason, err: err}
+		return facts
+	}
+	if facts.failure = l.write(ctx, src, seen, p); facts.failure != nil {
+		return facts
+	}
+	facts.plan, facts.leaving, facts.held = p, leaving(seen, live), p.HeldAfter(src.Name, live)
+	return facts
+}
+
+// write makes the changes of a plan and tells of them. That a prune was approved
+// is told before: whatever comes in between, it is known whose word it was.
+func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *look, p *plan.PoolsPlan) error {
+	if len(p.Changes) == 0 {
+		return nil
+	}
+	if p.Approved {
+		if told := len(seen.approved); seen.approve(p.Deletes()) {
+			l.event(src, corev1.EventTypeNormal, v1.PruneApprovedReason, "prune", "%s", describeApproved(seen.good, seen.approved[told:]))
+		}
+	}
+	if err := refused(l.applier.Pools(ctx, p)); err != nil {
+		return err
+	}
+	log.FromContext(ctx).Info("applied revision", "revision", seen.good, "changes", len(p.Changes))
+	l.event(src, corev1.EventTypeNormal, "Applied", "apply", "%s at %s", describePools(p), seen.good)
+	return nil
+}
+
+func listPools(ctx context.Context, from client.Reader) ([]*v1.NodePool, error) {
+	var list v1.NodePoolList
+	if err := from.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("list pools: %w", err)
 	}
 	live := make([]*v1.NodePool, 0, len(list.Items))
 	for i := range list.Items {
 		live = append(live, &list.Items[i])
 	}
-	revision := plan.Revision{Source: src.Name, Name: seen.good, Pools: seen.pools, Prune: plan.PrunePolicyOf(src)}
-	p, err := plan.Pools(revision, live)
-	if err != nil {
-		facts.failure = &refusal{reason: v1.ClaimedReason, err: err}
-		return facts
-	}
-	if len(p.Changes) > 0 {
-		if facts.failure = refused(l.applier.Pools(ctx, p)); facts.failure != nil {
-			return facts
-		}
-		log.FromContext(ctx).Info("applied revision", "revision", seen.good, "changes", len(p.Changes))
-		l.event(src, corev1.EventTypeNormal, "Applied", "apply", "%s at %s", describePools(p), seen.good)
-	}
-	facts.plan, facts.leaving, facts.held = p, leaving(seen, live), p.HeldAfter(src.Name, live)
-	return facts
+	return live, nil
 }
 
 // refused marks what the API server will not take however often it is asked.

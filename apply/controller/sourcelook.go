@@ -35,6 +35,9 @@ type look struct {
 	// good and pools are the last good revision, if this process has seen one.
 	good  string
 	pools []render.Definition
+	// approved are the pools that were deleted because somebody has approved the
+	// prune of the last good revision.
+	approved []string
 }
 
 // due tells whether it is time to ask the repository: the interval has passed,
@@ -132,7 +135,19 @@ func (seen *look) take(ctx context.Context, revision string, snapshot *source.Sn
 		return
 	}
 	log.FromContext(ctx).Info("read revision", "revision", revision, "pools", len(pools))
-	seen.good, seen.pools = revision, pools
+	seen.good, seen.pools, seen.approved = revision, pools, nil
+}
+
+// approve notes pools whose deletion is approved, and tells whether there are any
+// that were not noted before.
+func (seen *look) approve(names []string) bool {
+	before := len(seen.approved)
+	for _, name := range names {
+		if !slices.Contains(seen.approved, name) {
+			seen.approved = append(seen.approved, name)
+		}
+	}
+	return len(seen.approved) > before
 }
 
 // saysTheRevision tells whether a fetch failed because of what the revision

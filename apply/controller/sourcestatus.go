@@ -59,6 +59,9 @@ type sourceFacts struct {
 	leaving []string
 	// held is how many pools the source has in the cluster after the pass.
 	held int
+	// approval tells what was deleted at this revision because somebody has
+	// approved it; empty where nothing was.
+	approval string
 }
 
 // tell writes the status when it has changed, and an event for a trouble that
@@ -66,14 +69,8 @@ type sourceFacts struct {
 // would be written, and the same event told, twice.
 func (l *sourceLoop) tell(ctx context.Context, src *v1.NodePoolSource, facts sourceFacts) error {
 	status := sourceStatus(src, facts)
-	if equality.Semantic.DeepEqual(src.Status, status) {
-		return nil
-	}
-	changed := src.DeepCopy()
-	changed.Status = status
-	patch := client.MergeFromWithOptions(src, client.MergeFromWithOptimisticLock{})
-	if err := l.client.Status().Patch(ctx, changed, patch, client.FieldOwner(v1.FieldManager)); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("status of source %q: %w", src.Name, err))
+	if written, err := l.writeStatus(ctx, src, status); err != nil || !written {
+		return err
 	}
 	was := meta.FindStatusCondition(src.Status.Conditions, v1.ReadyCondition)
 	is := meta.FindStatusCondition(status.Conditions, v1.ReadyCondition)
@@ -85,6 +82,20 @@ func (l *sourceLoop) tell(ctx context.Context, src *v1.NodePoolSource, facts sou
 		l.event(src, corev1.EventTypeNormal, "Recovered", "reconcile", "%s", is.Message)
 	}
 	return nil
+}
+
+// writeStatus tells whether there was something to write, and it is written.
+func (l *sourceLoop) writeStatus(ctx context.Context, src *v1.NodePoolSource, status v1.NodePoolSourceStatus) (bool, error) {
+	if equality.Semantic.DeepEqual(src.Status, status) {
+		return false, nil
+	}
+	changed := src.DeepCopy()
+	changed.Status = status
+	patch := client.MergeFromWithOptions(src, client.MergeFromWithOptimisticLock{})
+	if err := l.client.Status().Patch(ctx, changed, patch, client.FieldOwner(v1.FieldManager)); err != nil {
+		return false, client.IgnoreNotFound(fmt.Errorf("status of source %q: %w", src.Name, err))
+	}
+	return true, nil
 }
 
 func (l *sourceLoop) event(src *v1.NodePoolSource, kind, reason, action, format string, args ...any) {
@@ -117,6 +128,10 @@ func sourceStatus(src *v1.NodePoolSource, facts sourceFacts) v1.NodePoolSourceSt
 		if facts.plan.Blocked == nil {
 			status.PruneBase = int32(facts.held)
 		}
+		if facts.plan.UsesUpApproval() {
+			status.LastHandledPruneApproval = facts.good
+		}
+		facts.approval = facts.approvalOf(src)
 	}
 	for _, c := range facts.conditions() {
 		set(c)
@@ -126,6 +141,19 @@ func sourceStatus(src *v1.NodePoolSource, facts sourceFacts) v1.NodePoolSourceSt
 		set(facts.pruneBlocked())
 	}
 	return status
+}
+
+// approvalOf tells what was deleted with an approval. A process that has just
+// begun did not see it, and leaves what its predecessor has told of the revision.
+func (facts sourceFacts) approvalOf(src *v1.NodePoolSource) string {
+	if len(facts.approved) > 0 {
+		return describeApproved(facts.good, facts.approved)
+	}
+	told := meta.FindStatusCondition(src.Status.Conditions, v1.PruneBlockedCondition)
+	if told != nil && told.Reason == v1.PruneApprovedReason && facts.standing == facts.good {
+		return told.Message
+	}
+	return ""
 }
 
 type condition struct {
@@ -146,6 +174,9 @@ func (facts sourceFacts) conditions() []condition {
 	whole := condition{v1.ReadyCondition, metav1.ConditionTrue, v1.SucceededReason, fmt.Sprintf("applied %s of %s", pools(len(facts.pools)), facts.good)}
 	if facts.plan != nil && len(facts.plan.Kept) > 0 {
 		whole.message += "; kept, though no longer in the repository, as it is paused or its pruning is disabled: " + listed(facts.plan.Kept, ", ")
+	}
+	if facts.approval != "" {
+		whole.message += "; " + facts.approval
 	}
 	state := v1.ReadyCondition
 
@@ -202,6 +233,8 @@ func (facts sourceFacts) pruneBlocked() condition {
 		return condition{v1.PruneBlockedCondition, metav1.ConditionUnknown, v1.ProgressingReason, "no revision was carried out yet"}
 	case facts.plan.Blocked != nil:
 		return condition{v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, describe(facts.plan.Blocked)}
+	case facts.approval != "":
+		return condition{v1.PruneBlockedCondition, metav1.ConditionFalse, v1.PruneApprovedReason, facts.approval}
 	default:
 		return condition{v1.PruneBlockedCondition, metav1.ConditionFalse, v1.SucceededReason, "nothing is held back"}
 	}

@@ -29,8 +29,8 @@ func describe(err error) string {
 	case errors.As(err, &claims):
 		return listed(strings.Split(claims.Error(), "\n"), "; ")
 	case errors.As(err, &block):
-		return fmt.Sprintf("%s kept that are no longer in the repository, of %d, because %s; kept: %s",
-			pools(len(block.Pools)), block.Of, block.Reason, listed(block.Pools, ", "))
+		return fmt.Sprintf("%s kept that are no longer in the repository, of %d, because %s; kept: %s; %s",
+			pools(len(block.Pools)), block.Of, block.Reason, listed(block.Pools, ", "), block.Remedy)
 	}
 	text := apply.Brief(err)
 	if hint := source.Hint(err); hint != "" {
@@ -46,6 +46,11 @@ func (facts sourceFacts) notTaken(err error) string {
 		text += fmt.Sprintf("; %s stays", facts.standing)
 	}
 	return text
+}
+
+// describeApproved tells that pools are deleted because somebody has approved it.
+func describeApproved(revision string, names []string) string {
+	return fmt.Sprintf("the prune of %s is approved; %s deleted: %s", revision, pools(len(names)), listed(names, ", "))
 }
 
 func describeLeaving(names []string) string {

@@ -36,6 +36,25 @@ type PoolsPlan struct {
 	// Kept are the names of the pools that vanished and stay, because they are
 	// paused or somebody has said so, sorted.
 	Kept []string
+	// Approved tells that somebody has approved what this revision deletes, and
+	// that the approval is not used up. It is once there is nothing left to delete.
+	Approved bool
+}
+
+// Deletes are the names of the pools that are deleted, sorted.
+func (p *PoolsPlan) Deletes() []string {
+	var names []string
+	for _, change := range p.Changes {
+		if change.Action == Delete {
+			names = append(names, change.Name)
+		}
+	}
+	return names
+}
+
+// UsesUpApproval tells whether the approval has done what it was given for.
+func (p *PoolsPlan) UsesUpApproval() bool {
+	return p.Approved && p.Blocked == nil && len(p.Deletes()) == 0
 }
 
 // Revision is what a source has to say.
@@ -99,7 +118,7 @@ func Pools(revision Revision, live []*v1.NodePool) (*PoolsPlan, error) {
 	if err := claims(revision, byName); err != nil {
 		return nil, err
 	}
-	p := &PoolsPlan{}
+	p := &PoolsPlan{Approved: revision.Prune.approves(revision)}
 	gone := orphans(revision, byName)
 	for _, definition := range revision.Pools {
 		if change := poolChange(byName[definition.Pool.Name], wantPool(revision, definition)); change.Action != None {

@@ -22,11 +22,20 @@ type PrunePolicy struct {
 	// when nothing was held back. Else a revision that is held back would make
 	// way for itself by the pools that it adds. 0 is no bound.
 	Base int
+	// Approval is the revision that may delete more than Limit, once; empty where
+	// nobody has approved one.
+	Approval string
+	// ApprovalUsed tells that this was done, so that Approval counts no more.
+	ApprovalUsed bool
 }
 
 // PrunePolicyOf reads the policy of a source, with the defaults of its schema.
 func PrunePolicyOf(source *v1.NodePoolSource) PrunePolicy {
-	policy := PrunePolicy{Enabled: true, Limit: intstr.FromString(v1.DefaultPruneLimit), Base: int(source.Status.PruneBase)}
+	approval := source.Annotations[v1.ApprovePruneAnnotation]
+	policy := PrunePolicy{
+		Enabled: true, Limit: intstr.FromString(v1.DefaultPruneLimit), Base: int(source.Status.PruneBase),
+		Approval: approval, ApprovalUsed: approval != "" && approval == source.Status.LastHandledPruneApproval,
+	}
 	if source.Spec.Prune != nil {
 		policy.Enabled = *source.Spec.Prune
 	}
@@ -44,11 +53,13 @@ type PruneBlock struct {
 	// back.
 	Of     int
 	Reason string
+	// Remedy says how they can be deleted all the same.
+	Remedy string
 }
 
 func (b *PruneBlock) Error() string {
-	return fmt.Sprintf("kept %d of %d pools that are no longer in the repository (%s): %s",
-		len(b.Pools), b.Of, strings.Join(b.Pools, ", "), b.Reason)
+	return fmt.Sprintf("kept %d of %d pools that are no longer in the repository (%s): %s; %s",
+		len(b.Pools), b.Of, strings.Join(b.Pools, ", "), b.Reason, b.Remedy)
 }
 
 // HeldAfter is how many pools the source has in the cluster when the changes are
@@ -97,28 +108,29 @@ func kept(pool *v1.NodePool) bool {
 
 // block says why the pools that are gone from a revision must be kept; it is
 // nil where they may go. Nothing is deleted on doubt: a revision without a
-// single pool is more likely a wrong path than a wish. Pools that are kept count
-// as well: keeping one must not make way for the others.
+// single pool is more likely a wrong path than a wish, whoever approves it. Pools
+// that are kept count as well: keeping one must not make way for the others.
 func (policy PrunePolicy) block(gone []*v1.NodePool, revision Revision, held int) *PruneBlock {
-	reason := ""
-	of := held
+	blocked := &PruneBlock{Of: held}
 	if policy.Base > 0 {
-		of = min(of, policy.Base)
+		blocked.Of = min(held, policy.Base)
 	}
-	limit, err := intstr.GetScaledValueFromIntOrPercent(&policy.Limit, of, true)
+	limit, err := intstr.GetScaledValueFromIntOrPercent(&policy.Limit, blocked.Of, true)
 	switch {
 	case !slices.ContainsFunc(gone, func(pool *v1.NodePool) bool { return !kept(pool) }):
 		return nil
 	case len(revision.Pools) == 0:
-		reason = "the revision has no pool at all, and the last pool of a source is never pruned; if it is meant, delete the pools with kubectl"
+		blocked.Reason = "the revision has no pool at all, and the last pool of a source is never pruned"
+		blocked.Remedy = "if it is meant, delete the pools with kubectl"
 	case err != nil:
-		reason = fmt.Sprintf("spec.pruneLimit %q cannot be read", policy.Limit.String())
-	case len(gone) > limit:
-		reason = fmt.Sprintf("the limit is %d (spec.pruneLimit %s); if it is meant, raise spec.pruneLimit until they are gone", limit, policy.Limit.String())
+		blocked.Reason = fmt.Sprintf("spec.pruneLimit %q cannot be read", policy.Limit.String())
+		blocked.Remedy = "correct it"
+	case len(gone) > limit && !policy.approves(revision):
+		blocked.Reason = fmt.Sprintf("the limit is %d (spec.pruneLimit %s)", limit, policy.Limit.String())
+		blocked.Remedy = policy.remedy(revision)
 	default:
 		return nil
 	}
-	blocked := &PruneBlock{Of: of, Reason: reason}
 	for _, pool := range gone {
 		blocked.Pools = append(blocked.Pools, pool.Name)
 	}

@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// approves tells whether somebody has approved what this very revision deletes,
+// and that was not done yet. Files that are no revision have no name that could
+// be approved.
+func (policy PrunePolicy) approves(revision Revision) bool {
+	return policy.Approval != "" && policy.Approval == revision.Name && !policy.ApprovalUsed
+}
+
+// remedy says how to let go what the limit holds back.
+func (policy PrunePolicy) remedy(revision Revision) string {
+	const raise = "raise spec.pruneLimit until they are gone"
+	switch {
+	case revision.Name == "":
+		return "if it is meant, approve the revision when it is in the repository: the status of its NodePoolSource has the command then; or " + raise
+	case policy.Approval == revision.Name:
+		return "the approval of this revision is used up, and it counts once; if this is meant as well, " + raise
+	}
+	text := fmt.Sprintf("if it is meant, approve it for this revision alone with: %s; or %s", approveCommand(revision), raise)
+	if policy.Approval != "" {
+		text = fmt.Sprintf("the approval that the source has is of %s, and not of this revision; %s", quoteApproval(policy.Approval), text)
+	}
+	return text
+}
+
+// approveCommand is what approves the prune of a revision.
+func approveCommand(revision Revision) string {
+	return fmt.Sprintf("kubectl annotate --overwrite nodepoolsource %s %s=%s",
+		revision.Source, v1.ApprovePruneAnnotation, shellWord(revision.Name))
+}
+
+// maxApproval bounds what a message quotes of an approval, in characters. There
+// is room for a revision, as a mistyped one has to be seen whole, and anything
+// may stand there.
+const maxApproval = 320
+
+func quoteApproval(text string) string {
+	if runes := []rune(text); len(runes) > maxApproval {
+		text = string(runes[:maxApproval-1]) + "…"
+	}
+	return strconv.Quote(text)
+}
+
+// shellWord writes a text so that a shell reads it as one word. A revision begins
+// with the name of a branch or a tag, and those may hold what a shell would run.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("@:%+=./_-", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
