@@ -34,6 +34,10 @@ const (
 	// allows. It counts for that revision alone, and once: what was used stands in
 	// status.lastHandledPruneApproval.
 	ApprovePruneAnnotation = "nodes.lailin.xyz/approvePrune"
+
+	// DeletePoolsFinalizer holds a deleted NodePoolSource whose deletionPolicy is
+	// Delete until its pools are gone.
+	DeletePoolsFinalizer = "nodes.lailin.xyz/deletePools"
 )
 
 // Names on Nodes.

@@ -80,7 +80,29 @@ type NodePoolSourceSpec struct {
 	// carried out.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
+
+	// deletionPolicy says what becomes of the pools when this source is deleted.
+	// Orphan: they stay as they are and are still carried out; a source that has
+	// them in its repository takes them up again. Delete: they are deleted, whatever
+	// prune and pruneLimit say, and the source goes when they are gone; pools that
+	// are paused or whose pruning is disabled stay, and so do all of a source that
+	// is suspended or paused.
+	// +optional
+	// +kubebuilder:default=Orphan
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
+
+// DeletionPolicy is what becomes of the pools of a source that is deleted.
+//
+// +kubebuilder:validation:Enum=Orphan;Delete
+type DeletionPolicy string
+
+const (
+	// OrphanPools leaves the pools as they are.
+	OrphanPools DeletionPolicy = "Orphan"
+	// DeletePools deletes them, and then lets the source go.
+	DeletePools DeletionPolicy = "Delete"
+)
 
 // GitRef chooses a commit of a repository, in one way.
 //

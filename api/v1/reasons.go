@@ -37,4 +37,6 @@ const (
 	// PruneApprovedReason: pools that vanished from Git were deleted because
 	// somebody has approved it.
 	PruneApprovedReason = "PruneApproved"
+	// DeletingReason: the source is being deleted, and its pools before it.
+	DeletingReason = "Deleting"
 )

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -181,6 +183,11 @@ var sourceAdmissions = map[string]admission{
 	"limit beyond all":           {spec: `{url: "https://a/b", pruneLimit: "101%"}`, refused: []string{"spec.pruneLimit", "from 0 up"}},
 	"limit in words":             {spec: `{url: "https://a/b", pruneLimit: few}`, refused: []string{"spec.pruneLimit", "from 0 up"}},
 	"limit a number as text":     {spec: `{url: "https://a/b", pruneLimit: "5"}`, refused: []string{"spec.pruneLimit", "from 0 up"}},
+	"deletion leaves pools":      {spec: `{url: "https://a/b", deletionPolicy: Orphan}`},
+	"deletion takes pools along": {spec: `{url: "https://a/b", deletionPolicy: Delete}`},
+	"deletion of another kind":   {spec: `{url: "https://a/b", deletionPolicy: Retain}`, refused: []string{"spec.deletionPolicy", "Orphan", "Delete"}},
+	"deletion in small letters":  {spec: `{url: "https://a/b", deletionPolicy: delete}`, refused: []string{"spec.deletionPolicy"}},
+	"deletion empty":             {spec: `{url: "https://a/b", deletionPolicy: ""}`, refused: []string{"spec.deletionPolicy"}},
 	"unknown field":              {spec: `{url: "https://a/b", branch: main}`, refused: []string{`unknown field "spec.branch"`}},
 	"name of 64":                 {name: long("a", 64), spec: `{url: "https://a/b"}`, refused: []string{"metadata.name must be no more than 63 characters"}},
 }
@@ -192,6 +199,16 @@ func TestAPIServerJudgesSources(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w.in(t).admits(a.object(t, "NodePoolSource"), a.refused)
 		})
+	}
+}
+
+// What the schema fills in is what the code takes for the default.
+func TestAPIServerFillsInSources(t *testing.T) {
+	w := &world{Client: newClient(t, cluster.Shared(t).Config), t: t}
+	src := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "least"}, Spec: v1.NodePoolSourceSpec{URL: "https://a/b", Interval: metav1.Duration{Duration: time.Minute}}}
+	w.do(w.Create(t.Context(), src, client.DryRunAll))
+	if src.Spec.DeletionPolicy != v1.OrphanPools {
+		t.Errorf("deletionPolicy is %q, and pools that nobody speaks of must stay", src.Spec.DeletionPolicy)
 	}
 }
 

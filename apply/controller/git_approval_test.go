@@ -6,11 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr/funcr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -153,7 +150,7 @@ func TestGitApprovalAhead(t *testing.T) {
 // The loops are killed before each single deletion of an approved prune, and
 // before it is noted as done. The next start finishes it, by the approval: the
 // limit allows nothing.
-func TestGitApprovedPruneSurvivesAKill(t *testing.T) {
+func TestCrashDuringAnApprovedPrune(t *testing.T) {
 	w := newGitWorld(t)
 	repo := newRepository(t)
 	content := files{"pools/stays.yaml": poolFile("stays", "0")}
@@ -163,7 +160,7 @@ func TestGitApprovedPruneSurvivesAKill(t *testing.T) {
 	whole := repo.commit(content)
 	w.source("cut", repo.url(), rarely, func(src *v1.NodePoolSource) { src.Spec.PruneLimit = ptr.To(intstr.FromInt32(0)) })
 	w.follows("cut", whole)
-	for gone := range 4 {
+	for _, gone := range killPoints() {
 		w.poolsAre("a", "b", "c", "stays")
 		revision := repo.commit(files{"pools/a.yaml": "", "pools/b.yaml": "", "pools/c.yaml": ""})
 		w.request("cut", revision)
@@ -196,46 +193,6 @@ func TestGitApprovedPruneSurvivesAKill(t *testing.T) {
 		w.request("cut", "back to "+repo.commit(content))
 	}
 }
-
-// startUntil runs the loops up to a request that they do not get through with:
-// the channel is closed then, and nothing gets through any more. Seen counts
-// what they have asked before, as "DELETE nodepools".
-func (w *gitWorld) startUntil(last func(seen map[string]int, request *http.Request) bool) (halted <-chan struct{}) {
-	w.t.Helper()
-	user, err := w.cluster.AddUser(loopsUser, "system:masters")
-	w.do(err)
-	user.QPS = -1
-	var mu sync.Mutex
-	stopped, seen := make(chan struct{}), map[string]int{}
-	user.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTrip(func(request *http.Request) (*http.Response, error) {
-			mu.Lock()
-			isLast := false
-			select {
-			case <-stopped:
-				isLast = true
-			default:
-				if isLast = last(seen, request); isLast {
-					close(stopped)
-				}
-			}
-			resource, _, _ := strings.Cut(strings.TrimPrefix(request.URL.Path, "/apis/nodes.lailin.xyz/v1/"), "/")
-			seen[request.Method+" "+resource]++
-			mu.Unlock()
-			if isLast {
-				return nil, fmt.Errorf("killed before %s %s", request.Method, request.URL.Path)
-			}
-			return next.RoundTrip(request)
-		})
-	})
-	options := Options{FetchTimeout: 3 * time.Second, MaxRetry: time.Second}
-	w.stop = startLoopsWith(w.t, user, options, funcr.New(w.log.add, funcr.Options{Verbosity: 10}))
-	return stopped
-}
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 // undeleted counts those of the pools that nobody has deleted.
 func (w *gitWorld) undeleted(names ...string) int {

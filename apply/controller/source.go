@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -31,7 +32,9 @@ const sourcesAtOnce = 8
 
 // sourceLoop takes the pools of repositories into the cluster.
 type sourceLoop struct {
-	client  client.Client
+	client client.Client
+	// live reads past the cache.
+	live    client.Reader
 	applier *apply.Applier
 	events  events.EventRecorder
 	now     func() time.Time
@@ -52,7 +55,8 @@ func (l *sourceLoop) addTo(mgr manager.Manager) error {
 	return builder.ControllerManagedBy(mgr).
 		Named("source").
 		WithOptions(controller.Options{MaxConcurrentReconciles: sourcesAtOnce, RateLimiter: newRateLimiter()}).
-		For(&v1.NodePoolSource{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		For(&v1.NodePoolSource{}, builder.WithPredicates(predicate.Or(
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionBegan, finalizersChanged))).
 		Watches(&v1.NodePool{}, poolEvents, builder.WithPredicates(changedByHand)).
 		Complete(l)
 }
@@ -77,14 +81,22 @@ func enqueueSource(pool client.Object, queue requestQueue) {
 // time, bring the NodePools to the last good revision, and say how it went.
 func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	src := &v1.NodePoolSource{}
-	if err := l.client.Get(ctx, request.NamespacedName, src); apierrors.IsNotFound(err) || err == nil && !src.DeletionTimestamp.IsZero() {
+	if err := l.client.Get(ctx, request.NamespacedName, src); apierrors.IsNotFound(err) {
 		l.forget(request.Name)
 		return reconcile.Result{}, nil
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
+	if !src.DeletionTimestamp.IsZero() {
+		l.forget(request.Name)
+		return l.leave(ctx, src)
+	}
+	notHeld := l.hold(ctx, src)
+	if apply.IsConflict(notHeld) || apierrors.IsNotFound(notHeld) {
+		return again(client.IgnoreNotFound(notHeld))
+	}
 	if pause := pauseOf(src); pause != nil {
-		return again(l.tell(ctx, src, sourceFacts{pause: pause}))
+		return again(errors.Join(notHeld, l.tell(ctx, src, sourceFacts{pause: pause})))
 	}
 	seen := l.lookOf(src)
 	if l.due(src, seen) {
@@ -98,6 +110,9 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 	facts := l.carryOut(ctx, src, seen)
 	if apply.IsConflict(facts.failure) {
 		return again(facts.failure)
+	}
+	if facts.failure == nil {
+		facts.failure = notHeld
 	}
 	if result, err := again(l.tell(ctx, src, facts)); err != nil || !result.IsZero() {
 		return result, err
@@ -143,7 +158,14 @@ func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen 
 		facts.failure = err
 		return facts
 	}
-	p, err := plan.Pools(plan.Revision{Source: src.Name, Name: seen.good, Pools: seen.pools, Prune: plan.PrunePolicyOf(src)}, live)
+	departed, err := l.departed(ctx, src, seen, live)
+	if err != nil {
+		facts.failure = err
+		return facts
+	}
+	p, err := plan.Pools(plan.Revision{
+		Source: src.Name, Name: seen.good, Pools: seen.pools, Prune: plan.PrunePolicyOf(src), Departed: departed,
+	}, live)
 	if err != nil {
 		facts.failure = &refusal{reason: v1.ClaimedReason, err: err}
 		return facts
@@ -171,12 +193,16 @@ func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *lo
 	}
 	log.FromContext(ctx).Info("applied revision", "revision", seen.good, "changes", len(p.Changes))
 	l.event(src, corev1.EventTypeNormal, "Applied", "apply", "%s at %s", describePools(p), seen.good)
+	if inherited := p.Inherits(); len(inherited) > 0 {
+		l.event(src, corev1.EventTypeNormal, "Inherited", "apply", "took up %s that sources which exist no more had left: %s",
+			pools(len(inherited)), listed(inherited, ", "))
+	}
 	return nil
 }
 
-func listPools(ctx context.Context, from client.Reader) ([]*v1.NodePool, error) {
+func listPools(ctx context.Context, from client.Reader, options ...client.ListOption) ([]*v1.NodePool, error) {
 	var list v1.NodePoolList
-	if err := from.List(ctx, &list); err != nil {
+	if err := from.List(ctx, &list, options...); err != nil {
 		return nil, fmt.Errorf("list pools: %w", err)
 	}
 	live := make([]*v1.NodePool, 0, len(list.Items))

@@ -53,6 +53,20 @@ func describeApproved(revision string, names []string) string {
 	return fmt.Sprintf("the prune of %s is approved; %s deleted: %s", revision, pools(len(names)), listed(names, ", "))
 }
 
+// describeDeletion tells what a source that is being deleted waits for.
+func describeDeletion(deletion *plan.SourceDeletion) string {
+	names := deletion.WaitsFor()
+	text := fmt.Sprintf("%s deleted with the source, and waited for until gone: %s", pools(len(names)), listed(names, ", "))
+	if len(deletion.Kept) > 0 {
+		text += "; " + describeKept(deletion)
+	}
+	return text
+}
+
+func describeKept(deletion *plan.SourceDeletion) string {
+	return fmt.Sprintf("%s kept, as %s: %s", pools(len(deletion.Kept)), deletion.Why, listed(deletion.Kept, ", "))
+}
+
 func describeLeaving(names []string) string {
 	return "waiting to make again, once they are gone, pools that were deleted: " + listed(names, ", ")
 }

@@ -52,6 +52,21 @@ func (p *PoolsPlan) Deletes() []string {
 	return names
 }
 
+// Inherits are the names of the pools that are taken up from sources which exist
+// no more, sorted.
+func (p *PoolsPlan) Inherits() []string {
+	var names []string
+	for _, change := range p.Changes {
+		if change.Action != Update {
+			continue
+		}
+		if from := change.Live.Labels[v1.SourceLabel]; from != "" && from != change.Want.Labels[v1.SourceLabel] {
+			names = append(names, change.Name)
+		}
+	}
+	return names
+}
+
 // UsesUpApproval tells whether the approval has done what it was given for.
 func (p *PoolsPlan) UsesUpApproval() bool {
 	return p.Approved && p.Blocked == nil && len(p.Deletes()) == 0
@@ -66,6 +81,9 @@ type Revision struct {
 	Name  string
 	Pools []render.Definition
 	Prune PrunePolicy
+	// Departed are the sources that exist no more and still have pools: see
+	// [Departed]. Of a source that is not in it nothing is taken.
+	Departed map[string]bool
 }
 
 // ClaimError says that pools of a revision exist and are not this source's. The
@@ -142,7 +160,7 @@ func claims(revision Revision, live map[string]*v1.NodePool) error {
 	var claimed []Claim
 	for _, definition := range revision.Pools {
 		pool, found := live[definition.Pool.Name]
-		if !found || pool.Labels[v1.SourceLabel] == revision.Source || lostItsSource(pool) {
+		if !found || pool.Labels[v1.SourceLabel] == revision.Source || lostItsSource(pool) || revision.inherits(pool) {
 			continue
 		}
 		claimed = append(claimed, Claim{
@@ -162,6 +180,13 @@ func claims(revision Revision, live map[string]*v1.NodePool) error {
 // label back. A pool that was made by hand has no revision.
 func lostItsSource(pool *v1.NodePool) bool {
 	return pool.Labels[v1.SourceLabel] == "" && pool.Annotations[v1.RevisionAnnotation] != ""
+}
+
+// inherits tells whether the source may take up a pool that another source has
+// left behind. Files without a source take nothing: a pool that is made by hand
+// has no label to give it.
+func (revision Revision) inherits(pool *v1.NodePool) bool {
+	return revision.Source != "" && revision.Departed[pool.Labels[v1.SourceLabel]]
 }
 
 // wantPool is the record of a pool as the source loop applies it.

@@ -78,7 +78,8 @@ func reset(ctx context.Context, c *cluster.Cluster) error {
 	if err != nil {
 		return err
 	}
-	// The finalizer of a pool would keep it: no controller runs here any more.
+	// Their finalizers would keep pools and sources: no controller runs here any
+	// more.
 	pools, err := list[v1.NodePool](ctx, api, &v1.NodePoolList{})
 	if client.IgnoreNotFound(err) != nil {
 		return err
@@ -86,6 +87,16 @@ func reset(ctx context.Context, c *cluster.Cluster) error {
 	for _, pool := range pools {
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 		if err := api.Patch(ctx, pool, patch); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	sources, err := list[v1.NodePoolSource](ctx, api, &v1.NodePoolSourceList{})
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	for _, source := range sources {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		if err := api.Patch(ctx, source, patch); client.IgnoreNotFound(err) != nil {
 			return err
 		}
 	}

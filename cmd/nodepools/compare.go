@@ -33,7 +33,7 @@ func compare(files *poolFiles, live *contents, sourceName string) (*comparison, 
 		return nil, err
 	}
 	c := &comparison{}
-	revision := plan.Revision{Pools: files.definitions}
+	revision := plan.Revision{Pools: files.definitions, Departed: plan.Departed(live.Pools, live.sources)}
 	if source != nil {
 		c.source, revision.Source = source.Name, source.Name
 		revision.Prune = plan.PrunePolicyOf(source)
@@ -103,6 +103,9 @@ func chooseSource(live *contents, name string) (*v1.NodePoolSource, error) {
 // notesOn tells what keeps a source from doing what the comparison says.
 func notesOn(source *v1.NodePoolSource, files *poolFiles) []string {
 	var notes []string
+	if !source.DeletionTimestamp.IsZero() {
+		notes = append(notes, fmt.Sprintf("NodePoolSource %q is being deleted: nothing is taken from its repository any more", source.Name))
+	}
 	if source.Spec.Suspend {
 		notes = append(notes, fmt.Sprintf("NodePoolSource %q is suspended: nothing changes until it is resumed", source.Name))
 	}

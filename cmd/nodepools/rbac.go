@@ -39,10 +39,12 @@ func clusterRules() []rbacv1.PolicyRule {
 			Verbs:     []string{"list", "watch", "create", "patch", "update", "delete"},
 		},
 		{
-			// Sources are the administrator's: read, never written.
+			// Sources are the administrator's: read, and patched for nothing but the
+			// finalizer of those that take their pools along. Which there are is also
+			// listed past the cache, before a pool is taken up or deleted for it.
 			APIGroups: []string{v1.GroupVersion.Group},
 			Resources: []string{"nodepoolsources"},
-			Verbs:     []string{"list", "watch"},
+			Verbs:     []string{"list", "watch", "patch"},
 		},
 		{
 			// What was done and found is told in the status.

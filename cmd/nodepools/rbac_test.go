@@ -233,6 +233,32 @@ func liveThroughEverything(t *testing.T, c *cluster.Cluster) {
 	})
 	s.repeatDrift()
 	s.provokeConflict()
+	s.deleteTheSource()
+}
+
+// deleteTheSource makes the pools go with their source: the finalizer of the
+// source is a patch.
+func (s *story) deleteTheSource() {
+	s.t.Helper()
+	src := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "pools"}}
+	s.patch(src, `{"spec":{"deletionPolicy":"Delete"}}`)
+	s.until("the source has its finalizer", func() error {
+		if err := s.Get(s.t.Context(), client.ObjectKeyFromObject(src), src); err != nil || len(src.Finalizers) == 1 {
+			return err
+		}
+		return fmt.Errorf("it has %v", src.Finalizers)
+	})
+	s.do(s.Delete(s.t.Context(), src))
+	s.until("the source and its pools are gone", func() error {
+		if err := s.Get(s.t.Context(), client.ObjectKeyFromObject(src), src); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("the source is there: %w", err)
+		}
+		var pools v1.NodePoolList
+		if err := s.List(s.t.Context(), &pools); err != nil || len(pools.Items) == 0 {
+			return err
+		}
+		return fmt.Errorf("%d pools are there", len(pools.Items))
+	})
 }
 
 // story is a cluster and a repository that something happens to.

@@ -1,0 +1,299 @@
+package controller
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// deletes makes a source take its pools along when it is deleted.
+func deletes(src *v1.NodePoolSource) { src.Spec.DeletionPolicy = v1.DeletePools }
+
+// A source with deletionPolicy Delete goes after its pools, whatever prune and
+// pruneLimit say. Pools that somebody keeps stay, and those of another source are
+// not touched.
+func TestGitDeletedSourceTakesItsPoolsAlong(t *testing.T) {
+	w := newGitWorld(t)
+	mine, theirs := newRepository(t), newRepository(t)
+	content := files{}
+	for _, name := range []string{"a", "b", "kept", "paused", "theirs"} {
+		w.node(name+"1", role(name), "foreign=x:NoSchedule")
+		if name != "theirs" {
+			content["pools/"+name+".yaml"] = poolFile(name, "0")
+		}
+	}
+	first := mine.commit(content)
+	w.source("mine", mine.url(), deletes, func(src *v1.NodePoolSource) {
+		src.Spec.Prune, src.Spec.PruneLimit = ptr.To(false), ptr.To(intstr.FromInt32(0))
+	})
+	w.source("theirs", theirs.url())
+	second := theirs.commit(files{"pools/theirs.yaml": poolFile("theirs", "0")})
+	w.follows("mine", first)
+	w.follows("theirs", second)
+	w.poolsReady("a", "b", "kept", "paused", "theirs")
+	w.kubectl("annotate", "nodepool", "kept", v1.PruneAnnotation+"="+v1.Disabled)
+	w.kubectl("annotate", "nodepool", "paused", v1.ReconcileAnnotation+"="+v1.Disabled)
+	src := w.mustRead("mine")
+	if !slices.Contains(src.Finalizers, v1.DeletePoolsFinalizer) || len(w.mustRead("theirs").Finalizers) > 0 {
+		t.Errorf("finalizers are %v, and of a source that leaves its pools %v", src.Finalizers, w.mustRead("theirs").Finalizers)
+	}
+
+	mark := w.mark()
+	w.kubectl("delete", "nodepoolsource", "mine") // waits until it is gone
+	w.poolsAre("kept", "paused", "theirs")
+	for _, name := range []string{"a", "b"} {
+		w.carries(name+"1", role(name), "foreign=x:NoSchedule")
+	}
+	for _, name := range []string{"kept", "paused", "theirs"} {
+		w.carries(name+"1", tiers(name, "0"), "foreign=x:NoSchedule")
+	}
+	w.hasNoRecord("a1", "b1")
+	w.toldOf(src, "Deleting: ", "2 pools deleted with the source", "a, b", "2 pools kept", "kept, paused")
+	w.toldOf(src, "PoolsKept: ", "2 pools kept, as they are paused or their pruning is disabled: kept, paused")
+	for _, write := range w.written(mark) {
+		for _, untouched := range []string{"kept", "paused", "theirs"} {
+			if write == "patch nodes "+untouched+"1" || strings.HasSuffix(write, " nodepools "+untouched) {
+				t.Errorf("pool %s is nobody's business, and the loops wrote %q", untouched, write)
+			}
+		}
+	}
+	if label := w.allPools()["kept"].Labels[v1.SourceLabel]; label != "mine" {
+		t.Errorf("the pool that stays says that it is of %q", label)
+	}
+}
+
+// While a pool cannot be deleted none is, and the source stays and says why. It
+// still holds its pools: nobody takes one. When somebody thinks better of it, the
+// pools stay, and another source takes up what it has.
+func TestGitDeletionWaitsAndIsCalledOff(t *testing.T) {
+	w := newGitWorld(t)
+	old, next := newRepository(t), newRepository(t)
+	for _, name := range []string{"a", "keep"} {
+		w.node(name+"1", role(name))
+	}
+	first := old.commit(files{"pools/a.yaml": poolFile("a", "0"), "pools/keep.yaml": poolFile("keep", "0")})
+	second := next.commit(files{"pools/a.yaml": poolFile("a", "0"), "pools/keep.yaml": poolFile("keep", "0")})
+	w.source("old", old.url(), deletes)
+	w.follows("old", first)
+	w.poolsReady("a", "keep")
+	lift := w.refuse()
+	w.kubectl("delete", "nodepoolsource", "old", "--wait=false")
+	w.sourceIs("old", "says why it waits", func(src *v1.NodePoolSource) error {
+		if err := conditionIs(src.Status.Conditions, v1.StalledCondition, metav1.ConditionTrue, v1.DeletingReason, `delete pool "keep"`, "this pool is kept"); err != nil {
+			return err
+		}
+		return conditionIs(src.Status.Conditions, v1.ReadyCondition, metav1.ConditionFalse, v1.DeletingReason, "waited for until gone: a, keep")
+	})
+	w.poolsAre("a", "keep")
+
+	w.source("next", next.url())
+	w.stands("next", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "old" holds it`)
+	mark, before := w.mark(), w.allPools()
+	src := w.mustRead("old")
+	w.changeSource("old", func(src *v1.NodePoolSource) { src.Spec.DeletionPolicy = v1.OrphanPools })
+	w.isGone("old")
+	w.toldOf(src, "PoolsKept: ", "2 pools kept, as spec.deletionPolicy is Orphan: a, keep")
+	w.follows("next", second)
+	w.poolsAre("a", "keep")
+	for name, pool := range w.allPools() {
+		w.recordIs(name, "next", second, name+".yaml:1")
+		if pool.UID != before[name].UID || pool.Generation != before[name].Generation {
+			t.Errorf("pool %s was %s at generation %d and is %s at %d", name, before[name].UID, before[name].Generation, pool.UID, pool.Generation)
+		}
+	}
+	w.toldOf(w.mustRead("next"), "Inherited: ", "took up 2 pools", "a, keep")
+	for _, write := range w.written(mark) {
+		if strings.HasPrefix(write, "patch nodes ") || strings.HasPrefix(write, "delete ") {
+			t.Errorf("nothing of a node changes, and the loops wrote %q", write)
+		}
+	}
+	lift()
+}
+
+// What somebody has asked to be left alone is left alone: the pools stay, and an
+// event says so.
+func TestGitDeletionOfASourceAtRest(t *testing.T) {
+	w := newGitWorld(t)
+	repo := newRepository(t)
+	w.node("a1", role("a"))
+	first := repo.commit(files{"pools/a.yaml": poolFile("a", "0")})
+	for _, tc := range []struct {
+		why  string
+		rest func(*v1.NodePoolSource)
+		says string
+	}{
+		{v1.SuspendedReason, func(src *v1.NodePoolSource) { src.Spec.Suspend = true }, "as the source is suspended: a"},
+		{v1.PausedReason, func(src *v1.NodePoolSource) {
+			metav1.SetMetaDataAnnotation(&src.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
+		}, "as the source is paused: a"},
+	} {
+		w.source("rests", repo.url(), deletes, rarely)
+		w.follows("rests", first)
+		w.poolsReady("a")
+		w.changeSource("rests", tc.rest)
+		w.stands("rests", v1.StalledCondition, metav1.ConditionFalse, tc.why)
+		src, mark := w.mustRead("rests"), w.mark()
+		w.kubectl("delete", "nodepoolsource", "rests")
+		w.toldOf(src, "PoolsKept: ", "1 pool kept, "+tc.says)
+		w.poolsAre("a")
+		w.carries("a1", tiers("a", "0"))
+		w.wroteOnly(mark, "patch nodepoolsources rests", "patch nodepoolsources/status rests")
+	}
+}
+
+// The loops are killed before each single deletion, and before the finalizer is
+// taken off. The next start finishes, and lets a pool stay that was handed over
+// meanwhile.
+func TestCrashDuringADeletion(t *testing.T) {
+	w := newGitWorld(t)
+	repo, other := newRepository(t), newRepository(t)
+	content := files{}
+	for _, name := range []string{"a", "b", "c"} {
+		content["pools/"+name+".yaml"] = poolFile(name, "0")
+	}
+	first := repo.commit(content)
+	other.commit(files{"pools/c.yaml": poolFile("c", "0")})
+	for _, deleted := range killPoints() {
+		w.source("cut", repo.url(), deletes, rarely)
+		w.follows("cut", first)
+		w.stop()
+		halted := w.startUntil(func(seen map[string]int, request *http.Request) bool {
+			// The three deletions are rehearsed first.
+			return seen["DELETE nodepools"] == 3+deleted && request.Method == http.MethodDelete ||
+				deleted == 3 && seen["DELETE nodepools"] == 6 && request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/nodepoolsources/cut")
+		})
+		w.kubectl("delete", "nodepoolsource", "cut", "--wait=false")
+		<-halted
+		w.stop()
+		if left := w.undeleted("a", "b", "c"); left != 3-deleted {
+			t.Fatalf("killed with %d of 3 pools left, want %d", left, 3-deleted)
+		}
+		if deleted < 3 {
+			w.source("other", other.url(), func(src *v1.NodePoolSource) { src.Spec.Suspend = true })
+			w.kubectl("label", "--overwrite", "nodepool", "c", v1.SourceLabel+"=other")
+		}
+		w.start()
+		w.isGone("cut")
+		if deleted < 3 {
+			w.poolsAre("c")
+			w.kubectl("delete", "nodepoolsource/other", "nodepool/c")
+		}
+		w.poolsAre()
+	}
+}
+
+// A pool is handed over between the plan that deletes it and the request: it
+// stays, and all others go.
+func TestGitDeletionLosesARace(t *testing.T) {
+	w := newGitWorld(t)
+	repo := newRepository(t)
+	w.node("b1", role("b"))
+	first := repo.commit(files{"pools/a.yaml": poolFile("a", "0"), "pools/b.yaml": poolFile("b", "0"), "pools/c.yaml": poolFile("c", "0")})
+	w.source("slow", repo.url(), deletes, rarely)
+	w.follows("slow", first)
+	w.poolsReady("a", "b", "c")
+	w.source("quick", repo.url(), func(src *v1.NodePoolSource) { src.Spec.Suspend = true })
+	w.stop()
+	var late error
+	w.startBehind(func(seen map[string]int, request *http.Request) error {
+		if request.Method == http.MethodDelete && strings.HasSuffix(request.URL.Path, "/nodepools/b") && seen["DELETE nodepools"] == 4 {
+			_, late = w.cluster.Kubectl(t.Context(), "label", "--overwrite", "nodepool", "b", v1.SourceLabel+"=quick")
+		}
+		return nil
+	})
+	t.Cleanup(w.clear)
+	w.kubectl("delete", "nodepoolsource", "slow")
+	w.do(late)
+	w.poolsAre("b")
+	w.carries("b1", tiers("b", "0"))
+	if label := w.allPools()["b"].Labels[v1.SourceLabel]; label != "quick" {
+		t.Errorf("pool b is of %q: nobody was faster than the deletion", label)
+	}
+}
+
+// The finalizer is the administrator's to take away. From a source that stays it
+// comes back; one that is being deleted goes, and pools that are still there stay.
+func TestGitFinalizerTakenAwayByHand(t *testing.T) {
+	w := newGitWorld(t)
+	repo := newRepository(t)
+	w.node("keep1", role("keep"))
+	first := repo.commit(files{"pools/keep.yaml": poolFile("keep", "0"), "pools/a.yaml": poolFile("a", "0")})
+	w.source("hand", repo.url(), deletes, rarely)
+	w.follows("hand", first)
+	w.poolsReady("a", "keep")
+	away := func() {
+		w.kubectl("patch", "nodepoolsource", "hand", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	}
+	holds := func(want bool) {
+		w.sourceIs("hand", fmt.Sprintf("has the finalizer: %t", want), func(src *v1.NodePoolSource) error {
+			if have := slices.Contains(src.Finalizers, v1.DeletePoolsFinalizer); have != want {
+				return fmt.Errorf("finalizers are %v", src.Finalizers)
+			}
+			return nil
+		})
+	}
+	away()
+	holds(true)
+	w.changeSource("hand", func(src *v1.NodePoolSource) { src.Spec.DeletionPolicy = v1.OrphanPools })
+	holds(false)
+	w.changeSource("hand", deletes)
+	holds(true)
+
+	lift := w.refuse()
+	w.kubectl("delete", "nodepoolsource", "hand", "--wait=false")
+	w.sourceIs("hand", "waits", func(src *v1.NodePoolSource) error {
+		return conditionIs(src.Status.Conditions, v1.StalledCondition, metav1.ConditionTrue, v1.DeletingReason)
+	})
+	away()
+	w.isGone("hand")
+	mark := w.mark()
+	lift()
+	// A source that is followed from here on shows that time has passed.
+	clock := newRepository(t)
+	w.source("clock", clock.url())
+	w.follows("clock", clock.commit(files{"pools/clock.yaml": poolFile("clock", "0")}))
+	w.poolsAre("a", "clock", "keep")
+	w.carries("keep1", tiers("keep", "0"))
+	for _, write := range w.written(mark) {
+		if strings.HasPrefix(write, "delete nodepools ") || write == "patch nodes keep1" {
+			t.Errorf("the source is gone, and the loops wrote %q", write)
+		}
+	}
+}
+
+// isGone waits until a source is gone.
+func (w *gitWorld) isGone(source string) {
+	w.t.Helper()
+	w.eventually("source "+source+" is gone", func() error {
+		src, err := w.readSource(source)
+		if err == nil {
+			return fmt.Errorf("it is there: %v", messages(src))
+		}
+		return client.IgnoreNotFound(err)
+	})
+}
+
+// toldOf waits for an event on an object that begins with a reason and holds
+// these texts.
+func (w *gitWorld) toldOf(object client.Object, reason string, texts ...string) {
+	w.t.Helper()
+	w.eventually("an event "+reason, func() error {
+		told := w.eventsOf(object)
+		for _, event := range told {
+			missing := slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(event, text) })
+			if strings.HasPrefix(event, reason) && !missing {
+				return nil
+			}
+		}
+		return fmt.Errorf("events are %q, want %q in one", told, texts)
+	})
+}

@@ -1,0 +1,98 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// SourceDeletion is what the deletion of a source does to its pools.
+type SourceDeletion struct {
+	// Changes delete pools, by name.
+	Changes []PoolChange
+	// Leaving are the names of the pools that are deleted already and are not gone
+	// yet, sorted: their nodes are being released.
+	Leaving []string
+	// Kept are the names of the pools that stay although the source says Delete,
+	// sorted.
+	Kept []string
+	// Why says why the pools of Kept stay.
+	Why string
+}
+
+// Waits tells whether there are pools that have to be gone before the source may
+// go.
+func (d *SourceDeletion) Waits() bool { return len(d.Changes)+len(d.Leaving) > 0 }
+
+// WaitsFor are the names of those pools, sorted.
+func (d *SourceDeletion) WaitsFor() []string {
+	names := slices.Clone(d.Leaving)
+	for _, change := range d.Changes {
+		names = append(names, change.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Deletion plans what becomes of the pools of a source that is being deleted.
+// They stay where its deletionPolicy says so, and where somebody wants something
+// to be left alone: all pools of a source that is suspended or paused, and single
+// pools that are paused or whose pruning is disabled.
+func Deletion(source *v1.NodePoolSource, live []*v1.NodePool) *SourceDeletion {
+	d := &SourceDeletion{Why: allStay(source)}
+	keepAll := d.Why != ""
+	for _, pool := range live {
+		switch {
+		case pool.Labels[v1.SourceLabel] != source.Name:
+		case keepAll && !pool.DeletionTimestamp.IsZero():
+			// Somebody has deleted it by hand, and nobody waits for it.
+		case keepAll:
+			d.Kept = append(d.Kept, pool.Name)
+		case !pool.DeletionTimestamp.IsZero():
+			d.Leaving = append(d.Leaving, pool.Name)
+		case kept(pool):
+			d.Kept, d.Why = append(d.Kept, pool.Name), "they are paused or their pruning is disabled"
+		default:
+			d.Changes = append(d.Changes, PoolChange{Action: Delete, Name: pool.Name, Live: pool})
+		}
+	}
+	slices.Sort(d.Leaving)
+	slices.Sort(d.Kept)
+	slices.SortFunc(d.Changes, func(a, b PoolChange) int { return cmp.Compare(a.Name, b.Name) })
+	return d
+}
+
+// allStay says why every pool of a source stays when it is deleted; empty where
+// they go.
+func allStay(source *v1.NodePoolSource) string {
+	switch {
+	case source.Spec.DeletionPolicy != v1.DeletePools:
+		return "spec.deletionPolicy is " + string(v1.OrphanPools)
+	case source.Spec.Suspend:
+		return "the source is suspended"
+	case v1.IsDisabled(source, v1.ReconcileAnnotation):
+		return "the source is paused"
+	default:
+		return ""
+	}
+}
+
+// Departed are the names of the sources that pools came from and that exist no
+// more. The pools that such a source has left behind may be taken up by another
+// one that has them in its repository.
+//
+// The sources must be all that there are, and be read after the pools: one that
+// is missing from them would lose its pools to others.
+func Departed(pools []*v1.NodePool, sources []*v1.NodePoolSource) map[string]bool {
+	departed := map[string]bool{}
+	for _, pool := range pools {
+		if name := pool.Labels[v1.SourceLabel]; name != "" {
+			departed[name] = true
+		}
+	}
+	for _, source := range sources {
+		delete(departed, source.Name)
+	}
+	return departed
+}
