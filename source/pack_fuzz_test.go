@@ -56,6 +56,8 @@ func FuzzPackObjects(f *testing.F) {
 	f.Add([]byte("\x00\x04aaaa\x02\x00\x0a\x04\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Add([]byte("\x00\x04aaaa\x02\x00\x06\x04\xff\xff\xff\x7f\x00\x02\x01\x06\x04\x04\x90\x04\x90\x00"))
 	f.Add([]byte("\x00\x04aaaa\x02\x00\x02\x04\x00"))
+	f.Add([]byte("\x00\x04aaaa\x02\x00\x02\x04\x80"))
+	f.Add([]byte("\x00\x04aaaa\x02\x00\x06\x04\xff\xff\xff\xff\xff"))
 	f.Add([]byte("\x00\x00\x02\x00\x04\x00\x01\x01z"))
 	f.Add([]byte("\x00\x00\x02\x00\x0b" + strings.Repeat("\xac", 10) + "0"))
 	t := &target{Git: &Git{}, limits: defaultLimits()}
@@ -238,29 +240,30 @@ var errBadDelta = errors.New("bad delta")
 
 // undeltaNaively follows https://git-scm.com/docs/pack-format#_deltified_representation
 func undeltaNaively(base, delta []byte) ([]byte, error) {
-	size := func() (n uint64, err error) {
+	// Git, too, takes a number that is cut short.
+	size := func() (n uint64, cut bool, err error) {
 		for i := 0; len(delta) > 0; i++ {
 			if i == 9 { // beyond 63 bits
-				return 0, errExceeded
+				return 0, false, errExceeded
 			}
 			b := delta[0]
 			delta = delta[1:]
 			n |= uint64(b&0x7f) << (7 * i)
-			if b < 0x80 {
-				return n, nil
+			if b < 0x80 || len(delta) == 0 {
+				return n, b >= 0x80, nil
 			}
 		}
-		return 0, errBadDelta
+		return 0, false, errBadDelta
 	}
-	from, err := size()
+	from, _, err := size()
 	if err != nil {
 		return nil, err
 	}
-	to, err := size()
+	to, cut, err := size()
 	if err != nil {
 		return nil, err
 	}
-	if to > maxObjectBytes {
+	if to > maxObjectBytes && !cut {
 		return nil, errExceeded
 	}
 	// go-git knows no deltas to nothing; Git writes none.

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -188,7 +190,7 @@ func terse(value any, adopted bool) any {
 // node is as if they had never come.
 func FuzzNodePlan(f *testing.F) {
 	addRecords(f, func(seed uint64, text string) { f.Add(seed, text, "theirs", "x") })
-	for seed := range uint64(100) {
+	for seed := range uint64(200) {
 		f.Add(seed, "forge", "theirs/"+string(worldEffects[0]), "")
 	}
 	s := newServer()
@@ -258,30 +260,42 @@ func (w *world) putTheirs(key, value string) {
 	}
 }
 
-// forge makes a record that names what may be on the node and what is not, for
-// pools that there are and are not, in either version.
+// forge makes a record that names what stands on the node, mostly with the
+// value at which it stands, and what does not, for pools that there are and are
+// not, in either version.
 func (w *world) forge(t *testing.T) string {
 	t.Helper()
 	entry := func(standing string) Entry {
-		e := Entry{Pool: pick(w.r, append(worldPools, "gone")), Value: pick(w.r, append(worldValues, standing, standing, standing))}
-		if w.oneIn(3) {
+		e := Entry{Pool: pick(w.r, append(worldPools, "gone")), Value: standing}
+		if w.oneIn(4) {
+			e.Value = pick(w.r, worldValues)
+		}
+		if w.oneIn(2) {
 			e.Before = ptr.To(pick(w.r, worldValues))
 		}
-		e.Adopted = w.oneIn(4)
+		e.Adopted = w.oneIn(3)
 		return e
 	}
-	record := Record{Labels: map[string]Entry{}, Annotations: map[string]Entry{}, Taints: map[render.TaintID]Entry{}}
-	for range w.r.IntN(6) {
-		key := pick(w.r, worldKeys)
-		switch w.r.IntN(3) {
-		case 0:
-			record.Labels[key] = entry(w.node.Labels[key])
-		case 1:
-			record.Annotations[key] = entry(w.node.Annotations[key])
-		default:
-			id := render.TaintID{Key: key, Effect: pick(w.r, worldEffects)}
-			record.Taints[id] = entry(taintValues(w.node.Spec.Taints)[id])
+	forged := map[Field]map[string]Entry{Label: {}, Annotation: {}, Taint: {}}
+	for field, standing := range standing(w.node) {
+		for _, key := range slices.Sorted(maps.Keys(standing)) {
+			if w.oneIn(2) {
+				forged[field][key] = entry(standing[key])
+			}
 		}
+	}
+	for range w.r.IntN(3) {
+		key := pick(w.r, worldKeys)
+		forged[Label][key] = entry("")
+		forged[Taint][key+":"+string(pick(w.r, worldEffects))] = entry("")
+	}
+	record := Record{Labels: forged[Label], Annotations: forged[Annotation], Taints: map[render.TaintID]Entry{}}
+	for key, entry := range forged[Taint] {
+		var id render.TaintID
+		if err := id.UnmarshalText([]byte(key)); err != nil {
+			t.Skip("no record can name this taint")
+		}
+		record.Taints[id] = entry
 	}
 	if w.oneIn(2) {
 		return textV1(t, record)
@@ -325,7 +339,7 @@ func (w *world) releaseUndoesApply(t *testing.T, s server) {
 	start := w.node
 	clear(w.pools)
 	released, p := s.write(t, start, w.expansion())
-	for range 1 + w.r.IntN(3) {
+	for range 2 + w.r.IntN(4) {
 		w.changePools()
 		w.node, _ = s.write(t, w.node, w.expansion())
 	}
@@ -348,11 +362,13 @@ func (w *world) releaseUndoesApply(t *testing.T, s server) {
 	if _, left := w.node.Annotations[v1.AppliedAnnotation]; left {
 		t.Error("the record stays when the last pool has gone")
 	}
-	theirs := func(taint corev1.Taint) bool {
-		_, recorded := p.Recorded().Taints[render.TaintID{Key: taint.Key, Effect: taint.Effect}]
-		return recorded
+	theirs := func(taints []corev1.Taint) []corev1.Taint {
+		return slices.DeleteFunc(slices.Clone(taints), func(taint corev1.Taint) bool {
+			_, recorded := p.Recorded().Taints[render.TaintID{Key: taint.Key, Effect: taint.Effect}]
+			return recorded
+		})
 	}
-	if diff := cmp.Diff(start.Spec.Taints, w.node.Spec.Taints, cmpopts.IgnoreSliceElements(theirs), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(theirs(start.Spec.Taints), theirs(w.node.Spec.Taints), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("taints of others (-before +after):\n%s", diff)
 	}
 }
