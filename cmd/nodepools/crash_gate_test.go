@@ -1,0 +1,146 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// gate stands between a controller and the API server. Everything goes through,
+// until the write comes at which the controller is to be killed.
+type gate struct {
+	address string
+	proxy   *httputil.ReverseProxy
+
+	mu   sync.Mutex
+	at   *moment // nil while nobody is to be killed
+	kill func()
+}
+
+// moment is a write at which a controller is killed.
+type moment struct {
+	// write is its kind, as writeOf names it; empty for any.
+	write string
+	// nth of that kind it is, counted from 1 and since the gate was armed.
+	nth int
+	// carriedOut says that the API server carries the write out, and the
+	// controller never hears of it. Else the API server never hears of it.
+	carriedOut bool
+}
+
+func (m *moment) String() string {
+	if m.carriedOut {
+		return "after " + cmp.Or(m.write, "any write")
+	}
+	return "before " + cmp.Or(m.write, "any write")
+}
+
+func newGate(t *testing.T, config *rest.Config) *gate {
+	t.Helper()
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent := log.New(io.Discard, "", 0) // connections break here all the time
+	g := &gate{proxy: &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(server) },
+		Transport:     transport,
+		FlushInterval: -1, // watches
+		ErrorLog:      silent,
+	}}
+	listener := httptest.NewUnstartedServer(g)
+	listener.Config.ErrorLog = silent
+	listener.Start()
+	t.Cleanup(func() {
+		listener.CloseClientConnections()
+		listener.Close()
+	})
+	g.address = listener.URL
+	return g
+}
+
+// arm makes the gate kill at a moment, once.
+func (g *gate) arm(at moment, kill func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.at, g.kill = &at, kill
+}
+
+// disarm lets everything through again. It tells whether the moment had not come.
+func (g *gate) disarm() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	waiting := g.at != nil
+	g.at = nil
+	return waiting
+}
+
+// reached counts a write down. It returns the moment when that has come.
+func (g *gate) reached(write string) (*moment, func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.at == nil || write == "" || g.at.write != "" && g.at.write != write {
+		return nil, nil
+	}
+	if g.at.nth--; g.at.nth > 0 {
+		return nil, nil
+	}
+	reached := g.at
+	g.at = nil
+	return reached, g.kill
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	at, kill := g.reached(writeOf(r))
+	if at == nil {
+		g.proxy.ServeHTTP(w, r)
+		return
+	}
+	if at.carriedOut {
+		g.proxy.ServeHTTP(httptest.NewRecorder(), r.WithContext(context.WithoutCancel(r.Context())))
+	}
+	kill()
+	panic(http.ErrAbortHandler)
+}
+
+// writeOf is the kind of a write: "PATCH nodes", "PATCH nodepools/status",
+// "rehearse PATCH nodepools". It is empty for what writes nothing, and for events
+// and leases.
+func writeOf(r *http.Request) string {
+	if r.Method == http.MethodGet {
+		return ""
+	}
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	from := 3 // apis, group, version
+	if parts[0] == "api" {
+		from = 2
+	}
+	if len(parts) <= from || parts[from] == "namespaces" {
+		return ""
+	}
+	kind := r.Method + " " + parts[from]
+	if len(parts) > from+2 {
+		kind += "/" + parts[from+2]
+	}
+	if r.URL.Query().Has("dryRun") {
+		kind = "rehearse " + kind
+	}
+	return kind
+}
+
+// anonymous is how a controller reaches the gate: it needs no credential there.
+func anonymous(address string) *rest.Config { return &rest.Config{Host: address} }

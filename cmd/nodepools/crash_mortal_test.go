@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// process is one run of the controller.
+type process struct {
+	cmd   *exec.Cmd
+	log   bytes.Buffer // complete once it has ended
+	ended chan struct{}
+}
+
+// runController starts the controller as a process, and a process group, of its
+// own, with a folder for its temporary files.
+func runController(t *testing.T, kubeconfig, temporary string, args ...string) *process {
+	t.Helper()
+	args = append([]string{"run", "--kubeconfig", kubeconfig, "--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)
+	p := &process{cmd: exec.Command("nodepools", args...), ended: make(chan struct{})}
+	p.cmd.Stderr = &p.log
+	p.cmd.Env = append(os.Environ(), "TMPDIR="+temporary, "GORACE=atexit_sleep_ms=0")
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		_ = p.cmd.Wait() // ProcessState says how it ended
+	}()
+	return p
+}
+
+// kill ends the process as a power cut does, and returns when it is gone.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // refused only where it has ended, which killed tells
+	<-p.ended
+}
+
+// killed tells why a process that has ended did not end by being killed.
+func (p *process) killed() error {
+	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {
+		return fmt.Errorf("the controller ended by itself: %s\n%s", p.cmd.ProcessState, p.log.String())
+	}
+	return p.sound()
+}
+
+// sound tells of what must never stand in a log.
+func (p *process) sound() error {
+	for _, bad := range []string{"panic", "DATA RACE", "fatal error"} {
+		if strings.Contains(p.log.String(), bad) {
+			return fmt.Errorf("%q in the log of the controller:\n%s", bad, p.log.String())
+		}
+	}
+	return nil
+}
+
+// stop ends the process as Kubernetes does.
+func (p *process) stop(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Errorf("stop the controller: %v", err)
+	}
+	<-p.ended
+	if !p.cmd.ProcessState.Success() {
+		t.Errorf("the controller was told to stop and ended with %s:\n%s", p.cmd.ProcessState, p.log.String())
+	}
+	if err := p.sound(); err != nil {
+		t.Error(err)
+	}
+}
+
+// leftBehind are the children that a killed process has left running. A zombie
+// has ended: whoever inherits it may be slow to collect it.
+func (p *process) leftBehind() error {
+	if runtime.GOOS != "linux" {
+		return nil // only Linux tells by /proc
+	}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return err
+	}
+	for _, name := range stats {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		// pid (name) state parent group ...
+		program, rest, _ := strings.Cut(string(data), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) > 2 && fields[2] == strconv.Itoa(p.cmd.Process.Pid) && fields[0] != "Z" {
+			return fmt.Errorf("%s) is still there", program)
+		}
+	}
+	return nil
+}
+
+// fate is how a controller is to be killed.
+type fate struct {
+	// at is the write at which it is killed; nil for no particular one.
+	at *moment
+	// within is when it is killed at the latest.
+	within time.Duration
+}
+
+// mortal is a controller that is killed again and again.
+type mortal struct {
+	t          *testing.T
+	gate       *gate
+	kubeconfig string
+	temporary  string
+	random     *rand.Rand
+	// deaths counts by what the controller was at.
+	deaths map[string]int
+}
+
+// live runs the controller until it is killed, in the way that is decided on a
+// while after its start.
+func (m *mortal) live(while time.Duration, decide func() fate) {
+	m.t.Helper()
+	// One at a time makes more moments at which some nodes are written and others
+	// are not.
+	p := runController(m.t, m.kubeconfig, m.temporary, "--concurrency", pick(m.random, []string{"1", "16"}))
+	defer p.kill() // also when the test ends here
+	select {
+	case <-p.ended:
+	case <-time.After(while):
+	}
+	f := decide()
+	death := "at some time"
+	if f.at != nil {
+		death = f.at.String()
+		m.gate.arm(*f.at, p.kill)
+	}
+	select {
+	case <-p.ended:
+	case <-time.After(f.within):
+	}
+	if m.gate.disarm() {
+		death = "at rest" // the write did not come
+	}
+	p.kill()
+	m.deaths[death]++
+	if err := p.killed(); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *mortal) kills() int {
+	sum := 0
+	for _, count := range m.deaths {
+		sum += count
+	}
+	return sum
+}
