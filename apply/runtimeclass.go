@@ -3,43 +3,77 @@ package apply
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// RuntimeClass carries out the change of a RuntimeClass. A replacement deletes
-// and creates: pods that run are not touched, pods that are created in between
-// are refused. Labels, annotations and the overhead that others have set are
-// carried over.
-func (a *Applier) RuntimeClass(ctx context.Context, change plan.RuntimeClassChange) error {
+// RuntimeClass carries out the change of a pool's RuntimeClass. A replacement
+// deletes and creates: pods that run are not touched, pods that are created in
+// between are refused. Labels, annotations and the overhead that others have set
+// are carried over; meanwhile they are noted on the pool, which costs two writes of
+// it where there is anything to note. The pool is brought up to what those make of
+// it.
+func (a *Applier) RuntimeClass(ctx context.Context, pool *v1.NodePool, change plan.RuntimeClassChange) error {
 	switch change.Action {
 	case plan.None:
-		return nil
 	case plan.Create:
-		return a.createRuntimeClass(ctx, change.Want.DeepCopy())
+		if err := a.createRuntimeClass(ctx, change.Want.DeepCopy()); err != nil {
+			return err
+		}
 	case plan.Update:
-		return a.updateRuntimeClass(ctx, change)
+		if err := a.updateRuntimeClass(ctx, change); err != nil {
+			return err
+		}
 	case plan.Replace:
-		if err := a.rehearseRuntimeClass(ctx, successor(change)); err != nil {
+		if err := a.replaceRuntimeClass(ctx, pool, change); err != nil {
 			return fmt.Errorf("replace RuntimeClass %q: %w", change.Name(), err)
 		}
-		if err := a.deleteExactly(ctx, change.Live); err != nil {
-			return fmt.Errorf("replace RuntimeClass %q: %w", change.Name(), err)
-		}
-		return a.createRuntimeClass(ctx, successor(change))
 	case plan.Delete:
 		if err := a.deleteExactly(ctx, change.Live); err != nil {
 			return fmt.Errorf("delete RuntimeClass %q: %w", change.Name(), err)
 		}
-		return nil
 	default:
 		return fmt.Errorf("RuntimeClass %q: unknown action %q", change.Name(), change.Action)
 	}
+	return a.noteInheritance(ctx, pool, "")
+}
+
+func (a *Applier) replaceRuntimeClass(ctx context.Context, pool *v1.NodePool, change plan.RuntimeClassChange) error {
+	if err := a.rehearseRuntimeClass(ctx, change.Want.DeepCopy()); err != nil {
+		return err
+	}
+	if err := a.noteInheritance(ctx, pool, change.Note); err != nil {
+		return err
+	}
+	if err := a.deleteExactly(ctx, change.Live); err != nil {
+		return err
+	}
+	return a.createRuntimeClass(ctx, change.Want.DeepCopy())
+}
+
+// noteInheritance writes on the pool what its next RuntimeClass inherits; the
+// empty note takes it away.
+func (a *Applier) noteInheritance(ctx context.Context, pool *v1.NodePool, note string) error {
+	if pool.Annotations[v1.InheritanceAnnotation] == note {
+		return nil
+	}
+	noted := pool.DeepCopy()
+	if note == "" {
+		delete(noted.Annotations, v1.InheritanceAnnotation)
+	} else {
+		metav1.SetMetaDataAnnotation(&noted.ObjectMeta, v1.InheritanceAnnotation, note)
+	}
+	if err := a.client.Patch(ctx, noted, client.MergeFromWithOptions(pool, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("note on pool %q what its RuntimeClass inherits: %w", pool.Name, err)
+	}
+	*pool = *noted
+	return nil
 }
 
 // rehearseRuntimeClass asks whether the API server would take a RuntimeClass in
@@ -67,15 +101,6 @@ func (a *Applier) updateRuntimeClass(ctx context.Context, change plan.RuntimeCla
 		return fmt.Errorf("update RuntimeClass %q: %w", want.Name, err)
 	}
 	return nil
-}
-
-// successor is the new RuntimeClass with what others have set on the old one.
-func successor(change plan.RuntimeClassChange) *nodev1.RuntimeClass {
-	class := change.Want.DeepCopy()
-	class.Labels = maps.Clone(change.Live.Labels)
-	class.Annotations = maps.Clone(change.Live.Annotations)
-	class.Overhead = change.Live.Overhead.DeepCopy()
-	return class
 }
 
 // deleteExactly deletes an object only as it was seen.

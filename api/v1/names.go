@@ -23,6 +23,10 @@ const (
 	// vanished from Git.
 	PruneAnnotation = "nodes.lailin.xyz/prune"
 
+	// InheritanceAnnotation on a NodePool is what others have set on its
+	// RuntimeClass, while that is being replaced; then it goes.
+	InheritanceAnnotation = "nodes.lailin.xyz/inheritance"
+
 	// ReleaseFinalizer holds a deleted NodePool until its nodes are released.
 	ReleaseFinalizer = "nodes.lailin.xyz/release"
 )

@@ -124,7 +124,12 @@ func (l *poolLoop) runtimeClass(ctx context.Context, pool *v1.NodePool, pools *p
 	if live != nil && !live.DeletionTimestamp.IsZero() {
 		return &failure{err: fmt.Errorf("RuntimeClass %q is being deleted and has finalizers; it is made anew when it is gone", live.Name)}, nil
 	}
-	if err := l.applier.RuntimeClass(ctx, change); apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+	version := pool.ResourceVersion
+	err = l.applier.RuntimeClass(ctx, pool, change)
+	if pool.ResourceVersion != version {
+		l.written[pool.Name] = pool.ResourceVersion
+	}
+	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 		return &failure{err: err, retry: true}, nil
 	} else if err != nil {
 		return nil, err

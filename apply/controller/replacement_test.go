@@ -72,3 +72,37 @@ func TestRefusedHandlerKeepsTheRuntimeClass(t *testing.T) {
 		t.Errorf("handler is %s, want gvisor", stands.Handler)
 	}
 }
+
+// Killed between the deletion of a RuntimeClass and the creation of the next one,
+// the loops find on the pool what others had set.
+func TestInterruptedReplacementLosesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.pool(tenantPool)
+	w.isReady("tenant", 0)
+	w.stop()
+	// The old one is gone, and what others had set on it is noted.
+	w.change("tenant", func(pool *v1.NodePool) {
+		pool.Spec.Handler = "kata"
+		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.InheritanceAnnotation,
+			`{"labels":{"theirs":"label"},"annotations":{"theirs":"annotation"},"overhead":{"podFixed":{"memory":"120Mi"}}}`)
+	})
+	w.do(w.Delete(t.Context(), w.runtimeClass("node-pool-tenant")))
+	w.start()
+	w.eventually("the pool has no note any more", func() error {
+		pool := &v1.NodePool{}
+		if err := w.Get(t.Context(), client.ObjectKey{Name: "tenant"}, pool); err != nil {
+			return err
+		}
+		if note := pool.Annotations[v1.InheritanceAnnotation]; note != "" {
+			return errors.New(note)
+		}
+		return nil
+	})
+	class := w.runtimeClass("node-pool-tenant")
+	if class.Handler != "kata" || class.Labels["theirs"] != "label" || class.Annotations["theirs"] != "annotation" ||
+		class.Overhead == nil || class.Overhead.PodFixed.Memory().String() != "120Mi" {
+		t.Errorf("RuntimeClass is %+v", class)
+	}
+	w.isReady("tenant", 0)
+	w.staysQuiet()
+}

@@ -16,8 +16,14 @@ type RuntimeClassChange struct {
 	Action Action
 	// Live is what stands in the cluster; nil for Create.
 	Live *nodev1.RuntimeClass
-	// Want is what shall stand there, with the pool as its owner.
+	// Want is what shall stand there, with the pool as its owner. What is created
+	// in place of another has what others had set on that one.
 	Want *nodev1.RuntimeClass
+	// Note is for the pool to carry, in the annotation
+	// nodes.lailin.xyz/inheritance, from before the old RuntimeClass is deleted
+	// until the new one is there: a crash in between then loses nothing of it.
+	// Empty where others have set nothing.
+	Note string
 }
 
 // Name of the RuntimeClass.
@@ -49,10 +55,18 @@ func RuntimeClass(live, want *nodev1.RuntimeClass, pool *v1.NodePool) (RuntimeCl
 	switch {
 	case live == nil:
 		change.Action = Create
+		leftBy(pool).passTo(want)
 	case !ownedBy(live, pool):
 		return RuntimeClassChange{}, &ForeignError{Kind: "RuntimeClass", Name: live.Name, Pool: pool.Name}
 	case live.Handler != want.Handler:
 		change.Action = Replace
+		inherited := inheritanceOf(live)
+		note, err := inherited.note()
+		if err != nil {
+			return RuntimeClassChange{}, fmt.Errorf("RuntimeClass %q: %w", live.Name, err)
+		}
+		change.Note = note
+		inherited.passTo(want)
 	case !equality.Semantic.DeepEqual(live.Scheduling, want.Scheduling):
 		change.Action = Update
 	}

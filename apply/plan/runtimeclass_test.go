@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -90,4 +91,61 @@ func TestRuntimeClass(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What others have set on a RuntimeClass goes over to the one that replaces it,
+// also when the replacement was interrupted after the old one was deleted.
+func TestRuntimeClassInherits(t *testing.T) {
+	before := define("a", v1.NodePoolSpec{Handler: "runc"})
+	live := ownedClass(before, func(class *nodev1.RuntimeClass) {
+		class.Annotations = map[string]string{"theirs": "y"}
+		class.Overhead = &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("120Mi")}}
+	})
+	pool := define("a", v1.NodePoolSpec{Handler: "kata"})
+	replace := planClass(t, live, pool)
+	if replace.Action != Replace || replace.Note == "" {
+		t.Fatalf("action %q with the note %q, want a replacement with one", replace.Action, replace.Note)
+	}
+	pool.Annotations = map[string]string{v1.InheritanceAnnotation: replace.Note}
+	create := planClass(t, nil, pool)
+	if create.Action != Create || create.Note != "" {
+		t.Errorf("action %q with the note %q, want a creation without", create.Action, create.Note)
+	}
+	for name, change := range map[string]RuntimeClassChange{"replaced": replace, "interrupted": create} {
+		want := change.Want.DeepCopy()
+		want.Labels, want.Annotations, want.Overhead = live.Labels, live.Annotations, live.Overhead
+		if diff := cmp.Diff(want, change.Want); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+
+	cases := map[string]struct {
+		reason string
+		note   string
+	}{
+		"none":       {"most pools never have one", ""},
+		"unreadable": {"somebody has written into it, and a pool without a RuntimeClass is worse", "{"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			pool.Annotations[v1.InheritanceAnnotation] = c.note
+			want := planClass(t, nil, pool).Want
+			if want.Labels != nil || want.Annotations != nil || want.Overhead != nil {
+				t.Errorf("inherited %v, %v, %v: %s", want.Labels, want.Annotations, want.Overhead, c.reason)
+			}
+		})
+	}
+	bare := ownedClass(before, func(class *nodev1.RuntimeClass) { class.Labels = nil })
+	if note := planClass(t, bare, pool).Note; note != "" {
+		t.Errorf("note %q of what nobody has set", note)
+	}
+}
+
+func planClass(t *testing.T, live *nodev1.RuntimeClass, pool *v1.NodePool) RuntimeClassChange {
+	t.Helper()
+	change, err := RuntimeClass(live, expand(pool).RuntimeClass(pool.Name), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return change
 }
