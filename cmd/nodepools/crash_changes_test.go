@@ -28,7 +28,7 @@ func (s *script) changes() []func() []string {
 
 // liveChanges are those which may have to wait for a controller.
 func (s *script) liveChanges() []func() []string {
-	return append(s.changes(), s.byHand, s.byHand, s.onClass, s.onClass)
+	return append(s.changes(), s.byHand, s.byHand)
 }
 
 // redraw changes a pool in Git from the ground up.
@@ -43,7 +43,7 @@ func (s *script) redraw() []string {
 
 // handle changes nothing but a handler, so that a RuntimeClass is replaced.
 func (s *script) handle() []string {
-	spec := s.published[pick(s.random, []string{"base", "gpu", "take"})]
+	spec := s.published[pick(s.random, classPools)]
 	spec.Handler = pick(s.random, slices.DeleteFunc(slices.Clone(handlers), func(handler string) bool { return handler == spec.Handler }))
 	s.publish()
 	return []string{"DELETE runtimeclasses", "DELETE runtimeclasses", "POST runtimeclasses"}
@@ -244,9 +244,11 @@ func foreignPart(node *corev1.Node) *corev1.Node {
 	return part
 }
 
+// classPools are those on whose RuntimeClass others put something.
+var classPools = []string{"base", "gpu", "take"}
+
 // onClass puts something on a RuntimeClass, or takes it off, as others do.
-func (s *script) onClass() []string {
-	pool := pick(s.random, []string{"base", "gpu", "take"})
+func (s *script) onClass(pool string) {
 	key, name := theirs+fmt.Sprint(s.random.IntN(3)), v1.RuntimeClassName(pool)
 	change := func(values map[string]string) map[string]string { return turned(values, key, "x") }
 	s.everywhere(func(world *story) {
@@ -260,5 +262,5 @@ func (s *script) onClass() []string {
 		})
 	})
 	s.classes[name] = change(s.classes[name])
-	return nil
+	s.foreign++
 }

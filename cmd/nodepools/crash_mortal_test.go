@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // process is one run of the controller.
@@ -155,6 +158,7 @@ func (m *mortal) live(while time.Duration, decide func() fate) {
 	if err := p.killed(); err != nil {
 		m.t.Fatal(err)
 	}
+	cluster.Eventually(m.t, "the git programs of the killed controller are gone", patience, p.leftBehind)
 }
 
 func (m *mortal) kills() int {
@@ -163,4 +167,20 @@ func (m *mortal) kills() int {
 		sum += count
 	}
 	return sum
+}
+
+// leavesNothing tells of files that were left behind. A name without content is
+// none: a controller that is killed between making a file for what it fetches and
+// taking the name away leaves that.
+func (m *mortal) leavesNothing() error {
+	files, err := os.ReadDir(m.temporary)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if info, err := file.Info(); err != nil || info.Size() > 0 {
+			return errors.Join(err, fmt.Errorf("left behind in the folder for temporary files: %s", file))
+		}
+	}
+	return nil
 }
