@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
@@ -156,8 +158,7 @@ func forgetTimes(conditions []metav1.Condition) {
 // released tells what is wrong with a cluster in which there are no pools any
 // more. Its nodes have to be what they would be if there had never been one, to
 // the last field and in order: all of metadata but what forgetTime leaves out, all
-// of spec and of status. Of the managed fields, no apply of ours may be left: what
-// such an entry names, a later apply would take away.
+// of spec and of status.
 func (s *script) released(world *story) error {
 	left, err := world.read()
 	if err != nil {
@@ -174,16 +175,39 @@ func (s *script) released(world *story) error {
 		delete(want[name].Labels, "owner")
 		want[name].Spec.Taints = slices.DeleteFunc(want[name].Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == "owner" })
 	}
-	for name, node := range left.Nodes {
-		for _, entry := range node.ManagedFields {
-			if entry.Manager == v1.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply {
-				return fmt.Errorf("node %s still has an apply of ours: %s", name, entry.FieldsV1)
-			}
+	for _, node := range left.Nodes {
+		if err := letGo(node); err != nil {
+			return err
 		}
 		forgetTime(node)
 	}
 	if diff := gocmp.Diff(want, left.Nodes); diff != "" {
 		return fmt.Errorf("nodes (-without pools +released):\n%s", diff)
+	}
+	return nil
+}
+
+// letGo tells what of a node the API server still takes for ours. No apply may be
+// left, as a later one would take away what it names. Whoever writes last is named
+// as the one who did: so we stay named for the list of taints as others have it,
+// and for the values that were given back.
+func letGo(node *corev1.Node) error {
+	mayStay := fieldpath.NewSet(
+		fieldpath.MakePathOrDie("spec", "taints"),
+		fieldpath.MakePathOrDie("metadata", "labels", "site"),
+		fieldpath.MakePathOrDie("metadata", "annotations", "site"),
+	)
+	for _, entry := range node.ManagedFields {
+		if entry.Manager != v1.FieldManager {
+			continue
+		}
+		set := &fieldpath.Set{}
+		if err := set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())); err != nil {
+			return err
+		}
+		if beyond := set.Leaves().Difference(mayStay); entry.Operation == metav1.ManagedFieldsOperationApply || !beyond.Empty() {
+			return fmt.Errorf("node %s: by an %s we still own %s", node.Name, entry.Operation, set)
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -102,7 +103,7 @@ func newCrash(t *testing.T) (*script, *mortal) {
 		published: map[string]*v1.NodePoolSpec{}, standing: map[string]*v1.NodePoolSpec{},
 		nodes: map[string]*corev1.Node{}, classes: map[string]map[string]string{},
 	}
-	for _, name := range append(stayingPools, sparePools[0]) {
+	for _, name := range slices.Concat(stayingPools, sparePools[:1]) {
 		s.published[name] = s.spec(name)
 	}
 	s.prioritize()
