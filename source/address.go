@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// address is a checked URL. It carries no secret: what could be one was refused,
-// so it may be printed.
+// address is a checked URL. What could be a secret was refused, but for the user
+// of ssh, so all else may be printed.
 type address struct {
 	scheme string // "https", "http", "ssh" or "file"
-	user   string // ssh only
+	user   string // ssh only; it may be a token
 	host   string // with the port where one was given; empty for file
 	path   string // escaped for http and https, plain for ssh and file
 }
@@ -48,8 +48,11 @@ func parseSCP(raw string) (address, error) {
 			withHint("write a local path as file:///absolute/path")
 	}
 	m := scpLike.FindStringSubmatch(raw)
-	if m == nil {
+	switch {
+	case m == nil, schemes[strings.ToLower(m[2])]:
 		return address{}, invalidURL("the URL is neither https, http, ssh nor file")
+	case strings.Contains(m[3], "@"): // user:password@host
+		return address{}, credentialInURL()
 	}
 	return checkPath(address{scheme: "ssh", user: m[1], host: m[2], path: m[3]})
 }
@@ -81,18 +84,29 @@ func parseURL(raw string) (address, error) {
 	return checkPath(a)
 }
 
-// userOf lets a user name through where it is no secret: for ssh. For http it
-// may be a token, which is why git calls it user name.
+// userOf lets a user name through where it names whom to log in as: for ssh. For
+// http it may be a token, which is why git calls it user name.
 func userOf(u *url.URL) (string, error) {
+	if userInPath.MatchString(u.Path) {
+		return "", credentialInURL()
+	}
 	if u.User == nil {
 		return "", nil
 	}
 	_, password := u.User.Password()
 	if u.Scheme != "ssh" || password {
-		return "", invalidURL("the URL carries a credential").
-			withHint("take it out of the URL, give it by secret, and replace it: it is in the clear wherever the URL was")
+		return "", credentialInURL()
 	}
 	return u.User.Username(), nil
+}
+
+// userInPath finds the user information of a URL that is the path of another
+// one, as some mirrors and proxies have it.
+var userInPath = regexp.MustCompile(`:/*[^/]*@`)
+
+func credentialInURL() *Error {
+	return invalidURL("the URL carries a credential").
+		withHint("take it out of the URL, give it by secret, and replace it: it is in the clear wherever the URL was")
 }
 
 // checkPath refuses a path that a program could take for an option.
@@ -106,13 +120,9 @@ func checkPath(a address) (address, error) {
 	return a, nil
 }
 
-// String is the address for an error; there is nothing in it to hide.
+// String is the address for an error, without the user.
 func (a address) String() string {
-	user := a.user
-	if user != "" {
-		user += "@"
-	}
-	return a.scheme + "://" + user + a.host + "/" + strings.TrimPrefix(a.path, "/")
+	return a.scheme + "://" + a.host + "/" + strings.TrimPrefix(a.path, "/")
 }
 
 // dialAddress is host and port for a connection by ssh.

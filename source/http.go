@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"mime"
 	"net"
@@ -45,7 +46,7 @@ func (t *target) dialHTTP(ctx context.Context) (server, error) {
 	s := &httpServer{target: t, ctx: ctx}
 	s.base = t.address.scheme + "://" + t.address.host + t.address.path
 	s.client = &http.Client{
-		Transport:     &credentialed{host: t.address.host, auth: auth, next: newTransport(ctx, roots)},
+		Transport:     &credentialed{host: t.address.host, auth: auth, next: t.newTransport(ctx, roots)},
 		CheckRedirect: s.follow,
 	}
 	return s, nil
@@ -53,10 +54,11 @@ func (t *target) dialHTTP(ctx context.Context) (server, error) {
 
 // newTransport makes connections that are this conversation's own and end with
 // its context, at the latest. A listing a minute does not need to keep them.
-func newTransport(ctx context.Context, roots *x509.CertPool) *http.Transport {
+func (t *target) newTransport(ctx context.Context, roots *x509.CertPool) *http.Transport {
 	dialer := &net.Dialer{Timeout: 30 * time.Second}
 	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment,
+		Proxy:                  http.ProxyFromEnvironment,
+		OnProxyConnectResponse: t.tunnel,
 		DialContext: func(dialling context.Context, network, host string) (net.Conn, error) {
 			conn, err := dialer.DialContext(dialling, network, host)
 			if err == nil {
@@ -68,6 +70,19 @@ func newTransport(ctx context.Context, roots *x509.CertPool) *http.Transport {
 		TLSHandshakeTimeout:    30 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
 		ForceAttemptHTTP2:      true,
+	}
+}
+
+// tunnel looks at a proxy's answer: of one that refuses a tunnel net/http would
+// make an error of no kind, out of the proxy's words.
+func (t *target) tunnel(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
+	switch answer.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusProxyAuthRequired:
+		return t.status(answer.StatusCode)
+	default:
+		return t.fail(ErrUnreachable, fmt.Sprintf("the proxy answered with HTTP status %d", answer.StatusCode))
 	}
 }
 

@@ -67,6 +67,12 @@ func checkCommit(hash string) error {
 	return nil
 }
 
+// presentable tells whether a name that a server gave may be part of a revision,
+// which goes into annotations, status, events and logs.
+func presentable(name string) bool {
+	return len(name) <= 255 && plain(name) && printable(name) == name
+}
+
 func isHex(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'f')
@@ -115,7 +121,7 @@ func (r Ref) highest(a *advertisement) revision {
 	for full := range a.refs {
 		short := plumbing.ReferenceName(full).Short()
 		version, err := semver.StrictNewVersion(strings.TrimPrefix(short, "v"))
-		if err != nil || !plain(short) || !within.Check(version) {
+		if err != nil || !presentable(short) || !within.Check(version) {
 			continue
 		}
 		if best == nil || version.GreaterThan(best) || version.Equal(best) && short > tag {
@@ -133,12 +139,12 @@ func defaultBranch(a *advertisement) revision {
 	if !ok {
 		return revision{}
 	}
-	if name := plumbing.ReferenceName(a.head); name.IsBranch() && plain(name.Short()) {
+	if name := plumbing.ReferenceName(a.head); name.IsBranch() && presentable(name.Short()) {
 		return revision{name: name.Short(), hash: head}
 	}
 	var same []string
 	for full, hash := range a.refs {
-		if name := plumbing.ReferenceName(full); name.IsBranch() && hash == head && plain(name.Short()) {
+		if name := plumbing.ReferenceName(full); name.IsBranch() && hash == head && presentable(name.Short()) {
 			same = append(same, name.Short())
 		}
 	}

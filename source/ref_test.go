@@ -59,6 +59,9 @@ func TestRefResolve(t *testing.T) {
 		"no symref, other":  {"the first by name, the same each time", Ref{}, "", map[string]plumbing.Hash{"HEAD": one, "refs/heads/b": one, "refs/heads/a": one}, "a"},
 		"detached":          {"no branch is there", Ref{}, "", map[string]plumbing.Hash{"HEAD": one, "refs/heads/a": two}, "HEAD"},
 		"control character": {"a server's name is not repeated when it is not plain", Ref{}, "refs/heads/\x1b[31m", map[string]plumbing.Hash{"HEAD": one}, "HEAD"},
+		"not seen":          {"nor when a part of it does not show", Ref{}, "refs/heads/ma\u200bin", map[string]plumbing.Hash{"HEAD": one}, "HEAD"},
+		"long":              {"nor when it is longer than one that can be asked for", Ref{}, "refs/heads/" + strings.Repeat("a", 256), map[string]plumbing.Hash{"HEAD": one}, "HEAD"},
+		"long version":      {"a tag of any length can be a version", Ref{Semver: "*"}, "", map[string]plumbing.Hash{"refs/tags/1.0.0": one, "refs/tags/2.0.0+" + strings.Repeat("a", 256): two}, "1.0.0"},
 		"same version":      {"v1.0.0 and 1.0.0 are one version: the greater name, each time", Ref{Semver: "*"}, "", map[string]plumbing.Hash{"refs/tags/1.0.0": two, "refs/tags/v1.0.0": one}, "v1.0.0"},
 	}
 	for name, c := range cases {

@@ -186,5 +186,10 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	if proxy := os.Getenv(proxiedBy); proxy != "" {
+		if err := errors.Join(os.Setenv("HTTP_PROXY", proxy), os.Setenv("HTTPS_PROXY", proxy)); err != nil {
+			panic(err)
+		}
+	}
 	os.Exit(m.Run())
 }
