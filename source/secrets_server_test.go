@@ -202,7 +202,7 @@ var placesInGit = []place{
 
 var placesInTLS = []place{
 	{"untrusted certificate", "who signed it", withCertificate(false, func(*x509.Certificate) {}), ErrCertificate},
-	{"certificate of another host", "its error lists the names", withCertificate(true, func(c *x509.Certificate) { c.IPAddresses = nil }), ErrCertificate},
+	{"certificate of another host", "its error lists the names", withCertificate(true, func(c *x509.Certificate) { c.DNSNames = c.DNSNames[1:] }), ErrCertificate},
 	{"certificate that has expired", "the error has its subject", withCertificate(true, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Hour) }), ErrCertificate},
 	{"certificate that may not serve", "the error has what it is for", withCertificate(true, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection} }), ErrCertificate},
 }
@@ -213,13 +213,13 @@ func withCertificate(trusted bool, change func(*x509.Certificate)) func(*testing
 	return func(t *testing.T, secret string) *Git {
 		certificate, authority := certify(t, func(c *x509.Certificate) {
 			c.Subject = pkix.Name{CommonName: secrets.Hostile(secret), Organization: []string{secret}, SerialNumber: secret}
-			c.DNSNames = []string{secret + ".example.com", "\x1b[31m" + secret}
+			c.DNSNames = []string{"localhost", secret + ".example.com", "\x1b[31m" + secret}
 			c.EmailAddresses = []string{secret + "@example.com"}
 			change(c)
 		})
 		listener := tls.NewListener(listen(t), &tls.Config{Certificates: []tls.Certificate{certificate}})
 		go func() { _ = (&http.Server{ErrorLog: quiet, ReadHeaderTimeout: time.Minute}).Serve(listener) }()
-		g := &Git{URL: "https://" + listener.Addr().String() + "/repo"}
+		g := &Git{URL: strings.Replace("https://"+listener.Addr().String()+"/repo", "127.0.0.1", "localhost", 1)}
 		if trusted {
 			g.CABundle = authority
 		}
