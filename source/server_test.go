@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -143,7 +145,7 @@ func TestServerUnreachable(t *testing.T) {
 	}
 }
 
-// After 200 calls that fail and succeed in every way, nothing is left.
+// After 1,000 calls that fail and succeed in every way, nothing is left.
 func TestServerLeavesNothing(t *testing.T) {
 	r := newRepo(t)
 	r.commit(map[string]string{"pools/a.yaml": noise(100_000)})
@@ -166,13 +168,20 @@ func TestServerLeavesNothing(t *testing.T) {
 		all = append(all, g)
 	}
 	run := func(times int) {
-		for i := range times {
-			_, _ = both(t.Context(), all[i%len(all)]) // errors are what this is about
+		var next atomic.Int64
+		var running sync.WaitGroup
+		for range 8 { // as many as the controller reads at once
+			running.Go(func() {
+				for i := next.Add(1); i <= int64(times); i = next.Add(1) {
+					_, _ = both(t.Context(), all[int(i)%len(all)]) // errors are what this is about
+				}
+			})
 		}
+		running.Wait()
 	}
 	run(len(all)) // what the runtime, net and os/exec keep for good
 	wantNoLeak(t, func() {
-		run(200)
+		run(1000)
 		for _, w := range []*webServer{secure, cut} {
 			w.CloseClientConnections() // the servers' side is in this process too
 		}

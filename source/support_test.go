@@ -8,13 +8,14 @@ import (
 	"log"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodepools/nodepools/testdata/leaks"
 )
 
 var quiet = log.New(io.Discard, "", 0)
@@ -107,36 +108,14 @@ func noise(size int) string {
 	return b.String()
 }
 
-// wantNoLeak runs f, and fails if goroutines, open files or temporary files are
-// left.
+// wantNoLeak runs f, and fails if goroutines, open files, processes or temporary
+// files are left.
 func wantNoLeak(t *testing.T, f func()) {
 	t.Helper()
-	temp := t.TempDir()
-	t.Setenv("TMPDIR", temp)
-	goroutines, files := runtime.NumGoroutine(), openFiles()
+	t.Setenv("TMPDIR", t.TempDir())
+	before := leaks.Now(t)
 	f()
-	deadline := time.Now().Add(5 * time.Second)
-	for runtime.NumGoroutine() > goroutines || openFiles() > files {
-		if time.Now().After(deadline) {
-			stacks := make([]byte, 1<<16)
-			t.Fatalf("goroutines %d, were %d; open files %d, were %d\n%s", runtime.NumGoroutine(), goroutines,
-				openFiles(), files, stacks[:runtime.Stack(stacks, true)])
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	left, err := os.ReadDir(temp)
-	if err != nil || len(left) > 0 {
-		t.Errorf("temporary files are left: %v %v", left, err)
-	}
-}
-
-// openFiles is 0 where the system does not tell.
-func openFiles() int {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return 0
-	}
-	return len(entries)
+	before.Check(t, 10*time.Second)
 }
 
 // pipe makes a named pipe that nobody writes to.
