@@ -33,7 +33,7 @@ func TestLoadProblems(t *testing.T) {
 		"other YAML":        {"the parser reads 1.1 alone", tree("p.yaml", "%YAML 1.2\n---\n"+named("p", "")), []string{`1:1: this is not YAML: found incompatible YAML document (leave the line`}},
 		"second document":   {"lines count from the top of the file", tree("p.yaml", named("p", "---\n")+named("q", "spec:\n  foo: 1\n")), []string{`11:3: pool "q": spec: unknown field "foo" (known here: annotations, conflictPolicy`}},
 		"after a bad one":   {"a mistake in one document hides none in the next", tree("p.yaml", "a: b: c\n---\nb: [\n---\n"+named("q", "foo: 1\n")), []string{`1:1: this is not YAML: mapping values`, `3:1: this is not YAML: did not find expected node content`, `9:1: pool "q": unknown field "foo"`}},
-		"foreign anchor":    {"to kubectl every document stands for itself", tree("p.yaml", named("p", "spec:\n  labels: &l\n    a: b\n---\n")+named("q", "spec:\n  labels: *l\n")), []string{`14:1: this is not YAML: the alias "*l" has no anchor`}},
+		"foreign anchor":    {"to kubectl every document stands for itself", tree("p.yaml", named("p", "spec:\n  labels: &l\n    a: b\n---\n")+named("q", "spec:\n  labels: *l\n")), []string{`14:1: this is not YAML: an alias has no anchor`}},
 		"custom tag":        {"a tag can make anything of a value", spec("  labels: !mine\n    a: b\n"), []string{`6:3: pool "p": spec.labels: must be a map, and has the tag "!mine"`}},
 		"custom scalar tag": {"same", spec("  labels:\n    a: !mine b\n    c: !!binary YQ==\n"), []string{`7:5: pool "p": spec.labels[a]: must be text, and is tagged "!mine"`, `8:5: pool "p": spec.labels[c]: must be text, and is tagged "!!binary"`}},
 
@@ -53,7 +53,7 @@ func TestLoadProblems(t *testing.T) {
 		"no colon":         {"a key without its colon", tree("p.yaml", named("p", "spec\n\nstatus: {}\n")), []string{`5:1: this is not YAML: could not find expected ':'`}},
 		"list that ends":   {"the line that is no item", tree("p.yaml", "- a\n- b\nc: d\n"), []string{`3:1: this is not YAML: did not find expected '-' indicator (check the`}},
 		"text after quote": {"in the list that ends there", tree("p.yaml", named("p", "spec:\n  nodeNames:\n  - 'a' b\n")), []string{`7:1: this is not YAML: did not find expected key (check the`}},
-		"unknown alias":    {"the parser tells no line", tree("p.yaml", "# c\n---\n"+named("p", "spec:\n  labels: *x\n")), []string{`8:1: this is not YAML: the alias "*x" has no anchor before it (anchors are known`}},
+		"unknown alias":    {"the parser tells no line", tree("p.yaml", "# c\n---\n"+named("p", "spec:\n  labels: *x\n")), []string{`8:1: this is not YAML: an alias has no anchor before it (anchors are known`}},
 
 		// Keys.
 		"unknown":            {"the field, not the map it is in", spec("  handler: runc\n  selektor: {}\n"), []string{`7:3: pool "p": spec: unknown field "selektor" (did you mean "selector"?)`}},

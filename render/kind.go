@@ -15,7 +15,11 @@ const keepOutside = "keep other manifests outside the path"
 // could be a pool with a slip of the pen.
 func (d *document) isPool() bool {
 	if d.root.Kind != yaml.MappingNode {
-		d.add(d.root, "a document must be a map with apiVersion, kind, metadata and spec, and is "+describe(resolved(d.root)), keepOutside)
+		is := "a single value" // which may be a password: it is not told
+		if resolved(d.root).Kind != yaml.ScalarNode {
+			is = describe(resolved(d.root))
+		}
+		d.add(d.root, "a document must be a map with apiVersion, kind, metadata and spec, and is "+is, keepOutside)
 		return false
 	}
 	version, kind := textAt(d.root, "apiVersion"), textAt(d.root, "kind")

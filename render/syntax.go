@@ -67,7 +67,8 @@ func (d *document) syntax(err error) {
 	case strings.HasPrefix(message, "unknown anchor '"):
 		name := strings.Split(message, "'")[1]
 		line = 1 + slices.IndexFunc(lines, func(text []byte) bool { return bytes.Contains(text, []byte("*"+name)) })
-		message, hint = "the alias "+quoted("*"+name)+" has no anchor before it", "anchors are known within one document"
+		// Its name is not told: it may be a password that begins with *.
+		message, hint = "an alias has no anchor before it", "anchors are known within one document; put text that begins with * in quotes"
 	}
 	line = min(max(line, 1), len(lines))
 	if text := lines[line-1]; bytes.HasPrefix(bytes.TrimLeft(text, " "), []byte("\t")) {
