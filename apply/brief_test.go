@@ -13,6 +13,7 @@ func TestBrief(t *testing.T) {
 	}{
 		"plain":              {"it is told as it is", `nodes "a" is forbidden`, `nodes "a" is forbidden`},
 		"control characters": {"a status is one line, and no terminal obeys it", "a\nb\x1b[31mc\u009b", "a b [31mc "},
+		"direction":          {"nobody turns the text around it, or hides in it", "a\u202eb\u200bc", "a b c"},
 		"broken text":        {"what is no text is left blank", "a\xffb", "a b"},
 		"long":               {"what a server says has no end", strings.Repeat("é", 300), strings.Repeat("é", 255) + "…"},
 	}
