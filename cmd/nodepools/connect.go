@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -53,12 +54,18 @@ func (f *clusterFlags) config() (*rest.Config, error) {
 }
 
 // tuned takes the client's own rate limit away, which would only hide what the
-// server's does, and bounds how long a connection may take to come about.
-func tuned(config *rest.Config) *rest.Config {
+// server's does, bounds how long a connection may take to come about, and keeps
+// credentials out of the errors of requests.
+func tuned(config *rest.Config) (*rest.Config, error) {
 	config.QPS = -1
 	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	config.Dial = dialer.DialContext
-	return config
+	if config.Proxy == nil {
+		config.Proxy = proxyOfEnvironment
+	}
+	withoutUser(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return unechoed{next} })
+	return discreet(config)
 }
 
 // serverName is the address of a cluster without what may be secret in it.
@@ -79,8 +86,23 @@ func quietLibraries() {
 }
 
 // unreachable says in plain words why a cluster could not be asked, and leaves
-// other errors as they are.
+// other errors as they are, but for their line breaks: a server that ends a line
+// could write the next one itself.
 func unreachable(err error, server string, timeout time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	return oneLine{unreached(err, server, timeout)}
+}
+
+type oneLine struct{ error }
+
+func (e oneLine) Error() string {
+	return strings.NewReplacer("\r", " ", "\n", " ").Replace(e.error.Error())
+}
+func (e oneLine) Unwrap() error { return e.error }
+
+func unreached(err error, server string, timeout time.Duration) error {
 	const address = "check the address in the kubeconfig file, the network and the VPN"
 	var (
 		lookup      *net.DNSError
@@ -89,8 +111,6 @@ func unreachable(err error, server string, timeout time.Duration) error {
 		request     *url.Error
 	)
 	switch {
-	case err == nil:
-		return nil
 	case apierrors.IsUnauthorized(err):
 		return hinted{fmt.Errorf("%s does not accept the credentials: %w", server, err), "log in again, or choose another user in the kubeconfig file"}
 	case apierrors.IsForbidden(err):

@@ -67,7 +67,7 @@ func report(stderr io.Writer, command string, err error) int {
 	case err == nil:
 		return exitOK
 	case !errors.As(err, &ended):
-		fmt.Fprintf(stderr, "error: %v\nsee '%s --help'\n", err, command)
+		fmt.Fprintf(stderr, "error: %s\nsee '%s --help'\n", plainText(err.Error()), command)
 		return exitUsage
 	case ended.err == nil:
 		return ended.code
@@ -75,9 +75,9 @@ func report(stderr io.Writer, command string, err error) int {
 	if problems := (render.Problems)(nil); errors.As(ended.err, &problems) {
 		printProblems(stderr, problems)
 	}
-	fmt.Fprintf(stderr, "error: %v\n", ended.err)
+	fmt.Fprintf(stderr, "error: %s\n", plainText(ended.err.Error()))
 	if hint := hintOf(ended.err); hint != "" {
-		fmt.Fprintln(stderr, hint)
+		fmt.Fprintln(stderr, plainText(hint))
 	}
 	return ended.code
 }

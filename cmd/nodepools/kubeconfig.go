@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -41,6 +43,9 @@ func loadKubeconfig(path, contextName string) (*rest.Config, error) {
 	if err := checkContext(loaded, contextName); err != nil {
 		return nil, err
 	}
+	if err := checkURLs(loaded, contextName); err != nil {
+		return nil, hinted{err, "correct it in the kubeconfig file"}
+	}
 	config, err := clientcmd.NewNonInteractiveClientConfig(*loaded, contextName, &clientcmd.ConfigOverrides{}, rules).ClientConfig()
 	none := clientcmd.IsEmptyConfig(err) || err != nil && len(loaded.Contexts) == 0
 	switch {
@@ -51,7 +56,7 @@ func loadKubeconfig(path, contextName string) (*rest.Config, error) {
 	case err != nil:
 		return nil, hinted{fmt.Errorf("kubeconfig: %w", err), "'kubectl config view' shows what the file says"}
 	}
-	return tuned(config), nil
+	return tuned(config)
 }
 
 // noCluster tells why there is none, given the files that are there.
@@ -104,7 +109,11 @@ func whyNone(data []byte, err error) string {
 	}
 	var values any
 	if notYAML := yaml.Unmarshal(data, &values); notYAML != nil {
-		return clip(strings.TrimPrefix(notYAML.Error(), "error converting YAML to JSON: "))
+		text := strings.TrimPrefix(notYAML.Error(), "error converting YAML to JSON: ")
+		if before, _, alias := strings.Cut(text, "unknown anchor"); alias {
+			text = before + "an alias has no anchor" // its name may be a password that begins with *
+		}
+		return clip(text)
 	}
 	if _, isObject := values.(map[string]any); !isObject {
 		return "it holds no object"
@@ -137,4 +146,37 @@ func checkContext(loaded *clientcmdapi.Config, name string) error {
 	default:
 		return hinted{fmt.Errorf("kubeconfig: there is no context %q", name), "it has: " + strings.Join(known, ", ")}
 	}
+}
+
+// checkURLs refuses addresses that cannot be parsed, those of the context, or all
+// where there is no such context. The library's errors repeat them, and they may
+// carry a password.
+func checkURLs(loaded *clientcmdapi.Config, contextName string) error {
+	names := slices.Sorted(maps.Keys(loaded.Clusters))
+	if chosen := loaded.Contexts[cmp.Or(contextName, loaded.CurrentContext)]; chosen != nil {
+		names = []string{chosen.Cluster}
+	}
+	for _, name := range names {
+		cluster := loaded.Clusters[name]
+		if cluster == nil {
+			continue // which the library says
+		}
+		if !parses(cluster.Server) {
+			return fmt.Errorf("kubeconfig: the server of cluster %q is not a URL", name)
+		}
+		proxy, err := url.Parse(cluster.ProxyURL)
+		if err != nil || cluster.ProxyURL != "" && !slices.Contains([]string{"http", "https", "socks5"}, proxy.Scheme) {
+			return fmt.Errorf("kubeconfig: the proxy-url of cluster %q is not an http, https or socks5 URL", name)
+		}
+	}
+	return nil
+}
+
+// parses tells whether the library would take an address: a URL, or host:port.
+func parses(address string) bool {
+	if with, err := url.Parse(address); err == nil && with.Scheme != "" && with.Host != "" {
+		return true
+	}
+	without, err := url.Parse("https://" + address)
+	return err == nil && strings.Trim(without.Path, "/") == ""
 }

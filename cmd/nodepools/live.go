@@ -107,7 +107,7 @@ func (l *liveCluster) explain(what string, err error) error {
 		return nil
 	}
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("list %s: %s does not serve them: %w", what, serverName(l.config), err)
+		return oneLine{fmt.Errorf("list %s: %s does not serve them: %w", what, serverName(l.config), err)}
 	}
 	return unreachable(fmt.Errorf("list %s: %w", what, err), serverName(l.config), l.flags.timeout)
 }

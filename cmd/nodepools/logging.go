@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-logr/logr"
@@ -20,7 +21,7 @@ var logFormats = []string{"text", "json"}
 
 // newLogger writes one line per event.
 func newLogger(w io.Writer, level, format string) logr.Logger {
-	options := &slog.HandlerOptions{Level: logLevels[level], ReplaceAttr: plainLevel}
+	options := &slog.HandlerOptions{Level: logLevels[level], ReplaceAttr: plainAttribute}
 	handler := slog.Handler(slog.NewTextHandler(w, options))
 	if format == "json" {
 		handler = slog.NewJSONHandler(w, options)
@@ -53,6 +54,30 @@ func (h ordinaryStop) WithAttrs(attributes []slog.Attr) slog.Handler {
 
 func (h ordinaryStop) WithGroup(name string) slog.Handler {
 	return ordinaryStop{h.Handler.WithGroup(name)}
+}
+
+// plainAttribute takes out of every text what does not show, or turns what is
+// around it: errors are in part what a server said, and JSON has room for most of
+// it. Line breaks are written as escapes in either format.
+func plainAttribute(groups []string, attribute slog.Attr) slog.Attr {
+	switch value := attribute.Value.Any().(type) {
+	case slog.Level:
+		return plainLevel(groups, attribute)
+	case string:
+		return slog.String(attribute.Key, shown(value))
+	case error:
+		return slog.String(attribute.Key, shown(value.Error()))
+	}
+	return attribute
+}
+
+func shown(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && !strconv.IsPrint(r) {
+			return '\uFFFD'
+		}
+		return r
+	}, clipped(text))
 }
 
 // plainLevel writes the levels as --log-level names them, where slog would

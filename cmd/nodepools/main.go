@@ -15,10 +15,12 @@ package main
 
 import (
 	"context"
+	"log"
 	"os"
 )
 
 func main() {
+	log.SetOutput(standardLog{os.Stderr})
 	std := streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	os.Exit(execute(context.Background(), os.Args, std))
 }

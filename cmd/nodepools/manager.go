@@ -34,12 +34,15 @@ func (o *runOptions) config() (*rest.Config, error) {
 		if config, err = rest.InClusterConfig(); errors.Is(err, rest.ErrNotInCluster) {
 			return nil, hinted{fmt.Errorf("%w, and this is not a pod", none), none.Hint()}
 		}
+		if err == nil {
+			config, err = tuned(config)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	config.UserAgent = o.build.userAgent()
-	return tuned(config), nil
+	return config, nil
 }
 
 // demandNodePools asks the API server whether it knows our kinds: without them

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/client-go/rest"
+)
+
+// What a program prints comes in part from libraries that repeat what they were
+// given, and from servers that say what they like. This file keeps credentials
+// out of it, and makes of the rest plain text.
+
+// proxyOfEnvironment is the proxy that the environment names. The library's error
+// repeats the URL, which may carry a password.
+func proxyOfEnvironment(request *http.Request) (*url.URL, error) {
+	proxy, err := http.ProxyFromEnvironment(request)
+	if err != nil {
+		return nil, errors.New("the proxy in the environment (HTTPS_PROXY, HTTP_PROXY) is not a URL")
+	}
+	return proxy, nil
+}
+
+// withoutUser takes a user and a password out of the address, where they would
+// become part of every error, and gives them to the client as what they are.
+func withoutUser(config *rest.Config) {
+	address, err := url.Parse(config.Host)
+	if err != nil || address.User == nil {
+		return
+	}
+	if config.BearerToken == "" && config.BearerTokenFile == "" && config.Username == "" && config.ExecProvider == nil {
+		config.Username = address.User.Username()
+		config.Password, _ = address.User.Password()
+	}
+	address.User = nil
+	config.Host = address.String()
+}
+
+// discreet makes requests fail with errors that do not hold what a credential
+// plugin has printed: a token, when the rest of it is not what was expected. The
+// library has no place between the plugin and the requests, so that the whole of
+// what it makes of config is wrapped.
+func discreet(config *rest.Config) (*rest.Config, error) {
+	if config.ExecProvider == nil {
+		return config, nil
+	}
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	whole, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	wrapped := rest.AnonymousClientConfig(config)
+	wrapped.Host, wrapped.TLSClientConfig = server.String(), rest.TLSClientConfig{}
+	wrapped.Transport, wrapped.Dial, wrapped.Proxy = discreetTransport{whole}, nil, nil
+	return wrapped, nil
+}
+
+type discreetTransport struct{ http.RoundTripper }
+
+func (t discreetTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(request)
+	if err != nil && strings.Contains(err.Error(), "decoding stdout: ") {
+		return nil, errors.New("getting credentials: the credential plugin did not print an ExecCredential")
+	}
+	return response, err
+}
+
+// WrappedRoundTripper lets the library close idle connections.
+func (t discreetTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
+
+// unechoed takes the credential of a request out of a refusal. Some proxies show
+// the request that they refused, and errors of the library show the refusal.
+type unechoed struct{ http.RoundTripper }
+
+// maxRefusal bounds what is read of a refusal, in bytes. The library shows less.
+const maxRefusal = 64 << 10
+
+func (t unechoed) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(request)
+	if err != nil || response.StatusCode < http.StatusBadRequest {
+		return response, err
+	}
+	secrets := credentialsOf(request)
+	if len(secrets) == 0 {
+		return response, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
+	if closed := response.Body.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return nil, err
+	}
+	text := string(body)
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, "...")
+	}
+	response.Body, response.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	return response, nil
+}
+
+// WrappedRoundTripper lets the library close idle connections.
+func (t unechoed) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
+
+// credentialsOf are those that a request carries, as they are sent and, of a
+// password, in clear.
+func credentialsOf(request *http.Request) []string {
+	_, sent, _ := strings.Cut(request.Header.Get("Authorization"), " ")
+	secrets := []string{sent}
+	if _, password, basic := request.BasicAuth(); basic {
+		secrets = append(secrets, password)
+	}
+	return slices.DeleteFunc(secrets, func(secret string) bool { return secret == "" })
+}
+
+// maxText bounds what is printed of one text, in bytes.
+const maxText = 8192
+
+// plainText is text as it may go to a terminal or into a log: what is not seen,
+// colours, moves the cursor or turns what is around it is written as an escape.
+// Line breaks are left.
+func plainText(text string) string {
+	var plain strings.Builder
+	for _, r := range clipped(text) {
+		if r == '\n' || strconv.IsPrint(r) {
+			plain.WriteRune(r)
+			continue
+		}
+		escaped := strconv.QuoteRuneToASCII(r)
+		plain.WriteString(escaped[1 : len(escaped)-1])
+	}
+	return plain.String()
+}
+
+func clipped(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "…"
+}
+
+// standardLog is where the standard library logs by itself. What net/http says of
+// a server that speaks before it was asked is left out: it repeats its words.
+type standardLog struct{ io.Writer }
+
+func (l standardLog) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), "Unsolicited response received") {
+		return len(line), nil
+	}
+	if _, err := io.WriteString(l.Writer, plainText(string(line))); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
