@@ -115,7 +115,7 @@ spec:
 			has("when the pool has come", c.during)
 			if c.conflicted && c.before[0] != "ours" {
 				w.poolIs(name, "reports node, key and both values", isConflicted(1,
-					"node "+name+`: annotation wanted stays "theirs": somebody else has set it; pool `+name+` wants "ours"`,
+					"node "+name+`: annotation wanted stays "theirs": `, `has set it; pool `+name+` wants "ours"`,
 					"label wanted stays", "taint wanted:NoSchedule stays"))
 			} else {
 				w.isReady(name, 1)

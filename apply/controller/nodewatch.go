@@ -83,7 +83,8 @@ func requestFor(name string) reconcile.Request {
 }
 
 // relevantToPlan lets through the node events that a plan or a figure can
-// depend on. Kubelets write the status of their nodes all the time.
+// depend on. Kubelets write the status of their nodes all the time. That
+// somebody else has a value that stays the same is news for who reports it.
 var relevantToPlan = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, okBefore := e.ObjectOld.(*corev1.Node)
@@ -97,7 +98,7 @@ var relevantToPlan = predicate.Funcs{
 			!slices.EqualFunc(before.Spec.Taints, after.Spec.Taints, func(a, b corev1.Taint) bool {
 				return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value
 			}) ||
-			nodeReady(before) != nodeReady(after)
+			nodeReady(before) != nodeReady(after) || !sameSetters(before, after)
 	},
 }
 

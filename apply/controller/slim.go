@@ -1,34 +1,45 @@
 package controller
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // slim drops from a node, before it is cached, what no plan reads. A plan does
-// read who owns labels, annotations and taints, so the managed fields of the
-// object itself stay; those of the status go. It is never written back: plans
-// write patches.
+// read who owns labels, annotations and taints, so that much of the managed
+// fields stays; it is nearly the same on all nodes, which share it. The node is
+// never written back: plans write patches.
 func slim(object any) (any, error) {
 	node, isNode := object.(*corev1.Node)
 	if !isNode {
 		return object, nil
 	}
-	kept := make([]metav1.ManagedFieldsEntry, 0, len(node.ManagedFields))
-	for _, entry := range node.ManagedFields {
-		if entry.Subresource == "" && (entry.Operation == metav1.ManagedFieldsOperationApply || entry.Manager == v1.FieldManager) {
-			kept = append(kept, entry)
-		}
-	}
-	node.ManagedFields = kept
+	node.ManagedFields = sharedOwners.share(plan.Condense(node.ManagedFields))
 	ready := nodeReady(node)
 	node.Status = corev1.NodeStatus{}
 	if ready {
 		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	}
 	return node, nil
+}
+
+// sameSetters tells whether the same others own the same labels, annotations and
+// taints of two cached states of a node. What we own follows from what we write,
+// and is no news.
+func sameSetters(before, after *corev1.Node) bool {
+	others := func(node *corev1.Node) []metav1.ManagedFieldsEntry {
+		return slices.DeleteFunc(slices.Clone(node.ManagedFields), func(entry metav1.ManagedFieldsEntry) bool {
+			return entry.Manager == v1.FieldManager
+		})
+	}
+	return slices.EqualFunc(others(before), others(after), func(a, b metav1.ManagedFieldsEntry) bool {
+		return a.Manager == b.Manager && a.Operation == b.Operation && a.FieldsV1.Equal(*b.FieldsV1)
+	})
 }
 
 func nodeReady(node *corev1.Node) bool {

@@ -36,7 +36,7 @@ func (c PoolChange) After() *v1.NodePool {
 	}
 	after, want := c.Live.DeepCopy(), c.Want.DeepCopy()
 	after.Spec = want.Spec
-	others := &coOwners{object: c.Live}
+	others := &owners{object: c.Live}
 	after.Labels = overlay(after.Labels, want.Labels, dropped(c.Live, "labels", want.Labels), others.label)
 	after.Annotations = overlay(after.Annotations, want.Annotations, dropped(c.Live, "annotations", want.Annotations), others.annotation)
 	return after

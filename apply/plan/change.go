@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,6 +59,13 @@ type Conflict struct {
 	// Have is the value that stands on the node; nil where there is none, which
 	// happens only between pools.
 	Have *string `json:"have,omitempty"`
+	// SetBy are the field managers that set that value, as the managed fields of
+	// the node tell, sorted and without ours; none where they tell of nobody. At
+	// most three are named. The taints of a node are one list that has one owner:
+	// for a taint it is who wrote that list last, whoever put the taint there.
+	SetBy []string `json:"setBy,omitempty"`
+	// MoreSetBy is how many there are besides.
+	MoreSetBy int `json:"moreSetBy,omitempty"`
 	// Rivals are the pools of the same priority that want another value; none
 	// when the value on the node is somebody else's.
 	// At most three are named.
@@ -83,6 +91,12 @@ func (c *Conflict) addRival(rival Rival) {
 	c.Rivals = append(c.Rivals, rival)
 }
 
+// nameSetters fills in SetBy.
+func (c *Conflict) nameSetters(managers []string) {
+	named := min(len(managers), maxSetBy)
+	c.SetBy, c.MoreSetBy = managers[:named:named], len(managers)-named
+}
+
 func compareKeyChanges(a, b KeyChange) int {
 	return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Key, b.Key))
 }
@@ -94,7 +108,8 @@ func compareConflicts(a, b Conflict) int {
 // Equal tells whether two conflicts say the same.
 func (c Conflict) Equal(other Conflict) bool {
 	return c.Field == other.Field && c.Key == other.Key && c.Pool == other.Pool && c.Want == other.Want &&
-		ptr.Equal(c.Have, other.Have) && slices.Equal(c.Rivals, other.Rivals) && c.MoreRivals == other.MoreRivals && c.Holder == other.Holder
+		ptr.Equal(c.Have, other.Have) && slices.Equal(c.SetBy, other.SetBy) && c.MoreSetBy == other.MoreSetBy &&
+		slices.Equal(c.Rivals, other.Rivals) && c.MoreRivals == other.MoreRivals && c.Holder == other.Holder
 }
 
 // String tells the conflict in words.
@@ -118,8 +133,55 @@ func (c Conflict) String() string {
 		return fmt.Sprintf("%s %s stays %s: pools of equal priority disagree, pool %s wants %s, %s",
 			c.Field, c.Key, have, c.Pool, quote(c.Want), strings.Join(wants, ", "))
 	}
-	return fmt.Sprintf("%s %s stays %s: somebody else has set it; pool %s wants %s", c.Field, c.Key, have, c.Pool, quote(c.Want))
+	return fmt.Sprintf("%s %s stays %s: %s; pool %s wants %s", c.Field, c.Key, have, c.setter(), c.Pool, quote(c.Want))
 }
+
+// setter tells who set the value that stands there, as far as that is known.
+func (c Conflict) setter() string {
+	names := make([]string, 0, len(c.SetBy)+1)
+	for _, manager := range c.SetBy {
+		names = append(names, ManagerName(manager))
+	}
+	if c.MoreSetBy > 0 {
+		names = append(names, fmt.Sprintf("%d more", c.MoreSetBy))
+	}
+	switch {
+	case len(names) == 0:
+		return "somebody else has set it"
+	case c.Field == Taint:
+		return "somebody else has set it (" + and(names) + " wrote the taints last)"
+	case len(names) == 1:
+		return names[0] + " has set it"
+	default:
+		return and(names) + " have set it"
+	}
+}
+
+// and joins words as a sentence does.
+func and(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// plainManager is what the name of a field manager looks like that a program
+// gives itself.
+var plainManager = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:+-]{0,62}$`)
+
+// ManagerName writes the name of a field manager so that it may stand in a text.
+// Whoever writes to a node chooses it: what is no plain word is quoted, and cut.
+func ManagerName(manager string) string {
+	if plainManager.MatchString(manager) {
+		return manager
+	}
+	return quote(manager)
+}
+
+// maxSetBy is how many field managers a conflict names. One is the rule; anybody
+// who may write to a node can make more.
+const maxSetBy = 3
 
 // maxRivals is how many rivals a conflict names. Hundreds of pools may want one
 // key of thousands of nodes, and all of that is kept.

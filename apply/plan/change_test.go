@@ -18,6 +18,31 @@ func TestConflictString(t *testing.T) {
 			Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("9")},
 			`label k stays "9": somebody else has set it; pool a wants "1"`,
 		},
+		"somebody by name": {
+			"whom to ask",
+			Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("9"), SetBy: []string{"kubectl-label"}},
+			`label k stays "9": kubectl-label has set it; pool a wants "1"`,
+		},
+		"several by name": {
+			"all that hold the value",
+			Conflict{Field: Annotation, Key: "k", Pool: "a", Want: "1", Have: ptr.To("9"), SetBy: []string{"argo", "kubelet"}},
+			`annotation k stays "9": argo and kubelet have set it; pool a wants "1"`,
+		},
+		"very many by name": {
+			"a text is bounded",
+			Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("9"), SetBy: []string{"a", "b", "c"}, MoreSetBy: 7},
+			`label k stays "9": a, b, c and 7 more have set it; pool a wants "1"`,
+		},
+		"taints": {
+			"the list has one owner, who need not have put this taint there",
+			Conflict{Field: Taint, Key: "k:NoSchedule", Pool: "a", Want: "1", Have: ptr.To("9"), SetBy: []string{"kubectl-taint"}},
+			`taint k:NoSchedule stays "9": somebody else has set it (kubectl-taint wrote the taints last); pool a wants "1"`,
+		},
+		"a name that is none": {
+			"anybody can choose any: it is quoted and cut, and cannot pass for our words",
+			Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("9"), SetBy: []string{"\x1b[2Jx", "pool b has it; a", strings.Repeat("n", 128)}},
+			`label k stays "9": "\x1b[2Jx", "pool b has it; a" and "` + strings.Repeat("n", 62) + `…" have set it; pool a wants "1"`,
+		},
 		"one rival": {
 			"who it is",
 			Conflict{Field: Taint, Key: "k:NoSchedule", Pool: "a", Want: "1", Rivals: []Rival{{"b", "2"}}},
@@ -49,13 +74,15 @@ func TestConflictString(t *testing.T) {
 }
 
 func TestConflictEqual(t *testing.T) {
-	base := Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("2"), Rivals: []Rival{{"b", "2"}}, Holder: "c"}
+	base := Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("2"), SetBy: []string{"x"}, Rivals: []Rival{{"b", "2"}}, Holder: "c"}
 	others := map[string]func(*Conflict){
 		"field":   func(c *Conflict) { c.Field = Taint },
 		"key":     func(c *Conflict) { c.Key = "l" },
 		"pool":    func(c *Conflict) { c.Pool = "z" },
 		"want":    func(c *Conflict) { c.Want = "9" },
 		"have":    func(c *Conflict) { c.Have = nil },
+		"setter":  func(c *Conflict) { c.SetBy = []string{"y"} },
+		"setters": func(c *Conflict) { c.MoreSetBy = 1 },
 		"rivals":  func(c *Conflict) { c.Rivals = nil },
 		"holder":  func(c *Conflict) { c.Holder = "" },
 		"nothing": func(c *Conflict) { c.Have = ptr.To("2") },

@@ -36,6 +36,8 @@ type keys[K comparable] struct {
 	// coOwned tells whether another applier put the same value there as well;
 	// then it stays when we let go.
 	coOwned func(K) bool
+	// setBy names the field managers, but for ours, that set what stands there.
+	setBy func(K) []string
 }
 
 // verdict is what the rule says of one key.

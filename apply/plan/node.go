@@ -86,21 +86,24 @@ const maxRounds = 8
 func weighAll(node *corev1.Node, recorded Record, seen map[string]string, pools *render.Expansion) *NodePlan {
 	desired := pools.Node(node.Name, seen)
 	p := &NodePlan{Pools: desired.Pools, recorded: recorded}
-	others := &coOwners{object: node}
+	others := &owners{object: node}
 
 	p.labels = weigh(p, Label, keys[string]{
 		have: node.Labels, recorded: recorded.Labels, want: desired.Labels,
 		holds: pools.Holds, coOwned: others.label,
+		setBy: func(key string) []string { return others.setBy(labelPath(key)) },
 	})
 	p.annotations = weigh(p, Annotation, keys[string]{
 		have: node.Annotations, recorded: recorded.Annotations, want: desired.Annotations,
 		holds: pools.Holds, coOwned: others.annotation,
+		setBy: func(key string) []string { return others.setBy(annotationPath(key)) },
 	})
 	p.taints = weigh(p, Taint, keys[render.TaintID]{
 		have: taintValues(node.Spec.Taints), recorded: recorded.Taints, want: desired.Taints,
 		holds: pools.Holds,
 		// The taints of a node are one atomic list: nobody owns one alone.
 		coOwned: func(render.TaintID) bool { return false },
+		setBy:   func(render.TaintID) []string { return others.setBy(taintsPath) },
 	})
 	p.Record = Record{Labels: p.labels.record, Annotations: p.annotations.record, Taints: p.taints.record}
 	slices.SortFunc(p.Changes, compareKeyChanges)
@@ -163,7 +166,11 @@ func weigh[K comparable](p *NodePlan, field Field, k keys[K]) outcome[K] {
 			})
 		}
 		if decision.conflict {
-			p.Conflicts = append(p.Conflicts, conflicts(field, fmt.Sprint(key), have, k.want[key], decision.holder)...)
+			denied := Conflict{Field: field, Key: fmt.Sprint(key), Have: have, Holder: decision.holder}
+			if have != nil {
+				denied.nameSetters(k.setBy(key))
+			}
+			p.Conflicts = append(p.Conflicts, denied.toEach(k.want[key])...)
 		}
 	}
 	for key := range k.want {
@@ -177,17 +184,21 @@ func weigh[K comparable](p *NodePlan, field Field, k keys[K]) outcome[K] {
 	return out
 }
 
-// conflicts reports a key to every pool that wants it and does not get it.
-func conflicts(field Field, key string, have *string, want render.Want, holder string) []Conflict {
+// toEach reports the conflict to every pool that wants the key and does not get
+// it.
+func (c Conflict) toEach(want render.Want) []Conflict {
 	var all []Conflict
 	if !want.Contested() {
+		c.Want = want.Value
 		for _, pool := range append([]string{want.Pool}, want.Agreeing...) {
-			all = append(all, Conflict{Field: field, Key: key, Pool: pool, Want: want.Value, Have: have, Holder: holder})
+			c.Pool = pool
+			all = append(all, c)
 		}
 		return all
 	}
 	for _, claim := range want.Claims {
-		conflict := Conflict{Field: field, Key: key, Pool: claim.Pool, Want: claim.Value, Have: have, Holder: holder}
+		conflict := c
+		conflict.Pool, conflict.Want = claim.Pool, claim.Value
 		for _, other := range want.Claims {
 			if other.Value != claim.Value {
 				conflict.addRival(Rival(other))

@@ -57,6 +57,7 @@ func TestProperties(t *testing.T) {
 			at.heldAndContestedKeysStay(t, seen)
 			at.noPoolMissesAKeyInSilence(t)
 			at.sameInputSameBytes(t)
+			at.planFromCache(t, seen)
 			at.recordRoundTrips(t)
 			at.oneWriteIsEnough(t, seen)
 		})
@@ -72,12 +73,13 @@ func TestProperties(t *testing.T) {
 // counts tell that the worlds hold what the properties are about.
 type counts struct {
 	held, contested, repaired int
+	named                     int // conflicts that name who set the value
 	secondWrites              int
 }
 
 func (c *counts) check(t *testing.T) {
 	t.Helper()
-	for what, count := range map[string]int{"held keys": c.held, "contested keys": c.contested, "repaired keys": c.repaired} {
+	for what, count := range map[string]int{"held keys": c.held, "contested keys": c.contested, "repaired keys": c.repaired, "values whose setter is known": c.named} {
 		if count < worlds/10 {
 			t.Errorf("only %d %s in %d worlds", count, what, worlds)
 		}

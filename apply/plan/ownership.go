@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -9,50 +10,80 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// coOwners answers whether somebody else applies a field of an object as well.
-// It reads the managed fields when it is first asked, which is only when
-// something is let go of.
-type coOwners struct {
+// owners answers who else set what stands on an object, by its managed fields:
+// the labels, the annotations and, of a node, the taints, which are one list. It
+// reads them when it is first asked, which is only when something is let go of
+// or in conflict.
+type owners struct {
 	object metav1.Object
 	read   bool
-	others []*fieldpath.Set
+	others []fieldOwner
 }
 
-func (c *coOwners) label(key string) bool      { return c.own(labelPath(key)) }
-func (c *coOwners) annotation(key string) bool { return c.own(annotationPath(key)) }
+// fieldOwner is one entry of managed fields that is not ours.
+type fieldOwner struct {
+	manager string
+	// applies tells an apply from an update. Only an apply repeats a value that
+	// stands there already: an update owns what it changed, and by changing it
+	// took it from all others.
+	applies bool
+	fields  *fieldpath.Set
+}
 
-func (c *coOwners) own(path fieldpath.Path) bool {
-	if !c.read {
-		c.read = true
-		for _, entry := range c.object.GetManagedFields() {
-			// Only an apply repeats a value that stands there already: an update
-			// owns what it changed, and changing it took it from us.
-			if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Manager != v1.FieldManager {
-				if set := fields(entry); set != nil {
-					c.others = append(c.others, set)
-				}
-			}
+func (o *owners) label(key string) bool      { return o.alsoApplied(labelPath(key)) }
+func (o *owners) annotation(key string) bool { return o.alsoApplied(annotationPath(key)) }
+
+// alsoApplied tells whether somebody else applies a field as well. Of other fields
+// than those that pools write nothing is known: see [Condense].
+func (o *owners) alsoApplied(path fieldpath.Path) bool {
+	return isWritten(path) && slices.ContainsFunc(o.all(), func(other fieldOwner) bool { return other.applies && other.fields.Has(path) })
+}
+
+// setBy names the field managers that own a field, sorted, without ours.
+func (o *owners) setBy(path fieldpath.Path) []string {
+	var names []string
+	for _, other := range o.all() {
+		if other.manager != "" && other.fields.Has(path) {
+			names = append(names, other.manager)
 		}
 	}
-	for _, set := range c.others {
-		if set.Has(path) {
-			return true
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (o *owners) all() []fieldOwner {
+	if o.read {
+		return o.others
+	}
+	o.read = true
+	for _, entry := range o.object.GetManagedFields() {
+		if entry.Manager == v1.FieldManager {
+			continue
+		}
+		if set := fields(entry); set != nil {
+			o.others = append(o.others, fieldOwner{
+				manager: entry.Manager, applies: entry.Operation == metav1.ManagedFieldsOperationApply, fields: set,
+			})
 		}
 	}
-	return false
+	return o.others
 }
 
 // applied returns the fields of an object that our earlier applies own. An apply
 // that left one of them out would remove it.
 func applied(object metav1.Object) *fieldpath.Set {
 	for _, entry := range object.GetManagedFields() {
-		if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Manager == v1.FieldManager && entry.Subresource == "" {
+		if isOurApply(entry) {
 			if set := fields(entry); set != nil {
 				return set
 			}
 		}
 	}
 	return &fieldpath.Set{}
+}
+
+func isOurApply(entry metav1.ManagedFieldsEntry) bool {
+	return entry.Operation == metav1.ManagedFieldsOperationApply && entry.Manager == v1.FieldManager && entry.Subresource == ""
 }
 
 // fields reads one entry of managed fields; nil where the API server has
@@ -70,6 +101,18 @@ func fields(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 
 // taintsPath is the list of taints, which is owned as a whole.
 var taintsPath = fieldPath("spec", "taints")
+
+// isWritten tells whether a field is one that pools write on nodes: one label,
+// one annotation, or the list of taints.
+func isWritten(path fieldpath.Path) bool {
+	return path.Equals(taintsPath) || len(path) == 3 && path[2].FieldName != nil &&
+		(path[:2].Equals(labelsPath) || path[:2].Equals(annotationsPath))
+}
+
+var (
+	labelsPath      = fieldPath("metadata", "labels")
+	annotationsPath = fieldPath("metadata", "annotations")
+)
 
 func labelPath(key string) fieldpath.Path      { return fieldPath("metadata", "labels", key) }
 func annotationPath(key string) fieldpath.Path { return fieldPath("metadata", "annotations", key) }

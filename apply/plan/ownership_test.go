@@ -3,6 +3,7 @@ package plan
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -37,7 +38,7 @@ func TestCoOwned(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			owners := &coOwners{object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.managed}}}
+			owners := &owners{object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.managed}}}
 			for range 2 { // what was read once is remembered
 				if owners.label(key) != c.label || owners.annotation(key) != c.annotation {
 					t.Errorf("label %v, annotation %v: %s", owners.label(key), owners.annotation(key), c.reason)
@@ -97,5 +98,102 @@ func TestCoOwnedKeysStay(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Who has set a value: whoever the managed fields name, but for us.
+func TestSetBy(t *testing.T) {
+	const apply, update = metav1.ManagedFieldsOperationApply, metav1.ManagedFieldsOperationUpdate
+	ownsLabel := `{"f:metadata":{"f:labels":{"f:` + key + `":{}}}}`
+	ownsTaints := `{"f:spec":{"f:taints":{}}}`
+	cases := map[string]struct {
+		reason        string
+		managed       []metav1.ManagedFieldsEntry
+		label, taints []string
+	}{
+		"nobody":     {"managed fields can be removed", nil, nil, nil},
+		"an update":  {"the ordinary case", []metav1.ManagedFieldsEntry{managed("kubectl-label", update, "", ownsLabel)}, []string{"kubectl-label"}, nil},
+		"an apply":   {"so do other tools", []metav1.ManagedFieldsEntry{managed("argo", apply, "", ownsLabel)}, []string{"argo"}, nil},
+		"the status": {"a kubelet may set labels with its status", []metav1.ManagedFieldsEntry{managed("kubelet", update, "status", ownsLabel)}, []string{"kubelet"}, nil},
+		"several": {
+			"sorted, and each once",
+			[]metav1.ManagedFieldsEntry{managed("b", update, "", ownsLabel), managed("c", apply, "", ownsLabel), managed("a", apply, "", ownsLabel), managed("b", apply, "status", ownsLabel)},
+			[]string{"a", "b", "c"}, nil,
+		},
+		"we":         {"we are nobody else", []metav1.ManagedFieldsEntry{managed(v1.FieldManager, apply, "", ownsLabel), managed(v1.FieldManager, update, "", ownsTaints)}, nil, nil},
+		"the taints": {"the list has an owner as a whole", []metav1.ManagedFieldsEntry{managed("kubectl-taint", update, "", ownsTaints)}, nil, []string{"kubectl-taint"}},
+		"no name":    {"that says nothing", []metav1.ManagedFieldsEntry{managed("", update, "", ownsLabel)}, nil, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			for range 2 { // what was read once is remembered, and not changed by what is asked
+				owners := &owners{object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.managed}}}
+				if diff := cmp.Diff(c.label, owners.setBy(labelPath(key))); diff != "" {
+					t.Errorf("label: %s (-want +got):\n%s", c.reason, diff)
+				}
+				if diff := cmp.Diff(c.taints, owners.setBy(taintsPath)); diff != "" {
+					t.Errorf("taints: %s (-want +got):\n%s", c.reason, diff)
+				}
+			}
+		})
+	}
+}
+
+// tracked is a new node whose fields are booked from the start, as those of every
+// node of a cluster are.
+func tracked(t *testing.T, s server) *corev1.Node {
+	return s.apply(t, newNode("n"), "creator", body(nil))
+}
+
+// A conflict names who set the value that stands there, as the API server books
+// it: whoever changed it last, and whoever applies the same.
+func TestConflictNamesWhoSetTheValue(t *testing.T) {
+	s := newServer()
+	sets := func(field Field, value string) func(*corev1.Node) {
+		return func(node *corev1.Node) { put(node, field, &value) }
+	}
+	for _, field := range []Field{Label, Annotation, Taint} {
+		t.Run(string(field), func(t *testing.T) {
+			setBy := func(node *corev1.Node, stage string, managers ...string) {
+				t.Helper()
+				_, p := s.write(t, node, expand(onNode("a", want(field, "ours"))))
+				if len(p.Conflicts) != 1 {
+					t.Fatalf("%s: conflicts %v, want one", stage, p.Conflicts)
+				}
+				if diff := cmp.Diff(managers, p.Conflicts[0].SetBy); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", stage, diff)
+				}
+			}
+			node := s.update(t, tracked(t, s), "kubectl-label", sets(field, "theirs"))
+			setBy(node, "set by one", "kubectl-label")
+			node = s.update(t, node, "cloud", func(node *corev1.Node) { node.Spec.ProviderID = "x" })
+			setBy(node, "another field is set by another", "kubectl-label")
+			node = s.update(t, node, "script", sets(field, "theirs"))
+			setBy(node, "set once more to what it is", "kubectl-label")
+			node = s.update(t, node, "script", sets(field, "changed"))
+			setBy(node, "changed by another", "script")
+			if field != Taint {
+				node = s.apply(t, node, "argo", body(map[string]any{fieldName(field): map[string]any{key: "changed"}}))
+				setBy(node, "applied by another as well", "argo", "script")
+			}
+		})
+	}
+}
+
+// Once we have written the list of taints, its owner is us, and nobody can tell
+// any more who put a foreign taint there.
+func TestConflictOverATaintOfOurListNamesNobody(t *testing.T) {
+	s := newServer()
+	theirs := "theirs"
+	node := s.update(t, tracked(t, s), "kubectl-taint", func(node *corev1.Node) { put(node, Taint, &theirs) })
+	pool := onNode("a", want(Taint, "ours"))
+	pool.Spec.Taints = append(pool.Spec.Taints, v1.Taint{Key: "another", Effect: "NoSchedule"})
+	node, p := s.write(t, node, expand(pool))
+	if len(p.Conflicts) != 1 || len(p.Conflicts[0].SetBy) != 1 {
+		t.Errorf("before our write: %v", p.Conflicts)
+	}
+	_, p = s.write(t, node, expand(pool))
+	if len(p.Conflicts) != 1 || p.Conflicts[0].SetBy != nil {
+		t.Errorf("after our write: %v", p.Conflicts)
 	}
 }

@@ -62,11 +62,11 @@ func (p *NodePlan) omits(node *corev1.Node) bool {
 		return false
 	}
 	carried := p.carried()
-	others := &coOwners{object: node}
+	others := &owners{object: node}
 	beyond := false
 	// Not a range over All: it panics when it is left early.
 	owned.Leaves().Iterate(func(path fieldpath.Path) {
-		beyond = beyond || !carried.Has(path) && !others.own(path)
+		beyond = beyond || !carried.Has(path) && !others.alsoApplied(path)
 	})
 	return beyond
 }

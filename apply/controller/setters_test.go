@@ -1,0 +1,161 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+)
+
+// Somebody has set a key that a pool wants. Condition, status and event of the
+// pool say who, as the API server books it, whichever way it was set.
+func TestConflictNamesWhoSetTheValue(t *testing.T) {
+	w := newWorld(t)
+	label := func(c client.Client, node, manager string, patch client.Patch) {
+		w.do(c.Patch(t.Context(), w.get(node), patch, &client.PatchOptions{FieldManager: manager}))
+	}
+	merge := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"theirs"}}}`))
+	apply := func(node string) client.Patch {
+		return client.RawPatch(types.ApplyPatchType, fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Node","metadata":{"name":%q,"labels":{"team":"theirs"}}}`, node))
+	}
+	cases := map[string]struct {
+		reason string
+		set    func(node string)
+		want   string
+	}{
+		"kubectl": {
+			"by hand",
+			func(node string) { w.kubectl("label", "node", node, "team=theirs") },
+			`label team stays "theirs": kubectl-label has set it; pool kubectl wants "ours"`,
+		},
+		"taint": {
+			"the taints are one list: who wrote it last need not have put this one there",
+			func(node string) { w.kubectl("taint", "node", node, "team=theirs:NoSchedule") },
+			`taint team:NoSchedule stays "theirs": somebody else has set it (kubectl-taint wrote the taints last); pool taint wants "ours"`,
+		},
+		"apply": {
+			"by server-side apply",
+			func(node string) { label(w, node, "argocd-controller", apply(node)) },
+			`label team stays "theirs": argocd-controller has set it; pool apply wants "ours"`,
+		},
+		"update": {
+			"by a controller that updates the whole node",
+			func(node string) {
+				live := w.get(node)
+				live.Labels["team"] = "theirs"
+				w.do(w.Update(t.Context(), live, client.FieldOwner("fleet-manager")))
+			},
+			`label team stays "theirs": fleet-manager has set it; pool update wants "ours"`,
+		},
+		"kubelet": {
+			"by the kubelet of the node, with the rights of one",
+			func(node string) { label(w.kubelet(node), node, "kubelet", merge) },
+			`label team stays "theirs": kubelet has set it; pool kubelet wants "ours"`,
+		},
+		"status": {
+			"by way of the status",
+			func(node string) {
+				w.do(w.kubelet(node).Status().Patch(t.Context(), w.get(node), merge, client.FieldOwner("kubelet")))
+			},
+			`label team stays "theirs": kubelet has set it; pool status wants "ours"`,
+		},
+		"both": {
+			"two tools say the same",
+			func(node string) { label(w, node, "script", merge); label(w, node, "argocd-controller", apply(node)) },
+			`label team stays "theirs": argocd-controller and script have set it; pool both wants "ours"`,
+		},
+		"lie": {
+			"whoever writes to a node chooses the name: it cannot pass for our words",
+			func(node string) { label(w, node, `nobody has set it; "all" is well`, merge) },
+			`label team stays "theirs": "nobody has set it; \"all\" is well" has set it; pool lie wants "ours"`,
+		},
+	}
+	for name := range cases {
+		w.node(name, role(name))
+	}
+	for name, c := range cases {
+		w.isReadyNode(name)
+		c.set(name)
+		spec := `labels: {team: ours}`
+		if name == "taint" {
+			spec = `taints: [{key: team, value: ours, effect: NoSchedule}]`
+		}
+		w.pool(fmt.Sprintf("apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: %s}\nspec: {%s}\n", name, spec))
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := w.in(t)
+			w.poolIs(name, "names who set it: "+c.reason, isConflicted(1, "node "+name+": "+c.want))
+			w.hasEvent(name, v1.ConflictReason, c.want)
+			w.plansFromCacheAsFromTheServer(name)
+		})
+	}
+	w.comesToRest()
+
+	// Somebody else says the same as well: that is told once, and no more.
+	mark := w.mark()
+	label(w, "kubectl", "argocd-controller", apply("kubectl"))
+	w.poolIs("kubectl", "names the other as well", isConflicted(1, "argocd-controller and kubectl-label have set it"))
+	w.comesToRest()
+	told := 0
+	for _, write := range w.writesSince(mark) {
+		if write.Object.Resource != "events" {
+			told++
+		}
+		if write.Object.Resource != "events" && (write.Object.Subresource != "status" || write.Object.Name != "kubectl") {
+			t.Errorf("write without a reason: %s", write)
+		}
+	}
+	if told != 1 {
+		t.Errorf("it was told in %d writes, want 1", told)
+	}
+	w.staysQuiet()
+}
+
+// kubelet is a client with the identity and the rights of the kubelet of a node.
+func (w *world) kubelet(node string) client.Client {
+	w.t.Helper()
+	config, err := w.cluster.AddUser("system:node:"+node, "system:nodes")
+	w.do(err)
+	return newClient(w.t, config)
+}
+
+// plansFromCacheAsFromTheServer plans for a node as the loops keep it and as the
+// API server has it, which is what diff reads.
+func (w *world) plansFromCacheAsFromTheServer(name string) {
+	w.t.Helper()
+	var list v1.NodePoolList
+	w.do(w.List(w.t.Context(), &list))
+	var pools []*v1.NodePool
+	for i := range list.Items {
+		pools = append(pools, &list.Items[i])
+	}
+	full := w.get(name)
+	cached := full.DeepCopy()
+	if _, err := slim(cached); err != nil {
+		w.t.Fatal(err)
+	}
+	var told []string
+	for _, node := range []*corev1.Node{full, cached} {
+		p, err := plan.Node(node, render.Expand(pools))
+		w.do(err)
+		text, err := json.MarshalIndent([]any{p.Pools, p.Changes, p.Conflicts, p.Record}, "", " ")
+		w.do(err)
+		told = append(told, string(text))
+	}
+	if diff := cmp.Diff(told[0], told[1]); diff != "" {
+		w.t.Errorf("the plan from the cache is another (-server +cache):\n%s", diff)
+	}
+	if !strings.Contains(told[0], "setBy") {
+		w.t.Errorf("nobody is named in %s", told[0])
+	}
+}

@@ -1,0 +1,73 @@
+package controller
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"weak"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// sharedOwners are the owners of all cached nodes. What the kubelet and the
+// controllers of a cluster own of a node is the same on thousands of them.
+var sharedOwners = newOwnersSet()
+
+// ownersSet keeps one copy of each list of managed fields for as long as a node
+// has it.
+type ownersSet struct {
+	mu    sync.Mutex
+	known map[string]weak.Pointer[sharedList]
+}
+
+// sharedList is a list of managed fields. The first entry points into it, so
+// that whoever has the list keeps all of this.
+type sharedList struct {
+	entries []metav1.ManagedFieldsEntry
+	first   metav1.FieldsV1
+}
+
+func newOwnersSet() *ownersSet {
+	return &ownersSet{known: map[string]weak.Pointer[sharedList]{}}
+}
+
+// share returns the copy of a condensed list that all have, and that nobody may
+// change.
+func (s *ownersSet) share(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	if len(entries) == 0 {
+		return nil
+	}
+	key := listKey(entries)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.known[key].Value(); known != nil {
+		return known.entries
+	}
+	list := &sharedList{entries: entries, first: *entries[0].FieldsV1}
+	entries[0].FieldsV1 = &list.first
+	s.known[key] = weak.Make(list)
+	runtime.AddCleanup(list, s.forget, key)
+	return entries
+}
+
+// forget drops a list that nobody has any more.
+func (s *ownersSet) forget(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known[key].Value() == nil { // or it has come back meanwhile
+		delete(s.known, key)
+	}
+}
+
+// listKey is all that a condensed list says. No name and no set of fields holds
+// the character that parts them.
+func listKey(entries []metav1.ManagedFieldsEntry) string {
+	var key strings.Builder
+	for _, entry := range entries {
+		for _, part := range []string{entry.Manager, string(entry.Operation), entry.FieldsV1.GetRawString()} {
+			key.WriteString(part)
+			key.WriteByte(0)
+		}
+	}
+	return key.String()
+}

@@ -1,0 +1,128 @@
+package plan
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+func TestCondense(t *testing.T) {
+	const apply, update = metav1.ManagedFieldsOperationApply, metav1.ManagedFieldsOperationUpdate
+	const (
+		label      = `{"f:metadata":{"f:labels":{"f:team":{}}}}`
+		annotation = `{"f:metadata":{"f:annotations":{"f:note":{}}}}`
+		taints     = `{"f:spec":{"f:taints":{}}}`
+		status     = `{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{"f:status":{}}}}}`
+	)
+	cases := map[string]struct {
+		reason     string
+		have, want []metav1.ManagedFieldsEntry
+	}{
+		"nothing":    {"there is nothing to keep", nil, nil},
+		"the status": {"no plan reads it", []metav1.ManagedFieldsEntry{managed("kubelet", update, "status", status)}, nil},
+		"a label among all else": {
+			"what pools may want stays, the rest goes",
+			[]metav1.ManagedFieldsEntry{managed("kubelet", update, "", `{"f:metadata":{"f:annotations":{".":{},"f:note":{}},"f:labels":{".":{},"f:team":{}},"f:finalizers":{"v:\"x\"":{}}},"f:spec":{"f:providerID":{},"f:taints":{}}}`)},
+			[]metav1.ManagedFieldsEntry{managed("kubelet", update, "", `{"f:metadata":{"f:annotations":{"f:note":{}},"f:labels":{"f:team":{}}},"f:spec":{"f:taints":{}}}`)},
+		},
+		"a label by way of the status": {
+			"who sets it there has set it",
+			[]metav1.ManagedFieldsEntry{managed("kubelet", update, "status", label), managed("argo", apply, "status", annotation)},
+			[]metav1.ManagedFieldsEntry{managed("argo", apply, "", annotation), managed("kubelet", update, "", label)},
+		},
+		"things of the same names": {
+			"they stand elsewhere",
+			[]metav1.ManagedFieldsEntry{managed("x", update, "", `{"f:status":{"f:labels":{"f:team":{}},"f:taints":{}}}`)}, nil,
+		},
+		"ours": {
+			"of what is ours a plan reads what we apply, to the last field, and nothing else",
+			[]metav1.ManagedFieldsEntry{
+				managed(v1.FieldManager, update, "", label), managed(v1.FieldManager, apply, "status", label),
+				managed(v1.FieldManager, apply, "", `{"f:spec":{"f:podCIDR":{},"f:taints":{}}}`),
+			},
+			[]metav1.ManagedFieldsEntry{managed(v1.FieldManager, apply, "", `{"f:spec":{"f:podCIDR":{},"f:taints":{}}}`)},
+		},
+		"unreadable": {"the API server writes no such thing", []metav1.ManagedFieldsEntry{managed("x", update, "", `"f:labels"`), managed("x", update, "", "")}, nil},
+		"the order": {
+			"the API server sorts by time: it must not count as a change",
+			[]metav1.ManagedFieldsEntry{managed("b", update, "", label), managed("a", update, "", taints), managed("a", apply, "", label)},
+			[]metav1.ManagedFieldsEntry{managed("a", apply, "", label), managed("a", update, "", taints), managed("b", update, "", label)},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			for i := range c.want { // of an entry no more is kept than is asked for
+				c.want[i].APIVersion, c.want[i].FieldsType = "", ""
+			}
+			before := slices.Clone(c.have)
+			if diff := cmp.Diff(c.want, Condense(c.have)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+			if diff := cmp.Diff(before, c.have); diff != "" {
+				t.Errorf("what was given is changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A label that somebody applies by way of the status is theirs as well, and stays
+// when we let go, also for a plan that is made from what the cache keeps.
+func TestCondensedKeepsWhoAppliesByTheStatus(t *testing.T) {
+	node := newNode("n")
+	node.Labels = map[string]string{key: "1"}
+	setRecord(node, recordOf(Label, Entry{Pool: "gone", Value: "1"}))
+	node.ManagedFields = []metav1.ManagedFieldsEntry{managed("argo", metav1.ManagedFieldsOperationApply, "status", `{"f:metadata":{"f:labels":{"f:`+key+`":{}}}}`)}
+	p := samePlanWhenCondensed(t, node, expand())
+	if len(p.Changes) > 0 || p.Quiet() {
+		t.Errorf("changes %v, quiet %v: want the record to go and the label to stay", p.Changes, p.Quiet())
+	}
+}
+
+// planFromCache: the controller plans from condensed nodes, diff from full ones.
+func (at step) planFromCache(t *testing.T, seen *counts) {
+	t.Helper()
+	for _, node := range []*corev1.Node{at.before, at.node} {
+		p := samePlanWhenCondensed(t, node, at.expansion())
+		for _, conflict := range p.Conflicts {
+			if len(conflict.SetBy) > 0 {
+				seen.named++
+			}
+		}
+	}
+}
+
+// samePlanWhenCondensed plans for a node and for what the cache keeps of it, and
+// compares all that is told and written.
+func samePlanWhenCondensed(t *testing.T, node *corev1.Node, pools *render.Expansion) *NodePlan {
+	t.Helper()
+	condensed := node.DeepCopy()
+	condensed.ManagedFields = Condense(node.ManagedFields)
+	var plans []*NodePlan
+	var texts []string
+	for _, node := range []*corev1.Node{node, condensed} {
+		p, err := Node(node, pools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		patch, err := p.Patch(node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, err := json.MarshalIndent([]any{p.Pools, p.Changes, p.Conflicts, p.Record, p.Releases(), patch.Type}, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans, texts = append(plans, p), append(texts, string(told)+string(patch.Data))
+	}
+	if diff := cmp.Diff(texts[0], texts[1]); diff != "" {
+		t.Errorf("the plan from a condensed node is another (-full +condensed):\n%s", diff)
+	}
+	return plans[1]
+}
