@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"bytes"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,7 +39,7 @@ func sameSetters(before, after *corev1.Node) bool {
 		})
 	}
 	return slices.EqualFunc(others(before), others(after), func(a, b metav1.ManagedFieldsEntry) bool {
-		return a.Manager == b.Manager && a.Operation == b.Operation && a.FieldsV1.Equal(*b.FieldsV1)
+		return a.Manager == b.Manager && a.Operation == b.Operation && bytes.Equal(a.FieldsV1.GetRawBytes(), b.FieldsV1.GetRawBytes())
 	})
 }
 
