@@ -23,6 +23,7 @@ type NodePlan struct {
 	Record Record
 
 	recorded    Record // what is ours now
+	desired     render.Desired
 	labels      outcome[string]
 	annotations outcome[string]
 	taints      outcome[render.TaintID]
@@ -85,7 +86,7 @@ const maxRounds = 8
 // weighAll plans for a node of which the pools see these labels.
 func weighAll(node *corev1.Node, recorded Record, seen map[string]string, pools *render.Expansion) *NodePlan {
 	desired := pools.Node(node.Name, seen)
-	p := &NodePlan{Pools: desired.Pools, recorded: recorded}
+	p := &NodePlan{Pools: desired.Pools, recorded: recorded, desired: desired}
 	others := &owners{object: node}
 
 	p.labels = weigh(p, Label, keys[string]{

@@ -58,6 +58,7 @@ func TestProperties(t *testing.T) {
 			at.noPoolMissesAKeyInSilence(t)
 			at.sameInputSameBytes(t)
 			at.planFromCache(t, seen)
+			at.explanationIsThePlan(t)
 			at.recordRoundTrips(t)
 			at.oneWriteIsEnough(t, seen)
 		})

@@ -16,6 +16,8 @@ import (
 // or in conflict.
 type owners struct {
 	object metav1.Object
+	// ours counts us among them.
+	ours   bool
 	read   bool
 	others []fieldOwner
 }
@@ -57,7 +59,7 @@ func (o *owners) all() []fieldOwner {
 	}
 	o.read = true
 	for _, entry := range o.object.GetManagedFields() {
-		if entry.Manager == v1.FieldManager {
+		if entry.Manager == v1.FieldManager && !o.ours {
 			continue
 		}
 		if set := fields(entry); set != nil {

@@ -1,0 +1,199 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// Owner is whose a key of a node is.
+type Owner string
+
+// The owners of a key.
+const (
+	// OfPool is a key that is in the record, or about to be.
+	OfPool Owner = "pool"
+	// Shared is a key that a pool wants at the value at which somebody else has
+	// put it there. It stays when the pool lets go.
+	Shared Owner = "shared"
+	// OfOthers is a key of somebody else; a pool may want it at another value.
+	OfOthers Owner = "other"
+	// OfKubernetes is a key of somebody else in a domain of Kubernetes.
+	OfKubernetes Owner = "kubernetes"
+	// OfController is the record.
+	OfController Owner = "controller"
+	// OfUnknown is a key of which nobody can tell, as the record cannot be read.
+	OfUnknown Owner = "unknown"
+)
+
+// KeyStatus is all that there is to say about one key of a node.
+type KeyStatus struct {
+	Field Field
+	// Key of the label or annotation; key:effect of a taint.
+	Key string
+	// Have is the value that stands on the node, nil where there is none.
+	Have  *string
+	Owner Owner
+	// Pool whose the key is, of a pool's key.
+	Pool string
+	// Recorded and Planned are what the record says of the key now, and after the
+	// write; nil where it says nothing.
+	Recorded, Planned *Entry
+	// Change of the value, nil where it does not change.
+	Change *KeyChange
+	// WantedBy are the pools that want the key at the value that stands there,
+	// sorted, of a shared key.
+	WantedBy []string
+	// SetBy are the field managers that set the value, as managed fields tell,
+	// sorted and without ours; of a taint, who wrote the list of taints last.
+	SetBy []string
+	// Conflicts are those of pools that do not get the key.
+	Conflicts []Conflict
+}
+
+// Due tells whether a write is due for the key, of the key or of the record.
+func (k KeyStatus) Due() bool {
+	return k.Change != nil || (k.Recorded == nil) != (k.Planned == nil) || k.Recorded != nil && !k.Recorded.equal(*k.Planned)
+}
+
+// Explanation tells of everything on a node whose it is.
+type Explanation struct {
+	// Plan is what would be written now; nil when the record cannot be read.
+	Plan *NodePlan
+	// Unreadable says why the record cannot be read.
+	Unreadable *RecordError
+	// Members are the pools that the node is in, sorted. Where the record cannot
+	// be read, they are those that it would be in if no pool had labelled it.
+	Members []string
+	// Keys are all that stand on the node, that the record names, or that a pool
+	// wants: labels, annotations, taints, each sorted.
+	Keys []KeyStatus
+}
+
+// Explain tells whose everything on a node is, and what is about to happen to
+// it, by the plan that is made for the node.
+func Explain(node *corev1.Node, pools *render.Expansion) *Explanation {
+	p, err := Node(node, pools)
+	if err != nil {
+		return explainUnreadable(node, pools, err)
+	}
+	e := &Explanation{Plan: p, Members: p.Pools}
+	setters := &owners{object: node}
+	e.Keys = slices.Concat(
+		statuses(p, Label, node.Labels, p.recorded.Labels, p.labels.record, p.desired.Labels,
+			func(key string) []string { return setters.setBy(labelPath(key)) }),
+		statuses(p, Annotation, node.Annotations, p.recorded.Annotations, p.annotations.record, p.desired.Annotations,
+			func(key string) []string { return setters.setBy(annotationPath(key)) }),
+		statuses(p, Taint, taintValues(node.Spec.Taints), p.recorded.Taints, p.taints.record, p.desired.Taints,
+			func(render.TaintID) []string { return setters.setBy(taintsPath) }),
+	)
+	return e
+}
+
+// statuses are those of the keys of one field, sorted.
+func statuses[K comparable](p *NodePlan, field Field, have map[K]string, recorded, planned map[K]Entry, want map[K]render.Want, setBy func(K) []string) []KeyStatus {
+	changes, conflicts := map[string]*KeyChange{}, map[string][]Conflict{}
+	for _, change := range p.Changes {
+		if change.Field == field {
+			changes[change.Key] = &change
+		}
+	}
+	for _, conflict := range p.Conflicts {
+		if conflict.Field == field {
+			conflicts[conflict.Key] = append(conflicts[conflict.Key], conflict)
+		}
+	}
+	keys := map[K]bool{}
+	for key := range have {
+		keys[key] = true
+	}
+	for key := range recorded {
+		keys[key] = true
+	}
+	for key := range want {
+		keys[key] = true
+	}
+	var all []KeyStatus
+	for key := range keys {
+		s := KeyStatus{Field: field, Key: fmt.Sprint(key), Recorded: entryAt(recorded, key), Planned: entryAt(planned, key)}
+		s.Have, _ = lookup(have, key)
+		s.Change, s.Conflicts = changes[s.Key], conflicts[s.Key]
+		if s.Have != nil {
+			s.SetBy = setBy(key)
+		}
+		wish, wanted := want[key]
+		switch {
+		case s.Planned != nil:
+			s.Owner, s.Pool = OfPool, s.Planned.Pool
+		case s.Recorded != nil:
+			s.Owner, s.Pool = OfPool, s.Recorded.Pool
+		case wanted && s.Have != nil && s.Conflicts == nil:
+			s.Owner, s.WantedBy = Shared, slices.Sorted(slices.Values(append([]string{wish.Pool}, wish.Agreeing...)))
+		default:
+			s.Owner = foreignOwner(field, s.Key)
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b KeyStatus) int { return cmp.Compare(a.Key, b.Key) })
+	return all
+}
+
+// explainUnreadable tells of a node whose record cannot be read who set what.
+// That may be us: then it was a pool's once.
+func explainUnreadable(node *corev1.Node, pools *render.Expansion, err error) *Explanation {
+	e := &Explanation{Members: pools.Node(node.Name, node.Labels).Pools}
+	if !errors.As(err, &e.Unreadable) {
+		e.Unreadable = &RecordError{Node: node.Name, Err: err}
+	}
+	setters := &owners{object: node, ours: true}
+	tell := func(field Field, key, value string, setBy []string) {
+		s := KeyStatus{Field: field, Key: key, Have: &value, Owner: foreignOwner(field, key), SetBy: setBy}
+		if s.Owner == OfOthers {
+			s.Owner = OfUnknown
+		}
+		e.Keys = append(e.Keys, s)
+	}
+	for _, key := range slices.Sorted(maps.Keys(node.Labels)) {
+		tell(Label, key, node.Labels[key], setters.setBy(labelPath(key)))
+	}
+	for _, key := range slices.Sorted(maps.Keys(node.Annotations)) {
+		tell(Annotation, key, node.Annotations[key], setters.setBy(annotationPath(key)))
+	}
+	for _, taint := range node.Spec.Taints {
+		tell(Taint, render.TaintID{Key: taint.Key, Effect: taint.Effect}.String(), taint.Value, setters.setBy(taintsPath))
+	}
+	return e
+}
+
+// foreignOwner tells of a key that is no pool's whose it is.
+func foreignOwner(field Field, key string) Owner {
+	domain, _, prefixed := strings.Cut(key, "/")
+	if !prefixed {
+		return OfOthers
+	}
+	switch {
+	case field == Annotation && key == v1.AppliedAnnotation:
+		return OfController
+	case strings.HasPrefix(key, v1.RoleLabelPrefix), domain == "node-restriction.kubernetes.io", domain == "kubectl.kubernetes.io":
+		return OfOthers // made for people to set, or to set by a tool of theirs
+	case domain == "kubernetes.io", strings.HasSuffix(domain, ".kubernetes.io"), domain == "k8s.io", strings.HasSuffix(domain, ".k8s.io"):
+		return OfKubernetes
+	default:
+		return OfOthers
+	}
+}
+
+func entryAt[K comparable](entries map[K]Entry, key K) *Entry {
+	if entry, found := entries[key]; found {
+		return &entry
+	}
+	return nil
+}
