@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -107,6 +108,9 @@ func nodeOf(value any) *yaml.Node {
 func textNode(text string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: text}
 	switch {
+	case strings.ContainsFunc(text, invisible):
+		// What deceives a reader can be written as an escape in quotes alone.
+		node.Style = yaml.DoubleQuotedStyle
 	case strings.Contains(text, "\n"):
 		node.Style = yaml.LiteralStyle
 	case text == "<<", yaml.IsYaml1_1NonString(node):
@@ -114,6 +118,8 @@ func textNode(text string) *yaml.Node {
 	}
 	return node
 }
+
+func invisible(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }
 
 // firstFields go before the order that kyaml knows, which has no place for the
 // fields of taints, tolerations and selectors.
