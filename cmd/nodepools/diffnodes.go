@@ -23,7 +23,7 @@ func changeLines(node plan.NodeDifference) []string {
 		case change.Before != nil && change.After != nil:
 			what = written(change.Field, change.Key, *change.Before) + " -> " + value(change.Field, *change.After)
 		}
-		why := "pool " + change.Pool
+		why := "pool " + word(change.Pool) // of a record that anybody may have written
 		if change.Drift {
 			why += ", put back"
 		}

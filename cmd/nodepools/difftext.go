@@ -146,14 +146,19 @@ func wrap(w io.Writer, indent, text string) {
 
 // wrapWords keeps each word, which may hold spaces, on one line.
 func wrapWords(w io.Writer, indent string, words []string) {
-	line := indent
+	hangWords(w, indent, indent+"  ", words)
+}
+
+// hangWords begins the first line and all others in ways of their own.
+func hangWords(w io.Writer, first, others string, words []string) {
+	line := first
 	for i, word := range words {
 		switch {
 		case i == 0:
 			line += word
 		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > textWidth:
 			fmt.Fprintln(w, line)
-			line = indent + "  " + word
+			line = others + strings.TrimLeft(word, " ")
 		default:
 			line += " " + word
 		}

@@ -1,7 +1,7 @@
 // Nodepools keeps the nodes of a Kubernetes cluster as the pools in a Git
 // repository say. One binary is both the controller (nodepools run) and the
-// command line (diff, render, validate, install, version); under the name
-// kubectl-nodepools it is the kubectl plugin.
+// command line (diff, explain, render, validate, install, version); under the
+// name kubectl-nodepools it is the kubectl plugin.
 //
 // Start with [newRoot], which lists the commands. Each command has its file:
 // the options, a constructor that reads them from flags, and a run method that

@@ -85,6 +85,7 @@ that a pod comes to the pool's nodes by runtimeClassName: node-pool-<name>.`,
 	root.Flags().BoolVar(&printsVersion, "version", false, "print the version, as 'nodepools version' does")
 	root.AddCommand(
 		newDiff(std),
+		newExplain(std),
 		newInstall(std),
 		newRender(std),
 		newRun(std),
@@ -93,17 +94,22 @@ that a pod comes to the pool's nodes by runtimeClassName: node-pool-<name>.`,
 	)
 	root.SetHelpCommand(newHelp())
 	refuseOtherShells(root)
-	for _, command := range append(root.Commands(), root) {
-		command.Long = calledBy(name, command.Long)
-		command.Example = calledBy(name, command.Example)
-	}
+	rename(root, name)
 	return root
 }
 
-var ownCommand = regexp.MustCompile(`\bnodepools (diff|install|render|run|validate|version)\b`)
+// rename makes the help texts of a command and of those within call the program
+// by the name that the user called it by.
+func rename(command *cobra.Command, name string) {
+	command.Long = calledBy(name, command.Long)
+	command.Example = calledBy(name, command.Example)
+	for _, within := range command.Commands() {
+		rename(within, name)
+	}
+}
 
-// calledBy makes a help text call the program by the name that the user called
-// it by.
+var ownCommand = regexp.MustCompile(`\bnodepools (diff|explain|install|render|run|validate|version)\b`)
+
 func calledBy(name, text string) string { return ownCommand.ReplaceAllString(text, name+" $1") }
 
 // newHelp is cobra's, but for its answer to a command that there is not: there

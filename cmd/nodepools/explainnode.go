@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+)
+
+func newExplainNode(std streams) *cobra.Command {
+	o := explainNodeOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	cmd := &cobra.Command{
+		Use:     "node NAME",
+		Aliases: []string{"nodes", "no"},
+		Short:   "Tell whose each label, annotation and taint of a node is",
+		Long: `Tells of each label, annotation and taint of a node in the cluster whose it is:
+a pool's, with the file, the line and the revision that the pool comes from, or
+somebody else's, with the field manager that set it, where the API server has
+noted one. It shows every conflict, what a pool has taken over, what is shared
+with others, and what 'nodepools run' would write now, found by the same code.
+Nothing is written; the right to list nodes and nodepools is enough.
+
+The API server notes for the list of taints as a whole who wrote it last, so of
+a single taint of somebody else it is not known who put it there.
+
+Text shortens long values; -o yaml and -o json print them whole, in fields that
+stay: node, paused, problem, pools (name, member, state, problem, chosenBy,
+parent, source, file, line, revision), keys (field, key, value, owner, pool,
+recorded, before, adopted, wantedBy, setBy, due, after, conflicts) and record,
+which is what the pools have put on the node. The owner of a key is pool,
+shared, other, kubernetes, controller (the record itself) or, where the record
+cannot be read, unknown. A key with due is one about which something is about
+to be written; after is the value that it has then, and none when it goes.
+
+The exit code is 0 when the node was explained, 1 when its record cannot be
+read or the cluster cannot, and 2 for a wrong command line.`,
+		Example: `  nodepools explain node gpu-1
+
+  # what is in conflict, for a script
+  nodepools explain node gpu-1 -o json | jq '.keys[] | select(.conflicts)'`,
+		Args:              oneNode,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: work(exitFailed, func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), std)
+		}),
+	}
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "`format`: text, json or yaml")
+	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(slices.Sorted(slices.Values(explainFormats)), cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag stands in the line above
+	}
+	o.cluster.register(cmd)
+	return cmd
+}
+
+// oneNode demands the one argument NAME.
+func oneNode(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0 || args[0] == "":
+		return errors.New("NAME is missing: the name of the node")
+	case len(args) > 1:
+		return fmt.Errorf("takes one NAME, and was given %d: %s", len(args), strings.Join(args, " "))
+	}
+	return nil
+}
+
+var explainFormats = []string{"text", "json", "yaml"}
+
+type explainNodeOptions struct {
+	name, output string
+	cluster      clusterFlags
+	build        buildInfo
+}
+
+func (o *explainNodeOptions) check() error {
+	if !slices.Contains(explainFormats, o.output) {
+		return usagef("--output %q is not known: must be text, json or yaml", o.output)
+	}
+	return o.cluster.check()
+}
+
+// run prints the explanation. A record that cannot be read is an error after all
+// the rest is told.
+func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
+	cluster, err := connect(o.cluster, o.build.userAgent())
+	if err != nil {
+		return err
+	}
+	live, err := cluster.readNode(ctx, o.name)
+	if apierrors.IsForbidden(err) {
+		return hinted{err, "the user needs the right to list nodes and nodepools"}
+	}
+	if err != nil {
+		return err
+	}
+	if !live.installed {
+		std.note("%s does not know NodePools: no controller works there, and nothing is written", serverName(cluster.config))
+	}
+	found := plan.Explain(live.node, render.Expand(live.pools))
+	var text bytes.Buffer
+	if err := o.write(&text, explain(live.node, live.pools, found)); err != nil {
+		return err
+	}
+	if err := printAll(std.out, text.Bytes()); err != nil {
+		return err
+	}
+	return unreadable(found.Unreadable)
+}
+
+// unreadable is the error of a record that cannot be read; nil where it can.
+func unreadable(record *plan.RecordError) error {
+	if record == nil {
+		return nil
+	}
+	hint := "the node is left alone until the annotation is repaired, or removed: then all that stands on the node counts as its own"
+	if errors.Is(record, plan.ErrNewerRecord) {
+		hint = "ask with the version of nodepools that runs in the cluster, or a later one"
+	}
+	return hinted{errors.New(inert(record.Error())), hint}
+}
+
+func (o *explainNodeOptions) write(w io.Writer, e *explanation) error {
+	var text bytes.Buffer
+	escape := escapeYAML
+	switch o.output {
+	case "json":
+		escape = escapeJSON
+		encoder := json.NewEncoder(&text)
+		encoder.SetIndent("", "  ")
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(e); err != nil {
+			return err
+		}
+	case "yaml":
+		if err := render.WriteYAML(&text, e); err != nil {
+			return err
+		}
+	default:
+		writeExplanation(&text, e)
+	}
+	_, err := io.WriteString(w, escapeInvisible(text.String(), escape))
+	return err
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+
+	"sigs.k8s.io/yaml"
+)
+
+// hostile are texts that were made to deceive whoever reads them.
+var hostile = map[string]string{
+	"escape sequence":     "\x1b[2J\x1b]0;title\x07",
+	"one of eight bits":   "a\u009b31mb",
+	"line":                "x\nerror: nothing\r\n",
+	"order of letters":    "a\u202eb\u2066c",
+	"other ends of lines": "a\u2028b\u2029c\u0085d",
+	"no text":             "a\xffb",
+	"quotation marks":     "a\"b\u202e`",
+	"far away":            "\U000e0041\U0001f600",
+	"large":               strings.Repeat("\x1b\u202e", 100_000),
+	"large and plain":     strings.Repeat("x", 256<<10),
+}
+
+// Nothing of it reaches the terminal, and no line is longer for it.
+func TestHostileTextIsInert(t *testing.T) {
+	for name, text := range hostile {
+		t.Run(name, func(t *testing.T) {
+			for _, field := range []plan.Field{plan.Label, plan.Annotation, plan.Taint} {
+				got := shown(field, text, 60)
+				if strings.ContainsFunc(got, func(r rune) bool { return r == '\n' || invisible(r) }) || !utf8.ValidString(got) {
+					t.Errorf("%s is shown as %q", field, got)
+				}
+				if n := utf8.RuneCountInString(got); n > 60 {
+					t.Errorf("%s is shown in %d characters", field, n)
+				}
+			}
+			for _, got := range []string{word(text), inert(text)} {
+				if strings.ContainsFunc(got, func(r rune) bool { return r == '\n' || invisible(r) }) {
+					t.Errorf("it became %.100q", got)
+				}
+			}
+		})
+	}
+}
+
+// In JSON and YAML nothing of it is lost, and nothing is obeyed.
+func TestStructuredOutputIsExactAndInert(t *testing.T) {
+	for name, text := range hostile {
+		if !utf8.ValidString(text) {
+			continue // an API server stores no such text
+		}
+		t.Run(name, func(t *testing.T) {
+			want := map[string]string{"value": text, "k" + text[:min(len(text), 100)]: "key"}
+			if !utf8.ValidString(text[:min(len(text), 100)]) {
+				want = map[string]string{"value": text}
+			}
+			var asJSON, asYAML bytes.Buffer
+			if err := json.NewEncoder(&asJSON).Encode(want); err != nil {
+				t.Fatal(err)
+			}
+			if err := render.WriteYAML(&asYAML, want); err != nil {
+				t.Fatal(err)
+			}
+			read := map[string]func([]byte, any) error{
+				escapeInvisible(asJSON.String(), escapeJSON): json.Unmarshal,
+				escapeInvisible(asYAML.String(), escapeYAML): func(data []byte, into any) error { return yaml.Unmarshal(data, into) },
+			}
+			for written, unmarshal := range read {
+				if strings.ContainsFunc(written, invisible) {
+					t.Errorf("what cannot be seen is in %.200q", written)
+				}
+				got := map[string]string{}
+				if err := unmarshal([]byte(written), &got); err != nil {
+					t.Errorf("it cannot be read any more: %v\n%.200q", err, written)
+					continue
+				}
+				for key, value := range want {
+					if got[key] != value {
+						t.Errorf("%.50q became %.200q", value, got[key])
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestShown(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		field  plan.Field
+		text   string
+		most   int
+		want   string
+	}{
+		"label":        {"as kubectl takes it", plan.Label, "gold", 40, "gold"},
+		"empty":        {"it must be seen", plan.Label, "", 40, `""`},
+		"annotation":   {"anything may stand in it", plan.Annotation, "a b", 40, `"a b"`},
+		"JSON":         {"no backslash before each quotation mark", plan.Annotation, `{"a":1}`, 40, "`{\"a\":1}`"},
+		"long":         {"its size is told", plan.Annotation, strings.Repeat("é", 600), 20, `"ééééééééé…" (1 KiB)`},
+		"little space": {"something is shown all the same", plan.Annotation, strings.Repeat("x", 600), 5, `"…" (600 B)`},
+	}
+	for name, c := range cases {
+		if got := shown(c.field, c.text, c.most); got != c.want {
+			t.Errorf("%s: %s, want %s: %s", name, got, c.want, c.reason)
+		}
+	}
+}
