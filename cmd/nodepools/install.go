@@ -27,8 +27,12 @@ func newInstall(std streams) *cobra.Command {
 		Short: "Print the manifests that install the controller",
 		Long: `Prints all that an administrator applies to a cluster, as YAML: the custom
 resource definitions, the namespace, the service account with the least rights
-that work, and the Deployment. Nothing is sent to a cluster. Applying it again,
-or that of a later version, upgrades.
+that work, an admission policy, and the Deployment. Nothing is sent to a cluster.
+Applying it again, or that of a later version, upgrades.
+
+By the admission policy only the controller and cluster administrators write
+labels and annotations of nodes under nodes.lailin.xyz/, so that no node can make
+the controller take a taint off it. It is not among what --crds-only prints.
 
 The controller runs as two replicas, of which one works. They tolerate every
 taint, because the taints that pools put on nodes must not drive out the
@@ -107,6 +111,8 @@ func (o *installOptions) run(std streams) error {
 	if !o.crdsOnly {
 		objects = append(objects, namespaceObjects(o.namespace)...)
 		objects = append(objects, rbac(o.namespace)...)
+		// After the role that lets the controller pass.
+		objects = append(objects, nodeMetadataPolicy()...)
 		objects = append(objects, deployment(o.namespace, o.image))
 	}
 	if !o.crdsOnly && !o.givenImage && !o.build.released() {

@@ -23,6 +23,13 @@ func clusterRules() []rbacv1.PolicyRule {
 			Verbs:     []string{"get", "list", "watch", "patch"},
 		},
 		{
+			// On nodes, the labels and annotations of our domain: the admission
+			// policy lets nobody write them who does not have this right.
+			APIGroups: []string{v1.GroupVersion.Group},
+			Resources: []string{nodeMetadataResource},
+			Verbs:     []string{nodeMetadataVerb},
+		},
+		{
 			// Each pool has a RuntimeClass: created, applied (patch), and deleted
 			// where a new handler replaces it. With its pool it goes by the
 			// garbage collector.

@@ -1,0 +1,315 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/testdata/cluster"
+)
+
+const (
+	// markLabel is a label of our domain that an administrator has put on.
+	markLabel = v1.Domain + "/mark"
+	// aRecord is one as the controller writes it.
+	aRecord = `{"version":1,"taints":{"quarantine:NoSchedule":{"pool":"quarantine","value":"yes"}}}`
+)
+
+// attack is a change of its own node that a kubelet tries.
+type attack struct {
+	reason string
+	change func(*corev1.Node)
+	// names is the key that the refusal names; removes is set where the change
+	// only takes something away.
+	names   string
+	removes bool
+}
+
+var attacks = []attack{
+	{"a forged record makes the controller take off what it names", setAnnotation(v1.AppliedAnnotation, `{"version":1}`), "annotation " + v1.AppliedAnnotation, false},
+	{"without its record what pools put there counts as the node's own", removeAnnotation(v1.AppliedAnnotation), "annotation " + v1.AppliedAnnotation, true},
+	{"a paused node is left alone", setAnnotation(v1.ReconcileAnnotation, v1.Disabled), "annotation " + v1.ReconcileAnnotation, false},
+	{"the whole map holds the record", func(node *corev1.Node) { node.Annotations = nil }, "annotation " + v1.AppliedAnnotation, true},
+	{"an annotation that means nothing yet", setAnnotation(v1.Domain+"/later", ""), "annotation " + v1.Domain + "/later", false},
+	{"a label that means nothing yet", setLabel(v1.Domain+"/later", ""), "label " + v1.Domain + "/later", false},
+	{"a label that somebody else has put", setLabel(markLabel, "forged"), "label " + markLabel, false},
+	{"and its end", removeLabel(markLabel), "label " + markLabel, true},
+	{"beside what a kubelet may write", func(node *corev1.Node) {
+		node.Labels["example.com/own"] = "new"
+		node.Annotations["example.com/own"] = "new"
+		delete(node.Annotations, v1.AppliedAnnotation)
+	}, "annotation " + v1.AppliedAnnotation, true},
+}
+
+// A kubelet changes nothing of our domain on its node, whatever request it makes.
+// The same requests pass without the policy: it is what refuses them.
+func TestAKubeletCannotWriteOurDomain(t *testing.T) {
+	p := newPolicyTest(t)
+	p.node("n1", map[string]string{"example.com/own": "old", markLabel: "admin"}, map[string]string{"example.com/own": "old", v1.AppliedAnnotation: aRecord})
+	kubelet := kubeletOf(t, p.c, "n1")
+	everyAttack := func(options metav1.PatchOptions, judge func(t *testing.T, a attack, err error)) {
+		for _, way := range waysToWrite() {
+			for _, a := range attacks {
+				if a.removes && way.adds {
+					continue
+				}
+				t.Run(way.name+"/"+a.reason, func(t *testing.T) {
+					before := p.get("n1")
+					changed := before.DeepCopy()
+					a.change(changed)
+					judge(t, a, way.send(t.Context(), kubelet, before, changed, options))
+				})
+			}
+		}
+	}
+	p.uninstalled()
+	everyAttack(metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, func(t *testing.T, _ attack, err error) {
+		if err != nil {
+			t.Errorf("without the policy, refused: %v", err)
+		}
+	})
+	p.install()
+	before := p.get("n1")
+	everyAttack(metav1.PatchOptions{}, func(t *testing.T, a attack, err error) { refusedByPolicy(t, err, a.names+": ") })
+	if diff := cmp.Diff(before, p.get("n1")); diff != "" {
+		t.Errorf("the node has changed (-want +got):\n%s", diff)
+	}
+}
+
+// A node that is not there yet is no way round, and neither is its end.
+func TestAKubeletCannotBringOurDomainWithItsNode(t *testing.T) {
+	p := newPolicyTest(t)
+	p.install()
+	kubelet := kubeletOf(t, p.c, "n1")
+	for _, a := range attacks {
+		if a.removes {
+			continue
+		}
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+		a.change(node)
+		_, err := kubelet.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
+		t.Run("create/"+a.reason, func(t *testing.T) { refusedByPolicy(t, err, a.names+": ") })
+		body, err := metadataOnly(nil, node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = kubelet.CoreV1().Nodes().Patch(t.Context(), "n1", types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "kubelet"})
+		t.Run("apply/"+a.reason, func(t *testing.T) { refusedByPolicy(t, err, a.names+": ") })
+	}
+	if _, err := kubelet.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, metav1.CreateOptions{}); err != nil {
+		t.Errorf("a node without labels and annotations cannot register: %v", err)
+	}
+	// The policy has no part in this: the node authorizer gives no kubelet the
+	// right, so that it cannot come again without what was put on it.
+	if err := kubelet.CoreV1().Nodes().Delete(t.Context(), "n1", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) || strings.Contains(err.Error(), "Policy") {
+		t.Errorf("a kubelet deletes its node: %v, want that it has no right to", err)
+	}
+}
+
+// Whatever else a kubelet does of a day passes.
+func TestAKubeletDoesItsWorkUnderThePolicy(t *testing.T) {
+	p := newPolicyTest(t)
+	p.install()
+	kubelet := kubeletOf(t, p.c, "n1")
+	_, err := kubelet.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: "n1", Labels: map[string]string{corev1.LabelHostname: "n1", "example.com/own": "new"},
+		Annotations: map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
+	}}, metav1.CreateOptions{})
+	p.do(err)
+	p.do(p.patch(p, "n1", record(aRecord)))
+
+	for _, way := range waysToWrite() {
+		for reason, change := range map[string]func(*corev1.Node){
+			"a label of its own":             setLabel("example.com/own", way.name[:4]),
+			"its last label":                 func(node *corev1.Node) { node.Labels = nil },
+			"an annotation of its own":       setAnnotation("example.com/own", way.name),
+			"and its end":                    removeAnnotation("example.com/own"),
+			"nothing":                        func(*corev1.Node) {},
+			"another domain that ends so":    setLabel("my"+v1.Domain+"/own", "x"),
+			"another that is within":         setLabel("sub."+v1.Domain+"/own", "x"),
+			"a name that is not in a domain": setAnnotation(v1.Domain, "x"),
+		} {
+			before := p.get("n1")
+			changed := before.DeepCopy()
+			change(changed)
+			if err := way.send(t.Context(), kubelet, before, changed, metav1.PatchOptions{}); err != nil {
+				t.Errorf("%s: %s is refused: %v", way.name, reason, err)
+			}
+		}
+	}
+	if got := p.get("n1").Annotations[v1.AppliedAnnotation]; got != aRecord {
+		t.Errorf("the record has become %q", got)
+	}
+	for i := range 3 {
+		node := p.get("n1")
+		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Message: fmt.Sprint(i)}}
+		if _, err := kubelet.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+			t.Errorf("heartbeat by update: %v", err)
+		}
+		heartbeat := fmt.Appendf(nil, `{"status":{"conditions":[{"type":"Ready","status":"True","message":"patch %d"}]}}`, i)
+		if _, err := kubelet.CoreV1().Nodes().PatchStatus(t.Context(), "n1", heartbeat); err != nil {
+			t.Errorf("heartbeat by patch: %v", err)
+		}
+	}
+	leases := kubelet.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	lease, err := leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("create the lease: %v", err)
+	}
+	if _, err := leases.Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
+		t.Errorf("renew the lease: %v", err)
+	}
+	p.do(leases.Delete(t.Context(), "n1", metav1.DeleteOptions{}))
+}
+
+// An expression that fails refuses the request, and one that takes long takes the
+// API server's time. The walks are bounded for that, and what needs none is not.
+func TestThePolicyHoldsOnFullNodes(t *testing.T) {
+	p := newPolicyTest(t)
+	p.install()
+	many := func(count int) map[string]any {
+		all := map[string]any{}
+		for i := range count {
+			all[fmt.Sprintf("key-%d", i)] = ""
+		}
+		return all
+	}
+	tests := []struct {
+		name     string
+		metadata map[string]any
+		// changeable is set where a kubelet can still change its labels.
+		changeable bool
+	}{
+		{"no key at all", map[string]any{"labels": nil, "annotations": nil}, true},
+		{"256 KiB of annotations", map[string]any{"annotations": map[string]any{"example.com/long": strings.Repeat("x", 255<<10)}}, true},
+		{"as many keys as are looked through", map[string]any{"labels": many(maxNodeKeys - 1), "annotations": many(maxNodeKeys - 1)}, true},
+		{"one label more", map[string]any{"labels": many(maxNodeKeys + 1)}, false},
+		{"one annotation more", map[string]any{"annotations": many(maxNodeKeys + 1)}, false},
+		{"twice as many", map[string]any{"labels": many(2 * maxNodeKeys)}, false},
+	}
+	kubelet := kubeletOf(t, p.c, "n1")
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p.node("n1", nil, nil)
+			t.Cleanup(func() { p.do(p.CoreV1().Nodes().Delete(context.Background(), "n1", metav1.DeleteOptions{})) })
+			if err := p.patch(kubelet, "n1", test.metadata); (err == nil) != test.changeable {
+				t.Errorf("a kubelet gives itself these: %v", err)
+			} else if err != nil {
+				refusedByPolicy(t, err, fmt.Sprintf("change the labels and annotations of a node with more than %d of either", maxNodeKeys))
+				p.do(p.patch(p, "n1", test.metadata))
+			}
+			if _, err := kubelet.CoreV1().Nodes().PatchStatus(t.Context(), "n1", []byte(`{"status":{"phase":"Running"}}`)); err != nil {
+				t.Errorf("a heartbeat: %v", err)
+			}
+			if err := p.patch(kubelet, "n1", map[string]any{"labels": map[string]any{"own": "new"}}); (err == nil) != test.changeable {
+				t.Errorf("a label of its own: %v", err)
+			}
+			if err := p.patch(kubelet, "n1", record("{}")); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "denied request") {
+				t.Errorf("a forged record: %v", err)
+			}
+			if err := p.patch(p, "n1", record("{}")); err != nil {
+				t.Errorf("who has the right: %v", err)
+			}
+		})
+	}
+}
+
+// record is metadata with a record.
+func record(text string) map[string]any {
+	return map[string]any{"annotations": map[string]any{v1.AppliedAnnotation: text}}
+}
+
+// Who has the right writes, by whatever role; who has only that to nodes does
+// not; and it is the shipped role that gives it to the controller.
+func TestWhoMayWriteOurDomain(t *testing.T) {
+	p := newPolicyTest(t)
+	p.install()
+	p.node("n1", nil, nil)
+	nodes := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"*"}}
+	right := rbacv1.PolicyRule{APIGroups: []string{v1.GroupVersion.Group}, Resources: []string{nodeMetadataResource}, Verbs: []string{nodeMetadataVerb}}
+	every := rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}
+	standard := rbacv1.PolicyRule{APIGroups: []string{v1.GroupVersion.Group}, Resources: []string{"*"},
+		Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}}
+	less := slices.DeleteFunc(clusterRules(), func(rule rbacv1.PolicyRule) bool { return slices.Contains(rule.Resources, nodeMetadataResource) })
+	for reason, test := range map[string]struct {
+		rules   []rbacv1.PolicyRule
+		allowed bool
+	}{
+		"the controller, by its role":               {clusterRules(), true},
+		"that role without the one rule":            {less, false},
+		"a cluster administrator":                   {[]rbacv1.PolicyRule{every}, true},
+		"somebody who may do all with nodes":        {[]rbacv1.PolicyRule{nodes}, false},
+		"the same with the right":                   {[]rbacv1.PolicyRule{nodes, right}, true},
+		"the same who may write every kind of ours": {[]rbacv1.PolicyRule{nodes, standard}, false},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			user := userOf(t, p.c, p.userWith(t, test.rules))
+			err := p.patch(user, "n1", record("{}"))
+			switch {
+			case test.allowed && err != nil:
+				t.Errorf("refused: %v", err)
+			case !test.allowed:
+				refusedByPolicy(t, err, "annotation "+v1.AppliedAnnotation+": ")
+			}
+			p.do(p.patch(p, "n1", map[string]any{"annotations": nil}))
+		})
+	}
+}
+
+// Every subresource of a node that can be written as a node is matched, also one
+// that a later Kubernetes brings.
+func TestThePolicyMatchesEveryWriteOfANode(t *testing.T) {
+	c := cluster.Shared(t)
+	api, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := api.Discovery().ServerResourcesForGroupVersion("v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	matched := nodeWrites().Resources
+	found := 0
+	for _, resource := range served.APIResources {
+		name, _, _ := strings.Cut(resource.Name, "/")
+		writes := slices.ContainsFunc(resource.Verbs, func(verb string) bool { return slices.Contains([]string{"create", "update", "patch"}, verb) })
+		// To connect to a kubelet writes nothing, whatever the method is called.
+		if name != "nodes" || !writes || resource.Kind == "NodeProxyOptions" {
+			continue
+		}
+		found++
+		if !slices.Contains(matched, resource.Name) {
+			t.Errorf("%s (%s) can be written (%v) and is not matched", resource.Name, resource.Kind, resource.Verbs)
+		}
+	}
+	if found != len(matched) {
+		t.Errorf("%d resources are served of the %d that are matched", found, len(matched))
+	}
+}
+
+// refusedByPolicy holds a refusal to what it must say: that it is ours, what
+// it is about, and who may.
+func refusedByPolicy(t *testing.T, err error, says string) {
+	t.Helper()
+	if !apierrors.IsForbidden(err) {
+		t.Errorf("got %v, want a refusal", err)
+		return
+	}
+	for _, text := range []string{"ValidatingAdmissionPolicy '" + appName + "'", says, "the right to write nodemetadata.nodes.lailin.xyz"} {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("the refusal does not say %q: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/testdata/cluster"
+)
+
+const quarantinePool = `
+apiVersion: nodes.lailin.xyz/v1
+kind: NodePool
+metadata: {name: quarantine}
+spec:
+  labels: {example.com/step: "%d"}
+  taints: [{key: quarantine, value: "yes", effect: NoSchedule}]
+`
+
+// escape is a record which says that pools have put on the node what made it a
+// member of the pool quarantine, and a taint which they have never seen.
+const escape = `{"version":1,` +
+	`"labels":{"node-role.kubernetes.io/quarantine":{"pool":"gone","value":""}},` +
+	`"taints":{"quarantine:NoSchedule":{"pool":"quarantine","value":"yes"},"maintenance:NoSchedule":{"pool":"gone","value":"yes"}}}`
+
+// A node that is set apart stays so, whatever its kubelet writes. Without the
+// policy the same controller lets it out: it takes off all that the record names.
+func TestAQuarantinedNodeStaysSetApart(t *testing.T) {
+	q := newQuarantine(t)
+	q.role("n1")
+	q.carries("n1", "maintenance", "quarantine")
+
+	p := q.policyTest
+	p.uninstalled()
+	kubelet := kubeletOf(t, p.c, "n1")
+	p.do(p.patch(kubelet, "n1", record(escape)))
+	q.carries("n1" /* nothing */)
+	if _, labelled := p.get("n1").Labels[v1.RoleLabel("quarantine")]; labelled {
+		t.Error("without the policy, the label that made the node a member is still there")
+	}
+
+	q.reset("n1")
+	q.role("n1")
+	q.carries("n1", "maintenance", "quarantine")
+	p.install()
+	before := p.get("n1").Annotations[v1.AppliedAnnotation]
+	refusedByPolicy(t, p.patch(kubelet, "n1", record(escape)), "annotation "+v1.AppliedAnnotation)
+	q.step(2)
+	q.carries("n1", "maintenance", "quarantine")
+	if after := p.get("n1").Annotations[v1.AppliedAnnotation]; after == before || strings.Contains(after, "gone") {
+		t.Errorf("the record of the second step is %s", after)
+	}
+}
+
+// A node that is paused is left as it stands, so a kubelet that pauses its own
+// is never set apart. With the policy it cannot.
+func TestANodeCannotAvoidQuarantine(t *testing.T) {
+	q := newQuarantine(t)
+	p := q.policyTest
+	pause := map[string]any{"annotations": map[string]any{v1.ReconcileAnnotation: v1.Disabled}}
+	kubelet := kubeletOf(t, p.c, "n1")
+	p.uninstalled()
+	p.do(p.patch(kubelet, "n1", pause))
+	q.role("n1")
+	q.pool("tells that the node is paused", func(pool *v1.NodePool) error {
+		if pool.Status.Nodes == nil || pool.Status.Nodes.Desired != 1 || pool.Status.Nodes.Updated != 0 {
+			return fmt.Errorf("its nodes are %+v", pool.Status.Nodes)
+		}
+		return nil
+	})
+	q.carries("n1", "maintenance")
+
+	q.reset("n1")
+	p.install()
+	refusedByPolicy(t, p.patch(kubelet, "n1", pause), "annotation "+v1.ReconcileAnnotation)
+	q.role("n1")
+	q.carries("n1", "maintenance", "quarantine")
+}
+
+// quarantine is a cluster with a node n1 that an administrator has tainted, the
+// pool quarantine, and the controller with the rights that are shipped.
+type quarantine struct {
+	*policyTest
+	objects client.Client
+}
+
+func newQuarantine(t *testing.T) *quarantine {
+	t.Helper()
+	p := newPolicyTest(t)
+	scheme, err := controller.NewScheme()
+	p.do(err)
+	objects, err := client.New(p.c.Config, client.Options{Scheme: scheme, Mapper: knownKinds()})
+	p.do(err)
+	q := &quarantine{policyTest: p, objects: objects}
+	q.reset("n1")
+	config, err := p.c.AddUser(p.userWith(t, clusterRules()))
+	p.do(err)
+	kubeconfig, err := p.c.WriteKubeconfig(config)
+	p.do(err)
+	startRun(t, kubeconfig)
+	q.step(1)
+	return q
+}
+
+// reset makes the node anew.
+func (q *quarantine) reset(name string) {
+	q.t.Helper()
+	node := &corev1.Node{}
+	node.Name = name
+	q.do(client.IgnoreNotFound(q.objects.Delete(q.t.Context(), node)))
+	node.ResourceVersion = ""
+	node.Spec.Taints = []corev1.Taint{{Key: "maintenance", Value: "yes", Effect: corev1.TaintEffectNoSchedule}}
+	q.do(q.objects.Create(q.t.Context(), node))
+}
+
+// role makes the node a member.
+func (q *quarantine) role(name string) {
+	q.t.Helper()
+	q.do(q.patch(q.policyTest, name, map[string]any{"labels": map[string]any{v1.RoleLabel("quarantine"): ""}}))
+}
+
+// step changes what the pool says, for a pass over its nodes.
+func (q *quarantine) step(number int) {
+	q.t.Helper()
+	if out, err := q.c.Apply(q.t.Context(), fmt.Sprintf(quarantinePool, number)); err != nil {
+		q.t.Fatalf("%v\n%s", err, out)
+	}
+	q.pool("is carried out", func(pool *v1.NodePool) error {
+		if pool.Status.ObservedGeneration != pool.Generation {
+			return errors.New("not looked at yet")
+		}
+		return nil
+	})
+}
+
+func (q *quarantine) pool(what string, check func(*v1.NodePool) error) {
+	q.t.Helper()
+	cluster.Eventually(q.t, "the pool "+what, patience, func() error {
+		pool := &v1.NodePool{}
+		if err := q.objects.Get(q.t.Context(), client.ObjectKey{Name: "quarantine"}, pool); err != nil {
+			return err
+		}
+		return check(pool)
+	})
+}
+
+// carries waits until the node has taints with these keys, and no others but
+// those of Kubernetes.
+func (q *quarantine) carries(name string, keys ...string) {
+	q.t.Helper()
+	cluster.Eventually(q.t, fmt.Sprintf("the node carries the taints %v", keys), patience, func() error {
+		var have []string
+		for _, taint := range q.get(name).Spec.Taints {
+			if !v1.IsKubernetesTaint(taint.Key) {
+				have = append(have, taint.Key)
+			}
+		}
+		if slices.Sort(have); !slices.Equal(have, keys) {
+			return fmt.Errorf("it carries %v", have)
+		}
+		return nil
+	})
+}
