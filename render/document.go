@@ -46,6 +46,9 @@ func (d *document) read() (pool placedPool, named bool) {
 		name:       d.position(locate(d.root, "metadata.name")),
 		parent:     d.position(locate(d.root, "spec.parent")),
 	}
+	if d.problems == 0 {
+		pool.Warnings = d.selfJoinWarnings(object)
+	}
 	return pool, object.Name != ""
 }
 

@@ -20,6 +20,8 @@ type Definition struct {
 	File string
 	// Line is that of the first key of the document, counted from 1.
 	Line int
+	// Warnings are sorted by the label key that they are about.
+	Warnings []Warning
 }
 
 // Load reads every pool of a file tree, and returns them sorted by name. A

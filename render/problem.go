@@ -36,6 +36,25 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
 }
 
+// A Warning is something that a pool says which is valid, and may not be meant.
+// Its texts are as safe as those of a [Problem].
+type Warning struct {
+	// File is slash-separated and relative to the root of the tree.
+	File string
+	// Line and Column of the field that it is about, both counted from 1.
+	Line, Column int
+	// Pool is the name of the pool.
+	Pool string
+	// Message says what follows, and what to do where that is not meant, in one
+	// line that begins in lower case.
+	Message string
+}
+
+// String is file:line: warning: message.
+func (w Warning) String() string {
+	return fmt.Sprintf("%s:%d: warning: %s", w.File, w.Line, w.Message)
+}
+
 // Problems is every reason for which a file tree is not taken, sorted by file
 // and line.
 type Problems []Problem

@@ -101,6 +101,11 @@ const (
 	// some node is held at another value by somebody else.
 	ConflictedCondition = "Conflicted"
 
+	// SelfJoinableCondition is true on a NodePool whose selector names labels that
+	// a kubelet may set on its own node: a node can join it, or leave it, by
+	// itself. That says nothing of whether the pool is carried out.
+	SelfJoinableCondition = "SelfJoinable"
+
 	// FetchedCondition is true when the newest revision could be read.
 	FetchedCondition = "Fetched"
 	// ValidCondition is true when the newest revision holds valid pools only.

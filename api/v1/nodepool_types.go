@@ -169,7 +169,7 @@ type NodePoolStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions: Ready, Reconciling, Stalled, Conflicted.
+	// conditions: Ready, Reconciling, Stalled, Conflicted, SelfJoinable.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

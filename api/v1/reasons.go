@@ -24,6 +24,11 @@ const (
 	// NodesReason: some nodes could not be read or written.
 	NodesReason = "NodesFailed"
 
+	// KubeletLabelsReason: a kubelet may set labels that the selector names.
+	KubeletLabelsReason = "KubeletLabels"
+	// ProtectedReason: members are chosen by what no kubelet can change.
+	ProtectedReason = "Protected"
+
 	// SuspendedReason: spec.suspend is true.
 	SuspendedReason = "Suspended"
 	// InvalidReason: the revision holds files that are not valid pools.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -61,6 +62,11 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 		set(v1.ConflictedCondition, true, v1.ConflictReason, conflicts)
 	} else {
 		set(v1.ConflictedCondition, false, v1.SucceededReason, "every key is the pool's to set")
+	}
+	if keys := render.SelfJoinKeys(pool); len(keys) > 0 {
+		set(v1.SelfJoinableCondition, true, v1.KubeletLabelsReason, describeSelfJoin(pool, keys))
+	} else {
+		set(v1.SelfJoinableCondition, false, v1.ProtectedReason, "members are chosen by what no kubelet can change on its own node")
 	}
 	return status
 }
@@ -166,6 +172,18 @@ func describeProblems(byNode map[string]string) string {
 		}
 	}
 	return joinAndCount(described, more)
+}
+
+// describeSelfJoin names the labels by which nodes can join a pool, and what to
+// choose by where they must not.
+func describeSelfJoin(pool *v1.NodePool, keys []string) string {
+	within := ""
+	if pool.Spec.Parent != "" {
+		within = fmt.Sprintf(", within its parent %q", pool.Spec.Parent)
+	}
+	named := joinAndCount(keys[:min(len(keys), maxNamed)], max(0, len(keys)-maxNamed))
+	return fmt.Sprintf("a node can join or leave the pool by itself%s, as a kubelet may set on its own node: %s; where the pool is there for security, choose by labels under %s/, by %s or by nodeNames",
+		within, named, corev1.LabelNamespaceNodeRestriction, v1.RoleLabel(pool.Name))
 }
 
 // andMore parts what a message names from what it only counts.

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/source"
@@ -51,14 +54,34 @@ func (e *invalidFiles) Unwrap() error { return e.problems }
 // invalid names the files as the user would open them: from where he is, and not
 // from PATH.
 func (f *poolFiles) invalid(problems render.Problems) error {
+	for i := range problems {
+		problems[i].File = f.fromHere(problems[i].File)
+	}
+	return &invalidFiles{path: f.path, problems: problems}
+}
+
+func (f *poolFiles) fromHere(name string) string {
 	folder := f.path
 	if f.single {
 		folder = filepath.Dir(f.path)
 	}
-	for i := range problems {
-		problems[i].File = filepath.Join(folder, filepath.FromSlash(problems[i].File))
+	return filepath.Join(folder, filepath.FromSlash(name))
+}
+
+// warnings are those of all pools, in the order in which a reader of the files
+// meets what they are about.
+func (f *poolFiles) warnings() []render.Warning {
+	var all []render.Warning
+	for _, definition := range f.definitions {
+		all = append(all, definition.Warnings...)
 	}
-	return &invalidFiles{path: f.path, problems: problems}
+	slices.SortStableFunc(all, func(a, b render.Warning) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	for i := range all {
+		all[i].File = f.fromHere(all[i].File)
+	}
+	return all
 }
 
 // noPools is the error of a command that has no use for a folder without pools.

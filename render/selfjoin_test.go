@@ -1,0 +1,95 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// Which keys a kubelet may set is held to what the API server says by
+// TestKubeletsMaySetWhatWeWarnOf in apply/controller.
+func TestSelfJoinKeys(t *testing.T) {
+	expression := func(operator metav1.LabelSelectorOperator) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "example.com/tier", Operator: operator}}}
+	}
+	own := []string{"example.com/tier"}
+	for reason, test := range map[string]struct {
+		spec v1.NodePoolSpec
+		want []string
+	}{
+		"the role label is not for kubelets":   {v1.NodePoolSpec{}, nil},
+		"a name is not for kubelets to choose": {v1.NodePoolSpec{NodeNames: []string{"*"}}, nil},
+		"a label in matchLabels":               {v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"example.com/tier": "a"}}}, own},
+		"In":                                   {v1.NodePoolSpec{Selector: expression(metav1.LabelSelectorOpIn)}, own},
+		"Exists":                               {v1.NodePoolSpec{Selector: expression(metav1.LabelSelectorOpExists)}, own},
+		"NotIn: the node joins without the label":  {v1.NodePoolSpec{Selector: expression(metav1.LabelSelectorOpNotIn)}, own},
+		"DoesNotExist: so it does":                 {v1.NodePoolSpec{Selector: expression(metav1.LabelSelectorOpDoesNotExist)}, own},
+		"a parent only bounds which nodes":         {v1.NodePoolSpec{Parent: "wall", Selector: expression(metav1.LabelSelectorOpExists)}, own},
+		"protected labels":                         {v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"tenant.node-restriction.kubernetes.io/name": "a", "node-role.kubernetes.io/a": ""}}}, nil},
+		"by one of several a node can still leave": {v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"node-restriction.kubernetes.io/a": "", "b": "", "a": ""}}}, []string{"a", "b"}},
+		"a key that stands there twice": {v1.NodePoolSpec{Selector: &metav1.LabelSelector{
+			MatchLabels:      map[string]string{"example.com/tier": "a"},
+			MatchExpressions: expression(metav1.LabelSelectorOpExists).MatchExpressions,
+		}}, own},
+	} {
+		if diff := cmp.Diff(test.want, SelfJoinKeys(&v1.NodePool{Spec: test.spec})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", reason, diff)
+		}
+	}
+}
+
+func TestLoadWarnsWhereTheSelectorIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		spec string
+		want []string // line:column key
+	}{
+		"none":          {"  selector: {matchLabels: {node-role.kubernetes.io/x: ''}}\n", nil},
+		"block":         {"  selector:\n    matchLabels:\n      a: x\n      b.example.com/c.d: z\n", []string{"8:7 a", "9:7 b.example.com/c.d"}},
+		"flow":          {"  selector: {matchLabels: {a: x, b: z}}\n", []string{"6:28 a", "6:34 b"}},
+		"expressions":   {"  selector:\n    matchExpressions:\n    - {key: node-role.kubernetes.io/x, operator: Exists}\n    - operator: DoesNotExist\n      key: a\n", []string{"10:7 a"}},
+		"both":          {"  selector:\n    matchExpressions:\n    - {key: a, operator: Exists}\n    matchLabels: {a: x}\n", []string{"9:19 a"}},
+		"an alias":      {"  labels: &same\n    a: x\n  selector:\n    matchLabels: *same\n", []string{"7:5 a"}},
+		"within parent": {"  parent: wall\n  selector: {matchLabels: {a: x}}\n", []string{"7:28 a within wall"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			definitions, err := Load(tree("wall.yaml", named("wall", ""), "folder/p.yaml", named("p", "spec:\n"+test.spec)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, warning := range definitions[0].Warnings {
+				_, key, _ := strings.Cut(warning.Message, "the label ")
+				key, _, _ = strings.Cut(key, " ")
+				if strings.Contains(warning.Message, `within its parent "wall"`) {
+					key += " within wall"
+				}
+				got = append(got, fmt.Sprintf("%d:%d %s", warning.Line, warning.Column, key))
+				if warning.File != "folder/p.yaml" || warning.Pool != "p" {
+					t.Errorf("it is about %s in %s", warning.Pool, warning.File)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWarningsAreBounded(t *testing.T) {
+	var keys strings.Builder
+	for i := range 5 * maxDocumentProblems {
+		fmt.Fprintf(&keys, "      k%d: ''\n", i)
+	}
+	definitions, err := Load(tree("p.yaml", named("p", "spec:\n  selector:\n    matchLabels:\n"+keys.String())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if count := len(definitions[0].Warnings); count != maxDocumentProblems {
+		t.Errorf("%d warnings", count)
+	}
+}
