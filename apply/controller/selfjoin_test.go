@@ -15,14 +15,6 @@ import (
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
-// kubelet is a client with the identity of a node, held to what kubelets may do.
-func (w *world) kubelet(node string) client.Client {
-	w.t.Helper()
-	config, err := w.cluster.AddUser("system:node:"+node, "system:nodes")
-	w.do(err)
-	return newClient(w.t, config)
-}
-
 // setLabel sets a label of a node, or removes it where the value is nil.
 func setLabel(t *testing.T, as client.Client, node, key string, value any, options ...client.PatchOption) error {
 	t.Helper()

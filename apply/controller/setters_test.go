@@ -121,14 +121,6 @@ func TestConflictNamesWhoSetTheValue(t *testing.T) {
 	w.staysQuiet()
 }
 
-// kubelet is a client with the identity and the rights of the kubelet of a node.
-func (w *world) kubelet(node string) client.Client {
-	w.t.Helper()
-	config, err := w.cluster.AddUser("system:node:"+node, "system:nodes")
-	w.do(err)
-	return newClient(w.t, config)
-}
-
 // plansFromCacheAsFromTheServer plans for a node as the loops keep it and as the
 // API server has it, which is what diff reads.
 func (w *world) plansFromCacheAsFromTheServer(name string) {

@@ -220,6 +220,14 @@ func parsePool(t *testing.T, manifest string) *v1.NodePool {
 	return pool
 }
 
+// kubelet is a client with the identity of a node, held to what kubelets may do.
+func (w *world) kubelet(node string) client.Client {
+	w.t.Helper()
+	config, err := w.cluster.AddUser("system:node:"+node, "system:nodes")
+	w.do(err)
+	return newClient(w.t, config)
+}
+
 // update changes an object as it is now, however often somebody else is faster.
 func update[T client.Object](w *world, object T, change func(T)) {
 	w.t.Helper()

@@ -64,14 +64,14 @@ func plainAttribute(groups []string, attribute slog.Attr) slog.Attr {
 	case slog.Level:
 		return plainLevel(groups, attribute)
 	case string:
-		return slog.String(attribute.Key, shown(value))
+		return slog.String(attribute.Key, legible(value))
 	case error:
-		return slog.String(attribute.Key, shown(value.Error()))
+		return slog.String(attribute.Key, legible(value.Error()))
 	}
 	return attribute
 }
 
-func shown(text string) string {
+func legible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && !strconv.IsPrint(r) {
 			return '\uFFFD'

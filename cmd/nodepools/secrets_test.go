@@ -25,9 +25,9 @@ import (
 	"github.com/nodepools/nodepools/testdata/secrets"
 )
 
-// place is where a credential for the cluster can be configured. A new one is a
+// placement is where a credential for the cluster can be configured. A new one is a
 // line in the list below.
-type place struct {
+type placement struct {
 	reason string
 	// cluster and user are what the kubeconfig file says of them, env what the
 	// environment does; %s stands for the address of the server.
@@ -36,7 +36,7 @@ type place struct {
 }
 
 // places of a secret, at a server that says back everything that it is sent.
-func places(secret, folder string) map[string]place {
+func places(secret, folder string) map[string]placement {
 	const server = `server: "https://%s", insecure-skip-tls-verify: true`
 	closed := "127.0.0.1:1"
 	quoted := url.QueryEscape(secret)
@@ -49,7 +49,7 @@ func places(secret, folder string) map[string]place {
 		return `exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: "` + path + `", args: ["--password", "` + secret + `"], env: [{name: SECRET, value: "` + secret + `"}]}`
 	}
 	inBase64 := base64.StdEncoding.EncodeToString([]byte(secret))
-	return map[string]place{
+	return map[string]placement{
 		"token":                    {reason: "refused", cluster: server, user: "token: " + secret},
 		"token, nobody there":      {reason: "no connection", cluster: `server: "https://` + closed + `"`, user: "token: " + secret},
 		"token, wrong authority":   {reason: "the certificate is not trusted", cluster: `server: "https://%s"`, user: "token: " + secret},
@@ -189,7 +189,7 @@ func (s *refusingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "%s", "reason": "Unauthorized", "code": %d}`, message, code)
 }
 
-func (s *refusingServer) kubeconfig(p place) string {
+func (s *refusingServer) kubeconfig(p placement) string {
 	address := strings.TrimPrefix(s.URL, "https://")
 	cluster := p.cluster
 	if strings.Contains(cluster, "%s") {
@@ -216,7 +216,7 @@ func TestSecretsInLog(t *testing.T) {
 				refusing := newRefusing(t)
 				refusing.admits = true
 				file := filepath.Join(t.TempDir(), "config")
-				write(t, file, refusing.kubeconfig(place{cluster: `server: "https://%s", insecure-skip-tls-verify: true`, user: fmt.Sprintf(user, secret)}))
+				write(t, file, refusing.kubeconfig(placement{cluster: `server: "https://%s", insecure-skip-tls-verify: true`, user: fmt.Sprintf(user, secret)}))
 				out := &output{}
 				cmd := exec.Command("nodepools", "run", "--kubeconfig", file, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--log-level=debug", "--log-format="+format)
 				cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
