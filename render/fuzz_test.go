@@ -1,6 +1,8 @@
 package render
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,6 +20,17 @@ func FuzzLoad(f *testing.F) {
 		if len(text) < 4096 {
 			f.Add([]byte(text))
 		}
+	}
+	examples, err := filepath.Glob("../examples/*/*.yaml")
+	if err != nil || len(examples) == 0 {
+		f.Fatalf("no examples: %v", err)
+	}
+	for _, example := range examples {
+		text, err := os.ReadFile(example)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
 	}
 	for _, seed := range []string{
 		named("p", ""),
