@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -81,6 +83,25 @@ func TestANodeCannotAvoidQuarantine(t *testing.T) {
 	p.install()
 	refusedByPolicy(t, p.patch(kubelet, "n1", pause), "annotation "+v1.ReconcileAnnotation)
 	q.role("n1")
+	q.carries("n1", "maintenance", "quarantine")
+}
+
+// What a kubelet can do all the same: fill its node up before it is set apart. The
+// record does not fit in then. It is not silent, which is what README.md says.
+func TestAFullNodeIsTold(t *testing.T) {
+	q := newQuarantine(t)
+	p := q.policyTest
+	p.install()
+	p.do(p.patch(kubeletOf(t, p.c, "n1"), "n1", map[string]any{"annotations": map[string]any{"a": strings.Repeat("x", 256<<10-1)}}))
+	q.role("n1")
+	q.pool("tells of the node that cannot be written", func(pool *v1.NodePool) error {
+		ready := meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition)
+		if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != v1.NodesReason || !strings.Contains(ready.Message, "node n1 could not be written") {
+			return fmt.Errorf("it says %+v", ready)
+		}
+		return nil
+	})
+	p.do(p.patch(p, "n1", map[string]any{"annotations": map[string]any{"a": nil}}))
 	q.carries("n1", "maintenance", "quarantine")
 }
 
