@@ -17,7 +17,7 @@ import (
 // cluster's nodes are in there, so who set what must cost little beside what is
 // kept anyway.
 func TestCachedNodeIsSmall(t *testing.T) {
-	const count = 2000
+	const count = 500
 	size := len(asJSON(t, realisticNode(0)))
 	if size < 12<<10 || size > 16<<10 {
 		t.Fatalf("a node is %d bytes of JSON, want one of real size", size)

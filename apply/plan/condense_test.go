@@ -85,6 +85,20 @@ func TestCondensedKeepsWhoAppliesByTheStatus(t *testing.T) {
 	}
 }
 
+// Somebody applies under our name what pools never write, and another applies it
+// too. The cache does not keep the other, so the plan must not ask.
+func TestCondensedKeepsNoFieldThatPoolsDoNotWrite(t *testing.T) {
+	const podCIDR = `{"f:spec":{"f:podCIDR":{}}}`
+	node := newNode("n")
+	node.ManagedFields = []metav1.ManagedFieldsEntry{
+		managed(v1.FieldManager, metav1.ManagedFieldsOperationApply, "", podCIDR),
+		managed("argo", metav1.ManagedFieldsOperationApply, "", podCIDR),
+	}
+	if p := samePlanWhenCondensed(t, node, expand(onNode("a", want(Label, "1")))); p.Quiet() {
+		t.Error("there is nothing to write, so nothing was compared")
+	}
+}
+
 // planFromCache: the controller plans from condensed nodes, diff from full ones.
 func (at step) planFromCache(t *testing.T, seen *counts) {
 	t.Helper()
