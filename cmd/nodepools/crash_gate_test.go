@@ -22,9 +22,10 @@ type gate struct {
 	address string
 	proxy   *httputil.ReverseProxy
 
-	mu   sync.Mutex
-	at   *moment // nil while nobody is to be killed
-	kill func()
+	mu    sync.Mutex
+	at    *moment // nil while nobody is to be killed
+	kill  func()
+	asked map[string]bool // the kinds of objects that were read since forget
 }
 
 // moment is a write at which a controller is killed.
@@ -104,7 +105,30 @@ func (g *gate) reached(write string) (*moment, func()) {
 	return reached, g.kill
 }
 
+// forget begins anew to note what is read.
+func (g *gate) forget() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.asked = map[string]bool{}
+}
+
+// reads tells whether a kind of objects was read since forget.
+func (g *gate) reads(kind string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.asked[kind]
+}
+
+func (g *gate) note(r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.asked != nil && r.Method == http.MethodGet {
+		g.asked[kindOf(r)] = true
+	}
+}
+
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.note(r)
 	at, kill := g.reached(writeOf(r))
 	if at == nil {
 		g.proxy.ServeHTTP(w, r)
@@ -121,25 +145,36 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // "rehearse PATCH nodepools". It is empty for what writes nothing, and for events
 // and leases.
 func writeOf(r *http.Request) string {
-	if r.Method == http.MethodGet {
+	kind := kindOf(r)
+	switch {
+	case r.Method == http.MethodGet, kind == "events", kind == "leases":
 		return ""
+	case r.URL.Query().Has("dryRun"):
+		return "rehearse " + r.Method + " " + kind
+	default:
+		return r.Method + " " + kind
 	}
+}
+
+// kindOf is what a request is about: "nodes", "nodepools/status".
+func kindOf(r *http.Request) string {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	from := 3 // apis, group, version
+	skip := 3 // apis, group, version
 	if parts[0] == "api" {
-		from = 2
+		skip = 2
 	}
-	if len(parts) <= from || parts[from] == "namespaces" {
+	if len(parts) > skip && parts[skip] == "namespaces" {
+		skip += 2
+	}
+	parts = parts[min(skip, len(parts)):]
+	switch len(parts) {
+	case 0:
 		return ""
+	case 3:
+		return parts[0] + "/" + parts[2]
+	default:
+		return parts[0]
 	}
-	kind := r.Method + " " + parts[from]
-	if len(parts) > from+2 {
-		kind += "/" + parts[from+2]
-	}
-	if r.URL.Query().Has("dryRun") {
-		kind = "rehearse " + kind
-	}
-	return kind
 }
 
 // anonymous is how a controller reaches the gate: it needs no credential there.

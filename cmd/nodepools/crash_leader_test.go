@@ -39,11 +39,25 @@ func TestCrashOfTheLeader(t *testing.T) {
 	leader.start()
 	s.allLabelled(names, "turn", "0")
 	other.start()
-	want := []string{leader.user}
-	for turn := 1; turn <= 3; turn++ {
-		dies := leader.process
-		leader.gate.arm(moment{write: "PATCH nodes", nth: 5, carriedOut: turn%2 == 0}, dies.kill)
+	want, turn := []string{leader.user}, 0
+	change := func() string {
+		turn++
 		s.patch(pool, fmt.Sprintf(`{"spec":{"labels":{"turn":"%d"}}}`, turn))
+		return fmt.Sprint(turn)
+	}
+	for range 3 {
+		s.until("the other one stands by", func() error {
+			if !other.gate.reads("leases") {
+				return fmt.Errorf("%s does not ask for the lease", other.user)
+			}
+			return nil
+		})
+		for range 5 { // while both run
+			s.allLabelled(names, "turn", change())
+		}
+		dies := leader.process
+		leader.gate.arm(moment{write: "PATCH nodes", nth: 5, carriedOut: len(want)%2 == 0}, dies.kill)
+		last := change()
 		s.until("the leader is killed", func() error {
 			select {
 			case <-dies.ended:
@@ -52,7 +66,7 @@ func TestCrashOfTheLeader(t *testing.T) {
 				return fmt.Errorf("%s lives", leader.user)
 			}
 		})
-		s.allLabelled(names, "turn", fmt.Sprint(turn))
+		s.allLabelled(names, "turn", last)
 		leader.start()
 		leader, other = other, leader
 		want = append(want, leader.user)
@@ -95,6 +109,7 @@ func newInstance(t *testing.T, c *cluster.Cluster, user string) *instance {
 
 func (i *instance) start() {
 	i.t.Helper()
+	i.gate.forget()
 	i.process = runController(i.t, i.kubeconfig, i.temporary,
 		"--leader-elect", "--leader-election-namespace", "default",
 		"--concurrency", "1") // so that nodes are left for the other when it is killed

@@ -57,6 +57,9 @@ func settled(world *story, revision string) (*state, error) {
 		if pool.Status.ObservedGeneration != pool.Generation || meta.IsStatusConditionTrue(pool.Status.Conditions, v1.ReconcilingCondition) {
 			return nil, fmt.Errorf("pool %s: generation %d of %d observed: %s", name, pool.Status.ObservedGeneration, pool.Generation, told(pool.Status.Conditions))
 		}
+		if !slices.Contains(pool.Finalizers, v1.ReleaseFinalizer) {
+			return nil, fmt.Errorf("pool %s can go before its nodes are released", name)
+		}
 		if s.Classes[v1.RuntimeClassName(name)] == nil {
 			return nil, fmt.Errorf("pool %s has no RuntimeClass", name)
 		}
@@ -183,6 +186,26 @@ func (s *script) released(world *story) error {
 	}
 	if diff := gocmp.Diff(want, left.Nodes); diff != "" {
 		return fmt.Errorf("nodes (-without pools +released):\n%s", diff)
+	}
+	return nil
+}
+
+// held tells of a pool that is gone while a node still carries something of it.
+func (s *story) held() error {
+	live, err := s.read()
+	if err != nil {
+		return err
+	}
+	for name, node := range live.Nodes {
+		record, err := plan.ParseRecord(node.Annotations[v1.AppliedAnnotation])
+		if err != nil {
+			return fmt.Errorf("node %s: %w", name, err)
+		}
+		for pool := range record.Pools() {
+			if live.Pools[pool] == nil {
+				return fmt.Errorf("pool %s is gone, and node %s is not released: %s", pool, name, record)
+			}
+		}
 	}
 	return nil
 }

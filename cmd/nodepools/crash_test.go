@@ -73,6 +73,9 @@ func TestCrash(t *testing.T) {
 			write = "PATCH nodepools"
 		}
 		m.live(0, func() fate { return s.at(write) })
+		if err := s.worlds[0].held(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	last := runController(t, m.kubeconfig, m.temporary)
 	defer last.kill()
