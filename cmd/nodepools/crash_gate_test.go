@@ -6,12 +6,17 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/http/cgi"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os/exec"
+	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -20,13 +25,17 @@ import (
 // until the write comes at which the controller is to be killed.
 type gate struct {
 	address string
-	proxy   *httputil.ReverseProxy
+	proxy   *httputil.ReverseProxy // to the API server
+	git     http.Handler           // nil where there is none
 
 	mu    sync.Mutex
 	at    *moment // nil while nobody is to be killed
 	kill  func()
 	asked map[string]bool // the kinds of objects that were read since forget
 }
+
+// packRequest is by which a revision is fetched.
+const packRequest = "POST git-upload-pack"
 
 // moment is a write at which a controller is killed.
 type moment struct {
@@ -127,15 +136,46 @@ func (g *gate) note(r *http.Request) {
 	}
 }
 
+// serveGit lets a repository be read through the gate, and returns its URL there.
+func (g *gate) serveGit(t *testing.T, repository string) string {
+	t.Helper()
+	program, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent := log.New(io.Discard, "", 0)
+	g.git = &cgi.Handler{
+		Path: program, Args: []string{"http-backend"}, Root: gitRoot, Stderr: io.Discard, Logger: silent,
+		Env: []string{
+			"GIT_PROJECT_ROOT=" + filepath.Dir(repository), "GIT_HTTP_EXPORT_ALL=1",
+			"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		},
+	}
+	return g.address + gitRoot + "/" + filepath.Base(repository)
+}
+
+// gitRoot is where Git repositories are, beside the paths of the API server.
+const gitRoot = "/git"
+
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.note(r)
+	var behind http.Handler = g.proxy
+	if strings.HasPrefix(r.URL.Path, gitRoot+"/") {
+		behind = g.git
+	}
 	at, kill := g.reached(writeOf(r))
 	if at == nil {
-		g.proxy.ServeHTTP(w, r)
+		behind.ServeHTTP(w, r)
 		return
 	}
 	if at.carriedOut {
-		g.proxy.ServeHTTP(httptest.NewRecorder(), r.WithContext(context.WithoutCancel(r.Context())))
+		answer := httptest.NewRecorder()
+		behind.ServeHTTP(answer, r.WithContext(context.WithoutCancel(r.Context())))
+		if at.write == packRequest { // killed while it reads: half is there
+			_, _ = w.Write(answer.Body.Bytes()[:answer.Body.Len()/2])
+			_ = http.NewResponseController(w).Flush() // it may have been killed
+			time.Sleep(10 * time.Millisecond)         // for it to read
+		}
 	}
 	kill()
 	panic(http.ErrAbortHandler)
@@ -143,10 +183,12 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // writeOf is the kind of a write: "PATCH nodes", "PATCH nodepools/status",
 // "rehearse PATCH nodepools". It is empty for what writes nothing, and for events
-// and leases.
+// and leases. What a repository is asked for counts as well.
 func writeOf(r *http.Request) string {
 	kind := kindOf(r)
 	switch {
+	case strings.HasPrefix(r.URL.Path, gitRoot+"/"):
+		return r.Method + " " + path.Base(r.URL.Path)
 	case r.Method == http.MethodGet, kind == "events", kind == "leases":
 		return ""
 	case r.URL.Query().Has("dryRun"):

@@ -123,6 +123,7 @@ type mortal struct {
 	gate       *gate
 	kubeconfig string
 	temporary  string
+	repository string // the URL through the gate
 	random     *rand.Rand
 	// deaths counts by what the controller was at.
 	deaths map[string]int

@@ -40,6 +40,7 @@ type script struct {
 	// published is what is in Git, standing what is made by hand, by name.
 	published, standing map[string]*v1.NodePoolSpec
 	revision            string
+	byGate              bool // whether Git is read through the gate, see move
 	// nodes are what they would be if there were no pools, classes what others
 	// have put on RuntimeClasses.
 	nodes   map[string]*corev1.Node

@@ -52,12 +52,13 @@ func TestCrash(t *testing.T) {
 	for range extent.nodes {
 		s.join()
 	}
-	s.everywhere(func(world *story) { follow(world) })
+	s.everywhere(follow)
 	twin := runController(t, s.worlds[1].c.Kubeconfig(), t.TempDir())
 	defer twin.kill()
 
 	s.compare(m)
 	for range extent.rounds {
+		s.move(m)
 		for range extent.kills {
 			s.killOnce(m)
 		}
@@ -115,7 +116,7 @@ func newCrash(t *testing.T) (*script, *mortal) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, &mortal{t: t, gate: throughGate, kubeconfig: kubeconfig, temporary: t.TempDir(), random: s.random, deaths: map[string]int{}}
+	return s, &mortal{t: t, gate: throughGate, repository: throughGate.serveGit(t, killed.repository), kubeconfig: kubeconfig, temporary: t.TempDir(), random: s.random, deaths: map[string]int{}}
 }
 
 // startAlike starts clusters in which nobody but the controller and the test
@@ -170,6 +171,18 @@ func follow(world *story) {
 	}))
 }
 
+// move has the controller that is killed read the repository in the other way:
+// through the gate, where it can be killed while it reads, or by a git program
+// that it starts, which must not outlive it. The twin reads by a program always.
+func (s *script) move(m *mortal) {
+	s.t.Helper()
+	url := "file://" + s.worlds[0].repository
+	if s.byGate = !s.byGate; s.byGate {
+		url = m.repository
+	}
+	s.worlds[0].patch(&v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "pools"}}, fmt.Sprintf(`{"spec":{"url":%q}}`, url))
+}
+
 // killOnce changes something, before the controller starts or while it runs, and
 // kills it.
 func (s *script) killOnce(m *mortal) {
@@ -188,6 +201,9 @@ func (s *script) killOnce(m *mortal) {
 func (s *script) fate(writes ...string) fate {
 	if len(writes) == 0 || s.chance(20) {
 		return fate{within: time.Duration(s.random.IntN(1000)) * time.Millisecond}
+	}
+	if s.byGate && s.chance(20) {
+		return s.at("GET refs", packRequest)
 	}
 	if s.chance(30) {
 		return fate{at: &moment{nth: 1 + s.random.IntN(10), carriedOut: s.chance(50)}, within: lifetime}
@@ -224,7 +240,7 @@ func (s *script) compare(m *mortal) {
 			}
 			both = append(both, state)
 		}
-		// The URL is the same, as is all else.
+		both[0].Sources["pools"].Spec.URL = both[1].Sources["pools"].Spec.URL // see move
 		if diff := gocmp.Diff(both[1], both[0]); diff != "" {
 			return fmt.Errorf("the clusters differ (-never killed +killed):\n%s", diff)
 		}
