@@ -21,6 +21,7 @@ func TestCrashOfTheLeader(t *testing.T) {
 	if !cluster.Stress() {
 		t.Skip("a lease takes 15 seconds to run out; run with -stress")
 	}
+	quietLibraries()
 	definitions, err := crds.All()
 	if err != nil {
 		t.Fatal(err)

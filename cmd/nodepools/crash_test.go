@@ -45,6 +45,7 @@ func TestCrash(t *testing.T) {
 	if *seed == 0 {
 		*seed = rand.Uint64()
 	}
+	quietLibraries() // of the test; the controllers are processes of their own
 	t.Logf("to see this again: -seed %d", *seed)
 	began := time.Now()
 	extent := crashExtent()
