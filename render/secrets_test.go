@@ -37,7 +37,11 @@ func TestSecretsInFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			secret := secrets.Of("file " + name)
-			_, err := Load(tree("secret.yaml", fmt.Sprintf(c.file, secret)))
+			written := secret
+			if strings.HasPrefix(name, "an a") { // a name of an anchor has no other characters
+				written = strings.NewReplacer("+", "", "=", "").Replace(secret)
+			}
+			_, err := Load(tree("secret.yaml", fmt.Sprintf(c.file, written)))
 			problems := Problems(nil)
 			if !errors.As(err, &problems) {
 				t.Fatalf("%s: no problem was found: %v", c.reason, err)

@@ -40,8 +40,10 @@ func places(secret, folder string) map[string]placement {
 	const server = `server: "https://%s", insecure-skip-tls-verify: true`
 	closed := "127.0.0.1:1"
 	quoted := url.QueryEscape(secret)
+	plugins := 0
 	plugin := func(output string, exit int) string {
-		path := filepath.Join(folder, "plugin")
+		plugins++
+		path := filepath.Join(folder, fmt.Sprint("plugin-", plugins))
 		script := fmt.Sprintf("#!/bin/sh\ncat <<'END'\n%s\nEND\nexit %d\n", output, exit)
 		if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 			panic(err)
@@ -56,7 +58,7 @@ func places(secret, folder string) map[string]placement {
 		"token, another name":      {reason: "the certificate is for others, whom the error names", cluster: `server: "https://%s", tls-server-name: other.example.com, certificate-authority-data: AUTHORITY`, user: "token: " + secret},
 		"token over http":          {reason: "the server speaks TLS", cluster: `server: "http://%s"`, user: "token: " + secret},
 		"token with a line break":  {reason: "no header takes it", cluster: server, user: `token: "` + secret + `\n"`},
-		"token that is an alias":   {reason: "it begins with *", cluster: server, user: "token: *" + secret},
+		"token that is an alias":   {reason: "it begins with *", cluster: server, user: "token: *" + strings.NewReplacer("+", "", "=", "").Replace(secret)},
 		"token that is no text":    {reason: "the decoder says so", cluster: server, user: "token: {a: " + secret + "}"},
 		"token without a colon":    {reason: "the file is no YAML", cluster: server, user: "token " + secret + ": :"},
 		"password":                 {reason: "refused", cluster: server, user: "username: me, password: " + secret},
@@ -67,12 +69,12 @@ func places(secret, folder string) map[string]placement {
 		"user in the address":      {reason: "a token", cluster: `server: "https://` + quoted + `@%s", insecure-skip-tls-verify: true`, user: "{}"},
 		"address, nobody there":    {reason: "with a password", cluster: `server: "https://me:` + quoted + `@` + closed + `"`, user: "{}"},
 		"address, no port":         {reason: "the parser repeats it", cluster: `server: "https://me:` + quoted + `@localhost:port"`, user: "{}"},
-		"address, no escape":       {reason: "the parser repeats it", cluster: `server: "https://me:` + quoted + `@localhost/%%zz"`, user: "{}"},
+		"address, no escape":       {reason: "the parser repeats it", cluster: `server: "https://me:` + quoted + `@localhost/%zz"`, user: "{}"},
 		"address without a scheme": {reason: "the library repeats it", cluster: `server: "me:` + quoted + `@localhost/a"`, user: "{}"},
 		"proxy, nobody there":      {reason: "with a password", cluster: server + `, proxy-url: "http://me:` + quoted + `@` + closed + `"`, user: "token: x"},
 		"proxy, no port":           {reason: "the parser repeats it", cluster: server + `, proxy-url: "http://me:` + quoted + `@localhost:port"`, user: "token: x"},
 		"proxy, another kind":      {reason: "the library repeats it", cluster: server + `, proxy-url: "ftp://me:` + quoted + `@localhost"`, user: "token: x"},
-		"proxy of the environment": {reason: "the library repeats one that is no URL", cluster: `server: "https://example.invalid"`, user: "token: x", env: []string{"HTTPS_PROXY=http://me:" + quoted + "@localhost:port"}},
+		"proxy of the environment": {reason: "the library repeats one that is no URL", cluster: `server: "https://example.invalid"`, user: "token: x", env: []string{"HTTPS_PROXY=http://me:" + quoted + "%zz@localhost"}},
 		"proxy of the environment, nobody there": {reason: "with a password", cluster: `server: "https://example.invalid"`, user: "token: x",
 			env: []string{"HTTPS_PROXY=http://me:" + quoted + "@" + closed}},
 		"plugin":               {reason: "its token is refused", cluster: server, user: plugin(`{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "`+secret+`"}}`, 0)},
@@ -180,9 +182,12 @@ func (s *refusingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n := s.refused.Add(1)
 	w.Header().Set("WWW-Authenticate", sent)
 	w.Header().Set("Warning", `299 - "`+"\u202e"+`you sent something"`)
-	code := []int{401, 403, 500, 503, 418}[n%5]
-	if n%2 == 0 {
-		w.Header().Set("Content-Type", "text/html")
+	code := http.StatusUnauthorized
+	if s.admits { // then there will be many requests
+		code = []int{401, 403, 500, 503, 418}[n%5]
+		if n%2 == 0 {
+			w.Header().Set("Content-Type", "text/html")
+		}
 	}
 	w.WriteHeader(code)
 	message := fmt.Sprintf("you sent %s \\u001b[31m\\u202e\\u009b2J\\nlevel=error msg=forged", strings.ReplaceAll(sent, `"`, ""))
@@ -192,9 +197,7 @@ func (s *refusingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *refusingServer) kubeconfig(p placement) string {
 	address := strings.TrimPrefix(s.URL, "https://")
 	cluster := p.cluster
-	if strings.Contains(cluster, "%s") {
-		cluster = fmt.Sprintf(cluster, address)
-	}
+	cluster = strings.ReplaceAll(cluster, "%s", address)
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	cluster = strings.ReplaceAll(cluster, "AUTHORITY", base64.StdEncoding.EncodeToString(authority))
 	user := p.user
