@@ -28,14 +28,13 @@ func (c *Cluster) startAPIServer(ctx context.Context, opts Options) (err error) 
 	if err != nil {
 		return err
 	}
-	port, err := reservePort()
-	if err != nil {
+	if c.port, err = reservePort(); err != nil {
 		return err
 	}
 	args := []string{
 		"--etcd-servers=" + etcd,
 		"--bind-address=127.0.0.1",
-		"--secure-port=" + port.String(), "--permit-port-sharing",
+		"--secure-port=" + c.port.String(), "--permit-port-sharing",
 		// Nobody reaches the API server through the kubernetes Service, and a
 		// loopback address is not a legal endpoint.
 		"--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
@@ -66,7 +65,7 @@ func (c *Cluster) startAPIServer(ctx context.Context, opts Options) (err error) 
 	}
 
 	c.Config = &rest.Config{
-		Host:            port.address(),
+		Host:            c.port.address(),
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.authority.caPEM},
 		QPS:             -1, // unlimited
 		UserAgent:       "nodepools-test",
@@ -81,10 +80,7 @@ func (c *Cluster) startAPIServer(ctx context.Context, opts Options) (err error) 
 	if err != nil {
 		return err
 	}
-	if err := p.ready(ctx, c.serving); err != nil {
-		return err
-	}
-	return port.release()
+	return p.ready(ctx, c.serving)
 }
 
 // serving returns nil when the API server is ready and has made the namespaces
@@ -93,6 +89,9 @@ func (c *Cluster) serving(ctx context.Context) error {
 	if err := healthy(ctx, c.Config, "/readyz"); err != nil {
 		return err
 	}
+	// While etcd is away the API server lets requests wait for a minute.
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
 	client, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)

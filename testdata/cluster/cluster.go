@@ -64,6 +64,7 @@ type Cluster struct {
 	kubeconfig string       // file with Config
 	authority  *authority
 	auditLog   string // empty without Options.Audit
+	port       *port  // of the API server; kept for it until Stop, in Halt too
 
 	alive context.Context // ends when Stop begins
 	end   context.CancelFunc
@@ -139,6 +140,10 @@ func (c *Cluster) Stop() error {
 		last := len(c.processes) - 1
 		errs = append(errs, c.processes[last].stop())
 		c.processes = c.processes[:last]
+	}
+	if c.port != nil {
+		errs = append(errs, c.port.release())
+		c.port = nil
 	}
 	if c.release != nil {
 		if err := os.RemoveAll(c.dir); err != nil {

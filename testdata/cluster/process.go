@@ -23,6 +23,7 @@ const (
 // process is a child process which writes to a log file of its own.
 type process struct {
 	name  string
+	args  []string
 	log   string // path
 	child *os.Process
 
@@ -34,6 +35,16 @@ type process struct {
 func (c *Cluster) start(name string, args ...string) (*process, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	p, err := c.launch(name, args)
+	if err != nil {
+		return nil, err
+	}
+	c.processes = append(c.processes, p)
+	return p, nil
+}
+
+// launch starts the process of a program.
+func (c *Cluster) launch(name string, args []string) (*process, error) {
 	log, err := os.OpenFile(filepath.Join(c.dir, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create the log of %s: %w", name, err)
@@ -48,7 +59,7 @@ func (c *Cluster) start(name string, args ...string) (*process, error) {
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = attributes()
 
-	p := &process{name: name, log: log.Name(), ended: make(chan struct{})}
+	p := &process{name: name, args: args, log: log.Name(), ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// Linux kills the child when the thread that started it ends, not the
@@ -68,7 +79,6 @@ func (c *Cluster) start(name string, args ...string) (*process, error) {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
 	p.child = cmd.Process
-	c.processes = append(c.processes, p)
 	return p, nil
 }
 

@@ -1,0 +1,78 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Halt ends a program of the control plane, "etcd" or "kube-apiserver" above all,
+// and returns when it is gone: SIGKILL as a crash does, SIGTERM as an upgrade.
+// What is written stays, and so does the port. [Cluster.Resume] starts it again.
+func (c *Cluster) Halt(program string, signal syscall.Signal) error {
+	p, err := c.find(program)
+	if err != nil {
+		return err
+	}
+	if err := p.child.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("halt %s (process %d): %w", program, p.child.Pid, err)
+	}
+	select {
+	case <-p.ended:
+		return nil
+	case <-time.After(startTimeout):
+		return fmt.Errorf("halt %s: process %d got signal %q and is still there after %s", program, p.child.Pid, signal, startTimeout)
+	}
+}
+
+// Resume starts a program that [Cluster.Halt] has ended, as it was started
+// before, and returns when the API server serves again. With etcd halted, the API
+// server does not; resume that first.
+func (c *Cluster) Resume(ctx context.Context, program string) error {
+	halted, err := c.find(program)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-halted.ended:
+	default:
+		return fmt.Errorf("resume %s: process %d has not ended", program, halted.child.Pid)
+	}
+	resumed, err := c.replace(halted)
+	if err != nil {
+		return err
+	}
+	return resumed.ready(ctx, c.serving)
+}
+
+// find returns the process of a program.
+func (c *Cluster) find(program string) (*process, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.processes {
+		if p.name == program {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("this control plane has no %s", program)
+}
+
+// replace starts the program of a process that has ended, in its place: what
+// Stop ends in which order stays the same.
+func (c *Cluster) replace(ended *process) (*process, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, p := range c.processes {
+		if p == ended {
+			started, err := c.launch(p.name, p.args)
+			if err == nil {
+				c.processes[i] = started
+			}
+			return started, err
+		}
+	}
+	return nil, fmt.Errorf("resume %s: the cluster was stopped", ended.name)
+}
