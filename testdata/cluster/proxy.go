@@ -1,0 +1,171 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	mathrand "math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Proxy stands between clients and the API server and disturbs what passes, as
+// [Proxy.Disturb] says; at first it disturbs nothing. It listens on loopback with
+// a certificate of the cluster's authority and passes everything on as one user:
+// a client certificate does not get through a proxy that ends TLS.
+type Proxy struct {
+	// Config is that of the user, through the proxy.
+	Config *rest.Config
+	// Dice returns the next of the random numbers, from 0 to 1, that decide which
+	// share of the requests is disturbed. Set it before the first request.
+	Dice func() float64
+
+	server  *http.Server
+	forward *httputil.ReverseProxy
+	token   string
+
+	mu          sync.Mutex
+	faults      []*fault
+	passages    []*Passage
+	streams     map[*stream]bool
+	connections map[*connection]bool
+}
+
+// Proxy starts a proxy for a user, such as one of [Cluster.AddUser]. Close it
+// when its clients have ended.
+func (c *Cluster) Proxy(user *rest.Config) (*Proxy, error) {
+	server, err := url.Parse(user.Host)
+	if err != nil {
+		return nil, fmt.Errorf("start a proxy: %w", err)
+	}
+	transport, err := rest.TransportFor(user)
+	if err != nil {
+		return nil, fmt.Errorf("start a proxy: %w", err)
+	}
+	certificate, err := tls.LoadX509KeyPair(c.authority.tlsCert, c.authority.tlsKey)
+	if err != nil {
+		return nil, fmt.Errorf("start a proxy: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start a proxy: %w", err)
+	}
+	p := &Proxy{
+		Dice:    mathrand.Float64,
+		token:   newToken(),
+		streams: map[*stream]bool{}, connections: map[*connection]bool{},
+	}
+	p.Config = rest.CopyConfig(user)
+	p.Config.Host = "https://" + listener.Addr().String()
+	p.Config.BearerToken = p.token
+	p.Config.CertData, p.Config.KeyData = nil, nil
+	p.forward = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(server)
+			r.Out.Header.Del("Authorization")
+		},
+		Transport:      transport,
+		FlushInterval:  -1, // the events of a watch go on as they come
+		ModifyResponse: p.answer,
+		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, _ error) {
+			if r.Context().Err() != nil { // the client itself gave up
+				panic(http.ErrAbortHandler)
+			}
+			drop(r) // what happens to the API server happens to the client
+		},
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+	p.server = &http.Server{
+		Handler:           http.HandlerFunc(p.serve),
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}},
+		ReadHeaderTimeout: time.Minute,
+		ConnContext:       withConnection,
+		ErrorLog:          log.New(io.Discard, "", 0),
+	}
+	go func() {
+		// It ends when the proxy is closed, and says no more than that.
+		_ = p.server.ServeTLS(&listenerOf{Listener: listener, proxy: p}, "", "")
+	}()
+	return p, nil
+}
+
+// Close ends the proxy and everything that passes through it.
+func (p *Proxy) Close() error {
+	err := p.server.Close()
+	p.CloseConnections()
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("close the proxy: %w", err)
+	}
+	return nil
+}
+
+// newToken keeps other users of the machine from using the proxy.
+func newToken() string {
+	token := make([]byte, 16)
+	rand.Read(token) // it never fails
+	return hex.EncodeToString(token)
+}
+
+// serve takes a request, and does to it what a fault says before the API server
+// sees it.
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+p.token)) == 0 {
+		http.Error(w, "the proxy is for the client of its configuration", http.StatusUnauthorized)
+		return
+	}
+	passing := p.admit(r)
+	if f := passing.fault; f != nil {
+		if !passing.wait(r.Context(), f.Hold, f.Delay) {
+			return
+		}
+		if f.DropRequest {
+			drop(r)
+		}
+		if f.Code != 0 {
+			p.told(passing, f.Code)
+			refuse(w, f.Fault)
+			return
+		}
+	}
+	ctx, cut := context.WithCancelCause(r.Context())
+	defer cut(nil)
+	passing.cut = cut
+	p.forward.ServeHTTP(w, r.WithContext(context.WithValue(ctx, passingKey{}, passing)))
+}
+
+// answer does to an answer what a fault says, when the API server has acted.
+func (p *Proxy) answer(response *http.Response) error {
+	passing, ok := response.Request.Context().Value(passingKey{}).(*passing)
+	if !ok {
+		return errors.New("a request without its passage")
+	}
+	if passing.fault != nil && passing.fault.DropAnswer {
+		return errDropped // ErrorHandler drops it
+	}
+	p.told(passing, response.StatusCode)
+	response.Body = p.newStream(response, passing)
+	return nil
+}
+
+var errDropped = errors.New("dropped by a fault")
+
+// drop ends the connection of a request, as a network does: with a reset, and
+// with everything else that is under way on it.
+func drop(r *http.Request) {
+	if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
+		c.reset()
+	}
+	panic(http.ErrAbortHandler)
+}

@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Passage is one request that has come to a [Proxy].
+type Passage struct {
+	// Verb, Object and DryRun are as in [Request].
+	Verb   string
+	Object Object
+	DryRun bool
+	// Came is when the request came.
+	Came time.Time
+	// Code is the HTTP status that the client was told; 0 for none.
+	Code int
+	// Disturbed tells whether a fault concerned it.
+	Disturbed bool
+}
+
+// String describes the passage for a test's failure: "patch nodes/a: 500".
+func (p Passage) String() string {
+	parts := []string{p.Object.Resource, p.Object.Namespace, p.Object.Name, p.Object.Subresource}
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	return fmt.Sprintf("%s %s: %d", p.Verb, strings.Join(parts, "/"), p.Code)
+}
+
+// Seen returns the requests that have come since a moment, in their order.
+func (p *Proxy) Seen(since time.Time) []Passage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var seen []Passage
+	for _, passage := range p.passages {
+		if !passage.Came.Before(since) {
+			seen = append(seen, *passage)
+		}
+	}
+	return seen
+}
+
+// passing is a request on its way through the proxy.
+type passing struct {
+	*Passage
+	fault *fault
+	cut   context.CancelCauseFunc
+}
+
+type passingKey struct{}
+
+// admit writes down a request that has come, and chooses its fault.
+func (p *Proxy) admit(r *http.Request) *passing {
+	verb, object := parseRequest(r)
+	passage := &Passage{Verb: verb, Object: object, DryRun: r.URL.Query().Has("dryRun")}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f := p.choose(passage)
+	passage.Came, passage.Disturbed = time.Now(), f != nil
+	p.passages = append(p.passages, passage)
+	return &passing{Passage: passage, fault: f}
+}
+
+// told notes what the client is told.
+func (p *Proxy) told(passing *passing, code int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	passing.Code = code
+}
+
+// parseRequest reads what a request is about from its URL, as the API server
+// does.
+func parseRequest(r *http.Request) (verb string, object Object) {
+	verb = strings.ToLower(r.Method)
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	switch {
+	case parts[0] == "api" && len(parts) > 2:
+		parts = parts[2:]
+	case parts[0] == "apis" && len(parts) > 3:
+		object.Group, parts = parts[1], parts[3:]
+	default:
+		return verb, Object{}
+	}
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		object.Namespace, parts = parts[1], parts[2:]
+	}
+	for i, field := range []*string{&object.Resource, &object.Name, &object.Subresource} {
+		if i < len(parts) {
+			*field = parts[i]
+		}
+	}
+	switch watch := r.URL.Query().Get("watch"); {
+	case r.Method == http.MethodGet && object.Name == "" && watch != "" && watch != "0" && watch != "false":
+		verb = "watch"
+	case r.Method == http.MethodGet && object.Name == "":
+		verb = "list"
+	case r.Method == http.MethodPost:
+		verb = "create"
+	case r.Method == http.MethodPut:
+		verb = "update"
+	case r.Method == http.MethodDelete && object.Name == "":
+		verb = "deletecollection"
+	}
+	return verb, object
+}
