@@ -20,7 +20,7 @@ import (
 )
 
 // maxTries is how often a pass starts over because somebody else wrote the node
-// in between. After that the node goes back into the queue.
+// in between. After that it ends in a conflict.
 const maxTries = 5
 
 // atOnce puts a node back into the queue for a pass of its own.
@@ -64,11 +64,8 @@ func (l *nodeLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 				return reconcile.Result{RequeueAfter: atOnce}, nil
 			}
 		}
-		if !apply.IsConflict(err) {
+		if !apply.IsConflict(err) || try == maxTries {
 			return reconcile.Result{}, err
-		}
-		if try == maxTries {
-			return reconcile.Result{RequeueAfter: retryPeriod}, nil
 		}
 		node, err = l.read(ctx, request.NamespacedName)
 	}

@@ -35,7 +35,7 @@ func (l *nodeLoop) addTo(mgr manager.Manager, concurrency int) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: newRateLimiter()}).
 		Watches(&corev1.Node{}, l.nodeEvents(), builder.WithPredicates(relevantToPlan)).
 		Watches(&v1.NodePool{}, l.poolEvents(), builder.WithPredicates(relevantToNodes)).
-		Complete(l)
+		Complete(patient(l))
 }
 
 func (l *nodeLoop) nodeEvents() handler.EventHandler {

@@ -81,7 +81,7 @@ func (l *poolLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 	if err == nil {
 		result, err = l.tell(ctx, pool, pools, failed)
 	}
-	if apply.IsConflict(err) || apierrors.IsNotFound(err) { // somebody was faster, with a change or a deletion
+	if apierrors.IsNotFound(err) { // somebody was faster, with a deletion
 		return reconcile.Result{RequeueAfter: retryPeriod}, nil
 	}
 	return result, err

@@ -34,7 +34,7 @@ func (l *poolLoop) addTo(mgr manager.Manager) error {
 		Watches(&v1.NodePool{}, l.poolEvents(), builder.WithPredicates(ownStatusIsNoNews)).
 		Watches(&nodev1.RuntimeClass{}, handler.EnqueueRequestsFromMapFunc(poolOfClass)).
 		WatchesRawSource(figures).
-		Complete(l)
+		Complete(patient(l))
 }
 
 // poolEvents lead to the pool and to those that it encloses, whose RuntimeClass

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -58,7 +57,7 @@ func (l *sourceLoop) addTo(mgr manager.Manager) error {
 		For(&v1.NodePoolSource{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionBegan, finalizersChanged))).
 		Watches(&v1.NodePool{}, poolEvents, builder.WithPredicates(changedByHand)).
-		Complete(l)
+		Complete(patient(l))
 }
 
 // poolEvents lead to the source that a pool came from. They wait a little: a pass
@@ -91,12 +90,12 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 		l.forget(request.Name)
 		return l.leave(ctx, src)
 	}
+	if pause := pauseOf(src); pause != nil {
+		return reconcile.Result{}, l.tell(ctx, src, sourceFacts{pause: pause})
+	}
 	notHeld := l.hold(ctx, src)
 	if apply.IsConflict(notHeld) || apierrors.IsNotFound(notHeld) {
-		return again(client.IgnoreNotFound(notHeld))
-	}
-	if pause := pauseOf(src); pause != nil {
-		return again(errors.Join(notHeld, l.tell(ctx, src, sourceFacts{pause: pause})))
+		return reconcile.Result{}, client.IgnoreNotFound(notHeld)
 	}
 	seen := l.lookOf(src)
 	if l.due(src, seen) {
@@ -109,24 +108,15 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	facts := l.carryOut(ctx, src, seen)
 	if apply.IsConflict(facts.failure) {
-		return again(facts.failure)
+		return reconcile.Result{}, facts.failure
 	}
 	if facts.failure == nil {
 		facts.failure = notHeld
 	}
-	if result, err := again(l.tell(ctx, src, facts)); err != nil || !result.IsZero() {
-		return result, err
+	if err := l.tell(ctx, src, facts); err != nil {
+		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: l.next(src, seen, facts.failure)}, nil
-}
-
-// again comes back at once where a status was not written because the cache is
-// behind.
-func again(err error) (reconcile.Result, error) {
-	if apply.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: retryPeriod}, nil
-	}
-	return reconcile.Result{}, err
 }
 
 // changed tells whether a source is no longer the one that a pass began with, or

@@ -64,14 +64,14 @@ func (l *sourceLoop) leave(ctx context.Context, cached *v1.NodePoolSource) (reco
 	}
 	deletion := plan.Deletion(src, live)
 	if !deletion.Waits() {
-		return again(l.letGo(ctx, src, deletion))
+		return reconcile.Result{}, l.letGo(ctx, src, deletion)
 	}
 	failure := l.deletePools(ctx, src, deletion)
 	if apply.IsConflict(failure) {
-		return again(failure)
+		return reconcile.Result{}, failure
 	}
 	if written, err := l.writeStatus(ctx, src, deletingStatus(src, deletion, failure)); err != nil {
-		return again(err)
+		return reconcile.Result{}, err
 	} else if written && failure != nil {
 		l.event(src, corev1.EventTypeWarning, v1.ApplyReason, "delete", "%s", describe(failure))
 	}

@@ -9,12 +9,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// maxBackoff is how soon, at the latest, a pass that failed is repeated. What
-// stood in its way may be gone, and no event tells of that.
-const maxBackoff = 30 * time.Second
+// A pass that failed is repeated after firstBackoff, and then after twice as long
+// each time, up to maxBackoff. What stood in its way may be gone, and no event
+// tells of that.
+const (
+	firstBackoff = 5 * time.Millisecond
+	maxBackoff   = 30 * time.Second
+)
 
 func newRateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, maxBackoff)
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, maxBackoff)
 }
 
 // deletionBegan lets through the update by which an object with a finalizer is

@@ -1,0 +1,39 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/nodepools/nodepools/apply"
+)
+
+// patient runs a loop whose passes may have to wait.
+//
+// A pass that ends in a conflict is no failure: somebody else was faster, or the
+// cache is behind, and a moment later it goes through. Where it does not, because
+// the API server refuses every write so, the moments grow up to maxBackoff.
+//
+// And an API server that says when to come back, as one does that has too much to
+// do, is not asked earlier. The client waits so for ten times before it gives up
+// and leaves it to the loop.
+func patient(loop reconcile.Reconciler) reconcile.Reconciler {
+	waits := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryPeriod, maxBackoff)
+	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+		result, err := loop.Reconcile(ctx, request)
+		seconds, toldToWait := apierrors.SuggestsClientDelay(err)
+		if !toldToWait && !apply.IsConflict(err) {
+			waits.Forget(request)
+			return result, err
+		}
+		wait := max(waits.When(request), time.Duration(seconds)*time.Second)
+		if toldToWait {
+			log.FromContext(ctx).Error(err, "the API server asks to come back later", "after", wait)
+		}
+		return reconcile.Result{RequeueAfter: wait}, nil
+	})
+}
