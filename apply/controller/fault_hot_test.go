@@ -1,0 +1,124 @@
+package controller
+
+import (
+	"math"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/nodepools/nodepools/testdata/cluster"
+)
+
+// While requests fail, each object is tried less and less often: what the loops
+// ask of an API server that is ill does not grow with how quickly it refuses.
+// The bounds follow from the rate limiters and the time that has passed.
+func TestFaultNoHotLoop(t *testing.T) {
+	lasting := 3 * time.Second
+	if cluster.Stress() {
+		lasting = 45 * time.Second
+	}
+	w := newFaultWorld(t, cluster.Shared(t))
+	s := newScene(w)
+	s.runs()
+	for _, tc := range []struct {
+		name   string
+		long   bool // under stress only
+		faults []cluster.Fault
+	}{
+		{"conflicts", false, []cluster.Fault{
+			{OnlyWrites: true, Resources: []string{"nodes"}, Code: 409},
+			{OnlyWrites: true, Resources: []string{"nodepools/status"}, Code: 503},
+		}},
+		{"too many requests", true, []cluster.Fault{{OnlyWrites: true, Code: 429, RetryAfter: 1}}},
+		{"nothing gets through", false, []cluster.Fault{{OnlyWrites: true, DropRequest: true}}},
+		{"conflicts elsewhere", true, []cluster.Fault{
+			{OnlyWrites: true, Resources: []string{"nodes"}, Code: 500},
+			{OnlyWrites: true, Resources: []string{"nodepools/status", "runtimeclasses"}, Code: 409},
+		}},
+		{"nothing is heard of", true, []cluster.Fault{{DropAnswer: true}}},
+		{"nothing is served", true, []cluster.Fault{{Code: 503}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.long && !cluster.Stress() {
+				t.Skip("run with -stress")
+			}
+			outer := s.t
+			s.in(t)
+			defer s.in(outer)
+			began := time.Now()
+			s.proxy.Disturb(tc.faults...)
+			s.change()
+			s.disturbed(began, DefaultConcurrency)
+			if tc.faults[0].DropRequest { // and now what the watches bring, too
+				s.proxy.Disturb(cluster.Fault{DropRequest: true})
+				s.proxy.CloseConnections()
+			}
+			time.Sleep(time.Until(began.Add(lasting)))
+			seen, elapsed := s.proxy.Seen(began), time.Since(began)
+			s.proxy.Disturb()
+			s.reckon(seen, elapsed)
+			s.stands(true)
+		})
+	}
+	s.comesToRest()
+}
+
+// reckon compares how often each object was asked for with what the rate
+// limiters allow in that time.
+func (s *scene) reckon(seen []cluster.Passage, elapsed time.Duration) {
+	s.t.Helper()
+	asked, told := map[cluster.Object]int{}, map[cluster.Object]int{}
+	for _, passage := range seen {
+		if passage.Disturbed || passage.Verb == "get" { // a conflict leads to a get
+			asked[passage.Object]++
+			told[passage.Object] = max(told[passage.Object], passage.Code)
+		}
+	}
+	most := map[int]int{}
+	for object, count := range asked {
+		code := told[object]
+		if object.Resource == "nodes" && object.Name != "" {
+			most[code] = max(most[code], count)
+		}
+		allowed := allowed(elapsed, code, object)
+		if object.Name == "" { // a create does not say of which pool
+			allowed *= len(s.pools())
+		}
+		if count > allowed {
+			s.t.Errorf("%+v was asked for %d times within %s and told %d, want %d at most", object, count, elapsed, code, allowed)
+		}
+	}
+	if len(asked) < DefaultConcurrency {
+		s.t.Errorf("%d objects were asked for, want as many nodes as are written at once: %v", len(asked), asked)
+	}
+	s.t.Logf("within %s %d requests about %d objects", elapsed, len(seen), len(asked))
+	for code, count := range most {
+		node := cluster.Object{Resource: "nodes", Name: "any"}
+		s.t.Logf("for one node that is told %d: %d requests of %d allowed", code, count, allowed(elapsed, code, node))
+	}
+}
+
+// allowed is how many requests one object may cost in a time in which all are
+// told this code, 0 for none. The pauses double, so that the tries grow with the
+// logarithm of the time; each of the pools that change may lead to a pass of its
+// own. What is told of a pool is told once in a statusPeriod, and the client
+// itself repeats a read that was dropped once a second. A pass that ends in a
+// conflict reads and writes several times.
+func allowed(elapsed time.Duration, code int, object cluster.Object) int {
+	const changes = 3
+	regular := 0
+	if object.Resource == "nodepools" || object.Name == "" {
+		regular = int(elapsed/time.Second) + 1
+	}
+	passes := func(pause time.Duration) int {
+		return changes + regular + 1 + int(math.Log2(1+float64(elapsed)/float64(pause)))
+	}
+	switch code {
+	case http.StatusConflict:
+		return passes(retryPeriod) * (2*maxTries - 1)
+	case http.StatusTooManyRequests:
+		return 1 + int(elapsed/time.Second) // one at once, and then as it was told
+	default:
+		return passes(firstBackoff)
+	}
+}
