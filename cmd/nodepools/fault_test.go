@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nodepools/nodepools/api/crds"
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/testdata/cluster"
+)
+
+// Without leader election the controller outlives an API server that is away for
+// longer than any of its patience with single requests, and goes on.
+func TestFaultRunOutlivesAPIServer(t *testing.T) {
+	if !cluster.Stress() {
+		t.Skip("run with -stress")
+	}
+	definitions, err := crds.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cluster.New(t, cluster.Options{CRDs: definitions})
+	scheme, err := controller.NewScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := client.New(c.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "lasting"}, Spec: v1.NodePoolSpec{NodeNames: []string{"*"}}}
+	if err := api.Create(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	joins := func(name string) {
+		t.Helper()
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if err := api.Create(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+		cluster.Eventually(t, "node "+name+" joins the pool", 2*time.Minute, func() error {
+			if err := api.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {
+				return err
+			}
+			if _, member := node.Labels[v1.RoleLabel("lasting")]; !member {
+				return fmt.Errorf("labels are %v", node.Labels)
+			}
+			return nil
+		})
+	}
+
+	o := parseRun(t, "--kubeconfig="+c.Kubeconfig(), "--metrics-bind-address=0", "--health-probe-bind-address=0")
+	var printed strings.Builder
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- o.run(ctx, streams{out: &printed, err: &printed}) }()
+	joins("before")
+	if err := c.Halt("kube-apiserver", syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("it ended while the API server was away: %v\n%s", err, &printed)
+	case <-time.After(time.Minute):
+	}
+	if err := c.Resume(t.Context(), "kube-apiserver"); err != nil {
+		t.Fatal(err)
+	}
+	joins("after")
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("it was told to stop, and ended with: %v\n%s", err, &printed)
+	}
+}
