@@ -113,3 +113,12 @@ func (s *scene) turns() int {
 	}
 	return sum
 }
+
+// withTaint are the taints of a node with one of them put on or taken off.
+func withTaint(node *corev1.Node, taint corev1.Taint, on bool) []corev1.Taint {
+	taints := slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(t corev1.Taint) bool { return t.MatchTaint(&taint) })
+	if on {
+		taints = append(taints, taint)
+	}
+	return taints
+}
