@@ -60,8 +60,8 @@ const (
 	// ReconcileAnnotation with the value Disabled pauses. On a NodePool: its
 	// RuntimeClass, and what it put on nodes, stay as they are, and it is not
 	// pruned; deleted by hand, it stays until it is resumed. Its spec still
-	// follows Git. On a Node: nothing is written to it. On
-	// a NodePoolSource: the repository is not looked at.
+	// follows Git. On a Node: nothing is written to it. On a NodePoolSource: the
+	// repository is not looked at, and its pools stay when it is deleted.
 	ReconcileAnnotation = "nodes.lailin.xyz/reconcile"
 
 	// RequestedAtAnnotation with a new value asks for a pass at once. The value

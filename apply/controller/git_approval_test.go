@@ -165,6 +165,7 @@ func TestCrashDuringAnApprovedPrune(t *testing.T) {
 		revision := repo.commit(files{"pools/a.yaml": "", "pools/b.yaml": "", "pools/c.yaml": ""})
 		w.request("cut", revision)
 		w.pruneIsBlocked("cut", "kept: a, b, c")
+		w.poolsReady("a", "b", "c") // a status that is written still would refuse a deletion
 
 		w.stop()
 		halted := w.startUntil(func(seen map[string]int, request *http.Request) bool {

@@ -165,6 +165,7 @@ func TestCrashDuringADeletion(t *testing.T) {
 	for _, deleted := range killPoints() {
 		w.source("cut", repo.url(), deletes, rarely)
 		w.follows("cut", first)
+		w.poolsReady("a", "b", "c") // a status that is written still would refuse a deletion
 		w.stop()
 		halted := w.startUntil(func(seen map[string]int, request *http.Request) bool {
 			// The three deletions are rehearsed first.

@@ -28,6 +28,12 @@ func (w *gitWorld) startUntil(last func(seen map[string]int, request *http.Reque
 		}
 		return nil
 	})
+	w.t.Cleanup(func() {
+		if w.t.Failed() { // else nobody releases what the test has left
+			w.stop()
+			w.start()
+		}
+	})
 	return stopped
 }
 
