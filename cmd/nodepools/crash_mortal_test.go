@@ -170,17 +170,17 @@ func (m *mortal) kills() int {
 	return sum
 }
 
-// leavesNothing tells of files that were left behind. A name without content is
-// none: a controller that is killed between making a file for what it fetches and
-// taking the name away leaves that.
+// leavesNothing tells of files that were left behind. One name without content is
+// none: a controller that is killed just between making a file for what it fetches
+// and taking the name away leaves that.
 func (m *mortal) leavesNothing() error {
 	files, err := os.ReadDir(m.temporary)
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
-		if info, err := file.Info(); err != nil || info.Size() > 0 {
-			return errors.Join(err, fmt.Errorf("left behind in the folder for temporary files: %s", file))
+		if info, err := file.Info(); err != nil || info.Size() > 0 || len(files) > 1 {
+			return errors.Join(err, fmt.Errorf("%d files left behind in the folder for temporary files: %s", len(files), file))
 		}
 	}
 	return nil
