@@ -26,8 +26,10 @@ func patient(loop reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 		result, err := loop.Reconcile(ctx, request)
 		seconds, toldToWait := apierrors.SuggestsClientDelay(err)
+		if err == nil {
+			waits.Forget(request) // not after a failure: the two may take turns
+		}
 		if !toldToWait && !apply.IsConflict(err) {
-			waits.Forget(request)
 			return result, err
 		}
 		wait := max(waits.When(request), time.Duration(seconds)*time.Second)
