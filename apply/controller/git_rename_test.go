@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -94,7 +92,7 @@ func TestGitMovingPoolsCostsNodesNothing(t *testing.T) {
 func TestGitNothingIsTakenOnAStaleCache(t *testing.T) {
 	w := newGitWorld(t)
 	w.stop()
-	c := staleCache(t, w)
+	c := staleCache(w.world, &v1.NodePoolSource{})
 	cached, err := client.New(w.cluster.Config, client.Options{Scheme: w.Scheme(), Cache: &client.CacheOptions{Reader: c}})
 	w.do(err)
 	w.source("new", "file:///nowhere", func(src *v1.NodePoolSource) { src.Spec.Suspend = true })
@@ -120,27 +118,6 @@ func TestGitNothingIsTakenOnAStaleCache(t *testing.T) {
 	w.start()
 	w.kubectl("delete", "nodepoolsource", "new")
 	asks(true)
-}
-
-// staleCache is a cache that has seen all sources that there are now, and will
-// see no other.
-func staleCache(t *testing.T, w *gitWorld) cache.Cache {
-	t.Helper()
-	options := CacheOptions()
-	options.Scheme = w.Scheme()
-	c, err := cache.New(w.cluster.Config, options)
-	w.do(err)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- c.Start(ctx) }()
-	_, err = c.GetInformer(t.Context(), &v1.NodePoolSource{})
-	w.do(err)
-	if !c.WaitForCacheSync(t.Context()) {
-		t.Fatal("the cache does not sync")
-	}
-	cancel()
-	w.do(<-ended)
-	return c
 }
 
 // nodeHistory is every version of every node since it began.

@@ -110,6 +110,11 @@ func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error
 		return found, nil
 	}
 	found.conflicts = p.Conflicts
+	if err := l.confirmDeparted(ctx, pools, p); err != nil {
+		found.recorded = poolsOf(p.Recorded())
+		found.problem = "is left as it is: " + apply.Brief(err)
+		return found, err
+	}
 	if err := l.applier.Node(ctx, node, p); err != nil {
 		found.recorded = poolsOf(p.Recorded())
 		found.problem = "could not be written: " + apply.Brief(err)

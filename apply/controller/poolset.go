@@ -29,6 +29,9 @@ type poolSnapshot struct {
 	*render.Expansion
 	epoch uint64
 	pools map[string]poolState
+	// departed has the names of pools that records speak of and that the API
+	// server was found not to have.
+	departed sync.Map
 }
 
 // poolState is one pool of a snapshot.

@@ -1,0 +1,74 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
+)
+
+// A cache may have been filled by an API server that lags behind: a record then
+// speaks of a pool that the cache has never heard of.
+func TestNothingIsReleasedOnAStaleCache(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", role("tenant"))
+	stale := staleCache(w, &v1.NodePool{})
+	w.pool(tenantPool)
+	w.isReady("tenant", 1)
+	w.stop()
+	t.Cleanup(w.start) // to clear up
+
+	var list v1.NodePoolList
+	w.do(stale.List(t.Context(), &list))
+	if slices.ContainsFunc(list.Items, func(pool v1.NodePool) bool { return pool.Name == "tenant" }) {
+		t.Fatal("the cache is not behind")
+	}
+	behind := newPoolSet(stale)
+	loop := &nodeLoop{cached: w, live: w, applier: apply.New(w), pools: behind, tally: newTally()}
+	before := bare(t, w.get("n1"))
+	if _, err := loop.Reconcile(t.Context(), requestFor("n1")); err == nil {
+		t.Error("the pass went well, want it to come back")
+	}
+	if now := bare(t, w.get("n1")); now != before {
+		t.Errorf("the node was written:\n%s\nwas\n%s", now, before)
+	}
+
+	// Once the pool is really gone, what it has put there goes.
+	w.kubectl("patch", "nodepool", "tenant", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	w.kubectl("delete", "nodepool", "tenant")
+	_, err := loop.Reconcile(t.Context(), requestFor("n1"))
+	w.do(err)
+	w.carries("n1", role("tenant"))
+	if _, err := loop.Reconcile(t.Context(), requestFor("gone")); err != nil {
+		t.Errorf("a node that is gone: %v", err)
+	}
+}
+
+// staleCache is a cache that has seen all objects of some kinds that there are
+// now, and will see no other.
+func staleCache(w *world, kinds ...client.Object) cache.Cache {
+	w.t.Helper()
+	options := CacheOptions()
+	options.Scheme = w.Scheme()
+	c, err := cache.New(w.cluster.Config, options)
+	w.do(err)
+	ctx, cancel := context.WithCancel(w.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Start(ctx) }()
+	for _, kind := range kinds {
+		_, err = c.GetInformer(w.t.Context(), kind)
+		w.do(err)
+	}
+	if !c.WaitForCacheSync(w.t.Context()) {
+		w.t.Fatal("the cache does not sync")
+	}
+	cancel()
+	w.do(<-ended)
+	return c
+}
+
