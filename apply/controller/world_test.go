@@ -17,6 +17,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	clientrest "k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -137,6 +138,7 @@ func runLoops(t *testing.T, cfg *clientrest.Config, options Options, logger logr
 // clear deletes what the test has left and waits until it is gone.
 func (w *world) clear() {
 	ctx := context.Background()
+	w.resumeAll(ctx)
 	everything := []client.Object{&v1.NodePoolSource{}, &v1.NodePool{}, &corev1.Node{}}
 	for _, kind := range everything {
 		if err := w.DeleteAllOf(ctx, kind); err != nil {
@@ -161,6 +163,22 @@ func (w *world) clear() {
 		}
 		return nil
 	})
+}
+
+// resumeAll lets paused pools be deleted.
+func (w *world) resumeAll(ctx context.Context) {
+	var pools v1.NodePoolList
+	if err := w.List(ctx, &pools); err != nil {
+		w.t.Errorf("clear: %v", err)
+	}
+	resume := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, v1.ReconcileAnnotation))
+	for i := range pools.Items {
+		if pool := &pools.Items[i]; v1.IsDisabled(pool, v1.ReconcileAnnotation) {
+			if err := client.IgnoreNotFound(w.Patch(ctx, pool, resume)); err != nil {
+				w.t.Errorf("clear: %v", err)
+			}
+		}
+	}
 }
 
 func listLength(list client.ObjectList) int {
