@@ -34,8 +34,8 @@ type NodePoolSourceSpec struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
-	// +kubebuilder:validation:XValidation:rule="self.matches('^(https?|ssh|file)://')",message="url must begin with https://, http://, ssh:// or file://"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@')",message="url must not carry a credential: anybody who may read this object could read it"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(https?|ssh|file)://')",message="url must begin with https://, http://, ssh:// or file://",reason="FieldValueForbidden"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@') && !self.matches('^[a-z]+://[^/]*/.*:/*[^/]*@') && !self.matches('[?#]')",message="url must not carry a credential, nor a query or a fragment: anybody who may read this object could read it",reason="FieldValueForbidden"
 	URL string `json:"url"`
 
 	// ref to follow; the repository's default branch where it is left out.

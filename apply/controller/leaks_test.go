@@ -114,8 +114,8 @@ func TestSourcePassesLeaveNothing(t *testing.T) {
 	if cluster.Stress() {
 		rounds = 600
 	}
-	t.Setenv("TMPDIR", t.TempDir())
 	p := newPasses(t)
+	t.Setenv("TMPDIR", t.TempDir()) // the control plane keeps its folder in the one before
 	repo, broken := newRepository(t), newRepository(t)
 	sources := p.sources(repo.serve(t), repo, broken)
 	commit := func(n int) {
@@ -257,8 +257,8 @@ func breakOff(server *gitServer) http.HandlerFunc {
 // The loops end whole: started and stopped again and again, with work done in
 // between, they leave nothing behind.
 func TestLoopsLeaveNothing(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
 	c := cluster.Shared(t)
+	t.Setenv("TMPDIR", t.TempDir()) // the control plane keeps its folder in the one before
 	w := &world{Client: newClient(t, c.Config), t: t, cluster: c}
 	user, err := c.AddUser(loopsUser, "system:masters")
 	w.do(err)

@@ -71,4 +71,3 @@ func staleCache(w *world, kinds ...client.Object) cache.Cache {
 	w.do(<-ended)
 	return c
 }
-

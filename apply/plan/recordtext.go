@@ -110,3 +110,7 @@ func (r Record) String() string {
 	}
 	return strings.TrimSuffix(text.String(), "\n")
 }
+
+// MarshalJSON writes the record as it stands in the annotation: whoever prints
+// one shows what is there.
+func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(newRecordV2(r)) }

@@ -56,16 +56,13 @@ func (f *clusterFlags) config() (*rest.Config, error) {
 // tuned takes the client's own rate limit away, which would only hide what the
 // server's does, bounds how long a connection may take to come about, and keeps
 // credentials out of the errors of requests.
-func tuned(config *rest.Config) (*rest.Config, error) {
+func tuned(config *rest.Config) *rest.Config {
 	config.QPS = -1
 	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	config.Dial = dialer.DialContext
-	if config.Proxy == nil {
-		config.Proxy = proxyOfEnvironment
-	}
 	withoutUser(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return unechoed{next} })
-	return discreet(config)
+	return config
 }
 
 // serverName is the address of a cluster without what may be secret in it.

@@ -56,7 +56,7 @@ func loadKubeconfig(path, contextName string) (*rest.Config, error) {
 	case err != nil:
 		return nil, hinted{fmt.Errorf("kubeconfig: %w", err), "'kubectl config view' shows what the file says"}
 	}
-	return tuned(config)
+	return tuned(config), nil
 }
 
 // noCluster tells why there is none, given the files that are there.

@@ -35,7 +35,7 @@ func (o *runOptions) config() (*rest.Config, error) {
 			return nil, hinted{fmt.Errorf("%w, and this is not a pod", none), none.Hint()}
 		}
 		if err == nil {
-			config, err = tuned(config)
+			config = tuned(config)
 		}
 	}
 	if err != nil {

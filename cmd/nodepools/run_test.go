@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 )
 
 // Flags are read apart from what is done with them.
@@ -36,6 +38,19 @@ func parseRun(t *testing.T, args ...string) runOptions {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// From level 6 on the client logs requests with their headers and bodies. No
+// level of the log reaches there.
+func TestLogLevelsShowNoRequests(t *testing.T) {
+	for level := range logLevels {
+		if newLogger(io.Discard, level, "text").V(6).Enabled() {
+			t.Errorf("--log-level %s shows requests", level)
+		}
+	}
+	if klog.V(6).Enabled() {
+		t.Error("klog shows requests by itself")
+	}
 }
 
 func TestLogger(t *testing.T) {

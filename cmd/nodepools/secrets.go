@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -16,16 +14,6 @@ import (
 // What a program prints comes in part from libraries that repeat what they were
 // given, and from servers that say what they like. This file keeps credentials
 // out of it, and makes of the rest plain text.
-
-// proxyOfEnvironment is the proxy that the environment names. The library's error
-// repeats the URL, which may carry a password.
-func proxyOfEnvironment(request *http.Request) (*url.URL, error) {
-	proxy, err := http.ProxyFromEnvironment(request)
-	if err != nil {
-		return nil, errors.New("the proxy in the environment (HTTPS_PROXY, HTTP_PROXY) is not a URL")
-	}
-	return proxy, nil
-}
 
 // withoutUser takes a user and a password out of the address, where they would
 // become part of every error, and gives them to the client as what they are.
@@ -41,41 +29,6 @@ func withoutUser(config *rest.Config) {
 	address.User = nil
 	config.Host = address.String()
 }
-
-// discreet makes requests fail with errors that do not hold what a credential
-// plugin has printed: a token, when the rest of it is not what was expected. The
-// library has no place between the plugin and the requests, so that the whole of
-// what it makes of config is wrapped.
-func discreet(config *rest.Config) (*rest.Config, error) {
-	if config.ExecProvider == nil {
-		return config, nil
-	}
-	server, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
-	}
-	whole, err := rest.TransportFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
-	}
-	wrapped := rest.AnonymousClientConfig(config)
-	wrapped.Host, wrapped.TLSClientConfig = server.String(), rest.TLSClientConfig{}
-	wrapped.Transport, wrapped.Dial, wrapped.Proxy = discreetTransport{whole}, nil, nil
-	return wrapped, nil
-}
-
-type discreetTransport struct{ http.RoundTripper }
-
-func (t discreetTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := t.RoundTripper.RoundTrip(request)
-	if err != nil && strings.Contains(err.Error(), "decoding stdout: ") {
-		return nil, errors.New("getting credentials: the credential plugin did not print an ExecCredential")
-	}
-	return response, err
-}
-
-// WrappedRoundTripper lets the library close idle connections.
-func (t discreetTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
 
 // unechoed takes the credential of a request out of a refusal. Some proxies show
 // the request that they refused, and errors of the library show the refusal.

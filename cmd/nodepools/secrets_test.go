@@ -74,7 +74,7 @@ func places(secret, folder string) map[string]placement {
 		"proxy, nobody there":      {reason: "with a password", cluster: server + `, proxy-url: "http://me:` + quoted + `@` + closed + `"`, user: "token: x"},
 		"proxy, no port":           {reason: "the parser repeats it", cluster: server + `, proxy-url: "http://me:` + quoted + `@localhost:port"`, user: "token: x"},
 		"proxy, another kind":      {reason: "the library repeats it", cluster: server + `, proxy-url: "ftp://me:` + quoted + `@localhost"`, user: "token: x"},
-		"proxy of the environment": {reason: "the library repeats one that is no URL", cluster: `server: "https://example.invalid"`, user: "token: x", env: []string{"HTTPS_PROXY=http://me:" + quoted + "%zz@localhost"}},
+		"proxy of the environment": {reason: "it is no URL", cluster: `server: "https://example.invalid"`, user: "token: x", env: []string{"HTTPS_PROXY=http://me:" + quoted + "%zz@localhost"}},
 		"proxy of the environment, nobody there": {reason: "with a password", cluster: `server: "https://example.invalid"`, user: "token: x",
 			env: []string{"HTTPS_PROXY=http://me:" + quoted + "@" + closed}},
 		"plugin":               {reason: "its token is refused", cluster: server, user: plugin(`{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "`+secret+`"}}`, 0)},
@@ -184,10 +184,17 @@ func (s *refusingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Warning", `299 - "`+"\u202e"+`you sent something"`)
 	code := http.StatusUnauthorized
 	if s.admits { // then there will be many requests
-		code = []int{401, 403, 500, 503, 418}[n%5]
-		if n%2 == 0 {
+		code = []int{401, 403, 0, 500, 503, 418}[n%6]
+		if code == 403 || code == 500 {
 			w.Header().Set("Content-Type", "text/html")
 		}
+	}
+	if code == 0 { // no HTTP at all: the error has the URL
+		if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+			_, _ = io.WriteString(conn, "nonsense\r\n\r\n")
+			conn.Close()
+		}
+		return
 	}
 	w.WriteHeader(code)
 	message := fmt.Sprintf("you sent %s \\u001b[31m\\u202e\\u009b2J\\nlevel=error msg=forged", strings.ReplaceAll(sent, `"`, ""))
@@ -212,14 +219,20 @@ func (s *refusingServer) kubeconfig(p placement) string {
 // and in both formats, without a credential and in plain lines.
 func TestSecretsInLog(t *testing.T) {
 	for _, format := range logFormats {
-		for name, user := range map[string]string{"token": "token: %s", "password": "username: me, password: %s"} {
+		for name, p := range map[string]placement{
+			"token":    {cluster: `server: "https://%s"`, user: "token: SECRET"},
+			"password": {cluster: `server: "https://%s"`, user: "username: me, password: SECRET"},
+			"address":  {cluster: `server: "https://SECRET@%s"`, user: "{}"},
+		} {
 			t.Run(format+" "+name, func(t *testing.T) {
 				t.Parallel()
 				secret := secrets.Of("log " + format + name)
 				refusing := newRefusing(t)
 				refusing.admits = true
 				file := filepath.Join(t.TempDir(), "config")
-				write(t, file, refusing.kubeconfig(placement{cluster: `server: "https://%s", insecure-skip-tls-verify: true`, user: fmt.Sprintf(user, secret)}))
+				p.cluster = strings.ReplaceAll(p.cluster, "SECRET", url.QueryEscape(secret)) + ", insecure-skip-tls-verify: true"
+				p.user = strings.ReplaceAll(p.user, "SECRET", secret)
+				write(t, file, refusing.kubeconfig(p))
 				out := &output{}
 				cmd := exec.Command("nodepools", "run", "--kubeconfig", file, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--log-level=debug", "--log-format="+format)
 				cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
@@ -231,7 +244,7 @@ func TestSecretsInLog(t *testing.T) {
 				go func() { ended <- cmd.Wait() }()
 				deadline := time.After(time.Minute)
 			waiting:
-				for refusing.refused.Load() < 10 || !strings.Contains(out.String(), "you sent B") {
+				for refusing.refused.Load() < 6 || !strings.Contains(out.String(), "malformed") || !strings.Contains(out.String(), "you sent B") {
 					select {
 					case err := <-ended:
 						ended <- err
@@ -243,7 +256,9 @@ func TestSecretsInLog(t *testing.T) {
 					}
 				}
 				_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-				<-ended
+				if err := <-ended; err != nil {
+					t.Errorf("the program ended with %v", err)
+				}
 				if found := secrets.Find(out.String(), secret); found != "" {
 					t.Errorf("the secret is logged, %s, in:\n%s", found, out.String())
 				}

@@ -34,8 +34,9 @@ func TestCheck(t *testing.T) {
 		only string // the system that tells of it; empty for all
 	}{
 		"goroutine": {func(*testing.T) func() {
-			end := make(chan struct{})
-			go forgotten(end)
+			began, end := make(chan struct{}), make(chan struct{})
+			go forgotten(began, end)
+			<-began // before that it has no stack
 			return func() { close(end) }
 		}, "leaks.forgotten", ""},
 		"file": {func(t *testing.T) func() {
@@ -74,7 +75,7 @@ func TestCheck(t *testing.T) {
 			return func() { _ = cmd.Wait() }
 		}, "process ", "linux"},
 		"temporary file": {func(t *testing.T) func() {
-			file, err := os.CreateTemp("", "forgotten-")
+			file, err := os.CreateTemp("", "forgotten-") //nolint:usetesting // it is to be forgotten
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,4 +100,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func forgotten(end <-chan struct{}) { <-end }
+func forgotten(began chan<- struct{}, end <-chan struct{}) {
+	close(began)
+	<-end
+}
