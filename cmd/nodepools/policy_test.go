@@ -32,6 +32,10 @@ func newPolicyTest(t *testing.T) *policyTest {
 	if err := reset(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
+	// A script has installed all there is.
+	if _, err := c.Kubectl(t.Context(), "delete", "--ignore-not-found", "validatingadmissionpolicybinding,validatingadmissionpolicy", appName); err != nil {
+		t.Fatal(err)
+	}
 	api, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		t.Fatal(err)
