@@ -57,7 +57,7 @@ type NodePoolSpec struct {
 	// nor nodeNames, members are the nodes that are labelled
 	// node-role.kubernetes.io/<pool name> with an empty value.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)",message="selector must not be empty: it would match every node; to say just that, use matchExpressions: [{key: kubernetes.io/hostname, operator: Exists}]"
+	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)",message="selector must not be empty: it would match every node; to say just that, use nodeNames: ['*']"
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 
 	// nodeNames chooses the members by name. Each is a name or a pattern, in

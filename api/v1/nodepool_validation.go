@@ -111,7 +111,7 @@ func validateMembership(spec *NodePoolSpec, at *field.Path) field.ErrorList {
 
 func validateSelector(selector *metav1.LabelSelector, at *field.Path) field.ErrorList {
 	if len(selector.MatchLabels) == 0 && len(selector.MatchExpressions) == 0 {
-		return field.ErrorList{field.Required(at, "must not be empty: it would match every node; to say just that, use matchExpressions: [{key: kubernetes.io/hostname, operator: Exists}]")}
+		return field.ErrorList{field.Required(at, "must not be empty: it would match every node; to say just that, use nodeNames: ['*']")}
 	}
 	return metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, at)
 }
