@@ -29,8 +29,8 @@ type NodePoolSource struct {
 
 // NodePoolSourceSpec says where the pools are and how to follow them.
 type NodePoolSourceSpec struct {
-	// url of the repository: https, http, ssh or file. It must not carry a
-	// credential.
+	// url of the repository: https, http or file; ssh cannot be used yet, as there
+	// is no place for a host key. It must not carry a credential.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048

@@ -15,7 +15,9 @@ import (
 // until its nodes are released. One that is not may have lost its finalizer; but
 // it may also be that the cache was filled by an API server that lags behind the
 // one by which the record was written, and then its nodes must keep what they
-// have. So the API server is asked, which answers from the newest state.
+// have. So the API server is asked, which answers from the newest state. (A pool
+// that the cache has in an older state is carried out as that, until the newer one
+// arrives.)
 func (l *nodeLoop) confirmDeparted(ctx context.Context, pools *poolSnapshot, p *plan.NodePlan) error {
 	for _, name := range p.Releases() {
 		if _, cached := pools.pools[name]; cached {
@@ -29,7 +31,7 @@ func (l *nodeLoop) confirmDeparted(ctx context.Context, pools *poolSnapshot, p *
 			return fmt.Errorf("pool %q is not in the cache; is it gone: %w", name, err)
 		}
 		if len(found.Items) > 0 {
-			return fmt.Errorf("pool %q exists, and is not in the cache yet: nothing of it is released", name)
+			return fmt.Errorf("pool %q exists, and nothing of it is released: %w", name, errBehind)
 		}
 		pools.departed.Store(name, true)
 	}

@@ -56,7 +56,7 @@ func TestGitApprovedPruneHappensOnce(t *testing.T) {
 	}
 	w.eventually("the event is there", func() error {
 		if told := w.eventsOf(w.mustRead("once")); !slices.ContainsFunc(told, func(event string) bool {
-			return strings.HasPrefix(event, "PruneApproved: ") && strings.HasSuffix(event, "deleted: a, b, c, d")
+			return strings.HasPrefix(event, "PruneApproved: ") && strings.HasSuffix(event, "deleting 4 pools: a, b, c, d")
 		}) {
 			return fmt.Errorf("events are %q", told)
 		}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +12,9 @@ import (
 
 	"github.com/nodepools/nodepools/apply"
 )
+
+// errBehind says that what a pass has seen is not what the API server has.
+var errBehind = errors.New("the cache is behind")
 
 // patient runs a loop whose passes may have to wait.
 //
@@ -29,7 +33,7 @@ func patient(loop reconcile.Reconciler) reconcile.Reconciler {
 		if err == nil {
 			waits.Forget(request) // not after a failure: the two may take turns
 		}
-		if !toldToWait && !apply.IsConflict(err) {
+		if !toldToWait && !apply.IsConflict(err) && !errors.Is(err, errBehind) {
 			return result, err
 		}
 		wait := max(waits.When(request), time.Duration(seconds)*time.Second)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -107,7 +108,7 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 		l.remember(src, seen)
 	}
 	facts := l.carryOut(ctx, src, seen)
-	if apply.IsConflict(facts.failure) {
+	if apply.IsConflict(facts.failure) || errors.Is(facts.failure, errBehind) {
 		return reconcile.Result{}, facts.failure
 	}
 	if facts.failure == nil {
@@ -163,19 +164,28 @@ func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen 
 	if facts.failure = l.write(ctx, src, seen, p); facts.failure != nil {
 		return facts
 	}
+	seen.disapprove(p.Kept)
 	facts.plan, facts.leaving, facts.held = p, leaving(seen, live), p.HeldAfter(src.Name, live)
 	return facts
 }
 
 // write makes the changes of a plan and tells of them. That a prune was approved
 // is told before: whatever comes in between, it is known whose word it was.
+//
+// Where pools go, the source has to be the one that the API server has: an
+// approval may be used up, or a limit be set, that the cache has not seen yet.
 func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *look, p *plan.PoolsPlan) error {
 	if len(p.Changes) == 0 {
 		return nil
 	}
+	if len(p.Deletes()) > 0 {
+		if err := l.confirm(ctx, src); err != nil {
+			return err
+		}
+	}
 	if p.Approved {
 		if told := len(seen.approved); seen.approve(p.Deletes()) {
-			l.event(src, corev1.EventTypeNormal, v1.PruneApprovedReason, "prune", "%s", describeApproved(seen.good, seen.approved[told:]))
+			l.event(src, corev1.EventTypeNormal, v1.PruneApprovedReason, "prune", "%s", describeApproval(seen.good, seen.approved[told:]))
 		}
 	}
 	if err := refused(l.applier.Pools(ctx, p)); err != nil {
@@ -186,6 +196,18 @@ func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *lo
 	if inherited := p.Inherits(); len(inherited) > 0 {
 		l.event(src, corev1.EventTypeNormal, "Inherited", "apply", "took up %s that sources which exist no more had left: %s",
 			pools(len(inherited)), listed(inherited, ", "))
+	}
+	return nil
+}
+
+// confirm is refused with a conflict where a source is not as the cache has it.
+func (l *sourceLoop) confirm(ctx context.Context, src *v1.NodePoolSource) error {
+	now, err := l.reread(ctx, src)
+	if err == nil && (now == nil || now.ResourceVersion != src.ResourceVersion) {
+		err = errBehind
+	}
+	if err != nil {
+		return fmt.Errorf("source %q: %w", src.Name, err)
 	}
 	return nil
 }

@@ -68,7 +68,10 @@ func (l *sourceLoop) leave(ctx context.Context, cached *v1.NodePoolSource) (reco
 	}
 	failure := l.deletePools(ctx, src, deletion)
 	if apply.IsConflict(failure) {
-		return reconcile.Result{}, failure
+		// Somebody was faster with one of the pools. What is waited for is told all
+		// the same.
+		_, err := l.writeStatus(ctx, src, deletingStatus(src, deletion, nil))
+		return reconcile.Result{}, errors.Join(failure, err)
 	}
 	if written, err := l.writeStatus(ctx, src, deletingStatus(src, deletion, failure)); err != nil {
 		return reconcile.Result{}, err

@@ -150,6 +150,11 @@ func (seen *look) approve(names []string) bool {
 	return len(seen.approved) > before
 }
 
+// disapprove takes back what is kept after all.
+func (seen *look) disapprove(kept []string) {
+	seen.approved = slices.DeleteFunc(seen.approved, func(name string) bool { return slices.Contains(kept, name) })
+}
+
 // saysTheRevision tells whether a fetch failed because of what the revision
 // holds: it would fail again, so it is not tried again until there is another.
 func saysTheRevision(err error) bool {

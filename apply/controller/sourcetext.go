@@ -48,6 +48,12 @@ func (facts sourceFacts) notTaken(err error) string {
 	return text
 }
 
+// describeApproval tells that pools are going to be deleted because somebody has
+// approved it.
+func describeApproval(revision string, names []string) string {
+	return fmt.Sprintf("the prune of %s is approved; deleting %s: %s", revision, pools(len(names)), listed(names, ", "))
+}
+
 // describeApproved tells that pools are deleted because somebody has approved it.
 func describeApproved(revision string, names []string) string {
 	return fmt.Sprintf("the prune of %s is approved; %s deleted: %s", revision, pools(len(names)), listed(names, ", "))

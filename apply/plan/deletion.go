@@ -35,6 +35,8 @@ func (d *SourceDeletion) WaitsFor() []string {
 	return names
 }
 
+const keptByHand = "they are paused or their pruning is disabled"
+
 // Deletion plans what becomes of the pools of a source that is being deleted.
 // They stay where its deletionPolicy says so, and where somebody wants something
 // to be left alone: all pools of a source that is suspended or paused, and single
@@ -49,10 +51,13 @@ func Deletion(source *v1.NodePoolSource, live []*v1.NodePool) *SourceDeletion {
 			// Somebody has deleted it by hand, and nobody waits for it.
 		case keepAll:
 			d.Kept = append(d.Kept, pool.Name)
+		case !pool.DeletionTimestamp.IsZero() && v1.IsDisabled(pool, v1.ReconcileAnnotation):
+			// It stays until somebody resumes it, and nobody waits for that.
+			d.Kept, d.Why = append(d.Kept, pool.Name), keptByHand
 		case !pool.DeletionTimestamp.IsZero():
 			d.Leaving = append(d.Leaving, pool.Name)
 		case kept(pool):
-			d.Kept, d.Why = append(d.Kept, pool.Name), "they are paused or their pruning is disabled"
+			d.Kept, d.Why = append(d.Kept, pool.Name), keptByHand
 		default:
 			d.Changes = append(d.Changes, PoolChange{Action: Delete, Name: pool.Name, Live: pool})
 		}

@@ -35,10 +35,10 @@ The API server notes for the list of taints as a whole who wrote it last, so of
 a single taint of somebody else it is not known who put it there.
 
 Text shortens long values; -o yaml and -o json print them whole, in fields that
-stay: node, paused, problem, pools (name, member, state, problem, chosenBy,
-parent, source, file, line, revision), keys (field, key, value, owner, pool,
-recorded, before, adopted, wantedBy, setBy, due, after, conflicts) and record,
-which is what the pools have put on the node. The owner of a key is pool,
+stay: node, paused, problem, pools (name, member, state, deleting, problem,
+chosenBy, parent, source, file, line, revision), keys (field, key, value, owner,
+pool, recorded, before, adopted, wantedBy, setBy, due, after, conflicts) and
+record, which is what the pools have put on the node. The owner of a key is pool,
 shared, other, kubernetes, controller (the record itself) or, where the record
 cannot be read, unknown. A key with due is one about which something is about
 to be written; after is the value that it has then, and none when it goes.
@@ -59,7 +59,7 @@ read or the cluster cannot, and 2 for a wrong command line.`,
 			return o.run(cmd.Context(), std)
 		}),
 	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "`format`: text, json or yaml")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "`format` of the output: text, json or yaml")
 	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(slices.Sorted(slices.Values(explainFormats)), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag stands in the line above
 	}

@@ -19,7 +19,8 @@ func writeExplanation(text io.Writer, e *explanation) {
 	wrap(text, "", e.headline())
 	e.remarks(text)
 	for _, pool := range e.Pools {
-		fmt.Fprintln(text, "\n"+pool.title())
+		fmt.Fprintln(text)
+		wrap(text, "", pool.title())
 		for _, line := range pool.origin() {
 			wrap(text, "  ", line)
 		}
@@ -73,6 +74,9 @@ func (e *explanation) headline() string {
 	headline := "Node " + word(e.Node) + " is in " + where
 	if e.Problem != "" {
 		return headline + ", as far as can be told"
+	}
+	if slices.ContainsFunc(e.Pools, func(pool explainedPool) bool { return pool.State == poolError }) {
+		headline += ", as far as can be told"
 	}
 	var parts []string
 	for _, held := range []struct{ state, words string }{{poolError, "in error"}, {poolPaused, "paused"}} {
@@ -129,6 +133,8 @@ func (p explainedPool) title() string {
 		return title + ", which does not exist any more"
 	case p.State == poolDeleting:
 		return title + ", which is being deleted"
+	case p.State == poolPaused && p.Deleting:
+		return title + ", paused: it is to be deleted, and stays as it is until it is resumed"
 	case p.State == poolPaused:
 		return title + ", paused: what it put here stays as it is"
 	case p.State == poolError:
@@ -261,7 +267,7 @@ func (e *explanation) record(text io.Writer) {
 	pools, fields := 0, 0
 	for _, k := range e.Keys {
 		if entry := k.status.Recorded; entry != nil {
-			pools, fields = max(pools, utf8.RuneCountInString(word(entry.Pool))), max(fields, len(k.Field))
+			pools, fields = max(pools, min(utf8.RuneCountInString(word(entry.Pool)), longestPool)), max(fields, len(k.Field))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Record.Pools())) {

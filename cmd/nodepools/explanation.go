@@ -34,8 +34,10 @@ type explainedPool struct {
 	Member bool   `json:"member"`
 	// State is active, paused, error, deleting or gone; Problem says more of an
 	// error.
-	State   string `json:"state"`
-	Problem string `json:"problem,omitempty"`
+	State string `json:"state"`
+	// Deleting is true also of a paused pool, which stays until it is resumed.
+	Deleting bool   `json:"deleting,omitempty"`
+	Problem  string `json:"problem,omitempty"`
 	// ChosenBy is how the pool chooses its members.
 	ChosenBy string `json:"chosenBy,omitempty"`
 	Parent   string `json:"parent,omitempty"`
@@ -186,13 +188,14 @@ func explainPools(pools []*v1.NodePool, found *plan.Explanation, record plan.Rec
 func (p *explainedPool) describe(pool *v1.NodePool, pools *render.Expansion) {
 	p.State, p.Parent, p.ChosenBy = poolActive, pool.Spec.Parent, chosenBy(pool)
 	problem := pools.Problem(pool.Name)
+	p.Deleting = !pool.DeletionTimestamp.IsZero()
 	switch {
-	case !pool.DeletionTimestamp.IsZero():
+	case v1.IsDisabled(pool, v1.ReconcileAnnotation):
+		p.State = poolPaused
+	case p.Deleting:
 		p.State = poolDeleting
 	case problem != nil:
 		p.State, p.Problem = poolError, problem.Error()
-	case v1.IsDisabled(pool, v1.ReconcileAnnotation):
-		p.State = poolPaused
 	}
 	p.Source, p.Revision = pool.Labels[v1.SourceLabel], pool.Annotations[v1.RevisionAnnotation]
 	p.File = pool.Annotations[v1.FileAnnotation]

@@ -19,8 +19,18 @@ import (
 // plainWord is what names and keys look like that Kubernetes has checked.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.:/+@]*[A-Za-z0-9])?$`)
 
+// longestKey is how long a key may be that Kubernetes takes, in characters. Names
+// are shorter; only a forged record has longer ones.
+const longestKey = 253 + 1 + 63
+
+// longestPool is how long the name of a pool may be, in characters.
+const longestPool = 63
+
 // word is a name or a key as it is, and quoted where it is none.
 func word(text string) string {
+	if len(text) > longestKey {
+		text = clipBytes(text, longestKey) + "…"
+	}
 	if plainWord.MatchString(text) {
 		return text
 	}

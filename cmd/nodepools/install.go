@@ -27,12 +27,12 @@ func newInstall(std streams) *cobra.Command {
 		Short: "Print the manifests that install the controller",
 		Long: `Prints all that an administrator applies to a cluster, as YAML: the custom
 resource definitions, the namespace, the service account with the least rights
-that work, an admission policy, and the Deployment. Nothing is sent to a cluster.
-Applying it again, or that of a later version, upgrades.
+that work, an admission policy, and the Deployment. Nothing is sent to a
+cluster. Applying it again, or that of a later version, upgrades.
 
 By the admission policy only the controller and cluster administrators write
-labels and annotations of nodes under nodes.lailin.xyz/, so that no node can make
-the controller take a taint off it. It is not among what --crds-only prints.
+labels and annotations of nodes under nodes.lailin.xyz/, so that no node can
+make the controller take a taint off it. --crds-only does not print it.
 
 The controller runs as two replicas, of which one works. They tolerate every
 taint, because the taints that pools put on nodes must not drive out the

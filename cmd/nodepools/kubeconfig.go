@@ -173,10 +173,11 @@ func checkURLs(loaded *clientcmdapi.Config, contextName string) error {
 }
 
 // parses tells whether the library would take an address: a URL, or host:port.
+// A user in the latter would be read as part of the host, and told in errors.
 func parses(address string) bool {
 	if with, err := url.Parse(address); err == nil && with.Scheme != "" && with.Host != "" {
 		return true
 	}
 	without, err := url.Parse("https://" + address)
-	return err == nil && strings.Trim(without.Path, "/") == ""
+	return err == nil && without.User == nil && strings.Trim(without.Path, "/") == ""
 }

@@ -70,6 +70,7 @@ func places(secret, folder string) map[string]placement {
 		"address, nobody there":    {reason: "with a password", cluster: `server: "https://me:` + quoted + `@` + closed + `"`, user: "{}"},
 		"address, no port":         {reason: "the parser repeats it", cluster: `server: "https://me:` + quoted + `@localhost:port"`, user: "{}"},
 		"address, no escape":       {reason: "the parser repeats it", cluster: `server: "https://me:` + quoted + `@localhost/%zz"`, user: "{}"},
+		"address of a host alone":  {reason: "it would be read as part of the host", cluster: `server: "me:` + quoted + `@` + closed + `"`, user: "{}"},
 		"address without a scheme": {reason: "the library repeats it", cluster: `server: "me:` + quoted + `@localhost/a"`, user: "{}"},
 		"proxy, nobody there":      {reason: "with a password", cluster: server + `, proxy-url: "http://me:` + quoted + `@` + closed + `"`, user: "token: x"},
 		"proxy, no port":           {reason: "the parser repeats it", cluster: server + `, proxy-url: "http://me:` + quoted + `@localhost:port"`, user: "token: x"},
