@@ -94,11 +94,15 @@ func (a *Applier) createRuntimeClass(ctx context.Context, class *nodev1.RuntimeC
 	return nil
 }
 
+// updateRuntimeClass does not apply either: an apply takes away only what earlier
+// applies have set, and neither what the creation did nor what somebody has added
+// by hand. The patch is refused when the RuntimeClass is no longer as it was seen.
 func (a *Applier) updateRuntimeClass(ctx context.Context, change plan.RuntimeClassChange) error {
-	want := change.Want.DeepCopy()
-	want.UID, want.ResourceVersion = change.Live.UID, change.Live.ResourceVersion
-	if _, err := a.apply(ctx, want); err != nil {
-		return fmt.Errorf("update RuntimeClass %q: %w", want.Name, err)
+	class := change.Live.DeepCopy()
+	class.Scheduling = change.Want.Scheduling.DeepCopy()
+	patch := client.MergeFromWithOptions(change.Live, client.MergeFromWithOptimisticLock{})
+	if err := a.client.Patch(ctx, class, patch); err != nil {
+		return fmt.Errorf("update RuntimeClass %q: %w", class.Name, err)
 	}
 	return nil
 }

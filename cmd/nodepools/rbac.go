@@ -30,7 +30,7 @@ func clusterRules() []rbacv1.PolicyRule {
 			Verbs:     []string{nodeMetadataVerb},
 		},
 		{
-			// Each pool has a RuntimeClass: created, applied (patch), and deleted
+			// Each pool has a RuntimeClass: created, changed (patch), and deleted
 			// where a new handler replaces it. With its pool it goes by the
 			// garbage collector.
 			APIGroups: []string{"node.k8s.io"},
