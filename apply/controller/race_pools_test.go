@@ -94,6 +94,12 @@ func (p *racePools) put(ctx context.Context, name string, change func(*v1.NodePo
 		return err
 	}
 	if !pool.DeletionTimestamp.IsZero() {
+		if v1.IsDisabled(pool, v1.ReconcileAnnotation) { // it would stay until it is resumed
+			pool.Annotations = nil
+			if err := p.client.Update(ctx, pool); err != nil {
+				return err
+			}
+		}
 		return apierrors.NewConflict(v1.GroupVersion.WithResource("nodepools").GroupResource(), name, errors.New("it is being deleted"))
 	}
 	change(pool)
