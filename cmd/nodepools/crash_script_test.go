@@ -179,6 +179,8 @@ func (s *script) makeByHand() {
 					return err
 				case want == nil:
 					return world.Delete(s.t.Context(), live)
+				case !live.DeletionTimestamp.IsZero() && s.anyPaused():
+					return nil // it waits for that node, and is made when the round ends
 				case !live.DeletionTimestamp.IsZero():
 					return fmt.Errorf("it is being deleted")
 				}
@@ -187,6 +189,16 @@ func (s *script) makeByHand() {
 			})
 		})
 	}
+}
+
+// anyPaused tells whether a node is paused, which holds a deleted pool.
+func (s *script) anyPaused() bool {
+	for _, node := range s.nodes {
+		if _, paused := node.Annotations[v1.ReconcileAnnotation]; paused {
+			return true
+		}
+	}
+	return false
 }
 
 // rest ends a round: nobody is paused any more, and every pool changes once more,
