@@ -1,0 +1,110 @@
+package impact
+
+// Impact is what a change does to the pods that run. Its JSON form is part of the
+// one of a review; every list is there, empty where nothing is to be said.
+type Impact struct {
+	// Evictions are pods that a new NoExecute taint deletes, by workload. A
+	// PodDisruptionBudget does not hold that back.
+	Evictions []Eviction `json:"evictions"`
+	// Budgets are the PodDisruptionBudgets of pods that are evicted or removed.
+	Budgets []Budget `json:"disruptionBudgets"`
+	// Unschedulable are pods that go on running, and that could not be scheduled
+	// again on the node where they are, while they could before.
+	Unschedulable []Unschedulable `json:"unschedulable"`
+	// DaemonPods are pods of DaemonSets that come or go because their node's
+	// labels or taints do.
+	DaemonPods []DaemonPods `json:"daemonPods"`
+	// RuntimeClasses are those that go or are replaced while pods or workloads
+	// name them.
+	RuntimeClasses []RuntimeClassUse `json:"runtimeClasses"`
+	// Overlaps are nodes in several pools on which the pods of none of these
+	// pools' RuntimeClasses can run, and could before, or that were in fewer.
+	Overlaps []Overlap `json:"overlaps"`
+}
+
+// Workload names what makes pods; its kind is Pod for a pod that nothing makes
+// anew.
+type Workload struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// Pod is a pod of the workload that is spoken of, and its node.
+type Pod struct {
+	Name string `json:"name"`
+	Node string `json:"node"`
+}
+
+// Eviction is what a NoExecute taint does to pods of one workload.
+type Eviction struct {
+	Workload Workload `json:"workload"`
+	// Taints that are new and not tolerated for good, as kubectl taint writes
+	// them, sorted.
+	Taints []string `json:"taints"`
+	// AfterSeconds is how long the pods stay, by their tolerationSeconds; 0 is at
+	// once.
+	AfterSeconds int64 `json:"afterSeconds"`
+	// Pods, sorted by name.
+	Pods []Pod `json:"pods"`
+	// Nowhere tells that no node takes the workload's next pod afterwards, going by
+	// labels and taints.
+	Nowhere bool `json:"nowhere"`
+}
+
+// Budget is a PodDisruptionBudget and what is lost of its pods.
+type Budget struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Allowed is how many pods it lets go, Lost how many go.
+	Allowed int `json:"allowed"`
+	Lost    int `json:"lost"`
+	// Exceeded tells that more go than it allows.
+	Exceeded bool `json:"exceeded"`
+}
+
+// Unschedulable are pods of one workload that run where they could no longer be
+// scheduled.
+type Unschedulable struct {
+	Workload Workload `json:"workload"`
+	// Reason says why, such as "does not tolerate gpu=yes:NoSchedule" or "the node
+	// has no label disk=ssd".
+	Reason string `json:"reason"`
+	Pods   []Pod  `json:"pods"`
+	// Nowhere tells that no node takes the workload's next pod afterwards, going by
+	// labels and taints.
+	Nowhere bool `json:"nowhere"`
+}
+
+// DaemonPods are what becomes of one DaemonSet.
+type DaemonPods struct {
+	Workload Workload `json:"workload"`
+	// Removed are the pods that go because their node no longer matches. Those
+	// that a NoExecute taint evicts are among the evictions instead.
+	Removed []Pod `json:"removed"`
+	// Started are the nodes on which a pod of it starts, sorted.
+	Started []string `json:"started"`
+}
+
+// RuntimeClassUse is a RuntimeClass that goes, and what names it.
+type RuntimeClassUse struct {
+	Name string `json:"name"`
+	// Action is delete or replace.
+	Action string `json:"action"`
+	// Pods is how many pods name it. They go on running.
+	Pods int `json:"pods"`
+	// Workloads that name it, sorted. Their next pods are refused: for good where it
+	// is deleted, for the moment in which it is made anew where it is replaced.
+	Workloads []Workload `json:"workloads"`
+}
+
+// Overlap is a set of pools that shut each other's pods out.
+type Overlap struct {
+	// Pools, sorted.
+	Pools []string `json:"pools"`
+	// Nodes that are in all of them, sorted.
+	Nodes []string `json:"nodes"`
+	// Reason says which taint of which pool the pods of which other do not
+	// tolerate.
+	Reason string `json:"reason"`
+}

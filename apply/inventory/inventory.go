@@ -1,0 +1,85 @@
+package inventory
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// Inventory is what is known of a cluster.
+type Inventory struct {
+	// Taken is when it was read, as RFC 3339 has it.
+	Taken string
+	// Cluster has the nodes, the RuntimeClasses and the NodePools, as a plan needs
+	// them.
+	plan.Cluster
+	Sources []*v1.NodePoolSource
+	// Pods that are bound to a node, sorted by namespace and name.
+	Pods []Pod
+	// Workloads that make pods, also those that have none now, sorted.
+	Workloads []Workload
+	// Budgets are the PodDisruptionBudgets, sorted by namespace and name.
+	Budgets []Budget
+}
+
+// Owner names what makes a pod: the Deployment rather than its ReplicaSet, the
+// CronJob rather than its Job. It is empty for a pod that nothing makes anew.
+type Owner struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// Workload is an owner, and what the next pod that it makes will ask for.
+type Workload struct {
+	Owner
+	// Template is what the workload says, without what admission adds: the node
+	// selector and the tolerations of the RuntimeClass.
+	Template Scheduling
+}
+
+// Scheduling is what decides on which nodes a pod may run, as far as labels and
+// taints of nodes go.
+type Scheduling struct {
+	// RuntimeClass is the name that the pod gives; empty for none.
+	RuntimeClass string
+	NodeSelector map[string]string
+	// Affinity is the required node affinity; nil for none.
+	Affinity    *corev1.NodeSelector
+	Tolerations []corev1.Toleration
+}
+
+// Pod is a pod on a node.
+type Pod struct {
+	Namespace, Name string
+	// Node that the pod is bound to.
+	Node  string
+	Owner Owner
+	// Scheduling is what the pod asks for as it stands in the cluster, with what
+	// admission has added.
+	Scheduling
+	// Budgets are the names of the PodDisruptionBudgets of its namespace that
+	// select it, sorted.
+	Budgets []string
+	// Static is a pod that its kubelet has from a file; in the cluster there is a
+	// picture of it only.
+	Static bool
+	// Ready is what a PodDisruptionBudget counts as healthy.
+	Ready bool
+	// Finished is a pod that has succeeded or failed.
+	Finished bool
+	// Terminating is a pod that is being deleted already.
+	Terminating bool
+}
+
+// Budget is a PodDisruptionBudget.
+type Budget struct {
+	Namespace, Name string
+	// Selector chooses its pods; see also Pod.Budgets.
+	Selector *metav1.LabelSelector
+	// Allowed is how many of its pods may be disrupted now, Healthy how many are,
+	// and Desired how many shall be at least.
+	Allowed, Healthy, Desired int32
+}
