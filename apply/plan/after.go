@@ -5,6 +5,11 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
@@ -32,14 +37,38 @@ func (c PoolChange) After() *v1.NodePool {
 	case c.Want == nil:
 		return nil
 	case c.Live == nil:
-		return c.Want.DeepCopy()
+		after := c.Want.DeepCopy()
+		noteApplied(after, after)
+		return after
 	}
 	after, want := c.Live.DeepCopy(), c.Want.DeepCopy()
 	after.Spec = want.Spec
 	others := &owners{object: c.Live}
 	after.Labels = overlay(after.Labels, want.Labels, dropped(c.Live, "labels", want.Labels), others.label)
 	after.Annotations = overlay(after.Annotations, want.Annotations, dropped(c.Live, "annotations", want.Annotations), others.annotation)
+	noteApplied(after, want)
 	return after
+}
+
+// noteApplied writes into the managed fields what our apply of a pool owns of its
+// labels and annotations, as the API server does: a later plan goes by it.
+func noteApplied(pool, want *v1.NodePool) {
+	owned := fieldpath.NewSet()
+	for key := range want.Labels {
+		owned.Insert(labelPath(key))
+	}
+	for key := range want.Annotations {
+		owned.Insert(annotationPath(key))
+	}
+	pool.ManagedFields = slices.DeleteFunc(pool.ManagedFields, isOurApply)
+	text, err := owned.ToJSON()
+	if err != nil || owned.Empty() {
+		return // a set of names always has a text
+	}
+	pool.ManagedFields = append(pool.ManagedFields, metav1.ManagedFieldsEntry{
+		Manager: v1.FieldManager, Operation: metav1.ManagedFieldsOperationApply,
+		APIVersion: v1.GroupVersion.String(), FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(text)),
+	})
 }
 
 // overlay is what an apply makes of a map: what it wants goes over what stands
@@ -54,4 +83,86 @@ func overlay(live, want map[string]string, dropped []string, coOwned func(string
 	}
 	maps.Copy(after, want)
 	return after
+}
+
+// After returns the cluster as it stands once the difference is carried out. What
+// it shares with the cluster that it is given is not changed.
+func (d *Difference) After(cluster Cluster) Cluster {
+	return Cluster{
+		Pools:          d.Pools.After(cluster.Pools),
+		RuntimeClasses: d.runtimeClassesAfter(cluster.RuntimeClasses),
+		Nodes:          d.nodesAfter(cluster.Nodes),
+	}
+}
+
+func (d *Difference) runtimeClassesAfter(live []*nodev1.RuntimeClass) []*nodev1.RuntimeClass {
+	byName := make(map[string]*nodev1.RuntimeClass, len(live))
+	for _, class := range live {
+		byName[class.Name] = class
+	}
+	for _, change := range d.RuntimeClasses {
+		if after := change.After(); after != nil {
+			byName[change.Name()] = after
+		} else {
+			delete(byName, change.Name())
+		}
+	}
+	return slices.SortedFunc(maps.Values(byName), func(a, b *nodev1.RuntimeClass) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// After returns the RuntimeClass as it stands after the change; nil when it is
+// gone. What others have set on one that is updated stays.
+func (c RuntimeClassChange) After() *nodev1.RuntimeClass {
+	switch c.Action {
+	case Delete:
+		return nil
+	case Update:
+		after := c.Live.DeepCopy()
+		after.Scheduling = c.Want.Scheduling.DeepCopy()
+		return after
+	default:
+		return c.Want.DeepCopy()
+	}
+}
+
+func (d *Difference) nodesAfter(live []*corev1.Node) []*corev1.Node {
+	plans := make(map[string]*NodePlan, len(d.Nodes))
+	for _, node := range d.Nodes {
+		plans[node.Name] = node.NodePlan
+	}
+	after := make([]*corev1.Node, 0, len(live))
+	for _, node := range live {
+		if p := plans[node.Name]; p != nil && !p.Quiet() {
+			node = p.After(node)
+		}
+		after = append(after, node)
+	}
+	return after
+}
+
+// After returns the node as it stands once the plan is carried out on it. The
+// status is shared with the node that it is given.
+func (p *NodePlan) After(node *corev1.Node) *corev1.Node {
+	after := *node
+	after.Labels = p.labelsAfter(node.Labels)
+	after.Annotations = maps.Clone(node.Annotations)
+	if after.Annotations == nil {
+		after.Annotations = map[string]string{}
+	}
+	for key, value := range p.annotations.changed {
+		if value == nil {
+			delete(after.Annotations, key)
+		} else {
+			after.Annotations[key] = *value
+		}
+	}
+	if record := p.Record.String(); record != "" {
+		after.Annotations[v1.AppliedAnnotation] = record
+	} else {
+		delete(after.Annotations, v1.AppliedAnnotation)
+	}
+	if len(p.taints.changed) > 0 {
+		after.Spec.Taints = p.taintList(node.Spec.Taints)
+	}
+	return &after
 }

@@ -1,6 +1,19 @@
 package review
 
-import "github.com/nodepools/nodepools/apply/plan"
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+)
 
 // Line is one line of what changes in an object, or on a node.
 type Line struct {
@@ -10,16 +23,98 @@ type Line struct {
 	Text string
 }
 
+// The signs of lines.
+const (
+	Added   = '+'
+	Removed = '-'
+	Changed = '~'
+	Around  = ' '
+	Omitted = '…'
+)
+
+// Happened says of an action what it does to an object.
+func Happened(action plan.Action) string {
+	switch action {
+	case plan.Create:
+		return "created"
+	case plan.Update:
+		return "changed"
+	case plan.Replace:
+		return "replaced"
+	case plan.Delete:
+		return "deleted"
+	}
+	return string(action)
+}
+
 // Lines are the lines in which an object changes, with a little of what stands
-// around them; all of one that is new or goes.
-func (o Object) Lines() []Line { return nil }
+// around them; all of one that is new or goes. What the controller keeps on
+// objects for itself is left out: the owner, the finalizer, the revision.
+func (o Object) Lines() []Line {
+	var lines []Line
+	compared := string(diff.Diff("", written(o.Before), "", written(o.After)))
+	hunks := 0
+	for line := range strings.Lines(compared) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "@@"):
+			// The numbers are those of lines that stand in no file.
+			if hunks++; hunks > 1 {
+				lines = append(lines, Line{Sign: Omitted})
+			}
+		case hunks > 0 && line != "":
+			lines = append(lines, Line{Sign: rune(line[0]), Text: Visible(line[1:])})
+		}
+	}
+	return lines
+}
+
+// written is an object as YAML, and nothing for none.
+func written(object map[string]any) []byte {
+	if object == nil {
+		return nil
+	}
+	object = runtime.DeepCopyJSON(object)
+	for _, name := range []string{"ownerReferences", "finalizers"} {
+		unstructured.RemoveNestedField(object, "metadata", name)
+	}
+	if annotations, found, _ := unstructured.NestedMap(object, "metadata", "annotations"); found {
+		maps.DeleteFunc(annotations, func(key string, _ any) bool { return key == v1.RevisionAnnotation })
+		if len(annotations) == 0 {
+			unstructured.RemoveNestedField(object, "metadata", "annotations")
+		} else if err := unstructured.SetNestedMap(object, annotations, "metadata", "annotations"); err != nil {
+			return []byte(err.Error() + "\n")
+		}
+	}
+	var text bytes.Buffer
+	if err := render.WriteYAML(&text, object); err != nil {
+		return []byte(err.Error() + "\n")
+	}
+	return text.Bytes()
+}
 
 // Lines are what changes on the nodes, a line for each key.
-func (n Nodes) Lines() []Line { return nil }
-
-// Text says in one sentence what pools want of a key, and why they do not get it.
-func (c Conflict) Text() string { return "" }
-
-// Happened says of an action what it does to an object: "created", "changed",
-// "replaced", "deleted".
-func Happened(action plan.Action) string { return string(action) }
+func (n Nodes) Lines() []Line {
+	lines := make([]Line, 0, len(n.Changes))
+	for _, change := range n.Changes {
+		line := Line{Sign: Changed}
+		switch {
+		case change.Before == nil && change.After != nil:
+			line.Sign, line.Text = Added, Written(change.Field, change.Key, *change.After)
+		case change.After == nil && change.Before != nil:
+			line.Sign, line.Text = Removed, Written(change.Field, change.Key, *change.Before)
+		case change.Before != nil && change.After != nil:
+			line.Text = Written(change.Field, change.Key, *change.Before) + " -> " + Value(change.Field, *change.After)
+		}
+		why := "pool " + Word(change.Pool) // of a record that anybody may have written
+		if change.Drift {
+			why += ", put back"
+		}
+		line.Text = fmt.Sprintf("%s %s  (%s)", change.Field, line.Text, why)
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		lines = append(lines, Line{Changed, fmt.Sprintf("annotation %s  (whose each key is)", v1.AppliedAnnotation)})
+	}
+	return lines
+}

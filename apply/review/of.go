@@ -1,6 +1,14 @@
 package review
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/impact"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/render"
@@ -15,12 +23,199 @@ type Input struct {
 	// Before is the cluster that the difference is to.
 	Before     plan.Cluster
 	Difference *plan.Difference
-	// NodesKnown is false where Before has no nodes because none are known.
-	NodesKnown bool
 	// Impact is nil where pods are not known.
 	Impact *impact.Impact
 	Notes  []string
 }
 
-// Of makes the review.
-func Of(in Input) *Review { return &Review{APIVersion: APIVersion, Kind: Kind} }
+// Of makes the review. It changes nothing of what it is given.
+func Of(in Input) (*Review, error) {
+	r := &Review{
+		APIVersion: APIVersion, Kind: Kind, Compared: in.Compared,
+		Kept: listOf(in.Difference.Pools.Kept), Problems: []string{}, Notes: listOf(in.Notes), Impact: in.Impact,
+	}
+	var err error
+	if r.Pools, err = pools(in); err != nil {
+		return nil, err
+	}
+	if r.RuntimeClasses, err = runtimeClasses(in.Difference); err != nil {
+		return nil, err
+	}
+	r.Nodes, r.Records = nodes(in.Difference), records(in.Difference)
+	r.Members = members(in.Before, in.Difference.After(in.Before))
+	r.Conflicts = conflicts(in.Difference)
+	if blocked := in.Difference.Pools.Blocked; blocked != nil {
+		r.HeldBack = &HeldBack{Pools: listOf(blocked.Pools), Of: blocked.Of, Reason: blocked.Reason, Remedy: blocked.Remedy}
+	}
+	for _, problem := range in.Difference.Problems {
+		r.Problems = append(r.Problems, problem.Error())
+	}
+	r.Summary = summarize(r)
+	mask(r)
+	return r, nil
+}
+
+// Empty tells whether nothing would change.
+func (r *Review) Empty() bool { return len(r.Pools)+len(r.RuntimeClasses)+len(r.Nodes) == 0 }
+
+// listOf is a list that JSON writes as one, also where it is empty.
+func listOf[T any](list []T) []T { return append([]T{}, list...) }
+
+func nodes(d *plan.Difference) []Nodes {
+	groups := groupBy(d.Nodes, func(node plan.NodeDifference) (string, Nodes) {
+		if node.Quiet() {
+			return "", Nodes{}
+		}
+		return textOf(node.Changes), Nodes{Changes: listOf(node.Changes)}
+	}, func(group *Nodes, name string) { group.Names = append(group.Names, name) })
+	return groups
+}
+
+func records(d *plan.Difference) []Records {
+	return groupBy(d.Nodes, func(node plan.NodeDifference) (string, Records) {
+		if node.Record.Equal(node.Recorded()) && len(node.Changes) == 0 {
+			return "", Records{}
+		}
+		record := node.Record.String()
+		return "record " + record, Records{Value: record}
+	}, func(group *Records, name string) { group.Names = append(group.Names, name) })
+}
+
+// groupBy puts the nodes of which the same is to be said together, in the order of
+// the first of each. Nothing is to be said where what tells them apart is empty.
+func groupBy[G any](nodes []plan.NodeDifference, say func(plan.NodeDifference) (string, G), add func(*G, string)) []G {
+	groups, at := []G{}, map[string]int{}
+	for _, node := range nodes {
+		same, group := say(node)
+		if same == "" {
+			continue
+		}
+		i, known := at[same]
+		if !known {
+			i = len(groups)
+			at[same] = i
+			groups = append(groups, group)
+		}
+		add(&groups[i], node.Name)
+	}
+	return groups
+}
+
+// textOf tells things apart that differ in anything.
+func textOf(things any) string {
+	text, err := json.Marshal(things)
+	if err != nil {
+		return fmt.Sprintf("%#v", things) // never: they are made of texts
+	}
+	return string(text)
+}
+
+// conflicts puts the claims of all pools for one key together, and the nodes on
+// which they are the same.
+func conflicts(d *plan.Difference) []Conflict {
+	found, at := []Conflict{}, map[string]int{}
+	for _, node := range d.Nodes {
+		for _, claims := range byKey(node.Conflicts) {
+			same := textOf(claims)
+			i, known := at[same]
+			if !known {
+				i = len(found)
+				at[same] = i
+				found = append(found, Conflict{Field: claims[0].Field, Key: claims[0].Key, Claims: listOf(claims)})
+			}
+			found[i].Nodes = append(found[i].Nodes, node.Name)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Conflict) int {
+		return cmp.Or(slices.Compare(a.Nodes, b.Nodes), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Key, b.Key))
+	})
+	return found
+}
+
+// byKey puts the conflicts of one key together: each of the pools that disagree
+// reports one. They come sorted.
+func byKey(conflicts []plan.Conflict) [][]plan.Conflict {
+	var keys [][]plan.Conflict
+	for i, conflict := range conflicts {
+		if i > 0 && conflict.Field == conflicts[i-1].Field && conflict.Key == conflicts[i-1].Key {
+			keys[len(keys)-1] = append(keys[len(keys)-1], conflict)
+			continue
+		}
+		keys = append(keys, []plan.Conflict{conflict})
+	}
+	return keys
+}
+
+// members are the pools that a node enters or leaves.
+func members(before, after plan.Cluster) []Members {
+	was, is := nodesByPool(before), nodesByPool(after)
+	all := []Members{}
+	names := maps.Clone(was)
+	maps.Copy(names, is)
+	for _, pool := range slices.Sorted(maps.Keys(names)) {
+		change := Members{
+			Pool: pool, Before: len(was[pool]), After: len(is[pool]),
+			Entering: without(is[pool], was[pool]), Leaving: without(was[pool], is[pool]),
+		}
+		if len(change.Entering)+len(change.Leaving) > 0 {
+			all = append(all, change)
+		}
+	}
+	return all
+}
+
+// nodesByPool are the names of each pool's nodes, sorted. A node whose record
+// cannot be read stays out: it is left as it is.
+func nodesByPool(cluster plan.Cluster) map[string][]string {
+	expansion, members := render.Expand(cluster.Pools), map[string][]string{}
+	for _, node := range cluster.Nodes {
+		desired, err := plan.Desired(node, expansion)
+		if err != nil {
+			continue
+		}
+		for _, pool := range desired.Pools {
+			members[pool] = append(members[pool], node.Name)
+		}
+	}
+	for _, names := range members {
+		slices.Sort(names)
+	}
+	return members
+}
+
+// without are those of a sorted list that are not in the other one.
+func without(list, other []string) []string {
+	rest := []string{}
+	for _, name := range list {
+		if _, found := slices.BinarySearch(other, name); !found {
+			rest = append(rest, name)
+		}
+	}
+	return rest
+}
+
+// place is where a pool is defined.
+func place(files []render.Definition, pool string) (string, int) {
+	i, found := slices.BinarySearchFunc(files, pool, func(d render.Definition, name string) int { return strings.Compare(d.Pool.Name, name) })
+	if !found {
+		return "", 0
+	}
+	return files[i].File, files[i].Line
+}
+
+func pools(in Input) ([]Object, error) {
+	objects := []Object{}
+	for _, change := range in.Difference.Pools.Changes {
+		object := Object{Name: change.Name, Action: change.Action}
+		object.File, object.Line = place(in.Files, change.Name)
+		var err error
+		if object.Before, err = manifest(change.Live, v1.GroupVersion.String(), v1.NodePoolKind); err != nil {
+			return nil, err
+		}
+		if object.After, err = manifest(change.After(), v1.GroupVersion.String(), v1.NodePoolKind); err != nil {
+			return nil, err
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}

@@ -24,8 +24,11 @@ type Review struct {
 	Pools []Object `json:"pools"`
 	// RuntimeClasses that change, sorted by name.
 	RuntimeClasses []Object `json:"runtimeClasses"`
-	// Nodes that change, those with the same changes together.
+	// Nodes that change, those with the same changes together. A node on which
+	// nothing changes but the record of whose each key is has no changes.
 	Nodes []Nodes `json:"nodes"`
+	// Records are what the record of nodes becomes, of those on which it changes.
+	Records []Records `json:"records"`
 	// Members are the pools that nodes enter or leave, sorted by name.
 	Members []Members `json:"members"`
 	// HeldBack says which pools the guards keep; null where they keep none.
@@ -81,9 +84,15 @@ type Nodes struct {
 	Names []string `json:"names"`
 	// Changes, sorted by field and key.
 	Changes []plan.KeyChange `json:"changes"`
-	// Record is the annotation nodes.lailin.xyz/applied afterwards: the value, or
-	// empty where it goes. Null where it stays as it is.
-	Record *string `json:"record"`
+}
+
+// Records are nodes on which the annotation nodes.lailin.xyz/applied becomes the
+// same.
+type Records struct {
+	// Names, sorted.
+	Names []string `json:"names"`
+	// Value afterwards; empty where the annotation goes.
+	Value string `json:"value"`
 }
 
 // Members are the nodes that enter and leave a pool.

@@ -1,16 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/nodepools/nodepools/apply/review"
 )
 
 func newDiff(std streams) *cobra.Command {
-	o := diffOptions{format: writeText, build: readBuildInfo(version, debug.ReadBuildInfo)}
+	o := diffOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
 	cmd := &cobra.Command{
 		Use:   "diff PATH",
 		Short: "Show what pool files would change in a cluster",
@@ -38,27 +38,35 @@ an error.`,
 		Args: onePath,
 		RunE: work(exitUsage, func(cmd *cobra.Command, args []string) error {
 			o.path = args[0]
-			if err := o.cluster.check(); err != nil {
+			if err := o.check(); err != nil {
 				return err
 			}
 			return o.run(cmd.Context(), std)
 		}),
 	}
 	cmd.Flags().StringVar(&o.source, "source", "", "`name` of the NodePoolSource to compare as (default: the only one)")
+	cmd.Flags().BoolVar(&o.exitZero, "exit-zero", false, "exit with 0 where something would change, too")
+	o.output.register(cmd)
 	o.cluster.register(cmd)
 	return cmd
 }
 
 type diffOptions struct {
 	path, source string
+	exitZero     bool
+	output       diffOutput
 	cluster      clusterFlags
 	build        buildInfo
-	// format writes a comparison for a kind of reader.
-	format func(io.Writer, *comparison) error
 }
 
-// run prints the comparison; a difference is an outcome of its own, and not an
-// error.
+func (o *diffOptions) check() error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	return o.cluster.check()
+}
+
+// run prints the review; a difference is an outcome of its own, and not an error.
 func (o *diffOptions) run(ctx context.Context, std streams) error {
 	files, err := loadPools(o.path)
 	if err != nil {
@@ -82,14 +90,18 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 	for _, note := range c.notes {
 		std.note("%s", note)
 	}
-	var text bytes.Buffer
-	if err := o.format(&text, c); err != nil {
+	nodes := len(live.Nodes)
+	told, err := review.Of(review.Input{
+		Compared: review.Compared{Base: "cluster " + serverName(cluster.config), Head: o.path, Source: c.source, Nodes: &nodes},
+		Files:    files.definitions, Before: live.Cluster, Difference: c.Difference, Notes: c.notes,
+	})
+	if err != nil {
 		return err
 	}
-	if err := printAll(std.out, text.Bytes()); err != nil {
+	if err := o.output.print(std.out, told); err != nil {
 		return err
 	}
-	if !c.Empty() {
+	if !told.Empty() && !o.exitZero {
 		return &outcome{code: exitFailed}
 	}
 	return nil

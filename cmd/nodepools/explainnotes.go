@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
 )
 
 // The notes on a key, as words: a value is one, whatever it holds.
@@ -14,50 +15,50 @@ func poolNotes(k explainedKey) []string {
 	var notes [][]string
 	note := func(words ...[]string) { notes = append(notes, slices.Concat(words...)) }
 	if k.Conflicts != nil {
-		note(text("in conflict, see below"))
+		note(phrase("in conflict, see below"))
 	}
 	switch k.Due {
 	case dueTake:
 		if k.status.Planned.Adopted {
-			note(text("set by"), k.setters("somebody else"), text("and about to be adopted"))
+			note(phrase("set by"), k.setters("somebody else"), phrase("and about to be adopted"))
 		} else {
-			note(text("set by"), k.setters("somebody else"), text("and about to be taken over; it comes back when the pool lets go"))
+			note(phrase("set by"), k.setters("somebody else"), phrase("and about to be taken over; it comes back when the pool lets go"))
 		}
 		return joined(notes)
 	case duePutBack:
 		if k.Value == nil {
-			note(text("taken away by somebody; put back"))
+			note(phrase("taken away by somebody; put back"))
 		} else {
-			note(text("changed by"), k.setters("somebody"))
-			note(text("put back"))
+			note(phrase("changed by"), k.setters("somebody"))
+			note(phrase("put back"))
 		}
 	case dueRemove:
-		note(text("no longer wanted"))
+		note(phrase("no longer wanted"))
 	case dueGive:
-		note(text("no longer wanted: what was there before comes back"))
+		note(phrase("no longer wanted: what was there before comes back"))
 		return joined(notes)
 	case dueForget:
 		return joined(append(notes, k.forgotten()))
 	case dueRecord, dueChange:
 		if was := k.status.Recorded; was != nil && was.Pool != k.Pool {
-			note(text("until now of pool"), []string{word(was.Pool)})
+			note(phrase("until now of pool"), []string{review.Word(was.Pool)})
 		}
 	case "":
 		if k.Recorded != nil && (k.Value == nil || *k.Value != *k.Recorded) {
-			note(text("the pool has put"), []string{shown(k.Field, *k.Recorded, shortValue)}, k.since())
+			note(phrase("the pool has put"), []string{shown(k.Field, *k.Recorded, shortValue)}, k.since())
 		}
 	}
 	switch {
 	case k.Before == nil:
 	case k.Adopted && *k.Before == *k.Recorded:
-		note(text("adopted"))
+		note(phrase("adopted"))
 	case k.Adopted:
-		note(text("adopted; it was"), []string{shown(k.Field, *k.Before, shortValue)})
+		note(phrase("adopted; it was"), []string{shown(k.Field, *k.Before, shortValue)})
 	default:
-		note([]string{"taken", "over;"}, []string{shown(k.Field, *k.Before, shortValue)}, text("comes back when the pool lets go"))
+		note([]string{"taken", "over;"}, []string{shown(k.Field, *k.Before, shortValue)}, phrase("comes back when the pool lets go"))
 	}
 	if k.Due == "" && k.SetBy != nil && k.Value != nil && *k.Value == *k.Recorded && k.Field != plan.Taint {
-		note(text("also set by"), k.setters(""))
+		note(phrase("also set by"), k.setters(""))
 	}
 	return joined(notes)
 }
@@ -65,9 +66,9 @@ func poolNotes(k explainedKey) []string {
 // since tells what became of a value that the pool has put there.
 func (k explainedKey) since() []string {
 	if k.Value == nil {
-		return text("and somebody has taken it away")
+		return phrase("and somebody has taken it away")
 	}
-	return slices.Concat(text("and"), k.setters("somebody"), text("changed it"))
+	return slices.Concat(phrase("and"), k.setters("somebody"), phrase("changed it"))
 }
 
 // forgotten tells why a key stays, or why nothing is left to take away, when its
@@ -75,24 +76,24 @@ func (k explainedKey) since() []string {
 func (k explainedKey) forgotten() []string {
 	switch {
 	case k.Value == nil:
-		return text("no longer wanted, and gone already")
+		return phrase("no longer wanted, and gone already")
 	case *k.Value != *k.Recorded:
-		return slices.Concat(text("no longer wanted, but"), k.setters("somebody"), text("has changed it: it stays"))
+		return slices.Concat(phrase("no longer wanted, but"), k.setters("somebody"), phrase("has changed it: it stays"))
 	case k.Before != nil:
-		return text("no longer wanted, but it was so before: it stays")
+		return phrase("no longer wanted, but it was so before: it stays")
 	default:
-		return slices.Concat(text("no longer wanted, but also set by"), k.setters("somebody"), []string{"as", "well:", "it", "stays"})
+		return slices.Concat(phrase("no longer wanted, but also set by"), k.setters("somebody"), []string{"as", "well:", "it", "stays"})
 	}
 }
 
 func sharedNotes(k explainedKey) []string {
-	words := text("wanted by pool")
+	words := phrase("wanted by pool")
 	if len(k.WantedBy) > 1 {
-		words = text("wanted by pools")
+		words = phrase("wanted by pools")
 	}
 	var names []string
 	for _, pool := range k.WantedBy {
-		names = append(names, word(pool))
+		names = append(names, review.Word(pool))
 	}
 	notes := [][]string{append(words, listed(names)...)}
 	if set := setterNotes(k); set != nil {
@@ -108,7 +109,7 @@ func setterNotes(k explainedKey) []string {
 		return nil
 	}
 	if k.Field == plan.Taint {
-		return append(text("taints last written by"), k.setters("")...)
+		return append(phrase("taints last written by"), k.setters("")...)
 	}
 	return k.setters("")
 }
@@ -117,7 +118,7 @@ func setterNotes(k explainedKey) []string {
 // name. Of a taint, they do not.
 func (k explainedKey) setters(unknown string) []string {
 	if k.SetBy == nil || k.Field == plan.Taint && unknown != "" {
-		return text(unknown)
+		return phrase(unknown)
 	}
 	var names []string
 	for _, manager := range k.SetBy {
@@ -132,7 +133,7 @@ func (k explainedKey) setters(unknown string) []string {
 // maxSetters is how many field managers a line names.
 const maxSetters = 3
 
-func text(sentence string) []string { return strings.Fields(sentence) }
+func phrase(sentence string) []string { return strings.Fields(sentence) }
 
 // joined makes one text of several notes.
 func joined(notes [][]string) []string {

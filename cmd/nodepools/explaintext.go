@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
 )
 
 // writeExplanation writes for people: what there is to say in one line; then the
@@ -62,7 +63,7 @@ func (e *explanation) headline() string {
 	var in []string
 	for _, pool := range e.Pools {
 		if pool.Member {
-			in = append(in, word(pool.Name))
+			in = append(in, review.Word(pool.Name))
 		}
 	}
 	where := "no pool"
@@ -71,7 +72,7 @@ func (e *explanation) headline() string {
 	} else if len(in) > 1 {
 		where = "pools " + strings.Join(in[:len(in)-1], ", ") + " and " + in[len(in)-1]
 	}
-	headline := "Node " + word(e.Node) + " is in " + where
+	headline := "Node " + review.Word(e.Node) + " is in " + where
 	if e.Problem != "" {
 		return headline + ", as far as can be told"
 	}
@@ -124,9 +125,9 @@ func (e *explanation) remarks(text io.Writer) {
 }
 
 func (p explainedPool) title() string {
-	title := "Pool " + word(p.Name)
+	title := "Pool " + review.Word(p.Name)
 	if p.Parent != "" {
-		title += ", within pool " + word(p.Parent)
+		title += ", within pool " + review.Word(p.Parent)
 	}
 	switch {
 	case p.State == poolGone:
@@ -154,10 +155,10 @@ func (p explainedPool) origin() []string {
 	if p.Source != "" || p.Revision != "" {
 		lines = []string{"from " + place(p)}
 		if p.Source != "" {
-			lines[0] += " of source " + word(p.Source)
+			lines[0] += " of source " + review.Word(p.Source)
 		}
 		if p.Revision != "" {
-			lines = append(lines, "at "+word(p.Revision))
+			lines = append(lines, "at "+review.Word(p.Revision))
 		}
 	}
 	lines = append(lines, "members by "+inert(clip(p.ChosenBy)))
@@ -169,9 +170,9 @@ func (p explainedPool) origin() []string {
 
 func place(p explainedPool) string {
 	if p.Line == 0 {
-		return word(p.File)
+		return review.Word(p.File)
 	}
-	return fmt.Sprintf("%s:%d", word(p.File), p.Line)
+	return fmt.Sprintf("%s:%d", review.Word(p.File), p.Line)
 }
 
 // keyList writes a line per key: its sign, its field, its value, and notes.
@@ -213,7 +214,7 @@ func (k explainedKey) pair(most int) []string {
 		have = k.After
 	}
 	if have == nil {
-		return []string{word(k.Key)}
+		return []string{review.Word(k.Key)}
 	}
 	words := []string{pair(k.Field, k.Key, *have, most)}
 	if k.Value != nil && k.After != nil && *k.Value != *k.After {
@@ -234,11 +235,11 @@ const (
 func pair(field plan.Field, key, text string, most int) string {
 	if name, effect, isTaint := cutLast(key, ":"); field == plan.Taint && isTaint {
 		if text == "" {
-			return word(key)
+			return review.Word(key)
 		}
-		return word(name) + "=" + shown(field, text, shortValue) + ":" + word(effect)
+		return review.Word(name) + "=" + shown(field, text, shortValue) + ":" + review.Word(effect)
 	}
-	return word(key) + "=" + shown(field, text, max(most-len(key)-1, leastValue))
+	return review.Word(key) + "=" + shown(field, text, max(most-len(key)-1, leastValue))
 }
 
 // conflicts writes each in the words in which the pool's status has it.
@@ -267,7 +268,7 @@ func (e *explanation) record(text io.Writer) {
 	pools, fields := 0, 0
 	for _, k := range e.Keys {
 		if entry := k.status.Recorded; entry != nil {
-			pools, fields = max(pools, min(utf8.RuneCountInString(word(entry.Pool)), longestPool)), max(fields, len(k.Field))
+			pools, fields = max(pools, min(utf8.RuneCountInString(review.Word(entry.Pool)), longestPool)), max(fields, len(k.Field))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Record.Pools())) {
@@ -276,7 +277,7 @@ func (e *explanation) record(text io.Writer) {
 			if entry == nil || entry.Pool != name {
 				continue
 			}
-			first := fmt.Sprintf("  %-*s  %-*s  ", pools, word(name), fields, k.Field)
+			first := fmt.Sprintf("  %-*s  %-*s  ", pools, review.Word(name), fields, k.Field)
 			words := []string{pair(k.Field, k.Key, entry.Value, textWidth-len(first))}
 			switch {
 			case entry.Before != nil && entry.Adopted:

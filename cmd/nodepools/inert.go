@@ -2,40 +2,21 @@ package main
 
 import (
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
 )
 
 // What a cluster holds may have been written to deceive: escape sequences that a
 // terminal obeys, letters that turn the order of a line around, texts without
 // end. What is printed of it passes through here.
 
-// plainWord is what names and keys look like that Kubernetes has checked.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.:/+@]*[A-Za-z0-9])?$`)
-
-// longestKey is how long a key may be that Kubernetes takes, in characters. Names
-// are shorter; only a forged record has longer ones.
-const longestKey = 253 + 1 + 63
-
 // longestPool is how long the name of a pool may be, in characters.
 const longestPool = 63
-
-// word is a name or a key as it is, and quoted where it is none.
-func word(text string) string {
-	if len(text) > longestKey {
-		text = clipBytes(text, longestKey) + "…"
-	}
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return strconv.QuoteToGraphic(text)
-}
 
 // inert is a sentence without what a terminal would obey.
 func inert(text string) string {
@@ -71,7 +52,7 @@ func quotedValue(field plan.Field, text string) string {
 	if strings.Contains(text, `"`) && !strings.ContainsFunc(text, func(r rune) bool { return r == '`' || !unicode.IsGraphic(r) || r == utf8.RuneError }) {
 		return "`" + text + "`"
 	}
-	return value(field, text)
+	return review.Value(field, text)
 }
 
 func byteSize(n int) string {
@@ -120,4 +101,12 @@ func escapeJSON(r rune) string {
 	}
 	high, low := utf16.EncodeRune(r)
 	return fmt.Sprintf(`\u%04x\u%04x`, high, low)
+}
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(text, separator)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(separator):], true
 }

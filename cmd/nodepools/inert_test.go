@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
 
 	"sigs.k8s.io/yaml"
@@ -40,7 +41,7 @@ func TestHostileTextIsInert(t *testing.T) {
 					t.Errorf("%s is shown in %d characters", field, n)
 				}
 			}
-			for _, got := range []string{word(text), inert(text)} {
+			for _, got := range []string{review.Word(text), inert(text)} {
 				if strings.ContainsFunc(got, func(r rune) bool { return r == '\n' || invisible(r) }) {
 					t.Errorf("it became %.100q", got)
 				}

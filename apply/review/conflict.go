@@ -1,0 +1,58 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// Text says in one sentence what pools want of a key, and why they do not get it.
+func (c Conflict) Text() string {
+	var claims []string
+	for _, claim := range c.Claims {
+		claims = append(claims, fmt.Sprintf("pool %s wants %s", Word(claim.Pool), Value(claim.Field, claim.Want)))
+	}
+	text := fmt.Sprintf("%s %s: %s", c.Field, Word(c.Key), strings.Join(claims, ", "))
+	if len(c.Claims) == 0 {
+		return text
+	}
+	switch first := c.Claims[0]; {
+	case first.Holder != "":
+		return text + ", and pool " + Word(first.Holder) + ", which is paused or in error, holds it"
+	case len(first.Rivals) == 0 && first.Have != nil:
+		return text + ", and " + setter(first) + " " + Value(first.Field, *first.Have)
+	case first.Have != nil:
+		return text + ", at the same priority; it stays at " + Value(first.Field, *first.Have)
+	}
+	return text + ", at the same priority; it stays unset"
+}
+
+// setter tells who has set the value that stands there, as far as that is known.
+func setter(c plan.Conflict) string {
+	var names []string
+	for _, manager := range c.SetBy {
+		names = append(names, plan.ManagerName(manager))
+	}
+	if c.MoreSetBy > 0 {
+		names = append(names, fmt.Sprintf("%d more", c.MoreSetBy))
+	}
+	switch last := len(names) - 1; {
+	case last < 0:
+		return "somebody else has set"
+	case c.Field == plan.Taint:
+		return "somebody else has set (" + enumerate(names) + " wrote the taints last)"
+	case last == 0:
+		return names[0] + " has set"
+	}
+	return enumerate(names) + " have set"
+}
+
+// enumerate joins words as a sentence does.
+func enumerate(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}

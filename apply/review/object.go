@@ -1,0 +1,59 @@
+package review
+
+import (
+	"fmt"
+
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// lastApplied is where kubectl keeps what it has applied. Nobody has written it,
+// and it says everything once more.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+func runtimeClasses(d *plan.Difference) ([]Object, error) {
+	objects := []Object{}
+	for _, change := range d.RuntimeClasses {
+		object := Object{Name: change.Name(), Action: change.Action}
+		var err error
+		if object.Before, err = manifest(change.Live, nodev1.SchemeGroupVersion.String(), "RuntimeClass"); err != nil {
+			return nil, err
+		}
+		if object.After, err = manifest(change.After(), nodev1.SchemeGroupVersion.String(), "RuntimeClass"); err != nil {
+			return nil, err
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+// manifest is an object as somebody would write it; nil for none.
+func manifest[T any](object *T, apiVersion, kind string) (map[string]any, error) {
+	if object == nil {
+		return nil, nil
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kind, err)
+	}
+	fields["apiVersion"], fields["kind"] = apiVersion, kind
+	delete(fields, "status")
+	for _, name := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"} {
+		unstructured.RemoveNestedField(fields, "metadata", name)
+	}
+	unstructured.RemoveNestedField(fields, "metadata", "annotations", lastApplied)
+	// Files that are in no commit yet have no revision.
+	if revision, _, _ := unstructured.NestedString(fields, "metadata", "annotations", v1.RevisionAnnotation); revision == "" {
+		unstructured.RemoveNestedField(fields, "metadata", "annotations", v1.RevisionAnnotation)
+	}
+	for _, name := range []string{"labels", "annotations"} {
+		if values, found, _ := unstructured.NestedMap(fields, "metadata", name); found && len(values) == 0 {
+			unstructured.RemoveNestedField(fields, "metadata", name)
+		}
+	}
+	return fields, nil
+}

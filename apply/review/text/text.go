@@ -1,0 +1,167 @@
+package text
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
+)
+
+// Options say how a review is written.
+type Options struct {
+	// Color marks what comes, goes and hurts by ANSI colours.
+	Color bool
+	// Summary leaves out everything but the summary.
+	Summary bool
+}
+
+// Write writes a review.
+func Write(w io.Writer, r *review.Review, o Options) error {
+	t := &writer{painter: painter(o.Color)}
+	t.summary(r)
+	if !o.Summary {
+		t.guards(r)
+		t.impact(r)
+		t.objects("NodePool", r.Pools)
+		t.objects("RuntimeClass", r.RuntimeClasses)
+		t.nodes(r.Nodes)
+		t.members(r.Members)
+		t.conflicts(r.Conflicts)
+		t.problems(r.Problems)
+	}
+	_, err := w.Write(t.Bytes())
+	return err
+}
+
+// writer collects the text, so that a writer that fails has not got half of it.
+type writer struct {
+	bytes.Buffer
+	painter
+}
+
+func (t *writer) line(text string) { fmt.Fprintln(t, text) }
+
+// heading begins a part.
+func (t *writer) heading(text string) {
+	t.line("")
+	for line := range strings.Lines(wrapped("", "  ", strings.Fields(text))) {
+		t.line(t.bold(strings.TrimSuffix(line, "\n")))
+	}
+}
+
+// sentence writes a text that may take several lines.
+func (t *writer) sentence(indent, text string) {
+	fmt.Fprint(t, wrapped(indent, indent+"  ", strings.Fields(review.Visible(text))))
+}
+
+func (t *writer) summary(r *review.Review) {
+	for line := range strings.Lines(wrapped("", "  ", strings.SplitAfter(r.Summary.Changes, ", "))) {
+		t.line(t.bold(strings.TrimSuffix(line, "\n")))
+	}
+	if r.Summary.Impact != "" {
+		for line := range strings.Lines(wrapped("", "  ", strings.SplitAfter(r.Summary.Impact, "; "))) {
+			t.line(t.alarm(strings.TrimSuffix(line, "\n")))
+		}
+	}
+}
+
+func (t *writer) guards(r *review.Review) {
+	if held := r.HeldBack; held != nil {
+		t.heading(fmt.Sprintf("Held back: this would delete %d of %s, and deletes none of them",
+			len(held.Pools), review.Count(held.Of, "pool")))
+		t.list("  ", words(held.Pools))
+		t.sentence("  ", held.Reason+"; "+held.Remedy)
+	}
+	if len(r.Kept) > 0 {
+		t.heading("Not in the files, and kept, as they are paused or marked so:")
+		t.list("  ", words(r.Kept))
+	}
+}
+
+func (t *writer) objects(kind string, objects []review.Object) {
+	for _, object := range objects {
+		title := fmt.Sprintf("%s %s %s", kind, review.Word(object.Name), review.Happened(object.Action))
+		t.line("")
+		t.line(t.bold(title))
+		if object.Action == plan.Replace {
+			t.sentence("  ", "Its handler is immutable, so it is deleted and created again. Pods that run are not affected; pods that are created in the gap are refused.")
+		}
+		for _, line := range object.Lines() {
+			t.line(t.signed(line.Sign, strings.TrimRight("  "+sign(line.Sign)+line.Text, " ")))
+		}
+	}
+}
+
+// sign is what stands in the column before a line of YAML.
+func sign(of rune) string {
+	if of == review.Omitted {
+		return "  ..."
+	}
+	return string(of)
+}
+
+func (t *writer) nodes(groups []review.Nodes) {
+	for _, group := range groups {
+		t.line("")
+		t.list("", append([]string{review.Count(len(group.Names), "node") + " changed:"}, words(review.Compact(group.Names))...))
+		for _, line := range group.Lines() {
+			t.line(t.signed(line.Sign, "  "+string(line.Sign)+" "+line.Text))
+		}
+	}
+}
+
+func (t *writer) members(pools []review.Members) {
+	if len(pools) == 0 {
+		return
+	}
+	t.heading("Nodes that enter and leave pools:")
+	for _, pool := range pools {
+		t.sentence("  ", fmt.Sprintf("%s: %d -> %s", review.Word(pool.Pool), pool.Before, review.Count(pool.After, "node")))
+		if len(pool.Entering) > 0 {
+			t.colored(review.Added, t.listed("    + ", "      ", words(review.Compact(pool.Entering))))
+		}
+		if len(pool.Leaving) > 0 {
+			t.colored(review.Removed, t.listed("    - ", "      ", words(review.Compact(pool.Leaving))))
+		}
+	}
+}
+
+// conflicts tells those of the same nodes together.
+func (t *writer) conflicts(conflicts []review.Conflict) {
+	for i, conflict := range conflicts {
+		if i == 0 || !slices.Equal(conflict.Nodes, conflicts[i-1].Nodes) {
+			t.line("")
+			t.list("", append([]string{"Conflicts, left as they are, on " + review.Count(len(conflict.Nodes), "node") + ":"}, words(review.Compact(conflict.Nodes))...))
+		}
+		t.sentence("  ", conflict.Text())
+	}
+}
+
+func (t *writer) problems(problems []string) {
+	if len(problems) == 0 {
+		return
+	}
+	t.heading("Problems, left alone:")
+	for _, problem := range problems {
+		t.sentence("  ", problem)
+	}
+}
+
+// words makes the words of a list, each of them inert.
+func words(items []string) []string {
+	words := make([]string, len(items))
+	for i, item := range items {
+		words[i] = item
+		if !compactNames.MatchString(item) {
+			words[i] = review.Word(item)
+		}
+		if i < len(items)-1 {
+			words[i] += ","
+		}
+	}
+	return words
+}

@@ -1,0 +1,106 @@
+package text
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nodepools/nodepools/apply/review"
+)
+
+// width is that of a terminal that everybody has, in characters.
+const width = 80
+
+// compactNames is what review.Compact makes of names that are as Kubernetes has
+// them.
+var compactNames = regexp.MustCompile(`^[A-Za-z0-9]*[-A-Za-z0-9_.]*\[[0-9,-]+\][-A-Za-z0-9_.]*$`)
+
+// wrapped puts words into lines, the first and the others each with their own
+// beginning. A word is not parted, but for one that is a long list of numbers.
+func wrapped(first, others string, words []string) string {
+	var text strings.Builder
+	line := first
+	for i, word := range parted(words) {
+		word = strings.TrimRight(word, " ")
+		switch {
+		case i == 0:
+			line += word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
+			fmt.Fprintln(&text, strings.TrimRight(line, " "))
+			line = others + word
+		default:
+			line += " " + word
+		}
+	}
+	fmt.Fprintln(&text, strings.TrimRight(line, " "))
+	return text.String()
+}
+
+// parted leaves words that fit into a line as they are, and parts longer ones
+// after a comma.
+func parted(words []string) []string {
+	var all []string
+	for _, word := range words {
+		for utf8.RuneCountInString(word) > width-8 {
+			cut := strings.LastIndex(word[:min(len(word), width-8)], ",") + 1
+			if cut == 0 {
+				break
+			}
+			all = append(all, word[:cut])
+			word = word[cut:]
+		}
+		all = append(all, word)
+	}
+	return all
+}
+
+// list writes words that are the items of a list.
+func (t *writer) list(indent string, items []string) {
+	fmt.Fprint(t, wrapped(indent, indent+"  ", items))
+}
+
+func (t *writer) listed(first, others string, items []string) string {
+	return wrapped(first, others, items)
+}
+
+// colored writes lines that all mean the same.
+func (t *writer) colored(sign rune, text string) {
+	for line := range strings.Lines(text) {
+		t.line(t.signed(sign, strings.TrimSuffix(line, "\n")))
+	}
+}
+
+// painter marks texts by ANSI colours; a false one leaves them as they are.
+type painter bool
+
+const (
+	bold   = "1"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	alarm  = "1;31"
+)
+
+func (p painter) bold(text string) string  { return p.paint(bold, text) }
+func (p painter) alarm(text string) string { return p.paint(alarm, text) }
+
+// signed marks a line by what its sign says.
+func (p painter) signed(sign rune, text string) string {
+	switch sign {
+	case review.Added:
+		return p.paint(green, text)
+	case review.Removed:
+		return p.paint(red, text)
+	case review.Changed:
+		return p.paint(yellow, text)
+	}
+	return text
+}
+
+func (p painter) paint(color, text string) string {
+	if !p || text == "" {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/review/text"
+	"github.com/nodepools/nodepools/render"
+)
+
+// diffOutput is how a review is printed.
+type diffOutput struct {
+	format, color string
+	summary       bool
+}
+
+// diffFormats write a review, each in its form.
+var diffFormats = map[string]func(diffOutput, io.Writer, *review.Review) error{
+	"text": func(o diffOutput, w io.Writer, r *review.Review) error {
+		return text.Write(w, r, text.Options{Color: o.colored(w), Summary: o.summary})
+	},
+	"json": func(o diffOutput, w io.Writer, r *review.Review) error {
+		var document bytes.Buffer
+		encoder := json.NewEncoder(&document)
+		encoder.SetIndent("", "  ")
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(o.chosen(r)); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, escapeInvisible(document.String(), escapeJSON))
+		return err
+	},
+	"yaml": func(o diffOutput, w io.Writer, r *review.Review) error {
+		var document bytes.Buffer
+		if err := render.WriteYAML(&document, o.chosen(r)); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, escapeInvisible(document.String(), escapeYAML))
+		return err
+	},
+}
+
+// chosen is the document, or of it what comes first.
+func (o diffOutput) chosen(r *review.Review) any {
+	if !o.summary {
+		return r
+	}
+	return struct {
+		APIVersion string          `json:"apiVersion"`
+		Kind       string          `json:"kind"`
+		Compared   review.Compared `json:"compared"`
+		Summary    review.Summary  `json:"summary"`
+	}{r.APIVersion, r.Kind, r.Compared, r.Summary}
+}
+
+var colorChoices = []string{"auto", "always", "never"}
+
+func (o *diffOutput) register(cmd *cobra.Command) {
+	formats := slices.Sorted(maps.Keys(diffFormats))
+	cmd.Flags().StringVarP(&o.format, "output", "o", "text", "`format` of the output: text, json or yaml")
+	cmd.Flags().StringVar(&o.color, "color", "auto", "`when` to color text: always, never, or auto: on a terminal, unless NO_COLOR is set")
+	cmd.Flags().BoolVar(&o.summary, "summary", false, "print the summary alone")
+	for flag, values := range map[string][]string{"output": formats, "color": colorChoices} {
+		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic(err) // the flags stand in the lines above
+		}
+	}
+}
+
+func (o *diffOutput) check() error {
+	if diffFormats[o.format] == nil {
+		return usagef("--output %q is not known: must be text, json or yaml", o.format)
+	}
+	if !slices.Contains(colorChoices, o.color) {
+		return usagef("--color %q is not known: must be auto, always or never", o.color)
+	}
+	return nil
+}
+
+// colored tells whether what is written may hold colours. See no-color.org.
+func (o *diffOutput) colored(w io.Writer) bool {
+	if o.color != "auto" {
+		return o.color == "always"
+	}
+	file, isFile := w.(*os.File)
+	return isFile && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+}
+
+// print writes the review to standard output, whole or not at all.
+func (o *diffOutput) print(out io.Writer, r *review.Review) error {
+	var document bytes.Buffer
+	o.color = map[bool]string{true: "always", false: "never"}[o.colored(out)]
+	if err := diffFormats[o.format](*o, &document, r); err != nil {
+		return err
+	}
+	return printAll(out, document.Bytes())
+}
