@@ -14,7 +14,7 @@ import (
 // by more people than the cluster is.
 
 // secretKey is the last part of the name of a key that says its value is a secret.
-var secretKey = regexp.MustCompile(`(?i)(^|[-_.])(password|passwd|passphrase|secret|token|credentials?|api-?key|access-?key|private-?key)$`)
+var secretKey = regexp.MustCompile(`(?i)(^|[-_./])(password|passwd|passphrase|secret|token|credentials?|api-?key|access-?key|private-?key)$`)
 
 // secretValue is what some well-known credentials look like.
 var secretValue = regexp.MustCompile(strings.Join([]string{

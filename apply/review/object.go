@@ -50,6 +50,18 @@ func manifest[T any](object *T, apiVersion, kind string) (map[string]any, error)
 	if revision, _, _ := unstructured.NestedString(fields, "metadata", "annotations", v1.RevisionAnnotation); revision == "" {
 		unstructured.RemoveNestedField(fields, "metadata", "annotations", v1.RevisionAnnotation)
 	}
+	// An owner that is made in the same breath has no uid yet.
+	owners, _, _ := unstructured.NestedSlice(fields, "metadata", "ownerReferences")
+	for _, owner := range owners {
+		if owner, isMap := owner.(map[string]any); isMap && owner["uid"] == "" {
+			delete(owner, "uid")
+		}
+	}
+	if len(owners) > 0 {
+		if err := unstructured.SetNestedSlice(fields, owners, "metadata", "ownerReferences"); err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, err)
+		}
+	}
 	for _, name := range []string{"labels", "annotations"} {
 		if values, found, _ := unstructured.NestedMap(fields, "metadata", name); found && len(values) == 0 {
 			unstructured.RemoveNestedField(fields, "metadata", name)
