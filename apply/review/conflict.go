@@ -21,15 +21,15 @@ func (c Conflict) Text() string {
 	case first.Holder != "":
 		return text + ", and pool " + Word(first.Holder) + ", which is paused or in error, holds it"
 	case len(first.Rivals) == 0 && first.Have != nil:
-		return text + ", and " + setter(first) + " " + Value(first.Field, *first.Have)
+		return text + ", and " + setting(first)
 	case first.Have != nil:
 		return text + ", at the same priority; it stays at " + Value(first.Field, *first.Have)
 	}
 	return text + ", at the same priority; it stays unset"
 }
 
-// setter tells who has set the value that stands there, as far as that is known.
-func setter(c plan.Conflict) string {
+// setting tells who has set the value that stands there, as far as that is known.
+func setting(c plan.Conflict) string {
 	var names []string
 	for _, manager := range c.SetBy {
 		names = append(names, plan.ManagerName(manager))
@@ -37,15 +37,16 @@ func setter(c plan.Conflict) string {
 	if c.MoreSetBy > 0 {
 		names = append(names, fmt.Sprintf("%d more", c.MoreSetBy))
 	}
-	switch last := len(names) - 1; {
-	case last < 0:
-		return "somebody else has set"
+	have := Value(c.Field, *c.Have)
+	switch {
+	case len(names) == 0:
+		return "somebody else has set " + have
 	case c.Field == plan.Taint:
-		return "somebody else has set (" + enumerate(names) + " wrote the taints last)"
-	case last == 0:
-		return names[0] + " has set"
+		return "somebody else has set " + have + " (" + enumerate(names) + " wrote the taints last)"
+	case len(names) == 1:
+		return names[0] + " has set " + have
 	}
-	return enumerate(names) + " have set"
+	return enumerate(names) + " have set " + have
 }
 
 // enumerate joins words as a sentence does.

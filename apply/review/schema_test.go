@@ -83,7 +83,9 @@ func TestReviewsKeepToTheSchema(t *testing.T) {
 // wholeInput has something of everything.
 func wholeInput(t *testing.T) Input {
 	t.Helper()
-	label := func(value string) map[string]v1.LabelValue { return map[string]v1.LabelValue{"tier": v1.LabelValue(value)} }
+	label := func(value string) map[string]v1.LabelValue {
+		return map[string]v1.LabelValue{"tier": v1.LabelValue(value)}
+	}
 	definition := func(name string, spec v1.NodePoolSpec) render.Definition {
 		return render.Definition{Pool: &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, File: name + ".yaml", Line: 1}
 	}
