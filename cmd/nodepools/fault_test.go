@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -58,27 +56,20 @@ func TestFaultRunOutlivesAPIServer(t *testing.T) {
 		})
 	}
 
-	o := parseRun(t, "--kubeconfig="+c.Kubeconfig(), "--metrics-bind-address=0", "--health-probe-bind-address=0")
-	var printed strings.Builder
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- o.run(ctx, streams{out: &printed, err: &printed}) }()
+	p := runController(t, c.Kubeconfig(), t.TempDir())
+	t.Cleanup(p.kill)
 	joins("before")
 	if err := c.Halt("kube-apiserver", syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	select {
-	case err := <-ended:
-		t.Fatalf("it ended while the API server was away: %v\n%s", err, &printed)
+	case <-p.ended:
+		t.Fatalf("it ended while the API server was away: %s\n%s", p.cmd.ProcessState, p.log.String())
 	case <-time.After(time.Minute):
 	}
 	if err := c.Resume(t.Context(), "kube-apiserver"); err != nil {
 		t.Fatal(err)
 	}
 	joins("after")
-	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("it was told to stop, and ended with: %v\n%s", err, &printed)
-	}
+	p.stop(t)
 }
