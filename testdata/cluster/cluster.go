@@ -50,6 +50,11 @@ type Options struct {
 	// APIServerArgs and ControllerManagerArgs come after the arguments that
 	// the harness gives, so that they win: "--max-requests-inflight=50".
 	APIServerArgs, ControllerManagerArgs []string
+
+	// Beside is a pattern, as -run takes it, of tests that [Main] runs in a process
+	// and with a cluster of their own, at the same time as the others. Empty means
+	// that all share one.
+	Beside string
 }
 
 // Cluster is a running control plane.

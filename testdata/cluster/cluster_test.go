@@ -25,7 +25,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(helperEnv) != "" {
 		startAndHang()
 	}
-	Main(m, Options{ControllerManager: true, Scheduler: true, Kwok: true, Audit: true})
+	if os.Getenv(failEnv) != "" && os.Getenv(besideVariable) == "" {
+		os.Exit(Run(none{}, Options{Beside: "^TestFailsBeside$"}))
+	}
+	Main(m, Options{ControllerManager: true, Scheduler: true, Kwok: true, Audit: true, Beside: "^TestBeside$"})
 }
 
 func TestRuntimeClassPlacesPod(t *testing.T) {

@@ -31,6 +31,7 @@ func Run(m interface{ Run() int }, opts Options) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	shared.allow(ctx, opts)
+	others := besideOthers(ctx, opts.Beside)
 
 	ran := make(chan int, 1)
 	go func() { ran <- m.Run() }()
@@ -43,7 +44,7 @@ func Run(m interface{ Run() int }, opts Options) int {
 		fmt.Fprintf(os.Stderr, "stop the shared cluster: %v\n", err)
 		code = max(code, 1)
 	}
-	return code
+	return max(code, others())
 }
 
 // Shared returns the cluster which the tests of the package share, after
