@@ -50,7 +50,7 @@ func (e *ForeignError) Error() string {
 // pool does not own gives a [*ForeignError].
 func RuntimeClass(live, want *nodev1.RuntimeClass, pool *v1.NodePool) (RuntimeClassChange, error) {
 	want = want.DeepCopy()
-	want.OwnerReferences = []metav1.OwnerReference{owner(pool)}
+	want.OwnerReferences = []metav1.OwnerReference{OwnerReference(pool)}
 	change := RuntimeClassChange{Live: live, Want: want}
 	switch {
 	case live == nil:
@@ -77,10 +77,11 @@ func ownedBy(class *nodev1.RuntimeClass, pool *v1.NodePool) bool {
 	return metav1.IsControlledBy(class, pool)
 }
 
-// owner makes the garbage collector delete the RuntimeClass with its pool. It
-// does not block the pool's deletion: that would demand a permission on the
-// finalizers of pools that nothing else needs.
-func owner(pool *v1.NodePool) metav1.OwnerReference {
+// OwnerReference is that by which a RuntimeClass is a pool's. It makes the garbage
+// collector delete the RuntimeClass with its pool. It does not block the pool's
+// deletion: that would demand a permission on the finalizers of pools that nothing
+// else needs.
+func OwnerReference(pool *v1.NodePool) metav1.OwnerReference {
 	return metav1.OwnerReference{
 		APIVersion: v1.GroupVersion.String(),
 		Kind:       v1.NodePoolKind,

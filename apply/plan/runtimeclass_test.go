@@ -17,7 +17,7 @@ import (
 // ownedClass is the RuntimeClass of a pool as it stands in a cluster.
 func ownedClass(pool *v1.NodePool, edit func(*nodev1.RuntimeClass)) *nodev1.RuntimeClass {
 	class := expand(pool).RuntimeClass(pool.Name)
-	class.OwnerReferences = []metav1.OwnerReference{owner(pool)}
+	class.OwnerReferences = []metav1.OwnerReference{OwnerReference(pool)}
 	class.UID, class.ResourceVersion = "uid-of-class", "7"
 	class.Labels = map[string]string{"theirs": "x"}
 	if edit != nil {

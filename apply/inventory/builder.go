@@ -1,0 +1,174 @@
+package inventory
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// Builder makes an inventory of the objects of a cluster, in whatever order they
+// come. It keeps of each as much as the inventory needs, so that a cluster can be
+// read page by page. The zero value is ready.
+type Builder struct {
+	nodes   map[objectName]*corev1.Node
+	classes map[objectName]*nodev1.RuntimeClass
+	pools   map[objectName]*v1.NodePool
+	sources map[objectName]*v1.NodePoolSource
+	budgets map[objectName]Budget
+	// workloads are those that no other workload makes; makers name what makes
+	// the others.
+	workloads map[Owner]Workload
+	makers    map[Owner]Owner
+	pods      map[objectName]foundPod
+}
+
+type objectName struct{ namespace, name string }
+
+func nameOf(object metav1.Object) objectName {
+	return objectName{object.GetNamespace(), object.GetName()}
+}
+
+// foundPod is a pod whose owner and budgets are yet to be found.
+type foundPod struct {
+	Pod
+	labels labels.Set
+}
+
+// Add takes up an object; one of the same name that was added before makes way
+// for it. The builder keeps what a plan reads as it is, and drops other fields of
+// nodes: the caller must not use the object any more. An object of a kind that no
+// inventory has is an error.
+func (b *Builder) Add(object runtime.Object) error {
+	switch o := object.(type) {
+	case *corev1.Node:
+		put(&b.nodes, nameOf(o), slim(o))
+	case *nodev1.RuntimeClass:
+		put(&b.classes, nameOf(o), o)
+	case *v1.NodePool:
+		put(&b.pools, nameOf(o), o)
+	case *v1.NodePoolSource:
+		put(&b.sources, nameOf(o), o)
+	case *policyv1.PodDisruptionBudget:
+		put(&b.budgets, nameOf(o), Budget{
+			Namespace: o.Namespace, Name: o.Name, Selector: o.Spec.Selector,
+			Allowed: o.Status.DisruptionsAllowed, Healthy: o.Status.CurrentHealthy, Desired: o.Status.DesiredHealthy,
+		})
+	case *corev1.Pod:
+		b.addPod(o)
+	case *appsv1.Deployment:
+		b.addWorkload(deployment, o, &o.Spec.Template)
+	case *appsv1.ReplicaSet:
+		b.addWorkload(replicaSet, o, &o.Spec.Template)
+	case *appsv1.StatefulSet:
+		b.addWorkload("StatefulSet", o, &o.Spec.Template)
+	case *appsv1.DaemonSet:
+		b.addWorkload("DaemonSet", o, &o.Spec.Template)
+	case *corev1.ReplicationController:
+		b.addWorkload("ReplicationController", o, o.Spec.Template)
+	case *batchv1.CronJob:
+		b.addWorkload("CronJob", o, &o.Spec.JobTemplate.Spec.Template)
+	case *batchv1.Job:
+		template := &o.Spec.Template
+		if isOver(o) {
+			template = nil
+		}
+		b.addWorkload(job, o, template)
+	default:
+		return fmt.Errorf("an inventory has no %T", object)
+	}
+	return nil
+}
+
+func put[K comparable, V any](values *map[K]V, key K, value V) {
+	if *values == nil {
+		*values = map[K]V{}
+	}
+	(*values)[key] = value
+}
+
+// slim drops what no plan and no impact reads: images, conditions, and most of
+// the managed fields.
+func slim(node *corev1.Node) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion,
+			Labels: node.Labels, Annotations: node.Annotations,
+			ManagedFields: plan.Condense(node.ManagedFields),
+		},
+		Spec: corev1.NodeSpec{Taints: node.Spec.Taints, Unschedulable: node.Spec.Unschedulable},
+	}
+}
+
+func (b *Builder) addPod(pod *corev1.Pod) {
+	if pod.Spec.NodeName == "" {
+		return
+	}
+	found := foundPod{labels: pod.Labels, Pod: Pod{
+		Namespace: pod.Namespace, Name: pod.Name, Node: pod.Spec.NodeName,
+		Scheduling:  schedulingOf(&pod.Spec),
+		Ready:       isReady(pod),
+		Finished:    pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		Terminating: !pod.DeletionTimestamp.IsZero(),
+	}}
+	// The picture of a static pod is owned by the node, and that makes none.
+	if _, found.Static = pod.Annotations[corev1.MirrorPodAnnotationKey]; !found.Static {
+		found.Owner = controllerOf(pod)
+	}
+	put(&b.pods, nameOf(pod), found)
+}
+
+// addWorkload takes up what makes pods; without a template it makes no more.
+func (b *Builder) addWorkload(kind string, object metav1.Object, template *corev1.PodTemplateSpec) {
+	self := Owner{Kind: kind, Namespace: object.GetNamespace(), Name: object.GetName()}
+	if maker := controllerOf(object); isLink(kind) && maker != (Owner{}) {
+		put(&b.makers, self, maker)
+	} else if template != nil {
+		put(&b.workloads, self, Workload{Owner: self, Template: schedulingOf(&template.Spec)})
+	}
+}
+
+// Inventory is all that was added, as it was at a time that RFC 3339 writes.
+func (b *Builder) Inventory(taken string) *Inventory {
+	inv := &Inventory{
+		Taken: taken,
+		Cluster: plan.Cluster{
+			Pools: values(b.pools), RuntimeClasses: values(b.classes), Nodes: values(b.nodes),
+		},
+		Sources:   values(b.sources),
+		Pods:      make([]Pod, 0, len(b.pods)),
+		Workloads: values(b.workloads),
+		Budgets:   values(b.budgets),
+	}
+	protected := newProtection(inv.Budgets)
+	for _, found := range b.pods {
+		pod := found.Pod
+		if _, there := b.nodes[objectName{name: pod.Node}]; !there {
+			continue // its node is gone, and it goes too
+		}
+		if maker, made := b.makers[pod.Owner]; made {
+			pod.Owner = maker
+		}
+		pod.Budgets = protected.of(pod.Namespace, found.labels)
+		inv.Pods = append(inv.Pods, pod)
+	}
+	inv.sort()
+	return inv
+}
+
+func values[K comparable, V any](from map[K]V) []V {
+	all := make([]V, 0, len(from))
+	for _, value := range from {
+		all = append(all, value)
+	}
+	return all
+}

@@ -1,0 +1,149 @@
+package inventory
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// The version and the kind of an inventory file. A file of another version is
+// refused: what is not understood could be what matters.
+const (
+	APIVersion = "inventory.nodes.lailin.xyz/v1"
+	Kind       = "Inventory"
+)
+
+// Unknown is the value of an annotation of a node, read from a file, that is there
+// and whose value the file does not have. It differs from whatever a pool wants,
+// so that a plan takes it for somebody else's.
+const Unknown = "(not in the inventory)"
+
+// itself stands, in a label or an affinity, for the name of the node. It is neither
+// the value of a label nor the name of a node.
+const itself = "$node"
+
+// The file, and with it the version, is what these types say. Like things stand
+// together, so that it stays short and a change of one thing is a change of one
+// line.
+type file struct {
+	APIVersion     string         `json:"apiVersion"`
+	Kind           string         `json:"kind"`
+	Taken          string         `json:"taken,omitempty"`
+	Pools          []filePool     `json:"nodePools"`
+	Sources        []fileSource   `json:"nodePoolSources"`
+	RuntimeClasses []fileClass    `json:"runtimeClasses"`
+	Nodes          []fileNodes    `json:"nodes"`
+	Budgets        []fileBudget   `json:"podDisruptionBudgets,omitempty"`
+	Workloads      []fileWorkload `json:"workloads"` // null where pods are not known
+}
+
+// filePool is a NodePool. Its UID is there because RuntimeClasses are owned by it.
+type filePool struct {
+	Name        string            `json:"name"`
+	UID         types.UID         `json:"uid,omitempty"`
+	Deleting    bool              `json:"deleting,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Spec        v1.NodePoolSpec   `json:"spec"`
+	// Managed are the labels and annotations that came from Git, and AlsoApplied
+	// those of them that others apply as well. Managed is null where nothing is
+	// known of it.
+	Managed     *fileKeys `json:"managed,omitempty"`
+	AlsoApplied *fileKeys `json:"alsoApplied,omitempty"`
+}
+
+type fileKeys struct {
+	Labels      []string `json:"labels,omitempty"`
+	Annotations []string `json:"annotations,omitempty"`
+}
+
+type fileSource struct {
+	Name        string                `json:"name"`
+	Deleting    bool                  `json:"deleting,omitempty"`
+	Annotations map[string]string     `json:"annotations,omitempty"`
+	Spec        v1.NodePoolSourceSpec `json:"spec"`
+	Revision    string                `json:"revision,omitempty"`
+	PruneBase   int32                 `json:"pruneBase,omitempty"`
+	// ApprovalUsed is status.lastHandledPruneApproval.
+	ApprovalUsed string `json:"lastHandledPruneApproval,omitempty"`
+}
+
+type fileClass struct {
+	Name        string            `json:"name"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	// Pool owns it, and nothing else does. Else its owners are written out.
+	Pool       string                  `json:"pool,omitempty"`
+	Owners     []metav1.OwnerReference `json:"ownerReferences,omitempty"`
+	Handler    string                  `json:"handler"`
+	Overhead   *nodev1.Overhead        `json:"overhead,omitempty"`
+	Scheduling *nodev1.Scheduling      `json:"scheduling,omitempty"`
+}
+
+// fileNodes are nodes that are alike.
+type fileNodes struct {
+	// Names are names and ranges of names: gpu-[001-037].
+	Names         []string `json:"names"`
+	Unschedulable bool     `json:"unschedulable,omitempty"`
+	// Labels that all have. The value $node is the node's own name.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Own are the labels of which nearly every node has another value: by key, and
+	// by node, each called as the pods' are.
+	Own         map[string]map[string]string `json:"ownLabels,omitempty"`
+	Taints      []corev1.Taint               `json:"taints,omitempty"`
+	Annotations map[string]string            `json:"annotations,omitempty"`
+	// Others are the keys of annotations that are nothing to pools.
+	Others []string `json:"otherAnnotations,omitempty"`
+	// AlsoApplied are the labels and annotations of pools that others apply as well.
+	AlsoApplied *fileKeys `json:"alsoApplied,omitempty"`
+}
+
+type fileBudget struct {
+	Namespace string                `json:"namespace"`
+	Name      string                `json:"name"`
+	Selector  *metav1.LabelSelector `json:"selector,omitempty"`
+	Allowed   int32                 `json:"allowed"`
+	Healthy   int32                 `json:"healthy"`
+	Desired   int32                 `json:"desired"`
+}
+
+// fileWorkload is what makes pods, and the pods. Those that nothing makes stand
+// under their namespace alone.
+type fileWorkload struct {
+	Kind      string `json:"kind,omitempty"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name,omitempty"`
+	// Template is null where it is not known what the next pod asks for.
+	Template *fileScheduling `json:"template,omitempty"`
+	Pods     []filePods      `json:"pods,omitempty"`
+}
+
+// fileScheduling has the fields of a pod's spec.
+type fileScheduling struct {
+	RuntimeClass string               `json:"runtimeClassName,omitempty"`
+	NodeSelector map[string]string    `json:"nodeSelector,omitempty"`
+	Affinity     *corev1.NodeSelector `json:"requiredNodeAffinity,omitempty"`
+	Tolerations  []corev1.Toleration  `json:"tolerations,omitempty"`
+}
+
+// filePods are pods of a workload that are alike.
+type filePods struct {
+	Static      bool     `json:"static,omitempty"`
+	NotReady    bool     `json:"notReady,omitempty"`
+	Finished    bool     `json:"finished,omitempty"`
+	Terminating bool     `json:"terminating,omitempty"`
+	Budgets     []string `json:"podDisruptionBudgets,omitempty"`
+	fileScheduling
+	// PlusDefaults adds, after the tolerations, those of 300 seconds for nodes that
+	// are not ready or unreachable, which the API server gives every pod.
+	PlusDefaults bool `json:"defaultTolerations,omitempty"`
+	// Prefix is what the names begin with.
+	Prefix string `json:"prefix,omitempty"`
+	// Pods are each a node and the rest of the name: "gpu-001 x7k2p". Where there is
+	// no rest, it is the name of the node. A node is called by what stands before the
+	// first dot, where that is enough to tell which.
+	Pods []string `json:"pods"`
+}

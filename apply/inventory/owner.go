@@ -1,0 +1,61 @@
+package inventory
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	deployment = "Deployment"
+	replicaSet = "ReplicaSet"
+	job        = "Job"
+)
+
+// isLink tells whether objects of a kind stand between pods and what makes them
+// anew: a ReplicaSet of a Deployment, a Job of a CronJob. One that nothing else
+// controls is the end of the chain.
+func isLink(kind string) bool { return kind == replicaSet || kind == job }
+
+// controllerOf is what an object is controlled by, whatever its kind; empty for
+// nothing.
+func controllerOf(object metav1.Object) Owner {
+	controller := metav1.GetControllerOfNoCopy(object)
+	if controller == nil {
+		return Owner{}
+	}
+	return Owner{Kind: controller.Kind, Namespace: object.GetNamespace(), Name: controller.Name}
+}
+
+// isOver tells of a Job that makes no more pods.
+func isOver(job *batchv1.Job) bool {
+	for _, condition := range job.Status.Conditions {
+		ended := condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed
+		if ended && condition.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+// isReady is what the disruption controller asks of a pod that it counts as
+// healthy.
+func isReady(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func schedulingOf(spec *corev1.PodSpec) Scheduling {
+	scheduling := Scheduling{NodeSelector: spec.NodeSelector, Tolerations: spec.Tolerations}
+	if spec.RuntimeClassName != nil {
+		scheduling.RuntimeClass = *spec.RuntimeClassName
+	}
+	if spec.Affinity != nil && spec.Affinity.NodeAffinity != nil {
+		scheduling.Affinity = spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	}
+	return scheduling
+}

@@ -1,0 +1,123 @@
+package inventory
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+
+	kjson "sigs.k8s.io/json"
+)
+
+// Bounds of a file. One of 5,000 nodes and 50,000 pods has some 3 MB and 200,000
+// values.
+const (
+	maxBytes = 128 << 20
+	// maxYAMLBytes is less, as YAML takes many times the memory.
+	maxYAMLBytes = 16 << 20
+	maxNodes     = 200_000
+	// maxValues is how many labels, annotations, taints and pods a file may have
+	// when ranges of names are written out.
+	maxValues = 8_000_000
+)
+
+// FileError says what in an inventory file cannot be read, and where.
+type FileError struct {
+	// Line, from 1; 0 where it is the file as a whole.
+	Line int
+	Err  error
+}
+
+func (e *FileError) Error() string {
+	if e.Line == 0 {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("line %d: %v", e.Line, e.Err)
+}
+
+func (e *FileError) Unwrap() error { return e.Err }
+
+// Read reads an inventory file, in JSON as [Write] writes it or in YAML. What it
+// does not know to the last field it refuses, with a [*FileError].
+func Read(r io.Reader) (*Inventory, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the inventory: %w", err)
+	}
+	if len(data) > maxBytes {
+		return nil, &FileError{Err: fmt.Errorf("the file is too large for an inventory: more than %d MiB", maxBytes>>20)}
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) == 0 {
+		return nil, &FileError{Err: errors.New("the file is empty")}
+	} else if trimmed[0] != '{' {
+		if data, err = yamlToJSON(data); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkHeader(data); err != nil {
+		return nil, err
+	}
+	return newReader(data).read()
+}
+
+// checkHeader finds out whether the text is JSON, and of a version that we know.
+func checkHeader(data []byte) error {
+	var header struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	err := kjson.UnmarshalCaseSensitivePreserveInts(data, &header)
+	if isSyntax, offset := kjson.SyntaxErrorOffset(err); isSyntax {
+		why := err.Error()
+		if int(offset) >= len(data) {
+			why = "the file ends before the inventory does"
+		}
+		return &FileError{lineAt(data, int(offset)), errors.New(why)}
+	}
+	switch {
+	case err != nil:
+		return &FileError{1, fieldError(err)}
+	case header.Kind != Kind:
+		return &FileError{1, fmt.Errorf("kind is %s, and has to be %s", quote(header.Kind), Kind)}
+	case header.APIVersion != APIVersion:
+		return &FileError{1, fmt.Errorf("apiVersion is %s, and this version of nodepools reads %s", quote(header.APIVersion), APIVersion)}
+	}
+	return nil
+}
+
+func lineAt(data []byte, offset int) int {
+	return 1 + bytes.Count(data[:min(offset, len(data))], []byte("\n"))
+}
+
+// goField finds in the words of a decoder what they say of the file: what is
+// there, and the field.
+var goField = regexp.MustCompile(`^json: cannot unmarshal (.*) into Go (?:struct field [^.]*\.(\S*)|value) of type (\S+)$`)
+
+// fieldError says of a value that is of a wrong type where it is, without the
+// types of the program.
+func fieldError(err error) error {
+	found := goField.FindStringSubmatch(err.Error())
+	switch {
+	case found == nil:
+		return errors.New(clip(err.Error()))
+	case found[2] == "":
+		return fmt.Errorf("there is a wrong %s", clip(found[1]))
+	default:
+		return fmt.Errorf("%s cannot be a %s", clip(found[2]), clip(found[1]))
+	}
+}
+
+// maxShown bounds what an error repeats of a file, in bytes.
+const maxShown = 100
+
+func clip(text string) string {
+	if len(text) > maxShown {
+		text = text[:maxShown] + "…"
+	}
+	return text
+}
+
+func quote(text string) string { return strconv.QuoteToGraphic(clip(text)) }

@@ -1,0 +1,231 @@
+package inventory
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// reader turns a file into an inventory, element by element, so that it can say
+// where one is that is wrong.
+type reader struct {
+	data    []byte
+	decoder kjson.Decoder
+	inv     *Inventory
+	seen    map[string]bool // sections
+	called  hosts
+	pods    map[objectName]bool
+	// owned are the pools that own RuntimeClasses, by the name of the class.
+	owned map[string]string
+	// values that may still come.
+	values int
+}
+
+func newReader(data []byte) *reader {
+	return &reader{
+		data: data, decoder: kjson.NewDecoderCaseSensitivePreserveInts(bytes.NewReader(data)),
+		inv: &Inventory{}, seen: map[string]bool{}, called: hosts{}, pods: map[objectName]bool{},
+		values: maxValues,
+	}
+}
+
+// read goes through the sections, in whatever order they are. The text is known to
+// be valid JSON.
+func (r *reader) read() (*Inventory, error) {
+	if _, err := r.decoder.Token(); err != nil {
+		return nil, r.wrong(err)
+	}
+	for r.decoder.More() {
+		key, err := r.decoder.Token()
+		if err != nil {
+			return nil, r.wrong(err)
+		}
+		if err := r.section(fmt.Sprint(key)); err != nil {
+			return nil, err
+		}
+	}
+	r.inv.sort()
+	return r.inv, r.findOwners()
+}
+
+func (r *reader) section(name string) error {
+	if r.seen[name] {
+		return r.wrong(fmt.Errorf("%s is there twice", quote(name)))
+	}
+	r.seen[name] = true
+	switch name {
+	case "apiVersion", "kind":
+		var known string
+		return r.wrong(r.decoder.Decode(&known))
+	case "taken":
+		return r.wrong(r.decoder.Decode(&r.inv.Taken))
+	case "nodePools":
+		return each(r, name, r.pool)
+	case "nodePoolSources":
+		return each(r, name, r.source)
+	case "runtimeClasses":
+		return each(r, name, r.class)
+	case "nodes":
+		return each(r, name, r.nodeGroup)
+	case "podDisruptionBudgets":
+		return each(r, name, r.budget)
+	case "workloads":
+		if !r.seen["nodes"] {
+			return r.wrong(errors.New("workloads has to stand behind nodes"))
+		}
+		r.inv.Pods = []Pod{}
+		return each(r, name, r.workload)
+	default:
+		return r.wrong(fmt.Errorf("unknown field %s", quote(name)))
+	}
+}
+
+// each takes up the elements of a section, which is a list or null.
+func each[T any](r *reader, section string, take func(*T) error) error {
+	begin, err := r.decoder.Token()
+	if begin == nil && err == nil {
+		if section == "workloads" {
+			r.inv.Pods = nil
+		}
+		return nil
+	}
+	if err != nil || begin != json.Delim('[') {
+		return r.wrong(errors.Join(fmt.Errorf("%s has to be a list", section), err))
+	}
+	for i := 0; r.decoder.More(); i++ {
+		at := r.nextAt()
+		wrong := func(err error) error {
+			return &FileError{lineAt(r.data, at), fmt.Errorf("%s[%d]: %w", section, i, err)}
+		}
+		var text json.RawMessage
+		if err := r.decoder.Decode(&text); err != nil {
+			return wrong(err)
+		}
+		element := new(T)
+		strict, err := kjson.UnmarshalStrict(text, element)
+		if err != nil {
+			return wrong(fieldError(err))
+		}
+		if len(strict) > 0 {
+			return wrong(errors.New(clip(strict[0].Error())))
+		}
+		if err := take(element); err != nil {
+			return wrong(err)
+		}
+	}
+	_, err = r.decoder.Token()
+	return r.wrong(err)
+}
+
+// nextAt is where the next element begins, behind a comma and blanks.
+func (r *reader) nextAt() int {
+	at := int(r.decoder.InputOffset())
+	return at + len(r.data[at:]) - len(bytes.TrimLeft(r.data[at:], ", \t\r\n"))
+}
+
+// wrong says where the reader is, of an error.
+func (r *reader) wrong(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &FileError{lineAt(r.data, int(r.decoder.InputOffset())), fieldError(err)}
+}
+
+// spend counts values, so that a short file cannot take all memory.
+func (r *reader) spend(values int) error {
+	if r.values -= values; r.values < 0 {
+		return fmt.Errorf("the file has more than %d values when its ranges are written out", maxValues)
+	}
+	return nil
+}
+
+// deletedOnce is when an object is said to have been deleted that is being
+// deleted: the file does not have when.
+var deletedOnce = metav1.Unix(0, 0)
+
+func deletion(deleting bool) *metav1.Time {
+	if !deleting {
+		return nil
+	}
+	return deletedOnce.DeepCopy()
+}
+
+func (r *reader) pool(read *filePool) error {
+	pool := &v1.NodePool{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: read.Name, UID: read.UID, DeletionTimestamp: deletion(read.Deleting),
+			Labels: read.Labels, Annotations: read.Annotations,
+		},
+		Spec: read.Spec,
+	}
+	if read.Managed != nil {
+		pool.ManagedFields = plan.ManagedFields(read.Managed.keys(), read.AlsoApplied.keys())
+	}
+	r.inv.Pools = append(r.inv.Pools, pool)
+	return nil
+}
+
+func (k *fileKeys) keys() plan.Keys {
+	if k == nil {
+		return plan.Keys{}
+	}
+	return plan.Keys{Labels: k.Labels, Annotations: k.Annotations}
+}
+
+func (r *reader) source(read *fileSource) error {
+	r.inv.Sources = append(r.inv.Sources, &v1.NodePoolSource{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: read.Name, DeletionTimestamp: deletion(read.Deleting), Annotations: read.Annotations,
+		},
+		Spec: read.Spec,
+		Status: v1.NodePoolSourceStatus{
+			Revision: read.Revision, PruneBase: read.PruneBase, LastHandledPruneApproval: read.ApprovalUsed,
+		},
+	})
+	return nil
+}
+
+func (r *reader) class(read *fileClass) error {
+	r.inv.RuntimeClasses = append(r.inv.RuntimeClasses, &nodev1.RuntimeClass{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: read.Name, Labels: read.Labels, Annotations: read.Annotations, OwnerReferences: read.Owners,
+		},
+		Handler: read.Handler, Overhead: read.Overhead, Scheduling: read.Scheduling,
+	})
+	if read.Pool != "" {
+		put(&r.owned, read.Name, read.Pool)
+	}
+	return nil
+}
+
+// findOwners gives RuntimeClasses the pools that own them.
+func (r *reader) findOwners() error {
+	pools := map[string]*v1.NodePool{}
+	for _, pool := range r.inv.Pools {
+		pools[pool.Name] = pool
+	}
+	for _, class := range r.inv.RuntimeClasses {
+		name, isOwned := r.owned[class.Name]
+		switch {
+		case !isOwned:
+		case pools[name] == nil:
+			return &FileError{Err: fmt.Errorf("RuntimeClass %s is of the pool %s, which is not there", quote(class.Name), quote(name))}
+		default:
+			class.OwnerReferences = []metav1.OwnerReference{plan.OwnerReference(pools[name])}
+		}
+	}
+	return nil
+}
+
+func (r *reader) budget(read *fileBudget) error {
+	r.inv.Budgets = append(r.inv.Budgets, Budget(*read))
+	return nil
+}

@@ -1,0 +1,96 @@
+package inventory
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+func (r *reader) nodeGroup(group *fileNodes) error {
+	var managed []metav1.ManagedFieldsEntry
+	if group.AlsoApplied != nil {
+		managed = plan.ManagedFields(plan.Keys{}, group.AlsoApplied.keys())[1:]
+	}
+	annotations := group.Annotations
+	for _, key := range group.Others {
+		put(&annotations, key, Unknown)
+	}
+	first := len(r.inv.Nodes)
+	for _, text := range group.Names {
+		names, err := expand(text, maxNodes-len(r.inv.Nodes))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := r.newNode(name); err != nil {
+				return err
+			}
+			if err := r.spend(1 + len(group.Labels) + len(annotations) + len(group.Taints)); err != nil {
+				return err
+			}
+			r.inv.Nodes = append(r.inv.Nodes, &corev1.Node{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: name, Labels: labelsOf(name, group), Annotations: maps.Clone(annotations), ManagedFields: managed,
+				},
+				Spec: corev1.NodeSpec{Taints: slices.Clone(group.Taints), Unschedulable: group.Unschedulable},
+			})
+		}
+	}
+	return ownLabelsTo(r.inv.Nodes[first:], group.Own)
+}
+
+// labelsOf are the labels that a node has as its group has them.
+func labelsOf(name string, group *fileNodes) map[string]string {
+	labels := maps.Clone(group.Labels)
+	for key, value := range labels {
+		if value == itself {
+			labels[key] = name
+		}
+	}
+	return labels
+}
+
+// ownLabelsTo gives nodes of a group the labels that each has for itself.
+func ownLabelsTo(nodes []*corev1.Node, own map[string]map[string]string) error {
+	if len(own) == 0 {
+		return nil
+	}
+	called, byName := newHosts(nodes), make(map[string]*corev1.Node, len(nodes))
+	for _, node := range nodes {
+		byName[node.Name] = node
+	}
+	for _, key := range slices.Sorted(maps.Keys(own)) {
+		for _, name := range slices.Sorted(maps.Keys(own[key])) {
+			full, known := called.full(name)
+			if !known {
+				return fmt.Errorf("ownLabels has %s, which is not one of the names, or several", quote(name))
+			}
+			put(&byName[full].Labels, key, own[key][name])
+		}
+	}
+	return nil
+}
+
+// newNode takes note of a node, of which there may be one.
+func (r *reader) newNode(name string) error {
+	if !isName(name) {
+		return fmt.Errorf("%s is not the name of a node", quote(name))
+	}
+	if r.called.has(name) {
+		return fmt.Errorf("node %q is there twice", name)
+	}
+	r.called.add(name)
+	return nil
+}
+
+// isName tells whether a text looks as names of nodes and pods do.
+func isName(text string) bool {
+	const longest = 253
+	return text != "" && len(text) <= longest && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
+}

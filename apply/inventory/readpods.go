@@ -1,0 +1,77 @@
+package inventory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func (r *reader) workload(read *fileWorkload) error {
+	owner := Owner{Kind: read.Kind, Namespace: read.Namespace, Name: read.Name}
+	if read.Kind == "" && read.Name == "" {
+		owner = Owner{}
+	}
+	if read.Template != nil {
+		r.inv.Workloads = append(r.inv.Workloads, Workload{Owner: owner, Template: Scheduling(*read.Template)})
+	}
+	for i := range read.Pods {
+		if err := r.podGroup(read.Namespace, owner, &read.Pods[i]); err != nil {
+			return fmt.Errorf("pods[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// podGroup takes up pods that are alike. They share their maps and lists.
+func (r *reader) podGroup(namespace string, owner Owner, group *filePods) error {
+	scheduling := Scheduling(group.fileScheduling)
+	if group.PlusDefaults {
+		scheduling.Tolerations = slices.Concat(scheduling.Tolerations, defaultTolerations)
+	}
+	size := 1 + sizeOf(scheduling.Affinity)
+	for _, line := range group.Pods {
+		short, rest, hasRest := strings.Cut(line, " ")
+		node, known := r.called.full(short)
+		if !known {
+			return fmt.Errorf("%s is not one of the nodes, or of several", quote(short))
+		}
+		if !hasRest {
+			rest = node
+		}
+		name := group.Prefix + rest
+		if !isName(name) {
+			return fmt.Errorf("%s is not a node and the end of a pod's name", quote(line))
+		}
+		if r.pods[objectName{namespace, name}] {
+			return fmt.Errorf("pod %q of namespace %s is there twice", name, quote(namespace))
+		}
+		r.pods[objectName{namespace, name}] = true
+		if err := r.spend(size); err != nil {
+			return err
+		}
+		pod := Pod{
+			Namespace: namespace, Name: name, Node: node, Owner: owner, Scheduling: scheduling, Budgets: group.Budgets,
+			Static: group.Static, Ready: !group.NotReady, Finished: group.Finished, Terminating: group.Terminating,
+		}
+		pod.Affinity = renamed(scheduling.Affinity, itself, node)
+		r.inv.Pods = append(r.inv.Pods, pod)
+	}
+	return nil
+}
+
+// sizeOf counts what a copy of an affinity takes.
+func sizeOf(affinity *corev1.NodeSelector) int {
+	if affinity == nil {
+		return 0
+	}
+	size := 1
+	for _, term := range affinity.NodeSelectorTerms {
+		for _, requirement := range slices.Concat(term.MatchExpressions, term.MatchFields) {
+			size += 1 + len(requirement.Values)
+		}
+		size++
+	}
+	return size
+}

@@ -1,0 +1,34 @@
+package inventory
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// sort brings everything into the order that the types promise.
+func (inv *Inventory) sort() {
+	sortByName(inv.Nodes)
+	sortByName(inv.RuntimeClasses)
+	sortByName(inv.Pools)
+	sortByName(inv.Sources)
+	slices.SortFunc(inv.Pods, func(a, b Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(inv.Workloads, func(a, b Workload) int { return a.compare(b.Owner) })
+	slices.SortFunc(inv.Budgets, func(a, b Budget) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for i := range inv.Pods {
+		slices.Sort(inv.Pods[i].Budgets)
+	}
+}
+
+func sortByName[T metav1.Object](objects []T) {
+	slices.SortFunc(objects, func(a, b T) int { return cmp.Compare(a.GetName(), b.GetName()) })
+}
+
+func (o Owner) compare(other Owner) int {
+	return cmp.Or(cmp.Compare(o.Namespace, other.Namespace), cmp.Compare(o.Kind, other.Kind), cmp.Compare(o.Name, other.Name))
+}

@@ -1,0 +1,130 @@
+package inventory
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// Write writes an inventory as a file. The same inventory gives the same bytes.
+//
+// Of annotations of nodes the file has the values that a plan may read: those of
+// keys under nodes.lailin.xyz/, and of keys that a pool or the record of the node
+// names. Of all others it has the key alone. It does not have who set a value, but
+// for what a plan needs of that.
+func Write(w io.Writer, inv *Inventory) error {
+	f := file{
+		APIVersion: APIVersion, Kind: Kind, Taken: inv.Taken,
+		Pools: []filePool{}, Sources: []fileSource{}, RuntimeClasses: []fileClass{},
+	}
+	for _, pool := range inv.Pools {
+		f.Pools = append(f.Pools, poolToFile(pool))
+	}
+	for _, source := range inv.Sources {
+		f.Sources = append(f.Sources, sourceToFile(source))
+	}
+	for _, class := range inv.RuntimeClasses {
+		f.RuntimeClasses = append(f.RuntimeClasses, classToFile(class, inv.Pools))
+	}
+	for _, budget := range inv.Budgets {
+		f.Budgets = append(f.Budgets, fileBudget(budget))
+	}
+	var err error
+	if f.Nodes, err = nodesToFile(inv); err != nil {
+		return err
+	}
+	if f.Workloads, err = workloadsToFile(inv); err != nil {
+		return err
+	}
+	text, err := toJSON(f)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(layOut(text))
+	return err
+}
+
+// toJSON leaves < and > as they are: no browser reads this.
+func toJSON(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, fmt.Errorf("inventory: %w", err)
+	}
+	return bytes.TrimSpace(text.Bytes()), nil
+}
+
+func poolToFile(pool *v1.NodePool) filePool {
+	written := filePool{
+		Name: pool.Name, UID: pool.UID, Deleting: !pool.DeletionTimestamp.IsZero(),
+		Labels: pool.Labels, Annotations: pool.Annotations, Spec: pool.Spec,
+	}
+	if len(pool.ManagedFields) > 0 {
+		applied := plan.Applied(pool)
+		written.Managed = &fileKeys{applied.Labels, applied.Annotations}
+		written.AlsoApplied = keysToFile(plan.AlsoApplied(pool, applied))
+	}
+	return written
+}
+
+func keysToFile(keys plan.Keys) *fileKeys {
+	if keys.Empty() {
+		return nil
+	}
+	return &fileKeys{keys.Labels, keys.Annotations}
+}
+
+func sourceToFile(source *v1.NodePoolSource) fileSource {
+	written := fileSource{
+		Name: source.Name, Deleting: !source.DeletionTimestamp.IsZero(), Spec: source.Spec,
+		Revision: source.Status.Revision, PruneBase: source.Status.PruneBase,
+		ApprovalUsed: source.Status.LastHandledPruneApproval,
+	}
+	for key, value := range source.Annotations {
+		if isOurs(key) {
+			put(&written.Annotations, key, value)
+		}
+	}
+	return written
+}
+
+func classToFile(class *nodev1.RuntimeClass, pools []*v1.NodePool) fileClass {
+	written := fileClass{
+		Name: class.Name, Labels: class.Labels, Annotations: class.Annotations,
+		Handler: class.Handler, Overhead: class.Overhead, Scheduling: class.Scheduling,
+	}
+	if pool := ownerOf(class, pools); pool != nil {
+		written.Pool = pool.Name
+	} else {
+		written.Owners = class.OwnerReferences
+	}
+	return written
+}
+
+// ownerOf is the pool that owns a RuntimeClass as the controller has written it.
+func ownerOf(class *nodev1.RuntimeClass, pools []*v1.NodePool) *v1.NodePool {
+	if len(class.OwnerReferences) != 1 {
+		return nil
+	}
+	at, found := slices.BinarySearchFunc(pools, class.OwnerReferences[0].Name, func(pool *v1.NodePool, name string) int {
+		return cmp.Compare(pool.Name, name)
+	})
+	if !found || !equality.Semantic.DeepEqual(class.OwnerReferences[0], plan.OwnerReference(pools[at])) {
+		return nil
+	}
+	return pools[at]
+}
+
+// isOurs tells of keys that mean something to the controller.
+func isOurs(key string) bool { return strings.HasPrefix(key, v1.Domain+"/") }

@@ -1,0 +1,122 @@
+package inventory
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// ownValues is from how many values on a label can tell nodes apart instead of
+// putting them together.
+const ownValues = 16
+
+// nodesToFile puts nodes together that are alike.
+func nodesToFile(inv *Inventory) ([]fileNodes, error) {
+	named := map[string]bool{}
+	for _, pool := range inv.Pools {
+		for key := range pool.Spec.Annotations {
+			named[key] = true
+		}
+	}
+	own := ownLabels(inv.Nodes)
+	called := newHosts(inv.Nodes)
+	groups := map[string]*fileNodes{}
+	for _, node := range inv.Nodes {
+		alike, owned := nodeToFile(node, named, own)
+		same, err := toJSON(alike)
+		if err != nil {
+			return nil, err
+		}
+		group := groups[string(same)]
+		if group == nil {
+			group = &alike
+			groups[string(same)] = group
+		}
+		group.Names = append(group.Names, node.Name)
+		for key, value := range owned {
+			values := group.Own[key]
+			put(&values, called.short(node.Name), value)
+			put(&group.Own, key, values)
+		}
+	}
+	all := make([]fileNodes, 0, len(groups))
+	for _, group := range groups {
+		group.Names = compact(group.Names)
+		all = append(all, *group)
+	}
+	slices.SortFunc(all, func(a, b fileNodes) int { return cmp.Compare(a.Names[0], b.Names[0]) })
+	return all, nil
+}
+
+// nodeToFile is a node as those that are like it are written, and the labels that
+// are its own.
+func nodeToFile(node *corev1.Node, named, own map[string]bool) (fileNodes, map[string]string) {
+	written := fileNodes{Unschedulable: node.Spec.Unschedulable}
+	var owned map[string]string
+	for key, value := range node.Labels {
+		switch {
+		case value == node.Name:
+			put(&written.Labels, key, itself)
+		case own[key]:
+			put(&owned, key, value)
+		default:
+			put(&written.Labels, key, value)
+		}
+	}
+	for _, taint := range node.Spec.Taints {
+		taint.TimeAdded = nil // nothing asks how long it has been there
+		written.Taints = append(written.Taints, taint)
+	}
+	recorded := recordedKeys(node)
+	for key, value := range node.Annotations {
+		known := isOurs(key) || named[key] || slices.Contains(recorded.Annotations, key)
+		if known && value != Unknown {
+			put(&written.Annotations, key, value)
+		} else {
+			written.Others = append(written.Others, key)
+		}
+	}
+	slices.Sort(written.Others)
+	written.AlsoApplied = keysToFile(plan.AlsoApplied(node, recorded))
+	return written, owned
+}
+
+// recordedKeys are what pools have put on a node; none where that cannot be read.
+func recordedKeys(node *corev1.Node) plan.Keys {
+	record, err := plan.ParseRecord(node.Annotations[v1.AppliedAnnotation])
+	if err != nil {
+		return plan.Keys{}
+	}
+	return plan.Keys{
+		Labels:      slices.Sorted(maps.Keys(record.Labels)),
+		Annotations: slices.Sorted(maps.Keys(record.Annotations)),
+	}
+}
+
+// ownLabels are the keys of which most nodes that have them have a value of their
+// own, besides their name.
+func ownLabels(nodes []*corev1.Node) map[string]bool {
+	values, carriers := map[string]map[string]bool{}, map[string]int{}
+	for _, node := range nodes {
+		for key, value := range node.Labels {
+			if value == node.Name {
+				continue
+			}
+			if values[key] == nil {
+				values[key] = map[string]bool{}
+			}
+			values[key][value] = true
+			carriers[key]++
+		}
+	}
+	own := map[string]bool{}
+	for key, different := range values {
+		own[key] = len(different) > ownValues && len(different)*2 > carriers[key]
+	}
+	return own
+}

@@ -1,0 +1,127 @@
+package inventory
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// workloadsToFile puts pods under what makes them, and together where they are
+// alike; null where pods are not known.
+func workloadsToFile(inv *Inventory) ([]fileWorkload, error) {
+	if inv.Pods == nil {
+		return nil, nil
+	}
+	workloads := map[Owner]*fileWorkload{}
+	under := func(owner Owner) *fileWorkload {
+		if workloads[owner] == nil {
+			workloads[owner] = &fileWorkload{Kind: owner.Kind, Namespace: owner.Namespace, Name: owner.Name}
+		}
+		return workloads[owner]
+	}
+	for _, workload := range inv.Workloads {
+		under(workload.Owner).Template = ptr.To(fileScheduling(workload.Template))
+	}
+	groups := map[Owner]map[string]*filePods{}
+	called := newHosts(inv.Nodes)
+	for _, pod := range inv.Pods {
+		owner := pod.Owner
+		owner.Namespace = pod.Namespace
+		alike, line := podToFile(pod, called)
+		same, err := toJSON(alike)
+		if err != nil {
+			return nil, err
+		}
+		if groups[owner] == nil {
+			groups[owner] = map[string]*filePods{}
+		}
+		if groups[owner][string(same)] == nil {
+			groups[owner][string(same)] = &alike
+		}
+		group := groups[owner][string(same)]
+		group.Pods = append(group.Pods, line)
+	}
+	for owner, alike := range groups {
+		workload := under(owner)
+		// By what they have in common, so that no group moves when a pod does.
+		for _, same := range slices.Sorted(maps.Keys(alike)) {
+			slices.Sort(alike[same].Pods)
+			workload.Pods = append(workload.Pods, *alike[same])
+		}
+	}
+	all := make([]fileWorkload, 0, len(workloads))
+	for _, workload := range workloads {
+		all = append(all, *workload)
+	}
+	slices.SortFunc(all, func(a, b fileWorkload) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return all, nil
+}
+
+// podToFile is a pod as those that are like it are written, and its line.
+func podToFile(pod Pod, called hosts) (filePods, string) {
+	written := filePods{
+		Static: pod.Static, NotReady: !pod.Ready, Finished: pod.Finished, Terminating: pod.Terminating,
+		Budgets: pod.Budgets, fileScheduling: fileScheduling(pod.Scheduling),
+	}
+	written.Affinity = renamed(pod.Affinity, pod.Node, itself)
+	if own := len(pod.Tolerations) - len(defaultTolerations); own >= 0 && areDefault(pod.Tolerations[own:]) {
+		written.Tolerations, written.PlusDefaults = pod.Tolerations[:own], true
+	}
+	if prefix, isNamed := strings.CutSuffix(pod.Name, pod.Node); isNamed {
+		written.Prefix = prefix
+		return written, called.short(pod.Node)
+	}
+	end := strings.LastIndex(pod.Name, "-") + 1
+	written.Prefix = pod.Name[:end]
+	return written, called.short(pod.Node) + " " + pod.Name[end:]
+}
+
+// defaultTolerations are what the admission plugin DefaultTolerationSeconds adds
+// to a pod, in its order.
+var defaultTolerations = []corev1.Toleration{
+	{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](300)},
+	{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](300)},
+}
+
+func areDefault(tolerations []corev1.Toleration) bool {
+	return slices.EqualFunc(tolerations, defaultTolerations, func(a, b corev1.Toleration) bool {
+		return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect &&
+			ptr.Equal(a.TolerationSeconds, b.TolerationSeconds)
+	})
+}
+
+// renamed puts one name of a node in place of another, where an affinity asks for
+// it: the controller of DaemonSets binds each pod to its node that way. What it is
+// given stays as it is.
+func renamed(affinity *corev1.NodeSelector, from, to string) *corev1.NodeSelector {
+	if affinity == nil || !asksFor(affinity, from) {
+		return affinity
+	}
+	changed := affinity.DeepCopy()
+	for i := range changed.NodeSelectorTerms {
+		for j := range changed.NodeSelectorTerms[i].MatchFields {
+			values := changed.NodeSelectorTerms[i].MatchFields[j].Values
+			for k := range values {
+				if values[k] == from {
+					values[k] = to
+				}
+			}
+		}
+	}
+	return changed
+}
+
+func asksFor(affinity *corev1.NodeSelector, node string) bool {
+	return slices.ContainsFunc(affinity.NodeSelectorTerms, func(term corev1.NodeSelectorTerm) bool {
+		return slices.ContainsFunc(term.MatchFields, func(field corev1.NodeSelectorRequirement) bool {
+			return field.Key == metav1.ObjectNameField && slices.Contains(field.Values, node)
+		})
+	})
+}
