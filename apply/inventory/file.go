@@ -137,9 +137,11 @@ type filePods struct {
 	Terminating bool     `json:"terminating,omitempty"`
 	Budgets     []string `json:"podDisruptionBudgets,omitempty"`
 	fileScheduling
-	// PlusDefaults adds, after the tolerations, those of 300 seconds for nodes that
-	// are not ready or unreachable, which the API server gives every pod.
-	PlusDefaults bool `json:"defaultTolerations,omitempty"`
+	// Defaults are there, after the tolerations: those of 300 seconds for nodes that
+	// are not ready or unreachable, which the API server gives every pod. More come
+	// after them; it gives a pod those of its RuntimeClass last.
+	Defaults bool                `json:"defaultTolerations,omitempty"`
+	More     []corev1.Toleration `json:"moreTolerations,omitempty"`
 	// Prefix is what the names begin with.
 	Prefix string `json:"prefix,omitempty"`
 	// Pods are each a node and the rest of the name: "gpu-001 x7k2p". Where there is

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,8 +28,10 @@ func (r *reader) workload(read *fileWorkload) error {
 // podGroup takes up pods that are alike. They share their maps and lists.
 func (r *reader) podGroup(namespace string, owner Owner, group *filePods) error {
 	scheduling := Scheduling(group.fileScheduling)
-	if group.PlusDefaults {
-		scheduling.Tolerations = slices.Concat(scheduling.Tolerations, defaultTolerations)
+	if group.Defaults {
+		scheduling.Tolerations = slices.Concat(scheduling.Tolerations, defaultTolerations, group.More)
+	} else if group.More != nil {
+		return errors.New("moreTolerations stand behind defaultTolerations, and there are none")
 	}
 	size := 1 + sizeOf(scheduling.Affinity)
 	for _, line := range group.Pods {

@@ -71,8 +71,8 @@ func podToFile(pod Pod, called hosts) (filePods, string) {
 		Budgets: pod.Budgets, fileScheduling: fileScheduling(pod.Scheduling),
 	}
 	written.Affinity = renamed(pod.Affinity, pod.Node, itself)
-	if own := len(pod.Tolerations) - len(defaultTolerations); own >= 0 && areDefault(pod.Tolerations[own:]) {
-		written.Tolerations, written.PlusDefaults = pod.Tolerations[:own], true
+	if at := indexDefaults(pod.Tolerations); at >= 0 {
+		written.Tolerations, written.Defaults, written.More = pod.Tolerations[:at], true, pod.Tolerations[at+len(defaultTolerations):]
 	}
 	if prefix, isNamed := strings.CutSuffix(pod.Name, pod.Node); isNamed {
 		written.Prefix = prefix
@@ -90,11 +90,19 @@ var defaultTolerations = []corev1.Toleration{
 	{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](300)},
 }
 
-func areDefault(tolerations []corev1.Toleration) bool {
-	return slices.EqualFunc(tolerations, defaultTolerations, func(a, b corev1.Toleration) bool {
-		return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect &&
-			ptr.Equal(a.TolerationSeconds, b.TolerationSeconds)
-	})
+// indexDefaults is where the default tolerations begin; -1 where they are not.
+func indexDefaults(tolerations []corev1.Toleration) int {
+	for at := 0; at+len(defaultTolerations) <= len(tolerations); at++ {
+		if slices.EqualFunc(tolerations[at:at+len(defaultTolerations)], defaultTolerations, sameToleration) {
+			return at
+		}
+	}
+	return -1
+}
+
+func sameToleration(a, b corev1.Toleration) bool {
+	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect &&
+		ptr.Equal(a.TolerationSeconds, b.TolerationSeconds)
 }
 
 // renamed puts one name of a node in place of another, where an affinity asks for

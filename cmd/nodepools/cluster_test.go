@@ -74,6 +74,9 @@ func reset(ctx context.Context, c *cluster.Cluster) error {
 	if err != nil {
 		return err
 	}
+	if err := addPodKinds(scheme); err != nil {
+		return err
+	}
 	api, err := client.New(c.Config, client.Options{Scheme: scheme, Mapper: knownKinds()})
 	if err != nil {
 		return err
@@ -102,6 +105,16 @@ func reset(ctx context.Context, c *cluster.Cluster) error {
 	}
 	for _, kind := range []client.Object{&v1.NodePool{}, &v1.NodePoolSource{}, &nodev1.RuntimeClass{}, &corev1.Node{}} {
 		if err := api.DeleteAllOf(ctx, kind); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	for _, kind := range podKinds {
+		made, err := scheme.New(kind.GroupVersionKind)
+		if err != nil {
+			return err
+		}
+		inDefault := []client.DeleteAllOfOption{client.InNamespace("default"), client.GracePeriodSeconds(0)}
+		if err := api.DeleteAllOf(ctx, made.(client.Object), inDefault...); client.IgnoreNotFound(err) != nil {
 			return err
 		}
 	}

@@ -111,7 +111,7 @@ func unreached(err error, server string, timeout time.Duration) error {
 	case apierrors.IsUnauthorized(err):
 		return hinted{fmt.Errorf("%s does not accept the credentials: %w", server, err), "log in again, or choose another user in the kubeconfig file"}
 	case apierrors.IsForbidden(err):
-		return hinted{err, "the user needs the right to list nodes, runtimeclasses, nodepools and nodepoolsources"}
+		return hinted{err, "'nodepools install --viewer' prints a role with all rights that this takes"}
 	case errors.Is(err, context.DeadlineExceeded):
 		return hinted{fmt.Errorf("no answer from %s within %s", server, timeout), address + "; --timeout gives it longer"}
 	case errors.As(err, &lookup):

@@ -37,7 +37,11 @@ make the controller take a taint off it. --crds-only does not print it.
 The controller runs as two replicas, of which one works. They tolerate every
 taint, because the taints that pools put on nodes must not drive out the
 controller that can take them off again; they move from a node that is lost
-after 30 seconds. They prefer control-plane nodes where there are any.`,
+after 30 seconds. They prefer control-plane nodes where there are any.
+
+--viewer prints something else: a service account, in the same namespace, with a
+role that may list what 'nodepools diff' and 'nodepools inventory' read. It may
+write nothing, and read no Secret.`,
 		Example: `  # with an image of your own
   nodepools install --image registry.example.com/nodepools:v1 \
     | kubectl apply --server-side -f -
@@ -47,7 +51,11 @@ after 30 seconds. They prefer control-plane nodes where there are any.`,
     | kubectl diff --server-side -f -
 
   # to run the controller elsewhere, or to try it from a laptop
-  nodepools install --crds-only | kubectl apply --server-side -f -`,
+  nodepools install --crds-only | kubectl apply --server-side -f -
+
+  # for a CI job that runs diff or inventory, and a token for it
+  nodepools install --viewer | kubectl apply --server-side -f -
+  kubectl create token nodepools-viewer --namespace nodepools-system`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: work(exitFailed, func(cmd *cobra.Command, _ []string) error {
@@ -59,13 +67,14 @@ after 30 seconds. They prefer control-plane nodes where there are any.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.crdsOnly, "crds-only", false, "print the custom resource definitions alone")
+	flags.BoolVar(&o.viewer, "viewer", false, "print a service account that may only look, for a CI job")
 	flags.StringVar(&o.image, "image", defaultRepository+":"+o.build.imageTag(), "image of the controller")
 	flags.StringVar(&o.namespace, "namespace", defaultNamespace, "namespace of the controller")
 	return cmd
 }
 
 type installOptions struct {
-	crdsOnly         bool
+	crdsOnly, viewer bool
 	image, namespace string
 	build            buildInfo
 	// givenImage tells that the user named the image.
@@ -81,6 +90,11 @@ func (o *installOptions) check(changed func(flag string) bool) error {
 	for _, flag := range []string{"image", "namespace"} {
 		if o.crdsOnly && changed(flag) {
 			return usagef("--%s says nothing together with --crds-only", flag)
+		}
+	}
+	for _, flag := range []string{"image", "crds-only"} {
+		if o.viewer && changed(flag) {
+			return usagef("--%s says nothing together with --viewer", flag)
 		}
 	}
 	if problems := validation.IsDNS1123Label(o.namespace); len(problems) > 0 {
@@ -100,6 +114,9 @@ func plain(message string) string {
 }
 
 func (o *installOptions) run(std streams) error {
+	if o.viewer {
+		return printYAML(std.out, viewer(o.namespace)...)
+	}
 	definitions, err := crds.All()
 	if err != nil {
 		return err

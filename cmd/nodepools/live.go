@@ -41,6 +41,9 @@ func connect(flags clusterFlags, agent string) (*liveCluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := addPodKinds(scheme); err != nil {
+		return nil, err
+	}
 	reader, err := client.New(config, client.Options{Scheme: scheme, Mapper: knownKinds()})
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
@@ -57,6 +60,9 @@ func knownKinds() meta.RESTMapper {
 		v1.GroupVersion.WithKind(v1.NodePoolSourceKind),
 	} {
 		mapper.Add(kind, meta.RESTScopeRoot)
+	}
+	for _, kind := range podKinds {
+		mapper.Add(kind.GroupVersionKind, meta.RESTScopeNamespace)
 	}
 	return mapper
 }

@@ -87,6 +87,7 @@ that a pod comes to the pool's nodes by runtimeClassName: node-pool-<name>.`,
 		newDiff(std),
 		newExplain(std),
 		newInstall(std),
+		newInventory(std),
 		newRender(std),
 		newRun(std),
 		newValidate(std),
@@ -108,7 +109,7 @@ func rename(command *cobra.Command, name string) {
 	}
 }
 
-var ownCommand = regexp.MustCompile(`\bnodepools (diff|explain|install|render|run|validate|version)\b`)
+var ownCommand = regexp.MustCompile(`\bnodepools (diff|explain|install|inventory|render|run|validate|version)\b`)
 
 func calledBy(name, text string) string { return ownCommand.ReplaceAllString(text, name+" $1") }
 

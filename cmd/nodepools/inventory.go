@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nodepools/nodepools/apply/inventory"
+)
+
+func newInventory(std streams) *cobra.Command {
+	o := inventoryOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	cmd := &cobra.Command{
+		Use:   "inventory",
+		Short: "Write down a cluster, for reviews without a way to it",
+		Long: `Reads a cluster and prints as much of it as 'nodepools diff --inventory' needs to
+tell what a change of pools does to nodes and pods: nodes, NodePools and their
+sources, RuntimeClasses, pods, what makes them, and PodDisruptionBudgets. Commit
+the file, and let a nightly job keep it fresh.
+
+There is no Secret in it, no environment variable and no image. Of annotations of
+nodes it has the values that pools are about; of all others the key alone. Who
+set a value is not in it.
+
+Nothing is written to the cluster. 'nodepools install --viewer' prints a role that
+may list what is read, and nothing else.`,
+		Example: `  nodepools inventory -o inventory.json
+
+  # of another cluster
+  nodepools inventory --context production -o production.json
+
+  # what a change would do, without the cluster
+  nodepools diff --base origin/main --inventory inventory.json`,
+		Args:              noArguments,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: work(exitFailed, func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), std)
+		}),
+	}
+	cmd.Flags().StringVarP(&o.file, "output", "o", "-", "`file` to write, replaced as a whole; - is standard output")
+	o.cluster.register(cmd)
+	return cmd
+}
+
+type inventoryOptions struct {
+	file    string
+	cluster clusterFlags
+	build   buildInfo
+}
+
+func (o *inventoryOptions) check() error {
+	if o.file == "" {
+		return usagef("--output is empty: name a file, or - for standard output")
+	}
+	return o.cluster.check()
+}
+
+func (o *inventoryOptions) run(ctx context.Context, std streams) error {
+	cluster, err := connect(o.cluster, o.build.userAgent())
+	if err != nil {
+		return err
+	}
+	taken, err := cluster.takeInventory(ctx, false)
+	if err != nil {
+		return err
+	}
+	if !taken.installed {
+		std.note("%s does not know NodePools, so the inventory has none; see 'nodepools install'", serverName(cluster.config))
+	}
+	var text bytes.Buffer
+	if err := inventory.Write(&text, taken.Inventory); err != nil {
+		return err
+	}
+	if o.file == "-" {
+		return printAll(std.out, text.Bytes())
+	}
+	return replaceFile(o.file, text.Bytes())
+}
+
+// replaceFile writes a file whole or not at all: whoever reads it meanwhile reads
+// the one before.
+func replaceFile(path string, data []byte) (err error) {
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		if !info.Mode().IsRegular() {
+			return hinted{fmt.Errorf("%s is not a file that can be replaced", path), "print to it instead: leave --output out and use the shell's >"}
+		}
+		mode = info.Mode().Perm()
+		// A link stays one.
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(file.Name()))
+		}
+	}()
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Chmod(mode), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/inventory"
+)
+
+// podKind is a kind of objects that an inventory reads beside nodes and pools, so
+// that a change can be told in pods.
+type podKind struct {
+	// resource is as kubectl and roles have it.
+	resource string
+	schema.GroupVersionKind
+	list client.ObjectList
+}
+
+var podKinds = []podKind{
+	{"deployments.apps", appsv1.SchemeGroupVersion.WithKind("Deployment"), &appsv1.DeploymentList{}},
+	{"replicasets.apps", appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), &appsv1.ReplicaSetList{}},
+	{"statefulsets.apps", appsv1.SchemeGroupVersion.WithKind("StatefulSet"), &appsv1.StatefulSetList{}},
+	{"daemonsets.apps", appsv1.SchemeGroupVersion.WithKind("DaemonSet"), &appsv1.DaemonSetList{}},
+	{"replicationcontrollers", corev1.SchemeGroupVersion.WithKind("ReplicationController"), &corev1.ReplicationControllerList{}},
+	{"cronjobs.batch", batchv1.SchemeGroupVersion.WithKind("CronJob"), &batchv1.CronJobList{}},
+	{"jobs.batch", batchv1.SchemeGroupVersion.WithKind("Job"), &batchv1.JobList{}},
+	{"poddisruptionbudgets.policy", policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), &policyv1.PodDisruptionBudgetList{}},
+	{"pods", corev1.SchemeGroupVersion.WithKind("Pod"), &corev1.PodList{}},
+}
+
+func addPodKinds(scheme *runtime.Scheme) error {
+	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return fmt.Errorf("scheme: %w", err)
+		}
+	}
+	return nil
+}
+
+// takenInventory is a cluster, and what is to be known of how it was read.
+type takenInventory struct {
+	*inventory.Inventory
+	// installed is false where the cluster does not know the kind NodePool.
+	installed bool
+	// withheld are what the user may not list, such as "pods" and
+	// "deployments.apps"; pods are not known then. It is empty where all was read.
+	withheld []string
+}
+
+// takeInventory lists all that an inventory has, page by page. A right that is
+// missing is an error, unless it is one to list pods or what makes them, and these
+// are optional.
+func (l *liveCluster) takeInventory(ctx context.Context, podsOptional bool) (*takenInventory, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.flags.timeout)
+	defer cancel()
+	taken, builder := &takenInventory{installed: true}, &inventory.Builder{}
+	read := func(what string, empty client.ObjectList) error {
+		if err := eachPage(ctx, l.reader, empty, builder.Add); err != nil {
+			return l.explain(what, err)
+		}
+		return nil
+	}
+	// Sources are read after the pools: see plan.Departed.
+	if err := read("NodePools", &v1.NodePoolList{}); apierrors.IsNotFound(err) {
+		taken.installed = false
+	} else if err != nil {
+		return nil, err
+	}
+	if taken.installed {
+		if err := read("NodePoolSources", &v1.NodePoolSourceList{}); err != nil {
+			return nil, err
+		}
+	}
+	if err := read("RuntimeClasses", &nodev1.RuntimeClassList{}); err != nil {
+		return nil, err
+	}
+	if err := read("nodes", &corev1.NodeList{}); err != nil {
+		return nil, err
+	}
+	for _, kind := range podKinds {
+		switch err := read(kind.resource, kind.list); {
+		case podsOptional && apierrors.IsForbidden(err):
+			taken.withheld = append(taken.withheld, kind.resource)
+		case err != nil:
+			return nil, err
+		}
+	}
+	taken.Inventory = builder.Inventory(time.Now().UTC().Format(time.RFC3339))
+	if len(taken.withheld) > 0 {
+		// Half of it would say of pods that are in danger that they are not.
+		taken.Pods, taken.Workloads, taken.Budgets = nil, nil, nil
+	}
+	return taken, nil
+}
+
+// notes say what the reader should know of how the inventory was read.
+func (t *takenInventory) notes(server string) []string {
+	var notes []string
+	if !t.installed {
+		notes = append(notes, server+" does not know NodePools, so all of them are new; see 'nodepools install'")
+	}
+	if len(t.withheld) > 0 {
+		notes = append(notes, fmt.Sprintf("what happens to pods is not told: the user may not list %s; see 'nodepools install --viewer'",
+			strings.Join(t.withheld, ", ")))
+	}
+	return notes
+}
+
+// pageSize is how many objects one request brings, as with kubectl.
+const pageSize = 500
+
+// eachPage lists the objects of a kind and hands each on, so that no more than a
+// page of them is held here. Where the list becomes too old to be read on, all of it
+// is read again at once, and what was handed on comes again.
+func eachPage(ctx context.Context, reader client.Reader, empty client.ObjectList, take func(runtime.Object) error) error {
+	options := client.ListOptions{Limit: pageSize}
+	for {
+		page := empty.DeepCopyObject().(client.ObjectList)
+		switch err := reader.List(ctx, page, &options); {
+		case apierrors.IsResourceExpired(err) && options.Continue != "":
+			options = client.ListOptions{}
+			continue
+		case err != nil:
+			return err
+		}
+		if err := meta.EachListItem(page, take); err != nil {
+			return err
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}
