@@ -47,6 +47,9 @@ type Eviction struct {
 	AfterSeconds int64 `json:"afterSeconds"`
 	// Pods, sorted by name.
 	Pods []Pod `json:"pods"`
+	// Finished tells that these pods have finished already. The taint deletes them
+	// as it does others; nothing that runs is lost.
+	Finished bool `json:"finished,omitempty"`
 	// Nowhere tells that no node takes the workload's next pod afterwards, going by
 	// labels and taints.
 	Nowhere bool `json:"nowhere"`
@@ -56,7 +59,8 @@ type Eviction struct {
 type Budget struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Allowed is how many pods it lets go, Lost how many go.
+	// Allowed is how many pods it lets go, Lost how many go that it counts as
+	// healthy.
 	Allowed int `json:"allowed"`
 	Lost    int `json:"lost"`
 	// Exceeded tells that more go than it allows.
