@@ -1,0 +1,148 @@
+package impact
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nodepools/nodepools/apply/inventory"
+)
+
+// daemonTolerations are what the DaemonSet controller adds to the tolerations of
+// the pods that it makes. A pod in the network of its host tolerates
+// node.kubernetes.io/network-unavailable besides, which an inventory does not
+// tell.
+var daemonTolerations = []corev1.Toleration{
+	{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
+	{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
+	{Key: corev1.TaintNodeDiskPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodePIDPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
+}
+
+// daemonChanges are the pods of DaemonSets that come and go.
+type daemonChanges struct {
+	removed []*inventory.Pod
+	groups  map[inventory.Owner]*DaemonPods
+}
+
+// daemonPods tells which pods the DaemonSet controller of Kubernetes removes, and
+// where it starts one.
+//
+// That controller goes by the template, without what the RuntimeClass brings. It
+// removes a pod when the node no longer matches, or has a NoExecute taint that the
+// template does not tolerate, and leaves it under a NoSchedule taint. It asks no
+// PodDisruptionBudget. What the RuntimeClass brings decides then where a pod that
+// it has made is scheduled.
+func (w *world) daemonPods(going map[*inventory.Pod]leaving) *daemonChanges {
+	changes := &daemonChanges{groups: map[inventory.Owner]*DaemonPods{}}
+	for _, of := range w.daemons {
+		d := w.newDaemon(of)
+		for _, at := range w.places {
+			if at.changed {
+				changes.remove(d, at, going)
+			}
+			if (at.changed || d.admitted) && d.starts(at) {
+				group := changes.group(of.Owner)
+				group.Started = append(group.Started, at.name)
+			}
+		}
+	}
+	return changes
+}
+
+// daemon is a DaemonSet in the eyes of its controller.
+type daemon struct {
+	owner inventory.Owner
+	// template is what its pods ask for but for their RuntimeClass.
+	template *shape
+	// before and after are the pods that it makes.
+	before, after *next
+	// admitted tells that its pods are no longer refused.
+	admitted bool
+}
+
+func (w *world) newDaemon(of *workload) *daemon {
+	asks := of.template()
+	d := &daemon{
+		owner: of.Owner, template: w.shape(asks),
+		before: w.next(asks, w.classesBefore), after: w.next(asks, w.classesAfter),
+	}
+	d.admitted = d.before.shape == nil && d.after.shape != nil
+	return d
+}
+
+// wants tells whether the controller starts a pod on the node, and whether it
+// leaves one that is there.
+func (d *daemon) wants(at *site) (start, keep bool) {
+	switch {
+	case !d.template.matches(at.node):
+		return false, false
+	case d.template.shutOut(at.taints) != nil:
+		return false, !d.template.evictedBy(at.taints)
+	}
+	return true, true
+}
+
+func (c *daemonChanges) remove(d *daemon, at *place, going map[*inventory.Pod]leaving) {
+	for _, pod := range at.pods {
+		if pod.Owner != d.owner || pod.Static || idle(pod) {
+			continue
+		}
+		_, kept := d.wants(at.before)
+		_, keep := d.wants(at.after)
+		if !kept || keep {
+			continue
+		}
+		if goes, evicted := going[pod]; evicted {
+			if goes.seconds == 0 {
+				continue
+			}
+			// The controller does not wait for the time to run out.
+			delete(going, pod)
+		}
+		c.removed = append(c.removed, pod)
+		group := c.group(d.owner)
+		group.Removed = append(group.Removed, Pod{Name: pod.Name, Node: pod.Node})
+	}
+}
+
+// starts tells whether a pod starts on the node that could not before. The pod is
+// there already, and waits, where the controller wanted one before: it is then
+// as the RuntimeClass from before has made it.
+func (d *daemon) starts(at *place) bool {
+	start, _ := d.wants(at.after)
+	if !start || d.runsOn(at) {
+		return false
+	}
+	wanted, _ := d.wants(at.before)
+	if !wanted || d.before.shape == nil {
+		return d.after.shape != nil && d.after.shape.fits(at.after)
+	}
+	return !d.before.shape.fits(at.before) && d.before.shape.fits(at.after)
+}
+
+func (d *daemon) runsOn(at *place) bool {
+	return slices.ContainsFunc(at.pods, func(pod *inventory.Pod) bool { return pod.Owner == d.owner && !idle(pod) })
+}
+
+func (c *daemonChanges) group(of inventory.Owner) *DaemonPods {
+	group := c.groups[of]
+	if group == nil {
+		group = &DaemonPods{Workload: named(of), Removed: []Pod{}, Started: []string{}}
+		c.groups[of] = group
+	}
+	return group
+}
+
+func (c *daemonChanges) list() []DaemonPods {
+	list := make([]DaemonPods, 0, len(c.groups))
+	for _, group := range c.groups {
+		slices.SortFunc(group.Removed, comparePods)
+		slices.Sort(group.Started)
+		list = append(list, *group)
+	}
+	slices.SortFunc(list, func(a, b DaemonPods) int { return compareWorkloads(a.Workload, b.Workload) })
+	return list
+}

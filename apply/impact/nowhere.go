@@ -1,0 +1,110 @@
+package impact
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// nowhere tells whether no node takes the pod afterwards, by labels and taints. A
+// pod that is refused has no place either.
+func (w *world) nowhere(pod *next) bool {
+	if pod.shape == nil {
+		return true
+	}
+	if pod.shape.nowhere == nil {
+		none := !w.somewhere(pod.shape)
+		pod.shape.nowhere = &none
+	}
+	return *pod.shape.nowhere
+}
+
+func (w *world) somewhere(s *shape) bool {
+	if w.index == nil {
+		w.index = newIndex(w.nodes)
+	}
+	for _, at := range w.index.candidates(s) {
+		if s.fits(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// index finds nodes by what a pod selects, so that not every node is asked.
+type index struct {
+	all     []*site
+	byName  map[string]*site
+	byLabel map[label][]*site
+}
+
+type label struct{ key, value string }
+
+func newIndex(nodes []*site) *index {
+	x := &index{all: nodes, byName: make(map[string]*site, len(nodes)), byLabel: map[label][]*site{}}
+	for _, at := range nodes {
+		x.byName[at.node.Name] = at
+		for key, value := range at.node.Labels {
+			x.byLabel[label{key, value}] = append(x.byLabel[label{key, value}], at)
+		}
+	}
+	return x
+}
+
+// candidates are nodes among which all are that match.
+func (x *index) candidates(s *shape) []*site {
+	fewest := x.all
+	for key, value := range s.asks.NodeSelector {
+		if some := x.byLabel[label{key, value}]; len(some) < len(fewest) {
+			fewest = some
+		}
+	}
+	if s.asks.Affinity != nil {
+		if some, bounded := x.ofTerms(s.asks.Affinity.NodeSelectorTerms); bounded && len(some) < len(fewest) {
+			fewest = some
+		}
+	}
+	return fewest
+}
+
+// ofTerms are candidates for any of the terms; unbounded where a term does not
+// say which values it wants.
+func (x *index) ofTerms(terms []corev1.NodeSelectorTerm) (some []*site, bounded bool) {
+	for i := range terms {
+		if len(terms[i].MatchExpressions)+len(terms[i].MatchFields) == 0 {
+			continue // matches nothing
+		}
+		ofTerm, bounded := x.ofTerm(&terms[i])
+		if !bounded {
+			return nil, false
+		}
+		some = append(some, ofTerm...)
+	}
+	return some, true
+}
+
+func (x *index) ofTerm(term *corev1.NodeSelectorTerm) (some []*site, bounded bool) {
+	for _, field := range term.MatchFields {
+		if field.Key != metav1.ObjectNameField || field.Operator != corev1.NodeSelectorOpIn {
+			continue
+		}
+		for _, name := range field.Values {
+			if at := x.byName[name]; at != nil {
+				some = append(some, at)
+			}
+		}
+		return some, true
+	}
+	for _, expression := range term.MatchExpressions {
+		if expression.Operator != corev1.NodeSelectorOpIn {
+			continue
+		}
+		var ofExpression []*site
+		for _, value := range expression.Values {
+			ofExpression = append(ofExpression, x.byLabel[label{expression.Key, value}]...)
+		}
+		if !bounded || len(ofExpression) < len(some) {
+			some, bounded = ofExpression, true
+		}
+	}
+	return some, bounded
+}

@@ -1,0 +1,55 @@
+package impact
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodepools/nodepools/apply/inventory"
+)
+
+// named is a workload by its name.
+func named(owner inventory.Owner) Workload { return Workload(owner) }
+
+// workloadOf names what a pod is counted under: its owner, or itself. A pod is in
+// the namespace of its owner, or the owner is in none.
+func workloadOf(pod *inventory.Pod) Workload {
+	if pod.Owner == (inventory.Owner{}) {
+		return Workload{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}
+	}
+	return Workload{Kind: pod.Owner.Kind, Namespace: pod.Namespace, Name: pod.Owner.Name}
+}
+
+// groupKey is the same text for what is told in one line.
+func groupKey(of Workload, seconds int64, finished bool, texts ...string) string {
+	var key strings.Builder
+	writeTexts(&key, of.Namespace, of.Kind, of.Name, strconv.FormatInt(seconds, 10), strconv.FormatBool(finished))
+	writeTexts(&key, texts...)
+	return key.String()
+}
+
+func compareWorkloads(a, b Workload) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+}
+
+func comparePods(a, b Pod) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Node, b.Node))
+}
+
+func compareEvictions(a, b Eviction) int {
+	return cmp.Or(
+		compareWorkloads(a.Workload, b.Workload),
+		cmp.Compare(a.AfterSeconds, b.AfterSeconds),
+		slices.Compare(a.Taints, b.Taints),
+		comparePods(a.Pods[0], b.Pods[0]),
+	)
+}
+
+func compareUnschedulable(a, b Unschedulable) int {
+	return cmp.Or(compareWorkloads(a.Workload, b.Workload), cmp.Compare(a.Reason, b.Reason))
+}
+
+func compareBudgets(a, b Budget) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}

@@ -1,0 +1,135 @@
+package impact
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/nodepools/nodepools/apply/inventory"
+)
+
+// shape is what a pod asks of a node: one for all pods that ask for the same.
+type shape struct {
+	asks     inventory.Scheduling
+	affinity nodeaffinity.RequiredNodeAffinity
+	// shutOutBy remembers which taint of a set keeps the pod out, nil for none.
+	shutOutBy map[*taintSet]*corev1.Taint
+	// nowhere remembers whether no node takes the pod; nil for not yet asked.
+	nowhere *bool
+}
+
+// shape returns the one of pods that ask for this.
+func (w *world) shape(asks inventory.Scheduling) *shape {
+	key := shapeKey(asks)
+	s := w.shapes[key]
+	if s == nil {
+		s = &shape{asks: asks, shutOutBy: map[*taintSet]*corev1.Taint{}}
+		var affinity *corev1.Affinity
+		if asks.Affinity != nil {
+			affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: asks.Affinity,
+			}}
+		}
+		s.affinity = nodeaffinity.NewRequiredNodeAffinity(asks.NodeSelector, affinity)
+		w.shapes[key] = s
+	}
+	return s
+}
+
+// shapeKey is the same text for pods that ask for the same of a node.
+func shapeKey(asks inventory.Scheduling) string {
+	var key strings.Builder
+	for _, label := range slices.Sorted(maps.Keys(asks.NodeSelector)) {
+		writeTexts(&key, label, asks.NodeSelector[label])
+	}
+	key.WriteByte('/')
+	for _, toleration := range asks.Tolerations {
+		// How long something is tolerated makes no difference to the scheduler.
+		writeTexts(&key, toleration.Key, string(toleration.Operator), toleration.Value, string(toleration.Effect))
+	}
+	key.WriteByte('/')
+	if asks.Affinity != nil {
+		// A struct of texts and lists of texts is always written.
+		text, _ := json.Marshal(asks.Affinity)
+		key.Write(text)
+	}
+	return key.String()
+}
+
+// writeTexts writes texts so that no others read the same.
+func writeTexts(to *strings.Builder, texts ...string) {
+	for _, text := range texts {
+		fmt.Fprintf(to, "%d:%s", len(text), text)
+	}
+}
+
+// matches tells whether the node selector and the required node affinity match.
+func (s *shape) matches(node *corev1.Node) bool {
+	// What cannot be read matches nothing, as it does for the scheduler.
+	matched, _ := s.affinity.Match(node)
+	return matched
+}
+
+// shutOut returns the first taint that keeps the pod out, nil for none.
+func (s *shape) shutOut(taints *taintSet) *corev1.Taint {
+	if len(taints.list) == 0 {
+		return nil
+	}
+	by, known := s.shutOutBy[taints]
+	if !known {
+		if taint, found := schedulinghelper.FindMatchingUntoleratedTaint(silent, taints.list, s.asks.Tolerations, keepsOut, comparisons); found {
+			by = &taint
+		}
+		s.shutOutBy[taints] = by
+	}
+	return by
+}
+
+// evictedBy tells whether a NoExecute taint is not tolerated at all.
+func (s *shape) evictedBy(taints *taintSet) bool {
+	_, found := schedulinghelper.FindMatchingUntoleratedTaint(silent, taints.list, s.asks.Tolerations, evicts, comparisons)
+	return found
+}
+
+// bearsCordon tells whether the pod is scheduled on a node that is cordoned.
+func (s *shape) bearsCordon() bool {
+	cordon := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
+	return schedulinghelper.TolerationsTolerateTaint(silent, s.asks.Tolerations, &cordon, comparisons)
+}
+
+// fits tells whether the scheduler takes the node for the pod, by labels and
+// taints.
+func (s *shape) fits(at *site) bool {
+	return s.shutOut(at.taints) == nil && s.matches(at.node) && (!at.node.Spec.Unschedulable || s.bearsCordon())
+}
+
+// obstacle says why the pod cannot be scheduled on the node; empty if it can.
+// What is passing about the node is left aside.
+func (s *shape) obstacle(at *site) string {
+	if taint := s.shutOut(at.lasting); taint != nil {
+		return "does not tolerate " + taint.ToString()
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.asks.NodeSelector)) {
+		want := s.asks.NodeSelector[key]
+		if have, found := at.node.Labels[key]; !found || have != want {
+			return "the node has no label " + labelText(key, want)
+		}
+	}
+	if !s.matches(at.node) {
+		return "the node does not match the required node affinity"
+	}
+	return ""
+}
+
+func labelText(key, value string) string {
+	if value == "" {
+		return key
+	}
+	return key + "=" + value
+}

@@ -1,0 +1,135 @@
+package impact
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+)
+
+// taintSet are the taints of a node that keep pods out, those with NoSchedule and
+// NoExecute. It is one for all nodes that have the same, so that what is known of
+// it is known once.
+type taintSet struct {
+	// list, sorted as texts.
+	list []corev1.Taint
+}
+
+// silent takes what Kubernetes' matching logs of values that are no numbers.
+var silent klog.Logger
+
+// comparisons are the operators Lt and Gt of tolerations. The API server takes
+// them only where the feature TaintTolerationComparisonOperators is on, so a
+// cluster whose pods have them understands them.
+const comparisons = true
+
+// intern returns the taint set of these taints, but for those left out.
+func (w *world) intern(taints []corev1.Taint, leftOut map[corev1.Taint]bool) *taintSet {
+	var list []corev1.Taint
+	for _, taint := range taints {
+		if plain := plainTaint(taint); keepsOut(&taint) && !leftOut[plain] {
+			list = append(list, plain)
+		}
+	}
+	slices.SortFunc(list, func(a, b corev1.Taint) int { return strings.Compare(a.ToString(), b.ToString()) })
+	key := taintsKey(list)
+	set := w.taints[key]
+	if set == nil {
+		set = &taintSet{list: list}
+		w.taints[key] = set
+	}
+	return set
+}
+
+func taintsKey(taints []corev1.Taint) string {
+	var key strings.Builder
+	for _, taint := range taints {
+		writeTexts(&key, taint.Key, taint.Value, string(taint.Effect))
+	}
+	return key.String()
+}
+
+// plainTaint is a taint without the time at which it was added, which no pod
+// asks for.
+func plainTaint(taint corev1.Taint) corev1.Taint {
+	return corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect}
+}
+
+// keepsOut tells whether the scheduler keeps pods off a node for such a taint.
+func keepsOut(taint *corev1.Taint) bool {
+	return taint.Effect == corev1.TaintEffectNoSchedule || taint.Effect == corev1.TaintEffectNoExecute
+}
+
+// evicts tells whether such a taint deletes the pods that a node has.
+func evicts(taint *corev1.Taint) bool { return taint.Effect == corev1.TaintEffectNoExecute }
+
+// conditionTaints is what the keys begin with of the taints by which Kubernetes
+// says that a node is not ready, out of memory, or cordoned.
+const conditionTaints = "node.kubernetes.io/"
+
+// passingTaints are the taints by which Kubernetes tells of a passing state of
+// the node, as far as they stand there before and after.
+func passingTaints(before, after *corev1.Node) map[corev1.Taint]bool {
+	var passing map[corev1.Taint]bool
+	for _, taint := range after.Spec.Taints {
+		plain := plainTaint(taint)
+		if strings.HasPrefix(taint.Key, conditionTaints) && hasTaint(before.Spec.Taints, plain) {
+			if passing == nil {
+				passing = map[corev1.Taint]bool{}
+			}
+			passing[plain] = true
+		}
+	}
+	return passing
+}
+
+func hasTaint(taints []corev1.Taint, wanted corev1.Taint) bool {
+	return slices.ContainsFunc(taints, func(taint corev1.Taint) bool { return plainTaint(taint) == plainTaint(wanted) })
+}
+
+// stay is how long the NoExecute taints of a node leave a pod there.
+type stay struct {
+	// tolerated tells that the pod tolerates all of them, if only for a time.
+	tolerated bool
+	// forGood tells that it tolerates all of them without an end.
+	forGood bool
+	// seconds that it tolerates all of them.
+	seconds int64
+}
+
+// stayUnder computes what the taint eviction controller of Kubernetes does: of
+// each taint the first toleration that matches counts, and of these the shortest
+// time; a time that is not positive is none. Taints of other effects are passed
+// over.
+func stayUnder(taints []corev1.Taint, tolerations []corev1.Toleration) stay {
+	result := stay{tolerated: true, forGood: true}
+	for i := range taints {
+		if !evicts(&taints[i]) {
+			continue
+		}
+		toleration := tolerationOf(&taints[i], tolerations)
+		if toleration == nil {
+			return stay{}
+		}
+		if toleration.TolerationSeconds == nil {
+			continue
+		}
+		seconds := max(*toleration.TolerationSeconds, 0)
+		if result.forGood || seconds < result.seconds {
+			result.seconds = seconds
+		}
+		result.forGood = false
+	}
+	return result
+}
+
+// tolerationOf returns the first toleration that matches a taint, nil for none.
+func tolerationOf(taint *corev1.Taint, tolerations []corev1.Toleration) *corev1.Toleration {
+	for i := range tolerations {
+		if tolerations[i].ToleratesTaint(silent, taint, comparisons) {
+			return &tolerations[i]
+		}
+	}
+	return nil
+}
