@@ -105,9 +105,7 @@ func TestEvictedPods(t *testing.T) {
 		"the class after": {
 			"the pod is evicted by what its RuntimeClass did not tolerate when it was made, and the next one is led back",
 			(&scene{}).node("a", words("team=x"), words("team=x", "gpu=yes:NoExecute")).
-				class(newClass("gpu", "runc", asking("team=x")), newClass("gpu", "runc", inventory.Scheduling{
-					NodeSelector: map[string]string{"team": "x"}, Tolerations: []corev1.Toleration{bears("gpu=yes:NoExecute")},
-				})).
+				class(newClass("gpu", "runc", asking("team=x")), newClass("gpu", "runc", with(asking("team=x"), bears("gpu=yes:NoExecute")))).
 				workload("Deployment", "web", naming("gpu", asking()), "a"),
 			Impact{Evictions: []Eviction{{Workload: inShop("Deployment", "web"), Taints: tainted, Pods: on("web-on-a a")}}},
 		},

@@ -75,6 +75,12 @@ func bearing(tolerations ...corev1.Toleration) inventory.Scheduling {
 	return inventory.Scheduling{Tolerations: tolerations}
 }
 
+// with adds tolerations.
+func with(asks inventory.Scheduling, tolerations ...corev1.Toleration) inventory.Scheduling {
+	asks.Tolerations = append(asks.Tolerations, tolerations...)
+	return asks
+}
+
 func naming(class string, asks inventory.Scheduling) inventory.Scheduling {
 	asks.RuntimeClass = class
 	return asks
