@@ -79,7 +79,7 @@ func (d *daemon) wants(at *site) (start, keep bool) {
 	switch {
 	case !d.template.matches(at.node):
 		return false, false
-	case d.template.shutOut(at.taints) != nil:
+	case d.template.shutsOut(at.taints):
 		return false, !d.template.evictedBy(at.taints)
 	}
 	return true, true

@@ -1,6 +1,7 @@
 package impact
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/nodepools/nodepools/apply/inventory"
@@ -64,15 +65,17 @@ func (w *world) groupEvictions(going map[*inventory.Pod]leaving) []Eviction {
 			if !evicted {
 				continue
 			}
-			of := workloadOf(pod)
-			key := groupKey(of, goes.seconds, pod.Finished, goes.taints...)
+			_, again := w.again(pod)
+			told := Eviction{
+				Workload: workloadOf(pod), Taints: goes.taints, AfterSeconds: goes.seconds,
+				Finished: pod.Finished, Nowhere: w.nowhere(again),
+			}
+			key := groupKey(told.Workload, append([]string{fmt.Sprint(told.AfterSeconds, told.Finished, told.Nowhere)}, told.Taints...)...)
 			group := groups[key]
 			if group == nil {
-				group = &Eviction{Workload: of, Taints: goes.taints, AfterSeconds: goes.seconds, Finished: pod.Finished}
+				group = &told
 				groups[key] = group
 			}
-			_, again := w.again(pod)
-			group.Nowhere = group.Nowhere || w.nowhere(again)
 			group.Pods = append(group.Pods, Pod{Name: pod.Name, Node: pod.Node})
 		}
 	}

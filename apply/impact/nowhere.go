@@ -35,12 +35,14 @@ type index struct {
 	all     []*site
 	byName  map[string]*site
 	byLabel map[label][]*site
+	// byKey has the nodes with a label of any value, for keys that were asked for.
+	byKey map[string][]*site
 }
 
 type label struct{ key, value string }
 
 func newIndex(nodes []*site) *index {
-	x := &index{all: nodes, byName: make(map[string]*site, len(nodes)), byLabel: map[label][]*site{}}
+	x := &index{all: nodes, byName: make(map[string]*site, len(nodes)), byLabel: map[label][]*site{}, byKey: map[string][]*site{}}
 	for _, at := range nodes {
 		x.byName[at.node.Name] = at
 		for key, value := range at.node.Labels {
@@ -66,8 +68,22 @@ func (x *index) candidates(s *shape) []*site {
 	return fewest
 }
 
-// ofTerms are candidates for any of the terms; unbounded where a term does not
-// say which values it wants.
+// having are the nodes that have the label, whatever its value.
+func (x *index) having(key string) []*site {
+	some, known := x.byKey[key]
+	if !known {
+		for _, at := range x.all {
+			if _, found := at.node.Labels[key]; found {
+				some = append(some, at)
+			}
+		}
+		x.byKey[key] = some
+	}
+	return some
+}
+
+// ofTerms are candidates for any of the terms; unbounded where a term says only
+// what must not be there.
 func (x *index) ofTerms(terms []corev1.NodeSelectorTerm) (some []*site, bounded bool) {
 	for i := range terms {
 		if len(terms[i].MatchExpressions)+len(terms[i].MatchFields) == 0 {
@@ -95,12 +111,16 @@ func (x *index) ofTerm(term *corev1.NodeSelectorTerm) (some []*site, bounded boo
 		return some, true
 	}
 	for _, expression := range term.MatchExpressions {
-		if expression.Operator != corev1.NodeSelectorOpIn {
-			continue
-		}
 		var ofExpression []*site
-		for _, value := range expression.Values {
-			ofExpression = append(ofExpression, x.byLabel[label{expression.Key, value}]...)
+		switch expression.Operator {
+		case corev1.NodeSelectorOpIn:
+			for _, value := range expression.Values {
+				ofExpression = append(ofExpression, x.byLabel[label{expression.Key, value}]...)
+			}
+		case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
+			ofExpression = x.having(expression.Key)
+		default:
+			continue // says what must not be there
 		}
 		if !bounded || len(ofExpression) < len(some) {
 			some, bounded = ofExpression, true

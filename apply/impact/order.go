@@ -3,7 +3,6 @@ package impact
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nodepools/nodepools/apply/inventory"
@@ -22,9 +21,9 @@ func workloadOf(pod *inventory.Pod) Workload {
 }
 
 // groupKey is the same text for what is told in one line.
-func groupKey(of Workload, seconds int64, finished bool, texts ...string) string {
+func groupKey(of Workload, texts ...string) string {
 	var key strings.Builder
-	writeTexts(&key, of.Namespace, of.Kind, of.Name, strconv.FormatInt(seconds, 10), strconv.FormatBool(finished))
+	writeTexts(&key, of.Namespace, of.Kind, of.Name)
 	writeTexts(&key, texts...)
 	return key.String()
 }
@@ -47,7 +46,11 @@ func compareEvictions(a, b Eviction) int {
 }
 
 func compareUnschedulable(a, b Unschedulable) int {
-	return cmp.Or(compareWorkloads(a.Workload, b.Workload), cmp.Compare(a.Reason, b.Reason))
+	return cmp.Or(
+		compareWorkloads(a.Workload, b.Workload),
+		cmp.Compare(a.Reason, b.Reason),
+		comparePods(a.Pods[0], b.Pods[0]),
+	)
 }
 
 func compareBudgets(a, b Budget) int {

@@ -37,7 +37,7 @@ func overlaps(before, after plan.Cluster) []Overlap {
 				continue
 			}
 		}
-		key := groupKey(Workload{}, 0, false, append(slices.Clone(pools), reason)...)
+		key := groupKey(Workload{}, append(slices.Clone(pools), reason)...)
 		if groups[key] == nil {
 			groups[key] = &Overlap{Pools: pools, Reason: reason}
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/nodepools/nodepools/apply/inventory"
@@ -18,8 +17,7 @@ import (
 type shape struct {
 	asks     inventory.Scheduling
 	affinity nodeaffinity.RequiredNodeAffinity
-	// shutOutBy remembers which taint of a set keeps the pod out, nil for none.
-	shutOutBy map[*taintSet]*corev1.Taint
+	*tolerance
 	// nowhere remembers whether no node takes the pod; nil for not yet asked.
 	nowhere *bool
 }
@@ -29,7 +27,7 @@ func (w *world) shape(asks inventory.Scheduling) *shape {
 	key := shapeKey(asks)
 	s := w.shapes[key]
 	if s == nil {
-		s = &shape{asks: asks, shutOutBy: map[*taintSet]*corev1.Taint{}}
+		s = &shape{asks: asks, tolerance: w.tolerance(asks.Tolerations)}
 		var affinity *corev1.Affinity
 		if asks.Affinity != nil {
 			affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
@@ -49,10 +47,7 @@ func shapeKey(asks inventory.Scheduling) string {
 		writeTexts(&key, label, asks.NodeSelector[label])
 	}
 	key.WriteByte('/')
-	for _, toleration := range asks.Tolerations {
-		// How long something is tolerated makes no difference to the scheduler.
-		writeTexts(&key, toleration.Key, string(toleration.Operator), toleration.Value, string(toleration.Effect))
-	}
+	key.WriteString(tolerationsKey(asks.Tolerations))
 	key.WriteByte('/')
 	if asks.Affinity != nil {
 		// A struct of texts and lists of texts is always written.
@@ -76,43 +71,17 @@ func (s *shape) matches(node *corev1.Node) bool {
 	return matched
 }
 
-// shutOut returns the first taint that keeps the pod out, nil for none.
-func (s *shape) shutOut(taints *taintSet) *corev1.Taint {
-	if len(taints.list) == 0 {
-		return nil
-	}
-	by, known := s.shutOutBy[taints]
-	if !known {
-		if taint, found := schedulinghelper.FindMatchingUntoleratedTaint(silent, taints.list, s.asks.Tolerations, keepsOut, comparisons); found {
-			by = &taint
-		}
-		s.shutOutBy[taints] = by
-	}
-	return by
-}
-
-// evictedBy tells whether a NoExecute taint is not tolerated at all.
-func (s *shape) evictedBy(taints *taintSet) bool {
-	_, found := schedulinghelper.FindMatchingUntoleratedTaint(silent, taints.list, s.asks.Tolerations, evicts, comparisons)
-	return found
-}
-
-// bearsCordon tells whether the pod is scheduled on a node that is cordoned.
-func (s *shape) bearsCordon() bool {
-	cordon := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
-	return schedulinghelper.TolerationsTolerateTaint(silent, s.asks.Tolerations, &cordon, comparisons)
-}
-
 // fits tells whether the scheduler takes the node for the pod, by labels and
 // taints.
 func (s *shape) fits(at *site) bool {
-	return s.shutOut(at.taints) == nil && s.matches(at.node) && (!at.node.Spec.Unschedulable || s.bearsCordon())
+	return !s.shutsOut(at.taints) && s.matches(at.node) && (!at.node.Spec.Unschedulable || s.bearsCordon())
 }
 
 // obstacle says why the pod cannot be scheduled on the node; empty if it can.
 // What is passing about the node is left aside.
 func (s *shape) obstacle(at *site) string {
-	if taint := s.shutOut(at.lasting); taint != nil {
+	if s.shutsOut(at.lasting) {
+		taint, _ := s.firstUntolerated(at.lasting)
 		return "does not tolerate " + taint.ToString()
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.asks.NodeSelector)) {

@@ -12,6 +12,8 @@ import (
 // NoExecute. It is one for all nodes that have the same, so that what is known of
 // it is known once.
 type taintSet struct {
+	// number of the set, counted from 0.
+	number int
 	// list, sorted as texts.
 	list []corev1.Taint
 }
@@ -36,7 +38,7 @@ func (w *world) intern(taints []corev1.Taint, leftOut map[corev1.Taint]bool) *ta
 	key := taintsKey(list)
 	set := w.taints[key]
 	if set == nil {
-		set = &taintSet{list: list}
+		set = &taintSet{number: len(w.taints), list: list}
 		w.taints[key] = set
 	}
 	return set

@@ -1,6 +1,7 @@
 package impact
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/nodepools/nodepools/apply/inventory"
@@ -29,14 +30,13 @@ func (w *world) unschedulable(going map[*inventory.Pod]leaving) []Unschedulable 
 			if reason == "" {
 				continue
 			}
-			of := workloadOf(pod)
-			key := groupKey(of, 0, false, reason)
+			told := Unschedulable{Workload: workloadOf(pod), Reason: reason, Nowhere: w.nowhere(after)}
+			key := groupKey(told.Workload, told.Reason, fmt.Sprint(told.Nowhere))
 			group := groups[key]
 			if group == nil {
-				group = &Unschedulable{Workload: of, Reason: reason}
+				group = &told
 				groups[key] = group
 			}
-			group.Nowhere = group.Nowhere || w.nowhere(after)
 			group.Pods = append(group.Pods, Pod{Name: pod.Name, Node: pod.Node})
 		}
 	}

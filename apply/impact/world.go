@@ -25,6 +25,7 @@ type world struct {
 	// classesBefore and classesAfter are the RuntimeClasses by name.
 	classesBefore, classesAfter classes
 	shapes                      map[string]*shape
+	tolerances                  map[string]*tolerance
 	taints                      map[string]*taintSet
 	// index is made when somebody asks which nodes take a pod.
 	index *index
@@ -62,6 +63,7 @@ func newWorld(before *inventory.Inventory, after plan.Cluster) *world {
 		classesBefore: classesOf(before.RuntimeClasses),
 		classesAfter:  classesOf(after.RuntimeClasses),
 		shapes:        map[string]*shape{},
+		tolerances:    map[string]*tolerance{},
 		taints:        map[string]*taintSet{},
 	}
 	for i := range before.Workloads {

@@ -1,0 +1,125 @@
+package impact
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// randomWorlds is how many are looked at. Each takes about one millisecond.
+const randomWorlds = 1000
+
+// TestRandomWorldsFareAsKubernetesHasIt compares with the oracle what becomes of
+// each pod.
+func TestRandomWorldsFareAsKubernetesHasIt(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range uint64(randomWorlds) {
+		before, after := seeded(seed).world()
+		got := Of(before, after)
+		want := oracle{before, after}.fates()
+		if is := told(got); !maps.Equal(want, is) {
+			t.Fatalf("seed %d: pods (-oracle +impact):\n%s", seed, cmp.Diff(want, is))
+		}
+		if diff := cmp.Diff(oracle{before, after}.started(), starting(got)); diff != "" {
+			t.Fatalf("seed %d: pods of DaemonSets that start (-oracle +impact):\n%s", seed, diff)
+		}
+		for _, f := range want {
+			count(seen, "evicted at once", f.Evicted && f.AfterSeconds == 0)
+			count(seen, "evicted later", f.Evicted && f.AfterSeconds > 0)
+			count(seen, "removed", f.Removed)
+			count(seen, "unschedulable", f.Unschedulable)
+			count(seen, "nowhere", f.Nowhere)
+			count(seen, "somewhere", f.Evicted && !f.Nowhere)
+		}
+		for _, budget := range got.Budgets {
+			count(seen, "budget exceeded", budget.Exceeded)
+			count(seen, "budget kept", !budget.Exceeded)
+		}
+		for _, of := range got.DaemonPods {
+			count(seen, "started", len(of.Started) > 0)
+		}
+		for _, of := range got.RuntimeClasses {
+			count(seen, "class "+of.Action, true)
+		}
+		count(seen, "overlap", len(got.Overlaps) > 0)
+	}
+	t.Logf("seen: %v", seen)
+	for _, what := range words("evicted at once", "evicted later", "removed", "unschedulable", "nowhere", "somewhere",
+		"budget exceeded", "budget kept", "started", "class delete", "class replace", "overlap") {
+		if seen[what] < 5 {
+			t.Errorf("only %d times %s: the worlds do not tell", seen[what], what)
+		}
+	}
+}
+
+func count(seen map[string]int, what string, it bool) {
+	if it {
+		seen[what]++
+	}
+}
+
+// told is what an impact says of each pod.
+func told(i *Impact) map[string]fate {
+	fates := map[string]fate{}
+	add := func(pods []Pod, f fate) {
+		for _, pod := range pods {
+			fates[pod.Name] = f
+		}
+	}
+	for _, e := range i.Evictions {
+		add(e.Pods, fate{Evicted: true, AfterSeconds: e.AfterSeconds, Nowhere: e.Nowhere})
+	}
+	for _, u := range i.Unschedulable {
+		add(u.Pods, fate{Unschedulable: true, Nowhere: u.Nowhere})
+	}
+	for _, d := range i.DaemonPods {
+		add(d.Removed, fate{Removed: true})
+	}
+	return fates
+}
+
+func starting(i *Impact) []string {
+	started := []string{}
+	for _, of := range i.DaemonPods {
+		for _, node := range of.Started {
+			started = append(started, of.Workload.Name+" "+node)
+		}
+	}
+	slices.Sort(started)
+	return started
+}
+
+// TestRandomWorldsWithoutChange have no impact.
+func TestRandomWorldsWithoutChange(t *testing.T) {
+	for seed := range uint64(randomWorlds) {
+		before, _ := seeded(seed).world()
+		same, _ := seeded(seed).world()
+		for _, after := range []plan.Cluster{same.Cluster, before.Cluster} {
+			if got := Of(before, after); !reflect.DeepEqual(*got, whole(Impact{})) {
+				t.Fatalf("seed %d: an impact of nothing:\n%s", seed, cmp.Diff(whole(Impact{}), *got))
+			}
+		}
+	}
+}
+
+// TestOrderOfRandomWorlds does not matter, and neither world is changed by being
+// looked at.
+func TestOrderOfRandomWorlds(t *testing.T) {
+	for seed := range uint64(randomWorlds) {
+		before, after := seeded(seed).world()
+		want := Of(before, after)
+		again, afterAgain := seeded(seed).world()
+		if !reflect.DeepEqual(again, before) || !reflect.DeepEqual(afterAgain, after) {
+			t.Fatalf("seed %d: looking at a world has changed it (-was +is):\n%s%s", seed, cmp.Diff(again, before), cmp.Diff(afterAgain, after))
+		}
+		seeded(seed+randomWorlds).shuffle(again, &afterAgain)
+		if got := Of(again, afterAgain); !reflect.DeepEqual(want, got) {
+			t.Fatalf("seed %d: in another order (-want +got):\n%s", seed, cmp.Diff(want, got))
+		}
+	}
+}
