@@ -1,0 +1,211 @@
+package reviews
+
+import (
+	"fmt"
+
+	"github.com/nodepools/nodepools/apply/impact"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/testdata/hostile"
+)
+
+// Everything has all that a review can tell, once at least.
+func Everything() *review.Review {
+	r := blank()
+	r.Compared = review.Compared{
+		Base: "cluster https://10.0.0.1:6443", Head: "pools/", Source: "pools", Nodes: ptr(12), Pods: ptr(60),
+		Taken: "2026-11-20T02:00:00Z",
+	}
+	r.Summary = review.Summary{
+		Changes: "1 pool created, 2 pools changed, 1 pool deleted, 2 pools held back, 6 nodes changed",
+		Impact:  "3 pods of 2 workloads evicted, 1 PodDisruptionBudget exceeded, 2 pods could not be scheduled again",
+		Counts: review.Counts{
+			PoolsCreated: 1, PoolsChanged: 2, PoolsDeleted: 1, PoolsHeldBack: 2,
+			RuntimeClassesCreated: 1, RuntimeClassesReplaced: 1, RuntimeClassesDeleted: 1,
+			NodesChanged: 6, NodesEntering: 3, NodesLeaving: 2, Conflicts: 3, Problems: 2,
+			Evictions: 3, BudgetsExceeded: 1, Unschedulable: 2, Nowhere: 2, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
+			RuntimeClassesInUse: 2, Overlaps: 1,
+		},
+	}
+	r.HeldBack = &review.HeldBack{
+		Pools: []string{"cache", "web"}, Of: 5, Reason: "it deletes 2 of 5 pools (limit 30%)", Remedy: "raise spec.pruneLimit of the NodePoolSource",
+	}
+	r.Kept = []string{"vault"}
+	everyObject(r)
+	everyNode(r)
+	r.Conflicts = []review.Conflict{
+		{
+			Nodes: numbered("gpu-%03d", 1, 2), Field: plan.Label, Key: "team",
+			Claims: []plan.Conflict{{Field: plan.Label, Key: "team", Pool: "gpu", Want: "ml", Have: ptr("web"), SetBy: []string{"kubectl-label"}}},
+		},
+		{
+			Nodes: []string{"gpu-003"}, Field: plan.Taint, Key: "dedicated:NoSchedule",
+			Claims: []plan.Conflict{
+				{Field: plan.Taint, Key: "dedicated:NoSchedule", Pool: "build", Want: "build", Rivals: []plan.Rival{{Pool: "gpu", Value: "gpu"}}},
+				{Field: plan.Taint, Key: "dedicated:NoSchedule", Pool: "gpu", Want: "gpu", Rivals: []plan.Rival{{Pool: "build", Value: "build"}}},
+			},
+		},
+	}
+	r.Problems = []string{
+		`pool "edge" is paused by its annotation nodes.lailin.xyz/reconcile`,
+		`node "old-1": the record in nodes.lailin.xyz/applied cannot be read: unexpected end of JSON input`,
+	}
+	r.Impact = everyImpact()
+	r.Notes = []string{"the inventory is 14 hours old"}
+	return r
+}
+
+// everyObject has a pool and a RuntimeClass for every action.
+func everyObject(r *review.Review) {
+	label := func(value string) map[string]any { return map[string]any{"node-pool.example.com/gpu": value} }
+	r.Pools = []review.Object{
+		{Name: "build", Action: plan.Create, File: "pools/build.yaml", Line: 1, After: pool("build", spec("nodeNames", []any{"build-*"}, "handler", "kata"))},
+		{
+			Name: "gpu", Action: plan.Update, File: "pools/gpu.yaml", Line: 1,
+			Before: pool("gpu", spec("labels", label("v100"), "handler", "runc")),
+			After: pool("gpu", spec("labels", label("a100"), "handler", "nvidia", "priority", int64(10),
+				"taints", taints("dedicated", "gpu", "NoExecute"))),
+		},
+		{
+			Name: "standby", Action: plan.Update, File: "pools/standby.yaml", Line: 4,
+			Before: pool("standby", spec("parent", "gpu")), After: pool("standby", spec("parent", "gpu", "priority", int64(1))),
+		},
+		{Name: "legacy", Action: plan.Delete, Before: pool("legacy", spec("nodeNames", []any{"old-*"}))},
+	}
+	r.RuntimeClasses = []review.Object{
+		{Name: "node-pool-build", Action: plan.Create, After: runtimeClass("build", "kata", nil)},
+		{
+			Name: "node-pool-gpu", Action: plan.Replace,
+			Before: runtimeClass("gpu", "runc", map[string]any{"nodeSelector": label("v100")}),
+			After: runtimeClass("gpu", "nvidia", map[string]any{
+				"nodeSelector": label("a100"), "tolerations": tolerations("dedicated", "gpu", "NoExecute"),
+			}),
+		},
+		{Name: "node-pool-legacy", Action: plan.Delete, Before: runtimeClass("legacy", "runc", nil)},
+	}
+}
+
+// everyNode has nodes that enter, leave, gain, lose, change and are put right, for
+// one pool and for several.
+func everyNode(r *review.Review) {
+	record := ptr(`{"version":1}`)
+	r.Nodes = []review.Nodes{
+		{
+			Names: numbered("gpu-%03d", 1, 2), Record: record,
+			Changes: []plan.KeyChange{
+				{Field: plan.Annotation, Key: "example.com/owner", Before: ptr("ops"), After: ptr("ml"), Pool: "gpu", Drift: true},
+				{Field: plan.Label, Key: "node-pool.example.com/gpu", Before: ptr("v100"), After: ptr("a100"), Pool: "gpu"},
+				{Field: plan.Taint, Key: "dedicated:NoExecute", After: ptr("gpu"), Pool: "gpu"},
+			},
+		},
+		{
+			Names: []string{"gpu-003"}, Record: record,
+			Changes: []plan.KeyChange{
+				{Field: plan.Label, Key: "node-pool.example.com/gpu", After: ptr("a100"), Pool: "gpu"},
+				{Field: plan.Label, Key: "node-role.kubernetes.io/build", After: ptr(""), Pool: "build"},
+				{Field: plan.Taint, Key: "dedicated:NoExecute", After: ptr("gpu"), Pool: "gpu"},
+			},
+		},
+		{
+			Names: numbered("old-%d", 2, 3), Record: ptr(""),
+			Changes: []plan.KeyChange{{Field: plan.Label, Key: "node-role.kubernetes.io/legacy", Before: ptr(""), Pool: "legacy"}},
+		},
+		{
+			Names:   []string{"web-1"},
+			Changes: []plan.KeyChange{{Field: plan.Label, Key: "tier", Before: ptr("back"), After: ptr("front"), Pool: "front", Drift: true}},
+		},
+	}
+	r.Members = []review.Members{
+		{Pool: "build", After: 1, Entering: []string{"gpu-003"}, Leaving: []string{}},
+		{Pool: "gpu", Before: 2, After: 4, Entering: numbered("gpu-%03d", 3, 4), Leaving: []string{}},
+		{Pool: "legacy", Before: 2, Entering: []string{}, Leaving: numbered("old-%d", 2, 3)},
+	}
+}
+
+// everyImpact has each kind of impact.
+func everyImpact() *impact.Impact {
+	taint := []string{"dedicated=gpu:NoExecute"}
+	return &impact.Impact{
+		Evictions: []impact.Eviction{
+			{Workload: deployment("web", "api"), Taints: taint, Pods: podsOf("api-7d9f8b6c5-", numbered("gpu-%03d", 1, 2))},
+			{
+				Workload: impact.Workload{Kind: "Pod", Namespace: "tools", Name: "shell"}, Taints: taint, AfterSeconds: 3600,
+				Pods: []impact.Pod{{Name: "shell", Node: "gpu-001"}}, Nowhere: true,
+			},
+		},
+		Budgets: []impact.Budget{
+			{Namespace: "web", Name: "api", Allowed: 0, Lost: 2, Exceeded: true},
+			{Namespace: "web", Name: "front", Allowed: 3, Lost: 1},
+		},
+		Unschedulable: []impact.Unschedulable{{
+			Workload: impact.Workload{Kind: "StatefulSet", Namespace: "data", Name: "db"},
+			Reason:   "the node has no label node-pool.example.com/gpu=v100", Nowhere: true, Pods: podsOf("db-", numbered("gpu-%03d", 1, 2)),
+		}},
+		DaemonPods: []impact.DaemonPods{{
+			Workload: impact.Workload{Kind: "DaemonSet", Namespace: "kube-system", Name: "driver"},
+			Removed:  []impact.Pod{{Name: "driver-x7k2p", Node: "old-2"}}, Started: numbered("gpu-%03d", 3, 4),
+		}},
+		RuntimeClasses: []impact.RuntimeClassUse{
+			{Name: "node-pool-gpu", Action: "replace", Pods: 4, Workloads: []impact.Workload{deployment("batch", "trainer")}},
+			{Name: "node-pool-legacy", Action: "delete", Pods: 2, Workloads: []impact.Workload{
+				deployment("web", "old"), {Kind: "CronJob", Namespace: "web", Name: "report"},
+			}},
+		},
+		Overlaps: []impact.Overlap{{
+			Pools: []string{"build", "gpu"}, Nodes: []string{"gpu-003"},
+			Reason: "pods of node-pool-build do not tolerate dedicated=gpu:NoExecute of pool gpu, pods of node-pool-gpu do not match node-role.kubernetes.io/gpu",
+		}},
+	}
+}
+
+// Big is as many pools as are asked for, of five nodes each; all change in one
+// label, and the pods of every tenth are evicted.
+func Big(pools int) *review.Review {
+	r := blank()
+	r.Compared = review.Compared{Base: "main@sha1:1f0c9d3f6a5b4c8e7d2a9b0c1d2e3f4a5b6c7d8e", Head: "working tree", Nodes: ptr(5 * pools), Pods: ptr(50 * pools)}
+	r.Impact = noImpact()
+	for i := range pools {
+		name := fmt.Sprintf("team-%04d", i)
+		key := "node-pool.example.com/" + name
+		nodes := numbered(fmt.Sprintf("node-%04d-%%d", i), 1, 5)
+		r.Pools = append(r.Pools, review.Object{
+			Name: name, Action: plan.Update, File: "pools/" + name + ".yaml", Line: 1,
+			Before: pool(name, spec("labels", map[string]any{key: "1"})), After: pool(name, spec("labels", map[string]any{key: "2"})),
+		})
+		r.RuntimeClasses = append(r.RuntimeClasses, review.Object{
+			Name: "node-pool-" + name, Action: plan.Update,
+			Before: runtimeClass(name, "runc", map[string]any{"nodeSelector": map[string]any{key: "1"}}),
+			After:  runtimeClass(name, "runc", map[string]any{"nodeSelector": map[string]any{key: "2"}}),
+		})
+		r.Nodes = append(r.Nodes, review.Nodes{
+			Names: nodes, Changes: []plan.KeyChange{{Field: plan.Label, Key: key, Before: ptr("1"), After: ptr("2"), Pool: name}},
+		})
+		if i%10 == 0 {
+			r.Impact.Evictions = append(r.Impact.Evictions, impact.Eviction{
+				Workload: deployment(name, "api"), Taints: []string{"maintenance=yes:NoExecute"}, Pods: podsOf("api-", nodes[:2]),
+			})
+		}
+	}
+	counts := review.Counts{
+		PoolsChanged: pools, RuntimeClassesChanged: pools, NodesChanged: 5 * pools, Evictions: 2 * len(r.Impact.Evictions),
+	}
+	r.Summary = review.Summary{
+		Changes: fmt.Sprintf("%d pools changed, %d RuntimeClasses changed, %d nodes changed", pools, pools, 5*pools),
+		Impact:  fmt.Sprintf("%d pods of %d workloads evicted", counts.Evictions, len(r.Impact.Evictions)), Counts: counts,
+	}
+	return r
+}
+
+// Hostile is Everything with a hostile string in the place of each other, the very
+// long ones cut.
+func Hostile() *review.Review {
+	r := Everything()
+	all, next := hostile.Strings(), 0
+	hostile.Fill(r, func(string) string {
+		text := all[next%len(all)].Text
+		next++
+		return text[:min(len(text), 120)]
+	})
+	r.APIVersion, r.Kind = review.APIVersion, review.Kind
+	return r
+}

@@ -1,0 +1,34 @@
+package reviews
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodepools/nodepools/apply/review"
+)
+
+// A sample is the same each time, and is complete: a list that is null would not be
+// a review.
+func TestAll(t *testing.T) {
+	for _, sample := range All() {
+		t.Run(sample.Name, func(t *testing.T) {
+			if diff := cmp.Diff(sample.Make(), sample.Make()); diff != "" {
+				t.Error("two are not the same:", diff)
+			}
+			r := sample.Make()
+			r.Compared = review.Compared{Nodes: new(int), Pods: new(int)} // null where they are not known
+			data, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, list := range []string{"pools", "nodes", "members", "kept", "conflicts", "problems", "notes", "evictions", "pods", "removed", "entering"} {
+				if strings.Contains(string(data), `"`+list+`":null`) {
+					t.Errorf("%s is null", list)
+				}
+			}
+		})
+	}
+}
