@@ -17,18 +17,18 @@ func Everything() *review.Review {
 		Taken: "2026-11-20T02:00:00Z",
 	}
 	r.Summary = review.Summary{
-		Changes: "1 pool created, 2 pools changed, 1 pool deleted, 2 pools held back, 6 nodes changed",
-		Impact:  "3 pods of 2 workloads evicted, 1 PodDisruptionBudget exceeded, 2 pods could not be scheduled again",
+		Changes: "1 pool created, 2 pools changed, 1 pool deleted, 1 RuntimeClass created, 1 RuntimeClass replaced, 1 RuntimeClass deleted, 7 nodes changed, 2 pools not pruned, 3 conflicts, 2 problems",
+		Impact:  "3 pods of 2 workloads evicted; PodDisruptionBudget web/api exceeded; no node left for 2 workloads; RuntimeClass node-pool-legacy deleted, which 2 workloads name; 1 pod of DaemonSets removed; 2 pods could not be scheduled again; 1 node on which pools shut each other's pods out",
 		Counts: review.Counts{
 			PoolsCreated: 1, PoolsChanged: 2, PoolsDeleted: 1, PoolsHeldBack: 2,
 			RuntimeClassesCreated: 1, RuntimeClassesReplaced: 1, RuntimeClassesDeleted: 1,
-			NodesChanged: 6, NodesEntering: 3, NodesLeaving: 2, Conflicts: 3, Problems: 2,
+			NodesChanged: 7, NodesEntering: 3, NodesLeaving: 2, Conflicts: 3, Problems: 2,
 			Evictions: 3, BudgetsExceeded: 1, Unschedulable: 2, Nowhere: 2, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
 			RuntimeClassesInUse: 2, Overlaps: 1,
 		},
 	}
 	r.HeldBack = &review.HeldBack{
-		Pools: []string{"cache", "web"}, Of: 5, Reason: "it deletes 2 of 5 pools (limit 30%)", Remedy: "raise spec.pruneLimit of the NodePoolSource",
+		Pools: []string{"cache", "web"}, Of: 5, Reason: "the limit is 1 (spec.pruneLimit 20%)", Remedy: "raise spec.pruneLimit, or approve the revision",
 	}
 	r.Kept = []string{"vault"}
 	everyObject(r)
@@ -88,10 +88,9 @@ func everyObject(r *review.Review) {
 // everyNode has nodes that enter, leave, gain, lose, change and are put right, for
 // one pool and for several.
 func everyNode(r *review.Review) {
-	record := ptr(`{"version":1}`)
 	r.Nodes = []review.Nodes{
 		{
-			Names: numbered("gpu-%03d", 1, 2), Record: record,
+			Names: numbered("gpu-%03d", 1, 2),
 			Changes: []plan.KeyChange{
 				{Field: plan.Annotation, Key: "example.com/owner", Before: ptr("ops"), After: ptr("ml"), Pool: "gpu", Drift: true},
 				{Field: plan.Label, Key: "node-pool.example.com/gpu", Before: ptr("v100"), After: ptr("a100"), Pool: "gpu"},
@@ -99,7 +98,7 @@ func everyNode(r *review.Review) {
 			},
 		},
 		{
-			Names: []string{"gpu-003"}, Record: record,
+			Names: []string{"gpu-003"},
 			Changes: []plan.KeyChange{
 				{Field: plan.Label, Key: "node-pool.example.com/gpu", After: ptr("a100"), Pool: "gpu"},
 				{Field: plan.Label, Key: "node-role.kubernetes.io/build", After: ptr(""), Pool: "build"},
@@ -107,13 +106,18 @@ func everyNode(r *review.Review) {
 			},
 		},
 		{
-			Names: numbered("old-%d", 2, 3), Record: ptr(""),
+			Names:   numbered("old-%d", 2, 3),
 			Changes: []plan.KeyChange{{Field: plan.Label, Key: "node-role.kubernetes.io/legacy", Before: ptr(""), Pool: "legacy"}},
 		},
 		{
 			Names:   []string{"web-1"},
 			Changes: []plan.KeyChange{{Field: plan.Label, Key: "tier", Before: ptr("back"), After: ptr("front"), Pool: "front", Drift: true}},
 		},
+		{Names: []string{"web-2"}, Changes: []plan.KeyChange{}},
+	}
+	r.Records = []review.Records{
+		{Names: append(numbered("gpu-%03d", 1, 3), "web-2"), Value: `{"version":2}`},
+		{Names: numbered("old-%d", 2, 3), Value: ""},
 	}
 	r.Members = []review.Members{
 		{Pool: "build", After: 1, Entering: []string{"gpu-003"}, Leaving: []string{}},

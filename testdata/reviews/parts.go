@@ -11,7 +11,8 @@ import (
 func blank() *review.Review {
 	return &review.Review{
 		APIVersion: review.APIVersion, Kind: review.Kind,
-		Pools: []review.Object{}, RuntimeClasses: []review.Object{}, Nodes: []review.Nodes{}, Members: []review.Members{},
+		Pools: []review.Object{}, RuntimeClasses: []review.Object{}, Nodes: []review.Nodes{},
+		Records: []review.Records{}, Members: []review.Members{},
 		Kept: []string{}, Conflicts: []review.Conflict{}, Problems: []string{}, Notes: []string{},
 	}
 }

@@ -44,7 +44,7 @@ func Evictions() *review.Review {
 	}
 	r.Summary = review.Summary{
 		Changes: "1 pool changed, 1 RuntimeClass changed, 37 nodes changed",
-		Impact:  "12 pods of 3 workloads evicted, 1 PodDisruptionBudget exceeded, 1 workload has nowhere to go",
+		Impact:  "12 pods of 3 Deployments evicted; PodDisruptionBudget web/api exceeded; no node left for 1 workload",
 		Counts: review.Counts{
 			PoolsChanged: 1, RuntimeClassesChanged: 1, NodesChanged: 37,
 			Evictions: 12, BudgetsExceeded: 1, Nowhere: 1,
@@ -66,8 +66,8 @@ func Evictions() *review.Review {
 	r.Nodes = []review.Nodes{{
 		Names:   nodes,
 		Changes: []plan.KeyChange{{Field: plan.Taint, Key: "dedicated:NoExecute", After: ptr("gpu"), Pool: "gpu"}},
-		Record:  ptr(`{"version":1,"pools":{"gpu":{"taints":["dedicated:NoExecute"]}}}`),
 	}}
+	r.Records = []review.Records{{Names: nodes, Value: `{"version":2,"pools":{"gpu":{"taints":["dedicated:NoExecute"]}}}`}}
 	r.Impact = noImpact()
 	r.Impact.Evictions = []impact.Eviction{
 		{
@@ -137,13 +137,13 @@ func HeldBack() *review.Review {
 		Nodes: ptr(240), Pods: ptr(3120),
 	}
 	r.Summary = review.Summary{
-		Changes: "1 pool changed, 6 pools held back, 4 nodes changed",
+		Changes: "1 pool changed, 4 nodes changed, 6 pools not pruned",
 		Counts:  review.Counts{PoolsChanged: 1, PoolsHeldBack: 6, NodesChanged: 4},
 	}
 	r.HeldBack = &review.HeldBack{
 		Pools: []string{"build", "cache", "edge", "legacy", "spot", "web"}, Of: 10,
-		Reason: "it deletes 6 of 10 pools (limit 30%)",
-		Remedy: "raise spec.pruneLimit of the NodePoolSource, or approve this revision",
+		Reason: "the limit is 3 (spec.pruneLimit 30%)",
+		Remedy: "raise spec.pruneLimit, or approve the revision",
 	}
 	r.Kept = []string{"vault"}
 	r.Pools = []review.Object{{
@@ -157,8 +157,8 @@ func HeldBack() *review.Review {
 			{Field: plan.Label, Key: "node-pool.example.com/master", Before: ptr("8"), After: ptr("10"), Pool: "master"},
 			{Field: plan.Label, Key: "node-pool.example.com/test", Before: ptr("2"), Pool: "master"},
 		},
-		Record: ptr(`{"version":1,"pools":{"master":{"labels":["node-pool.example.com/master"]}}}`),
 	}}
+	r.Records = []review.Records{{Names: r.Nodes[0].Names, Value: `{"version":2,"pools":{"master":{"labels":["node-pool.example.com/master"]}}}`}}
 	r.Impact = noImpact()
 	return r
 }

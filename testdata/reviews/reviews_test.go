@@ -24,7 +24,7 @@ func TestAll(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, list := range []string{"pools", "nodes", "members", "kept", "conflicts", "problems", "notes", "evictions", "pods", "removed", "entering"} {
+			for _, list := range []string{"pools", "nodes", "records", "members", "kept", "conflicts", "problems", "notes", "evictions", "pods", "removed", "entering"} {
 				if strings.Contains(string(data), `"`+list+`":null`) {
 					t.Errorf("%s is null", list)
 				}
