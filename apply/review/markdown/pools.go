@@ -1,0 +1,177 @@
+package markdown
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
+)
+
+// runtimeClassPrefix is what the name of a pool's RuntimeClass begins with.
+const runtimeClassPrefix = "node-pool-"
+
+// changed is all that happens to one pool. There is one of each, unless somebody
+// has given a RuntimeClass the name of a pool.
+type changed struct {
+	name    string
+	pools   []review.Object
+	classes []review.Object
+	members []review.Members
+	nodes   []review.Nodes
+}
+
+// pools are the pools to which something happens: first those that change in the
+// order of the review, then those of which only something else does, sorted, and at
+// last what belongs to none.
+func pools(r *review.Review) []fold {
+	byName := map[string]*changed{}
+	of := func(name string) *changed {
+		if byName[name] == nil {
+			byName[name] = &changed{name: name}
+		}
+		return byName[name]
+	}
+	var order []string
+	for _, pool := range r.Pools {
+		if c := of(pool.Name); len(c.pools) == 0 {
+			order = append(order, pool.Name)
+		}
+		of(pool.Name).pools = append(of(pool.Name).pools, pool)
+	}
+	for _, class := range r.RuntimeClasses {
+		c := of(strings.TrimPrefix(class.Name, runtimeClassPrefix))
+		c.classes = append(c.classes, class)
+	}
+	for _, members := range r.Members {
+		of(members.Pool).members = append(of(members.Pool).members, members)
+	}
+	for _, nodes := range r.Nodes {
+		c := of(belongs(nodes, byName))
+		c.nodes = append(c.nodes, nodes)
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(byName), lastEmpty) {
+		if len(byName[name].pools) == 0 {
+			order = append(order, name)
+		}
+	}
+	folds := make([]fold, 0, len(order))
+	for _, name := range order {
+		folds = append(folds, byName[name].fold())
+	}
+	return folds
+}
+
+// lastEmpty sorts names, the empty one last.
+func lastEmpty(a, b string) int {
+	if (a == "") != (b == "") {
+		return len(b) - len(a)
+	}
+	return cmp.Compare(a, b)
+}
+
+// belongs says under which pool nodes are shown that change for several: one that
+// changes itself rather than another, then the one for which most keys change. It is
+// empty for nodes on which nothing changes but the record.
+func belongs(nodes review.Nodes, byName map[string]*changed) string {
+	if len(nodes.Changes) == 0 {
+		return ""
+	}
+	keys := map[string]int{}
+	for _, change := range nodes.Changes {
+		keys[change.Pool]++
+	}
+	rank := func(name string) int {
+		if c := byName[name]; c != nil {
+			return len(c.pools)
+		}
+		return 0
+	}
+	return slices.MinFunc(slices.Collect(maps.Keys(keys)), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(keys[b], keys[a]), cmp.Compare(a, b))
+	})
+}
+
+func (c *changed) fold() fold {
+	f := fold{html: c.headline(htmlCode), markdown: c.headline(code)}
+	for _, pool := range c.pools {
+		title := "NodePool " + code(pool.Name) + " is " + happened(pool.Action) + where(pool) + ":"
+		f.parts = append(f.parts, part{title, diffLines(pool.Lines())})
+	}
+	for _, class := range c.classes {
+		title := "RuntimeClass " + code(class.Name) + " is " + happened(class.Action) + ":"
+		f.parts = append(f.parts, part{title, diffLines(class.Lines())})
+	}
+	for _, m := range c.members {
+		title := "Nodes of the pool, " + thousands(m.Before) + " before and " + thousands(m.After) + " after:"
+		f.parts = append(f.parts, part{title, append(nameLines('+', m.Entering), nameLines('-', m.Leaving)...)})
+	}
+	if len(c.nodes) > 0 {
+		f.parts = append(f.parts, part{"Changes on nodes:", c.nodeLines()})
+	}
+	return f
+}
+
+// where a pool is defined.
+func where(o review.Object) string {
+	switch {
+	case o.File == "":
+		return ""
+	case o.Line == 0:
+		return " in " + code(o.File)
+	}
+	return " in " + code(o.File+":"+strconv.Itoa(o.Line))
+}
+
+// headline says in one line what happens to the pool.
+func (c *changed) headline(code func(string) string) string {
+	var what []string
+	for _, pool := range c.pools {
+		what = append(what, happened(pool.Action))
+	}
+	for _, class := range c.classes {
+		what = append(what, "RuntimeClass "+happened(class.Action))
+	}
+	entering, leaving, changing := 0, 0, 0
+	for _, members := range c.members {
+		entering, leaving = entering+len(members.Entering), leaving+len(members.Leaving)
+	}
+	for _, nodes := range c.nodes {
+		changing += len(nodes.Names)
+	}
+	for _, each := range []struct {
+		n         int
+		one, more string
+	}{{entering, "node enters", "nodes enter"}, {leaving, "node leaves", "nodes leave"}, {changing, "node changes", "nodes change"}} {
+		if each.n > 0 {
+			what = append(what, count(each.n, each.one, each.more))
+		}
+	}
+	title := "Pool " + code(c.name)
+	if c.name == "" {
+		title = "No pool" // of a node on which nothing changes but the record
+	}
+	return title + ": " + strings.Join(what, ", ")
+}
+
+// nodeLines are what changes on the nodes, below the names of those on which the
+// same changes.
+func (c *changed) nodeLines() []string {
+	var lines []string
+	for _, nodes := range c.nodes {
+		for i, names := range wrapped(nodes.Names) {
+			if i == 0 {
+				names = count(len(nodes.Names), "node", "nodes") + ": " + names
+			}
+			lines = append(lines, "@@ "+names+" @@")
+		}
+		lines = append(lines, diffLines(nodes.Lines())...)
+	}
+	return lines
+}
+
+// happened is a plain word.
+func happened(action plan.Action) string { return sentence(review.Happened(action)) }
