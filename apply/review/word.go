@@ -29,14 +29,14 @@ func Word(text string) string {
 	if plainWord.MatchString(text) {
 		return text
 	}
-	return strconv.QuoteToGraphic(text)
+	return quoted(text)
 }
 
 // Value is the value of a key. An annotation may hold anything at all, so it is
 // quoted; the others hold letters, digits and little else.
 func Value(field plan.Field, text string) string {
 	if field == plan.Annotation || text == "" || strconv.Quote(text) != `"`+text+`"` {
-		return strconv.QuoteToGraphic(text)
+		return quoted(text)
 	}
 	return text
 }
@@ -69,4 +69,11 @@ func Visible(text string) string {
 	return visible.String()
 }
 
-func invisible(r rune) bool { return !unicode.IsGraphic(r) }
+// quoted is a text in quotes, whole to the last character.
+func quoted(text string) string { return Visible(strconv.Quote(text)) }
+
+// blank are letters and signs of which nothing is seen, though they count as
+// printed.
+const blank = "\u115f\u1160\u2800\u3164\uffa0"
+
+func invisible(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(blank, r) }
