@@ -35,7 +35,7 @@ func Word(text string) string {
 // Value is the value of a key. An annotation may hold anything at all, so it is
 // quoted; the others hold letters, digits and little else.
 func Value(field plan.Field, text string) string {
-	if field == plan.Annotation || text == "" || strconv.Quote(text) != `"`+text+`"` {
+	if field == plan.Annotation || text == "" || quoted(text) != `"`+text+`"` {
 		return quoted(text)
 	}
 	return text

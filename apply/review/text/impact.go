@@ -48,8 +48,12 @@ func (t *writer) budgets(budgets []impact.Budget) {
 		if budget.Exceeded {
 			verdict = "exceeded"
 		}
-		t.sentence("  ", fmt.Sprintf("%s/%s %s: it allows %s to go, and %d go",
-			review.Word(budget.Namespace), review.Word(budget.Name), verdict, review.Count(budget.Allowed, "pod"), budget.Lost))
+		goes := "go"
+		if budget.Lost == 1 {
+			goes = "goes"
+		}
+		t.sentence("  ", fmt.Sprintf("%s/%s %s: %s %s, and it allows %d",
+			review.Word(budget.Namespace), review.Word(budget.Name), verdict, review.Count(budget.Lost, "pod"), goes, budget.Allowed))
 	}
 }
 

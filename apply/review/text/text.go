@@ -59,11 +59,11 @@ func (t *writer) sentence(indent, text string) {
 }
 
 func (t *writer) summary(r *review.Review) {
-	for line := range strings.Lines(wrapped("", "  ", strings.SplitAfter(r.Summary.Changes, ", "))) {
+	for line := range strings.Lines(wrapped("", "  ", strings.SplitAfter(review.Visible(r.Summary.Changes), ", "))) {
 		t.line(t.bold(strings.TrimSuffix(line, "\n")))
 	}
 	if r.Summary.Impact != "" {
-		for line := range strings.Lines(wrapped("", "  ", strings.SplitAfter(r.Summary.Impact, "; "))) {
+		for line := range strings.Lines(wrapped("", "  ", strings.SplitAfter(review.Visible(r.Summary.Impact), "; "))) {
 			t.line(t.alarm(strings.TrimSuffix(line, "\n")))
 		}
 	}
@@ -91,7 +91,7 @@ func (t *writer) objects(kind string, objects []review.Object) {
 			t.sentence("  ", "Its handler is immutable, so it is deleted and created again. Pods that run are not affected; pods that are created in the gap are refused.")
 		}
 		for _, line := range object.Lines() {
-			t.line(t.signed(line.Sign, strings.TrimRight("  "+sign(line.Sign)+line.Text, " ")))
+			t.line(t.signed(line.Sign, clipped(strings.TrimRight("  "+sign(line.Sign)+line.Text, " "))))
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (t *writer) nodes(groups []review.Nodes) {
 		t.line("")
 		t.list("", append([]string{review.Count(len(group.Names), "node") + " changed:"}, words(review.Compact(group.Names))...))
 		for _, line := range group.Lines() {
-			t.line(t.signed(line.Sign, "  "+string(line.Sign)+" "+line.Text))
+			t.line(t.signed(line.Sign, clipped("  "+string(line.Sign)+" "+line.Text)))
 		}
 	}
 }

@@ -22,7 +22,7 @@ func wrapped(first, others string, words []string) string {
 	var text strings.Builder
 	line := first
 	for i, word := range parted(words) {
-		word = strings.TrimRight(word, " ")
+		word = clipped(strings.TrimRight(word, " "))
 		switch {
 		case i == 0:
 			line += word
@@ -42,8 +42,8 @@ func wrapped(first, others string, words []string) string {
 func parted(words []string) []string {
 	var all []string
 	for _, word := range words {
-		for utf8.RuneCountInString(word) > width-8 {
-			cut := strings.LastIndex(word[:min(len(word), width-8)], ",") + 1
+		for len(word) > width-8 {
+			cut := strings.LastIndex(word[:width-8], ",") + 1
 			if cut == 0 {
 				break
 			}
@@ -53,6 +53,23 @@ func parted(words []string) []string {
 		all = append(all, word)
 	}
 	return all
+}
+
+// maxLine is how long a line may be that is not ours to break, in characters.
+const maxLine = 1000
+
+// clipped is a line that a terminal can hold. The document has the whole of it.
+func clipped(line string) string {
+	if len(line) <= maxLine {
+		return line
+	}
+	shown := 0
+	for i := range line {
+		if shown++; shown > maxLine {
+			return fmt.Sprintf("%s… and %d bytes more", line[:i], len(line)-i)
+		}
+	}
+	return line
 }
 
 // list writes words that are the items of a list.
