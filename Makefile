@@ -42,7 +42,7 @@ demo: build ## watch a commit change a cluster; DEMO_KEEP=1 keeps it running
 # -count=1, as a result from the cache says nothing of the control plane and the
 # Git servers that a test talks to.
 .PHONY: test
-test: controlplane ## run every test, with the race detector
+test: controlplane browser ## run every test, with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector stays off"
 	$(GO) test $(RACE) -count=1 -timeout 20m $(PACKAGES)
 
@@ -97,3 +97,7 @@ image: ## build the image with docker (IMAGE=name:tag VERSION=v1.2.3)
 .PHONY: controlplane
 controlplane: ## build what tests and demo start; minutes, once
 	@$(GO) run -C testdata/controlplane . >/dev/null
+
+.PHONY: browser
+browser: ## install the Chromium that tests look at pages with, if there is none
+	@$(GO) run ./testdata/chromium >/dev/null
