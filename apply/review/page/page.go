@@ -1,0 +1,71 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the template and the style
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/nodepools/nodepools/apply/review"
+)
+
+// Options say how a review is written.
+type Options struct {
+	// Summary leaves out everything but the summary.
+	Summary bool
+}
+
+var (
+	//go:embed page.html
+	layout string
+	//go:embed style.css
+	style string
+
+	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+		"word": review.Word, "shown": shown, "count": review.Count, "happened": review.Happened,
+		"list": list, "kind": kind, "sign": sign, "tone": tone, "fate": fate, "dots": dots,
+		"cut": cutWorkloads, "left": leftWorkloads, "cutLines": cutLines, "leftLines": leftLines, "recordsOnly": recordsOnly,
+	}).Parse(layout))
+
+	// policy lets the browser take the style, and nothing else from anywhere.
+	policy = fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'", checksum(style))
+)
+
+// Write writes a review.
+func Write(w io.Writer, r *review.Review, o Options) error {
+	content := document{
+		Review: r, Options: o, Policy: policy, Style: template.CSS(style), //nolint:gosec // our own file
+		Figures: figures(r),
+	}
+	if !o.Summary {
+		content.Pools = pools(r)
+		content.Impact = consequences(r.Impact)
+	}
+	// A writer that fails has not got half of it.
+	var page bytes.Buffer
+	if err := pageTemplate.Execute(&page, content); err != nil {
+		return fmt.Errorf("write the review as a page: %w", err)
+	}
+	_, err := w.Write(page.Bytes())
+	return err
+}
+
+// document is what the template is given.
+type document struct {
+	*review.Review
+	Options Options
+	Policy  string
+	Style   template.CSS
+	Figures []figure
+	Pools   []pool
+	Impact  *impacts // in the place of the review's own
+}
+
+// checksum is what a security policy has for a style that it allows.
+func checksum(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}

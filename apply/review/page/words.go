@@ -1,0 +1,91 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
+)
+
+const (
+	// longestText is how much of one text is written, in bytes. An annotation may
+	// have 256 KiB.
+	longestText = 2000
+	// mostNames is how many names stand in one list.
+	mostNames = 100
+	// mostLines is how much of one manifest is written.
+	mostLines = 400
+)
+
+// shown is a text in which nothing is invisible, and that has an end.
+func shown(text string) string {
+	more := len(text) - longestText
+	if more <= 0 {
+		return review.Visible(text)
+	}
+	most := longestText
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return fmt.Sprintf("%s… (%d bytes more)", review.Visible(text[:most]), len(text)-most)
+}
+
+// list is names in a row, those that differ in a number as one.
+func list(names []string) string {
+	words := make([]string, len(names))
+	for i, name := range names {
+		words[i] = review.Word(name)
+	}
+	compact := review.Compact(words)
+	text := strings.Join(compact[:min(len(compact), mostNames)], ", ")
+	if more := len(compact) - mostNames; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// kind is the class of a line in the style.
+func kind(line review.Line) string {
+	switch line.Sign {
+	case review.Added:
+		return "in"
+	case review.Removed:
+		return "out"
+	case review.Changed:
+		return "ch"
+	}
+	return "same"
+}
+
+// sign is what stands before a line; a minus is as wide as a plus.
+func sign(line review.Line) string {
+	if line.Sign == review.Removed {
+		return "−"
+	}
+	return string(line.Sign)
+}
+
+func cutLines(lines []review.Line) []review.Line { return lines[:min(len(lines), mostLines)] }
+
+func leftLines(lines []review.Line) int { return max(0, len(lines)-mostLines) }
+
+// tone is the class of an action in the style.
+func tone(action plan.Action) string {
+	switch action {
+	case plan.Create:
+		return "in"
+	case plan.Delete:
+		return "out"
+	}
+	return "ch"
+}
+
+// seconds is how long a pod stays.
+func seconds(n int64) string {
+	if n == 0 {
+		return "at once"
+	}
+	return fmt.Sprintf("after %d s", n)
+}
