@@ -42,7 +42,7 @@ func Of(in Input) (*Review, error) {
 		return nil, err
 	}
 	r.Nodes, r.Records = nodes(in.Difference), records(in.Difference)
-	r.Members = members(in.Before, in.Difference.After(in.Before))
+	r.Members = members(in.Before, in.Difference.After(in.Before), r.Nodes)
 	r.Conflicts = conflicts(in.Difference)
 	if blocked := in.Difference.Pools.Blocked; blocked != nil {
 		r.HeldBack = &HeldBack{Pools: listOf(blocked.Pools), Of: blocked.Of, Reason: blocked.Reason, Remedy: blocked.Remedy}
@@ -146,9 +146,16 @@ func byKey(conflicts []plan.Conflict) [][]plan.Conflict {
 	return keys
 }
 
-// members are the pools that a node enters or leaves.
-func members(before, after plan.Cluster) []Members {
+// members are the pools that a node enters or leaves, or on whose nodes something
+// changes.
+func members(before, after plan.Cluster, nodes []Nodes) []Members {
 	was, is := nodesByPool(before), nodesByPool(after)
+	touched := map[string]bool{}
+	for _, group := range nodes {
+		for _, change := range group.Changes {
+			touched[change.Pool] = true
+		}
+	}
 	all := []Members{}
 	names := maps.Clone(was)
 	maps.Copy(names, is)
@@ -157,7 +164,7 @@ func members(before, after plan.Cluster) []Members {
 			Pool: pool, Before: len(was[pool]), After: len(is[pool]),
 			Entering: without(is[pool], was[pool]), Leaving: without(was[pool], is[pool]),
 		}
-		if len(change.Entering)+len(change.Leaving) > 0 {
+		if touched[pool] || len(change.Entering)+len(change.Leaving) > 0 {
 			all = append(all, change)
 		}
 	}

@@ -29,7 +29,8 @@ type Review struct {
 	Nodes []Nodes `json:"nodes"`
 	// Records are what the record of nodes becomes, of those on which it changes.
 	Records []Records `json:"records"`
-	// Members are the pools that nodes enter or leave, sorted by name.
+	// Members are the pools that nodes enter or leave, or on whose nodes something
+	// changes, sorted by name.
 	Members []Members `json:"members"`
 	// HeldBack says which pools the guards keep; null where they keep none.
 	HeldBack *HeldBack `json:"heldBack"`
@@ -95,7 +96,7 @@ type Records struct {
 	Value string `json:"value"`
 }
 
-// Members are the nodes that enter and leave a pool.
+// Members are how many nodes a pool has, and which enter and leave it.
 type Members struct {
 	Pool string `json:"pool"`
 	// Before and After are how many nodes are in the pool.

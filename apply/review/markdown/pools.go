@@ -106,6 +106,9 @@ func (c *changed) fold() fold {
 		f.parts = append(f.parts, part{title, diffLines(class.Lines())})
 	}
 	for _, m := range c.members {
+		if len(m.Entering)+len(m.Leaving) == 0 {
+			continue // they stay, and are among the nodes below
+		}
 		title := "Nodes of the pool, " + thousands(m.Before) + " before and " + thousands(m.After) + " after:"
 		f.parts = append(f.parts, part{title, append(nameLines('+', m.Entering), nameLines('-', m.Leaving)...)})
 	}

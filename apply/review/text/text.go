@@ -115,6 +115,7 @@ func (t *writer) nodes(groups []review.Nodes) {
 }
 
 func (t *writer) members(pools []review.Members) {
+	pools = slices.DeleteFunc(slices.Clone(pools), func(pool review.Members) bool { return len(pool.Entering)+len(pool.Leaving) == 0 })
 	if len(pools) == 0 {
 		return
 	}
