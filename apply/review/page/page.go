@@ -37,11 +37,12 @@ var (
 // Write writes a review.
 func Write(w io.Writer, r *review.Review, o Options) error {
 	content := document{
-		Review: r, Options: o, Policy: policy, Style: template.CSS(style), //nolint:gosec // our own file
+		Review: r, Options: o, Policy: policy, Style: template.CSS(style),
 		Figures: figures(r),
 	}
 	if !o.Summary {
-		content.Pools = pools(r)
+		content.Open = len(r.Pools)+len(r.RuntimeClasses) <= fewObjects
+		content.Pools = pools(r, content.Open)
 		content.Impact = consequences(r.Impact)
 	}
 	// A writer that fails has not got half of it.
@@ -62,7 +63,12 @@ type document struct {
 	Figures []figure
 	Pools   []pool
 	Impact  *impacts // in the place of the review's own
+	// Open tells that manifests are so few that they need not be unfolded.
+	Open bool
 }
+
+// fewObjects is how many manifests a reader sees without unfolding them.
+const fewObjects = 3
 
 // checksum is what a security policy has for a style that it allows.
 func checksum(text string) string {

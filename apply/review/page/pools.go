@@ -19,6 +19,8 @@ type pool struct {
 	// Entering, Leaving and Changed are how many do.
 	Entering, Leaving, Changed int
 	Groups                     []group
+	// Open tells that the manifest need not be unfolded.
+	Open bool
 }
 
 // group is nodes on which the pool changes the same.
@@ -29,7 +31,7 @@ type group struct {
 
 // pools are all that the review tells of: those that change, as it has them, then
 // those of which only nodes change, by name.
-func pools(r *review.Review) []pool {
+func pools(r *review.Review, open bool) []pool {
 	p := collect(r)
 	var all []pool
 	told := map[string]bool{}
@@ -45,6 +47,9 @@ func pools(r *review.Review) []pool {
 		if !told[name] {
 			all = append(all, p.pool(name, nil))
 		}
+	}
+	for i := range all {
+		all[i].Open = open
 	}
 	return all
 }
