@@ -87,7 +87,7 @@ verify: ## check that generated code and go.mod are up to date
 	@echo "generated code, go.mod and go.sum are up to date"
 
 .PHONY: golden
-golden: controlplane ## renew the golden files; read the diff
+golden: controlplane browser ## renew the golden files; read the diff
 	$(GO) test $$(grep -rlE 'flag\.Bool(Var)?\(.*"update"' --include='*.go' . | xargs -n1 dirname | sort -u) -update
 
 .PHONY: image

@@ -39,8 +39,8 @@ func deceptive() []*review.Review {
 func TestHostileContentIsInert(t *testing.T) {
 	b := browser.Start(t)
 	harmless := map[string]bool{}
-	resting := ofPool([]string{"a"}, "1")
-	resting.Members[0].Before = 3
+	resting := reviews.Everything()
+	resting.Members[0].Before, resting.Members[0].After = 3, 4
 	for _, r := range []*review.Review{reviews.Everything(), reviews.Evictions(), reviews.HeldBack(), resting} {
 		for _, place := range places(t, b.Open(t, written(t, r, Options{}), browser.View{})) {
 			harmless[place] = true
