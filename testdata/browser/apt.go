@@ -26,10 +26,11 @@ func aptInstall(ctx context.Context) error {
 	// A lock that another process has is waited for, but not for ever.
 	env := []string{"DEBIAN_FRONTEND=noninteractive"}
 	options := []string{"-qq", "-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=2"}
-	if err := quietly(ctx, "", env, "apt-get", append([]string{"update"}, options...)...); err != nil {
-		return err
-	}
 	var failed []error
+	// One repository of several that cannot be reached need not be Chromium's.
+	if err := quietly(ctx, "", env, "apt-get", append([]string{"update"}, options...)...); err != nil {
+		failed = append(failed, err)
+	}
 	for _, name := range aptPackages {
 		arguments := append([]string{"install", "--yes", "--no-install-recommends", name}, options...)
 		err := quietly(ctx, "", env, "apt-get", arguments...)

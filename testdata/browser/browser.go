@@ -41,7 +41,7 @@ func Start(t testing.TB) *Browser {
 	t.Helper()
 	path, err := Find(t.Context())
 	if errors.Is(err, ErrNone) {
-		t.Skipf("THIS TEST HAS NOT RUN: %v", err)
+		t.Skipf("THIS TEST HAS NOT RUN: %v\nrun make browser, or let %s name one", err, given)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ const given = "NODEPOOLS_CHROMIUM"
 const versionTimeout = time.Minute
 
 // ErrNone says that there is no Chromium on this machine.
-var ErrNone = errors.New("no Chromium was found\nrun make browser, or let " + given + " name one")
+var ErrNone = errors.New("no Chromium was found")
 
 // names are those of Chromium, and of browsers that are made of it, in PATH and
 // where macOS keeps them.

@@ -45,12 +45,15 @@ func Install(ctx context.Context, say func(string)) (string, error) {
 		}
 		say("installing a Chromium with " + way.name)
 		if err := bounded(ctx, way.install); err != nil {
+			if ctx.Err() != nil {
+				return "", ctx.Err() // whoever interrupts does not want the next one
+			}
 			failed = append(failed, fmt.Errorf("not with %s: %w", way.name, err))
 			continue
 		}
 		return Find(ctx)
 	}
-	return "", fmt.Errorf("%w\n%w", ErrNone, errors.Join(failed...))
+	return "", fmt.Errorf("%w, and none could be installed; %s may name one\n%w", ErrNone, given, errors.Join(failed...))
 }
 
 func bounded(ctx context.Context, install func(context.Context) error) error {

@@ -89,7 +89,10 @@ func npmInstall(ctx context.Context) error {
 	if err := check(ctx, filepath.Join(aside, filepath.Base(path))); err != nil {
 		return err
 	}
-	// Find has found that the one that may be in the place does not start.
+	// What is in the place does not start, unless somebody else has just put it there.
+	if check(ctx, path) == nil {
+		return nil
+	}
 	if err := os.RemoveAll(place); err != nil {
 		return fmt.Errorf("put the browser into its place: %w", err)
 	}
