@@ -82,7 +82,7 @@ func npmInstall(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make the folder for browsers: %w", err)
 	}
-	defer os.RemoveAll(aside)
+	defer func() { _ = os.RemoveAll(aside) }() // it is gone, but for a failure that is told
 	if err := npmUnpack(ctx, aside); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func unpack(archive string, compressed bool, dir string) error {
 	if err != nil {
 		return fmt.Errorf("unpack the browser: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // a folder has nothing to lose
 
 	var from io.Reader = file
 	if compressed {
