@@ -1,11 +1,13 @@
 package page
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/testdata/browser"
 	"github.com/nodepools/nodepools/testdata/reviews"
 )
@@ -97,6 +99,26 @@ func TestWhatAReaderSees(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, cells); diff != "" {
 		t.Errorf("the rows (-want +seen):\n%s", diff)
+	}
+}
+
+// TestLargePool looks at cells that have no room for names.
+func TestLargePool(t *testing.T) {
+	r := reviews.Evictions()
+	r.Members = []review.Members{{Pool: "gpu", Before: 300, After: 420}}
+	for i := range 120 {
+		r.Members[0].Entering = append(r.Members[0].Entering, fmt.Sprintf("new-%03d", i))
+	}
+	p := browser.Start(t).Open(t, written(t, r, Options{}), browser.View{Width: 360})
+	var seen []string
+	p.Evaluate(t, `[...document.querySelectorAll(".rows section")].map((s) => {
+		const count = (mark) => [...s.querySelectorAll(".cells li")].filter((c) => c.textContent === mark && c.title && c.offsetWidth === c.offsetHeight).length;
+		const named = s.querySelectorAll(".cells span").length;
+		return [named, count(""), count("~"), count("×"), count("+"), s.querySelectorAll(".rest i").length].join(" ") + " " + s.querySelector(".what").innerText;
+	})`, &seen)
+	want := []string{"37 0 0 0 0 0 263 nodes as they are", "0 0 25 12 120 0 263 nodes as they are"}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("names, and cells by mark (-want +seen):\n%s", diff)
 	}
 }
 

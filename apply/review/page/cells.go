@@ -73,6 +73,14 @@ func (c cell) Mark() string {
 	return map[string]string{"in": "+", "out": "−", "ch": "~"}[c.Kind]
 }
 
+// Class is the kind, and whether pods go.
+func (c cell) Class() string {
+	if c.Pods > 0 {
+		return c.Kind + " hit"
+	}
+	return c.Kind
+}
+
 // Tip says in words what the cell shows.
 func (c cell) Tip() string {
 	tip := review.Word(c.Name)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 
 	"github.com/nodepools/nodepools/apply/review"
 )
@@ -43,6 +44,7 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 	if !o.Summary {
 		content.Open = len(r.Pools)+len(r.RuntimeClasses) <= fewObjects
 		content.Pools = pools(r, content.Open)
+		content.Pictured = slices.ContainsFunc(content.Pools, func(p pool) bool { return p.Pictured })
 		content.Impact = consequences(r.Impact)
 	}
 	// A writer that fails has not got half of it.
@@ -62,13 +64,15 @@ type document struct {
 	Style   template.CSS
 	Figures []figure
 	Pools   []pool
-	Impact  *impacts // in the place of the review's own
+	// Pictured tells that there are nodes to be seen.
+	Pictured bool
+	Impact   *impacts // in the place of the review's own
 	// Open tells that manifests are so few that they need not be unfolded.
 	Open bool
 }
 
 // fewObjects is how many manifests a reader sees without unfolding them.
-const fewObjects = 3
+const fewObjects = 6
 
 // checksum is what a security policy has for a style that it allows.
 func checksum(text string) string {

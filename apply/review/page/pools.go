@@ -19,9 +19,14 @@ type pool struct {
 	// Entering, Leaving and Changed are how many do.
 	Entering, Leaving, Changed int
 	Groups                     []group
+	// More are the nodes of groups that are not listed.
+	More int
 	// Open tells that the manifest need not be unfolded.
 	Open bool
 }
+
+// mostGroups is how many different changes of nodes a pool lists.
+const mostGroups = 100
 
 // group is nodes on which the pool changes the same.
 type group struct {
@@ -109,6 +114,11 @@ func (p *picture) pool(name string, object *review.Object) pool {
 	var changed []string
 	for _, group := range all.Groups {
 		changed = append(changed, group.Names...)
+	}
+	for len(all.Groups) > mostGroups {
+		last := len(all.Groups) - 1
+		all.More += len(all.Groups[last].Names)
+		all.Groups = all.Groups[:last]
 	}
 	before := row{Count: unknown, Rest: unknown}
 	after := before

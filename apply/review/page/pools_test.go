@@ -130,6 +130,13 @@ func TestSizeIsBounded(t *testing.T) {
 		"names that have nothing in common": {"a list of names ends", func() *review.Review {
 			return ofPool(numbered("node-%d-x", 1000), "1")
 		}, mebibyte, []string{"node-[0-999]-x"}},
+		"changes that have nothing in common": {"each node changes in another way", func() *review.Review {
+			r := &review.Review{Members: []review.Members{{Pool: "p", Before: 5000, After: 5000}}}
+			for i, name := range numbered("node-%d", 5000) {
+				r.Nodes = append(r.Nodes, ofPool([]string{name}, fmt.Sprint(i)).Nodes...)
+			}
+			return r
+		}, mebibyte, []string{"and 4900 nodes more, with other changes", `title="node-4999: changed"`}},
 		"large values": {"an annotation of 256 KiB", func() *review.Review {
 			return ofPool(numbered("node-%d", 3), value)
 		}, mebibyte / 16, []string{"bytes more)"}},
