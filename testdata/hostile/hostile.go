@@ -11,7 +11,9 @@ package hostile
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // What the strings try to reach. None of it may come alive: no link to Host, no
@@ -34,17 +36,20 @@ type String struct {
 const Long = 256 << 10
 
 // Strings are all of them, in an order that stays.
-func Strings() []String {
+func Strings() []String { return slices.Clone(all()) }
+
+// all are made once, as some are long.
+var all = sync.OnceValue(func() []String {
 	var all []String
 	for _, group := range [][]String{terminal(), unseen(), markdown(), html(), platform(), structure(), long()} {
 		all = append(all, group...)
 	}
 	return all
-}
+})
 
 // Any makes a string of the parts of all others, up to the given number of them.
 func Any(random *rand.Rand, parts int) string {
-	all := Strings()
+	all := all()
 	var b strings.Builder
 	for range random.IntN(parts + 1) {
 		text := all[random.IntN(len(all))].Text

@@ -122,7 +122,9 @@ var (
 	// and letters, a ticket (ABC-1), an address or a path is none.
 	word   = regexp.MustCompile(`^(…|[A-Za-z]+(['-][A-Za-z]+)*)$`)
 	number = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3}|[0-9]{1,3})?%?$`)
-	commit = regexp.MustCompile(`^[0-9A-Fa-f]{6,}$`)
+	// linked are words that are linked all the same: a commit, and what an address
+	// begins with.
+	linked = regexp.MustCompile(`^(?i)([0-9a-f]{6,}|www)$`)
 	bullet = regexp.MustCompile(`^[0-9]+[.)]`)
 )
 
@@ -144,7 +146,7 @@ func inert(token string) string {
 	if parts == nil || parts[2] == "" {
 		return span(token)
 	}
-	if core := parts[2]; !(word.MatchString(core) || number.MatchString(core)) || commit.MatchString(core) {
+	if core := parts[2]; !(word.MatchString(core) || number.MatchString(core)) || linked.MatchString(core) {
 		return parts[1] + span(core) + parts[3]
 	}
 	return token
