@@ -294,3 +294,42 @@ func TestMarker(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// No line closes the fence in which it stands, wherever in it the backticks are.
+func TestFence(t *testing.T) {
+	var lines []string
+	for _, marks := range []string{"```", "~~~", "````````", "```diff", "~~~~~~~~"} {
+		for indent := range 5 {
+			for _, sign := range []rune{' ', '+', '-', '~', '…', 'x'} {
+				lines = append(lines, diffLine(sign, strings.Repeat(" ", indent)+marks))
+			}
+		}
+	}
+	comment := "Before it:\n\n" + fence(append(lines, "   ```", "```", "  ````````")) + "\n\nAfter it.\n"
+	if diff := cmp.Diff(append(lines, "   ```", "```", "  ````````"), fences(comment)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// However long names and texts are, a comment holds the whole summary, and says of
+// each how much more there is.
+func TestLongSummary(t *testing.T) {
+	for _, s := range hostile.Strings() {
+		if len(s.Text) < 10_000 {
+			continue
+		}
+		t.Run(s.Name, func(t *testing.T) {
+			r := reviews.Everything()
+			r.Pools, r.RuntimeClasses = nil, nil
+			hostile.Fill(r, func(string) string { return s.Text })
+			comment := written(t, r, Options{Command: s.Text})
+			head, _, _ := strings.Cut(comment, "####")
+			if len(head) > DefaultMaxBytes/2 {
+				t.Errorf("the summary has %d bytes", len(head))
+			}
+			if cut := strings.Count(head, "more"); cut < 7 {
+				t.Errorf("of 7 texts it says %d times that they are cut:\n%s", cut, head)
+			}
+		})
+	}
+}
