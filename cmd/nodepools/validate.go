@@ -1,13 +1,20 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
 func newValidate(std streams) *cobra.Command {
-	return &cobra.Command{
+	o := validateOptions{version: readBuildInfo(version, debug.ReadBuildInfo).version}
+	cmd := &cobra.Command{
 		Use:   "validate PATH",
 		Short: "Check pool files",
 		Long: `Checks the pools in a folder, or in one file, as the controller checks a
@@ -19,10 +26,30 @@ its selector names a label that a kubelet may set on its own node. Where a pool
 is there for security, choose its members by labels under
 node-restriction.kubernetes.io/, by the role label or by nodeNames.
 
-What is found goes to standard error, and nothing to standard output. The exit
-code is 0 when all is valid, 1 when something is not or PATH holds no pool, and
-2 for a wrong command line.`,
+What is found goes to standard error, and nothing to standard output. With
+--output, a document with all of it goes to standard output instead, also where
+nothing is found, and one line with the count to standard error:
+
+  json    apiVersion validate.nodes.lailin.xyz/v1, kind Validation: path, valid,
+          pools (their number), and problems, each with severity (error or
+          warning), rule, file, line, column (in characters), pool, message and
+          hint. Both count from 1. What does not apply is left out: a problem
+          with a whole file has no line. Fields may come, and none goes.
+  github  annotations of a pull request, as workflow commands of GitHub Actions
+  gitlab  a code quality report, an artifact of GitLab CI
+  sarif   SARIF 2.1.0, for code scanning
+
+In the last three, file names are relative to the root of the repository, that
+is, the nearest folder around PATH that has a .git, or else $GITHUB_WORKSPACE. In
+json they are as one would open them from here. The rules are:
+
+` + ruleList() + `
+The exit code is 0 when all is valid, 1 when something is not or PATH holds no
+pool, and 2 for a wrong command line.`,
 		Example: `  nodepools validate pools/
+
+  # annotate a pull request, in a step of GitHub Actions
+  nodepools validate pools/ -o github
 
   # before each commit
   hook=.git/hooks/pre-commit
@@ -30,22 +57,71 @@ code is 0 when all is valid, 1 when something is not or PATH holds no pool, and
   chmod +x $hook`,
 		Args: onePath,
 		RunE: work(exitFailed, func(_ *cobra.Command, args []string) error {
-			return validateOptions{path: args[0]}.run(std)
+			o.path = args[0]
+			if !slices.Contains(validateFormats, o.output) {
+				return usagef("--output %q is not known: must be %s or %s", o.output,
+					strings.Join(validateFormats[:len(validateFormats)-1], ", "), validateFormats[len(validateFormats)-1])
+			}
+			return o.run(std)
 		}),
 	}
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "`format` of the output: text, json, github, gitlab or sarif")
+	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(slices.Sorted(slices.Values(validateFormats)), cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag stands in the line above
+	}
+	return cmd
 }
 
+var validateFormats = []string{"text", "json", "github", "gitlab", "sarif"}
+
 type validateOptions struct {
-	path string
+	path, output string
+	version      string
 }
 
 func (o validateOptions) run(std streams) error {
 	files, err := loadPools(o.path)
+	if err == nil && len(files.definitions) == 0 {
+		err = files.noPools()
+	}
+	if o.output != "text" {
+		if err := o.print(std.out, validationOf(o.path, files, err)); err != nil {
+			return err
+		}
+		return verdict(std.err, files, countOnly(err))
+	}
+	if err == nil {
+		for _, warning := range files.warnings() {
+			fmt.Fprintln(std.err, warning)
+		}
+	}
+	return verdict(std.err, files, err)
+}
+
+// print writes the document for whom it is asked.
+func (o validateOptions) print(out io.Writer, v *validationReport) error {
+	var document bytes.Buffer
+	var err error
+	switch o.output {
+	case "github":
+		writeWorkflowCommands(&document, v.fromRepository())
+	case "gitlab":
+		err = writeCodeQuality(&document, v.fromRepository())
+	case "sarif":
+		err = writeSARIF(&document, v.fromRepository(), o.version)
+	default:
+		err = writeJSON(&document, v)
+	}
 	if err != nil {
 		return err
 	}
-	if len(files.definitions) == 0 {
-		return files.noPools()
+	return printAll(out, document.Bytes())
+}
+
+// verdict prints how many pools are valid, where all are.
+func verdict(w io.Writer, files *poolFiles, err error) error {
+	if err != nil {
+		return err
 	}
 	named := map[string]bool{}
 	for _, definition := range files.definitions {
@@ -55,9 +131,15 @@ func (o validateOptions) run(std streams) error {
 	if len(files.definitions) == 1 {
 		verb = "is"
 	}
-	for _, warning := range files.warnings() {
-		fmt.Fprintln(std.err, warning)
+	_, err = fmt.Fprintf(w, "%s in %s %s valid\n", pools, count(len(named), "file"), verb)
+	return err
+}
+
+// countOnly is the error without the list of its problems, which a document has
+// told.
+func countOnly(err error) error {
+	if invalid := (*invalidFiles)(nil); errors.As(err, &invalid) {
+		return errors.New(invalid.Error())
 	}
-	_, err = fmt.Fprintf(std.err, "%s in %s %s valid\n", pools, count(len(named), "file"), verb)
 	return err
 }

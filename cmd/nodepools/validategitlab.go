@@ -1,0 +1,38 @@
+package main
+
+import "io"
+
+// codeQuality is an entry of a code quality report, the part of the format of Code
+// Climate that GitLab reads.
+type codeQuality struct {
+	Description string `json:"description"`
+	CheckName   string `json:"check_name"`
+	// Fingerprint is of this entry alone. GitLab tells by it what a merge request
+	// adds, and what it mends.
+	Fingerprint string              `json:"fingerprint"`
+	Severity    string              `json:"severity"`
+	Location    codeQualityLocation `json:"location"`
+}
+
+type codeQualityLocation struct {
+	Path  string `json:"path"`
+	Lines struct {
+		Begin int `json:"begin"`
+	} `json:"lines"`
+}
+
+// writeCodeQuality writes a list, empty where nothing is found.
+func writeCodeQuality(w io.Writer, v *validationReport) error {
+	report := make([]codeQuality, len(v.Problems))
+	for i, print := range fingerprints(v.Problems) {
+		f := v.Problems[i]
+		entry := codeQuality{Description: f.text(), CheckName: string(f.Rule), Fingerprint: print, Severity: "critical"}
+		if f.Severity == severityWarning {
+			entry.Severity = "minor"
+		}
+		entry.Location.Path = f.File
+		entry.Location.Lines.Begin = max(f.Line, 1) // GitLab wants one
+		report[i] = entry
+	}
+	return writeJSON(w, report)
+}
