@@ -38,7 +38,7 @@ func (d *document) isPool() bool {
 		d.add(locate(d.root, "apiVersion"), "apiVersion is "+orMissing(version)+", and not "+group, d.meantVersion(version))
 	case ours:
 		hint := keepOutside
-		if kind == "" || nearest(kind, []string{v1.NodePoolKind}) != "" {
+		if kind == "" || Nearest(kind, []string{v1.NodePoolKind}) != "" {
 			hint = "did you mean " + quoted(v1.NodePoolKind) + "?"
 		}
 		d.add(locate(d.root, "kind"), "kind is "+orMissing(kind)+", and not "+v1.NodePoolKind, hint)
@@ -52,7 +52,7 @@ func (d *document) isPool() bool {
 // have kinds of that name.
 func (d *document) meantVersion(version string) string {
 	group := v1.GroupVersion.String()
-	if version == "" || nearest(version, []string{group}) != "" || strings.Contains(version, v1.Domain) {
+	if version == "" || Nearest(version, []string{group}) != "" || strings.Contains(version, v1.Domain) {
 		return "did you mean " + quoted(group) + "?"
 	}
 	return keepOutside

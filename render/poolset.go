@@ -79,7 +79,7 @@ func (p *placedPool) checkParent(report *report, pools map[string]*v1.NodePool, 
 	default:
 		hint := ""
 		if len(pools) <= maxSuggestNames {
-			if near := nearest(err.Missing, slices.Sorted(maps.Keys(pools))); near != "" {
+			if near := Nearest(err.Missing, slices.Sorted(maps.Keys(pools))); near != "" {
 				hint = "did you mean " + quoted(near) + "?"
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // meant guesses the field for which an unknown one was written.
 func (d *decoder) meant(path *field.Path, name string, fields map[string]int) (meant, hint string) {
 	known := slices.Sorted(maps.Keys(fields))
-	if near := nearest(name, known); near != "" {
+	if near := Nearest(name, known); near != "" {
 		meant := near
 		if path != nil {
 			meant = path.Child(near).String()
@@ -35,9 +35,9 @@ func (d *decoder) meant(path *field.Path, name string, fields map[string]int) (m
 	return "", "known here: " + strings.Join(known, ", ")
 }
 
-// nearest returns the known word for which another was probably written, empty
+// Nearest returns the known word for which another was probably written, empty
 // if there is none: one that differs in case alone, or in a slip or two.
-func nearest(word string, known []string) string {
+func Nearest(word string, known []string) string {
 	best, bestSlips := "", 3
 	for _, candidate := range known {
 		if strings.EqualFold(word, candidate) {

@@ -17,7 +17,7 @@ func inWords(err *field.Error) (message, hint string) {
 	case field.ErrorTypeNotSupported:
 		value := fmt.Sprint(err.BadValue)
 		supported := quotedWords(detail)
-		if near := nearest(value, supported); near != "" {
+		if near := Nearest(value, supported); near != "" {
 			hint = "did you mean " + quoted(near) + "?"
 		}
 		if value == "" {

@@ -1,0 +1,169 @@
+package review
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodepools/nodepools/render"
+)
+
+// Threshold is from where on a count of a review is too much.
+type Threshold struct {
+	// Count is the name of one of [Counts], as JSON has it.
+	Count string
+	// TooMany is the least number that is too much: 1 for "evictions>0".
+	TooMany int
+}
+
+// String is the threshold as [ParseThresholds] reads it.
+func (t Threshold) String() string { return fmt.Sprintf("%s>=%d", t.Count, t.TooMany) }
+
+// ErrNotKnown says that a count cannot be compared, because what it counts is not
+// known. That it is 0 means nothing then.
+var ErrNotKnown = errors.New("not known")
+
+// ParseThresholds reads thresholds such as "evictions>0,nodesChanged>=100". Each
+// names a count of [Counts]; there are > and >=, and whole numbers.
+func ParseThresholds(text string) ([]Threshold, error) {
+	var thresholds []Threshold
+	for _, item := range strings.Split(text, ",") {
+		threshold, err := parseThreshold(strings.TrimSpace(item))
+		if err != nil {
+			return nil, err
+		}
+		thresholds = append(thresholds, threshold)
+	}
+	return thresholds, nil
+}
+
+// operators that begin with another one come before it. Those that are refused are
+// here to be told apart.
+var operators = []string{">=", "=>", "<=", "==", "!=", ">", "<", "="}
+
+func parseThreshold(item string) (Threshold, error) {
+	if item == "" {
+		return Threshold{}, errors.New("a threshold is empty: write one such as evictions>0")
+	}
+	at := strings.IndexAny(item, "<>=!")
+	if at < 0 {
+		return Threshold{}, fmt.Errorf("threshold %q says no number: write it such as %s>0", item, firstOf(item, "evictions"))
+	}
+	name, rest := strings.TrimSpace(item[:at]), item[at:]
+	operator := rest[:1]
+	for _, known := range operators {
+		if strings.HasPrefix(rest, known) {
+			operator = known
+			break
+		}
+	}
+	number := strings.TrimSpace(rest[len(operator):])
+	if operator != ">" && operator != ">=" {
+		return Threshold{}, fmt.Errorf("threshold %q: the operator %s is not known: must be > or >=", item, operator)
+	}
+	if err := checkCount(name); err != nil {
+		return Threshold{}, fmt.Errorf("threshold %q: %w", item, err)
+	}
+	limit, err := strconv.ParseUint(number, 10, 31)
+	switch {
+	case err != nil:
+		return Threshold{}, fmt.Errorf("threshold %q: %q is no whole number from 0 to 2147483647", item, number)
+	case operator == ">=" && limit == 0:
+		return Threshold{}, fmt.Errorf("threshold %q is met by every change: write %s>0 for any at all", item, name)
+	case operator == ">":
+		limit++
+	}
+	return Threshold{Count: name, TooMany: int(limit)}, nil
+}
+
+// firstOf is a name if it is that of a count, and else another one.
+func firstOf(name, other string) string {
+	if checkCount(name) == nil {
+		return name
+	}
+	return other
+}
+
+// CountNames are the names of all counts, in the order in which a review has them.
+func CountNames() []string {
+	of := reflect.TypeFor[Counts]()
+	names := make([]string, of.NumField())
+	for i := range names {
+		names[i] = of.Field(i).Tag.Get("json")
+	}
+	return names
+}
+
+func checkCount(name string) error {
+	names := CountNames()
+	if slices.Contains(names, name) {
+		return nil
+	}
+	known := "known are " + strings.Join(names, ", ")
+	if near := render.Nearest(name, names); near != "" {
+		return fmt.Errorf("%q is no count: did you mean %q? %s", name, near, known)
+	}
+	return fmt.Errorf("%q is no count: %s", name, known)
+}
+
+// number is the count of a name that [ParseThresholds] has taken.
+func (c Counts) number(name string) int {
+	return int(reflect.ValueOf(c).Field(slices.Index(CountNames(), name)).Int())
+}
+
+// Exceeds says in a sentence each of which thresholds are exceeded, in their order.
+// Where a threshold is about what is not known, the error is [ErrNotKnown], whatever
+// else is exceeded.
+func (r *Review) Exceeds(thresholds []Threshold) ([]string, error) {
+	var exceeded []string
+	for _, threshold := range thresholds {
+		if missing := r.missing(threshold.Count); missing != "" {
+			return nil, fmt.Errorf("%s %w: the comparison knows no %s", threshold.Count, ErrNotKnown, missing)
+		}
+		if n := r.Summary.Counts.number(threshold.Count); n >= threshold.TooMany {
+			exceeded = append(exceeded, fmt.Sprintf("%s: %d, and the limit is %d", threshold.Count, n, threshold.TooMany-1))
+		}
+	}
+	return exceeded, nil
+}
+
+// missing says what has to be known for a count and is not: "nodes", "pods", or
+// nothing.
+func (r *Review) missing(name string) string {
+	switch need := needs[name]; {
+	case need == "pods" && r.Impact == nil:
+		return "pods"
+	case need == "nodes" && r.Compared.Nodes == nil:
+		return "nodes"
+	default:
+		return ""
+	}
+}
+
+// needs is what has to be known for each count; nothing for those of files alone.
+var needs = map[string]string{
+	"poolsCreated":           "",
+	"poolsChanged":           "",
+	"poolsDeleted":           "",
+	"poolsHeldBack":          "",
+	"runtimeClassesCreated":  "",
+	"runtimeClassesChanged":  "",
+	"runtimeClassesReplaced": "",
+	"runtimeClassesDeleted":  "",
+	"nodesChanged":           "nodes",
+	"nodesEntering":          "nodes",
+	"nodesLeaving":           "nodes",
+	"conflicts":              "nodes",
+	"problems":               "",
+	"evictions":              "pods",
+	"budgetsExceeded":        "pods",
+	"unschedulable":          "pods",
+	"nowhere":                "pods",
+	"daemonPodsRemoved":      "pods",
+	"daemonPodsStarted":      "pods",
+	"runtimeClassesInUse":    "pods",
+	"overlaps":               "pods",
+}
