@@ -11,11 +11,14 @@ import (
 )
 
 // The exit codes. Those of diff are those of kubectl diff: 1 says that there
-// are differences, so everything that went wrong is above 1.
+// are differences, so everything that went wrong is above 1. That a change does
+// more than --fail-on allows has a code of its own, as nothing went wrong: what
+// was printed is whole.
 const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
+	exitOK       = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitExceeded = 3
 )
 
 // outcome is how a command's own work ended. What cobra returns without being an

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nodepools/nodepools/apply/review"
+)
+
+// failOn is the flag --fail-on: from where on what a change does is too much. It
+// may be given several times, and all that it says holds.
+type failOn struct{ thresholds []review.Threshold }
+
+// failOnHelp is what the help of a command with the flag says of it.
+func failOnHelp() string {
+	return `With --fail-on, the exit code is 3 where the change does more than is said, also
+with --exit-zero, and standard error says what of it. All is printed before. Where
+a count is not known, because pods or nodes are not, the exit code is 2. The counts
+are those that 'nodepools diff -o json' has in summary.counts:
+
+` + failOnCounts()
+}
+
+// failOnCounts lists the counts in lines of a help text.
+func failOnCounts() string {
+	const width = 78
+	var list strings.Builder
+	column := 0
+	for i, name := range review.CountNames() {
+		switch {
+		case i == 0:
+			list.WriteString("  ")
+			column = 2
+		case column+len(", ")+len(name) >= width:
+			list.WriteString(",\n  ")
+			column = 2
+		default:
+			list.WriteString(", ")
+			column += 2
+		}
+		list.WriteString(name)
+		column += len(name)
+	}
+	return list.String() + "\n"
+}
+
+func (f *failOn) register(cmd *cobra.Command) {
+	cmd.Flags().Var(f, "fail-on", "fail where the change does more, such as evictions>0,nodesChanged>=100")
+	if err := cmd.RegisterFlagCompletionFunc("fail-on", completeThreshold); err != nil {
+		panic(err) // the flag stands in the line above
+	}
+}
+
+// completeThreshold proposes each count with the limit that most are given.
+func completeThreshold(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var proposed []string
+	for _, name := range review.CountNames() {
+		proposed = append(proposed, name+">0")
+	}
+	return proposed, cobra.ShellCompDirectiveNoFileComp
+}
+
+// Set adds the thresholds of a text, as a flag of the command line does.
+func (f *failOn) Set(text string) error {
+	thresholds, err := review.ParseThresholds(text)
+	f.thresholds = append(f.thresholds, thresholds...)
+	return err
+}
+
+// String is empty for no threshold, which the help takes for the default.
+func (f *failOn) String() string {
+	texts := make([]string, len(f.thresholds))
+	for i, threshold := range f.thresholds {
+		texts[i] = threshold.String()
+	}
+	return strings.Join(texts, ",")
+}
+
+// Type is what stands for the value in a help text.
+func (f *failOn) Type() string { return "thresholds" }
+
+// check is to be called after all of the review is printed. Its error is an
+// [outcome]: code 3 where a threshold is exceeded, whatever the command would end
+// with otherwise, and 2 where one is about what is not known.
+func (f *failOn) check(r *review.Review) error {
+	exceeded, err := r.Exceeds(f.thresholds)
+	switch {
+	case errors.Is(err, review.ErrNotKnown):
+		return &outcome{code: exitUsage, err: hinted{
+			fmt.Errorf("--fail-on: %w", err),
+			"compare with a cluster, or give what is known of one: --inventory FILE, which 'nodepools inventory' writes",
+		}}
+	case err != nil:
+		return &outcome{code: exitUsage, err: fmt.Errorf("--fail-on: %w", err)}
+	case len(exceeded) > 0:
+		return &outcome{code: exitExceeded, err: hinted{errors.New("the change does more than --fail-on allows"), strings.Join(exceeded, "\n")}}
+	}
+	return nil
+}
