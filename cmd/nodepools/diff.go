@@ -27,7 +27,9 @@ are compared as kubectl apply would bring them. If PATH is a file, other pools
 are left out of the comparison.
 
 The exit code is 0 when nothing would change, 1 when something would, and 2 for
-an error.`,
+an error.
+
+` + failOnHelp(),
 		Example: `  nodepools diff pools/
 
   # against another cluster
@@ -46,6 +48,7 @@ an error.`,
 	}
 	cmd.Flags().StringVar(&o.source, "source", "", "`name` of the NodePoolSource to compare as (default: the only one)")
 	cmd.Flags().BoolVar(&o.exitZero, "exit-zero", false, "exit with 0 where something would change, too")
+	o.failOn.register(cmd)
 	o.output.register(cmd)
 	o.cluster.register(cmd)
 	return cmd
@@ -54,6 +57,7 @@ an error.`,
 type diffOptions struct {
 	path, source string
 	exitZero     bool
+	failOn       failOn
 	output       diffOutput
 	cluster      clusterFlags
 	build        buildInfo
@@ -99,6 +103,9 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 		return err
 	}
 	if err := o.output.print(std.out, told); err != nil {
+		return err
+	}
+	if err := o.failOn.check(told); err != nil {
 		return err
 	}
 	if !told.Empty() && !o.exitZero {

@@ -16,10 +16,10 @@ type failOn struct{ thresholds []review.Threshold }
 
 // failOnHelp is what the help of a command with the flag says of it.
 func failOnHelp() string {
-	return `With --fail-on, the exit code is 3 where the change does more than is said, also
-with --exit-zero, and standard error says what of it. All is printed before. Where
-a count is not known, because pods or nodes are not, the exit code is 2. The counts
-are those that 'nodepools diff -o json' has in summary.counts:
+	return `With --fail-on, the exit code is 3 where the change does more than that, also
+with --exit-zero. All is printed before, and standard error says what is too
+much. Where a count is not known, because pods or nodes are not, it is 2. There
+are > and >=, and the counts that -o json has in summary.counts:
 
 ` + failOnCounts()
 }
@@ -44,7 +44,7 @@ func failOnCounts() string {
 		list.WriteString(name)
 		column += len(name)
 	}
-	return list.String() + "\n"
+	return list.String()
 }
 
 func (f *failOn) register(cmd *cobra.Command) {
