@@ -1,0 +1,194 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+const recipeFolder = "../../examples/ci"
+
+var (
+	// A command of ours in a script, a job or a text, up to where its flags end.
+	calledCommand = regexp.MustCompile("nodepools ((?:diff|inventory|install|validate)[^'`|>&;\\n]*)")
+	// What review.sh adds to the arguments of diff.
+	addedFlags = regexp.MustCompile(`(?m)^\s+set -- (.*--.*)$`)
+	flagInText = regexp.MustCompile(`(^|\s)--?[a-z][-a-z]*`)
+)
+
+// Each command that the recipes name is one that there is, with all of its flags.
+func TestRecipesCallWhatThereIs(t *testing.T) {
+	found := map[string]bool{}
+	for _, file := range recipeFiles(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var commands []string
+		for _, match := range calledCommand.FindAllSubmatch(text, -1) {
+			commands = append(commands, string(match[1]))
+		}
+		for _, match := range addedFlags.FindAllSubmatch(text, -1) {
+			commands = append(commands, "diff "+string(match[1]))
+		}
+		for _, command := range commands {
+			name := strings.Fields(command)[0]
+			cmd, _, err := newRoot("nodepools", streams{}).Find([]string{name})
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+				continue
+			}
+			found[name] = true
+			for _, flag := range flagInText.FindAllString(command, -1) {
+				switch flag = strings.TrimSpace(flag); {
+				case flag == "--help":
+				case strings.HasPrefix(flag, "--") && cmd.Flags().Lookup(flag[2:]) == nil, len(flag) == 2 && cmd.Flags().ShorthandLookup(flag[1:]) == nil:
+					t.Errorf("%s: nodepools %s has no flag %s", file, name, flag)
+				default:
+					found[name+" "+flag] = true
+				}
+			}
+		}
+	}
+	for _, want := range []string{"validate -o", "diff --base", "diff --merge-base", "diff --path", "diff --inventory", "diff --fail-on", "diff --source", "inventory --output", "install --viewer"} {
+		if !found[want] {
+			t.Errorf("no recipe has nodepools %s, or the test does not find it", want)
+		}
+	}
+}
+
+// Each workflow is YAML, and what it runs is shell.
+func TestRecipesAreWellFormed(t *testing.T) {
+	scripts := 0
+	for _, file := range recipeFiles(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch filepath.Ext(file) {
+		case ".sh":
+			scripts++
+			checkShell(t, file, string(text))
+		case ".yaml":
+			var document any
+			if err := yaml.UnmarshalStrict(text, &document); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+			for _, script := range scriptsIn(document) {
+				scripts++
+				checkShell(t, file, script)
+			}
+		}
+	}
+	if scripts < 10 {
+		t.Errorf("there are %d scripts in the recipes; some are not found", scripts)
+	}
+}
+
+// A workflow pins what it runs by commit, says which rights it has, and never runs
+// a pull request with secrets.
+func TestWorkflowsAreCareful(t *testing.T) {
+	files, err := filepath.Glob(recipeFolder + "/github-*.yaml")
+	if err != nil || len(files) != 2 {
+		t.Fatalf("workflows %q, %v", files, err)
+	}
+	pinned := regexp.MustCompile(`^[\w.-]+/[\w.-]+@[0-9a-f]{40}$`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var workflow struct {
+			// YAML 1.1 reads the key on as the boolean true.
+			On          map[string]any    `json:"true"`
+			Permissions map[string]string `json:"permissions"`
+			Jobs        map[string]struct {
+				Permissions map[string]string `json:"permissions"`
+				Steps       []struct {
+					Uses string            `json:"uses"`
+					Run  string            `json:"run"`
+					Env  map[string]string `json:"env"`
+				} `json:"steps"`
+			} `json:"jobs"`
+		}
+		if err := yaml.Unmarshal(text, &workflow); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		_, ofPullRequests := workflow.On["pull_request"]
+		if _, danger := workflow.On["pull_request_target"]; danger || len(workflow.On) == 0 {
+			t.Errorf("%s: it runs on %v", file, workflow.On)
+		}
+		if workflow.Permissions == nil || len(workflow.Permissions) > 0 {
+			t.Errorf("%s: all jobs have %v", file, workflow.Permissions)
+		}
+		for name, job := range workflow.Jobs {
+			if len(job.Permissions) == 0 || ofPullRequests && job.Permissions["contents"] != "read" {
+				t.Errorf("%s: job %s has %v", file, name, job.Permissions)
+			}
+			for _, step := range job.Steps {
+				if step.Uses != "" && !pinned.MatchString(step.Uses) {
+					t.Errorf("%s: %s is not pinned", file, step.Uses)
+				}
+				if strings.Contains(step.Run, "${{") {
+					t.Errorf("%s: text from outside becomes part of a script:\n%s", file, step.Run)
+				}
+				for key, value := range step.Env {
+					if ofPullRequests && strings.Contains(value, "secrets.") {
+						t.Errorf("%s: a run of a pull request has the secret %s", file, key)
+					}
+				}
+			}
+		}
+	}
+}
+
+func recipeFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(recipeFolder + "/*.*")
+	if err != nil || len(files) < 6 {
+		t.Fatalf("recipes %q, %v", files, err)
+	}
+	return files
+}
+
+// scriptsIn are the texts in a workflow that a shell runs.
+func scriptsIn(document any) []string {
+	var scripts []string
+	switch value := document.(type) {
+	case []any:
+		for _, element := range value {
+			scripts = append(scripts, scriptsIn(element)...)
+		}
+	case map[string]any:
+		for key, element := range value {
+			switch key {
+			case "run":
+				scripts = append(scripts, element.(string))
+			case "script", "before_script":
+				for _, line := range element.([]any) {
+					scripts = append(scripts, line.(string))
+				}
+			default:
+				scripts = append(scripts, scriptsIn(element)...)
+			}
+		}
+	}
+	return scripts
+}
+
+func checkShell(t *testing.T, file, script string) {
+	t.Helper()
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("there is no sh")
+	}
+	cmd := exec.Command("sh", "-n")
+	cmd.Stdin = strings.NewReader(script)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v: %s\n%s", file, err, out, script)
+	}
+}

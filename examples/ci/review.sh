@@ -1,0 +1,303 @@
+#!/bin/sh
+# Checks the pools of a pull request, says in one comment what merging it does to
+# nodes and pods, and fails where that is more than you allow. Copy it into your
+# repository; it needs nodepools, git and curl, and a POSIX shell.
+#
+# It runs in the root of a clone with the whole history (no shallow one), with the
+# pull request checked out, and takes its settings from the environment:
+#
+#   BASE           what the pull request goes into: a branch or commit that git has,
+#                  such as origin/main
+#   POOLS          the folder with the pools (pools)
+#   SOURCE         the NodePoolSource that the pools are of, where the inventory has
+#                  several
+#   INVENTORY      what is known of the cluster, a file in the repository
+#                  (inventory.json); where there is none, nothing is told of nodes
+#   INVENTORY_REV  the branch or commit that has it ($BASE); not the pull request,
+#                  so that nobody hides pods by changing it
+#   FAIL_ON        what is too much, such as evictions>0,nodesChanged>=100 (nothing)
+#   ANNOTATE       how problems in files are told: github, text, or gitlab, which
+#                  writes gl-code-quality-report.json (text)
+#   FORGE          who gets the comment: github, gitlab or none (none)
+#   SUMMARY        a file that the comment is appended to (without FORGE: standard
+#                  output)
+#   LINK           the address of this run, to point to where something fails
+#
+# and with FORGE:
+#
+#   API            https://api.github.com, https://gitlab.example.com/api/v4
+#   REPOSITORY     owner/name on GitHub, the number of the project on GitLab
+#   CHANGE         the number of the pull request
+#   TOKEN          may write comments there
+#   BOT            the user whose token it is. On GitHub: github-actions[bot], if
+#                  not said; GitLab is asked
+#
+# It ends with 0 where all is well, 1 where pools are not valid, 2 where something
+# went wrong, and 3 where the change does more than FAIL_ON allows. The comment is
+# written all the same, so that none of an earlier state is left behind.
+set -u
+LC_ALL=C
+export LC_ALL
+
+# The first line of what 'nodepools diff -o markdown' writes: the sign of a comment
+# of ours.
+marker='<!-- nodepools:nodepools -->'
+
+main() {
+	settings
+	work=$(mktemp -d) || exit 2
+	trap 'rm -rf "$work"' EXIT
+	trap 'exit 2' HUP INT TERM
+
+	validate
+	case $? in
+	0) ;;
+	1) fail 1 'The pools of this change are not valid.' ;;
+	*) fail 2 'The pools of this change could not be checked.' ;;
+	esac
+	diff
+	case $? in
+	0) comment "$work/comment" unless-first && exit 0 ;;
+	1) comment "$work/comment" && exit 0 ;;
+	3) comment "$work/comment" && exit 3 ;;
+	*) fail 2 'What this change does could not be worked out.' ;;
+	esac
+	exit 2
+}
+
+settings() {
+	require BASE
+	: "${POOLS:=pools}" "${SOURCE:=}" "${INVENTORY:=inventory.json}" "${INVENTORY_REV:=$BASE}" "${FAIL_ON:=}"
+	: "${ANNOTATE:=text}" "${FORGE:=none}" "${SUMMARY:=}" "${LINK:=}" "${BOT:=}"
+	case $BASE in -*) give_up "$BASE is no branch and no commit" ;; esac
+	git rev-parse --verify --quiet "$BASE^{commit}" >/dev/null ||
+		give_up "git does not know $BASE: is the clone a shallow one?"
+	[ "$FORGE" = none ] && return
+
+	for name in API REPOSITORY CHANGE TOKEN; do require "$name"; done
+	secret=$TOKEN
+	unset TOKEN # no program that is started here has to see it
+	case $secret in *[!A-Za-z0-9._~+/=-]*) give_up 'TOKEN holds characters that no token has' ;; esac
+	case $REPOSITORY in *[!A-Za-z0-9._/-]*) give_up 'REPOSITORY is not the name of a repository' ;; esac
+	case $CHANGE in *[!0-9]*) give_up 'CHANGE is not a number' ;; esac
+	case $API in
+	https://* | http://127.0.0.1:* | http://localhost:*) ;;
+	*) give_up 'API has to begin with https://, as the token goes there' ;;
+	esac
+	case $FORGE in
+	github)
+		authorization="Authorization: Bearer $secret"
+		comments=$API/repos/$REPOSITORY/issues/$CHANGE/comments
+		one=$API/repos/$REPOSITORY/issues/comments
+		edit=PATCH
+		: "${BOT:=github-actions[bot]}"
+		;;
+	gitlab)
+		authorization="PRIVATE-TOKEN: $secret"
+		comments=$API/projects/$REPOSITORY/merge_requests/$CHANGE/notes
+		one=$comments
+		edit=PUT
+		;;
+	*) give_up 'FORGE has to be github, gitlab or none' ;;
+	esac
+}
+
+require() { eval "[ -n \"\${$1-}\" ]" || give_up "$1 is not set"; }
+
+validate() {
+	case $ANNOTATE in
+	gitlab)
+		nodepools validate "$POOLS" -o gitlab >gl-code-quality-report.json 2>/dev/null ||
+			nodepools validate "$POOLS" # for the log
+		;;
+	*) nodepools validate "$POOLS" -o "$ANNOTATE" ;;
+	esac
+}
+
+# diff leaves the comment in a file, and ends with the code of nodepools diff.
+diff() {
+	set -- --base "$BASE" --merge-base --path "$POOLS" -o markdown
+	if git cat-file -e "$INVENTORY_REV:$INVENTORY" 2>/dev/null; then
+		git cat-file blob "$INVENTORY_REV:$INVENTORY" >"$work/inventory" || return 2
+		set -- "$@" --inventory "$work/inventory"
+	else
+		complain "there is no $INVENTORY in $INVENTORY_REV, so nothing is told of nodes and pods"
+	fi
+	if [ -n "$SOURCE" ]; then
+		set -- "$@" --source "$SOURCE"
+	fi
+	if [ -n "$FAIL_ON" ]; then
+		set -- "$@" --fail-on "$FAIL_ON"
+	fi
+	nodepools diff "$@" >"$work/comment"
+}
+
+# fail says in the comment what went wrong, and ends.
+fail() {
+	{
+		printf '%s\n**%s** ' "$marker" "$2"
+		if [ -n "$LINK" ]; then
+			printf '[The log](%s) says why.\n' "$LINK"
+		else
+			printf 'The log of the job says why.\n'
+		fi
+	} >"$work/failure"
+	comment "$work/failure" || exit 2
+	exit "$1"
+}
+
+# comment FILE writes our one comment anew. With unless-first it writes none where
+# there is none yet.
+comment() {
+	if [ -n "$SUMMARY" ]; then
+		cat "$1" >>"$SUMMARY" || return
+	elif [ "$FORGE" = none ]; then
+		cat "$1"
+	fi
+	[ "$FORGE" = none ] && return
+
+	[ "$FORGE" = gitlab ] && [ -z "$BOT" ] && { bot || return; }
+	ours || return
+	{
+		printf '{"body": '
+		json_string <"$1"
+		printf '}\n'
+	} >"$work/body" || return
+	case $id in
+	none)
+		[ "${2-}" = unless-first ] && return
+		call POST "$comments"
+		;;
+	*) call "$edit" "$one/$id" ;;
+	esac
+}
+
+# bot asks GitLab who we are.
+bot() {
+	call GET "$API/user" || return
+	BOT=$(FIND=name awk "$read_json" "$work/answer") && [ -n "$BOT" ] && return
+	complain 'GitLab does not say whose the token is: set BOT'
+	return 2
+}
+
+# ours sets id to the number of our comment, or to none. It is the first that begins
+# with the marker and is written by us: others may quote it.
+ours() {
+	page=1
+	while [ "$page" -le 100 ]; do
+		call GET "$comments?per_page=100&sort=asc&order_by=created_at&page=$page" || return
+		id=$(FIND=comment MARKER=$marker BOT=$BOT awk "$read_json" "$work/answer") || return
+		case $id in
+		more) page=$((page + 1)) ;;
+		none) return ;;
+		'' | *[!0-9]*)
+			complain "$FORGE answered with something else than comments"
+			return 2
+			;;
+		*) return ;;
+		esac
+	done
+	complain "$FORGE has no end of comments"
+	return 2
+}
+
+# call METHOD URL asks the API, sends the body unless it is a GET, and leaves the
+# answer in a file. The token goes to curl by standard input, as everybody on a
+# machine can read command lines; and of an answer that is no success nothing is
+# shown but the number, as nobody knows what is in it.
+call() {
+	what='retry = 3'
+	[ "$1" = GET ] || what="data-binary = \"@$work/body\""
+	status=$(
+		curl --disable --silent --show-error --max-time 60 --config - <<-EOF
+			url = "$2"
+			request = "$1"
+			header = "$authorization"
+			header = "Content-Type: application/json"
+			header = "Accept: application/json"
+			$what
+			output = "$work/answer"
+			write-out = "%{http_code}"
+		EOF
+	) || {
+		complain "$FORGE cannot be reached"
+		return 2
+	}
+	case $status in
+	2??) return 0 ;;
+	401 | 403 | 404) complain "$FORGE answers $status to $1 ${2#"$API"}: is the token valid, and may it write comments?" ;;
+	*) complain "$FORGE answers $status to $1 ${2#"$API"}" ;;
+	esac
+	return 2
+}
+
+# json_string makes a JSON string of a text. Control characters but tabs and ends
+# of lines are left out.
+json_string() {
+	tab=$(printf '\t')
+	tr -d '\000-\010\013-\037\177' |
+		sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e "s/$tab/\\\\t/g" |
+		awk 'BEGIN { printf "\"" } { printf "%s%s", sep, $0; sep = "\\n" } END { printf "\"" }'
+}
+
+# read_json reads an answer of GitHub or GitLab, one object or a list of them, from
+# quotation mark to quotation mark: what stands between is text, or else JSON. With
+# FIND=name it prints the name of a user; with FIND=comment the number of the first
+# comment by BOT that begins with MARKER, "more" if there may be further pages, and
+# "none".
+# shellcheck disable=SC2016 # awk has its own $0
+read_json='
+BEGIN { RS = "\"" }
+inside {
+	if (length(text) < 4096) text = text $0
+	escapes = match($0, /\\+$/) ? RLENGTH : 0
+	if (escapes % 2) { text = text "\""; next }
+	inside = 0
+	string()
+	next
+}
+{
+	for (i = 1; i <= length($0); i++) mark(substr($0, i, 1))
+	inside = 1
+	text = ""
+}
+END {
+	if (ENVIRON["FIND"] == "name") print name
+	else if (first != "") print first
+	else if (top == 2) print objects ? "more" : "none"
+}
+function mark(c) {
+	if (c == "{" || c == "[") {
+		key[++depth] = ""
+		if (!top) top = c == "[" ? 2 : 1
+		if (c == "{" && depth == top) { objects++; number = name = body = "" }
+	} else if (c == "}" || c == "]") {
+		if (c == "}" && depth == top && name == ENVIRON["BOT"] && begins() && first == "") first = number
+		depth--
+	} else if (c == ":") key[depth] = text
+	else if (c == ",") key[depth] = ""
+	else if (depth == top && key[depth] == "id" && c ~ /[0-9]/) number = number c
+}
+function string() {
+	if (key[depth] == "") return
+	if (depth == top && key[depth] == "body") body = text
+	if (depth == top && key[depth] == "username") name = text
+	if (depth == top + 1 && (key[top] == "user" || key[top] == "author") && (key[depth] == "login" || key[depth] == "username")) name = text
+}
+function begins(start) {
+	start = substr(body, 1, 1024)
+	gsub(/\\u003[cC]/, "<", start)
+	gsub(/\\u003[eE]/, ">", start)
+	if (index(start, ENVIRON["MARKER"]) != 1) return 0
+	start = substr(start, length(ENVIRON["MARKER"]) + 1, 2)
+	return start == "" || start == "\\n" || start == "\\r"
+}'
+
+complain() { printf 'review: %s\n' "$*" >&2; }
+
+give_up() {
+	complain "$*"
+	exit 2
+}
+
+main
