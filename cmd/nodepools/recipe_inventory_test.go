@@ -1,0 +1,104 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nodepools/nodepools/apply/inventory"
+	"github.com/nodepools/nodepools/testdata/cluster"
+)
+
+// The nightly job writes down a real cluster, and pushes it with a token to a
+// branch of one commit.
+func TestInventoryRecipe(t *testing.T) {
+	c := cluster.Shared(t)
+	if err := reset(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	script, err := filepath.Abs(recipeFolder + "/inventory.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRecipe(t, &forge{})
+	server := startGitServer(t, "oauth2", forgeToken)
+	night := func(env ...string) (string, error) {
+		cmd := exec.Command("sh", script)
+		cmd.Dir, cmd.Env = r.folder, r.environment(append([]string{"KUBECONFIG=" + c.Kubeconfig(), "REMOTE=" + server}, env...)...)
+		out, err := cmd.CombinedOutput()
+		if strings.Contains(string(out), forgeToken) {
+			t.Errorf("the token is printed:\n%s", out)
+		}
+		return string(out), err
+	}
+	for _, node := range []string{"gpu-1", "gpu-2"} {
+		r.write(t, "node.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: "+node+"}\n")
+		if out, err := c.Kubectl(t.Context(), "create", "-f", filepath.Join(r.folder, "node.yaml")); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if out, err := night("PUSH_TOKEN="+forgeToken); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	r.git(t, "-c", "http.extraHeader="+basicAuthorization("oauth2", forgeToken), "fetch", "--quiet", server, "+inventory:refs/remotes/origin/inventory")
+	text, err := exec.Command("git", "-C", r.folder, "show", "origin/inventory:inventory.json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := inventory.Read(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(written.Nodes) != 2 {
+		t.Errorf("the inventory has %d nodes", len(written.Nodes))
+	}
+	commits, err := exec.Command("git", "-C", r.folder, "rev-list", "--count", "origin/inventory").Output()
+	if err != nil || string(commits) != "1\n" {
+		t.Errorf("the branch has %s commits, %v", commits, err)
+	}
+	if out, err := night("PUSH_TOKEN=expired"); err == nil {
+		t.Errorf("a wrong token pushes:\n%s", out)
+	}
+	if out, err := night("PUSH_TOKEN="+forgeToken, "KUBECONFIG=/nowhere"); err == nil {
+		t.Errorf("without a cluster there is an inventory:\n%s", out)
+	}
+}
+
+// startGitServer serves an empty repository to one user, and returns its URL.
+func startGitServer(t *testing.T, user, password string) string {
+	t.Helper()
+	folder := t.TempDir()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository := filepath.Join(folder, "pools.git")
+	for _, args := range [][]string{{"init", "--quiet", "--bare", repository}, {"-C", repository, "config", "http.receivepack", "true"}} {
+		if out, err := exec.Command(git, args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	backend := &cgi.Handler{Path: git, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + folder, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "REMOTE_USER=" + user}, Stderr: io.Discard}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name, given, _ := r.BasicAuth(); name != user || given != password {
+			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		backend.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/pools.git"
+}
+
+// basicAuthorization is the header with which a user shows who he is.
+func basicAuthorization(user, password string) string {
+	request := &http.Request{Header: http.Header{}}
+	request.SetBasicAuth(user, password)
+	return "Authorization: " + request.Header.Get("Authorization")
+}

@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The comments of others, and of ours such as are no review: each begins with the
+// marker, quotes it, or is made to look like one of ours to who reads JSON badly.
+var foreignComments = []forgeComment{
+	{author: "mallory", body: "<!-- nodepools:nodepools -->\nnothing to see here"},
+	{author: forgeBot, body: "> <!-- nodepools:nodepools -->\nas the comment above says"},
+	{author: forgeBot, body: strings.Repeat("-", len("<!-- nodepools:nodepools -->")) + "\n<!-- nodepools:nodepools -->\n"},
+	{author: forgeBot, body: "<!-- nodepools:nodepools --> is the marker"},
+	{author: forgeBot, body: "<!-- nodepools:other -->\nanother review"},
+	{author: "mallory", body: `x","id":999,"user":{"login":"` + forgeBot + `"},"body":"<!-- nodepools:nodepools -->\n`},
+	{author: "mallory", body: "\\\",\"user\":{\"login\":\"" + forgeBot + "\"},\n\"body\":\"<!-- nodepools:nodepools -->\\n\"}]\\"},
+	{author: forgeBot, body: "\\u003c!-- nodepools:nodepools --\\u003e\n"},
+}
+
+func TestReviewRecipe(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"github", "gitlab"} {
+		t.Run(kind, func(t *testing.T) {
+			// So many that ours comes on the second page.
+			before := slices.Clone(foreignComments)
+			for i := range 100 {
+				before = append(before, forgeComment{author: "alice", body: fmt.Sprintf("comment %d", i)})
+			}
+			forge := startForge(t, kind, before...)
+			_, before = forge.take()
+			r := newRecipe(t, forge)
+
+			unchanged := r.run(t)
+			unchanged.ends(t, 0)
+			if requests, after := forge.take(); len(after) != len(before) || len(requests) == 0 {
+				t.Errorf("a change of nothing made comments: %q", requests)
+			}
+
+			r.commit(t, "pools/gpu.yaml", gpuPool("gold"))
+			r.run(t, "FAIL_ON=evictions>0").ends(t, 0)
+			posted := r.comment(t, before)
+
+			// The next push edits it, and a threshold fails after that. An inventory
+			// that the pull request brings along hides nothing.
+			r.write(t, "inventory.json", "{}")
+			r.commit(t, "pools/gpu.yaml", gpuPool("gold", "example.com/drained"))
+			r.run(t, "FAIL_ON=evictions>0,nodesChanged>=4").ends(t, 3, "the change does more than --fail-on allows\nevictions: 3, and the limit is 0\n")
+			edited := r.comment(t, before)
+			if edited.id != posted.id || edited.body == posted.body {
+				t.Errorf("comment %d became comment %d, %q", posted.id, edited.id, edited.body)
+			}
+			golden(t, "testdata/recipe/comment.md", edited.body)
+
+			// What is not known is no 0.
+			r.run(t, "FAIL_ON=evictions>0", "INVENTORY=none.json").ends(t, 2, "evictions not known", "there is no none.json in origin/inventory")
+			golden(t, "testdata/recipe/failure.md", r.comment(t, before).body)
+
+			// A pool that is not valid, and no comment of an earlier state.
+			r.commit(t, "pools/gpu.yaml", strings.ReplaceAll(gpuPool("gold"), "labels", "label"))
+			r.run(t).ends(t, 1)
+			golden(t, "testdata/recipe/invalid.md", r.comment(t, before).body)
+
+			// Back where it was: the comment says so.
+			r.commit(t, "pools/gpu.yaml", gpuPool("bronze"))
+			r.run(t).ends(t, 0)
+			if got := r.comment(t, before).body; !strings.Contains(got, "No difference") {
+				t.Errorf("the comment says %q", got)
+			}
+		})
+	}
+}
+
+func TestReviewRecipeInTrouble(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"github", "gitlab"} {
+		t.Run(kind, func(t *testing.T) {
+			forge := startForge(t, kind)
+			r := newRecipe(t, forge)
+			r.commit(t, "pools/gpu.yaml", gpuPool("gold"))
+			all, _ := forge.paths()
+			for _, test := range []struct {
+				reason string
+				status int
+				env    []string
+				says   string
+			}{
+				{"a server in trouble", 500, nil, "answers 500 to POST " + all},
+				{"a server in trouble, and too much as well", 500, []string{"FAIL_ON=poolsChanged>0"}, "answers 500 to POST " + all},
+				{"a token that may only read, as of a fork", 403, nil, "answers 403 to POST " + all + ": is the token valid, and may it write comments?"},
+				{"a token that is none", 0, []string{"TOKEN=expired"}, "answers 401 to GET "},
+				{"a token that ends the header", 0, []string{"TOKEN=a\"\nheader = \"X: y"}, "TOKEN holds characters that no token has"},
+				{"no token", 0, []string{"TOKEN="}, "TOKEN is not set"},
+				{"nobody answers", 0, []string{"API=http://127.0.0.1:1"}, "cannot be reached"},
+				{"a token is for nobody else to read", 0, []string{"API=http://forge.example.com"}, "API has to begin with https://"},
+				{"a revision that git does not know", 0, []string{"BASE=origin/gone"}, "git does not know origin/gone"},
+				{"a revision that is an option", 0, []string{"BASE=--output=x"}, "--output=x is no branch and no commit"},
+				{"a wrong threshold", 0, []string{"FAIL_ON=evicted>0"}, `"evicted" is no count`},
+			} {
+				forge.breakWith(test.status)
+				r.run(t, test.env...).ends(t, 2, test.says)
+			}
+		})
+	}
+}
+
+// Without a forge, as for a pull request of a fork, the comment goes where a job
+// shows it, and nobody is asked.
+func TestReviewRecipeWithoutForge(t *testing.T) {
+	t.Parallel()
+	forge := startForge(t, "github")
+	r := newRecipe(t, forge)
+	r.commit(t, "pools/gpu.yaml", gpuPool("gold", "example.com/drained"))
+	comment, err := os.ReadFile("testdata/recipe/comment.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.run(t, "FORGE=none", "TOKEN="); got.code != 0 || !strings.HasSuffix(got.stdout, string(comment)) {
+		t.Errorf("exit code %d, standard output:\n%s", got.code, got.stdout)
+	}
+	summary := filepath.Join(t.TempDir(), "summary")
+	for range 2 {
+		if got := r.run(t, "FORGE=none", "TOKEN=", "SUMMARY="+summary); got.code != 0 || strings.Contains(got.stdout, "<!--") {
+			t.Errorf("exit code %d, standard output:\n%s", got.code, got.stdout)
+		}
+	}
+	if got, err := os.ReadFile(summary); err != nil || string(got) != string(comment)+string(comment) {
+		t.Errorf("the summary is %q, %v", got, err)
+	}
+	if requests, _ := forge.take(); len(requests) > 0 {
+		t.Errorf("it was asked %q", requests)
+	}
+}
+
+// recipe is a clone with a pull request in it, and the script that reviews it.
+type recipe struct {
+	forge        *forge
+	script       string
+	folder, seen string // the clone, and the log of what curl was called with
+	path         string
+}
+
+func newRecipe(t *testing.T, forge *forge) *recipe {
+	t.Helper()
+	for _, program := range []string{"sh", "git", "curl"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("the recipe needs %s", program)
+		}
+	}
+	script, err := filepath.Abs("../../examples/ci/review.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recipe{forge: forge, script: script, folder: t.TempDir(), seen: filepath.Join(t.TempDir(), "curl")}
+	r.path = watchedCurl(t, r.seen) + string(filepath.ListSeparator) + os.Getenv("PATH")
+	r.git(t, "init", "--quiet", "--initial-branch=inventory")
+	r.commit(t, "inventory.json", inventoryOfRecipe(t))
+	r.git(t, "update-ref", "refs/remotes/origin/inventory", "inventory")
+	r.git(t, "checkout", "--quiet", "--orphan", "main")
+	r.git(t, "rm", "--quiet", "--force", "inventory.json")
+	r.commit(t, "pools/gpu.yaml", gpuPool("bronze"))
+	r.git(t, "update-ref", "refs/remotes/origin/main", "main")
+	r.git(t, "checkout", "--quiet", "-b", "change")
+	return r
+}
+
+// watchedCurl is a folder with a curl that writes down what everybody on the
+// machine could see of it.
+func watchedCurl(t *testing.T, seen string) string {
+	t.Helper()
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	text := fmt.Sprintf("#!/bin/sh\n{ echo \"$@\"; env; } >>'%s'\nexec '%s' \"$@\"\n", seen, curl)
+	if err := os.WriteFile(filepath.Join(folder, "curl"), []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func (r *recipe) write(t *testing.T, name, text string) {
+	t.Helper()
+	name = filepath.Join(r.folder, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *recipe) commit(t *testing.T, name, text string) {
+	t.Helper()
+	r.write(t, name, text)
+	r.git(t, "add", "--all")
+	r.git(t, "commit", "--quiet", "--message", "change")
+}
+
+// git makes the same commits each time.
+func (r *recipe) git(t *testing.T, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = r.folder, r.environment()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+}
+
+func (r *recipe) environment(more ...string) []string {
+	const date = "2026-01-02T03:04:05Z"
+	return append([]string{
+		"PATH=" + r.path, "HOME=" + r.folder, "TMPDIR=" + os.TempDir(), "GORACE=atexit_sleep_ms=0",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_AUTHOR_DATE=" + date,
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_COMMITTER_DATE=" + date,
+	}, more...)
+}
+
+// ended is how a run of the script ended.
+type ended struct {
+	code           int
+	stdout, stderr string
+}
+
+// run runs the script as a job does. Whatever happens, the token stands nowhere.
+func (r *recipe) run(t *testing.T, env ...string) ended {
+	t.Helper()
+	cmd := exec.Command("sh", r.script)
+	settings := []string{
+		"BASE=origin/main", "INVENTORY_REV=origin/inventory", "FORGE=" + r.forge.kind, "API=" + r.forge.URL, "REPOSITORY=acme/pools", "CHANGE=7",
+		"TOKEN=" + forgeToken, "LINK=https://ci.example.com/1",
+	}
+	if r.forge.kind == "github" {
+		settings = append(settings, "BOT="+forgeBot)
+	} else {
+		settings = append(settings, "REPOSITORY=42", "ANNOTATE=gitlab")
+	}
+	cmd.Dir, cmd.Env = r.folder, r.environment(append(settings, env...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	seen, err := os.ReadFile(r.seen)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{"standard output": stdout.String(), "standard error": stderr.String(), "what curl was called with": string(seen)} {
+		if strings.Contains(text, forgeToken) || strings.Contains(text, "PRIVATE-TOKEN") {
+			t.Errorf("the token is in %s:\n%s", what, text)
+		}
+	}
+	return ended{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+func (e ended) ends(t *testing.T, code int, says ...string) {
+	t.Helper()
+	if e.code != code {
+		t.Errorf("exit code %d, want %d\n%s%s", e.code, code, e.stdout, e.stderr)
+	}
+	for _, text := range says {
+		if !strings.Contains(e.stderr, text) {
+			t.Errorf("standard error lacks %q:\n%s", text, e.stderr)
+		}
+	}
+}
+
+// comment is the one that there is beside those of before, which are as they were.
+func (r *recipe) comment(t *testing.T, before []forgeComment) forgeComment {
+	t.Helper()
+	_, after := r.forge.take()
+	if len(after) != len(before)+1 {
+		t.Fatalf("there are %d comments, and %d before", len(after), len(before))
+	}
+	if diff := cmp.Diff(before, after[:len(before)], cmp.AllowUnexported(forgeComment{})); diff != "" {
+		t.Errorf("comments that are not the review's have changed (-want +got):\n%s", diff)
+	}
+	return after[len(before)]
+}
+
+// golden compares with a file, which -update writes.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	got += "\n" // the last line of a comment has no end
+	if *update {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(got), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
