@@ -12,6 +12,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/review/markdown"
+	"github.com/nodepools/nodepools/apply/review/page"
 	"github.com/nodepools/nodepools/apply/review/text"
 	"github.com/nodepools/nodepools/render"
 )
@@ -20,12 +22,21 @@ import (
 type diffOutput struct {
 	format, color string
 	summary       bool
+	// marker and maxBytes are those of a comment on a pull request.
+	marker   string
+	maxBytes int
 }
 
 // diffFormats write a review, each in its form.
 var diffFormats = map[string]func(diffOutput, io.Writer, *review.Review) error{
 	"text": func(o diffOutput, w io.Writer, r *review.Review) error {
 		return text.Write(w, r, text.Options{Color: o.colored(w), Summary: o.summary})
+	},
+	"markdown": func(o diffOutput, w io.Writer, r *review.Review) error {
+		return markdown.Write(w, r, markdown.Options{Summary: o.summary, Marker: o.marker, MaxBytes: o.maxBytes})
+	},
+	"html": func(o diffOutput, w io.Writer, r *review.Review) error {
+		return page.Write(w, r, page.Options{Summary: o.summary})
 	},
 	"json": func(o diffOutput, w io.Writer, r *review.Review) error {
 		var document bytes.Buffer
@@ -65,9 +76,11 @@ var colorChoices = []string{"auto", "always", "never"}
 
 func (o *diffOutput) register(cmd *cobra.Command) {
 	formats := slices.Sorted(maps.Keys(diffFormats))
-	cmd.Flags().StringVarP(&o.format, "output", "o", "text", "`format` of the output: text, json or yaml")
+	cmd.Flags().StringVarP(&o.format, "output", "o", "text", "`format` of the output: text, json, yaml, markdown or html")
 	cmd.Flags().StringVar(&o.color, "color", "auto", "`when` to color text: always, never, or auto: on a terminal, unless NO_COLOR is set")
 	cmd.Flags().BoolVar(&o.summary, "summary", false, "print the summary alone")
+	cmd.Flags().IntVar(&o.maxBytes, "max-bytes", markdown.DefaultMaxBytes, "`number` of bytes that markdown may have; what does not fit is counted")
+	cmd.Flags().StringVar(&o.marker, "marker", markdown.DefaultMarker, "`name` by which a bot finds the comment, where a pull request has several")
 	for flag, values := range map[string][]string{"output": formats, "color": colorChoices} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(err) // the flags stand in the lines above
@@ -77,7 +90,10 @@ func (o *diffOutput) register(cmd *cobra.Command) {
 
 func (o *diffOutput) check() error {
 	if diffFormats[o.format] == nil {
-		return usagef("--output %q is not known: must be text, json or yaml", o.format)
+		return usagef("--output %q is not known: must be text, json, yaml, markdown or html", o.format)
+	}
+	if o.maxBytes < 1 {
+		return usagef("--max-bytes must be at least 1, and is %d", o.maxBytes)
 	}
 	if !slices.Contains(colorChoices, o.color) {
 		return usagef("--color %q is not known: must be auto, always or never", o.color)
