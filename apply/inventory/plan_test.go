@@ -1,0 +1,379 @@
+package inventory_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/inventory"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+)
+
+// TestPlanOfTheFileIsThatOfTheCluster plans random revisions for random clusters,
+// and for what a file says of these. Both plans must be the same, but for who set a
+// value, and for values that the file does not have.
+func TestPlanOfTheFileIsThatOfTheCluster(t *testing.T) {
+	const worlds = 500
+	changes, conflicts, unknown, claims := 0, 0, 0, 0
+	for seed := range uint64(worlds) {
+		w := newWorld(seed)
+		cluster, revision := w.cluster(), w.revision()
+		want, wantErr := plan.Diff(revision, withoutValues(cluster))
+		got, gotErr := plan.Diff(revision, throughFile(t, cluster))
+		if fmt.Sprint(wantErr) != fmt.Sprint(gotErr) {
+			t.Fatalf("world %d: the cluster gives the error %v, the file %v", seed, wantErr, gotErr)
+		}
+		if wantErr != nil {
+			claims++
+			continue
+		}
+		if diff := cmp.Diff(want, got, samePlan); diff != "" {
+			t.Fatalf("world %d (-cluster +file):\n%s", seed, diff)
+		}
+		if diff := cmp.Diff(want.Pools.After(cluster.Pools), got.Pools.After(throughFile(t, cluster).Pools), samePlan); diff != "" {
+			t.Fatalf("world %d, pools afterwards (-cluster +file):\n%s", seed, diff)
+		}
+		for _, node := range got.Nodes {
+			changes += len(node.Changes)
+			conflicts += len(node.Conflicts)
+			for _, conflict := range node.Conflicts {
+				if conflict.Have != nil && *conflict.Have == inventory.Unknown {
+					unknown++
+				}
+			}
+		}
+	}
+	t.Logf("%d worlds, %d of them refused: %d changes, %d conflicts, %d of them with a value that is not in the file", worlds, claims, changes, conflicts, unknown)
+	if changes == 0 || conflicts == 0 || unknown == 0 || claims == 0 {
+		t.Error("something of this never happened, so it was not tested")
+	}
+}
+
+// samePlan leaves out what a file is not to have, and what no plan is made of.
+var samePlan = cmp.Options{
+	cmpopts.EquateEmpty(),
+	cmpopts.IgnoreUnexported(plan.NodePlan{}),
+	cmp.Comparer(func(a, b plan.Conflict) bool {
+		a.SetBy, a.MoreSetBy, b.SetBy, b.MoreSetBy = nil, 0, nil, 0
+		return a.Equal(b)
+	}),
+	cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields", "ResourceVersion", "DeletionTimestamp"),
+	cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }),
+}
+
+// throughFile is a cluster as it is written down and read again.
+func throughFile(t *testing.T, cluster plan.Cluster) plan.Cluster {
+	t.Helper()
+	var b inventory.Builder
+	for _, pool := range cluster.Pools {
+		must(t, b.Add(pool.DeepCopy()))
+	}
+	for _, class := range cluster.RuntimeClasses {
+		must(t, b.Add(class.DeepCopy()))
+	}
+	for _, node := range cluster.Nodes {
+		must(t, b.Add(node.DeepCopy()))
+	}
+	var text bytes.Buffer
+	must(t, inventory.Write(&text, b.Inventory("")))
+	read, err := inventory.Read(bytes.NewReader(text.Bytes()))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text.Bytes())
+	}
+	var again bytes.Buffer
+	must(t, inventory.Write(&again, read))
+	if diff := cmp.Diff(text.String(), again.String()); diff != "" {
+		t.Fatalf("read and written again (-first +second):\n%s", diff)
+	}
+	return read.Cluster
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withoutValues is a cluster in which the annotations that no pool and no record
+// names have the value of those that a file does not have.
+func withoutValues(cluster plan.Cluster) plan.Cluster {
+	named := map[string]bool{}
+	for _, pool := range cluster.Pools {
+		for key := range pool.Spec.Annotations {
+			named[key] = true
+		}
+	}
+	var nodes []*corev1.Node
+	for _, node := range cluster.Nodes {
+		node = node.DeepCopy()
+		record, err := plan.ParseRecord(node.Annotations[v1.AppliedAnnotation])
+		for key := range node.Annotations {
+			_, recorded := record.Annotations[key]
+			if !named[key] && !(recorded && err == nil) && !strings.HasPrefix(key, "nodes.lailin.xyz/") {
+				node.Annotations[key] = inventory.Unknown
+			}
+		}
+		nodes = append(nodes, node)
+	}
+	cluster.Nodes = nodes
+	return cluster
+}
+
+// world makes clusters in which whatever can get into each other's way does: few
+// keys, few values.
+type world struct {
+	*rand.Rand
+	// fromGit tells whether pools are those of a source.
+	fromGit bool
+}
+
+var (
+	worldKeys    = []string{"k0", "k1", "k2", "example.com/k3"}
+	worldValues  = []string{"", "1", "2"}
+	worldPools   = []string{"a", "b", "c", "d", "e"}
+	worldNodes   = []string{"n1", "n2", "n3", "n10", "m-08.example.com", "m-09.example.com", "m-10.example.com", "other.example.com", "other"}
+	worldEffects = []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute}
+)
+
+func newWorld(seed uint64) world {
+	return world{rand.New(rand.NewPCG(seed, 1)), seed%3 > 0}
+}
+
+func pick[T any](w world, from []T) T { return from[w.IntN(len(from))] }
+
+func (w world) oneIn(n int) bool { return w.IntN(n) == 0 }
+
+func (w world) values(most int) map[string]string {
+	values := map[string]string{}
+	for range w.IntN(most + 1) {
+		values[pick(w, worldKeys)] = pick(w, worldValues)
+	}
+	return values
+}
+
+// cluster has pools, the RuntimeClasses of some, and nodes that carry what pools
+// wanted once, before others changed both.
+func (w world) cluster() plan.Cluster {
+	earlier, now := w.pools(), w.pools()
+	var cluster plan.Cluster
+	for _, name := range worldNodes {
+		if w.oneIn(4) {
+			continue
+		}
+		node := w.node(name)
+		if w.oneIn(2) {
+			node = w.written(node, render.Expand(earlier))
+		}
+		if w.oneIn(2) {
+			node = w.written(node, render.Expand(now))
+		}
+		w.meddle(node)
+		cluster.Nodes = append(cluster.Nodes, node)
+	}
+	cluster.Pools = now
+	for _, pool := range now {
+		if !w.oneIn(4) {
+			cluster.RuntimeClasses = append(cluster.RuntimeClasses, w.class(pool))
+		}
+	}
+	return cluster
+}
+
+func (w world) pools() []*v1.NodePool {
+	var pools []*v1.NodePool
+	for _, name := range worldPools {
+		if !w.oneIn(3) {
+			pools = append(pools, w.pool(name))
+		}
+	}
+	return pools
+}
+
+func (w world) pool(name string) *v1.NodePool {
+	pool := &v1.NodePool{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Labels: w.values(2), Annotations: w.values(2)},
+		Spec:       w.spec(name),
+	}
+	v1.SetNodePoolDefaults(pool)
+	if w.fromGit != w.oneIn(20) {
+		pool.Labels[v1.SourceLabel] = "team"
+		if w.oneIn(20) {
+			pool.Labels[v1.SourceLabel] = "other"
+		}
+		pool.Annotations[v1.RevisionAnnotation] = "main@sha1:old"
+		pool.Annotations[v1.FileAnnotation] = name + ".yaml:1"
+	}
+	pool.ManagedFields = w.managed(slices.Collect(maps.Keys(pool.Labels)), slices.Collect(maps.Keys(pool.Annotations)))
+	if w.oneIn(8) {
+		pool.Annotations[pick(w, []string{v1.ReconcileAnnotation, v1.PruneAnnotation})] = v1.Disabled
+	}
+	if w.oneIn(10) {
+		deleted := metav1.Unix(1_700_000_000, 0)
+		pool.DeletionTimestamp = &deleted
+	}
+	if w.oneIn(10) {
+		pool.Annotations[v1.InheritanceAnnotation] = `{"labels":{"left":"behind"}}`
+	}
+	return pool
+}
+
+func (w world) spec(name string) v1.NodePoolSpec {
+	spec := v1.NodePoolSpec{
+		Priority: int32(w.IntN(2)), Handler: pick(w, []string{"", "kata"}),
+		ConflictPolicy: pick(w, []v1.ConflictPolicy{v1.ReportConflicts, v1.TakeOver, v1.Adopt}),
+		Labels:         map[string]v1.LabelValue{}, Annotations: map[string]v1.AnnotationValue{},
+	}
+	for key, value := range w.values(3) {
+		spec.Labels[key] = v1.LabelValue(value)
+	}
+	for key, value := range w.values(2) {
+		spec.Annotations[key] = v1.AnnotationValue(value)
+	}
+	for key, value := range w.values(2) {
+		spec.Taints = append(spec.Taints, v1.Taint{Key: key, Value: value, Effect: pick(w, worldEffects)})
+	}
+	switch w.IntN(4) {
+	case 0:
+		spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{pick(w, worldKeys): pick(w, worldValues)}}
+	case 1:
+		spec.NodeNames = []string{pick(w, []string{"n*", "m-*", "other", "*"})}
+	}
+	if parent := pick(w, worldPools); w.oneIn(4) && parent < name {
+		spec.Parent = parent
+	}
+	return spec
+}
+
+func (w world) class(pool *v1.NodePool) *nodev1.RuntimeClass {
+	class := &nodev1.RuntimeClass{
+		ObjectMeta: metav1.ObjectMeta{Name: v1.RuntimeClassName(pool.Name), Labels: w.values(1), Annotations: w.values(1)},
+		Handler:    pick(w, []string{"runc", "kata"}),
+		Scheduling: &nodev1.Scheduling{NodeSelector: w.values(2)},
+	}
+	if wanted := render.Expand([]*v1.NodePool{pool}).RuntimeClass(pool.Name); wanted != nil && w.oneIn(2) {
+		class.Scheduling = wanted.Scheduling
+	}
+	if w.oneIn(3) {
+		class.Overhead = &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}}
+	}
+	switch w.IntN(6) {
+	case 0: // of somebody else
+	case 1: // of a pool of that name which is gone
+		owner := plan.OwnerReference(pool)
+		owner.UID = "uid-of-another"
+		class.OwnerReferences = []metav1.OwnerReference{owner}
+	case 2:
+		class.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}, plan.OwnerReference(pool)}
+	default:
+		class.OwnerReferences = []metav1.OwnerReference{plan.OwnerReference(pool)}
+	}
+	return class
+}
+
+func (w world) node(name string) *corev1.Node {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ResourceVersion: "7", Labels: w.values(4), Annotations: w.values(4)}}
+	node.Labels["kubernetes.io/hostname"] = name
+	for _, pool := range worldPools {
+		if w.oneIn(3) {
+			node.Labels[v1.RoleLabel(pool)] = ""
+		}
+	}
+	for key, value := range w.values(2) {
+		taint := corev1.Taint{Key: key, Value: value, Effect: pick(w, worldEffects)}
+		if w.oneIn(2) {
+			added := metav1.Unix(1_700_000_000, 0)
+			taint.TimeAdded = &added
+		}
+		node.Spec.Taints = append(node.Spec.Taints, taint)
+	}
+	return node
+}
+
+// managed says who has set keys: we, others by apply, others by update.
+func (w world) managed(labels, annotations []string) []metav1.ManagedFieldsEntry {
+	slices.Sort(labels)
+	slices.Sort(annotations)
+	var entries []metav1.ManagedFieldsEntry
+	for _, manager := range []string{v1.FieldManager, "argo", "kubelet"} {
+		var owned plan.Keys
+		for _, key := range labels {
+			if w.oneIn(2) {
+				owned.Labels = append(owned.Labels, key)
+			}
+		}
+		for _, key := range annotations {
+			if w.oneIn(2) {
+				owned.Annotations = append(owned.Annotations, key)
+			}
+		}
+		if w.oneIn(4) {
+			continue
+		}
+		entry := plan.ManagedFields(owned, plan.Keys{})[0]
+		entry.Manager = manager
+		if manager == "kubelet" {
+			entry.Operation = metav1.ManagedFieldsOperationUpdate
+		}
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// written is a node as the controller leaves it.
+func (w world) written(node *corev1.Node, pools *render.Expansion) *corev1.Node {
+	node = inventory.Carrying(node, pools)
+	node.ManagedFields = w.managed(slices.Collect(maps.Keys(node.Labels)), slices.Collect(maps.Keys(node.Annotations)))
+	return node
+}
+
+// meddle is others changing a node, or the record.
+func (w world) meddle(node *corev1.Node) {
+	switch w.IntN(6) {
+	case 0:
+		node.Labels[pick(w, worldKeys)] = pick(w, worldValues)
+	case 1:
+		delete(node.Labels, pick(w, worldKeys))
+	case 2:
+		metav1.SetMetaDataAnnotation(&node.ObjectMeta, pick(w, worldKeys), pick(w, worldValues))
+	case 3:
+		node.Spec.Taints = nil
+	}
+	if w.oneIn(15) {
+		metav1.SetMetaDataAnnotation(&node.ObjectMeta, v1.AppliedAnnotation, pick(w, []string{"?", `{"version":9}`}))
+	}
+	if w.oneIn(15) {
+		metav1.SetMetaDataAnnotation(&node.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
+	}
+}
+
+func (w world) revision() plan.Revision {
+	revision := plan.Revision{
+		Name:     "main@sha1:new",
+		Prune:    plan.PrunePolicy{Enabled: !w.oneIn(4), Limit: intstr.FromString(pick(w, []string{"30%", "100%"}))},
+		Departed: map[string]bool{"other": w.oneIn(2)},
+	}
+	if w.fromGit {
+		revision.Source = "team"
+	}
+	for _, pool := range w.pools() {
+		pool.Labels, pool.Annotations = w.values(1), w.values(1)
+		revision.Pools = append(revision.Pools, render.Definition{Pool: pool, File: pool.Name + ".yaml", Line: 1})
+	}
+	return revision
+}
