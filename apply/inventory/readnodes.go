@@ -27,11 +27,11 @@ func (r *reader) nodeGroup(group *fileNodes) error {
 		if err != nil {
 			return err
 		}
+		if err := r.spend(len(names) * (1 + len(group.Labels) + len(annotations) + len(group.Taints))); err != nil {
+			return err
+		}
 		for _, name := range names {
 			if err := r.newNode(name); err != nil {
-				return err
-			}
-			if err := r.spend(1 + len(group.Labels) + len(annotations) + len(group.Taints)); err != nil {
 				return err
 			}
 			r.inv.Nodes = append(r.inv.Nodes, &corev1.Node{
