@@ -16,7 +16,8 @@ type Inventory struct {
 	// them.
 	plan.Cluster
 	Sources []*v1.NodePoolSource
-	// Pods that are bound to a node, sorted by namespace and name.
+	// Pods that are bound to a node of the cluster, sorted by namespace and name; nil
+	// where it is not known which there are. They may share their maps and lists.
 	Pods []Pod
 	// Workloads that make pods, also those that have none now, sorted.
 	Workloads []Workload

@@ -80,10 +80,12 @@ func (o *inventoryOptions) run(ctx context.Context, std streams) error {
 	if err := inventory.Write(&text, taken.Inventory); err != nil {
 		return err
 	}
+	// It is looked at as a change in Git, too.
+	inert := []byte(escapeInvisible(text.String(), escapeJSON))
 	if o.file == "-" {
-		return printAll(std.out, text.Bytes())
+		return printAll(std.out, inert)
 	}
-	return replaceFile(o.file, text.Bytes())
+	return replaceFile(o.file, inert)
 }
 
 // replaceFile writes a file whole or not at all: whoever reads it meanwhile reads
