@@ -4,19 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // largeFleet is 5,000 nodes with 50,000 pods, in some pools.
 func largeFleet(t testing.TB, pools int) *Inventory {
 	const nodes, pods = 5_000, 50_000
 	var b Builder
-	fleet(nodes, pools, pods, func(object runtime.Object) {
-		if err := b.Add(object); err != nil {
-			t.Fatal(err)
-		}
-	})
+	fleet(nodes, pools, pods, add(t, &b))
 	return b.Inventory("2026-01-02T03:04:05Z")
 }
 

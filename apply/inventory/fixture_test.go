@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -183,4 +184,13 @@ func suffix(i int) string {
 
 func uid(kind string, i int) types.UID {
 	return types.UID(fmt.Sprintf("%08x-%04x-4000-8000-000000000000", i, len(kind)))
+}
+
+// add hands objects to a builder.
+func add(t testing.TB, b *Builder) func(runtime.Object) {
+	return func(object runtime.Object) {
+		if err := b.Add(object); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

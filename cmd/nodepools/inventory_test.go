@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -162,4 +164,67 @@ var samePlan = cmp.Options{
 	cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields", "ResourceVersion", "Generation", "CreationTimestamp", "Finalizers"),
 	cmpopts.IgnoreTypes(v1.NodePoolStatus{}, metav1.TypeMeta{}),
 	cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }),
+}
+
+// TestInventoryWithoutPods reads a cluster as somebody who may not list all that a
+// change is told in: what is left is whole in itself.
+func TestInventoryWithoutPods(t *testing.T) {
+	c := cluster.Shared(t)
+	if err := reset(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	const role = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: sees-no-pods}
+rules:
+- {apiGroups: [""], resources: [nodes], verbs: [list]}
+- {apiGroups: [node.k8s.io], resources: [runtimeclasses], verbs: [list]}
+- {apiGroups: [nodes.lailin.xyz], resources: [nodepools, nodepoolsources], verbs: [list]}
+- {apiGroups: [apps], resources: [deployments, replicasets, statefulsets, daemonsets], verbs: [list]}
+- {apiGroups: [batch], resources: [jobs, cronjobs], verbs: [list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: sees-no-pods}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: sees-no-pods}
+subjects:
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: sees-no-pods}
+`
+	if out, err := c.Apply(t.Context(), role); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := c.Kubectl(context.Background(), "delete", "clusterrole,clusterrolebinding", "sees-no-pods"); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	config, err := c.AddUser("sees-no-pods")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, err := c.WriteKubeconfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newStory(t, c).node("n1", "a")
+	reader, err := connect(clusterFlags{kubeconfig: kubeconfig, timeout: patience}, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken *takenInventory
+	cluster.Eventually(t, "the role counts", patience, func() (err error) {
+		taken, err = reader.takeInventory(t.Context(), true)
+		return err
+	})
+	if len(taken.Nodes) != 1 || taken.Pods != nil || taken.Workloads != nil || taken.Budgets != nil {
+		t.Errorf("%d nodes, pods %v, workloads %v, budgets %v; want a node, and nothing known of the others", len(taken.Nodes), taken.Pods, taken.Workloads, taken.Budgets)
+	}
+	want := []string{"what happens to pods is not told: the user may not list replicationcontrollers, poddisruptionbudgets.policy, pods; see 'nodepools install --viewer'"}
+	if diff := cmp.Diff(want, taken.notes("the cluster")); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	if _, err := reader.takeInventory(t.Context(), false); !apierrors.IsForbidden(err) {
+		t.Errorf("%v, want that a right is missing", err)
+	}
 }
