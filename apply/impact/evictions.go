@@ -49,10 +49,10 @@ func evictedAfter(at *place, pod *inventory.Pod) (seconds int64, evicted bool) {
 	was := stayUnder(at.before.taints.list, pod.Tolerations)
 	will := stayUnder(at.after.taints.list, pod.Tolerations)
 	switch {
-	case !was.tolerated || will.forGood:
+	case was.endsAtOnce() || will.forGood:
 		return 0, false
 	case !was.forGood && will.tolerated:
-		return 0, false
+		return 0, false // the time from before goes on
 	}
 	return will.seconds, true
 }
@@ -65,10 +65,10 @@ func (w *world) groupEvictions(going map[*inventory.Pod]leaving) []Eviction {
 			if !evicted {
 				continue
 			}
-			_, again := w.again(pod)
-			told := Eviction{
-				Workload: workloadOf(pod), Taints: goes.taints, AfterSeconds: goes.seconds,
-				Finished: pod.Finished, Nowhere: w.nowhere(again),
+			told := Eviction{Workload: workloadOf(pod), Taints: goes.taints, AfterSeconds: goes.seconds, Finished: pod.Finished}
+			if _, again := w.again(pod); !pod.Finished || w.workloads[pod.Owner] != nil {
+				// Of what has finished, a workload alone makes another.
+				told.Nowhere = w.nowhere(again)
 			}
 			key := groupKey(told.Workload, append([]string{fmt.Sprint(told.AfterSeconds, told.Finished, told.Nowhere)}, told.Taints...)...)
 			group := groups[key]

@@ -57,6 +57,7 @@ func TestEvictionOfOnePod(t *testing.T) {
 		"time runs already":  {"a time that runs already is not made shorter: the pod goes by the old taint", words("a=:NoExecute"), words("a=:NoExecute", noExecute), []corev1.Toleration{bearsFor(300, "a:NoExecute"), bearsFor(60, noExecute)}, nil},
 		"time is cut short":  {"unless the new taint is not tolerated at all", words("a=:NoExecute"), words("a=:NoExecute", noExecute), []corev1.Toleration{bearsFor(300, "a:NoExecute")}, atOnce(noExecute)},
 		"time goes on":       {"nor is it stopped where another taint comes in its place", words("a=:NoExecute"), words(noExecute), []corev1.Toleration{bearsFor(300, "a:NoExecute"), bearsFor(300, noExecute)}, nil},
+		"gone in no time":    {"and so is one that it leaves no time", words("a=:NoExecute"), words("a=:NoExecute", noExecute), []corev1.Toleration{bearsFor(0, "a:NoExecute")}, nil},
 		"going already":      {"a pod that a taint from before deletes is not told of", words("a=:NoExecute"), words("a=:NoExecute", noExecute), nil, nil},
 		"taint goes":         {"a taint that goes deletes nothing", words("a=:NoExecute", noExecute), words(noExecute), []corev1.Toleration{bears(noExecute)}, nil},
 	}
@@ -125,6 +126,16 @@ func TestEvictedPods(t *testing.T) {
 			(&scene{}).node("a", nil, tainted).node("b", nil, nil).workload("Job", "batch", inventory.Scheduling{}, "a").
 				pods(func(pod *inventory.Pod) { pod.Finished, pod.Ready, pod.Budgets = true, false, words("all") }),
 			Impact{Evictions: []Eviction{{Workload: inShop("Job", "batch"), Taints: tainted, Pods: on("batch-on-a a"), Finished: true}}},
+		},
+		"finished, and never again": {
+			"nothing makes a pod like it, and so none looks for a place",
+			(&scene{}).node("a", nil, tainted).bare("p", "a", inventory.Scheduling{}).pods(func(pod *inventory.Pod) { pod.Finished = true }),
+			Impact{Evictions: []Eviction{{Workload: inShop("Pod", "p"), Taints: tainted, Pods: on("p a"), Finished: true}}},
+		},
+		"finished, and to be again": {
+			"a CronJob makes another",
+			(&scene{}).node("a", nil, tainted).workload("CronJob", "nightly", inventory.Scheduling{}, "a").pods(func(pod *inventory.Pod) { pod.Finished = true }),
+			Impact{Evictions: []Eviction{{Workload: inShop("CronJob", "nightly"), Taints: tainted, Pods: on("nightly-on-a a"), Finished: true, Nowhere: true}}},
 		},
 		"terminating": {
 			"what is being deleted is not deleted again",

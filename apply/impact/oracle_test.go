@@ -49,10 +49,11 @@ func (o oracle) fates() map[string]fate {
 				f = fate{Removed: true}
 			}
 		}
-		if !f.Evicted && !f.Removed && !pod.Finished && pod.Owner.Kind != "DaemonSet" {
+		if !f.Evicted && !f.Removed && !o.deleted(pod, was) && !pod.Finished && pod.Owner.Kind != "DaemonSet" {
 			f.Unschedulable = o.lostItsPlace(pod, was, is)
 		}
-		if f.Evicted || f.Unschedulable {
+		made := slices.ContainsFunc(o.before.Workloads, func(of inventory.Workload) bool { return of.Owner == pod.Owner })
+		if f.Evicted && (made || !pod.Finished) || f.Unschedulable {
 			f.Nowhere = !o.anywhere(pod)
 		}
 		if f != (fate{}) {
@@ -68,20 +69,18 @@ func (o oracle) evicted(pod *inventory.Pod, was, is *corev1.Node) (int64, bool) 
 	created := time.Unix(0, 0)
 	now := created.Add(time.Second)
 	var timer *time.Time
+	if o.deleted(pod, was) {
+		return 0, false
+	}
 	old := noExecuteTaints(was)
-	allTolerated, used := matchingTolerations(old, pod.Tolerations)
-	switch minimum := minTolerationTime(used); {
-	case len(old) == 0:
-	case !allTolerated:
-		return 0, false // deleted already
-	case minimum >= 0:
+	if _, used := matchingTolerations(old, pod.Tolerations); len(old) > 0 && minTolerationTime(used) > 0 {
 		timer = &created
 	}
 	taints := noExecuteTaints(is)
 	if len(taints) == 0 || !slices.ContainsFunc(taints, func(taint corev1.Taint) bool { return !slices.Contains(old, taint) }) {
 		return 0, false
 	}
-	allTolerated, used = matchingTolerations(taints, pod.Tolerations)
+	allTolerated, used := matchingTolerations(taints, pod.Tolerations)
 	if !allTolerated {
 		return 0, true
 	}
@@ -93,6 +92,13 @@ func (o oracle) evicted(pod *inventory.Pod, was, is *corev1.Node) (int64, bool) 
 		return 0, false // the timer from before goes on
 	}
 	return int64(minimum / time.Second), true
+}
+
+// deleted tells whether the node's taints have deleted the pod already.
+func (o oracle) deleted(pod *inventory.Pod, on *corev1.Node) bool {
+	taints := noExecuteTaints(on)
+	allTolerated, used := matchingTolerations(taints, pod.Tolerations)
+	return len(taints) > 0 && (!allTolerated || minTolerationTime(used) == 0)
 }
 
 func noExecuteTaints(node *corev1.Node) []corev1.Taint {

@@ -100,6 +100,9 @@ type stay struct {
 	seconds int64
 }
 
+// endsAtOnce tells whether the pod is deleted without delay.
+func (s stay) endsAtOnce() bool { return !s.forGood && s.seconds == 0 }
+
 // stayUnder computes what the taint eviction controller of Kubernetes does: of
 // each taint the first toleration that matches counts, and of these the shortest
 // time; a time that is not positive is none. Taints of other effects are passed

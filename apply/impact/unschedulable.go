@@ -10,7 +10,8 @@ import (
 // unschedulable are the pods that stay and could not be scheduled again where
 // they are, while they could before. A pod is taken as it would be made again, so
 // that one whose RuntimeClass goes with the labels and taints of its nodes is
-// well. A pod whose RuntimeClass is gone is told of with the RuntimeClass.
+// well. A pod whose RuntimeClass is gone is told of with the RuntimeClass, and one
+// that a taint from before deletes does not stay.
 //
 // A cordon, and a taint by which Kubernetes says how the node fares at the
 // moment, are left aside where they stay as they are: what is told does not
@@ -27,7 +28,7 @@ func (w *world) unschedulable(going map[*inventory.Pod]leaving) []Unschedulable 
 				continue
 			}
 			reason := lostPlace(at, before, after)
-			if reason == "" {
+			if reason == "" || stayUnder(at.before.taints.list, pod.Tolerations).endsAtOnce() {
 				continue
 			}
 			told := Unschedulable{Workload: workloadOf(pod), Reason: reason, Nowhere: w.nowhere(after)}
