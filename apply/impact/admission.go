@@ -23,6 +23,23 @@ type next struct {
 	missing bool
 	// refusal says why it refuses it otherwise.
 	refusal string
+	// wanted is where the DaemonSet controller makes a pod at all. It goes by the
+	// template: what the RuntimeClass would bring is nothing to it. Nil for pods that
+	// are made wherever they may run.
+	wanted *shape
+}
+
+// obstacle says why the pod cannot be on the node; empty if it can.
+func (n *next) obstacle(at *site) string {
+	if n.wanted != nil {
+		if reason := n.wanted.obstacle(at); reason != "" {
+			return reason
+		}
+	}
+	if n.shape == nil {
+		return n.refusal
+	}
+	return n.shape.obstacle(at)
 }
 
 // next is the next pod of what asks for this.
@@ -90,14 +107,23 @@ func unadmit(asks inventory.Scheduling, class *nodev1.RuntimeClass) inventory.Sc
 // without one is made from what it says itself.
 func (w *world) again(pod *inventory.Pod) (before, after *next) {
 	if of := w.workloads[pod.Owner]; of != nil {
-		if of.before == nil {
-			template := of.template()
-			of.before, of.after = w.next(template, w.classesBefore), w.next(template, w.classesAfter)
-		}
-		return of.before, of.after
+		return w.nextOf(of)
 	}
 	own := unadmit(pod.Scheduling, w.classesBefore[pod.RuntimeClass])
 	return w.next(own, w.classesBefore), w.next(own, w.classesAfter)
+}
+
+// nextOf is the next pod of a workload, before and after.
+func (w *world) nextOf(of *workload) (before, after *next) {
+	if of.before == nil {
+		template := of.template()
+		of.before, of.after = w.next(template, w.classesBefore), w.next(template, w.classesAfter)
+		if of.isDaemonSet() {
+			of.before.wanted = w.shape(template)
+			of.after.wanted = of.before.wanted
+		}
+	}
+	return of.before, of.after
 }
 
 // template is what the workload's pods ask for before admission.

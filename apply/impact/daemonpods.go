@@ -55,20 +55,18 @@ func (w *world) daemonPods(going map[*inventory.Pod]leaving) *daemonChanges {
 // daemon is a DaemonSet in the eyes of its controller.
 type daemon struct {
 	owner inventory.Owner
-	// template is what its pods ask for but for their RuntimeClass.
-	template *shape
 	// before and after are the pods that it makes.
 	before, after *next
+	// template is what they ask for but for their RuntimeClass.
+	template *shape
 	// admitted tells that its pods are no longer refused.
 	admitted bool
 }
 
 func (w *world) newDaemon(of *workload) *daemon {
-	asks := of.template()
-	d := &daemon{
-		owner: of.Owner, template: w.shape(asks),
-		before: w.next(asks, w.classesBefore), after: w.next(asks, w.classesAfter),
-	}
+	d := &daemon{owner: of.Owner}
+	d.before, d.after = w.nextOf(of)
+	d.template = d.after.wanted
 	d.admitted = d.before.shape == nil && d.after.shape != nil
 	return d
 }

@@ -54,9 +54,9 @@ func TestDaemonPods(t *testing.T) {
 			started("n"),
 		},
 		"taint comes": {
-			"a NoSchedule taint leaves the pod that is there",
+			"a NoSchedule taint leaves the pod that is there, and lets none come after it",
 			(&scene{}).node("n", nil, words("gpu=yes:NoSchedule")).workload("DaemonSet", "logs", asking(), "n"),
-			Impact{},
+			Impact{Unschedulable: []Unschedulable{{Workload: inShop("DaemonSet", "logs"), Reason: "does not tolerate gpu=yes:NoSchedule", Pods: on("logs-on-n n"), Nowhere: true}}},
 		},
 		"still there": {
 			"a pod that outlived the taint is not started again",
@@ -116,7 +116,7 @@ func TestDaemonPods(t *testing.T) {
 			(&scene{}).node("n", words("pool=gpu"), nil).
 				class(newClass("gpu", "runc", asking("pool=gpu")), newClass("gpu", "runc", asking("pool=gpu"))).
 				workload("DaemonSet", "logs", naming("gpu", asking()), "n"),
-			Impact{},
+			Impact{Unschedulable: []Unschedulable{{Workload: inShop("DaemonSet", "logs"), Reason: "the node has no label pool=gpu", Pods: on("logs-on-n n"), Nowhere: true}}},
 		},
 		"waits for a label": {
 			"a pod that its RuntimeClass keeps off the node starts when the label comes",

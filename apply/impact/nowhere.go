@@ -11,19 +11,25 @@ func (w *world) nowhere(pod *next) bool {
 	if pod.shape == nil {
 		return true
 	}
-	if pod.shape.nowhere == nil {
-		none := !w.somewhere(pod.shape)
-		pod.shape.nowhere = &none
+	asked := question{pod.shape, pod.wanted}
+	none, known := w.nowheres[asked]
+	if !known {
+		none = !w.somewhere(asked)
+		w.nowheres[asked] = none
 	}
-	return *pod.shape.nowhere
+	return none
 }
 
-func (w *world) somewhere(s *shape) bool {
+// question is which node takes such a pod, and, of a DaemonSet, is one on which its
+// controller wants it.
+type question struct{ pod, wanted *shape }
+
+func (w *world) somewhere(asked question) bool {
 	if w.index == nil {
 		w.index = newIndex(w.nodes)
 	}
-	for _, at := range w.index.candidates(s) {
-		if s.fits(at) {
+	for _, at := range w.index.candidates(asked.pod) {
+		if asked.pod.fits(at) && (asked.wanted == nil || asked.wanted.fits(at)) {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ func Of(before *inventory.Inventory, after plan.Cluster) *Impact {
 	return &Impact{
 		Evictions:      w.groupEvictions(going),
 		Budgets:        lostBudgets(before.Budgets, going, daemons),
-		Unschedulable:  w.unschedulable(going),
+		Unschedulable:  w.unschedulable(going, daemons),
 		DaemonPods:     daemons.list(),
 		RuntimeClasses: w.runtimeClasses(before),
 		Overlaps:       overlaps(before.Cluster, after),

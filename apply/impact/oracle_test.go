@@ -49,7 +49,7 @@ func (o oracle) fates() map[string]fate {
 				f = fate{Removed: true}
 			}
 		}
-		if !f.Evicted && !f.Removed && !o.deleted(pod, was) && !pod.Finished && pod.Owner.Kind != "DaemonSet" {
+		if !f.Evicted && !f.Removed && !o.deleted(pod, was) && !pod.Finished {
 			f.Unschedulable = o.lostItsPlace(pod, was, is)
 		}
 		made := slices.ContainsFunc(o.before.Workloads, func(of inventory.Workload) bool { return of.Owner == pod.Owner })
@@ -183,7 +183,8 @@ func affinityMatches(node *corev1.Node, asks inventory.Scheduling) bool {
 	return matched
 }
 
-// lostItsPlace asks the scheduler's filters of the pod's node, before and after.
+// lostItsPlace asks the scheduler's filters of the pod's node, before and after,
+// and of a DaemonSet its controller, too.
 func (o oracle) lostItsPlace(pod *inventory.Pod, was, is *corev1.Node) bool {
 	if class := o.asksFor(pod).RuntimeClass; class != "" && classesOf(o.after.RuntimeClasses)[class] == nil {
 		return false // told with the RuntimeClass
@@ -193,6 +194,18 @@ func (o oracle) lostItsPlace(pod *inventory.Pod, was, is *corev1.Node) bool {
 		return false
 	}
 	has, canBe := o.next(pod, classesOf(o.after.RuntimeClasses))
+	if pod.Owner.Kind == "DaemonSet" {
+		set := o.daemonSet(pod.Owner)
+		if set == nil {
+			return false
+		}
+		if made, _ := shouldRunDaemonPod(lasting(was, is), set); !made {
+			return false
+		}
+		if made, _ := shouldRunDaemonPod(lasting(is, was), set); !made {
+			return true
+		}
+	}
 	return !canBe || !schedulable(lasting(is, was), has)
 }
 
@@ -217,7 +230,14 @@ func schedulable(node *corev1.Node, asks inventory.Scheduling) bool {
 
 func (o oracle) anywhere(pod *inventory.Pod) bool {
 	asks, can := o.next(pod, classesOf(o.after.RuntimeClasses))
-	return can && slices.ContainsFunc(o.after.Nodes, func(node *corev1.Node) bool { return schedulable(node, asks) })
+	return can && slices.ContainsFunc(o.after.Nodes, func(node *corev1.Node) bool {
+		if set := o.daemonSet(pod.Owner); set != nil {
+			if made, _ := shouldRunDaemonPod(node, set); !made {
+				return false
+			}
+		}
+		return schedulable(node, asks)
+	})
 }
 
 // next is what the next pod asks for once admission is through with it.

@@ -18,8 +18,6 @@ type shape struct {
 	asks     inventory.Scheduling
 	affinity nodeaffinity.RequiredNodeAffinity
 	*tolerance
-	// nowhere remembers whether no node takes the pod; nil for not yet asked.
-	nowhere *bool
 }
 
 // shape returns the one of pods that ask for this.
@@ -84,16 +82,16 @@ func (s *shape) obstacle(at *site) string {
 		taint, _ := s.firstUntolerated(at.lasting)
 		return "does not tolerate " + taint.ToString()
 	}
+	if s.matches(at.node) {
+		return ""
+	}
 	for _, key := range slices.Sorted(maps.Keys(s.asks.NodeSelector)) {
 		want := s.asks.NodeSelector[key]
 		if have, found := at.node.Labels[key]; !found || have != want {
 			return "the node has no label " + labelText(key, want)
 		}
 	}
-	if !s.matches(at.node) {
-		return "the node does not match the required node affinity"
-	}
-	return ""
+	return "the node does not match the required node affinity"
 }
 
 func labelText(key, value string) string {

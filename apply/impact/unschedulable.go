@@ -16,11 +16,19 @@ import (
 // A cordon, and a taint by which Kubernetes says how the node fares at the
 // moment, are left aside where they stay as they are: what is told does not
 // depend on the hour.
-func (w *world) unschedulable(going map[*inventory.Pod]leaving) []Unschedulable {
+//
+// The pod of a DaemonSet that stays under a new taint is among them: the next
+// rollout ends it, and nothing comes in its place. Where the DaemonSet is gone,
+// nothing would come anyhow.
+func (w *world) unschedulable(going map[*inventory.Pod]leaving, daemons *daemonChanges) []Unschedulable {
+	removed := make(map[*inventory.Pod]bool, len(daemons.removed))
+	for _, pod := range daemons.removed {
+		removed[pod] = true
+	}
 	groups := map[string]*Unschedulable{}
 	for _, at := range w.places {
 		for _, pod := range at.pods {
-			if _, evicted := going[pod]; evicted || pod.Static || idle(pod) || pod.Owner.Kind == "DaemonSet" {
+			if _, evicted := going[pod]; evicted || removed[pod] || pod.Static || idle(pod) || w.orphan(pod) {
 				continue
 			}
 			before, after := w.again(pod)
@@ -53,17 +61,11 @@ func (w *world) unschedulable(going map[*inventory.Pod]leaving) []Unschedulable 
 // lostPlace says why a pod cannot be scheduled on the node any more; empty if it
 // can, or could not before.
 func lostPlace(at *place, before, after *next) string {
-	switch {
-	case before.shape == nil, after.missing:
+	if before.shape == nil || after.missing {
 		return ""
-	case after.shape == nil:
-		if before.shape.obstacle(at.before) != "" {
-			return ""
-		}
-		return after.refusal
 	}
-	reason := after.shape.obstacle(at.after)
-	if reason == "" || before.shape.obstacle(at.before) != "" {
+	reason := after.obstacle(at.after)
+	if reason == "" || before.obstacle(at.before) != "" {
 		return ""
 	}
 	return reason

@@ -177,9 +177,9 @@ func TestUnschedulablePods(t *testing.T) {
 			Impact{},
 		},
 		"a pod of a DaemonSet": {
-			"its controller leaves it under a NoSchedule taint",
+			"its controller leaves it under a NoSchedule taint, and makes none in its place when it ends",
 			(&scene{}).node("n", nil, words(noSchedule)).workload("DaemonSet", "logs", asking(), "n"),
-			Impact{},
+			Impact{Unschedulable: []Unschedulable{{Workload: inShop("DaemonSet", "logs"), Reason: "does not tolerate gpu=yes:NoSchedule", Pods: on("logs-on-n n"), Nowhere: true}}},
 		},
 	}
 	for _, name := range sortedNames(cases) {

@@ -27,8 +27,10 @@ type world struct {
 	shapes                      map[string]*shape
 	tolerances                  map[string]*tolerance
 	taints                      map[string]*taintSet
-	// index is made when somebody asks which nodes take a pod.
-	index *index
+	// index is made when somebody asks which nodes take a pod, and nowheres are the
+	// answers.
+	index    *index
+	nowheres map[question]bool
 }
 
 // place is a node before and after.
@@ -65,6 +67,7 @@ func newWorld(before *inventory.Inventory, after plan.Cluster) *world {
 		shapes:        map[string]*shape{},
 		tolerances:    map[string]*tolerance{},
 		taints:        map[string]*taintSet{},
+		nowheres:      map[question]bool{},
 	}
 	for i := range before.Workloads {
 		each := &workload{Workload: &before.Workloads[i]}
@@ -137,10 +140,17 @@ func classesOf(list []*nodev1.RuntimeClass) classes {
 	return byName
 }
 
-// isDaemonSet tells whether the DaemonSet controller makes the pods, which goes
-// by rules of its own.
-func (w *workload) isDaemonSet() bool { return w.Kind == "DaemonSet" }
+// daemonSet is the kind whose controller goes by rules of its own.
+const daemonSet = "DaemonSet"
+
+func (w *workload) isDaemonSet() bool { return w.Kind == daemonSet }
 
 // idle are pods that no change of their node takes anything from: they are over,
 // or about to be.
 func idle(pod *inventory.Pod) bool { return pod.Finished || pod.Terminating }
+
+// orphan tells whether the pod was made by a DaemonSet that is not known, and that
+// nothing makes anew.
+func (w *world) orphan(pod *inventory.Pod) bool {
+	return pod.Owner.Kind == daemonSet && w.workloads[pod.Owner] == nil
+}
