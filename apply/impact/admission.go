@@ -103,35 +103,38 @@ func unadmit(asks inventory.Scheduling, class *nodev1.RuntimeClass) inventory.Sc
 }
 
 // again is what becomes of a pod if it is made again, before the change and after
-// it. A workload makes it from its template, which may have changed since. A pod
-// without one is made from what it says itself.
+// it. A workload makes it from its template, which may have changed since, and
+// admission adds to it what it has added to this one. A pod without a workload is
+// made from what it says itself.
 func (w *world) again(pod *inventory.Pod) (before, after *next) {
+	class := w.classesBefore[pod.RuntimeClass]
 	if of := w.workloads[pod.Owner]; of != nil {
-		return w.nextOf(of)
+		made := w.making(of, added(pod, of.asks.Tolerations, class))
+		return made.before, made.after
 	}
-	own := unadmit(pod.Scheduling, w.classesBefore[pod.RuntimeClass])
+	own := unadmit(pod.Scheduling, class)
 	return w.next(own, w.classesBefore), w.next(own, w.classesAfter)
 }
 
-// nextOf is the next pod of a workload, before and after.
-func (w *world) nextOf(of *workload) (before, after *next) {
-	if of.before == nil {
-		template := of.template()
-		of.before, of.after = w.next(template, w.classesBefore), w.next(template, w.classesAfter)
-		if of.isDaemonSet() {
-			of.before.wanted = w.shape(template)
-			of.after.wanted = of.before.wanted
+// added are the tolerations that admission has added to a pod besides those of its
+// RuntimeClass. The plugin ExtendedResourceToleration lets pods that ask for a GPU
+// onto nodes with its taint, and templates say nothing of it. What plugins add has
+// the operator Exists; another toleration that the template has not is of an earlier
+// template, or RuntimeClass.
+func added(pod *inventory.Pod, template []corev1.Toleration, class *nodev1.RuntimeClass) []corev1.Toleration {
+	var list []corev1.Toleration
+	for i := range pod.Tolerations {
+		each := &pod.Tolerations[i]
+		if each.Operator != corev1.TolerationOpExists || each.Key == "" || tolerates(template, each) ||
+			class != nil && class.Scheduling != nil && tolerates(class.Scheduling.Tolerations, each) {
+			continue
 		}
+		list = append(list, *each)
 	}
-	return of.before, of.after
+	return list
 }
 
-// template is what the workload's pods ask for before admission.
-func (w *workload) template() inventory.Scheduling {
-	if !w.isDaemonSet() {
-		return w.Template
-	}
-	asks := w.Template
-	asks.Tolerations = slices.Concat(asks.Tolerations, daemonTolerations)
-	return asks
+// tolerates tells whether the toleration is in the list, for however long.
+func tolerates(list []corev1.Toleration, wanted *corev1.Toleration) bool {
+	return slices.ContainsFunc(list, func(each corev1.Toleration) bool { return each.MatchToleration(wanted) })
 }

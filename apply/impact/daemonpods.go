@@ -64,11 +64,11 @@ type daemon struct {
 }
 
 func (w *world) newDaemon(of *workload) *daemon {
-	d := &daemon{owner: of.Owner}
-	d.before, d.after = w.nextOf(of)
-	d.template = d.after.wanted
-	d.admitted = d.before.shape == nil && d.after.shape != nil
-	return d
+	made := w.making(of, nil)
+	return &daemon{
+		owner: of.Owner, before: made.before, after: made.after, template: made.after.wanted,
+		admitted: made.before.shape == nil && made.after.shape != nil,
+	}
 }
 
 // wants tells whether the controller starts a pod on the node, and whether it

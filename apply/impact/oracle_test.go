@@ -246,6 +246,12 @@ func (o oracle) next(pod *inventory.Pod, live classes) (inventory.Scheduling, bo
 	if o.daemonSet(pod.Owner) != nil {
 		asks.Tolerations = slices.Concat(asks.Tolerations, daemonTolerations)
 	}
+	// What a plugin has added to this pod, it adds to the next one.
+	for _, toleration := range pod.Tolerations {
+		if toleration.Operator == corev1.TolerationOpExists && toleration.Key != "" && !o.ofClass(pod, toleration) {
+			asks.Tolerations = append(slices.Clip(asks.Tolerations), toleration)
+		}
+	}
 	if asks.RuntimeClass == "" {
 		return asks, true
 	}
@@ -268,6 +274,14 @@ func (o oracle) next(pod *inventory.Pod, live classes) (inventory.Scheduling, bo
 	}
 	asks.NodeSelector, asks.Tolerations = selector, slices.Concat(asks.Tolerations, class.Scheduling.Tolerations)
 	return asks, true
+}
+
+// ofClass tells whether the RuntimeClass from before has such a toleration.
+func (o oracle) ofClass(pod *inventory.Pod, toleration corev1.Toleration) bool {
+	class := classesOf(o.before.RuntimeClasses)[pod.RuntimeClass]
+	return class != nil && class.Scheduling != nil && slices.ContainsFunc(class.Scheduling.Tolerations, func(other corev1.Toleration) bool {
+		return other.Key == toleration.Key && other.Operator == toleration.Operator && other.Effect == toleration.Effect && other.Value == toleration.Value
+	})
 }
 
 func (o oracle) asksFor(pod *inventory.Pod) inventory.Scheduling {

@@ -141,6 +141,31 @@ func TestUnschedulablePods(t *testing.T) {
 				pods(func(pod *inventory.Pod) { pod.Scheduling = asking("disk=ssd") }),
 			Impact{},
 		},
+		"what admission adds": {
+			"templates of pods that ask for a GPU do not tolerate its taint: a plugin adds that, to the next pod as well",
+			(&scene{}).node("n", words("disk=ssd", "example.com/gpu=:NoSchedule"), words("example.com/gpu=:NoSchedule")).
+				node("m", words("disk=ssd", "example.com/gpu=:NoSchedule"), words("disk=ssd", "example.com/gpu=:NoSchedule")).
+				workload("Deployment", "web", asking("disk=ssd"), "n").
+				pods(func(pod *inventory.Pod) {
+					pod.Scheduling = with(pod.Scheduling, bears("example.com/gpu:NoSchedule"))
+				}),
+			lost(inShop("Deployment", "web"), "the node has no label disk=ssd", false, "web-on-n n"),
+		},
+		"what an earlier class has added": {
+			"a toleration of one value is of a RuntimeClass as it was when the pod was made, and the next pod has it not",
+			(&scene{}).node("n", nil, words(noSchedule)).
+				class(newClass("gpu", "runc", asking()), newClass("gpu", "runc", asking())).
+				workload("Deployment", "web", naming("gpu", asking()), "n").
+				pods(func(pod *inventory.Pod) { pod.Scheduling = with(pod.Scheduling, bears(noSchedule)) }),
+			lost(inShop("Deployment", "web"), "does not tolerate gpu=yes:NoSchedule", true, "web-on-n n"),
+		},
+		"what the class has added": {
+			"and what the RuntimeClass brings goes with it, whatever its operator",
+			(&scene{}).node("n", words(noSchedule), words(noSchedule)).
+				class(newClass("gpu", "runc", bearing(bears("gpu:NoSchedule"))), newClass("gpu", "runc", asking())).
+				workload("Deployment", "web", naming("gpu", asking()), "n"),
+			lost(inShop("Deployment", "web"), "does not tolerate gpu=yes:NoSchedule", true, "web-on-n n"),
+		},
 		"an unknown workload": {
 			"without a template, the pod itself counts",
 			(&scene{}).node("n", words("disk=ssd"), nil).bare("p", "n", asking("disk=ssd")).

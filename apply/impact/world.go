@@ -53,12 +53,6 @@ type site struct {
 	lasting *taintSet
 }
 
-// workload is what makes pods, and what its next pod will ask for.
-type workload struct {
-	*inventory.Workload
-	before, after *next
-}
-
 func newWorld(before *inventory.Inventory, after plan.Cluster) *world {
 	w := &world{
 		workloads:     make(map[inventory.Owner]*workload, len(before.Workloads)),
@@ -70,7 +64,7 @@ func newWorld(before *inventory.Inventory, after plan.Cluster) *world {
 		nowheres:      map[question]bool{},
 	}
 	for i := range before.Workloads {
-		each := &workload{Workload: &before.Workloads[i]}
+		each := newWorkload(&before.Workloads[i])
 		w.workloads[each.Owner] = each
 		if each.isDaemonSet() {
 			w.daemons = append(w.daemons, each)
@@ -140,17 +134,6 @@ func classesOf(list []*nodev1.RuntimeClass) classes {
 	return byName
 }
 
-// daemonSet is the kind whose controller goes by rules of its own.
-const daemonSet = "DaemonSet"
-
-func (w *workload) isDaemonSet() bool { return w.Kind == daemonSet }
-
 // idle are pods that no change of their node takes anything from: they are over,
 // or about to be.
 func idle(pod *inventory.Pod) bool { return pod.Finished || pod.Terminating }
-
-// orphan tells whether the pod was made by a DaemonSet that is not known, and that
-// nothing makes anew.
-func (w *world) orphan(pod *inventory.Pod) bool {
-	return pod.Owner.Kind == daemonSet && w.workloads[pod.Owner] == nil
-}
