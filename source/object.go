@@ -10,7 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// commit, tree, size and read are what there is to ask of a pack.
+// commit, tree, size, read and lacking make a pack a store.
 func (p *pack) commit(hash plumbing.Hash) (*object.Commit, error) {
 	o, err := p.object(hash, plumbing.CommitObject)
 	if err != nil {
@@ -51,6 +51,13 @@ func (p *pack) read(hash plumbing.Hash, kind plumbing.ObjectType) ([]byte, error
 		return nil, p.target.fail(ErrTooLarge, fmt.Sprintf("%s %s is larger than %d bytes", kind, hash, maxObjectBytes))
 	}
 	return bytes.Clone(data), err
+}
+
+func (p *pack) lacking(name string) error {
+	if p.partial || p.skipped {
+		return nil
+	}
+	return p.target.fail(ErrServer, "the server left out "+quote(name))
 }
 
 func (p *pack) object(hash plumbing.Hash, kind plumbing.ObjectType) (plumbing.EncodedObject, error) {

@@ -9,23 +9,41 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// tree reads the files of one commit out of a pack, without ever making a
+// store is where the objects of a commit are read from: what a server has sent, or
+// a repository on this machine.
+type store interface {
+	commit(hash plumbing.Hash) (*object.Commit, error)
+	tree(hash plumbing.Hash) ([]object.TreeEntry, error)
+	// size of an object; false where the store does not have it.
+	size(hash plumbing.Hash) (int64, bool)
+	// read returns an object of a type; the caller may keep it.
+	read(hash plumbing.Hash, kind plumbing.ObjectType) ([]byte, error)
+	// lacking says why the file of that name is not there; nil where it was left
+	// out for its size.
+	lacking(name string) error
+}
+
+// tree reads the files of one commit out of a store, without ever making a
 // working copy of them.
 type tree struct {
 	*collector
-	target *target
-	pack   *pack
-	root   plumbing.Hash
+	store store
+	path  string
+	root  plumbing.Hash
 }
 
 // snapshot reads the folder at the path.
 func (t *target) snapshot(from *pack, wanted revision) (*Snapshot, error) {
+	return readSnapshot(from, newCollector(t.subject(), t.limits), wanted, t.path)
+}
+
+func readSnapshot(from store, into *collector, wanted revision, name string) (*Snapshot, error) {
 	commit, err := from.commit(wanted.hash)
 	if err != nil {
 		return nil, err
 	}
-	r := &tree{collector: newCollector(t.subject(), t.limits), target: t, pack: from, root: commit.TreeHash}
-	folder, err := r.at(t.path)
+	r := &tree{collector: into, store: from, path: name, root: commit.TreeHash}
+	folder, err := r.at(name)
 	if err != nil {
 		return nil, err
 	}
@@ -53,10 +71,10 @@ func (r *tree) at(name string) (plumbing.Hash, error) {
 			return plumbing.ZeroHash, err
 		}
 		if entry == nil {
-			return plumbing.ZeroHash, r.target.fail(ErrPathMissing, "there is no folder "+quote(passed))
+			return plumbing.ZeroHash, failure(ErrPathMissing, r.subject, "there is no folder "+quote(passed))
 		}
 		if entry.Mode != filemode.Dir {
-			return plumbing.ZeroHash, r.target.fail(ErrPathNotFolder, quote(passed)+" is "+describe(entry.Mode))
+			return plumbing.ZeroHash, failure(ErrPathNotFolder, r.subject, quote(passed)+" is "+describe(entry.Mode))
 		}
 		folder = entry.Hash
 	}
@@ -74,7 +92,7 @@ func describe(mode filemode.FileMode) string {
 }
 
 func (r *tree) entry(folder plumbing.Hash, name string) (*object.TreeEntry, error) {
-	entries, err := r.pack.tree(folder)
+	entries, err := r.store.tree(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +105,7 @@ func (r *tree) entry(folder plumbing.Hash, name string) (*object.TreeEntry, erro
 }
 
 func (r *tree) walk(folder plumbing.Hash, name string) error {
-	entries, err := r.pack.tree(folder)
+	entries, err := r.store.tree(folder)
 	if err != nil {
 		return err
 	}
@@ -112,7 +130,7 @@ func (r *tree) take(entry object.TreeEntry, name string) error {
 	case filemode.Regular, filemode.Deprecated, filemode.Executable:
 		return r.blob(entry.Hash, name)
 	case filemode.Symlink:
-		harmless, err := r.harmless(entry.Hash, path.Join(r.target.path, name))
+		harmless, err := r.harmless(entry.Hash, path.Join(r.path, name))
 		if err != nil {
 			return err
 		}
@@ -125,18 +143,17 @@ func (r *tree) take(entry object.TreeEntry, name string) error {
 }
 
 func (r *tree) blob(hash plumbing.Hash, name string) error {
-	size, known := r.pack.size(hash)
+	size, known := r.store.size(hash)
 	if !known {
-		if r.pack.partial || r.pack.skipped {
-			size = r.limits.fileBytes + 1 // it was left out for that
-		} else {
-			return r.target.fail(ErrServer, "the server left out "+quote(name))
+		if err := r.store.lacking(name); err != nil {
+			return err
 		}
+		size = r.limits.fileBytes + 1 // it was left out for that
 	}
 	if err := r.room(name, size); err != nil {
 		return err
 	}
-	data, err := r.pack.read(hash, plumbing.BlobObject)
+	data, err := r.store.read(hash, plumbing.BlobObject)
 	if err != nil {
 		return err
 	}
@@ -146,10 +163,10 @@ func (r *tree) blob(hash plumbing.Hash, name string) error {
 // harmless tells whether a link leads to a regular file of the commit that is
 // no YAML. A link to a link is not followed any further.
 func (r *tree) harmless(hash plumbing.Hash, name string) (bool, error) {
-	if size, known := r.pack.size(hash); !known || size > maxLinkBytes {
+	if size, known := r.store.size(hash); !known || size > maxLinkBytes {
 		return false, nil
 	}
-	target, err := r.pack.read(hash, plumbing.BlobObject)
+	target, err := r.store.read(hash, plumbing.BlobObject)
 	if err != nil {
 		return false, err
 	}
