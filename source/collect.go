@@ -13,6 +13,9 @@ import (
 type collector struct {
 	subject string // what errors are about: a URL or a directory
 	limits  limits
+	// nested makes repositories within the folder an error, as a commit has none of
+	// their files.
+	nested  bool
 	files   *memory
 	entries int
 	bytes   int64

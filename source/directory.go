@@ -69,6 +69,10 @@ func (c *collector) walk(root *os.Root, folder string) error {
 	}
 	for _, entry := range entries {
 		if entry.Name() == ".git" {
+			if c.nested && folder != "." {
+				return c.refuse(folder, "is a repository of its own, or a submodule, which is never fetched").
+					withHint("put the pool files into this repository, or set path to a folder without submodules")
+			}
 			continue
 		}
 		if err := c.entry(root, path.Join(folder, entry.Name()), entry.Type()); err != nil {

@@ -6,7 +6,8 @@
 // Start with [Git.Head], which asks a repository for the revision that a ref
 // stands at, and [Git.Fetch], which brings exactly that revision; or with
 // [Directory], for files that are on this machine. A caller that polls keeps
-// the revision it has and fetches only when Head names another one.
+// the revision it has and fetches only when Head names another one. [OpenLocal]
+// reads the revisions of a clone that is on this machine, and asks nobody.
 //
 // What a caller can rely on:
 //

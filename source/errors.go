@@ -60,6 +60,12 @@ var (
 	// ErrTooLarge: one of the limits of this package was reached; the error
 	// names the file and the limit.
 	ErrTooLarge = newKind("TooLarge", "keep the pool files in a folder, or a repository, of their own and set path to it")
+	// ErrIncomplete: a clone on this machine lacks a part of the history, or files,
+	// that it takes to answer.
+	ErrIncomplete = newKind("CloneIncomplete", "make a full clone, or check the revision out once: git fetches then what is missing")
+	// ErrUnrelated: two revisions have no ancestor in common, or several that are
+	// equally near.
+	ErrUnrelated = newKind("MergeBaseUnclear", "name the revision to compare with by itself")
 	// ErrTemporary: this machine could not keep what was fetched.
 	ErrTemporary = newKind("TemporaryStorageFailed", "check the space in, and the permissions of, the folder for temporary files")
 )

@@ -1,0 +1,170 @@
+package source
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/go-git/go-billy/v5"
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing/format/config"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+)
+
+// repositoryFolders are where a repository on this machine lies.
+type repositoryFolders struct {
+	root   string // of the working tree; empty for a bare repository
+	git    string // HEAD and the index
+	common string // objects, refs and config
+}
+
+// discover looks for the repository that a folder is in, as git does: in the
+// folder, and then in those around it.
+func discover(dir string) (repositoryFolders, error) {
+	start, err := filepath.Abs(dir)
+	if err != nil {
+		return repositoryFolders{}, failure(ErrUnreadable, dir, "cannot be found")
+	}
+	for folder := start; ; folder = filepath.Dir(folder) {
+		switch found, err := repositoryAt(folder); {
+		case err != nil:
+			return repositoryFolders{}, failure(ErrUnreadable, dir, "the repository that it is in cannot be read: "+reasonOf(err))
+		case found != nil:
+			return *found, nil
+		}
+		if folder == filepath.Dir(folder) {
+			return repositoryFolders{}, failure(ErrRepositoryMissing, dir, "is not in a Git repository").
+				withHint("name a folder in a clone of the repository, or change to one")
+		}
+	}
+}
+
+func reasonOf(err error) string {
+	if inner := (*fs.PathError)(nil); errors.As(err, &inner) {
+		return inner.Err.Error()
+	}
+	return err.Error()
+}
+
+// repositoryAt is nil where a folder is not the root of a repository.
+func repositoryAt(folder string) (*repositoryFolders, error) {
+	git := filepath.Join(folder, ".git")
+	info, err := os.Stat(git)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		if isGitFolder(folder) {
+			return &repositoryFolders{git: folder, common: folder}, nil
+		}
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.IsDir(): // that of a git worktree, or of a submodule
+		if git, err = pointer(git, "gitdir: "); err != nil {
+			return nil, err
+		}
+	}
+	if !isGitFolder(git) {
+		return nil, nil
+	}
+	found := &repositoryFolders{root: folder, git: git, common: git}
+	common, err := pointer(filepath.Join(git, "commondir"), "")
+	if err == nil {
+		found.common = common
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return found, nil
+}
+
+// isGitFolder looks for what every repository has.
+func isGitFolder(folder string) bool {
+	if _, err := os.Stat(filepath.Join(folder, "HEAD")); err != nil {
+		return false
+	}
+	for _, name := range []string{"objects", "commondir"} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// maxPointerBytes bounds a file that holds nothing but a path.
+const maxPointerBytes = 64 << 10
+
+// pointer reads a file that holds the path of a folder.
+func pointer(name, prefix string) (string, error) {
+	file, err := os.OpenFile(name, readOnly, 0)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxPointerBytes))
+	if err != nil {
+		return "", err
+	}
+	path, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), prefix)
+	if !ok || path == "" {
+		return "", errors.New("the file " + filepath.Base(name) + " names no folder")
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(name), path)
+	}
+	return path, nil
+}
+
+func osfsAt(folder string) billy.Filesystem { return osfs.New(folder) }
+
+// files is both folders as one, as git lays them out.
+func (f repositoryFolders) files() billy.Filesystem {
+	if f.common == f.git {
+		return osfsAt(f.git)
+	}
+	return dotgit.NewRepositoryFilesystem(osfsAt(f.git), osfsAt(f.common))
+}
+
+// extensions that make no difference for who only reads commits, and those that
+// are understood. A partial clone is one as long as nothing is asked for that it
+// lacks.
+var extensions = map[string]bool{
+	"noop": true, "noop-v1": true, "partialclone": true, "preciousobjects": true,
+	"worktreeconfig": true, "relativeworktrees": true,
+}
+
+// readConfig refuses what cannot be read, and finds a working tree that lies
+// elsewhere.
+func (l *Local) readConfig(found repositoryFolders) error {
+	cfg := config.New()
+	file, err := os.OpenFile(filepath.Join(found.common, "config"), readOnly, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return failure(ErrUnreadable, "config of the repository", reasonOf(err))
+	}
+	defer file.Close()
+	if err := config.NewDecoder(file).Decode(cfg); err != nil {
+		return failure(ErrUnreadable, "config of the repository", "cannot be read: "+err.Error())
+	}
+	for _, option := range cfg.Section("extensions").Options {
+		name, value := strings.ToLower(option.Key), strings.ToLower(option.Value)
+		switch {
+		case extensions[name], name == "objectformat" && value == "sha1", name == "refstorage" && value == "files":
+		case name == "objectformat":
+			return sha256Repository("")
+		default:
+			return failure(ErrUnsupported, "", "the repository has the extension "+quote(option.Key)+" = "+quote(option.Value)+", which is not known")
+		}
+	}
+	if elsewhere := cfg.Section("core").Option("worktree"); elsewhere != "" && found.common == found.git {
+		if !filepath.IsAbs(elsewhere) {
+			elsewhere = filepath.Join(found.git, elsewhere)
+		}
+		l.root = filepath.Clean(elsewhere)
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package source
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+)
+
+// Resolve finds the commit that a revision names, as git does: a branch, a tag,
+// origin/main, HEAD or @, FETCH_HEAD, a hash or the beginning of one, each with
+// any number of ~N and ^N after it.
+//
+// Errors: ErrRefMissing, ErrInvalid for a way to write a revision that is not
+// known here, ErrIncomplete where the history is cut off before it.
+func (l *Local) Resolve(ctx context.Context, revision string) (string, error) {
+	name, steps, err := splitRevision(revision)
+	if err != nil {
+		return "", err
+	}
+	o := &objects{Local: l, ctx: ctx}
+	found, err := o.named(name, revision)
+	for i := 0; err == nil && i < len(steps); i++ {
+		found, err = o.step(found, steps[i], revision)
+	}
+	if err != nil {
+		return "", l.explain(ctx, clip(printable(revision), 120), err)
+	}
+	return asAsked(revision, found), nil
+}
+
+// asAsked is a revision with the name that it was asked for by, unless that is
+// a hash itself.
+func asAsked(name string, commit plumbing.Hash) string {
+	if strings.HasPrefix(commit.String(), strings.ToLower(name)) {
+		name = ""
+	}
+	return revision{name: name, hash: commit}.String()
+}
+
+// step is one ~N or ^N after the name of a revision.
+type step struct {
+	mark  byte
+	count int
+}
+
+// maxSteps bounds the N of ~N: nobody counts further.
+const maxSteps = 1_000_000
+
+// splitRevision takes the steps off a revision.
+func splitRevision(text string) (name string, steps []step, err error) {
+	if !presentable(text) || text == "" || strings.HasPrefix(text, "-") {
+		return "", nil, invalidRevision(text, "is no revision")
+	}
+	if strings.Contains(text, "..") {
+		return "", nil, invalidRevision(text, "is a range").withHint("name one revision; for the point where two branches part, there is a flag for the merge base")
+	}
+	if strings.ContainsAny(text, ":\\ ?*[") || strings.Contains(text, "@{") {
+		return "", nil, invalidRevision(text, "is written in a way that is not known here")
+	}
+	end := strings.IndexAny(text, "~^")
+	if end < 0 {
+		return text, nil, nil
+	}
+	name, rest := text[:end], text[end:]
+	for rest != "" {
+		mark := rest[0]
+		rest = rest[1:]
+		if peel := strings.HasPrefix(rest, "{commit}"); mark == '^' && (peel || strings.HasPrefix(rest, "{}")) {
+			_, rest, _ = strings.Cut(rest, "}")
+			continue // the commit of a tag is what is found anyway
+		}
+		next := strings.IndexAny(rest, "~^")
+		if next < 0 {
+			next = len(rest)
+		}
+		count := 1
+		if next > 0 {
+			if count, err = strconv.Atoi(rest[:next]); err != nil || count < 0 || count > maxSteps {
+				return "", nil, invalidRevision(text, "is written in a way that is not known here")
+			}
+		}
+		steps, rest = append(steps, step{mark, count}), rest[next:]
+	}
+	if name == "" {
+		return "", nil, invalidRevision(text, "is no revision")
+	}
+	return name, steps, nil
+}
+
+func invalidRevision(text, why string) *Error {
+	return failure(ErrInvalid, "", "revision "+quote(text)+" "+why).
+		withHint("name a branch, a tag or a commit, or one of these followed by ~N or ^N")
+}
+
+// named finds the commit of a name; whole is the revision that it is a part of.
+func (o *objects) named(name, whole string) (plumbing.Hash, error) {
+	if name == "@" {
+		name = "HEAD"
+	}
+	if len(name) == 40 && isHex(strings.ToLower(name)) {
+		return o.peel(plumbing.NewHash(name), whole)
+	}
+	// The order is git's: https://git-scm.com/docs/gitrevisions
+	for _, format := range plumbing.RefRevParseRules {
+		ref, err := storer.ResolveReference(o.storage, plumbing.ReferenceName(fmt.Sprintf(format, name)))
+		if err == nil && !ref.Hash().IsZero() {
+			return o.peel(ref.Hash(), whole)
+		}
+	}
+	return o.abbreviated(strings.ToLower(name), whole)
+}
+
+// minAbbreviation is git's own limit for the beginning of a hash.
+const minAbbreviation = 4
+
+// abbreviated finds the one commit whose hash begins like this.
+func (o *objects) abbreviated(prefix, whole string) (plumbing.Hash, error) {
+	if len(prefix) < minAbbreviation || len(prefix) > 40 || !isHex(prefix) {
+		return plumbing.ZeroHash, o.unknown(whole)
+	}
+	bytes, err := hex.DecodeString(prefix[:len(prefix)&^1])
+	if err != nil {
+		return plumbing.ZeroHash, o.unknown(whole)
+	}
+	candidates, err := o.storage.HashesWithPrefix(bytes)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	commits := map[plumbing.Hash]bool{}
+	for _, candidate := range candidates {
+		if !strings.HasPrefix(candidate.String(), prefix) {
+			continue
+		}
+		if commit, err := o.peel(candidate, whole); err == nil {
+			commits[commit] = true
+		}
+	}
+	if len(commits) > 1 {
+		return plumbing.ZeroHash, failure(ErrRefMissing, "", fmt.Sprintf("%d commits begin with %s", len(commits), prefix)).
+			withHint("write more of the hash")
+	}
+	for commit := range commits {
+		return commit, nil
+	}
+	return plumbing.ZeroHash, o.unknown(whole)
+}
+
+// peel goes from an annotated tag to its commit.
+func (o *objects) peel(hash plumbing.Hash, whole string) (plumbing.Hash, error) {
+	for {
+		encoded, err := o.object(hash, plumbing.AnyObject)
+		if errors.Is(err, plumbing.ErrObjectNotFound) {
+			return plumbing.ZeroHash, o.unknown(whole)
+		}
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		switch encoded.Type() {
+		case plumbing.CommitObject:
+			return hash, nil
+		case plumbing.TagObject:
+			tag := &object.Tag{}
+			if err := tag.Decode(encoded); err != nil {
+				return plumbing.ZeroHash, err
+			}
+			hash = tag.Target
+		default:
+			return plumbing.ZeroHash, failure(ErrRefMissing, "", quote(whole)+" is a "+encoded.Type().String()+", not a commit")
+		}
+	}
+}
+
+// step goes from a commit to one of its ancestors.
+func (o *objects) step(from plumbing.Hash, s step, whole string) (plumbing.Hash, error) {
+	generations, parent := s.count, 1
+	if s.mark == '^' {
+		generations, parent = min(s.count, 1), s.count
+	}
+	for range generations {
+		commit, err := o.commit(from)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		if o.shallow[from] {
+			return plumbing.ZeroHash, o.incomplete("", "the history ends before "+quote(whole))
+		}
+		if parent > len(commit.ParentHashes) {
+			return plumbing.ZeroHash, failure(ErrRefMissing, "", fmt.Sprintf("there is no %s: commit %s has %s", quote(whole), from.String()[:12], parents(len(commit.ParentHashes))))
+		}
+		from = commit.ParentHashes[parent-1]
+	}
+	return from, nil
+}
+
+func parents(count int) string {
+	switch count {
+	case 0:
+		return "no parent"
+	case 1:
+		return "1 parent"
+	}
+	return fmt.Sprintf("%d parents", count)
+}
+
+func (o *objects) unknown(whole string) *Error {
+	e := failure(ErrRefMissing, "", "there is no branch, tag or commit "+quote(whole)+" in this clone")
+	if o.Shallow() {
+		return e.withHint("fetch it first, as in 'git fetch origin <branch>', or clone with all of the history: in CI, with fetch-depth: 0 (GitHub) or GIT_DEPTH: 0 (GitLab)")
+	}
+	return e.withHint("fetch it first, as in 'git fetch origin <branch>'; 'git branch --all' and 'git tag' list what there is")
+}
