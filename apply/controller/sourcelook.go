@@ -85,7 +85,7 @@ func (l *sourceLoop) look(ctx context.Context, src *v1.NodePoolSource, before *l
 		seen.good, seen.pools = before.good, before.pools
 	}
 	seen.at, seen.generation, seen.request = l.now(), src.Generation, src.Annotations[v1.RequestedAtAnnotation]
-	seen.unreachable = seen.read(ctx, l.repository(src))
+	seen.unreachable = seen.read(ctx, Repository(src, l.fetchTimeout))
 	if seen.unreachable == nil {
 		seen.failures = 0
 		return seen
@@ -97,32 +97,20 @@ func (l *sourceLoop) look(ctx context.Context, src *v1.NodePoolSource, before *l
 	return seen
 }
 
-// maxMoves is how often a ref may move while it is being read. More than that is
-// left for the next look.
-const maxMoves = 3
-
 // read brings the look up to date with the repository. An error says that the
 // repository could not be read; one that a revision is to blame for is noted
 // with the revision instead.
 func (seen *look) read(ctx context.Context, git *source.Git) error {
-	for try := 1; ; try++ {
-		revision, err := git.Head(ctx)
-		if err != nil || revision == seen.revision {
-			return err
-		}
-		snapshot, err := git.Fetch(ctx, revision)
-		switch {
-		case errors.Is(err, source.ErrMoved) && try < maxMoves:
-			continue
-		case saysTheRevision(err):
-			seen.revision, seen.refused = revision, &refusal{reason: source.Reason(err), err: err}
-			return nil
-		case err != nil:
-			return err
-		}
-		seen.take(ctx, revision, snapshot)
+	revision, snapshot, err := git.Latest(ctx, seen.revision)
+	switch {
+	case revision != "" && saysTheRevision(err):
+		seen.revision, seen.refused = revision, &refusal{reason: source.Reason(err), err: err}
 		return nil
+	case err != nil || snapshot == nil:
+		return err
 	}
+	seen.take(ctx, revision, snapshot)
+	return nil
 }
 
 // take loads the pools of a revision. A revision with any problem is refused
@@ -163,8 +151,10 @@ func saysTheRevision(err error) bool {
 	}, func(kind error) bool { return errors.Is(err, kind) })
 }
 
-func (l *sourceLoop) repository(src *v1.NodePoolSource) *source.Git {
-	git := &source.Git{URL: src.Spec.URL, Path: src.Spec.Path, Timeout: l.fetchTimeout}
+// Repository is what a source follows: its URL, its ref and its path. One look at
+// it takes no longer than the timeout; 0 is source.DefaultTimeout.
+func Repository(src *v1.NodePoolSource, timeout time.Duration) *source.Git {
+	git := &source.Git{URL: src.Spec.URL, Path: src.Spec.Path, Timeout: timeout}
 	if ref := src.Spec.Ref; ref != nil {
 		git.Ref = source.Ref{Branch: ref.Branch, Tag: ref.Tag, Semver: ref.Semver, Commit: ref.Commit}
 	}

@@ -1,0 +1,29 @@
+package source
+
+import (
+	"context"
+	"errors"
+)
+
+// maxMoves is how often a ref may move while it is being read. More than that is
+// left for the next attempt.
+const maxMoves = 3
+
+// Latest brings the revision that the ref stands at: [Git.Head], then [Git.Fetch],
+// and both again where the ref has moved in between. There is no snapshot, and no
+// fetch, where that is the revision that is known already; "" is none.
+//
+// With an error, the revision says whose it is; it is empty where that of Head is
+// the error.
+func (g *Git) Latest(ctx context.Context, known string) (revision string, snapshot *Snapshot, err error) {
+	for try := 1; ; try++ {
+		revision, err = g.Head(ctx)
+		if err != nil || revision == known {
+			return revision, nil, err
+		}
+		snapshot, err = g.Fetch(ctx, revision)
+		if try == maxMoves || !errors.Is(err, ErrMoved) {
+			return revision, snapshot, err
+		}
+	}
+}
