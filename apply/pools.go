@@ -29,7 +29,7 @@ const absent = "1"
 // pools are written all the same, but nothing is deleted.
 func (a *Applier) Pools(ctx context.Context, p *plan.PoolsPlan) error {
 	for _, change := range p.Changes {
-		if err := a.rehearsePool(ctx, change); err != nil {
+		if err := a.RehearsePool(ctx, change); err != nil {
 			return fmt.Errorf("%s pool %q: %w", change.Action, change.Name, err)
 		}
 	}
@@ -52,10 +52,10 @@ func (a *Applier) Pools(ctx context.Context, p *plan.PoolsPlan) error {
 	return conflict
 }
 
-// rehearsePool asks the API server whether it would take a change. It asks for
-// the pool by its identity alone: while nodes move, its status, and with it the
-// resourceVersion, changes all the time.
-func (a *Applier) rehearsePool(ctx context.Context, change plan.PoolChange) error {
+// RehearsePool asks the API server whether it would take a change, and changes
+// nothing. It asks for the pool by its identity alone: while nodes move, its status,
+// and with it the resourceVersion, changes all the time.
+func (a *Applier) RehearsePool(ctx context.Context, change plan.PoolChange) error {
 	if change.Action == plan.Delete {
 		uid := change.Live.GetUID()
 		return client.IgnoreNotFound(a.client.Delete(ctx, change.Live.DeepCopy(), client.Preconditions{UID: &uid}, client.DryRunAll))
