@@ -46,6 +46,7 @@ func TestClusterScripts(t *testing.T) {
 			env.Setenv("PATH", filepath.Dir(c.Program("kubectl"))+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("KUBECONFIG", c.Kubeconfig())
+			env.Setenv("CLUSTER", c.Kubeconfig())
 			env.Setenv("SERVER", c.Config.Host)
 			env.Setenv("HEALTH", health)
 			return reset(context.Background(), c)

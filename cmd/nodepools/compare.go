@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -14,42 +15,43 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-// comparison is what files would change in a cluster, without a word of how that
-// is printed.
-type comparison struct {
-	*plan.Difference
-	// source is the name of the NodePoolSource that the files stand for; empty
-	// where they stand for none.
-	source string
-	// notes are what the reader should know of how it was compared.
-	notes []string
-}
-
-// compare plans what the files would change, as the source of that name, or as
+// fileSides are a cluster, and the files in PATH as the source of that name, or as
 // the only one.
-func compare(files *poolFiles, live *contents, sourceName string) (*comparison, error) {
-	source, err := chooseSource(live, sourceName)
+func (o *diffOptions) fileSides(ctx context.Context) (*sides, error) {
+	files, err := loadPools(o.path)
 	if err != nil {
 		return nil, err
 	}
-	c := &comparison{}
-	revision := plan.Revision{Pools: files.definitions, Departed: plan.Departed(live.Pools, live.sources)}
-	if source != nil {
-		c.source, revision.Source = source.Name, source.Name
-		revision.Prune = plan.PrunePolicyOf(source)
-		c.notes = notesOn(source, files)
-	}
-	if files.single {
-		revision.Prune.Enabled = false
-		c.notes = append(c.notes, files.path+" is a file: pools that are not in it are left out")
-	}
-	if c.Difference, err = plan.Diff(revision, live.Cluster); err != nil {
+	there, err := o.there(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if files.single {
-		c.Problems = slices.DeleteFunc(c.Problems, elsewhere(files, c.Pools.After(live.Pools)))
+	source, err := chooseSource(there, o.source)
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	s := &sides{files: files.definitions, revision: revisionOf(source, there)}
+	s.on(there)
+	s.revision.Pools, s.compared.Head, s.compared.Source = files.definitions, o.path, s.revision.Source
+	if source != nil {
+		s.notes = append(s.notes, notesOn(source)...)
+		s.notes = append(s.notes, notesOnFolder(source, files)...)
+	}
+	if files.single {
+		s.single, s.revision.Prune.Enabled = files, false
+		s.notes = append(s.notes, files.path+" is a file: pools that are not in it are left out")
+	}
+	return s, nil
+}
+
+// revisionOf is a revision of a source, without its pools. No source stands for
+// pools that are made by hand, and of those none is deleted.
+func revisionOf(source *v1.NodePoolSource, there *contents) plan.Revision {
+	revision := plan.Revision{Departed: plan.Departed(there.Pools, there.sources)}
+	if source != nil {
+		revision.Source, revision.Prune = source.Name, plan.PrunePolicyOf(source)
+	}
+	return revision
 }
 
 // ofPool finds the pool that a problem begins with.
@@ -78,9 +80,9 @@ func elsewhere(files *poolFiles, pools []*v1.NodePool) func(error) bool {
 }
 
 // chooseSource finds the source that the files stand for; none is nil.
-func chooseSource(live *contents, name string) (*v1.NodePoolSource, error) {
+func chooseSource(there *contents, name string) (*v1.NodePoolSource, error) {
 	var names []string
-	for _, source := range live.sources {
+	for _, source := range there.sources {
 		if source.Name == name {
 			return source, nil
 		}
@@ -89,19 +91,19 @@ func chooseSource(live *contents, name string) (*v1.NodePoolSource, error) {
 	slices.Sort(names)
 	switch {
 	case name != "" && len(names) == 0:
-		return nil, hinted{fmt.Errorf("there is no NodePoolSource %q", name), "the cluster has none at all; without --source the pools are compared with those made by hand"}
+		return nil, hinted{fmt.Errorf("there is no NodePoolSource %q", name), there.kind() + " has none at all; without --source the pools are compared with those made by hand"}
 	case name != "":
-		return nil, hinted{fmt.Errorf("there is no NodePoolSource %q", name), "the cluster has: " + strings.Join(names, ", ")}
+		return nil, hinted{fmt.Errorf("there is no NodePoolSource %q", name), there.kind() + " has: " + strings.Join(names, ", ")}
 	case len(names) > 1:
-		return nil, hinted{errors.New("the cluster has several NodePoolSources"), "say with --source which one the files are of: " + strings.Join(names, ", ")}
+		return nil, hinted{errors.New(there.kind() + " has several NodePoolSources"), "say with --source which one the files are of: " + strings.Join(names, ", ")}
 	case len(names) == 1:
-		return live.sources[0], nil
+		return there.sources[0], nil
 	}
 	return nil, nil
 }
 
 // notesOn tells what keeps a source from doing what the comparison says.
-func notesOn(source *v1.NodePoolSource, files *poolFiles) []string {
+func notesOn(source *v1.NodePoolSource) []string {
 	var notes []string
 	if !source.DeletionTimestamp.IsZero() {
 		notes = append(notes, fmt.Sprintf("NodePoolSource %q is being deleted: nothing is taken from its repository any more", source.Name))
@@ -112,11 +114,21 @@ func notesOn(source *v1.NodePoolSource, files *poolFiles) []string {
 	if v1.IsDisabled(source, v1.ReconcileAnnotation) {
 		notes = append(notes, fmt.Sprintf("NodePoolSource %q is paused by its annotation %s: nothing changes until it is resumed", source.Name, v1.ReconcileAnnotation))
 	}
-	// The place in the file is part of each record, so another folder makes a
-	// difference of every pool.
-	folder := path.Clean("/" + source.Spec.Path)
-	if here, err := filepath.Abs(files.path); err == nil && !files.single && !strings.HasSuffix(filepath.ToSlash(here), strings.TrimSuffix(folder, "/")) {
-		notes = append(notes, fmt.Sprintf("NodePoolSource %q takes its pools from the folder %s of the repository, and not from %s", source.Name, strings.TrimPrefix(folder, "/"), files.path))
-	}
 	return notes
+}
+
+// notesOnFolder tells that files are not those of the source's folder. The place
+// in the file is part of each record, so another folder makes a difference of
+// every pool.
+func notesOnFolder(source *v1.NodePoolSource, files *poolFiles) []string {
+	folder := path.Clean("/" + source.Spec.Path)
+	here, err := filepath.Abs(files.path)
+	if err != nil || files.single || strings.HasSuffix(filepath.ToSlash(here), strings.TrimSuffix(folder, "/")) {
+		return nil
+	}
+	return []string{elsewhereInRepository(source, folder, files.path)}
+}
+
+func elsewhereInRepository(source *v1.NodePoolSource, folder, compared string) string {
+	return fmt.Sprintf("NodePoolSource %q takes its pools from the folder %s of the repository, and not from %s", source.Name, strings.TrimPrefix(folder, "/"), compared)
 }

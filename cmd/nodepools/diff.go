@@ -12,12 +12,17 @@ import (
 func newDiff(std streams) *cobra.Command {
 	o := diffOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
 	cmd := &cobra.Command{
-		Use:   "diff PATH",
-		Short: "Show what pool files would change in a cluster",
-		Long: `Compares the pools in a folder with a cluster and prints what 'nodepools run'
-would change, found by the same code: pools, RuntimeClasses and nodes, what it
-would leave alone, and why. Nothing is written; the right to list nodes,
-runtimeclasses, nodepools and nodepoolsources is enough.
+		Use:   "diff [PATH]",
+		Short: "Show what a change of pools would do",
+		Long: `Prints what 'nodepools run' would change, found by the same code: pools,
+RuntimeClasses and nodes, what it would leave alone, and why. Nothing is written;
+the right to list nodes, runtimeclasses, nodepools and nodepoolsources is enough.
+
+There are three comparisons:
+
+  nodepools diff PATH                      files with a cluster
+  nodepools diff --base REV [--head REV]   two revisions in Git, without a cluster
+  nodepools diff --source NAME --ref REF   a source, if it followed another ref
 
 PATH stands for the whole of a NodePoolSource: pools that the source has in the
 cluster and that PATH lacks would be deleted, as far as the source's prune
@@ -26,22 +31,49 @@ there are several. Where there is none, nothing would be deleted, and the pools
 are compared as kubectl apply would bring them. If PATH is a file, other pools
 are left out of the comparison.
 
+--base is for pull requests. It reads the clone around PATH, or around the
+working directory, and asks neither a cluster nor a server; not even a kubeconfig
+file is read. REV is a branch, a tag, a commit or origin/main, also with ~N and
+^N. The head is the working tree, with files that are not tracked or ignored, or
+the revision of --head. A folder that the base lacks has no pools there. PATH, or
+--path from the root of the repository, is the folder with the pools.
+
+--source without PATH fetches from the repository of the source, as the
+controller does. REF is a branch or a tag, also written refs/heads/NAME or
+refs/tags/NAME, a full commit hash, or a range of versions such as ~1.4.
+
+--inventory names a file that 'nodepools inventory' has written. It stands for
+the cluster. With --base it says what becomes of nodes; without it pools and
+RuntimeClasses are compared and nothing is known of nodes.
+
+--server-side, with a cluster, asks the API server whether it would take each of
+the writes, which is sent as a dry run. It takes the rights that the controller
+has.
+
 The exit code is 0 when nothing would change, 1 when something would, and 2 for
 an error.
 
 ` + failOnHelp(),
 		Example: `  nodepools diff pools/
 
-  # against another cluster
-  nodepools diff pools/ --context production
+  # what this branch changes, without a cluster
+  nodepools diff --base origin/main --merge-base pools/
+
+  # what it does to the nodes of the cluster that a nightly job has noted
+  nodepools diff --base origin/main --merge-base --inventory production.yaml
+
+  # what production would do if it followed the tag v2.1.0
+  nodepools diff --source production --ref v2.1.0
 
   # where several sources share the cluster
-  nodepools diff pools/ --source team-a`,
-		Args: onePath,
+  nodepools diff pools/ --source team-a --context production`,
+		Args: cobra.ArbitraryArgs, // what has to be there depends on the flags
 		RunE: work(exitUsage, func(cmd *cobra.Command, args []string) error {
-			o.path = args[0]
-			if err := o.check(); err != nil {
+			if err := o.check(cmd, args); err != nil {
 				return err
+			}
+			if len(args) == 1 {
+				o.path = args[0]
 			}
 			return o.run(cmd.Context(), std)
 		}),
@@ -49,6 +81,7 @@ an error.
 	cmd.Flags().StringVar(&o.source, "source", "", "`name` of the NodePoolSource to compare as (default: the only one)")
 	cmd.Flags().BoolVar(&o.exitZero, "exit-zero", false, "exit with 0 where something would change, too")
 	o.failOn.register(cmd)
+	o.against.register(cmd)
 	o.output.register(cmd)
 	o.cluster.register(cmd)
 	return cmd
@@ -58,12 +91,16 @@ type diffOptions struct {
 	path, source string
 	exitZero     bool
 	failOn       failOn
+	against      againstFlags
 	output       diffOutput
 	cluster      clusterFlags
 	build        buildInfo
 }
 
-func (o *diffOptions) check() error {
+func (o *diffOptions) check(cmd *cobra.Command, args []string) error {
+	if err := o.against.check(cmd, args); err != nil {
+		return err
+	}
 	if err := o.output.check(); err != nil {
 		return err
 	}
@@ -72,32 +109,26 @@ func (o *diffOptions) check() error {
 
 // run prints the review; a difference is an outcome of its own, and not an error.
 func (o *diffOptions) run(ctx context.Context, std streams) error {
-	files, err := loadPools(o.path)
+	s, err := o.sides(ctx)
 	if err != nil {
 		return err
 	}
-	cluster, err := connect(o.cluster, o.build.userAgent())
+	difference, err := s.difference()
 	if err != nil {
 		return err
 	}
-	live, err := cluster.read(ctx)
-	if err != nil {
-		return err
+	var asked *rehearsal
+	if o.against.serverSide {
+		if asked, err = s.rehearse(ctx, difference); err != nil {
+			return err
+		}
+		difference.Problems = append(difference.Problems, asked.refusals...)
 	}
-	if !live.installed {
-		std.note("%s does not know NodePools, so all of them are new; see 'nodepools install'", serverName(cluster.config))
-	}
-	c, err := compare(files, live, o.source)
-	if err != nil {
-		return err
-	}
-	for _, note := range c.notes {
+	for _, note := range s.notes {
 		std.note("%s", note)
 	}
-	nodes := len(live.Nodes)
 	told, err := review.Of(review.Input{
-		Compared: review.Compared{Base: "cluster " + serverName(cluster.config), Head: o.path, Source: c.source, Nodes: &nodes},
-		Files:    files.definitions, Before: live.Cluster, Difference: c.Difference, Notes: c.notes,
+		Compared: s.compared, Files: s.files, Before: s.before, Difference: difference, Notes: s.notes,
 	})
 	if err != nil {
 		return err
@@ -107,6 +138,9 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 	}
 	if err := o.failOn.check(told); err != nil {
 		return err
+	}
+	if asked != nil && len(asked.refusals) > 0 {
+		return asked.refused()
 	}
 	if !told.Empty() && !o.exitZero {
 		return &outcome{code: exitFailed}

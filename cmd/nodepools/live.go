@@ -73,6 +73,7 @@ type contents struct {
 	sources []*v1.NodePoolSource
 	// installed is false where the cluster does not know the kind NodePool.
 	installed bool
+	world
 }
 
 // read lists everything that a comparison needs.

@@ -1,0 +1,76 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// againstFlags say what is compared with what.
+type againstFlags struct {
+	// base and head are revisions of the repository around the working directory;
+	// no base is a comparison with a cluster, and no head is the working tree.
+	base, head string
+	mergeBase  bool
+	// folder of the repository that is compared; empty where it is not said.
+	folder string
+	// inventory is a file that stands for the cluster.
+	inventory string
+	// ref of a source's repository.
+	ref string
+	// serverSide asks the API server about every write.
+	serverSide bool
+}
+
+func (f *againstFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.base, "base", "", "compare with this `revision` of the Git repository, and with no cluster")
+	flags.StringVar(&f.head, "head", "", "`revision` that is compared with --base (default: the working tree)")
+	flags.BoolVar(&f.mergeBase, "merge-base", false, "compare with the merge base of --base and the head")
+	flags.StringVar(&f.folder, "path", "", "`folder` of the repository, from its root, in place of PATH (default: that of the source)")
+	flags.StringVar(&f.inventory, "inventory", "", "compare with the cluster in this `file`, and ask none")
+	flags.StringVar(&f.ref, "ref", "", "`ref` that --source would follow: branch, tag, commit or range of versions (default: its own)")
+	flags.BoolVar(&f.serverSide, "server-side", false, "ask the API server about every write, as a dry run; takes the right to write")
+}
+
+// check refuses flags that do not fit together, in an order that is always the
+// same.
+func (f *againstFlags) check(cmd *cobra.Command, args []string) error {
+	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
+	// An empty variable in a script must not make another comparison of it.
+	for _, flag := range []string{"base", "head", "path", "inventory", "ref"} {
+		if given(flag) && cmd.Flags().Lookup(flag).Value.String() == "" {
+			return usagef("--%s is empty: give it a value, or leave it out", flag)
+		}
+	}
+	path, source := len(args) == 1, given("source")
+	switch {
+	case len(args) > 1 || path && args[0] == "":
+		return onePath(cmd, args)
+	case !path && !given("base") && !source:
+		return usagef("PATH is missing: the folder with the pools; --base compares revisions, and --source with --ref what a source would do")
+	case given("ref") && given("base"):
+		return excluding("--ref", "--base", "it is of the repository of a source; name the revisions with --base and --head")
+	case given("ref") && path:
+		return excluding("--ref", "PATH", "the pools come from the repository of the source, or from PATH")
+	case given("ref") && !source:
+		return usagef("--ref says nothing without --source: it is of the repository of that source")
+	case given("path") && path:
+		return excluding("--path", "PATH", "both name the folder")
+	}
+	for _, flag := range []string{"head", "merge-base", "path"} {
+		if given(flag) && !given("base") {
+			return usagef("--%s says nothing without --base, the revision to compare with", flag)
+		}
+	}
+	live := []string{"kubeconfig", "context", "timeout", "server-side"}
+	for _, flag := range live {
+		switch {
+		case given(flag) && given("base"):
+			return excluding("--"+flag, "--base", "revisions are compared without a cluster; --inventory names a file that stands for one")
+		case given(flag) && given("inventory") && !(flag == "timeout" && !path):
+			return excluding("--"+flag, "--inventory", "the file stands for the cluster, and none is asked")
+		}
+	}
+	return nil
+}
+
+func excluding(one, other, why string) error {
+	return usagef("%s and %s exclude each other: %s", one, other, why)
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"github.com/nodepools/nodepools/apply/inventory"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/render"
+)
+
+// sides are the two sides of a comparison: what there is, and what comes.
+type sides struct {
+	// before is the cluster as it is, or as the base would have it.
+	before plan.Cluster
+	// revision is what comes.
+	revision plan.Revision
+	files    []render.Definition
+	compared review.Compared
+	// inventory has before and its pods; nil where pods are not known.
+	inventory *inventory.Inventory
+	// notes are what the reader should know of how it was compared.
+	notes []string
+	// single is the one file that is compared; nil for folders.
+	single *poolFiles
+	// cluster that before was read from; nil where none was asked.
+	cluster *liveCluster
+}
+
+// sides reads what the flags say is to be compared.
+func (o *diffOptions) sides(ctx context.Context) (*sides, error) {
+	switch {
+	case o.against.base != "":
+		return o.revisionSides(ctx)
+	case o.path == "":
+		return o.sourceSides(ctx)
+	default:
+		return o.fileSides(ctx)
+	}
+}
+
+// difference plans what comes.
+func (s *sides) difference() (*plan.Difference, error) {
+	difference, err := plan.Diff(s.revision, s.before)
+	if err != nil {
+		return nil, err
+	}
+	if s.single != nil {
+		difference.Problems = slices.DeleteFunc(difference.Problems, elsewhere(s.single, difference.Pools.After(s.before.Pools)))
+	}
+	return difference, nil
+}
+
+// on makes a world the side that is there already.
+func (s *sides) on(world *contents) {
+	s.before, s.inventory, s.cluster = world.Cluster, world.inventory, world.cluster
+	s.compared.Base = world.name
+	s.notes = append(s.notes, world.notes...)
+	if !world.nodesKnown {
+		return
+	}
+	nodes := len(world.Nodes)
+	s.compared.Nodes = &nodes
+	if world.inventory != nil {
+		pods := len(world.inventory.Pods)
+		s.compared.Pods, s.compared.Taken = &pods, world.inventory.Taken
+	}
+}

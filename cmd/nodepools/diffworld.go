@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/nodepools/nodepools/apply/inventory"
+)
+
+// world is where the contents of a cluster are known from.
+type world struct {
+	// name is for the reader: "cluster https://10.0.0.1:6443".
+	name string
+	// nodesKnown is false where nothing at all is known of nodes.
+	nodesKnown bool
+	// inventory is all that is known, with pods; nil where pods are not known.
+	inventory *inventory.Inventory
+	// cluster that was asked; nil for a file.
+	cluster *liveCluster
+	notes   []string
+}
+
+// kind names a world in an error.
+func (w world) kind() string {
+	if w.cluster != nil {
+		return "the cluster"
+	}
+	return "the inventory"
+}
+
+// there is the cluster to compare with: that of --inventory, or the one that the
+// kubeconfig file names.
+func (o *diffOptions) there(ctx context.Context) (*contents, error) {
+	if o.against.inventory != "" {
+		return readInventory(o.against.inventory)
+	}
+	cluster, err := connect(o.cluster, o.build.userAgent())
+	if err != nil {
+		return nil, err
+	}
+	live, err := cluster.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live.world = world{name: "cluster " + serverName(cluster.config), nodesKnown: true, cluster: cluster}
+	if !live.installed {
+		live.notes = append(live.notes, fmt.Sprintf("%s does not know NodePools, so all of them are new; see 'nodepools install'", serverName(cluster.config)))
+	}
+	return live, nil
+}
+
+// readInventory takes a file for the cluster that it is of.
+func readInventory(name string) (*contents, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, hinted{fmt.Errorf("inventory: %w", err), "'nodepools inventory' writes such a file"}
+	}
+	defer file.Close()
+	inv, err := inventory.Read(file)
+	if err != nil {
+		return nil, hinted{fmt.Errorf("inventory %s: %w", name, err), "'nodepools inventory' writes such a file"}
+	}
+	return &contents{
+		Cluster: inv.Cluster, sources: inv.Sources, installed: true,
+		world: world{name: "inventory " + name, nodesKnown: true, inventory: inv},
+	}, nil
+}
