@@ -87,6 +87,7 @@ func TestDiffExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("KUBECONFIG", nobody)
+	t.Setenv("PATH", "") // no program is needed, git neither
 	t.Chdir(t.TempDir())
 
 	for name, c := range map[string]struct {

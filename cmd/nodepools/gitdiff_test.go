@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodepools/nodepools/apply/review"
+)
+
+// inventoryFile has the source fleet, whose pools are in the folder pools, and
+// what else is given.
+func inventoryFile(t *testing.T, pools, nodes, source string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "inventory.yaml")
+	content := "apiVersion: inventory.nodes.lailin.xyz/v1\nkind: Inventory\nnodePools: [" + pools + "]\nnodes: [" + nodes + "]\nruntimeClasses: []\nworkloads: []\n" +
+		"nodePoolSources: [{name: fleet, spec: {url: \"https://git.example.com/fleet.git\", path: pools" + source + "]\n"
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// reviewed is what diff tells of the working tree against main.
+func reviewed(t *testing.T, g *gitFolder, inventory string) *review.Review {
+	t.Helper()
+	t.Chdir(g.dir)
+	stdout, stderr, code := diffed(t, "--base", "main", "--inventory", inventory, "-o", "json", "--exit-zero")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	told := &review.Review{}
+	if err := json.Unmarshal([]byte(stdout), told); err != nil {
+		t.Fatal(err)
+	}
+	return told
+}
+
+// TestDiffTellsOnlyWhatTheHeadDoes: a cluster that lags behind the base, with pools
+// and keys of others, is brought to the base first, and what is of others stays.
+func TestDiffTellsOnlyWhatTheHeadDoes(t *testing.T) {
+	g := newGitFolder(t)
+	g.pool("gpu", "gold")
+	g.pool("web", "silver") // the cluster does not have it yet
+	g.commit()
+	g.pool("gpu", "iron")
+	inventory := inventoryFile(t,
+		`{name: gpu, uid: u1, labels: {nodes.lailin.xyz/source: fleet}, spec: {labels: {tier: bronze}}},
+		{name: hand, uid: u2, spec: {priority: 10, nodeNames: [gpu-3], labels: {tier: hand}}},
+		{name: other, uid: u3, labels: {nodes.lailin.xyz/source: fleet2}, spec: {labels: {x: "y"}}}`,
+		`{names: ["gpu-[1-3]"], labels: {node-role.kubernetes.io/gpu: ""}},
+		{names: [web-1], labels: {node-role.kubernetes.io/web: ""}}`,
+		"}}, {name: fleet2, spec: {url: \"https://git.example.com/other.git\"}}")
+	t.Chdir(g.dir)
+	stdout, stderr, code := diffed(t, "--base", "main", "--inventory", inventory)
+	if code != 2 || !strings.Contains(stderr, "the inventory has several NodePoolSources") {
+		t.Errorf("with two sources the exit code is %d: %s\n%s", code, stderr, stdout)
+	}
+	inventory = inventoryFile(t,
+		`{name: gpu, uid: u1, labels: {nodes.lailin.xyz/source: fleet}, spec: {labels: {tier: bronze}}},
+		{name: hand, uid: u2, spec: {priority: 10, nodeNames: [gpu-3], labels: {tier: hand}}}`,
+		`{names: ["gpu-[1-3]"], labels: {node-role.kubernetes.io/gpu: ""}},
+		{names: [web-1], labels: {node-role.kubernetes.io/web: ""}}`, "}}")
+	told := reviewed(t, g, inventory)
+	var nodes []string
+	for _, group := range told.Nodes {
+		nodes = append(nodes, group.Names...)
+	}
+	if diff := cmp.Diff([]string{"gpu-1", "gpu-2"}, nodes); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
+	if len(told.Pools) != 1 || told.Pools[0].Name != "gpu" {
+		t.Fatalf("pools: %v", told.Pools)
+	}
+	before := fmt.Sprint(told.Pools[0].Before["spec"])
+	if !strings.Contains(before, "gold") {
+		t.Errorf("gpu was %s, and not what the base has", before)
+	}
+	if told.Compared.Nodes == nil || *told.Compared.Nodes != 4 || told.Compared.Source != "fleet" || told.Compared.Head != "working tree" {
+		t.Errorf("compared: %+v", told.Compared)
+	}
+}
+
+// TestDiffLimitIsThatOfTheBase: what a percentage is of are the pools that the
+// source has when the base is carried out, and not those of the inventory.
+func TestDiffLimitIsThatOfTheBase(t *testing.T) {
+	g := newGitFolder(t)
+	for i := range 10 {
+		g.pool(fmt.Sprintf("p%d", i), "gold")
+	}
+	g.commit()
+	remove := func(count int) {
+		for i := range count {
+			if err := os.RemoveAll(filepath.Join(g.dir, "pools", fmt.Sprintf("p%d.yaml", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	inventory := inventoryFile(t, `{name: p0, uid: u0, labels: {nodes.lailin.xyz/source: fleet}, spec: {}}`, "", "}, pruneBase: 1}")
+	remove(3)
+	if told := reviewed(t, g, inventory); told.HeldBack != nil || told.Summary.Counts.PoolsDeleted != 3 {
+		t.Errorf("3 of 10 pools: %+v, %+v", told.HeldBack, told.Summary.Counts)
+	}
+	remove(4)
+	if told := reviewed(t, g, inventory); told.HeldBack == nil || told.HeldBack.Of != 10 || told.Summary.Counts.PoolsDeleted != 0 {
+		t.Errorf("4 of 10 pools: %+v, %+v", told.HeldBack, told.Summary.Counts)
+	}
+	// How the source is set up counts.
+	generous := inventoryFile(t, "", "", ", pruneLimit: 5}}")
+	if told := reviewed(t, g, generous); told.HeldBack != nil || told.Summary.Counts.PoolsDeleted != 4 {
+		t.Errorf("4 of 10 pools, and 5 may go: %+v, %+v", told.HeldBack, told.Summary.Counts)
+	}
+	never := inventoryFile(t, "", "", ", prune: false}}")
+	if told := reviewed(t, g, never); told.HeldBack != nil || told.Summary.Counts.PoolsDeleted != 0 {
+		t.Errorf("4 of 10 pools, and none may go: %+v, %+v", told.HeldBack, told.Summary.Counts)
+	}
+}
+
+// TestDiffBaseThatIsNotTaken: a base that has no place in the cluster is told as
+// such, and is no fault of the head.
+func TestDiffBaseThatIsNotTaken(t *testing.T) {
+	g := newGitFolder(t)
+	g.pool("gpu", "gold")
+	g.commit()
+	inventory := inventoryFile(t, `{name: gpu, uid: u1, spec: {}}`, "", "}}")
+	t.Chdir(g.dir)
+	stdout, stderr, code := diffed(t, "--base", "main", "--inventory", inventory)
+	if code != 2 || stdout != "" || !strings.HasPrefix(stderr, `error: the base main would not be taken: gpu.yaml:1: pool "gpu" exists already, and it was made by hand`) {
+		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
+	}
+}
