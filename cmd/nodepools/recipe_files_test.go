@@ -21,10 +21,10 @@ var (
 	flagInText = regexp.MustCompile(`(^|\s)--?[a-z][-a-z]*`)
 )
 
-// Each command that the recipes name is one that there is, with all of its flags.
+// Each command that the recipes and the README name is one that there is, with all of its flags.
 func TestRecipesCallWhatThereIs(t *testing.T) {
 	found := map[string]bool{}
-	for _, file := range recipeFiles(t) {
+	for _, file := range append(recipeFiles(t), "../../README.md") {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

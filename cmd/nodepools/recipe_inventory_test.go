@@ -41,7 +41,7 @@ func TestInventoryRecipe(t *testing.T) {
 		if out, err := c.Kubectl(t.Context(), "create", "-f", filepath.Join(r.folder, "node.yaml")); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		if out, err := night("PUSH_TOKEN="+forgeToken); err != nil {
+		if out, err := night("PUSH_TOKEN=" + forgeToken); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
