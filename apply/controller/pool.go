@@ -121,9 +121,6 @@ func (l *poolLoop) runtimeClass(ctx context.Context, pool *v1.NodePool, pools *p
 	if err != nil {
 		return &failure{err: err}, nil
 	}
-	if live != nil && !live.DeletionTimestamp.IsZero() {
-		return &failure{err: fmt.Errorf("RuntimeClass %q is being deleted and has finalizers; it is made anew when it is gone", live.Name)}, nil
-	}
 	version := pool.ResourceVersion
 	err = l.applier.RuntimeClass(ctx, pool, change)
 	if pool.ResourceVersion != version {

@@ -15,11 +15,15 @@ import (
 
 // After returns the pools as they stand after the changes, sorted by name.
 func (p *PoolsPlan) After(live []*v1.NodePool) []*v1.NodePool {
+	return poolsAfter(p.Changes, live)
+}
+
+func poolsAfter(changes []PoolChange, live []*v1.NodePool) []*v1.NodePool {
 	byName := make(map[string]*v1.NodePool, len(live))
 	for _, pool := range live {
 		byName[pool.Name] = pool
 	}
-	for _, change := range p.Changes {
+	for _, change := range changes {
 		if after := change.After(); after != nil {
 			byName[change.Name] = after
 		} else {
@@ -29,11 +33,14 @@ func (p *PoolsPlan) After(live []*v1.NodePool) []*v1.NodePool {
 	return slices.SortedFunc(maps.Values(byName), func(a, b *v1.NodePool) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// After returns the pool as it stands after the change; nil when it is gone. Its
+// After returns the pool as it stands after the change; nil when it is gone. One
+// that is deleted and not gone yet has a time of deletion, whatever that is. Its
 // spec is the wanted one. Of its labels and annotations those stay that others
 // have put there, a pause for one.
 func (c PoolChange) After() *v1.NodePool {
 	switch {
+	case c.after != nil:
+		return c.after
 	case c.Want == nil:
 		return nil
 	case c.Live == nil:
@@ -89,7 +96,7 @@ func overlay(live, want map[string]string, dropped []string, coOwned func(string
 // it shares with the cluster that it is given is not changed.
 func (d *Difference) After(cluster Cluster) Cluster {
 	return Cluster{
-		Pools:          d.Pools.After(cluster.Pools),
+		Pools:          poolsAfter(d.PoolChanges, cluster.Pools),
 		RuntimeClasses: d.runtimeClassesAfter(cluster.RuntimeClasses),
 		Nodes:          d.nodesAfter(cluster.Nodes),
 	}

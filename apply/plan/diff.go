@@ -21,7 +21,13 @@ type Cluster struct {
 
 // Difference is all that a revision would change in a cluster.
 type Difference struct {
-	Pools          *PoolsPlan
+	// Pools is what the revision says of the NodePools.
+	Pools *PoolsPlan
+	// PoolChanges are what becomes of the NodePools altogether: what the revision
+	// says, and what the controller itself does with them. They are in the order in
+	// which they are made: what is created, updated or replaced, by name, then what
+	// is deleted, by name.
+	PoolChanges    []PoolChange
 	RuntimeClasses []RuntimeClassChange
 	// Nodes with something to write or to report, sorted by name.
 	Nodes []NodeDifference
@@ -29,6 +35,9 @@ type Difference struct {
 	// cannot be carried out, a RuntimeClass of somebody else, a node that is
 	// paused or whose record cannot be read.
 	Problems []error
+
+	// carriers are, by pool, the nodes that carry keys of it afterwards, sorted.
+	carriers map[string][]string
 }
 
 // NodeDifference is what a revision would change on one node.
@@ -40,11 +49,25 @@ type NodeDifference struct {
 // Diff tells all that a revision would change, by the same functions that plan
 // the writes. An error means that the revision would not be taken at all.
 func Diff(revision Revision, cluster Cluster) (*Difference, error) {
+	d, err := diff(revision, cluster)
+	if err != nil || len(d.returning(revision)) == 0 {
+		return d, err
+	}
+	next, err := diff(revision, d.After(cluster))
+	if err != nil {
+		return nil, err
+	}
+	return d.then(next, d.returning(revision)), nil
+}
+
+// diff tells what changes until the first thing has come to rest: pools that are
+// being deleted go, and do not come back.
+func diff(revision Revision, cluster Cluster) (*Difference, error) {
 	pools, err := Pools(revision, cluster.Pools)
 	if err != nil {
 		return nil, err
 	}
-	d := &Difference{Pools: pools}
+	d := &Difference{Pools: pools, carriers: map[string][]string{}}
 	after := pools.After(cluster.Pools)
 	expansion := render.Expand(after)
 	for _, pool := range after {
@@ -54,37 +77,53 @@ func Diff(revision Revision, cluster Cluster) (*Difference, error) {
 			d.Problems = append(d.Problems, fmt.Errorf("pool %q is paused by its annotation %s: its RuntimeClass and its nodes stay as they are", pool.Name, v1.ReconcileAnnotation))
 		}
 	}
-	d.runtimeClasses(cluster, after, expansion)
+	troubled := d.runtimeClasses(cluster, after, expansion)
 	d.nodes(cluster, expansion)
+	d.poolChanges(cluster, after, expansion, troubled)
+	d.orphanedClasses(cluster)
 	return d, nil
 }
 
 // Empty tells whether nothing would change.
 func (d *Difference) Empty() bool {
-	return len(d.Pools.Changes) == 0 && len(d.RuntimeClasses) == 0 &&
+	return len(d.PoolChanges) == 0 && len(d.RuntimeClasses) == 0 &&
 		!slices.ContainsFunc(d.Nodes, func(node NodeDifference) bool { return !node.Quiet() })
 }
 
-func (d *Difference) runtimeClasses(cluster Cluster, after []*v1.NodePool, expansion *render.Expansion) {
+// runtimeClasses plans those of the pools that stay, and returns the names of the
+// pools whose RuntimeClass cannot be made right.
+func (d *Difference) runtimeClasses(cluster Cluster, after []*v1.NodePool, expansion *render.Expansion) (troubled map[string]bool) {
 	live := make(map[string]*nodev1.RuntimeClass, len(cluster.RuntimeClasses))
 	for _, class := range cluster.RuntimeClasses {
 		live[class.Name] = class
 	}
+	troubled = map[string]bool{}
 	for _, pool := range after {
 		want := expansion.RuntimeClass(pool.Name)
-		if want == nil || expansion.HoldsRuntimeClass(pool.Name) {
+		if want == nil || !pool.DeletionTimestamp.IsZero() || expansion.HoldsRuntimeClass(pool.Name) {
 			continue
 		}
 		change, err := RuntimeClass(live[want.Name], want, pool)
 		if err != nil {
 			d.Problems = append(d.Problems, err)
+			troubled[pool.Name] = true
 		} else if change.Action != None {
 			d.RuntimeClasses = append(d.RuntimeClasses, change)
 		}
 	}
-	for _, gone := range d.Pools.Changes {
-		class := live[v1.RuntimeClassName(gone.Name)]
-		if gone.Action == Delete && class != nil && ownedBy(class, gone.Live) {
+	return troubled
+}
+
+// orphanedClasses are those that go with the pools that go.
+func (d *Difference) orphanedClasses(cluster Cluster) {
+	gone := map[string]*v1.NodePool{}
+	for _, change := range d.PoolChanges {
+		if change.Action == Delete && change.After() == nil {
+			gone[v1.RuntimeClassName(change.Name)] = change.Live
+		}
+	}
+	for _, class := range cluster.RuntimeClasses {
+		if pool := gone[class.Name]; pool != nil && ownedBy(class, pool) {
 			d.RuntimeClasses = append(d.RuntimeClasses, RuntimeClassChange{Action: Delete, Live: class})
 		}
 	}
@@ -94,11 +133,21 @@ func (d *Difference) runtimeClasses(cluster Cluster, after []*v1.NodePool, expan
 func (d *Difference) nodes(cluster Cluster, expansion *render.Expansion) {
 	sorted := slices.SortedFunc(slices.Values(cluster.Nodes), func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
 	for _, node := range sorted {
-		switch p, err := Node(node, expansion); {
-		case err != nil:
+		p, err := Node(node, expansion)
+		if err != nil {
 			d.Problems = append(d.Problems, err)
+			continue
+		}
+		paused, carried := v1.IsDisabled(node, v1.ReconcileAnnotation), p.Record
+		if paused {
+			carried = p.Recorded()
+		}
+		for pool := range carried.Pools() {
+			d.carriers[pool] = append(d.carriers[pool], node.Name)
+		}
+		switch {
 		case p.Quiet() && len(p.Conflicts) == 0:
-		case v1.IsDisabled(node, v1.ReconcileAnnotation):
+		case paused:
 			d.Problems = append(d.Problems, fmt.Errorf("node %q is paused by its annotation %s", node.Name, v1.ReconcileAnnotation))
 		default:
 			d.Nodes = append(d.Nodes, NodeDifference{Name: node.Name, NodePlan: p})

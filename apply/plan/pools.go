@@ -23,6 +23,9 @@ type PoolChange struct {
 	Live *v1.NodePool
 	// Want is what shall stand there; nil for Delete.
 	Want *v1.NodePool
+
+	// after is what the controller makes of it besides; nil where it does nothing.
+	after *v1.NodePool
 }
 
 // PoolsPlan is what a revision of a source does to the NodePools.

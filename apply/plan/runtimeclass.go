@@ -47,7 +47,8 @@ func (e *ForeignError) Error() string {
 
 // RuntimeClass plans the RuntimeClass of a pool. The handler of a RuntimeClass
 // is immutable, so a new one replaces it. A RuntimeClass of that name which the
-// pool does not own gives a [*ForeignError].
+// pool does not own gives a [*ForeignError]; one that is on its way out gives an
+// error, too.
 func RuntimeClass(live, want *nodev1.RuntimeClass, pool *v1.NodePool) (RuntimeClassChange, error) {
 	want = want.DeepCopy()
 	want.OwnerReferences = []metav1.OwnerReference{OwnerReference(pool)}
@@ -58,6 +59,8 @@ func RuntimeClass(live, want *nodev1.RuntimeClass, pool *v1.NodePool) (RuntimeCl
 		leftBy(pool).passTo(want)
 	case !ownedBy(live, pool):
 		return RuntimeClassChange{}, &ForeignError{Kind: "RuntimeClass", Name: live.Name, Pool: pool.Name}
+	case !live.DeletionTimestamp.IsZero():
+		return RuntimeClassChange{}, fmt.Errorf("RuntimeClass %q is being deleted and has finalizers; it is made anew when it is gone", live.Name)
 	case live.Handler != want.Handler:
 		change.Action = Replace
 		inherited := inheritanceOf(live)

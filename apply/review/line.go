@@ -52,7 +52,12 @@ func Happened(action plan.Action) string {
 // objects for itself is left out: the owner, the finalizer, the revision.
 func (o Object) Lines() []Line {
 	var lines []Line
-	compared := string(diff.Diff("", written(o.Before), "", written(o.After)))
+	before, after := written(o.Before), written(o.After)
+	if bytes.Equal(before, after) && o.Action == plan.Update {
+		// Nothing but that changes.
+		before, after = asYAML(o.Before), asYAML(o.After)
+	}
+	compared := string(diff.Diff("", before, "", after))
 	hunks := 0
 	for line := range strings.Lines(compared) {
 		line = strings.TrimSuffix(line, "\n")
@@ -86,6 +91,10 @@ func written(object map[string]any) []byte {
 			return []byte(err.Error() + "\n")
 		}
 	}
+	return asYAML(object)
+}
+
+func asYAML(object map[string]any) []byte {
 	var text bytes.Buffer
 	if err := render.WriteYAML(&text, object); err != nil {
 		return []byte(err.Error() + "\n")

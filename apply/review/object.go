@@ -42,7 +42,7 @@ func manifest[T any](object *T, apiVersion, kind string) (map[string]any, error)
 	}
 	fields["apiVersion"], fields["kind"] = apiVersion, kind
 	delete(fields, "status")
-	for _, name := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"} {
+	for _, name := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"} {
 		unstructured.RemoveNestedField(fields, "metadata", name)
 	}
 	unstructured.RemoveNestedField(fields, "metadata", "annotations", lastApplied)

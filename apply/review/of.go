@@ -41,7 +41,7 @@ func Of(in Input) (*Review, error) {
 	if r.RuntimeClasses, err = runtimeClasses(in.Difference); err != nil {
 		return nil, err
 	}
-	r.Nodes, r.Records = nodes(in.Difference), records(in.Difference)
+	r.Nodes, r.Records = nodes(in.Difference), records(in.Difference, in.Before)
 	r.Members = members(in.Before, in.Difference.After(in.Before), r.Nodes)
 	r.Conflicts = conflicts(in.Difference)
 	if blocked := in.Difference.Pools.Blocked; blocked != nil {
@@ -71,12 +71,18 @@ func nodes(d *plan.Difference) []Nodes {
 	return groups
 }
 
-func records(d *plan.Difference) []Records {
+// records are those that change. A record that says the same may change all the
+// same: one of an old version is written anew with the next write.
+func records(d *plan.Difference, before plan.Cluster) []Records {
+	texts := make(map[string]string, len(before.Nodes))
+	for _, node := range before.Nodes {
+		texts[node.Name] = node.Annotations[v1.AppliedAnnotation]
+	}
 	return groupBy(d.Nodes, func(node plan.NodeDifference) (string, Records) {
-		if node.Record.Equal(node.Recorded()) && len(node.Changes) == 0 {
+		record := node.Record.String()
+		if node.Quiet() || record == texts[node.Name] {
 			return "", Records{}
 		}
-		record := node.Record.String()
 		return "record " + record, Records{Value: record}
 	}, func(group *Records, name string) { group.Names = append(group.Names, name) })
 }
@@ -212,15 +218,17 @@ func place(files []render.Definition, pool string) (string, int) {
 
 func pools(in Input) ([]Object, error) {
 	objects := []Object{}
-	for _, change := range in.Difference.Pools.Changes {
+	for _, change := range in.Difference.PoolChanges {
 		object := Object{Name: change.Name, Action: change.Action}
 		object.File, object.Line = place(in.Files, change.Name)
 		var err error
 		if object.Before, err = manifest(change.Live, v1.GroupVersion.String(), v1.NodePoolKind); err != nil {
 			return nil, err
 		}
-		if object.After, err = manifest(change.After(), v1.GroupVersion.String(), v1.NodePoolKind); err != nil {
-			return nil, err
+		if change.Action != plan.Delete {
+			if object.After, err = manifest(change.After(), v1.GroupVersion.String(), v1.NodePoolKind); err != nil {
+				return nil, err
+			}
 		}
 		objects = append(objects, object)
 	}

@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/utils/ptr"
+)
+
+// returning are the names of the pools that somebody has deleted and that the
+// revision has: they go first, and are made again then.
+func (d *Difference) returning(revision Revision) map[string]bool {
+	names := map[string]bool{}
+	for _, change := range d.PoolChanges {
+		names[change.Name] = change.Action == Delete && !change.Live.DeletionTimestamp.IsZero()
+	}
+	returning := map[string]bool{}
+	for _, definition := range revision.Pools {
+		if names[definition.Pool.Name] {
+			returning[definition.Pool.Name] = true
+		}
+	}
+	return returning
+}
+
+// then is one difference after another, told as one.
+func (d *Difference) then(next *Difference, returning map[string]bool) *Difference {
+	both := &Difference{Pools: d.Pools, Problems: next.Problems, carriers: next.carriers}
+	for _, change := range next.PoolChanges {
+		if returning[change.Name] && change.Action == Create {
+			both.Problems = append(both.Problems, fmt.Errorf("pool %q is being deleted: it releases its nodes and goes, and then it is made again", change.Name))
+		}
+	}
+	both.PoolChanges = merge(d.PoolChanges, next.PoolChanges, func(c PoolChange) string { return c.Name }, func(first, second PoolChange) PoolChange {
+		return PoolChange{Action: first.Action.then(second.Action), Name: first.Name, Live: first.Live, Want: second.Want, after: second.After()}
+	})
+	slices.SortStableFunc(both.PoolChanges, comparePoolChanges)
+	both.RuntimeClasses = merge(d.RuntimeClasses, next.RuntimeClasses, RuntimeClassChange.Name, func(first, second RuntimeClassChange) RuntimeClassChange {
+		return RuntimeClassChange{Action: first.Action.then(second.Action), Live: first.Live, Want: second.After()}
+	})
+	slices.SortFunc(both.RuntimeClasses, func(a, b RuntimeClassChange) int { return strings.Compare(a.Name(), b.Name()) })
+	quiet := map[string]bool{}
+	for _, node := range d.Nodes {
+		quiet[node.Name] = true
+	}
+	for _, node := range next.Nodes {
+		delete(quiet, node.Name)
+	}
+	both.Nodes = merge(d.Nodes, next.Nodes, func(n NodeDifference) string { return n.Name }, func(first, second NodeDifference) NodeDifference {
+		return NodeDifference{first.Name, first.NodePlan.then(second.NodePlan)}
+	})
+	for i := range both.Nodes {
+		if node := &both.Nodes[i]; quiet[node.Name] {
+			// What was in conflict at first is not any more.
+			calm := *node.NodePlan
+			calm.Conflicts = nil
+			node.NodePlan = &calm
+		}
+	}
+	both.Nodes = slices.DeleteFunc(both.Nodes, func(n NodeDifference) bool { return n.Quiet() && len(n.Conflicts) == 0 })
+	slices.SortFunc(both.Nodes, func(a, b NodeDifference) int { return cmp.Compare(a.Name, b.Name) })
+	return both
+}
+
+// then is one action after another on the same object.
+func (a Action) then(next Action) Action {
+	switch {
+	case a == Delete && next == Create:
+		return Replace
+	case a == Create || a == Replace:
+		return a
+	}
+	return next
+}
+
+// merge puts two lists together; what is in both becomes one.
+func merge[T any](first, second []T, name func(T) string, one func(T, T) T) []T {
+	merged, at := slices.Clone(first), map[string]int{}
+	for i, item := range merged {
+		at[name(item)] = i
+	}
+	for _, item := range second {
+		if i, found := at[name(item)]; found {
+			merged[i] = one(merged[i], item)
+		} else {
+			merged = append(merged, item)
+		}
+	}
+	return merged
+}
+
+// then is one plan after another for a node, told as one. It is not to be written
+// in one request: in between, something else has to happen.
+func (p *NodePlan) then(next *NodePlan) *NodePlan {
+	both := &NodePlan{
+		Pools: next.Pools, Conflicts: next.Conflicts, Record: next.Record, recorded: p.recorded, desired: next.desired,
+		labels: p.labels.then(next.labels), annotations: p.annotations.then(next.annotations), taints: p.taints.then(next.taints),
+	}
+	both.Changes = merge(p.Changes, next.Changes, func(c KeyChange) string { return string(c.Field) + " " + c.Key }, func(first, second KeyChange) KeyChange {
+		second.Before = first.Before
+		return second
+	})
+	both.Changes = slices.DeleteFunc(both.Changes, func(c KeyChange) bool { return ptr.Equal(c.Before, c.After) })
+	slices.SortFunc(both.Changes, compareKeyChanges)
+	return both
+}
+
+// then are the keys that change in one of two plans. One that gets back the value
+// that it had is among them.
+func (o outcome[K]) then(next outcome[K]) outcome[K] {
+	changed := make(map[K]*string, len(o.changed)+len(next.changed))
+	for key, value := range o.changed {
+		changed[key] = value
+	}
+	for key, value := range next.changed {
+		changed[key] = value
+	}
+	return outcome[K]{record: next.record, standing: next.standing, changed: changed}
+}
