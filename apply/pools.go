@@ -20,19 +20,32 @@ import (
 // somebody else has just made under that name is not taken over.
 const absent = "1"
 
-// Pools carries out what a revision does to the NodePools. The API server is
-// asked about every change first, so that a revision of which it would refuse
-// one changes none.
-//
-// A pool that is no longer as the plan has seen it is left alone, and the error
-// is then one of [IsConflict]: the way on is to read and plan again. The other
-// pools are written all the same, but nothing is deleted.
+// Pools carries out what a revision does to the NodePools: [Applier.RehearsePools],
+// then [Applier.WritePools].
 func (a *Applier) Pools(ctx context.Context, p *plan.PoolsPlan) error {
+	if err := a.RehearsePools(ctx, p); err != nil {
+		return err
+	}
+	return a.WritePools(ctx, p)
+}
+
+// RehearsePools asks the API server about every change, so that a revision of
+// which it would refuse one changes none.
+func (a *Applier) RehearsePools(ctx context.Context, p *plan.PoolsPlan) error {
 	for _, change := range p.Changes {
 		if err := a.RehearsePool(ctx, change); err != nil {
 			return fmt.Errorf("%s pool %q: %w", change.Action, change.Name, err)
 		}
 	}
+	return nil
+}
+
+// WritePools writes every change.
+//
+// A pool that is no longer as the plan has seen it is left alone, and the error
+// is then one of [IsConflict]: the way on is to read and plan again. The other
+// pools are written all the same, but nothing is deleted.
+func (a *Applier) WritePools(ctx context.Context, p *plan.PoolsPlan) error {
 	var conflict error
 	for _, change := range p.Changes {
 		if change.Action == plan.Delete && conflict != nil {

@@ -82,7 +82,7 @@ func Add(mgr manager.Manager, options Options) error {
 		return fmt.Errorf("pool loop: %w", err)
 	}
 	sources := &sourceLoop{
-		client: mgr.GetClient(), live: mgr.GetAPIReader(), applier: applier, events: recorder, now: time.Now,
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), applier: applier, pools: pools, events: recorder, now: time.Now,
 		fetchTimeout: cmp.Or(options.FetchTimeout, DefaultFetchTimeout),
 		maxRetry:     cmp.Or(options.MaxRetry, DefaultMaxRetry),
 		looks:        map[string]*look{},

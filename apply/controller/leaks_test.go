@@ -45,7 +45,7 @@ func newPasses(t *testing.T) *passes {
 	var looks atomic.Int64
 	loop := func(timeout time.Duration) *sourceLoop {
 		return &sourceLoop{
-			client: p.Client, applier: apply.New(p.Client), events: noEvents{},
+			client: p.Client, applier: apply.New(p.Client), pools: newPoolSet(p.Client), events: noEvents{},
 			// Whenever it is asked for the time it is a day later: every pass looks.
 			now:          func() time.Time { return time.Unix(0, 0).Add(time.Duration(looks.Add(1)) * 24 * time.Hour) },
 			fetchTimeout: timeout, maxRetry: time.Second, looks: map[string]*look{},

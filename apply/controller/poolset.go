@@ -22,6 +22,9 @@ type poolSet struct {
 	// epoch counts the changes of pools that nodes have to follow.
 	epoch   uint64
 	current *poolSnapshot
+	// held is closed when the revision is written that is being written now; nil
+	// where none is.
+	held chan struct{}
 }
 
 // poolSnapshot is all pools at one epoch.
@@ -79,8 +82,12 @@ func (s *poolSet) latest() uint64 {
 }
 
 // snapshot returns the pools as they stand in the cache, or as they stood after
-// the last change: later differences come with a change of their own.
+// the last change: later differences come with a change of their own. While a
+// revision is being written, it waits: see [poolSet.hold].
 func (s *poolSet) snapshot(ctx context.Context) (*poolSnapshot, error) {
+	if err := s.whole(ctx); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != nil && s.current.epoch == s.epoch {

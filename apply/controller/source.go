@@ -36,6 +36,7 @@ type sourceLoop struct {
 	// live reads past the cache.
 	live    client.Reader
 	applier *apply.Applier
+	pools   *poolSet
 	events  events.EventRecorder
 	now     func() time.Time
 	// fetchTimeout and maxRetry are those of Options.
@@ -154,14 +155,15 @@ func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen 
 		facts.failure = err
 		return facts
 	}
-	p, err := plan.Pools(plan.Revision{
+	revision := plan.Revision{
 		Source: src.Name, Name: seen.good, Pools: seen.pools, Prune: plan.PrunePolicyOf(src), Departed: departed,
-	}, live)
+	}
+	p, err := plan.Pools(revision, live)
 	if err != nil {
 		facts.failure = &refusal{reason: v1.ClaimedReason, err: err}
 		return facts
 	}
-	if facts.failure = l.write(ctx, src, seen, p); facts.failure != nil {
+	if facts.failure = l.write(ctx, src, seen, revision, p); facts.failure != nil {
 		return facts
 	}
 	seen.disapprove(p.Kept)
@@ -174,7 +176,7 @@ func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen 
 //
 // Where pools go, the source has to be the one that the API server has: an
 // approval may be used up, or a limit be set, that the cache has not seen yet.
-func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *look, p *plan.PoolsPlan) error {
+func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *look, revision plan.Revision, p *plan.PoolsPlan) error {
 	if len(p.Changes) == 0 {
 		return nil
 	}
@@ -188,7 +190,7 @@ func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *lo
 			l.event(src, corev1.EventTypeNormal, v1.PruneApprovedReason, "prune", "%s", describeApproval(seen.good, seen.approved[told:]))
 		}
 	}
-	if err := refused(l.applier.Pools(ctx, p)); err != nil {
+	if err := refused(l.writeWhole(ctx, revision, p)); err != nil {
 		return err
 	}
 	log.FromContext(ctx).Info("applied revision", "revision", seen.good, "changes", len(p.Changes))
@@ -197,6 +199,30 @@ func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *lo
 		l.event(src, corev1.EventTypeNormal, "Inherited", "apply", "took up %s that sources which exist no more had left: %s",
 			pools(len(inherited)), listed(inherited, ", "))
 	}
+	return nil
+}
+
+// writeWhole writes the pools of a revision. The loops see them when all of them
+// are there.
+func (l *sourceLoop) writeWhole(ctx context.Context, revision plan.Revision, p *plan.PoolsPlan) error {
+	if err := l.applier.RehearsePools(ctx, p); err != nil {
+		return err
+	}
+	if len(p.Changes) == 1 {
+		return l.applier.WritePools(ctx, p)
+	}
+	defer l.pools.hold()()
+	if err := l.applier.WritePools(ctx, p); err != nil {
+		return err
+	}
+	awaitCache(ctx, func() (bool, error) {
+		live, err := listPools(ctx, l.client)
+		if err != nil {
+			return false, err
+		}
+		left, err := plan.Pools(revision, live)
+		return err == nil && len(left.Changes) == 0, err
+	})
 	return nil
 }
 
