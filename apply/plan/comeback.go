@@ -53,9 +53,9 @@ func (d *Difference) then(next *Difference, returning map[string]bool) *Differen
 	})
 	for i := range both.Nodes {
 		if node := &both.Nodes[i]; quiet[node.Name] {
-			// What was in conflict at first is not any more.
+			// What was in conflict at first is not any more, and it has come to rest.
 			calm := *node.NodePlan
-			calm.Conflicts = nil
+			calm.Conflicts, calm.unsettled = nil, false
 			node.NodePlan = &calm
 		}
 	}
@@ -95,7 +95,7 @@ func merge[T any](first, second []T, name func(T) string, one func(T, T) T) []T 
 // in one request: in between, something else has to happen.
 func (p *NodePlan) then(next *NodePlan) *NodePlan {
 	both := &NodePlan{
-		Pools: next.Pools, Conflicts: next.Conflicts, Record: next.Record, recorded: p.recorded, desired: next.desired,
+		Pools: next.Pools, Conflicts: next.Conflicts, Record: next.Record, recorded: p.recorded, desired: next.desired, unsettled: next.unsettled,
 		labels: p.labels.then(next.labels), annotations: p.annotations.then(next.annotations), taints: p.taints.then(next.taints),
 	}
 	both.Changes = merge(p.Changes, next.Changes, func(c KeyChange) string { return string(c.Field) + " " + c.Key }, func(first, second KeyChange) KeyChange {

@@ -50,14 +50,25 @@ type NodeDifference struct {
 // the writes. An error means that the revision would not be taken at all.
 func Diff(revision Revision, cluster Cluster) (*Difference, error) {
 	d, err := diff(revision, cluster)
-	if err != nil || len(d.returning(revision)) == 0 {
-		return d, err
+	for range maxRounds {
+		if err != nil {
+			return nil, err
+		}
+		returning := d.returning(revision)
+		if len(returning) == 0 && !d.unsettled() {
+			break
+		}
+		var next *Difference
+		if next, err = diff(revision, d.After(cluster)); err == nil {
+			d = d.then(next, returning)
+		}
 	}
-	next, err := diff(revision, d.After(cluster))
-	if err != nil {
-		return nil, err
-	}
-	return d.then(next, d.returning(revision)), nil
+	return d, err
+}
+
+// unsettled tells whether a second write of some node is due after the first.
+func (d *Difference) unsettled() bool {
+	return slices.ContainsFunc(d.Nodes, func(node NodeDifference) bool { return node.unsettled })
 }
 
 // diff tells what changes until the first thing has come to rest: pools that are

@@ -22,6 +22,8 @@ type NodePlan struct {
 	// Record is what is ours afterwards.
 	Record Record
 
+	// unsettled tells that another write is due after this one.
+	unsettled   bool
 	recorded    Record // what is ours now
 	desired     render.Desired
 	labels      outcome[string]
@@ -76,6 +78,7 @@ func Node(node *corev1.Node, pools *render.Expansion) (*NodePlan, error) {
 	}
 	// What the pools see goes to and fro. Step by step it comes to rest: what
 	// was let go of in the first step is not in the record of the second.
+	first.unsettled = true
 	return first, nil
 }
 
