@@ -177,14 +177,15 @@ func members(before, after plan.Cluster, nodes []Nodes) []Members {
 	return all
 }
 
-// nodesByPool are the names of each pool's nodes, sorted. A node whose record
-// cannot be read stays out: it is left as it is.
+// nodesByPool are the names of each pool's nodes, sorted. What pools have put on a
+// node whose record cannot be read is not known, and taken for the node's own, as
+// the status of pools has it.
 func nodesByPool(cluster plan.Cluster) map[string][]string {
 	expansion, members := render.Expand(cluster.Pools), map[string][]string{}
 	for _, node := range cluster.Nodes {
 		desired, err := plan.Desired(node, expansion)
 		if err != nil {
-			continue
+			desired = expansion.Node(node.Name, node.Labels)
 		}
 		for _, pool := range desired.Pools {
 			members[pool] = append(members[pool], node.Name)

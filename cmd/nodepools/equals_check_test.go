@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/review"
@@ -45,12 +46,13 @@ func (h *passed) compare(t *testing.T, said *prediction, revisionKnown bool) {
 	}
 	real := objects{}
 	for name, object := range h.after.of(said.world) {
+		object = runtime.DeepCopyJSON(object)
 		real[name] = object
 		_, wasThere := h.before[name]
 		pool := strings.TrimPrefix(name, "nodepools/")
 		if !revisionKnown && !said.stays[pool] && (slices.Contains(said.written, name) || !wasThere) {
 			delete(annotationsOf(object), v1.RevisionAnnotation)
-			tidied(name, object)
+			tidied(name, object) // where it was the only one
 		}
 	}
 	if diff := cmp.Diff(said.after, real, cmpopts.EquateEmpty()); diff != "" {

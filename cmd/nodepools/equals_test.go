@@ -68,12 +68,7 @@ func newProof(t *testing.T) *proof {
 	p.do(p.Create(t.Context(), &v1.NodePool{
 		ObjectMeta: metav1.ObjectMeta{Name: sentinel}, Spec: v1.NodePoolSpec{NodeNames: []string{"nobody"}},
 	}))
-	t.Cleanup(func() {
-		p.stop()
-		if t.Failed() && testing.Verbose() {
-			t.Logf("log of the controller:\n%s", p.log.String())
-		}
-	})
+	t.Cleanup(p.stop)
 	return p
 }
 
