@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -194,6 +193,3 @@ func sortedPairs(values map[string]string) func(func(string, string) bool) {
 		}
 	}
 }
-
-// local is a name without its world.
-func (w *randomWorld) local(name string) string { return strings.TrimPrefix(name, w.world+".") }
