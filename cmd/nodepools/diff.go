@@ -128,7 +128,7 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 		std.note("%s", note)
 	}
 	told, err := review.Of(review.Input{
-		Compared: s.compared, Files: s.files, Before: s.before, Difference: difference, Notes: s.notes,
+		Compared: s.compared, Files: s.files, Before: s.before, Difference: difference, Impact: s.impact(difference), Notes: s.notes,
 	})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/nodepools/nodepools/apply/impact"
 	"github.com/nodepools/nodepools/apply/inventory"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/review"
@@ -50,6 +51,14 @@ func (s *sides) difference() (*plan.Difference, error) {
 		difference.Problems = slices.DeleteFunc(difference.Problems, elsewhere(s.single, difference.Pools.After(s.before.Pools)))
 	}
 	return difference, nil
+}
+
+// impact is what the difference does to pods; nil where none are known.
+func (s *sides) impact(difference *plan.Difference) *impact.Impact {
+	if s.inventory == nil {
+		return nil
+	}
+	return impact.Of(s.inventory, difference.After(s.before))
 }
 
 // on makes a world the side that is there already.

@@ -39,13 +39,14 @@ func (o *diffOptions) there(ctx context.Context) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, err := cluster.read(ctx)
+	taken, err := cluster.takeInventory(ctx, true)
 	if err != nil {
 		return nil, err
 	}
-	live.world = world{name: "cluster " + serverName(cluster.config), nodesKnown: true, cluster: cluster}
-	if !live.installed {
-		live.notes = append(live.notes, fmt.Sprintf("%s does not know NodePools, so all of them are new; see 'nodepools install'", serverName(cluster.config)))
+	live := &contents{Cluster: taken.Cluster, sources: taken.Sources, installed: taken.installed}
+	live.world = world{name: "cluster " + serverName(cluster.config), nodesKnown: true, cluster: cluster, notes: taken.notes(serverName(cluster.config))}
+	if len(taken.withheld) == 0 {
+		live.inventory = taken.Inventory
 	}
 	return live, nil
 }

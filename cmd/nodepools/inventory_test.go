@@ -89,7 +89,7 @@ spec: {taints: [{key: maintenance, effect: NoSchedule}]}
 			s.do(err)
 			got, err := compared(t, files, filed)
 			s.do(err)
-			if diff := cmp.Diff(want.Difference, got.Difference, samePlan); diff != "" {
+			if diff := cmp.Diff(want, got, samePlan); diff != "" {
 				t.Errorf("-cluster +file:\n%s", diff)
 			}
 			if changes := len(changed) > 0 && got.Pools.Blocked == nil; changes == got.Empty() || (reason == heldBack) != (got.Pools.Blocked != nil) {
@@ -129,7 +129,7 @@ func bothWays(t *testing.T, c *cluster.Cluster) (live, filed *contents, err erro
 	return &contents{Cluster: taken.Cluster, sources: taken.Sources, installed: true}, &contents{Cluster: read.Cluster, sources: read.Sources, installed: true}, nil
 }
 
-func compared(t *testing.T, files map[string]string, with *contents) (*comparison, error) {
+func compared(t *testing.T, files map[string]string, with *contents) (*plan.Difference, error) {
 	t.Helper()
 	folder := t.TempDir()
 	for name, text := range files {
@@ -144,7 +144,13 @@ func compared(t *testing.T, files map[string]string, with *contents) (*compariso
 	if err != nil {
 		return nil, err
 	}
-	return compare(loaded, with, "")
+	source, err := chooseSource(with, "")
+	if err != nil {
+		return nil, err
+	}
+	revision := revisionOf(source, with)
+	revision.Pools = loaded.definitions
+	return plan.Diff(revision, with.Cluster)
 }
 
 // withLabels is a pool as poolFile makes it, with other labels.

@@ -76,31 +76,6 @@ type contents struct {
 	world
 }
 
-// read lists everything that a comparison needs.
-func (l *liveCluster) read(ctx context.Context) (*contents, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.flags.timeout)
-	defer cancel()
-	found := &contents{installed: true}
-	var err error
-	if found.Pools, err = list[v1.NodePool](ctx, l.reader, &v1.NodePoolList{}); apierrors.IsNotFound(err) {
-		found.installed = false
-	} else if err != nil {
-		return nil, l.explain("NodePools", err)
-	}
-	if found.installed {
-		if found.sources, err = list[v1.NodePoolSource](ctx, l.reader, &v1.NodePoolSourceList{}); err != nil {
-			return nil, l.explain("NodePoolSources", err)
-		}
-	}
-	if found.RuntimeClasses, err = list[nodev1.RuntimeClass](ctx, l.reader, &nodev1.RuntimeClassList{}); err != nil {
-		return nil, l.explain("RuntimeClasses", err)
-	}
-	if found.Nodes, err = list[corev1.Node](ctx, l.reader, &corev1.NodeList{}); err != nil {
-		return nil, l.explain("nodes", err)
-	}
-	return found, nil
-}
-
 // nodes lists the nodes alone.
 func (l *liveCluster) nodes(ctx context.Context) ([]*corev1.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.flags.timeout)
