@@ -28,7 +28,7 @@ import (
 // and for what a file says of these. Both plans must be the same, but for who set a
 // value, and for values that the file does not have.
 func TestPlanOfTheFileIsThatOfTheCluster(t *testing.T) {
-	const worlds = 500
+	const worlds = 300
 	changes, conflicts, unknown, claims := 0, 0, 0, 0
 	for seed := range uint64(worlds) {
 		w := newWorld(seed)
