@@ -1,7 +1,6 @@
 package impact
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"runtime"
@@ -19,19 +18,28 @@ import (
 // BenchmarkOf tells the impact on 5,000 nodes of 1,000 pools with 50,000 pods in
 // 3,000 workloads. Where all changes, every pool gets a label and a taint, in turns
 // NoSchedule and NoExecute, which only pods with its RuntimeClass tolerate; where
-// one changes, one pool of five nodes does. The metric told is how many pods are
-// told of.
-func BenchmarkOf(b *testing.B) {
+// one changes, one pool of five nodes does. The metric pods is how many are told of.
+//
+// BenchmarkDiff plans the change first, as diff does.
+func BenchmarkOf(b *testing.B) { benchmark(b, false) }
+
+func BenchmarkDiff(b *testing.B) { benchmark(b, true) }
+
+func benchmark(b *testing.B, plans bool) {
 	for _, c := range []struct {
 		name    string
 		changed int
 	}{{"all", benchPools}, {"one", 1}, {"none", 0}} {
 		b.Run(c.name, func(b *testing.B) {
-			before, after := benchWorld(c.changed)
+			before, revision := benchWorld(b, c.changed)
+			after := carriedOut(b, revision, before.Cluster)
 			runtime.GC()
 			b.ReportAllocs()
 			var got *Impact
 			for b.Loop() {
+				if plans {
+					after = carriedOut(b, revision, before.Cluster)
+				}
 				got = Of(before, after)
 			}
 			told := 0
@@ -41,11 +49,19 @@ func BenchmarkOf(b *testing.B) {
 			for _, group := range got.Unschedulable {
 				told += len(group.Pods)
 			}
-			text, _ := json.Marshal(got)
 			b.ReportMetric(float64(told), "pods")
-			b.ReportMetric(float64(len(text)), "json-bytes")
 		})
 	}
+}
+
+// carriedOut is the cluster once the revision is.
+func carriedOut(b *testing.B, revision plan.Revision, cluster plan.Cluster) plan.Cluster {
+	b.Helper()
+	difference, err := plan.Diff(revision, cluster)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return difference.After(cluster)
 }
 
 const (
@@ -56,26 +72,24 @@ const (
 	benchWorkloads = 3000
 )
 
-// benchWorld is a cluster in which the pools up to changed have just been written
-// into Git.
-func benchWorld(changed int) (*inventory.Inventory, plan.Cluster) {
-	before, after := &inventory.Inventory{}, plan.Cluster{}
-	for i := range benchPools {
-		was, is := benchPool(i, false), benchPool(i, i < changed)
-		before.Pools, after.Pools = append(before.Pools, was), append(after.Pools, is)
+// benchWorld is a cluster that is as its pools want it, and a revision in which the
+// pools up to changed differ.
+func benchWorld(b *testing.B, changed int) (*inventory.Inventory, plan.Revision) {
+	b.Helper()
+	revision := func(changed int) plan.Revision {
+		r := plan.Revision{Name: "main@sha1:0", Prune: plan.PrunePolicy{}}
+		for i := range benchPools {
+			r.Pools = append(r.Pools, render.Definition{Pool: benchPool(i, i < changed), File: fmt.Sprintf("pool-%d.yaml", i), Line: 1})
+		}
+		return r
 	}
-	had, has := render.Expand(before.Pools), render.Expand(after.Pools)
-	for i := range benchPools {
-		before.RuntimeClasses = append(before.RuntimeClasses, had.RuntimeClass(before.Pools[i].Name))
-		after.RuntimeClasses = append(after.RuntimeClasses, has.RuntimeClass(after.Pools[i].Name))
-	}
+	bare := plan.Cluster{}
 	for i := range benchNodes {
-		node := benchNode(i)
-		before.Nodes = append(before.Nodes, carrying(node, had))
-		after.Nodes = append(after.Nodes, carrying(node, has))
+		bare.Nodes = append(bare.Nodes, benchNode(i))
 	}
+	before := &inventory.Inventory{Cluster: carriedOut(b, revision(0), bare)}
 	benchWork(before)
-	return before, after
+	return before, revision(changed)
 }
 
 func benchPool(i int, changed bool) *v1.NodePool {
