@@ -1,21 +1,24 @@
 package impact
 
 // Impact is what a change does to the pods that run. Its JSON form is part of the
-// one of a review; every list is there, empty where nothing is to be said.
+// one of a review; every list is there, empty where nothing is to be said. Lists of
+// workloads are sorted by namespace, kind and name.
 type Impact struct {
-	// Evictions are pods that a new NoExecute taint deletes, by workload. A
-	// PodDisruptionBudget does not hold that back.
+	// Evictions are pods that a new NoExecute taint deletes, by workload, the first to
+	// go first. A PodDisruptionBudget does not hold that back.
 	Evictions []Eviction `json:"evictions"`
-	// Budgets are the PodDisruptionBudgets of pods that are evicted or removed.
+	// Budgets are the PodDisruptionBudgets of pods that are evicted or removed, sorted
+	// by namespace and name.
 	Budgets []Budget `json:"disruptionBudgets"`
 	// Unschedulable are pods that go on running, and that could not be scheduled
-	// again on the node where they are, while they could before.
+	// again on the node where they are, while they could before, by workload and
+	// reason. Pods of DaemonSets that stay under a new taint are among them.
 	Unschedulable []Unschedulable `json:"unschedulable"`
 	// DaemonPods are pods of DaemonSets that come or go because their node's
 	// labels or taints do.
 	DaemonPods []DaemonPods `json:"daemonPods"`
 	// RuntimeClasses are those that go or are replaced while pods or workloads
-	// name them.
+	// name them, sorted by name.
 	RuntimeClasses []RuntimeClassUse `json:"runtimeClasses"`
 	// Overlaps are nodes in several pools on which the pods of none of these
 	// pools' RuntimeClasses can run, and could before, or that were in fewer.
@@ -45,7 +48,7 @@ type Eviction struct {
 	// AfterSeconds is how long the pods stay, by their tolerationSeconds; 0 is at
 	// once.
 	AfterSeconds int64 `json:"afterSeconds"`
-	// Pods, sorted by name.
+	// Pods, sorted by name and node.
 	Pods []Pod `json:"pods"`
 	// Finished tells that these pods have finished already. The taint deletes them
 	// as it does others; nothing that runs is lost.
@@ -74,7 +77,8 @@ type Unschedulable struct {
 	// Reason says why, such as "does not tolerate gpu=yes:NoSchedule" or "the node
 	// has no label disk=ssd".
 	Reason string `json:"reason"`
-	Pods   []Pod  `json:"pods"`
+	// Pods, sorted by name and node.
+	Pods []Pod `json:"pods"`
 	// Nowhere tells that no node takes the workload's next pod afterwards, going by
 	// labels and taints.
 	Nowhere bool `json:"nowhere"`
@@ -83,8 +87,9 @@ type Unschedulable struct {
 // DaemonPods are what becomes of one DaemonSet.
 type DaemonPods struct {
 	Workload Workload `json:"workload"`
-	// Removed are the pods that go because their node no longer matches. Those
-	// that a NoExecute taint evicts are among the evictions instead.
+	// Removed are the pods that go because their node no longer matches, or has a
+	// NoExecute taint that their template does not tolerate, sorted by name and node.
+	// Those that such a taint evicts are among the evictions instead.
 	Removed []Pod `json:"removed"`
 	// Started are the nodes on which a pod of it starts, sorted.
 	Started []string `json:"started"`
@@ -95,7 +100,8 @@ type RuntimeClassUse struct {
 	Name string `json:"name"`
 	// Action is delete or replace.
 	Action string `json:"action"`
-	// Pods is how many pods name it. They go on running.
+	// Pods is how many pods name it, those left aside that have finished or are being
+	// deleted. They go on running.
 	Pods int `json:"pods"`
 	// Workloads that name it, sorted. Their next pods are refused: for good where it
 	// is deleted, for the moment in which it is made anew where it is replaced.
@@ -108,7 +114,7 @@ type Overlap struct {
 	Pools []string `json:"pools"`
 	// Nodes that are in all of them, sorted.
 	Nodes []string `json:"nodes"`
-	// Reason says which taint of which pool the pods of which other do not
-	// tolerate.
+	// Reason says for each pool, up to three, which taint of which other its pods do
+	// not tolerate, or which label they do not find.
 	Reason string `json:"reason"`
 }
