@@ -200,7 +200,11 @@ func (p *page) pools(all []fold, l limits, folds int) {
 	p.block("#### Pools")
 	opened := min(max(folds, 0), len(shown))
 	for _, fold := range shown[:opened] {
-		p.fold(fold, l.lines)
+		if len(fold.parts) > 0 {
+			p.fold(fold, l.lines)
+		} else {
+			p.item(fold.markdown)
+		}
 	}
 	closed := shown[opened:]
 	if len(closed) > fewRows {

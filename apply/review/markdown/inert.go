@@ -131,7 +131,7 @@ var (
 // sentence writes a sentence that has names in it, without a way to tell which words
 // these are.
 func sentence(text string) string {
-	tokens := token.FindAllString(visible(text, maxSentence), -1)
+	tokens := commands(token.FindAllString(visible(text, maxSentence), -1))
 	for i, t := range tokens {
 		tokens[i] = inert(t)
 		if i == 0 && bullet.MatchString(t) {
@@ -139,6 +139,20 @@ func sentence(text string) string {
 		}
 	}
 	return strings.Join(tokens, " ")
+}
+
+// commands makes one token of a command that a sentence tells to run, so that it can
+// be copied: all from kubectl to a semicolon or the end.
+func commands(tokens []string) []string {
+	begin := slices.Index(tokens, "kubectl")
+	if begin < 0 || begin+1 == len(tokens) {
+		return tokens // it is spoken of
+	}
+	end := begin
+	for end+1 < len(tokens) && !strings.HasSuffix(tokens[end], ";") {
+		end++
+	}
+	return slices.Replace(tokens, begin, end+1, strings.Join(tokens[begin:end+1], " "))
 }
 
 func inert(token string) string {

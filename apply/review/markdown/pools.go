@@ -22,6 +22,16 @@ type changed struct {
 	classes []review.Object
 	members []review.Members
 	nodes   []review.Nodes
+	// elsewhere are nodes that change for this pool and are shown with another one:
+	// how many there are with each.
+	elsewhere map[string]int
+}
+
+// empty tells that a pool has nothing to show: that nodes change for other pools
+// which are in it, too.
+func (c *changed) empty() bool {
+	coming := slices.ContainsFunc(c.members, func(m review.Members) bool { return len(m.Entering)+len(m.Leaving) > 0 })
+	return len(c.pools)+len(c.classes)+len(c.nodes)+len(c.elsewhere) == 0 && !coming
 }
 
 // pools are the pools to which something happens: first those that change in the
@@ -31,7 +41,7 @@ func pools(r *review.Review) []fold {
 	byName := map[string]*changed{}
 	of := func(name string) *changed {
 		if byName[name] == nil {
-			byName[name] = &changed{name: name}
+			byName[name] = &changed{name: name, elsewhere: map[string]int{}}
 		}
 		return byName[name]
 	}
@@ -52,9 +62,14 @@ func pools(r *review.Review) []fold {
 	for _, nodes := range r.Nodes {
 		c := of(belongs(nodes, byName))
 		c.nodes = append(c.nodes, nodes)
+		for _, other := range poolsOf(nodes) {
+			if other != c.name {
+				of(other).elsewhere[c.name] += len(nodes.Names)
+			}
+		}
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(byName), lastEmpty) {
-		if len(byName[name].pools) == 0 {
+		if len(byName[name].pools) == 0 && !byName[name].empty() {
 			order = append(order, name)
 		}
 	}
@@ -71,6 +86,15 @@ func lastEmpty(a, b string) int {
 		return len(b) - len(a)
 	}
 	return cmp.Compare(a, b)
+}
+
+// poolsOf are the pools for which nodes change, each once.
+func poolsOf(nodes review.Nodes) []string {
+	pools := map[string]bool{}
+	for _, change := range nodes.Changes {
+		pools[change.Pool] = true
+	}
+	return slices.Sorted(maps.Keys(pools))
 }
 
 // belongs says under which pool nodes are shown that change for several: one that
@@ -109,13 +133,23 @@ func (c *changed) fold() fold {
 		if len(m.Entering)+len(m.Leaving) == 0 {
 			continue // they stay, and are among the nodes below
 		}
-		title := "Nodes of the pool, " + thousands(m.Before) + " before and " + thousands(m.After) + " after:"
-		f.parts = append(f.parts, part{title, append(nameLines('+', m.Entering), nameLines('-', m.Leaving)...)})
+		if lines := append(nameLines('+', m.Entering), nameLines('-', m.Leaving)...); len(lines) > 0 {
+			title := "Nodes of the pool, " + thousands(m.Before) + " before and " + thousands(m.After) + " after:"
+			f.parts = append(f.parts, part{title, lines})
+		}
 	}
 	if len(c.nodes) > 0 {
-		f.parts = append(f.parts, part{"Changes on nodes:", c.nodeLines()})
+		f.parts = append(f.parts, part{"Changes on nodes" + c.size() + ":", c.nodeLines()})
 	}
 	return f
+}
+
+// size says of how many nodes some change, where none comes or goes.
+func (c *changed) size() string {
+	if len(c.members) != 1 || len(c.members[0].Entering)+len(c.members[0].Leaving) > 0 {
+		return ""
+	}
+	return ", of " + thousands(c.members[0].After) + " in the pool"
 }
 
 // where a pool is defined.
@@ -152,6 +186,9 @@ func (c *changed) headline(code func(string) string) string {
 		if each.n > 0 {
 			what = append(what, count(each.n, each.one, each.more))
 		}
+	}
+	for _, pool := range slices.Sorted(maps.Keys(c.elsewhere)) {
+		what = append(what, count(c.elsewhere[pool], "node changes", "nodes change")+" with pool "+code(pool))
 	}
 	title := "Pool " + code(c.name)
 	if c.name == "" {

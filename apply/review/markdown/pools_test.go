@@ -48,20 +48,24 @@ func TestPools(t *testing.T) {
 			review.Review{Members: []review.Members{{Pool: "a", Entering: []string{"x", "y"}, Leaving: []string{"z"}}}},
 			[]string{"Pool `a`: 2 nodes enter, 1 node leaves"},
 		},
+		"a pool that has the nodes of another": {
+			review.Review{Members: []review.Members{{Pool: "b", Before: 1, After: 1}}, Nodes: []review.Nodes{nodesOfPools("x", "a")}},
+			[]string{"Pool `a`: 1 node changes"},
+		},
 		"a node of several pools, with the one that changes": {
 			review.Review{
 				Pools: []review.Object{{Name: "c", Action: plan.Update}},
 				Nodes: []review.Nodes{nodesOfPools("x", "a", "a", "b", "c")},
 			},
-			[]string{"Pool `c`: changed, 1 node changes"},
+			[]string{"Pool `c`: changed, 1 node changes", "Pool `a`: 1 node changes with pool `c`", "Pool `b`: 1 node changes with pool `c`"},
 		},
 		"a node of several pools, with the one of most keys": {
 			review.Review{Nodes: []review.Nodes{nodesOfPools("x", "a", "b", "b")}},
-			[]string{"Pool `b`: 1 node changes"},
+			[]string{"Pool `a`: 1 node changes with pool `b`", "Pool `b`: 1 node changes"},
 		},
 		"a node of several pools, with the first by name": {
-			review.Review{Nodes: []review.Nodes{nodesOfPools("x", "b", "a")}},
-			[]string{"Pool `a`: 1 node changes"},
+			review.Review{Nodes: []review.Nodes{nodesOfPools("x", "b", "a"), nodesOfPools("y", "b", "a")}},
+			[]string{"Pool `a`: 2 nodes change", "Pool `b`: 2 nodes change with pool `a`"},
 		},
 		"a node of which only the record changes, last": {
 			review.Review{Nodes: []review.Nodes{nodesOfPools("x"), nodesOfPools("y", "a")}},

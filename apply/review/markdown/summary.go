@@ -36,7 +36,7 @@ func heldBack(h *review.HeldBack) string {
 	}
 	text += ". All of these would stay: " + names(h.Pools, maxName) + "."
 	if h.Remedy != "" {
-		text += " If they shall go: " + stop(sentence(h.Remedy))
+		text += " " + capital(stop(sentence(h.Remedy)))
 	}
 	return text
 }
