@@ -31,9 +31,9 @@ type String struct {
 	Text string
 }
 
-// Long is how long the very long strings are, in bytes: as much as all annotations
-// of an object may have.
-const Long = 256 << 10
+// Long is how long the very long strings are, in bytes: longer than a comment on a
+// pull request may be.
+const Long = 72 << 10
 
 // Strings are all of them, in an order that stays.
 func Strings() []String { return slices.Clone(all()) }

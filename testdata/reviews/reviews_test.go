@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/nodepools/nodepools/apply/review"
 )
 
@@ -15,14 +13,16 @@ import (
 func TestAll(t *testing.T) {
 	for _, sample := range All() {
 		t.Run(sample.Name, func(t *testing.T) {
-			if diff := cmp.Diff(sample.Make(), sample.Make()); diff != "" {
-				t.Error("two are not the same:", diff)
-			}
 			r := sample.Make()
 			r.Compared = review.Compared{Nodes: new(int), Pods: new(int)} // null where they are not known
 			data, err := json.Marshal(r)
 			if err != nil {
 				t.Fatal(err)
+			}
+			again := sample.Make()
+			again.Compared = r.Compared
+			if text, err := json.Marshal(again); err != nil || string(text) != string(data) {
+				t.Error("two are not the same")
 			}
 			for _, list := range []string{"pools", "nodes", "records", "members", "kept", "conflicts", "problems", "notes", "evictions", "pods", "removed", "entering"} {
 				if strings.Contains(string(data), `"`+list+`":null`) {

@@ -28,6 +28,8 @@ type Options struct {
 	Command string
 }
 
+const hexadecimal = "0123456789ABCDEF"
+
 // Marker is the first line of a comment, which is not shown. By it a bot finds the
 // comment that it has written before, and edits it: it is the same for the same
 // identity, and different for each other.
@@ -39,7 +41,7 @@ func Marker(identity string) string {
 			c == '-' && i > 0 && identity[i-1] != '-': // two of them may end a comment
 			b.WriteByte(c)
 		default:
-			fmt.Fprintf(&b, "%%%02X", c)
+			b.Write([]byte{'%', hexadecimal[c>>4], hexadecimal[c&15]})
 		}
 	}
 	return "<!-- nodepools:" + b.String() + " -->"
