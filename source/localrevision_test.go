@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 func TestLocalResolveAsGitDoes(t *testing.T) {
@@ -84,56 +86,57 @@ func TestLocalResolveAsGitDoes(t *testing.T) {
 
 func TestLocalAbbreviationOfSeveralCommits(t *testing.T) {
 	r := newRepo(t)
+	tree := r.feed("", "mktree")
 	seen := map[string]string{}
-	for i := 0; ; i++ { // two commits that begin with the same four digits
-		hash := r.feed(fmt.Sprintf("tree %s\nauthor a <a@example.com> 1700000000 +0000\ncommitter a <a@example.com> 1700000000 +0000\n\n%d\n",
-			"4b825dc642cb6eb9a060e54bf8d69288fbee4904", i), "hash-object", "-t", "commit", "-w", "--literally", "--stdin")
-		if twin := seen[hash[:4]]; twin != "" {
-			r.git("update-ref", "refs/heads/main", hash)
-			l := openLocal(t, r.dir)
-			_, err := l.Resolve(t.Context(), hash[:4])
-			wantError(t, err, ErrRefMissing)
-			if !strings.Contains(err.Error(), "2 commits begin with "+hash[:4]) {
-				t.Error(err)
-			}
-			for _, whole := range []string{hash, twin} {
-				if got, err := l.Resolve(t.Context(), whole); err != nil || got != "sha1:"+whole {
-					t.Errorf("%s is %s, %v", whole, got, err)
-				}
-			}
-			return
+	for i := 0; ; i++ { // until two begin with the same four digits
+		content := fmt.Sprintf("tree %s\nauthor a <a@example.com> 1700000000 +0000\ncommitter a <a@example.com> 1700000000 +0000\n\n%d\n", tree, i)
+		prefix := plumbing.ComputeHash(plumbing.CommitObject, []byte(content)).String()[:4]
+		if seen[prefix] == "" {
+			seen[prefix] = content
+			continue
 		}
-		seen[hash[:4]] = hash
+		for _, each := range []string{seen[prefix], content} {
+			r.git("update-ref", "refs/heads/main", r.feed(each, "hash-object", "-t", "commit", "-w", "--stdin"))
+		}
+		l := openLocal(t, r.dir)
+		_, err := l.Resolve(t.Context(), prefix)
+		wantError(t, err, ErrRefMissing)
+		if !strings.Contains(err.Error(), "2 commits begin with "+prefix) {
+			t.Error(err)
+		}
+		whole := r.git("rev-parse", "main")
+		if got, err := l.Resolve(t.Context(), whole); err != nil || got != "sha1:"+whole {
+			t.Errorf("%s is %s, %v", whole, got, err)
+		}
+		return
 	}
 }
 
 // Random histories with random dates, against the git program.
 func TestLocalMergeBaseAsGitDoes(t *testing.T) {
 	r := newRepo(t)
-	random := rand.New(rand.NewPCG(1, 4))
-	tree := r.feed("", "mktree")
-	var commits []string
-	for i := range 60 {
-		parents := ""
+	random := rand.New(rand.NewPCG(1, 1))
+	const size = 60
+	var history strings.Builder
+	names := make([]string, size)
+	for i := range size {
+		names[i] = fmt.Sprintf("c%d", i)
+		fmt.Fprintf(&history, "commit refs/heads/c%d\nmark :%d\ncommitter a <a@example.com> %d +0000\ndata 0\n", i, i+1, 1700000000+random.IntN(50))
 		if i > 3 {
-			for range 1 + random.IntN(2) {
-				line := "parent " + commits[max(0, i-1-random.IntN(8))] + "\n"
-				if !strings.Contains(parents, line) {
-					parents += line
-				}
+			first, second := i-random.IntN(8), i-random.IntN(8) // marks begin at 1
+			fmt.Fprintf(&history, "from :%d\n", max(1, first))
+			if max(1, first) != max(1, second) && random.IntN(2) == 0 {
+				fmt.Fprintf(&history, "merge :%d\n", max(1, second))
 			}
 		}
-		when := fmt.Sprintf("a <a@example.com> %d +0000", 1700000000+random.IntN(50))
-		commits = append(commits, r.feed("tree "+tree+"\n"+parents+"author "+when+"\ncommitter "+when+"\n\n"+fmt.Sprint(i)+"\n", "hash-object", "-t", "commit", "-w", "--stdin"))
 	}
-	for i, commit := range commits {
-		r.git("update-ref", fmt.Sprintf("refs/heads/c%d", i), commit)
-	}
-	r.git("update-ref", "refs/heads/main", commits[59])
+	r.feed(history.String(), "fast-import", "--quiet", "--force")
+	commits := strings.Fields(r.git(append([]string{"rev-parse"}, names...)...))
+	r.git("update-ref", "HEAD", commits[size-1])
 	l := openLocal(t, r.dir)
 	counts := map[int]int{}
-	for range 150 {
-		a, b := commits[random.IntN(60)], commits[random.IntN(60)]
+	for range 60 {
+		a, b := commits[random.IntN(size)], commits[random.IntN(size)]
 		want := strings.Fields(r.allowed("merge-base", "--all", a, b))
 		counts[len(want)]++
 		got, err := l.MergeBase(t.Context(), "sha1:"+a, "sha1:"+b)
