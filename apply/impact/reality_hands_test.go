@@ -1,0 +1,111 @@
+package impact_test
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// What people and others do before the change.
+
+// finish lets the pods of a workload succeed.
+func (p *play) finish(name string) {
+	p.t.Helper()
+	pods, err := p.podsOf(name)
+	p.do(err)
+	for i := range pods {
+		patch := `{"status":{"phase":"Succeeded","conditions":[{"type":"Ready","status":"False","reason":"PodCompleted"}]}}`
+		p.do(p.Status().Patch(p.t.Context(), &pods[i], client.RawPatch("application/strategic-merge-patch+json", []byte(patch))))
+	}
+}
+
+// fail lets a pod of a workload fail, as a kubelet that is short of memory does.
+// Its controller makes another, and it stays.
+func (p *play) fail(w workload) {
+	p.t.Helper()
+	pods, err := p.podsOf(w.name)
+	p.do(err)
+	patch := `{"status":{"phase":"Failed","reason":"Evicted","conditions":[{"type":"Ready","status":"False","reason":"PodFailed"}]}}`
+	p.do(p.Status().Patch(p.t.Context(), &pods[0], client.RawPatch("application/strategic-merge-patch+json", []byte(patch))))
+	p.eventually("another pod of "+w.name+" runs", func() error {
+		pods, err := p.podsOf(w.name)
+		running := 0
+		for _, pod := range pods {
+			if pod.Status.Phase == corev1.PodRunning {
+				running++
+			}
+		}
+		if err == nil && running != w.pods {
+			err = fmt.Errorf("%d run", running)
+		}
+		return err
+	})
+}
+
+// pauseNodes keeps the loops from writing to the nodes, or lets them.
+func (p *play) pauseNodes(pause bool) {
+	p.t.Helper()
+	for _, node := range p.scenario.nodes {
+		p.patchNode(node.name, func(n *corev1.Node) {
+			if pause {
+				metav1.SetMetaDataAnnotation(&n.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
+			} else {
+				delete(n.Annotations, v1.ReconcileAnnotation)
+			}
+		})
+	}
+}
+
+// poolsAreRead waits until the loops know the pools as they are: they have
+// answered to what was asked of one of them last.
+func (p *play) poolsAreRead() {
+	p.t.Helper()
+	rest := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: p.full("rest")}}
+	asked := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"now"}}}`, v1.RequestedAtAnnotation))
+	p.do(p.Patch(p.t.Context(), rest, asked))
+	p.eventually("the pools are read", func() error {
+		err := p.Get(p.t.Context(), client.ObjectKeyFromObject(rest), rest)
+		if err == nil && rest.Status.LastHandledReconcileAt != "now" {
+			err = fmt.Errorf("the last request was %q", rest.Status.LastHandledReconcileAt)
+		}
+		return err
+	})
+}
+
+// taint puts a taint on a node.
+func (p *play) taint(node, text string) {
+	p.t.Helper()
+	p.patchNode(node, func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, coreTaints(text)...) })
+}
+
+// cordon closes a node for new pods, and waits for the taint that says so.
+func (p *play) cordon(node string) {
+	p.t.Helper()
+	p.patchNode(node, func(n *corev1.Node) { n.Spec.Unschedulable = true })
+	p.eventually("node "+node+" is cordoned", func() error {
+		var live corev1.Node
+		err := p.Get(p.t.Context(), client.ObjectKey{Name: p.full(node)}, &live)
+		for _, taint := range live.Spec.Taints {
+			if taint.Key == corev1.TaintNodeUnschedulable {
+				return err
+			}
+		}
+		return fmt.Errorf("it has taints %v", live.Spec.Taints)
+	})
+}
+
+func (p *play) patchNode(name string, change func(*corev1.Node)) {
+	p.t.Helper()
+	p.eventually("node "+name+" is changed", func() error {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.full(name)}}
+		if err := p.Get(p.t.Context(), client.ObjectKeyFromObject(node), node); err != nil {
+			return err
+		}
+		change(node)
+		return p.Update(p.t.Context(), node)
+	})
+}

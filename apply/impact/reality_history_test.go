@@ -1,0 +1,82 @@
+package impact_test
+
+import (
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+)
+
+// history is what has become of every pod, known by its UID: a StatefulSet gives
+// the next one the same name.
+type history struct {
+	mu   sync.Mutex
+	ends map[types.UID]end
+}
+
+// end is the deletion of a pod.
+type end struct {
+	// turn counts the deletions, in the order in which the API server had them.
+	turn int
+	// tainted tells that the taint eviction controller has said that it is the one
+	// who deletes.
+	tainted bool
+}
+
+// watchPods writes the history of all pods until the test ends.
+func watchPods(t *testing.T, cfg *rest.Config) *history {
+	t.Helper()
+	h := &history{ends: map[types.UID]end{}}
+	clients, err := kubernetes.NewForConfig(cfg)
+	must(t, err)
+	informer := informers.NewSharedInformerFactory(clients, 0).Core().V1().Pods().Informer()
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(_, pod any) {
+			if pod := pod.(*corev1.Pod); pod.DeletionTimestamp != nil {
+				h.ended(pod)
+			}
+		},
+		DeleteFunc: func(object any) {
+			if unseen, isUnseen := object.(cache.DeletedFinalStateUnknown); isUnseen {
+				object = unseen.Obj
+			}
+			h.ended(object.(*corev1.Pod))
+		},
+	})
+	must(t, err)
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() { defer close(ended); informer.Run(stop) }()
+	t.Cleanup(func() { close(stop); <-ended })
+	if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
+		t.Fatal("the pods cannot be watched")
+	}
+	return h
+}
+
+func (h *history) ended(pod *corev1.Pod) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, known := h.ends[pod.UID]; known {
+		return
+	}
+	e := end{turn: len(h.ends)}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.DisruptionTarget && condition.Reason == "DeletionByTaintManager" {
+			e.tainted = true
+		}
+	}
+	h.ends[pod.UID] = e
+}
+
+// of returns the end of a pod; false when it is not deleted.
+func (h *history) of(uid types.UID) (end, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e, found := h.ends[uid]
+	return e, found
+}
