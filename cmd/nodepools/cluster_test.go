@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -78,7 +79,9 @@ func reset(ctx context.Context, c *cluster.Cluster) error {
 	if err := addPodKinds(scheme); err != nil {
 		return err
 	}
-	api, err := client.New(c.Config, client.Options{Scheme: scheme, Mapper: knownKinds()})
+	mapper := knownKinds()
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
+	api, err := client.New(c.Config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return err
 	}
@@ -109,14 +112,20 @@ func reset(ctx context.Context, c *cluster.Cluster) error {
 			return err
 		}
 	}
+	var namespaces corev1.NamespaceList
+	if err := api.List(ctx, &namespaces); err != nil {
+		return err
+	}
 	for _, kind := range podKinds {
 		made, err := scheme.New(kind.GroupVersionKind)
 		if err != nil {
 			return err
 		}
-		inDefault := []client.DeleteAllOfOption{client.InNamespace("default"), client.GracePeriodSeconds(0)}
-		if err := api.DeleteAllOf(ctx, made.(client.Object), inDefault...); client.IgnoreNotFound(err) != nil {
-			return err
+		for _, namespace := range namespaces.Items {
+			within := []client.DeleteAllOfOption{client.InNamespace(namespace.Name), client.GracePeriodSeconds(0)}
+			if err := api.DeleteAllOf(ctx, made.(client.Object), within...); client.IgnoreNotFound(err) != nil {
+				return err
+			}
 		}
 	}
 	definitions, err := crds.All()

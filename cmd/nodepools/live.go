@@ -51,7 +51,7 @@ func connect(flags clusterFlags, agent string) (*liveCluster, error) {
 	return &liveCluster{reader: reader, config: config, flags: flags}, nil
 }
 
-func knownKinds() meta.RESTMapper {
+func knownKinds() *meta.DefaultRESTMapper {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	for _, kind := range []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("Node"),
