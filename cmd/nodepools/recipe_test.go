@@ -76,6 +76,17 @@ func TestReviewRecipe(t *testing.T) {
 			if got := r.comment(t, before).body; !strings.Contains(got, "No difference") {
 				t.Errorf("the comment says %q", got)
 			}
+
+			// Another review of the same pull request has a comment of its own.
+			alone := r.comment(t, before)
+			r.commit(t, "pools/gpu.yaml", gpuPool("gold"))
+			for range 2 {
+				r.run(t, "MARKER=staging").ends(t, 0)
+			}
+			other := r.comment(t, append(slices.Clone(before), alone))
+			if !strings.HasPrefix(other.body, "<!-- nodepools:staging -->\n") {
+				t.Errorf("the other comment is %q", other.body)
+			}
 		})
 	}
 }
@@ -104,6 +115,7 @@ func TestReviewRecipeInTrouble(t *testing.T) {
 				{"a token is for nobody else to read", 0, []string{"API=http://forge.example.com"}, "API has to begin with https://"},
 				{"a revision that git does not know", 0, []string{"BASE=origin/gone"}, "git does not know origin/gone"},
 				{"a revision that is an option", 0, []string{"BASE=--output=x"}, "--output=x is no branch and no commit"},
+				{"a marker that ends its comment", 0, []string{"MARKER=a --> b"}, "MARKER is not a name"},
 				{"a wrong threshold", 0, []string{"FAIL_ON=evicted>0"}, `"evicted" is no count`},
 			} {
 				forge.breakWith(test.status)

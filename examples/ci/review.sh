@@ -21,6 +21,8 @@
 #   FORGE          who gets the comment: github, gitlab or none (none)
 #   SUMMARY        a file that the comment is appended to (without FORGE: standard
 #                  output)
+#   MARKER         the name of the comment, where a pull request has several
+#                  (nodepools)
 #   LINK           the address of this run, to point to where something fails
 #
 # and with FORGE:
@@ -38,10 +40,6 @@
 set -u
 LC_ALL=C
 export LC_ALL
-
-# The first line of what 'nodepools diff -o markdown' writes: the sign of a comment
-# of ours.
-marker='<!-- nodepools:nodepools -->'
 
 main() {
 	settings
@@ -68,7 +66,11 @@ main() {
 settings() {
 	require BASE
 	: "${POOLS:=pools}" "${SOURCE:=}" "${INVENTORY:=inventory.json}" "${INVENTORY_REV:=$BASE}" "${FAIL_ON:=}"
-	: "${ANNOTATE:=text}" "${FORGE:=none}" "${SUMMARY:=}" "${LINK:=}" "${BOT:=}"
+	: "${ANNOTATE:=text}" "${FORGE:=none}" "${SUMMARY:=}" "${LINK:=}" "${BOT:=}" "${MARKER:=nodepools}"
+	case $MARKER in *[!A-Za-z0-9._/-]* | -* | *--*) give_up 'MARKER is not a name of letters, digits, dots, slashes and single dashes' ;; esac
+	# The first line of what 'nodepools diff -o markdown' writes: the sign of our
+	# comment.
+	marker="<!-- nodepools:$MARKER -->"
 	case $BASE in -*) give_up "$BASE is no branch and no commit" ;; esac
 	git rev-parse --verify --quiet "$BASE^{commit}" >/dev/null ||
 		give_up "git does not know $BASE: is the clone a shallow one?"
@@ -116,7 +118,7 @@ validate() {
 
 # diff leaves the comment in a file, and ends with the code of nodepools diff.
 diff() {
-	set -- --base "$BASE" --merge-base --path "$POOLS" -o markdown
+	set -- --base "$BASE" --merge-base --path "$POOLS" -o markdown --marker "$MARKER"
 	if git cat-file -e "$INVENTORY_REV:$INVENTORY" 2>/dev/null; then
 		git cat-file blob "$INVENTORY_REV:$INVENTORY" >"$work/inventory" || return 2
 		set -- "$@" --inventory "$work/inventory"
