@@ -154,6 +154,13 @@ func TestEvictedPods(t *testing.T) {
 			(&scene{}).node("a", nil, tainted).node("b", nil, nil).workload("DaemonSet", "logs", bearing(daemonTolerations...), "a", "b"),
 			Impact{Evictions: []Eviction{{Workload: inShop("DaemonSet", "logs"), Taints: tainted, Pods: on("logs-on-a a")}}},
 		},
+		"a pod of a DaemonSet, and no place": {
+			"another node would take it by its RuntimeClass, and the DaemonSet controller, which goes by the template, makes none there",
+			(&scene{}).node("a", nil, tainted).node("b", words("team=x:NoSchedule"), words("team=x:NoSchedule")).
+				class(newClass("x", "runc", bearing(bears("team:NoSchedule"))), newClass("x", "runc", bearing(bears("team:NoSchedule")))).
+				workload("DaemonSet", "logs", naming("x", asking()), "a"),
+			Impact{Evictions: []Eviction{{Workload: inShop("DaemonSet", "logs"), Taints: tainted, Pods: on("logs-on-a a"), Nowhere: true}}},
+		},
 		"a node condition": {
 			"pods of DaemonSets outlive a node that is not ready",
 			(&scene{}).node("a", nil, words("node.kubernetes.io/not-ready:NoExecute")).
