@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -79,9 +79,7 @@ func reset(ctx context.Context, c *cluster.Cluster) error {
 	if err := addPodKinds(scheme); err != nil {
 		return err
 	}
-	mapper := knownKinds()
-	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
-	api, err := client.New(c.Config, client.Options{Scheme: scheme, Mapper: mapper})
+	api, err := client.New(c.Config, client.Options{Scheme: scheme, Mapper: knownKinds()})
 	if err != nil {
 		return err
 	}
@@ -112,20 +110,12 @@ func reset(ctx context.Context, c *cluster.Cluster) error {
 			return err
 		}
 	}
-	var namespaces corev1.NamespaceList
-	if err := api.List(ctx, &namespaces); err != nil {
-		return err
-	}
 	for _, kind := range podKinds {
-		made, err := scheme.New(kind.GroupVersionKind)
+		err := eachPage(ctx, api, kind.list, func(object runtime.Object) error {
+			return client.IgnoreNotFound(api.Delete(ctx, object.(client.Object), client.GracePeriodSeconds(0)))
+		})
 		if err != nil {
 			return err
-		}
-		for _, namespace := range namespaces.Items {
-			within := []client.DeleteAllOfOption{client.InNamespace(namespace.Name), client.GracePeriodSeconds(0)}
-			if err := api.DeleteAllOf(ctx, made.(client.Object), within...); client.IgnoreNotFound(err) != nil {
-				return err
-			}
 		}
 	}
 	definitions, err := crds.All()
