@@ -79,16 +79,26 @@ func (r *rehearsal) run(ctx context.Context) error {
 			return err
 		}
 	}
+	return r.nodes(ctx)
+}
+
+// nodes asks about the first write of each node: what follows it, where a node
+// takes two, is of the same kind.
+func (r *rehearsal) nodes(ctx context.Context) error {
 	expansion := render.Expand(r.Pools.After(r.before.Pools))
-	nodes := make(map[string]*corev1.Node, len(r.before.Nodes))
+	live := make(map[string]*corev1.Node, len(r.before.Nodes))
 	for _, node := range r.before.Nodes {
-		nodes[node.Name] = node
+		live[node.Name] = node
 	}
-	for _, change := range r.Nodes {
-		if change.Quiet() {
+	for _, change := range r.Difference.Nodes {
+		p, err := plan.Node(live[change.Name], expansion)
+		if err != nil {
+			return err
+		}
+		if p.Quiet() {
 			continue
 		}
-		if err := r.heard("", r.node(ctx, nodes[change.Name], change.NodePlan, expansion)); err != nil {
+		if err := r.heard("", r.node(ctx, live[change.Name], p, expansion)); err != nil {
 			return err
 		}
 	}
