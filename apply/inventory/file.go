@@ -45,6 +45,7 @@ type filePool struct {
 	Name        string            `json:"name"`
 	UID         types.UID         `json:"uid,omitempty"`
 	Deleting    bool              `json:"deleting,omitempty"`
+	Finalizers  []string          `json:"finalizers,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Spec        v1.NodePoolSpec   `json:"spec"`

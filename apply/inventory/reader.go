@@ -161,7 +161,7 @@ func deletion(deleting bool) *metav1.Time {
 func (r *reader) pool(read *filePool) error {
 	pool := &v1.NodePool{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: read.Name, UID: read.UID, DeletionTimestamp: deletion(read.Deleting),
+			Name: read.Name, UID: read.UID, DeletionTimestamp: deletion(read.Deleting), Finalizers: read.Finalizers,
 			Labels: read.Labels, Annotations: read.Annotations,
 		},
 		Spec: read.Spec,

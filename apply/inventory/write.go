@@ -68,7 +68,7 @@ func toJSON(value any) ([]byte, error) {
 func poolToFile(pool *v1.NodePool) filePool {
 	written := filePool{
 		Name: pool.Name, UID: pool.UID, Deleting: !pool.DeletionTimestamp.IsZero(),
-		Labels: pool.Labels, Annotations: pool.Annotations, Spec: pool.Spec,
+		Finalizers: pool.Finalizers, Labels: pool.Labels, Annotations: pool.Annotations, Spec: pool.Spec,
 	}
 	if len(pool.ManagedFields) > 0 {
 		applied := plan.Applied(pool)
