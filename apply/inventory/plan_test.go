@@ -67,7 +67,7 @@ func TestPlanOfTheFileIsThatOfTheCluster(t *testing.T) {
 // samePlan leaves out what a file is not to have, and what no plan is made of.
 var samePlan = cmp.Options{
 	cmpopts.EquateEmpty(),
-	cmpopts.IgnoreUnexported(plan.NodePlan{}),
+	cmpopts.IgnoreUnexported(plan.Difference{}, plan.PoolChange{}, plan.NodePlan{}),
 	cmp.Comparer(func(a, b plan.Conflict) bool {
 		a.SetBy, a.MoreSetBy, b.SetBy, b.MoreSetBy = nil, 0, nil, 0
 		return a.Equal(b)
