@@ -98,6 +98,8 @@ func (p *NodePlan) then(next *NodePlan) *NodePlan {
 		Pools: next.Pools, Conflicts: next.Conflicts, Record: next.Record, recorded: p.recorded, desired: next.desired, unsettled: next.unsettled,
 		labels: p.labels.then(next.labels), annotations: p.annotations.then(next.annotations), taints: p.taints.then(next.taints),
 	}
+	// Written twice, a record of an old version is one of the present.
+	both.text, both.rewritten = p.text, !p.Quiet() && both.Record.String() != p.text
 	both.Changes = merge(p.Changes, next.Changes, func(c KeyChange) string { return string(c.Field) + " " + c.Key }, func(first, second KeyChange) KeyChange {
 		second.Before = first.Before
 		return second

@@ -23,8 +23,12 @@ type NodePlan struct {
 	Record Record
 
 	// unsettled tells that another write is due after this one.
-	unsettled   bool
-	recorded    Record // what is ours now
+	unsettled bool
+	recorded  Record // what is ours now
+	// text is the record as it stands on the node; rewritten tells that it is
+	// another text afterwards though it says the same.
+	text        string
+	rewritten   bool
 	desired     render.Desired
 	labels      outcome[string]
 	annotations outcome[string]
@@ -89,7 +93,7 @@ const maxRounds = 8
 // weighAll plans for a node of which the pools see these labels.
 func weighAll(node *corev1.Node, recorded Record, seen map[string]string, pools *render.Expansion) *NodePlan {
 	desired := pools.Node(node.Name, seen)
-	p := &NodePlan{Pools: desired.Pools, recorded: recorded, desired: desired}
+	p := &NodePlan{Pools: desired.Pools, recorded: recorded, text: node.Annotations[v1.AppliedAnnotation], desired: desired}
 	others := &owners{object: node}
 
 	p.labels = weigh(p, Label, keys[string]{
@@ -134,7 +138,7 @@ func (p *NodePlan) labelsAfter(live map[string]string) map[string]string {
 
 // Quiet tells whether there is nothing to write.
 func (p *NodePlan) Quiet() bool {
-	return len(p.Changes) == 0 && p.Record.Equal(p.recorded)
+	return len(p.Changes) == 0 && p.Record.Equal(p.recorded) && !p.rewritten
 }
 
 // Recorded is what is ours before the write.

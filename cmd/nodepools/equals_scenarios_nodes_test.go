@@ -74,6 +74,8 @@ func recordScenarios() []scenario {
 		{name: "record-v1", reason: "no write is due because of a version alone", nodes: gpuNodes(), first: gpu(plainGPU), away: func(s *stage) { s.recordV1("$a") }},
 		{name: "record-v1-changes", reason: "with the next write the record is of the new version", nodes: gpuNodes(), first: gpu(plainGPU), next: gpu(otherGPU),
 			away: func(s *stage) { s.recordV1("$a"); s.recordV1("$b") }},
+		{name: "record-v1-comes-back", reason: "a pool goes and comes back, and the record is of the new version though it says the same", nodes: gpuNodes(), first: gpu(plainGPU),
+			away: func(s *stage) { s.recordV1("$a"); s.recordV1("$b"); s.remove(aPool, "$gpu") }},
 		{name: "record-of-nobody", reason: "the keys of a pool that is gone are released", nodes: []testNode{{name: "a", labels: "team=gone"}}, next: gpu(allNodes + `labels: {x: "y"}`),
 			away: func(s *stage) {
 				s.edit(aNode, "$a", `{"metadata":{"annotations":{"nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"$gone\":{\"labels\":{\"team\":\"gone\"}}}}"}}}`)
