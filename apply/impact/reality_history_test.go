@@ -15,9 +15,14 @@ import (
 // history is what has become of every pod, known by its UID: a StatefulSet gives
 // the next one the same name.
 type history struct {
-	mu   sync.Mutex
-	ends map[types.UID]end
+	mu     sync.Mutex
+	bounds map[types.UID]bound
+	ends   map[types.UID]end
 }
+
+// bound is a pod that has got a node: by namespace, and by the label app, which is
+// the name of its workload.
+type bound struct{ namespace, app, node string }
 
 // end is the deletion of a pod.
 type end struct {
@@ -31,16 +36,13 @@ type end struct {
 // watchPods writes the history of all pods until the test ends.
 func watchPods(t *testing.T, cfg *rest.Config) *history {
 	t.Helper()
-	h := &history{ends: map[types.UID]end{}}
+	h := &history{bounds: map[types.UID]bound{}, ends: map[types.UID]end{}}
 	clients, err := kubernetes.NewForConfig(cfg)
 	must(t, err)
 	informer := informers.NewSharedInformerFactory(clients, 0).Core().V1().Pods().Informer()
 	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(_, pod any) {
-			if pod := pod.(*corev1.Pod); pod.DeletionTimestamp != nil {
-				h.ended(pod)
-			}
-		},
+		AddFunc:    func(pod any) { h.seen(pod.(*corev1.Pod)) },
+		UpdateFunc: func(_, pod any) { h.seen(pod.(*corev1.Pod)) },
 		DeleteFunc: func(object any) {
 			if unseen, isUnseen := object.(cache.DeletedFinalStateUnknown); isUnseen {
 				object = unseen.Obj
@@ -56,6 +58,35 @@ func watchPods(t *testing.T, cfg *rest.Config) *history {
 		t.Fatal("the pods cannot be watched")
 	}
 	return h
+}
+
+func (h *history) seen(pod *corev1.Pod) {
+	if pod.Spec.NodeName != "" {
+		h.mu.Lock()
+		h.bounds[pod.UID] = bound{namespace: pod.Namespace, app: pod.Labels["app"], node: pod.Spec.NodeName}
+		h.mu.Unlock()
+	}
+	if pod.DeletionTimestamp != nil {
+		h.ended(pod)
+	}
+}
+
+// nodes are those on which a workload has ever had pods but for some, which are
+// known: they may have gone again.
+func (h *history) nodes(namespace, app string, but map[string]types.UID) map[string]bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known := map[types.UID]bool{}
+	for _, uid := range but {
+		known[uid] = true
+	}
+	nodes := map[string]bool{}
+	for uid, b := range h.bounds {
+		if b.namespace == namespace && b.app == app && !known[uid] {
+			nodes[b.node] = true
+		}
+	}
+	return nodes
 }
 
 func (h *history) ended(pod *corev1.Pod) {

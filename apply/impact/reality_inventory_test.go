@@ -41,7 +41,9 @@ func (p *play) takeInventory() *inventory.Inventory {
 		if pods, are := list.(*corev1.PodList); are {
 			p.uids = map[string]types.UID{}
 			for _, pod := range pods.Items {
-				p.uids[pod.Name] = pod.UID
+				if pod.Spec.NodeName != "" {
+					p.uids[pod.Name] = pod.UID
+				}
 			}
 		}
 		p.do(meta.EachListItem(list, func(object runtime.Object) error { return b.Add(object) }))

@@ -211,19 +211,30 @@ func (p *play) observedStarts() outcome {
 			if err != nil {
 				return err
 			}
-			o = slices.DeleteFunc(o, func(f fate) bool { return f.of == "DaemonSet/"+w.name })
 			for _, pod := range pods {
 				if pod.Spec.NodeName == "" && !unschedulable(&pod) {
 					return fmt.Errorf("pod %s waits", pod.Name)
 				}
-				if pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil && !had[place{workload: w.name, node: pod.Spec.NodeName}] {
-					o = append(o, fate{of: "DaemonSet/" + w.name, node: p.short(pod.Spec.NodeName), what: started})
-				}
 			}
 			return nil
 		})
+		p.soonEnough(func() bool { return p.foretoldStarts(w.name) })
+		for node := range p.history.nodes(p.slug, w.name, p.uids) {
+			if !had[place{workload: w.name, node: node}] {
+				o = append(o, fate{of: "DaemonSet/" + w.name, node: p.short(node), what: started})
+			}
+		}
 	}
 	return o
+}
+
+// foretoldStarts tells whether all starts have been seen that were foretold: news
+// takes its time.
+func (p *play) foretoldStarts(daemonSet string) bool {
+	nodes := p.history.nodes(p.slug, daemonSet, p.uids)
+	return !slices.ContainsFunc(p.foretold(), func(f fate) bool {
+		return f.of == "DaemonSet/"+daemonSet && f.what == started && !nodes[p.full(f.node)]
+	})
 }
 
 // homeless are the workloads for whose next pod the scheduler finds no node.

@@ -68,7 +68,7 @@ type play struct {
 
 	// What there was and what was foretold, when it was foretold.
 	before    *inventory.Inventory
-	uids      map[string]types.UID // of the pods
+	uids      map[string]types.UID // of the pods that have a node
 	classes   map[string]types.UID // of the RuntimeClasses
 	predicted *impact.Impact
 	// fitted are the places at which a next pod would have been put, shut the nodes
@@ -98,6 +98,7 @@ func (s *stage) open(t *testing.T, scenario scenario) *play {
 			return p.Get(t.Context(), client.ObjectKey{Namespace: name, Name: "default"}, &corev1.ServiceAccount{})
 		})
 	}
+	p.mark(markMade)
 	for _, w := range scenario.workloads {
 		p.run(w)
 	}

@@ -238,7 +238,7 @@ var poolScenarios = map[string]scenario{
 		after:  pools{"gpu": tainted(selected("kind", "gpu"), "gpu=yes:NoExecute")},
 		workloads: []workload{
 			deployment("web", 2, spread), deployment("by-kind", 1, selects("kind=gpu")),
-			deployment("picky", 1, needs(corev1.NodeSelectorRequirement{Key: "kind", Operator: corev1.NodeSelectorOpIn, Values: []string{"gpu", "cpu"}})),
+			deployment("picky", 2, spread, needs(corev1.NodeSelectorRequirement{Key: "kind", Operator: corev1.NodeSelectorOpIn, Values: []string{"gpu", "cpu"}})),
 		},
 		want: []string{
 			"Deployment/by-kind finds no node",

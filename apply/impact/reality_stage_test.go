@@ -48,7 +48,7 @@ func newStage(t *testing.T) *stage {
 	s.Client, err = client.New(s.cluster.Config, client.Options{Scheme: scheme})
 	must(t, err)
 	s.history = watchPods(t, s.cluster.Config)
-	for _, mark := range []string{markBefore, markAfter} {
+	for _, mark := range []string{markMade, markBefore, markAfter} {
 		must(t, client.IgnoreAlreadyExists(s.Create(t.Context(), barrier(mark))))
 	}
 	return s
@@ -95,6 +95,7 @@ func runLoops(t *testing.T, cfg *rest.Config) {
 // each of them: once its pod runs on a marked node, the DaemonSet controller and
 // the scheduler have seen what was written to the node before the mark.
 const (
+	markMade   = "mark-made"
 	markBefore = "mark-before"
 	markAfter  = "mark-after"
 )
