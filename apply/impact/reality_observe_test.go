@@ -45,7 +45,7 @@ func (p *play) observe() outcome {
 	lost := map[string]int{}
 	for _, pod := range p.before.Pods {
 		w := p.workloadOf(pod.Name, pod.Owner.Name)
-		f := fate{of: w.title(), pod: pod.Name, node: p.short(pod.Node)}
+		f := fate{of: w.title(), pod: pod.Name, node: p.short(pod.Node), finished: pod.Finished}
 		end, ended := ends[pod.Name]
 		switch {
 		case ended && end.tainted, ended && w.kind == "DaemonSet" && p.matches(w, pod.Node):
@@ -68,7 +68,8 @@ func (p *play) observe() outcome {
 	}
 	for _, f := range o {
 		lonely := fate{of: f.of, what: nowhere}
-		if (f.what == evicted || f.what == stuck) && homeless[f.of] && !slices.Contains(o, lonely) {
+		// What has ended is not made anew.
+		if !f.finished && (f.what == evicted || f.what == stuck) && homeless[f.of] && !slices.Contains(o, lonely) {
 			o = append(o, lonely)
 		}
 	}
@@ -237,18 +238,36 @@ func (p *play) foretoldStarts(daemonSet string) bool {
 	})
 }
 
-// homeless are the workloads for whose next pod the scheduler finds no node.
+// homeless are the workloads for whose next pod the scheduler finds no node. For a
+// DaemonSet that names a RuntimeClass, its controller has to be asked as well, and
+// that goes by the template alone: so each node is tried both ways.
 func (p *play) homeless() map[string]bool {
 	p.t.Helper()
 	probes := map[place]probe{}
+	without := map[string]bool{}
 	for _, w := range p.scenario.workloads {
-		if w.kind != "Static" {
-			probes[place{workload: w.title()}] = probe{spec: p.nextPod(w)}
+		if w.kind == "Static" {
+			continue
+		}
+		without[w.title()] = true
+		spec := p.nextPod(w)
+		if w.kind != "DaemonSet" || spec.RuntimeClassName == nil {
+			probes[place{workload: w.title()}] = probe{spec: spec}
+			continue
+		}
+		bare := *spec.DeepCopy()
+		bare.RuntimeClassName = nil
+		for _, node := range p.scenario.nodes {
+			probes[place{workload: w.title(), node: node.name}] = probe{spec: *spec.DeepCopy(), node: node.name}
+			probes[place{workload: w.title() + templateAlone, node: node.name}] = probe{spec: *bare.DeepCopy(), node: node.name}
 		}
 	}
-	without := map[string]bool{}
-	for question, node := range p.ask(probes) {
-		without[question.workload] = node == ""
+	answers := p.ask(probes)
+	for at, node := range answers {
+		alone, asked := answers[place{workload: at.workload + templateAlone, node: at.node}]
+		if node != "" && (!asked || alone != "") {
+			without[at.workload] = false
+		}
 	}
 	return without
 }

@@ -96,9 +96,7 @@ var poolScenarios = map[string]scenario{
 			"CronJob/nightly on a evicted at once",
 			"Job/busy finds no node",
 			"Job/busy on a evicted at once, 2 pods",
-			"Job/done finds no node",
 			"Job/done on a evicted at once, finished, 2 pods",
-			"Pod/over finds no node",
 			"Pod/over on a evicted at once, finished",
 		},
 	},
@@ -281,6 +279,7 @@ var poolScenarios = map[string]scenario{
 		after:     pools{"gpu": tainted(members("a"), "gpu=yes:NoSchedule")},
 		workloads: []workload{daemonSet("agent", 1, inPool("gpu")), deployment("train", 1, inPool("gpu"))},
 		want: []string{
+			"DaemonSet/agent finds no node",
 			"DaemonSet/agent on a could not be scheduled again",
 		},
 	},
