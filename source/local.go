@@ -78,8 +78,8 @@ func (l *Local) Folder(path string) (string, error) {
 
 // resolved follows the links of as much of a path as exists.
 func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
 	}
 	parent := filepath.Dir(path)
 	if parent == path {

@@ -133,7 +133,7 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	if err := o.output.print(std.out, told); err != nil {
+	if err := o.output.write(std.out, told); err != nil {
 		return err
 	}
 	if err := o.failOn.check(told); err != nil {

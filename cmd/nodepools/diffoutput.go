@@ -110,8 +110,8 @@ func (o *diffOutput) colored(w io.Writer) bool {
 	return isFile && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// print writes the review to standard output, whole or not at all.
-func (o *diffOutput) print(out io.Writer, r *review.Review) error {
+// write writes the review to standard output, whole or not at all.
+func (o *diffOutput) write(out io.Writer, r *review.Review) error {
 	var document bytes.Buffer
 	o.color = map[bool]string{true: "always", false: "never"}[o.colored(out)]
 	if err := diffFormats[o.format](*o, &document, r); err != nil {

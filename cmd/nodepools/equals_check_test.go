@@ -44,10 +44,10 @@ func (h *passed) compare(t *testing.T, said *prediction, revisionKnown bool) {
 	for _, wrong := range said.wrong {
 		t.Errorf("the state before is told wrong: %s", wrong)
 	}
-	real := objects{}
+	happened := objects{}
 	for name, object := range h.after.of(said.world) {
 		object = runtime.DeepCopyJSON(object)
-		real[name] = object
+		happened[name] = object
 		_, wasThere := h.before[name]
 		pool := strings.TrimPrefix(name, "nodepools/")
 		if !revisionKnown && !said.stays[pool] && (slices.Contains(said.written, name) || !wasThere) {
@@ -55,7 +55,7 @@ func (h *passed) compare(t *testing.T, said *prediction, revisionKnown bool) {
 			tidied(name, object) // where it was the only one
 		}
 	}
-	if diff := cmp.Diff(said.after, real, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(said.after, happened, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("what was predicted is not what has happened (-diff +run):\n%s", diff)
 	}
 	written := slices.DeleteFunc(slices.Clone(h.written.objects), func(name string) bool {

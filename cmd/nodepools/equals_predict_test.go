@@ -103,7 +103,7 @@ func (p *prediction) object(name string, change review.Object, revisionKnown boo
 		}
 		uid = uidOf(live)
 	case plan.Replace:
-		p.replace(name, live, after)
+		p.replace(name)
 		if !there || after == nil {
 			p.errorf("%s is told to be replaced: there before is %t, told afterwards is %t", name, there, after != nil)
 		}
@@ -135,7 +135,7 @@ func (p *prediction) object(name string, change review.Object, revisionKnown boo
 // replace notes what is written on the way from one object to the next. What
 // others have set on a RuntimeClass stands on its pool meanwhile; and a pool that
 // is made anew releases all nodes first.
-func (p *prediction) replace(name string, before, after map[string]any) {
+func (p *prediction) replace(name string) {
 	pool, isClass := strings.CutPrefix(name, "runtimeclasses/node-pool-")
 	if isClass {
 		p.between = append(p.between, "nodepools/"+pool)

@@ -114,7 +114,7 @@ func (f *forge) list(w http.ResponseWriter, r *http.Request) {
 // matters.
 func (f *forge) shown(c forgeComment) any {
 	if f.kind == "gitlab" {
-		return map[string]any{"attachment": nil, "author": map[string]any{"id": 9, "username": c.author, "z": map[string]any{"username": forgeBot}}, "body": c.body, "id": c.id, "noteable_iid": 7, "system": false}
+		return map[string]any{"attachment": nil, "author": map[string]any{"id": 9, "username": c.author, "z": map[string]any{"username": forgeBot}}, "body": c.body, "id": c.id, "noteable_iid": 7, "system": false} //nolint:misspell // GitLab calls it so
 	}
 	return map[string]any{
 		"body": c.body, "id": c.id, "node_id": "IC_9", "performed_via_github_app": map[string]any{"id": 3, "owner": map[string]any{"login": forgeBot}},

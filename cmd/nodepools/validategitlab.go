@@ -24,9 +24,9 @@ type codeQualityLocation struct {
 // writeCodeQuality writes a list, empty where nothing is found.
 func writeCodeQuality(w io.Writer, v *validationReport) error {
 	report := make([]codeQuality, len(v.Problems))
-	for i, print := range fingerprints(v.Problems) {
+	for i, digest := range fingerprints(v.Problems) {
 		f := v.Problems[i]
-		entry := codeQuality{Description: f.text(), CheckName: string(f.Rule), Fingerprint: print, Severity: "critical"}
+		entry := codeQuality{Description: f.text(), CheckName: string(f.Rule), Fingerprint: digest, Severity: "critical"}
 		if f.Severity == severityWarning {
 			entry.Severity = "minor"
 		}

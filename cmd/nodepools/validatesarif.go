@@ -83,7 +83,7 @@ func writeSARIF(w io.Writer, v *validationReport, version string) error {
 		described.DefaultConfiguration.Level = r.severity
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, described)
 	}
-	for i, print := range fingerprints(v.Problems) {
+	for i, digest := range fingerprints(v.Problems) {
 		f := v.Problems[i]
 		index, _ := ruleAt(f.Rule)
 		place := sarifPlace{ArtifactLocation: artifactAt(f.File)}
@@ -93,7 +93,7 @@ func writeSARIF(w io.Writer, v *validationReport, version string) error {
 		run.Results = append(run.Results, sarifResult{
 			RuleID: f.Rule, RuleIndex: index, Level: f.Severity, Message: sarifText{f.text()},
 			Locations:           []sarifLocation{{place}},
-			PartialFingerprints: map[string]string{"nodepools/v1": print},
+			PartialFingerprints: map[string]string{"nodepools/v1": digest},
 		})
 	}
 	return writeJSON(w, sarifLog{

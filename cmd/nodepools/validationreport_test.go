@@ -100,11 +100,11 @@ func TestFingerprints(t *testing.T) {
 		t.Errorf("a line put in above changes them:\n%s", diff)
 	}
 	seen := map[string]bool{}
-	for _, print := range fingerprints(above) {
-		if seen[print] {
-			t.Errorf("two findings share %s", print)
+	for _, digest := range fingerprints(above) {
+		if seen[digest] {
+			t.Errorf("two findings share %s", digest)
 		}
-		seen[print] = true
+		seen[digest] = true
 	}
 }
 
