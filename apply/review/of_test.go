@@ -93,6 +93,9 @@ func TestSummary(t *testing.T) {
 		"bare pods": {"they are no workloads", Review{Impact: &impact.Impact{
 			Evictions: []impact.Eviction{evicted(impact.Workload{Kind: "Pod", Namespace: "web", Name: "b"}, 1, false)},
 		}}, Summary{Changes: "no difference", Impact: "1 pod evicted"}},
+		"finished": {"nothing that runs is evicted", Review{Impact: &impact.Impact{
+			Evictions: []impact.Eviction{{Workload: deployment("a"), Pods: make([]impact.Pod, 2), Finished: true}},
+		}}, Summary{Changes: "no difference", Impact: "2 finished pods deleted"}},
 		"twice": {"a workload is one, whatever happens to it", Review{Impact: &impact.Impact{
 			Evictions:     []impact.Eviction{evicted(deployment("a"), 1, true)},
 			Unschedulable: []impact.Unschedulable{{Workload: deployment("a"), Pods: make([]impact.Pod, 2), Nowhere: true}},

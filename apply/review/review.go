@@ -159,10 +159,13 @@ type Counts struct {
 	// Conflicts are keys, counted once for each node.
 	Conflicts int `json:"conflicts"`
 	Problems  int `json:"problems"`
-	// Evictions are pods.
-	Evictions       int `json:"evictions"`
-	BudgetsExceeded int `json:"budgetsExceeded"`
-	Unschedulable   int `json:"unschedulable"` // pods
+	// Evictions are pods that run.
+	Evictions int `json:"evictions"`
+	// FinishedPodsDeleted are pods that have finished, and that a NoExecute taint
+	// deletes as it does those that run.
+	FinishedPodsDeleted int `json:"finishedPodsDeleted"`
+	BudgetsExceeded     int `json:"budgetsExceeded"`
+	Unschedulable       int `json:"unschedulable"` // pods
 	// Nowhere are the workloads for whose next pod no node is left.
 	Nowhere           int `json:"nowhere"`
 	DaemonPodsRemoved int `json:"daemonPodsRemoved"`

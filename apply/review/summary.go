@@ -61,7 +61,11 @@ func counts(r *Review) Counts {
 func (c *Counts) countImpact(i *impact.Impact) {
 	nowhere := map[impact.Workload]bool{}
 	for _, eviction := range i.Evictions {
-		c.Evictions += len(eviction.Pods)
+		if eviction.Finished {
+			c.FinishedPodsDeleted += len(eviction.Pods)
+		} else {
+			c.Evictions += len(eviction.Pods)
+		}
 		if eviction.Nowhere {
 			nowhere[eviction.Workload] = true
 		}
@@ -133,6 +137,7 @@ func worst(i *impact.Impact, c Counts) string {
 	}
 	tell(c.DaemonPodsRemoved, fmt.Sprintf("%s of DaemonSets removed", Count(c.DaemonPodsRemoved, "pod")))
 	tell(c.Unschedulable, fmt.Sprintf("%s could not be scheduled again", Count(c.Unschedulable, "pod")))
+	tell(c.FinishedPodsDeleted, fmt.Sprintf("%s deleted", Count(c.FinishedPodsDeleted, "finished pod")))
 	tell(c.Overlaps, fmt.Sprintf("%s on which pools shut each other's pods out", Count(c.Overlaps, "node")))
 	return strings.Join(parts, "; ")
 }
@@ -141,6 +146,9 @@ func worst(i *impact.Impact, c Counts) string {
 func evicted(evictions []impact.Eviction, pods int) string {
 	owners, kinds := map[impact.Workload]bool{}, map[string]bool{}
 	for _, eviction := range evictions {
+		if eviction.Finished {
+			continue
+		}
 		owners[eviction.Workload], kinds[eviction.Workload.Kind] = true, true
 	}
 	noun := "workload"

@@ -159,6 +159,7 @@ var needs = map[string]string{
 	"conflicts":              "nodes",
 	"problems":               "",
 	"evictions":              "pods",
+	"finishedPodsDeleted":    "pods",
 	"budgetsExceeded":        "pods",
 	"unschedulable":          "pods",
 	"nowhere":                "pods",

@@ -18,12 +18,12 @@ func Everything() *review.Review {
 	}
 	r.Summary = review.Summary{
 		Changes: "1 pool created, 2 pools changed, 1 pool deleted, 1 RuntimeClass created, 1 RuntimeClass replaced, 1 RuntimeClass deleted, 7 nodes changed, 2 pools not pruned, 3 conflicts, 2 problems",
-		Impact:  "3 pods of 2 workloads evicted; PodDisruptionBudget web/api exceeded; no node left for 2 workloads; RuntimeClass node-pool-legacy deleted, which 2 workloads name; 1 pod of DaemonSets removed; 2 pods could not be scheduled again; 1 node on which pools shut each other's pods out",
+		Impact:  "3 pods of 2 workloads evicted; PodDisruptionBudget web/api exceeded; no node left for 2 workloads; RuntimeClass node-pool-legacy deleted, which 2 workloads name; 1 pod of DaemonSets removed; 2 pods could not be scheduled again; 1 finished pod deleted; 1 node on which pools shut each other's pods out",
 		Counts: review.Counts{
 			PoolsCreated: 1, PoolsChanged: 2, PoolsDeleted: 1, PoolsHeldBack: 2,
 			RuntimeClassesCreated: 1, RuntimeClassesReplaced: 1, RuntimeClassesDeleted: 1,
 			NodesChanged: 7, NodesEntering: 3, NodesLeaving: 2, Conflicts: 3, Problems: 2,
-			Evictions: 3, BudgetsExceeded: 1, Unschedulable: 2, Nowhere: 2, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
+			Evictions: 3, FinishedPodsDeleted: 1, BudgetsExceeded: 1, Unschedulable: 2, Nowhere: 2, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
 			RuntimeClassesInUse: 2, Overlaps: 1,
 		},
 	}
@@ -135,6 +135,10 @@ func everyImpact() *impact.Impact {
 			{
 				Workload: impact.Workload{Kind: "Pod", Namespace: "tools", Name: "shell"}, Taints: taint, AfterSeconds: 3600,
 				Pods: []impact.Pod{{Name: "shell", Node: "gpu-001"}}, Nowhere: true,
+			},
+			{
+				Workload: impact.Workload{Kind: "CronJob", Namespace: "web", Name: "report"}, Taints: taint, Finished: true,
+				Pods: []impact.Pod{{Name: "report-29384-x7k2p", Node: "gpu-002"}},
 			},
 		},
 		Budgets: []impact.Budget{

@@ -34,8 +34,12 @@ func evictions(all []impact.Eviction) section {
 	var rows [][]string
 	var parts []part
 	for _, eviction := range all {
+		when := stay(eviction.AfterSeconds)
+		if eviction.Finished {
+			when += ", finished already"
+		}
 		rows = append(rows, []string{
-			workload(eviction.Workload), thousands(len(eviction.Pods)), stay(eviction.AfterSeconds), codes(eviction.Taints, fewNames), names(nodesOf(eviction.Pods), maxCell),
+			workload(eviction.Workload), thousands(len(eviction.Pods)), when, codes(eviction.Taints, fewNames), names(nodesOf(eviction.Pods), maxCell),
 		})
 		parts = append(parts, part{"Of " + workload(eviction.Workload) + ":", podLines('-', eviction.Pods)})
 	}

@@ -15,6 +15,7 @@ const (
 // impacts are the parts of an impact, the worst first.
 type impacts struct {
 	Evicted       part
+	Finished      part
 	Budgets       []impact.Budget
 	Removed       part
 	Started       part
@@ -62,8 +63,12 @@ func consequences(i *impact.Impact) *impacts {
 	}
 	all := &impacts{Budgets: i.Budgets, Classes: i.RuntimeClasses, Overlaps: i.Overlaps}
 	for _, eviction := range i.Evictions {
-		all.Evicted.add(workload{
-			Workload: eviction.Workload, What: "evicted " + seconds(eviction.AfterSeconds),
+		into, what := &all.Evicted, "evicted "
+		if eviction.Finished {
+			into, what = &all.Finished, "deleted "
+		}
+		into.add(workload{
+			Workload: eviction.Workload, What: what + seconds(eviction.AfterSeconds),
 			Because: eviction.Taints, Nowhere: eviction.Nowhere,
 		}, eviction.Pods)
 	}
@@ -85,7 +90,7 @@ func consequences(i *impact.Impact) *impacts {
 
 // None tells that nothing happens to pods.
 func (i *impacts) None() bool {
-	return i.Evicted.Pods+i.Removed.Pods+i.Started.Pods+i.Unschedulable.Pods+len(i.Budgets)+len(i.Classes)+len(i.Overlaps) == 0
+	return i.Evicted.Pods+i.Finished.Pods+i.Removed.Pods+i.Started.Pods+i.Unschedulable.Pods+len(i.Budgets)+len(i.Classes)+len(i.Overlaps) == 0
 }
 
 // fate says what becomes of the pods that name a RuntimeClass which goes.

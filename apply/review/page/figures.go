@@ -33,6 +33,7 @@ func figures(r *review.Review) []figure {
 	tell(c.DaemonPodsRemoved, "daemon pod", "removed", true)
 	tell(c.Unschedulable, "pod", "not schedulable again", true)
 	tell(c.RuntimeClassesInUse, "used RuntimeClass", "going", true)
+	tell(c.FinishedPodsDeleted, "finished pod", "deleted", false)
 	tell(c.Overlaps, "node", "shut by overlapping pools", true)
 	tell(c.PoolsHeldBack, "pool", "held back", true)
 	tell(c.Conflicts, "conflict", "", false)

@@ -34,6 +34,9 @@ func (t *writer) evictions(evictions []impact.Eviction) {
 		if eviction.AfterSeconds > 0 {
 			when = fmt.Sprintf("after %d s", eviction.AfterSeconds)
 		}
+		if eviction.Finished {
+			when += ", finished already"
+		}
 		t.pods(eviction.Workload, eviction.Pods, fmt.Sprintf("%s, by %s", when, enumerate(eviction.Taints)), eviction.Nowhere)
 	}
 }
