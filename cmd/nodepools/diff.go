@@ -15,8 +15,9 @@ func newDiff(std streams) *cobra.Command {
 		Use:   "diff [PATH]",
 		Short: "Show what a change of pools would do",
 		Long: `Prints what 'nodepools run' would change, found by the same code: pools,
-RuntimeClasses and nodes, what it would leave alone, and why. Nothing is written;
-the right to list nodes, runtimeclasses, nodepools and nodepoolsources is enough.
+RuntimeClasses and nodes, what it would leave alone, and why; and what that does
+to the pods that run. Nothing is written. The rights that 'nodepools install
+--viewer' gives are enough; without those to pods all else is told.
 
 There are three comparisons:
 
@@ -49,6 +50,10 @@ RuntimeClasses are compared and nothing is known of nodes.
 --server-side, with a cluster, asks the API server whether it would take each of
 the writes, which is sent as a dry run. It takes the rights that the controller
 has.
+
+The output is text for a terminal, markdown for the comment on a pull request,
+html to look at, or json and yaml for programs, which have everything. What looks
+like a secret is masked in all of them.
 
 The exit code is 0 when nothing would change, 1 when something would, and 2 for
 an error.
