@@ -141,11 +141,11 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 	if err := o.output.write(std.out, told); err != nil {
 		return err
 	}
-	if err := o.failOn.check(told); err != nil {
-		return err
-	}
 	if asked != nil && len(asked.refusals) > 0 {
 		return asked.refused()
+	}
+	if err := o.failOn.check(told); err != nil {
+		return err
 	}
 	if !told.Empty() && !o.exitZero {
 		return &outcome{code: exitFailed}

@@ -101,8 +101,13 @@ func (w *randomWorld) changeNodes() {
 	}
 }
 
-// pause pauses an object, or makes it work again.
+// pause pauses an object, or makes it work again. A pause that a file says is left
+// alone: who takes that away by hand gets what he asks for until the source puts it
+// back, and a controller that starts in between does, too.
 func (w *randomWorld) pause(kind, name string) {
+	if kind == aPool && w.paused[name] {
+		return
+	}
 	value := pick(w.r, []string{`"disabled"`, "null", "null"})
 	w.edit(kind, "$"+name, fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, v1.ReconcileAnnotation, value))
 	w.note("%s: %s=%s", name, v1.ReconcileAnnotation, value)
