@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
@@ -23,6 +25,8 @@ type Local struct {
 	storage *filesystem.Storage
 	shallow map[plumbing.Hash]bool
 	limits  limits
+	// sparse tells that not all files have to be in the working tree.
+	sparse bool
 }
 
 // OpenLocal opens the repository that a folder is in, wherever in it. Folders
@@ -110,7 +114,8 @@ func (l *Local) Snapshot(ctx context.Context, revision, folder string) (*Snapsho
 // committed, not tracked or ignored. It refuses what a commit of it would have
 // refused: links and submodules.
 //
-// Errors: those of [Directory], ErrInvalid and ErrPathNotFolder.
+// Errors: those of [Directory], ErrInvalid, ErrPathNotFolder, and ErrIncomplete for
+// a sparse checkout that leaves files of the folder out: they would look deleted.
 func (l *Local) WorkTree(folder string) (*Snapshot, error) {
 	if l.root == "" {
 		return nil, l.bare()
@@ -118,6 +123,10 @@ func (l *Local) WorkTree(folder string) (*Snapshot, error) {
 	clean, err := cleanPath(folder)
 	if err != nil {
 		return nil, err
+	}
+	if l.sparse && l.leavesOut(clean) {
+		return nil, failure(ErrIncomplete, "working tree", "is a sparse checkout, in which files of the folder "+quote(clean)+" are left out").
+			withHint("compare a revision instead, such as --head HEAD, or turn it off: git sparse-checkout disable")
 	}
 	c := newCollector("working tree", l.limits)
 	c.nested = true
@@ -132,6 +141,18 @@ func (l *Local) WorkTree(folder string) (*Snapshot, error) {
 		return nil, err
 	}
 	return &Snapshot{Files: files}, nil
+}
+
+// leavesOut tells whether a sparse checkout leaves files of a folder out. An index
+// that cannot be read says nothing, and that is taken for yes.
+func (l *Local) leavesOut(folder string) bool {
+	staged, err := l.storage.Index()
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(staged.Entries, func(entry *index.Entry) bool {
+		return entry.SkipWorktree && (folder == "." || strings.HasPrefix(entry.Name, folder+"/"))
+	})
 }
 
 // passes checks that each part of the path is a folder of this repository, and

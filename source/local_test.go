@@ -1,8 +1,11 @@
 package source
 
 import (
+	"bytes"
+	"compress/zlib"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -214,4 +217,49 @@ func (r *repo) allowed(args ...string) string {
 	cmd.Dir, cmd.Env = r.dir, gitEnv()
 	out, _ := cmd.Output()
 	return string(out)
+}
+
+// A sparse checkout lacks files that are not deleted.
+func TestLocalSparseCheckout(t *testing.T) {
+	r := newRepo(t)
+	r.commit(map[string]string{"pools/a.yaml": "a", "pools/sub/b.yaml": "b", "other/c.yaml": "c"})
+	r.git("sparse-checkout", "set", "--no-cone", "/pools/a.yaml", "/other/")
+	l := openLocal(t, r.dir)
+	if _, err := l.WorkTree("pools"); !errors.Is(err, ErrIncomplete) {
+		t.Errorf("the folder whose files are left out gives %v, want ErrIncomplete", err)
+	}
+	if snapshot, err := l.WorkTree("other"); err != nil {
+		t.Errorf("the folder that is whole: %v", err)
+	} else {
+		wantFiles(t, snapshot, map[string]string{"c.yaml": "c"})
+	}
+	r.git("sparse-checkout", "disable")
+	if _, err := openLocal(t, r.dir).WorkTree("pools"); err != nil {
+		t.Errorf("with nothing left out: %v", err)
+	}
+}
+
+// A tag that leads back to itself is no way to a commit: nobody checks the hashes of
+// a clone.
+func TestLocalTagOfItself(t *testing.T) {
+	r := newRepo(t)
+	r.commit(map[string]string{"a.yaml": "a"})
+	hash := strings.Repeat("ab", 20)
+	var object bytes.Buffer
+	body := "object " + hash + "\ntype tag\ntag x\ntagger x <x@example.com> 1 +0000\n\nx\n"
+	zipped := zlib.NewWriter(&object)
+	if _, err := fmt.Fprintf(zipped, "tag %d\x00%s", len(body), body); err != nil {
+		t.Fatal(err)
+	}
+	if err := zipped.Close(); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(r.dir, ".git", "objects", hash[:2])
+	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, hash[2:]), object.Bytes(), 0o600),
+		os.WriteFile(filepath.Join(r.dir, ".git", "refs", "tags", "x"), []byte(hash+"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openLocal(t, r.dir).Resolve(t.Context(), "x"); !errors.Is(err, ErrRefMissing) {
+		t.Errorf("it gives %v, want ErrRefMissing", err)
+	}
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -166,5 +167,19 @@ func (l *Local) readConfig(found repositoryFolders) error {
 		}
 		l.root = filepath.Clean(elsewhere)
 	}
+	l.sparse = isSparse(cfg)
+	if !l.sparse {
+		// git sparse-checkout writes it here.
+		own, err := os.ReadFile(filepath.Join(found.git, "config.worktree"))
+		settings := config.New()
+		if err == nil && config.NewDecoder(bytes.NewReader(own)).Decode(settings) == nil {
+			l.sparse = isSparse(settings)
+		}
+	}
 	return nil
+}
+
+func isSparse(cfg *config.Config) bool {
+	value := strings.ToLower(cfg.Section("core").Option("sparseCheckout"))
+	return value == "true" || value == "yes" || value == "on" || value == "1"
 }

@@ -152,9 +152,13 @@ func (o *objects) abbreviated(prefix, whole string) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, o.unknown(whole)
 }
 
+// maxTags is how many tags may stand for each other before there is a commit. Hashes
+// of objects in a clone are not checked: a tag could lead back to itself.
+const maxTags = 16
+
 // peel goes from an annotated tag to its commit.
 func (o *objects) peel(hash plumbing.Hash, whole string) (plumbing.Hash, error) {
-	for {
+	for range maxTags {
 		encoded, err := o.object(hash, plumbing.AnyObject)
 		if errors.Is(err, plumbing.ErrObjectNotFound) {
 			return plumbing.ZeroHash, o.unknown(whole)
@@ -175,6 +179,7 @@ func (o *objects) peel(hash plumbing.Hash, whole string) (plumbing.Hash, error) 
 			return plumbing.ZeroHash, failure(ErrRefMissing, "", quote(whole)+" is a "+encoded.Type().String()+", not a commit")
 		}
 	}
+	return plumbing.ZeroHash, failure(ErrRefMissing, "", fmt.Sprintf("%s is a tag of a tag, %d times over", quote(whole), maxTags))
 }
 
 // step goes from a commit to one of its ancestors.

@@ -43,14 +43,26 @@ func Of(in Input) (*Review, error) {
 	}
 	r.Nodes, r.Records = nodes(in.Difference), records(in.Difference, in.Before)
 	r.Members = members(in.Before, in.Difference.After(in.Before), r.Nodes)
-	r.Conflicts = conflicts(in.Difference)
+	// What is wrong already is no fault of the change.
+	standing, err := plan.Diff(plan.Revision{}, in.Before)
+	if err != nil {
+		return nil, err
+	}
+	r.Conflicts = conflicts(in.Difference, standing)
 	if blocked := in.Difference.Pools.Blocked; blocked != nil {
 		r.HeldBack = &HeldBack{Pools: listOf(blocked.Pools), Of: blocked.Of, Reason: blocked.Reason, Remedy: blocked.Remedy}
 	}
+	before, fresh := map[string]bool{}, 0
+	for _, problem := range standing.Problems {
+		before[problem.Error()] = true
+	}
 	for _, problem := range in.Difference.Problems {
 		r.Problems = append(r.Problems, problem.Error())
+		if !before[problem.Error()] {
+			fresh++
+		}
 	}
-	r.Summary = summarize(r)
+	r.Summary = summarize(r, fresh)
 	mask(r)
 	return r, nil
 }
@@ -118,24 +130,43 @@ func textOf(things any) string {
 
 // conflicts puts the claims of all pools for one key together, and the nodes on
 // which they are the same.
-func conflicts(d *plan.Difference) []Conflict {
+func conflicts(d, standing *plan.Difference) []Conflict {
+	before := map[string]bool{}
+	for _, node := range standing.Nodes {
+		for _, claims := range byKey(node.Conflicts) {
+			before[node.Name+" "+textOf(claims)] = true
+		}
+	}
 	found, at := []Conflict{}, map[string]int{}
 	for _, node := range d.Nodes {
 		for _, claims := range byKey(node.Conflicts) {
-			same := textOf(claims)
+			text := textOf(claims)
+			stands := before[node.Name+" "+text]
+			same := fmt.Sprint(stands, text)
 			i, known := at[same]
 			if !known {
 				i = len(found)
 				at[same] = i
-				found = append(found, Conflict{Field: claims[0].Field, Key: claims[0].Key, Claims: listOf(claims)})
+				found = append(found, Conflict{Field: claims[0].Field, Key: claims[0].Key, Claims: listOf(claims), Standing: stands})
 			}
 			found[i].Nodes = append(found[i].Nodes, node.Name)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Conflict) int {
-		return cmp.Or(slices.Compare(a.Nodes, b.Nodes), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(slices.Compare(a.Nodes, b.Nodes), compareBool(a.Standing, b.Standing), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Key, b.Key))
 	})
 	return found
+}
+
+// compareBool puts what is not so before what is.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // byKey puts the conflicts of one key together: each of the pools that disagree

@@ -23,7 +23,7 @@ func TestOf(t *testing.T) {
 		t.Error("a review with changes is empty")
 	}
 	if diff := cmp.Diff(Counts{
-		PoolsCreated: 3, PoolsHeldBack: 1, RuntimeClassesCreated: 2, NodesChanged: 3, NodesEntering: 6, Conflicts: 3, Problems: 1,
+		PoolsCreated: 3, PoolsHeldBack: 1, RuntimeClassesCreated: 2, NodesChanged: 3, NodesEntering: 6, Conflicts: 3, NewConflicts: 3, Problems: 1, NewProblems: 1,
 		Evictions: 1, BudgetsExceeded: 1, Unschedulable: 1, Nowhere: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 1,
 		RuntimeClassesInUse: 1, Overlaps: 1,
 	}, r.Summary.Counts); diff != "" {
@@ -103,7 +103,7 @@ func TestSummary(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := summarize(&c.review)
+			got := summarize(&c.review, 0)
 			got.Counts = Counts{}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)

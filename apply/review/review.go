@@ -127,6 +127,8 @@ type Conflict struct {
 	Key   string     `json:"key"`
 	// Claims are what each pool wants, with why it does not get it, sorted by pool.
 	Claims []plan.Conflict `json:"claims"`
+	// Standing tells that it is the same before the change.
+	Standing bool `json:"standing"`
 }
 
 // Summary is what a reader has to know first.
@@ -156,9 +158,13 @@ type Counts struct {
 	// NodesEntering and NodesLeaving count a node once for each pool.
 	NodesEntering int `json:"nodesEntering"`
 	NodesLeaving  int `json:"nodesLeaving"`
-	// Conflicts are keys, counted once for each node.
-	Conflicts int `json:"conflicts"`
-	Problems  int `json:"problems"`
+	// Conflicts are keys, counted once for each node; NewConflicts are those of them
+	// that are not the same before the change.
+	Conflicts    int `json:"conflicts"`
+	NewConflicts int `json:"newConflicts"`
+	// Problems are all, NewProblems those that are not there before the change.
+	Problems    int `json:"problems"`
+	NewProblems int `json:"newProblems"`
 	// Evictions are pods that run.
 	Evictions int `json:"evictions"`
 	// FinishedPodsDeleted are pods that have finished, and that a NoExecute taint

@@ -9,8 +9,9 @@ import (
 )
 
 // summarize counts, and says in two lines what a reader has to know first.
-func summarize(r *Review) Summary {
+func summarize(r *Review, newProblems int) Summary {
 	s := Summary{Counts: counts(r)}
+	s.Counts.NewProblems = newProblems
 	s.Changes, s.Impact = s.Counts.changes(), worst(r.Impact, s.Counts)
 	return s
 }
@@ -51,6 +52,9 @@ func counts(r *Review) Counts {
 	}
 	for _, conflict := range r.Conflicts {
 		c.Conflicts += len(conflict.Nodes)
+		if !conflict.Standing {
+			c.NewConflicts += len(conflict.Nodes)
+		}
 	}
 	if r.Impact != nil {
 		c.countImpact(r.Impact)
@@ -111,8 +115,10 @@ func (c Counts) changes() string {
 		parts = append(parts, "no difference")
 	}
 	tell(c.PoolsHeldBack, "pool", "not pruned")
-	tell(c.Conflicts, "conflict", "")
-	tell(c.Problems, "problem", "")
+	tell(c.NewConflicts, "conflict", "")
+	tell(c.Conflicts-c.NewConflicts, "conflict", "as before")
+	tell(c.NewProblems, "problem", "")
+	tell(c.Problems-c.NewProblems, "problem", "as before")
 	return strings.Join(parts, ", ")
 }
 

@@ -106,7 +106,7 @@ func (o *diffOptions) check(cmd *cobra.Command, args []string) error {
 	if err := o.against.check(cmd, args); err != nil {
 		return err
 	}
-	if err := o.output.check(); err != nil {
+	if err := o.output.check(cmd); err != nil {
 		return err
 	}
 	return o.cluster.check()

@@ -99,7 +99,7 @@ func TestDiffExitCodes(t *testing.T) {
 		"difference":                     {[]string{"--base", "main", pools}, 1, ""},
 		"difference, exit zero":          {[]string{"--base", "main", pools, "--exit-zero"}, 0, ""},
 		"difference of revisions":        {[]string{"--base", "main", "--head", "change", pools}, 1, ""},
-		"new folder":                     {[]string{"--base", "empty", pools}, 1, "every pool is new"},
+		"new folder":                     {[]string{"--base", "empty", pools}, 1, "has no pool files in the folder pools"},
 		"merge base":                     {[]string{"--base", "main", "--merge-base", pools}, 1, ""},
 		"with an inventory":              {[]string{"--base", "main", pools, "--inventory", inventory}, 1, "no NodePoolSource"},
 		"files and an inventory":         {[]string{pools, "--inventory", inventory}, 1, ""},
@@ -122,6 +122,10 @@ func TestDiffExitCodes(t *testing.T) {
 		"wrong ref":                      {[]string{"--source", "fleet", "--ref", "a..b"}, 2, `error: --ref: ref: "a..b" is neither`},
 		"nothing to compare":             {nil, 2, "PATH is missing"},
 		"an empty variable":              {[]string{"--base", "", pools}, 2, "--base is empty"},
+		"an empty source":                {[]string{"--source", ""}, 2, "--source is empty"},
+		"an empty marker":                {[]string{pools, "--inventory", inventory, "--marker", ""}, 2, "--marker is empty"},
+		"marker of no comment":           {[]string{pools, "--inventory", inventory, "--marker", "a"}, 2, "--marker says nothing without -o markdown"},
+		"bytes of no comment":            {[]string{pools, "--inventory", inventory, "--max-bytes", "9000"}, 2, "--max-bytes says nothing without -o markdown"},
 		"an empty head":                  {[]string{"--base", "main", "--head", "", pools}, 2, "--head is empty"},
 		"an empty ref":                   {[]string{"--source", "fleet", "--ref", ""}, 2, "--ref is empty"},
 		"an empty inventory":             {[]string{pools, "--inventory", ""}, 2, "--inventory is empty"},
@@ -153,5 +157,25 @@ func TestDiffExitCodes(t *testing.T) {
 				t.Errorf("exit code %d, and on standard output:\n%s", code, out.String())
 			}
 		})
+	}
+}
+
+// TestUnknownPodsPassNoLimit: an inventory that was taken without the right to list
+// pods is no cluster without pods.
+func TestUnknownPodsPassNoLimit(t *testing.T) {
+	g := newGitFolder(t)
+	g.pool("gpu", "gold")
+	file := filepath.Join(t.TempDir(), "inventory.json")
+	if err := os.WriteFile(file, []byte(`{"apiVersion":"inventory.nodes.lailin.xyz/v1","kind":"Inventory","nodePools":[],"nodePoolSources":[],"runtimeClasses":[],"nodes":[],"workloads":null}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, problems bytes.Buffer
+	code := execute(t.Context(), []string{"nodepools", "diff", filepath.Join(g.dir, "pools"), "--inventory", file, "-o", "json", "--exit-zero", "--fail-on", "evictions>0"},
+		streams{in: strings.NewReader(""), out: &out, err: &problems})
+	if code != exitUsage || !strings.Contains(problems.String(), "evictions not known") || !strings.Contains(problems.String(), "may not list them") {
+		t.Errorf("exit code %d, want %d, with the reason:\n%s", code, exitUsage, problems.String())
+	}
+	if !strings.Contains(out.String(), `"pods": null`) || !strings.Contains(out.String(), `"impact": null`) {
+		t.Errorf("pods are told as known:\n%s", out.String())
 	}
 }

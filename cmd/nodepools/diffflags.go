@@ -34,7 +34,7 @@ func (f *againstFlags) register(cmd *cobra.Command) {
 func (f *againstFlags) check(cmd *cobra.Command, args []string) error {
 	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
 	// An empty variable in a script must not make another comparison of it.
-	for _, flag := range []string{"base", "head", "path", "inventory", "ref"} {
+	for _, flag := range []string{"base", "head", "path", "inventory", "ref", "source", "marker"} {
 		if given(flag) && cmd.Flags().Lookup(flag).Value.String() == "" {
 			return usagef("--%s is empty: give it a value, or leave it out", flag)
 		}

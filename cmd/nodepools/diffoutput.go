@@ -88,9 +88,14 @@ func (o *diffOutput) register(cmd *cobra.Command) {
 	}
 }
 
-func (o *diffOutput) check() error {
+func (o *diffOutput) check(cmd *cobra.Command) error {
 	if diffFormats[o.format] == nil {
 		return usagef("--output %q is not known: must be text, json, yaml, markdown or html", o.format)
+	}
+	for _, flag := range []string{"max-bytes", "marker"} {
+		if cmd.Flags().Changed(flag) && o.format != "markdown" {
+			return usagef("--%s says nothing without -o markdown", flag)
+		}
 	}
 	if o.maxBytes < 1 {
 		return usagef("--max-bytes must be at least 1, and is %d", o.maxBytes)

@@ -70,9 +70,9 @@ func (s *sides) on(world *contents) {
 		return
 	}
 	nodes := len(world.Nodes)
-	s.compared.Nodes = &nodes
+	s.compared.Nodes, s.compared.Taken = &nodes, world.taken
 	if world.inventory != nil {
 		pods := len(world.inventory.Pods)
-		s.compared.Pods, s.compared.Taken = &pods, world.inventory.Taken
+		s.compared.Pods = &pods
 	}
 }

@@ -16,6 +16,9 @@ type world struct {
 	nodesKnown bool
 	// inventory is all that is known, with pods; nil where pods are not known.
 	inventory *inventory.Inventory
+	// taken is when a file was written, as RFC 3339 has it; empty for a cluster, which
+	// is as it is.
+	taken string
 	// cluster that was asked; nil for a file.
 	cluster *liveCluster
 	notes   []string
@@ -62,8 +65,14 @@ func readInventory(name string) (*contents, error) {
 	if err != nil {
 		return nil, hinted{fmt.Errorf("inventory %s: %w", name, err), "'nodepools inventory' writes such a file"}
 	}
-	return &contents{
+	there := &contents{
 		Cluster: inv.Cluster, sources: inv.Sources, installed: true,
-		world: world{name: "inventory " + name, nodesKnown: true, inventory: inv},
-	}, nil
+		world: world{name: "inventory " + name, nodesKnown: true, taken: inv.Taken},
+	}
+	if inv.Pods == nil {
+		there.notes = append(there.notes, "what happens to pods is not told: the inventory "+name+" was taken by somebody who may not list them")
+	} else {
+		there.inventory = inv
+	}
+	return there, nil
 }

@@ -169,7 +169,7 @@ func (g *gitComparison) notes() []string {
 		notes = append(notes, "what becomes of nodes and pods is not known: --inventory names a file that knows them")
 	}
 	if g.base.missing {
-		notes = append(notes, fmt.Sprintf("the base %s has no pool files in %s: every pool is new", g.base.name, g.base.place(g.folder)))
+		notes = append(notes, fmt.Sprintf("the base %s has no pool files in %s", g.base.name, g.base.place(g.folder)))
 	}
 	return notes
 }
@@ -208,7 +208,7 @@ func (e *end) load(ctx context.Context, repository *source.Local, folder string)
 		e.missing = true
 		return nil
 	case gone:
-		return hinted{fmt.Errorf("%s: %w", e.what, err), "a source whose folder is gone or empty says so, changes nothing and prunes nothing; " +
+		return hinted{fmt.Errorf("%s: %w", e.what, err), "check the path; a source whose folder is gone or empty says so, changes nothing and prunes nothing; " +
 			"if the folder has moved, its path moves with it; to delete every pool, delete them with kubectl"}
 	case err != nil:
 		return fmt.Errorf("%s: %w", e.what, err)

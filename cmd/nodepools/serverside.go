@@ -112,11 +112,17 @@ func (r *rehearsal) heard(what string, err error) error {
 		err = fmt.Errorf("%s: %w", what, err)
 	}
 	answer := apierrors.APIStatus(nil)
-	if err == nil || !errors.As(err, &answer) || apierrors.IsUnauthorized(err) {
+	if err == nil || !errors.As(err, &answer) || apierrors.IsUnauthorized(err) || tooBusy(err) {
 		return err
 	}
 	r.refusals = append(r.refusals, oneLine{fmt.Errorf("the API server would refuse to %w", err)})
 	return nil
+}
+
+// tooBusy tells of an answer that says nothing of what was asked: another time it
+// would be another one.
+func tooBusy(err error) bool {
+	return apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
 // placeholder is the UID of a pool that is not there yet. An owner has to have one.

@@ -27,6 +27,9 @@ func (o *diffOptions) sourceSides(ctx context.Context) (*sides, error) {
 	if err != nil {
 		return nil, err
 	}
+	if chosen == nil {
+		return nil, fmt.Errorf("%s has no NodePoolSource", there.kind())
+	}
 	git := controller.Repository(chosen, max(o.cluster.timeout, source.DefaultTimeout))
 	revision, snapshot, err := latest(ctx, git, refs)
 	if err != nil {

@@ -23,6 +23,7 @@ type Options struct {
 func Write(w io.Writer, r *review.Review, o Options) error {
 	t := &writer{painter: painter(o.Color)}
 	t.summary(r)
+	t.known(r.Compared)
 	if !o.Summary {
 		t.guards(r)
 		t.impact(r)
@@ -67,6 +68,19 @@ func (t *writer) summary(r *review.Review) {
 			t.line(t.alarm(strings.TrimSuffix(line, "\n")))
 		}
 	}
+}
+
+// known tells of a cluster that is written down how old that is, and how much of it
+// there is.
+func (t *writer) known(c review.Compared) {
+	if c.Taken == "" || c.Nodes == nil {
+		return
+	}
+	pods := "pods are not known"
+	if c.Pods != nil {
+		pods = review.Count(*c.Pods, "pod")
+	}
+	t.sentence("", fmt.Sprintf("As of %s, %s, %s", review.Word(c.Taken), review.Count(*c.Nodes, "node"), pods))
 }
 
 func (t *writer) guards(r *review.Review) {
@@ -134,9 +148,13 @@ func (t *writer) members(pools []review.Members) {
 // conflicts tells those of the same nodes together.
 func (t *writer) conflicts(conflicts []review.Conflict) {
 	for i, conflict := range conflicts {
-		if i == 0 || !slices.Equal(conflict.Nodes, conflicts[i-1].Nodes) {
+		if i == 0 || conflict.Standing != conflicts[i-1].Standing || !slices.Equal(conflict.Nodes, conflicts[i-1].Nodes) {
 			t.line("")
-			t.list("", append([]string{"Conflicts, left as they are, on " + review.Count(len(conflict.Nodes), "node") + ":"}, words(review.Compact(conflict.Nodes))...))
+			when := ""
+			if conflict.Standing {
+				when = "as before "
+			}
+			t.list("", append([]string{"Conflicts, left as they are, " + when + "on " + review.Count(len(conflict.Nodes), "node") + ":"}, words(review.Compact(conflict.Nodes))...))
 		}
 		t.sentence("  ", conflict.Text())
 	}
