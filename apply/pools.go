@@ -26,7 +26,8 @@ func (a *Applier) Pools(ctx context.Context, p *plan.PoolsPlan) error {
 	if err := a.RehearsePools(ctx, p); err != nil {
 		return err
 	}
-	return a.WritePools(ctx, p)
+	_, err := a.WritePools(ctx, p)
+	return err
 }
 
 // RehearsePools asks the API server about every change, so that a revision of
@@ -40,29 +41,34 @@ func (a *Applier) RehearsePools(ctx context.Context, p *plan.PoolsPlan) error {
 	return nil
 }
 
-// WritePools writes every change.
+// WritePools writes every change. It returns the resource versions that it has
+// made, by pool; of those that it deletes there is none.
 //
 // A pool that is no longer as the plan has seen it is left alone, and the error
 // is then one of [IsConflict]: the way on is to read and plan again. The other
 // pools are written all the same, but nothing is deleted.
-func (a *Applier) WritePools(ctx context.Context, p *plan.PoolsPlan) error {
+func (a *Applier) WritePools(ctx context.Context, p *plan.PoolsPlan) (versions map[string]string, err error) {
 	var conflict error
+	versions = map[string]string{}
 	for _, change := range p.Changes {
 		if change.Action == plan.Delete && conflict != nil {
 			break
 		}
-		err := a.pool(ctx, change)
+		written, err := a.pool(ctx, change)
 		if err != nil {
 			err = fmt.Errorf("%s pool %q: %w", change.Action, change.Name, err)
 		}
 		if err != nil && !IsConflict(err) {
-			return err
+			return versions, err
 		}
 		if conflict == nil {
 			conflict = err
 		}
+		if written != nil {
+			versions[change.Name] = written.ResourceVersion
+		}
 	}
-	return conflict
+	return versions, conflict
 }
 
 // RehearsePool asks the API server whether it would take a change, and changes
@@ -84,24 +90,25 @@ func (a *Applier) RehearsePool(ctx context.Context, change plan.PoolChange) erro
 	return err
 }
 
-func (a *Applier) pool(ctx context.Context, change plan.PoolChange) error {
+// pool carries out one change, and returns what the pool then is; nil where it is
+// deleted.
+func (a *Applier) pool(ctx context.Context, change plan.PoolChange) (*v1.NodePool, error) {
 	if change.Action == plan.Delete {
-		return a.deleteExactly(ctx, change.Live)
+		return nil, a.deleteExactly(ctx, change.Live)
 	}
 	want := poolRecord(change)
 	written, err := a.applyPool(ctx, want)
 	if inTheWay(err, change) {
 		if written, err = a.exactSpec(ctx, change.Live, change.Want.Spec); err != nil {
-			return err
+			return nil, err
 		}
 		want.ResourceVersion = written.ResourceVersion
 		written, err = a.applyPool(ctx, want)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = a.exactSpec(ctx, written, change.Want.Spec)
-	return err
+	return a.exactSpec(ctx, written, change.Want.Spec)
 }
 
 // inTheWay tells whether the API server may have refused a pool for what

@@ -22,9 +22,8 @@ type poolSet struct {
 	// epoch counts the changes of pools that nodes have to follow.
 	epoch   uint64
 	current *poolSnapshot
-	// held is closed when the revision is written that is being written now; nil
-	// where none is.
-	held chan struct{}
+	// held are, by source, the revisions that are being written.
+	held map[string]held
 }
 
 // poolSnapshot is all pools at one epoch.
@@ -64,7 +63,9 @@ func versionOf(pool client.Object) poolVersion {
 	}
 }
 
-func newPoolSet(cached client.Reader) *poolSet { return &poolSet{cached: cached, epoch: 1} }
+func newPoolSet(cached client.Reader) *poolSet {
+	return &poolSet{cached: cached, epoch: 1, held: map[string]held{}}
+}
 
 // changed notes that a pool changed and returns the epoch that begins.
 func (s *poolSet) changed() uint64 {

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -80,7 +81,15 @@ func enqueueSource(pool client.Object, queue requestQueue) {
 
 // Reconcile takes one pass over one source: look at the repository when it is
 // time, bring the NodePools to the last good revision, and say how it went.
-func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+//
+// A pass that ends in a conflict is soon repeated, and the other loops wait for
+// what it leaves to be done, as long as [maxHold] allows.
+func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+	defer func() {
+		if !apply.IsConflict(err) && !errors.Is(err, errBehind) {
+			l.pools.release(request.Name)
+		}
+	}()
 	src := &v1.NodePoolSource{}
 	if err := l.client.Get(ctx, request.NamespacedName, src); apierrors.IsNotFound(err) {
 		l.forget(request.Name)
@@ -155,15 +164,14 @@ func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen 
 		facts.failure = err
 		return facts
 	}
-	revision := plan.Revision{
+	p, err := plan.Pools(plan.Revision{
 		Source: src.Name, Name: seen.good, Pools: seen.pools, Prune: plan.PrunePolicyOf(src), Departed: departed,
-	}
-	p, err := plan.Pools(revision, live)
+	}, live)
 	if err != nil {
 		facts.failure = &refusal{reason: v1.ClaimedReason, err: err}
 		return facts
 	}
-	if facts.failure = l.write(ctx, src, seen, revision, p); facts.failure != nil {
+	if facts.failure = l.write(ctx, src, seen, p); facts.failure != nil {
 		return facts
 	}
 	seen.disapprove(p.Kept)
@@ -176,7 +184,7 @@ func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen 
 //
 // Where pools go, the source has to be the one that the API server has: an
 // approval may be used up, or a limit be set, that the cache has not seen yet.
-func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *look, revision plan.Revision, p *plan.PoolsPlan) error {
+func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *look, p *plan.PoolsPlan) error {
 	if len(p.Changes) == 0 {
 		return nil
 	}
@@ -190,7 +198,7 @@ func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *lo
 			l.event(src, corev1.EventTypeNormal, v1.PruneApprovedReason, "prune", "%s", describeApproval(seen.good, seen.approved[told:]))
 		}
 	}
-	if err := refused(l.writeWhole(ctx, revision, p)); err != nil {
+	if err := refused(l.writeWhole(ctx, src, p)); err != nil {
 		return err
 	}
 	log.FromContext(ctx).Info("applied revision", "revision", seen.good, "changes", len(p.Changes))
@@ -203,27 +211,51 @@ func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *lo
 }
 
 // writeWhole writes the pools of a revision. The loops see them when all of them
-// are there.
-func (l *sourceLoop) writeWhole(ctx context.Context, revision plan.Revision, p *plan.PoolsPlan) error {
+// are there. Where some are not, because somebody else was faster with them, the
+// loops wait for the pass that brings them: see [sourceLoop.Reconcile].
+func (l *sourceLoop) writeWhole(ctx context.Context, src *v1.NodePoolSource, p *plan.PoolsPlan) error {
 	if err := l.applier.RehearsePools(ctx, p); err != nil {
 		return err
 	}
-	if len(p.Changes) == 1 {
-		return l.applier.WritePools(ctx, p)
+	if len(p.Changes) > 1 {
+		l.pools.hold(src.Name)
 	}
-	defer l.pools.hold()()
-	if err := l.applier.WritePools(ctx, p); err != nil {
+	versions, err := l.applier.WritePools(ctx, p)
+	if err != nil {
 		return err
 	}
-	awaitCache(ctx, func() (bool, error) {
-		live, err := listPools(ctx, l.client)
-		if err != nil {
+	if l.pools.holds(src.Name) {
+		awaitCache(ctx, func() (bool, error) { return l.seen(ctx, p, versions) })
+		l.pools.release(src.Name)
+	}
+	return nil
+}
+
+// seen tells whether the cache has what was written: these versions of the pools,
+// or later ones, and no pool that was deleted.
+func (l *sourceLoop) seen(ctx context.Context, p *plan.PoolsPlan, versions map[string]string) (bool, error) {
+	live, err := listPools(ctx, l.client, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return false, err
+	}
+	cached := index(live)
+	for _, change := range p.Changes {
+		pool, found := cached[change.Name]
+		if change.Action == plan.Delete {
+			if found && pool.UID == change.Live.UID && pool.DeletionTimestamp.IsZero() {
+				return false, nil
+			}
+			continue
+		}
+		if !found {
+			return false, nil
+		}
+		order, err := resourceversion.CompareResourceVersion(pool.ResourceVersion, versions[change.Name])
+		if err != nil || order < 0 {
 			return false, err
 		}
-		left, err := plan.Pools(revision, live)
-		return err == nil && len(left.Changes) == 0, err
-	})
-	return nil
+	}
+	return true, nil
 }
 
 // confirm is refused with a conflict where a source is not as the cache has it.

@@ -16,42 +16,64 @@ import (
 // an API server that takes longer has other troubles.
 const maxHold = 10 * time.Second
 
-// hold makes the loops wait before they look at the pools, until the returned
-// function is called or maxHold has passed.
-func (s *poolSet) hold() (release func()) {
-	held := make(chan struct{})
+// held is a revision that is being written. It is over when it is closed, by the
+// timer at the latest.
+type held struct {
+	over  chan struct{}
+	close func()
+	timer *time.Timer
+}
+
+// hold makes the loops wait before they look at the pools, until the source is
+// done or maxHold has passed. A source that holds them already gets no more time.
+func (s *poolSet) hold(source string) {
 	s.mu.Lock()
-	s.held = held
-	s.mu.Unlock()
-	end := sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.held == held {
-			s.held = nil
-		}
-		close(held)
-	})
-	timer := time.AfterFunc(maxHold, end)
-	return func() {
-		timer.Stop()
-		end()
+	defer s.mu.Unlock()
+	if _, holds := s.held[source]; holds {
+		return
+	}
+	over := make(chan struct{})
+	end := sync.OnceFunc(func() { close(over) })
+	s.held[source] = held{over: over, close: end, timer: time.AfterFunc(maxHold, end)}
+}
+
+// holds tells whether the source has made the loops wait and is not done.
+func (s *poolSet) holds(source string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, holds := s.held[source]
+	return holds
+}
+
+// release tells that the source is done.
+func (s *poolSet) release(source string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h, holds := s.held[source]; holds {
+		h.timer.Stop()
+		h.close()
+		delete(s.held, source)
 	}
 }
 
-// whole waits until no revision is being written.
+// whole waits until the revisions are written that are being written now. It does
+// not wait for those that come after: sources that never rest must not keep nodes
+// from what they have to get.
 func (s *poolSet) whole(ctx context.Context) error {
 	s.mu.Lock()
-	held := s.held
+	var waits []chan struct{}
+	for _, h := range s.held {
+		waits = append(waits, h.over)
+	}
 	s.mu.Unlock()
-	if held == nil {
-		return nil
+	for _, over := range waits {
+		select {
+		case <-over:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	select {
-	case <-held:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return nil
 }
 
 // cacheLag is how long a cache may take to see what was written; far longer than
