@@ -105,7 +105,12 @@ func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error
 	}
 	found.members = p.Pools
 	if v1.IsDisabled(node, v1.ReconcileAnnotation) {
-		found.recorded = poolsOf(p.Recorded())
+		// It stays where it is, and not where the plan would lead it.
+		desired, err := plan.Desired(node, pools.Expansion)
+		if err != nil {
+			return nil, err
+		}
+		found.members, found.recorded = desired.Pools, poolsOf(p.Recorded())
 		found.problem, found.stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
 		return found, nil
 	}
