@@ -21,9 +21,9 @@ to the pods that run. Nothing is written. The rights that 'nodepools install
 
 There are three comparisons:
 
-  nodepools diff PATH                      files with a cluster
-  nodepools diff --base REV [--head REV]   two revisions in Git, without a cluster
-  nodepools diff --source NAME --ref REF   a source, if it followed another ref
+  nodepools diff PATH                     files with a cluster
+  nodepools diff --base REV [--head REV]  two revisions in Git, and no cluster
+  nodepools diff --source NAME --ref REF  a source, if it followed another ref
 
 PATH stands for the whole of a NodePoolSource: pools that the source has in the
 cluster and that PATH lacks would be deleted, as far as the source's prune
@@ -33,11 +33,12 @@ are compared as kubectl apply would bring them. If PATH is a file, other pools
 are left out of the comparison.
 
 --base is for pull requests. It reads the clone around PATH, or around the
-working directory, and asks neither a cluster nor a server; not even a kubeconfig
-file is read. REV is a branch, a tag, a commit or origin/main, also with ~N and
-^N. The head is the working tree, with files that are not tracked or ignored, or
-the revision of --head. A folder that the base lacks has no pools there. PATH, or
---path from the root of the repository, is the folder with the pools.
+working directory, and asks neither a cluster nor a server; not even a
+kubeconfig file is read. REV is a branch, a tag, a commit or origin/main, also
+with ~N and ^N. The head is the working tree, with files that are not tracked or
+ignored, or the revision of --head. A folder that the base lacks has no pools
+there. PATH, or --path from the root of the repository, is the folder with the
+pools.
 
 --source without PATH fetches from the repository of the source, as the
 controller does. REF is a branch or a tag, also written refs/heads/NAME or
@@ -52,8 +53,8 @@ the writes, which is sent as a dry run. It takes the rights that the controller
 has.
 
 The output is text for a terminal, markdown for the comment on a pull request,
-html to look at, or json and yaml for programs, which have everything. What looks
-like a secret is masked in all of them.
+html to look at, or json and yaml for programs, which have everything. What
+looks like a secret is masked in all of them.
 
 The exit code is 0 when nothing would change, 1 when something would, and 2 for
 an error.

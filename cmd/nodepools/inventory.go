@@ -19,17 +19,17 @@ func newInventory(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inventory",
 		Short: "Write down a cluster, for reviews without a way to it",
-		Long: `Reads a cluster and prints as much of it as 'nodepools diff --inventory' needs to
-tell what a change of pools does to nodes and pods: nodes, NodePools and their
-sources, RuntimeClasses, pods, what makes them, and PodDisruptionBudgets. Commit
-the file, and let a nightly job keep it fresh.
+		Long: `Reads a cluster and prints as much of it as 'nodepools diff --inventory' needs
+to tell what a change of pools does to nodes and pods: nodes, NodePools and
+their sources, RuntimeClasses, pods, what makes them, and PodDisruptionBudgets.
+Commit the file, and let a nightly job keep it fresh.
 
-There is no Secret in it, no environment variable and no image. Of annotations of
-nodes it has the values that pools are about; of all others the key alone. Who
-set a value is not in it.
+There is no Secret in it, no environment variable and no image. Of annotations
+of nodes it has the values that pools are about; of all others the key alone.
+Who set a value is not in it.
 
-Nothing is written to the cluster. 'nodepools install --viewer' prints a role that
-may list what is read, and nothing else.`,
+Nothing is written to the cluster. 'nodepools install --viewer' prints a role
+that may list what is read, and nothing else.`,
 		Example: `  nodepools inventory -o inventory.json
 
   # of another cluster

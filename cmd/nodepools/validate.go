@@ -40,8 +40,8 @@ nothing is found, and one line with the count to standard error:
   sarif   SARIF 2.1.0, for code scanning
 
 In the last three, file names are relative to the root of the repository, that
-is, the nearest folder around PATH that has a .git, or else $GITHUB_WORKSPACE. In
-json they are as one would open them from here. The rules are:
+is, the nearest folder around PATH that has a .git, or else $GITHUB_WORKSPACE.
+In json they are as one would open them from here. The rules are:
 
 ` + ruleList() + `
 The exit code is 0 when all is valid, 1 when something is not or PATH holds no

@@ -121,8 +121,8 @@ type rule struct {
 }
 
 var rules = []rule{
-	{rulePath, severityError, "No pools could be read", "PATH as a whole: it is missing, holds no pool, or cannot be read"},
-	{ruleFile, severityError, "File refused", "a file or a folder as a whole: too large, a symbolic link, too many of them"},
+	{rulePath, severityError, "No pools could be read", "PATH as a whole: missing, without a pool, or unreadable"},
+	{ruleFile, severityError, "File refused", "a file or folder as a whole: too large, a link, too many"},
 	{ruleDocument, severityError, "Not a NodePool", "text that is no YAML, or no NodePool with a name"},
 	{rulePool, severityError, "Invalid NodePool", "what a pool says, or how it fits with the others"},
 	{ruleSelfJoinable, severityWarning, "Nodes can join the pool by themselves", "the selector names a label that a kubelet may set"},
