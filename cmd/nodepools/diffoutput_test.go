@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nodepools/nodepools/apply/review"
+	deceit "github.com/nodepools/nodepools/testdata/hostile"
+	"github.com/nodepools/nodepools/testdata/reviews"
+)
+
+// TestDocumentsAreInertAndWhole writes hostile content as JSON and as YAML: nothing
+// of it does anything to a terminal, and all of it can be read back.
+func TestDocumentsAreInertAndWhole(t *testing.T) {
+	for _, bad := range deceit.Strings() {
+		if len(bad.Text) > 64<<10 {
+			continue // read by a parser some hundred times
+		}
+		r := reviews.Everything()
+		deceit.Fill(r, func(string) string { return bad.Text })
+		want := throughJSON(t, r) // what is no UTF-8 is told as that
+		for format, parse := range map[string]func([]byte, any) error{
+			"json": json.Unmarshal,
+			"yaml": func(text []byte, into any) error { return yaml.Unmarshal(text, into) },
+		} {
+			t.Run(format+"/"+bad.Name, func(t *testing.T) {
+				var text bytes.Buffer
+				o := diffOutput{format: format, color: "never"}
+				if err := o.write(&text, r); err != nil {
+					t.Fatal(err)
+				}
+				// Blanks of other scripts are left: a program reads these, and they do nothing.
+				if hidden := slices.DeleteFunc(deceit.Hidden(text.String()), unicode.IsGraphic); len(hidden) > 0 {
+					t.Errorf("%q stand in the document", hidden)
+				}
+				read := &review.Review{}
+				if err := parse(text.Bytes(), read); err != nil {
+					t.Fatalf("it cannot be read back: %v", err)
+				}
+				if diff := cmp.Diff(want, throughJSON(t, read)); diff != "" {
+					t.Errorf("something else is read back:\n%.2000s", diff)
+				}
+			})
+		}
+	}
+}
+
+func throughJSON(t *testing.T, r *review.Review) any {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read any
+	if err := json.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
