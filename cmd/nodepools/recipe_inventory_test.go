@@ -45,7 +45,11 @@ func TestInventoryRecipe(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	r.git(t, "-c", "http.extraHeader="+basicAuthorization("oauth2", forgeToken), "fetch", "--quiet", server, "+inventory:refs/remotes/origin/inventory")
+	fetch := func(branch string) {
+		t.Helper()
+		r.git(t, "-c", "http.extraHeader="+basicAuthorization("oauth2", forgeToken), "fetch", "--quiet", server, "+"+branch+":refs/remotes/origin/"+branch)
+	}
+	fetch("inventory")
 	text, err := exec.Command("git", "-C", r.folder, "show", "origin/inventory:inventory.json").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -61,12 +65,31 @@ func TestInventoryRecipe(t *testing.T) {
 	if err != nil || string(commits) != "1\n" {
 		t.Errorf("the branch has %s commits, %v", commits, err)
 	}
+	// An inventory may be in a folder, as those that review.sh reads.
+	if out, err := night("PUSH_TOKEN="+forgeToken, "INVENTORY=clusters/production.json", "BRANCH=inventory-production"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	fetch("inventory-production")
+	if files := r.files(t, "origin/inventory-production"); files != "clusters/production.json\n" {
+		t.Errorf("the branch has the files %q", files)
+	}
+
 	if out, err := night("PUSH_TOKEN=expired"); err == nil {
 		t.Errorf("a wrong token pushes:\n%s", out)
 	}
 	if out, err := night("PUSH_TOKEN="+forgeToken, "KUBECONFIG=/nowhere"); err == nil {
 		t.Errorf("without a cluster there is an inventory:\n%s", out)
 	}
+}
+
+// files are the names of all files of a revision, one on each line.
+func (r *recipe) files(t *testing.T, revision string) string {
+	t.Helper()
+	out, err := exec.Command("git", "-C", r.folder, "ls-tree", "-r", "--name-only", revision).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }
 
 // startGitServer serves an empty repository to one user, and returns its URL.

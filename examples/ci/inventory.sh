@@ -7,7 +7,7 @@
 # not grow by it, and no branch that people work on is touched. Settings from the
 # environment:
 #
-#   INVENTORY   the file (inventory.json)
+#   INVENTORY   the file, which may be in a folder (inventory.json)
 #   BRANCH      the branch (inventory)
 #   REMOTE      where it is pushed to: a name or a URL (origin)
 #   PUSH_TOKEN  a token that may push there, where git has no credential of its own
@@ -38,6 +38,8 @@ fi
 export GIT_AUTHOR_NAME=nodepools GIT_AUTHOR_EMAIL=nodepools@invalid
 export GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
 blob=$(git hash-object -w --no-filters "$work/inventory")
-tree=$(printf '100644 blob %s\t%s\n' "$blob" "$INVENTORY" | git mktree)
+export GIT_INDEX_FILE="$work/index" # not that of the clone
+git update-index --add --cacheinfo 100644 "$blob" "$INVENTORY"
+tree=$(git write-tree)
 commit=$(git commit-tree -m 'Write down the cluster' "$tree")
 git push --quiet --force "$REMOTE" "$commit:refs/heads/$BRANCH"
