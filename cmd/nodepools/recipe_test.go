@@ -87,6 +87,9 @@ func TestReviewRecipe(t *testing.T) {
 			if !strings.HasPrefix(other.body, "<!-- nodepools:staging -->\n") {
 				t.Errorf("the other comment is %q", other.body)
 			}
+			if len(r.watched) != len(watchedPrograms) {
+				t.Errorf("%v are seen to be called, and not %q", r.watched, watchedPrograms)
+			}
 		})
 	}
 }
@@ -157,8 +160,9 @@ func TestReviewRecipeWithoutForge(t *testing.T) {
 type recipe struct {
 	forge        *forge
 	script       string
-	folder, seen string // the clone, and the log of what curl was called with
+	folder, seen string // the clone, and what programs were called with, see watch
 	path         string
+	watched      map[string]bool // programs that were called
 }
 
 func newRecipe(t *testing.T, forge *forge) *recipe {
@@ -172,8 +176,8 @@ func newRecipe(t *testing.T, forge *forge) *recipe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &recipe{forge: forge, script: script, folder: t.TempDir(), seen: filepath.Join(t.TempDir(), "curl")}
-	r.path = watchedCurl(t, r.seen) + string(filepath.ListSeparator) + os.Getenv("PATH")
+	r := &recipe{forge: forge, script: script, folder: t.TempDir(), seen: t.TempDir(), watched: map[string]bool{}}
+	r.path = watch(t, r.seen) + string(filepath.ListSeparator) + os.Getenv("PATH")
 	r.git(t, "init", "--quiet", "--initial-branch=inventory")
 	r.commit(t, "inventory.json", inventoryOfRecipe(t))
 	r.git(t, "update-ref", "refs/remotes/origin/inventory", "inventory")
@@ -185,20 +189,49 @@ func newRecipe(t *testing.T, forge *forge) *recipe {
 	return r
 }
 
-// watchedCurl is a folder with a curl that writes down what everybody on the
-// machine could see of it.
-func watchedCurl(t *testing.T, seen string) string {
+// watchedPrograms are those that the scripts start and that do more than copy text.
+var watchedPrograms = []string{"awk", "curl", "git", "nodepools"}
+
+// watch makes a folder with programs that write down what they were called with
+// and what is in their environment. Git does BEFORE_PUSH before it pushes.
+func watch(t *testing.T, seen string) string {
 	t.Helper()
-	curl, err := exec.LookPath("curl")
+	folder := t.TempDir()
+	for _, name := range watchedPrograms {
+		program, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("#!/bin/sh\n{ printf '%%s\\n' \"%s $*\"; env; } >>'%s'/%s.$$\n", name, seen, name)
+		if name == "git" {
+			text += "[ \"$1\" != push ] || eval \"${BEFORE_PUSH-}\"\n"
+		}
+		text += fmt.Sprintf("exec '%s' \"$@\"\n", program)
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// called are the programs that were called since it was last asked: each a line with
+// the arguments, and the environment.
+func (r *recipe) called(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(r.seen + "/*")
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := t.TempDir()
-	text := fmt.Sprintf("#!/bin/sh\n{ echo \"$@\"; env; } >>'%s'\nexec '%s' \"$@\"\n", seen, curl)
-	if err := os.WriteFile(filepath.Join(folder, "curl"), []byte(text), 0o755); err != nil {
-		t.Fatal(err)
+	calls := make([]string, len(files))
+	for i, file := range files {
+		call, err := os.ReadFile(file)
+		if err := errors.Join(err, os.Remove(file)); err != nil {
+			t.Fatal(err)
+		}
+		calls[i] = string(call)
+		r.watched[strings.Fields(calls[i])[0]] = true
 	}
-	return folder
+	return calls
 }
 
 func (r *recipe) write(t *testing.T, name, text string) {
@@ -248,6 +281,8 @@ func (r *recipe) run(t *testing.T, env ...string) ended {
 	settings := []string{
 		"BASE=origin/main", "INVENTORY_REV=origin/inventory", "FORGE=" + r.forge.kind, "API=" + r.forge.URL, "REPOSITORY=acme/pools", "CHANGE=7",
 		"TOKEN=" + forgeToken, "LINK=https://ci.example.com/1",
+		// What jobs on GitLab have besides, and names that the script itself uses.
+		"NODEPOOLS_REVIEW_TOKEN=" + forgeToken, "PUSH_TOKEN=" + forgeToken, "NODEPOOLS_PUSH_TOKEN=" + forgeToken, "secret=", "authorization=",
 	}
 	if r.forge.kind == "github" {
 		settings = append(settings, "BOT="+forgeBot)
@@ -260,11 +295,7 @@ func (r *recipe) run(t *testing.T, env ...string) ended {
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
-	seen, err := os.ReadFile(r.seen)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
-	}
-	for what, text := range map[string]string{"standard output": stdout.String(), "standard error": stderr.String(), "what curl was called with": string(seen)} {
+	for what, text := range map[string]string{"standard output": stdout.String(), "standard error": stderr.String(), "what programs see": strings.Join(r.called(t), "\n")} {
 		if strings.Contains(text, forgeToken) || strings.Contains(text, "PRIVATE-TOKEN") {
 			t.Errorf("the token is in %s:\n%s", what, text)
 		}

@@ -41,6 +41,12 @@ set -u
 LC_ALL=C
 export LC_ALL
 
+# No program that is started here has to see a token, under none of the names that
+# jobs have it by. A variable that was exported stays so, hence the first unset.
+unset secret authorization
+secret=${TOKEN-}
+unset TOKEN NODEPOOLS_REVIEW_TOKEN PUSH_TOKEN NODEPOOLS_PUSH_TOKEN
+
 main() {
 	settings
 	work=$(mktemp -d) || exit 2
@@ -76,9 +82,8 @@ settings() {
 		give_up "git does not know $BASE: is the clone a shallow one?"
 	[ "$FORGE" = none ] && return
 
-	for name in API REPOSITORY CHANGE TOKEN; do require "$name"; done
-	secret=$TOKEN
-	unset TOKEN # no program that is started here has to see it
+	for name in API REPOSITORY CHANGE; do require "$name"; done
+	[ -n "$secret" ] || give_up 'TOKEN is not set'
 	case $secret in *[!A-Za-z0-9._~+/=-]*) give_up 'TOKEN holds characters that no token has' ;; esac
 	case $REPOSITORY in *[!A-Za-z0-9._/-]*) give_up 'REPOSITORY is not the name of a repository' ;; esac
 	case $CHANGE in *[!0-9]*) give_up 'CHANGE is not a number' ;; esac
