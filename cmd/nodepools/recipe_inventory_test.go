@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -26,13 +27,23 @@ func TestInventoryRecipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRecipe(t, &forge{})
-	server := startGitServer(t, "oauth2", forgeToken)
+	server, repository := startGitServer(t, "oauth2", forgeToken)
+	speaksToServer := regexp.MustCompile(`^git (ls-remote|fetch|push) `) // nobody else has to see the token
 	night := func(env ...string) (string, error) {
 		cmd := exec.Command("sh", script)
-		cmd.Dir, cmd.Env = r.folder, r.environment(append([]string{"KUBECONFIG=" + c.Kubeconfig(), "REMOTE=" + server}, env...)...)
+		cmd.Dir, cmd.Env = r.folder, r.environment(append([]string{
+			"KUBECONFIG=" + c.Kubeconfig(), "REMOTE=" + server,
+			"NODEPOOLS_PUSH_TOKEN=" + forgeToken, "NODEPOOLS_REVIEW_TOKEN=" + forgeToken, "token=",
+		}, env...)...)
 		out, err := cmd.CombinedOutput()
 		if strings.Contains(string(out), forgeToken) {
 			t.Errorf("the token is printed:\n%s", out)
+		}
+		for _, call := range r.called(t) {
+			line, _, _ := strings.Cut(call, "\n")
+			if strings.Contains(line, forgeToken) || strings.Contains(call, forgeToken) && !speaksToServer.MatchString(line) {
+				t.Errorf("the token is in what a program sees:\n%s", call)
+			}
 		}
 		return string(out), err
 	}
@@ -74,11 +85,30 @@ func TestInventoryRecipe(t *testing.T) {
 		t.Errorf("the branch has the files %q", files)
 	}
 
+	// What another cluster, or a person, has in a branch is never replaced; not
+	// when it comes between the look and the push either.
+	out, err := night("PUSH_TOKEN="+forgeToken, "INVENTORY=clusters/production.json")
+	if err == nil || !strings.Contains(out, "the branch inventory has other files than clusters/production.json") {
+		t.Errorf("the inventory of another cluster is replaced: %v\n%s", err, out)
+	}
+	if out, err := night("PUSH_TOKEN="+forgeToken, "BRANCH=raced", "BEFORE_PUSH=(unset PUSH_TOKEN; git -C '"+repository+"' update-ref refs/heads/raced refs/heads/inventory-production)"); err == nil {
+		t.Errorf("what was pushed a moment ago is replaced:\n%s", out)
+	}
+	for branch, want := range map[string]string{"inventory": "inventory.json\n", "inventory-production": "clusters/production.json\n", "raced": "clusters/production.json\n"} {
+		fetch(branch)
+		if files := r.files(t, "origin/"+branch); files != want {
+			t.Errorf("the branch %s has the files %q", branch, files)
+		}
+	}
+
 	if out, err := night("PUSH_TOKEN=expired"); err == nil {
 		t.Errorf("a wrong token pushes:\n%s", out)
 	}
 	if out, err := night("PUSH_TOKEN="+forgeToken, "KUBECONFIG=/nowhere"); err == nil {
 		t.Errorf("without a cluster there is an inventory:\n%s", out)
+	}
+	if !r.watched["git"] || !r.watched["nodepools"] {
+		t.Errorf("only %v are seen to be called", r.watched)
 	}
 }
 
@@ -92,15 +122,16 @@ func (r *recipe) files(t *testing.T, revision string) string {
 	return string(out)
 }
 
-// startGitServer serves an empty repository to one user, and returns its URL.
-func startGitServer(t *testing.T, user, password string) string {
+// startGitServer serves an empty repository to one user, and returns its URL and
+// its folder.
+func startGitServer(t *testing.T, user, password string) (url, repository string) {
 	t.Helper()
 	folder := t.TempDir()
 	git, err := exec.LookPath("git")
 	if err != nil {
 		t.Fatal(err)
 	}
-	repository := filepath.Join(folder, "pools.git")
+	repository = filepath.Join(folder, "pools.git")
 	for _, args := range [][]string{{"init", "--quiet", "--bare", repository}, {"-C", repository, "config", "http.receivepack", "true"}} {
 		if out, err := exec.Command(git, args...).CombinedOutput(); err != nil {
 			t.Fatalf("git %q: %v\n%s", args, err, out)
@@ -116,7 +147,7 @@ func startGitServer(t *testing.T, user, password string) string {
 		backend.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	return server.URL + "/pools.git"
+	return server.URL + "/pools.git", repository
 }
 
 // basicAuthorization is the header with which a user shows who he is.

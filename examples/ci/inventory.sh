@@ -4,15 +4,22 @@
 # file of a user that has the role of 'nodepools install --viewer', or more.
 #
 # The branch has one commit with one file, made anew each time: the repository does
-# not grow by it, and no branch that people work on is touched. Settings from the
+# not grow by it. A branch that has anything else is left as it is: it is one that
+# people work on, or has the inventory of another cluster. Settings from the
 # environment:
 #
 #   INVENTORY   the file, which may be in a folder (inventory.json)
-#   BRANCH      the branch (inventory)
+#   BRANCH      the branch, one for each cluster (inventory)
 #   REMOTE      where it is pushed to: a name or a URL (origin)
 #   PUSH_TOKEN  a token that may push there, where git has no credential of its own
 set -eu
 umask 077
+
+# Only Git has to see the token, and only when it speaks to the server: so it is kept
+# in a variable that is not exported, and taken from where jobs have it.
+unset token
+token=${PUSH_TOKEN-}
+unset PUSH_TOKEN NODEPOOLS_PUSH_TOKEN NODEPOOLS_REVIEW_TOKEN
 
 : "${INVENTORY:=inventory.json}" "${BRANCH:=inventory}" "${REMOTE:=origin}"
 work=$(mktemp -d)
@@ -23,17 +30,23 @@ nodepools inventory --output "$work/inventory"
 
 # Git asks this program for a user and a password: so the token is on no command
 # line, in no URL and in no file.
-if [ -n "${PUSH_TOKEN-}" ]; then
-	cat >"$work/askpass" <<-'EOF'
-		#!/bin/sh
-		case $1 in
-		Username*) echo oauth2 ;;
-		*) printf '%s\n' "$PUSH_TOKEN" ;;
-		esac
-	EOF
-	chmod +x "$work/askpass"
-	export PUSH_TOKEN GIT_ASKPASS="$work/askpass" GIT_TERMINAL_PROMPT=0
-fi
+cat >"$work/askpass" <<'EOF'
+#!/bin/sh
+case $1 in
+Username*) echo oauth2 ;;
+*) printf '%s\n' "$PUSH_TOKEN" ;;
+esac
+EOF
+chmod +x "$work/askpass"
+
+# online is git with the token, if there is one.
+online() {
+	if [ -n "$token" ]; then
+		PUSH_TOKEN=$token GIT_ASKPASS=$work/askpass GIT_TERMINAL_PROMPT=0 git "$@"
+	else
+		git "$@"
+	fi
+}
 
 export GIT_AUTHOR_NAME=nodepools GIT_AUTHOR_EMAIL=nodepools@invalid
 export GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
@@ -42,4 +55,16 @@ export GIT_INDEX_FILE="$work/index" # not that of the clone
 git update-index --add --cacheinfo 100644 "$blob" "$INVENTORY"
 tree=$(git write-tree)
 commit=$(git commit-tree -m 'Write down the cluster' "$tree")
-git push --quiet --force "$REMOTE" "$commit:refs/heads/$BRANCH"
+
+before=$(online ls-remote "$REMOTE" "refs/heads/$BRANCH")
+before=${before%%[!0-9a-f]*}
+if [ -n "$before" ]; then
+	online fetch --quiet --no-tags "$REMOTE" "refs/heads/$BRANCH"
+	files=$(git ls-tree -r -z --full-tree --name-only "$before" | tr '\0' '\n')
+	if [ "$files" != "$INVENTORY" ]; then
+		echo "inventory: the branch $BRANCH has other files than $INVENTORY, so it is not replaced: set a BRANCH for each cluster" >&2
+		exit 2
+	fi
+fi
+# The lease keeps what somebody else has pushed since.
+online push --quiet --force-with-lease="refs/heads/$BRANCH:$before" "$REMOTE" "$commit:refs/heads/$BRANCH"
