@@ -147,6 +147,71 @@ func TestWorkflowsAreCareful(t *testing.T) {
 	}
 }
 
+// What the README says to set for each cluster is what the scripts read, and has all
+// that two clusters would take from one another.
+func TestRecipesTellWhatIsPerCluster(t *testing.T) {
+	var settings string
+	for _, script := range []string{"review.sh", "inventory.sh"} {
+		text, err := os.ReadFile(filepath.Join(recipeFolder, script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings += string(text)
+	}
+	text, err := os.ReadFile(filepath.Join(recipeFolder, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## Several clusters\n")
+	told := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[A-Z_`, ]+`) \\|").FindAllStringSubmatch(section, -1) {
+		for _, name := range strings.Split(row[1], ", ") {
+			name = strings.Trim(name, "`")
+			told[name] = true
+			if name != "KUBECONFIG" && !regexp.MustCompile("(?m)^#   "+name+" ").MatchString(settings) {
+				t.Errorf("no script has the setting %s", name)
+			}
+		}
+	}
+	for _, name := range []string{"BRANCH", "INVENTORY_REV", "POOLS", "SOURCE", "MARKER", "CODE_QUALITY", "KUBECONFIG"} {
+		if !told[name] {
+			t.Errorf("the README does not say that %s is for each cluster", name)
+		}
+	}
+}
+
+// The job on GitLab has the inventories of all clusters, whose branches its clone
+// lacks.
+func TestWorkflowFetchesInventories(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(recipeFolder + "/gitlab-ci.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var jobs map[string]struct {
+		Script []string `json:"script"`
+	}
+	if err := yaml.Unmarshal(text, &jobs); err != nil {
+		t.Fatal(err)
+	}
+	r := newRecipe(t, &forge{})
+	r.git(t, "remote", "add", "origin", ".")
+	r.git(t, "branch", "inventory-production", "inventory")
+	r.git(t, "update-ref", "-d", "refs/remotes/origin/inventory")
+	for _, line := range jobs["node-pools"].Script {
+		if strings.HasPrefix(line, "git ") {
+			cmd := exec.Command("sh", "-c", line)
+			cmd.Dir, cmd.Env = r.folder, r.environment()
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", line, err, out)
+			}
+		}
+	}
+	for _, branch := range []string{"origin/inventory", "origin/inventory-production"} {
+		r.git(t, "cat-file", "-e", branch+":inventory.json")
+	}
+}
+
 func recipeFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(recipeFolder + "/*.*")

@@ -156,6 +156,25 @@ func TestReviewRecipeWithoutForge(t *testing.T) {
 	}
 }
 
+// The code quality report of one cluster does not replace that of another.
+func TestReviewRecipeReports(t *testing.T) {
+	t.Parallel()
+	r := newRecipe(t, startForge(t, "gitlab"))
+	const byDefault = "gl-code-quality-report.json"
+	r.commit(t, "pools/gpu.yaml", strings.ReplaceAll(gpuPool("gold"), "labels", "label"))
+	r.run(t, "FORGE=none").ends(t, 1)
+	first := r.read(t, byDefault)
+	r.commit(t, "pools/gpu.yaml", gpuPool("gold"))
+	r.run(t, "FORGE=none", "CODE_QUALITY=gl-production.json").ends(t, 0)
+	if got := r.read(t, byDefault); got != first || !strings.Contains(got, "pools/gpu.yaml") {
+		t.Errorf("the report was %q, and is %q", first, got)
+	}
+	if got := r.read(t, "gl-production.json"); strings.TrimSpace(got) != "[]" {
+		t.Errorf("the report of pools that are valid is %q", got)
+	}
+	r.run(t, "FORGE=none", "CODE_QUALITY=no/such/folder.json").ends(t, 2, "no/such/folder.json")
+}
+
 // recipe is a clone with a pull request in it, and the script that reviews it.
 type recipe struct {
 	forge        *forge
@@ -240,6 +259,15 @@ func (r *recipe) write(t *testing.T, name, text string) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func (r *recipe) read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(r.folder, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func (r *recipe) commit(t *testing.T, name, text string) {

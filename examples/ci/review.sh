@@ -17,7 +17,8 @@
 #                  so that nobody hides pods by changing it
 #   FAIL_ON        what is too much, such as evictions>0,nodesChanged>=100 (nothing)
 #   ANNOTATE       how problems in files are told: github, text, or gitlab, which
-#                  writes gl-code-quality-report.json (text)
+#                  writes a code quality report (text)
+#   CODE_QUALITY   the file for that report (gl-code-quality-report.json)
 #   FORGE          who gets the comment: github, gitlab or none (none)
 #   SUMMARY        a file that the comment is appended to (without FORGE: standard
 #                  output)
@@ -72,7 +73,7 @@ main() {
 settings() {
 	require BASE
 	: "${POOLS:=pools}" "${SOURCE:=}" "${INVENTORY:=inventory.json}" "${INVENTORY_REV:=$BASE}" "${FAIL_ON:=}"
-	: "${ANNOTATE:=text}" "${FORGE:=none}" "${SUMMARY:=}" "${LINK:=}" "${BOT:=}" "${MARKER:=nodepools}"
+	: "${ANNOTATE:=text}" "${CODE_QUALITY:=gl-code-quality-report.json}" "${FORGE:=none}" "${SUMMARY:=}" "${LINK:=}" "${BOT:=}" "${MARKER:=nodepools}"
 	case $MARKER in *[!A-Za-z0-9._/-]* | -* | *--*) give_up 'MARKER is not a name of letters, digits, dots, slashes and single dashes' ;; esac
 	# The first line of what 'nodepools diff -o markdown' writes: the sign of our
 	# comment.
@@ -114,7 +115,8 @@ require() { eval "[ -n \"\${$1-}\" ]" || give_up "$1 is not set"; }
 validate() {
 	case $ANNOTATE in
 	gitlab)
-		nodepools validate "$POOLS" -o gitlab >gl-code-quality-report.json 2>/dev/null ||
+		true >"$CODE_QUALITY" || return 2
+		nodepools validate "$POOLS" -o gitlab >"$CODE_QUALITY" 2>/dev/null ||
 			nodepools validate "$POOLS" # for the log
 		;;
 	*) nodepools validate "$POOLS" -o "$ANNOTATE" ;;
