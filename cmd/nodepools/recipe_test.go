@@ -75,6 +75,18 @@ func TestReviewRecipe(t *testing.T) {
 				t.Errorf("the comment says %q", got)
 			}
 
+			// A base that is not in the clone, or no folder: what was said before is not
+			// left to stand for it.
+			for _, trouble := range []struct{ env, says string }{
+				{"BASE=origin/gone", "git does not know origin/gone"},
+				{"POOLS=poolz", "there is no poolz"},
+			} {
+				r.run(t, trouble.env).ends(t, 2, trouble.says)
+				if got := r.comment(t, before).body; !strings.Contains(got, "could not be") || strings.Contains(got, "No difference") {
+					t.Errorf("%s: the comment says %q", trouble.env, got)
+				}
+			}
+
 			// Another review of the same pull request has a comment of its own.
 			alone := r.comment(t, before)
 			r.commit(t, "pools/gpu.yaml", gpuPool("gold"))

@@ -54,6 +54,7 @@ main() {
 	trap 'rm -rf "$work"' EXIT
 	trap 'exit 2' HUP INT TERM
 
+	known
 	validate
 	case $? in
 	0) ;;
@@ -79,8 +80,6 @@ settings() {
 	# comment.
 	marker="<!-- nodepools:$MARKER -->"
 	case $BASE in -*) give_up "$BASE is no branch and no commit" ;; esac
-	git rev-parse --verify --quiet "$BASE^{commit}" >/dev/null ||
-		give_up "git does not know $BASE: is the clone a shallow one?"
 	[ "$FORGE" = none ] && return
 
 	for name in API REPOSITORY CHANGE; do require "$name"; done
@@ -108,6 +107,18 @@ settings() {
 		;;
 	*) give_up 'FORGE has to be github, gitlab or none' ;;
 	esac
+}
+
+# known says in the comment what git and the folder do not have. What was said before
+# must not be left to stand for this.
+known() {
+	if ! git rev-parse --verify --quiet "$BASE^{commit}" >/dev/null; then
+		complain "git does not know $BASE: is the clone a shallow one?"
+		fail 2 'What this change does could not be worked out.'
+	fi
+	[ -e "$POOLS" ] && return
+	complain "there is no $POOLS, the folder with the pools"
+	fail 2 'The pools of this change could not be found.'
 }
 
 require() { eval "[ -n \"\${$1-}\" ]" || give_up "$1 is not set"; }
