@@ -115,14 +115,18 @@ func (r *recipe) commit(t *testing.T, name, text string) {
 	r.git(t, "commit", "--quiet", "--message", "change")
 }
 
-// git makes the same commits each time.
-func (r *recipe) git(t *testing.T, args ...string) {
+// git makes the same commits each time, and returns what is printed.
+func (r *recipe) git(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir, cmd.Env = r.folder, r.environment()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("git %q: %v\n%s", args, err, out)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git %q: %v\n%s%s", args, err, out, &stderr)
 	}
+	return string(out)
 }
 
 func (r *recipe) environment(more ...string) []string {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -61,27 +62,22 @@ func TestInventoryRecipe(t *testing.T) {
 		r.git(t, "-c", "http.extraHeader="+basicAuthorization("oauth2", forgeToken), "fetch", "--quiet", server, "+"+branch+":refs/remotes/origin/"+branch)
 	}
 	fetch("inventory")
-	text, err := exec.Command("git", "-C", r.folder, "show", "origin/inventory:inventory.json").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	written, err := inventory.Read(strings.NewReader(string(text)))
+	written, err := inventory.Read(strings.NewReader(r.git(t, "show", "origin/inventory:inventory.json")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(written.Nodes) != 2 {
 		t.Errorf("the inventory has %d nodes", len(written.Nodes))
 	}
-	commits, err := exec.Command("git", "-C", r.folder, "rev-list", "--count", "origin/inventory").Output()
-	if err != nil || string(commits) != "1\n" {
-		t.Errorf("the branch has %s commits, %v", commits, err)
+	if commits := r.git(t, "rev-list", "--count", "origin/inventory"); commits != "1\n" {
+		t.Errorf("the branch has %s commits", commits)
 	}
 	// An inventory may be in a folder, as those that review.sh reads.
 	if out, err := night("PUSH_TOKEN="+forgeToken, "INVENTORY=clusters/production.json", "BRANCH=inventory-production"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	fetch("inventory-production")
-	if files := r.files(t, "origin/inventory-production"); files != "clusters/production.json\n" {
+	if files := r.git(t, "ls-tree", "-r", "--name-only", "origin/inventory-production"); files != "clusters/production.json\n" {
 		t.Errorf("the branch has the files %q", files)
 	}
 
@@ -96,7 +92,7 @@ func TestInventoryRecipe(t *testing.T) {
 	}
 	for branch, want := range map[string]string{"inventory": "inventory.json\n", "inventory-production": "clusters/production.json\n", "raced": "clusters/production.json\n"} {
 		fetch(branch)
-		if files := r.files(t, "origin/"+branch); files != want {
+		if files := r.git(t, "ls-tree", "-r", "--name-only", "origin/"+branch); files != want {
 			t.Errorf("the branch %s has the files %q", branch, files)
 		}
 	}
@@ -112,16 +108,6 @@ func TestInventoryRecipe(t *testing.T) {
 	}
 }
 
-// files are the names of all files of a revision, one on each line.
-func (r *recipe) files(t *testing.T, revision string) string {
-	t.Helper()
-	out, err := exec.Command("git", "-C", r.folder, "ls-tree", "-r", "--name-only", revision).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out)
-}
-
 // startGitServer serves an empty repository to one user, and returns its URL and
 // its folder.
 func startGitServer(t *testing.T, user, password string) (url, repository string) {
@@ -133,7 +119,11 @@ func startGitServer(t *testing.T, user, password string) (url, repository string
 	}
 	repository = filepath.Join(folder, "pools.git")
 	for _, args := range [][]string{{"init", "--quiet", "--bare", repository}, {"-C", repository, "config", "http.receivepack", "true"}} {
-		if out, err := exec.Command(git, args...).CombinedOutput(); err != nil {
+		cmd := exec.Command(git, args...)
+		// GIT_DIR is set where a hook or a rebase runs the tests: what is configured
+		// here would be so in the repository of whoever runs them.
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}
+		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %q: %v\n%s", args, err, out)
 		}
 	}
