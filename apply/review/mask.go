@@ -1,9 +1,11 @@
 package review
 
 import (
+	"cmp"
 	"encoding/json"
-	"regexp"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nodepools/nodepools/apply/plan"
@@ -12,27 +14,6 @@ import (
 // Labels and annotations are no place for secrets, and people put them there all
 // the same. What looks like one is masked everywhere in a review, which may be read
 // by more people than the cluster is.
-
-// secretKey is the last part of the name of a key that says its value is a secret.
-var secretKey = regexp.MustCompile(`(?i)(^|[-_./])(password|passwd|passphrase|secret|token|credentials?|api-?key|access-?key|private-?key)$`)
-
-// secretValue is what some well-known credentials look like.
-var secretValue = regexp.MustCompile(strings.Join([]string{
-	`\bgh[opusr]_[A-Za-z0-9]{20,}`,                                   // GitHub
-	`\bgithub_pat_[A-Za-z0-9_]{20,}`,                                 // GitHub
-	`\bglpat-[A-Za-z0-9_-]{16,}`,                                     // GitLab
-	`\b(AKIA|ASIA)[A-Z0-9]{16}\b`,                                    // AWS
-	`\bAIza[A-Za-z0-9_-]{30,}`,                                       // Google
-	`\bxox[abprs]-[A-Za-z0-9-]{10,}`,                                 // Slack
-	`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]{4,})`, // JSON web tokens, those of service accounts too
-	`-----BEGIN [A-Z ]*PRIVATE KEY-----`,
-	`://[^/\s:@]+:[^/\s@]+@`, // a password in a URL
-}, "|"))
-
-func looksSecret(key, value string) bool {
-	name, _, _ := strings.Cut(key, ":") // the effect of a taint
-	return value != "" && !strings.HasPrefix(value, masked) && (secretKey.MatchString(name) || secretValue.MatchString(value))
-}
 
 // masked is what stands in the place of a secret. Where one becomes another, the
 // reader is to see that it changes.
@@ -44,7 +25,7 @@ const (
 
 // mask replaces what looks like a secret, and then every other mention of it.
 func mask(r *Review) {
-	m := &masker{}
+	m := &masker{found: map[string]bool{}}
 	for i := range r.Pools {
 		m.pair(r.Pools[i].Before, r.Pools[i].After)
 	}
@@ -64,165 +45,187 @@ func mask(r *Review) {
 	for i := range r.Records {
 		m.record(&r.Records[i].Value)
 	}
-	if len(m.found) == 0 {
-		return
-	}
-	for _, list := range [][]string{r.Problems, r.Notes} {
-		for i := range list {
-			list[i] = m.text(list[i])
-		}
-	}
+	r.Impact = m.impact(r.Impact)
+	m.mentions(r)
 }
 
-type masker struct{ found []string }
+// masker remembers the secrets that it has masked.
+type masker struct{ found map[string]bool }
 
-func (m *masker) note(secret string) {
-	if !slices.Contains(m.found, secret) {
-		m.found = append(m.found, secret)
-	}
-}
-
-// text is a text without the secrets that were found. Short ones are words too.
-func (m *masker) text(text string) string {
-	for _, secret := range m.found {
-		if len(secret) >= 8 {
-			text = strings.ReplaceAll(text, secret, masked)
+// hide is the text without what is secret in it, all of it or parts. The other is
+// what it becomes or was; nil for none.
+func (m *masker) hide(key, text string, other *string, as string) string {
+	if looksSecret(key, text) {
+		m.found[text] = true
+		if other == nil || *other == text {
+			as = masked
 		}
+		return as
 	}
-	return text
+	return replaceAssigned(text, func(secret string) string {
+		m.found[secret] = true
+		if other == nil || strings.Contains(*other, secret) {
+			return masked
+		}
+		return as
+	})
 }
 
 // pair masks an object as it was and as it becomes.
 func (m *masker) pair(before, after map[string]any) {
 	for _, key := range keysOf(before, after) {
-		was, had := before[key]
-		is, has := after[key]
-		wasText, wasString := was.(string)
-		isText, isString := is.(string)
-		same := wasString && isString && wasText == isText
-		if had && wasString && looksSecret(nameOf(key, before), wasText) {
-			m.note(wasText)
-			if before[key] = maskedBefore; same || !has {
-				before[key] = masked
-			}
-		}
-		if has && isString && looksSecret(nameOf(key, after), isText) {
-			m.note(isText)
-			if after[key] = maskedAfter; same || !had {
-				after[key] = masked
-			}
-		}
-		if wasString || isString {
-			continue
-		}
-		wasMap, _ := was.(map[string]any)
-		isMap, _ := is.(map[string]any)
-		m.pair(wasMap, isMap)
-		m.lists(was, is)
+		m.texts(nameOf(key, before), before[key], nameOf(key, after), after[key],
+			func(text string) { before[key] = text }, func(text string) { after[key] = text })
 	}
 }
 
-// lists masks what is in lists: the taints and tolerations above all.
-func (m *masker) lists(was, is any) {
-	before, _ := was.([]any)
-	after, _ := is.([]any)
+// texts masks the value of one field, or of one item of a list, on both sides.
+func (m *masker) texts(wasName string, was any, isName string, is any, setBefore, setAfter func(string)) {
+	before, after := stringOf(was), stringOf(is)
+	if before != nil {
+		setBefore(m.hide(wasName, *before, after, maskedBefore))
+	}
+	if after != nil {
+		setAfter(m.hide(isName, *after, before, maskedAfter))
+	}
+	wasMap, _ := was.(map[string]any)
+	isMap, _ := is.(map[string]any)
+	m.pair(wasMap, isMap)
+	wasList, _ := was.([]any)
+	isList, _ := is.([]any)
+	m.lists(wasName, wasList, isName, isList)
+}
+
+// lists masks what is in lists: taints, tolerations, the values of selectors.
+func (m *masker) lists(wasName string, before []any, isName string, after []any) {
 	for i := range max(len(before), len(after)) {
-		var wasMap, isMap map[string]any
+		var was, is any
 		if i < len(before) {
-			wasMap, _ = before[i].(map[string]any)
+			was = before[i]
 		}
 		if i < len(after) {
-			isMap, _ = after[i].(map[string]any)
+			is = after[i]
 		}
-		m.pair(wasMap, isMap)
+		m.texts(wasName, was, isName, is, func(text string) { before[i] = text }, func(text string) { after[i] = text })
 	}
 }
 
-// nameOf is what a text is the value of: in a taint, that is its key.
+func stringOf(value any) *string {
+	if text, isText := value.(string); isText {
+		return &text
+	}
+	return nil
+}
+
+// nameOf is what a text is the value of: in a taint or a selector, that is its key.
 func nameOf(field string, object map[string]any) string {
-	if key, found := object["key"].(string); found && field == "value" {
+	if key, found := object["key"].(string); found && (field == "value" || field == "values") {
 		return key
 	}
 	return field
 }
 
-func keysOf(maps ...map[string]any) []string {
-	var keys []string
-	for _, each := range maps {
-		for key := range each {
-			keys = append(keys, key)
-		}
-	}
+func keysOf(before, after map[string]any) []string {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
 
 func (m *masker) change(change *plan.KeyChange) {
 	before, after := change.Before, change.After
-	hide := func(value *string, other *string, as string) *string {
-		if value == nil || !looksSecret(change.Key, *value) {
-			return value
-		}
-		m.note(*value)
-		if other == nil {
-			as = masked
-		}
-		return &as
+	if before != nil {
+		hidden := m.hide(change.Key, *before, after, maskedBefore)
+		change.Before = &hidden
 	}
-	change.Before, change.After = hide(before, after, maskedBefore), hide(after, before, maskedAfter)
+	if after != nil {
+		hidden := m.hide(change.Key, *after, before, maskedAfter)
+		change.After = &hidden
+	}
 }
 
 func (m *masker) claim(claim *plan.Conflict) {
-	if claim.Have != nil && looksSecret(claim.Key, *claim.Have) {
-		m.note(*claim.Have)
-		have := maskedBefore
-		claim.Have = &have
+	want, have := claim.Want, claim.Have
+	if have != nil {
+		hidden := m.hide(claim.Key, *have, &want, maskedBefore)
+		claim.Have = &hidden
 	}
-	if looksSecret(claim.Key, claim.Want) {
-		m.note(claim.Want)
-		claim.Want = maskedAfter
+	claim.Want = m.hide(claim.Key, want, have, maskedAfter)
+	claim.Rivals = slices.Clone(claim.Rivals)
+	for i := range claim.Rivals {
+		claim.Rivals[i].Value = m.hide(claim.Key, claim.Rivals[i].Value, nil, masked)
 	}
-	rivals := slices.Clone(claim.Rivals)
-	for i := range rivals {
-		if looksSecret(claim.Key, rivals[i].Value) {
-			m.note(rivals[i].Value)
-			rivals[i].Value = masked
-		}
-	}
-	claim.Rivals = rivals
 }
 
-// record masks the values within a record, which is JSON.
+// record masks the values within a record, which is JSON. One without secrets stays
+// as it is written.
 func (m *masker) record(value *string) {
-	var fields any
-	if *value == "" || json.Unmarshal([]byte(*value), &fields) != nil {
+	var fields, original map[string]any
+	if json.Unmarshal([]byte(*value), &fields) != nil || json.Unmarshal([]byte(*value), &original) != nil {
 		return
 	}
-	found := len(m.found)
-	m.walk("", fields)
-	if len(m.found) == found && m.text(*value) == *value {
-		return
-	}
-	if text, err := json.Marshal(fields); err == nil {
-		*value = m.text(string(text))
+	m.pair(fields, nil)
+	before, _ := json.Marshal(original) // both are made of JSON
+	if after, err := json.Marshal(fields); err == nil && string(after) != string(before) {
+		*value = string(after)
 	}
 }
 
-// walk masks the texts of a JSON value in place.
-func (m *masker) walk(key string, value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, inner := range value {
-			if text, isText := inner.(string); isText && looksSecret(name, text) {
-				m.note(text)
-				value[name] = masked
-				continue
-			}
-			m.walk(name, inner)
-		}
-	case []any:
-		for _, inner := range value {
-			m.walk(key, inner)
+// mentions replaces, in what the review says in words, the secrets that stand
+// elsewhere in it.
+func (m *masker) mentions(r *Review) {
+	replacer := m.replacer()
+	hide := func(texts ...*string) {
+		for _, text := range texts {
+			*text = withoutCredentials(replacer.Replace(*text))
 		}
 	}
+	for _, list := range [][]string{r.Problems, r.Notes} {
+		for i := range list {
+			hide(&list[i])
+		}
+	}
+	for i := range r.Records {
+		hide(&r.Records[i].Value)
+	}
+	hide(&r.Compared.Base, &r.Compared.Head)
+	if r.HeldBack != nil {
+		hide(&r.HeldBack.Reason, &r.HeldBack.Remedy)
+	}
+	if r.Impact == nil {
+		return
+	}
+	for _, eviction := range r.Impact.Evictions {
+		for i := range eviction.Taints {
+			hide(&eviction.Taints[i])
+		}
+	}
+	for i := range r.Impact.Unschedulable {
+		hide(&r.Impact.Unschedulable[i].Reason)
+	}
+	for i := range r.Impact.Overlaps {
+		hide(&r.Impact.Overlaps[i].Reason)
+	}
+}
+
+// shortestMention is how long a secret is, in bytes, that is looked for in what is
+// said in words. Shorter ones are words too.
+const shortestMention = 8
+
+// replacer masks every mention of the secrets that were found, the longest first:
+// one may begin another.
+func (m *masker) replacer() *strings.Replacer {
+	forms := map[string]bool{}
+	for secret := range m.found {
+		if len(secret) >= shortestMention {
+			quoted := strconv.Quote(secret)
+			forms[secret], forms[quoted[1:len(quoted)-1]] = true, true
+		}
+	}
+	var pairs []string
+	for _, form := range slices.SortedFunc(maps.Keys(forms), func(a, b string) int {
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	}) {
+		pairs = append(pairs, form, masked)
+	}
+	return strings.NewReplacer(pairs...)
 }

@@ -1,17 +1,6 @@
 package review
 
-import (
-	"encoding/json"
-	"strings"
-	"testing"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/plan"
-	"github.com/nodepools/nodepools/render"
-)
+import "testing"
 
 func TestLooksSecret(t *testing.T) {
 	cases := map[string]struct {
@@ -24,6 +13,16 @@ func TestLooksSecret(t *testing.T) {
 		"nothing":               {"there is nothing to hide", "token", "", false},
 		"word within":           {"a label that is about tokens holds none", "token-refresh/enabled", "true", false},
 		"tokens":                {"a number of tokens is no token", "max-tokens", "8", false},
+		"refresh":               {"the same, without a path", "token-refresh", "5m", false},
+		"driver":                {"the name of software", "secrets-store.csi.k8s.io/driver", "vault", false},
+		"secret's name":         {"what a secret is called is none", "example.com/secret-name", "db", false},
+		"capital letter":        {"a part may begin with one", "dbPassword", "x", true},
+		"capital letters":       {"a part may begin with one", "example.com/apiToken", "x", true},
+		"key of an interface":   {"however it is written", "s3APIKey", "x", true},
+		"underscore":            {"however it is written", "API_KEY", "x", true},
+		"no part":               {"a word that ends like one", "kubernetes.io/nontoken", "x", false},
+		"compass":               {"a word that ends like one", "monkey", "x", false},
+		"switch":                {"a switch is no secret", "example.com/mount-token", "True", false},
 		"taint":                 {"the effect is no part of the key", "password:NoSchedule", "x", true},
 		"GitHub":                {"the value says it", "a", "ghp_0123456789abcdefghij0123456789abcdef", true},
 		"AWS":                   {"the value says it", "a", "AKIAABCDEFGHIJKLMNOP", true},
@@ -45,86 +44,76 @@ func TestLooksSecret(t *testing.T) {
 	}
 }
 
-// TestSecretsAreMaskedEverywhere puts secrets wherever a review has a value, and
-// looks for them in all that it says.
-func TestSecretsAreMaskedEverywhere(t *testing.T) {
-	const before, after, foreign = "canary-of-before-0123", "canary-of-after-0123", "canary-of-others-0123"
-	pool := func(value string) *v1.NodePool {
-		return &v1.NodePool{
-			ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1", Annotations: map[string]string{"example.com/token": value}},
-			Spec: v1.NodePoolSpec{
-				NodeNames:      []string{"n*"},
-				Handler:        "runc",
-				ConflictPolicy: v1.ReportConflicts,
-				Labels:         map[string]v1.LabelValue{"api-key": v1.LabelValue(value), "their-secret": v1.LabelValue(value)},
-				Annotations:    map[string]v1.AnnotationValue{"password": v1.AnnotationValue(value)},
-				Taints:         []v1.Taint{{Key: "token", Value: value, Effect: corev1.TaintEffectNoSchedule}},
-			},
-		}
+// What a longer text assigns to a name is masked, and the rest of it can be read.
+func TestSecretsWithinTexts(t *testing.T) {
+	cases := map[string]struct{ reason, text, want string }{
+		"lines":            {"each line says what it holds", "user: me\npassword: topsecret\nport: 80", "user: me\npassword: ***\nport: 80"},
+		"words":            {"a line is one value", "passphrase: correct horse, battery\nuser: me", "passphrase: ***\nuser: me"},
+		"item":             {"a line of a list", "- token: abc", "- token: ***"},
+		"environment":      {"a line that a shell reads", "export DB_PASSWORD=a,b;c\nA=b", "export DB_PASSWORD=***\nA=b"},
+		"pairs":            {"a list on one line", "user=me,token=abc,port=80", "user=me,token=***,port=80"},
+		"first pair":       {"a list that begins with it", "token=abc,port=80", "token=***,port=80"},
+		"pairs and spaces": {"a list on one line", "user=me dbPassword=abc port=80", "user=me dbPassword=*** port=80"},
+		"flow":             {"a list in another form", "password: abc, user: me", "password: ***, user: me"},
+		"address":          {"the query of an address", "https://example.com/x?token=abc&page=2", "https://example.com/x?token=***&page=2"},
+		"JSON":             {"and it stays JSON", `{"user":"me","apiKey":"a\"b, c","port":80}`, `{"user":"me","apiKey":"***","port":80}`},
+		"JSON in JSON":     {"as it is quoted", `{\"user\":\"me\",\"apiKey\":\"abc\"}`, `{\"user\":\"me\",\"apiKey\":\"***\"}`},
+		"block":            {"YAML puts it into the next line", "password: |\n  topsecret\nuser: me", "password: |\n  ***\nuser: me"},
+		"number":           {"a number of tokens is no token", "max-tokens=8", "max-tokens=8"},
+		"switch":           {"nor is a switch", `{"automountServiceAccountToken":false}`, `{"automountServiceAccountToken":false}`},
+		"other words":      {"it is about tokens and holds none", "token-refresh: 5m, tokens=8", "token-refresh: 5m, tokens=8"},
+		"prose":            {"nothing is assigned", "rotates the token and the password daily", "rotates the token and the password daily"},
+		"address alone":    {"an address is no secret", "https://example.com/x?a=b", "https://example.com/x?a=b"},
 	}
-	nodes := []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{"their-secret": foreign}}}}
-	empty := plan.Cluster{Nodes: nodes}
-	first, err := plan.Diff(plan.Revision{Pools: []render.Definition{{Pool: pool(before), File: "a.yaml", Line: 1}}}, empty)
-	if err != nil {
-		t.Fatal(err)
-	}
-	world := first.After(empty)
-	second, err := plan.Diff(plan.Revision{Pools: []render.Definition{{Pool: pool(after), File: "a.yaml", Line: 1}}}, world)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, in := range map[string]Input{
-		"created": {Before: empty, Difference: first},
-		"changed": {Before: world, Difference: second},
-	} {
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			r, err := Of(in)
-			if err != nil {
-				t.Fatal(err)
+			m := &masker{found: map[string]bool{}}
+			got := m.hide("example.com/config", c.text, nil, maskedBefore)
+			if got != c.want {
+				t.Errorf("it became %q, want %q: %s", got, c.want, c.reason)
 			}
-			text := wholeText(t, r)
-			for _, secret := range []string{before, after, foreign} {
-				if i := strings.Index(text, secret); i >= 0 {
-					t.Errorf("%q stands in: …%s…", secret, text[max(i-120, 0):min(i+60, len(text))])
-				}
-			}
-			if len(r.Nodes) != 1 || len(r.Records) != 1 || len(r.Conflicts) != 1 || len(r.Pools) != 1 {
-				t.Fatalf("a review of %d groups of nodes, %d records, %d conflicts, %d pools: there is nothing to mask", len(r.Nodes), len(r.Records), len(r.Conflicts), len(r.Pools))
-			}
-			var lines []string
-			for _, line := range r.Nodes[0].Lines() {
-				lines = append(lines, line.Text)
-			}
-			if name == "changed" && !strings.Contains(strings.Join(lines, "\n"), "label api-key=*** (before) -> *** (after)") &&
-				!strings.Contains(strings.Join(lines, "\n"), `label api-key="*** (before)" -> "*** (after)"`) {
-				t.Errorf("nobody sees that the secret changes:\n%s", strings.Join(lines, "\n"))
+			if again := m.hide("example.com/config", got, nil, maskedBefore); again != got {
+				t.Errorf("masked once more it is %q", again)
 			}
 		})
 	}
-	if len(second.Nodes) != 1 || *second.Nodes[0].Changes[0].After == masked {
-		t.Error("the plan itself was changed")
+	m := &masker{found: map[string]bool{}}
+	was, is := "a=1\ntoken: abc\npassword: old", "a=2\ntoken: abc\npassword: new"
+	if got, want := m.hide("config", was, &is, maskedBefore), "a=1\ntoken: ***\npassword: *** (before)"; got != want {
+		t.Errorf("of two, one of which changes: %q, want %q", got, want)
 	}
 }
 
-func wholeText(t *testing.T, r *Review) string {
-	t.Helper()
-	document, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
+// Secrets that are too short to be looked for stand in an impact behind their key.
+func TestSecretsInReasons(t *testing.T) {
+	cases := map[string]struct{ reason, text, want string }{
+		"taint":        {"the value goes, the effect stays", "does not tolerate token=abc:NoSchedule", "does not tolerate token=***:NoSchedule"},
+		"no value":     {"there is nothing to hide", "does not tolerate token:NoSchedule", "does not tolerate token:NoSchedule"},
+		"label":        {"the value goes", "the node has no label api-key=abc", "the node has no label api-key=***"},
+		"credential":   {"the value says it", "the node has no label a=ghp_0123456789abcdefghij0123456789abcdef", "the node has no label a=***"},
+		"RuntimeClass": {"both values go", "its RuntimeClass a selects token=abc, and the pod token=abd", "its RuntimeClass a selects token=***, and the pod token=***"},
+		"pools": {"each taint is looked at", "pods of a do not tolerate token=abc:NoExecute of b, pods of b do not tolerate tier=gold:NoExecute of a",
+			"pods of a do not tolerate token=***:NoExecute of b, pods of b do not tolerate tier=gold:NoExecute of a"},
+		"set":       {"the other value goes too", `pods of a select token=abc, which b sets to "abd"`, `pods of a select token=***, which b sets to "***"`},
+		"set anew":  {"also where the first is empty", `pods of a select token, which b sets to "abd"`, `pods of a select token, which b sets to "***"`},
+		"disagreed": {"the sentence goes on", "pods of a select token=abc, over which pools disagree", "pods of a select token=***, over which pools disagree"},
+		"ordinary":  {"what is no secret stays", `pods of a select tier=gold, which b sets to "silver"`, `pods of a select tier=gold, which b sets to "silver"`},
 	}
-	text := string(document)
-	for _, object := range append(r.Pools, r.RuntimeClasses...) {
-		for _, line := range object.Lines() {
-			text += line.Text + "\n"
+	for name, c := range cases {
+		m := &masker{found: map[string]bool{}}
+		if got := m.reason(c.text); got != c.want {
+			t.Errorf("%s: %q, want %q: %s", name, got, c.want, c.reason)
 		}
 	}
-	for _, group := range r.Nodes {
-		for _, line := range group.Lines() {
-			text += line.Text + "\n"
-		}
+}
+
+// A record of which a short secret is known already has it masked all the same.
+func TestRecordOfAKnownSecret(t *testing.T) {
+	m := &masker{found: map[string]bool{"abc": true}}
+	record, plain := `{"labels":{"token":"abc"},"list":["x"]}`, `{ "labels": {"tier":"gold"} }`
+	m.record(&record)
+	m.record(&plain)
+	if record != `{"labels":{"token":"***"},"list":["x"]}` || plain != `{ "labels": {"tier":"gold"} }` {
+		t.Errorf("records became %s and %s", record, plain)
 	}
-	for _, conflict := range r.Conflicts {
-		text += conflict.Text() + "\n"
-	}
-	return text
 }

@@ -62,8 +62,8 @@ func Of(in Input) (*Review, error) {
 			fresh++
 		}
 	}
-	r.Summary = summarize(r, fresh)
 	mask(r)
+	r.Summary = summarize(r, fresh)
 	return r, nil
 }
 
