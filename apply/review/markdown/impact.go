@@ -67,21 +67,18 @@ func nowhere(i *impact.Impact) section {
 		title: "Nowhere to go", intro: "No node takes the next pod of these, going by labels and taints.",
 		one: "workload", more: "workloads",
 	}
-	var rows []string
-	for _, eviction := range i.Evictions {
-		if eviction.Nowhere {
-			rows = append(rows, workload(eviction.Workload))
+	told := map[impact.Workload]bool{}
+	tell := func(of impact.Workload, nowhere bool) {
+		if nowhere && !told[of] {
+			told[of] = true
+			s.rows = append(s.rows, workload(of))
 		}
+	}
+	for _, eviction := range i.Evictions {
+		tell(eviction.Workload, eviction.Nowhere)
 	}
 	for _, pods := range i.Unschedulable {
-		if pods.Nowhere {
-			rows = append(rows, workload(pods.Workload))
-		}
-	}
-	for _, row := range rows {
-		if !slices.Contains(s.rows, row) {
-			s.rows = append(s.rows, row)
-		}
+		tell(pods.Workload, pods.Nowhere)
 	}
 	return s
 }
