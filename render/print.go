@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -16,7 +17,8 @@ import (
 // WriteYAML prints Kubernetes objects, or whatever else turns into a JSON
 // object, as a stream of YAML documents with --- between them. The same objects
 // give the same bytes, in the order of fields in which people write manifests,
-// and texts of several lines as blocks.
+// and texts of several lines as blocks, but for those with a line that a CI runner
+// would take for a command: they are quoted.
 //
 // What the Go types print although nobody has said it is left out: null,
 // a status that reports nothing, and empty structs that mean no more than their
@@ -108,8 +110,9 @@ func nodeOf(value any) *yaml.Node {
 func textNode(text string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: text}
 	switch {
-	case strings.ContainsFunc(text, invisible):
-		// What deceives a reader can be written as an escape in quotes alone.
+	case strings.ContainsFunc(text, invisible), commandLine.MatchString(text):
+		// What deceives a reader can be written as an escape in quotes alone, and what is
+		// in quotes begins no line.
 		node.Style = yaml.DoubleQuotedStyle
 	case strings.Contains(text, "\n"):
 		node.Style = yaml.LiteralStyle
@@ -118,6 +121,10 @@ func textNode(text string) *yaml.Node {
 	}
 	return node
 }
+
+// commandLine is what GitHub's runner obeys in a log: lines that begin with ::,
+// whatever blanks are before it, and ##[ anywhere.
+var commandLine = regexp.MustCompile(`(?m)^[\s\p{Z}]*::|##\[`)
 
 func invisible(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }
 

@@ -75,8 +75,10 @@ func clipBytes(text string, most int) string {
 
 // escapeInvisible writes what cannot be seen, and is no end of a line, as an
 // escape. In JSON and in the YAML of [render.WriteYAML] such a character stands
-// nowhere but in double quotes; in text it should not stand at all.
+// nowhere but in double quotes; in text it should not stand at all. The same goes
+// for ##[, which a CI runner obeys wherever it stands in a line of a log.
 func escapeInvisible(text string, escape func(rune) string) string {
+	text = strings.ReplaceAll(text, "##[", escape('#')+"#[")
 	if !strings.ContainsFunc(text, invisible) {
 		return text
 	}

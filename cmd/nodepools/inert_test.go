@@ -3,15 +3,18 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
-
-	"sigs.k8s.io/yaml"
+	hostiletexts "github.com/nodepools/nodepools/testdata/hostile"
 )
 
 // hostile are texts that were made to deceive whoever reads them.
@@ -88,6 +91,47 @@ func TestStructuredOutputIsExactAndInert(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// commandOfRunner is what GitHub's runner obeys in a line of a log.
+var commandOfRunner = regexp.MustCompile(`(?m)^[\s\p{Z}]*::|##\[`)
+
+// What is printed as JSON or YAML is no command to the CI runner in whose log it ends
+// up, and is read back as it was.
+func TestStructuredOutputIsNoCommandToARunner(t *testing.T) {
+	texts := []string{
+		"hello\n::error file=x::pwned\n##[group]x", "::error::x", "\n  ::error::x", "a\n\u00a0::error::x", "a\r::error::x\n",
+		"a ##[add-mask]b", "##[error]x", "###[error]x##[error]", "a\n\"::error::x\" \\ ##[error]\n",
+	}
+	for _, each := range hostiletexts.Strings() {
+		if utf8.ValidString(each.Text) && len(each.Text) < 1000 {
+			texts = append(texts, each.Text)
+		}
+	}
+	for _, text := range texts {
+		r := &review.Review{Pools: []review.Object{{After: map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{"a": text, "k" + text: "b", text: "c"}}, "list": []any{text},
+		}}}, Notes: []string{text}}
+		for format, unmarshal := range map[string]func([]byte, any) error{
+			"json": json.Unmarshal, "yaml": func(data []byte, into any) error { return yaml.Unmarshal(data, into) },
+		} {
+			var written bytes.Buffer
+			if err := diffFormats[format](diffOutput{}, &written, r); err != nil {
+				t.Fatal(err)
+			}
+			if found := commandOfRunner.FindString(written.String()); found != "" {
+				t.Errorf("%.100q as %s has %q:\n%.2000s", text, format, found, written.String())
+			}
+			got := &review.Review{}
+			if err := unmarshal(written.Bytes(), got); err != nil {
+				t.Errorf("%.100q as %s cannot be read any more: %v\n%.2000s", text, format, err, written.String())
+				continue
+			}
+			if diff := cmp.Diff([]any{r.Pools[0].After, r.Notes}, []any{got.Pools[0].After, got.Notes}); diff != "" {
+				t.Errorf("%.100q as %s (-want +got):\n%s", text, format, diff)
+			}
+		}
 	}
 }
 
