@@ -3,7 +3,6 @@ package review_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -52,7 +51,7 @@ func secretPools(long, short string) []render.Definition {
 			},
 			Taints: []v1.Taint{
 				{Key: "access-token", Value: short, Effect: corev1.TaintEffectNoExecute},
-				{Key: "token", Value: long, Effect: corev1.TaintEffectNoSchedule},
+				{Key: "token", Value: short, Effect: corev1.TaintEffectNoSchedule},
 				{Key: "dedicated", Value: credential, Effect: corev1.TaintEffectNoExecute},
 			},
 		},
@@ -100,11 +99,30 @@ func secretReview(t *testing.T, before plan.Cluster, long, short string) (*revie
 		Before: before, Difference: difference, Files: pools, Impact: impact.Of(known, difference.After(before)),
 		Notes: []string{"a note on " + long + foreign},
 	}
+	given := givenText(t, in)
 	r, err := review.Of(in)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if diff := cmp.Diff(given, givenText(t, in)); diff != "" {
+		t.Errorf("what the review was made of is masked itself (-before +after):\n%s", diff)
+	}
+	for _, secret := range []string{long, short} {
+		if !strings.Contains(given, secret) {
+			t.Errorf("%q is not there to be masked", secret)
+		}
+	}
 	return r, in
+}
+
+// givenText has all that a review is made of and that has secrets in it.
+func givenText(t *testing.T, in review.Input) string {
+	t.Helper()
+	text, err := json.Marshal([]any{in.Impact, in.Difference.PoolChanges, in.Difference.Nodes, in.Difference.Pools.Blocked, in.Before.Pools, in.Before.RuntimeClasses, in.Notes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // reviewWriters are all that a review is written by.
@@ -132,7 +150,7 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 	// This node comes into the pools only now: of the other one it is known already that
 	// no pod can run there.
 	world.Nodes = append(world.Nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2"}})
-	changed, changedIn := secretReview(t, world, longAfter, shortAfter)
+	changed, _ := secretReview(t, world, longAfter, shortAfter)
 	for name, r := range map[string]*review.Review{"created": created, "changed": changed} {
 		for writer, write := range reviewWriters {
 			t.Run(name+" as "+writer, func(t *testing.T) {
@@ -153,7 +171,6 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 		}
 	}
 	expectThatChangesAreSeen(t, changed)
-	expectInputUnchanged(t, changedIn)
 }
 
 // expectThatChangesAreSeen looks for what a reader has to see in spite of masks.
@@ -174,26 +191,5 @@ func expectThatChangesAreSeen(t *testing.T, r *review.Review) {
 		if !strings.Contains(seen, want) {
 			t.Errorf("%s is not to be seen in:\n%s", want, written.String())
 		}
-	}
-}
-
-// expectInputUnchanged makes sure that the plan and the impact are not masked
-// themselves.
-func expectInputUnchanged(t *testing.T, in review.Input) {
-	t.Helper()
-	given := fmt.Sprint(in.Impact.Evictions, in.Impact.Unschedulable, in.Impact.Overlaps)
-	for _, want := range []string{shortAfter, longAfter, longBefore} {
-		if !strings.Contains(given, want) {
-			t.Errorf("the impact that was given has %q no longer: %s", want, given)
-		}
-	}
-	var after []string
-	for _, change := range in.Difference.Nodes[0].Changes {
-		if change.After != nil && change.Key == "api-key" {
-			after = append(after, *change.After)
-		}
-	}
-	if diff := cmp.Diff([]string{longAfter}, after); diff != "" {
-		t.Errorf("the plan itself was changed (-want +got):\n%s", diff)
 	}
 }
