@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -91,16 +92,19 @@ func (o *inventoryOptions) run(ctx context.Context, std streams) error {
 // replaceFile writes a file whole or not at all: whoever reads it meanwhile reads
 // the one before.
 func replaceFile(path string, data []byte) (err error) {
+	// A link stays one, also where what it leads to is yet to be written.
+	if path, err = linked(path); err != nil {
+		return err
+	}
 	mode := os.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		if !info.Mode().IsRegular() {
-			return hinted{fmt.Errorf("%s is not a file that can be replaced", path), "print to it instead: leave --output out and use the shell's >"}
-		}
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return hinted{fmt.Errorf("%s is not a file that can be replaced", path), "print to it instead: leave --output out and use the shell's >"}
+	default:
 		mode = info.Mode().Perm()
-		// A link stays one.
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return err
-		}
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -116,4 +120,34 @@ func replaceFile(path string, data []byte) (err error) {
 		return err
 	}
 	return os.Rename(file.Name(), path)
+}
+
+// maxLinks is how many links may lead from one to the next, as in Linux.
+const maxLinks = 40
+
+// linked is the file that a link leads to, be it there or not; the path itself
+// where it is no link.
+func linked(path string) (string, error) {
+	at := path
+	for range maxLinks {
+		info, err := os.Lstat(at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return at, nil
+		case err != nil:
+			return "", err
+		case info.Mode()&os.ModeSymlink == 0:
+			return at, nil
+		}
+		to, err := os.Readlink(at)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(to) {
+			// Not joined, which would take "a/.." for nothing: a may be a link, too.
+			to = filepath.Dir(at) + string(filepath.Separator) + to
+		}
+		at = to
+	}
+	return "", fmt.Errorf("%s: too many links lead from one to the next", path)
 }
