@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -87,6 +88,48 @@ func (b *Builder) Add(object runtime.Object) error {
 		return fmt.Errorf("an inventory has no %T", object)
 	}
 	return nil
+}
+
+// Forget drops all objects of the kind of a list that were added, for a list that
+// has to be read again from its beginning. A list of a kind that no inventory has is
+// an error.
+func (b *Builder) Forget(list runtime.Object) error {
+	switch list.(type) {
+	case *corev1.NodeList:
+		clear(b.nodes)
+	case *nodev1.RuntimeClassList:
+		clear(b.classes)
+	case *v1.NodePoolList:
+		clear(b.pools)
+	case *v1.NodePoolSourceList:
+		clear(b.sources)
+	case *policyv1.PodDisruptionBudgetList:
+		clear(b.budgets)
+	case *corev1.PodList:
+		clear(b.pods)
+	case *appsv1.DeploymentList:
+		b.forgetWorkloads(deployment)
+	case *appsv1.ReplicaSetList:
+		b.forgetWorkloads(replicaSet)
+	case *appsv1.StatefulSetList:
+		b.forgetWorkloads("StatefulSet")
+	case *appsv1.DaemonSetList:
+		b.forgetWorkloads("DaemonSet")
+	case *corev1.ReplicationControllerList:
+		b.forgetWorkloads("ReplicationController")
+	case *batchv1.CronJobList:
+		b.forgetWorkloads("CronJob")
+	case *batchv1.JobList:
+		b.forgetWorkloads(job)
+	default:
+		return fmt.Errorf("an inventory has no %T", list)
+	}
+	return nil
+}
+
+func (b *Builder) forgetWorkloads(kind string) {
+	maps.DeleteFunc(b.workloads, func(of Owner, _ Workload) bool { return of.Kind == kind })
+	maps.DeleteFunc(b.makers, func(of, _ Owner) bool { return of.Kind == kind })
 }
 
 func put[K comparable, V any](values *map[K]V, key K, value V) {

@@ -113,7 +113,7 @@ func reset(ctx context.Context, c *cluster.Cluster) error {
 	for _, kind := range podKinds {
 		err := eachPage(ctx, api, kind.list, func(object runtime.Object) error {
 			return client.IgnoreNotFound(api.Delete(ctx, object.(client.Object), client.GracePeriodSeconds(0)))
-		})
+		}, func() error { return nil })
 		if err != nil {
 			return err
 		}

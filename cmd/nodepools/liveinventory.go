@@ -69,7 +69,7 @@ func (l *liveCluster) takeInventory(ctx context.Context, podsOptional bool) (*ta
 	defer cancel()
 	taken, builder := &takenInventory{installed: true}, &inventory.Builder{}
 	read := func(what string, empty client.ObjectList) error {
-		if err := eachPage(ctx, l.reader, empty, builder.Add); err != nil {
+		if err := collect(ctx, l.reader, empty, builder); err != nil {
 			return l.explain(what, err)
 		}
 		return nil
@@ -123,15 +123,25 @@ func (t *takenInventory) notes(server string) []string {
 // pageSize is how many objects one request brings, as with kubectl.
 const pageSize = 500
 
+// collect adds the objects of a kind to an inventory, as they stand there at one
+// time: what an earlier list had that became too old to be read on is forgotten.
+func collect(ctx context.Context, reader client.Reader, empty client.ObjectList, builder *inventory.Builder) error {
+	return eachPage(ctx, reader, empty, builder.Add, func() error { return builder.Forget(empty) })
+}
+
 // eachPage lists the objects of a kind and hands each on, so that no more than a
 // page of them is held here. Where the list becomes too old to be read on, all of it
-// is read again at once, and what was handed on comes again.
-func eachPage(ctx context.Context, reader client.Reader, empty client.ObjectList, take func(runtime.Object) error) error {
+// is read again at once. Some of what was handed on may be gone by then: again is
+// called before the rest comes anew.
+func eachPage(ctx context.Context, reader client.Reader, empty client.ObjectList, take func(runtime.Object) error, again func() error) error {
 	options := client.ListOptions{Limit: pageSize}
 	for {
 		page := empty.DeepCopyObject().(client.ObjectList)
 		switch err := reader.List(ctx, page, &options); {
 		case apierrors.IsResourceExpired(err) && options.Continue != "":
+			if err := again(); err != nil {
+				return err
+			}
 			options = client.ListOptions{}
 			continue
 		case err != nil:
