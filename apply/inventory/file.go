@@ -74,6 +74,8 @@ type fileSource struct {
 
 type fileClass struct {
 	Name        string            `json:"name"`
+	Deleting    bool              `json:"deleting,omitempty"`
+	Finalizers  []string          `json:"finalizers,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// Pool owns it, and nothing else does. Else its owners are written out.

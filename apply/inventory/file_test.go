@@ -39,7 +39,10 @@ func smallFleet() []runtime.Object {
 	leaving := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "leaving", UID: "uid-of-leaving", DeletionTimestamp: &deleted, Annotations: map[string]string{v1.ReconcileAnnotation: v1.Disabled}}}
 	leaving.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:nodes.lailin.xyz/reconcile":{}}}}`)}}
 	class := &nodev1.RuntimeClass{
-		ObjectMeta: metav1.ObjectMeta{Name: "gvisor", Annotations: map[string]string{"example.com/by": "security"}}, Handler: "runsc",
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "gvisor", Annotations: map[string]string{"example.com/by": "security"},
+			DeletionTimestamp: &deleted, Finalizers: []string{"example.com/keep"},
+		}, Handler: "runsc",
 		Overhead:   &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}},
 		Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{"sandbox": "yes"}},
 	}
@@ -123,6 +126,11 @@ func TestFile(t *testing.T) {
 		}
 		if diff := cmp.Diff(plan.Applied(known.Pools[i]), plan.Applied(pool)); diff != "" {
 			t.Errorf("pool %s: what came from Git (-want +got):\n%s", pool.Name, diff)
+		}
+	}
+	for i, class := range read.RuntimeClasses {
+		if class.DeletionTimestamp.IsZero() != known.RuntimeClasses[i].DeletionTimestamp.IsZero() {
+			t.Errorf("RuntimeClass %s: whether it is being deleted has changed", class.Name)
 		}
 	}
 	if read.Sources[0].DeletionTimestamp.IsZero() {

@@ -29,7 +29,7 @@ import (
 // value, and for values that the file does not have.
 func TestPlanOfTheFileIsThatOfTheCluster(t *testing.T) {
 	const worlds = 300
-	changes, conflicts, unknown, claims := 0, 0, 0, 0
+	changes, conflicts, unknown, claims, leaving := 0, 0, 0, 0, 0
 	for seed := range uint64(worlds) {
 		w := newWorld(seed)
 		cluster, revision := w.cluster(), w.revision()
@@ -48,6 +48,11 @@ func TestPlanOfTheFileIsThatOfTheCluster(t *testing.T) {
 		if diff := cmp.Diff(want.Pools.After(cluster.Pools), got.Pools.After(throughFile(t, cluster).Pools), samePlan); diff != "" {
 			t.Fatalf("world %d, pools afterwards (-cluster +file):\n%s", seed, diff)
 		}
+		for _, problem := range want.Problems {
+			if strings.Contains(problem.Error(), "is being deleted and has finalizers") {
+				leaving++
+			}
+		}
 		for _, node := range got.Nodes {
 			changes += len(node.Changes)
 			conflicts += len(node.Conflicts)
@@ -58,8 +63,8 @@ func TestPlanOfTheFileIsThatOfTheCluster(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d worlds, %d of them refused: %d changes, %d conflicts, %d of them with a value that is not in the file", worlds, claims, changes, conflicts, unknown)
-	if changes == 0 || conflicts == 0 || unknown == 0 || claims == 0 {
+	t.Logf("%d worlds, %d of them refused: %d changes, %d conflicts, %d of them with a value that is not in the file, %d RuntimeClasses that wait for finalizers", worlds, claims, changes, conflicts, unknown, leaving)
+	if changes == 0 || conflicts == 0 || unknown == 0 || claims == 0 || leaving == 0 {
 		t.Error("something of this never happened, so it was not tested")
 	}
 }
@@ -268,6 +273,10 @@ func (w world) class(pool *v1.NodePool) *nodev1.RuntimeClass {
 	}
 	if wanted := render.Expand([]*v1.NodePool{pool}).RuntimeClass(pool.Name); wanted != nil && w.oneIn(2) {
 		class.Scheduling = wanted.Scheduling
+	}
+	if w.oneIn(8) {
+		deleted := metav1.Unix(1_700_000_000, 0)
+		class.DeletionTimestamp, class.Finalizers = &deleted, []string{"example.com/keep"}
 	}
 	if w.oneIn(3) {
 		class.Overhead = &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}}

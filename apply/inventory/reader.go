@@ -196,7 +196,8 @@ func (r *reader) source(read *fileSource) error {
 func (r *reader) class(read *fileClass) error {
 	r.inv.RuntimeClasses = append(r.inv.RuntimeClasses, &nodev1.RuntimeClass{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: read.Name, Labels: read.Labels, Annotations: read.Annotations, OwnerReferences: read.Owners,
+			Name: read.Name, DeletionTimestamp: deletion(read.Deleting), Finalizers: read.Finalizers,
+			Labels: read.Labels, Annotations: read.Annotations, OwnerReferences: read.Owners,
 		},
 		Handler: read.Handler, Overhead: read.Overhead, Scheduling: read.Scheduling,
 	})

@@ -101,7 +101,8 @@ func sourceToFile(source *v1.NodePoolSource) fileSource {
 
 func classToFile(class *nodev1.RuntimeClass, pools []*v1.NodePool) fileClass {
 	written := fileClass{
-		Name: class.Name, Labels: class.Labels, Annotations: class.Annotations,
+		Name: class.Name, Deleting: !class.DeletionTimestamp.IsZero(), Finalizers: class.Finalizers,
+		Labels: class.Labels, Annotations: class.Annotations,
 		Handler: class.Handler, Overhead: class.Overhead, Scheduling: class.Scheduling,
 	}
 	if pool := ownerOf(class, pools); pool != nil {
