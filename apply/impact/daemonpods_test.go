@@ -165,6 +165,26 @@ func TestDaemonPods(t *testing.T) {
 				}),
 			Impact{},
 		},
+		"a DaemonSet of another group": {
+			"its controller has rules of its own, and a pod that stays could not be scheduled again",
+			(&scene{}).node("n", words("disk=ssd"), nil).bare("p", "n", asking("disk=ssd")).
+				pods(func(pod *inventory.Pod) {
+					pod.Owner = inventory.Owner{Group: "apps.kruise.io", Kind: "DaemonSet", Namespace: "shop", Name: "logs"}
+				}),
+			Impact{Unschedulable: []Unschedulable{{
+				Workload: Workload{Group: "apps.kruise.io", Kind: "DaemonSet", Namespace: "shop", Name: "logs"},
+				Reason:   "the node has no label disk=ssd", Pods: on("p n"), Nowhere: true,
+			}}},
+		},
+		"DaemonSets of two groups": {
+			"the pods of one are not those of the other that has the same name",
+			(&scene{}).node("n", words("disk=ssd"), nil).node("m", nil, nil).workload("DaemonSet", "logs", asking("disk=ssd"), "n").
+				pods(func(pod *inventory.Pod) { pod.Owner.Group = "apps.kruise.io" }),
+			Impact{Unschedulable: []Unschedulable{{
+				Workload: Workload{Group: "apps.kruise.io", Kind: "DaemonSet", Namespace: "shop", Name: "logs"},
+				Reason:   "the node has no label disk=ssd", Pods: on("logs-on-n n"), Nowhere: true,
+			}}},
+		},
 	}
 	for _, name := range sortedNames(cases) {
 		c := cases[name]

@@ -2,7 +2,7 @@ package impact
 
 // Impact is what a change does to the pods that run. Its JSON form is part of the
 // one of a review; every list is there, empty where nothing is to be said. Lists of
-// workloads are sorted by namespace, kind and name.
+// workloads are sorted by namespace, kind, name and group.
 type Impact struct {
 	// Evictions are pods that a new NoExecute taint deletes, by workload, the first to
 	// go first. A PodDisruptionBudget does not hold that back.
@@ -28,6 +28,8 @@ type Impact struct {
 // Workload names what makes pods; its kind is Pod for a pod that nothing makes
 // anew.
 type Workload struct {
+	// Group is the API group of a kind that is not of Kubernetes itself.
+	Group     string `json:"group,omitempty"`
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`

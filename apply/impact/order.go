@@ -17,19 +17,19 @@ func workloadOf(pod *inventory.Pod) Workload {
 	if pod.Owner == (inventory.Owner{}) {
 		return Workload{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}
 	}
-	return Workload{Kind: pod.Owner.Kind, Namespace: pod.Namespace, Name: pod.Owner.Name}
+	return Workload{Group: pod.Owner.Group, Kind: pod.Owner.Kind, Namespace: pod.Namespace, Name: pod.Owner.Name}
 }
 
 // groupKey is the same text for what is told in one line.
 func groupKey(of Workload, texts ...string) string {
 	var key strings.Builder
-	writeTexts(&key, of.Namespace, of.Kind, of.Name)
+	writeTexts(&key, of.Group, of.Namespace, of.Kind, of.Name)
 	writeTexts(&key, texts...)
 	return key.String()
 }
 
 func compareWorkloads(a, b Workload) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
 }
 
 func comparePods(a, b Pod) int {

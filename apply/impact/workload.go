@@ -20,8 +20,9 @@ type workload struct {
 // making is what becomes of the next pod of a workload.
 type making struct{ before, after *next }
 
-// daemonSet is the kind whose controller goes by rules of its own.
-const daemonSet = "DaemonSet"
+// isDaemonSet tells of the kind whose controller goes by rules of its own. Those of
+// other groups, whatever their name, go by rules that are not known.
+func isDaemonSet(owner inventory.Owner) bool { return owner.Group == "" && owner.Kind == "DaemonSet" }
 
 func newWorkload(of *inventory.Workload) *workload {
 	w := &workload{Workload: of, asks: of.Template, made: map[string]making{}}
@@ -31,7 +32,7 @@ func newWorkload(of *inventory.Workload) *workload {
 	return w
 }
 
-func (w *workload) isDaemonSet() bool { return w.Kind == daemonSet }
+func (w *workload) isDaemonSet() bool { return isDaemonSet(w.Owner) }
 
 // making is the next pod of a workload, before and after, to which admission adds
 // tolerations besides those of its RuntimeClass.
@@ -54,5 +55,5 @@ func (w *world) making(of *workload, added []corev1.Toleration) making {
 // orphan tells whether the pod was made by a DaemonSet that is not known, and that
 // nothing makes anew.
 func (w *world) orphan(pod *inventory.Pod) bool {
-	return pod.Owner.Kind == daemonSet && w.workloads[pod.Owner] == nil
+	return isDaemonSet(pod.Owner) && w.workloads[pod.Owner] == nil
 }

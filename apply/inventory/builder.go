@@ -173,7 +173,7 @@ func (b *Builder) addPod(pod *corev1.Pod) {
 // addWorkload takes up what makes pods; without a template it makes no more.
 func (b *Builder) addWorkload(kind string, object metav1.Object, template *corev1.PodTemplateSpec) {
 	self := Owner{Kind: kind, Namespace: object.GetNamespace(), Name: object.GetName()}
-	if maker := controllerOf(object); isLink(kind) && maker != (Owner{}) {
+	if maker := controllerOf(object); self.isLink() && maker != (Owner{}) {
 		put(&b.makers, self, maker)
 	} else if template != nil {
 		put(&b.workloads, self, Workload{Owner: self, Template: schedulingOf(&template.Spec)})

@@ -47,6 +47,12 @@ func on(name, kind, owner string) *corev1.Pod {
 	return pod
 }
 
+// of makes what controls a pod one of an API version.
+func of(version string, pod *corev1.Pod) *corev1.Pod {
+	pod.OwnerReferences[0].APIVersion = version
+	return pod
+}
+
 func TestOwnersOfPods(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	replicaSet := &appsv1.ReplicaSet{ObjectMeta: inNamespace("ns", "api-1")}
@@ -68,17 +74,23 @@ func TestOwnersOfPods(t *testing.T) {
 		pod    *corev1.Pod
 		want   Owner
 	}{
-		"Deployment":            {"a ReplicaSet is made by a Deployment", on("a", "ReplicaSet", "api-1"), Owner{"Deployment", "ns", "api"}},
-		"ReplicaSet":            {"one without a Deployment stands for itself", on("a", "ReplicaSet", "alone"), Owner{"ReplicaSet", "ns", "alone"}},
-		"ReplicaSet of another": {"what controls it is named, whatever it is", on("a", "ReplicaSet", "canary-1"), Owner{"Rollout", "ns", "canary"}},
-		"unread ReplicaSet":     {"it came after the list of them was read", on("a", "ReplicaSet", "new"), Owner{"ReplicaSet", "ns", "new"}},
-		"CronJob":               {"a Job is made by a CronJob, also when it is over", on("a", "Job", "nightly-1"), Owner{"CronJob", "ns", "nightly"}},
-		"DaemonSet":             {"it is named as it is", on("a", "DaemonSet", "agent"), Owner{"DaemonSet", "ns", "agent"}},
-		"unknown kind":          {"it is named as it is", on("a", "Database", "pg"), Owner{"Database", "ns", "pg"}},
+		"Deployment":            {"a ReplicaSet is made by a Deployment", on("a", "ReplicaSet", "api-1"), Owner{Kind: "Deployment", Namespace: "ns", Name: "api"}},
+		"ReplicaSet":            {"one without a Deployment stands for itself", on("a", "ReplicaSet", "alone"), Owner{Kind: "ReplicaSet", Namespace: "ns", Name: "alone"}},
+		"ReplicaSet of another": {"what controls it is named, whatever it is", on("a", "ReplicaSet", "canary-1"), Owner{Kind: "Rollout", Namespace: "ns", Name: "canary"}},
+		"unread ReplicaSet":     {"it came after the list of them was read", on("a", "ReplicaSet", "new"), Owner{Kind: "ReplicaSet", Namespace: "ns", Name: "new"}},
+		"CronJob":               {"a Job is made by a CronJob, also when it is over", on("a", "Job", "nightly-1"), Owner{Kind: "CronJob", Namespace: "ns", Name: "nightly"}},
+		"DaemonSet":             {"it is named as it is", on("a", "DaemonSet", "agent"), Owner{Kind: "DaemonSet", Namespace: "ns", Name: "agent"}},
+		"unknown kind":          {"it is named as it is", on("a", "Database", "pg"), Owner{Kind: "Database", Namespace: "ns", Name: "pg"}},
+		"DaemonSet of another":  {"another group has kinds of the same name", of("apps.kruise.io/v1beta1", on("a", "DaemonSet", "agent")), Owner{Group: "apps.kruise.io", Kind: "DaemonSet", Namespace: "ns", Name: "agent"}},
+		"ReplicaSet of no apps": {"one of another group is not the one that a Deployment has made", of("example.com/v1", on("a", "ReplicaSet", "api-1")), Owner{Group: "example.com", Kind: "ReplicaSet", Namespace: "ns", Name: "api-1"}},
+		"of an old version":     {"versions of a group are the same kind", of("apps/v1beta2", on("a", "ReplicaSet", "api-1")), Owner{Kind: "Deployment", Namespace: "ns", Name: "api"}},
+		"Job of batch":          {"it is one of Kubernetes itself", of("batch/v1", on("a", "Job", "nightly-1")), Owner{Kind: "CronJob", Namespace: "ns", Name: "nightly"}},
+		"unknown kind of apps":  {"its group is kept", of("apps/v1", on("a", "Thing", "x")), Owner{Group: "apps", Kind: "Thing", Namespace: "ns", Name: "x"}},
+		"core":                  {"its group is the empty one", of("v1", on("a", "ReplicationController", "old")), Owner{Kind: "ReplicationController", Namespace: "ns", Name: "old"}},
 		"bare":                  {"nothing makes it anew", on("a", "", ""), Owner{}},
 		"static":                {"its node owns the picture and makes no pod", static, Owner{}},
 		"owned":                 {"an owner that does not control makes no pod", merelyOwned, Owner{}},
-		"other namespace":       {"owners are of the pod's namespace", elsewhere, Owner{"ReplicaSet", "other", "api-1"}},
+		"other namespace":       {"owners are of the pod's namespace", elsewhere, Owner{Kind: "ReplicaSet", Namespace: "other", Name: "api-1"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +211,7 @@ func TestWorkloads(t *testing.T) {
 		{"CronJob", "nightly"}, {"DaemonSet", "agent"}, {"Deployment", "of-an-operator"}, {"Deployment", "scaled-to-nothing"},
 		{"Job", "once"}, {"ReplicaSet", "set"}, {"ReplicationController", "old"}, {"StatefulSet", "db"},
 	} {
-		want = append(want, Workload{Owner: Owner{made[0], "ns", made[1]}, Template: Scheduling{RuntimeClass: "node-pool-gpu"}})
+		want = append(want, Workload{Owner: Owner{Kind: made[0], Namespace: "ns", Name: made[1]}, Template: Scheduling{RuntimeClass: "node-pool-gpu"}})
 	}
 	if diff := cmp.Diff(want, inv.Workloads); diff != "" {
 		t.Errorf("workloads (-want +got):\n%s", diff)

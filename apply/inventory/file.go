@@ -116,6 +116,8 @@ type fileBudget struct {
 // fileWorkload is what makes pods, and the pods. Those that nothing makes stand
 // under their namespace alone.
 type fileWorkload struct {
+	// Group is left out for kinds of Kubernetes itself.
+	Group     string `json:"group,omitempty"`
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name,omitempty"`

@@ -59,7 +59,10 @@ func smallFleet() []runtime.Object {
 		Tolerations: slices.Concat([]corev1.Toleration{{Key: "zone", Value: "dmz", Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](60)}}, defaultTolerations, []corev1.Toleration{{Key: "sandbox", Operator: corev1.TolerationOpExists}}),
 	}}
 	sandboxed.OwnerReferences = controlledBy("StatefulSet", "db")
-	return append(objects, source, leaving, class, cordoned, static, done, sandboxed,
+	advanced := &corev1.Pod{ObjectMeta: inNamespace("kube-system", "agent-0-x"), Spec: corev1.PodSpec{NodeName: "edge-1"}}
+	advanced.OwnerReferences = controlledBy("DaemonSet", "agent-0")
+	advanced.OwnerReferences[0].APIVersion = "apps.kruise.io/v1beta1"
+	return append(objects, advanced, source, leaving, class, cordoned, static, done, sandboxed,
 		&appsv1.StatefulSet{ObjectMeta: inNamespace("default", "db"), Spec: appsv1.StatefulSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RuntimeClassName: ptr.To("gvisor")}}}})
 }
 

@@ -28,6 +28,10 @@ type Inventory struct {
 // Owner names what makes a pod: the Deployment rather than its ReplicaSet, the
 // CronJob rather than its Job. It is empty for a pod that nothing makes anew.
 type Owner struct {
+	// Group is the API group of a kind that is not of Kubernetes itself, which may
+	// have the name of one that is, such as apps.kruise.io of a DaemonSet. It is empty
+	// for a Deployment of apps, a Job of batch and others that an inventory reads.
+	Group     string `json:"group,omitempty"`
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`

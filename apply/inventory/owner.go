@@ -1,6 +1,9 @@
 package inventory
 
 import (
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,10 +15,25 @@ const (
 	job        = "Job"
 )
 
-// isLink tells whether objects of a kind stand between pods and what makes them
-// anew: a ReplicaSet of a Deployment, a Job of a CronJob. One that nothing else
-// controls is the end of the chain.
-func isLink(kind string) bool { return kind == replicaSet || kind == job }
+// builtIn are the kinds that make pods in Kubernetes itself, and their groups.
+var builtIn = map[string]string{
+	deployment: appsv1.GroupName, replicaSet: appsv1.GroupName,
+	"StatefulSet": appsv1.GroupName, "DaemonSet": appsv1.GroupName,
+	job: batchv1.GroupName, "CronJob": batchv1.GroupName,
+}
+
+// groupOf is the group of a kind as an [Owner] has it.
+func groupOf(group, kind string) string {
+	if known, found := builtIn[kind]; found && group == known {
+		return ""
+	}
+	return group
+}
+
+// isLink tells whether an object stands between pods and what makes them anew: a
+// ReplicaSet of a Deployment, a Job of a CronJob. One that nothing else controls is
+// the end of the chain.
+func (o Owner) isLink() bool { return o.Group == "" && (o.Kind == replicaSet || o.Kind == job) }
 
 // controllerOf is what an object is controlled by, whatever its kind; empty for
 // nothing.
@@ -24,7 +42,11 @@ func controllerOf(object metav1.Object) Owner {
 	if controller == nil {
 		return Owner{}
 	}
-	return Owner{Kind: controller.Kind, Namespace: object.GetNamespace(), Name: controller.Name}
+	group, _, grouped := strings.Cut(controller.APIVersion, "/")
+	if !grouped {
+		group = "" // it is the version alone
+	}
+	return Owner{Group: groupOf(group, controller.Kind), Kind: controller.Kind, Namespace: object.GetNamespace(), Name: controller.Name}
 }
 
 // isOver tells of a Job that makes no more pods.

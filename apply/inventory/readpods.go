@@ -10,7 +10,7 @@ import (
 )
 
 func (r *reader) workload(read *fileWorkload) error {
-	owner := Owner{Kind: read.Kind, Namespace: read.Namespace, Name: read.Name}
+	owner := Owner{Group: groupOf(read.Group, read.Kind), Kind: read.Kind, Namespace: read.Namespace, Name: read.Name}
 	if read.Kind == "" && read.Name == "" {
 		owner = Owner{}
 	}

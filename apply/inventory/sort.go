@@ -30,5 +30,5 @@ func sortByName[T metav1.Object](objects []T) {
 }
 
 func (o Owner) compare(other Owner) int {
-	return cmp.Or(cmp.Compare(o.Namespace, other.Namespace), cmp.Compare(o.Kind, other.Kind), cmp.Compare(o.Name, other.Name))
+	return cmp.Or(cmp.Compare(o.Namespace, other.Namespace), cmp.Compare(o.Kind, other.Kind), cmp.Compare(o.Name, other.Name), cmp.Compare(o.Group, other.Group))
 }

@@ -20,7 +20,7 @@ func workloadsToFile(inv *Inventory) ([]fileWorkload, error) {
 	workloads := map[Owner]*fileWorkload{}
 	under := func(owner Owner) *fileWorkload {
 		if workloads[owner] == nil {
-			workloads[owner] = &fileWorkload{Kind: owner.Kind, Namespace: owner.Namespace, Name: owner.Name}
+			workloads[owner] = &fileWorkload{Group: owner.Group, Kind: owner.Kind, Namespace: owner.Namespace, Name: owner.Name}
 		}
 		return workloads[owner]
 	}
@@ -59,7 +59,7 @@ func workloadsToFile(inv *Inventory) ([]fileWorkload, error) {
 		all = append(all, *workload)
 	}
 	slices.SortFunc(all, func(a, b fileWorkload) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
 	})
 	return all, nil
 }
