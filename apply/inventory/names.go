@@ -100,6 +100,8 @@ func expand(text string, limit int) ([]string, error) {
 		return nil, fmt.Errorf("%s is not a range of names, such as gpu-[001-037]", quote(text))
 	case last.value()-first.value() >= int64(limit):
 		return nil, fmt.Errorf("%s are too many names: a file has at most %d nodes", quote(text), maxNodes)
+	case len(prefix)+len(high)+len(rest) > longestName:
+		return nil, fmt.Errorf("%s are names that are too long", quote(text))
 	}
 	width := 0
 	if len(low) == len(high) {
@@ -114,4 +116,24 @@ func expand(text string, limit int) ([]string, error) {
 
 func isNumber(text string) bool {
 	return text != "" && len(text) <= maxDigits && strings.Trim(text, "0123456789") == ""
+}
+
+// isName tells whether a text looks as names of nodes, pods and other objects do.
+func isName(text string) bool {
+	return text != "" && len(text) <= longestName && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
+}
+
+// longestName is how long Kubernetes lets a name be, in bytes.
+const longestName = 253
+
+// newName takes note of the name of an object, of which there may be one.
+func newName(names map[string]bool, kind, name string) error {
+	if !isName(name) {
+		return fmt.Errorf("%s is not the name of a %s", quote(name), kind)
+	}
+	if names[name] {
+		return fmt.Errorf("%s %q is there twice", kind, name)
+	}
+	names[name] = true
+	return nil
 }

@@ -18,6 +18,9 @@ func TestWhatCannotBeRead(t *testing.T) {
 	onNode := func(line string) string {
 		return inFile(`"nodes": [{"names": ["n1", "a.x", "a.y"]}],` + "\n" + `"workloads": [{"namespace": "ns", "pods": [{"pods": [` + line + `]}]}]`)
 	}
+	workloads := func(all string) string {
+		return inFile(`"nodes": [],` + "\n" + `"workloads": [` + all + `]`)
+	}
 	manyNames := make([]string, 0, 1000)
 	for i := range cap(manyNames) {
 		manyNames = append(manyNames, fmt.Sprintf(`"k%d":"v"`, i))
@@ -59,6 +62,23 @@ func TestWhatCannotBeRead(t *testing.T) {
 		"pod on one of several":     {onNode(`"a x"`), `"a" is not one of the nodes, or of several`},
 		"pod twice":                 {onNode(`"n1 x", "a.x x"`), `line 4: workloads[0]: pods[0]: pod "x" of namespace "ns" is there twice`},
 		"pod without a name":        {onNode(`"n1 x y"`), `"n1 x y" is not a node and the end of a pod's name`},
+		"pool twice":                {inFile(`"nodePools": [{"name": "a", "spec": {}}, {"name": "a", "spec": {}}]`), `line 3: nodePools[1]: NodePool "a" is there twice`},
+		"pool without a name":       {inFile(`"nodePools": [{"spec": {}}]`), `line 3: nodePools[0]: "" is not the name of a NodePool`},
+		"source twice":              {inFile(`"nodePoolSources": [{"name": "a"}, {"name": "a"}]`), `nodePoolSources[1]: NodePoolSource "a" is there twice`},
+		"source without a name":     {inFile(`"nodePoolSources": [{}]`), `nodePoolSources[0]: "" is not the name of a NodePoolSource`},
+		"RuntimeClass twice":        {inFile(`"runtimeClasses": [{"name": "a"}, {"name": "a"}]`), `runtimeClasses[1]: RuntimeClass "a" is there twice`},
+		"RuntimeClass of no name":   {inFile(`"runtimeClasses": [{"name": "A"}]`), `runtimeClasses[0]: "A" is not the name of a RuntimeClass`},
+		"budget twice":              {inFile(`"podDisruptionBudgets": [{"namespace": "x", "name": "a"}, {"namespace": "y", "name": "a"}, {"namespace": "x", "name": "a"}]`), `podDisruptionBudgets[2]: PodDisruptionBudget "a" of namespace "x" is there twice`},
+		"budget without a name":     {inFile(`"podDisruptionBudgets": [{"namespace": "x"}]`), `podDisruptionBudgets[0]: "" is not the name of a PodDisruptionBudget`},
+		"budget of no namespace":    {inFile(`"podDisruptionBudgets": [{"name": "x"}]`), `podDisruptionBudgets[0]: "" is not the name of a namespace`},
+		"workload twice":            {workloads(`{"kind": "DaemonSet", "namespace": "x", "name": "a"}, {"kind": "DaemonSet", "namespace": "y", "name": "a"}, {"kind": "DaemonSet", "namespace": "x", "name": "a"}`), `line 4: workloads[2]: DaemonSet "a" of namespace "x" is there twice`},
+		"workload twice by group":   {workloads(`{"kind": "DaemonSet", "namespace": "x", "name": "a"}, {"group": "apps", "kind": "DaemonSet", "namespace": "x", "name": "a"}`), `workloads[1]: DaemonSet "a" of namespace "x" is there twice`},
+		"bare pods twice":           {workloads(`{"namespace": "x"}, {"namespace": "x"}`), `workloads[1]: the pods of namespace "x" that nothing makes are there twice`},
+		"workload of no namespace":  {workloads(`{"kind": "DaemonSet", "name": "a"}`), `workloads[0]: "" is not the name of a namespace`},
+		"workload without a name":   {workloads(`{"kind": "DaemonSet", "namespace": "x", "template": {}}`), "workloads[0]: what makes pods has a kind and a name, and one of them is missing"},
+		"workload without a kind":   {workloads(`{"name": "a", "namespace": "x", "pods": []}`), "workloads[0]: what makes pods has a kind and a name, and one of them is missing"},
+		"template of nothing":       {workloads(`{"namespace": "x", "template": {}}`), "workloads[0]: there is a template, and neither kind nor name of what makes pods of it"},
+		"range of long names":       {inFile(`"nodes": [{"names": ["` + strings.Repeat("n", 250) + `[1000-2000]"]}]`), "are names that are too long"},
 		"RuntimeClass of no pool":   {inFile(`"runtimeClasses": [{"name": "c", "handler": "h", "pool": "p"}]`), `RuntimeClass "c" is of the pool "p", which is not there`},
 		"more than the defaults":    {inFile(`"nodes": [{"names": ["n1"]}], "workloads": [{"namespace": "ns", "pods": [{"moreTolerations": [], "pods": []}]}]`), "moreTolerations stand behind defaultTolerations"},
 		"very long":                 {inFile(`"` + strings.Repeat("x", 1<<20) + `": 1`), `unknown field "xxxx`},
@@ -104,5 +124,19 @@ func TestTruncatedFiles(t *testing.T) {
 		} else if !strings.Contains(err.Error(), "the file ends before the inventory does") {
 			t.Fatalf("the first %d of %d bytes: %v", end, whole, err)
 		}
+	}
+}
+
+// What differs in one part of its name is another one.
+func TestNamesThatDiffer(t *testing.T) {
+	inv, err := Read(strings.NewReader(inFile(`"podDisruptionBudgets": [{"namespace": "x", "name": "a"}, {"namespace": "y", "name": "a"}, {"namespace": "x", "name": "b"}],
+		"nodes": [], "workloads": [{"kind": "DaemonSet", "namespace": "x", "name": "a", "template": {}}, {"kind": "Deployment", "namespace": "x", "name": "a", "template": {}},
+		{"group": "apps.kruise.io", "kind": "DaemonSet", "namespace": "x", "name": "a", "template": {}}, {"namespace": "x"}, {"namespace": "y"},
+		{"group": "apps", "kind": "StatefulSet", "namespace": "x", "name": "A name: that only an owner has", "template": {}}]`)))
+	if err != nil || len(inv.Budgets) != 3 || len(inv.Workloads) != 4 {
+		t.Fatalf("%v, read %+v", err, inv)
+	}
+	if last := inv.Workloads[3].Owner; last.Kind != "StatefulSet" || last.Group != "" {
+		t.Errorf("%+v is a StatefulSet of Kubernetes itself", last)
 	}
 }

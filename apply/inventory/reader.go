@@ -22,7 +22,10 @@ type reader struct {
 	inv     *Inventory
 	seen    map[string]bool // sections
 	called  hosts
-	pods    map[objectName]bool
+	// there are the names of all but nodes, so that none comes twice.
+	pods, budgets           map[objectName]bool
+	pools, sources, classes map[string]bool
+	workloads               map[Owner]bool
 	// owned are the pools that own RuntimeClasses, by the name of the class.
 	owned map[string]string
 	// values that may still come.
@@ -32,7 +35,8 @@ type reader struct {
 func newReader(data []byte) *reader {
 	return &reader{
 		data: data, decoder: kjson.NewDecoderCaseSensitivePreserveInts(bytes.NewReader(data)),
-		inv: &Inventory{}, seen: map[string]bool{}, called: hosts{}, pods: map[objectName]bool{},
+		inv: &Inventory{}, seen: map[string]bool{}, called: hosts{}, pods: map[objectName]bool{}, budgets: map[objectName]bool{},
+		pools: map[string]bool{}, sources: map[string]bool{}, classes: map[string]bool{}, workloads: map[Owner]bool{},
 		values: maxValues,
 	}
 }
@@ -159,6 +163,9 @@ func deletion(deleting bool) *metav1.Time {
 }
 
 func (r *reader) pool(read *filePool) error {
+	if err := newName(r.pools, "NodePool", read.Name); err != nil {
+		return err
+	}
 	pool := &v1.NodePool{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: read.Name, UID: read.UID, DeletionTimestamp: deletion(read.Deleting), Finalizers: read.Finalizers,
@@ -181,6 +188,9 @@ func (k *fileKeys) keys() plan.Keys {
 }
 
 func (r *reader) source(read *fileSource) error {
+	if err := newName(r.sources, "NodePoolSource", read.Name); err != nil {
+		return err
+	}
 	r.inv.Sources = append(r.inv.Sources, &v1.NodePoolSource{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: read.Name, DeletionTimestamp: deletion(read.Deleting), Annotations: read.Annotations,
@@ -194,6 +204,9 @@ func (r *reader) source(read *fileSource) error {
 }
 
 func (r *reader) class(read *fileClass) error {
+	if err := newName(r.classes, "RuntimeClass", read.Name); err != nil {
+		return err
+	}
 	r.inv.RuntimeClasses = append(r.inv.RuntimeClasses, &nodev1.RuntimeClass{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: read.Name, DeletionTimestamp: deletion(read.Deleting), Finalizers: read.Finalizers,
@@ -227,6 +240,16 @@ func (r *reader) findOwners() error {
 }
 
 func (r *reader) budget(read *fileBudget) error {
+	name := objectName{read.Namespace, read.Name}
+	switch {
+	case !isName(name.namespace):
+		return fmt.Errorf("%s is not the name of a namespace", quote(name.namespace))
+	case !isName(name.name):
+		return fmt.Errorf("%s is not the name of a PodDisruptionBudget", quote(name.name))
+	case r.budgets[name]:
+		return fmt.Errorf("PodDisruptionBudget %q of namespace %q is there twice", name.name, name.namespace)
+	}
+	r.budgets[name] = true
 	r.inv.Budgets = append(r.inv.Budgets, Budget(*read))
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -87,10 +86,4 @@ func (r *reader) newNode(name string) error {
 	}
 	r.called.add(name)
 	return nil
-}
-
-// isName tells whether a text looks as names of nodes and pods do.
-func isName(text string) bool {
-	const longest = 253
-	return text != "" && len(text) <= longest && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
 }

@@ -10,9 +10,9 @@ import (
 )
 
 func (r *reader) workload(read *fileWorkload) error {
-	owner := Owner{Group: groupOf(read.Group, read.Kind), Kind: read.Kind, Namespace: read.Namespace, Name: read.Name}
-	if read.Kind == "" && read.Name == "" {
-		owner = Owner{}
+	owner, err := r.owner(read)
+	if err != nil {
+		return err
 	}
 	if read.Template != nil {
 		r.inv.Workloads = append(r.inv.Workloads, Workload{Owner: owner, Template: Scheduling(*read.Template)})
@@ -23,6 +23,31 @@ func (r *reader) workload(read *fileWorkload) error {
 		}
 	}
 	return nil
+}
+
+// owner is what makes the pods of a workload, of which there may be one; empty for
+// pods that nothing makes.
+func (r *reader) owner(read *fileWorkload) (Owner, error) {
+	named := Owner{Group: groupOf(read.Group, read.Kind), Kind: read.Kind, Namespace: read.Namespace, Name: read.Name}
+	bare := named == (Owner{Namespace: read.Namespace})
+	switch {
+	case !isName(read.Namespace):
+		return Owner{}, fmt.Errorf("%s is not the name of a namespace", quote(read.Namespace))
+	case bare && read.Template != nil:
+		return Owner{}, errors.New("there is a template, and neither kind nor name of what makes pods of it")
+	case !bare && (read.Kind == "" || read.Name == ""):
+		// The API server asks no more of what a pod says of its owner.
+		return Owner{}, errors.New("what makes pods has a kind and a name, and one of them is missing")
+	case r.workloads[named] && bare:
+		return Owner{}, fmt.Errorf("the pods of namespace %q that nothing makes are there twice", read.Namespace)
+	case r.workloads[named]:
+		return Owner{}, fmt.Errorf("%s %s of namespace %q is there twice", clip(read.Kind), quote(read.Name), read.Namespace)
+	}
+	r.workloads[named] = true
+	if bare {
+		return Owner{}, nil
+	}
+	return named, nil
 }
 
 // podGroup takes up pods that are alike. They share their maps and lists.
