@@ -35,6 +35,8 @@ func groupOf(group, kind string) string {
 // the end of the chain.
 func (o Owner) isLink() bool { return o.Group == "" && (o.Kind == replicaSet || o.Kind == job) }
 
+func (o Owner) isDaemonSet() bool { return o.Group == "" && o.Kind == "DaemonSet" }
+
 // controllerOf is what an object is controlled by, whatever its kind; empty for
 // nothing.
 func controllerOf(object metav1.Object) Owner {

@@ -11,16 +11,13 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// Bounds of a file. One of 5,000 nodes and 50,000 pods has some 3 MB and 200,000
-// values.
+// Bounds of a file. One of 5,000 nodes and 50,000 pods has some 3 MB; see also
+// maxValues.
 const (
-	maxBytes = 128 << 20
+	maxBytes = 32 << 20
 	// maxYAMLBytes is less, as YAML takes many times the memory.
-	maxYAMLBytes = 16 << 20
+	maxYAMLBytes = 8 << 20
 	maxNodes     = 200_000
-	// maxValues is how many labels, annotations, taints and pods a file may have
-	// when ranges of names are written out.
-	maxValues = 8_000_000
 )
 
 // FileError says what in an inventory file cannot be read, and where.

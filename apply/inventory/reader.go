@@ -56,6 +56,9 @@ func (r *reader) read() (*Inventory, error) {
 			return nil, err
 		}
 	}
+	if err := r.spend(len(r.inv.Pools) * len(r.inv.Nodes) / workOfValue); err != nil {
+		return nil, &FileError{Err: err}
+	}
 	r.inv.sort()
 	return r.inv, r.findOwners()
 }
@@ -113,6 +116,9 @@ func each[T any](r *reader, section string, take func(*T) error) error {
 		if err := r.decoder.Decode(&text); err != nil {
 			return wrong(err)
 		}
+		if err := r.spend(elementValues + valuesOf(text)); err != nil {
+			return wrong(err)
+		}
 		element := new(T)
 		strict, err := kjson.UnmarshalStrict(text, element)
 		if err != nil {
@@ -141,14 +147,6 @@ func (r *reader) wrong(err error) error {
 		return nil
 	}
 	return &FileError{lineAt(r.data, int(r.decoder.InputOffset())), fieldError(err)}
-}
-
-// spend counts values, so that a short file cannot take all memory.
-func (r *reader) spend(values int) error {
-	if r.values -= values; r.values < 0 {
-		return fmt.Errorf("the file has more than %d values when its ranges are written out", maxValues)
-	}
-	return nil
 }
 
 // deletedOnce is when an object is said to have been deleted that is being

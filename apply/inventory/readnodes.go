@@ -26,7 +26,7 @@ func (r *reader) nodeGroup(group *fileNodes) error {
 		if err != nil {
 			return err
 		}
-		if err := r.spend(len(names) * (1 + len(group.Labels) + len(annotations) + len(group.Taints))); err != nil {
+		if err := r.spend(len(names) * (nodeValues + len(group.Labels) + len(annotations) + len(group.Taints))); err != nil {
 			return err
 		}
 		for _, name := range names {

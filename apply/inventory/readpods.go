@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 func (r *reader) workload(read *fileWorkload) error {
@@ -15,7 +13,13 @@ func (r *reader) workload(read *fileWorkload) error {
 		return err
 	}
 	if read.Template != nil {
-		r.inv.Workloads = append(r.inv.Workloads, Workload{Owner: owner, Template: Scheduling(*read.Template)})
+		template := Scheduling(*read.Template)
+		if owner.isDaemonSet() {
+			if err := r.spend(len(r.inv.Nodes) * (1 + template.size()) / workOfValue); err != nil {
+				return err
+			}
+		}
+		r.inv.Workloads = append(r.inv.Workloads, Workload{Owner: owner, Template: template})
 	}
 	for i := range read.Pods {
 		if err := r.podGroup(read.Namespace, owner, &read.Pods[i]); err != nil {
@@ -58,7 +62,8 @@ func (r *reader) podGroup(namespace string, owner Owner, group *filePods) error 
 	} else if group.More != nil {
 		return errors.New("moreTolerations stand behind defaultTolerations, and there are none")
 	}
-	size := 1 + sizeOf(scheduling.Affinity)
+	// They share all but the affinity; but each is looked at by itself.
+	size := podValues + scheduling.size() + len(group.Budgets)
 	for _, line := range group.Pods {
 		short, rest, hasRest := strings.Cut(line, " ")
 		node, known := r.called.full(short)
@@ -87,19 +92,4 @@ func (r *reader) podGroup(namespace string, owner Owner, group *filePods) error 
 		r.inv.Pods = append(r.inv.Pods, pod)
 	}
 	return nil
-}
-
-// sizeOf counts what a copy of an affinity takes.
-func sizeOf(affinity *corev1.NodeSelector) int {
-	if affinity == nil {
-		return 0
-	}
-	size := 1
-	for _, term := range affinity.NodeSelectorTerms {
-		for _, requirement := range slices.Concat(term.MatchExpressions, term.MatchFields) {
-			size += 1 + len(requirement.Values)
-		}
-		size++
-	}
-	return size
 }
