@@ -162,7 +162,7 @@ func withLabels(name, labels string) string {
 // made of.
 var samePlan = cmp.Options{
 	cmpopts.EquateEmpty(),
-	cmpopts.IgnoreUnexported(plan.NodePlan{}),
+	cmpopts.IgnoreUnexported(plan.Difference{}, plan.PoolChange{}, plan.NodePlan{}),
 	cmp.Comparer(func(a, b plan.Conflict) bool {
 		a.SetBy, a.MoreSetBy, b.SetBy, b.MoreSetBy = nil, 0, nil, 0
 		return a.Equal(b)
