@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/impact"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -69,7 +70,10 @@ func (p *play) observe() outcome {
 	for _, f := range o {
 		lonely := fate{of: f.of, what: nowhere}
 		// What has ended is not made anew.
-		if !f.finished && (f.what == evicted || f.what == stuck) && homeless[f.of] && !slices.Contains(o, lonely) {
+		// Of a DaemonSet pod that both are after, its controller and the taint, either
+		// may be the first.
+		goes := f.what == evicted || f.what == removed && p.foretoldEvicted(f.pod)
+		if !f.finished && (goes || f.what == stuck) && homeless[f.of] && !slices.Contains(o, lonely) {
 			o = append(o, lonely)
 		}
 	}
@@ -80,6 +84,13 @@ func (p *play) observe() outcome {
 	}
 	p.inTurn()
 	return o
+}
+
+// foretoldEvicted tells whether the taint was to delete a pod.
+func (p *play) foretoldEvicted(pod string) bool {
+	return slices.ContainsFunc(p.predicted.Evictions, func(e impact.Eviction) bool {
+		return slices.ContainsFunc(e.Pods, func(gone impact.Pod) bool { return gone.Name == pod })
+	})
 }
 
 // ends are those of the pods that have been deleted, by name.
