@@ -35,6 +35,8 @@ func TestWhatCannotBeRead(t *testing.T) {
 		"a list":                    {"[]", "line 1: the file is not an inventory"},
 		"a text":                    {"hello", "line 1: the file is not an inventory"},
 		"cut off":                   {strings.TrimSuffix(inFile(`"nodes": [`), "}"), "the file ends before the inventory does"},
+		"no nodes":                  {inFile(`"nodePools": []`), "there is no list of nodes"},
+		"no time":                   {inFile(`"taken": "yesterday", "nodes": []`), `taken is "yesterday", and has to be a time such as`},
 		"something after":           {inFile("\n") + "{}", "invalid character"},
 		"unknown section":           {inFile(`"more": []`), `line 3: unknown field "more"`},
 		"unknown field":             {inFile("\"nodes\": [\n{\"names\": [\"n\"]},\n{\"names\": [\"m\"], \"lables\": {}}]"), `line 5: nodes[1]: unknown field "lables"`},

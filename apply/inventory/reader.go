@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 
 	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,7 +61,35 @@ func (r *reader) read() (*Inventory, error) {
 		return nil, &FileError{Err: err}
 	}
 	r.inv.sort()
-	return r.inv, r.findOwners()
+	if err := r.findOwners(); err != nil {
+		return nil, err
+	}
+	if err := r.complete(); err != nil {
+		return nil, &FileError{Err: err}
+	}
+	return r.inv, nil
+}
+
+// moment is a time as RFC 3339 writes it.
+var moment = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$`)
+
+// complete looks for what is missing. Nodes that are not there would look like a
+// cluster that has none.
+func (r *reader) complete() error {
+	if !r.seen["nodes"] {
+		return errors.New("there is no list of nodes")
+	}
+	if taken := r.inv.Taken; taken != "" && !moment.MatchString(taken) {
+		return fmt.Errorf("taken is %s, and has to be a time such as 2026-01-02T03:04:05Z", quote(taken))
+	}
+	for _, pod := range r.inv.Pods {
+		for _, budget := range pod.Budgets {
+			if !r.budgets[objectName{pod.Namespace, budget}] {
+				return fmt.Errorf("pod %s of namespace %s names the PodDisruptionBudget %s, which is not there", quote(pod.Name), quote(pod.Namespace), quote(budget))
+			}
+		}
+	}
+	return nil
 }
 
 func (r *reader) section(name string) error {
