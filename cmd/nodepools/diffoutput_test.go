@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"unicode"
 
@@ -14,6 +16,29 @@ import (
 	deceit "github.com/nodepools/nodepools/testdata/hostile"
 	"github.com/nodepools/nodepools/testdata/reviews"
 )
+
+// TestDocuments holds JSON and YAML of every sample to golden files, and the summary
+// alone.
+func TestDocuments(t *testing.T) {
+	for _, format := range []string{"json", "yaml"} {
+		for _, sample := range reviews.All() {
+			if sample.Name == "big" || sample.Name == "hostile" {
+				continue // nobody would read it, and it is read back below
+			}
+			document(t, sample.Name+"."+format, sample.Make(), diffOutput{format: format, color: "never"})
+		}
+		document(t, "summary."+format, reviews.Everything(), diffOutput{format: format, color: "never", summary: true})
+	}
+}
+
+func document(t *testing.T, name string, r *review.Review, o diffOutput) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := o.write(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join("testdata", "documents", name), strings.TrimSuffix(text.String(), "\n"))
+}
 
 // TestDocumentsAreInertAndWhole writes hostile content as JSON and as YAML: nothing
 // of it does anything to a terminal, and all of it can be read back.
