@@ -69,7 +69,8 @@ type Compared struct {
 type Object struct {
 	Name   string      `json:"name"`
 	Action plan.Action `json:"action"`
-	// File and Line are where the head defines a pool.
+	// File and Line are where the head defines a pool, from the root of its repository,
+	// or for files of this machine as they were named.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	// Before and After are the object in the form of a manifest, without what the

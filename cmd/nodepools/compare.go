@@ -30,7 +30,7 @@ func (o *diffOptions) fileSides(ctx context.Context) (*sides, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sides{files: files.definitions, revision: revisionOf(source, there)}
+	s := &sides{files: within(filepath.ToSlash(filepath.Dir(files.fromHere("x"))), files.definitions), revision: revisionOf(source, there)}
 	s.on(there)
 	s.revision.Pools, s.compared.Head, s.compared.Source = files.definitions, o.path, s.revision.Source
 	if source != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path"
 	"slices"
 
 	"github.com/nodepools/nodepools/apply/impact"
@@ -51,6 +52,16 @@ func (s *sides) difference() (*plan.Difference, error) {
 		difference.Problems = slices.DeleteFunc(difference.Problems, elsewhere(s.single, difference.Pools.After(s.before.Pools)))
 	}
 	return difference, nil
+}
+
+// within names the files of pools as the reader finds them: from the root of the
+// repository, or from where he is.
+func within(folder string, pools []render.Definition) []render.Definition {
+	named := slices.Clone(pools)
+	for i := range named {
+		named[i].File = path.Join(folder, named[i].File)
+	}
+	return named
 }
 
 // impact is what the difference does to pods; nil where none are known.

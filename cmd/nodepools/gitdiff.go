@@ -114,7 +114,7 @@ func (g *gitComparison) resolve(ctx context.Context) (err error) {
 // sides brings the cluster to the base, as the source would, and sets the head
 // against that.
 func (g *gitComparison) sides() (*sides, error) {
-	s := &sides{files: g.head.definitions}
+	s := &sides{files: within(g.folder, g.head.definitions)}
 	s.on(g.there)
 	s.compared.Base, s.compared.Head = g.base.title(), g.head.title()
 	s.revision, s.notes = g.revision(), append(s.notes, g.notes()...)

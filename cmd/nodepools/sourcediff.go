@@ -47,6 +47,7 @@ func (o *diffOptions) sourceSides(ctx context.Context) (*sides, error) {
 		return nil, fetched.invalid(err, "", path.Clean(chosen.Spec.Path))
 	}
 	s.revision.Pools = s.files
+	s.files = within(path.Clean("./"+chosen.Spec.Path), s.files)
 	return s, nil
 }
 
