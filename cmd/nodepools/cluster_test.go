@@ -27,7 +27,9 @@ import (
 // tests runs the tests with one control plane that they share.
 type tests struct{ *testing.M }
 
-func (t tests) Run() int { return cluster.Run(t.M, cluster.Options{}) }
+func (t tests) Run() int {
+	return cluster.Run(t.M, cluster.Options{Beside: "^Test(DiffEquals|Crash|Inventory)"})
+}
 
 // TestClusterScripts are the commands with a real API server. They share it, so
 // they run one after the other, and each finds it empty, and our kinds installed.
