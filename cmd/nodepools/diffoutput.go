@@ -30,7 +30,7 @@ type diffOutput struct {
 // diffFormats write a review, each in its form.
 var diffFormats = map[string]func(diffOutput, io.Writer, *review.Review) error{
 	"text": func(o diffOutput, w io.Writer, r *review.Review) error {
-		return text.Write(w, r, text.Options{Color: o.colored(w), Summary: o.summary})
+		return text.Write(w, r, text.Options{Color: o.color == "always", Summary: o.summary})
 	},
 	"markdown": func(o diffOutput, w io.Writer, r *review.Review) error {
 		return markdown.Write(w, r, markdown.Options{Summary: o.summary, Marker: o.marker, MaxBytes: o.maxBytes})
@@ -118,8 +118,11 @@ func (o *diffOutput) colored(w io.Writer) bool {
 // write writes the review to standard output, whole or not at all.
 func (o *diffOutput) write(out io.Writer, r *review.Review) error {
 	var document bytes.Buffer
-	o.color = map[bool]string{true: "always", false: "never"}[o.colored(out)]
-	if err := diffFormats[o.format](*o, &document, r); err != nil {
+	decided := *o
+	if decided.color = "never"; o.colored(out) {
+		decided.color = "always"
+	}
+	if err := diffFormats[o.format](decided, &document, r); err != nil {
 		return err
 	}
 	return printAll(out, document.Bytes())

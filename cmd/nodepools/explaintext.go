@@ -88,19 +88,19 @@ func (e *explanation) headline() string {
 			}
 		}
 		if n > 0 {
-			parts = append(parts, count(n, "pool")+" "+held.words)
+			parts = append(parts, review.Count(n, "pool")+" "+held.words)
 		}
 	}
 	due := len(e.of(func(k explainedKey) bool { return k.Due != "" }))
 	denied := len(e.of(func(k explainedKey) bool { return k.Conflicts != nil }))
 	switch {
 	case due > 0 && e.Paused:
-		parts = append(parts, count(due, "change")+" held back")
+		parts = append(parts, review.Count(due, "change")+" held back")
 	case due > 0:
-		parts = append(parts, count(due, "change")+" due")
+		parts = append(parts, review.Count(due, "change")+" due")
 	}
 	if denied > 0 {
-		parts = append(parts, count(denied, "conflict"))
+		parts = append(parts, review.Count(denied, "conflict"))
 	}
 	if len(parts) == 0 {
 		return headline

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/source"
 )
@@ -46,7 +47,7 @@ type invalidFiles struct {
 }
 
 func (e *invalidFiles) Error() string {
-	return fmt.Sprintf("%s in %s", count(len(e.problems), "problem"), e.path)
+	return fmt.Sprintf("%s in %s", review.Count(len(e.problems), "problem"), e.path)
 }
 
 func (e *invalidFiles) Unwrap() error { return e.problems }
@@ -90,17 +91,6 @@ func (f *poolFiles) noPools() error {
 		error: fmt.Errorf("no pools in %s", f.path),
 		hint:  "pools are read from files that end in .yaml or .yml, in all folders whose names do not begin with a dot",
 	}
-}
-
-// count is "1 pool", "2 pools".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if noun == "RuntimeClass" {
-		return fmt.Sprintf("%d RuntimeClasses", n)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // printProblems prints each problem and, indented, what to do about it.

@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/source"
 )
@@ -133,7 +134,7 @@ func (g *gitComparison) sides() (*sides, error) {
 		s.inventory = &at
 	}
 	if blocked := first.Pools.Blocked; blocked != nil {
-		s.notes = append(s.notes, fmt.Sprintf("the base %s itself is held back: %s that it lacks stay in the cluster", g.base.name, count(len(blocked.Pools), "pool")))
+		s.notes = append(s.notes, fmt.Sprintf("the base %s itself is held back: %s that it lacks stay in the cluster", g.base.name, review.Count(len(blocked.Pools), "pool")))
 	} else {
 		s.revision.Prune.Base = first.Pools.HeldAfter(base.Source, g.there.Pools)
 	}

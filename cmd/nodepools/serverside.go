@@ -14,6 +14,7 @@ import (
 	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -171,7 +172,7 @@ func (r *rehearsal) node(ctx context.Context, node *corev1.Node, p *plan.NodePla
 
 // refused is the error of a difference that the API server would not take whole.
 func (r *rehearsal) refused() error {
-	err := fmt.Errorf("the API server would refuse %d of %s", len(r.refusals), count(r.writes, "write"))
+	err := fmt.Errorf("the API server would refuse %d of %s", len(r.refusals), review.Count(r.writes, "write"))
 	for _, refusal := range r.refusals {
 		if apierrors.IsForbidden(refusal) {
 			return hinted{err, "it is asked with the rights of the user, who may have fewer than the controller; what it says is among the problems"}

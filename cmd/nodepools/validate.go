@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/nodepools/nodepools/apply/review"
 )
 
 func newValidate(std streams) *cobra.Command {
@@ -127,11 +129,11 @@ func verdict(w io.Writer, files *poolFiles, err error) error {
 	for _, definition := range files.definitions {
 		named[definition.File] = true
 	}
-	pools, verb := count(len(files.definitions), "pool"), "are"
+	pools, verb := review.Count(len(files.definitions), "pool"), "are"
 	if len(files.definitions) == 1 {
 		verb = "is"
 	}
-	_, err = fmt.Fprintf(w, "%s in %s %s valid\n", pools, count(len(named), "file"), verb)
+	_, err = fmt.Fprintf(w, "%s in %s %s valid\n", pools, review.Count(len(named), "file"), verb)
 	return err
 }
 

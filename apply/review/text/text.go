@@ -34,7 +34,7 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 		t.conflicts(r.Conflicts)
 		t.problems(r.Problems)
 	}
-	_, err := w.Write(t.Bytes())
+	_, err := io.WriteString(w, noCommand(t.String()))
 	return err
 }
 
@@ -137,10 +137,10 @@ func (t *writer) members(pools []review.Members) {
 	for _, pool := range pools {
 		t.sentence("  ", fmt.Sprintf("%s: %d -> %s", review.Word(pool.Pool), pool.Before, review.Count(pool.After, "node")))
 		if len(pool.Entering) > 0 {
-			t.colored(review.Added, t.listed("    + ", "      ", words(review.Compact(pool.Entering))))
+			t.colored(review.Added, wrapped("    + ", "      ", words(review.Compact(pool.Entering))))
 		}
 		if len(pool.Leaving) > 0 {
-			t.colored(review.Removed, t.listed("    - ", "      ", words(review.Compact(pool.Leaving))))
+			t.colored(review.Removed, wrapped("    - ", "      ", words(review.Compact(pool.Leaving))))
 		}
 	}
 }

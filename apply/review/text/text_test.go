@@ -60,6 +60,11 @@ func TestNothingHostileComesThrough(t *testing.T) {
 		if hidden := hostile.Hidden(text); len(hidden) > 0 {
 			t.Errorf("%q stand in the text:\n%.2000s", hidden, text)
 		}
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") {
+				t.Errorf("a CI runner obeys %.200q", line)
+			}
+		}
 		colored := written(t, r, Options{Color: true})
 		if diff := cmp.Diff(text, colors.ReplaceAllString(colored, "")); diff != "" {
 			t.Errorf("what is coloured says something else (-plain +coloured):\n%.2000s", diff)
