@@ -147,10 +147,9 @@ func (e *Expansion) HoldsRuntimeClass(name string) bool {
 // make members for each other in a circle.
 func (e *Expansion) Node(name string, labels map[string]string) Desired {
 	members := e.members.of(name, labels)
-	desired := Desired{Pools: make([]string, 0, len(members))}
+	desired := Desired{Pools: namesOf(members)}
 	active := make([]*pool, 0, len(members))
 	for _, member := range members {
-		desired.Pools = append(desired.Pools, member.name)
 		if !member.paused {
 			active = append(active, member)
 		}
@@ -159,4 +158,19 @@ func (e *Expansion) Node(name string, labels map[string]string) Desired {
 	desired.Annotations = settle(active, func(p *pool) map[string]string { return p.annotations })
 	desired.Taints = settle(active, func(p *pool) map[TaintID]string { return p.taints })
 	return desired
+}
+
+// Members are the names of the pools that a node is in, sorted. They are those
+// of [Expansion.Node], for the price of looking: whoever asks of thousands of
+// nodes which of them a change of pools concerns need not know what is wanted.
+func (e *Expansion) Members(name string, labels map[string]string) []string {
+	return namesOf(e.members.of(name, labels))
+}
+
+func namesOf(pools []*pool) []string {
+	names := make([]string, 0, len(pools))
+	for _, p := range pools {
+		names = append(names, p.name)
+	}
+	return names
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,67 +10,89 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// manyPools are pools whose members are chosen in every way there is, of which
-// one, by its role label, concerns the node of benchNode.
-func manyPools(count int) []*v1.NodePool {
-	pools := make([]*v1.NodePool, 0, count)
-	for i := range count {
-		name := fmt.Sprintf("pool-%d", i)
-		spec := v1.NodePoolSpec{
-			Labels: map[string]v1.LabelValue{"node-pool.lailin.xyz/a": "8", "node-pool.lailin.xyz/b": "2"},
-			Taints: []v1.Taint{noSchedule("node-pool.lailin.xyz", name)},
-		}
-		switch i % 5 {
-		case 1:
-			// Every node is of the cluster; few are of the team.
-			spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"cluster": "production", "team": name}}
-		case 2:
-			spec.NodeNames = []string{fmt.Sprintf("rack-%d-*", i)}
-		case 3:
-			spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
-				{Key: "zone", Operator: metav1.LabelSelectorOpIn, Values: []string{name, "zone-" + name}},
-			}}
-		case 4:
-			spec.Parent = fmt.Sprintf("pool-%d", i-4)
-		}
-		pools = append(pools, define(name, spec))
-	}
-	return pools
-}
-
-// benchNode is a node with as many labels as a cloud puts on one.
-func benchNode() (string, map[string]string) {
-	labels := map[string]string{"cluster": "production", "team": "none", "zone": "z", role("pool-0"): ""}
-	for i := range 16 {
-		labels[fmt.Sprintf("cloud.example/label-%d", i)] = "value"
-	}
-	return "node-1.example", labels
-}
+// counts are the numbers of pools that benchmarks are run with.
+var counts = []int{10, 100, 1000}
 
 func BenchmarkExpand(b *testing.B) {
-	for _, count := range []int{10, 100, 1000} {
-		pools := manyPools(count)
+	for _, count := range counts {
+		pools := crowdOfPools(count, mixed)
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				Expand(pools)
 			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*count), "ns/pool")
+			b.ReportMetric(testing.AllocsPerRun(1, func() { Expand(pools) })/float64(count), "allocs/pool")
+			b.ReportMetric(heldBy(4000/count, func() any { return Expand(pools) })/float64(count), "held-B/pool")
 		})
 	}
 }
 
-// BenchmarkExpansionNode must cost the same whatever the number of pools.
-func BenchmarkExpansionNode(b *testing.B) {
+// heldBy is the memory, in bytes, that each of several things holds until it is
+// dropped.
+func heldBy(several int, make func() any) float64 {
+	used := func() float64 {
+		runtime.GC()
+		runtime.GC() // the first leaves what pools of the runtime hold
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return float64(stats.HeapAlloc)
+	}
+	var made []any
+	before := used()
+	for range several {
+		made = append(made, make())
+	}
+	held := used() - before
+	runtime.KeepAlive(made)
+	return held / float64(several)
+}
+
+// BenchmarkNode must cost the same whatever the number of pools, as long as they
+// do not concern the node. It grows where every pool may: see [memberIndex].
+func BenchmarkNode(b *testing.B) {
 	name, labels := benchNode()
-	for _, count := range []int{10, 100, 1000} {
-		expansion := Expand(manyPools(count))
+	for _, kind := range crowdKinds {
+		for _, count := range counts {
+			expansion := Expand(withTwoOfTheNode(crowdOfPools(count-2, kind.pool)))
+			b.Run(fmt.Sprintf("%s/%d", kind.name, count), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if desired := expansion.Node(name, labels); len(desired.Pools) != 2 {
+						b.Fatalf("in %v", desired.Pools)
+					}
+				}
+				b.ReportMetric(float64(asked(expansion, name, labels)), "asked/node")
+			})
+		}
+	}
+}
+
+// BenchmarkMembers asks for the pools of a node alone.
+func BenchmarkMembers(b *testing.B) {
+	name, labels := benchNode()
+	for _, count := range counts {
+		expansion := Expand(withTwoOfTheNode(crowdOfPools(count-2, mixed)))
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if desired := expansion.Node(name, labels); len(desired.Pools) != 1 {
-					b.Fatalf("in %v", desired.Pools)
+				if pools := expansion.Members(name, labels); len(pools) != 2 {
+					b.Fatalf("in %v", pools)
 				}
 			}
 		})
 	}
+}
+
+// withTwoOfTheNode adds a pool that the node of benchNode is in by its role
+// label, and one by its rack.
+func withTwoOfTheNode(pools []*v1.NodePool) []*v1.NodePool {
+	carried := v1.NodePoolSpec{
+		Labels: map[string]v1.LabelValue{"node-pool.lailin.xyz/a": "8", "node-pool.lailin.xyz/b": "2"},
+		Taints: []v1.Taint{noSchedule("node-pool.lailin.xyz", "mine")},
+	}
+	byRack := *carried.DeepCopy()
+	byRack.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"topology.kubernetes.io/zone": "z", "rack": "mine"}}
+	byRack.Priority = 1
+	return append(pools, define("mine", carried), define("mine-by-rack", byRack))
 }

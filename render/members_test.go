@@ -101,6 +101,9 @@ func TestMembers(t *testing.T) {
 				if diff := cmp.Diff(want, expansion.Node(node.name, node.labels).Pools); diff != "" {
 					t.Errorf("node %q with %v: %s (-want +got):\n%s", node.name, node.labels, c.reason, diff)
 				}
+				if diff := cmp.Diff(want, expansion.Members(node.name, node.labels)); diff != "" {
+					t.Errorf("node %q with %v, asked for its pools alone (-want +got):\n%s", node.name, node.labels, diff)
+				}
 			}
 		})
 	}
@@ -149,6 +152,9 @@ func TestIndexFindsWhatAskingEveryPoolFinds(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, expansion.Node(name, labels).Pools); diff != "" {
 				t.Fatalf("seed %d, node %q with %v (-asked +found):\n%s", seed, name, labels, diff)
+			}
+			if diff := cmp.Diff(want, expansion.Members(name, labels)); diff != "" {
+				t.Fatalf("seed %d, node %q with %v (-asked +found for its pools alone):\n%s", seed, name, labels, diff)
 			}
 		}
 	}
