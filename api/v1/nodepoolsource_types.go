@@ -154,6 +154,12 @@ type NodePoolSourceStatus struct {
 	// +optional
 	LastAttemptedRevision string `json:"lastAttemptedRevision,omitempty"`
 
+	// applyingRevision is the revision whose pools are being written; empty when
+	// all of them are. Nodes wait for it a little, also when the controller is
+	// started anew meanwhile, so that they do not follow a part of a revision.
+	// +optional
+	ApplyingRevision string `json:"applyingRevision,omitempty"`
+
 	// pools is the number of pools in the revision.
 	// +optional
 	Pools int32 `json:"pools"`

@@ -1,8 +1,10 @@
 package controller
 
 import (
+	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,10 +30,11 @@ func (w *gitWorld) disagree(names ...string) {
 	}
 }
 
-// Of two pools that disagree neither has its way, also where somebody is faster
-// with the second one, so that it is written by the next pass.
-func TestGitTornByAConflict(t *testing.T) {
-	w := newGitWorld(t)
+// torn is a world of a node in two pools that get on with each other, for a test
+// in which the loops are disturbed when they disagree.
+func torn(t *testing.T, gate func(request *http.Request) error) (w *gitWorld, disturb func() (revision string)) {
+	t.Helper()
+	w = newGitWorld(t)
 	w.stop()
 	repo := newRepository(t)
 	w.node("n1", role("a", "b"))
@@ -40,13 +43,10 @@ func TestGitTornByAConflict(t *testing.T) {
 		before["pools/"+name+".yaml"] = strings.ReplaceAll(poolFile(name, "0"), "example.com/tier", "example.com/"+name)
 	}
 	first := repo.commit(before)
-	var armed, faster atomic.Bool
+	var armed atomic.Bool
 	w.startBehind(func(_ map[string]int, request *http.Request) error {
-		if writesPool(request, http.MethodPatch, "b") && armed.CompareAndSwap(true, false) {
-			if _, err := w.cluster.Kubectl(t.Context(), "annotate", "nodepool", "b", "example.com/faster=true"); err != nil {
-				return err
-			}
-			faster.Store(true)
+		if armed.Load() {
+			return gate(request)
 		}
 		return nil
 	})
@@ -54,15 +54,80 @@ func TestGitTornByAConflict(t *testing.T) {
 	w.source("torn", repo.url())
 	w.follows("torn", first)
 	w.poolsReady("a", "b")
+	return w, func() string {
+		armed.Store(true)
+		return repo.commit(files{"pools/a.yaml": poolFile("a", "A"), "pools/b.yaml": poolFile("b", "B")})
+	}
+}
 
-	armed.Store(true)
-	second := repo.commit(files{"pools/a.yaml": poolFile("a", "A"), "pools/b.yaml": poolFile("b", "B")})
-	w.follows("torn", second)
+// whole waits until the revision is carried out and both pools say that they
+// disagree; then neither may have had its way.
+func (w *gitWorld) whole(revision string) {
+	w.t.Helper()
+	w.follows("torn", revision)
 	w.disagree("a", "b")
 	w.carries("n1", role("a", "b"))
+	if src := w.mustRead("torn"); src.Status.ApplyingRevision != "" {
+		w.t.Errorf("the source still says that it writes %s", src.Status.ApplyingRevision)
+	}
+}
+
+// Of two pools that disagree neither has its way, also where somebody is faster
+// with the second one, so that it is written by the next pass.
+func TestGitTornByAConflict(t *testing.T) {
+	var faster atomic.Bool
+	var w *gitWorld
+	w, disturb := torn(t, func(request *http.Request) error {
+		if writesPool(request, http.MethodPatch, "b") && faster.CompareAndSwap(false, true) {
+			_, err := w.cluster.Kubectl(t.Context(), "annotate", "nodepool", "b", "example.com/faster=true")
+			return err
+		}
+		return nil
+	})
+	w.whole(disturb())
 	if !faster.Load() {
 		t.Error("nobody was faster")
 	}
+}
+
+// So it is where the API server cannot be reached for some tries.
+func TestGitTornByAFault(t *testing.T) {
+	var failed atomic.Int32
+	w, disturb := torn(t, func(request *http.Request) error {
+		if writesPool(request, http.MethodPatch, "b") && failed.Add(1) <= 3 {
+			return errors.New("the connection is cut")
+		}
+		return nil
+	})
+	w.whole(disturb())
+	if failed.Load() < 4 {
+		t.Errorf("the second pool was written %d times, want three that fail", failed.Load())
+	}
+}
+
+// And where the controller is killed before it has written the second one: the
+// next one finishes the revision first.
+func TestGitTornByAKill(t *testing.T) {
+	var once sync.Once
+	killed, dead := make(chan struct{}), atomic.Bool{}
+	w, disturb := torn(t, func(request *http.Request) error {
+		if writesPool(request, http.MethodPatch, "b") {
+			dead.Store(true)
+			once.Do(func() { close(killed) })
+		}
+		if dead.Load() {
+			return errors.New("killed")
+		}
+		return nil
+	})
+	revision := disturb()
+	<-killed
+	w.stop()
+	if src := w.mustRead("torn"); src.Status.ApplyingRevision != revision {
+		t.Errorf("the source says that it writes %q, want %q", src.Status.ApplyingRevision, revision)
+	}
+	w.start()
+	w.whole(revision)
 }
 
 // When a source goes with its pools, no node gets what one pool had to leave to

@@ -16,11 +16,21 @@ import (
 // errBehind says that what a pass has seen is not what the API server has.
 var errBehind = errors.New("the cache is behind")
 
+// errUnfinished says that a revision is written in part, and that nodes wait for
+// the rest.
+var errUnfinished = errors.New("the revision is not finished")
+
+// isSoonOver tells whether a pass that ended so goes through a moment later.
+func isSoonOver(err error) bool {
+	return apply.IsConflict(err) || errors.Is(err, errBehind) || errors.Is(err, errUnfinished)
+}
+
 // patient runs a loop whose passes may have to wait.
 //
 // A pass that ends in a conflict is no failure: somebody else was faster, or the
 // cache is behind, and a moment later it goes through. Where it does not, because
-// the API server refuses every write so, the moments grow up to maxBackoff.
+// the API server refuses every write so, the moments grow up to maxBackoff. A pass
+// that nodes wait for is repeated as soon.
 //
 // And an API server that says when to come back, as one does that has too much to
 // do, is not asked earlier. The client waits so for ten times before it gives up
@@ -33,7 +43,7 @@ func patient(loop reconcile.Reconciler) reconcile.Reconciler {
 		if err == nil {
 			waits.Forget(request) // not after a failure: the two may take turns
 		}
-		if !toldToWait && !apply.IsConflict(err) && !errors.Is(err, errBehind) {
+		if !toldToWait && !isSoonOver(err) {
 			return result, err
 		}
 		wait := max(waits.When(request), time.Duration(seconds)*time.Second)

@@ -18,6 +18,11 @@ import (
 type poolSet struct {
 	cached client.Reader
 
+	// starting is held by who looks for revisions that are not finished; resumed
+	// tells that this was done.
+	starting sync.Mutex
+	resumed  bool
+
 	mu sync.Mutex
 	// epoch counts the changes of pools that nodes have to follow.
 	epoch   uint64

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -82,11 +81,16 @@ func enqueueSource(pool client.Object, queue requestQueue) {
 // Reconcile takes one pass over one source: look at the repository when it is
 // time, bring the NodePools to the last good revision, and say how it went.
 //
-// A pass that ends in a conflict is soon repeated, and the other loops wait for
-// what it leaves to be done, as long as [maxHold] allows.
+// A pass that ends in a conflict, or with a revision that is written in part, is
+// soon repeated, and the other loops wait for what it leaves to be done, as long as
+// [maxHold] allows.
 func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+	if err := l.pools.resume(ctx); err != nil {
+		return reconcile.Result{}, err
+	}
+	waited := false
 	defer func() {
-		if !apply.IsConflict(err) && !errors.Is(err, errBehind) {
+		if !waited && !isSoonOver(err) {
 			l.pools.release(request.Name)
 		}
 	}()
@@ -118,14 +122,19 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 		l.remember(src, seen)
 	}
 	facts := l.carryOut(ctx, src, seen)
-	if apply.IsConflict(facts.failure) || errors.Is(facts.failure, errBehind) {
+	if isSoonOver(facts.failure) {
 		return reconcile.Result{}, facts.failure
 	}
+	waited = facts.unfinished(src)
+	written := facts.failure
 	if facts.failure == nil {
 		facts.failure = notHeld
 	}
 	if err := l.tell(ctx, src, facts); err != nil {
 		return reconcile.Result{}, err
+	}
+	if waited && written != nil {
+		return reconcile.Result{}, fmt.Errorf("source %q: %w: %w", src.Name, errUnfinished, written)
 	}
 	return reconcile.Result{RequeueAfter: l.next(src, seen, facts.failure)}, nil
 }
@@ -198,7 +207,7 @@ func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *lo
 			l.event(src, corev1.EventTypeNormal, v1.PruneApprovedReason, "prune", "%s", describeApproval(seen.good, seen.approved[told:]))
 		}
 	}
-	if err := refused(l.writeWhole(ctx, src, p)); err != nil {
+	if err := refused(l.writeWhole(ctx, src, p, seen.good)); err != nil {
 		return err
 	}
 	log.FromContext(ctx).Info("applied revision", "revision", seen.good, "changes", len(p.Changes))
@@ -212,12 +221,17 @@ func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *lo
 
 // writeWhole writes the pools of a revision. The loops see them when all of them
 // are there. Where some are not, because somebody else was faster with them, the
-// loops wait for the pass that brings them: see [sourceLoop.Reconcile].
-func (l *sourceLoop) writeWhole(ctx context.Context, src *v1.NodePoolSource, p *plan.PoolsPlan) error {
+// loops wait for the pass that brings them: see [sourceLoop.Reconcile]. The
+// revision is empty when the pools go with their source: all that they have put on
+// nodes goes, in whatever order.
+func (l *sourceLoop) writeWhole(ctx context.Context, src *v1.NodePoolSource, p *plan.PoolsPlan, revision string) error {
 	if err := l.applier.RehearsePools(ctx, p); err != nil {
 		return err
 	}
 	if len(p.Changes) > 1 {
+		if err := l.begin(ctx, src, revision); err != nil {
+			return err
+		}
 		l.pools.hold(src.Name)
 	}
 	versions, err := l.applier.WritePools(ctx, p)
@@ -229,6 +243,21 @@ func (l *sourceLoop) writeWhole(ctx context.Context, src *v1.NodePoolSource, p *
 		l.pools.release(src.Name)
 	}
 	return nil
+}
+
+// begin notes in the status that a revision is being written, for a process that
+// has to go on with it.
+func (l *sourceLoop) begin(ctx context.Context, src *v1.NodePoolSource, revision string) error {
+	if revision == "" || revision == src.Status.ApplyingRevision {
+		return nil
+	}
+	status := *src.Status.DeepCopy()
+	status.ApplyingRevision = revision
+	written, err := l.writeStatus(ctx, src, status)
+	if err == nil && !written {
+		return fmt.Errorf("source %q is gone: %w", src.Name, errBehind)
+	}
+	return err
 }
 
 // seen tells whether the cache has what was written: these versions of the pools,

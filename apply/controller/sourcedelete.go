@@ -117,7 +117,7 @@ func (l *sourceLoop) deletePools(ctx context.Context, src *v1.NodePoolSource, de
 	if len(deletion.Changes) == 0 {
 		return nil
 	}
-	if err := refused(l.writeWhole(ctx, src, &plan.PoolsPlan{Changes: deletion.Changes})); err != nil {
+	if err := refused(l.writeWhole(ctx, src, &plan.PoolsPlan{Changes: deletion.Changes}, "")); err != nil {
 		return err
 	}
 	log.FromContext(ctx).Info("deleted the pools of a source that is being deleted", "pools", len(deletion.Changes))

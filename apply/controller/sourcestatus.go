@@ -64,15 +64,22 @@ type sourceFacts struct {
 	approval string
 }
 
+// unfinished tells whether a revision is written in part and may be written whole
+// by another pass.
+func (facts sourceFacts) unfinished(src *v1.NodePoolSource) bool {
+	refused := (*refusal)(nil)
+	return src.Status.ApplyingRevision != "" && facts.plan == nil && !errors.As(facts.failure, &refused)
+}
+
 // tell writes the status when it has changed, and an event for a trouble that
 // began. It is refused with a conflict when the cache is behind: the same change
 // would be written, and the same event told, twice.
 func (l *sourceLoop) tell(ctx context.Context, src *v1.NodePoolSource, facts sourceFacts) error {
 	status := sourceStatus(src, facts)
+	was := meta.FindStatusCondition(src.Status.Conditions, v1.ReadyCondition)
 	if written, err := l.writeStatus(ctx, src, status); err != nil || !written {
 		return err
 	}
-	was := meta.FindStatusCondition(src.Status.Conditions, v1.ReadyCondition)
 	is := meta.FindStatusCondition(status.Conditions, v1.ReadyCondition)
 	switch {
 	case was != nil && was.Status == is.Status && was.Message == is.Message:
@@ -84,7 +91,8 @@ func (l *sourceLoop) tell(ctx context.Context, src *v1.NodePoolSource, facts sou
 	return nil
 }
 
-// writeStatus tells whether there was something to write, and it is written.
+// writeStatus tells whether there was something to write, and it is written. The
+// source is then as the API server has it.
 func (l *sourceLoop) writeStatus(ctx context.Context, src *v1.NodePoolSource, status v1.NodePoolSourceStatus) (bool, error) {
 	if equality.Semantic.DeepEqual(src.Status, status) {
 		return false, nil
@@ -95,6 +103,7 @@ func (l *sourceLoop) writeStatus(ctx context.Context, src *v1.NodePoolSource, st
 	if err := l.client.Status().Patch(ctx, changed, patch, client.FieldOwner(v1.FieldManager)); err != nil {
 		return false, client.IgnoreNotFound(fmt.Errorf("status of source %q: %w", src.Name, err))
 	}
+	*src = *changed
 	return true, nil
 }
 
@@ -123,7 +132,7 @@ func sourceStatus(src *v1.NodePoolSource, facts sourceFacts) v1.NodePoolSourceSt
 		status.LastAttemptedRevision = facts.revision
 	}
 	if facts.plan != nil {
-		status.Revision = facts.good
+		status.Revision, status.ApplyingRevision = facts.good, ""
 		status.Pools = int32(len(facts.pools))
 		if facts.plan.Blocked == nil {
 			status.PruneBase = int32(facts.held)

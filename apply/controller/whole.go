@@ -2,8 +2,13 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
 // A revision is many pools, and the API server takes them one after the other. A
@@ -56,10 +61,35 @@ func (s *poolSet) release(source string) {
 	}
 }
 
+// resume makes the loops wait for the revisions that the process before this one
+// has not finished. It does so once, before the first look at the pools and the
+// first pass over a source.
+func (s *poolSet) resume(ctx context.Context) error {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if s.resumed {
+		return nil
+	}
+	var sources v1.NodePoolSourceList
+	if err := s.cached.List(ctx, &sources, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list sources: %w", err)
+	}
+	for i := range sources.Items {
+		if src := &sources.Items[i]; src.Status.ApplyingRevision != "" {
+			s.hold(src.Name)
+		}
+	}
+	s.resumed = true
+	return nil
+}
+
 // whole waits until the revisions are written that are being written now. It does
 // not wait for those that come after: sources that never rest must not keep nodes
 // from what they have to get.
 func (s *poolSet) whole(ctx context.Context) error {
+	if err := s.resume(ctx); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	var waits []chan struct{}
 	for _, h := range s.held {
