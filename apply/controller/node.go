@@ -33,6 +33,11 @@ type nodeLoop struct {
 	applier *apply.Applier
 	pools   *poolSet
 	tally   *tally
+
+	// queue is the loop's own. followed are the pools by which nodes were last put
+	// into it; only one pass at a time does that.
+	queue    requestQueue
+	followed *poolSnapshot
 }
 
 // finding is what one pass found on a node and did there.
@@ -44,6 +49,9 @@ type finding struct {
 // Reconcile plans one node from the cache and writes it. Where the API server
 // says that the cache is behind, it reads that one node and plans again.
 func (l *nodeLoop) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	if request == poolsChanged {
+		return reconcile.Result{}, l.followPools(ctx)
+	}
 	node := &corev1.Node{}
 	err := l.cached.Get(ctx, request.NamespacedName, node)
 	for try := 1; ; try++ {

@@ -9,16 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
@@ -30,11 +29,16 @@ type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // addTo watches nodes, and pools for what they mean to nodes.
 func (l *nodeLoop) addTo(mgr manager.Manager, concurrency int) error {
+	keep := source.Func(func(_ context.Context, queue requestQueue) error {
+		l.queue = queue
+		return nil
+	})
 	return builder.ControllerManagedBy(mgr).
 		Named("node").
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: newRateLimiter()}).
 		Watches(&corev1.Node{}, l.nodeEvents(), builder.WithPredicates(relevantToPlan)).
 		Watches(&v1.NodePool{}, l.poolEvents(), builder.WithPredicates(relevantToNodes)).
+		WatchesRawSource(keep).
 		Complete(patient(l))
 }
 
@@ -52,29 +56,18 @@ func (l *nodeLoop) nodeEvents() handler.EventHandler {
 	}
 }
 
-// poolEvents lead to every node: to those that were in the pool as well as to
-// those that are now. A pass that finds nothing to do costs no request. They are
-// gathered for a moment, so that a commit which changes many pools costs each
-// node one pass, and they give way to what happened to a single node.
+// poolEvents lead to the nodes that the change of a pool concerns. They are
+// gathered for a moment, so that a commit which changes many pools costs each node
+// one pass.
 func (l *nodeLoop) poolEvents() handler.EventHandler {
-	all := func(queue requestQueue) {
-		names := l.tally.begin(l.pools.changed())
-		requests := make([]reconcile.Request, 0, len(names))
-		for _, node := range names {
-			requests = append(requests, requestFor(node))
-		}
-		if queue, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
-			queue.AddWithOpts(priorityqueue.AddOpts{After: gatherPeriod, Priority: ptr.To(handler.LowPriority)}, requests...)
-			return
-		}
-		for _, request := range requests {
-			queue.AddAfter(request, gatherPeriod)
-		}
+	gather := func(queue requestQueue) {
+		l.pools.changed()
+		queue.AddAfter(poolsChanged, gatherPeriod)
 	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, _ event.CreateEvent, queue requestQueue) { all(queue) },
-		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, queue requestQueue) { all(queue) },
-		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, queue requestQueue) { all(queue) },
+		CreateFunc: func(_ context.Context, _ event.CreateEvent, queue requestQueue) { gather(queue) },
+		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, queue requestQueue) { gather(queue) },
+		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, queue requestQueue) { gather(queue) },
 	}
 }
 

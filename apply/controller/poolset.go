@@ -47,6 +47,8 @@ type poolState struct {
 	line []poolVersion
 	// since is the epoch from which on the line is what it is.
 	since uint64
+	// definition is the cache's, which nobody may change.
+	definition *v1.NodePool
 }
 
 // poolVersion is what there is about a pool that nodes have to follow.
@@ -106,7 +108,7 @@ func (s *poolSet) snapshot(ctx context.Context) (*poolSnapshot, error) {
 	next := &poolSnapshot{Expansion: render.Expand(definitions), epoch: s.epoch, pools: make(map[string]poolState, len(definitions))}
 	byName := index(definitions)
 	for _, pool := range definitions {
-		state := poolState{line: lineOf(pool, byName), since: s.epoch}
+		state := poolState{line: lineOf(pool, byName), since: s.epoch, definition: pool}
 		if before, known := s.before(pool.Name); known && slices.Equal(before.line, state.line) {
 			state.since = before.since
 		}

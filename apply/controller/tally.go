@@ -50,13 +50,45 @@ func (t *tally) expect(node string, epoch uint64) {
 	}
 }
 
-// begin starts an epoch: every node is to be looked at again. It returns the
-// names of all nodes.
-func (t *tally) begin(epoch uint64) []string {
+// lastLook is what was found when a node was last looked at.
+type lastLook struct {
+	node string
+	*note
+}
+
+// begin starts an epoch: every node is to be looked at again, or to be advanced.
+// It returns what was found on each node that was looked at before; the others are
+// still to be.
+func (t *tally) begin(epoch uint64) []lastLook {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.epoch = max(t.epoch, epoch)
-	return slices.Collect(maps.Keys(t.nodes))
+	looks := make([]lastLook, 0, len(t.nodes))
+	for node, found := range t.nodes {
+		if found.looked {
+			looks = append(looks, lastLook{node, found})
+		}
+	}
+	return looks
+}
+
+// advance notes that looks hold in a later epoch as well. A node that was looked
+// at meanwhile is left as that has found it.
+func (t *tally) advance(looks []lastLook, epoch uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, last := range looks {
+		if t.nodes[last.node] != last.note || last.epoch >= epoch {
+			continue
+		}
+		found := *last.note
+		found.epoch = epoch
+		t.nodes[last.node] = &found
+		t.looks[epoch]++
+		if t.looks[last.epoch]--; t.looks[last.epoch] == 0 {
+			delete(t.looks, last.epoch)
+		}
+	}
 }
 
 // report files the note of a node, and what was done there, by pool. It

@@ -22,8 +22,8 @@ func TestTallySettlesWhenEveryNodeWasLookedAt(t *testing.T) {
 	figures.expect("a", 1)
 	figures.expect("b", 1)
 	settled(2, false, "no node was looked at")
-	if names := slices.Sorted(slices.Values(figures.begin(2))); !slices.Equal(names, []string{"a", "b"}) {
-		t.Errorf("nodes to look at are %v", names)
+	if looks := figures.begin(2); len(looks) != 0 {
+		t.Errorf("nodes that were looked at are %v", looks)
 	}
 	if again := figures.report("a", note{epoch: 1}, nil); !again {
 		t.Error("a look by the pools of before must be repeated")
@@ -43,6 +43,46 @@ func TestTallySettlesWhenEveryNodeWasLookedAt(t *testing.T) {
 	settled(3, true, "who is gone holds up nobody")
 	figures.forget("b")
 	settled(9, true, "there is no node to wait for")
+	if diff := cmp.Diff(map[uint64]int{}, figures.looks); diff != "" {
+		t.Errorf("looks left (-want +got):\n%s", diff)
+	}
+}
+
+func TestTallyAdvancesWhomNothingConcerns(t *testing.T) {
+	figures := newTally()
+	settled := func(since uint64, want bool, reason string) {
+		t.Helper()
+		if _, got := figures.read("p", since); got != want {
+			t.Errorf("settled since %d is %t: %s", since, got, reason)
+		}
+	}
+	figures.expect("new", 1)
+	figures.report("quiet", note{epoch: 1, members: []string{"p"}}, nil)
+	figures.report("slow", note{epoch: 1}, nil)
+	figures.report("gone", note{epoch: 1}, nil)
+	looks := figures.begin(2)
+	if len(looks) != 3 {
+		t.Errorf("looks are %v, want those of all but the new node", looks)
+	}
+	settled(2, false, "nobody was advanced yet")
+	if again := figures.report("slow", note{epoch: 1}, nil); !again {
+		t.Error("a look that began before must be repeated")
+	}
+	figures.forget("gone")
+	figures.advance(looks, 2)
+	settled(2, false, "slow was looked at by the pools of before, while others were advanced; new was not looked at")
+	figures.report("slow", note{epoch: 2}, nil)
+	settled(2, false, "new was not looked at")
+	figures.report("new", note{epoch: 2}, nil)
+	settled(2, true, "quiet was advanced, the others looked at")
+	figures.advance(looks, 1)
+	settled(2, true, "nobody is set back")
+	if f, _ := figures.read("p", 2); f.Desired != 1 || f.Updated != 1 {
+		t.Errorf("p has %d nodes, %d up to date, want what was found on the node that was advanced", f.Desired, f.Updated)
+	}
+	for _, node := range []string{"new", "quiet", "slow"} {
+		figures.forget(node)
+	}
 	if diff := cmp.Diff(map[uint64]int{}, figures.looks); diff != "" {
 		t.Errorf("looks left (-want +got):\n%s", diff)
 	}

@@ -17,3 +17,14 @@ func Desired(node *corev1.Node, pools *render.Expansion) (render.Desired, error)
 	}
 	return pools.Node(node.Name, recorded.underlyingLabels(node.Labels)), nil
 }
+
+// Members tells which pools a live node is in, sorted by name: those of [Desired],
+// for the price of looking. A node whose record cannot be read gives a
+// [*RecordError].
+func Members(node *corev1.Node, pools *render.Expansion) ([]string, error) {
+	recorded, err := ParseRecord(node.Annotations[v1.AppliedAnnotation])
+	if err != nil {
+		return nil, &RecordError{Node: node.Name, Err: err}
+	}
+	return pools.Members(node.Name, recorded.underlyingLabels(node.Labels)), nil
+}
