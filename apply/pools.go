@@ -1,9 +1,12 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,42 +36,75 @@ func (a *Applier) Pools(ctx context.Context, p *plan.PoolsPlan) error {
 // RehearsePools asks the API server about every change, so that a revision of
 // which it would refuse one changes none.
 func (a *Applier) RehearsePools(ctx context.Context, p *plan.PoolsPlan) error {
-	for _, change := range p.Changes {
-		if err := a.RehearsePool(ctx, change); err != nil {
-			return fmt.Errorf("%s pool %q: %w", change.Action, change.Name, err)
-		}
-	}
-	return nil
+	return eachPool(p.Changes, func(change plan.PoolChange) error { return a.RehearsePool(ctx, change) })
 }
 
-// WritePools writes every change. It returns the resource versions that it has
-// made, by pool; of those that it deletes there is none.
+// WritePools writes every change, and deletes last. It returns the resource
+// versions that it has made, by pool; of those that it deletes there is none.
 //
 // A pool that is no longer as the plan has seen it is left alone, and the error
 // is then one of [IsConflict]: the way on is to read and plan again. The other
 // pools are written all the same, but nothing is deleted.
 func (a *Applier) WritePools(ctx context.Context, p *plan.PoolsPlan) (versions map[string]string, err error) {
-	var conflict error
+	var mu sync.Mutex
 	versions = map[string]string{}
-	for _, change := range p.Changes {
-		if change.Action == plan.Delete && conflict != nil {
-			break
-		}
+	write := func(change plan.PoolChange) error {
 		written, err := a.pool(ctx, change)
-		if err != nil {
-			err = fmt.Errorf("%s pool %q: %w", change.Action, change.Name, err)
-		}
-		if err != nil && !IsConflict(err) {
-			return versions, err
-		}
-		if conflict == nil {
-			conflict = err
-		}
 		if written != nil {
+			mu.Lock()
+			defer mu.Unlock()
 			versions[change.Name] = written.ResourceVersion
 		}
+		return err
 	}
-	return versions, conflict
+	deletes := p.Deletes()
+	if err := eachPool(p.Changes[:len(p.Changes)-len(deletes)], write); err != nil {
+		return versions, err
+	}
+	for _, change := range p.Changes[len(p.Changes)-len(deletes):] {
+		if err := eachPool([]plan.PoolChange{change}, write); err != nil {
+			return versions, err
+		}
+	}
+	return versions, nil
+}
+
+// poolsAtOnce is how many pools are asked about, or written, at the same time.
+const poolsAtOnce = 8
+
+// eachPool does something about each pool, about several at the same time. A
+// failure that is no conflict keeps those from it that have not begun. Of several
+// errors it returns the first by the order of the pools, and of a failure and a
+// conflict the failure.
+func eachPool(changes []plan.PoolChange, do func(plan.PoolChange) error) error {
+	var (
+		errs     = make([]error, len(changes))
+		failed   atomic.Bool
+		underway sync.WaitGroup
+		free     = make(chan struct{}, poolsAtOnce)
+	)
+	for i, change := range changes {
+		free <- struct{}{}
+		if failed.Load() {
+			break
+		}
+		underway.Go(func() {
+			defer func() { <-free }()
+			if err := do(change); err != nil {
+				errs[i] = fmt.Errorf("%s pool %q: %w", change.Action, change.Name, err)
+				failed.CompareAndSwap(false, !IsConflict(err))
+			}
+		})
+	}
+	underway.Wait()
+	var conflict error
+	for _, err := range errs {
+		if err != nil && !IsConflict(err) {
+			return err
+		}
+		conflict = cmp.Or(conflict, err)
+	}
+	return conflict
 }
 
 // RehearsePool asks the API server whether it would take a change, and changes
