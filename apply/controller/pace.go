@@ -23,10 +23,11 @@ type pace struct {
 	waiting map[string]wait
 }
 
-// wait is since when the nodes are waited for that a change of a pool concerns.
+// wait is since when the nodes are waited for that a change of a pool concerns, and
+// when it is next told how far they are.
 type wait struct {
 	since uint64
-	began time.Time
+	next  time.Time
 }
 
 func newPace(cached client.Reader, t *tally) *pace {
@@ -54,14 +55,21 @@ func (p *pace) everyNodeLooked(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// wait tells whether to say nothing yet about a change: for the first moment.
-func (p *pace) wait(pool string, since uint64) bool {
+// wait is how long to say nothing yet of a change that is being carried out; 0 when
+// it is time to tell how far it is. That is for the first time after statusPeriod,
+// and from then on once in progressPeriod: what is told costs a write.
+func (p *pace) wait(pool string, since uint64) time.Duration {
+	now := p.now()
 	w, waiting := p.waiting[pool]
 	if !waiting || w.since != since {
-		w = wait{since: since, began: p.now()}
-		p.waiting[pool] = w
+		w = wait{since: since, next: now.Add(statusPeriod)}
 	}
-	return p.now().Sub(w.began) < statusPeriod
+	left := w.next.Sub(now)
+	if left <= 0 {
+		left, w.next = 0, now.Add(progressPeriod)
+	}
+	p.waiting[pool] = w
+	return left
 }
 
 func (p *pace) forget(pool string) { delete(p.waiting, pool) }

@@ -25,6 +25,9 @@ const (
 	// statusPeriod is the time in which changes of a pool's figures are gathered
 	// into one write of its status.
 	statusPeriod = time.Second
+	// progressPeriod is how often a status tells how far a change is that takes
+	// longer.
+	progressPeriod = 5 * time.Second
 	// retryPeriod is how soon a pass comes back for what the cache has not seen
 	// yet.
 	retryPeriod = 100 * time.Millisecond
@@ -158,17 +161,20 @@ func (l *poolLoop) setFinalizer(ctx context.Context, pool *v1.NodePool, set func
 // paused stays until it is resumed.
 //
 // While nodes are still being looked at it waits for them a little, so that a
-// change which is carried out quickly is told once. Before every node was looked
+// change which is carried out quickly is told once, and tells now and then how far
+// a longer one is. Before every node was looked
 // at since the start it tells nothing: a figure that is not known is not zero.
 func (l *poolLoop) tell(ctx context.Context, pool *v1.NodePool, pools *poolSnapshot, failed *failure) (reconcile.Result, error) {
 	if known, err := l.pace.everyNodeLooked(ctx); err != nil || !known {
 		return reconcile.Result{RequeueAfter: retryPeriod}, err
 	}
 	since := pools.pools[pool.Name].since
-	figures, settled := l.tally.read(pool.Name, since)
-	if !settled && l.pace.wait(pool.Name, since) {
-		return reconcile.Result{RequeueAfter: retryPeriod}, nil
+	if !l.tally.await(pool.Name, since) {
+		if wait := l.pace.wait(pool.Name, since); wait > 0 {
+			return reconcile.Result{RequeueAfter: wait}, nil
+		}
 	}
+	figures, settled := l.tally.read(pool.Name, since)
 	l.deedEvents(pool, l.tally.drain(pool.Name))
 	paused := v1.IsDisabled(pool, v1.ReconcileAnnotation)
 	if settled && figures.recorded == 0 && !pool.DeletionTimestamp.IsZero() && !paused {
@@ -177,7 +183,7 @@ func (l *poolLoop) tell(ctx context.Context, pool *v1.NodePool, pools *poolSnaps
 	var result reconcile.Result
 	switch {
 	case !settled:
-		result.RequeueAfter = statusPeriod
+		result.RequeueAfter = progressPeriod
 	case failed != nil && failed.retry:
 		result.RequeueAfter = failurePeriod
 	}

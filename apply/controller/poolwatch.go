@@ -23,7 +23,10 @@ import (
 // addTo watches pools, the RuntimeClasses of their names, and the tally.
 func (l *poolLoop) addTo(mgr manager.Manager) error {
 	figures := source.Func(func(_ context.Context, queue requestQueue) error {
-		l.tally.onMove(func(pool string) { queue.AddAfter(requestFor(pool), statusPeriod) })
+		l.tally.onMove(
+			func(pool string) { queue.AddAfter(requestFor(pool), statusPeriod) },
+			func(pool string) { queue.Add(requestFor(pool)) },
+		)
 		return nil
 	})
 	ownStatusIsNoNews := predicate.Or(

@@ -20,8 +20,11 @@ type tally struct {
 	// looks is, by epoch, how many nodes were last looked at in it.
 	looks map[uint64]int
 	pools map[string]*figures
-	// moved is told the name of a pool when its figures have changed.
-	moved func(pool string)
+	// moved is told the name of a pool when its figures have changed, settles when
+	// they are settled that were asked for before: see await.
+	moved, settles func(pool string)
+	// awaited is, by pool, the epoch in which its figures are to settle.
+	awaited map[string]uint64
 }
 
 func newTally() *tally {
@@ -29,15 +32,44 @@ func newTally() *tally {
 		nodes: map[string]*note{},
 		looks: map[uint64]int{},
 		pools: map[string]*figures{},
-		moved: func(string) {},
+		moved: func(string) {}, settles: func(string) {},
+		awaited: map[string]uint64{},
 	}
 }
 
-// onMove sets who is told of pools whose figures have changed.
-func (t *tally) onMove(moved func(pool string)) {
+// onMove sets who is told of pools whose figures have changed, and of those that
+// have settled.
+func (t *tally) onMove(moved, settles func(pool string)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.moved = moved
+	t.moved, t.settles = moved, settles
+}
+
+// await tells whether the figures of a pool are settled: every node was looked at
+// in the epoch or after it. Where they are not, it is told once when they are.
+func (t *tally) await(pool string, since uint64) (settled bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.settled(since) {
+		delete(t.awaited, pool)
+		return true
+	}
+	t.awaited[pool] = since
+	return false
+}
+
+// left drops a look in an epoch. It may have been the last that a pool waits for.
+func (t *tally) left(epoch uint64) {
+	if t.looks[epoch]--; t.looks[epoch] > 0 {
+		return
+	}
+	delete(t.looks, epoch)
+	for pool, since := range t.awaited {
+		if t.settled(since) {
+			delete(t.awaited, pool)
+			t.settles(pool)
+		}
+	}
 }
 
 // expect notes that a node has come in an epoch and will be looked at.
@@ -85,9 +117,7 @@ func (t *tally) advance(looks []lastLook, epoch uint64) {
 		found.epoch = epoch
 		t.nodes[last.node] = &found
 		t.looks[epoch]++
-		if t.looks[last.epoch]--; t.looks[last.epoch] == 0 {
-			delete(t.looks, last.epoch)
-		}
+		t.left(last.epoch)
 	}
 }
 
@@ -102,6 +132,9 @@ func (t *tally) report(node string, found note, done map[string]deed) (again boo
 	t.nodes[node] = &found
 	t.looks[found.epoch]++
 	t.count(node, &found, +1)
+	if before != nil {
+		t.left(before.epoch)
+	}
 	for pool, did := range done {
 		deeds := t.pool(pool).deeds
 		deeds[node] = deeds[node].and(did)
@@ -115,21 +148,19 @@ func (t *tally) forget(node string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if before := t.take(node); before != nil {
+		t.left(before.epoch)
 		t.tell(before, &note{}, nil)
 	}
 }
 
 // take takes the note of a node out of all figures; it is nil where there is
-// none.
+// none. That it was looked at is left to the caller.
 func (t *tally) take(node string) *note {
 	before, known := t.nodes[node]
 	if !known {
 		return nil
 	}
 	delete(t.nodes, node)
-	if t.looks[before.epoch]--; t.looks[before.epoch] == 0 {
-		delete(t.looks, before.epoch)
-	}
 	t.count(node, before, -1)
 	return before
 }
@@ -138,6 +169,7 @@ func (t *tally) take(node string) *note {
 func (t *tally) forgetPool(pool string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	delete(t.awaited, pool)
 	if f, known := t.pools[pool]; known {
 		clear(f.deeds)
 		t.drop(pool)

@@ -48,6 +48,43 @@ func TestTallySettlesWhenEveryNodeWasLookedAt(t *testing.T) {
 	}
 }
 
+func TestTallyTellsOnceWhenFiguresSettle(t *testing.T) {
+	figures := newTally()
+	var told []string
+	figures.onMove(func(string) {}, func(pool string) { told = append(told, pool) })
+	tells := func(reason string, want ...string) {
+		t.Helper()
+		slices.Sort(told)
+		if !slices.Equal(told, want) {
+			t.Errorf("%s: told %v, want %v", reason, told, want)
+		}
+		told = nil
+	}
+	if !figures.await("p", 5) {
+		t.Error("there is no node to wait for")
+	}
+	figures.expect("a", 1)
+	figures.expect("b", 1)
+	figures.expect("c", 1)
+	for pool, since := range map[string]uint64{"p": 2, "q": 2, "r": 3, "gone": 2} {
+		if figures.await(pool, since) {
+			t.Errorf("no node was looked at, and %s is settled", pool)
+		}
+	}
+	figures.forgetPool("gone")
+	figures.report("a", note{epoch: 2}, nil)
+	figures.forget("c")
+	tells("b is left")
+	figures.report("b", note{epoch: 3}, nil)
+	tells("every node was looked at since 2", "p", "q")
+	figures.report("b", note{epoch: 4}, nil)
+	tells("a was not looked at since 3")
+	figures.advance(figures.begin(3), 3)
+	tells("a is advanced", "r")
+	figures.report("a", note{epoch: 4}, nil)
+	tells("nobody waits")
+}
+
 func TestTallyAdvancesWhomNothingConcerns(t *testing.T) {
 	figures := newTally()
 	settled := func(since uint64, want bool, reason string) {
@@ -91,7 +128,7 @@ func TestTallyAdvancesWhomNothingConcerns(t *testing.T) {
 func TestTallyCounts(t *testing.T) {
 	figures := newTally()
 	var moved []string
-	figures.onMove(func(pool string) { moved = append(moved, pool) })
+	figures.onMove(func(pool string) { moved = append(moved, pool) }, func(string) {})
 	counts := func(reason, pool string, want v1.NodeCounts, recorded, stuck int) {
 		t.Helper()
 		f, _ := figures.read(pool, 1)
