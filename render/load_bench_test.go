@@ -8,7 +8,7 @@ import (
 
 // BenchmarkLoad reads one pool per file, of the size of the examples.
 func BenchmarkLoad(b *testing.B) {
-	for _, count := range []int{10, 100, 1000} {
+	for _, count := range counts {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
 			files := fstest.MapFS{}
 			for i := range count {
@@ -26,6 +26,13 @@ func BenchmarkLoad(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*count), "ns/pool")
+			allocations := testing.AllocsPerRun(1, func() {
+				if _, err := Load(files); err != nil {
+					b.Error(err)
+				}
+			})
+			b.ReportMetric(allocations/float64(count), "allocs/pool")
 		})
 	}
 }
