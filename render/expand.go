@@ -8,11 +8,12 @@ import (
 )
 
 // Expansion is a set of pools, worked out so far that the question what they
-// want of a node costs no more than the pools which that node is in. It does
-// not change and may be used by many goroutines at once.
+// want of a node costs no more than the pools which that node is in. What it
+// tells does not change, and it may be used by many goroutines at once.
 type Expansion struct {
 	pools   map[string]*pool
 	members *memberIndex
+	agreed  agreements
 }
 
 // pool is one pool of an Expansion.
@@ -71,12 +72,15 @@ func Expand(definitions []*v1.NodePool) *Expansion {
 // them. That is wrong with the pool as well: nobody can tell which nodes are
 // within.
 func (e *Expansion) enclose(p *pool, byName map[string]*v1.NodePool) error {
-	line, broken := lineage(p.definition, byName)
-	if broken != nil {
-		return broken
-	}
-	for _, parent := range line[1:] {
-		p.enclosing = append(p.enclosing, e.pools[parent.Name])
+	if p.definition.Spec.Parent != "" {
+		line, broken := lineage(p.definition, byName)
+		if broken != nil {
+			return broken
+		}
+		p.enclosing = make([]*pool, 0, len(line)-1)
+		for _, parent := range line[1:] {
+			p.enclosing = append(p.enclosing, e.pools[parent.Name])
+		}
 	}
 	if p.unreadable != nil {
 		return p.unreadable
@@ -144,28 +148,21 @@ func (e *Expansion) HoldsRuntimeClass(name string) bool {
 
 // Node tells what the pools want of the node with this name and these labels.
 // The labels must be those that no pool has put there, so that pools cannot
-// make members for each other in a circle.
+// make members for each other in a circle. What it returns is shared, and not to
+// be changed.
 func (e *Expansion) Node(name string, labels map[string]string) Desired {
-	members := e.members.of(name, labels)
-	desired := Desired{Pools: namesOf(members)}
-	active := make([]*pool, 0, len(members))
-	for _, member := range members {
-		if !member.paused {
-			active = append(active, member)
-		}
-	}
-	desired.Labels = settle(active, func(p *pool) map[string]string { return p.labels })
-	desired.Annotations = settle(active, func(p *pool) map[string]string { return p.annotations })
-	desired.Taints = settle(active, func(p *pool) map[TaintID]string { return p.taints })
-	return desired
+	return e.agreed.of(e.members.of(name, labels, make([]*pool, 0, mostMembers)))
 }
 
 // Members are the names of the pools that a node is in, sorted. They are those
 // of [Expansion.Node], for the price of looking: whoever asks of thousands of
 // nodes which of them a change of pools concerns need not know what is wanted.
 func (e *Expansion) Members(name string, labels map[string]string) []string {
-	return namesOf(e.members.of(name, labels))
+	return namesOf(e.members.of(name, labels, make([]*pool, 0, mostMembers)))
 }
+
+// mostMembers is how many pools a node may be in before that costs memory.
+const mostMembers = 8
 
 func namesOf(pools []*pool) []string {
 	names := make([]string, 0, len(pools))

@@ -165,7 +165,7 @@ func randomMembership(r *rand.Rand) v1.NodePoolSpec {
 	case 0:
 		return v1.NodePoolSpec{}
 	case 1:
-		patterns := []string{"a", "b", "ab", "a*", "ab*", "*b", "?", "[ab]*", `\a`, "aa", ""}
+		patterns := []string{"a", "b", "ab", "a*", "ab*", "*b", "?", "[ab]*", `\a`, "aa", "", "a*b", "*ab", `*\b`, "*[ab]b", "a?"}
 		r.Shuffle(len(patterns), func(i, j int) { patterns[i], patterns[j] = patterns[j], patterns[i] })
 		return byName(patterns[:1+r.IntN(4)]...)
 	default:
