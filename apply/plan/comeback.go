@@ -119,5 +119,5 @@ func (o outcome[K]) then(next outcome[K]) outcome[K] {
 	for key, value := range next.changed {
 		changed[key] = value
 	}
-	return outcome[K]{record: next.record, standing: next.standing, changed: changed}
+	return outcome[K]{record: next.record, copied: next.copied, changed: changed}
 }

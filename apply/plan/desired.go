@@ -3,7 +3,6 @@ package plan
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -11,9 +10,9 @@ import (
 // labels that they have put there themselves. A node whose record cannot be read
 // gives a [*RecordError].
 func Desired(node *corev1.Node, pools *render.Expansion) (render.Desired, error) {
-	recorded, err := ParseRecord(node.Annotations[v1.AppliedAnnotation])
+	recorded, err := readRecord(node)
 	if err != nil {
-		return render.Desired{}, &RecordError{Node: node.Name, Err: err}
+		return render.Desired{}, err
 	}
 	return pools.Node(node.Name, recorded.underlyingLabels(node.Labels)), nil
 }

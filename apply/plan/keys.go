@@ -28,7 +28,8 @@ import (
 // pool's policy becomes. One that was taken over becomes adopted when the pool
 // that has it adopts.
 type keys[K comparable] struct {
-	have     map[K]string
+	// have looks a value up that stands on the node.
+	have     func(K) (string, bool)
 	recorded map[K]Entry
 	want     map[K]render.Want
 	// holds tells whether a pool's keys must stay untouched.
@@ -57,9 +58,34 @@ type verdict struct {
 	holder   string
 }
 
+// atRest tells of almost every key, at once, that the rule changes nothing: it
+// stands there as it is wanted, and is of the pool that wants it by the record, or
+// shared. Whether that pool holds still then makes no difference.
+func (k keys[K]) atRest(key K) bool {
+	want, wanted := k.want[key]
+	have, standing := k.have(key)
+	if !wanted || !standing || have != want.Value || want.Contested() {
+		return false
+	}
+	entry, ours := k.recorded[key]
+	if !ours {
+		return want.Policy != v1.Adopt
+	}
+	adopts := want.Policy == v1.Adopt && entry.Before != nil && !entry.Adopted
+	return entry.Pool == want.Pool && entry.Value == want.Value && !adopts
+}
+
+// standing is the value of a key on the node; nil for none.
+func (k keys[K]) standing(key K) *string {
+	if value, found := k.have(key); found {
+		return &value
+	}
+	return nil
+}
+
 // verdict applies the rule to one key.
 func (k keys[K]) verdict(key K) verdict {
-	have, standing := lookup(k.have, key)
+	have := k.standing(key)
 	entry, ours := k.recorded[key]
 	want, wanted := k.want[key]
 	switch {
@@ -69,7 +95,7 @@ func (k keys[K]) verdict(key K) verdict {
 		return k.contested(have, entry, ours, want.Claims)
 	case wanted && ours:
 		return k.keep(have, entry, want)
-	case wanted && !standing:
+	case wanted && have == nil:
 		return k.set(have, Entry{Pool: want.Pool, Value: want.Value})
 	case wanted:
 		return k.meet(have, want)

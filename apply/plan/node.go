@@ -37,13 +37,28 @@ type NodePlan struct {
 
 // outcome is what becomes of the keys of one field.
 type outcome[K comparable] struct {
-	// record is what is ours afterwards.
+	// record is what is ours afterwards. Until it is copied it is the very map of
+	// what is ours now.
 	record map[K]Entry
-	// standing are the values of ours as they stand on the node afterwards: what
-	// an apply has to carry.
-	standing map[K]string
+	copied bool
 	// changed are the keys whose values change; nil for one that goes.
 	changed map[K]*string
+}
+
+// standing are the values of ours as they stand on the node afterwards: what an
+// apply has to carry. It is given the values that stand there now.
+func (o outcome[K]) standing(have func(K) (string, bool)) map[K]string {
+	standing := make(map[K]string, len(o.record))
+	for key := range o.record {
+		if after, changes := o.changed[key]; changes {
+			if after != nil {
+				standing[key] = *after
+			}
+		} else if value, stands := have(key); stands {
+			standing[key] = value
+		}
+	}
+	return standing
 }
 
 // removes tells whether a key is taken off the node or given back.
@@ -65,12 +80,15 @@ func (o outcome[K]) removes() bool {
 // they see, and may lead to other pools; the plan then is the one for what they
 // will see, so that one write does it all.
 func Node(node *corev1.Node, pools *render.Expansion) (*NodePlan, error) {
-	recorded, err := ParseRecord(node.Annotations[v1.AppliedAnnotation])
+	recorded, err := readRecord(node)
 	if err != nil {
-		return nil, &RecordError{Node: node.Name, Err: err}
+		return nil, err
 	}
 	seen := recorded.underlyingLabels(node.Labels)
 	first := weighAll(node, recorded, seen, pools)
+	if first.leavesLabels() {
+		return first, nil
+	}
 	p := first
 	for range maxRounds {
 		after := p.Record.underlyingLabels(p.labelsAfter(node.Labels))
@@ -90,6 +108,12 @@ func Node(node *corev1.Node, pools *render.Expansion) (*NodePlan, error) {
 // go of another label; more than one is rare.
 const maxRounds = 8
 
+// leavesLabels tells whether no label changes, nor what the record says of labels.
+// What the pools see is what it was then, as it is for a node at rest.
+func (p *NodePlan) leavesLabels() bool {
+	return len(p.labels.changed) == 0 && maps.EqualFunc(p.Record.Labels, p.recorded.Labels, Entry.equal)
+}
+
 // weighAll plans for a node of which the pools see these labels.
 func weighAll(node *corev1.Node, recorded Record, seen map[string]string, pools *render.Expansion) *NodePlan {
 	desired := pools.Node(node.Name, seen)
@@ -97,17 +121,17 @@ func weighAll(node *corev1.Node, recorded Record, seen map[string]string, pools 
 	others := &owners{object: node}
 
 	p.labels = weigh(p, Label, keys[string]{
-		have: node.Labels, recorded: recorded.Labels, want: desired.Labels,
+		have: labelsOf(node), recorded: recorded.Labels, want: desired.Labels,
 		holds: pools.Holds, coOwned: others.label,
 		setBy: func(key string) []string { return others.setBy(labelPath(key)) },
 	})
 	p.annotations = weigh(p, Annotation, keys[string]{
-		have: node.Annotations, recorded: recorded.Annotations, want: desired.Annotations,
+		have: annotationsOf(node), recorded: recorded.Annotations, want: desired.Annotations,
 		holds: pools.Holds, coOwned: others.annotation,
 		setBy: func(key string) []string { return others.setBy(annotationPath(key)) },
 	})
 	p.taints = weigh(p, Taint, keys[render.TaintID]{
-		have: taintValues(node.Spec.Taints), recorded: recorded.Taints, want: desired.Taints,
+		have: taintsOf(node), recorded: recorded.Taints, want: desired.Taints,
 		holds: pools.Holds,
 		// The taints of a node are one atomic list: nobody owns one alone.
 		coOwned: func(render.TaintID) bool { return false },
@@ -156,17 +180,18 @@ func (p *NodePlan) Releases() []string {
 // weigh applies the rule to every key of one field and notes the changes and
 // conflicts in the plan.
 func weigh[K comparable](p *NodePlan, field Field, k keys[K]) outcome[K] {
-	out := outcome[K]{record: map[K]Entry{}, standing: map[K]string{}, changed: map[K]*string{}}
+	out := outcome[K]{record: k.recorded}
 	consider := func(key K) {
-		decision := k.verdict(key)
-		have, _ := lookup(k.have, key)
-		if decision.entry != nil {
-			out.record[key] = *decision.entry
-			if decision.after != nil {
-				out.standing[key] = *decision.after
-			}
+		if k.atRest(key) {
+			return
 		}
+		decision := k.verdict(key)
+		out.note(key, decision.entry, k.recorded)
+		have := k.standing(key)
 		if decision.change {
+			if out.changed == nil {
+				out.changed = map[K]*string{}
+			}
 			out.changed[key] = decision.after
 			p.Changes = append(p.Changes, KeyChange{
 				Field: field, Key: fmt.Sprint(key), Before: have, After: decision.after,
@@ -192,6 +217,26 @@ func weigh[K comparable](p *NodePlan, field Field, k keys[K]) outcome[K] {
 	return out
 }
 
+// note notes what the record says of a key afterwards; nil if nothing. What is
+// recorded now is copied when it first says something else.
+func (o *outcome[K]) note(key K, entry *Entry, recorded map[K]Entry) {
+	before, ours := recorded[key]
+	if entry == nil && !ours || entry != nil && ours && entry.equal(before) {
+		return
+	}
+	if !o.copied {
+		o.record, o.copied = maps.Clone(recorded), true
+		if o.record == nil {
+			o.record = map[K]Entry{}
+		}
+	}
+	if entry == nil {
+		delete(o.record, key)
+	} else {
+		o.record[key] = *entry
+	}
+}
+
 // toEach reports the conflict to every pool that wants the key and does not get
 // it.
 func (c Conflict) toEach(want render.Want) []Conflict {
@@ -215,6 +260,26 @@ func (c Conflict) toEach(want render.Want) []Conflict {
 		all = append(all, conflict)
 	}
 	return all
+}
+
+func labelsOf(node *corev1.Node) func(string) (string, bool) {
+	return func(key string) (string, bool) { value, found := node.Labels[key]; return value, found }
+}
+
+func annotationsOf(node *corev1.Node) func(string) (string, bool) {
+	return func(key string) (string, bool) { value, found := node.Annotations[key]; return value, found }
+}
+
+// taintsOf looks through the list, which is short: to index it would cost more.
+func taintsOf(node *corev1.Node) func(render.TaintID) (string, bool) {
+	return func(id render.TaintID) (string, bool) {
+		for _, taint := range slices.Backward(node.Spec.Taints) {
+			if taint.Key == id.Key && taint.Effect == id.Effect {
+				return taint.Value, true
+			}
+		}
+		return "", false
+	}
 }
 
 func taintValues(taints []corev1.Taint) map[render.TaintID]string {

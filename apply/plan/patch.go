@@ -61,7 +61,7 @@ func (p *NodePlan) omits(node *corev1.Node) bool {
 	if owned.Empty() {
 		return false
 	}
-	carried := p.carried()
+	carried := p.carried(node)
 	others := &owners{object: node}
 	beyond := false
 	// Not a range over All: it panics when it is left early.
@@ -72,15 +72,15 @@ func (p *NodePlan) omits(node *corev1.Node) bool {
 }
 
 // carried are the fields of a node that applyPatch writes.
-func (p *NodePlan) carried() *fieldpath.Set {
+func (p *NodePlan) carried(node *corev1.Node) *fieldpath.Set {
 	carried := fieldpath.NewSet(annotationPath(v1.AppliedAnnotation))
-	for key := range p.labels.standing {
+	for key := range p.labels.standing(labelsOf(node)) {
 		carried.Insert(labelPath(key))
 	}
-	for key := range p.annotations.standing {
+	for key := range p.annotations.standing(annotationsOf(node)) {
 		carried.Insert(annotationPath(key))
 	}
-	if len(p.taints.standing) > 0 {
+	if len(p.taints.standing(taintsOf(node))) > 0 {
 		carried.Insert(taintsPath)
 	}
 	return carried
@@ -115,13 +115,13 @@ func (p *NodePlan) applyPatch(node *corev1.Node) nodePatch {
 			Name:            node.Name,
 			UID:             node.UID,
 			ResourceVersion: node.ResourceVersion,
-			Labels:          pointers(p.labels.standing),
-			Annotations:     pointers(p.annotations.standing),
+			Labels:          pointers(p.labels.standing(labelsOf(node))),
+			Annotations:     pointers(p.annotations.standing(annotationsOf(node))),
 		},
 	}
 	record := p.Record.String()
 	patch.Metadata.Annotations[v1.AppliedAnnotation] = &record
-	if len(p.taints.standing) > 0 {
+	if len(p.taints.standing(taintsOf(node))) > 0 {
 		patch.Spec = &specPatch{Taints: p.taintList(node.Spec.Taints)}
 	}
 	return patch
@@ -132,8 +132,9 @@ func (p *NodePlan) mergePatch(node *corev1.Node) nodePatch {
 		UID:             node.UID,
 		ResourceVersion: node.ResourceVersion,
 		Labels:          p.labels.changed,
-		Annotations:     maps.Clone(p.annotations.changed),
+		Annotations:     make(map[string]*string, len(p.annotations.changed)+1),
 	}}
+	maps.Copy(patch.Metadata.Annotations, p.annotations.changed)
 	if len(p.taints.changed) > 0 {
 		patch.Spec = &specPatch{Taints: p.taintList(node.Spec.Taints)}
 	}

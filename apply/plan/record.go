@@ -82,8 +82,10 @@ func (r Record) underlyingLabels(live map[string]string) map[string]string {
 	if len(r.Labels) == 0 {
 		return live
 	}
-	labels := make(map[string]string, len(live))
-	maps.Copy(labels, live)
+	labels := maps.Clone(live)
+	if labels == nil {
+		labels = map[string]string{}
+	}
 	for key, entry := range r.Labels {
 		if entry.Before != nil {
 			labels[key] = *entry.Before
