@@ -3,6 +3,8 @@ package plan
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
@@ -28,17 +30,12 @@ import (
 // pool's policy becomes. One that was taken over becomes adopted when the pool
 // that has it adopts.
 type keys[K comparable] struct {
-	// have looks a value up that stands on the node.
-	have     func(K) (string, bool)
+	place[K]
+	node     *corev1.Node
+	others   *owners
+	pools    *render.Expansion
 	recorded map[K]Entry
 	want     map[K]render.Want
-	// holds tells whether a pool's keys must stay untouched.
-	holds func(pool string) bool
-	// coOwned tells whether another applier put the same value there as well;
-	// then it stays when we let go.
-	coOwned func(K) bool
-	// setBy names the field managers, but for ours, that set what stands there.
-	setBy func(K) []string
 }
 
 // verdict is what the rule says of one key.
@@ -63,7 +60,7 @@ type verdict struct {
 // shared. Whether that pool holds still then makes no difference.
 func (k keys[K]) atRest(key K) bool {
 	want, wanted := k.want[key]
-	have, standing := k.have(key)
+	have, standing := k.value(k.node, key)
 	if !wanted || !standing || have != want.Value || want.Contested() {
 		return false
 	}
@@ -77,7 +74,7 @@ func (k keys[K]) atRest(key K) bool {
 
 // standing is the value of a key on the node; nil for none.
 func (k keys[K]) standing(key K) *string {
-	if value, found := k.have(key); found {
+	if value, found := k.value(k.node, key); found {
 		return &value
 	}
 	return nil
@@ -89,7 +86,7 @@ func (k keys[K]) verdict(key K) verdict {
 	entry, ours := k.recorded[key]
 	want, wanted := k.want[key]
 	switch {
-	case ours && k.holds(entry.Pool):
+	case ours && k.pools.Holds(entry.Pool):
 		return k.hold(have, entry, want, wanted)
 	case wanted && want.Contested():
 		return k.contested(have, entry, ours, want.Claims)
@@ -164,8 +161,8 @@ func (k keys[K]) release(key K, have *string, entry Entry) verdict {
 		return verdict{change: true, pool: entry.Pool}
 	case entry.Before != nil:
 		return verdict{after: entry.Before, change: *entry.Before != entry.Value, pool: entry.Pool}
-	case k.coOwned(key):
-		return verdict{after: have}
+	case k.alone && k.others.alsoApplied(k.path(key)):
+		return verdict{after: have} // another applier has put it there as well
 	default:
 		return verdict{change: true, pool: entry.Pool}
 	}

@@ -46,15 +46,15 @@ type outcome[K comparable] struct {
 }
 
 // standing are the values of ours as they stand on the node afterwards: what an
-// apply has to carry. It is given the values that stand there now.
-func (o outcome[K]) standing(have func(K) (string, bool)) map[K]string {
+// apply has to carry.
+func (o outcome[K]) standing(on *corev1.Node, at place[K]) map[K]string {
 	standing := make(map[K]string, len(o.record))
 	for key := range o.record {
 		if after, changes := o.changed[key]; changes {
 			if after != nil {
 				standing[key] = *after
 			}
-		} else if value, stands := have(key); stands {
+		} else if value, stands := at.value(on, key); stands {
 			standing[key] = value
 		}
 	}
@@ -120,22 +120,14 @@ func weighAll(node *corev1.Node, recorded Record, seen map[string]string, pools 
 	p := &NodePlan{Pools: desired.Pools, recorded: recorded, text: node.Annotations[v1.AppliedAnnotation], desired: desired}
 	others := &owners{object: node}
 
-	p.labels = weigh(p, Label, keys[string]{
-		have: labelsOf(node), recorded: recorded.Labels, want: desired.Labels,
-		holds: pools.Holds, coOwned: others.label,
-		setBy: func(key string) []string { return others.setBy(labelPath(key)) },
+	p.labels = weigh(p, keys[string]{
+		place: labels, node: node, others: others, pools: pools, recorded: recorded.Labels, want: desired.Labels,
 	})
-	p.annotations = weigh(p, Annotation, keys[string]{
-		have: annotationsOf(node), recorded: recorded.Annotations, want: desired.Annotations,
-		holds: pools.Holds, coOwned: others.annotation,
-		setBy: func(key string) []string { return others.setBy(annotationPath(key)) },
+	p.annotations = weigh(p, keys[string]{
+		place: annotations, node: node, others: others, pools: pools, recorded: recorded.Annotations, want: desired.Annotations,
 	})
-	p.taints = weigh(p, Taint, keys[render.TaintID]{
-		have: taintsOf(node), recorded: recorded.Taints, want: desired.Taints,
-		holds: pools.Holds,
-		// The taints of a node are one atomic list: nobody owns one alone.
-		coOwned: func(render.TaintID) bool { return false },
-		setBy:   func(render.TaintID) []string { return others.setBy(taintsPath) },
+	p.taints = weigh(p, keys[render.TaintID]{
+		place: taints, node: node, others: others, pools: pools, recorded: recorded.Taints, want: desired.Taints,
 	})
 	p.Record = Record{Labels: p.labels.record, Annotations: p.annotations.record, Taints: p.taints.record}
 	slices.SortFunc(p.Changes, compareKeyChanges)
@@ -179,7 +171,7 @@ func (p *NodePlan) Releases() []string {
 
 // weigh applies the rule to every key of one field and notes the changes and
 // conflicts in the plan.
-func weigh[K comparable](p *NodePlan, field Field, k keys[K]) outcome[K] {
+func weigh[K comparable](p *NodePlan, k keys[K]) outcome[K] {
 	out := outcome[K]{record: k.recorded}
 	consider := func(key K) {
 		if k.atRest(key) {
@@ -194,14 +186,14 @@ func weigh[K comparable](p *NodePlan, field Field, k keys[K]) outcome[K] {
 			}
 			out.changed[key] = decision.after
 			p.Changes = append(p.Changes, KeyChange{
-				Field: field, Key: fmt.Sprint(key), Before: have, After: decision.after,
+				Field: k.field, Key: fmt.Sprint(key), Before: have, After: decision.after,
 				Pool: decision.pool, Drift: decision.drift,
 			})
 		}
 		if decision.conflict {
-			denied := Conflict{Field: field, Key: fmt.Sprint(key), Have: have, Holder: decision.holder}
+			denied := Conflict{Field: k.field, Key: fmt.Sprint(key), Have: have, Holder: decision.holder}
 			if have != nil {
-				denied.nameSetters(k.setBy(key))
+				denied.nameSetters(k.others.setBy(k.path(key)))
 			}
 			p.Conflicts = append(p.Conflicts, denied.toEach(k.want[key])...)
 		}
@@ -260,32 +252,4 @@ func (c Conflict) toEach(want render.Want) []Conflict {
 		all = append(all, conflict)
 	}
 	return all
-}
-
-func labelsOf(node *corev1.Node) func(string) (string, bool) {
-	return func(key string) (string, bool) { value, found := node.Labels[key]; return value, found }
-}
-
-func annotationsOf(node *corev1.Node) func(string) (string, bool) {
-	return func(key string) (string, bool) { value, found := node.Annotations[key]; return value, found }
-}
-
-// taintsOf looks through the list, which is short: to index it would cost more.
-func taintsOf(node *corev1.Node) func(render.TaintID) (string, bool) {
-	return func(id render.TaintID) (string, bool) {
-		for _, taint := range slices.Backward(node.Spec.Taints) {
-			if taint.Key == id.Key && taint.Effect == id.Effect {
-				return taint.Value, true
-			}
-		}
-		return "", false
-	}
-}
-
-func taintValues(taints []corev1.Taint) map[render.TaintID]string {
-	values := make(map[render.TaintID]string, len(taints))
-	for _, taint := range taints {
-		values[render.TaintID{Key: taint.Key, Effect: taint.Effect}] = taint.Value
-	}
-	return values
 }

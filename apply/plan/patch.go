@@ -74,13 +74,13 @@ func (p *NodePlan) omits(node *corev1.Node) bool {
 // carried are the fields of a node that applyPatch writes.
 func (p *NodePlan) carried(node *corev1.Node) *fieldpath.Set {
 	carried := fieldpath.NewSet(annotationPath(v1.AppliedAnnotation))
-	for key := range p.labels.standing(labelsOf(node)) {
+	for key := range p.labels.standing(node, labels) {
 		carried.Insert(labelPath(key))
 	}
-	for key := range p.annotations.standing(annotationsOf(node)) {
+	for key := range p.annotations.standing(node, annotations) {
 		carried.Insert(annotationPath(key))
 	}
-	if len(p.taints.standing(taintsOf(node))) > 0 {
+	if len(p.taints.standing(node, taints)) > 0 {
 		carried.Insert(taintsPath)
 	}
 	return carried
@@ -115,13 +115,13 @@ func (p *NodePlan) applyPatch(node *corev1.Node) nodePatch {
 			Name:            node.Name,
 			UID:             node.UID,
 			ResourceVersion: node.ResourceVersion,
-			Labels:          pointers(p.labels.standing(labelsOf(node))),
-			Annotations:     pointers(p.annotations.standing(annotationsOf(node))),
+			Labels:          pointers(p.labels.standing(node, labels)),
+			Annotations:     pointers(p.annotations.standing(node, annotations)),
 		},
 	}
 	record := p.Record.String()
 	patch.Metadata.Annotations[v1.AppliedAnnotation] = &record
-	if len(p.taints.standing(taintsOf(node))) > 0 {
+	if len(p.taints.standing(node, taints)) > 0 {
 		patch.Spec = &specPatch{Taints: p.taintList(node.Spec.Taints)}
 	}
 	return patch
