@@ -1,6 +1,10 @@
 package render
 
-import "sync"
+import (
+	"sync"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
 
 // agreements are what pools that have a node in common want of it together.
 // That depends on nothing else of the node, and thousands of nodes are in the
@@ -49,8 +53,47 @@ func agree(pools []*pool) Desired {
 	}
 	return Desired{
 		Pools:       namesOf(pools),
-		Labels:      settle(active, func(p *pool) map[string]string { return p.labels }),
-		Annotations: settle(active, func(p *pool) map[string]string { return p.annotations }),
-		Taints:      settle(active, func(p *pool) map[TaintID]string { return p.taints }),
+		Labels:      settle(active, each(active, (*pool).labels)),
+		Annotations: settle(active, each(active, (*pool).annotations)),
+		Taints:      settle(active, each(active, (*pool).taints)),
 	}
+}
+
+// each asks every pool once for what it puts on a node.
+func each[K comparable](pools []*pool, keys func(*pool) map[K]string) func(*pool) map[K]string {
+	all := make(map[*pool]map[K]string, len(pools))
+	for _, p := range pools {
+		all[p] = keys(p)
+	}
+	return func(p *pool) map[K]string { return all[p] }
+}
+
+// labels, and annotations and taints, are what the pool itself puts on a node.
+// What it inherits, the enclosing pools put there, since its nodes are theirs as
+// well.
+func (p *pool) labels() map[string]string {
+	labels := make(map[string]string, len(p.definition.Spec.Labels)+1)
+	if !membersByRole(p.definition) {
+		labels[v1.RoleLabel(p.name)] = ""
+	}
+	for key, value := range p.definition.Spec.Labels {
+		labels[key] = string(value)
+	}
+	return labels
+}
+
+func (p *pool) annotations() map[string]string {
+	annotations := make(map[string]string, len(p.definition.Spec.Annotations))
+	for key, value := range p.definition.Spec.Annotations {
+		annotations[key] = string(value)
+	}
+	return annotations
+}
+
+func (p *pool) taints() map[TaintID]string {
+	taints := make(map[TaintID]string, len(p.definition.Spec.Taints))
+	for _, taint := range p.definition.Spec.Taints {
+		taints[TaintID{taint.Key, taint.Effect}] = taint.Value
+	}
+	return taints
 }

@@ -28,12 +28,6 @@ type pool struct {
 	member     matcher
 	unreadable error
 
-	// What the pool itself puts on a node. What it inherits, the enclosing
-	// pools put there, since its nodes are theirs as well.
-	labels      map[string]string
-	annotations map[string]string
-	taints      map[TaintID]string
-
 	// paused pools want nothing and let go of nothing.
 	paused bool
 	// problem says why the pool cannot be carried out; it is then treated as a
@@ -46,7 +40,7 @@ type pool struct {
 // Expand works out a set of pools. Pools that are being deleted count as gone,
 // but for those that are paused: a pause holds whatever is asked for meanwhile.
 // A pool with a mistake in it does not keep the others from their work:
-// [Expansion.Problem] tells of it.
+// [Expansion.Problem] tells of it. The pools are kept, and must not change.
 func Expand(definitions []*v1.NodePool) *Expansion {
 	byName := make(map[string]*v1.NodePool, len(definitions))
 	for _, definition := range definitions {
@@ -95,28 +89,13 @@ func (e *Expansion) enclose(p *pool, byName map[string]*v1.NodePool) error {
 
 func newPool(definition *v1.NodePool) *pool {
 	p := &pool{
-		name:        definition.Name,
-		priority:    definition.Spec.Priority,
-		policy:      definition.Spec.ConflictPolicy,
-		labels:      make(map[string]string, len(definition.Spec.Labels)+1),
-		annotations: make(map[string]string, len(definition.Spec.Annotations)),
-		taints:      make(map[TaintID]string, len(definition.Spec.Taints)),
-		paused:      v1.IsDisabled(definition, v1.ReconcileAnnotation),
-		definition:  definition,
+		name:       definition.Name,
+		priority:   definition.Spec.Priority,
+		policy:     definition.Spec.ConflictPolicy,
+		paused:     v1.IsDisabled(definition, v1.ReconcileAnnotation),
+		definition: definition,
 	}
 	p.member, p.unreadable = newMatcher(definition)
-	if !membersByRole(definition) {
-		p.labels[v1.RoleLabel(p.name)] = ""
-	}
-	for key, value := range definition.Spec.Labels {
-		p.labels[key] = string(value)
-	}
-	for key, value := range definition.Spec.Annotations {
-		p.annotations[key] = string(value)
-	}
-	for _, taint := range definition.Spec.Taints {
-		p.taints[TaintID{taint.Key, taint.Effect}] = taint.Value
-	}
 	return p
 }
 
