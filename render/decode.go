@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -211,12 +212,20 @@ func (d *decoder) entries(node *yaml.Node, path *field.Path) []entry {
 	return flatten(node, d.spend, func(at *yaml.Node, message, hint string) { d.addAt(at, path, message, hint) })
 }
 
-// fieldsOf returns the index of each field of a struct by its name in YAML.
+// knownFields keeps what fieldsOf has returned for the few types that there are.
+var knownFields sync.Map
+
+// fieldsOf returns the index of each field of a struct by its name in YAML. It is
+// shared, and not to be changed.
 func fieldsOf(of reflect.Type) map[string]int {
+	if known, found := knownFields.Load(of); found {
+		return known.(map[string]int)
+	}
 	fields := make(map[string]int, of.NumField())
 	for i := range of.NumField() {
 		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
 		fields[name] = i
 	}
+	knownFields.Store(of, fields)
 	return fields
 }

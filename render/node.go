@@ -50,16 +50,16 @@ func notText(node *yaml.Node) (problem, hint string) {
 		return describe(node), ""
 	}
 	plain := node.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0
-	quote := "put it in quotes: " + quoted(node.Value)
+	quote := func() string { return "put it in quotes: " + quoted(node.Value) }
 	switch tag := node.ShortTag(); {
 	case tag == yaml.NodeTagNull:
 		return describe(node), `write "" for an empty text, or leave it out`
 	case tag == yaml.NodeTagInt, tag == yaml.NodeTagFloat, tag == yaml.NodeTagBool:
-		return describe(node), quote
+		return describe(node), quote()
 	case tag == yaml.MergeTag:
-		return "the merge key <<", quote
+		return "the merge key <<", quote()
 	case plain && isOldBool(node.Value):
-		return "the boolean " + node.Value, quote
+		return "the boolean " + node.Value, quote()
 	case tag != yaml.NodeTagString && tag != "!!timestamp":
 		return "tagged " + quoted(node.Tag), "leave the tag out"
 	}
