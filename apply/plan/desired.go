@@ -21,9 +21,9 @@ func Desired(node *corev1.Node, pools *render.Expansion) (render.Desired, error)
 // for the price of looking. A node whose record cannot be read gives a
 // [*RecordError].
 func Members(node *corev1.Node, pools *render.Expansion) ([]string, error) {
-	recorded, err := ParseRecord(node.Annotations[v1.AppliedAnnotation])
+	recorded, err := readRecord(node)
 	if err != nil {
-		return nil, &RecordError{Node: node.Name, Err: err}
+		return nil, err
 	}
 	return pools.Members(node.Name, recorded.underlyingLabels(node.Labels)), nil
 }
