@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -18,13 +19,57 @@ import (
 // given, and its result depends neither on the order of the entries nor on when
 // they were written.
 func Condense(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	return condense(entries, writtenFields)
+}
+
+// Condenser does what [Condense] does, and remembers what it has read: what the
+// kubelets of a cluster own is the same on thousands of nodes, and comes again
+// with each of their heartbeats. It may be used by many goroutines at once.
+type Condenser struct {
+	mu sync.Mutex
+	// written has, by the text of an entry's fields, those of them that pools may
+	// want to write.
+	written map[string]string
+	size    int // of all texts in written
+}
+
+// condenserSize bounds what a Condenser remembers, in bytes of text. The entries
+// of a node that are not about its status have some 2 KiB, and few clusters have
+// more than a dozen kinds of nodes.
+const condenserSize = 512 << 10
+
+// Condense is [Condense].
+func (c *Condenser) Condense(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return condense(entries, c.writtenFields)
+}
+
+func (c *Condenser) writtenFields(raw []byte) string {
+	if text, known := c.written[string(raw)]; known {
+		return text
+	}
+	text := writtenFields(raw)
+	size := len(raw) + len(text)
+	if size > condenserSize {
+		return text
+	}
+	if c.written == nil || c.size+size > condenserSize {
+		c.written, c.size = map[string]string{}, 0
+	}
+	c.written[string(raw)] = text
+	c.size += size
+	return text
+}
+
+func condense(entries []metav1.ManagedFieldsEntry, written func(raw []byte) string) []metav1.ManagedFieldsEntry {
 	var condensed []metav1.ManagedFieldsEntry
 	for _, entry := range entries {
 		text := ""
 		if isOurApply(entry) {
 			text = entry.FieldsV1.GetRawString()
-		} else if entry.Manager != v1.FieldManager {
-			text = writtenFields(entry)
+		} else if raw := entry.FieldsV1.GetRawBytes(); entry.Manager != v1.FieldManager && mentionsWritten(raw) {
+			text = written(raw)
 		}
 		if text != "" {
 			condensed = append(condensed, metav1.ManagedFieldsEntry{
@@ -42,15 +87,16 @@ func Condense(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	return condensed
 }
 
+// mentionsWritten tells whether the fields of an entry may have some that pools
+// may want to write. Most entries are about the status, long, and written often.
+func mentionsWritten(raw []byte) bool {
+	return slices.ContainsFunc(writtenNames, func(name []byte) bool { return bytes.Contains(raw, name) })
+}
+
 // writtenFields are those of the fields of an entry that pools may want to write;
 // empty where there are none.
-func writtenFields(entry metav1.ManagedFieldsEntry) string {
-	raw := entry.FieldsV1.GetRawBytes()
-	// Most entries are about the status, long, and written often.
-	if !slices.ContainsFunc(writtenNames, func(name []byte) bool { return bytes.Contains(raw, name) }) {
-		return ""
-	}
-	owned, kept := fields(entry), &fieldpath.Set{}
+func writtenFields(raw []byte) string {
+	owned, kept := fieldSet(raw), &fieldpath.Set{}
 	if owned == nil {
 		return ""
 	}

@@ -3,6 +3,8 @@ package plan
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,6 +58,7 @@ func TestCondense(t *testing.T) {
 			[]metav1.ManagedFieldsEntry{managed("a", apply, "", label), managed("a", update, "", taints), managed("b", update, "", label)},
 		},
 	}
+	var condenser Condenser
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			for i := range c.want { // of an entry no more is kept than is asked for
@@ -65,10 +68,65 @@ func TestCondense(t *testing.T) {
 			if diff := cmp.Diff(c.want, Condense(c.have)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
+			for range 2 { // from the text, and from memory
+				if diff := cmp.Diff(c.want, condenser.Condense(c.have)); diff != "" {
+					t.Errorf("with a memory: %s (-want +got):\n%s", c.reason, diff)
+				}
+			}
 			if diff := cmp.Diff(before, c.have); diff != "" {
 				t.Errorf("what was given is changed (-before +after):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What a Condenser remembers is bounded, whatever the managers of nodes write, and
+// it says the same when it had to forget.
+func TestCondenserIsBounded(t *testing.T) {
+	var condenser Condenser
+	node := func(labels int, last string) []metav1.ManagedFieldsEntry {
+		names := map[string]any{"f:" + last: struct{}{}}
+		for i := range labels {
+			names["f:"+strings.Repeat("x", 50)+strconv.Itoa(i)] = struct{}{}
+		}
+		text, err := json.Marshal(map[string]any{"f:metadata": map[string]any{"f:labels": names}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []metav1.ManagedFieldsEntry{managed("x", metav1.ManagedFieldsOperationUpdate, "", string(text))}
+	}
+	check := func(entries []metav1.ManagedFieldsEntry) {
+		t.Helper()
+		if diff := cmp.Diff(Condense(entries), condenser.Condense(entries)); diff != "" {
+			t.Fatalf("another answer with a memory (-without +with):\n%s", diff)
+		}
+		size := 0
+		for raw, text := range condenser.written {
+			size += len(raw) + len(text)
+		}
+		if size != condenser.size || size > condenserSize {
+			t.Fatalf("it remembers %d bytes, counted as %d, want at most %d", size, condenser.size, condenserSize)
+		}
+	}
+	for i := range 3 * condenserSize / 10_000 {
+		check(node(100, strconv.Itoa(i)))
+	}
+	check(node(condenserSize/50, "too large to remember"))
+	if len(condenser.written) == 0 {
+		t.Error("it remembers nothing")
+	}
+}
+
+// What was read once is not read again: that is what most of a heartbeat cost.
+func TestCondenserRemembers(t *testing.T) {
+	entries := []metav1.ManagedFieldsEntry{managed("kubelet", metav1.ManagedFieldsOperationUpdate, "",
+		`{"f:metadata":{"f:annotations":{".":{},"f:note":{}},"f:labels":{".":{},"f:a":{},"f:b":{},"f:c":{},"f:team":{}}}}`)}
+	var condenser Condenser
+	condenser.Condense(entries)
+	fresh := testing.AllocsPerRun(100, func() { Condense(entries) })
+	known := testing.AllocsPerRun(100, func() { condenser.Condense(entries) })
+	if known > fresh/2 {
+		t.Errorf("it takes %.0f allocations to condense what is known, and %.0f what is not", known, fresh)
 	}
 }
 

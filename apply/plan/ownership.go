@@ -94,8 +94,13 @@ func fields(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	if entry.FieldsV1 == nil {
 		return nil
 	}
+	return fieldSet(entry.FieldsV1.GetRawBytes())
+}
+
+// fieldSet reads a set of fields; nil where the text is none.
+func fieldSet(raw []byte) *fieldpath.Set {
 	set := &fieldpath.Set{}
-	if err := set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())); err != nil {
+	if err := set.FromJSON(bytes.NewReader(raw)); err != nil {
 		return nil
 	}
 	return set
