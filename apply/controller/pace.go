@@ -6,6 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -16,9 +18,11 @@ type pace struct {
 	now    func() time.Time
 
 	// complete is true once every node was looked at since the start; asked is
-	// when that was last found not to be so.
+	// when that was last found not to be so, and pending are the names of those
+	// that were not looked at when the nodes were last listed, or some of them.
 	complete bool
 	asked    time.Time
+	pending  []string
 	// waiting are the pools whose nodes are being looked at.
 	waiting map[string]wait
 }
@@ -41,18 +45,46 @@ func (p *pace) everyNodeLooked(ctx context.Context) (bool, error) {
 	if p.complete || p.now().Sub(p.asked) < retryPeriod {
 		return p.complete, nil
 	}
+	// A list of all nodes is large, and asked for again and again while the node
+	// loop has most to do: one at the start, and one when it is through.
+	if known, err := p.pendingLooked(ctx); err != nil || !known {
+		p.asked = p.now()
+		return false, err
+	}
+	if err := p.listPending(ctx); err != nil {
+		return false, err
+	}
+	p.complete = len(p.pending) == 0
+	p.asked = p.now()
+	return p.complete, nil
+}
+
+// pendingLooked tells whether each of the pending nodes was looked at or is gone.
+func (p *pace) pendingLooked(ctx context.Context) (bool, error) {
+	for len(p.pending) > 0 {
+		if !p.tally.looked(p.pending[0]) {
+			err := p.cached.Get(ctx, types.NamespacedName{Name: p.pending[0]}, &corev1.Node{})
+			if !apierrors.IsNotFound(err) {
+				return false, err
+			}
+		}
+		p.pending = p.pending[1:]
+	}
+	return true, nil
+}
+
+func (p *pace) listPending(ctx context.Context) error {
 	var nodes corev1.NodeList
 	if err := p.cached.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
-		return false, fmt.Errorf("list nodes: %w", err)
+		return fmt.Errorf("list nodes: %w", err)
 	}
+	p.pending = nil
 	for i := range nodes.Items {
-		if !p.tally.looked(nodes.Items[i].Name) {
-			p.asked = p.now()
-			return false, nil
+		if name := nodes.Items[i].Name; !p.tally.looked(name) {
+			p.pending = append(p.pending, name)
 		}
 	}
-	p.complete = true
-	return true, nil
+	return nil
 }
 
 // wait is how long to say nothing yet of a change that is being carried out; 0 when

@@ -1,9 +1,89 @@
 package controller
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// cachedNodes are the nodes of a cache, by name, and how often they were listed.
+type cachedNodes struct {
+	names map[string]bool
+	lists int
+}
+
+func (c *cachedNodes) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	if !c.names[key.Name] {
+		return apierrors.NewNotFound(corev1.Resource("nodes"), key.Name)
+	}
+	return nil
+}
+
+func (c *cachedNodes) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	nodes, ok := list.(*corev1.NodeList)
+	if !ok {
+		return fmt.Errorf("a list of %T", list)
+	}
+	c.lists++
+	for name := range c.names {
+		node := corev1.Node{}
+		node.Name = name
+		nodes.Items = append(nodes.Items, node)
+	}
+	return nil
+}
+
+// The pool loop tells nothing before every node of the cache was looked at, those
+// too that came meanwhile, and does not list all of them again and again to know.
+func TestPaceWaitsForEveryNode(t *testing.T) {
+	cached, figures, now := &cachedNodes{names: map[string]bool{}}, newTally(), time.Now()
+	p := newPace(cached, figures)
+	p.now = func() time.Time { return now }
+	ask := func() bool {
+		t.Helper()
+		now = now.Add(retryPeriod)
+		known, err := p.everyNodeLooked(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return known
+	}
+	const count = 100
+	name := func(i int) string { return fmt.Sprintf("n%02d", i) }
+	for i := range count {
+		cached.names[name(i)] = true
+	}
+	for i := range count {
+		if ask() {
+			t.Fatalf("it tells when %d of %d nodes were looked at", i, count)
+		}
+		if i == 50 { // it goes before it was looked at
+			delete(cached.names, name(i))
+			continue
+		}
+		figures.report(name(i), note{}, nil)
+	}
+	cached.names["late"] = true
+	if ask() {
+		t.Fatal("it tells before the node was looked at that came last")
+	}
+	figures.report("late", note{}, nil)
+	if !ask() {
+		t.Error("it tells nothing though every node was looked at")
+	}
+	if cached.lists > 3 {
+		t.Errorf("the nodes were listed %d times, want at most 3: first, when those were looked at, and once for the one that came", cached.lists)
+	}
+	cached.names["later"] = true
+	if !ask() {
+		t.Error("a node that joins later is waited for")
+	}
+}
 
 func TestProgressIsToldNowAndThen(t *testing.T) {
 	now := time.Unix(1000, 0)
