@@ -96,6 +96,7 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 	context.AfterFunc(ctx, stop)
 	defer stop()
 
+	boundHeap()
 	logger := newLogger(std.err, o.logLevel, o.logFormat)
 	useLogger(logger)
 	config, err := o.config()
