@@ -15,6 +15,9 @@ type Passage struct {
 	Verb   string
 	Object Object
 	DryRun bool
+	// Whole tells whether all objects are asked for, as a list does, and a watch
+	// that is to begin with them.
+	Whole bool
 	// Came is when the request came.
 	Came time.Time
 	// Code is the HTTP status that the client was told; 0 for none.
@@ -55,7 +58,10 @@ type passingKey struct{}
 // admit writes down a request that has come, and chooses its fault.
 func (p *Proxy) admit(r *http.Request) *passing {
 	verb, object := parseRequest(r)
-	passage := &Passage{Verb: verb, Object: object, DryRun: r.URL.Query().Has("dryRun")}
+	query := r.URL.Query()
+	passage := &Passage{Verb: verb, Object: object, DryRun: query.Has("dryRun")}
+	from := query.Get("resourceVersion")
+	passage.Whole = verb == "list" || verb == "watch" && (query.Get("sendInitialEvents") == "true" || from == "" || from == "0")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := p.choose(passage)

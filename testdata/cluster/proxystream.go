@@ -20,6 +20,8 @@ type stream struct {
 	cutsAt  int64           // bytes until the stream is cut; below 0 for never
 	// midway is set when the stream is to be cut within what comes next.
 	midway atomic.Bool
+	// ended is set when the stream is to end as if nothing more came.
+	ended atomic.Bool
 }
 
 func (p *Proxy) newStream(response *http.Response, passing *passing) *stream {
@@ -44,6 +46,9 @@ func (s *stream) Read(into []byte) (int, error) {
 		into = into[:s.cutsAt]
 	}
 	n, err := s.ReadCloser.Read(into)
+	if err != nil && s.ended.Load() {
+		return n, io.EOF
+	}
 	if s.cutsAt > 0 {
 		s.cutsAt -= int64(n)
 	}
@@ -72,6 +77,15 @@ func (s *stream) Close() error {
 // returns how many. The client gets no regular end.
 func (p *Proxy) CutWatches(resources ...string) int {
 	return p.watches(resources, func(s *stream) { s.passing.cut(errCut) })
+}
+
+// EndWatches ends the watches that run, of these resources or of all, as the API
+// server does when their time is over, and returns how many.
+func (p *Proxy) EndWatches(resources ...string) int {
+	return p.watches(resources, func(s *stream) {
+		s.ended.Store(true)
+		s.passing.cut(errCut)
+	})
 }
 
 // CutWatchesMidway ends each of the watches that run, of these resources or of
