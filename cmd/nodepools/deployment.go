@@ -18,6 +18,9 @@ const (
 	criticalPriority = "system-cluster-critical"
 	// nonRoot is the user of the distroless images.
 	nonRoot = 65532
+	// memoryLimit has room for large repositories, which take far more than nodes
+	// do; before it is reached, at heapLimit, what is free is given back at once.
+	memoryLimit, heapLimit = "1Gi", "900MiB"
 )
 
 func appLabels() map[string]string { return map[string]string{"app.kubernetes.io/name": appName} }
@@ -114,6 +117,7 @@ func container(image string) corev1.Container {
 		Ports:          []corev1.ContainerPort{port("metrics", 8080), port("health", 8081)},
 		LivenessProbe:  probe("/healthz"),
 		ReadinessProbe: probe("/readyz"),
+		Env:            []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: heapLimit}},
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{
 				corev1.ResourceCPU:    resource.MustParse("50m"),
@@ -121,7 +125,7 @@ func container(image string) corev1.Container {
 			},
 			Limits: corev1.ResourceList{
 				corev1.ResourceCPU:    resource.MustParse("2"),
-				corev1.ResourceMemory: resource.MustParse("1Gi"),
+				corev1.ResourceMemory: resource.MustParse(memoryLimit),
 			},
 		},
 		SecurityContext: &corev1.SecurityContext{
