@@ -15,11 +15,18 @@ import (
 // used by many goroutines at once.
 type Applier struct {
 	client client.Client
+	nodes  NodePatcher
 }
 
 // New returns an Applier that writes through a client.
 func New(c client.Client) *Applier {
-	return &Applier{client: client.WithFieldOwner(c, v1.FieldManager)}
+	c = client.WithFieldOwner(c, v1.FieldManager)
+	return &Applier{client: c, nodes: nodesBy{c}}
+}
+
+// PatchingNodes is the same Applier, but for nodes, which another patches.
+func (a *Applier) PatchingNodes(by NodePatcher) *Applier {
+	return &Applier{client: a.client, nodes: by}
 }
 
 // apply sends an object as a forced server-side apply and returns what the API

@@ -67,7 +67,11 @@ func Add(mgr manager.Manager, options Options) error {
 	if options.Concurrency == 0 {
 		options.Concurrency = DefaultConcurrency
 	}
-	applier := apply.New(mgr.GetClient())
+	nodeClient, err := apply.NewNodeClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	applier := apply.New(mgr.GetClient()).PatchingNodes(apply.NewThrottle(nodeClient, options.Concurrency))
 	recorder := mgr.GetEventRecorder(v1.FieldManager)
 	pools := newPoolSet(mgr.GetClient())
 	figures := newTally()
