@@ -19,8 +19,8 @@ import (
 
 // Options of the loops.
 type Options struct {
-	// Concurrency is how many nodes are written at once; 0 means
-	// DefaultConcurrency.
+	// Concurrency is how many nodes are written at once, at most: while the API
+	// server pushes back they are fewer. 0 means DefaultConcurrency.
 	Concurrency int
 	// FetchTimeout bounds one request to a repository; 0 means
 	// DefaultFetchTimeout.

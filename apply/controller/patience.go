@@ -33,8 +33,9 @@ func isSoonOver(err error) bool {
 // that nodes wait for is repeated as soon.
 //
 // And an API server that says when to come back, as one does that has too much to
-// do, is not asked earlier. The client waits so for ten times before it gives up
-// and leaves it to the loop.
+// do, is not asked earlier. Writes of nodes come here with the first such answer,
+// see [apply.Throttle]; for all other requests the client waits so for ten times
+// before it gives up and leaves it to the loop.
 func patient(loop reconcile.Reconciler) reconcile.Reconciler {
 	waits := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryPeriod, maxBackoff)
 	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {

@@ -20,8 +20,10 @@ type Passage struct {
 	Whole bool
 	// Came is when the request came.
 	Came time.Time
-	// Code is the HTTP status that the client was told; 0 for none.
-	Code int
+	// Code is the HTTP status that the client was told; 0 for none. Answered is
+	// when it was.
+	Code     int
+	Answered time.Time
 	// Disturbed tells whether a fault concerned it.
 	Disturbed bool
 }
@@ -74,7 +76,7 @@ func (p *Proxy) admit(r *http.Request) *passing {
 func (p *Proxy) told(passing *passing, code int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	passing.Code = code
+	passing.Code, passing.Answered = code, time.Now()
 }
 
 // parseRequest reads what a request is about from its URL, as the API server
