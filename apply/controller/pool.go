@@ -162,7 +162,7 @@ func (l *poolLoop) setFinalizer(ctx context.Context, pool *v1.NodePool, set func
 //
 // While nodes are still being looked at it waits for them a little, so that a
 // change which is carried out quickly is told once, and tells now and then how far
-// a longer one is. Before every node was looked
+// a longer one is; what was done is an event when all is. Before every node was looked
 // at since the start it tells nothing: a figure that is not known is not zero.
 func (l *poolLoop) tell(ctx context.Context, pool *v1.NodePool, pools *poolSnapshot, failed *failure) (reconcile.Result, error) {
 	if known, err := l.pace.everyNodeLooked(ctx); err != nil || !known {
@@ -175,7 +175,9 @@ func (l *poolLoop) tell(ctx context.Context, pool *v1.NodePool, pools *poolSnaps
 		}
 	}
 	figures, settled := l.tally.read(pool.Name, since)
-	l.deedEvents(pool, l.tally.drain(pool.Name))
+	if settled {
+		l.deedEvents(pool, l.tally.drain(pool.Name))
+	}
 	paused := v1.IsDisabled(pool, v1.ReconcileAnnotation)
 	if settled && figures.recorded == 0 && !pool.DeletionTimestamp.IsZero() && !paused {
 		return reconcile.Result{}, client.IgnoreNotFound(l.setFinalizer(ctx, pool, controllerutil.RemoveFinalizer))
