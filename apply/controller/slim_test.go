@@ -148,16 +148,16 @@ func realisticNode(i int) *corev1.Node {
 	node.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("16"), corev1.ResourceMemory: resource.MustParse("65165724Ki"), corev1.ResourcePods: resource.MustParse("234")}
 	node.Status.Allocatable = node.Status.Capacity.DeepCopy()
 	node.Status.NodeInfo = corev1.NodeSystemInfo{MachineID: "ec2f1e5f6d7a", KernelVersion: "6.1.102", OSImage: "Amazon Linux 2023", ContainerRuntimeVersion: "containerd://1.7.20", KubeletVersion: "v1.37.1"}
-	node.ManagedFields = realisticOwners()
+	node.ManagedFields = realisticOwners(node.Spec.PodCIDR)
 	return node
 }
 
 // realisticOwners are those that the managed fields of a node of a cloud name.
-func realisticOwners() []metav1.ManagedFieldsEntry {
+func realisticOwners(podCIDR string) []metav1.ManagedFieldsEntry {
+	manager := fmt.Sprintf(`{"f:metadata":{"f:annotations":{"f:node.alpha.kubernetes.io/ttl":{}}},"f:spec":{"f:podCIDR":{},"f:podCIDRs":{".":{},"v:\"%s\"":{}}}}`, podCIDR)
 	const (
 		kubelet = `{"f:metadata":{"f:annotations":{".":{},"f:alpha.kubernetes.io/provided-node-ip":{},"f:csi.volume.kubernetes.io/nodeid":{},"f:volumes.kubernetes.io/controller-managed-attach-detach":{}},"f:labels":{".":{},"f:beta.kubernetes.io/arch":{},"f:beta.kubernetes.io/os":{},"f:kubernetes.io/arch":{},"f:kubernetes.io/hostname":{},"f:kubernetes.io/os":{},"f:node-role.kubernetes.io/general":{},"f:topology.ebs.csi.aws.com/zone":{}}},"f:spec":{"f:providerID":{}}}`
 		cloud   = `{"f:metadata":{"f:labels":{"f:beta.kubernetes.io/instance-type":{},"f:failure-domain.beta.kubernetes.io/region":{},"f:failure-domain.beta.kubernetes.io/zone":{},"f:k8s.io/cloud-provider-aws":{},"f:node.kubernetes.io/instance-type":{},"f:topology.kubernetes.io/region":{},"f:topology.kubernetes.io/zone":{}}}}`
-		manager = `{"f:metadata":{"f:annotations":{"f:node.alpha.kubernetes.io/ttl":{}}},"f:spec":{"f:podCIDR":{},"f:podCIDRs":{".":{},"v:\"10.0.0.0/24\"":{}}}}`
 		calico  = `{"f:metadata":{"f:annotations":{"f:projectcalico.org/IPv4Address":{},"f:projectcalico.org/IPv4IPIPTunnelAddr":{}}}}`
 		network = `{"f:status":{"f:conditions":{"k:{\"type\":\"NetworkUnavailable\"}":{".":{},"f:lastHeartbeatTime":{},"f:lastTransitionTime":{},"f:message":{},"f:reason":{},"f:status":{},"f:type":{}}}}}`
 		status  = `{"f:status":{"f:addresses":{"k:{\"type\":\"Hostname\"}":{".":{},"f:address":{},"f:type":{}},"k:{\"type\":\"InternalDNS\"}":{".":{},"f:address":{},"f:type":{}},"k:{\"type\":\"InternalIP\"}":{".":{},"f:address":{},"f:type":{}}},"f:allocatable":{"f:cpu":{},"f:memory":{},"f:pods":{}},"f:capacity":{"f:cpu":{},"f:memory":{},"f:pods":{}},"f:conditions":{"k:{\"type\":\"DiskPressure\"}":{"f:lastHeartbeatTime":{},"f:lastTransitionTime":{},"f:message":{},"f:reason":{},"f:status":{}},"k:{\"type\":\"MemoryPressure\"}":{"f:lastHeartbeatTime":{},"f:lastTransitionTime":{},"f:message":{},"f:reason":{},"f:status":{}},"k:{\"type\":\"PIDPressure\"}":{"f:lastHeartbeatTime":{},"f:lastTransitionTime":{},"f:message":{},"f:reason":{},"f:status":{}},"k:{\"type\":\"Ready\"}":{"f:lastHeartbeatTime":{},"f:lastTransitionTime":{},"f:message":{},"f:reason":{},"f:status":{}}},"f:images":{},"f:nodeInfo":{"f:kernelVersion":{},"f:kubeletVersion":{}}}}`

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"slices"
 	"sync"
 
@@ -46,6 +47,9 @@ func (c *Condenser) Condense(entries []metav1.ManagedFieldsEntry) []metav1.Manag
 }
 
 func (c *Condenser) writtenFields(raw []byte) string {
+	if bytes.Contains(raw, setValue) {
+		raw = withoutValues(raw)
+	}
 	if text, known := c.written[string(raw)]; known {
 		return text
 	}
@@ -59,6 +63,30 @@ func (c *Condenser) writtenFields(raw []byte) string {
 	}
 	c.written[string(raw)] = text
 	c.size += size
+	return text
+}
+
+// setValue begins an element of a set of values.
+var setValue = []byte(`"v:`)
+
+// withoutValues returns fields without those of a spec but for the taints. The
+// addresses of the pods of a node are owned one by one, and are others on each.
+func withoutValues(raw []byte) []byte {
+	var all, spec map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return raw
+	}
+	kept := map[string]any{}
+	if metadata, found := all["f:metadata"]; found {
+		kept["f:metadata"] = metadata
+	}
+	if err := json.Unmarshal(all["f:spec"], &spec); err == nil && spec["f:taints"] != nil {
+		kept["f:spec"] = map[string]json.RawMessage{"f:taints": spec["f:taints"]}
+	}
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return raw
+	}
 	return text
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,15 @@ func TestCondense(t *testing.T) {
 			"who sets it there has set it",
 			[]metav1.ManagedFieldsEntry{managed("kubelet", update, "status", label), managed("argo", apply, "status", annotation)},
 			[]metav1.ManagedFieldsEntry{managed("argo", apply, "", annotation), managed("kubelet", update, "", label)},
+		},
+		"values that each node has for itself": {
+			"what stands beside them is read all the same",
+			[]metav1.ManagedFieldsEntry{
+				managed("a", update, "", `{"f:metadata":{"f:annotations":{"f:note":{}},"f:finalizers":{"v:\"x\"":{}}},"f:spec":{"f:podCIDRs":{".":{},"v:\"10.0.0.0/24\"":{}},"f:taints":{}}}`),
+				managed("b", update, "", `{"f:metadata":{"f:labels":{"f:team":{}}},"f:spec":{"f:podCIDRs":{"v:\"10.0.0.0/24\"":{}}}}`),
+				managed("c", update, "", `{"f:spec":{"f:podCIDRs":{"v:\"f:taints\"":{}},"f:taints":{}}}`),
+			},
+			[]metav1.ManagedFieldsEntry{managed("a", update, "", `{"f:metadata":{"f:annotations":{"f:note":{}}},"f:spec":{"f:taints":{}}}`), managed("b", update, "", label), managed("c", update, "", taints)},
 		},
 		"things of the same names": {
 			"they stand elsewhere",
@@ -127,6 +137,13 @@ func TestCondenserRemembers(t *testing.T) {
 	known := testing.AllocsPerRun(100, func() { condenser.Condense(entries) })
 	if known > fresh/2 {
 		t.Errorf("it takes %.0f allocations to condense what is known, and %.0f what is not", known, fresh)
+	}
+	for i := range 100 { // the addresses of pods are another matter on each node
+		condenser.Condense([]metav1.ManagedFieldsEntry{managed("kube-controller-manager", metav1.ManagedFieldsOperationUpdate, "",
+			fmt.Sprintf(`{"f:metadata":{"f:annotations":{"f:ttl":{}}},"f:spec":{"f:podCIDRs":{".":{},"v:\"10.0.%d.0/24\"":{}}}}`, i))})
+	}
+	if len(condenser.written) != 2 {
+		t.Errorf("it remembers %d texts, want those 2 that do not tell one node from another", len(condenser.written))
 	}
 }
 
