@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/nodepools/nodepools/testdata/cluster"
+	"github.com/nodepools/nodepools/testdata/program"
 )
 
 // stage is everything that the story needs and that has to be cleared after it.
@@ -23,7 +24,7 @@ type stage struct {
 
 	// controller is nil until the story starts it, with the program at the path;
 	// gone is told when it ends unasked.
-	controller *controller
+	controller *program.Process
 	program    string
 	gone       func(error)
 
@@ -112,7 +113,7 @@ func (s *stage) keep(ctx context.Context) error {
 		quoted(s.cluster.Kubeconfig()), quoted(filepath.Dir(s.program)), quoted(filepath.Dir(s.cluster.Program("kubectl"))), quoted(s.sh.dir))
 	s.out.text("That folder is a clone of the Git repository: change a file in pools/, commit, git push, and watch kubectl get nodepools,nodes. Press Ctrl-C here to end.")
 	<-ctx.Done()
-	if cause := context.Cause(ctx); errors.Is(cause, errEnded) {
+	if cause := context.Cause(ctx); errors.Is(cause, program.ErrEnded) {
 		return cause
 	}
 	return nil
@@ -123,7 +124,7 @@ func (s *stage) keep(ctx context.Context) error {
 func (s *stage) clear() error {
 	var errs []error
 	if s.controller != nil {
-		errs = append(errs, s.controller.stop())
+		errs = append(errs, s.controller.Stop())
 	}
 	if s.git != nil {
 		errs = append(errs, s.git.close())
@@ -141,7 +142,7 @@ func (s *stage) controllerLog() string {
 	if s.controller == nil {
 		return ""
 	}
-	return s.controller.tail()
+	return s.controller.Tail()
 }
 
 // write puts a file into the folder in which the user works.

@@ -1,11 +1,11 @@
 //go:build !linux
 
-package main
+package program
 
 import "syscall"
 
-// attributes keep an interrupt at the terminal from the controller, so that the
-// stage is cleared in order.
+// attributes keep an interrupt at the terminal from the controller, so that it
+// is ended in order.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
