@@ -39,6 +39,15 @@ demo: build ## watch a commit change a cluster; DEMO_KEEP=1 keeps it running
 	@$(GO) build -o bin/demo ./testdata/demo
 	@bin/demo
 
+# Sizes of what make bench measures, and more of its flags: BENCH="-rows join".
+NODES ?= 5000
+POOLS ?= 100
+BENCH ?=
+.PHONY: bench
+bench: build controlplane ## measure it on a real control plane, for minutes (NODES=5000 POOLS=100)
+	@$(GO) build -o bin/bench ./testdata/bench
+	@bin/bench -nodes $(NODES) -pools $(POOLS) $(BENCH)
+
 # -count=1, as a result from the cache says nothing of the control plane and the
 # Git servers that a test talks to.
 .PHONY: test

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// convergence is how a fleet of bare nodes became what the pools say.
+type convergence struct {
+	size    size
+	floors  []time.Duration // of the bare client, just before the program and just after
+	kubectl time.Duration   // 0 where it was not asked for
+	program pushed
+	use     usage // of the program, from its start to its end
+}
+
+// converge measures a world of bare nodes: kubectl, the bare client, the program,
+// and the bare client again, with the nodes bare before each. In the end the program
+// does not run, and the nodes are as it would have them.
+func converge(ctx context.Context, w *world) (*convergence, error) {
+	c := &convergence{size: w.size}
+	var err error
+	if w.o.rows["kubectl"] {
+		status("kubectl labels and taints")
+		if c.kubectl, err = w.kubectl(ctx); err != nil {
+			return nil, fmt.Errorf("kubectl: %w", err)
+		}
+		if err := w.reset(ctx); err != nil {
+			return nil, fmt.Errorf("reset: %w", err)
+		}
+	}
+	if err := c.addFloor(ctx, w); err != nil {
+		return nil, err
+	}
+	if err := w.reset(ctx); err != nil {
+		return nil, fmt.Errorf("reset: %w", err)
+	}
+	if err := c.addProgram(ctx, w); err != nil {
+		return nil, fmt.Errorf("converge: %w", err)
+	}
+	if err := w.reset(ctx); err != nil {
+		return nil, fmt.Errorf("reset: %w", err)
+	}
+	if err := c.addFloor(ctx, w); err != nil {
+		return nil, err
+	}
+	return c, w.checkAll(ctx)
+}
+
+func (c *convergence) addFloor(ctx context.Context, w *world) error {
+	status("the bare client writes %s nodes", thousands(w.size.nodes))
+	took, err := w.floor(ctx)
+	if err != nil {
+		return fmt.Errorf("bare client: %w", err)
+	}
+	status("that took %.2f s", took.Seconds())
+	c.floors = append(c.floors, took)
+	return nil
+}
+
+func (c *convergence) addProgram(ctx context.Context, w *world) (err error) {
+	status("nodepools follows a push of %d pools", len(w.fleet.pools))
+	if err := w.startProgram(); err != nil {
+		return err
+	}
+	if err := w.createSource(ctx); err != nil {
+		return err
+	}
+	if c.program, err = w.push(ctx, w.fleet.pools, w.fleet.names()); err != nil {
+		return err
+	}
+	status("that took %.2f s", c.program.last.Seconds())
+	if err := w.checkAll(ctx); err != nil {
+		return err
+	}
+	c.use, err = w.stopProgram()
+	return err
+}
+
+// floor is the mean of before and after.
+func (c *convergence) floor() time.Duration {
+	var sum time.Duration
+	for _, took := range c.floors {
+		sum += took
+	}
+	return sum / time.Duration(len(c.floors))
+}
+
+// ratio of the program's time to the bare client's.
+func (c *convergence) ratio() float64 { return c.program.last.Seconds() / c.floor().Seconds() }
+
+const floorName = "bare client, same applies"
+
+func (c *convergence) figures() []Figure {
+	p := c.program
+	nodes := float64(c.size.nodes)
+	figures := []Figure{{
+		Row: "converge", Name: fmt.Sprintf("push to the last of %s nodes right", thousands(c.size.nodes)),
+		Value: p.last.Seconds(), Unit: "s",
+		Baseline: &Baseline{Name: floorName, Value: c.floor().Seconds()}, Target: &Target{AtMost: 1.15},
+	}}
+	if c.kubectl > 0 {
+		figures = append(figures, Figure{
+			Row: "converge", Name: "the same, against a script",
+			Value: p.last.Seconds(), Unit: "s",
+			Baseline: &Baseline{Name: "kubectl label + taint per pool", Value: c.kubectl.Seconds()}, Target: &Target{AtMost: 0.2},
+		})
+	}
+	return append(figures,
+		Figure{Row: "converge", Name: "push to the first node right", Value: p.first.Seconds(), Unit: "s"},
+		Figure{Row: "converge", Name: "bare client before", Value: c.floors[0].Seconds(), Unit: "s"},
+		Figure{Row: "converge", Name: "bare client after", Value: c.floors[1].Seconds(), Unit: "s"},
+		Figure{Row: "converge", Name: "processor time of the program", Value: p.cpu.Seconds(), Unit: "s"},
+		Figure{Row: "writes", Name: "writes per changed node", Value: float64(p.writes.all()) / nodes, Unit: "writes", Target: &Target{AtMost: 1}},
+		Figure{Row: "writes", Name: "of which refused as conflicts", Value: float64(p.writes.conflicts), Unit: "writes"},
+		Figure{Row: "writes", Name: "other writes per pool", Value: float64(p.others) / float64(c.size.pools), Unit: "writes"},
+	)
+}

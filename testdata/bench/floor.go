@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+)
+
+// nodeWrite is one request that writes a node.
+type nodeWrite struct {
+	node    string
+	patch   plan.Patch
+	manager string
+}
+
+// floor is how long it takes a bare client-go loop to send the very applies that
+// the program would send, as the same user, as many at once, to the same server:
+// from the first request until the observer has seen the last node right. The
+// nodes must be bare, and the program must not run.
+func (w *world) floor(ctx context.Context) (time.Duration, error) {
+	writes, err := w.planned(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := w.settle(ctx); err != nil {
+		return 0, err
+	}
+	right := w.observer.expect("the bare client has written every node", w.fleet.names(), w.fleet.right)
+	start := time.Now()
+	if err := w.send(ctx, writes, w.o.concurrency); err != nil {
+		return 0, err
+	}
+	if err := right.wait(ctx, w.patience()); err != nil {
+		return 0, err
+	}
+	return right.last.Sub(start), nil
+}
+
+// planned are the writes that the program would send.
+func (w *world) planned(ctx context.Context) ([]nodeWrite, error) {
+	nodes, err := w.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pools := w.fleet.expand()
+	writes := make([]nodeWrite, 0, len(nodes))
+	for i := range nodes {
+		p, err := plan.Node(&nodes[i], pools)
+		if err != nil {
+			return nil, err
+		}
+		patch, err := p.Patch(&nodes[i])
+		if err != nil {
+			return nil, err
+		}
+		if p.Quiet() || patch.Type != types.ApplyPatchType {
+			return nil, fmt.Errorf("node %q is not bare: what is to be sent is no first apply", nodes[i].Name)
+		}
+		writes = append(writes, nodeWrite{nodes[i].Name, patch, v1.FieldManager})
+	}
+	return writes, nil
+}
+
+// expand works out the pools as the program does.
+func (f *fleet) expand() *render.Expansion {
+	records := make([]*v1.NodePool, len(f.pools))
+	for i, p := range f.pools {
+		records[i] = p.record()
+	}
+	return render.Expand(records)
+}
+
+// reset makes the nodes what they were before any pool, by a patch of each, and
+// gives the list of taints back to the controller-manager, who owned it.
+func (w *world) reset(ctx context.Context) error {
+	nodes, err := w.list(ctx)
+	if err != nil {
+		return err
+	}
+	writes := make([]nodeWrite, 0, len(nodes))
+	for i := range nodes {
+		data, err := json.Marshal(w.fleet.cleaning(&nodes[i]))
+		if err != nil {
+			return err
+		}
+		writes = append(writes, nodeWrite{nodes[i].Name, plan.Patch{Type: types.MergePatchType, Data: data}, controllerManager})
+	}
+	if err := w.send(ctx, writes, clientWorkers); err != nil {
+		return err
+	}
+	return w.until(ctx, "every node is bare again", w.fleet.names(), w.fleet.bare)
+}
+
+// cleaning is the merge patch that makes a node bare.
+func (f *fleet) cleaning(node *corev1.Node) map[string]any {
+	m := f.byName[node.Name]
+	labels := map[string]*string{}
+	own := m.labels()
+	for key := range node.Labels {
+		if _, keep := own[key]; !keep {
+			labels[key] = nil
+		}
+	}
+	return map[string]any{
+		"metadata": map[string]any{"labels": labels, "annotations": map[string]*string{v1.AppliedAnnotation: nil}},
+		"spec":     map[string]any{"taints": m.taints()},
+	}
+}
+
+// send sends writes as the program's user, without reading more of the answers than
+// whether they are good.
+func (w *world) send(ctx context.Context, writes []nodeWrite, workers int) error {
+	return together(ctx, len(writes), workers, func(ctx context.Context, i int) error {
+		options := metav1.PatchOptions{FieldManager: writes[i].manager}
+		if writes[i].patch.Type == types.ApplyPatchType {
+			options.Force = ptr.To(true)
+		}
+		err := w.account.Patch(writes[i].patch.Type).Resource("nodes").Name(writes[i].node).
+			VersionedParams(&options, scheme.ParameterCodec).Body(writes[i].patch.Data).Do(ctx).Error()
+		if err != nil {
+			return fmt.Errorf("write node %q: %w", writes[i].node, err)
+		}
+		return nil
+	})
+}
+
+// settle lets everybody come to rest before something is measured.
+func (w *world) settle(ctx context.Context) error {
+	runtime.GC()
+	return pause(ctx, settleTime)
+}
+
+const settleTime = 3 * time.Second

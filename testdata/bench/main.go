@@ -1,0 +1,140 @@
+// Command bench measures nodepools run, as a process of its own, on a real API
+// server and etcd, each figure beside what it is compared with in the same run:
+//
+//	make bench NODES=5000 POOLS=100
+//
+// The rows are gathered in rows.go, and each has a file of its name. The world
+// that they are measured in, the control plane, the repository and the program,
+// is in world.go.
+//
+// Machines differ, so no figure makes it fail: it fails when it could not measure,
+// and when nodes are not in the end what the pools say.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nodepools/nodepools/apply/controller"
+)
+
+// exitInterrupted is what a shell gives for a program that an interrupt ended.
+const exitInterrupted = 130
+
+// options are what the flags say.
+type options struct {
+	program     string
+	size        size
+	concurrency int
+	steady      time.Duration
+	joins       int
+	growth      []int
+	rows        map[string]bool
+}
+
+// size of a fleet.
+type size struct {
+	nodes, pools int
+	// overlap is how many nodes are in two pools.
+	overlap int
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:]))
+}
+
+func run(ctx context.Context, args []string) int {
+	o, err := parseOptions(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		return 2
+	}
+	figures, err := rows(ctx, o)
+	printFigures(os.Stdout, figures)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "bench: interrupted; what was started is stopped and removed")
+		return exitInterrupted
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func parseOptions(args []string) (options, error) {
+	o := options{}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.StringVar(&o.program, "nodepools", "bin/nodepools", "the `program` to measure")
+	flags.IntVar(&o.size.nodes, "nodes", 5000, "`number` of nodes")
+	flags.IntVar(&o.size.pools, "pools", 100, "`number` of pools")
+	flags.IntVar(&o.size.overlap, "overlap", -1, "`number` of nodes in two pools (default: a tenth)")
+	flags.IntVar(&o.concurrency, "concurrency", controller.DefaultConcurrency, "`number` of nodes written at once, by all that are compared")
+	flags.DurationVar(&o.steady, "steady", 2*time.Minute, "how long to look at the steady state")
+	flags.IntVar(&o.joins, "joins", 200, "`number` of nodes that join")
+	growth := flags.String("growth", "1000,5000,15000", "`numbers` of nodes to compare")
+	only := flags.String("rows", strings.Join(rowNames, ","), "the `rows` to measure")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if o.size.overlap < 0 {
+		o.size.overlap = o.size.nodes / 10
+	}
+	for text := range strings.SplitSeq(*growth, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return o, fmt.Errorf("-growth: %w", err)
+		}
+		o.growth = append(o.growth, n)
+	}
+	var err error
+	if o.rows, err = chooseRows(*only); err != nil {
+		return o, err
+	}
+	return o, o.check()
+}
+
+func (o options) check() error {
+	if err := o.size.check(); err != nil {
+		return err
+	}
+	if o.concurrency < 1 || o.joins < 1 || o.steady <= 0 {
+		return errors.New("-concurrency, -joins and -steady must be more than 0")
+	}
+	for i, nodes := range o.growth {
+		if err := o.grown(nodes).check(); err != nil {
+			return fmt.Errorf("-growth: %w", err)
+		}
+		if i > 0 && nodes <= o.growth[i-1] {
+			return fmt.Errorf("-growth: %d does not grow", nodes)
+		}
+	}
+	return nil
+}
+
+// grown is a fleet of another number of nodes in as many pools, with the same
+// share of them in two.
+func (o options) grown(nodes int) size {
+	return size{nodes: nodes, pools: o.size.pools, overlap: o.size.overlap * nodes / o.size.nodes}
+}
+
+// status tells on standard error what is being done: it takes minutes.
+func status(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
+}

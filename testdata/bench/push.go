@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+const sourceName = "platform"
+
+// createSource points the program at the repository, with the default interval, and
+// returns when the spare pool has been taken from it.
+func (w *world) createSource(ctx context.Context) error {
+	source := &v1.NodePoolSource{
+		ObjectMeta: metav1.ObjectMeta{Name: sourceName},
+		Spec:       v1.NodePoolSourceSpec{URL: w.repository.url, Ref: &v1.GitRef{Branch: "main"}, Path: "pools"},
+	}
+	if err := w.records.Create(ctx, source); err != nil {
+		return fmt.Errorf("create the source: %w", err)
+	}
+	return w.poll(ctx, "the source is ready", func(ctx context.Context) error {
+		if err := w.records.Get(ctx, client.ObjectKeyFromObject(source), source); err != nil {
+			return err
+		}
+		if !apimeta.IsStatusConditionTrue(source.Status.Conditions, v1.ReadyCondition) {
+			return fmt.Errorf("it is not: %v", source.Status.Conditions)
+		}
+		return nil
+	})
+}
+
+// pushed tells how the nodes followed a push.
+type pushed struct {
+	first, last time.Duration // from the return of git push
+	cpu         time.Duration // that the program used until the last
+	writes      nodeWrites
+	others      int // writes of the program that are not of nodes
+}
+
+// push commits and pushes pools, tells the source of it, as a webhook of the Git
+// server would, and waits for the nodes. Time counts from the return of git push.
+// Were the source not told, the wait for its next look would come on top: that is
+// a setting, and no speed.
+func (w *world) push(ctx context.Context, pools []*pool, nodes []string) (p pushed, err error) {
+	if err := w.repository.commit(ctx, pools); err != nil {
+		return p, err
+	}
+	if err := w.settle(ctx); err != nil {
+		return p, err
+	}
+	before, err := w.mark(ctx)
+	if err != nil {
+		return p, err
+	}
+	right := w.observer.expect("the nodes follow a push", nodes, w.fleet.right)
+	if len(right.pending) != len(nodes) {
+		return p, fmt.Errorf("%d of %d nodes are right before the push", len(nodes)-len(right.pending), len(nodes))
+	}
+	if err := w.repository.push(ctx); err != nil {
+		return p, err
+	}
+	start := time.Now()
+	if err := w.tell(ctx); err != nil {
+		return p, err
+	}
+	if err := right.wait(ctx, w.patience()); err != nil {
+		return p, err
+	}
+	use, err := w.runs.use()
+	if err != nil {
+		return p, err
+	}
+	p.first, p.last, p.cpu = right.first.Sub(start), right.last.Sub(start), use.cpu-before.use.cpu
+	if err := w.poolsReady(ctx); err != nil {
+		return p, err
+	}
+	after, err := w.mark(ctx)
+	if err != nil {
+		return p, err
+	}
+	p.writes = after.nodeWrites(before)
+	requests, err := w.asked(before)
+	p.others = writesOf(requests, "nodes", "leases").outside
+	return p, err
+}
+
+// tell asks the source for a look at once.
+func (w *world) tell(ctx context.Context) error {
+	source := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: sourceName}}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1.RequestedAtAnnotation, time.Now().Format(time.RFC3339Nano))
+	if err := w.records.Patch(ctx, source, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		return fmt.Errorf("tell the source of the push: %w", err)
+	}
+	return nil
+}
+
+// poolsReady waits until every pool of the fleet says that it is carried out.
+func (w *world) poolsReady(ctx context.Context) error {
+	return w.poll(ctx, "every pool is ready", func(ctx context.Context) error {
+		list := &v1.NodePoolList{}
+		if err := w.records.List(ctx, list); err != nil {
+			return err
+		}
+		if len(list.Items) != len(w.fleet.pools)+1 { // and the spare one
+			return fmt.Errorf("there are %d pools, expected %d", len(list.Items), len(w.fleet.pools)+1)
+		}
+		for _, p := range list.Items {
+			if !apimeta.IsStatusConditionTrue(p.Status.Conditions, v1.ReadyCondition) {
+				return fmt.Errorf("pool %q is not: %v", p.Name, p.Status.Conditions)
+			}
+		}
+		return nil
+	})
+}
+
+// poll waits until check returns nil.
+func (w *world) poll(ctx context.Context, what string, check func(context.Context) error) error {
+	deadline := time.Now().Add(w.patience())
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s: not within %s: %w", what, w.patience(), err)
+		}
+		if err := pause(ctx, 250*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// wrong tells of a node what right does not, for a node that has been made wrong.
+func (w *world) wrong(node *corev1.Node) error {
+	if w.fleet.right(node) == nil {
+		return fmt.Errorf("node %q is right", node.Name)
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/testdata/cluster"
+)
+
+// world is a control plane with a fleet of nodes, a repository, and the program
+// that is measured.
+type world struct {
+	o       options
+	size    size
+	dir     string // temporary, for all files
+	cluster *cluster.Cluster
+	fleet   *fleet
+
+	client  kubernetes.Interface // the administrator's
+	records client.Client        // the administrator's, for NodePools and NodePoolSources
+	account rest.Interface       // the program's, for who sends what the program sends
+
+	observer   *observer
+	repository *repository
+	launch     *launch
+	runs       *running // nil while the program does not run
+	gone       func(error)
+	end        context.CancelFunc // of the observer
+}
+
+// auditPolicy writes down what the program asks for, so that it can be told from
+// all else. Patches of nodes are left out: the API server counts them, and writing
+// each down would make it slower.
+//
+//go:embed audit-policy.yaml
+var auditPolicy string
+
+// newWorld starts a control plane with the nodes of a size, and the repository. When
+// the program ends unasked, gone is told, and is to end the context.
+func newWorld(ctx context.Context, o options, s size, gone func(error)) (w *world, err error) {
+	w = &world{o: o, size: s, fleet: newFleet(s), gone: gone}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.close())
+		}
+	}()
+	if w.dir, err = os.MkdirTemp("", "nodepools-bench-"); err != nil {
+		return nil, err
+	}
+	if w.launch, err = newLaunch(ctx, o.program, w.dir, o.concurrency); err != nil {
+		return nil, err
+	}
+	status("start a control plane for %s nodes", thousands(s.nodes))
+	if err := w.startCluster(ctx); err != nil {
+		return nil, err
+	}
+	status("create %s nodes", thousands(s.nodes))
+	if err := w.createNodes(ctx); err != nil {
+		return nil, err
+	}
+	observing, end := context.WithCancel(context.WithoutCancel(ctx))
+	w.end = end
+	if w.observer, err = newObserver(observing, w.client); err != nil {
+		return nil, err
+	}
+	if err := w.until(ctx, "every node is there", w.fleet.names(), w.fleet.bare); err != nil {
+		return nil, err
+	}
+	w.repository, err = newRepository(ctx, w.dir)
+	return w, err
+}
+
+func (w *world) startCluster(ctx context.Context) (err error) {
+	policy := filepath.Join(w.dir, "audit-policy.yaml")
+	if err := os.WriteFile(policy, []byte(strings.ReplaceAll(auditPolicy, "$PROGRAM", w.launch.user())), 0o600); err != nil {
+		return err
+	}
+	w.cluster, err = cluster.Start(ctx, cluster.Options{Audit: true, APIServerArgs: []string{
+		"--audit-policy-file=" + policy,
+		// Every write of a node is another copy of it, and the rounds that are
+		// compared shall find about as many.
+		"--etcd-compaction-interval=30s",
+	}})
+	if err != nil {
+		return err
+	}
+	config := protobuf(w.cluster.Config)
+	if w.client, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	scheme, err := controller.NewScheme()
+	if err != nil {
+		return err
+	}
+	if w.records, err = client.New(w.cluster.Config, client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	if _, err := w.cluster.Apply(ctx, w.launch.installation.Manifests); err != nil {
+		return err
+	}
+	crds := []string{"wait", "--for=condition=Established", "--timeout=60s", "crd/nodepools.nodes.lailin.xyz", "crd/nodepoolsources.nodes.lailin.xyz"}
+	if _, err := w.cluster.Kubectl(ctx, crds...); err != nil {
+		return err
+	}
+	account := w.launch.installation.Account
+	accountConfig, kubeconfig, err := w.cluster.ServiceAccount(ctx, account.Namespace, account.Name)
+	if err != nil {
+		return err
+	}
+	w.launch.kubeconfig = kubeconfig
+	accountClient, err := kubernetes.NewForConfig(protobuf(accountConfig))
+	if err != nil {
+		return err
+	}
+	w.account = accountClient.CoreV1().RESTClient()
+	return nil
+}
+
+// protobuf is what client-go and controller-runtime speak about nodes when they
+// are let: it costs the API server least.
+func protobuf(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	return config
+}
+
+// startProgram starts the program, and the world's end is told when it ends.
+func (w *world) startProgram() (err error) {
+	w.runs, err = w.launch.start(w.gone)
+	return err
+}
+
+func (w *world) stopProgram() (usage, error) {
+	runs := w.runs
+	w.runs = nil
+	return runs.stop()
+}
+
+// patience is how long to wait for what nodes do: generous, as a run that is cut
+// off has measured nothing.
+func (w *world) patience() time.Duration {
+	return 2*time.Minute + time.Duration(w.size.nodes)*60*time.Millisecond
+}
+
+// until waits for a check to hold for some nodes.
+func (w *world) until(ctx context.Context, what string, nodes []string, check func(*corev1.Node) error) error {
+	return w.observer.expect(what, nodes, check).wait(ctx, w.patience())
+}
+
+// checkAll asks the API server for every node, and refuses any that is not what
+// its pools say, to the last label and taint.
+func (w *world) checkAll(ctx context.Context) error {
+	nodes, err := w.list(ctx)
+	if err != nil {
+		return err
+	}
+	if len(nodes) != len(w.fleet.members) {
+		return fmt.Errorf("there are %d nodes, expected %d", len(nodes), len(w.fleet.members))
+	}
+	for i := range nodes {
+		if err := w.fleet.right(&nodes[i]); err != nil {
+			return fmt.Errorf("the nodes are wrong in the end: %w", err)
+		}
+		if nodes[i].Annotations[v1.AppliedAnnotation] == "" {
+			return fmt.Errorf("the nodes are wrong in the end: node %q has no record", nodes[i].Name)
+		}
+	}
+	return nil
+}
+
+func (w *world) list(ctx context.Context) ([]corev1.Node, error) {
+	nodes, err := w.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	return nodes.Items, nil
+}
+
+// explain adds the end of the program's log to an error.
+func (w *world) explain(err error) error {
+	if err == nil || w.runs == nil {
+		return err
+	}
+	return fmt.Errorf("%w\nthe end of the log of nodepools run:\n\t%s", err, strings.ReplaceAll(w.runs.process.Tail(), "\n", "\n\t"))
+}
+
+// close stops and removes all that was started and made, the last thing first.
+func (w *world) close() error {
+	var errs []error
+	if w.runs != nil {
+		_, err := w.stopProgram()
+		errs = append(errs, err)
+	}
+	if w.end != nil {
+		w.end()
+	}
+	if w.repository != nil {
+		errs = append(errs, w.repository.close())
+	}
+	if w.cluster != nil {
+		errs = append(errs, w.cluster.Stop())
+	}
+	if w.dir != "" {
+		errs = append(errs, os.RemoveAll(w.dir))
+	}
+	return errors.Join(errs...)
+}
