@@ -20,7 +20,10 @@ const sourceName = "platform"
 func (w *world) createSource(ctx context.Context) error {
 	source := &v1.NodePoolSource{
 		ObjectMeta: metav1.ObjectMeta{Name: sourceName},
-		Spec:       v1.NodePoolSourceSpec{URL: w.repository.url, Ref: &v1.GitRef{Branch: "main"}, Path: "pools"},
+		Spec: v1.NodePoolSourceSpec{
+			URL: w.repository.url, Ref: &v1.GitRef{Branch: "main"}, Path: "pools",
+			Interval: metav1.Duration{Duration: v1.DefaultInterval},
+		},
 	}
 	if err := w.records.Create(ctx, source); err != nil {
 		return fmt.Errorf("create the source: %w", err)
