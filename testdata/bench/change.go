@@ -32,7 +32,7 @@ func (w *world) change(ctx context.Context, c *convergence, tier string, pools [
 	if err != nil {
 		return nil, err
 	}
-	share := c.floor().Seconds() * float64(len(nodes)) / float64(c.size.nodes)
+	share := c.floor() * float64(len(nodes)) / float64(c.size.nodes)
 	of := fmt.Sprintf("%d pools", len(pools))
 	if len(pools) == 1 {
 		of = "one pool"

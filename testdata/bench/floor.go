@@ -25,27 +25,38 @@ type nodeWrite struct {
 	manager string
 }
 
+// floored is what the floor costs: the bare client's turn.
+type floored struct {
+	took      time.Duration
+	everybody float64 // seconds of processor time, of all until the last node
+}
+
 // floor is how long it takes a bare client-go loop to send the very applies that
 // the program would send, as the same user, as many at once, to the same server:
 // from the first request until the observer has seen the last node right. The
 // nodes must be bare, and the program must not run.
-func (w *world) floor(ctx context.Context) (time.Duration, error) {
+func (w *world) floor(ctx context.Context) (f floored, err error) {
 	writes, err := w.planned(ctx)
 	if err != nil {
-		return 0, err
+		return f, err
 	}
 	if err := w.settle(ctx); err != nil {
-		return 0, err
+		return f, err
 	}
 	right := w.observer.expect("the bare client has written every node", w.fleet.names(), w.fleet.right)
 	start := time.Now()
+	before, err := everybody()
+	if err != nil {
+		return f, err
+	}
 	if err := w.send(ctx, writes, w.o.concurrency); err != nil {
-		return 0, err
+		return f, err
 	}
 	if err := right.wait(ctx, w.patience()); err != nil {
-		return 0, err
+		return f, err
 	}
-	return right.last.Sub(start), nil
+	after, err := everybody()
+	return floored{right.last.Sub(start), after - before}, err
 }
 
 // planned are the writes that the program would send.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func TestParseUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (usage{cpu: 2 * time.Second, peak: 50}); got != want {
+	if want := (usage{cpu: 2, peak: 50}); got != want {
 		t.Errorf("got %+v, expected %+v", got, want)
 	}
 	for reason, files := range map[string][2]string{
@@ -53,6 +54,30 @@ func TestParseUsage(t *testing.T) {
 		if _, err := parseUsage([]byte(files[0]), []byte(files[1])); err == nil {
 			t.Errorf("%s, and no error", reason)
 		}
+	}
+}
+
+func TestEverybody(t *testing.T) {
+	s, err := parseStat([]byte("4242 (a (b) c) S 17 4242 4242 0 -1 4194560 1 2 3 4 150 50 0 0"))
+	if want := (stat{pid: 4242, parent: 17, cpu: 2}); err != nil || s != want {
+		t.Errorf("got %+v, %v, expected %+v", s, err, want)
+	}
+	before, err := everybody()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after, err := everybody(); err != nil || after < before {
+		t.Errorf("after %g s there are %g s, %v", before, after, err)
+	}
+}
+
+func TestKnown(t *testing.T) {
+	unknown := math.NaN()
+	got := known([]Figure{
+		{Name: "a", Value: 1}, {Name: "b", Value: unknown}, {Name: "c", Value: 2, Baseline: &Baseline{Value: unknown}}, {Name: "d", Baseline: &Baseline{}},
+	})
+	if len(got) != 2 || got[0].Name != "a" || got[1].Name != "d" {
+		t.Errorf("got %v", got)
 	}
 }
 

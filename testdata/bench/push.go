@@ -42,7 +42,8 @@ func (w *world) createSource(ctx context.Context) error {
 // pushed tells how the nodes followed a push.
 type pushed struct {
 	first, last time.Duration // from the return of git push
-	cpu         time.Duration // that the program used until the last
+	cpu         float64       // seconds of the program until the last
+	everybody   float64       // seconds of all until the last
 	writes      nodeWrites
 	others      int // writes of the program that are not of nodes
 }
@@ -70,6 +71,10 @@ func (w *world) push(ctx context.Context, pools []*pool, nodes []string) (p push
 		return p, err
 	}
 	start := time.Now()
+	cpu, err := everybody()
+	if err != nil {
+		return p, err
+	}
 	if err := w.tell(ctx); err != nil {
 		return p, err
 	}
@@ -80,15 +85,20 @@ func (w *world) push(ctx context.Context, pools []*pool, nodes []string) (p push
 	if err != nil {
 		return p, err
 	}
+	after, err := everybody()
+	if err != nil {
+		return p, err
+	}
+	p.everybody = after - cpu
 	p.first, p.last, p.cpu = right.first.Sub(start), right.last.Sub(start), use.cpu-before.use.cpu
 	if err := w.poolsReady(ctx); err != nil {
 		return p, err
 	}
-	after, err := w.mark(ctx)
+	now, err := w.mark(ctx)
 	if err != nil {
 		return p, err
 	}
-	p.writes = after.nodeWrites(before)
+	p.writes = now.nodeWrites(before)
 	requests, err := w.asked(before)
 	p.others = writesOf(requests, "nodes", "leases").outside
 	return p, err

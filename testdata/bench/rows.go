@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -24,6 +25,19 @@ func chooseRows(list string) (map[string]bool, error) {
 
 // rows measures what was chosen. After an error it returns what it has got so far.
 func rows(ctx context.Context, o options) ([]Figure, error) {
+	figures, err := everything(ctx, o)
+	return known(figures), err
+}
+
+// known leaves out figures that this system does not tell.
+func known(figures []Figure) []Figure {
+	return slices.DeleteFunc(figures, func(f Figure) bool {
+		return math.IsNaN(f.Value) || f.Baseline != nil && math.IsNaN(f.Baseline.Value)
+	})
+}
+
+// everything is the one place where rows are gathered.
+func everything(ctx context.Context, o options) ([]Figure, error) {
 	figures, main, err := mainRows(ctx, o)
 	if err != nil {
 		return figures, err

@@ -100,7 +100,7 @@ func (w *world) steadyFigures(before, after mark, git, gitAfter gitReads, b *bea
 		{Row: "steady", Name: "writes" + over, Value: float64(nodeWrites + asked.outside), Unit: "writes", Target: &Target{AtMost: 0}},
 		{Row: "steady", Name: "requests about nodes" + over, Value: float64(nodeWrites + asked.nodes), Unit: "requests"},
 		{Row: "steady", Name: "all requests, the leader's lease included", Value: float64(nodeWrites + asked.all), Unit: "requests"},
-		{Row: "steady", Name: "processor time, of one core", Value: 100 * (after.use.cpu - before.use.cpu).Seconds() / lasted, Unit: "%", Target: &Target{AtMost: 1}},
+		{Row: "steady", Name: "processor time, of one core", Value: 100 * (after.use.cpu - before.use.cpu) / lasted, Unit: "%", Target: &Target{AtMost: 1}},
 		{Row: "steady", Name: "peak memory since the start", Value: after.use.peak, Unit: "MiB", Target: peakTarget(w.size.nodes)},
 		{Row: "steady", Name: "Git objects asked for", Value: float64(gitAfter.packs - git.packs), Unit: "requests", Target: &Target{AtMost: 0}},
 		{Row: "steady", Name: "Git requests", Value: float64(gitAfter.requests - git.requests), Unit: "requests"},

@@ -4,16 +4,20 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 )
 
-// usage is what a process has used since its start.
+// usage is what a process has used since its start. It is read from /proc: what a
+// system tells when a process has ended may have the peak of the process that
+// started it. Where there is no /proc, both are not a number, as are the figures
+// that come of them, and those are left out.
 type usage struct {
-	cpu  time.Duration
+	cpu  float64 // seconds of processor time
 	peak float64 // MiB of memory at the most at any time
 }
 
@@ -24,47 +28,85 @@ const ticksPerSecond = 100
 // use tells what the program has used so far.
 func (r *running) use() (usage, error) { return processUsage(r.process.PID()) }
 
-// processUsage reads /proc. What the system tells of an ended process would be
-// known elsewhere too, but a peak in it may be that of the process that started it.
 func processUsage(pid int) (usage, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil && runtime.GOOS != "linux" {
-		return usage{}, errors.New("what a process uses is read from /proc, which this system does not have")
+	if runtime.GOOS != "linux" {
+		return usage{math.NaN(), math.NaN()}, nil
 	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return usage{}, fmt.Errorf("read what the program uses: %w", err)
+		return usage{}, fmt.Errorf("read what a process uses: %w", err)
 	}
 	state, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return usage{}, fmt.Errorf("read what the program uses: %w", err)
+		return usage{}, fmt.Errorf("read what a process uses: %w", err)
 	}
 	return parseUsage(stat, state)
 }
 
-// parseUsage reads /proc/PID/stat and /proc/PID/status.
-func parseUsage(stat, state []byte) (usage, error) {
-	// The second field is the name in parentheses, which may hold anything.
-	end := bytes.LastIndexByte(stat, ')')
-	fields := strings.Fields(string(stat[end+1:]))
-	const user, system = 14 - 3, 15 - 3 // counted from 1, and the third comes first here
-	if end < 0 || len(fields) <= system {
-		return usage{}, fmt.Errorf("/proc/PID/stat is %q", stat)
+// everybody is the processor time of this process and of those that it has started
+// and that run: the API server, etcd and the program. Differences of it tell what
+// some work costs, whatever else the machine is busy with.
+func everybody() (float64, error) {
+	if runtime.GOOS != "linux" {
+		return math.NaN(), nil
 	}
-	var ticks int
-	for _, field := range []string{fields[user], fields[system]} {
-		n, err := strconv.Atoi(field)
+	own := os.Getpid()
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0, err
+	}
+	var sum float64
+	for _, file := range files {
+		stat, err := os.ReadFile(file)
 		if err != nil {
-			return usage{}, fmt.Errorf("/proc/PID/stat: %w", err)
+			continue // it has ended meanwhile
 		}
-		ticks += n
+		p, err := parseStat(stat)
+		if err != nil {
+			return 0, err
+		}
+		if p.pid == own || p.parent == own {
+			sum += p.cpu
+		}
 	}
-	u := usage{cpu: time.Duration(ticks) * time.Second / ticksPerSecond}
+	return sum, nil
+}
+
+// stat is what /proc/PID/stat says.
+type stat struct {
+	pid, parent int
+	cpu         float64 // seconds
+}
+
+func parseStat(text []byte) (s stat, err error) {
+	// The second field is the name in parentheses, which may hold anything.
+	id, rest, found := bytes.Cut(text, []byte(" ("))
+	end := bytes.LastIndexByte(rest, ')')
+	fields := strings.Fields(string(rest[end+1:]))
+	const parent, user, system = 4 - 3, 14 - 3, 15 - 3 // counted from 1, and the third comes first here
+	if !found || end < 0 || len(fields) <= system {
+		return s, fmt.Errorf("/proc/PID/stat is %q", text)
+	}
+	var numbers [4]int
+	for i, field := range []string{string(id), fields[parent], fields[user], fields[system]} {
+		if numbers[i], err = strconv.Atoi(field); err != nil {
+			return s, fmt.Errorf("/proc/PID/stat: %w", err)
+		}
+	}
+	return stat{numbers[0], numbers[1], float64(numbers[2]+numbers[3]) / ticksPerSecond}, nil
+}
+
+// parseUsage reads /proc/PID/stat and /proc/PID/status.
+func parseUsage(text, state []byte) (usage, error) {
+	s, err := parseStat(text)
+	if err != nil {
+		return usage{}, err
+	}
 	for line := range strings.Lines(string(state)) {
 		if text, found := strings.CutPrefix(line, "VmHWM:"); found {
 			kib, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "kB")))
-			u.peak = float64(kib) / 1024
-			return u, err
+			return usage{s.cpu, float64(kib) / 1024}, err
 		}
 	}
-	return u, errors.New("/proc/PID/status has no VmHWM")
+	return usage{}, errors.New("/proc/PID/status has no VmHWM")
 }
