@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 )
 
 // changeRows changes the value of one label: of one pool, then of all.
@@ -10,14 +12,23 @@ func changeRows(ctx context.Context, w *world, c *convergence) ([]Figure, error)
 	if err := w.ensureRunning(ctx); err != nil {
 		return nil, err
 	}
-	// One that has about as many nodes as the others, chosen by a label.
-	one := w.fleet.pools[:1]
+	one := []*pool{w.fleet.usual()}
 	figures, err := w.change(ctx, c, "t1", one, w.fleet.membersOf(one[0]))
 	if err != nil {
 		return nil, err
 	}
 	all, err := w.change(ctx, c, "t2", w.fleet.pools, w.fleet.names())
 	return append(figures, all...), err
+}
+
+// usual is the pool of which the number of nodes is nearest to that of nodes for each
+// pool: of 5,000 nodes and 100 pools, one that has 50.
+func (f *fleet) usual() *pool {
+	distance := func(p *pool) int {
+		off := len(f.membersOf(p)) - len(f.members)/len(f.pools)
+		return max(off, -off)
+	}
+	return slices.MinFunc(f.pools, func(a, b *pool) int { return cmp.Compare(distance(a), distance(b)) })
 }
 
 // change gives the label of some pools another value. What it is compared with is

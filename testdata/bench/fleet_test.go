@@ -184,3 +184,10 @@ func TestPoolFiles(t *testing.T) {
 		t.Errorf("nodes are chosen by %v", ways)
 	}
 }
+
+func TestUsualPool(t *testing.T) {
+	f := newFleet(size{nodes: 5000, pools: 100, overlap: 500})
+	if n := len(f.membersOf(f.usual())); n != 50 {
+		t.Errorf("it has %d nodes, expected 50", n)
+	}
+}

@@ -66,6 +66,7 @@ func growthFigures(grown []*convergence) []Figure {
 	compared("time, of the bare client's", "×", (*convergence).ratio, flat)
 	compared("time per node", "ms", func(c *convergence) float64 { return millis(c.program.last) / float64(c.size.nodes) }, nil)
 	compared("processor time per node", "ms", func(c *convergence) float64 { return 1000 * c.program.cpu / float64(c.size.nodes) }, nil)
+	compared("writes of all but nodes", "writes", func(c *convergence) float64 { return float64(c.program.others) }, nil)
 	for _, c := range grown {
 		figures = append(figures, Figure{
 			Row: "growth", Name: fmt.Sprintf("peak memory, %s nodes", thousands(c.size.nodes)),
