@@ -120,6 +120,7 @@ func (c *convergence) figures() []Figure {
 			Baseline: &Baseline{Name: floorName, Value: mean(c.floors, func(f floored) float64 { return f.everybody })},
 		},
 		Figure{Row: "converge", Name: "processor time of the program", Value: p.cpu, Unit: "s"},
+		Figure{Row: "memory", Name: "peak of converging", Value: c.use.peak, Unit: "MiB", Target: peakTarget(c.size.nodes)},
 		Figure{Row: "writes", Name: "writes per changed node", Value: float64(p.writes.all()) / nodes, Unit: "writes", Target: &Target{AtMost: 1}},
 		Figure{Row: "writes", Name: "of which refused as conflicts", Value: float64(p.writes.conflicts), Unit: "writes"},
 		Figure{Row: "writes", Name: "other writes per pool", Value: float64(p.others) / float64(c.size.pools), Unit: "writes"},

@@ -36,7 +36,7 @@ func convergeAlone(ctx context.Context, o options, s size) (c *convergence, err 
 		return nil, err
 	}
 	defer func() {
-		err = errors.Join(w.explain(err), w.close())
+		err = errors.Join(w.explain(ctx, err), w.close())
 	}()
 	return converge(ctx, w)
 }

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 )
@@ -35,11 +35,17 @@ type expectation struct {
 	done        chan struct{}
 }
 
-// newObserver returns one that has seen all nodes. It ends with the context.
-func newObserver(ctx context.Context, client kubernetes.Interface) (*observer, error) {
+// observing returns an observer that has seen all nodes. It ends with the context.
+func observing(ctx context.Context, client kubernetes.Interface) (*observer, error) {
+	nodes := client.CoreV1().Nodes()
 	o := &observer{added: map[string]time.Time{}}
-	source := cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "nodes", metav1.NamespaceAll, fields.Everything())
-	o.informer = cache.NewSharedIndexInformer(source, &corev1.Node{}, 0, nil)
+	source := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return nodes.List(ctx, options)
+		},
+		WatchFuncWithContext: nodes.Watch,
+	}
+	o.informer = cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source, client), &corev1.Node{}, 0, nil)
 	if err := o.informer.SetTransform(bareOfStatus); err != nil {
 		return nil, fmt.Errorf("observe nodes: %w", err)
 	}

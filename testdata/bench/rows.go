@@ -65,7 +65,7 @@ func mainRows(ctx context.Context, o options) (figures []Figure, c *convergence,
 		return nil, nil, err
 	}
 	defer func() {
-		err = errors.Join(w.explain(err), w.close())
+		err = errors.Join(w.explain(ctx, err), w.close())
 	}()
 	if c, err = converge(ctx, w); err != nil {
 		return nil, nil, err

@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/testdata/cluster"
+	"github.com/nodepools/nodepools/testdata/program"
 )
 
 // world is a control plane with a fleet of nodes, a repository, and the program
@@ -41,8 +42,8 @@ type world struct {
 
 // newWorld starts a control plane with the nodes of a size, and the repository. When
 // the program ends unasked, gone is told, and is to end the context.
-func newWorld(ctx context.Context, o options, s size, gone func(error)) (w *world, err error) {
-	w = &world{o: o, size: s, fleet: newFleet(s), gone: gone}
+func newWorld(ctx context.Context, o options, s size, gone func(error)) (_ *world, err error) {
+	w := &world{o: o, size: s, fleet: newFleet(s), gone: gone}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.close())
@@ -62,16 +63,18 @@ func newWorld(ctx context.Context, o options, s size, gone func(error)) (w *worl
 	if err := w.createNodes(ctx); err != nil {
 		return nil, err
 	}
-	observing, end := context.WithCancel(context.WithoutCancel(ctx))
+	watching, end := context.WithCancel(ctx)
 	w.end = end
-	if w.observer, err = newObserver(observing, w.client); err != nil {
+	if w.observer, err = observing(watching, w.client); err != nil {
 		return nil, err
 	}
 	if err := w.until(ctx, "every node is there", w.fleet.names(), w.fleet.bare); err != nil {
 		return nil, err
 	}
-	w.repository, err = newRepository(ctx, w.dir)
-	return w, err
+	if w.repository, err = newRepository(ctx, w.dir); err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
 // startProgram starts the program, and the world's end is told when it ends.
@@ -126,10 +129,14 @@ func (w *world) list(ctx context.Context) ([]corev1.Node, error) {
 	return nodes.Items, nil
 }
 
-// explain adds the end of the program's log to an error.
-func (w *world) explain(err error) error {
+// explain adds the end of the program's log to an error. That the program has ended
+// explains more than what did not happen after it.
+func (w *world) explain(ctx context.Context, err error) error {
 	if err == nil || w.runs == nil {
 		return err
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, program.ErrEnded) {
+		err = cause
 	}
 	return fmt.Errorf("%w\nthe end of the log of nodepools run:\n\t%s", err, strings.ReplaceAll(w.runs.process.Tail(), "\n", "\n\t"))
 }
