@@ -42,6 +42,9 @@ func (f Figure) Missed() bool {
 	if f.Target == nil {
 		return false
 	}
+	if f.Baseline != nil && f.Baseline.Value == 0 {
+		return f.Value > 0 // no multiple of nothing is something
+	}
 	if f.Baseline != nil {
 		return f.Ratio() > f.Target.AtMost
 	}
