@@ -16,7 +16,7 @@ func TestChartInABrowser(t *testing.T) {
 	b := browser.Start(t)
 	hostile := madeUp()
 	hostile.Program = `"><script>alert(1)</script>`
-	hostile.Figures[0].Baseline.Name = floor + `</text><image href="https://far.invalid/x"/>` + strings.Repeat("W", 100)
+	hostile.Figures[0].Baseline.Name = bareClient + `</text><image href="https://far.invalid/x"/>` + strings.Repeat("W", 100)
 	for name, r := range map[string]Report{"ordinary": madeUp(), "hostile": hostile} {
 		for mode, dark := range map[string]bool{"light": false, "dark": true} {
 			t.Run(name+" "+mode, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestChartInABrowser(t *testing.T) {
 // Whatever a figure is called, the chart is XML, and says it only as text.
 func TestChartIsXML(t *testing.T) {
 	r := madeUp()
-	r.Figures[0].Baseline.Name = floor + "\x00\xff<&>\"'\n]]>"
+	r.Figures[0].Baseline.Name = bareClient + "\x00\xff<&>\"'\n]]>"
 	of := xml.NewDecoder(strings.NewReader(r.chart()))
 	for {
 		token, err := of.Token()
@@ -69,7 +69,7 @@ func TestChartIsXML(t *testing.T) {
 }
 
 func TestPanels(t *testing.T) {
-	none := Report{Figures: []Figure{{Row: "converge", Name: "time", Value: 1, Unit: "s", Baseline: &Baseline{floor, 0}}, {Row: "join", Name: "p50", Unit: "ms"}}}
+	none := Report{Figures: []Figure{{Row: "converge", Name: "time", Value: 1, Unit: "s", Baseline: &Baseline{bareClient, 0}}, {Row: "join", Name: "p50", Unit: "ms"}}}
 	if got := none.chart(); got != "" {
 		t.Errorf("a chart of nothing that can be shown:\n%s", got)
 	}
@@ -79,16 +79,20 @@ func TestPanels(t *testing.T) {
 		want   map[string]bool // what the chart says, and what not
 	}{
 		"kubectl measured": {"the figure of the same run goes before that of others", func(*Report) {},
-			map[string]bool{"kubectl label + kubectl taint 7.5 ×": true, "nodepools 1.11 ×, target 1.15 ×: reached": true}},
+			map[string]bool{"kubectl label + taint per pool 7.5 ×": true, "nodepools 1.11 ×, target 1.15 ×: reached": true}},
 		"kubectl not measured": {"there is nothing else to show", func(r *Report) { r.Figures[1].Baseline = nil },
 			map[string]bool{scripted + " 7.5 ×": true}},
 		"another ratio": {"ratios come from the figures", func(r *Report) { r.Figures[1].Baseline.Value = 55 },
-			map[string]bool{"kubectl label + kubectl taint 10 ×": true, "7.5 ×": false}},
+			map[string]bool{"kubectl label + taint per pool 10 ×": true, "7.5 ×": false}},
 		"missed": {"what misses says so", func(r *Report) { r.Figures[0].Value = 11 },
 			map[string]bool{"nodepools 2 ×, target 1.15 ×: MISSED": true}},
-		"nothing": {"0 is a figure", func(r *Report) { r.Figures[8].Value = 0 },
+		"nothing": {"0 is a figure", func(r *Report) { r.Figures[9].Value = 0 },
 			map[string]bool{"nodepools, 5,000 nodes 0 MiB, target 90 MiB: reached": true}},
-		"no joining": {"a panel without figures of ours is left out", func(r *Report) { r.Figures[5].Unit = "s" },
+		"peak of all": {"what the whole run has taken goes before a part of it", func(*Report) {},
+			map[string]bool{"nodepools, 5,000 nodes 81.2 MiB": true, "70 MiB": false, "nodepools, 15,000 nodes 212 MiB, target 200 MiB: MISSED": true}},
+		"joining": {"the whole time, and not what is above an informer", func(*Report) {},
+			map[string]bool{"Join: from the answer to its creation, p50 to p99: nodepools 9.5 to 19 ms": true, "4.2": false}},
+		"no joining": {"a panel without figures of ours is left out", func(r *Report) { r.Figures[7].Unit = "s" },
 			map[string]bool{"Join": false, "Memory": true}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,14 +5,16 @@ import (
 	"strings"
 )
 
-// The rows that the chart is made of, by how their names begin, and what it looks
-// for in them.
+// What the chart looks for among the figures, by how names begin.
 const (
 	rowConverge = "converge"
 	rowMemory   = "memory"
+	rowGrowth   = "growth"
 	rowJoin     = "join"
 
-	floor = "floor" // begins the name of the baseline that is a bare client
+	bareClient = "bare client" // the baseline that others are multiples of
+	peakMemory = "peak"        // of memory, and of growth
+	sinceAsked = "from "       // of joining: the whole time, and not what is above a bare informer
 )
 
 // panel is one comparison of the chart.
@@ -50,18 +52,19 @@ func (r Report) in(row string) []Figure {
 func (r Report) convergePanel() panel {
 	figures := r.in(rowConverge)
 	at := slices.IndexFunc(figures, func(f Figure) bool {
-		return f.Baseline != nil && f.Baseline.Value > 0 && strings.HasPrefix(f.Baseline.Name, floor)
+		return f.Baseline != nil && f.Baseline.Value > 0 && strings.HasPrefix(f.Baseline.Name, bareClient)
 	})
 	if at < 0 {
 		return panel{}
 	}
 	ours := figures[at]
-	p := panel{title: sentence(ours.Row + ": " + ours.Name + ", as a multiple of a bare client")}
+	p := panel{title: sentence(ours.Row + ": " + ours.Name + ", as a multiple of a " + bareClient)}
 	p.bars = append(p.bars, ourBar("nodepools", ours))
 	p.add(ours.Baseline.Name, exactly(1), "×")
 	asScripted := false
 	for _, f := range figures {
-		if f.Baseline != nil && f.Name == ours.Name && f.Unit == ours.Unit && !strings.HasPrefix(f.Baseline.Name, floor) {
+		// The same time once more, beside something else.
+		if f.Baseline != nil && f.Value == ours.Value && f.Unit == ours.Unit && !strings.HasPrefix(f.Baseline.Name, bareClient) {
 			p.add(f.Baseline.Name, exactly(f.Baseline.Value/ours.Baseline.Value), "×")
 			asScripted = asScripted || strings.Contains(f.Baseline.Name, "kubectl")
 		}
@@ -74,11 +77,18 @@ func (r Report) convergePanel() panel {
 	return p
 }
 
+// memoryPanel has the peak for each number of nodes; that of the whole run goes
+// before that of growth alone.
 func (r Report) memoryPanel() panel {
 	p := panel{title: "Memory, at the most"}
-	for _, f := range r.in(rowMemory) {
-		if f.Unit == "MiB" {
-			p.bars = append(p.bars, ourBar("nodepools, "+f.Name, Figure{Value: f.Value, Unit: f.Unit, Target: ownTarget(f)}))
+	for _, f := range slices.Concat(r.in(rowMemory), r.in(rowGrowth)) {
+		if f.Unit != "MiB" || !strings.HasPrefix(f.Name, peakMemory) {
+			continue
+		}
+		parts := strings.Split(f.Name, ", ")
+		label := "nodepools, " + parts[len(parts)-1] // the number of nodes
+		if !slices.ContainsFunc(p.bars, func(b bar) bool { return b.label == label }) {
+			p.bars = append(p.bars, ourBar(label, Figure{Value: f.Value, Unit: f.Unit, Target: f.Target}))
 		}
 	}
 	for _, o := range others {
@@ -89,35 +99,30 @@ func (r Report) memoryPanel() panel {
 
 // joinPanel shows the median and, lighter, what 99 of 100 do not exceed.
 func (r Report) joinPanel() panel {
-	p := panel{title: "Join: from the creation of a node to its labels and taints, p50 to p99"}
 	half, most := r.joined("p50"), r.joined("p99")
 	if half == nil || most == nil {
 		return panel{}
 	}
-	p.add("nodepools", extent{half.Value, most.Value}, half.Unit)
-	p.bars[0].ours = true
+	p := panel{title: sentence(half.Row + ": " + half.Name + " to p99")}
+	p.bars = append(p.bars, bar{
+		label: "nodepools", of: extent{half.Value, most.Value}, ours: true,
+		text: number(half.Value) + " to " + withUnit(most.Value, most.Unit),
+	})
 	for _, o := range others {
 		p.add(o.name, o.join, "ms")
 	}
 	return p
 }
 
-// joined is the figure of joining whose name has a word such as p50.
+// joined is the figure of joining that has a word such as p50.
 func (r Report) joined(word string) *Figure {
 	for _, f := range r.in(rowJoin) {
-		if f.Unit == "ms" && slices.Contains(strings.FieldsFunc(f.Name, func(r rune) bool { return r == ' ' || r == ',' }), word) {
+		words := strings.FieldsFunc(f.Name, func(r rune) bool { return r == ' ' || r == ',' })
+		if f.Unit == "ms" && strings.HasPrefix(f.Name, sinceAsked) && slices.Contains(words, word) {
 			return &f
 		}
 	}
 	return nil
-}
-
-// ownTarget is a figure's target where that is one of its value.
-func ownTarget(f Figure) *Target {
-	if f.Baseline != nil {
-		return nil
-	}
-	return f.Target
 }
 
 // ourBar shows a figure of the report: its ratio where it has one.

@@ -11,7 +11,7 @@ import (
 func number(n float64) string {
 	switch size := math.Abs(n); {
 	case size >= 99.95 || n == math.Trunc(n):
-		return thousands(strconv.FormatFloat(n, 'f', 0, 64))
+		return withCommas(strconv.FormatFloat(n, 'f', 0, 64))
 	case size >= 9.995:
 		return shortened(n, 1)
 	case size >= 0.995:
@@ -28,7 +28,7 @@ func shortened(n float64, digits int) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-func thousands(digits string) string {
+func withCommas(digits string) string {
 	digits, negative := strings.CutPrefix(digits, "-")
 	for at := len(digits) - 3; at > 0; at -= 3 {
 		digits = digits[:at] + "," + digits[at:]

@@ -19,9 +19,9 @@ type column struct {
 
 // tableColumns take columns with a space between two of them.
 var tableColumns = []column{
-	{"", 25, false, func(f Figure) string { return f.Name }},
-	{"measured", 12, true, Figure.measured},
-	{"  compared with", 23, false, func(f Figure) string { return indented(f.compared()) }},
+	{"", 24, false, func(f Figure) string { return f.Name }},
+	{"measured", 14, true, Figure.measured},
+	{"  compared with", 22, false, func(f Figure) string { return indented(f.compared()) }},
 	{"ratio", 7, true, Figure.times},
 	{"at most", 9, true, func(f Figure) string { return f.bound() + " " + f.verdict() }},
 }
@@ -41,7 +41,7 @@ func (r Report) table() string {
 	for _, c := range tableColumns {
 		titles = append(titles, c.title)
 	}
-	for _, text := range beside(titles) {
+	for _, text := range sideBySide(titles) {
 		line(text)
 	}
 	for _, figures := range r.rows() {
@@ -54,7 +54,7 @@ func (r Report) table() string {
 			for _, c := range tableColumns {
 				cells = append(cells, c.of(f))
 			}
-			for _, text := range beside(cells) {
+			for _, text := range sideBySide(cells) {
 				line(text)
 			}
 		}
@@ -66,9 +66,9 @@ func (r Report) table() string {
 	return out.String()
 }
 
-// beside lays the cells of one figure side by side, in as many lines as the
+// sideBySide lays the cells of one figure side by side, in as many lines as the
 // longest of them takes.
-func beside(cells []string) []string {
+func sideBySide(cells []string) []string {
 	var broken [][]string
 	lines := 0
 	for i, cell := range cells {
