@@ -133,7 +133,11 @@ func ourBar(label string, f Figure) bar {
 	}
 	if f.Target != nil {
 		b.target = f.Target.AtMost
-		b.text += ", target " + f.bound() + ": " + f.verdict()
+		bound := f.bound()
+		if f.Baseline == nil {
+			bound += unit(f.Unit)
+		}
+		b.text += ", target " + bound + ": " + f.verdict()
 	}
 	return b
 }

@@ -77,7 +77,8 @@ func (f Figure) times() string {
 	return withUnit(f.Ratio(), "×")
 }
 
-// bound is the target: a multiple of the baseline where there is one.
+// bound is the target: a multiple of the baseline where there is one, and in the
+// figure's unit where there is none.
 func (f Figure) bound() string {
 	switch {
 	case f.Target == nil:
@@ -85,7 +86,7 @@ func (f Figure) bound() string {
 	case f.Baseline != nil:
 		return withUnit(f.Target.AtMost, "×")
 	}
-	return withUnit(f.Target.AtMost, f.Unit)
+	return number(f.Target.AtMost)
 }
 
 // verdict says whether the target is reached; empty where there is none.

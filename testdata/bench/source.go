@@ -205,7 +205,7 @@ func changeRow(ctx context.Context, row string, server *gitServer, repository *g
 		return nil, err
 	}
 	return slices.Concat(
-		beside(row, "time", "ms", all, outcomes, func(o outcome) float64 { return median(o.seconds) * 1000 }),
+		beside(row, "time", "s", all, outcomes, func(o outcome) float64 { return median(o.seconds) }),
 		beside(row, "peak memory", "MiB", all, outcomes, func(o outcome) float64 { return slices.Max(o.peakKiB) / 1024 }),
 		beside(row, "both ways", "KiB", all, outcomes, func(o outcome) float64 { return median(o.traffic) / 1024 }),
 		beside(row, "requests", "requests", all, outcomes, func(o outcome) float64 { return median(o.requests) }),
