@@ -3,6 +3,9 @@
 //
 //	make bench NODES=5000 POOLS=100
 //
+// It prints a table. A run of all rows is also written to results.json, and shown in
+// chart.svg and in the README.
+//
 // The rows are gathered in rows.go, and each has a file of its name. The world
 // that they are measured in, the control plane, the repository and the program,
 // is in world.go.
@@ -50,24 +53,44 @@ type size struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:]))
+	if len(os.Args) == 3 && os.Args[1] == sourceChild {
+		os.Exit(exit(ctx, runSourceChild(ctx, os.Args[2])))
+	}
+	os.Exit(exit(ctx, run(ctx, os.Args[1:])))
 }
 
-func run(ctx context.Context, args []string) int {
+// run measures, prints the table, and publishes what a whole run has measured.
+func run(ctx context.Context, args []string) error {
 	o, err := parseOptions(args)
 	if errors.Is(err, flag.ErrHelp) {
-		return 0
+		return nil
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
-		return 2
+		return usageError{err}
 	}
-	figures, err := rows(ctx, o)
-	printFigures(os.Stdout, figures)
+	report, err := measure(ctx, o)
+	if len(report.Figures) > 0 {
+		fmt.Print(report.table())
+	}
+	if err != nil || len(o.rows) < len(rowNames) {
+		return err
+	}
+	return publish(".", report)
+}
+
+// usageError is one of the command line.
+type usageError struct{ error }
+
+// exit says what went wrong, and with what the process ends.
+func exit(ctx context.Context, err error) int {
+	usage := usageError{}
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "bench: interrupted; what was started is stopped and removed")
 		return exitInterrupted
+	case errors.As(err, &usage):
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		return 2
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		return 1

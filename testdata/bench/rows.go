@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"time"
 )
 
 // rowNames are the rows that can be measured, in the order of the table.
-var rowNames = []string{"converge", "kubectl", "change", "steady", "join", "restart", "growth"}
+var rowNames = []string{"converge", "kubectl", "change", "steady", "join", "restart", "growth", "source"}
 
 func chooseRows(list string) (map[string]bool, error) {
 	chosen := map[string]bool{}
@@ -23,10 +26,27 @@ func chooseRows(list string) (map[string]bool, error) {
 	return chosen, nil
 }
 
-// rows measures what was chosen. After an error it returns what it has got so far.
-func rows(ctx context.Context, o options) ([]Figure, error) {
-	figures, err := everything(ctx, o)
-	return known(figures), err
+// measure measures what was chosen. After an error it returns what it has got so
+// far.
+func measure(ctx context.Context, o options) (Report, error) {
+	r := Report{Taken: time.Now().UTC(), Machine: thisMachine(), Nodes: o.size.nodes, Pools: o.size.pools}
+	var err error
+	if r.Program, err = programVersion(ctx, o.program); err != nil {
+		return r, err
+	}
+	r.Kubernetes, r.Figures, err = everything(ctx, o)
+	r.Figures = known(r.Figures)
+	return r, err
+}
+
+// programVersion is the first line of what the program says of itself, less its name.
+func programVersion(ctx context.Context, program string) (string, error) {
+	out, err := exec.CommandContext(ctx, program, "version").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s version: %w\nbuild it first, or run: make bench", program, err)
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
+	return strings.TrimPrefix(line, "nodepools "), nil
 }
 
 // known leaves out figures that this system does not tell.
@@ -36,39 +56,67 @@ func known(figures []Figure) []Figure {
 	})
 }
 
-// everything is the one place where rows are gathered.
-func everything(ctx context.Context, o options) ([]Figure, error) {
-	figures, main, err := mainRows(ctx, o)
-	if err != nil {
-		return figures, err
+// everything is the one place where rows are gathered. It tells the version of the
+// control plane, too, where one was started.
+func everything(ctx context.Context, o options) (kubernetes string, figures []Figure, err error) {
+	var main *convergence
+	if o.ofMain() {
+		if kubernetes, figures, main, err = mainRows(ctx, o); err != nil {
+			return kubernetes, figures, err
+		}
 	}
 	if o.rows["growth"] {
 		more, err := growthRows(ctx, o, main)
 		figures = append(figures, more...)
 		if err != nil {
-			return figures, err
+			return kubernetes, figures, err
 		}
 	}
-	return figures, nil
+	if o.rows["source"] {
+		more, err := followRows(ctx)
+		figures = append(figures, more...)
+		if err != nil {
+			return kubernetes, figures, fmt.Errorf("source: %w", err)
+		}
+	}
+	return kubernetes, figures, nil
+}
+
+// ofMain tells whether a row was chosen that is measured on the main fleet.
+func (o options) ofMain() bool {
+	return slices.ContainsFunc(rowNames, func(row string) bool { return o.rows[row] && row != "growth" && row != "source" })
+}
+
+// followRows measures what following a repository costs.
+func followRows(ctx context.Context) (figures []Figure, err error) {
+	status("source")
+	dir, err := os.MkdirTemp("", "nodepools-bench-source-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	return sourceRows(ctx, dir, longHistory)
 }
 
 // mainRows measures all that is measured on the fleet of the chosen size, in one
 // world: each row leaves it as the next one needs it.
-func mainRows(ctx context.Context, o options) (figures []Figure, c *convergence, err error) {
-	if len(o.rows) == 1 && o.rows["growth"] {
-		return nil, nil, nil
-	}
+func mainRows(ctx context.Context, o options) (kubernetes string, figures []Figure, c *convergence, err error) {
 	ctx, gone := context.WithCancelCause(ctx)
 	defer gone(nil)
 	w, err := newWorld(ctx, o, o.size, gone)
 	if err != nil {
-		return nil, nil, err
+		return "", nil, nil, err
 	}
 	defer func() {
 		err = errors.Join(w.explain(ctx, err), w.close())
 	}()
+	server, err := w.client.Discovery().ServerVersion()
+	if err != nil {
+		return "", nil, nil, fmt.Errorf("ask for the version of the API server: %w", err)
+	}
+	kubernetes = server.GitVersion
 	if c, err = converge(ctx, w); err != nil {
-		return nil, nil, err
+		return kubernetes, nil, nil, err
 	}
 	if o.rows["converge"] || o.rows["kubectl"] {
 		figures = append(figures, c.figures()...)
@@ -90,24 +138,24 @@ func mainRows(ctx context.Context, o options) (figures []Figure, c *convergence,
 		more, err := row.measure(ctx, w)
 		figures = append(figures, more...)
 		if err != nil {
-			return figures, nil, fmt.Errorf("%s: %w", row.name, err)
+			return kubernetes, figures, nil, fmt.Errorf("%s: %w", row.name, err)
 		}
 		if w.runs != nil {
 			use, err := w.runs.use()
 			if err != nil {
-				return figures, nil, err
+				return kubernetes, figures, nil, err
 			}
 			peak = max(peak, use.peak)
 		}
 	}
 	if err := w.checkAll(ctx); err != nil {
-		return figures, nil, err
+		return kubernetes, figures, nil, err
 	}
 	figures = append(figures, Figure{
 		Row: "memory", Name: fmt.Sprintf("peak of all of the above, %s nodes", thousands(o.size.nodes)),
 		Value: peak, Unit: "MiB", Target: peakTarget(o.size.nodes),
 	})
-	return figures, c, nil
+	return kubernetes, figures, c, nil
 }
 
 // peakTarget is how much memory the program may use in MiB, where the project has
