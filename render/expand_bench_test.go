@@ -30,7 +30,7 @@ func BenchmarkExpand(b *testing.B) {
 
 // heldBy is the memory, in bytes, that each of several things holds until it is
 // dropped.
-func heldBy(several int, made func() any) float64 {
+func heldBy(several int, build func() any) float64 {
 	used := func() float64 {
 		runtime.GC()
 		runtime.GC() // the first leaves what pools of the runtime hold
@@ -41,7 +41,7 @@ func heldBy(several int, made func() any) float64 {
 	var made []any
 	before := used()
 	for range several {
-		made = append(made, made())
+		made = append(made, build())
 	}
 	held := used() - before
 	runtime.KeepAlive(made)
