@@ -23,8 +23,10 @@ type pace struct {
 	complete bool
 	asked    time.Time
 	pending  []string
-	// waiting are the pools whose nodes are being looked at.
-	waiting map[string]wait
+	// waiting are the pools whose nodes are being looked at. The last of them is to
+	// tell for the first time at first, and once more at again.
+	waiting      map[string]wait
+	first, again time.Time
 }
 
 // wait is since when the nodes are waited for that a change of a pool concerns, and
@@ -89,19 +91,34 @@ func (p *pace) listPending(ctx context.Context) error {
 
 // wait is how long to say nothing yet of a change that is being carried out; 0 when
 // it is time to tell how far it is. That is for the first time after statusPeriod,
-// and from then on once in progressPeriod: what is told costs a write.
+// and from then on once in progressPeriod. What is told costs a write that nodes
+// could have: where many pools have changed they take turns.
 func (p *pace) wait(pool string, since uint64) time.Duration {
 	now := p.now()
 	w, waiting := p.waiting[pool]
 	if !waiting || w.since != since {
-		w = wait{since: since, next: now.Add(statusPeriod)}
+		w = wait{since: since, next: turn(&p.first, now.Add(statusPeriod))}
 	}
 	left := w.next.Sub(now)
 	if left <= 0 {
-		left, w.next = 0, now.Add(progressPeriod)
+		left, w.next = 0, turn(&p.again, now.Add(progressPeriod))
 	}
 	p.waiting[pool] = w
 	return left
+}
+
+// turn is the first moment from a time on that comes after the last turn, but not
+// much later than that time: turns are not given back.
+func turn(last *time.Time, from time.Time) time.Time {
+	next := last.Add(progressGap)
+	if next.Before(from) {
+		next = from
+	}
+	if latest := from.Add(maxTurn); next.After(latest) {
+		next = latest
+	}
+	*last = next
+	return next
 }
 
 func (p *pace) forget(pool string) { delete(p.waiting, pool) }

@@ -100,7 +100,7 @@ func TestProgressIsToldNowAndThen(t *testing.T) {
 		{0, 1, progressPeriod, "it was just told"},
 		{progressPeriod / 2, 1, progressPeriod / 2, "it was told not long ago"},
 		{progressPeriod, 1, 0, "it was told long ago"},
-		{0, 2, statusPeriod, "another change has begun"},
+		{statusPeriod, 2, statusPeriod, "another change has begun"},
 	} {
 		now = now.Add(tc.after)
 		if got := p.wait("p", tc.since); got != tc.want {
@@ -108,7 +108,31 @@ func TestProgressIsToldNowAndThen(t *testing.T) {
 		}
 	}
 	p.forget("p")
+	now = now.Add(statusPeriod)
 	if got := p.wait("p", 2); got != statusPeriod {
 		t.Errorf("a pool that is forgotten waits %s, want %s", got, statusPeriod)
+	}
+}
+
+// Many pools that change at once do not all tell at once how far they are.
+func TestProgressIsToldInTurns(t *testing.T) {
+	now := time.Unix(1000, 0)
+	p := &pace{now: func() time.Time { return now }, waiting: map[string]wait{}}
+	const pools = 1000
+	turns := map[time.Duration]int{}
+	for i := range pools {
+		turns[p.wait(fmt.Sprint(i), 1)]++
+	}
+	for wait, count := range turns {
+		if wait < statusPeriod || wait > statusPeriod+maxTurn || count > 1 && wait < statusPeriod+maxTurn {
+			t.Errorf("%d pools wait %s", count, wait)
+		}
+	}
+	if want := int(maxTurn/progressGap) + 1; len(turns) != want {
+		t.Errorf("there are %d turns, want %d", len(turns), want)
+	}
+	now = now.Add(time.Minute)
+	if wait := p.wait("later", 1); wait != statusPeriod {
+		t.Errorf("a pool that changes by itself waits %s, want %s", wait, statusPeriod)
 	}
 }

@@ -68,20 +68,29 @@ func (w *world) planned(ctx context.Context) ([]nodeWrite, error) {
 	pools := w.fleet.expand()
 	writes := make([]nodeWrite, 0, len(nodes))
 	for i := range nodes {
-		p, err := plan.Node(&nodes[i], pools)
+		write, err := firstApply(&nodes[i], pools)
 		if err != nil {
 			return nil, err
 		}
-		patch, err := p.Patch(&nodes[i])
-		if err != nil {
-			return nil, err
-		}
-		if p.Quiet() || patch.Type != types.ApplyPatchType {
-			return nil, fmt.Errorf("node %q is not bare: what is to be sent is no first apply", nodes[i].Name)
-		}
-		writes = append(writes, nodeWrite{nodes[i].Name, patch, v1.FieldManager})
+		writes = append(writes, write)
 	}
 	return writes, nil
+}
+
+// firstApply is the write that the program would send to a node that is bare.
+func firstApply(node *corev1.Node, pools *render.Expansion) (nodeWrite, error) {
+	p, err := plan.Node(node, pools)
+	if err != nil {
+		return nodeWrite{}, err
+	}
+	patch, err := p.Patch(node)
+	if err != nil {
+		return nodeWrite{}, err
+	}
+	if p.Quiet() || patch.Type != types.ApplyPatchType {
+		return nodeWrite{}, fmt.Errorf("node %q is not bare: what is to be sent is no first apply", node.Name)
+	}
+	return nodeWrite{node.Name, patch, v1.FieldManager}, nil
 }
 
 // expand works out the pools as the program does.

@@ -140,6 +140,9 @@ func (o options) check() error {
 	if o.concurrency < 1 || o.joins < 1 || o.steady <= 0 {
 		return errors.New("-concurrency, -joins and -steady must be more than 0")
 	}
+	if !o.rows["growth"] {
+		return nil
+	}
 	for i, nodes := range o.growth {
 		if err := o.grown(nodes).check(); err != nil {
 			return fmt.Errorf("-growth: %w", err)
