@@ -17,7 +17,7 @@ import (
 func TestNothingIsReleasedOnAStaleCache(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", role("tenant"))
-	stale := staleCache(w, &v1.NodePool{})
+	stale := staleCache(w, &v1.NodePool{}, &v1.NodePoolSource{})
 	w.pool(tenantPool)
 	w.isReady("tenant", 1)
 	w.stop()
