@@ -14,9 +14,10 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// longestHold bounds for how long one answer keeps all writes back. An admission
-// webhook may ask to come back in an hour, and means one node by it.
-const longestHold = 30 * time.Second
+// longestHold bounds for how long one answer keeps all writes back. The API server
+// asks for a second or a few. An admission webhook may ask to come back in an hour,
+// and means one node by it.
+const longestHold = 5 * time.Second
 
 // Throttle is a NodePatcher that has a bounded number of writes under way, and
 // fewer when the API server pushes back.
@@ -39,9 +40,15 @@ type Throttle struct {
 	era, answered int
 	// until is when writes may begin again.
 	until time.Time
-	// waiting are the writes that may not begin yet. Each has its channel closed
-	// when it may.
-	waiting []chan struct{}
+	// waiting are the writes that may not begin yet.
+	waiting []*turn
+}
+
+// turn is that of a write. It is closed when the write may begin, in the era in
+// which it does.
+type turn struct {
+	come chan struct{}
+	era  int
 }
 
 // NewThrottle returns a Throttle that has at most so many writes under way, and
@@ -64,27 +71,25 @@ func (t *Throttle) PatchNode(ctx context.Context, name string, patch plan.Patch)
 
 // enter waits until a write may begin, and tells in which era it does.
 func (t *Throttle) enter(ctx context.Context) (era int, err error) {
-	turn := make(chan struct{})
+	mine := &turn{come: make(chan struct{})}
 	t.mu.Lock()
-	t.waiting = append(t.waiting, turn)
+	t.waiting = append(t.waiting, mine)
 	t.admit()
 	t.mu.Unlock()
 	select {
-	case <-turn:
+	case <-mine.come:
+		return mine.era, nil
 	case <-ctx.Done():
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if i := slices.Index(t.waiting, turn); i >= 0 {
-			t.waiting = slices.Delete(t.waiting, i, i+1)
-		} else { // its turn came in the same moment
-			t.underWay--
-			t.admit()
-		}
-		return 0, ctx.Err()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.era, nil
+	if i := slices.Index(t.waiting, mine); i >= 0 {
+		t.waiting = slices.Delete(t.waiting, i, i+1)
+	} else { // its turn came in the same moment
+		t.underWay--
+		t.admit()
+	}
+	return 0, ctx.Err()
 }
 
 // leave learns from how a write of an era ended, and lets others begin.
@@ -121,7 +126,9 @@ func (t *Throttle) admit() {
 		return // when it is over, it is called again
 	}
 	for len(t.waiting) > 0 && t.underWay < t.limit {
-		close(t.waiting[0])
+		next := t.waiting[0]
+		next.era = t.era
+		close(next.come)
 		t.waiting = slices.Delete(t.waiting, 0, 1)
 		t.underWay++
 	}

@@ -191,7 +191,7 @@ func TestThrottleWaitsAsLongAsItIsTold(t *testing.T) {
 		reason        string
 		told, resumes time.Duration
 	}{
-		"a while": {"it is what the API server asks for", 7 * time.Second, 7 * time.Second},
+		"a while": {"it is what the API server asks for", 4 * time.Second, 4 * time.Second},
 		"an hour": {"a webhook says so of one node, and all others would wait", time.Hour, longestHold},
 	}
 	for name, c := range cases {

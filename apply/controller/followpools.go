@@ -76,6 +76,7 @@ func (l *nodeLoop) enqueueMoved(ctx context.Context, pools *poolSnapshot, looks 
 // enqueue puts a node into the queue behind those to which something has happened
 // by themselves.
 func (l *nodeLoop) enqueue(node string) {
+	l.tally.owe(node)
 	if queue, ok := l.queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		queue.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(handler.LowPriority)}, requestFor(node))
 		return

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -20,17 +21,26 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// poolList is a cache that has these pools and no source.
+// poolList is a cache that has these pools, sources and nodes.
 type poolList struct {
 	client.Reader
-	pools map[string]*v1.NodePool
+	pools   map[string]*v1.NodePool
+	sources []v1.NodePoolSource
+	nodes   []corev1.Node
 }
 
 func (l *poolList) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
-	if list, ok := list.(*v1.NodePoolList); ok {
+	switch list := list.(type) {
+	case *v1.NodePoolList:
 		for _, pool := range l.pools {
 			list.Items = append(list.Items, *pool)
 		}
+	case *v1.NodePoolSourceList:
+		list.Items = l.sources
+	case *corev1.NodeList:
+		list.Items = l.nodes
+	default:
+		return fmt.Errorf("a list of %T", list)
 	}
 	return nil
 }
@@ -131,6 +141,54 @@ func TestChangesConcernEveryNodeWhosePlanChanges(t *testing.T) {
 		t.Errorf("%d nodes were concerned and %d spared: nothing was tried", concerned, spared)
 	}
 	t.Logf("%d concerned, %d spared", concerned, spared)
+}
+
+// A pool whose nodes are in the queue is not carried out, whatever changes meanwhile.
+func TestNodeThatIsDueStaysSo(t *testing.T) {
+	named := func(name string, generation int64, nodeNames ...string) *v1.NodePool {
+		return &v1.NodePool{
+			ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Generation: generation},
+			Spec:       v1.NodePoolSpec{NodeNames: nodeNames, Priority: int32(generation)},
+		}
+	}
+	cache := &poolList{
+		pools: map[string]*v1.NodePool{"q": named("q", 1, "other")},
+		nodes: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "n2"}}},
+	}
+	queue := workqueue.NewTypedRateLimitingQueue(newRateLimiter())
+	defer queue.ShutDown()
+	pools := newPoolSet(cache)
+	loop := &nodeLoop{cached: cache, pools: pools, tally: newTally(), queue: queue}
+	change := func(pool *v1.NodePool) {
+		t.Helper()
+		cache.pools[pool.Name] = pool
+		pools.changed()
+		if err := loop.followPools(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, node := range cache.nodes {
+		loop.tally.report(node.Name, note{epoch: pools.latest()}, nil)
+	}
+	change(cache.pools["q"])
+	change(named("p", 1, "n*"))
+	if queue.Len() != 2 {
+		t.Fatalf("%d nodes are in the queue, want those that are in the new pool", queue.Len())
+	}
+	now, err := pools.snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := now.pools["p"].since
+	change(named("q", 2, "other"))
+	loop.tally.report("n1", note{epoch: pools.latest(), members: []string{"p"}}, nil)
+	if loop.tally.await("p", since) {
+		t.Error("the pool is carried out, and n2 was not looked at")
+	}
+	loop.tally.report("n2", note{epoch: pools.latest(), members: []string{"p"}}, nil)
+	if !loop.tally.await("p", since) {
+		t.Error("the pool is not carried out, and both nodes were looked at")
+	}
 }
 
 // A pool that changes costs passes over its own nodes, and over no others.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -32,11 +34,12 @@ func (w *gitWorld) disagree(names ...string) {
 
 // torn is a world of a node in two pools that get on with each other, for a test
 // in which the loops are disturbed when they disagree.
-func torn(t *testing.T, gate func(request *http.Request) error) (w *gitWorld, disturb func() (revision string)) {
+func torn(t *testing.T, gate func(request *http.Request) error) (w *gitWorld, server *gitServer, disturb func() (revision string)) {
 	t.Helper()
 	w = newGitWorld(t)
 	w.stop()
 	repo := newRepository(t)
+	server = repo.serve(t)
 	w.node("n1", role("a", "b"))
 	before := files{}
 	for _, name := range []string{"a", "b"} {
@@ -51,10 +54,10 @@ func torn(t *testing.T, gate func(request *http.Request) error) (w *gitWorld, di
 		return nil
 	})
 	t.Cleanup(w.clear)
-	w.source("torn", repo.url())
+	w.source("torn", server.url())
 	w.follows("torn", first)
 	w.poolsReady("a", "b")
-	return w, func() string {
+	return w, server, func() string {
 		armed.Store(true)
 		return repo.commit(files{"pools/a.yaml": poolFile("a", "A"), "pools/b.yaml": poolFile("b", "B")})
 	}
@@ -77,7 +80,7 @@ func (w *gitWorld) whole(revision string) {
 func TestGitTornByAConflict(t *testing.T) {
 	var faster atomic.Bool
 	var w *gitWorld
-	w, disturb := torn(t, func(request *http.Request) error {
+	w, _, disturb := torn(t, func(request *http.Request) error {
 		if writesPool(request, http.MethodPatch, "b") && faster.CompareAndSwap(false, true) {
 			_, err := w.cluster.Kubectl(t.Context(), "annotate", "nodepool", "b", "example.com/faster=true")
 			return err
@@ -93,7 +96,7 @@ func TestGitTornByAConflict(t *testing.T) {
 // So it is where the API server cannot be reached for some tries.
 func TestGitTornByAFault(t *testing.T) {
 	var failed atomic.Int32
-	w, disturb := torn(t, func(request *http.Request) error {
+	w, _, disturb := torn(t, func(request *http.Request) error {
 		if writesPool(request, http.MethodPatch, "b") && failed.Add(1) <= 3 {
 			return errors.New("the connection is cut")
 		}
@@ -105,29 +108,98 @@ func TestGitTornByAFault(t *testing.T) {
 	}
 }
 
-// And where the controller is killed before it has written the second one: the
-// next one finishes the revision first.
-func TestGitTornByAKill(t *testing.T) {
-	var once sync.Once
-	killed, dead := make(chan struct{}), atomic.Bool{}
-	w, disturb := torn(t, func(request *http.Request) error {
-		if writesPool(request, http.MethodPatch, "b") {
-			dead.Store(true)
-			once.Do(func() { close(killed) })
+// killedBetween is a torn world in which the controller was killed when it had
+// written one of two pools.
+func killedBetween(t *testing.T) (w *gitWorld, server *gitServer, revision string) {
+	t.Helper()
+	killed, writes := make(chan struct{}), 0
+	w, server, disturb := torn(t, func(request *http.Request) error {
+		if writesPool(request, http.MethodPatch, "a") || writesPool(request, http.MethodPatch, "b") {
+			if writes++; writes == 2 {
+				close(killed)
+			}
 		}
-		if dead.Load() {
+		if writes >= 2 {
 			return errors.New("killed")
 		}
 		return nil
 	})
-	revision := disturb()
+	revision = disturb()
 	<-killed
 	w.stop()
 	if src := w.mustRead("torn"); src.Status.ApplyingRevision != revision {
 		t.Errorf("the source says that it writes %q, want %q", src.Status.ApplyingRevision, revision)
 	}
+	pools := w.allPools()
+	if pools["a"].Generation+pools["b"].Generation != 3 {
+		t.Errorf("generations are %d and %d, want that one of them is changed", pools["a"].Generation, pools["b"].Generation)
+	}
+	return w, server, revision
+}
+
+// And where the controller is killed before it has written the second one: the
+// next one finishes the revision first.
+func TestGitTornByAKill(t *testing.T) {
+	w, _, revision := killedBetween(t)
 	w.start()
 	w.whole(revision)
+}
+
+// Also where somebody changes the source while it looks at the repository.
+func TestGitTornByAKillAndAChange(t *testing.T) {
+	w, server, revision := killedBetween(t)
+	var once sync.Once
+	server.ill(func(answer http.ResponseWriter, request *http.Request) {
+		once.Do(func() {
+			w.changeSource("torn", func(src *v1.NodePoolSource) { src.Spec.Interval.Duration = 2 * time.Second })
+		})
+		time.Sleep(10 * gatherPeriod) // nodes would follow
+		server.backend.ServeHTTP(answer, request)
+	})
+	w.start()
+	w.whole(revision)
+}
+
+// A pool that goes is there until the last write of its keys has ended, and what
+// that has put there is gone with it.
+func TestGitPoolWaitsForAWriteOfItsKeys(t *testing.T) {
+	w := newGitWorld(t)
+	w.stop()
+	w.node("n1", nil)
+	w.node("n2", nil)
+	var armed atomic.Bool
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	user, err := w.cluster.AddUser(loopsUser, "system:masters")
+	w.do(err)
+	user.QPS = -1
+	user.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(request *http.Request) (*http.Response, error) {
+			if request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/nodes/n1") && armed.CompareAndSwap(true, false) {
+				close(reached)
+				<-goOn
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	w.stop = startLoopsWith(t, user, Options{}, funcr.New(w.log.add, funcr.Options{Verbosity: 10}))
+	t.Cleanup(w.clear)
+	w.pool("{apiVersion: nodes.lailin.xyz/v1, kind: NodePool, metadata: {name: p}, spec: {selector: {matchLabels: {zone: a}}, taints: [{key: p, effect: NoExecute}]}}")
+	w.pool("{apiVersion: nodes.lailin.xyz/v1, kind: NodePool, metadata: {name: q}, spec: {nodeNames: [n2]}}")
+	w.isReady("p", 0)
+	w.isReady("q", 1)
+	armed.Store(true)
+	w.kubectl("label", "node", "n1", "zone=a")
+	<-reached
+	w.kubectl("delete", "nodepool", "p", "--wait=false")
+	// What comes after the deletion is carried out, as far as it can be told: the
+	// pools were looked at.
+	w.kubectl("patch", "nodepool", "q", "--type=merge", "--patch", `{"spec":{"labels":{"example.com/later":"yes"}}}`)
+	w.carries("n2", map[string]string{v1.RoleLabel("q"): "", "example.com/later": "yes"})
+	time.Sleep(2 * retryPeriod)
+	w.poolsAre("p", "q")
+	close(goOn)
+	w.poolsAre("q")
+	w.carries("n1", map[string]string{"zone": "a"})
 }
 
 // When a source goes with its pools, no node gets what one pool had to leave to

@@ -52,6 +52,8 @@ func (l *nodeLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 	if request == poolsChanged {
 		return reconcile.Result{}, l.followPools(ctx)
 	}
+	l.tally.enter(request.Name)
+	defer l.tally.leave(request.Name)
 	node := &corev1.Node{}
 	err := l.cached.Get(ctx, request.NamespacedName, node)
 	for try := 1; ; try++ {

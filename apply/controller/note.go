@@ -13,6 +13,8 @@ type note struct {
 	// still to be looked at, the one in which it came.
 	epoch  uint64
 	looked bool
+	// due tells that the node is in the queue, as pools have changed since.
+	due bool
 	// members are the pools that the node is in; recorded are those that have
 	// keys in its record.
 	members  []string

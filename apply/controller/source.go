@@ -90,7 +90,7 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	waited := false
 	defer func() {
-		if !waited && !isSoonOver(err) {
+		if !waited && err == nil {
 			l.pools.release(request.Name)
 		}
 	}()
@@ -117,6 +117,7 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 		seen = l.look(ctx, src, seen)
 		// A look takes time. What it was taken for may no longer hold.
 		if changed, err := l.changed(ctx, src); err != nil || changed {
+			waited = true // the pass that follows says what becomes of it
 			return reconcile.Result{}, err
 		}
 		l.remember(src, seen)
@@ -125,7 +126,7 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 	if isSoonOver(facts.failure) {
 		return reconcile.Result{}, facts.failure
 	}
-	waited = facts.unfinished(src)
+	waited = facts.unfinished(src, l.pools.holds(src.Name))
 	written := facts.failure
 	if facts.failure == nil {
 		facts.failure = notHeld
@@ -232,7 +233,7 @@ func (l *sourceLoop) writeWhole(ctx context.Context, src *v1.NodePoolSource, p *
 		if err := l.begin(ctx, src, revision); err != nil {
 			return err
 		}
-		l.pools.hold(src.Name)
+		l.pools.hold(src.Name, revision)
 	}
 	versions, err := l.applier.WritePools(ctx, p)
 	if err != nil {

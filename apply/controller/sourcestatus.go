@@ -65,10 +65,11 @@ type sourceFacts struct {
 }
 
 // unfinished tells whether a revision is written in part and may be written whole
-// by another pass.
-func (facts sourceFacts) unfinished(src *v1.NodePoolSource) bool {
+// by another pass. That the loops wait for one says so, too: the status may be an
+// older one.
+func (facts sourceFacts) unfinished(src *v1.NodePoolSource, holds bool) bool {
 	refused := (*refusal)(nil)
-	return src.Status.ApplyingRevision != "" && facts.plan == nil && !errors.As(facts.failure, &refused)
+	return (src.Status.ApplyingRevision != "" || holds) && facts.plan == nil && !errors.As(facts.failure, &refused)
 }
 
 // tell writes the status when it has changed, and an event for a trouble that

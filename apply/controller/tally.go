@@ -17,6 +17,9 @@ type tally struct {
 	// epoch is the newest one in which every node is to be looked at.
 	epoch uint64
 	nodes map[string]*note
+	// underway has the nodes of which a pass is under way, which may have begun in an
+	// earlier epoch.
+	underway map[string]bool
 	// looks is, by epoch, how many nodes were last looked at in it.
 	looks map[uint64]int
 	pools map[string]*figures
@@ -29,7 +32,7 @@ type tally struct {
 
 func newTally() *tally {
 	return &tally{
-		nodes: map[string]*note{},
+		nodes: map[string]*note{}, underway: map[string]bool{},
 		looks: map[uint64]int{},
 		pools: map[string]*figures{},
 		moved: func(string) {}, settles: func(string) {},
@@ -89,19 +92,46 @@ type lastLook struct {
 }
 
 // begin starts an epoch: every node is to be looked at again, or to be advanced.
-// It returns what was found on each node that was looked at before; the others are
-// still to be.
+// It returns what was found on the nodes at rest. The others will be looked at
+// anyway, and what was found there before says nothing of now: those that are new,
+// those that are due, and those of which a pass is under way.
 func (t *tally) begin(epoch uint64) []lastLook {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.epoch = max(t.epoch, epoch)
 	looks := make([]lastLook, 0, len(t.nodes))
 	for node, found := range t.nodes {
-		if found.looked {
+		if found.looked && !found.due && !t.underway[node] {
 			looks = append(looks, lastLook{node, found})
 		}
 	}
 	return looks
+}
+
+// owe notes that a node is about to be put into the queue: it is due until a pass
+// over it has ended that knows the newest pools.
+func (t *tally) owe(node string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if found, known := t.nodes[node]; known {
+		due := *found
+		due.due = true
+		t.nodes[node] = &due
+	}
+}
+
+// enter notes that a pass over a node begins. It ends with its report, or, where it
+// has none, because it is repeated or the node is gone, with leave.
+func (t *tally) enter(node string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.underway[node] = true
+}
+
+func (t *tally) leave(node string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.underway, node)
 }
 
 // advance notes that looks hold in a later epoch as well. A node that was looked
@@ -127,8 +157,10 @@ func (t *tally) advance(looks []lastLook, epoch uint64) {
 func (t *tally) report(node string, found note, done map[string]deed) (again bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	delete(t.underway, node)
 	before := t.take(node)
-	found.looked = true
+	again = found.epoch < t.epoch
+	found.looked, found.due = true, again
 	t.nodes[node] = &found
 	t.looks[found.epoch]++
 	t.count(node, &found, +1)
@@ -140,7 +172,7 @@ func (t *tally) report(node string, found note, done map[string]deed) (again boo
 		deeds[node] = deeds[node].and(did)
 	}
 	t.tell(before, &found, done)
-	return found.epoch < t.epoch
+	return again
 }
 
 // forget drops a node that is gone.

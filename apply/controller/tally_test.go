@@ -85,6 +85,38 @@ func TestTallyTellsOnceWhenFiguresSettle(t *testing.T) {
 	tells("nobody waits")
 }
 
+// Of a node that a pass is over nobody knows what the pass will find.
+func TestTallyWaitsForPassesThatAreUnderWay(t *testing.T) {
+	figures := newTally()
+	figures.report("n", note{epoch: 1}, nil)
+	figures.enter("n") // by epoch 2, in which it is in p
+	figures.advance(figures.begin(3), 3)
+	if figures.await("p", 3) {
+		t.Error("p is settled, and its keys are being written")
+	}
+	if again := figures.report("n", note{epoch: 2, members: []string{"p"}, recorded: []string{"p"}}, nil); !again {
+		t.Error("a look by the pools of before must be repeated")
+	}
+	figures.advance(figures.begin(4), 4)
+	if figures.await("p", 3) {
+		t.Error("p is settled, and the look is not repeated yet")
+	}
+	figures.enter("n")
+	figures.report("n", note{epoch: 4}, nil)
+	figures.advance(figures.begin(5), 5)
+	if !figures.await("p", 5) {
+		t.Error("the node is at rest, and p is not settled")
+	}
+	figures.leave("n")
+
+	figures.enter("n") // and it is repeated without having found anything
+	figures.leave("n")
+	figures.advance(figures.begin(6), 6)
+	if !figures.await("p", 6) {
+		t.Error("the pass has ended, and p is not settled")
+	}
+}
+
 func TestTallyAdvancesWhomNothingConcerns(t *testing.T) {
 	figures := newTally()
 	settled := func(since uint64, want bool, reason string) {

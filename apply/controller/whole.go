@@ -24,22 +24,32 @@ const maxHold = 10 * time.Second
 // held is a revision that is being written. It is over when it is closed, by the
 // timer at the latest.
 type held struct {
-	over  chan struct{}
-	close func()
-	timer *time.Timer
+	revision string
+	over     chan struct{}
+	close    func()
+	timer    *time.Timer
 }
 
 // hold makes the loops wait before they look at the pools, until the source is
-// done or maxHold has passed. A source that holds them already gets no more time.
-func (s *poolSet) hold(source string) {
+// done with a revision or maxHold has passed. A source that holds them for the
+// revision already gets no more time for it.
+func (s *poolSet) hold(source, revision string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, holds := s.held[source]; holds {
+	h, holds := s.held[source]
+	if holds && h.revision == revision {
 		return
 	}
-	over := make(chan struct{})
-	end := sync.OnceFunc(func() { close(over) })
-	s.held[source] = held{over: over, close: end, timer: time.AfterFunc(maxHold, end)}
+	h.revision = revision
+	if holds && h.timer.Stop() { // whoever waits for it waits for the one that follows it
+		h.timer.Reset(maxHold)
+		s.held[source] = h
+		return
+	}
+	h.over = make(chan struct{})
+	h.close = sync.OnceFunc(func() { close(h.over) })
+	h.timer = time.AfterFunc(maxHold, h.close)
+	s.held[source] = h
 }
 
 // holds tells whether the source has made the loops wait and is not done.
@@ -76,7 +86,7 @@ func (s *poolSet) resume(ctx context.Context) error {
 	}
 	for i := range sources.Items {
 		if src := &sources.Items[i]; src.Status.ApplyingRevision != "" {
-			s.hold(src.Name)
+			s.hold(src.Name, src.Status.ApplyingRevision)
 		}
 	}
 	s.resumed = true
