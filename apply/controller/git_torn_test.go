@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -126,13 +127,15 @@ func killedBetween(t *testing.T) (w *gitWorld, server *gitServer, revision strin
 	})
 	revision = disturb()
 	<-killed
+	w.eventually("the first of two pools is written", func() error {
+		if pools := w.allPools(); pools["a"].Generation+pools["b"].Generation != 3 {
+			return fmt.Errorf("generations are %d and %d", pools["a"].Generation, pools["b"].Generation)
+		}
+		return nil
+	})
 	w.stop()
 	if src := w.mustRead("torn"); src.Status.ApplyingRevision != revision {
 		t.Errorf("the source says that it writes %q, want %q", src.Status.ApplyingRevision, revision)
-	}
-	pools := w.allPools()
-	if pools["a"].Generation+pools["b"].Generation != 3 {
-		t.Errorf("generations are %d and %d, want that one of them is changed", pools["a"].Generation, pools["b"].Generation)
 	}
 	return w, server, revision
 }
@@ -169,6 +172,8 @@ func TestGitPoolWaitsForAWriteOfItsKeys(t *testing.T) {
 	w.node("n2", nil)
 	var armed atomic.Bool
 	reached, goOn := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
+	defer release()
 	user, err := w.cluster.AddUser(loopsUser, "system:masters")
 	w.do(err)
 	user.QPS = -1
@@ -196,8 +201,8 @@ func TestGitPoolWaitsForAWriteOfItsKeys(t *testing.T) {
 	w.kubectl("patch", "nodepool", "q", "--type=merge", "--patch", `{"spec":{"labels":{"example.com/later":"yes"}}}`)
 	w.carries("n2", map[string]string{v1.RoleLabel("q"): "", "example.com/later": "yes"})
 	time.Sleep(2 * retryPeriod)
-	w.poolsAre("p", "q")
-	close(goOn)
+	w.poolsAre("p (leaving)", "q")
+	release()
 	w.poolsAre("q")
 	w.carries("n1", map[string]string{"zone": "a"})
 }
