@@ -55,7 +55,7 @@ func (l *nodeLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 	l.tally.enter(request.Name)
 	defer l.tally.leave(request.Name)
 	node := &corev1.Node{}
-	err := l.cached.Get(ctx, request.NamespacedName, node)
+	err := l.cached.Get(ctx, request.NamespacedName, node, client.UnsafeDisableDeepCopy)
 	for try := 1; ; try++ {
 		if apierrors.IsNotFound(err) {
 			l.tally.forget(request.Name)

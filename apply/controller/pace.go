@@ -65,7 +65,7 @@ func (p *pace) everyNodeLooked(ctx context.Context) (bool, error) {
 func (p *pace) pendingLooked(ctx context.Context) (bool, error) {
 	for len(p.pending) > 0 {
 		if !p.tally.looked(p.pending[0]) {
-			err := p.cached.Get(ctx, types.NamespacedName{Name: p.pending[0]}, &corev1.Node{})
+			err := p.cached.Get(ctx, types.NamespacedName{Name: p.pending[0]}, &corev1.Node{}, client.UnsafeDisableDeepCopy)
 			if !apierrors.IsNotFound(err) {
 				return false, err
 			}

@@ -258,7 +258,7 @@ func TestSecretsInLog(t *testing.T) {
 				}
 				_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 				if err := <-ended; err != nil {
-					t.Errorf("the program ended with %v", err)
+					t.Errorf("the program ended with %v:\n%s", err, out.String())
 				}
 				if found := secrets.Find(out.String(), secret); found != "" {
 					t.Errorf("the secret is logged, %s, in:\n%s", found, out.String())
