@@ -88,9 +88,9 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := l.pools.resume(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
-	waited := false
+	unfinished := false
 	defer func() {
-		if !waited && err == nil {
+		if !unfinished && err == nil {
 			l.pools.release(request.Name)
 		}
 	}()
@@ -117,7 +117,7 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 		seen = l.look(ctx, src, seen)
 		// A look takes time. What it was taken for may no longer hold.
 		if changed, err := l.changed(ctx, src); err != nil || changed {
-			waited = true // the pass that follows says what becomes of it
+			unfinished = true // it may be; the pass that follows knows
 			return reconcile.Result{}, err
 		}
 		l.remember(src, seen)
@@ -126,16 +126,16 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 	if isSoonOver(facts.failure) {
 		return reconcile.Result{}, facts.failure
 	}
-	waited = facts.unfinished(src, l.pools.holds(src.Name))
-	written := facts.failure
+	unfinished = facts.unfinished(src, l.pools.holds(src.Name))
+	notWritten := facts.failure
 	if facts.failure == nil {
 		facts.failure = notHeld
 	}
 	if err := l.tell(ctx, src, facts); err != nil {
 		return reconcile.Result{}, err
 	}
-	if waited && written != nil {
-		return reconcile.Result{}, fmt.Errorf("source %q: %w: %w", src.Name, errUnfinished, written)
+	if unfinished && notWritten != nil {
+		return reconcile.Result{}, fmt.Errorf("source %q: %w: %w", src.Name, errUnfinished, notWritten)
 	}
 	return reconcile.Result{RequeueAfter: l.next(src, seen, facts.failure)}, nil
 }

@@ -61,8 +61,9 @@ func (t *tally) await(pool string, since uint64) (settled bool) {
 	return false
 }
 
-// left drops a look in an epoch. It may have been the last that a pool waits for.
-func (t *tally) left(epoch uint64) {
+// dropLook drops a look in an epoch. It may have been the last that a pool waits
+// for.
+func (t *tally) dropLook(epoch uint64) {
 	if t.looks[epoch]--; t.looks[epoch] > 0 {
 		return
 	}
@@ -147,7 +148,7 @@ func (t *tally) advance(looks []lastLook, epoch uint64) {
 		found.epoch = epoch
 		t.nodes[last.node] = &found
 		t.looks[epoch]++
-		t.left(last.epoch)
+		t.dropLook(last.epoch)
 	}
 }
 
@@ -165,7 +166,7 @@ func (t *tally) report(node string, found note, done map[string]deed) (again boo
 	t.looks[found.epoch]++
 	t.count(node, &found, +1)
 	if before != nil {
-		t.left(before.epoch)
+		t.dropLook(before.epoch)
 	}
 	for pool, did := range done {
 		deeds := t.pool(pool).deeds
@@ -180,7 +181,7 @@ func (t *tally) forget(node string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if before := t.take(node); before != nil {
-		t.left(before.epoch)
+		t.dropLook(before.epoch)
 		t.tell(before, &note{}, nil)
 	}
 }
