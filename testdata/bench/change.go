@@ -50,7 +50,7 @@ func (w *world) change(ctx context.Context, c *convergence, tier string, pools [
 	}
 	return []Figure{
 		{
-			Row: "change", Name: fmt.Sprintf("a label of %s, %s nodes", of, thousands(len(nodes))), Value: p.last.Seconds(), Unit: "s",
+			Row: "change", Name: fmt.Sprintf("a label of %s, %s nodes", of, number(float64(len(nodes)))), Value: p.last.Seconds(), Unit: "s",
 			Baseline: &Baseline{Name: "bare client, its share", Value: share},
 		},
 		{Row: "change", Name: "push to the first node, " + of, Value: p.first.Seconds(), Unit: "s"},

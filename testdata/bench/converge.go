@@ -49,7 +49,7 @@ func converge(ctx context.Context, w *world) (*convergence, error) {
 }
 
 func (c *convergence) addFloor(ctx context.Context, w *world) error {
-	status("the bare client writes %s nodes", thousands(w.size.nodes))
+	status("the bare client writes %s nodes", number(float64(w.size.nodes)))
 	f, err := w.floor(ctx)
 	if err != nil {
 		return fmt.Errorf("bare client: %w", err)
@@ -100,7 +100,7 @@ func (c *convergence) figures() []Figure {
 	p := c.program
 	nodes := float64(c.size.nodes)
 	figures := []Figure{{
-		Row: "converge", Name: fmt.Sprintf("push to the last of %s nodes right", thousands(c.size.nodes)),
+		Row: "converge", Name: fmt.Sprintf("push to the last of %s nodes right", number(float64(c.size.nodes))),
 		Value: p.last.Seconds(), Unit: "s",
 		Baseline: &Baseline{Name: floorName, Value: c.floor()}, Target: &Target{AtMost: 1.15},
 	}}

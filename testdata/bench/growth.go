@@ -18,7 +18,7 @@ func growthRows(ctx context.Context, o options, main *convergence) ([]Figure, er
 		}
 		c, err := convergeAlone(ctx, o, o.grown(nodes))
 		if err != nil {
-			return growthFigures(grown), fmt.Errorf("growth: %s nodes: %w", thousands(nodes), err)
+			return growthFigures(grown), fmt.Errorf("growth: %s nodes: %w", number(float64(nodes)), err)
 		}
 		grown = append(grown, c)
 	}
@@ -52,11 +52,11 @@ func growthFigures(grown []*convergence) []Figure {
 	}
 	var figures []Figure
 	first := grown[0]
-	smallest := fmt.Sprintf("%s nodes", thousands(first.size.nodes))
+	smallest := fmt.Sprintf("%s nodes", number(float64(first.size.nodes)))
 	flat := &Target{AtMost: 1.2}
 	compared := func(name, unit string, value func(*convergence) float64, target *Target) {
 		for i, c := range grown {
-			f := Figure{Row: "growth", Name: fmt.Sprintf("%s, %s nodes", name, thousands(c.size.nodes)), Value: value(c), Unit: unit}
+			f := Figure{Row: "growth", Name: fmt.Sprintf("%s, %s nodes", name, number(float64(c.size.nodes))), Value: value(c), Unit: unit}
 			if i > 0 {
 				f.Baseline, f.Target = &Baseline{Name: smallest, Value: value(first)}, target
 			}
@@ -69,7 +69,7 @@ func growthFigures(grown []*convergence) []Figure {
 	compared("writes of all but nodes", "writes", func(c *convergence) float64 { return float64(c.program.others) }, nil)
 	for _, c := range grown {
 		figures = append(figures, Figure{
-			Row: "growth", Name: fmt.Sprintf("peak memory, %s nodes", thousands(c.size.nodes)),
+			Row: "growth", Name: fmt.Sprintf("peak memory, %s nodes", number(float64(c.size.nodes))),
 			Value: c.use.peak, Unit: "MiB", Target: peakTarget(c.size.nodes),
 		})
 	}
@@ -78,11 +78,11 @@ func growthFigures(grown []*convergence) []Figure {
 		from, to := grown[i-1], grown[i]
 		marginal = append(marginal, 1024*(to.use.peak-from.use.peak)/float64(to.size.nodes-from.size.nodes))
 		f := Figure{
-			Row: "growth", Name: fmt.Sprintf("memory per node, %s to %s", thousands(from.size.nodes), thousands(to.size.nodes)),
+			Row: "growth", Name: fmt.Sprintf("memory per node, %s to %s", number(float64(from.size.nodes)), number(float64(to.size.nodes))),
 			Value: marginal[i-1], Unit: "KiB",
 		}
 		if i > 1 {
-			f.Baseline = &Baseline{Name: fmt.Sprintf("%s to %s", thousands(first.size.nodes), thousands(grown[1].size.nodes)), Value: marginal[0]}
+			f.Baseline = &Baseline{Name: fmt.Sprintf("%s to %s", number(float64(first.size.nodes)), number(float64(grown[1].size.nodes))), Value: marginal[0]}
 			f.Target = flat
 		}
 		figures = append(figures, f)

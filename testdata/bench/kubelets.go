@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -151,15 +149,4 @@ func (k kubelets) renew(ctx context.Context, lease *coordinationv1.Lease) (*coor
 		return nil, fmt.Errorf("renew the lease of node %q: %w", lease.Name, err)
 	}
 	return renewed, nil
-}
-
-// thousands writes a number the way people read it: 5,000.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	var parts []string
-	for len(text) > 3 {
-		parts = append([]string{text[len(text)-3:]}, parts...)
-		text = text[:len(text)-3]
-	}
-	return strings.Join(append([]string{text}, parts...), ",")
 }

@@ -183,9 +183,9 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func TestThousands(t *testing.T) {
+func TestWholeNumbersAreParted(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 15000: "15,000", 1234567: "1,234,567"} {
-		if got := thousands(n); got != want {
+		if got := number(float64(n)); got != want {
 			t.Errorf("%d is %q, expected %q", n, got, want)
 		}
 	}

@@ -21,7 +21,7 @@ func (w *world) createSource(ctx context.Context) error {
 	source := &v1.NodePoolSource{
 		ObjectMeta: metav1.ObjectMeta{Name: sourceName},
 		Spec: v1.NodePoolSourceSpec{
-			URL: w.repository.url, Ref: &v1.GitRef{Branch: "main"}, Path: "pools",
+			URL: w.repository.address(), Ref: &v1.GitRef{Branch: "main"}, Path: "pools",
 			Interval: metav1.Duration{Duration: v1.DefaultInterval},
 		},
 	}

@@ -66,7 +66,7 @@ func restartRows(ctx context.Context, w *world) ([]Figure, error) {
 	}
 	return []Figure{
 		{
-			Row: "restart", Name: fmt.Sprintf("start to the first write, %s nodes", thousands(w.size.nodes)),
+			Row: "restart", Name: fmt.Sprintf("start to the first write, %s nodes", number(float64(w.size.nodes))),
 			Value: took.Seconds(), Unit: "s", Target: &Target{AtMost: 3},
 		},
 		{

@@ -152,7 +152,7 @@ func mainRows(ctx context.Context, o options) (kubernetes string, figures []Figu
 		return kubernetes, figures, nil, err
 	}
 	figures = append(figures, Figure{
-		Row: "memory", Name: fmt.Sprintf("peak of all of the above, %s nodes", thousands(o.size.nodes)),
+		Row: "memory", Name: fmt.Sprintf("peak of all of the above, %s nodes", number(float64(o.size.nodes))),
 		Value: peak, Unit: "MiB", Target: peakTarget(o.size.nodes),
 	})
 	return kubernetes, figures, c, nil

@@ -136,7 +136,7 @@ func (j sourceJob) inChild(ctx context.Context) (done sourceDone, err error) {
 	}
 	cmd := exec.CommandContext(ctx, self, sourceChild, string(argument))
 	var said bytes.Buffer
-	cmd.Stderr, cmd.Env = &said, sourceEnvironment()
+	cmd.Stderr, cmd.Env = &said, gitEnvironment()
 	out, err := cmd.Output()
 	if err != nil {
 		return done, fmt.Errorf("fetch by %s: %w\n%s", j.By, err, said.String())

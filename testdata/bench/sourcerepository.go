@@ -130,7 +130,7 @@ func allOf(files int) []int {
 // gitCommand is git in a folder, without the settings of whoever runs it.
 func gitCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Env = dir, sourceEnvironment()
+	cmd.Dir, cmd.Env = dir, gitEnvironment()
 	return cmd
 }
 
@@ -143,8 +143,9 @@ func runGit(ctx context.Context, dir string, input io.Reader, args ...string) er
 	return nil
 }
 
-// sourceEnvironment is that of this process without what is git's or a proxy's.
-func sourceEnvironment() []string {
+// gitEnvironment is that of this process without what is git's or a proxy's, and with
+// somebody who commits.
+func gitEnvironment() []string {
 	var env []string
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
@@ -153,5 +154,7 @@ func sourceEnvironment() []string {
 		}
 	}
 	return append(env, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_TERMINAL_PROMPT=0",
-		"HOME="+filepath.Join(os.TempDir(), "nodepools-no-home"))
+		"HOME="+filepath.Join(os.TempDir(), "nodepools-no-home"),
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com",
+		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com")
 }

@@ -56,7 +56,7 @@ func serveGit(ctx context.Context, folder string) (*gitServer, error) {
 	s := &gitServer{url: "http://" + listener.Addr().String(), ended: make(chan struct{}), active: map[net.Conn]bool{}}
 	git := &cgi.Handler{
 		Path:   backend,
-		Env:    append(sourceEnvironment(), "GIT_PROJECT_ROOT="+folder, "GIT_HTTP_EXPORT_ALL=1"),
+		Env:    append(gitEnvironment(), "GIT_PROJECT_ROOT="+folder, "GIT_HTTP_EXPORT_ALL=1"),
 		Stderr: io.Discard, // it tells of clients that hang up
 		Logger: log.New(io.Discard, "", 0),
 	}

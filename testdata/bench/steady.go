@@ -40,7 +40,10 @@ func steadyRows(ctx context.Context, w *world) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	git := w.repository.read()
+	asked, err := w.repository.soFar(ctx)
+	if err != nil {
+		return nil, err
+	}
 
 	beating, end := context.WithTimeout(ctx, w.o.steady)
 	defer end()
@@ -50,11 +53,14 @@ func steadyRows(ctx context.Context, w *world) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	gitAfter := w.repository.read()
+	askedAfter, err := w.repository.soFar(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if err := <-beats.err; err != nil {
 		return nil, err
 	}
-	return w.steadyFigures(before, after, git, gitAfter, beats)
+	return w.steadyFigures(before, after, askedAfter.since(asked), beats)
 }
 
 // beats tells how often kubelets wrote.
@@ -87,7 +93,7 @@ func beat(ctx context.Context, k kubelets, members []*member, leases []*coordina
 	return b
 }
 
-func (w *world) steadyFigures(before, after mark, git, gitAfter gitReads, b *beats) ([]Figure, error) {
+func (w *world) steadyFigures(before, after mark, git traffic, b *beats) ([]Figure, error) {
 	requests, err := w.asked(before)
 	if err != nil {
 		return nil, err
@@ -102,9 +108,9 @@ func (w *world) steadyFigures(before, after mark, git, gitAfter gitReads, b *bea
 		{Row: "steady", Name: "all requests, the leader's lease included", Value: float64(nodeWrites + asked.all), Unit: "requests"},
 		{Row: "steady", Name: "processor time, of one core", Value: 100 * (after.use.cpu - before.use.cpu) / lasted, Unit: "%", Target: &Target{AtMost: 1}},
 		{Row: "steady", Name: "peak memory since the start", Value: after.use.peak, Unit: "MiB", Target: peakTarget(w.size.nodes)},
-		{Row: "steady", Name: "Git objects asked for", Value: float64(gitAfter.packs - git.packs), Unit: "requests", Target: &Target{AtMost: 0}},
-		{Row: "steady", Name: "Git requests", Value: float64(gitAfter.requests - git.requests), Unit: "requests"},
-		{Row: "steady", Name: "Git bytes", Value: float64(gitAfter.bytes - git.bytes), Unit: "bytes"},
+		{Row: "steady", Name: "Git objects asked for", Value: float64(git.Packs), Unit: "requests", Target: &Target{AtMost: 0}},
+		{Row: "steady", Name: "Git requests", Value: float64(git.Requests), Unit: "requests"},
+		{Row: "steady", Name: "Git bytes", Value: float64(git.Bytes), Unit: "bytes"},
 		{Row: "steady", Name: "lease renewals of kubelets meanwhile", Value: float64(b.leases) / lasted, Unit: "per second"},
 		{Row: "steady", Name: "node statuses of kubelets meanwhile", Value: float64(b.statuses) / lasted, Unit: "per second"},
 	}, nil

@@ -102,11 +102,9 @@ func parseUsage(text, state []byte) (usage, error) {
 	if err != nil {
 		return usage{}, err
 	}
-	for line := range strings.Lines(string(state)) {
-		if text, found := strings.CutPrefix(line, "VmHWM:"); found {
-			kib, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "kB")))
-			return usage{s.cpu, float64(kib) / 1024}, err
-		}
+	peak := kibibytes(state, "VmHWM")
+	if peak == 0 {
+		return usage{}, errors.New("/proc/PID/status has no VmHWM")
 	}
-	return usage{}, errors.New("/proc/PID/status has no VmHWM")
+	return usage{s.cpu, float64(peak) / 1024}, nil
 }

@@ -55,11 +55,11 @@ func newWorld(ctx context.Context, o options, s size, gone func(error)) (_ *worl
 	if w.launch, err = newLaunch(ctx, o.program, w.dir, o.concurrency); err != nil {
 		return nil, err
 	}
-	status("start a control plane for %s nodes", thousands(s.nodes))
+	status("start a control plane for %s nodes", number(float64(s.nodes)))
 	if err := w.startCluster(ctx); err != nil {
 		return nil, err
 	}
-	status("create %s nodes", thousands(s.nodes))
+	status("create %s nodes", number(float64(s.nodes)))
 	if err := w.createNodes(ctx); err != nil {
 		return nil, err
 	}
