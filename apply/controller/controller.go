@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -49,19 +48,8 @@ func NewScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// CacheOptions are those that the loops are made for. Nodes are kept without
-// what no plan reads and what makes up most of their size: images, and the
-// fields that the kubelet manages in the status. The loops read them as they are
-// kept, and not a copy: they change none.
-//
-// They are not options of the kind alone: a manager would then ask the API server
-// about it when it is made, and could not be made while that does not answer.
-func CacheOptions() cache.Options {
-	return cache.Options{DefaultTransform: slim}
-}
-
 // Add adds the loops to a manager, which must have been made with [NewScheme]
-// and [CacheOptions].
+// and [nodecache.New].
 func Add(mgr manager.Manager, options Options) error {
 	if options.Concurrency == 0 {
 		options.Concurrency = DefaultConcurrency

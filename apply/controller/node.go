@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -88,7 +89,7 @@ func (l *nodeLoop) read(ctx context.Context, name types.NamespacedName) (*corev1
 	if err := l.live.Get(ctx, name, node); err != nil {
 		return nil, err
 	}
-	if _, err := slim(node); err != nil {
+	if _, err := nodecache.Slim(node); err != nil {
 		return nil, err
 	}
 	return node, nil
@@ -101,7 +102,7 @@ func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error
 	if err != nil {
 		return nil, err
 	}
-	found := &finding{note: note{epoch: pools.epoch, ready: nodeReady(node)}}
+	found := &finding{note: note{epoch: pools.epoch, ready: nodecache.Ready(node)}}
 	p, err := plan.Node(node, pools.Expansion)
 	if unreadable := (*plan.RecordError)(nil); errors.As(err, &unreadable) {
 		// What pools have put there is not known, and taken for the node's own.

@@ -1,12 +1,14 @@
 package controller
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -20,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/nodecache"
 )
 
 // gatherPeriod is how long changes of pools are gathered before nodes follow.
@@ -91,11 +94,25 @@ var relevantToPlan = predicate.Funcs{
 			!slices.EqualFunc(before.Spec.Taints, after.Spec.Taints, func(a, b corev1.Taint) bool {
 				return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value
 			}) ||
-			nodeReady(before) != nodeReady(after) || !sameSetters(before, after)
+			nodecache.Ready(before) != nodecache.Ready(after) || !sameSetters(before, after)
 	},
 }
 
 // relevantToNodes lets through the pool events that nodes have to follow.
 var relevantToNodes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool { return versionOf(e.ObjectOld) != versionOf(e.ObjectNew) },
+}
+
+// sameSetters tells whether the same others own the same labels, annotations and
+// taints of two cached states of a node. What we own follows from what we write,
+// and is no news.
+func sameSetters(before, after *corev1.Node) bool {
+	others := func(node *corev1.Node) []metav1.ManagedFieldsEntry {
+		return slices.DeleteFunc(slices.Clone(node.ManagedFields), func(entry metav1.ManagedFieldsEntry) bool {
+			return entry.Manager == v1.FieldManager
+		})
+	}
+	return slices.EqualFunc(others(before), others(after), func(a, b metav1.ManagedFieldsEntry) bool {
+		return a.Manager == b.Manager && a.Operation == b.Operation && bytes.Equal(a.FieldsV1.GetRawBytes(), b.FieldsV1.GetRawBytes())
+	})
 }

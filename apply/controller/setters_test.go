@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/render"
 )
@@ -133,7 +134,7 @@ func (w *world) plansFromCacheAsFromTheServer(name string) {
 	}
 	full := w.get(name)
 	cached := full.DeepCopy()
-	if _, err := slim(cached); err != nil {
+	if _, err := nodecache.Slim(cached); err != nil {
 		w.t.Fatal(err)
 	}
 	var told []string

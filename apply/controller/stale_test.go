@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/nodecache"
 )
 
 // A cache may have been filled by an API server that lags behind: a record then
@@ -53,9 +54,7 @@ func TestNothingIsReleasedOnAStaleCache(t *testing.T) {
 // now, and will see no other.
 func staleCache(w *world, kinds ...client.Object) cache.Cache {
 	w.t.Helper()
-	options := CacheOptions()
-	options.Scheme = w.Scheme()
-	c, err := cache.New(w.cluster.Config, options)
+	c, err := nodecache.New(w.cluster.Config, cache.Options{Scheme: w.Scheme()})
 	w.do(err)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan error, 1)

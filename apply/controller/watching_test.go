@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -132,7 +133,7 @@ func (w *world) isReadyNode(names ...string) {
 			condition := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
 				return strings.HasPrefix(taint.Key, "node.kubernetes.io/")
 			})
-			if condition || !nodeReady(node) || node.Annotations["node.alpha.kubernetes.io/ttl"] == "" {
+			if condition || !nodecache.Ready(node) || node.Annotations["node.alpha.kubernetes.io/ttl"] == "" {
 				return fmt.Errorf("taints %v, annotations %v, conditions %v", node.Spec.Taints, node.Annotations, node.Status.Conditions)
 			}
 			return nil

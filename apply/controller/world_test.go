@@ -28,6 +28,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/crds"
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -112,10 +113,10 @@ func runLoops(t *testing.T, cfg *clientrest.Config, options Options, logger logr
 		t.Fatal(err)
 	}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme:  scheme,
-		Cache:   CacheOptions(),
-		Metrics: server.Options{BindAddress: "0"},
-		Logger:  logger,
+		Scheme:   scheme,
+		NewCache: nodecache.New,
+		Metrics:  server.Options{BindAddress: "0"},
+		Logger:   logger,
 		// Every test has a manager of its own, all in one process.
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -74,7 +75,7 @@ func runLoops(t *testing.T, cfg *rest.Config) {
 	scheme, err := controller.NewScheme()
 	must(t, err)
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme: scheme, Cache: controller.CacheOptions(), Metrics: server.Options{BindAddress: "0"}, Logger: logr.Discard(),
+		Scheme: scheme, NewCache: nodecache.New, Metrics: server.Options{BindAddress: "0"}, Logger: logr.Discard(),
 		// Every test has a manager of its own, all in one process.
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})

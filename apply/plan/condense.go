@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"slices"
 	"sync"
 
@@ -32,6 +31,7 @@ type Condenser struct {
 	// want to write.
 	written map[string]string
 	size    int // of all texts in written
+	scratch []byte
 }
 
 // condenserSize bounds what a Condenser remembers, in bytes of text. The entries
@@ -47,21 +47,25 @@ func (c *Condenser) Condense(entries []metav1.ManagedFieldsEntry) []metav1.Manag
 }
 
 func (c *Condenser) writtenFields(raw []byte) string {
+	key := raw
 	if bytes.Contains(raw, setValue) {
-		raw = withoutValues(raw)
+		c.scratch = appendWithoutValues(c.scratch[:0], raw)
+		key = c.scratch
 	}
-	if text, known := c.written[string(raw)]; known {
+	if text, known := c.written[string(key)]; known {
 		return text
 	}
 	text := writtenFields(raw)
-	size := len(raw) + len(text)
-	if size > condenserSize {
+	size := len(key) + len(text)
+	// Of what cannot be read nothing is known, and texts that are one without their
+	// values are not all torn.
+	if size > condenserSize || text == "" {
 		return text
 	}
 	if c.written == nil || c.size+size > condenserSize {
 		c.written, c.size = map[string]string{}, 0
 	}
-	c.written[string(raw)] = text
+	c.written[string(key)] = text
 	c.size += size
 	return text
 }
@@ -69,34 +73,41 @@ func (c *Condenser) writtenFields(raw []byte) string {
 // setValue begins an element of a set of values.
 var setValue = []byte(`"v:`)
 
-// withoutValues returns fields without those of a spec but for the taints. The
-// addresses of the pods of a node are owned one by one, and are others on each.
-func withoutValues(raw []byte) []byte {
-	var all, spec map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return raw
+// appendWithoutValues appends fields without the values of sets. The addresses of
+// the pods of a node are owned one by one, and are others on each; what pools may
+// want to write is no such value.
+func appendWithoutValues(to, raw []byte) []byte {
+	for {
+		begin := bytes.IndexByte(raw, '"') + 1
+		if begin == 0 {
+			return append(to, raw...)
+		}
+		end := begin
+		for end < len(raw) && raw[end] != '"' {
+			if raw[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		if bytes.HasPrefix(raw[begin-1:], setValue) {
+			to = append(append(to, raw[:begin-1]...), setValue...)
+		} else {
+			to = append(to, raw[:min(end, len(raw))]...)
+		}
+		if end >= len(raw) {
+			return to
+		}
+		to, raw = append(to, '"'), raw[end+1:]
 	}
-	kept := map[string]any{}
-	if metadata, found := all["f:metadata"]; found {
-		kept["f:metadata"] = metadata
-	}
-	if err := json.Unmarshal(all["f:spec"], &spec); err == nil && spec["f:taints"] != nil {
-		kept["f:spec"] = map[string]json.RawMessage{"f:taints": spec["f:taints"]}
-	}
-	text, err := json.Marshal(kept)
-	if err != nil {
-		return raw
-	}
-	return text
 }
 
 func condense(entries []metav1.ManagedFieldsEntry, written func(raw []byte) string) []metav1.ManagedFieldsEntry {
-	var condensed []metav1.ManagedFieldsEntry
+	condensed := make([]metav1.ManagedFieldsEntry, 0, len(entries))
 	for _, entry := range entries {
 		text := ""
 		if isOurApply(entry) {
 			text = entry.FieldsV1.GetRawString()
-		} else if raw := entry.FieldsV1.GetRawBytes(); entry.Manager != v1.FieldManager && mentionsWritten(raw) {
+		} else if raw := entry.FieldsV1.GetRawBytes(); entry.Manager != v1.FieldManager && MentionsWritten(raw) {
 			text = written(raw)
 		}
 		if text != "" {
@@ -104,6 +115,9 @@ func condense(entries []metav1.ManagedFieldsEntry, written func(raw []byte) stri
 				Manager: entry.Manager, Operation: entry.Operation, FieldsV1: metav1.NewFieldsV1(text),
 			})
 		}
+	}
+	if len(condensed) == 0 {
+		return nil
 	}
 	slices.SortFunc(condensed, func(a, b metav1.ManagedFieldsEntry) int {
 		return cmp.Or(
@@ -115,9 +129,10 @@ func condense(entries []metav1.ManagedFieldsEntry, written func(raw []byte) stri
 	return condensed
 }
 
-// mentionsWritten tells whether the fields of an entry may have some that pools
-// may want to write. Most entries are about the status, long, and written often.
-func mentionsWritten(raw []byte) bool {
+// MentionsWritten tells whether a text of managed fields may have some that pools
+// may want to write. [Condense] drops what others own that does not. Most entries
+// are about the status, long, and written often.
+func MentionsWritten(raw []byte) bool {
 	return slices.ContainsFunc(writtenNames, func(name []byte) bool { return bytes.Contains(raw, name) })
 }
 

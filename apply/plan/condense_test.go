@@ -147,6 +147,24 @@ func TestCondenserRemembers(t *testing.T) {
 	}
 }
 
+// Texts that are one without the values of their sets say the same, also where a
+// value holds what ends a text, or one of them cannot be read.
+func TestCondenserTellsTornFromWhole(t *testing.T) {
+	fields := func(value string) []metav1.ManagedFieldsEntry {
+		return []metav1.ManagedFieldsEntry{managed("x", metav1.ManagedFieldsOperationUpdate, "",
+			`{"f:metadata":{"f:finalizers":{`+value+`:{}},"f:labels":{"f:a\"v:b":{}}}}`)}
+	}
+	var condenser Condenser
+	for _, value := range []string{`"v:\q"`, `"v:`, `"v:\"one\""`, `"v:\"}}\""`, `"v:\"\\\\\""`} {
+		if diff := cmp.Diff(Condense(fields(value)), condenser.Condense(fields(value))); diff != "" {
+			t.Errorf("with a memory %s says something else (-without +with):\n%s", value, diff)
+		}
+	}
+	if want := Condense(fields(`"v:\"one\""`)); len(want) != 1 || !strings.Contains(want[0].FieldsV1.GetRawString(), `f:a\"v:b`) {
+		t.Errorf("the label is not found: %v", want)
+	}
+}
+
 // A label that somebody applies by way of the status is theirs as well, and stays
 // when we let go, also for a plan that is made from what the cache keeps.
 func TestCondensedKeepsWhoAppliesByTheStatus(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/nodecache"
 )
 
 // stopTimeout is how long a stop waits for passes that are under way. It is less
@@ -83,7 +84,7 @@ func (o *runOptions) manager(config *rest.Config, logger logr.Logger) (manager.M
 	}
 	options := manager.Options{
 		Scheme:                  scheme,
-		Cache:                   controller.CacheOptions(),
+		NewCache:                nodecache.New,
 		Logger:                  logger,
 		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:  o.healthAddress,

@@ -1,10 +1,7 @@
-package controller
+package nodecache
 
 import (
-	"encoding/json"
 	"fmt"
-	"runtime"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -12,100 +9,6 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
-
-// What a node takes in the cache, for nodes of the size of real ones. All of a
-// cluster's nodes are in there, so who set what must cost little beside what is
-// kept anyway.
-func TestCachedNodeIsSmall(t *testing.T) {
-	const count = 500
-	size := len(asJSON(t, realisticNode(0)))
-	if size < 12<<10 || size > 16<<10 {
-		t.Fatalf("a node is %d bytes of JSON, want one of real size", size)
-	}
-	perNode := func(keep func(*corev1.Node)) int {
-		before := heap()
-		nodes := make([]*corev1.Node, count)
-		for i := range nodes {
-			node := &corev1.Node{}
-			if err := json.Unmarshal(asJSON(t, realisticNode(i)), node); err != nil {
-				t.Fatal(err)
-			}
-			keep(node)
-			nodes[i] = node
-		}
-		used := heap() - before
-		runtime.KeepAlive(nodes)
-		return used / count
-	}
-	slimmed := func(node *corev1.Node) {
-		if _, err := slim(node); err != nil {
-			t.Fatal(err)
-		}
-	}
-	whole := perNode(func(*corev1.Node) {})
-	without := perNode(func(node *corev1.Node) { slimmed(node); node.ManagedFields = nil })
-	with := perNode(slimmed)
-	t.Logf("%d bytes of JSON; in memory %d whole, %d as cached, of which %d tell who set what", size, whole, with, with-without)
-	if with > whole/4 {
-		t.Errorf("a cached node takes %d bytes, and a whole one %d", with, whole)
-	}
-	if with-without > 600 {
-		t.Errorf("who set what takes %d bytes of each node: what is equal is not shared", with-without)
-	}
-}
-
-func heap() int {
-	runtime.GC()
-	runtime.GC() // what the first one has found unreachable
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int(stats.HeapAlloc)
-}
-
-func asJSON(t *testing.T, object any) []byte {
-	t.Helper()
-	data, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// What equal nodes share is one, and goes when the last of them goes.
-func TestSharedOwnersGoWithTheirNodes(t *testing.T) {
-	set := newOwnersSet()
-	one := func(manager string) []metav1.ManagedFieldsEntry {
-		return set.share([]metav1.ManagedFieldsEntry{
-			{Manager: manager, FieldsV1: metav1.NewFieldsV1("first")}, {Manager: "second", FieldsV1: metav1.NewFieldsV1("second")},
-		})
-	}
-	a, b, other := one("x"), one("x"), one("y")
-	if &a[0] != &b[0] || &a[0] == &other[0] {
-		t.Error("equal lists are not one, or different ones are")
-	}
-	if len(a) != 2 || a[0].Manager != "x" || a[0].FieldsV1.GetRawString() != "first" || a[1].FieldsV1.GetRawString() != "second" {
-		t.Errorf("the list became %v", a)
-	}
-	left := func(want int) func() error {
-		return func() error {
-			runtime.GC()
-			set.mu.Lock()
-			defer set.mu.Unlock()
-			if len(set.known) != want {
-				return fmt.Errorf("there are %d, want %d", len(set.known), want)
-			}
-			return nil
-		}
-	}
-	w := &world{t: t}
-	runtime.KeepAlive(other)
-	w.eventually("what nobody has any more is not kept, and what somebody has is", left(1))
-	if again := one("x"); &again[0] != &b[0] {
-		t.Error("a list that is still in use was forgotten")
-	}
-	runtime.KeepAlive(b)
-	w.eventually("at last nothing is kept", left(0))
-}
 
 // realisticNode is as large as the nodes of a cloud: labels and annotations of
 // several controllers, fifty images, and who manages all of that.

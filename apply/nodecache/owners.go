@@ -1,8 +1,7 @@
-package controller
+package nodecache
 
 import (
 	"runtime"
-	"strings"
 	"sync"
 	"weak"
 
@@ -18,6 +17,8 @@ var sharedOwners = newOwnersSet()
 type ownersSet struct {
 	mu    sync.Mutex
 	known map[string]weak.Pointer[sharedList]
+
+	scratch []byte // holds a key while it is looked for
 }
 
 // sharedList is a list of managed fields. The first entry points into it, so
@@ -37,12 +38,13 @@ func (s *ownersSet) share(entries []metav1.ManagedFieldsEntry) []metav1.ManagedF
 	if len(entries) == 0 {
 		return nil
 	}
-	key := listKey(entries)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known := s.known[key].Value(); known != nil {
+	s.scratch = appendKey(s.scratch[:0], entries)
+	if known := s.known[string(s.scratch)].Value(); known != nil {
 		return known.entries
 	}
+	key := string(s.scratch)
 	list := &sharedList{entries: entries, first: *entries[0].FieldsV1}
 	entries[0].FieldsV1 = &list.first
 	s.known[key] = weak.Make(list)
@@ -59,15 +61,13 @@ func (s *ownersSet) forget(key string) {
 	}
 }
 
-// listKey is all that a condensed list says. No name and no set of fields holds
-// the character that parts them.
-func listKey(entries []metav1.ManagedFieldsEntry) string {
-	var key strings.Builder
+// appendKey appends all that a condensed list says. No name and no set of fields
+// holds the character that parts them.
+func appendKey(to []byte, entries []metav1.ManagedFieldsEntry) []byte {
 	for _, entry := range entries {
-		for _, part := range []string{entry.Manager, string(entry.Operation), entry.FieldsV1.GetRawString()} {
-			key.WriteString(part)
-			key.WriteByte(0)
-		}
+		to = append(append(to, entry.Manager...), 0)
+		to = append(append(to, entry.Operation...), 0)
+		to = append(append(to, entry.FieldsV1.GetRawBytes()...), 0)
 	}
-	return key.String()
+	return to
 }

@@ -1,0 +1,59 @@
+package nodecache
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// trimming is a NegotiatedSerializer that trims what is encoded as protobuf before
+// it decodes it. A node comes in an event of a watch or in a list; by itself it is
+// left whole.
+type trimming struct {
+	runtime.NegotiatedSerializer
+}
+
+// SupportedMediaTypes implements [runtime.NegotiatedSerializer].
+func (t trimming) SupportedMediaTypes() []runtime.SerializerInfo {
+	supported := append([]runtime.SerializerInfo(nil), t.NegotiatedSerializer.SupportedMediaTypes()...)
+	for i := range supported {
+		if supported[i].MediaType != runtime.ContentTypeProtobuf || supported[i].StreamSerializer == nil {
+			continue
+		}
+		supported[i].Serializer = trimmingSerializer{supported[i].Serializer, trimObject}
+		stream := *supported[i].StreamSerializer
+		stream.Serializer = trimmingSerializer{stream.Serializer, trimmedEvent.trim}
+		supported[i].StreamSerializer = &stream
+	}
+	return supported
+}
+
+type trimmingSerializer struct {
+	runtime.Serializer
+	trim trimmer
+}
+
+// Decode implements [runtime.Decoder].
+func (s trimmingSerializer) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	buffer := buffers.Get().(*[]byte)
+	defer keepBuffer(buffer)
+	trimmed, err := s.trim((*buffer)[:0], data)
+	if err != nil {
+		return s.Serializer.Decode(data, defaults, into) // which says better what is wrong
+	}
+	*buffer = trimmed
+	return s.Serializer.Decode(trimmed, defaults, into)
+}
+
+// buffers hold trimmed data until it is decoded, which copies all of it.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// largestBuffer is what is kept of them: an event of a watch, and not a list.
+const largestBuffer = 64 << 10
+
+func keepBuffer(buffer *[]byte) {
+	if cap(*buffer) <= largestBuffer {
+		buffers.Put(buffer)
+	}
+}

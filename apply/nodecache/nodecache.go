@@ -1,0 +1,73 @@
+// Package nodecache keeps the nodes of a cluster, as much of them as plans read.
+//
+// A node that runs is 12 to 16 KiB: images, conditions, and who owns each field of
+// them. Plans need a fifth of that, and the same labels, taints and owners stand on
+// thousands of nodes. So a node is made small twice: while it is encoded, so that
+// what nobody reads is never decoded (trim.go), and before it is kept, where nodes
+// come to share what is equal on them (slim.go).
+package nodecache
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+)
+
+// New returns a cache as [cache.New] does, that keeps nodes small; all else it
+// keeps whole. It is made for the NewCache of a manager's options.
+//
+// Whoever reads nodes should read them as they are kept, and not a copy
+// ([client.UnsafeDisableDeepCopy]), and may not change them.
+//
+// Small nodes are no option of the kind alone, for which there is ByObject: a
+// manager would then ask the API server about it when it is made, and could not be
+// made while that does not answer.
+func New(config *rest.Config, options cache.Options) (cache.Cache, error) {
+	return newCache(config, options, Slim)
+}
+
+func newCache(config *rest.Config, options cache.Options, keep toolscache.TransformFunc) (cache.Cache, error) {
+	options.Scheme = cmp.Or(options.Scheme, scheme.Scheme)
+	if options.HTTPClient == nil {
+		var err error
+		if options.HTTPClient, err = rest.HTTPClientFor(config); err != nil {
+			return nil, fmt.Errorf("make an HTTP client for the cache: %w", err)
+		}
+	}
+	nodes, err := nodeClient(config, options)
+	if err != nil {
+		return nil, err
+	}
+	options.DefaultTransform = keep
+	options.NewInformer = func(objects toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+		if _, isNode := example.(*corev1.Node); isNode {
+			objects = toolscache.NewListWatchFromClient(nodes, "nodes", corev1.NamespaceAll, fields.Everything())
+		}
+		return toolscache.NewSharedIndexInformer(objects, example, resync, indexers)
+	}
+	return cache.New(config, options)
+}
+
+// nodeClient is a client that reads of nodes no more than stays of them.
+func nodeClient(config *rest.Config, options cache.Options) (*rest.RESTClient, error) {
+	config = rest.CopyConfig(config)
+	config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion
+	if config.ContentType == "" {
+		config.ContentType = runtime.ContentTypeProtobuf
+	}
+	config.NegotiatedSerializer = trimming{serializer.NewCodecFactory(options.Scheme).WithoutConversion()}
+	client, err := rest.RESTClientForConfigAndClient(config, options.HTTPClient)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for the cache of nodes: %w", err)
+	}
+	return client, nil
+}

@@ -1,0 +1,52 @@
+package nodecache
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What equal nodes share is one, and goes when the last of them goes.
+func TestSharedOwnersGoWithTheirNodes(t *testing.T) {
+	set := newOwnersSet()
+	one := func(manager string) []metav1.ManagedFieldsEntry {
+		return set.share([]metav1.ManagedFieldsEntry{
+			{Manager: manager, FieldsV1: metav1.NewFieldsV1("first")}, {Manager: "second", FieldsV1: metav1.NewFieldsV1("second")},
+		})
+	}
+	a, b, other := one("x"), one("x"), one("y")
+	if &a[0] != &b[0] || &a[0] == &other[0] {
+		t.Error("equal lists are not one, or different ones are")
+	}
+	if len(a) != 2 || a[0].Manager != "x" || a[0].FieldsV1.GetRawString() != "first" || a[1].FieldsV1.GetRawString() != "second" {
+		t.Errorf("the list became %v", a)
+	}
+	left := func(want int) func() bool {
+		return func() bool {
+			runtime.GC()
+			set.mu.Lock()
+			defer set.mu.Unlock()
+			return len(set.known) == want
+		}
+	}
+	runtime.KeepAlive(other)
+	eventually(t, "what nobody has any more is not kept, and what somebody has is", left(1))
+	if again := one("x"); &again[0] != &b[0] {
+		t.Error("a list that is still in use was forgotten")
+	}
+	runtime.KeepAlive(b)
+	eventually(t, "at last nothing is kept", left(0))
+}
+
+// eventually waits until something holds, and fails where it does not within a
+// minute.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package nodecache
+
+import (
+	"encoding/json"
+	"runtime"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What a node takes in the cache, for nodes of the size of real ones. All of a
+// cluster's nodes are in there, so who set what must cost little beside what is
+// kept anyway.
+func TestCachedNodeIsSmall(t *testing.T) {
+	const count = 500
+	size := len(asJSON(t, realisticNode(0)))
+	if size < 12<<10 || size > 16<<10 {
+		t.Fatalf("a node is %d bytes of JSON, want one of real size", size)
+	}
+	perNode := func(keep func(*corev1.Node)) int {
+		before := heap()
+		nodes := make([]*corev1.Node, count)
+		for i := range nodes {
+			node := &corev1.Node{}
+			if err := json.Unmarshal(asJSON(t, realisticNode(i)), node); err != nil {
+				t.Fatal(err)
+			}
+			keep(node)
+			nodes[i] = node
+		}
+		used := heap() - before
+		runtime.KeepAlive(nodes)
+		return used / count
+	}
+	slimmed := func(node *corev1.Node) {
+		if _, err := Slim(node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	perNode(slimmed) // what is shared is there from now on
+	whole := perNode(func(*corev1.Node) {})
+	without := perNode(func(node *corev1.Node) { slimmed(node); node.ManagedFields = nil })
+	with := perNode(slimmed)
+	t.Logf("%d bytes of JSON; in memory %d whole, %d as cached, of which %d tell who set what", size, whole, with, with-without)
+	if with > whole/4 {
+		t.Errorf("a cached node takes %d bytes, and a whole one %d", with, whole)
+	}
+	if with-without > 600 {
+		t.Errorf("who set what takes %d bytes of each node: what is equal is not shared", with-without)
+	}
+}
+
+func heap() int {
+	runtime.GC()
+	runtime.GC() // what the first one has found unreachable
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int(stats.HeapAlloc)
+}
+
+func asJSON(t *testing.T, object any) []byte {
+	t.Helper()
+	data, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
