@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -163,6 +164,7 @@ func poolRecord(change plan.PoolChange) *v1.NodePool {
 			Name:            change.Want.Name,
 			Labels:          maps.Clone(change.Want.Labels),
 			Annotations:     maps.Clone(change.Want.Annotations),
+			Finalizers:      slices.Clone(change.Want.Finalizers),
 			ResourceVersion: absent,
 		},
 		Spec: change.Want.Spec,

@@ -35,8 +35,8 @@ func poolsAfter(changes []PoolChange, live []*v1.NodePool) []*v1.NodePool {
 
 // After returns the pool as it stands after the change; nil when it is gone. One
 // that is deleted and not gone yet has a time of deletion, whatever that is. Its
-// spec is the wanted one. Of its labels and annotations those stay that others
-// have put there, a pause for one.
+// spec is the wanted one. Of its labels, annotations and finalizers those stay that
+// others have put there, a pause for one.
 func (c PoolChange) After() *v1.NodePool {
 	switch {
 	case c.after != nil:
@@ -50,6 +50,11 @@ func (c PoolChange) After() *v1.NodePool {
 	}
 	after, want := c.Live.DeepCopy(), c.Want.DeepCopy()
 	after.Spec = want.Spec
+	for _, finalizer := range want.Finalizers {
+		if !slices.Contains(after.Finalizers, finalizer) {
+			after.Finalizers = append(after.Finalizers, finalizer)
+		}
+	}
 	others := &owners{object: c.Live}
 	after.Labels = overlay(after.Labels, want.Labels, dropped(c.Live, "labels", want.Labels), others.label)
 	after.Annotations = overlay(after.Annotations, want.Annotations, dropped(c.Live, "annotations", want.Annotations), others.annotation)

@@ -210,6 +210,8 @@ func wantPool(revision Revision, definition render.Definition) *v1.NodePool {
 		want.Annotations = map[string]string{}
 	}
 	if revision.Source != "" {
+		// The pool loop would put it there, in a write of its own.
+		want.Finalizers = []string{v1.ReleaseFinalizer}
 		want.Labels[v1.SourceLabel] = revision.Source
 		want.Annotations[v1.RevisionAnnotation] = revision.Name
 		want.Annotations[v1.FileAnnotation] = fmt.Sprintf("%s:%d", definition.File, definition.Line)

@@ -133,6 +133,7 @@ func TestWantedPool(t *testing.T) {
 			Name:        "a",
 			Labels:      map[string]string{"team": "x", "nodes.lailin.xyz/source": "team"},
 			Annotations: map[string]string{"nodes.lailin.xyz/revision": "main@sha1:new", "nodes.lailin.xyz/file": "a.yaml:3"},
+			Finalizers:  []string{"nodes.lailin.xyz/release"},
 		},
 		Spec: v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "1"}, ConflictPolicy: v1.ReportConflicts},
 	}
