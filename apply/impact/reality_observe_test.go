@@ -207,6 +207,11 @@ func (p *play) poolsOf(node *corev1.Node) []string {
 }
 
 // observedStarts tells on which nodes DaemonSets have a pod that had none.
+//
+// A pod that waits asks for its node by name, and no more for what the affinity of
+// its template asks of labels. Where a change lets it onto the node that no longer
+// matches, the scheduler may bind it in the moment before its controller deletes
+// it: it is one of those that go, and not a start.
 func (p *play) observedStarts() outcome {
 	p.t.Helper()
 	had := map[place]bool{}
@@ -232,7 +237,7 @@ func (p *play) observedStarts() outcome {
 		})
 		p.soonEnough(func() bool { return p.foretoldStarts(w.name) })
 		for node := range p.history.nodes(p.slug, w.name, p.uids) {
-			if !had[place{workload: w.name, node: node}] {
+			if !had[place{workload: w.name, node: node}] && p.matches(w, node) {
 				o = append(o, fate{of: "DaemonSet/" + w.name, node: p.short(node), what: started})
 			}
 		}
