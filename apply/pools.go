@@ -118,7 +118,9 @@ func (a *Applier) RehearsePool(ctx context.Context, change plan.PoolChange) erro
 	}
 	want := poolRecord(change)
 	if change.Live != nil {
-		want.ResourceVersion = ""
+		// A finalizer on a pool that is being deleted by now would be refused, as
+		// nothing that another revision could mend.
+		want.ResourceVersion, want.Finalizers = "", nil
 	}
 	_, err := a.applyPool(ctx, want, client.DryRunAll)
 	if inTheWay(err, change) {

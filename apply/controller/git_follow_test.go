@@ -24,6 +24,7 @@ func TestGitLifeOfAPool(t *testing.T) {
 	w.node("m2", role("master"))
 	w.node("s1", role("spare"))
 	first := repo.commit(files{"pools/master.yaml": masterPool, "pools/spare.yaml": poolFile("spare", "low")})
+	start := w.mark()
 	w.source("life", repo.url())
 
 	w.follows("life", first)
@@ -43,6 +44,12 @@ func TestGitLifeOfAPool(t *testing.T) {
 	})
 
 	w.poolsReady("master", "spare")
+	for _, pool := range []string{"master", "spare"} {
+		writes := slices.DeleteFunc(w.written(start), func(write string) bool { return write != "patch nodepools "+pool })
+		if len(writes) != 1 || !slices.Contains(w.allPools()[pool].Finalizers, v1.ReleaseFinalizer) {
+			t.Errorf("new pool %s was written %d times, and has the finalizers %v", pool, len(writes), w.allPools()[pool].Finalizers)
+		}
+	}
 	mark := w.mark()
 	changed := strings.Replace(strings.Replace(masterPool, `"8"`, `"10"`, 1), `    "node-pool.lailin.xyz/test": "2"`+"\n", "", 1)
 	second := repo.commit(files{"pools/master.yaml": changed})

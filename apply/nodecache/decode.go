@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// trimming is a NegotiatedSerializer that trims what is encoded as protobuf before
-// it decodes it. A node comes in an event of a watch or in a list; by itself it is
-// left whole.
+// trimming is a NegotiatedSerializer that trims nodes that are encoded as protobuf
+// before it decodes them: those in the events of a watch, and those in lists. A
+// node by itself is left whole.
 type trimming struct {
 	runtime.NegotiatedSerializer
 }
@@ -21,9 +21,9 @@ func (t trimming) SupportedMediaTypes() []runtime.SerializerInfo {
 		if supported[i].MediaType != runtime.ContentTypeProtobuf || supported[i].StreamSerializer == nil {
 			continue
 		}
-		supported[i].Serializer = trimmingSerializer{supported[i].Serializer, trimObject}
+		supported[i].Serializer = trimmingSerializer{supported[i].Serializer, trimList}
 		stream := *supported[i].StreamSerializer
-		stream.Serializer = trimmingSerializer{stream.Serializer, trimmedEvent.trim}
+		stream.Serializer = trimmingSerializer{stream.Serializer, trimEvent}
 		supported[i].StreamSerializer = &stream
 	}
 	return supported
@@ -36,8 +36,14 @@ type trimmingSerializer struct {
 
 // Decode implements [runtime.Decoder].
 func (s trimmingSerializer) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	if _, keepsData := into.(*runtime.Unknown); keepsData {
+		return s.Serializer.Decode(data, defaults, into)
+	}
 	buffer := buffers.Get().(*[]byte)
 	defer keepBuffer(buffer)
+	if len(data) > largestBuffer {
+		*buffer = make([]byte, 0, len(data)/2) // more than is left of a list
+	}
 	trimmed, err := s.trim((*buffer)[:0], data)
 	if err != nil {
 		return s.Serializer.Decode(data, defaults, into) // which says better what is wrong

@@ -9,6 +9,7 @@ package nodecache
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,7 +24,8 @@ import (
 )
 
 // New returns a cache as [cache.New] does, that keeps nodes small; all else it
-// keeps whole. It is made for the NewCache of a manager's options.
+// keeps whole. It is made for the NewCache of a manager's options. It is an error
+// to choose objects by them, or to transform them: nodes are read as a whole.
 //
 // Whoever reads nodes should read them as they are kept, and not a copy
 // ([client.UnsafeDisableDeepCopy]), and may not change them.
@@ -36,6 +38,12 @@ func New(config *rest.Config, options cache.Options) (cache.Cache, error) {
 }
 
 func newCache(config *rest.Config, options cache.Options, keep toolscache.TransformFunc) (cache.Cache, error) {
+	if options.DefaultLabelSelector != nil || options.DefaultFieldSelector != nil || options.DefaultTransform != nil ||
+		options.NewInformer != nil || len(options.ByObject) > 0 {
+		return nil, errors.New("a cache of small nodes takes no selector, transform or informer, and no options by object")
+	}
+	config = rest.CopyConfig(config)
+	config.UserAgent = cmp.Or(config.UserAgent, rest.DefaultKubernetesUserAgent())
 	options.Scheme = cmp.Or(options.Scheme, scheme.Scheme)
 	if options.HTTPClient == nil {
 		var err error

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -44,18 +45,27 @@ var (
 		1: whole,
 		2: {trim: trimmedNode.trim}, // items
 	}
-	// trimmedEvent is that of a watch: its type, and in a RawExtension the object.
-	trimmedEvent = message{
-		1: whole,
-		2: {trim: message{1: {trim: trimObject}}.trim},
-	}
 )
 
-// readiness is how the type of the condition Ready is encoded.
-var readiness = protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "Ready")
-
 // isReadiness tells whether an encoded condition may be that of being ready.
-func isReadiness(condition []byte) bool { return bytes.Contains(condition, readiness) }
+func isReadiness(condition []byte) bool {
+	var kind []byte
+	for len(condition) > 0 {
+		number, wire, tag := protowire.ConsumeTag(condition)
+		if tag < 0 {
+			return true // the decoder says what is wrong
+		}
+		length := protowire.ConsumeFieldValue(number, wire, condition[tag:])
+		if length < 0 {
+			return true
+		}
+		if number == 1 && wire == protowire.BytesType {
+			kind, _ = protowire.ConsumeBytes(condition[tag:])
+		}
+		condition = condition[tag+length:]
+	}
+	return string(kind) == string(corev1.NodeReady)
+}
 
 // isReadOwner tells whether a plan may read an encoded entry of managed fields.
 func isReadOwner(entry []byte) bool {
@@ -66,50 +76,58 @@ func isReadOwner(entry []byte) bool {
 // follows that holds the type in its first field and the object in its second.
 var envelope = []byte("k8s\x00")
 
-// trimmedObjects are the kinds of which not all stays, by their encoded type.
-var trimmedObjects = map[string]message{
-	encodedType("Node"):     {1: whole, 2: {trim: trimmedNode.trim}, 3: whole, 4: whole},
-	encodedType("NodeList"): {1: whole, 2: {trim: trimmedNodeList.trim}, 3: whole, 4: whole},
-}
+var nodeType, nodeListType = encodedType("Node"), encodedType("NodeList")
 
-func encodedType(kind string) string {
+func encodedType(kind string) []byte {
 	encoded, err := (&runtime.TypeMeta{APIVersion: "v1", Kind: kind}).Marshal()
 	if err != nil {
 		panic(err) // two strings can be encoded
 	}
-	return string(encoded)
+	return encoded
 }
 
-// trimObject is the trimmer of an object in its envelope. Of what is no node and no
-// list of nodes all stays.
-func trimObject(to, encoded []byte) ([]byte, error) {
+// trimEvent is the trimmer of an event of a watch. It has its type, and in a
+// RawExtension the object.
+func trimEvent(to, encoded []byte) ([]byte, error) { return watchEvent.trim(to, encoded) }
+
+var watchEvent = message{
+	1: whole,
+	2: {trim: message{1: {trim: func(to, encoded []byte) ([]byte, error) {
+		return trimObject(to, encoded, nodeType, trimmedNode)
+	}}}.trim},
+}
+
+// trimList is the trimmer of a list of nodes.
+func trimList(to, encoded []byte) ([]byte, error) {
+	return trimObject(to, encoded, nodeListType, trimmedNodeList)
+}
+
+// trimObject appends what stays of an object of a type in its envelope. Of one of
+// another type all stays.
+func trimObject(to, encoded, ofType []byte, object message) ([]byte, error) {
 	inside, found := bytes.CutPrefix(encoded, envelope)
 	if !found {
 		return append(to, encoded...), nil
 	}
-	number, kind, tag := protowire.ConsumeTag(inside)
-	if tag < 0 || number != 1 || kind != protowire.BytesType {
+	number, wire, tag := protowire.ConsumeTag(inside)
+	if tag < 0 || number != 1 || wire != protowire.BytesType {
 		return append(to, encoded...), nil
 	}
-	typeMeta, length := protowire.ConsumeBytes(inside[tag:])
-	if length < 0 {
-		return nil, protowire.ParseError(length)
-	}
-	object, known := trimmedObjects[string(typeMeta)]
-	if !known {
+	if typeMeta, length := protowire.ConsumeBytes(inside[tag:]); length < 0 || !bytes.Equal(typeMeta, ofType) {
 		return append(to, encoded...), nil
 	}
-	return object.trim(append(to, envelope...), inside)
+	unknown := message{1: whole, 2: {trim: object.trim}, 3: whole, 4: whole}
+	return unknown.trim(append(to, envelope...), inside)
 }
 
 // trim is a trimmer. What stays of a field stays in its place.
 func (m message) trim(to, encoded []byte) ([]byte, error) {
 	for len(encoded) > 0 {
-		number, kind, tag := protowire.ConsumeTag(encoded)
+		number, wire, tag := protowire.ConsumeTag(encoded)
 		if tag < 0 {
 			return nil, protowire.ParseError(tag)
 		}
-		length := protowire.ConsumeFieldValue(number, kind, encoded[tag:])
+		length := protowire.ConsumeFieldValue(number, wire, encoded[tag:])
 		if length < 0 {
 			return nil, protowire.ParseError(length)
 		}
@@ -119,7 +137,7 @@ func (m message) trim(to, encoded []byte) ([]byte, error) {
 		if !stays {
 			continue
 		}
-		if kind != protowire.BytesType || field.only == nil && field.trim == nil {
+		if wire != protowire.BytesType || field.only == nil && field.trim == nil {
 			to = append(to, all...)
 			continue
 		}

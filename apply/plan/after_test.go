@@ -17,6 +17,7 @@ func TestAfter(t *testing.T) {
 	changed.ManagedFields = append(ownsMetadata(changed),
 		managed("argo", metav1.ManagedFieldsOperationApply, "", `{"f:metadata":{"f:labels":{"f:shared":{}}}}`))
 	changed.Annotations[v1.ReconcileAnnotation] = v1.Disabled // by hand
+	changed.Finalizers = []string{"example.com/theirs"}
 	kept, gone := fromGit("kept", v1.NodePoolSpec{}), fromGit("gone", v1.NodePoolSpec{})
 	live := []*v1.NodePool{kept, gone, changed}
 	p, err := Pools(Revision{
@@ -45,6 +46,12 @@ func TestAfter(t *testing.T) {
 	wantAnnotations := map[string]string{v1.RevisionAnnotation: "main@sha1:new", v1.FileAnnotation: "changed.yaml:3", v1.ReconcileAnnotation: v1.Disabled}
 	if diff := cmp.Diff(wantAnnotations, got.Annotations); diff != "" {
 		t.Errorf("annotations: a pause by hand stays (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"example.com/theirs", v1.ReleaseFinalizer}, got.Finalizers); diff != "" {
+		t.Errorf("finalizers: ours comes to theirs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{v1.ReleaseFinalizer}, after[2].Finalizers); diff != "" {
+		t.Errorf("finalizers of a new pool (-want +got):\n%s", diff)
 	}
 	if after[1] != kept || changed.Spec.Handler != "kata" {
 		t.Error("a pool that does not change is the same; the live one is not touched")

@@ -55,11 +55,9 @@ func (c *Condenser) writtenFields(raw []byte) string {
 	if text, known := c.written[string(key)]; known {
 		return text
 	}
-	text := writtenFields(raw)
+	text, readable := readWritten(raw)
 	size := len(key) + len(text)
-	// Of what cannot be read nothing is known, and texts that are one without their
-	// values are not all torn.
-	if size > condenserSize || text == "" {
+	if size > condenserSize || !readable {
 		return text
 	}
 	if c.written == nil || c.size+size > condenserSize {
@@ -75,7 +73,8 @@ var setValue = []byte(`"v:`)
 
 // appendWithoutValues appends fields without the values of sets. The addresses of
 // the pods of a node are owned one by one, and are others on each; what pools may
-// want to write is no such value.
+// want to write is no such value. A text that cannot be read for such a value alone,
+// which no API server writes, is taken for one that can.
 func appendWithoutValues(to, raw []byte) []byte {
 	for {
 		begin := bytes.IndexByte(raw, '"') + 1
@@ -139,9 +138,15 @@ func MentionsWritten(raw []byte) bool {
 // writtenFields are those of the fields of an entry that pools may want to write;
 // empty where there are none.
 func writtenFields(raw []byte) string {
+	text, _ := readWritten(raw)
+	return text
+}
+
+// readWritten is writtenFields, and tells whether the fields can be read.
+func readWritten(raw []byte) (text string, readable bool) {
 	owned, kept := fieldSet(raw), &fieldpath.Set{}
 	if owned == nil {
-		return ""
+		return "", false
 	}
 	owned.Iterate(func(path fieldpath.Path) {
 		if isWritten(path) {
@@ -149,13 +154,10 @@ func writtenFields(raw []byte) string {
 		}
 	})
 	if kept.Empty() {
-		return ""
+		return "", true
 	}
-	text, err := kept.ToJSON()
-	if err != nil {
-		return "" // a set of names always has a text
-	}
-	return string(text)
+	data, err := kept.ToJSON()
+	return string(data), err == nil // a set of names always has a text
 }
 
 var writtenNames = [][]byte{[]byte(`"f:labels"`), []byte(`"f:annotations"`), []byte(`"f:taints"`)}

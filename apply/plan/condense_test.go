@@ -148,7 +148,7 @@ func TestCondenserRemembers(t *testing.T) {
 }
 
 // Texts that are one without the values of their sets say the same, also where a
-// value holds what ends a text, or one of them cannot be read.
+// value holds what ends a text, and where one came before that cannot be read.
 func TestCondenserTellsTornFromWhole(t *testing.T) {
 	fields := func(value string) []metav1.ManagedFieldsEntry {
 		return []metav1.ManagedFieldsEntry{managed("x", metav1.ManagedFieldsOperationUpdate, "",

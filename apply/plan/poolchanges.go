@@ -15,7 +15,7 @@ import (
 
 // poolChanges plans what becomes of the NodePools: what the revision says, and
 // what the controller itself does with them then. It puts its finalizer on those
-// that it carries out, takes off what was noted for a RuntimeClass that is there,
+// that it carries out and that lack it, takes off what was noted for a RuntimeClass that is there,
 // and lets go of those that are being deleted. A pool whose RuntimeClass is not
 // right is among the troubled.
 func (d *Difference) poolChanges(cluster Cluster, after []*v1.NodePool, expansion *render.Expansion, troubled map[string]bool) {

@@ -210,7 +210,7 @@ func wantPool(revision Revision, definition render.Definition) *v1.NodePool {
 		want.Annotations = map[string]string{}
 	}
 	if revision.Source != "" {
-		// The pool loop would put it there, in a write of its own.
+		// From its first moment on, and without a write of its own by the pool loop.
 		want.Finalizers = []string{v1.ReleaseFinalizer}
 		want.Labels[v1.SourceLabel] = revision.Source
 		want.Annotations[v1.RevisionAnnotation] = revision.Name

@@ -24,7 +24,7 @@ func inFile(name string, spec v1.NodePoolSpec) render.Definition {
 func fromGit(name string, spec v1.NodePoolSpec) *v1.NodePool {
 	pool := wantPool(Revision{Source: "team", Name: "main@sha1:old"}, inFile(name, spec))
 	pool.UID, pool.ResourceVersion, pool.Generation = "uid-of-pool", "7", 2
-	pool.ManagedFields, pool.Finalizers = ownsMetadata(pool), []string{v1.ReleaseFinalizer}
+	pool.ManagedFields = ownsMetadata(pool)
 	return pool
 }
 
