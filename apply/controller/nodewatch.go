@@ -3,11 +3,11 @@ package controller
 import (
 	"bytes"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -89,8 +89,7 @@ var relevantToPlan = predicate.Funcs{
 			return true
 		}
 		return before.UID != after.UID ||
-			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
-			!equality.Semantic.DeepEqual(before.Annotations, after.Annotations) ||
+			!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations) ||
 			!slices.EqualFunc(before.Spec.Taints, after.Spec.Taints, func(a, b corev1.Taint) bool {
 				return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value
 			}) ||

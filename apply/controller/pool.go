@@ -30,7 +30,7 @@ const (
 	progressPeriod = 5 * time.Second
 	// progressGap is the least time between two pools that tell so, and maxTurn how
 	// long one waits at most for its turn.
-	progressGap = 100 * time.Millisecond
+	progressGap = 250 * time.Millisecond
 	maxTurn     = 15 * time.Second
 	// retryPeriod is how soon a pass comes back for what the cache has not seen
 	// yet.
