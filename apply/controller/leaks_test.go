@@ -2,6 +2,7 @@ package controller
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log"
@@ -17,6 +18,7 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -42,6 +44,7 @@ func newPasses(t *testing.T) *passes {
 	c := cluster.Shared(t)
 	p := &passes{world: &world{Client: newClient(t, c.Config), t: t, cluster: c}}
 	t.Cleanup(p.clear)
+	t.Cleanup(p.letGo)
 	var looks atomic.Int64
 	loop := func(timeout time.Duration) *sourceLoop {
 		return &sourceLoop{
@@ -53,6 +56,22 @@ func newPasses(t *testing.T) *passes {
 	}
 	p.patient, p.hasty = loop(patience), loop(30*time.Millisecond)
 	return p
+}
+
+// letGo takes the finalizer off all pools, as the pool loop would, which does not
+// run.
+func (p *passes) letGo() {
+	ctx := context.Background()
+	var pools v1.NodePoolList
+	if err := p.List(ctx, &pools); err != nil {
+		p.t.Errorf("let go of pools: %v", err)
+	}
+	for i := range pools.Items {
+		free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		if err := p.Patch(ctx, &pools.Items[i], free); err != nil {
+			p.t.Errorf("let go of pool %q: %v", pools.Items[i].Name, err)
+		}
+	}
 }
 
 type noEvents struct{}

@@ -2,10 +2,14 @@ package nodecache
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	clientfeatures "k8s.io/client-go/features"
 	clientfeaturestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/rest"
@@ -108,5 +112,22 @@ func create(t *testing.T, c client.Client, node *corev1.Node) {
 	node.Status = status
 	if err := c.Status().Update(t.Context(), node); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestCacheRefusesWhatItCannotDo: an option that it would pass over is an error.
+func TestCacheRefusesWhatItCannotDo(t *testing.T) {
+	for name, options := range map[string]cache.Options{
+		"labels":    {DefaultLabelSelector: labels.Everything()},
+		"fields":    {DefaultFieldSelector: fields.Everything()},
+		"transform": {DefaultTransform: cache.TransformStripManagedFields()},
+		"by object": {ByObject: map[client.Object]cache.ByObject{&corev1.Node{}: {}}},
+	} {
+		if _, err := New(&rest.Config{Host: "127.0.0.1"}, options); err == nil || !strings.Contains(err.Error(), "selector") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := New(&rest.Config{Host: "127.0.0.1"}, cache.Options{Mapper: meta.NewDefaultRESTMapper(nil)}); err != nil {
+		t.Errorf("without any of them: %v", err)
 	}
 }
