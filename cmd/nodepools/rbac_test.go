@@ -121,10 +121,14 @@ subjects:
 	pool := &unstructured.Unstructured{}
 	pool.SetGroupVersionKind(v1.GroupVersion.WithKind(v1.NodePoolKind))
 	pool.SetName("new")
-	err = api.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(pool), client.FieldOwner("test"))
-	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "create") {
-		t.Errorf("got %v, want that the right to create is missing", err)
-	}
+	// Until the API server knows the role, the right to patch is missing.
+	cluster.Eventually(t, "the right to create is missing", time.Minute, func() error {
+		err := api.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(pool), client.FieldOwner("test"))
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "create") {
+			return fmt.Errorf("got %w", err)
+		}
+		return nil
+	})
 }
 
 func right(verb, group, resource, subresource string) string {
