@@ -2,9 +2,11 @@ package nodecache
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,6 +20,9 @@ import (
 
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
+
+// patience is how long anything may take.
+const patience = time.Minute
 
 func TestMain(m *testing.M) { cluster.Main(m, cluster.Options{}) }
 
@@ -37,9 +42,12 @@ func TestCacheReadsNoMoreThanItKeeps(t *testing.T) {
 			create(t, direct, realisticNode(1))
 			for _, want := range []*corev1.Node{realisticNode(0), realisticNode(1)} {
 				node := &corev1.Node{}
-				eventually(t, want.Name+" is in the cache, and ready", func() bool {
+				cluster.Eventually(t, want.Name+" is in the cache, and ready", patience, func() error {
 					err := nodes.Get(t.Context(), client.ObjectKeyFromObject(want), node)
-					return err == nil && Ready(node)
+					if err == nil && !Ready(node) {
+						err = errors.New("it is not ready")
+					}
+					return err
 				})
 				if len(node.Spec.Taints) == 0 || node.Labels["team"] != want.Labels["team"] || len(node.ManagedFields) == 0 {
 					t.Errorf("of node %q is kept only %v", node.Name, node)

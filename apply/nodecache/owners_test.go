@@ -1,11 +1,13 @@
 package nodecache
 
 import (
+	"fmt"
 	"runtime"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // What equal nodes share is one, and goes when the last of them goes.
@@ -23,30 +25,22 @@ func TestSharedOwnersGoWithTheirNodes(t *testing.T) {
 	if len(a) != 2 || a[0].Manager != "x" || a[0].FieldsV1.GetRawString() != "first" || a[1].FieldsV1.GetRawString() != "second" {
 		t.Errorf("the list became %v", a)
 	}
-	left := func(want int) func() bool {
-		return func() bool {
+	left := func(want int) func() error {
+		return func() error {
 			runtime.GC()
 			set.mu.Lock()
 			defer set.mu.Unlock()
-			return len(set.known) == want
+			if len(set.known) != want {
+				return fmt.Errorf("there are %d, want %d", len(set.known), want)
+			}
+			return nil
 		}
 	}
 	runtime.KeepAlive(other)
-	eventually(t, "what nobody has any more is not kept, and what somebody has is", left(1))
+	cluster.Eventually(t, "what nobody has any more is not kept, and what somebody has is", patience, left(1))
 	if again := one("x"); &again[0] != &b[0] {
 		t.Error("a list that is still in use was forgotten")
 	}
 	runtime.KeepAlive(b)
-	eventually(t, "at last nothing is kept", left(0))
-}
-
-// eventually waits until something holds, and fails where it does not within a
-// minute.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
+	cluster.Eventually(t, "at last nothing is kept", patience, left(0))
 }

@@ -76,6 +76,11 @@ func isReadOwner(entry []byte) bool {
 // follows that holds the type in its first field and the object in its second.
 var envelope = []byte("k8s\x00")
 
+var (
+	envelopedNode     = message{1: whole, 2: {trim: trimmedNode.trim}, 3: whole, 4: whole}
+	envelopedNodeList = message{1: whole, 2: {trim: trimmedNodeList.trim}, 3: whole, 4: whole}
+)
+
 var nodeType, nodeListType = encodedType("Node"), encodedType("NodeList")
 
 func encodedType(kind string) []byte {
@@ -93,18 +98,18 @@ func trimEvent(to, encoded []byte) ([]byte, error) { return watchEvent.trim(to, 
 var watchEvent = message{
 	1: whole,
 	2: {trim: message{1: {trim: func(to, encoded []byte) ([]byte, error) {
-		return trimObject(to, encoded, nodeType, trimmedNode)
+		return trimObject(to, encoded, nodeType, envelopedNode)
 	}}}.trim},
 }
 
 // trimList is the trimmer of a list of nodes.
 func trimList(to, encoded []byte) ([]byte, error) {
-	return trimObject(to, encoded, nodeListType, trimmedNodeList)
+	return trimObject(to, encoded, nodeListType, envelopedNodeList)
 }
 
 // trimObject appends what stays of an object of a type in its envelope. Of one of
 // another type all stays.
-func trimObject(to, encoded, ofType []byte, object message) ([]byte, error) {
+func trimObject(to, encoded, ofType []byte, enveloped message) ([]byte, error) {
 	inside, found := bytes.CutPrefix(encoded, envelope)
 	if !found {
 		return append(to, encoded...), nil
@@ -116,8 +121,7 @@ func trimObject(to, encoded, ofType []byte, object message) ([]byte, error) {
 	if typeMeta, length := protowire.ConsumeBytes(inside[tag:]); length < 0 || !bytes.Equal(typeMeta, ofType) {
 		return append(to, encoded...), nil
 	}
-	unknown := message{1: whole, 2: {trim: object.trim}, 3: whole, 4: whole}
-	return unknown.trim(append(to, envelope...), inside)
+	return enveloped.trim(append(to, envelope...), inside)
 }
 
 // trim is a trimmer. What stays of a field stays in its place.

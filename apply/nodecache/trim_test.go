@@ -65,7 +65,7 @@ func keptAsDecoded(t *testing.T, encoded []byte) *corev1.Node {
 	t.Helper()
 	want, got := &corev1.Node{}, &corev1.Node{}
 	if err := want.Unmarshal(encoded); err != nil {
-		t.Skip("no node: ", err)
+		t.Fatalf("no node: %v", err)
 	}
 	trimmed, err := trimmedNode.trim(nil, encoded)
 	if err != nil {
@@ -103,7 +103,9 @@ func FuzzTrim(f *testing.F) {
 				t.Errorf("%d bytes became %d", len(encoded), len(trimmed))
 			}
 		}
-		keptAsDecoded(t, encoded)
+		if (&corev1.Node{}).Unmarshal(encoded) == nil {
+			keptAsDecoded(t, encoded)
+		}
 	})
 }
 
