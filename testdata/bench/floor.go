@@ -27,9 +27,11 @@ type nodeWrite struct {
 
 // floored is what the floor costs: the bare client's turn.
 type floored struct {
-	took      time.Duration
-	everybody float64 // seconds of processor time, of all until the last node
+	took  time.Duration
+	spent processors // until the last node
 }
+
+func (f floored) seconds() float64 { return f.took.Seconds() }
 
 // floor is how long it takes a bare client-go loop to send the very applies that
 // the program would send, as the same user, as many at once, to the same server:
@@ -56,7 +58,7 @@ func (w *world) floor(ctx context.Context) (f floored, err error) {
 		return f, err
 	}
 	after, err := everybody()
-	return floored{right.last.Sub(start), after - before}, err
+	return floored{right.last.Sub(start), after.since(before)}, err
 }
 
 // planned are the writes that the program would send.

@@ -64,19 +64,23 @@ func growthFigures(grown []*convergence) []Figure {
 		}
 	}
 	compared("time, of the bare client's", "×", (*convergence).ratio, flat)
-	compared("time per node", "ms", func(c *convergence) float64 { return millis(c.program.last) / float64(c.size.nodes) }, nil)
-	compared("processor time per node", "ms", func(c *convergence) float64 { return 1000 * c.program.cpu / float64(c.size.nodes) }, nil)
-	compared("writes of all but nodes", "writes", func(c *convergence) float64 { return float64(c.program.others) }, nil)
+	compared("time per node", "ms", func(c *convergence) float64 { return 1000 * c.took() / float64(c.size.nodes) }, nil)
+	compared("processor time per node", "ms", func(c *convergence) float64 {
+		return 1000 * median(c.ofRounds(func(r round) float64 { return r.cpu })) / float64(c.size.nodes)
+	}, nil)
+	compared("writes of all but nodes", "writes", func(c *convergence) float64 {
+		return median(c.ofRounds(func(r round) float64 { return float64(r.others) }))
+	}, nil)
 	for _, c := range grown {
 		figures = append(figures, Figure{
 			Row: "growth", Name: fmt.Sprintf("peak memory, %s nodes", number(float64(c.size.nodes))),
-			Value: c.use.peak, Unit: "MiB", Target: peakTarget(c.size.nodes),
+			Value: c.peak(), Unit: "MiB", Target: peakTarget(c.size.nodes),
 		})
 	}
 	var marginal []float64
 	for i := 1; i < len(grown); i++ {
 		from, to := grown[i-1], grown[i]
-		marginal = append(marginal, 1024*(to.use.peak-from.use.peak)/float64(to.size.nodes-from.size.nodes))
+		marginal = append(marginal, 1024*(to.peak()-from.peak())/float64(to.size.nodes-from.size.nodes))
 		f := Figure{
 			Row: "growth", Name: fmt.Sprintf("memory per node, %s to %s", number(float64(from.size.nodes)), number(float64(to.size.nodes))),
 			Value: marginal[i-1], Unit: "KiB",

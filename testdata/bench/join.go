@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -124,10 +122,3 @@ const (
 )
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// percentile is the smallest value that p percent of all values do not exceed.
-func percentile(values []float64, p float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
-	return sorted[max(rank, 1)-1]
-}

@@ -37,6 +37,7 @@ type options struct {
 	program     string
 	size        size
 	concurrency int
+	rounds      int
 	steady      time.Duration
 	joins       int
 	growth      []int
@@ -106,6 +107,7 @@ func parseOptions(args []string) (options, error) {
 	flags.IntVar(&o.size.pools, "pools", 100, "`number` of pools")
 	flags.IntVar(&o.size.overlap, "overlap", -1, "`number` of nodes in two pools (default: a tenth)")
 	flags.IntVar(&o.concurrency, "concurrency", controller.DefaultConcurrency, "`number` of nodes written at once, by all that are compared")
+	flags.IntVar(&o.rounds, "rounds", 3, "`number` of times that a fleet converges, between bare clients")
 	flags.DurationVar(&o.steady, "steady", 2*time.Minute, "how long to look at the steady state")
 	flags.IntVar(&o.joins, "joins", 200, "`number` of nodes that join")
 	growth := flags.String("growth", "1000,5000,15000", "`numbers` of nodes to compare")
@@ -137,8 +139,8 @@ func (o options) check() error {
 	if err := o.size.check(); err != nil {
 		return err
 	}
-	if o.concurrency < 1 || o.joins < 1 || o.steady <= 0 {
-		return errors.New("-concurrency, -joins and -steady must be more than 0")
+	if o.concurrency < 1 || o.rounds < 1 || o.joins < 1 || o.steady <= 0 {
+		return errors.New("-concurrency, -rounds, -joins and -steady must be more than 0")
 	}
 	if !o.rows["growth"] {
 		return nil

@@ -36,6 +36,26 @@ func TestPercentile(t *testing.T) {
 	}
 }
 
+// The round that is told is the one in the middle by what it is a multiple of, and
+// not by its time: a round beside a slow bare client was slow for the same reason.
+func TestMiddleRound(t *testing.T) {
+	seconds := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+	c := &convergence{}
+	for _, took := range []float64{10, 10, 30, 10} {
+		c.floors = append(c.floors, floored{took: seconds(took)})
+	}
+	for _, took := range []float64{20, 24, 22} { // 2, 1.2 and 1.1 times
+		c.rounds = append(c.rounds, round{pushed: pushed{last: seconds(took)}})
+	}
+	if c.took() != 24 || c.floor() != 20 || c.ratio() != 1.2 {
+		t.Errorf("told are %g s beside %g s, expected 24 beside 20", c.took(), c.floor())
+	}
+	c.rounds, c.floors = c.rounds[:2], c.floors[:3]
+	if c.ratio() != 2 {
+		t.Errorf("of two rounds, the one of %g times is told, expected the worse one, of 2", c.ratio())
+	}
+}
+
 func TestParseUsage(t *testing.T) {
 	stat := "4242 (a (b) c) S 1 4242 4242 0 -1 4194560 1 2 3 4 150 50 0 0 20 0 9 0 100 200 300"
 	got, err := parseUsage([]byte(stat), []byte("Name:\tx\nVmPeak:\t 9999 kB\nVmHWM:\t   51200 kB\nVmRSS:\t 1 kB\n"))
@@ -59,15 +79,24 @@ func TestParseUsage(t *testing.T) {
 
 func TestEverybody(t *testing.T) {
 	s, err := parseStat([]byte("4242 (a (b) c) S 17 4242 4242 0 -1 4194560 1 2 3 4 150 50 0 0"))
-	if want := (stat{pid: 4242, parent: 17, cpu: 2}); err != nil || s != want {
+	if want := (stat{pid: 4242, parent: 17, name: "a (b) c", cpu: 2}); err != nil || s != want {
 		t.Errorf("got %+v, %v, expected %+v", s, err, want)
 	}
 	before, err := everybody()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after, err := everybody(); err != nil || after < before {
-		t.Errorf("after %g s there are %g s, %v", before, after, err)
+	if after, err := everybody(); err != nil || after.clients < before.clients || after.server < before.server {
+		t.Errorf("after %+v there is %+v, %v", before, after, err)
+	}
+	sum := processors{}
+	for _, s := range []stat{
+		{1, 0, "bench", 1}, {2, 1, "kube-apiserver", 10}, {3, 1, "etcd", 100}, {4, 1, "nodepools", 1000}, {5, 6, "etcd", 10000},
+	} {
+		sum.add(1, s)
+	}
+	if want := (processors{server: 110, clients: 1001}); sum != want || sum.all() != 1111 {
+		t.Errorf("got %+v, expected %+v: those of others do not count", sum, want)
 	}
 }
 
@@ -176,6 +205,7 @@ func TestOptions(t *testing.T) {
 		"growth without numbers": {"-growth", "much"},
 		"what is no flag":        {"more"},
 		"nothing at a time":      {"-concurrency", "0"},
+		"no round":               {"-rounds", "0"},
 	} {
 		if _, err := parseOptions(args); err == nil {
 			t.Errorf("%s, and no error", reason)

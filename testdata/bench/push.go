@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,11 +40,44 @@ func (w *world) createSource(ctx context.Context) error {
 	})
 }
 
+// forget takes all pools and the source away, from the repository and the API server,
+// as if nothing had been pushed yet, and the RuntimeClasses of the pools, which no
+// garbage collector runs here to take. The program must not run, and the nodes must be
+// bare: nobody cleans up after the pools.
+func (w *world) forget(ctx context.Context) error {
+	if err := w.repository.remove(ctx, w.fleet.pools); err != nil {
+		return err
+	}
+	for _, list := range []client.ObjectList{&v1.NodePoolSourceList{}, &v1.NodePoolList{}, &nodev1.RuntimeClassList{}} {
+		if err := w.records.List(ctx, list); err != nil {
+			return err
+		}
+		objects, err := apimeta.ExtractList(list)
+		if err != nil {
+			return err
+		}
+		for _, o := range objects {
+			if err := w.forgetRecord(ctx, o.(client.Object)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *world) forgetRecord(ctx context.Context, o client.Object) error {
+	o.SetFinalizers(nil)
+	if err := w.records.Update(ctx, o); err != nil {
+		return err
+	}
+	return w.records.Delete(ctx, o)
+}
+
 // pushed tells how the nodes followed a push.
 type pushed struct {
 	first, last time.Duration // from the return of git push
 	cpu         float64       // seconds of the program until the last
-	everybody   float64       // seconds of all until the last
+	spent       processors    // until the last
 	writes      nodeWrites
 	others      int // writes of the program that are not of nodes
 }
@@ -71,7 +105,7 @@ func (w *world) push(ctx context.Context, pools []*pool, nodes []string) (p push
 		return p, err
 	}
 	start := time.Now()
-	cpu, err := everybody()
+	spent, err := everybody()
 	if err != nil {
 		return p, err
 	}
@@ -89,7 +123,7 @@ func (w *world) push(ctx context.Context, pools []*pool, nodes []string) (p push
 	if err != nil {
 		return p, err
 	}
-	p.everybody = after - cpu
+	p.spent = after.since(spent)
 	p.first, p.last, p.cpu = right.first.Sub(start), right.last.Sub(start), use.cpu-before.use.cpu
 	if err := w.poolsReady(ctx); err != nil {
 		return p, err

@@ -59,10 +59,29 @@ func (r *repository) commit(ctx context.Context, pools []*pool) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(r.work, "pools", p.name+".yaml"), text, 0o644); err != nil {
+		if err := os.WriteFile(r.path(p), text, 0o644); err != nil {
 			return err
 		}
 	}
+	return r.commitAll(ctx)
+}
+
+// remove removes the files of pools, commits that and pushes it.
+func (r *repository) remove(ctx context.Context, pools []*pool) error {
+	for _, p := range pools {
+		if err := os.Remove(r.path(p)); err != nil {
+			return err
+		}
+	}
+	if err := r.commitAll(ctx); err != nil {
+		return err
+	}
+	return r.push(ctx)
+}
+
+func (r *repository) path(p *pool) string { return filepath.Join(r.work, "pools", p.name+".yaml") }
+
+func (r *repository) commitAll(ctx context.Context) error {
 	if err := r.git(ctx, "add", "--all"); err != nil {
 		return err
 	}

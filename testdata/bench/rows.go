@@ -121,7 +121,7 @@ func mainRows(ctx context.Context, o options) (kubernetes string, figures []Figu
 	if o.rows["converge"] || o.rows["kubectl"] {
 		figures = append(figures, c.figures()...)
 	}
-	peak := c.use.peak
+	peak := c.peak()
 	for _, row := range []struct {
 		name    string
 		measure func(context.Context, *world) ([]Figure, error)

@@ -211,12 +211,3 @@ func changeRow(ctx context.Context, row string, server *gitServer, repository *g
 		beside(row, "requests", "requests", all, outcomes, func(o outcome) float64 { return median(o.requests) }),
 	), nil
 }
-
-func median(of []float64) float64 {
-	sorted := slices.Sorted(slices.Values(of))
-	half := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[half]
-	}
-	return (sorted[half-1] + sorted[half]) / 2
-}

@@ -43,38 +43,60 @@ func processUsage(pid int) (usage, error) {
 	return parseUsage(stat, state)
 }
 
-// everybody is the processor time of this process and of those that it has started
-// and that run: the API server, etcd and the program. Differences of it tell what
-// some work costs, whatever else the machine is busy with.
-func everybody() (float64, error) {
+// processors is the processor time, in seconds, of this process and of those that it
+// has started and that run. Differences of it tell what some work costs, whatever
+// else the machine is busy with.
+type processors struct {
+	server  float64 // API server and etcd
+	clients float64 // this process, and the program while it runs
+}
+
+func (p processors) all() float64 { return p.server + p.clients }
+
+func (p processors) since(earlier processors) processors {
+	return processors{p.server - earlier.server, p.clients - earlier.clients}
+}
+
+// everybody tells the processor time so far.
+func everybody() (sum processors, err error) {
 	if runtime.GOOS != "linux" {
-		return math.NaN(), nil
+		return processors{math.NaN(), math.NaN()}, nil
 	}
 	own := os.Getpid()
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
-		return 0, err
+		return sum, err
 	}
-	var sum float64
 	for _, file := range files {
-		stat, err := os.ReadFile(file)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			continue // it has ended meanwhile
 		}
-		p, err := parseStat(stat)
+		s, err := parseStat(text)
 		if err != nil {
-			return 0, err
+			return sum, err
 		}
-		if p.pid == own || p.parent == own {
-			sum += p.cpu
-		}
+		sum.add(own, s)
 	}
 	return sum, nil
+}
+
+func (p *processors) add(own int, s stat) {
+	switch {
+	case s.pid == own:
+		p.clients += s.cpu
+	case s.parent != own:
+	case s.name == "kube-apiserver" || s.name == "etcd":
+		p.server += s.cpu
+	default:
+		p.clients += s.cpu
+	}
 }
 
 // stat is what /proc/PID/stat says.
 type stat struct {
 	pid, parent int
+	name        string  // of the program, its first 15 letters
 	cpu         float64 // seconds
 }
 
@@ -93,7 +115,7 @@ func parseStat(text []byte) (s stat, err error) {
 			return s, fmt.Errorf("/proc/PID/stat: %w", err)
 		}
 	}
-	return stat{numbers[0], numbers[1], float64(numbers[2]+numbers[3]) / ticksPerSecond}, nil
+	return stat{numbers[0], numbers[1], string(rest[:end]), float64(numbers[2]+numbers[3]) / ticksPerSecond}, nil
 }
 
 // parseUsage reads /proc/PID/stat and /proc/PID/status.
