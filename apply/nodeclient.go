@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,5 +53,13 @@ func (c *NodeClient) PatchNode(ctx context.Context, name string, patch plan.Patc
 	if patch.Type == types.ApplyPatchType {
 		request = request.Param("force", "true")
 	}
-	return request.Do(ctx).Error()
+	answer, err := request.Stream(ctx)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	// Read to its end, the connection is as good as new. It is written, whatever
+	// becomes of the rest of the answer.
+	_, _ = io.Copy(io.Discard, answer)
+	return nil
 }

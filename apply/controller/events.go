@@ -44,7 +44,8 @@ func eventNote(format string, args ...any) string {
 	return strings.ToValidUTF8(text[:maxEvent-len(more)], "") + more
 }
 
-// deedEvents tells what was done on nodes since the last time.
+// deedEvents tells what was done on nodes since the last time, and of a RuntimeClass
+// that was created meanwhile: a new pool is one event.
 func (l *poolLoop) deedEvents(pool *v1.NodePool, deeds map[string]deed) {
 	var updated, repaired, released int32
 	for _, did := range deeds {
@@ -52,7 +53,14 @@ func (l *poolLoop) deedEvents(pool *v1.NodePool, deeds map[string]deed) {
 		repaired += one(did.repaired)
 		released += one(did.released)
 	}
-	if updated > 0 {
+	class, created := l.created[pool.Name]
+	delete(l.created, pool.Name)
+	switch {
+	case created && updated > 0:
+		l.event(pool, corev1.EventTypeNormal, "Updated", "update", "created RuntimeClass %s and updated %s", class, nodes(updated))
+	case created:
+		l.event(pool, corev1.EventTypeNormal, "RuntimeClass", "create", "created RuntimeClass %s", class)
+	case updated > 0:
 		l.event(pool, corev1.EventTypeNormal, "Updated", "update", "updated %s", nodes(updated))
 	}
 	if repaired > 0 {

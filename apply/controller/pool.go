@@ -30,8 +30,8 @@ const (
 	progressPeriod = 5 * time.Second
 	// progressGap is the least time between two pools that tell so, and maxTurn how
 	// long one waits at most for its turn.
-	progressGap = 250 * time.Millisecond
-	maxTurn     = 15 * time.Second
+	progressGap = 500 * time.Millisecond
+	maxTurn     = 30 * time.Second
 	// retryPeriod is how soon a pass comes back for what the cache has not seen
 	// yet.
 	retryPeriod = 100 * time.Millisecond
@@ -51,6 +51,8 @@ type poolLoop struct {
 	pace    *pace
 	// written is, by pool, the resource version that the loop's last write made.
 	written map[string]string
+	// created are, by pool, the RuntimeClasses of which no event has told yet.
+	created map[string]string
 }
 
 // failure is what keeps a pool's own objects from being right, and what is told
@@ -69,6 +71,7 @@ func (l *poolLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 		l.tally.forgetPool(request.Name)
 		l.pace.forget(request.Name)
 		delete(l.written, request.Name)
+		delete(l.created, request.Name)
 		return reconcile.Result{}, nil
 	} else if err != nil {
 		return reconcile.Result{}, err
@@ -138,7 +141,11 @@ func (l *poolLoop) runtimeClass(ctx context.Context, pool *v1.NodePool, pools *p
 	} else if err != nil {
 		return nil, err
 	}
-	if change.Action != plan.None {
+	switch change.Action {
+	case plan.None:
+	case plan.Create: // told with what is done on nodes
+		l.created[pool.Name] = want.Name
+	default:
 		l.event(pool, corev1.EventTypeNormal, "RuntimeClass", string(change.Action), "%s RuntimeClass %s", past(change.Action), want.Name)
 	}
 	return nil, nil

@@ -38,6 +38,7 @@ spec: {handler: runc, labels: {sandbox: "yes"}}
 	w.isReady("sandbox", 1)
 	selector := map[string]string{"sandbox": "yes"}
 	w.hasRuntimeClass("node-pool-sandbox", "runc", selector)
+	w.hasEvent("sandbox", "Updated", "created RuntimeClass node-pool-sandbox and updated 1 node")
 	overhead := &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("120Mi")}}
 	update(w, &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "node-pool-sandbox"}}, func(class *nodev1.RuntimeClass) {
 		class.Labels = map[string]string{"theirs": "label"}
@@ -76,6 +77,9 @@ spec: {handler: runc, labels: {sandbox: "yes"}}
 	}
 	w.hasEvent("sandbox", "RuntimeClass", "replaced RuntimeClass node-pool-sandbox")
 	w.isReady("sandbox", 1)
+
+	w.do(w.Delete(t.Context(), after))
+	w.hasEvent("sandbox", "RuntimeClass", "created RuntimeClass node-pool-sandbox")
 }
 
 // diff plans a revision against all that lives in the cluster.
