@@ -8,11 +8,14 @@ import (
 )
 
 // trimming is a NegotiatedSerializer that trims nodes that are encoded as protobuf
-// before it decodes them: those in the events of a watch, and those in lists. A
-// node by itself is left whole.
+// before it decodes them: those in the events of a watch, and those in lists. Of an
+// event about a node it decodes only what it does not recall.
 type trimming struct {
 	runtime.NegotiatedSerializer
+	recall *recall
 }
+
+func newTrimming(of runtime.NegotiatedSerializer) trimming { return trimming{of, newRecall()} }
 
 // SupportedMediaTypes implements [runtime.NegotiatedSerializer].
 func (t trimming) SupportedMediaTypes() []runtime.SerializerInfo {
@@ -21,7 +24,7 @@ func (t trimming) SupportedMediaTypes() []runtime.SerializerInfo {
 		if supported[i].MediaType != runtime.ContentTypeProtobuf || supported[i].StreamSerializer == nil {
 			continue
 		}
-		supported[i].Serializer = trimmingSerializer{supported[i].Serializer, trimList}
+		supported[i].Serializer = recalling{trimmingSerializer{supported[i].Serializer, trimList}, t.recall}
 		stream := *supported[i].StreamSerializer
 		stream.Serializer = trimmingSerializer{stream.Serializer, trimEvent}
 		supported[i].StreamSerializer = &stream

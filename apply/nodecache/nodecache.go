@@ -4,7 +4,8 @@
 // them. Plans need a fifth of that, and the same labels, taints and owners stand on
 // thousands of nodes. So a node is made small twice: while it is encoded, so that
 // what nobody reads is never decoded (trim.go), and before it is kept, where nodes
-// come to share what is equal on them (slim.go).
+// come to share what is equal on them (slim.go). What is left of a heartbeat is
+// nothing new, and not decoded at all (recall.go).
 package nodecache
 
 import (
@@ -72,7 +73,7 @@ func nodeClient(config *rest.Config, options cache.Options) (*rest.RESTClient, e
 	if config.ContentType == "" {
 		config.ContentType = runtime.ContentTypeProtobuf
 	}
-	config.NegotiatedSerializer = trimming{serializer.NewCodecFactory(options.Scheme).WithoutConversion()}
+	config.NegotiatedSerializer = newTrimming(serializer.NewCodecFactory(options.Scheme).WithoutConversion())
 	client, err := rest.RESTClientForConfigAndClient(config, options.HTTPClient)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the cache of nodes: %w", err)

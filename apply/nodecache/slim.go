@@ -15,10 +15,13 @@ import (
 // same on many nodes, which share it: nobody may change what is cached. The node is
 // never written back: plans write patches.
 func Slim(object any) (any, error) {
-	node, isNode := object.(*corev1.Node)
-	if !isNode {
-		return object, nil
+	if node, isNode := object.(*corev1.Node); isNode && !isSlim(node) {
+		slim(node)
 	}
+	return object, nil
+}
+
+func slim(node *corev1.Node) {
 	node.ManagedFields = sharedOwners.share(condenser.Condense(node.ManagedFields))
 	node.Labels, node.Annotations = sharedTexts.all(node.Labels), sharedTexts.all(node.Annotations)
 	node.Spec = corev1.NodeSpec{Taints: node.Spec.Taints}
@@ -27,19 +30,27 @@ func Slim(object any) (any, error) {
 		taint.Key, taint.Value = sharedTexts.one(taint.Key), sharedTexts.one(taint.Value)
 		taint.Effect = corev1.TaintEffect(sharedTexts.one(string(taint.Effect)))
 	}
-	ready := Ready(node)
-	node.Status = corev1.NodeStatus{}
-	if ready {
-		node.Status.Conditions = readyConditions
+	conditions := unreadyConditions
+	if Ready(node) {
+		conditions = readyConditions
 	}
-	return node, nil
+	node.Status = corev1.NodeStatus{Conditions: conditions}
+}
+
+// isSlim tells whether a node is one that was made small, by its conditions, which
+// no other has.
+func isSlim(node *corev1.Node) bool {
+	conditions := node.Status.Conditions
+	return len(conditions) == 1 && (&conditions[0] == &readyConditions[0] || &conditions[0] == &unreadyConditions[0])
 }
 
 var (
 	// condenser is for all cached nodes.
 	condenser plan.Condenser
-	// readyConditions are those of every cached node that is ready.
-	readyConditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	// readyConditions are those of every cached node that is ready, unreadyConditions
+	// those of every other.
+	readyConditions   = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	unreadyConditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
 )
 
 // Ready tells whether a node is ready, by its cached state or by a whole one.

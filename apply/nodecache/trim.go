@@ -34,9 +34,10 @@ var (
 	trimmedNode = message{
 		1: {trim: trimmedMetadata.trim},
 		2: {trim: message{5: whole}.trim}, // taints
-		3: {trim: message{4: {only: isReadiness}}.trim},
+		3: {trim: message{4: {only: isReadiness, trim: trimmedCondition.trim}}.trim},
 	}
-	trimmedMetadata = message{
+	trimmedCondition = message{1: whole, 2: whole} // no heartbeat
+	trimmedMetadata  = message{
 		1: whole, 2: whole, 3: whole, 4: whole, 5: whole, 6: whole, 7: whole, 8: whole, 9: whole, 10: whole,
 		11: whole, 12: whole, 13: whole, 14: whole,
 		17: {only: isReadOwner}, // managedFields

@@ -124,7 +124,7 @@ func TestTrimmingDecodesAsBefore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			data := enveloped(t, plain, c.object)
 			whole, wholeEvent := decoders(t, plain)
-			trimmed, trimmedEvents := decoders(t, trimming{plain})
+			trimmed, trimmedEvents := decoders(t, newTrimming(plain))
 			sameKept(t, decode(t, whole, data), decode(t, trimmed, data))
 
 			event := encode(t, &metav1.WatchEvent{Type: "MODIFIED", Object: runtime.RawExtension{Raw: data}})
@@ -155,7 +155,7 @@ func TestTrimmingDecodesAsBefore(t *testing.T) {
 // as without trimming.
 func TestTrimmingTellsWhatIsTorn(t *testing.T) {
 	whole, _ := decoders(t, plain)
-	trimmed, _ := decoders(t, trimming{plain})
+	trimmed, _ := decoders(t, newTrimming(plain))
 	data := enveloped(t, plain, &corev1.NodeList{Items: []corev1.Node{*realisticNode(0)}})
 	random := rand.New(rand.NewPCG(1, 2))
 	torn := 0
@@ -175,27 +175,33 @@ func TestTrimmingTellsWhatIsTorn(t *testing.T) {
 	}
 }
 
-// TestTrimmedEventIsCheap counts what a heartbeat leaves to collect, beside what it
-// would without trimming.
+// TestTrimmedEventIsCheap counts what an event leaves to collect, beside what it
+// would without trimming: one that changes what is kept, and a heartbeat.
 func TestTrimmedEventIsCheap(t *testing.T) {
-	data := enveloped(t, plain, realisticNode(0))
-	event := encode(t, &metav1.WatchEvent{Type: "MODIFIED", Object: runtime.RawExtension{Raw: data}})
-	allocations := func(with runtime.NegotiatedSerializer) float64 {
-		objects, events := decoders(t, with)
+	allocations := func(from runtime.NegotiatedSerializer, next func(*corev1.Node)) float64 {
+		r, node, version := newReader(t, from), realisticNode(0), 0
+		var events [][]byte
+		for range 102 { // one is read beforehand
+			version++
+			node = heartbeat(node, version)
+			next(node)
+			events = append(events, encode(t, &metav1.WatchEvent{Type: "MODIFIED", Object: runtime.RawExtension{Raw: enveloped(t, plain, node)}}))
+		}
+		kept := r.decode(events[0])
 		return testing.AllocsPerRun(100, func() {
-			var read metav1.WatchEvent
-			if _, _, err := events.Decode(event, nil, &read); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := Slim(decode(t, objects, read.Object.Raw)); err != nil {
-				t.Fatal(err)
+			events = events[1:]
+			kept = r.decode(events[0])
+			if kept.ResourceVersion == "" {
+				t.Fatal("nothing was read")
 			}
 		})
 	}
-	before, after := allocations(plain), allocations(trimming{plain})
-	t.Logf("%.0f allocations for an event, %.0f without trimming", after, before)
-	if after > before*0.7 {
-		t.Errorf("an event costs %.0f allocations, and %.0f without trimming", after, before)
+	change := func(node *corev1.Node) { node.Labels["team"] = node.ResourceVersion }
+	nothing := func(*corev1.Node) {}
+	whole, changed, heartbeat := allocations(plain, change), allocations(newTrimming(plain), change), allocations(newTrimming(plain), nothing)
+	t.Logf("%.0f allocations for a change, %.0f for a heartbeat, %.0f without trimming", changed, heartbeat, whole)
+	if changed > whole*0.7 || heartbeat > whole*0.15 {
+		t.Errorf("a change costs %.0f allocations, a heartbeat %.0f, and %.0f without trimming", changed, heartbeat, whole)
 	}
 }
 

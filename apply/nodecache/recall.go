@@ -1,0 +1,165 @@
+package nodecache
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"sync"
+	"weak"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// recall knows of each node what was last decoded of it, for as long as somebody has
+// that. Nearly every event about a node is a heartbeat of its kubelet: once it is
+// trimmed, what it says was there before, all but the version. Such a state is not
+// decoded again: it is the one before with another version, and shares with it all
+// that it has. It may be used by many goroutines at once.
+type recall struct {
+	mu    sync.Mutex
+	known map[string]recalled // by the name of the node
+	// sweep is with how many nodes those that are gone are looked for.
+	sweep int
+}
+
+// recalled is a node and a digest of what it was decoded from.
+type recalled struct {
+	digest [sha256.Size]byte
+	node   weak.Pointer[corev1.Node]
+}
+
+// leastSweep is the least number of nodes among which those that are gone are
+// looked for.
+const leastSweep = 1024
+
+func newRecall() *recall { return &recall{known: map[string]recalled{}, sweep: leastSweep} }
+
+// state is an encoded node: its name, its version, and a digest of all but the
+// version.
+type state struct {
+	name, version string
+	digest        [sha256.Size]byte
+}
+
+// node returns the node of a state where it is known; else nil.
+func (r *recall) node(of state) *corev1.Node {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, found := r.known[of.name]
+	if !found || last.digest != of.digest {
+		return nil
+	}
+	before := last.node.Value()
+	if before == nil {
+		return nil
+	}
+	// The type is left alone: whoever has decoded it may be about to clear it.
+	node := &corev1.Node{ObjectMeta: before.ObjectMeta, Spec: before.Spec, Status: before.Status}
+	node.ResourceVersion = of.version
+	r.known[of.name] = recalled{of.digest, weak.Make(node)}
+	return node
+}
+
+// remember notes what a state was decoded to. Nobody may change it any more, but for
+// its type.
+func (r *recall) remember(of state, node *corev1.Node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known[of.name] = recalled{of.digest, weak.Make(node)}
+	if len(r.known) < r.sweep {
+		return
+	}
+	for name, last := range r.known {
+		if last.node.Value() == nil {
+			delete(r.known, name)
+		}
+	}
+	r.sweep = max(leastSweep, 2*len(r.known))
+}
+
+// stateOf reads the state of an encoded node. It is not ok for all that is no node,
+// and for what is encoded in another way than the API server does.
+func stateOf(encoded []byte) (s state, ok bool) {
+	all := span{len(envelope), len(encoded)}
+	if !bytes.HasPrefix(encoded, envelope) {
+		return s, false
+	}
+	kind, ok := only(encoded, all, 1)
+	if !ok || !bytes.Equal(kind.of(encoded), nodeType) {
+		return s, false
+	}
+	node, okNode := only(encoded, all, 2)
+	metadata, okMetadata := only(encoded, node, 1)
+	name, okName := only(encoded, metadata, 1)
+	version, okVersion := only(encoded, metadata, 6)
+	if !okNode || !okMetadata || !okName || !okVersion {
+		return s, false
+	}
+	s.name, s.version = string(name.of(encoded)), string(version.of(encoded))
+	rest := sha256.New()
+	rest.Write(encoded[:version.from])
+	rest.Write(encoded[version.to:])
+	rest.Sum(s.digest[:0])
+	return s, s.name != ""
+}
+
+// span is a part of an encoded message.
+type span struct{ from, to int }
+
+func (s span) of(encoded []byte) []byte { return encoded[s.from:s.to] }
+
+// only finds the value of a field within a message that has it once.
+func only(encoded []byte, message span, field protowire.Number) (value span, ok bool) {
+	for at := message.from; at < message.to; {
+		number, wire, tag := protowire.ConsumeTag(encoded[at:message.to])
+		if tag < 0 {
+			return span{}, false
+		}
+		length := protowire.ConsumeFieldValue(number, wire, encoded[at+tag:message.to])
+		if length < 0 {
+			return span{}, false
+		}
+		at += tag + length
+		if number != field {
+			continue
+		}
+		content, _ := protowire.ConsumeBytes(encoded[at-length : at])
+		if ok || wire != protowire.BytesType {
+			return span{}, false
+		}
+		value, ok = span{at - len(content), at}, true
+	}
+	return value, ok
+}
+
+// recalling decodes as its serializer does, but for nodes that it recalls. It makes
+// nodes small.
+type recalling struct {
+	runtime.Serializer
+	recall *recall
+}
+
+var nodeKind = corev1.SchemeGroupVersion.WithKind("Node")
+
+// Decode implements [runtime.Decoder].
+func (r recalling) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	if into != nil {
+		return r.Serializer.Decode(data, defaults, into)
+	}
+	state, ok := stateOf(data)
+	if !ok {
+		return r.Serializer.Decode(data, defaults, into)
+	}
+	if known := r.recall.node(state); known != nil {
+		kind := nodeKind
+		return known, &kind, nil
+	}
+	object, kind, err := r.Serializer.Decode(data, defaults, into)
+	if node, isNode := object.(*corev1.Node); err == nil && isNode {
+		slim(node)
+		r.recall.remember(state, node)
+	}
+	return object, kind, err
+}
