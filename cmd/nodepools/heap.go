@@ -9,7 +9,7 @@ import (
 // is collected. Left to itself it may double: that is memory for little, as what
 // is read of a cluster is mostly dropped at once, and the controller at rest reads
 // little.
-const heapGrowth = 50
+const heapGrowth = 40
 
 // boundHeap sets the growth of the heap, unless the user has set it with GOGC. The
 // limit that GOMEMLIMIT sets holds either way.
