@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -123,35 +122,3 @@ func turn(last *time.Time, from time.Time) time.Time {
 }
 
 func (p *pace) forget(pool string) { delete(p.waiting, pool) }
-
-// turns gives pools of which the figures have changed their turns to tell so. It may
-// be used by many goroutines at once.
-type turns struct {
-	mu   sync.Mutex
-	now  func() time.Time
-	last time.Time
-	next map[string]time.Time // by pool, of those that wait for their turn
-}
-
-func newTurns() *turns { return &turns{now: time.Now, next: map[string]time.Time{}} }
-
-// wait is how long it is until a pool tells that its figures have changed: until the
-// turn that it waits for already, or statusPeriod, or until those have told that
-// have changed before it.
-func (t *turns) wait(pool string) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := t.now()
-	next, waiting := t.next[pool]
-	if !waiting || !next.After(now) {
-		next = turn(&t.last, now.Add(statusPeriod))
-		t.next[pool] = next
-	}
-	return next.Sub(now)
-}
-
-func (t *turns) forget(pool string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.next, pool)
-}

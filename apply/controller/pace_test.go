@@ -136,38 +136,3 @@ func TestProgressIsToldInTurns(t *testing.T) {
 		t.Errorf("a pool that changes by itself waits %s, want %s", wait, statusPeriod)
 	}
 }
-
-// Figures of many pools that change at once are told in turns; those of one pool
-// that change again meanwhile are told with them.
-func TestChangedFiguresAreToldInTurns(t *testing.T) {
-	now := time.Unix(1000, 0)
-	turns := newTurns()
-	turns.now = func() time.Time { return now }
-	for step, tc := range []struct {
-		after time.Duration // since the step before
-		pool  string
-		want  time.Duration
-		why   string
-	}{
-		{0, "a", statusPeriod, "it is the first"},
-		{0, "a", statusPeriod, "it waits already"},
-		{0, "b", statusPeriod + progressGap, "another is before it"},
-		{statusPeriod / 2, "a", statusPeriod / 2, "it waits already"},
-		{statusPeriod / 2, "a", statusPeriod, "it has told, and others are through before it may again"},
-		{time.Hour, "b", statusPeriod, "nobody else waits"},
-	} {
-		now = now.Add(tc.after)
-		if got := turns.wait(tc.pool); got != tc.want {
-			t.Errorf("step %d: wait is %s, want %s: %s", step, got, tc.want, tc.why)
-		}
-	}
-	turns.forget("b")
-	if len(turns.next) != 1 {
-		t.Errorf("there are turns of %v", turns.next)
-	}
-	for i := range 1000 {
-		if wait := turns.wait(fmt.Sprint(i)); wait > statusPeriod+maxTurn {
-			t.Fatalf("a pool waits %s for its turn", wait)
-		}
-	}
-}

@@ -49,7 +49,6 @@ type poolLoop struct {
 	tally   *tally
 	events  events.EventRecorder
 	pace    *pace
-	turns   *turns
 	// written is, by pool, the resource version that the loop's last write made.
 	written map[string]string
 	// created are, by pool, the RuntimeClasses of which no event has told yet.
@@ -71,7 +70,6 @@ func (l *poolLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 	if err := l.client.Get(ctx, request.NamespacedName, pool); apierrors.IsNotFound(err) {
 		l.tally.forgetPool(request.Name)
 		l.pace.forget(request.Name)
-		l.turns.forget(request.Name)
 		delete(l.written, request.Name)
 		delete(l.created, request.Name)
 		return reconcile.Result{}, nil

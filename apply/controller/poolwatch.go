@@ -24,7 +24,7 @@ import (
 func (l *poolLoop) addTo(mgr manager.Manager) error {
 	figures := source.Func(func(_ context.Context, queue requestQueue) error {
 		l.tally.onMove(
-			func(pool string) { queue.AddAfter(requestFor(pool), l.turns.wait(pool)) },
+			func(pool string) { queue.AddAfter(requestFor(pool), statusPeriod) },
 			func(pool string) { queue.Add(requestFor(pool)) },
 		)
 		return nil
