@@ -53,21 +53,27 @@ func (l *poolLoop) deedEvents(pool *v1.NodePool, deeds map[string]deed) {
 		repaired += one(did.repaired)
 		released += one(did.released)
 	}
-	class, created := l.created[pool.Name]
-	delete(l.created, pool.Name)
-	switch {
+	switch class, created := l.created[pool.Name]; {
 	case created && updated > 0:
+		delete(l.created, pool.Name)
 		l.event(pool, corev1.EventTypeNormal, "Updated", "update", "created RuntimeClass %s and updated %s", class, nodes(updated))
-	case created:
-		l.event(pool, corev1.EventTypeNormal, "RuntimeClass", "create", "created RuntimeClass %s", class)
 	case updated > 0:
 		l.event(pool, corev1.EventTypeNormal, "Updated", "update", "updated %s", nodes(updated))
 	}
+	l.createdEvent(pool)
 	if repaired > 0 {
 		l.event(pool, corev1.EventTypeNormal, "Repaired", "update", "put back what was changed by hand on %s", nodes(repaired))
 	}
 	if released > 0 {
 		l.event(pool, corev1.EventTypeNormal, "Released", "update", "released %s", nodes(released))
+	}
+}
+
+// createdEvent tells of a RuntimeClass of which no event has told yet.
+func (l *poolLoop) createdEvent(pool *v1.NodePool) {
+	if class, created := l.created[pool.Name]; created {
+		delete(l.created, pool.Name)
+		l.event(pool, corev1.EventTypeNormal, "RuntimeClass", "create", "created RuntimeClass %s", class)
 	}
 }
 

@@ -146,6 +146,7 @@ func (l *poolLoop) runtimeClass(ctx context.Context, pool *v1.NodePool, pools *p
 	case plan.Create: // told with what is done on nodes
 		l.created[pool.Name] = want.Name
 	default:
+		l.createdEvent(pool)
 		l.event(pool, corev1.EventTypeNormal, "RuntimeClass", string(change.Action), "%s RuntimeClass %s", past(change.Action), want.Name)
 	}
 	return nil, nil

@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,28 +36,29 @@ import (
 // manager would then ask the API server about it when it is made, and could not be
 // made while that does not answer.
 func New(config *rest.Config, options cache.Options) (cache.Cache, error) {
-	return newCache(config, options, Slim)
+	options.Scheme = cmp.Or(options.Scheme, scheme.Scheme)
+	return newCache(config, options, serializer.NewCodecFactory(options.Scheme).WithoutConversion())
 }
 
-func newCache(config *rest.Config, options cache.Options, keep toolscache.TransformFunc) (cache.Cache, error) {
+// newCache returns a cache that reads nodes by a serializer, trimmed.
+func newCache(config *rest.Config, options cache.Options, by runtime.NegotiatedSerializer) (cache.Cache, error) {
 	if options.DefaultLabelSelector != nil || options.DefaultFieldSelector != nil || options.DefaultTransform != nil ||
 		options.NewInformer != nil || len(options.ByObject) > 0 {
 		return nil, errors.New("a cache of small nodes takes no selector, transform or informer, and no options by object")
 	}
 	config = rest.CopyConfig(config)
 	config.UserAgent = cmp.Or(config.UserAgent, rest.DefaultKubernetesUserAgent())
-	options.Scheme = cmp.Or(options.Scheme, scheme.Scheme)
 	if options.HTTPClient == nil {
 		var err error
 		if options.HTTPClient, err = rest.HTTPClientFor(config); err != nil {
 			return nil, fmt.Errorf("make an HTTP client for the cache: %w", err)
 		}
 	}
-	nodes, err := nodeClient(config, options)
+	nodes, err := nodeClient(config, options.HTTPClient, newTrimming(by))
 	if err != nil {
 		return nil, err
 	}
-	options.DefaultTransform = keep
+	options.DefaultTransform = Slim
 	options.NewInformer = func(objects toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 		if _, isNode := example.(*corev1.Node); isNode {
 			objects = toolscache.NewListWatchFromClient(nodes, "nodes", corev1.NamespaceAll, fields.Everything())
@@ -67,14 +69,14 @@ func newCache(config *rest.Config, options cache.Options, keep toolscache.Transf
 }
 
 // nodeClient is a client that reads of nodes no more than stays of them.
-func nodeClient(config *rest.Config, options cache.Options) (*rest.RESTClient, error) {
+func nodeClient(config *rest.Config, connections *http.Client, by trimming) (*rest.RESTClient, error) {
 	config = rest.CopyConfig(config)
 	config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion
 	if config.ContentType == "" {
 		config.ContentType = runtime.ContentTypeProtobuf
 	}
-	config.NegotiatedSerializer = newTrimming(serializer.NewCodecFactory(options.Scheme).WithoutConversion())
-	client, err := rest.RESTClientForConfigAndClient(config, options.HTTPClient)
+	config.NegotiatedSerializer = by
+	client, err := rest.RESTClientForConfigAndClient(config, connections)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the cache of nodes: %w", err)
 	}

@@ -3,6 +3,8 @@ package nodecache
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -10,10 +12,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientfeatures "k8s.io/client-go/features"
 	clientfeaturestesting "k8s.io/client-go/features/testing"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,33 +61,95 @@ func TestCacheReadsNoMoreThanItKeeps(t *testing.T) {
 			}
 			events := read()
 			if len(events) < 2 {
-				t.Errorf("%d states of nodes were read", len(events))
+				t.Errorf("%d states of nodes were decoded", len(events))
 			}
 			for _, node := range events {
 				if len(node.Status.Images) > 0 || len(node.Status.Capacity) > 0 || len(node.Status.Conditions) > 1 {
 					t.Errorf("of node %q all was decoded", node.Name)
 				}
 			}
+
+			// Of a node that came in an event, heartbeats are recalled.
+			beating := &corev1.Node{}
+			beat := func() {
+				if err := direct.Get(t.Context(), client.ObjectKeyFromObject(realisticNode(1)), beating); err != nil {
+					t.Fatal(err)
+				}
+				for i := range beating.Status.Conditions {
+					beating.Status.Conditions[i].LastHeartbeatTime = metav1.NewTime(beating.Status.Conditions[i].LastHeartbeatTime.Add(time.Hour))
+				}
+				if err := direct.Status().Update(t.Context(), beating, client.FieldOwner("kubelet")); err != nil {
+					t.Fatal(err)
+				}
+				cluster.Eventually(t, "the heartbeat is in the cache", patience, func() error {
+					node := &corev1.Node{}
+					err := nodes.Get(t.Context(), client.ObjectKeyFromObject(beating), node)
+					if err == nil && node.ResourceVersion != beating.ResourceVersion {
+						err = fmt.Errorf("the version is %s, want %s", node.ResourceVersion, beating.ResourceVersion)
+					}
+					return err
+				})
+			}
+			before := len(read())
+			for range 5 {
+				beat()
+			}
+			// One may have a version of more digits than the one before.
+			if after := len(read()); after > before+1 {
+				t.Errorf("%d of 5 heartbeats were decoded", after-before)
+			}
 		})
 	}
 }
 
-// cachedNodes is a cache of nodes, and what it has read of nodes so far, before it
-// was made small.
+// recording is a serializer that shows each node that it has decoded, by itself or in
+// a list.
+type recording struct {
+	runtime.NegotiatedSerializer
+	show func(*corev1.Node)
+}
+
+func (r recording) SupportedMediaTypes() []runtime.SerializerInfo {
+	supported := slices.Clone(r.NegotiatedSerializer.SupportedMediaTypes())
+	for i := range supported {
+		supported[i].Serializer = recordingSerializer{supported[i].Serializer, r.show}
+	}
+	return supported
+}
+
+type recordingSerializer struct {
+	runtime.Serializer
+	show func(*corev1.Node)
+}
+
+func (r recordingSerializer) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	object, kind, err := r.Serializer.Decode(data, defaults, into)
+	switch object := object.(type) {
+	case *corev1.Node:
+		r.show(object.DeepCopy())
+	case *corev1.NodeList:
+		for i := range object.Items {
+			r.show(object.Items[i].DeepCopy())
+		}
+	}
+	return object, kind, err
+}
+
+// cachedNodes is a cache of nodes, and what it has decoded of nodes so far, before
+// that was made small.
 func cachedNodes(t *testing.T, config *rest.Config) (nodes cache.Cache, read func() []*corev1.Node) {
 	t.Helper()
 	var (
 		mu  sync.Mutex
 		all []*corev1.Node
 	)
-	nodes, err := newCache(config, cache.Options{}, func(object any) (any, error) {
-		if node, isNode := object.(*corev1.Node); isNode {
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, node.DeepCopy())
+	nodes, err := newCache(config, cache.Options{Scheme: scheme.Scheme}, recording{plain, func(node *corev1.Node) {
+		mu.Lock()
+		defer mu.Unlock()
+		if node.Name != "" { // or it is a bookmark
+			all = append(all, node)
 		}
-		return Slim(object)
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

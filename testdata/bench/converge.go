@@ -184,7 +184,8 @@ func (c *convergence) figures() []Figure {
 }
 
 // processorFigures tell where the time of the processors has gone, the bare client's
-// beside it: what a node is written for is the server's work, whoever sends it.
+// beside it. The server's differs by what else it is asked for, and by what it
+// answers with.
 func (c *convergence) processorFigures() []Figure {
 	var figures []Figure
 	add := func(name string, of func(processors) float64) {

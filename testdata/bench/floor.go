@@ -35,7 +35,8 @@ func (f floored) seconds() float64 { return f.took.Seconds() }
 
 // floor is how long it takes a bare client-go loop to send the very applies that
 // the program would send, as the same user, as many at once, to the same server:
-// from the first request until the observer has seen the last node right. The
+// from the first request until the observer has seen the last node right. It is
+// answered with whole nodes, as client-go is, and the program asks for less. The
 // nodes must be bare, and the program must not run.
 func (w *world) floor(ctx context.Context) (f floored, err error) {
 	writes, err := w.planned(ctx)
