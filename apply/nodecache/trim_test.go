@@ -103,7 +103,10 @@ func FuzzTrim(f *testing.F) {
 				t.Errorf("%d bytes became %d", len(encoded), len(trimmed))
 			}
 		}
-		if (&corev1.Node{}).Unmarshal(encoded) == nil {
+		// What cannot be trimmed is decoded whole: groups that nobody has closed, which
+		// the decoder passes over.
+		_, err := trimmedNode.trim(nil, encoded)
+		if err == nil && (&corev1.Node{}).Unmarshal(encoded) == nil {
 			keptAsDecoded(t, encoded)
 		}
 	})
