@@ -140,10 +140,12 @@ func (c *convergence) ofFloors(value func(floored) float64) []float64 { return e
 
 const floorName = "bare client, same applies"
 
+// figures tell of times those of the middle round, of what must not be more than so
+// much the most of all rounds, and of all else the median.
 func (c *convergence) figures() []Figure {
 	took, all := c.took(), number(float64(c.size.nodes))
 	figures := []Figure{{
-		Row: "converge", Name: fmt.Sprintf("push to the last of %s nodes right", all), // of the middle round
+		Row: "converge", Name: fmt.Sprintf("push to the last of %s nodes right", all),
 		Value: took, Unit: "s",
 		Baseline: &Baseline{Name: floorName, Value: c.floor()}, Target: &Target{AtMost: 1.15},
 	}}
