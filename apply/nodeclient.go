@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -21,9 +22,15 @@ import (
 const onlyMetadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
 	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
-// NodeClient is a NodePatcher for thousands of writes. It asks for the smallest
-// answer and does not read it, and it leaves it to its caller to try again, so
-// that the caller learns at once that the API server has too much to do.
+// unwritten keeps the API server from reading every patch a second time, for keys
+// that stand in it twice. No patch was written by hand. An apply with a field that
+// does not exist is refused all the same.
+const unwritten = metav1.FieldValidationIgnore
+
+// NodeClient is a NodePatcher for thousands of writes. It asks for as little as can
+// be: no second look at what is sent, and the smallest answer, which it does not
+// read. It leaves it to its caller to try again, so that the caller learns at once
+// that the API server has too much to do.
 type NodeClient struct {
 	rest rest.Interface
 }
@@ -48,6 +55,7 @@ func NewNodeClient(config *rest.Config, connections *http.Client) (*NodeClient, 
 func (c *NodeClient) PatchNode(ctx context.Context, name string, patch plan.Patch) error {
 	request := c.rest.Patch(patch.Type).Resource("nodes").Name(name).
 		Param("fieldManager", v1.FieldManager).
+		Param("fieldValidation", unwritten).
 		MaxRetries(0).
 		Body(patch.Data)
 	if patch.Type == types.ApplyPatchType {
