@@ -175,7 +175,8 @@ type NodePoolStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// nodes counts the members.
+	// nodes counts the members. Changed counts are told once nodes have been at rest
+	// for a second, and within 30 seconds while they come and go without a rest.
 	// +optional
 	Nodes *NodeCounts `json:"nodes,omitempty"`
 

@@ -81,7 +81,22 @@ func conflictsOf(pool string, all []plan.Conflict) []plan.Conflict {
 
 // sameFor tells whether both notes say the same of every pool.
 func (n *note) sameFor(other *note) bool {
-	return n.ready == other.ready && n.problem == other.problem && n.stuck == other.stuck &&
-		slices.Equal(n.members, other.members) && slices.Equal(n.recorded, other.recorded) &&
+	return n.ready == other.ready && slices.Equal(n.members, other.members) && slices.Equal(n.recorded, other.recorded) &&
+		n.sameTroubles(other)
+}
+
+// sameTroubles tells whether both notes say the same of what is wrong on the node.
+func (n *note) sameTroubles(other *note) bool {
+	return n.problem == other.problem && n.stuck == other.stuck &&
 		slices.EqualFunc(n.conflicts, other.conflicts, plan.Conflict.Equal)
+}
+
+// troubles tells whether what is wrong on the node is told of a pool.
+func (n *note) troubles(pool string) bool {
+	return n.problem != "" && slices.Contains(n.pools(), pool)
+}
+
+// leaves tells whether the node still carries keys of a pool that it is not in.
+func (n *note) leaves(pool string) bool {
+	return slices.Contains(n.recorded, pool) && !slices.Contains(n.members, pool)
 }

@@ -23,8 +23,15 @@ import (
 // addTo watches pools, the RuntimeClasses of their names, and the tally.
 func (l *poolLoop) addTo(mgr manager.Manager) error {
 	figures := source.Func(func(_ context.Context, queue requestQueue) error {
+		counts := newGathering(func(pool string) { queue.Add(requestFor(pool)) })
 		l.tally.onMove(
-			func(pool string) { queue.AddAfter(requestFor(pool), statusPeriod) },
+			func(pool string, news bool) {
+				if news {
+					queue.AddAfter(requestFor(pool), statusPeriod)
+				} else {
+					counts.add(pool)
+				}
+			},
 			func(pool string) { queue.Add(requestFor(pool)) },
 		)
 		return nil

@@ -23,9 +23,11 @@ type tally struct {
 	// looks is, by epoch, how many nodes were last looked at in it.
 	looks map[uint64]int
 	pools map[string]*figures
-	// moved is told the name of a pool when its figures have changed, settles when
-	// they are settled that were asked for before: see await.
-	moved, settles func(pool string)
+	// moved is told the name of a pool when its figures have changed, and whether
+	// that is news, or nothing but counts; settles when they are settled that were
+	// asked for before: see await.
+	moved   func(pool string, news bool)
+	settles func(pool string)
 	// awaited is, by pool, the epoch in which its figures are to settle.
 	awaited map[string]uint64
 }
@@ -35,14 +37,14 @@ func newTally() *tally {
 		nodes: map[string]*note{}, underway: map[string]bool{},
 		looks: map[uint64]int{},
 		pools: map[string]*figures{},
-		moved: func(string) {}, settles: func(string) {},
+		moved: func(string, bool) {}, settles: func(string) {},
 		awaited: map[string]uint64{},
 	}
 }
 
 // onMove sets who is told of pools whose figures have changed, and of those that
 // have settled.
-func (t *tally) onMove(moved, settles func(pool string)) {
+func (t *tally) onMove(moved func(pool string, news bool), settles func(pool string)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.moved, t.settles = moved, settles
@@ -319,7 +321,8 @@ func (t *tally) count(node string, n *note, sign int32) {
 }
 
 // tell wakes the pools whose figures the two notes, or what was done, may have
-// changed.
+// changed. That a node has come, is up to date, is ready or is gone, changes counts;
+// what people have to know of, or a pool waits for, is news.
 func (t *tally) tell(before, after *note, done map[string]deed) {
 	concerned := map[string]bool{}
 	for pool := range done {
@@ -333,8 +336,10 @@ func (t *tally) tell(before, after *note, done map[string]deed) {
 			concerned[pool] = true
 		}
 	}
+	troubles := !before.sameTroubles(after)
 	for pool := range concerned {
-		t.moved(pool)
+		did := done[pool]
+		t.moved(pool, troubles || before.troubles(pool) != after.troubles(pool) || did.repaired || did.released || before.leaves(pool) || after.leaves(pool))
 		t.drop(pool)
 	}
 }

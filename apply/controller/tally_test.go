@@ -51,7 +51,7 @@ func TestTallySettlesWhenEveryNodeWasLookedAt(t *testing.T) {
 func TestTallyTellsOnceWhenFiguresSettle(t *testing.T) {
 	figures := newTally()
 	var told []string
-	figures.onMove(func(string) {}, func(pool string) { told = append(told, pool) })
+	figures.onMove(func(string, bool) {}, func(pool string) { told = append(told, pool) })
 	tells := func(reason string, want ...string) {
 		t.Helper()
 		slices.Sort(told)
@@ -160,7 +160,12 @@ func TestTallyAdvancesWhomNothingConcerns(t *testing.T) {
 func TestTallyCounts(t *testing.T) {
 	figures := newTally()
 	var moved []string
-	figures.onMove(func(pool string) { moved = append(moved, pool) }, func(string) {})
+	figures.onMove(func(pool string, news bool) {
+		if news {
+			pool += " has news"
+		}
+		moved = append(moved, pool)
+	}, func(string) {})
 	counts := func(reason, pool string, want v1.NodeCounts, recorded, stuck int) {
 		t.Helper()
 		f, _ := figures.read(pool, 1)
@@ -190,13 +195,13 @@ func TestTallyCounts(t *testing.T) {
 	disputed := sound
 	disputed.conflicts = conflict
 	figures.report("a", disputed, map[string]deed{"p": {repaired: true}})
-	tells("a conflict begins", "p", "q")
+	tells("a conflict begins", "p has news", "q has news")
 	counts("a conflict of p", "p", v1.NodeCounts{Desired: 1, Conflicted: 1}, 1, 0)
 	counts("a conflict of p is none of q", "q", v1.NodeCounts{Desired: 1, Updated: 1, Ready: 1}, 0, 0)
 
 	paused := note{epoch: 2, members: []string{"q"}, recorded: []string{"p"}, problem: "is paused", stuck: true}
 	figures.report("a", paused, nil)
-	tells("a node leaves one pool, and is paused", "p", "q")
+	tells("a node leaves one pool, and is paused", "p has news", "q has news")
 	counts("p has left its keys behind", "p", v1.NodeCounts{}, 1, 1)
 	counts("q has a node that is paused", "q", v1.NodeCounts{Desired: 1}, 0, 1)
 
@@ -207,9 +212,41 @@ func TestTallyCounts(t *testing.T) {
 		t.Errorf("told already, and told again: %v", left)
 	}
 	figures.forget("a")
-	tells("the node goes", "p", "q")
+	tells("the node goes", "p has news", "q has news")
 	counts("the node has gone", "p", v1.NodeCounts{}, 0, 0)
 	if len(figures.pools) > 0 {
 		t.Errorf("figures that say nothing are kept: %v", figures.pools)
 	}
+
+	for _, step := range []struct {
+		reason string
+		found  note
+		done   deed
+		tells  string
+	}{
+		{"a node comes", note{members: []string{"p"}, recorded: []string{"p"}}, deed{updated: true}, "p"},
+		{"it is ready", note{members: []string{"p"}, recorded: []string{"p"}, ready: true}, deed{}, "p"},
+		{"it is repaired", note{members: []string{"p"}, recorded: []string{"p"}, ready: true}, deed{repaired: true}, "p has news"},
+		{"it leaves, and is not released yet", note{recorded: []string{"p"}, ready: true}, deed{}, "p has news"},
+		{"it is released", note{ready: true}, deed{released: true}, "p has news"},
+		{"it comes back", note{members: []string{"p"}, recorded: []string{"p"}}, deed{updated: true}, "p"},
+		{"it leaves, and is released in the same pass", note{}, deed{released: true}, "p has news"},
+	} {
+		figures.report("b", step.found, map[string]deed{"p": step.done})
+		tells(step.reason, step.tells)
+	}
+	figures.report("b", note{members: []string{"p"}, recorded: []string{"p"}}, nil)
+	tells("it comes once more", "p")
+	figures.forget("b")
+	tells("a sound node goes", "p")
+
+	figures.report("c", note{recorded: []string{"p"}}, nil)
+	tells("a node carries keys of a pool that it is not in", "p has news")
+	figures.forget("c")
+	tells("it goes, and a pool that is deleted may, too", "p has news")
+
+	figures.report("d", note{members: []string{"q"}, problem: "is paused", stuck: true}, nil)
+	tells("a paused node comes", "q has news")
+	figures.report("d", note{members: []string{"p"}, problem: "is paused", stuck: true}, nil)
+	tells("it comes to another pool, as paused as before", "p has news", "q has news")
 }

@@ -71,6 +71,7 @@ func newWorld(t *testing.T) *world {
 	w.config, err = c.AddUser(w.user, "system:masters")
 	w.do(err)
 	w.config.QPS = -1
+	w.config.NextProtos = []string{"http/1.1"} // as nodepools run
 	w.start()
 	t.Cleanup(func() { w.stop() })
 	t.Cleanup(w.clear)

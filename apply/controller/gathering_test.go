@@ -1,0 +1,71 @@
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Pools of which counts change are told once nodes are at rest, each once; while nodes
+// never rest, each after maxGathering, and no more often.
+func TestGathering(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		told := map[string]int{}
+		g := newGathering(func(pool string) {
+			mu.Lock()
+			defer mu.Unlock()
+			told[pool]++
+		})
+		expect := func(reason string, want ...string) {
+			t.Helper()
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if got := slices.Sorted(maps.Keys(told)); !slices.Equal(got, want) {
+				t.Errorf("%s: told %v, want %v", reason, got, want)
+			}
+			for pool, times := range told {
+				if times > 1 {
+					t.Errorf("%s: %s was told %d times", reason, pool, times)
+				}
+			}
+			clear(told)
+		}
+		g.add("a")
+		time.Sleep(statusPeriod - time.Millisecond)
+		expect("a moment ago")
+		g.add("b")
+		g.add("a")
+		time.Sleep(statusPeriod - time.Millisecond)
+		expect("a moment ago again")
+		time.Sleep(time.Millisecond)
+		expect("at rest", "a", "b")
+		time.Sleep(2 * maxGathering)
+		expect("nothing more has changed")
+
+		g.add("first")
+		const pause = statusPeriod / 2
+		for i := range int(maxGathering/pause) - 1 {
+			time.Sleep(pause)
+			g.add(fmt.Sprintf("p%02d", i))
+		}
+		expect("no rest yet")
+		time.Sleep(pause)
+		g.add("last")
+		expect("the first has waited long enough", "first")
+		time.Sleep(pause)
+		g.add("first")
+		expect("and the one after it", "p00")
+		time.Sleep(statusPeriod)
+		rest := []string{"first", "last"}
+		for i := range int(maxGathering/pause) - 2 {
+			rest = append(rest, fmt.Sprintf("p%02d", i+1))
+		}
+		expect("at rest again", rest...)
+	})
+}
