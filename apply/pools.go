@@ -70,8 +70,8 @@ func (a *Applier) WritePools(ctx context.Context, p *plan.PoolsPlan) (versions m
 	return versions, nil
 }
 
-// poolsAtOnce is how many pools are asked about, or written, at the same time.
-const poolsAtOnce = 8
+// PoolsAtOnce is how many pools are asked about, or written, at the same time.
+const PoolsAtOnce = 8
 
 // eachPool does something about each pool, about several at the same time. A
 // failure that is no conflict keeps those from it that have not begun. Of several
@@ -82,7 +82,7 @@ func eachPool(changes []plan.PoolChange, do func(plan.PoolChange) error) error {
 		errs     = make([]error, len(changes))
 		failed   atomic.Bool
 		underway sync.WaitGroup
-		free     = make(chan struct{}, poolsAtOnce)
+		free     = make(chan struct{}, PoolsAtOnce)
 	)
 	for i, change := range changes {
 		free <- struct{}{}

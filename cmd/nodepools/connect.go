@@ -19,13 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-const (
-	// dialTimeout bounds one attempt to connect. A server that is there answers
-	// within milliseconds, and one that is not often does not refuse.
-	dialTimeout = 10 * time.Second
-	// defaultTimeout bounds all requests of one command together.
-	defaultTimeout = 30 * time.Second
-)
+// defaultTimeout bounds all requests of one command together.
+const defaultTimeout = 30 * time.Second
 
 // clusterFlags say which cluster a command reads, and how long it may take.
 type clusterFlags struct {
@@ -54,12 +49,11 @@ func (f *clusterFlags) config() (*rest.Config, error) {
 }
 
 // tuned takes the client's own rate limit away, which would only hide what the
-// server's does, bounds how long a connection may take to come about, and keeps
-// credentials out of the errors of requests.
+// server's does, bounds how long a server that does not answer is waited for, and
+// keeps credentials out of the errors of requests.
 func tuned(config *rest.Config) *rest.Config {
 	config.QPS = -1
-	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
-	config.Dial = dialer.DialContext
+	config.Dial = dialing(maxSilence)
 	withoutUser(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return unechoed{next} })
 	return config

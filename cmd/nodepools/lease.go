@@ -20,6 +20,9 @@ const (
 	// it gives up. Others take it over when it was not renewed for leaseDuration.
 	renewDeadline = 10 * time.Second
 	leaseDuration = 15 * time.Second
+	// renewPeriod is how often the lease is renewed: the only writes while nothing
+	// changes. The others look at it after one to 2.2 of it.
+	renewPeriod = 3 * time.Second
 	// podNamespace is where a pod finds the name of its namespace.
 	podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 )

@@ -21,6 +21,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/apply/nodecache"
 )
@@ -46,6 +47,7 @@ func (o *runOptions) config() (*rest.Config, error) {
 	// Every event of a watch would be packed there and unpacked here. That takes
 	// more than it saves where the two are near each other.
 	config.DisableCompression = true
+	onePerRequest(config, o.concurrency+apply.PoolsAtOnce)
 	return config, nil
 }
 
@@ -96,7 +98,7 @@ func (o *runOptions) manager(config *rest.Config, logger logr.Logger) (manager.M
 		}
 		options.LeaderElection = true
 		options.LeaderElectionReleaseOnCancel = true
-		options.LeaseDuration, options.RenewDeadline = ptr.To(leaseDuration), ptr.To(renewDeadline)
+		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = ptr.To(leaseDuration), ptr.To(renewDeadline), ptr.To(renewPeriod)
 	}
 	mgr, err := manager.New(config, options)
 	if err != nil {
