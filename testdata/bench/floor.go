@@ -33,12 +33,14 @@ type floored struct {
 
 func (f floored) seconds() float64 { return f.took.Seconds() }
 
-// floor is how long it takes a bare client-go loop to send the very applies that
-// the program would send, as the same user, as many at once, to the same server:
-// from the first request until the observer has seen the last node right. It is
-// answered with whole nodes, as client-go is, and the program asks for less. The
-// nodes must be bare, and the program must not run.
-func (w *world) floor(ctx context.Context) (f floored, err error) {
+// writer sends one write, without reading more of the answer than whether it is good.
+type writer func(ctx context.Context, write nodeWrite) error
+
+// floor is how long it takes a bare loop to send the very applies that the program
+// would send, as the same user, as many at once, to the same server: from the first
+// request until the observer has seen the last node right. The nodes must be bare,
+// and the program must not run.
+func (w *world) floor(ctx context.Context, send writer) (f floored, err error) {
 	writes, err := w.planned(ctx)
 	if err != nil {
 		return f, err
@@ -52,7 +54,7 @@ func (w *world) floor(ctx context.Context) (f floored, err error) {
 	if err != nil {
 		return f, err
 	}
-	if err := w.send(ctx, writes, w.o.concurrency); err != nil {
+	if err := sendAll(ctx, writes, w.o.concurrency, send); err != nil {
 		return f, err
 	}
 	if err := right.wait(ctx, w.patience()); err != nil {
@@ -120,7 +122,7 @@ func (w *world) reset(ctx context.Context) error {
 		}
 		writes = append(writes, nodeWrite{nodes[i].Name, plan.Patch{Type: types.MergePatchType, Data: data}, controllerManager})
 	}
-	if err := w.send(ctx, writes, clientWorkers); err != nil {
+	if err := sendAll(ctx, writes, clientWorkers, w.plainly); err != nil {
 		return err
 	}
 	return w.until(ctx, "every node is bare again", w.fleet.names(), w.fleet.bare)
@@ -142,21 +144,31 @@ func (f *fleet) cleaning(node *corev1.Node) map[string]any {
 	}
 }
 
-// send sends writes as the program's user, without reading more of the answers than
-// whether they are good.
-func (w *world) send(ctx context.Context, writes []nodeWrite, workers int) error {
+func sendAll(ctx context.Context, writes []nodeWrite, workers int, send writer) error {
 	return together(ctx, len(writes), workers, func(ctx context.Context, i int) error {
-		options := metav1.PatchOptions{FieldManager: writes[i].manager}
-		if writes[i].patch.Type == types.ApplyPatchType {
-			options.Force = ptr.To(true)
-		}
-		err := w.account.Patch(writes[i].patch.Type).Resource("nodes").Name(writes[i].node).
-			VersionedParams(&options, scheme.ParameterCodec).Body(writes[i].patch.Data).Do(ctx).Error()
-		if err != nil {
+		if err := send(ctx, writes[i]); err != nil {
 			return fmt.Errorf("write node %q: %w", writes[i].node, err)
 		}
 		return nil
 	})
+}
+
+// plainly sends a write as client-go does when nothing else is asked of it: over one
+// connection for all, read a second time for fields that stand there twice, and
+// answered with the whole node.
+func (w *world) plainly(ctx context.Context, write nodeWrite) error {
+	options := metav1.PatchOptions{FieldManager: write.manager}
+	if write.patch.Type == types.ApplyPatchType {
+		options.Force = ptr.To(true)
+	}
+	return w.account.Patch(write.patch.Type).Resource("nodes").Name(write.node).
+		VersionedParams(&options, scheme.ParameterCodec).Body(write.patch.Data).Do(ctx).Error()
+}
+
+// sparingly sends a write as the program does, so that the very same is asked of the
+// API server.
+func (w *world) sparingly(ctx context.Context, write nodeWrite) error {
+	return w.sparing.PatchNode(ctx, write.node, write.patch)
 }
 
 // settle lets everybody come to rest before something is measured.

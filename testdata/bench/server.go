@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
@@ -66,7 +67,14 @@ func (w *world) startCluster(ctx context.Context) (err error) {
 		return err
 	}
 	w.account = accountClient.CoreV1().RESTClient()
-	return nil
+	// As nodepools run connects where it is not told to write more nodes at once.
+	accountConfig.NextProtos, accountConfig.DisableCompression = []string{"http/1.1"}, true
+	connections, err := rest.HTTPClientFor(accountConfig)
+	if err != nil {
+		return err
+	}
+	w.sparing, err = apply.NewNodeClient(accountConfig, connections)
+	return err
 }
 
 // protobuf is what client-go and controller-runtime speak about nodes when they

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/testdata/cluster"
 	"github.com/nodepools/nodepools/testdata/program"
 )
@@ -31,6 +32,7 @@ type world struct {
 	client  kubernetes.Interface // the administrator's
 	records client.Client        // the administrator's, for NodePools and NodePoolSources
 	account rest.Interface       // the program's, for who sends what the program sends
+	sparing *apply.NodeClient    // the same, which asks for as little as the program
 
 	observer   *observer
 	repository *repository
