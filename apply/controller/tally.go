@@ -339,7 +339,9 @@ func (t *tally) tell(before, after *note, done map[string]deed) {
 	troubles := !before.sameTroubles(after)
 	for pool := range concerned {
 		did := done[pool]
-		t.moved(pool, troubles || before.troubles(pool) != after.troubles(pool) || did.repaired || did.released || before.leaves(pool) || after.leaves(pool))
+		news := troubles || before.troubles(pool) != after.troubles(pool) ||
+			before.leaves(pool) || after.leaves(pool) || did.repaired || did.released
+		t.moved(pool, news)
 		t.drop(pool)
 	}
 }

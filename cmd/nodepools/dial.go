@@ -64,8 +64,9 @@ func onePerRequest(config *rest.Config, atOnce int) {
 }
 
 // repeatable has requests sent once more when a kept connection turns out to be closed
-// before anything was answered. All that the controller writes can be repeated: it is
-// an apply, or is refused with a conflict when it was carried out already.
+// before anything was answered. All that the controller writes can be repeated: what
+// was carried out already says the same once more, or is refused as a conflict, as
+// there already, or as gone, which the loops expect of every write.
 type repeatable struct{ http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
