@@ -155,8 +155,9 @@ type NodePoolSourceStatus struct {
 	LastAttemptedRevision string `json:"lastAttemptedRevision,omitempty"`
 
 	// applyingRevision is the revision whose pools are being written; empty when
-	// all of them are. Nodes wait for it a little, also when the controller is
-	// started anew meanwhile, so that they do not follow a part of a revision.
+	// all of them are. Until then nodes follow the pools as they were before it. A
+	// controller that is started meanwhile does not know these: nodes then wait for the
+	// revision, for up to 10 seconds, and follow a part of it after that.
 	// +optional
 	ApplyingRevision string `json:"applyingRevision,omitempty"`
 

@@ -104,7 +104,7 @@ func TestChangesConcernEveryNodeWhosePlanChanges(t *testing.T) {
 			for range 1 + random.IntN(3) {
 				cache.anyChange(random)
 			}
-			pools.changed()
+			pools.changed("")
 			now, err := pools.snapshot(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -162,7 +162,7 @@ func TestNodeThatIsDueStaysSo(t *testing.T) {
 	change := func(pool *v1.NodePool) {
 		t.Helper()
 		cache.pools[pool.Name] = pool
-		pools.changed()
+		pools.changed("")
 		if err := loop.followPools(t.Context()); err != nil {
 			t.Fatal(err)
 		}

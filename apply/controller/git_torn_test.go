@@ -234,3 +234,35 @@ func TestGitTornByADeletion(t *testing.T) {
 		}
 	}
 }
+
+// While a revision is being written, for however long, a node that joins gets the
+// whole of the one before, and what others say of other pools is followed.
+func TestGitJoinDuringARevision(t *testing.T) {
+	var reachable atomic.Bool
+	w, _, disturb := torn(t, func(request *http.Request) error {
+		if writesPool(request, http.MethodPatch, "b") && !reachable.Load() {
+			return errors.New("the connection is cut")
+		}
+		return nil
+	})
+	revision := disturb()
+	w.eventually("the first of two pools is written", func() error {
+		if pool := w.allPools()["a"]; pool.Generation != 2 {
+			return fmt.Errorf("its generation is %d", pool.Generation)
+		}
+		return nil
+	})
+	w.pool("{apiVersion: nodes.lailin.xyz/v1, kind: NodePool, metadata: {name: wall}, spec: {nodeNames: [n1, n2], labels: {example.com/wall: stands}}}")
+	w.node("n2", role("a", "b"))
+	old := role("a", "b", "wall")
+	old["example.com/a"], old["example.com/b"], old["example.com/wall"] = "0", "0", "stands"
+	w.carries("n2", old)
+	w.carries("n1", old)
+	reachable.Store(true)
+	w.follows("torn", revision)
+	w.disagree("a", "b")
+	delete(old, "example.com/a")
+	delete(old, "example.com/b")
+	w.carries("n1", old)
+	w.carries("n2", old)
+}

@@ -34,6 +34,7 @@ type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 func (l *nodeLoop) addTo(mgr manager.Manager, concurrency int) error {
 	keep := source.Func(func(_ context.Context, queue requestQueue) error {
 		l.queue = queue
+		l.pools.onUnfreeze(func([]string) { queue.Add(poolsChanged) })
 		return nil
 	})
 	return builder.ControllerManagedBy(mgr).
@@ -63,14 +64,15 @@ func (l *nodeLoop) nodeEvents() handler.EventHandler {
 // gathered for a moment, so that a commit which changes many pools costs each node
 // one pass.
 func (l *nodeLoop) poolEvents() handler.EventHandler {
-	gather := func(queue requestQueue) {
-		l.pools.changed()
-		queue.AddAfter(poolsChanged, gatherPeriod)
+	gather := func(pool client.Object, queue requestQueue) {
+		if l.pools.changed(pool.GetName()) {
+			queue.AddAfter(poolsChanged, gatherPeriod)
+		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, _ event.CreateEvent, queue requestQueue) { gather(queue) },
-		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, queue requestQueue) { gather(queue) },
-		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, queue requestQueue) { gather(queue) },
+		CreateFunc: func(_ context.Context, e event.CreateEvent, queue requestQueue) { gather(e.Object, queue) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue requestQueue) { gather(e.ObjectNew, queue) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue requestQueue) { gather(e.Object, queue) },
 	}
 }
 

@@ -76,6 +76,9 @@ func (l *poolLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
+	if l.pools.gate.isFrozen(pool.Name) {
+		return reconcile.Result{}, nil // unfreezing it leads here again
+	}
 	pools, err := l.pools.snapshot(ctx)
 	if err != nil {
 		return reconcile.Result{}, err

@@ -18,8 +18,8 @@ import (
 type poolSet struct {
 	cached client.Reader
 
-	// starting is held by who looks for revisions that are not finished; resumed
-	// tells that this was done.
+	// starting serializes the search for revisions that an earlier process has not
+	// finished; resumed is true when it was done.
 	starting sync.Mutex
 	resumed  bool
 
@@ -27,8 +27,15 @@ type poolSet struct {
 	// epoch counts the changes of pools that nodes have to follow.
 	epoch   uint64
 	current *poolSnapshot
-	// held are, by source, the revisions that are being written.
-	held map[string]held
+
+	// followers are called with the names of pools that are followed again, sorted, and
+	// of those that they enclose.
+	followers []func(pools []string)
+
+	gate *revisionGate
+	// onPartial is called with a source, and its revision, of which nodes follow a part
+	// from then on.
+	onPartial func(source, revision string)
 }
 
 // poolSnapshot is all pools at one epoch.
@@ -71,15 +78,19 @@ func versionOf(pool client.Object) poolVersion {
 }
 
 func newPoolSet(cached client.Reader) *poolSet {
-	return &poolSet{cached: cached, epoch: 1, held: map[string]held{}}
+	return &poolSet{cached: cached, epoch: 1, gate: newRevisionGate(), onPartial: func(string, string) {}}
 }
 
-// changed notes that a pool changed and returns the epoch that begins.
-func (s *poolSet) changed() uint64 {
+// changed begins an epoch, as a pool has changed. It reports whether the change is to
+// be followed now; else there is an epoch when its revision is written.
+func (s *poolSet) changed(pool string) bool {
+	if s.gate.isFrozen(pool) {
+		return false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.epoch++
-	return s.epoch
+	return true
 }
 
 // latest is the epoch that began last.
@@ -90,10 +101,13 @@ func (s *poolSet) latest() uint64 {
 }
 
 // snapshot returns the pools as they stand in the cache, or as they stood after
-// the last change: later differences come with a change of their own. While a
-// revision is being written, it waits: see [poolSet.hold].
+// the last change: later differences come with a change of their own. Of a revision
+// that is being written it has the pools as they were before: see [revisionGate].
 func (s *poolSet) snapshot(ctx context.Context) (*poolSnapshot, error) {
-	if err := s.whole(ctx); err != nil {
+	if err := s.resume(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.gate.wait(ctx); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -101,10 +115,11 @@ func (s *poolSet) snapshot(ctx context.Context) (*poolSnapshot, error) {
 	if s.current != nil && s.current.epoch == s.epoch {
 		return s.current, nil
 	}
-	definitions, err := s.list(ctx)
+	live, err := s.list(ctx)
 	if err != nil {
 		return nil, err
 	}
+	definitions := s.gate.before(live)
 	next := &poolSnapshot{Expansion: render.Expand(definitions), epoch: s.epoch, pools: make(map[string]poolState, len(definitions))}
 	byName := index(definitions)
 	for _, pool := range definitions {
@@ -126,22 +141,87 @@ func (s *poolSet) before(name string) (poolState, bool) {
 	return state, known
 }
 
-// enclosed are the names of the pools that a pool encloses, or would enclose if
-// it were there.
-func (s *poolSet) enclosed(ctx context.Context, name string) ([]string, error) {
+// enclosed returns the names of the pools that one of the named pools encloses, or
+// would enclose if it existed.
+func (s *poolSet) enclosed(ctx context.Context, names ...string) ([]string, error) {
 	definitions, err := s.list(ctx)
 	if err != nil {
 		return nil, err
+	}
+	named := make(map[string]bool, len(names))
+	for _, name := range names {
+		named[name] = true
 	}
 	byName := index(definitions)
 	var inner []string
 	for _, pool := range definitions {
 		around := lineOf(pool, byName)[1:]
-		if slices.ContainsFunc(around, func(p poolVersion) bool { return p.name == name }) {
+		if slices.ContainsFunc(around, func(p poolVersion) bool { return named[p.name] }) {
 			inner = append(inner, pool.Name)
 		}
 	}
 	return inner, nil
+}
+
+// freeze keeps the named pools as the cache has them: see [revisionGate.freeze].
+func (s *poolSet) freeze(ctx context.Context, source string, names []string) error {
+	definitions, err := s.list(ctx)
+	if err != nil {
+		return err
+	}
+	byName, before := index(definitions), make(map[string]*v1.NodePool, len(names))
+	for _, name := range names {
+		before[name] = byName[name]
+	}
+	s.gate.freeze(source, before)
+	return nil
+}
+
+// unfreeze follows the pools again that the source has frozen, as the cache has them.
+func (s *poolSet) unfreeze(ctx context.Context, source string) error {
+	names := s.gate.unfreeze(source)
+	if len(names) == 0 {
+		return nil
+	}
+	inner, err := s.enclosed(ctx, names...)
+	names = slices.Compact(slices.Sorted(slices.Values(append(names, inner...))))
+	s.mu.Lock()
+	s.epoch++
+	followers := slices.Clone(s.followers)
+	s.mu.Unlock()
+	for _, follow := range followers {
+		follow(names)
+	}
+	return err
+}
+
+// onUnfreeze adds a follower.
+func (s *poolSet) onUnfreeze(follow func(pools []string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.followers = append(s.followers, follow)
+}
+
+// resume makes [poolSet.snapshot] wait for the revisions that an earlier process has
+// not finished. It does so once, before the first snapshot and the first pass over a
+// source.
+func (s *poolSet) resume(ctx context.Context) error {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if s.resumed {
+		return nil
+	}
+	var sources v1.NodePoolSourceList
+	if err := s.cached.List(ctx, &sources, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list sources: %w", err)
+	}
+	for i := range sources.Items {
+		if name, revision := sources.Items[i].Name, sources.Items[i].Status.ApplyingRevision; revision != "" {
+			s.gate.await(name, func() { s.onPartial(name, revision) })
+		}
+	}
+	s.resumed = true
+	return nil
 }
 
 func (s *poolSet) list(ctx context.Context) ([]*v1.NodePool, error) {

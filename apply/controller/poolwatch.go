@@ -34,6 +34,11 @@ func (l *poolLoop) addTo(mgr manager.Manager) error {
 			},
 			func(pool string) { queue.Add(requestFor(pool)) },
 		)
+		l.pools.onUnfreeze(func(pools []string) {
+			for _, pool := range pools {
+				queue.Add(requestFor(pool))
+			}
+		})
 		return nil
 	})
 	ownStatusIsNoNews := predicate.Or(
@@ -50,10 +55,11 @@ func (l *poolLoop) addTo(mgr manager.Manager) error {
 // poolEvents lead to the pool and to those that it encloses, whose RuntimeClass
 // and soundness depend on it.
 func (l *poolLoop) poolEvents() handler.EventHandler {
-	one := func(pool client.Object, queue requestQueue) {
-		// The pass must see the pools as this event left them.
-		l.pools.changed()
+	// The pass must see the pools as the event left them.
+	one := func(pool client.Object, queue requestQueue) (follow bool) {
+		follow = l.pools.changed(pool.GetName())
 		queue.Add(requestFor(pool.GetName()))
+		return follow
 	}
 	inner := func(ctx context.Context, pool client.Object, queue requestQueue) {
 		names, err := l.pools.enclosed(ctx, pool.GetName())
@@ -66,8 +72,7 @@ func (l *poolLoop) poolEvents() handler.EventHandler {
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue requestQueue) {
-			one(e.Object, queue)
-			if !e.IsInInitialList { // then every pool has an event of its own
+			if one(e.Object, queue) && !e.IsInInitialList { // then every pool has an event of its own
 				inner(ctx, e.Object, queue)
 			}
 		},
@@ -76,12 +81,14 @@ func (l *poolLoop) poolEvents() handler.EventHandler {
 				queue.Add(requestFor(e.ObjectNew.GetName()))
 				return
 			}
-			one(e.ObjectNew, queue)
-			inner(ctx, e.ObjectNew, queue)
+			if one(e.ObjectNew, queue) {
+				inner(ctx, e.ObjectNew, queue)
+			}
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue requestQueue) {
-			one(e.Object, queue)
-			inner(ctx, e.Object, queue)
+			if one(e.Object, queue) {
+				inner(ctx, e.Object, queue)
+			}
 		},
 	}
 }

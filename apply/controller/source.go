@@ -52,6 +52,7 @@ type sourceLoop struct {
 
 // addTo watches sources, and the pools that came from them.
 func (l *sourceLoop) addTo(mgr manager.Manager) error {
+	l.pools.onPartial = func(source, revision string) { l.reportPartial(mgr.GetLogger(), source, revision) }
 	changedByHand := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	return builder.ControllerManagedBy(mgr).
 		Named("source").
@@ -82,8 +83,7 @@ func enqueueSource(pool client.Object, queue requestQueue) {
 // time, bring the NodePools to the last good revision, and say how it went.
 //
 // A pass that ends in a conflict, or with a revision that is written in part, is
-// soon repeated, and the other loops wait for what it leaves to be done, as long as
-// [maxHold] allows.
+// soon repeated, and until then nobody follows what it has written: see [revisionGate].
 func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
 	if err := l.pools.resume(ctx); err != nil {
 		return reconcile.Result{}, err
@@ -91,7 +91,7 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 	unfinished := false
 	defer func() {
 		if !unfinished && err == nil {
-			l.pools.release(request.Name)
+			err = l.pools.unfreeze(ctx, request.Name)
 		}
 	}()
 	src := &v1.NodePoolSource{}
@@ -126,7 +126,7 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 	if isSoonOver(facts.failure) {
 		return reconcile.Result{}, facts.failure
 	}
-	unfinished = facts.unfinished(src, l.pools.holds(src.Name))
+	unfinished = facts.unfinished(src, l.pools.gate.writes(src.Name))
 	notWritten := facts.failure
 	if facts.failure == nil {
 		facts.failure = notHeld
@@ -220,11 +220,11 @@ func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *lo
 	return nil
 }
 
-// writeWhole writes the pools of a revision. The loops see them when all of them
-// are there. Where some are not, because somebody else was faster with them, the
-// loops wait for the pass that brings them: see [sourceLoop.Reconcile]. The
-// revision is empty when the pools go with their source: all that they have put on
-// nodes goes, in whatever order.
+// writeWhole writes the pools of a revision. They are followed when the cache has all
+// of them. Where it has not, because somebody else was faster with some or the cache
+// is behind, the error is one of [apply.IsConflict], and they are followed after the
+// pass that finds them all: see [sourceLoop.Reconcile]. The revision is empty when the
+// pools go with their source: all that they have put on nodes goes, in whatever order.
 func (l *sourceLoop) writeWhole(ctx context.Context, src *v1.NodePoolSource, p *plan.PoolsPlan, revision string) error {
 	if err := l.applier.RehearsePools(ctx, p); err != nil {
 		return err
@@ -233,17 +233,42 @@ func (l *sourceLoop) writeWhole(ctx context.Context, src *v1.NodePoolSource, p *
 		if err := l.begin(ctx, src, revision); err != nil {
 			return err
 		}
-		l.pools.hold(src.Name, revision)
+		if err := l.pools.freeze(ctx, src.Name, p.Names()); err != nil {
+			return err
+		}
 	}
 	versions, err := l.applier.WritePools(ctx, p)
 	if err != nil {
 		return err
 	}
-	if l.pools.holds(src.Name) {
-		awaitCache(ctx, func() (bool, error) { return l.seen(ctx, p, versions) })
-		l.pools.release(src.Name)
+	if !l.pools.gate.writes(src.Name) {
+		return nil
 	}
-	return nil
+	if err := awaitCache(ctx, func() (bool, error) { return l.seen(ctx, p, versions) }); err != nil {
+		return fmt.Errorf("source %q: %w", src.Name, err)
+	}
+	return l.pools.unfreeze(ctx, src.Name)
+}
+
+// cacheLag is how long a pass waits for the cache to have what it has written; far
+// longer than that takes. Then a later pass goes on waiting.
+const cacheLag = 2 * time.Second
+
+// awaitCache waits until the cache has what was written. The error is errBehind where
+// it has not within cacheLag.
+func awaitCache(ctx context.Context, has func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, cacheLag)
+	defer cancel()
+	for {
+		if seen, err := has(); err != nil || seen {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errBehind
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 // begin notes in the status that a revision is being written, for a process that

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -110,6 +112,17 @@ func (l *sourceLoop) writeStatus(ctx context.Context, src *v1.NodePoolSource, st
 
 func (l *sourceLoop) event(src *v1.NodePoolSource, kind, reason, action, format string, args ...any) {
 	l.events.Eventf(src, nil, kind, reason, action, "%s", eventNote(format, args...))
+}
+
+// reportPartial reports that nodes follow a revision of which an earlier process has
+// written a part.
+func (l *sourceLoop) reportPartial(logger logr.Logger, source, revision string) {
+	message := fmt.Sprintf("an earlier process has written a part of %s, and the rest could not be written within %v: nodes follow that part until it is", revision, maxUnfinishedWait)
+	logger.Info(message, "source", source)
+	src := &v1.NodePoolSource{}
+	if err := l.client.Get(context.Background(), types.NamespacedName{Name: source}, src); err == nil {
+		l.event(src, corev1.EventTypeWarning, v1.PartialReason, "apply", "%s", message)
+	}
 }
 
 // sourceStatus says how far a source is followed. It is the same status for the

@@ -44,6 +44,15 @@ type PoolsPlan struct {
 	Approved bool
 }
 
+// Names returns the names of the pools that change, in the order of the changes.
+func (p *PoolsPlan) Names() []string {
+	names := make([]string, 0, len(p.Changes))
+	for _, change := range p.Changes {
+		names = append(names, change.Name)
+	}
+	return names
+}
+
 // Deletes are the names of the pools that are deleted, sorted.
 func (p *PoolsPlan) Deletes() []string {
 	var names []string
