@@ -14,10 +14,14 @@ import (
 type convergence struct {
 	size    size
 	kubectl time.Duration // 0 where it was not asked for
-	floors  []floored     // of the bare client: one more than rounds
 	rounds  []round       // of the program
-	sparing []floored     // of a client that asks as the program does, before all rounds and after them; none at sizes that are only for growth
+	// turns of the bare client, and of one that asks as the program does: one more of
+	// each than rounds.
+	floors, sparing turns
 }
+
+// turns of a client, the first before all rounds and one after each.
+type turns []floored
 
 // round is one push to the program, from its start to its end.
 type round struct {
@@ -40,16 +44,7 @@ func converge(ctx context.Context, w *world) (*convergence, error) {
 			return nil, fmt.Errorf("reset: %w", err)
 		}
 	}
-	main := w.size == w.o.size
-	if main {
-		if err := c.addSparing(ctx, w); err != nil {
-			return nil, err
-		}
-		if err := w.reset(ctx); err != nil {
-			return nil, fmt.Errorf("reset: %w", err)
-		}
-	}
-	if err := c.addFloor(ctx, w); err != nil {
+	if err := c.addClients(ctx, w); err != nil {
 		return nil, err
 	}
 	for range w.o.rounds {
@@ -57,18 +52,10 @@ func converge(ctx context.Context, w *world) (*convergence, error) {
 			return nil, err
 		}
 	}
-	if main {
-		if err := w.reset(ctx); err != nil {
-			return nil, fmt.Errorf("reset: %w", err)
-		}
-		if err := c.addSparing(ctx, w); err != nil {
-			return nil, err
-		}
-	}
 	return c, w.checkAll(ctx)
 }
 
-// addRound lets the program have its turn, and after it the bare client.
+// addRound lets the program have its turn, and after it the clients.
 func (c *convergence) addRound(ctx context.Context, w *world) error {
 	if err := w.reset(ctx); err != nil {
 		return fmt.Errorf("reset: %w", err)
@@ -84,27 +71,28 @@ func (c *convergence) addRound(ctx context.Context, w *world) error {
 	if err := w.reset(ctx); err != nil {
 		return fmt.Errorf("reset: %w", err)
 	}
-	return c.addFloor(ctx, w)
+	return c.addClients(ctx, w)
 }
 
-// addSparing lets the client that asks for as little have its turn, outside the
-// rounds, so that they are the same at all sizes.
-func (c *convergence) addSparing(ctx context.Context, w *world) error {
-	return addFloor(ctx, w, &c.sparing, "a client that asks as little", w.sparingly)
+// addClients lets both clients have their turns. The nodes must be bare.
+func (c *convergence) addClients(ctx context.Context, w *world) error {
+	if err := c.floors.add(ctx, w, "the bare client", w.plainly); err != nil {
+		return err
+	}
+	if err := w.reset(ctx); err != nil {
+		return fmt.Errorf("reset: %w", err)
+	}
+	return c.sparing.add(ctx, w, "a client that asks as little", w.sparingly)
 }
 
-func (c *convergence) addFloor(ctx context.Context, w *world) error {
-	return addFloor(ctx, w, &c.floors, "the bare client", w.plainly)
-}
-
-func addFloor(ctx context.Context, w *world, to *[]floored, who string, send writer) error {
+func (t *turns) add(ctx context.Context, w *world, who string, send writer) error {
 	status("%s writes %s nodes", who, number(float64(w.size.nodes)))
 	f, err := w.floor(ctx, send)
 	if err != nil {
 		return fmt.Errorf("%s: %w", who, err)
 	}
 	status("that took %.2f s", f.took.Seconds())
-	*to = append(*to, f)
+	*t = append(*t, f)
 	return nil
 }
 
@@ -129,31 +117,35 @@ func (c *convergence) addProgram(ctx context.Context, w *world) error {
 	return err
 }
 
-// beside is how long the bare client takes around a round, in seconds.
-func (c *convergence) beside(i int) float64 {
-	return (c.floors[i].seconds() + c.floors[i+1].seconds()) / 2
-}
+// beside is how long the client takes around a round, in seconds.
+func (t turns) beside(i int) float64 { return (t[i].seconds() + t[i+1].seconds()) / 2 }
 
-// middle is the round of which the ratio to the bare client is the median of all
-// rounds; of an even number of them, the worse of the two in the middle. A ratio of
-// medians would compare moments that have nothing to do with each other.
-func (c *convergence) middle() int {
+// middle is the round of which the ratio to a client is the median of all rounds; of
+// an even number of them, the worse of the two in the middle. A ratio of medians would
+// compare moments that have nothing to do with each other.
+func (c *convergence) middle(client turns) int {
 	order := make([]int, len(c.rounds))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(i, j int) int {
-		return cmp.Compare(c.rounds[i].seconds()/c.beside(i), c.rounds[j].seconds()/c.beside(j))
+		return cmp.Compare(c.rounds[i].seconds()/client.beside(i), c.rounds[j].seconds()/client.beside(j))
 	})
 	return order[len(order)/2]
 }
 
 // took is how long the program takes, and floor the bare client beside it, in seconds.
-func (c *convergence) took() float64  { return c.rounds[c.middle()].seconds() }
-func (c *convergence) floor() float64 { return c.beside(c.middle()) }
+func (c *convergence) took() float64  { return c.rounds[c.middle(c.floors)].seconds() }
+func (c *convergence) floor() float64 { return c.floors.beside(c.middle(c.floors)) }
 
 // ratio of the program's time to the bare client's.
 func (c *convergence) ratio() float64 { return c.took() / c.floor() }
+
+// sparingRatio is that to the time of the client that asks as little.
+func (c *convergence) sparingRatio() float64 {
+	i := c.middle(c.sparing)
+	return c.rounds[i].seconds() / c.sparing.beside(i)
+}
 
 // peak is the most that the program has used in any round, in MiB.
 func (c *convergence) peak() float64 {
@@ -165,6 +157,9 @@ func (r round) seconds() float64 { return r.last.Seconds() }
 func (c *convergence) ofRounds(value func(round) float64) []float64 { return each(c.rounds, value) }
 
 func (c *convergence) ofFloors(value func(floored) float64) []float64 { return each(c.floors, value) }
+
+// sparingTarget bounds what the program takes beyond the very same requests.
+var sparingTarget = &Target{AtMost: 1.1}
 
 const floorName = "bare client, same applies"
 
@@ -184,17 +179,18 @@ func (c *convergence) figures() []Figure {
 			Baseline: &Baseline{Name: "kubectl label + taint per pool", Value: c.kubectl.Seconds()}, Target: &Target{AtMost: 0.2},
 		})
 	}
-	if len(c.sparing) > 0 {
-		figures = append(figures, Figure{
-			Row: "converge", Name: "the same, against a client that asks as little",
-			Value: took, Unit: "s",
-			Baseline: &Baseline{Name: "client, same requests", Value: (c.sparing[0].seconds() + c.sparing[1].seconds()) / 2},
-		})
-	}
+	i := c.middle(c.sparing)
+	figures = append(figures, Figure{
+		Row: "converge", Name: "the same, against a client that asks as little", Value: c.rounds[i].seconds(), Unit: "s",
+		Baseline: &Baseline{Name: "client, same requests", Value: c.sparing.beside(i)}, Target: sparingTarget,
+	})
 	for i, r := range c.rounds {
 		figures = append(figures, Figure{
 			Row: "converge", Name: fmt.Sprintf("round %d of %d", i+1, len(c.rounds)), Value: r.seconds(), Unit: "s",
-			Baseline: &Baseline{Name: "bare client before and after", Value: c.beside(i)},
+			Baseline: &Baseline{Name: "bare client before and after", Value: c.floors.beside(i)},
+		}, Figure{
+			Row: "converge", Name: fmt.Sprintf("round %d of %d, the same requests", i+1, len(c.rounds)), Value: r.seconds(), Unit: "s",
+			Baseline: &Baseline{Name: "client before and after", Value: c.sparing.beside(i)},
 		})
 	}
 	figures = append(figures, Figure{

@@ -38,6 +38,7 @@ type member struct {
 	group int
 	index int
 	pools []*pool
+	small bool
 	// joins tells that the node is only just there: nobody but its kubelet has
 	// looked at it.
 	joins bool
@@ -77,7 +78,7 @@ func newFleet(s size) *fleet {
 	within := make([]int, base)
 	for i := range s.nodes {
 		g := i * base / s.nodes
-		f.add(&member{name: fmt.Sprintf("worker-%03d-%04d", g, within[g]), group: g, index: i, pools: []*pool{f.pools[g]}})
+		f.add(&member{name: fmt.Sprintf("worker-%03d-%04d", g, within[g]), group: g, index: i, pools: []*pool{f.pools[g]}, small: s.small})
 		within[g]++
 	}
 	for o := range overlays {

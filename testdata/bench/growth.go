@@ -64,6 +64,12 @@ func growthFigures(grown []*convergence) []Figure {
 		}
 	}
 	compared("time, of the bare client's", "×", (*convergence).ratio, flat)
+	for _, c := range grown {
+		figures = append(figures, Figure{
+			Row: "growth", Name: fmt.Sprintf("time, of that of the same requests, %s nodes", number(float64(c.size.nodes))),
+			Value: c.sparingRatio(), Unit: "×", Target: sparingTarget,
+		})
+	}
 	compared("time per node", "ms", func(c *convergence) float64 { return 1000 * c.took() / float64(c.size.nodes) }, nil)
 	compared("processor time per node", "ms", func(c *convergence) float64 {
 		return 1000 * median(c.ofRounds(func(r round) float64 { return r.cpu })) / float64(c.size.nodes)

@@ -71,8 +71,8 @@ func (w *world) checkNodeSize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(text) < minNodeBytes || len(text) > maxNodeBytes {
-		return fmt.Errorf("node %q has %d bytes of JSON, expected %d to %d", node.Name, len(text), minNodeBytes, maxNodeBytes)
+	if least, most := w.size.nodeBytes(); len(text) < least || len(text) > most {
+		return fmt.Errorf("node %q has %d bytes of JSON, expected %d to %d", node.Name, len(text), least, most)
 	}
 	status("a node has %d bytes of JSON", len(text))
 	return nil

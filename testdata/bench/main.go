@@ -41,6 +41,7 @@ type options struct {
 	steady      time.Duration
 	joins       int
 	growth      []int
+	manyPools   int
 	rows        map[string]bool
 }
 
@@ -49,6 +50,9 @@ type size struct {
 	nodes, pools int
 	// overlap is how many nodes are in two pools.
 	overlap int
+	// small nodes have no images, and so a third of the bytes of real ones. The API
+	// server writes them faster: what the program does itself counts for more.
+	small bool
 }
 
 func main() {
@@ -110,6 +114,7 @@ func parseOptions(args []string) (options, error) {
 	flags.IntVar(&o.rounds, "rounds", 3, "`number` of times that a fleet converges, between bare clients")
 	flags.DurationVar(&o.steady, "steady", 2*time.Minute, "how long to look at the steady state")
 	flags.IntVar(&o.joins, "joins", 200, "`number` of nodes that join")
+	flags.IntVar(&o.manyPools, "many-pools", 1000, "`number` of pools of the row pools")
 	growth := flags.String("growth", "1000,5000,15000", "`numbers` of nodes to compare")
 	only := flags.String("rows", strings.Join(rowNames, ","), "the `rows` to measure")
 	if err := flags.Parse(args); err != nil {
@@ -142,6 +147,11 @@ func (o options) check() error {
 	if o.concurrency < 1 || o.rounds < 1 || o.joins < 1 || o.steady <= 0 {
 		return errors.New("-concurrency, -rounds, -joins and -steady must be more than 0")
 	}
+	if o.rows["pools"] {
+		if err := o.crowded().check(); err != nil {
+			return fmt.Errorf("-many-pools: %w", err)
+		}
+	}
 	if !o.rows["growth"] {
 		return nil
 	}
@@ -160,6 +170,11 @@ func (o options) check() error {
 // share of them in two.
 func (o options) grown(nodes int) size {
 	return size{nodes: nodes, pools: o.size.pools, overlap: o.size.overlap * nodes / o.size.nodes}
+}
+
+// crowded is the fleet in many pools.
+func (o options) crowded() size {
+	return size{nodes: o.size.nodes, pools: o.manyPools, overlap: o.size.overlap}
 }
 
 // status tells on standard error what is being done: it takes minutes.

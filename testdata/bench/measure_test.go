@@ -50,6 +50,12 @@ func TestMiddleRound(t *testing.T) {
 	if c.took() != 24 || c.floor() != 20 || c.ratio() != 1.2 {
 		t.Errorf("told are %g s beside %g s, expected 24 beside 20", c.took(), c.floor())
 	}
+	for _, took := range []float64{10, 10, 10, 12} {
+		c.sparing = append(c.sparing, floored{took: seconds(took)})
+	}
+	if c.sparingRatio() != 2 { // 2, 2.4 and 2 times
+		t.Errorf("told is %g times the client that asks as little, expected 2", c.sparingRatio())
+	}
 	c.rounds, c.floors = c.rounds[:2], c.floors[:3]
 	if c.ratio() != 2 {
 		t.Errorf("of two rounds, the one of %g times is told, expected the worse one, of 2", c.ratio())
@@ -195,7 +201,7 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.size != (size{1000, 100, 100}) || o.grown(3000) != (size{3000, 100, 300}) || !o.rows["growth"] {
+	if o.size != (size{nodes: 1000, pools: 100, overlap: 100}) || o.grown(3000) != (size{nodes: 3000, pools: 100, overlap: 300}) || !o.rows["growth"] {
 		t.Errorf("options are %+v", o)
 	}
 	for reason, args := range map[string][]string{
@@ -206,6 +212,7 @@ func TestOptions(t *testing.T) {
 		"what is no flag":        {"more"},
 		"nothing at a time":      {"-concurrency", "0"},
 		"no round":               {"-rounds", "0"},
+		"more pools than nodes":  {"-many-pools", "6000"},
 	} {
 		if _, err := parseOptions(args); err == nil {
 			t.Errorf("%s, and no error", reason)

@@ -16,7 +16,18 @@ const (
 	minNodeBytes = 12 << 10
 	maxNodeBytes = 16 << 10
 	nodeImages   = 50
+	// A small one has no images.
+	minSmallBytes = 2 << 10
+	maxSmallBytes = 5 << 10
 )
+
+// nodeBytes are the least and the most that a node has as JSON.
+func (s size) nodeBytes() (least, most int) {
+	if s.small {
+		return minSmallBytes, maxSmallBytes
+	}
+	return minNodeBytes, maxNodeBytes
+}
 
 // labels that the node comes with.
 func (m *member) labels() map[string]string {
@@ -101,6 +112,9 @@ func (m *member) conditions(now time.Time) []corev1.NodeCondition {
 
 // images on the node: by digest and by tag, as a kubelet lists the fifty largest.
 func (m *member) images() []corev1.ContainerImage {
+	if m.small {
+		return nil
+	}
 	images := make([]corev1.ContainerImage, nodeImages)
 	for i := range images {
 		kind := (m.index + i) % (3 * nodeImages) // the nodes do not all run the same

@@ -76,6 +76,7 @@ func (w *world) forgetRecord(ctx context.Context, o client.Object) error {
 // pushed tells how the nodes followed a push.
 type pushed struct {
 	first, last time.Duration // from the return of git push
+	settled     time.Duration // from the last node until every pool says that it is carried out
 	cpu         float64       // seconds of the program until the last
 	spent       processors    // until the last
 	writes      nodeWrites
@@ -128,6 +129,7 @@ func (w *world) push(ctx context.Context, pools []*pool, nodes []string) (p push
 	if err := w.poolsReady(ctx); err != nil {
 		return p, err
 	}
+	p.settled = time.Since(right.last)
 	now, err := w.mark(ctx)
 	if err != nil {
 		return p, err
@@ -159,7 +161,7 @@ func (w *world) poolsReady(ctx context.Context) error {
 			return fmt.Errorf("there are %d pools, expected %d", len(list.Items), len(w.fleet.pools)+1)
 		}
 		for _, p := range list.Items {
-			if !apimeta.IsStatusConditionTrue(p.Status.Conditions, v1.ReadyCondition) {
+			if p.Status.ObservedGeneration != p.Generation || !apimeta.IsStatusConditionTrue(p.Status.Conditions, v1.ReadyCondition) {
 				return fmt.Errorf("pool %q is not: %v", p.Name, p.Status.Conditions)
 			}
 		}

@@ -13,7 +13,10 @@ import (
 )
 
 // rowNames are the rows that can be measured, in the order of the table.
-var rowNames = []string{"converge", "kubectl", "change", "steady", "join", "restart", "growth", "source"}
+var rowNames = []string{"converge", "kubectl", "change", "steady", "join", "restart", "growth", "small", "pools", "source"}
+
+// elsewhere are the rows that are not measured on the main fleet.
+var elsewhere = []string{"growth", "small", "pools", "source"}
 
 func chooseRows(list string) (map[string]bool, error) {
 	chosen := map[string]bool{}
@@ -72,6 +75,20 @@ func everything(ctx context.Context, o options) (kubernetes string, figures []Fi
 			return kubernetes, figures, err
 		}
 	}
+	if o.rows["small"] {
+		more, err := smallRows(ctx, o)
+		figures = append(figures, more...)
+		if err != nil {
+			return kubernetes, figures, fmt.Errorf("small: %w", err)
+		}
+	}
+	if o.rows["pools"] {
+		more, err := poolRows(ctx, o)
+		figures = append(figures, more...)
+		if err != nil {
+			return kubernetes, figures, fmt.Errorf("pools: %w", err)
+		}
+	}
 	if o.rows["source"] {
 		more, err := followRows(ctx)
 		figures = append(figures, more...)
@@ -84,7 +101,7 @@ func everything(ctx context.Context, o options) (kubernetes string, figures []Fi
 
 // ofMain tells whether a row was chosen that is measured on the main fleet.
 func (o options) ofMain() bool {
-	return slices.ContainsFunc(rowNames, func(row string) bool { return o.rows[row] && row != "growth" && row != "source" })
+	return slices.ContainsFunc(rowNames, func(row string) bool { return o.rows[row] && !slices.Contains(elsewhere, row) })
 }
 
 // followRows measures what following a repository costs.
