@@ -101,6 +101,10 @@ const (
 	// some node is held at another value by somebody else.
 	ConflictedCondition = "Conflicted"
 
+	// ContestedCondition is true on a NodePool while somebody else keeps changing a
+	// key of it on some node. Else there is no such condition.
+	ContestedCondition = "Contested"
+
 	// SelfJoinableCondition is true on a NodePool whose selector names labels that
 	// a kubelet may set on its own node: a node can join it, or leave it, by
 	// itself. That says nothing of whether the pool is carried out.

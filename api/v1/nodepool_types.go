@@ -16,6 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Conflicted",type=integer,JSONPath=`.status.nodes.conflicted`,description="members on which somebody else holds a key"
 // +kubebuilder:printcolumn:name="RuntimeClass",type=string,JSONPath=`.status.runtimeClassName`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Contested",type=integer,JSONPath=`.status.contests.nodes`,priority=1,description="members on which somebody else keeps changing a key"
 // +kubebuilder:printcolumn:name="Parent",type=string,JSONPath=`.spec.parent`,priority=1
 // +kubebuilder:printcolumn:name="Priority",type=integer,JSONPath=`.spec.priority`,priority=1
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
@@ -169,7 +170,8 @@ type NodePoolStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions: Ready, Reconciling, Stalled, Conflicted, SelfJoinable.
+	// conditions: Ready, Reconciling, Stalled, Conflicted, SelfJoinable, and
+	// Contested while it is true.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -179,6 +181,11 @@ type NodePoolStatus struct {
 	// for a second, and within 30 seconds while they come and go without a rest.
 	// +optional
 	Nodes *NodeCounts `json:"nodes,omitempty"`
+
+	// contests are the keys of the pool that somebody else keeps changing on nodes;
+	// absent where there are none.
+	// +optional
+	Contests *Contests `json:"contests,omitempty"`
 
 	// runtimeClassName is the RuntimeClass that pods name to run in the pool.
 	// +optional
@@ -200,13 +207,55 @@ type NodeCounts struct {
 	// desired is the number of nodes that are members.
 	Desired int32 `json:"desired"`
 	// updated is the number of members that carry all that the pool says, or what
-	// a pool that goes before it says in its place.
+	// a pool that goes before it says in its place. One on which a key is contested
+	// does not count.
 	Updated int32 `json:"updated"`
 	// ready is the number of updated members whose condition Ready is true.
 	Ready int32 `json:"ready"`
 	// conflicted is the number of members on which somebody else holds a key
 	// that the pool wants at another value.
 	Conflicted int32 `json:"conflicted"`
+}
+
+// Contests counts the keys of a pool that somebody else keeps changing, and names
+// the first of them.
+type Contests struct {
+	// nodes is the number of members on which a key is contested.
+	Nodes int32 `json:"nodes"`
+	// keys is the number of contested keys.
+	Keys int32 `json:"keys"`
+	// first are the first three of them, by field and key.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=3
+	First []ContestedKey `json:"first,omitempty"`
+}
+
+// ContestedKey is a label, an annotation or a taint that the controller puts back
+// again and again, because somebody else changes it each time.
+type ContestedKey struct {
+	// field is label, annotation or taint.
+	Field string `json:"field"`
+	// key of the label or annotation; key:effect of a taint.
+	Key string `json:"key"`
+	// nodes is the number of members on which the key is contested.
+	Nodes int32 `json:"nodes"`
+	// nodeNames are the first three of them, by name.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=3
+	NodeNames []string `json:"nodeNames,omitempty"`
+	// managers are field managers that were found to own the key on those nodes while
+	// it had to be put back, at most three. Managed fields name nobody for a label or
+	// an annotation that is gone; for a taint they name who wrote the list of taints
+	// last.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=3
+	Managers []string `json:"managers,omitempty"`
+	// repairs is how often the key was put back on one of the nodes, at least. It is
+	// renewed when it has doubled.
+	Repairs int32 `json:"repairs"`
 }
 
 // NodePoolList is a list of NodePools.

@@ -14,6 +14,8 @@ const (
 	PausedReason = "Paused"
 	// ConflictReason: somebody else, or a pool of equal priority, holds a key.
 	ConflictReason = "Conflict"
+	// ContestedReason: somebody else keeps changing a key that is put back each time.
+	ContestedReason = "Contested"
 	// ParentReason: spec.parent leads nowhere.
 	ParentReason = "ParentInvalid"
 	// SelectorReason: spec.selector or spec.nodeNames cannot be read.

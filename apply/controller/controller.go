@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // Options of the loops.
@@ -25,6 +26,9 @@ type Options struct {
 	// MaxRetry is how soon, at the latest, a source that failed is tried again;
 	// 0 means DefaultMaxRetry.
 	MaxRetry time.Duration
+
+	// repairs is for tests; the zero value means plan.DefaultRepairBackoff.
+	repairs plan.RepairBackoff
 }
 
 // What the options are where they are left out.
@@ -66,6 +70,7 @@ func Add(mgr manager.Manager, options Options) error {
 	nodes := &nodeLoop{
 		cached: mgr.GetClient(), live: mgr.GetAPIReader(),
 		applier: applier, pools: pools, tally: figures,
+		repairs: newRepairs(cmp.Or(options.repairs, plan.DefaultRepairBackoff())),
 	}
 	if err := nodes.addTo(mgr, options.Concurrency); err != nil {
 		return fmt.Errorf("node loop: %w", err)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -89,8 +90,8 @@ func (l *poolLoop) conditionEvents(before *v1.NodePool, after v1.NodePoolStatus)
 	for _, kind := range []string{v1.ConflictedCondition, v1.StalledCondition} {
 		was := meta.FindStatusCondition(before.Status.Conditions, kind)
 		is := meta.FindStatusCondition(after.Conditions, kind)
-		// A conflict stalls the pool as well: one event is enough.
-		if kind == v1.StalledCondition && (is.Reason == v1.ConflictReason || was != nil && was.Reason == v1.ConflictReason) {
+		// A conflict and a contest stall the pool as well: one event is enough.
+		if kind == v1.StalledCondition && (hasOwnEvent(is) || hasOwnEvent(was)) {
 			continue
 		}
 		switch trouble := was != nil && was.Status == metav1.ConditionTrue; {
@@ -100,6 +101,36 @@ func (l *poolLoop) conditionEvents(before *v1.NodePool, after v1.NodePoolStatus)
 			l.event(before, corev1.EventTypeNormal, was.Reason+"Resolved", "reconcile", "no longer: %s", was.Message)
 		}
 	}
+}
+
+// hasOwnEvent reports whether a pool is stalled by what has a condition of its own.
+func hasOwnEvent(stalled *metav1.Condition) bool {
+	return stalled != nil && (stalled.Reason == v1.ConflictReason || stalled.Reason == v1.ContestedReason)
+}
+
+// contestEvents reports a contest once, when it begins, and that there is none any
+// more. How often a key was put back, and on how many nodes, is no event.
+func (l *poolLoop) contestEvents(before *v1.NodePool, after v1.NodePoolStatus) {
+	was, is := before.Status.Contests, after.Contests
+	switch {
+	case is == nil && was != nil:
+		l.event(before, corev1.EventTypeNormal, v1.ContestedReason+"Resolved", "reconcile", "no longer: %s", describeContests(before.Name, was))
+	case is != nil && moreContested(was, is):
+		l.event(before, corev1.EventTypeWarning, v1.ContestedReason, "reconcile", "%s", describeContests(before.Name, is))
+	}
+}
+
+// moreContested reports whether keys are contested that were not.
+func moreContested(was, is *v1.Contests) bool {
+	if was == nil || is.Keys > was.Keys {
+		return true
+	}
+	return slices.ContainsFunc(is.First, func(key v1.ContestedKey) bool {
+		// One that was not named may have been counted.
+		return int(was.Keys) == len(was.First) && !slices.ContainsFunc(was.First, func(other v1.ContestedKey) bool {
+			return key.Field == other.Field && key.Key == other.Key
+		})
+	})
 }
 
 // sameTrouble tells whether two conditions name the same things, however many

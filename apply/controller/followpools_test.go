@@ -158,7 +158,7 @@ func TestNodeThatIsDueStaysSo(t *testing.T) {
 	queue := workqueue.NewTypedRateLimitingQueue(newRateLimiter())
 	defer queue.ShutDown()
 	pools := newPoolSet(cache)
-	loop := &nodeLoop{cached: cache, pools: pools, tally: newTally(), queue: queue}
+	loop := &nodeLoop{cached: cache, pools: pools, tally: newTally(), repairs: newRepairs(plan.DefaultRepairBackoff()), queue: queue}
 	change := func(pool *v1.NodePool) {
 		t.Helper()
 		cache.pools[pool.Name] = pool

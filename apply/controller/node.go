@@ -34,6 +34,7 @@ type nodeLoop struct {
 	applier *apply.Applier
 	pools   *poolSet
 	tally   *tally
+	repairs *repairs
 
 	// queue is the loop's own. followed are the pools by which nodes were last put
 	// into it; only one pass at a time does that.
@@ -45,6 +46,9 @@ type nodeLoop struct {
 type finding struct {
 	note
 	done map[string]deed // by pool
+	// again is after what time the node has to be looked at once more, though nothing
+	// happens to it; 0 for never.
+	again time.Duration
 }
 
 // Reconcile plans one node from the cache and writes it. Where the API server
@@ -60,6 +64,7 @@ func (l *nodeLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 	for try := 1; ; try++ {
 		if apierrors.IsNotFound(err) {
 			l.tally.forget(request.Name)
+			l.repairs.forget(request.Name)
 			return reconcile.Result{}, nil
 		}
 		if err != nil {
@@ -74,6 +79,9 @@ func (l *nodeLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 			if again := l.tally.report(request.Name, found.note, found.done); again && err == nil {
 				return reconcile.Result{RequeueAfter: atOnce}, nil
 			}
+		}
+		if err == nil {
+			return reconcile.Result{RequeueAfter: found.again}, nil
 		}
 		if !apply.IsConflict(err) || try == maxTries {
 			return reconcile.Result{}, err
@@ -102,9 +110,10 @@ func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error
 	if err != nil {
 		return nil, err
 	}
-	found := &finding{note: note{epoch: pools.epoch, ready: nodecache.Ready(node)}}
+	found := &finding{note: note{epoch: pools.epoch, uid: node.UID, ready: nodecache.Ready(node)}}
 	p, err := plan.Node(node, pools.Expansion)
 	if unreadable := (*plan.RecordError)(nil); errors.As(err, &unreadable) {
+		l.repairs.forget(node.Name)
 		// What pools have put there is not known, and taken for the node's own.
 		found.members = pools.Node(node.Name, node.Labels).Pools
 		found.problem, found.stuck = "has a record that cannot be read: "+apply.Brief(unreadable.Err), true
@@ -116,6 +125,7 @@ func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error
 	}
 	found.members = p.Pools
 	if v1.IsDisabled(node, v1.ReconcileAnnotation) {
+		l.repairs.forget(node.Name)
 		// It stays where it is, and not where the plan would lead it.
 		desired, err := plan.Desired(node, pools.Expansion)
 		if err != nil {
@@ -126,6 +136,8 @@ func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error
 		return found, nil
 	}
 	found.conflicts = p.Conflicts
+	admitted := l.admit(node, p, pools)
+	p, found.contests = admitted.Plan, admitted.Held.Contests()
 	if err := l.confirmDeparted(ctx, pools, p); err != nil {
 		found.recorded = poolsOf(p.Recorded())
 		found.problem = "is left as it is: " + apply.Brief(err)
@@ -136,9 +148,10 @@ func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error
 		found.problem = "could not be written: " + apply.Brief(err)
 		return found, err
 	}
-	found.recorded = poolsOf(p.Record)
+	found.recorded, found.contests = poolsOf(p.Record), admitted.Written.Contests()
+	found.again = l.repairs.keep(node.Name, admitted.Written)
 	if !p.Quiet() {
-		found.done = deeds(p)
+		found.done = deeds(p, found.contests)
 		log.FromContext(ctx).V(1).Info("wrote node", "changes", len(p.Changes), "pools", p.Pools)
 	}
 	return found, nil
@@ -146,10 +159,14 @@ func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error
 
 func poolsOf(record plan.Record) []string { return slices.Sorted(maps.Keys(record.Pools())) }
 
-// deeds tells what a written plan did for each pool.
-func deeds(p *plan.NodePlan) map[string]deed {
+// deeds tells what a written plan did for each pool. What was put back of a contested
+// key is no deed: the contest is reported once, and not with each repair.
+func deeds(p *plan.NodePlan, contests []plan.Contest) map[string]deed {
 	done := map[string]deed{}
 	for _, change := range p.Changes {
+		if slices.ContainsFunc(contests, func(c plan.Contest) bool { return c.Field == change.Field && c.Key == change.Key }) {
+			continue
+		}
 		done[change.Pool] = done[change.Pool].and(deed{updated: !change.Drift, repaired: change.Drift})
 	}
 	for _, pool := range p.Releases() {

@@ -3,6 +3,8 @@ package controller
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -19,10 +21,14 @@ type note struct {
 	// keys in its record.
 	members  []string
 	recorded []string
+	// uid of the node.
+	uid types.UID
 	// ready tells the node's condition Ready.
 	ready bool
 	// conflicts are the keys that pools do not get here.
 	conflicts []plan.Conflict
+	// contests are the keys here that somebody else keeps changing.
+	contests []plan.Contest
 	// problem says why the node could not be brought up to date; empty when it
 	// was. Stuck tells that it stays so until somebody acts.
 	problem string
@@ -35,9 +41,10 @@ type figures struct {
 	// recorded is the number of nodes that carry keys of the pool, stuck of those
 	// that stay as they are until somebody acts.
 	recorded, stuck int
-	// conflicts and problems by node.
+	// conflicts, problems and contests by node.
 	conflicts map[string][]plan.Conflict
 	problems  map[string]string
+	contests  map[string][]plan.Contest
 	// deeds by node since they were last told.
 	deeds map[string]deed
 }
@@ -60,7 +67,7 @@ func (n *note) pools() []string {
 
 // standing is how much the node adds to the counts of one of its pools.
 func (n *note) standing(pool string) (updated, ready int32) {
-	if n.problem != "" || len(conflictsOf(pool, n.conflicts)) > 0 {
+	if n.problem != "" || len(conflictsOf(pool, n.conflicts)) > 0 || len(contestsOf(pool, n.contests)) > 0 {
 		return 0, 0
 	}
 	if n.ready {
@@ -79,6 +86,16 @@ func conflictsOf(pool string, all []plan.Conflict) []plan.Conflict {
 	return own
 }
 
+func contestsOf(pool string, all []plan.Contest) []plan.Contest {
+	var own []plan.Contest
+	for _, contest := range all {
+		if contest.Pool == pool {
+			own = append(own, contest)
+		}
+	}
+	return own
+}
+
 // sameFor tells whether both notes say the same of every pool.
 func (n *note) sameFor(other *note) bool {
 	return n.ready == other.ready && slices.Equal(n.members, other.members) && slices.Equal(n.recorded, other.recorded) &&
@@ -88,7 +105,8 @@ func (n *note) sameFor(other *note) bool {
 // sameTroubles tells whether both notes say the same of what is wrong on the node.
 func (n *note) sameTroubles(other *note) bool {
 	return n.problem == other.problem && n.stuck == other.stuck &&
-		slices.EqualFunc(n.conflicts, other.conflicts, plan.Conflict.Equal)
+		slices.EqualFunc(n.conflicts, other.conflicts, plan.Conflict.Equal) &&
+		slices.EqualFunc(n.contests, other.contests, plan.Contest.Equal)
 }
 
 // troubles tells whether what is wrong on the node is told of a pool.

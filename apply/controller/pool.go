@@ -223,5 +223,6 @@ func (l *poolLoop) writeStatus(ctx context.Context, pool *v1.NodePool, facts poo
 	}
 	l.written[pool.Name] = changed.ResourceVersion
 	l.conditionEvents(pool, status)
+	l.contestEvents(pool, status)
 	return nil
 }

@@ -63,6 +63,12 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 	} else {
 		set(v1.ConflictedCondition, false, v1.SucceededReason, "every key is the pool's to set")
 	}
+	status.Contests = contestsStatus(facts.figures.contests)
+	if status.Contests == nil {
+		meta.RemoveStatusCondition(&status.Conditions, v1.ContestedCondition)
+	} else {
+		set(v1.ContestedCondition, true, v1.ContestedReason, describeContests(pool.Name, status.Contests))
+	}
 	if keys := render.SelfJoinKeys(pool); len(keys) > 0 {
 		set(v1.SelfJoinableCondition, true, v1.KubeletLabelsReason, describeSelfJoin(pool, keys))
 	} else {
@@ -112,6 +118,8 @@ func summarize(pool *v1.NodePool, facts poolFacts) summary {
 		return summary{reconciling, v1.ProgressingReason, progress + " so far"}
 	case len(f.conflicts) > 0:
 		return summary{stalled, v1.ConflictReason, progress + "; " + describeConflicts(f.conflicts)}
+	case len(f.contests) > 0:
+		return summary{stalled, v1.ContestedReason, progress + "; " + describeContests(pool.Name, contestsStatus(f.contests))}
 	case f.stuck > 0:
 		return summary{stalled, v1.NodesReason, progress + "; " + describeProblems(f.problems)}
 	case len(f.problems) > 0:

@@ -11,6 +11,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/nodecache"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // A cache may have been filled by an API server that lags behind: a record then
@@ -30,7 +31,7 @@ func TestNothingIsReleasedOnAStaleCache(t *testing.T) {
 		t.Fatal("the cache is not behind")
 	}
 	behind := newPoolSet(stale)
-	loop := &nodeLoop{cached: w, live: w, applier: apply.New(w), pools: behind, tally: newTally()}
+	loop := &nodeLoop{cached: w, live: w, applier: apply.New(w), pools: behind, tally: newTally(), repairs: newRepairs(plan.DefaultRepairBackoff())}
 	before := bare(t, w.get("n1"))
 	if _, err := loop.Reconcile(t.Context(), requestFor("n1")); err == nil {
 		t.Error("the pass went well, want it to come back")

@@ -223,7 +223,7 @@ func (t *tally) read(pool string, since uint64) (f figures, settled bool) {
 		return f, settled
 	}
 	f = *known
-	f.conflicts, f.problems = maps.Clone(known.conflicts), maps.Clone(known.problems)
+	f.conflicts, f.problems, f.contests = maps.Clone(known.conflicts), maps.Clone(known.problems), maps.Clone(known.contests)
 	if settled {
 		return f, true
 	}
@@ -261,6 +261,17 @@ func (t *tally) settled(since uint64) bool {
 	return true
 }
 
+// last is what was found when a node was last looked at; nil where it was not since
+// the start. It is not to be changed.
+func (t *tally) last(node string) *note {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n, known := t.nodes[node]; known && n.looked {
+		return n
+	}
+	return nil
+}
+
 // looked tells whether a node was looked at since the start.
 func (t *tally) looked(node string) bool {
 	t.mu.Lock()
@@ -272,7 +283,7 @@ func (t *tally) looked(node string) bool {
 func (t *tally) pool(name string) *figures {
 	f, found := t.pools[name]
 	if !found {
-		f = &figures{conflicts: map[string][]plan.Conflict{}, problems: map[string]string{}, deeds: map[string]deed{}}
+		f = &figures{conflicts: map[string][]plan.Conflict{}, problems: map[string]string{}, contests: map[string][]plan.Contest{}, deeds: map[string]deed{}}
 		t.pools[name] = f
 	}
 	return f
@@ -302,6 +313,11 @@ func (t *tally) count(node string, n *note, sign int32) {
 		} else if len(own) > 0 {
 			f.Conflicted--
 			delete(f.conflicts, node)
+		}
+		if own := contestsOf(pool, n.contests); len(own) > 0 && sign > 0 {
+			f.contests[node] = own
+		} else if len(own) > 0 {
+			delete(f.contests, node)
 		}
 	}
 	if n.problem == "" {

@@ -43,6 +43,8 @@ type outcome[K comparable] struct {
 	copied bool
 	// changed are the keys whose values change; nil for one that goes.
 	changed map[K]*string
+	// withheld are the keys whose change has to wait: see [NodePlan.without].
+	withheld map[K]bool
 }
 
 // standing are the values of ours as they stand on the node afterwards: what an
@@ -50,6 +52,9 @@ type outcome[K comparable] struct {
 func (o outcome[K]) standing(on *corev1.Node, at place[K]) map[K]string {
 	standing := make(map[K]string, len(o.record))
 	for key := range o.record {
+		if o.withheld[key] {
+			continue
+		}
 		if after, changes := o.changed[key]; changes {
 			if after != nil {
 				standing[key] = *after

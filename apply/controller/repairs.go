@@ -1,0 +1,65 @@
+package controller
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// repairs keeps what is known of the repairs of nodes, which [plan.RepairBackoff]
+// decides by. It has an entry for each node of which a key was put back lately.
+type repairs struct {
+	backoff plan.RepairBackoff
+	now     func() time.Time
+
+	mu    sync.Mutex
+	nodes map[string]*plan.Repairs
+}
+
+func newRepairs(backoff plan.RepairBackoff) *repairs {
+	return &repairs{backoff: backoff, now: time.Now, nodes: map[string]*plan.Repairs{}}
+}
+
+func (r *repairs) of(node string) *plan.Repairs {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.nodes[node]
+}
+
+// keep notes what is known of a node, and returns after what time the node has to be
+// looked at again for it; 0 for never.
+func (r *repairs) keep(node string, known *plan.Repairs) time.Duration {
+	if known == nil {
+		r.forget(node)
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nodes[node] = known
+	return max(r.backoff.Next(known).Sub(r.now()), atOnce)
+}
+
+func (r *repairs) forget(node string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.nodes, node)
+}
+
+// admit leaves out of a plan what was put back too often of late.
+func (l *nodeLoop) admit(node *corev1.Node, p *plan.NodePlan, pools *poolSnapshot) plan.Admission {
+	restored := !p.Quiet() && l.restored(node, p, pools)
+	return l.repairs.backoff.Admit(node, p, l.repairs.of(node.Name), restored, l.repairs.now())
+}
+
+// restored reports whether a plan brings a node back to what it was: it was up to date
+// when it was last looked at, and neither its pools nor its membership have changed
+// since.
+func (l *nodeLoop) restored(node *corev1.Node, p *plan.NodePlan, pools *poolSnapshot) bool {
+	last := l.tally.last(node.Name)
+	return last != nil && last.uid == node.UID && last.problem == "" &&
+		slices.Equal(last.members, p.Pools) && !pools.changedFor(last)
+}

@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/nodepools/nodepools/render"
+)
+
+// without is the plan without the changes of some keys. They stay as they are on
+// the node, and the record says of them what it says now, so that it describes
+// what stands. An apply does not carry them, not even a value of others that
+// stands there: it would become ours as well, see [NodePlan.Patch]. Of the list of
+// taints it carries what stands, as for any other taint of somebody else's.
+func (p *NodePlan) without(keys map[repairKey]bool) *NodePlan {
+	if len(keys) == 0 {
+		return p
+	}
+	less := *p
+	less.labels = withhold(p.labels, Label, p.recorded.Labels, keys)
+	less.annotations = withhold(p.annotations, Annotation, p.recorded.Annotations, keys)
+	less.taints = withhold(p.taints, Taint, p.recorded.Taints, keys)
+	less.Record = Record{Labels: less.labels.record, Annotations: less.annotations.record, Taints: less.taints.record}
+	less.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(change KeyChange) bool {
+		return keys[repairKey{change.Field, change.Key}]
+	})
+	return &less
+}
+
+// withhold is an outcome without the changes of some keys.
+func withhold[K comparable](o outcome[K], field Field, recorded map[K]Entry, keys map[repairKey]bool) outcome[K] {
+	less := outcome[K]{record: maps.Clone(o.record), copied: true, changed: maps.Clone(o.changed), withheld: map[K]bool{}}
+	if less.record == nil {
+		less.record = map[K]Entry{}
+	}
+	for key := range o.changed {
+		if !keys[repairKey{field, fmt.Sprint(key)}] {
+			continue
+		}
+		less.withheld[key] = true
+		delete(less.changed, key)
+		if entry, ours := recorded[key]; ours {
+			less.record[key] = entry
+		} else {
+			delete(less.record, key)
+		}
+	}
+	return less
+}
+
+// nothing is the plan that leaves the node and its record as they are.
+func (p *NodePlan) nothing() *NodePlan {
+	less := *p
+	less.Changes, less.Record, less.rewritten = nil, p.recorded, false
+	less.labels = outcome[string]{record: p.recorded.Labels}
+	less.annotations = outcome[string]{record: p.recorded.Annotations}
+	less.taints = outcome[render.TaintID]{record: p.recorded.Taints}
+	return &less
+}
+
+// recordPools are the pools that the record names before or after the plan, sorted.
+func (p *NodePlan) recordPools() []string {
+	pools := p.Record.Pools()
+	maps.Copy(pools, p.recorded.Pools())
+	return slices.Sorted(maps.Keys(pools))
+}
