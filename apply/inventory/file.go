@@ -54,6 +54,8 @@ type filePool struct {
 	// known of it.
 	Managed     *fileKeys `json:"managed,omitempty"`
 	AlsoApplied *fileKeys `json:"alsoApplied,omitempty"`
+	// Contests are status.contests.
+	Contests *v1.Contests `json:"contests,omitempty"`
 }
 
 type fileKeys struct {

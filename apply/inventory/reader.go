@@ -198,7 +198,8 @@ func (r *reader) pool(read *filePool) error {
 			Name: read.Name, UID: read.UID, DeletionTimestamp: deletion(read.Deleting), Finalizers: read.Finalizers,
 			Labels: read.Labels, Annotations: read.Annotations,
 		},
-		Spec: read.Spec,
+		Spec:   read.Spec,
+		Status: v1.NodePoolStatus{Contests: read.Contests},
 	}
 	if read.Managed != nil {
 		pool.ManagedFields = plan.ManagedFields(read.Managed.keys(), read.AlsoApplied.keys())

@@ -69,6 +69,7 @@ func poolToFile(pool *v1.NodePool) filePool {
 	written := filePool{
 		Name: pool.Name, UID: pool.UID, Deleting: !pool.DeletionTimestamp.IsZero(),
 		Finalizers: pool.Finalizers, Labels: pool.Labels, Annotations: pool.Annotations, Spec: pool.Spec,
+		Contests: pool.Status.Contests,
 	}
 	if len(pool.ManagedFields) > 0 {
 		applied := plan.Applied(pool)

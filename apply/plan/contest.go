@@ -53,13 +53,20 @@ func ContestsOf(pools []*v1.NodePool) (contests []PoolContest, more int) {
 		}
 		for _, key := range status.First {
 			contests = append(contests, PoolContest{
-				Pool: pool.Name, Field: Field(key.Field), Key: key.Key, Nodes: int(key.Nodes), NodeNames: key.NodeNames,
-				Managers: key.Managers, Repairs: int(key.Repairs),
+				Pool: pool.Name, Field: Field(key.Field), Key: key.Key, Nodes: int(key.Nodes), Repairs: int(key.Repairs),
+				NodeNames: append([]string{}, key.NodeNames...), Managers: append([]string{}, key.Managers...),
 			})
 		}
 		more += max(0, int(status.Keys)-len(status.First))
 	}
 	return contests, more
+}
+
+// On reports whether the key is contested on a node, and whether that may be so: of
+// many nodes the status names the first alone.
+func (c PoolContest) On(node string) (named, possible bool) {
+	named = slices.Contains(c.NodeNames, node)
+	return named, named || c.Nodes > len(c.NodeNames)
 }
 
 // Who says who keeps changing the key, as far as that is known.

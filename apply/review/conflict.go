@@ -28,6 +28,25 @@ func (c Conflict) Text() string {
 	return text + ", at the same priority; it stays unset"
 }
 
+// Text says in one sentence what is contested, where, and by whom as far as that is
+// known.
+func (c Contest) Text() string {
+	shown := plan.PoolContest(c)
+	shown.Key, shown.NodeNames = Word(c.Key), nil
+	for _, name := range c.NodeNames {
+		shown.NodeNames = append(shown.NodeNames, Word(name))
+	}
+	return "pool " + Word(c.Pool) + ": " + shown.String()
+}
+
+// MoreContestsText says how many contests are not named; empty for none.
+func (r *Review) MoreContestsText() string {
+	if r.MoreContests == 0 {
+		return ""
+	}
+	return "and " + Count(r.MoreContests, "more key") + ", which the statuses of the pools only count"
+}
+
 // setting tells who has set the value that stands there, as far as that is known.
 func setting(c plan.Conflict) string {
 	var names []string

@@ -49,6 +49,12 @@ func Of(in Input) (*Review, error) {
 		return nil, err
 	}
 	r.Conflicts = conflicts(in.Difference, standing)
+	r.Contests = []Contest{}
+	contests, more := plan.ContestsOf(in.Before.Pools)
+	for _, contest := range contests {
+		r.Contests = append(r.Contests, Contest(contest))
+	}
+	r.MoreContests = more
 	if blocked := in.Difference.Pools.Blocked; blocked != nil {
 		r.HeldBack = &HeldBack{Pools: listOf(blocked.Pools), Of: blocked.Of, Reason: blocked.Reason, Remedy: blocked.Remedy}
 	}

@@ -45,6 +45,11 @@ type Review struct {
 	Impact *impact.Impact `json:"impact"`
 	// Notes are what the reader should know of how it was compared.
 	Notes []string `json:"notes"`
+	// Contests are keys that somebody else keeps changing on nodes now, whatever the
+	// change does, as the statuses of the pools have them; MoreContests is how many
+	// there are besides.
+	Contests     []Contest `json:"contests"`
+	MoreContests int       `json:"moreContests"`
 }
 
 // Compared says what was compared with what.
@@ -130,6 +135,22 @@ type Conflict struct {
 	Claims []plan.Conflict `json:"claims"`
 	// Standing tells that it is the same before the change.
 	Standing bool `json:"standing"`
+}
+
+// Contest is a key of a pool that somebody else keeps changing on nodes, and that is
+// put back each time.
+type Contest struct {
+	Pool  string     `json:"pool"`
+	Field plan.Field `json:"field"`
+	Key   string     `json:"key"`
+	// Nodes is how many there are, NodeNames are the first three of them.
+	Nodes     int      `json:"nodes"`
+	NodeNames []string `json:"nodeNames"`
+	// Managers are field managers that were found to own the key while it had to be
+	// put back; of a taint, who wrote the list of taints last.
+	Managers []string `json:"managers"`
+	// Repairs is how often the key was put back on one of the nodes, at least.
+	Repairs int `json:"repairs"`
 }
 
 // Summary is what a reader has to know first.

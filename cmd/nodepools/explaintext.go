@@ -30,6 +30,7 @@ func writeExplanation(text io.Writer, e *explanation) {
 		}
 	}
 	e.conflicts(text)
+	e.contests(text)
 	for _, section := range []struct {
 		title string
 		owner plan.Owner
@@ -101,6 +102,9 @@ func (e *explanation) headline() string {
 	}
 	if denied > 0 {
 		parts = append(parts, review.Count(denied, "conflict"))
+	}
+	if fought := len(e.of(func(k explainedKey) bool { return k.Contests != nil })); fought > 0 {
+		parts = append(parts, review.Count(fought, "contested key"))
 	}
 	if len(parts) == 0 {
 		return headline
@@ -255,6 +259,24 @@ func (e *explanation) conflicts(text io.Writer) {
 				title = ""
 			}
 			wrap(text, "  ", inert(conflict.String()))
+		}
+	}
+}
+
+// contests writes which keys somebody else keeps changing.
+func (e *explanation) contests(text io.Writer) {
+	title := "\nContested: somebody else keeps changing these, and they are put back"
+	for _, k := range e.Keys {
+		for _, contest := range k.Contests {
+			if title != "" {
+				fmt.Fprintln(text, title)
+				title = ""
+			}
+			message := contest.Message
+			if !contest.Named {
+				message += "; this node may be one of those that are not named"
+			}
+			wrap(text, "  ", inert(message))
 		}
 	}
 }

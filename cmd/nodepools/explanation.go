@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -76,6 +77,8 @@ type explainedKey struct {
 	Due       due               `json:"due,omitempty"`
 	After     *string           `json:"after,omitempty"`
 	Conflicts []explainedDenial `json:"conflicts,omitempty"`
+	// Contests are there where somebody else keeps changing the key.
+	Contests []explainedContest `json:"contests,omitempty"`
 
 	status plan.KeyStatus
 }
@@ -85,6 +88,19 @@ type explainedDenial struct {
 	Pool    string `json:"pool"`
 	Want    string `json:"want"`
 	Message string `json:"message"`
+}
+
+// explainedContest is what the status of a pool says of a key that somebody else keeps
+// changing.
+type explainedContest struct {
+	Pool string `json:"pool"`
+	// Nodes is on how many nodes that is so, and Named whether this one is among those
+	// that the status names. Else it may be one of the others.
+	Nodes    int      `json:"nodes"`
+	Named    bool     `json:"named"`
+	Managers []string `json:"managers,omitempty"`
+	Repairs  int      `json:"repairs"`
+	Message  string   `json:"message"`
 }
 
 // due is what is about to be done with a key.
@@ -112,8 +128,27 @@ func explain(node *corev1.Node, pools []*v1.NodePool, found *plan.Explanation) *
 	for _, status := range found.Keys {
 		e.Keys = append(e.Keys, explainKey(status))
 	}
+	e.explainContests(pools)
 	e.Pools = explainPools(pools, found, record)
 	return e
+}
+
+// explainContests adds to the keys what the statuses of pools say of contests.
+func (e *explanation) explainContests(pools []*v1.NodePool) {
+	contests, _ := plan.ContestsOf(pools)
+	for _, contest := range contests {
+		named, possible := contest.On(e.Node)
+		for i := range e.Keys {
+			k := &e.Keys[i]
+			if !possible || k.Field != contest.Field || k.Key != contest.Key || k.Pool != contest.Pool && k.Pool != "" {
+				continue
+			}
+			k.Contests = append(k.Contests, explainedContest{
+				Pool: contest.Pool, Nodes: contest.Nodes, Named: named, Managers: contest.Managers, Repairs: contest.Repairs,
+				Message: review.Contest(contest).Text(),
+			})
+		}
+	}
 }
 
 func explainKey(status plan.KeyStatus) explainedKey {

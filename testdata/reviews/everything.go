@@ -46,6 +46,16 @@ func Everything() *review.Review {
 			},
 		},
 	}
+	r.Contests = []review.Contest{
+		{
+			Pool: "gpu", Field: plan.Label, Key: "tier", Nodes: 21, NodeNames: numbered("gpu-%03d", 1, 3), Managers: []string{"flapper"}, Repairs: 12,
+		},
+		{
+			Pool: "gpu", Field: plan.Taint, Key: "ready:NoSchedule", Nodes: 1, NodeNames: []string{"gpu-001"},
+			Managers: []string{"node-readiness-controller"}, Repairs: 3,
+		},
+	}
+	r.MoreContests = 2
 	r.Problems = []string{
 		`pool "edge" is paused by its annotation nodes.lailin.xyz/reconcile`,
 		`node "old-1": the record in nodes.lailin.xyz/applied cannot be read: unexpected end of JSON input`,

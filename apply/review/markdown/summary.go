@@ -75,6 +75,13 @@ func lists(r *review.Review) []section {
 	for _, conflict := range r.Conflicts {
 		conflicts.rows = append(conflicts.rows, on(conflict.Nodes)+": "+sentence(conflict.Text()))
 	}
+	contests := section{title: "Contested now", intro: "Keys that somebody else keeps changing, and that are put back each time.", one: "contested key", more: "contested keys"}
+	for _, contest := range r.Contests {
+		contests.rows = append(contests.rows, sentence(contest.Text()))
+	}
+	if more := r.MoreContestsText(); more != "" {
+		contests.rows = append(contests.rows, sentence(more))
+	}
 	problems := section{title: "Problems", intro: "What they are about is left alone.", one: "problem", more: "problems"}
 	for _, problem := range r.Problems {
 		problems.rows = append(problems.rows, sentence(problem))
@@ -84,7 +91,7 @@ func lists(r *review.Review) []section {
 		notes.rows = append(notes.rows, sentence(note))
 	}
 	var lists []section
-	for _, list := range []section{kept, conflicts, problems, notes} {
+	for _, list := range []section{kept, conflicts, contests, problems, notes} {
 		if len(list.rows) > 0 {
 			lists = append(lists, list)
 		}

@@ -32,6 +32,7 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 		t.nodes(r.Nodes)
 		t.members(r.Members)
 		t.conflicts(r.Conflicts)
+		t.contests(r)
 		t.problems(r.Problems)
 	}
 	_, err := io.WriteString(w, noCommand(t.String()))
@@ -157,6 +158,19 @@ func (t *writer) conflicts(conflicts []review.Conflict) {
 			t.list("", append([]string{"Conflicts, left as they are, " + when + "on " + review.Count(len(conflict.Nodes), "node") + ":"}, words(review.Compact(conflict.Nodes))...))
 		}
 		t.sentence("  ", conflict.Text())
+	}
+}
+
+func (t *writer) contests(r *review.Review) {
+	if len(r.Contests) == 0 {
+		return
+	}
+	t.heading("Contested now, and put back each time:")
+	for _, contest := range r.Contests {
+		t.sentence("  ", contest.Text())
+	}
+	if more := r.MoreContestsText(); more != "" {
+		t.sentence("  ", more)
 	}
 }
 
