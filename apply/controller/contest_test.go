@@ -205,7 +205,7 @@ func TestFightsAreFoughtEverMoreRarely(t *testing.T) {
 		}
 		return nil
 	})
-	w.hasEvent("gated", v1.ContestedReason+"Resolved", "label tier", "taint ready:NoSchedule")
+	w.hasEvent("gated", v1.ContestedReason+"Resolved")
 	w.staysQuiet()
 
 	w.kubectl("taint", "node", "gated-0", "ready:NoSchedule-")

@@ -38,6 +38,9 @@ func smallFleet() []runtime.Object {
 	}
 	leaving := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "leaving", UID: "uid-of-leaving", DeletionTimestamp: &deleted, Annotations: map[string]string{v1.ReconcileAnnotation: v1.Disabled}}}
 	leaving.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:nodes.lailin.xyz/reconcile":{}}}}`)}}
+	leaving.Status.Contests = &v1.Contests{Nodes: 2, Keys: 1, First: []v1.ContestedKey{{
+		Field: "taint", Key: "ready:NoSchedule", Nodes: 2, NodeNames: []string{"edge-1", "edge-2"}, Managers: []string{"node-readiness-controller"}, Repairs: 6,
+	}}}
 	class := &nodev1.RuntimeClass{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "gvisor", Annotations: map[string]string{"example.com/by": "security"},
