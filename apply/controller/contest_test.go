@@ -21,6 +21,10 @@ import (
 // without a bound that a test could reach.
 var fastBackoff = plan.RepairBackoff{First: 50 * time.Millisecond, Most: time.Hour, Window: time.Hour, Quiet: 10 * time.Second}
 
+// shortBackoff is a backoff that a test need not wait for in which somebody changes
+// keys of pools for long.
+var shortBackoff = plan.RepairBackoff{First: 10 * time.Millisecond, Most: time.Second, Window: time.Second, Quiet: 2 * time.Second}
+
 const gatedPool = `
 apiVersion: nodes.lailin.xyz/v1
 kind: NodePool

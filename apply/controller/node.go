@@ -148,8 +148,9 @@ func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error
 		found.problem = "could not be written: " + apply.Brief(err)
 		return found, err
 	}
-	found.recorded, found.contests = poolsOf(p.Record), admitted.Written.Contests()
-	found.again = l.repairs.keep(node.Name, admitted.Written)
+	written := admitted.Written(l.repairs.now())
+	found.recorded, found.contests = poolsOf(p.Record), written.Contests()
+	found.again = l.repairs.keep(node.Name, written)
 	if !p.Quiet() {
 		found.done = deeds(p, found.contests)
 		log.FromContext(ctx).V(1).Info("wrote node", "changes", len(p.Changes), "pools", p.Pools)

@@ -17,7 +17,7 @@ func (w *world) collectErrors() *logLines {
 	w.t.Helper()
 	w.stop()
 	errorLog := &logLines{}
-	w.stop = runLoops(w.t, w.config, Options{}, funcr.New(errorLog.add, funcr.Options{Verbosity: -1}))
+	w.stop = runLoops(w.t, w.config, Options{repairs: shortBackoff}, funcr.New(errorLog.add, funcr.Options{Verbosity: -1}))
 	return errorLog
 }
 

@@ -34,9 +34,19 @@ type Admission struct {
 	// Plan is the plan without the keys that have to wait. What it leaves out it
 	// leaves as it is, on the node and in the record.
 	Plan *NodePlan
-	// Held are the repairs that are known if nothing is written, Written those that
-	// are known once the plan is.
-	Held, Written *Repairs
+	// Held are the repairs that are known as long as the plan is not written.
+	Held *Repairs
+
+	// made is nil where nothing is known, nor will be.
+	made *admission
+}
+
+// Written are the repairs that are known once the plan was written, at a time.
+func (a Admission) Written(now time.Time) *Repairs {
+	if a.made == nil {
+		return nil
+	}
+	return a.made.written(now).orNone()
 }
 
 // Admit leaves out of a plan the repairs that have to wait, by what is known of
@@ -72,8 +82,7 @@ func (b RepairBackoff) Admit(node *corev1.Node, p *NodePlan, known *Repairs, res
 			admitted = admitted.nothing()
 		}
 	}
-	written := a.written()
-	return Admission{Plan: admitted, Held: a.known.orNone(), Written: written.orNone()}
+	return Admission{Plan: admitted, Held: a.known.clone().orNone(), made: a}
 }
 
 // repairs reports whether a plan undoes somebody's change.
@@ -143,17 +152,17 @@ func (b RepairBackoff) next(k repaired, slot time.Time) time.Time {
 	return due
 }
 
-// written are the repairs that are known once those that are due are written.
-func (a *admission) written() *Repairs {
+// written are the repairs that are known once those that are due were written.
+func (a *admission) written(now time.Time) *Repairs {
 	after := a.known.clone()
 	for id := range a.due {
 		k := after.keys[id]
 		if a.backoff.delay(k.count) == a.backoff.Most {
-			after.slot = a.now
+			after.slot = now
 		}
 		k.before = [2]time.Time{k.last, k.before[0]}
-		k.last, k.due, k.count = a.now, time.Time{}, k.count+1
-		third := k.count >= contestedWithin && a.now.Sub(k.before[1]) <= a.backoff.Window
+		k.last, k.due, k.count = now, time.Time{}, k.count+1
+		third := k.count >= contestedWithin && now.Sub(k.before[1]) <= a.backoff.Window
 		k.contested = k.contested || third || k.count >= contestedAnyhow
 		after.keys[id] = k
 	}

@@ -54,7 +54,7 @@ func (f *fight) pass() (full, admitted *NodePlan) {
 	}
 	restored := f.settled && slices.Equal(full.Pools, f.members)
 	a := f.backoff.Admit(f.node, full, f.known, restored, start.Add(f.now))
-	f.before, f.settled, f.members, f.known = f.node, true, full.Pools, a.Written
+	f.before, f.settled, f.members, f.known = f.node, true, full.Pools, a.Written(start.Add(f.now))
 	if a.Plan.Quiet() {
 		return full, a.Plan
 	}

@@ -140,7 +140,7 @@ func TestAdmitCostsNothingWithoutARepair(t *testing.T) {
 	for name, p := range map[string]*NodePlan{"at rest": rest, "joins": join, "changes": change} {
 		t.Run(name, func(t *testing.T) {
 			b := DefaultRepairBackoff()
-			if a := b.Admit(joined, p, nil, false, start); a.Plan != p || a.Held != nil || a.Written != nil {
+			if a := b.Admit(joined, p, nil, false, start); a.Plan != p || a.Held != nil || a.Written(start) != nil {
 				t.Errorf("admitted %+v", a)
 			}
 			if allocations := testing.AllocsPerRun(100, func() { b.Admit(joined, p, nil, false, start) }); allocations != 0 {
