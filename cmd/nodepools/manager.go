@@ -23,6 +23,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/guard"
 	"github.com/nodepools/nodepools/apply/nodecache"
 )
 
@@ -78,8 +79,9 @@ func demandNodePools(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// manager wires the loops, the metrics and the probes.
-func (o *runOptions) manager(config *rest.Config, logger logr.Logger) (manager.Manager, error) {
+// manager wires the loops, the metrics and the probes. The context is that of the
+// session.
+func (o *runOptions) manager(ctx context.Context, config *rest.Config, lease *lease, g *guard.Guard, logger logr.Logger) (manager.Manager, error) {
 	scheme, err := controller.NewScheme()
 	if err != nil {
 		return nil, err
@@ -92,10 +94,10 @@ func (o *runOptions) manager(config *rest.Config, logger logr.Logger) (manager.M
 		HealthProbeBindAddress:  o.healthAddress,
 		GracefulShutdownTimeout: ptr.To(stopTimeout),
 	}
-	if o.leaderElect {
-		if options.LeaderElectionResourceLockInterface, err = newLease(config, o.leaseNamespace); err != nil {
-			return nil, err
-		}
+	// Each session adds the same controllers.
+	options.Controller.SkipNameValidation = ptr.To(true)
+	if lease != nil {
+		options.LeaderElectionResourceLockInterface = lease.lock(ctx, g)
 		options.LeaderElection = true
 		options.LeaderElectionReleaseOnCancel = true
 		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = ptr.To(leaseDuration), ptr.To(renewDeadline), ptr.To(renewPeriod)
@@ -108,6 +110,7 @@ func (o *runOptions) manager(config *rest.Config, logger logr.Logger) (manager.M
 		return nil, fmt.Errorf("controller: %w", err)
 	}
 	err = errors.Join(
+		mgr.Add(following{guard: g, caches: mgr.GetCache()}),
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("caches", synced(mgr.GetCache())),
 	)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"os/signal"
@@ -36,6 +35,7 @@ or SIGTERM stops it after the writes that are under way; a second one at once.`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: work(exitFailed, func(cmd *cobra.Command, _ []string) error {
+			o.leaderElectSet = cmd.Flags().Changed("leader-elect")
 			if err := o.check(); err != nil {
 				return err
 			}
@@ -51,8 +51,8 @@ func (o *runOptions) register(cmd *cobra.Command) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`address` of the metrics; 0 for none")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 for none")
-	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding the shared lease")
-	flags.StringVar(&o.leaseNamespace, "leader-election-namespace", "", "namespace of the lease (default: that of the pod)")
+	flags.BoolVar(&o.leaderElect, "leader-elect", true, "work only while holding the shared lease; left out,\nwhere that can be had, and set, nowhere else")
+	flags.StringVar(&o.leaseNamespace, "leader-election-namespace", "", "namespace of the lease (default: that of the pod, else\n"+defaultNamespace+")")
 	flags.IntVar(&o.concurrency, "concurrency", controller.DefaultConcurrency, "`number` of nodes written at once")
 	flags.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug, info or error")
 	flags.StringVar(&o.logFormat, "log-format", "text", "`format` of the log: text or json")
@@ -66,11 +66,12 @@ func (o *runOptions) register(cmd *cobra.Command) {
 type runOptions struct {
 	kubeconfig                    string
 	metricsAddress, healthAddress string
-	leaderElect                   bool
-	leaseNamespace                string
-	concurrency                   int
-	logLevel, logFormat           string
-	build                         buildInfo
+	// leaderElectSet is set when the flag is given.
+	leaderElect, leaderElectSet bool
+	leaseNamespace              string
+	concurrency                 int
+	logLevel, logFormat         string
+	build                       buildInfo
 }
 
 func (o *runOptions) check() error {
@@ -78,7 +79,7 @@ func (o *runOptions) check() error {
 		return usagef("--concurrency must be at least 1, and is %d", o.concurrency)
 	}
 	if o.leaseNamespace != "" && !o.leaderElect {
-		return usagef("--leader-election-namespace says nothing without --leader-elect")
+		return usagef("--leader-election-namespace requires --leader-elect")
 	}
 	for flag, address := range map[string]string{"--metrics-bind-address": o.metricsAddress, "--health-probe-bind-address": o.healthAddress} {
 		if _, _, err := net.SplitHostPort(address); err != nil && address != "0" {
@@ -97,8 +98,9 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 	defer stop()
 
 	boundHeap()
+	held := &heldErrors{}
 	logger := newLogger(std.err, o.logLevel, o.logFormat)
-	useLogger(logger)
+	useLogger(held.logger(logger))
 	config, err := o.config()
 	if err != nil {
 		return err
@@ -109,13 +111,18 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 		}
 		return err
 	}
-	mgr, err := o.manager(config, logger)
+	lease, err := o.lease(ctx, config, func(why error) {
+		logger.Info("works without a lease: run one instance at a time, or name with --leader-election-namespace where there is one", "why", why.Error())
+	})
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
 		return err
 	}
 	logger.Info("starting", "version", o.build.version, "server", serverName(config))
-	if err := mgr.Start(ctx); err != nil {
-		return portHint(fmt.Errorf("controller: %w", err), "--metrics-bind-address")
+	if err := (session{options: o, config: config, lease: lease, logger: logger, held: held}).follow(ctx); err != nil {
+		return err
 	}
 	logger.Info("stopped")
 	return nil

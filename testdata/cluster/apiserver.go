@@ -111,7 +111,7 @@ func (c *Cluster) startEtcd() (string, error) {
 	peer := "unix://" + filepath.Join(c.dir, "peer.sock")
 	_, err := c.start("etcd",
 		"--name=default",
-		"--data-dir="+filepath.Join(c.dir, "etcd"),
+		"--data-dir="+c.etcdData(),
 		"--listen-client-urls="+client, "--advertise-client-urls="+client,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer,
 		"--initial-cluster=default="+peer,

@@ -1,0 +1,262 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// store answers the questions of a guard, and notes what is sent and said.
+type store struct {
+	mu      sync.Mutex
+	version string
+	err     error
+	asked   int
+	sent    []string
+	said    []string
+	// while a request is being sent, with its connection there
+	sending func()
+}
+
+func (s *store) ask(context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	return s.version, s.err
+}
+
+func (s *store) is(version string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version, s.err = version, err
+}
+
+func (s *store) say(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said = append(s.said, text)
+}
+
+func (s *store) has() (sent, said string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.sent, " "), strings.Join(s.said, " ")
+}
+
+// RoundTrip sends what is read from the body of a request.
+func (s *store) RoundTrip(request *http.Request) (*http.Response, error) {
+	if s.sending != nil {
+		s.sending()
+	}
+	if request.Body != nil {
+		if _, err := io.ReadAll(request.Body); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent = append(s.sent, request.Method)
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+}
+
+// run has a guard of a store run in a bubble.
+func run(t *testing.T, leaseTime time.Duration, test func(s *store, g *Guard, ctx context.Context)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &store{version: "100"}
+		g := New(Options{
+			Witnesses: []Witness{{Resource: "pools", Ask: s.ask}}, LeaseTime: leaseTime,
+			Lost: func(error) { s.say("lost") }, Back: func(time.Duration) { s.say("back") }, Settled: func() {},
+			End: func(cause error) {
+				switch {
+				case errors.Is(cause, ErrRewound):
+					s.say("rewound")
+				case errors.Is(cause, ErrLeaseLost):
+					s.say("lease lost")
+				}
+			},
+		})
+		var running sync.WaitGroup
+		running.Go(func() { g.Run(ctx) })
+		running.Go(func() { g.Follow(ctx, func(string) string { return "100" }) })
+		synctest.Wait()
+		test(s, g, ctx)
+		cancel()
+		running.Wait()
+	})
+}
+
+// send sends a request, in the background.
+func send(ctx context.Context, s *store, g *Guard, method string) {
+	body := io.Reader(nil)
+	if method != http.MethodGet {
+		body = strings.NewReader("{}")
+	}
+	request, _ := http.NewRequestWithContext(ctx, method, "http://x/", body)
+	go func() {
+		if _, err := g.Transport(s).RoundTrip(request); err != nil {
+			s.say("failed")
+		}
+	}()
+	synctest.Wait()
+}
+
+func expect(t *testing.T, s *store, when, wantSent, wantSaid string) {
+	t.Helper()
+	synctest.Wait()
+	if sent, said := s.has(); sent != wantSent || said != wantSaid {
+		t.Errorf("%s: sent %q and said %q, want %q and %q", when, sent, said, wantSent, wantSaid)
+	}
+}
+
+func holder(name, version string) *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}, Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To(name)}}
+}
+
+func TestWritesWaitForTheLease(t *testing.T) {
+	run(t, 10*time.Second, func(s *store, g *Guard, ctx context.Context) {
+		send(ctx, s, g, http.MethodGet)
+		send(ctx, s, g, http.MethodPatch)
+		expect(t, s, "not held yet", "GET", "")
+		_ = g.learn(holder("me", "1"), read, "me", now(), "")
+		expect(t, s, "to read it is not to renew it", "GET", "")
+		_ = g.learn(holder("me", "2"), written, "me", now(), "1")
+		expect(t, s, "held", "GET PATCH", "")
+		time.Sleep(9 * time.Second)
+		send(ctx, s, g, http.MethodPut)
+		expect(t, s, "still held", "GET PATCH PUT", "")
+		time.Sleep(time.Second)
+		send(ctx, s, g, http.MethodDelete)
+		expect(t, s, "no longer", "GET PATCH PUT", "")
+		_ = g.learn(holder("me", "3"), written, "me", now(), "2")
+		expect(t, s, "renewed", "GET PATCH PUT DELETE", "")
+		_ = g.learn(holder("other", "4"), read, "me", now(), "3")
+		send(ctx, s, g, http.MethodPatch)
+		expect(t, s, "lost", "GET PATCH PUT DELETE", "lease lost")
+		_ = g.learn(holder("me", "5"), written, "me", now(), "4")
+		expect(t, s, "what was read before is not written", "GET PATCH PUT DELETE", "lease lost")
+	})
+}
+
+// A process is suspended between the check and the moment at which the request is
+// sent.
+func TestWritesAreCheckedWhenTheyAreSent(t *testing.T) {
+	run(t, 10*time.Second, func(s *store, g *Guard, ctx context.Context) {
+		_ = g.learn(holder("me", "2"), written, "me", now(), "")
+		s.sending = func() { time.Sleep(time.Minute) }
+		send(ctx, s, g, http.MethodPatch)
+		time.Sleep(2 * time.Minute)
+		expect(t, s, "the lease has run out meanwhile", "", "")
+	})
+}
+
+func TestWritesWaitForTheHistory(t *testing.T) {
+	cases := map[string]struct {
+		reason             string
+		version            string
+		seen               string
+		wantSent, wantSaid string
+	}{
+		"same":              {"a connection was made, and nothing has happened", "100", "100", "PATCH", ""},
+		"later":             {"others write", "1000", "100", "PATCH", ""},
+		"caches are behind": {"that is no other history", "100", "90", "PATCH", ""},
+		"earlier":           {"restored from a backup", "99", "100", "", "rewound"},
+		"shorter":           {"versions are numbers", "99", "100", "", "rewound"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			run(t, 0, func(s *store, g *Guard, ctx context.Context) {
+				s.is(c.version, nil)
+				g.sample(func(string) string { return c.seen })
+				g.Doubt()
+				send(ctx, s, g, http.MethodPatch)
+				expect(t, s, c.reason, c.wantSent, c.wantSaid)
+			})
+		})
+	}
+}
+
+// What was seen of an earlier history is not forgotten when the caches have read the
+// new one.
+func TestCachesThatGoBackAreNoticed(t *testing.T) {
+	run(t, 0, func(s *store, g *Guard, ctx context.Context) {
+		s.is("50", nil)
+		g.sample(func(string) string { return "50" })
+		send(ctx, s, g, http.MethodPatch)
+		expect(t, s, "no connection was lost", "", "rewound")
+	})
+}
+
+func TestLeaseThatGoesBackIsNoticed(t *testing.T) {
+	run(t, 10*time.Second, func(s *store, g *Guard, ctx context.Context) {
+		_ = g.learn(holder("other", "200"), read, "me", now(), "")
+		if err := g.learn(holder("me", "150"), written, "me", now(), "200"); !errors.Is(err, ErrRewound) {
+			t.Errorf("got %v, want %v", err, ErrRewound)
+		}
+		send(ctx, s, g, http.MethodPatch)
+		expect(t, s, "one that stands by notices as well", "", "rewound")
+		if g.release() {
+			t.Error("the lease of the restored cluster may be released, want not")
+		}
+	})
+}
+
+// While the API server is away one request in a second asks for it, all others wait,
+// and none fails.
+func TestRequestsWaitForTheAPIServer(t *testing.T) {
+	run(t, 0, func(s *store, g *Guard, ctx context.Context) {
+		s.is("", errors.New("connection refused"))
+		g.Doubt()
+		time.Sleep(time.Minute)
+		for range 5 {
+			send(ctx, s, g, http.MethodGet)
+			send(ctx, s, g, http.MethodPatch)
+		}
+		expect(t, s, "away", "", "lost")
+		s.mu.Lock()
+		if s.asked < 50 || s.asked > 70 {
+			t.Errorf("asked %d times in a minute, want once in a second", s.asked)
+		}
+		s.mu.Unlock()
+		s.is("100", nil)
+		time.Sleep(askPeriod)
+		synctest.Wait()
+		sent, said := s.has()
+		if len(strings.Fields(sent)) != 10 || said != "lost back" {
+			t.Errorf("sent %q and said %q, want all of 10 and one line for each", sent, said)
+		}
+	})
+}
+
+// An API server that is there and has too much to do is not lost.
+func TestSilenceIsNoticed(t *testing.T) {
+	run(t, 0, func(s *store, g *Guard, ctx context.Context) {
+		s.is("", context.DeadlineExceeded)
+		time.Sleep(2 * maxSilence)
+		expect(t, s, "nothing comes, and nothing fails", "", "lost")
+	})
+}
+
+// Who waits when everything ends is let go of.
+func TestNobodyWaitsAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		g := New(Options{Lost: func(error) {}, Back: func(time.Duration) {}, Settled: func() {}, End: func(error) {}})
+		send(context.Background(), s, g, http.MethodPatch)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		g.Run(ctx)
+		expect(t, s, "stopped", "", "failed")
+	})
+}

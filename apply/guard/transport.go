@@ -1,0 +1,125 @@
+package guard
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+)
+
+// Transport has the requests of a client wait until they may be sent.
+func (g *Guard) Transport(next http.RoundTripper) http.RoundTripper {
+	return transport{next, g}
+}
+
+type transport struct {
+	next  http.RoundTripper
+	guard *Guard
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	may := t.guard.mayRead
+	if writes(request) {
+		may = t.guard.mayWrite
+	}
+	if err := t.guard.await(request.Context(), may); err != nil {
+		if request.Body != nil {
+			_ = request.Body.Close() // nothing was read from it
+		}
+		return nil, err
+	}
+	response, err := t.next.RoundTrip(t.late(request))
+	switch {
+	case err != nil && request.Context().Err() == nil:
+		t.guard.Doubt()
+	case err == nil && request.URL.Query().Get("watch") != "":
+		response.Body = watched{response.Body, t.guard}
+	}
+	return response, err
+}
+
+// WrappedRoundTripper is for who looks for the transport.
+func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+func writes(request *http.Request) bool {
+	return request.Method != http.MethodGet && request.Method != http.MethodHead
+}
+
+// late has a request that writes wait once more, when its connection is there and
+// its body is about to be sent: the connection may be a new one, and the process may
+// have been suspended since. Without its body the API server does nothing.
+func (t transport) late(request *http.Request) *http.Request {
+	if !writes(request) || request.Body == nil || request.Body == http.NoBody {
+		return request
+	}
+	ctx := request.Context()
+	request = request.Clone(ctx)
+	request.Body = checked{request.Body, ctx, t.guard}
+	if again := request.GetBody; again != nil {
+		request.GetBody = func() (io.ReadCloser, error) {
+			body, err := again()
+			if err != nil {
+				return nil, err
+			}
+			return checked{body, ctx, t.guard}, nil
+		}
+	}
+	return request
+}
+
+// checked is the body of a request that writes.
+type checked struct {
+	io.ReadCloser
+	ctx   context.Context
+	guard *Guard
+}
+
+func (c checked) Read(b []byte) (int, error) {
+	if err := c.guard.await(c.ctx, c.guard.mayWrite); err != nil {
+		return 0, err
+	}
+	return c.ReadCloser.Read(b)
+}
+
+// watched is the answer to a watch. It ends when an API server goes, or when it
+// reads its store anew.
+type watched struct {
+	io.ReadCloser
+	guard *Guard
+}
+
+func (w watched) Read(b []byte) (int, error) {
+	n, err := w.ReadCloser.Read(b)
+	if err != nil {
+		w.guard.Doubt()
+	}
+	return n, err
+}
+
+// Dial notes the connections that are made: behind a new one there may be another
+// API server, or the same one with another history.
+func (g *Guard) Dial(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		g.Doubt()
+		return heard{c, g}, nil
+	}
+}
+
+// heard is a connection that notes when something comes.
+type heard struct {
+	net.Conn
+	guard *Guard
+}
+
+func (h heard) Read(b []byte) (int, error) {
+	n, err := h.Conn.Read(b)
+	if n > 0 {
+		h.guard.hear()
+	}
+	return n, err
+}

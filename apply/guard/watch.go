@@ -1,0 +1,131 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+const (
+	// samplePeriod is how often the caches are asked what they have seen.
+	samplePeriod = time.Second
+	// askTimeout bounds one question to the API server, and askPeriod is how often
+	// one that does not answer is asked.
+	askTimeout = 5 * time.Second
+	askPeriod  = time.Second
+	// secondTry is how soon after the first failure the API server is asked once
+	// more, before it counts as lost: a connection that breaks is no news.
+	secondTry = 200 * time.Millisecond
+	// maxSilence is how long nothing may come from the API server until it is asked
+	// whether it is still there. Nodes are heard of all the time, and the lease is
+	// renewed more often.
+	maxSilence = 20 * time.Second
+)
+
+// Run verifies the history whenever there is a doubt, and asks an API server that
+// does not answer until it does. When the context ends, nothing waits any more.
+func (g *Guard) Run(ctx context.Context) {
+	defer g.set(func() { g.stopped = true })
+	silence := time.NewTicker(samplePeriod)
+	defer silence.Stop()
+	g.settle(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-silence.C:
+			if time.Since(*g.heard.Load()) > maxSilence {
+				g.Doubt()
+			}
+		case <-g.wake:
+			g.settle(ctx)
+		}
+	}
+}
+
+// settle asks the API server until it answers and nothing is in doubt.
+func (g *Guard) settle(ctx context.Context) {
+	var since time.Time // of the first failure
+	for failures := 0; ctx.Err() == nil; {
+		g.mu.Lock()
+		doubts, certain := g.doubts, g.certain()
+		g.mu.Unlock()
+		if certain {
+			return
+		}
+		err := g.question(ctx)
+		switch {
+		case err == nil:
+			g.answered(doubts, since)
+			failures, since = 0, time.Time{}
+			continue
+		case errors.Is(err, ErrRewound):
+			g.end(err)
+			return
+		case ctx.Err() != nil:
+			return
+		case apierrors.IsTooManyRequests(err): // it is there
+		case failures == 0:
+			since = time.Now()
+		}
+		if !apierrors.IsTooManyRequests(err) {
+			failures++
+		}
+		if failures == 1 && !errors.Is(err, context.DeadlineExceeded) {
+			pause(ctx, secondTry)
+			continue
+		}
+		if failures > 0 {
+			g.lose(err)
+		}
+		pause(ctx, askPeriod)
+	}
+}
+
+func (g *Guard) question(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return g.verify(ctx)
+}
+
+// answered notes that nothing is in doubt any more but what came up since the
+// question.
+func (g *Guard) answered(doubts uint64, since time.Time) {
+	g.hear()
+	back := false
+	g.set(func() {
+		back, g.lost = g.lost, false
+		g.verified = doubts
+	})
+	if back {
+		g.options.Back(time.Since(since))
+	} else {
+		g.options.Settled()
+	}
+}
+
+func (g *Guard) lose(err error) {
+	first := false
+	g.set(func() { first, g.lost = !g.lost, true })
+	if first {
+		g.options.Lost(err)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// every calls do once in a period until the context ends.
+func every(ctx context.Context, period time.Duration, do func()) {
+	for pause(ctx, period); ctx.Err() == nil; pause(ctx, period) {
+		do()
+	}
+}
