@@ -70,7 +70,12 @@ func restoreUnder(t *testing.T, instances [][]string) {
 	var running []*process
 	for _, args := range instances {
 		p := runController(t, c.Kubeconfig(), t.TempDir(), args...)
-		t.Cleanup(p.kill)
+		t.Cleanup(func() {
+			p.kill()
+			if t.Failed() {
+				t.Logf("the log of a controller:\n%s", p.log.String())
+			}
+		})
 		running = append(running, p)
 		s.allLabelled(names, "turn", "kept")
 	}
@@ -117,7 +122,6 @@ func restoreUnder(t *testing.T, instances [][]string) {
 	}
 	for _, p := range running {
 		p.stop(t)
-		t.Log(p.log.String())
 		if count := strings.Count(p.log.String(), "the cluster has gone back in time"); count != 1 {
 			t.Errorf("%d lines say that the cluster has gone back in time, want 1", count)
 		}

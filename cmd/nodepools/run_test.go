@@ -12,7 +12,7 @@ import (
 
 // Flags are read apart from what is done with them.
 func TestRunFlags(t *testing.T) {
-	if got := parseRun(t); got.metricsAddress != ":8080" || got.healthAddress != ":8081" || got.concurrency != 16 || got.leaderElect || got.logLevel != "info" || got.logFormat != "text" {
+	if got := parseRun(t); got.metricsAddress != ":8080" || got.healthAddress != ":8081" || got.concurrency != 16 || !got.leaderElect || got.leaderElectSet || got.logLevel != "info" || got.logFormat != "text" {
 		t.Errorf("defaults: %+v", got)
 	}
 	got := parseRun(t, "--metrics-bind-address=0", "--health-probe-bind-address=127.0.0.1:1", "--concurrency=3",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
 	"github.com/nodepools/nodepools/apply/guard"
@@ -38,7 +39,18 @@ func (s session) follow(ctx context.Context) error {
 			return err
 		}
 		s.logger.Error(err, "nothing is written until everything is read anew")
+		if err := s.awaitKinds(ctx); err != nil {
+			return nil // it is to stop
+		}
 	}
+}
+
+// awaitKinds waits until the API server knows our kinds. One that has just been
+// started serves those of custom resource definitions a moment after all others.
+func (s session) awaitKinds(ctx context.Context) error {
+	return wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+		return demandNodePools(ctx, s.config) == nil, nil
+	})
 }
 
 // run is one session.
