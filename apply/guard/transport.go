@@ -17,26 +17,58 @@ type transport struct {
 	guard *Guard
 }
 
-// RoundTrip implements [http.RoundTripper].
+// maxSends is how often a request is sent on which the connection is lost.
+const maxSends = 3
+
+// RoundTrip implements [http.RoundTripper]. A request on which the connection is
+// lost is sent again when the API server is certain to be there: all that the
+// controller writes may be repeated.
 func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	may := t.guard.mayRead
+	ctx, may := request.Context(), t.guard.mayRead
 	if writes(request) {
 		may = t.guard.mayWrite
 	}
-	if err := t.guard.await(request.Context(), may); err != nil {
-		if request.Body != nil {
-			_ = request.Body.Close() // nothing was read from it
+	for sends := 1; ; sends++ {
+		if err := t.guard.await(ctx, may); err != nil {
+			if request.Body != nil {
+				_ = request.Body.Close() // nothing was read from it
+			}
+			return nil, err
 		}
-		return nil, err
-	}
-	response, err := t.next.RoundTrip(t.late(request))
-	switch {
-	case err != nil && request.Context().Err() == nil:
+		response, err := t.next.RoundTrip(t.late(request))
+		if err == nil {
+			if request.URL.Query().Get("watch") != "" {
+				response.Body = watched{response.Body, t.guard}
+			}
+			return response, nil
+		}
+		if ctx.Err() != nil {
+			return nil, err
+		}
 		t.guard.Doubt()
-	case err == nil && request.URL.Query().Get("watch") != "":
-		response.Body = watched{response.Body, t.guard}
+		again := rewound(request)
+		if again == nil || sends == maxSends || t.guard.await(ctx, t.guard.certain) != nil {
+			return nil, err
+		}
+		request = again
 	}
-	return response, err
+}
+
+// rewound is a request with its body from the start; nil where that cannot be had.
+func rewound(request *http.Request) *http.Request {
+	again := request.Clone(request.Context())
+	if request.Body == nil || request.Body == http.NoBody {
+		return again
+	}
+	if request.GetBody == nil {
+		return nil
+	}
+	body, err := request.GetBody()
+	if err != nil {
+		return nil
+	}
+	again.Body = body
+	return again
 }
 
 // WrappedRoundTripper is for who looks for the transport.

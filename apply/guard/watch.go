@@ -55,6 +55,7 @@ func (g *Guard) settle(ctx context.Context) {
 		if certain {
 			return
 		}
+		asked := time.Now()
 		err := g.question(ctx)
 		switch {
 		case err == nil:
@@ -68,7 +69,7 @@ func (g *Guard) settle(ctx context.Context) {
 			return
 		case apierrors.IsTooManyRequests(err): // it is there
 		case failures == 0:
-			since = time.Now()
+			since = asked
 		}
 		if !apierrors.IsTooManyRequests(err) {
 			failures++

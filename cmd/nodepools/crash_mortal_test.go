@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,8 +22,26 @@ import (
 // process is one run of the controller.
 type process struct {
 	cmd   *exec.Cmd
-	log   bytes.Buffer // complete once it has ended
+	log   logged // complete once it has ended
 	ended chan struct{}
+}
+
+// logged is a log that can be read while it is written.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // runController starts the controller as a process, and a process group, of its

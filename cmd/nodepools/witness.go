@@ -2,15 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"time"
+	"path"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,29 +28,45 @@ var followed = map[schema.GroupVersionResource]client.Object{
 	nodev1.SchemeGroupVersion.WithResource("runtimeclasses"): &nodev1.RuntimeClass{},
 }
 
+// firstMetadata asks for the metadata of objects.
+const firstMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+
 // witnesses ask for the first object of each kind that the caches hold. A list that
-// names no version has the version of the store, whichever API server answers.
+// names no version has the version of the store, whichever API server answers. A
+// question is not repeated: how often to ask is the guard's to say.
 func witnesses(config *rest.Config) ([]guard.Witness, error) {
 	config = rest.CopyConfig(config)
-	config.Timeout = 5 * time.Second
-	api, err := metadata.NewForConfig(config)
+	config.GroupVersion, config.NegotiatedSerializer = &schema.GroupVersion{}, scheme.Codecs.WithoutConversion()
+	api, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	var all []guard.Witness
 	for resource := range followed {
 		all = append(all, guard.Witness{Resource: resource.GroupResource().String(), Ask: func(ctx context.Context) (string, error) {
-			list, err := api.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+			answer, err := api.Get().AbsPath(pathOf(resource)).Param("limit", "1").
+				SetHeader("Accept", firstMetadata).MaxRetries(0).DoRaw(ctx)
 			if apierrors.IsNotFound(err) {
 				return "", nil // the definition of the kind was deleted
 			}
 			if err != nil {
 				return "", err
 			}
+			var list metav1.PartialObjectMetadataList
+			if err := json.Unmarshal(answer, &list); err != nil {
+				return "", fmt.Errorf("list %s: %w", resource.Resource, err)
+			}
 			return list.ResourceVersion, nil
 		}})
 	}
 	return all, nil
+}
+
+func pathOf(resource schema.GroupVersionResource) string {
+	if resource.Group == "" {
+		return path.Join("/api", resource.Version, resource.Resource)
+	}
+	return path.Join("/apis", resource.Group, resource.Version, resource.Resource)
 }
 
 // following tells a guard what the caches have seen, from when they are filled.
