@@ -62,14 +62,16 @@ func Add(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
-	applier := apply.New(mgr.GetClient()).PatchingNodes(apply.NewThrottle(nodeClient, options.Concurrency))
+	written := newInstances()
+	patcher := noting{apply.NewThrottle(nodeClient, options.Concurrency), written}
+	applier := apply.New(mgr.GetClient()).PatchingNodes(patcher)
 	recorder := mgr.GetEventRecorder(v1.FieldManager)
 	pools := newPoolSet(mgr.GetClient())
 	figures := newTally()
 
 	nodes := &nodeLoop{
 		cached: mgr.GetClient(), live: mgr.GetAPIReader(),
-		applier: applier, pools: pools, tally: figures,
+		applier: applier, pools: pools, tally: figures, instances: written,
 		repairs: newRepairs(cmp.Or(options.repairs, plan.DefaultRepairBackoff())),
 	}
 	if err := nodes.addTo(mgr, options.Concurrency); err != nil {

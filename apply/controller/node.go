@@ -35,6 +35,8 @@ type nodeLoop struct {
 	pools   *poolSet
 	tally   *tally
 	repairs *repairs
+	// instances notices others like this one.
+	instances *instances
 
 	// queue is the loop's own. followed are the pools by which nodes were last put
 	// into it; only one pass at a time does that.

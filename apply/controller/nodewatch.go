@@ -55,7 +55,10 @@ func (l *nodeLoop) nodeEvents() handler.EventHandler {
 			l.tally.expect(e.Object.GetName(), l.pools.latest())
 			enqueue(e.Object, queue)
 		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue requestQueue) { enqueue(e.ObjectNew, queue) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue requestQueue) {
+			l.instances.changed(ctx, e.ObjectOld, e.ObjectNew)
+			enqueue(e.ObjectNew, queue)
+		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue requestQueue) { enqueue(e.Object, queue) },
 	}
 }

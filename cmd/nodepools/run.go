@@ -25,7 +25,12 @@ prints.
 
 It reaches the cluster by --kubeconfig, else by KUBECONFIG, else by
 ~/.kube/config, else as a pod of the cluster. Logs go to standard error. SIGINT
-or SIGTERM stops it after the writes that are under way; a second one at once.`,
+or SIGTERM stops it after the writes that are under way; a second one at once.
+
+Of several instances one works: the one that holds the lease nodepools, in the
+namespace of the pod, else in nodepools-system. Where that lease cannot be had,
+for want of rights or of the namespace, the log says so, and nothing keeps
+another instance from working as well.`,
 		Example: `  # from a laptop, against the cluster of the current context
   nodepools install --crds-only | kubectl apply --server-side -f -
   nodepools run
