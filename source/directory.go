@@ -21,8 +21,10 @@ func Directory(path string) (*Snapshot, error) {
 	return directory(path, defaultLimits())
 }
 
-func directory(name string, l limits) (*Snapshot, error) {
-	c := newCollector(name, l)
+func directory(name string, l limits) (*Snapshot, error) { return newCollector(name, l).take(name) }
+
+// take takes a folder, or one file.
+func (c *collector) take(name string) (*Snapshot, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, c.unreadable(".", err)

@@ -7,7 +7,8 @@
 // stands at, and [Git.Fetch], which brings exactly that revision; or with
 // [Directory], for files that are on this machine. A caller that polls keeps
 // the revision it has and fetches only when Head names another one. [OpenLocal]
-// reads the revisions of a clone that is on this machine, and asks nobody.
+// reads the revisions of a clone that is on this machine, and asks nobody; [Checkout]
+// reads its files, and holds them against what Git has of them.
 //
 // What a caller can rely on:
 //

@@ -43,6 +43,8 @@ var (
 	ErrEmptyRepository = newKind("RepositoryEmpty", "push a first commit")
 	// ErrRefMissing: no such branch, tag or commit, or no tag in the range.
 	ErrRefMissing = newKind("RefMissing", "check the ref, or push it")
+	// ErrAmbiguous: a name stands for several branches, tags or commits of a clone.
+	ErrAmbiguous = newKind("RefAmbiguous", "write the full name, such as refs/heads/<branch>, refs/tags/<tag> or refs/remotes/origin/<branch>")
 	// ErrMoved: the revision is no longer to be had, because the ref moved on
 	// between Head and Fetch. The next Head names the new one.
 	ErrMoved = newKind("RevisionMoved", "nothing to do: the next attempt takes the new revision")
@@ -63,6 +65,9 @@ var (
 	// ErrIncomplete: a clone on this machine lacks a part of the history, or files,
 	// that it takes to answer.
 	ErrIncomplete = newKind("CloneIncomplete", "make a full clone, or check the revision out once: git fetches then what is missing")
+	// ErrConverted: a file of a working tree is not, to the byte, what a commit of it
+	// would hold: git converts it, or is told not to look at it.
+	ErrConverted = newKind("FileConverted", "compare the commit instead: --head HEAD, or validate --revision HEAD; or take the conversion out of .gitattributes, and check the file out again")
 	// ErrUnrelated: two revisions have no ancestor in common, or several that are
 	// equally near.
 	ErrUnrelated = newKind("MergeBaseUnclear", "name the revision to compare with by itself")

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
-	"github.com/go-git/go-git/v5/plumbing/format/index"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
@@ -22,11 +20,15 @@ import (
 // that was asked for.
 type Local struct {
 	root    string // of the working tree; empty for a bare repository
-	storage *filesystem.Storage
+	common  string // the folder with objects, refs and config
+	guard   *guardedFiles
+	storage *filesystem.Storage // refs, and the list of commits without history
+	files   *objectFiles
+	indexed string // the file with the index of the working tree
 	shallow map[plumbing.Hash]bool
 	limits  limits
-	// sparse tells that not all files have to be in the working tree.
-	sparse bool
+	// sha256: objects are named by hashes of another kind.
+	sha256 bool
 }
 
 // OpenLocal opens the repository that a folder is in, wherever in it. Folders
@@ -38,14 +40,21 @@ func OpenLocal(dir string) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	storage := filesystem.NewStorageWithOptions(found.files(), cache.NewObjectLRU(deltaCacheBytes), filesystem.Options{
-		AlternatesFS: osfsAt(string(filepath.Separator)),
-	})
-	l := &Local{root: found.root, storage: storage, shallow: map[plumbing.Hash]bool{}, limits: defaultLimits()}
+	guard := &guardedFiles{Filesystem: found.files()}
+	l := &Local{
+		root: found.root, common: found.common, guard: guard, storage: filesystem.NewStorage(guard, cache.NewObjectLRU(0)), files: &objectFiles{},
+		indexed: filepath.Join(found.git, "index"), shallow: map[plumbing.Hash]bool{}, limits: defaultLimits(),
+	}
 	if err := l.readConfig(found); err != nil {
 		return nil, err
 	}
-	shallow, err := storage.Shallow()
+	if l.files.folders, err = objectFolders(filepath.Join(found.common, "objects")); err != nil {
+		return nil, err
+	}
+	shallow, err := l.storage.Shallow()
+	if err := guard.refused(); err != nil {
+		return nil, err
+	}
 	if err != nil {
 		return nil, failure(ErrUnreadable, dir, "the list of commits without history cannot be read")
 	}
@@ -108,51 +117,6 @@ func (l *Local) Snapshot(ctx context.Context, revision, folder string) (*Snapsho
 	}
 	snapshot, err := readSnapshot(&objects{Local: l, ctx: ctx}, newCollector(wanted.brief(), l.limits), wanted, clean)
 	return snapshot, l.explain(ctx, wanted.brief(), err)
-}
-
-// WorkTree reads a folder of the working tree as it stands, with what is not
-// committed, not tracked or ignored. It refuses what a commit of it would have
-// refused: links and submodules.
-//
-// Errors: those of [Directory], ErrInvalid, ErrPathNotFolder, and ErrIncomplete for
-// a sparse checkout that leaves files of the folder out: they would look deleted.
-func (l *Local) WorkTree(folder string) (*Snapshot, error) {
-	if l.root == "" {
-		return nil, l.bare()
-	}
-	clean, err := cleanPath(folder)
-	if err != nil {
-		return nil, err
-	}
-	if l.sparse && l.leavesOut(clean) {
-		return nil, failure(ErrIncomplete, "working tree", "is a sparse checkout, in which files of the folder "+quote(clean)+" are left out").
-			withHint("compare a revision instead, such as --head HEAD, or turn it off: git sparse-checkout disable")
-	}
-	c := newCollector("working tree", l.limits)
-	c.nested = true
-	if err := c.passes(l.root, clean); err != nil {
-		return nil, err
-	}
-	if err := c.directory(filepath.Join(l.root, filepath.FromSlash(clean))); err != nil {
-		return nil, err
-	}
-	files, err := c.done()
-	if err != nil {
-		return nil, err
-	}
-	return &Snapshot{Files: files}, nil
-}
-
-// leavesOut tells whether a sparse checkout leaves files of a folder out. An index
-// that cannot be read says nothing, and that is taken for yes.
-func (l *Local) leavesOut(folder string) bool {
-	staged, err := l.storage.Index()
-	if err != nil {
-		return true
-	}
-	return slices.ContainsFunc(staged.Entries, func(entry *index.Entry) bool {
-		return entry.SkipWorktree && (folder == "." || strings.HasPrefix(entry.Name, folder+"/"))
-	})
 }
 
 // passes checks that each part of the path is a folder of this repository, and

@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -67,6 +66,9 @@ func repositoryAt(folder string) (*repositoryFolders, error) {
 		if git, err = pointer(git, "gitdir: "); err != nil {
 			return nil, err
 		}
+		if !isGitFolder(git) {
+			return nil, errors.New("the file .git names " + quote(git) + ", which is no repository")
+		}
 	}
 	if !isGitFolder(git) {
 		return nil, nil
@@ -94,17 +96,9 @@ func isGitFolder(folder string) bool {
 	return false
 }
 
-// maxPointerBytes bounds a file that holds nothing but a path.
-const maxPointerBytes = 64 << 10
-
 // pointer reads a file that holds the path of a folder.
 func pointer(name, prefix string) (string, error) {
-	file, err := os.OpenFile(name, readOnly, 0)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxPointerBytes))
+	data, err := readRegular(name, maxRefBytes)
 	if err != nil {
 		return "", err
 	}
@@ -140,15 +134,14 @@ var extensions = map[string]bool{
 // elsewhere.
 func (l *Local) readConfig(found repositoryFolders) error {
 	cfg := config.New()
-	file, err := os.OpenFile(filepath.Join(found.common, "config"), readOnly, 0)
+	text, err := readRegular(filepath.Join(found.common, "config"), maxConfigBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return failure(ErrUnreadable, "config of the repository", reasonOf(err))
+		return unreadableFile(err)
 	}
-	defer file.Close()
-	if err := config.NewDecoder(file).Decode(cfg); err != nil {
+	if err := config.NewDecoder(bytes.NewReader(text)).Decode(cfg); err != nil {
 		return failure(ErrUnreadable, "config of the repository", "cannot be read: "+err.Error())
 	}
 	for _, option := range cfg.Section("extensions").Options {
@@ -156,6 +149,7 @@ func (l *Local) readConfig(found repositoryFolders) error {
 		switch {
 		case extensions[name], name == "objectformat" && value == "sha1", name == "refstorage" && value == "files":
 		case name == "objectformat":
+			l.sha256 = true
 			return sha256Repository("")
 		default:
 			return failure(ErrUnsupported, "", "the repository has the extension "+quote(option.Key)+" = "+quote(option.Value)+", which is not known")
@@ -167,19 +161,5 @@ func (l *Local) readConfig(found repositoryFolders) error {
 		}
 		l.root = filepath.Clean(elsewhere)
 	}
-	l.sparse = isSparse(cfg)
-	if !l.sparse {
-		// git sparse-checkout writes it here.
-		own, err := os.ReadFile(filepath.Join(found.git, "config.worktree"))
-		settings := config.New()
-		if err == nil && config.NewDecoder(bytes.NewReader(own)).Decode(settings) == nil {
-			l.sparse = isSparse(settings)
-		}
-	}
 	return nil
-}
-
-func isSparse(cfg *config.Config) bool {
-	value := strings.ToLower(cfg.Section("core").Option("sparseCheckout"))
-	return value == "true" || value == "yes" || value == "on" || value == "1"
 }

@@ -1,13 +1,144 @@
 package source
 
 import (
+	"bytes"
 	"context"
+	"encoding/hex"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
+
+// objectFiles are the objects of a repository on this machine, wherever it keeps them.
+type objectFiles struct {
+	folders []string
+	packs   []*localPack // nil until they are needed
+	listed  bool
+	// cache has what was read from packs, so that deltas with one base do not read it
+	// each time. It is emptied when it is full.
+	cache      map[packedAt]*content
+	cacheBytes int
+	// work is what was inflated and copied.
+	work int64
+}
+
+type packedAt struct {
+	pack   *localPack
+	offset int64
+}
+
+// maxWorkBytes bounds what is inflated and copied in all: some seconds. A few megabytes
+// can be made to stand for far more.
+const maxWorkBytes = 16 << 30
+
+// load reads an object, and checks that it is the one that its name says.
+//
+// Errors: plumbing.ErrObjectNotFound, errExceeded.
+func (f *objectFiles) load(ctx context.Context, hash plumbing.Hash) (*content, error) {
+	found, err := f.find(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	if plumbing.ComputeHash(found.kind, found.data) != hash {
+		return nil, failure(ErrUnreadable, "", fmt.Sprintf("object %s of the repository has another content than its name says", hash)).
+			withHint("make a new clone; 'git fsck' says what is wrong with this one")
+	}
+	return found, nil
+}
+
+func (f *objectFiles) find(ctx context.Context, hash plumbing.Hash) (*content, error) {
+	spend := func(bytes int) error {
+		if f.work += int64(bytes); f.work > maxWorkBytes {
+			return failure(ErrTooLarge, "", fmt.Sprintf("reading the repository takes more than %d bytes to inflate", int64(maxWorkBytes)))
+		}
+		return ctx.Err()
+	}
+	for _, folder := range f.folders {
+		found, err := readLoose(folder, hash)
+		if err == nil {
+			return found, spend(len(found.data))
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if err := f.list(); err != nil {
+		return nil, err
+	}
+	for _, pack := range f.packs {
+		offset, there := pack.offset(hash)
+		if !there {
+			continue
+		}
+		known := func(offset int64) *content { return f.cache[packedAt{pack, offset}] }
+		found, err := pack.read(offset, known, spend)
+		if err == nil {
+			f.keep(packedAt{pack, offset}, found)
+		}
+		return found, err
+	}
+	return nil, plumbing.ErrObjectNotFound
+}
+
+func (f *objectFiles) list() error {
+	for _, folder := range f.folders {
+		if f.listed {
+			break
+		}
+		packs, err := openPacks(folder)
+		if err != nil {
+			return err
+		}
+		f.packs = append(f.packs, packs...)
+	}
+	f.listed = true
+	return nil
+}
+
+func (f *objectFiles) keep(at packedAt, c *content) {
+	if f.cacheBytes += len(c.data); f.cacheBytes > deltaCacheBytes || f.cache == nil {
+		f.cache, f.cacheBytes = map[packedAt]*content{}, len(c.data)
+	}
+	f.cache[at] = c
+}
+
+// beginning are the objects whose hashes begin like this, with at least two digits.
+func (f *objectFiles) beginning(prefix string) ([]plumbing.Hash, error) {
+	var found []plumbing.Hash
+	for _, folder := range f.folders {
+		entries, err := readFolder(filepath.Join(folder, prefix[:2]))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, unreadableFile(err)
+		}
+		for _, entry := range entries {
+			name := prefix[:2] + entry.Name()
+			if _, err := hex.DecodeString(name); err == nil && len(name) == 40 && strings.HasPrefix(name, prefix) {
+				found = append(found, plumbing.NewHash(name))
+			}
+		}
+	}
+	if err := f.list(); err != nil {
+		return nil, err
+	}
+	for _, pack := range f.packs {
+		entries, err := pack.index.Entries()
+		for err == nil {
+			entry, end := entries.Next()
+			if end != nil {
+				break
+			}
+			if strings.HasPrefix(entry.Hash.String(), prefix) {
+				found = append(found, entry.Hash)
+			}
+		}
+	}
+	return found, nil
+}
 
 // objects are those of a repository on this machine, as a store.
 type objects struct {
@@ -36,29 +167,27 @@ func (o *objects) tree(hash plumbing.Hash) ([]object.TreeEntry, error) {
 	return t.Entries, nil
 }
 
+// size is one more than the limit for what is larger: how large it is takes reading
+// it, as an object may say what it likes.
 func (o *objects) size(hash plumbing.Hash) (int64, bool) {
-	if size, err := o.storage.EncodedObjectSize(hash); err == nil {
-		return size, true
-	}
-	// What the repository borrows from another one has to be read to be measured.
-	encoded, err := o.storage.EncodedObject(plumbing.AnyObject, hash)
-	if err != nil {
+	found, err := o.files.load(o.ctx, hash)
+	switch {
+	case errors.Is(err, errExceeded):
+		return maxObjectBytes + 1, true
+	case errors.Is(err, plumbing.ErrObjectNotFound):
 		return 0, false
+	case err != nil:
+		return 0, true // read says what is wrong
 	}
-	return encoded.Size(), true
+	return int64(len(found.data)), true
 }
 
-func (o *objects) read(hash plumbing.Hash, kind plumbing.ObjectType) (data []byte, err error) {
-	encoded, err := o.object(hash, kind)
+func (o *objects) read(hash plumbing.Hash, kind plumbing.ObjectType) ([]byte, error) {
+	found, err := o.load(hash, kind)
 	if err != nil {
 		return nil, err
 	}
-	reader, err := encoded.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer reader.Close()
-	return io.ReadAll(reader)
+	return bytes.Clone(found.data), nil
 }
 
 // lacking: nothing is left out of a repository on this machine for its size.
@@ -66,13 +195,28 @@ func (o *objects) lacking(name string) error {
 	return o.incomplete("", quote(name)+" is not in this clone")
 }
 
-// object reads an object whole, if its size allows that.
-func (o *objects) object(hash plumbing.Hash, kind plumbing.ObjectType) (plumbing.EncodedObject, error) {
+// load reads an object of a kind whole, if its size allows that.
+func (o *objects) load(hash plumbing.Hash, kind plumbing.ObjectType) (*content, error) {
 	if err := o.ctx.Err(); err != nil {
 		return nil, err
 	}
-	if size, _ := o.size(hash); size > maxObjectBytes {
+	found, err := o.files.load(o.ctx, hash)
+	if errors.Is(err, errExceeded) {
 		return nil, failure(ErrTooLarge, "", fmt.Sprintf("%s %s is larger than %d bytes", kind, hash, maxObjectBytes))
 	}
-	return o.storage.EncodedObject(kind, hash)
+	if err == nil && kind != plumbing.AnyObject && found.kind != kind {
+		return nil, plumbing.ErrObjectNotFound
+	}
+	return found, err
+}
+
+func (o *objects) object(hash plumbing.Hash, kind plumbing.ObjectType) (plumbing.EncodedObject, error) {
+	found, err := o.load(hash, kind)
+	if err != nil {
+		return nil, err
+	}
+	encoded := &plumbing.MemoryObject{}
+	encoded.SetType(found.kind)
+	_, err = encoded.Write(found.data)
+	return encoded, err
 }

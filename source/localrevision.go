@@ -1,8 +1,8 @@
 package source
 
 import (
+	"bufio"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -11,13 +11,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
 
 // Resolve finds the commit that a revision names, as git does: a branch, a tag,
 // origin/main, HEAD or @, FETCH_HEAD, a hash or the beginning of one, each with
-// any number of ~N and ^N after it.
+// any number of ~N and ^N after it. Unlike git it takes no name that could mean
+// several of these.
 //
-// Errors: ErrRefMissing, ErrInvalid for a way to write a revision that is not
+// Errors: ErrRefMissing, ErrAmbiguous, ErrInvalid for a way to write a revision that is not
 // known here, ErrIncomplete where the history is cut off before it.
 func (l *Local) Resolve(ctx context.Context, revision string) (string, error) {
 	name, steps, err := splitRevision(revision)
@@ -100,6 +102,10 @@ func invalidRevision(text, why string) *Error {
 }
 
 // named finds the commit of a name; whole is the revision that it is a part of.
+//
+// HEAD, a full name (refs/heads/main) and a whole hash stand for one thing. Any other
+// name may stand for several, and then for none of them: git takes the tag before the
+// branch, and whoever may push a tag "origin/main" would say what that is.
 func (o *objects) named(name, whole string) (plumbing.Hash, error) {
 	if name == "@" {
 		name = "HEAD"
@@ -107,14 +113,44 @@ func (o *objects) named(name, whole string) (plumbing.Hash, error) {
 	if len(name) == 40 && isHex(strings.ToLower(name)) {
 		return o.peel(plumbing.NewHash(name), whole)
 	}
-	// The order is git's: https://git-scm.com/docs/gitrevisions
-	for _, format := range plumbing.RefRevParseRules {
-		ref, err := storer.ResolveReference(o.storage, plumbing.ReferenceName(fmt.Sprintf(format, name)))
-		if err == nil && !ref.Hash().IsZero() {
-			return o.peel(ref.Hash(), whole)
+	rules := plumbing.RefRevParseRules
+	if name == "HEAD" || strings.HasPrefix(name, "refs/") {
+		rules = []string{"%s"}
+	}
+	var candidates []string
+	var found plumbing.Hash
+	for _, rule := range rules {
+		full := fmt.Sprintf(rule, name)
+		ref, err := storer.ResolveReference(o.storage, plumbing.ReferenceName(full))
+		if err := o.guard.refused(); err != nil {
+			return plumbing.ZeroHash, err
+		}
+		switch {
+		case errors.Is(err, dotgit.ErrPackedRefsBadFormat), errors.Is(err, bufio.ErrTooLong), errors.Is(err, storer.ErrMaxResolveRecursion):
+			return plumbing.ZeroHash, err
+		case err == nil && !ref.Hash().IsZero():
+			candidates, found = append(candidates, full), ref.Hash()
 		}
 	}
-	return o.abbreviated(strings.ToLower(name), whole)
+	abbreviated, err := o.abbreviated(strings.ToLower(name), whole)
+	switch {
+	case err == nil:
+		candidates, found = append(candidates, abbreviated.String()), abbreviated
+	case !errors.Is(err, ErrRefMissing) || len(candidates) == 0:
+		return plumbing.ZeroHash, err
+	}
+	if len(candidates) > 1 {
+		return plumbing.ZeroHash, ambiguous(whole, candidates)
+	}
+	return o.peel(found, whole)
+}
+
+// ambiguous is the error of a name that stands for several things.
+func ambiguous(whole string, candidates []string) *Error {
+	for i, candidate := range candidates {
+		candidates[i] = quote(candidate)
+	}
+	return failure(ErrAmbiguous, "", quote(whole)+" is ambiguous: it could be "+strings.Join(candidates, " or "))
 }
 
 // minAbbreviation is git's own limit for the beginning of a hash.
@@ -125,19 +161,12 @@ func (o *objects) abbreviated(prefix, whole string) (plumbing.Hash, error) {
 	if len(prefix) < minAbbreviation || len(prefix) > 40 || !isHex(prefix) {
 		return plumbing.ZeroHash, o.unknown(whole)
 	}
-	bytes, err := hex.DecodeString(prefix[:len(prefix)&^1])
-	if err != nil {
-		return plumbing.ZeroHash, o.unknown(whole)
-	}
-	candidates, err := o.storage.HashesWithPrefix(bytes)
+	candidates, err := o.files.beginning(prefix)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
 	commits := map[plumbing.Hash]bool{}
 	for _, candidate := range candidates {
-		if !strings.HasPrefix(candidate.String(), prefix) {
-			continue
-		}
 		if commit, err := o.peel(candidate, whole); err == nil {
 			commits[commit] = true
 		}
@@ -152,8 +181,7 @@ func (o *objects) abbreviated(prefix, whole string) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, o.unknown(whole)
 }
 
-// maxTags is how many tags may stand for each other before there is a commit. Hashes
-// of objects in a clone are not checked: a tag could lead back to itself.
+// maxTags is how many tags may stand for each other before there is a commit.
 const maxTags = 16
 
 // peel goes from an annotated tag to its commit.

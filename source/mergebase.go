@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // MergeBase is the revision where two others part, the best ancestor that they
@@ -59,83 +59,124 @@ const (
 // left lies behind an ancestor in common: git's own way. Where several are found
 // it goes on to the end, as dates can deceive about which is behind which.
 func (o *objects) mergeBases(one, other plumbing.Hash) ([]plumbing.Hash, error) {
-	walk := &history{objects: o, painted: map[plumbing.Hash]paint{}}
+	walk := &history{objects: o, painted: map[plumbing.Hash]paint{}, queued: map[plumbing.Hash]int{}, common: map[plumbing.Hash]bool{}}
 	if err := walk.reach(one, fromOne); err != nil {
 		return nil, err
 	}
 	if err := walk.reach(other, fromOther); err != nil {
 		return nil, err
 	}
-	var common []plumbing.Hash
-	for walk.fresh() || len(walk.queue) > 0 && len(walk.best(common)) > 1 {
-		commit := heap.Pop(&walk.queue).(*object.Commit)
-		colour := walk.painted[commit.Hash]
+	for walk.fresh > 0 || len(walk.queue) > 0 && walk.bestCount > 1 {
+		commit := walk.next()
+		colour := walk.painted[commit.hash]
 		if colour == fromOne|fromOther {
-			common = append(common, commit.Hash)
+			if !walk.common[commit.hash] {
+				walk.bestCount++
+			}
+			walk.common[commit.hash] = true
 			colour |= stale
 		}
-		if o.shallow[commit.Hash] {
+		if o.shallow[commit.hash] {
 			continue
 		}
-		for _, parent := range commit.ParentHashes {
+		for _, parent := range commit.parents {
 			if err := walk.reach(parent, colour); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return walk.best(common), nil
+	return walk.best(), nil
 }
 
-// history is a walk through commits.
+// history is a walk through commits. It counts as it goes: to look at the whole queue
+// at each step, a commit with 100,000 parents would take hours.
 type history struct {
 	*objects
 	painted map[plumbing.Hash]paint
 	queue   youngest
+	queued  map[plumbing.Hash]int // how often a commit is in the queue
+	// fresh is how much of the queue could lead to an ancestor in common.
+	fresh int
+	// common are ancestors of both; bestCount of them are not stale.
+	common    map[plumbing.Hash]bool
+	bestCount int
+	// length counts commits and their parents.
+	length int
 }
+
+// visited is what the walk needs of a commit; its message may be long.
+type visited struct {
+	hash    plumbing.Hash
+	parents []plumbing.Hash
+	when    time.Time
+}
+
+// maxHistory bounds a walk, in commits and parents together: some hundred megabytes.
+// Linux has three millions.
+const maxHistory = 10_000_000
 
 // reach paints a commit, and queues it unless it had all of that colour.
 func (h *history) reach(hash plumbing.Hash, colour paint) error {
-	if h.painted[hash]&colour == colour {
+	before := h.painted[hash]
+	if before&colour == colour {
 		return nil
 	}
 	commit, err := h.commit(hash)
 	if err != nil {
 		return err
 	}
-	commit.Hash = hash
+	if h.length += 1 + len(commit.ParentHashes); h.length > maxHistory {
+		return failure(ErrTooLarge, "", fmt.Sprintf("the history has more than %d commits and parents", maxHistory)).
+			withHint("name the revision to compare with by itself")
+	}
 	h.painted[hash] |= colour
-	heap.Push(&h.queue, commit)
+	if before&stale == 0 && colour&stale != 0 {
+		h.fresh -= h.queued[hash]
+		if h.common[hash] {
+			h.bestCount--
+		}
+	}
+	h.queued[hash]++
+	if h.painted[hash]&stale == 0 {
+		h.fresh++
+	}
+	heap.Push(&h.queue, &visited{hash: hash, parents: commit.ParentHashes, when: commit.Committer.When})
 	return nil
 }
 
-// fresh tells whether anything is left that could lead to an ancestor in common.
-func (h *history) fresh() bool {
-	return slices.ContainsFunc(h.queue, func(commit *object.Commit) bool { return h.painted[commit.Hash]&stale == 0 })
+func (h *history) next() *visited {
+	commit := heap.Pop(&h.queue).(*visited)
+	h.queued[commit.hash]--
+	if h.painted[commit.hash]&stale == 0 {
+		h.fresh--
+	}
+	return commit
 }
 
-// best are those that are not behind another one, sorted by hash.
-func (h *history) best(common []plumbing.Hash) []plumbing.Hash {
+// best are the common ancestors that are not behind another one, sorted by hash.
+func (h *history) best() []plumbing.Hash {
 	var best []plumbing.Hash
-	for _, hash := range common {
+	for hash := range h.common {
 		if h.painted[hash]&stale == 0 {
 			best = append(best, hash)
 		}
 	}
 	slices.SortFunc(best, func(a, b plumbing.Hash) int { return strings.Compare(a.String(), b.String()) })
-	return slices.Compact(best)
+	return best
 }
 
 // youngest is a heap of commits.
-type youngest []*object.Commit
+type youngest []*visited
 
 func (y youngest) Len() int           { return len(y) }
-func (y youngest) Less(i, j int) bool { return y[i].Committer.When.After(y[j].Committer.When) }
+func (y youngest) Less(i, j int) bool { return y[i].when.After(y[j].when) }
 func (y youngest) Swap(i, j int)      { y[i], y[j] = y[j], y[i] }
-func (y *youngest) Push(commit any)   { *y = append(*y, commit.(*object.Commit)) }
+func (y *youngest) Push(commit any)   { *y = append(*y, commit.(*visited)) }
 
 func (y *youngest) Pop() any {
 	last := len(*y) - 1
 	commit := (*y)[last]
+	(*y)[last] = nil
 	*y = (*y)[:last]
 	return commit
 }

@@ -16,6 +16,10 @@ type Snapshot struct {
 	// empty for a directory.
 	TreeHash string
 
+	// Untracked are the YAML files that Git does not track, by their names in Files.
+	// Only those of a working tree can be.
+	Untracked []string
+
 	// Files is rooted at Git.Path, or at the directory. It lists regular files
 	// and folders only, in the order of their names, and has no times. Names
 	// are valid UTF-8 without control characters.

@@ -35,10 +35,16 @@ are left out of the comparison.
 --base is for pull requests. It reads the clone around PATH, or around the
 working directory, and asks neither a cluster nor a server; not even a
 kubeconfig file is read. REV is a branch, a tag, a commit or origin/main, also
-with ~N and ^N. The head is the working tree, with files that are not tracked or
-ignored, or the revision of --head. A folder that the base lacks has no pools
-there. PATH, or --path from the root of the repository, is the folder with the
-pools.
+with ~N and ^N. A name that could be several of these is refused; a full one,
+such as refs/remotes/origin/main, is never several. The head is the revision of
+--head, or the working tree, also with files that are not tracked or ignored. A
+folder that the base lacks has no pools there. PATH, or --path from the root of
+the repository, is the folder with the pools.
+
+A review compares commits, with --head HEAD: what git writes into a working tree
+is not always what the commit has. A file of a working tree is refused where git
+converts it (the attributes ident, filter and working-tree-encoding), leaves it
+out, or is told not to look at it.
 
 --source without PATH fetches from the repository of the source, as the
 controller does. REF is a branch or a tag, also written refs/heads/NAME or
@@ -63,7 +69,7 @@ an error.
 		Example: `  nodepools diff pools/
 
   # what this branch changes, without a cluster
-  nodepools diff --base origin/main --merge-base pools/
+  nodepools diff --base origin/main --merge-base --head HEAD pools/
 
   # what it does to the nodes of the cluster that a nightly job has noted
   nodepools diff --base origin/main --merge-base --inventory production.yaml

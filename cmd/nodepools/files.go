@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,9 +23,10 @@ type poolFiles struct {
 	definitions []render.Definition
 }
 
-// loadPools reads the pools of a folder or of one file.
+// loadPools reads the pools of a folder or of one file. In a working tree of Git they
+// are refused where a commit of them would be another than they seem.
 func loadPools(path string) (*poolFiles, error) {
-	snapshot, err := source.Directory(path)
+	snapshot, err := source.Checkout(path)
 	if err != nil {
 		return nil, err
 	}
@@ -32,12 +34,38 @@ func loadPools(path string) (*poolFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := &poolFiles{path: path, single: !info.IsDir()}
-	files.definitions, err = render.Load(snapshot.Files)
-	if problems := (render.Problems)(nil); errors.As(err, &problems) {
-		return nil, files.invalid(problems)
+	return (&poolFiles{path: path, single: !info.IsDir()}).load(snapshot)
+}
+
+// loadRevision reads the pools that a folder of a clone has in a revision, whatever is
+// on disk.
+func loadRevision(ctx context.Context, path, revision string) (*poolFiles, error) {
+	repository, err := source.OpenLocal(path)
+	if err != nil {
+		return nil, err
 	}
-	return files, err
+	folder, err := repository.Folder(path)
+	if err != nil {
+		return nil, err
+	}
+	found, err := repository.Resolve(ctx, revision)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := repository.Snapshot(ctx, found, folder)
+	if err != nil {
+		return nil, err
+	}
+	return (&poolFiles{path: path}).load(snapshot)
+}
+
+func (f *poolFiles) load(snapshot *source.Snapshot) (*poolFiles, error) {
+	var err error
+	f.definitions, err = render.Load(snapshot.Files)
+	if problems := (render.Problems)(nil); errors.As(err, &problems) {
+		return nil, f.invalid(problems)
+	}
+	return f, err
 }
 
 // invalidFiles is an error that shows its problems as a list of their own.

@@ -169,6 +169,14 @@ func (g *gitComparison) notes() []string {
 	if g.there.inventory == nil {
 		notes = append(notes, "what becomes of nodes and pods is not known: --inventory names a file that knows them")
 	}
+	if untracked := g.head.untracked; len(untracked) > 0 {
+		const most = 3
+		named := strings.Join(untracked[:min(len(untracked), most)], ", ")
+		if more := len(untracked) - most; more > 0 {
+			named += fmt.Sprintf(" and %d more", more)
+		}
+		notes = append(notes, "not tracked by Git, and compared as if committed: "+named)
+	}
 	if g.base.missing {
 		notes = append(notes, fmt.Sprintf("the base %s has no pool files in %s", g.base.name, g.base.place(g.folder)))
 	}
@@ -189,6 +197,8 @@ type end struct {
 	definitions []render.Definition
 	// missing tells that there is no such folder.
 	missing bool
+	// untracked are files of the working tree that no commit has yet.
+	untracked []string
 }
 
 func (e *end) resolve(ctx context.Context, repository *source.Local, revision string) (string, error) {
@@ -214,13 +224,14 @@ func (e *end) load(ctx context.Context, repository *source.Local, folder string)
 	case err != nil:
 		return fmt.Errorf("%s: %w", e.what, err)
 	}
+	e.untracked = snapshot.Untracked
 	e.definitions, err = render.Load(snapshot.Files)
 	return e.invalid(err, repository.Root(), folder)
 }
 
 func (e *end) snapshot(ctx context.Context, repository *source.Local, folder string) (*source.Snapshot, error) {
 	if e.revision == "" {
-		return repository.WorkTree(folder)
+		return repository.WorkTree(ctx, folder)
 	}
 	return repository.Snapshot(ctx, e.revision, folder)
 }

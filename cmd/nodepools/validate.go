@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,11 @@ func newValidate(std streams) *cobra.Command {
 		Long: `Checks the pools in a folder, or in one file, as the controller checks a
 revision before it takes it. Every problem is told at once, with its file and
 line. No cluster is needed.
+
+In a working tree of Git, a file is refused where a commit of it would hold
+other bytes than these: where git converts it (the attributes ident, filter and
+working-tree-encoding), or is told not to look at it. --revision reads the files
+of a commit instead, as a source does, and nothing from disk: use it in reviews.
 
 A pool that nodes can join or leave by themselves is valid, and gets a warning:
 its selector names a label that a kubelet may set on its own node. Where a pool
@@ -51,22 +57,26 @@ pool, and 2 for a wrong command line.`,
 		Example: `  nodepools validate pools/
 
   # annotate a pull request, in a step of GitHub Actions
-  nodepools validate pools/ -o github
+  nodepools validate pools/ --revision HEAD -o github
 
   # before each commit
   hook=.git/hooks/pre-commit
   printf '%s\n' '#!/bin/sh' 'nodepools validate pools/' >> $hook
   chmod +x $hook`,
 		Args: onePath,
-		RunE: work(exitFailed, func(_ *cobra.Command, args []string) error {
+		RunE: work(exitFailed, func(cmd *cobra.Command, args []string) error {
 			o.path = args[0]
+			if cmd.Flags().Changed("revision") && o.revision == "" {
+				return usagef("--revision is empty: give it a value, or leave it out")
+			}
 			if !slices.Contains(validateFormats, o.output) {
 				return usagef("--output %q is not known: must be %s or %s", o.output,
 					strings.Join(validateFormats[:len(validateFormats)-1], ", "), validateFormats[len(validateFormats)-1])
 			}
-			return o.run(std)
+			return o.run(cmd.Context(), std)
 		}),
 	}
+	cmd.Flags().StringVar(&o.revision, "revision", "", "check what PATH has in this `revision` of the Git repository, and not the files on disk")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "`format` of the output: text, json, github, gitlab or sarif")
 	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(slices.Sorted(slices.Values(validateFormats)), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag stands in the line above
@@ -77,12 +87,19 @@ pool, and 2 for a wrong command line.`,
 var validateFormats = []string{"text", "json", "github", "gitlab", "sarif"}
 
 type validateOptions struct {
-	path, output string
-	version      string
+	path, output, revision string
+	version                string
 }
 
-func (o validateOptions) run(std streams) error {
-	files, err := loadPools(o.path)
+func (o validateOptions) load(ctx context.Context) (*poolFiles, error) {
+	if o.revision != "" {
+		return loadRevision(ctx, o.path, o.revision)
+	}
+	return loadPools(o.path)
+}
+
+func (o validateOptions) run(ctx context.Context, std streams) error {
+	files, err := o.load(ctx)
 	if err == nil && len(files.definitions) == 0 {
 		err = files.noPools()
 	}
