@@ -147,9 +147,15 @@ type ended struct {
 // run runs the script as a job does. Whatever happens, the token stands nowhere.
 func (r *recipe) run(t *testing.T, env ...string) ended {
 	t.Helper()
-	cmd := exec.Command("sh", r.script)
+	return r.runWith(t, nil, env...)
+}
+
+// runWith runs the script with arguments.
+func (r *recipe) runWith(t *testing.T, args []string, env ...string) ended {
+	t.Helper()
+	cmd := exec.Command("sh", append([]string{r.script}, args...)...)
 	settings := []string{
-		"BASE=origin/main", "INVENTORY_REV=origin/inventory", "FORGE=" + r.forge.kind, "API=" + r.forge.URL, "REPOSITORY=acme/pools", "CHANGE=7",
+		"BASE=refs/remotes/origin/main", "INVENTORY_REV=refs/remotes/origin/inventory", "FORGE=" + r.forge.kind, "API=" + r.forge.URL, "REPOSITORY=acme/pools", "CHANGE=7",
 		"TOKEN=" + forgeToken, "LINK=https://ci.example.com/1",
 		// What jobs on GitLab have besides, and names that the script itself uses.
 		"NODEPOOLS_REVIEW_TOKEN=" + forgeToken, "PUSH_TOKEN=" + forgeToken, "NODEPOOLS_PUSH_TOKEN=" + forgeToken, "secret=", "authorization=",

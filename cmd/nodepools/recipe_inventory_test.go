@@ -97,6 +97,15 @@ func TestInventoryRecipe(t *testing.T) {
 		}
 	}
 
+	// A branch whose name ends as that of the inventory does is another one.
+	r.git(t, "-C", repository, "update-ref", "refs/heads/a/refs/heads/inventory", "refs/heads/inventory-production")
+	if out, err := night("PUSH_TOKEN=" + forgeToken); err != nil {
+		t.Errorf("a branch of another name stops the inventory: %v\n%s", err, out)
+	}
+	if out, err := night("PUSH_TOKEN="+forgeToken, "BRANCH=a..b"); err == nil || !strings.Contains(out, "BRANCH is a..b, which is no name of a branch") {
+		t.Errorf("a..b is taken for a branch: %v\n%s", err, out)
+	}
+
 	if out, err := night("PUSH_TOKEN=expired"); err == nil {
 		t.Errorf("a wrong token pushes:\n%s", out)
 	}

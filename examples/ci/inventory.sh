@@ -22,6 +22,13 @@ token=${PUSH_TOKEN-}
 unset PUSH_TOKEN NODEPOOLS_PUSH_TOKEN NODEPOOLS_REVIEW_TOKEN
 
 : "${INVENTORY:=inventory.json}" "${BRANCH:=inventory}" "${REMOTE:=origin}"
+branch=refs/heads/$BRANCH
+if ! git check-ref-format "$branch"; then
+	echo "inventory: BRANCH is $BRANCH, which is no name of a branch" >&2
+	exit 2
+fi
+GIT_NO_REPLACE_OBJECTS=1 # a commit is what its hash says
+export GIT_NO_REPLACE_OBJECTS
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 2' HUP INT TERM
@@ -56,10 +63,11 @@ git update-index --add --cacheinfo 100644 "$blob" "$INVENTORY"
 tree=$(git write-tree)
 commit=$(git commit-tree -m 'Write down the cluster' "$tree")
 
-before=$(online ls-remote "$REMOTE" "refs/heads/$BRANCH")
-before=${before%%[!0-9a-f]*}
+# 'git ls-remote' also lists a/refs/heads/inventory, as it compares the ends of names.
+before=$(online ls-remote -- "$REMOTE" "$branch")
+before=$(printf '%s\n' "$before" | BRANCH=$branch awk '$2 == ENVIRON["BRANCH"] { print $1 }')
 if [ -n "$before" ]; then
-	online fetch --quiet --no-tags "$REMOTE" "refs/heads/$BRANCH"
+	online fetch --quiet --no-tags -- "$REMOTE" "$branch"
 	files=$(git ls-tree -r -z --full-tree --name-only "$before" | tr '\0' '\n')
 	if [ "$files" != "$INVENTORY" ]; then
 		echo "inventory: the branch $BRANCH has other files than $INVENTORY, so it is not replaced: set a BRANCH for each cluster" >&2
@@ -67,4 +75,4 @@ if [ -n "$before" ]; then
 	fi
 fi
 # The lease keeps what somebody else has pushed since.
-online push --quiet --force-with-lease="refs/heads/$BRANCH:$before" "$REMOTE" "$commit:refs/heads/$BRANCH"
+online push --quiet --force-with-lease="$branch:$before" -- "$REMOTE" "$commit:$branch"

@@ -4,17 +4,22 @@
 # repository; it needs nodepools, git and curl, and a POSIX shell.
 #
 # It runs in the root of a clone with the whole history (no shallow one), with the
-# pull request checked out, and takes its settings from the environment:
+# pull request checked out. It reviews the commit at HEAD, and not the files on disk:
+# a .gitattributes can have git write those in another way. Where the commit has the
+# same pools as the one that it branched off, it needs no nodepools: "review.sh
+# changed" prints changed=true or changed=false, so that a job knows whether to
+# install it. It takes its settings from the environment:
 #
-#   BASE           what the pull request goes into: a branch or commit that git has,
-#                  such as origin/main
+#   BASE           what the pull request goes into: the full name of a branch that git
+#                  has, refs/remotes/origin/main, or the full hash of a commit. A
+#                  short name may stand for a tag that somebody has pushed
 #   POOLS          the folder with the pools (pools)
 #   SOURCE         the NodePoolSource that the pools are of, where the inventory has
 #                  several
 #   INVENTORY      what is known of the cluster, a file in the repository
 #                  (inventory.json); where there is none, nothing is told of nodes
-#   INVENTORY_REV  the branch or commit that has it ($BASE); not the pull request,
-#                  so that nobody hides pods by changing it
+#   INVENTORY_REV  the branch or commit that has it, written as BASE is ($BASE); not
+#                  the pull request, so that nobody hides pods by changing it
 #   FAIL_ON        what is too much, such as evictions>0,nodesChanged>=100 (nothing)
 #   ANNOTATE       how problems in files are told: github, text, or gitlab, which
 #                  writes a code quality report (text)
@@ -40,7 +45,8 @@
 # written all the same, so that none of an earlier state is left behind.
 set -u
 LC_ALL=C
-export LC_ALL
+GIT_NO_REPLACE_OBJECTS=1 # a commit is what its hash says
+export LC_ALL GIT_NO_REPLACE_OBJECTS
 
 # No program that is started here has to see a token, under none of the names that
 # jobs have it by. A variable that was exported stays so, hence the first unset.
@@ -49,12 +55,23 @@ secret=${TOKEN-}
 unset TOKEN NODEPOOLS_REVIEW_TOKEN PUSH_TOKEN NODEPOOLS_PUSH_TOKEN
 
 main() {
+	revisions
+	if [ "${1-}" = changed ]; then
+		unchanged && echo changed=false || echo changed=true
+		exit 0
+	fi
 	settings
 	work=$(mktemp -d) || exit 2
 	trap 'rm -rf "$work"' EXIT
 	trap 'exit 2' HUP INT TERM
 
 	known
+	if unchanged; then
+		[ "$ANNOTATE" != gitlab ] || echo '[]' >"$CODE_QUALITY" || exit 2
+		printf '%s\nNo difference: all of %s is as it was.\n' "$marker" "$POOLS" >"$work/comment"
+		comment "$work/comment" unless-first && exit 0
+		exit 2
+	fi
 	validate
 	case $? in
 	0) ;;
@@ -71,15 +88,60 @@ main() {
 	exit 2
 }
 
-settings() {
+# revisions finds the commits that are compared, each by one name that stands for
+# nothing else; empty where there is none.
+revisions() {
 	require BASE
-	: "${POOLS:=pools}" "${SOURCE:=}" "${INVENTORY:=inventory.json}" "${INVENTORY_REV:=$BASE}" "${FAIL_ON:=}"
+	: "${POOLS:=pools}" "${INVENTORY_REV:=$BASE}"
+	POOLS=${POOLS#./}
+	POOLS=${POOLS%/}
+	: "${POOLS:=.}"
+	for name in BASE INVENTORY_REV; do
+		eval "value=\$$name"
+		case $value in
+		refs/*) git check-ref-format "$value" && continue ;;
+		*[!0-9a-f]*) ;;
+		????????????????????????????????????????) continue ;;
+		esac
+		give_up "$name is $value, which is neither a full name, such as refs/remotes/origin/main, nor the full hash of a commit"
+	done
+	base=$(commit "$BASE") || base=
+	head=$(commit HEAD) || head=
+}
+
+# commit is the hash of a commit by its full name. Asked for refs/remotes/origin/main,
+# 'git rev-parse' would also take a branch of that whole name.
+commit() {
+	case $1 in
+	refs/*) set -- "$(git show-ref --verify --hash -- "$1" 2>/dev/null)" ;;
+	esac
+	[ -n "$1" ] && git rev-parse --verify --quiet "$1^{commit}"
+}
+
+# tree is the hash of what a commit has in the folder with the pools.
+tree() {
+	case $POOLS in
+	.) git rev-parse --verify --quiet "$1^{tree}" ;;
+	*) git rev-parse --verify --quiet "$1:$POOLS" ;;
+	esac
+}
+
+# unchanged reports whether the pools are those of the commit that the change branched
+# off. It goes by the commits: filters of paths look at the first few hundred files.
+unchanged() {
+	[ -n "$base" ] && [ -n "$head" ] || return
+	from=$(git merge-base --all "$base" "$head") || return
+	case $from in *[!0-9a-f]*) return 1 ;; esac # there are several
+	from=$(tree "$from") && [ "$from" = "$(tree "$head")" ]
+}
+
+settings() {
+	: "${SOURCE:=}" "${INVENTORY:=inventory.json}" "${FAIL_ON:=}"
 	: "${ANNOTATE:=text}" "${CODE_QUALITY:=gl-code-quality-report.json}" "${FORGE:=none}" "${SUMMARY:=}" "${LINK:=}" "${BOT:=}" "${MARKER:=nodepools}"
 	case $MARKER in *[!A-Za-z0-9._/-]* | -* | *--*) give_up 'MARKER is not a name of letters, digits, dots, slashes and single dashes' ;; esac
 	# The first line of what 'nodepools diff -o markdown' writes: the sign of our
 	# comment.
 	marker="<!-- nodepools:$MARKER -->"
-	case $BASE in -*) give_up "$BASE is no branch and no commit" ;; esac
 	[ "$FORGE" = none ] && return
 
 	for name in API REPOSITORY CHANGE; do require "$name"; done
@@ -109,15 +171,15 @@ settings() {
 	esac
 }
 
-# known says in the comment what git and the folder do not have. What was said before
-# must not be left to stand for this.
+# known says in the comment what git does not have. What was said before must not be
+# left to stand for this.
 known() {
-	if ! git rev-parse --verify --quiet "$BASE^{commit}" >/dev/null; then
-		complain "git does not know $BASE: is the clone a shallow one?"
+	if [ -z "$base" ] || [ -z "$head" ]; then
+		complain "git does not know $BASE, or has no HEAD: is the clone a shallow one?"
 		fail 2 'What this change does could not be worked out.'
 	fi
-	[ -e "$POOLS" ] && return
-	complain "there is no $POOLS, the folder with the pools"
+	tree "$head" >/dev/null && return
+	complain "there is no $POOLS in HEAD, the folder with the pools"
 	fail 2 'The pools of this change could not be found.'
 }
 
@@ -127,18 +189,18 @@ validate() {
 	case $ANNOTATE in
 	gitlab)
 		true >"$CODE_QUALITY" || return 2
-		nodepools validate "$POOLS" -o gitlab >"$CODE_QUALITY" 2>/dev/null ||
-			nodepools validate "$POOLS" # for the log
+		nodepools validate "$POOLS" --revision "$head" -o gitlab >"$CODE_QUALITY" 2>/dev/null ||
+			nodepools validate "$POOLS" --revision "$head" # for the log
 		;;
-	*) nodepools validate "$POOLS" -o "$ANNOTATE" ;;
+	*) nodepools validate "$POOLS" --revision "$head" -o "$ANNOTATE" ;;
 	esac
 }
 
 # diff leaves the comment in a file, and ends with the code of nodepools diff.
 diff() {
-	set -- --base "$BASE" --merge-base --path "$POOLS" -o markdown --marker "$MARKER"
-	if git cat-file -e "$INVENTORY_REV:$INVENTORY" 2>/dev/null; then
-		git cat-file blob "$INVENTORY_REV:$INVENTORY" >"$work/inventory" || return 2
+	set -- --base "$BASE" --merge-base --head HEAD --path "$POOLS" -o markdown --marker "$MARKER"
+	if at=$(commit "$INVENTORY_REV") && git cat-file -e "$at:$INVENTORY" 2>/dev/null; then
+		git cat-file blob "$at:$INVENTORY" >"$work/inventory" || return 2
 		set -- "$@" --inventory "$work/inventory"
 	else
 		complain "there is no $INVENTORY in $INVENTORY_REV, so nothing is told of nodes and pods"
@@ -320,4 +382,4 @@ give_up() {
 	exit 2
 }
 
-main
+main "$@"

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// smudgedPool is a pool that evicts pods; where git writes the keyword $Id$ out, all
+// after it is gone from the file on disk.
+const smudgedPool = `apiVersion: nodes.lailin.xyz/v1
+kind: NodePool
+metadata: {name: gpu}
+spec: {"labels":{"example.com/tier":"bronze"},"annotations":{"example.com/note":"$Id:"},"taints":[{"key":"example.com/drained","value":"yes","effect":"NoExecute"}]}` + "\t#$\"}}\n"
+
+// What a review lets through is what merging does. Each of these pull requests taints
+// every node of the pool, and was let through.
+func TestReviewRecipeIsNotFooled(t *testing.T) {
+	t.Parallel()
+	drain := func(t *testing.T, r *recipe) { r.commit(t, "pools/gpu.yaml", gpuPool("bronze", "example.com/drained")) }
+	for name, attack := range map[string]struct {
+		reason string
+		do     func(t *testing.T, r *recipe)
+	}{
+		"nothing of the kind": {"the review sees the taint", drain},
+		"ident": {"git rewrites the file that is checked out", func(t *testing.T, r *recipe) {
+			r.commit(t, "pools/gpu.yaml", smudgedPool)
+			r.write(t, ".gitattributes", "*.yaml ident\n")
+			r.git(t, "add", ".gitattributes") // alone, or git would take $Id$ back from the file
+			r.git(t, "commit", "--quiet", "--message", "attributes")
+			if err := os.Remove(filepath.Join(r.folder, "pools/gpu.yaml")); err != nil {
+				t.Fatal(err)
+			}
+			r.git(t, "checkout", "--quiet", "--", "pools")
+			if text := r.read(t, "pools/gpu.yaml"); strings.Contains(text, "NoExecute") {
+				t.Fatalf("the file on disk has the taint:\n%s", text)
+			}
+		}},
+		"another file on disk": {"a step before the review writes it", func(t *testing.T, r *recipe) {
+			drain(t, r)
+			r.write(t, "pools/gpu.yaml", gpuPool("bronze"))
+		}},
+		"hidden from git": {"git takes the file for unchanged", func(t *testing.T, r *recipe) {
+			drain(t, r)
+			r.git(t, "update-index", "--assume-unchanged", "pools/gpu.yaml")
+			r.write(t, "pools/gpu.yaml", gpuPool("bronze"))
+		}},
+		"a tag named as the base": {"git takes a tag before a branch of the server", func(t *testing.T, r *recipe) {
+			drain(t, r)
+			r.git(t, "tag", "origin/main")
+			r.git(t, "branch", "origin/main")
+		}},
+		"refs that end as the base does": {"git looks for refs/heads/<name>, too", func(t *testing.T, r *recipe) {
+			drain(t, r)
+			r.git(t, "update-ref", "refs/tags/refs/remotes/origin/main", "HEAD")
+			r.git(t, "update-ref", "refs/heads/refs/remotes/origin/main", "HEAD")
+		}},
+		"a tag named as the inventory": {"no pod is known there", func(t *testing.T, r *recipe) {
+			r.commit(t, "inventory.json", `{"apiVersion":"inventory.nodes.lailin.xyz/v1","kind":"Inventory","nodePools":[],"nodes":[],"runtimeClasses":[],"workloads":[]}`)
+			r.git(t, "tag", "origin/inventory")
+			r.git(t, "update-ref", "refs/heads/refs/remotes/origin/inventory", "HEAD")
+			drain(t, r)
+		}},
+		"refs named HEAD": {"git warns, and goes on", func(t *testing.T, r *recipe) {
+			drain(t, r)
+			r.git(t, "update-ref", "refs/tags/HEAD", "refs/remotes/origin/main")
+			r.git(t, "update-ref", "refs/heads/HEAD", "refs/remotes/origin/main")
+		}},
+		"a replaced commit": {"git shows another one in its place", func(t *testing.T, r *recipe) {
+			drain(t, r)
+			r.git(t, "replace", "HEAD", "refs/remotes/origin/main")
+		}},
+		"many files": {"filters of paths look at the first few hundred", func(t *testing.T, r *recipe) {
+			for i := range 400 {
+				r.write(t, fmt.Sprintf("a/%d", i), "x")
+			}
+			drain(t, r)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRecipe(t, startForge(t, "github"))
+			attack.do(t, r)
+			r.run(t, "FAIL_ON=evictions>0").ends(t, 3, "evictions: 3, and the limit is 0\n")
+		})
+	}
+}
+
+// A submodule in place of pools is none of them, whether it is an empty folder on disk
+// or nothing at all.
+func TestReviewRecipeFindsSubmodules(t *testing.T) {
+	t.Parallel()
+	r := newRecipe(t, startForge(t, "github"))
+	commit := strings.TrimSpace(r.git(t, "rev-parse", "HEAD"))
+	r.git(t, "update-index", "--add", "--cacheinfo", "160000,"+commit+",pools/more")
+	r.git(t, "commit", "--quiet", "--message", "submodule")
+	if err := os.MkdirAll(filepath.Join(r.folder, "pools/more"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.run(t).ends(t, 1, `"more" is a submodule`)
+}
+
+// A name that somebody else can give to something else is no setting.
+func TestReviewRecipeTakesFullNamesOnly(t *testing.T) {
+	t.Parallel()
+	r := newRecipe(t, startForge(t, "github"))
+	r.commit(t, "pools/gpu.yaml", gpuPool("gold"))
+	for _, name := range []string{"origin/main", "main", "origin/main~1", "refs/heads/main~1", "refs/../main", "-x", "--all", "1a2b3c4", strings.Repeat("A", 40)} {
+		for _, setting := range []string{"BASE", "INVENTORY_REV"} {
+			r.run(t, setting+"="+name).ends(t, 2, setting+" is "+name+", which is neither a full name")
+		}
+	}
+	r.run(t, "BASE="+strings.TrimSpace(r.git(t, "rev-parse", "main"))).ends(t, 0)
+	r.run(t, "BASE=refs/heads/main", "INVENTORY_REV=refs/heads/inventory", "POOLS=./pools/").ends(t, 0)
+}
+
+// Whether there is something to review is decided by the commits, and without
+// nodepools.
+func TestReviewRecipeComparesTrees(t *testing.T) {
+	t.Parallel()
+	r := newRecipe(t, startForge(t, "github"))
+	changed := func(want string, env ...string) {
+		t.Helper()
+		got := r.runWith(t, []string{"changed"}, env...)
+		if got.ends(t, 0); got.stdout != want+"\n" {
+			t.Errorf("it prints %q, want %s", got.stdout, want)
+		}
+	}
+	r.commit(t, "README.md", "of something else")
+	r.write(t, "pools/gpu.yaml", "not committed")
+	changed("changed=false")
+	changed("changed=true", "POOLS=.")
+	changed("changed=true", "POOLS=nowhere")
+	changed("changed=true", "BASE=refs/remotes/origin/gone")
+	r.watched = map[string]bool{}
+	if got := r.run(t, "FORGE=none", "FAIL_ON=poolsChanged>0"); got.code != 0 || !strings.Contains(got.stdout, "No difference: all of pools is as it was.") || r.watched["nodepools"] {
+		t.Errorf("exit code %d, programs %v:\n%s%s", got.code, r.watched, got.stdout, got.stderr)
+	}
+
+	// Main went on meanwhile, which is nothing that this change does.
+	r.git(t, "checkout", "--quiet", "--force", "main")
+	r.commit(t, "pools/gpu.yaml", gpuPool("silver"))
+	r.git(t, "update-ref", "refs/remotes/origin/main", "main")
+	r.git(t, "checkout", "--quiet", "change")
+	changed("changed=false")
+	r.commit(t, "pools/gpu.yaml", gpuPool("gold"))
+	changed("changed=true")
+
+	// Two commits that it could have branched off: nobody knows.
+	r.git(t, "checkout", "--quiet", "-b", "one", "change~1")
+	first := strings.TrimSpace(r.git(t, "rev-parse", "HEAD"))
+	main := strings.TrimSpace(r.git(t, "rev-parse", "main"))
+	tree := strings.TrimSpace(r.git(t, "rev-parse", "HEAD^{tree}"))
+	a := strings.TrimSpace(r.git(t, "commit-tree", "-m", "a", "-p", first, "-p", main, tree))
+	b := strings.TrimSpace(r.git(t, "commit-tree", "-m", "b", "-p", main, "-p", first, tree))
+	r.git(t, "update-ref", "refs/remotes/origin/main", a)
+	r.git(t, "reset", "--quiet", "--hard", b)
+	changed("changed=true")
+}
+
+// A workflow whose check can be required runs for every pull request, and the secret of
+// the cluster is out of reach of one that brings a workflow of its own.
+func TestWorkflowsAreGuarded(t *testing.T) {
+	texts := map[string]string{}
+	var err error
+	for _, name := range []string{"github-actions.yaml", "github-inventory.yaml", "gitlab-ci.yaml", "README.md", "review.sh", "inventory.sh"} {
+		text, failed := os.ReadFile(filepath.Join(recipeFolder, name))
+		err = errors.Join(err, failed)
+		texts[name] = string(text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, check := range []struct {
+		reason, file, text string
+		want               bool
+	}{
+		{"GitHub compares the first 300 files", "github-actions.yaml", "\n    paths:", false},
+		{"a check that does not run is not red", "gitlab-ci.yaml", "\n      changes:", false},
+		{"the secret is one of an environment", "github-inventory.yaml", "\n    environment: inventory\n", true},
+		{"the workflow runs by hand on every branch", "github-inventory.yaml", "\n    if: github.event_name == 'schedule' || github.ref == format('refs/heads/{0}', github.event.repository.default_branch)\n", true},
+		{"what remains is said", "README.md", "deployment branches", true},
+		{"a tag may have the name", "github-actions.yaml", "_REV: origin/", false},
+		{"a tag may have the name", "github-actions.yaml", "BASE: origin/", false},
+		{"a tag may have the name", "gitlab-ci.yaml", "_REV: origin/", false},
+		{"a tag may have the name", "README.md", "`origin/", false},
+	} {
+		if strings.Contains(texts[check.file], check.text) != check.want {
+			t.Errorf("%s: %q is in %s: %v, want %v", check.reason, check.text, check.file, !check.want, check.want)
+		}
+	}
+}
