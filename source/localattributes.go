@@ -106,7 +106,7 @@ func (a *attributes) apply(fields []string, given map[string]bool, depth int) {
 		off := strings.HasPrefix(name, "-") || strings.HasPrefix(name, "!")
 		name = strings.TrimLeft(name, "-!")
 		if slices.Contains(conversions, name) {
-			given[name] = !off && !(name == "working-tree-encoding" && strings.EqualFold(value, "utf-8"))
+			given[name] = !off && (name != "working-tree-encoding" || !strings.EqualFold(value, "utf-8"))
 		}
 		if macro, is := a.macros[name]; is && !off && depth < 8 {
 			a.apply(macro, given, depth+1)
