@@ -23,8 +23,8 @@ type pool struct {
 	policy   v1.ConflictPolicy
 	// enclosing are the pools around this one, the innermost first.
 	enclosing []*pool
-	// member is nil, and unreadable says why, where the definition does not tell
-	// who the members are.
+	// member is nil where the definition does not tell who the members are.
+	// unreadable says why, or why they get a role that is not the pool's to give.
 	member     matcher
 	unreadable error
 
@@ -96,11 +96,16 @@ func newPool(definition *v1.NodePool) *pool {
 		definition: definition,
 	}
 	p.member, p.unreadable = newMatcher(definition)
+	// The schema refuses these too, but not in a pool that is older than the rule.
+	if problems := v1.ValidateRoles(definition); p.unreadable == nil && len(problems) > 0 {
+		p.unreadable = problems[0]
+	}
 	return p
 }
 
 // Problem says why a pool cannot be carried out: its parents lead nowhere (a
-// [*ParentError]) or its selector cannot be read. It is nil for a sound pool,
+// [*ParentError]), its selector cannot be read, or it gives nodes a role that is
+// not its to give (a *field.Error). It is nil for a sound pool,
 // and for one that the expansion does not know.
 func (e *Expansion) Problem(name string) error {
 	if p, found := e.pools[name]; found {

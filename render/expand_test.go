@@ -88,11 +88,17 @@ func TestExpansionNode(t *testing.T) {
 				Annotations: map[string]Want{"team": wants("gpu", "a\nb")},
 			},
 		},
-		"role label with a value": {
-			"what the pool says of its role label goes before what it would get by itself",
-			[]*v1.NodePool{onNode("gpu", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{role("gpu"): "yes"}})},
+		"own role label": {
+			"a pool may say what the controller does by itself",
+			[]*v1.NodePool{onNode("gpu", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{role("gpu"): ""}})},
 			nil,
-			Desired{Pools: []string{"gpu"}, Labels: map[string]Want{role("gpu"): wants("gpu", "yes")}},
+			Desired{Pools: []string{"gpu"}, Labels: map[string]Want{role("gpu"): wants("gpu", "")}},
+		},
+		"the role label of another": {
+			"its node gets nothing: what another pool's RuntimeClass selects is not this one's to give",
+			[]*v1.NodePool{onNode("gpu", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{role("wall"): "", "k": "v"}})},
+			nil,
+			Desired{},
 		},
 		"one taint key, two effects": {
 			"a taint is known by key and effect",
@@ -198,6 +204,11 @@ func TestExpansionProblem(t *testing.T) {
 		define("orphan", v1.NodePoolSpec{Parent: "gone"}),
 		define("within-orphan", v1.NodePoolSpec{Parent: "orphan"}),
 		define("both", v1.NodePoolSpec{Parent: "unreadable", NodeNames: []string{"["}}),
+		onNode("other-role", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{role("sound"): ""}}),
+		onNode("valued-role", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{role("valued-role"): "yes"}}),
+		define("within-other-role", v1.NodePoolSpec{Parent: "other-role"}),
+		onNode("control-plane", v1.NodePoolSpec{}),
+		define("master", v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"k": "v"}}}),
 		deletedPool(define("deleted", v1.NodePoolSpec{Parent: "gone"})),
 		deletedPool(pausedPool(define("paused-deleted", v1.NodePoolSpec{}))),
 	}
@@ -216,6 +227,11 @@ func TestExpansionProblem(t *testing.T) {
 		"deep-within-unreadable": {"the same pool, not the one between", `enclosing pool "unreadable": spec.selector cannot be read`, true},
 		"orphan":                 {"its parent", `names the parent "gone", which does not exist`, true},
 		"within-orphan":          {"the parent of its parent", `whose enclosing pool "gone" does not exist`, true},
+		"other-role":             {"nodes that another pool's RuntimeClass would select", `is the role label of a pool "sound"`, true},
+		"valued-role":            {"no pool chooses by that", "own role label", true},
+		"within-other-role":      {"what is within is in doubt too", `enclosing pool "other-role": spec.labels`, true},
+		"control-plane":          {"its role label would go on nodes that are not of the control plane", "spec.nodeNames: Forbidden", true},
+		"master":                 {"same", "spec.selector: Forbidden", true},
 		"both":                   {"its own fault first", `spec.nodeNames has "["`, true},
 	}
 	for range 20 { // the order of maps must not show

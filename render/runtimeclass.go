@@ -12,7 +12,7 @@ import (
 )
 
 // RuntimeClass is what leads pods to the nodes of a pool: it selects the labels
-// and tolerates the taints that the pool and those around it put there. It has
+// and the role labels, and tolerates the taints, of the pool and those around it. It has
 // no owner yet, since a pool in a file has no UID. It is nil for a pool that
 // the expansion does not know or that has a [Expansion.Problem].
 func (e *Expansion) RuntimeClass(name string) *nodev1.RuntimeClass {
@@ -39,16 +39,15 @@ func (e *Expansion) RuntimeClass(name string) *nodev1.RuntimeClass {
 	return class
 }
 
-// selection is how a pod finds the nodes of this pool: its labels, or its role
-// label when it has none.
+// selection is how a pod finds the nodes of this pool: its labels, and its role
+// label. By labels alone it could be sent to any node whose kubelet has set them
+// itself, and the role label no kubelet can set.
 func (p *pool) selection() map[string]string {
-	if len(p.definition.Spec.Labels) == 0 {
-		return map[string]string{v1.RoleLabel(p.name): ""}
-	}
-	selection := make(map[string]string, len(p.definition.Spec.Labels))
+	selection := make(map[string]string, len(p.definition.Spec.Labels)+1)
 	for key, value := range p.definition.Spec.Labels {
 		selection[key] = string(value)
 	}
+	selection[v1.RoleLabel(p.name)] = ""
 	return selection
 }
 

@@ -35,7 +35,7 @@ func TestRuntimeClass(t *testing.T) {
 		want   *nodev1.RuntimeClass
 	}{
 		"the manifest of the product": {
-			"its labels select, its taint is tolerated, its handler runs",
+			"its labels and its role label select, its taint is tolerated, its handler runs",
 			[]*v1.NodePool{define("master", v1.NodePoolSpec{
 				Taints:  []v1.Taint{noSchedule("node-pool.lailin.xyz", "master")},
 				Labels:  map[string]v1.LabelValue{"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2"},
@@ -43,7 +43,7 @@ func TestRuntimeClass(t *testing.T) {
 			})},
 			"master",
 			class("node-pool-master", "runc",
-				map[string]string{"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2"},
+				map[string]string{"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2", role("master"): ""},
 				equal("node-pool.lailin.xyz", "master", "NoSchedule")),
 		},
 		"no labels": {
@@ -59,27 +59,22 @@ func TestRuntimeClass(t *testing.T) {
 				Taints: []v1.Taint{noSchedule("k", "inner"), noSchedule("only", "")},
 			})},
 			"inner",
-			class("node-pool-inner", "kata", map[string]string{"zone": "a", "tier": "inner"},
+			class("node-pool-inner", "kata", map[string]string{"zone": "a", "tier": "inner", role("inner"): "", role("outer"): ""},
 				equal("k", "inner", "NoSchedule"), equal("k", "out", "NoExecute"), equal("only", "", "NoSchedule")),
 		},
 		"within another, without labels": {
 			"the outer labels alone would select nodes that are not the pool's",
 			[]*v1.NodePool{outer, define("inner", v1.NodePoolSpec{Parent: "outer", Handler: "runc"})},
 			"inner",
-			class("node-pool-inner", "runc", map[string]string{"zone": "a", "tier": "outer", role("inner"): ""},
+			class("node-pool-inner", "runc", map[string]string{"zone": "a", "tier": "outer", role("inner"): "", role("outer"): ""},
 				equal("k", "outer", "NoSchedule"), equal("k", "out", "NoExecute")),
 		},
 		"the outer one": {
 			"it does not follow what is within it",
 			[]*v1.NodePool{outer, define("inner", v1.NodePoolSpec{Parent: "outer", Handler: "runc", Taints: []v1.Taint{noSchedule("only", "")}})},
 			"outer",
-			class("node-pool-outer", "kata", map[string]string{"zone": "a", "tier": "outer"},
+			class("node-pool-outer", "kata", map[string]string{"zone": "a", "tier": "outer", role("outer"): ""},
 				equal("k", "outer", "NoSchedule"), equal("k", "out", "NoExecute")),
-		},
-		"role label with a value": {
-			"what is selected is what is put on",
-			[]*v1.NodePool{onNode("gpu", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{role("gpu"): "yes"}})}, "gpu",
-			class("node-pool-gpu", "runc", map[string]string{role("gpu"): "yes"}),
 		},
 		"faulty":  {"nobody can tell what it should be", []*v1.NodePool{define("a", v1.NodePoolSpec{Parent: "gone"})}, "a", nil},
 		"unknown": {"no pool, no RuntimeClass", nil, "a", nil},

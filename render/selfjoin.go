@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -16,7 +15,8 @@ import (
 // and remove on its own node, sorted. By them a node can join the pool, or leave
 // it, whoever controls the node: a selector that asks for the absence of a label
 // is no different. It returns none for a pool whose members are chosen by name or
-// by the role label, which are not for a kubelet to change. What encloses the pool
+// by the role label, which are not for a kubelet to change; see
+// [SelfJoinPatterns]. What encloses the pool
 // is left aside: it only bounds which nodes can do so.
 func SelfJoinKeys(pool *v1.NodePool) []string {
 	if pool.Spec.Selector == nil {
@@ -36,6 +36,40 @@ func SelfJoinKeys(pool *v1.NodePool) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
+// SelfJoinPatterns returns the patterns in a pool's nodeNames, in their order. A
+// kubelet cannot change the name of its node, but whoever may bootstrap nodes of
+// any name, as a bootstrap token allows by default, can choose one that matches.
+// A pattern that matches every name is none: nobody chooses by it. Whole names
+// are none either: a node of such a name is one that somebody has meant, and to
+// take the place of one that exists is what no way to choose members prevents.
+func SelfJoinPatterns(pool *v1.NodePool) []string {
+	var patterns []string
+	for _, pattern := range pool.Spec.NodeNames {
+		if strings.Trim(pattern, "*") == "" {
+			return nil
+		}
+		if strings.ContainsAny(pattern, `*?[`) {
+			patterns = append(patterns, pattern)
+		}
+	}
+	return patterns
+}
+
+// OpenLabels returns the keys of a pool's labels that a kubelet may set on its own
+// node, sorted. A pod that names nothing but these in its nodeSelector can be sent
+// to any node that has set them. The RuntimeClass of the pool selects its role
+// label too.
+func OpenLabels(pool *v1.NodePool) []string {
+	var keys []string
+	for key := range pool.Spec.Labels {
+		if kubeletMaySet(key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
 // kubeletMaySet tells whether the admission plugin NodeRestriction lets a kubelet
 // put a label on its own node: any outside of the domains of Kubernetes, and
 // within them those that kubelets report.
@@ -44,46 +78,19 @@ func kubeletMaySet(key string) bool {
 	if !prefixed {
 		return true
 	}
-	within := func(domain string) bool { return prefix == domain || strings.HasSuffix(prefix, "."+domain) }
-	if within(corev1.LabelNamespaceNodeRestriction) {
+	if isRestricted(key) {
 		return false
 	}
-	return !within("kubernetes.io") && !within("k8s.io") || kubelet.IsKubeletLabel(key)
+	return !inDomain(prefix, "kubernetes.io") && !inDomain(prefix, "k8s.io") || kubelet.IsKubeletLabel(key)
 }
 
-// selfJoinWarnings says for each key of the selector that a kubelet may set, at
-// its place, what follows, and what to choose by instead.
-func (d *document) selfJoinWarnings(pool *v1.NodePool) []Warning {
-	keys := SelfJoinKeys(pool)
-	var warnings []Warning
-	for _, key := range keys[:min(len(keys), maxDocumentProblems)] {
-		within := ""
-		if pool.Spec.Parent != "" {
-			within = ", within its parent " + quoted(pool.Spec.Parent)
-		}
-		_, name, prefixed := strings.Cut(key, "/")
-		if !prefixed {
-			name = key
-		}
-		place := d.position(locate(d.root, selectorPath(pool, key)))
-		warnings = append(warnings, Warning{
-			File: d.file, Line: place.line, Column: place.column, Pool: printable(pool.Name, maxValue),
-			Message: printable(fmt.Sprintf("pool %s: a kubelet may set the label %s on its own node, so a node can join or leave the pool by itself%s; where the pool is there for security, choose by %s/%s, %s or nodeNames",
-				quoted(pool.Name), key, within, corev1.LabelNamespaceNodeRestriction, name, v1.RoleLabel(pool.Name)), maxText),
-		})
-	}
-	return warnings
+// isRestricted reports whether a label is under the domain that is there to be
+// protected from kubelets.
+func isRestricted(key string) bool {
+	prefix, _, _ := strings.Cut(key, "/")
+	return inDomain(prefix, corev1.LabelNamespaceNodeRestriction)
 }
 
-// selectorPath is where the selector of a pool names a key first.
-func selectorPath(pool *v1.NodePool, key string) string {
-	if _, found := pool.Spec.Selector.MatchLabels[key]; found {
-		return "spec.selector.matchLabels[" + key + "]"
-	}
-	for i, expression := range pool.Spec.Selector.MatchExpressions {
-		if expression.Key == key {
-			return fmt.Sprintf("spec.selector.matchExpressions[%d].key", i)
-		}
-	}
-	return "spec.selector"
+func inDomain(prefix, domain string) bool {
+	return prefix == domain || strings.HasSuffix(prefix, "."+domain)
 }

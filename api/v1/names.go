@@ -106,8 +106,9 @@ const (
 	ContestedCondition = "Contested"
 
 	// SelfJoinableCondition is true on a NodePool whose selector names labels that
-	// a kubelet may set on its own node: a node can join it, or leave it, by
-	// itself. That says nothing of whether the pool is carried out.
+	// a kubelet may set on its own node, so that a node can join it, or leave it, by
+	// itself; or whose nodeNames has patterns, so that whoever may bootstrap nodes of
+	// any name can add one. That says nothing of whether the pool is carried out.
 	SelfJoinableCondition = "SelfJoinable"
 
 	// FetchedCondition is true when the newest revision could be read.

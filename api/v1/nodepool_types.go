@@ -23,6 +23,8 @@ import (
 // +kubebuilder:printcolumn:name="Revision",type=string,JSONPath=`.status.revision`,priority=1
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be no more than 63 characters: it becomes part of the label key node-role.kubernetes.io/<name>"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.parent) || self.spec.parent != self.metadata.name",message="spec.parent must name another pool"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.labels) || self.spec.labels.all(k, !k.startsWith('node-role.kubernetes.io/') || (k == 'node-role.kubernetes.io/' + self.metadata.name && size(self.spec.labels[k]) == 0))",message="a label under node-role.kubernetes.io/ in spec.labels must be the pool's own role label with an empty value: only the pool of that name puts a role label on nodes",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule="!(self.metadata.name in ['control-plane', 'master']) || !has(self.spec) || !(has(self.spec.selector) || has(self.spec.nodeNames))",message="a pool named control-plane or master must have neither spec.selector nor spec.nodeNames: it chooses its members by its role label, which Kubernetes gives a meaning to",reason="FieldValueForbidden"
 type NodePool struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -36,6 +38,8 @@ type NodePool struct {
 // NodePoolSpec says which nodes are members and what they carry.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.selector) && has(self.nodeNames))",message="selector and nodeNames exclude each other: a pool's members are chosen in one way"
+// +kubebuilder:validation:XValidation:rule="!has(self.conflictPolicy) || self.conflictPolicy == 'Report' || !has(self.labels) || !self.labels.exists(k, k.matches('^((topology|failure-domain[.]beta|node)[.]kubernetes[.]io/|beta[.]kubernetes[.]io/instance-type$|karpenter[.]sh/|node-role[.]kubernetes[.]io/(control-plane|master)$)'))",message="labels under topology.kubernetes.io/, failure-domain.beta.kubernetes.io/, node.kubernetes.io/ and karpenter.sh/, the label beta.kubernetes.io/instance-type and the role labels of the control plane belong to Kubernetes or another controller: conflictPolicy must be Report",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule="!has(self.conflictPolicy) || self.conflictPolicy == 'Report' || !has(self.taints) || !self.taints.exists(t, t.key.matches('^(node-role[.]kubernetes[.]io/(control-plane|master)$|(ToBeDeletedBy|DeletionCandidateOf)ClusterAutoscaler$|(startup-taint|status-taint|ignore-taint)[.]cluster-autoscaler[.]kubernetes[.]io/|karpenter[.]sh/|node[.]cluster[.]x-k8s[.]io/)'))",message="taints of the control plane, of the cluster autoscaler, and under karpenter.sh/ and node.cluster.x-k8s.io/ belong to another controller: conflictPolicy must be Report",reason="FieldValueForbidden"
 type NodePoolSpec struct {
 	// parent names the pool that encloses this one. The nodes of this pool are
 	// then those that are members of the parent as well. Labels, annotations,
@@ -71,20 +75,24 @@ type NodePoolSpec struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	NodeNames []string `json:"nodeNames,omitempty"`
 
-	// labels that every member carries. They are also the node selector of the
-	// pool's RuntimeClass; a pool without labels is selected by its role label.
+	// labels that every member carries. With the pool's role label they are the
+	// node selector of its RuntimeClass. A kubelet may set most labels of its own
+	// node, so a nodeSelector by them alone keeps no pod off other nodes.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !k.matches('^[^/]{254}') && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="every label key must be a qualified name: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, self[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))",message="every label value must be letters, digits, '-', '_' or '.', beginning and ending with a letter or digit, or empty"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('nodes.lailin.xyz/'))",message="label keys under nodes.lailin.xyz/ are kept for the controller"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.matches('^(beta[.])?kubernetes[.]io/(hostname|os|arch)$'))",message="kubernetes.io/hostname, kubernetes.io/os and kubernetes.io/arch, and their beta forms, say what machine a node is and are the kubelet's to set",reason="FieldValueForbidden"
 	Labels map[string]LabelValue `json:"labels,omitempty"`
 
-	// annotations that every member carries.
+	// annotations that every member carries, keys and values together at most
+	// 8192 bytes.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !k.matches('^[^/]{254}') && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="every annotation key must be a qualified name: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('nodes.lailin.xyz/'))",message="annotation keys under nodes.lailin.xyz/ are kept for the controller"
+	// +kubebuilder:validation:XValidation:rule="self.map(k, size(bytes(k)) + size(bytes(self[k]))).sum() <= 8192",message="annotations may have no more than 8192 bytes, keys and values together: all annotations of a node share 256 KiB, those of other pools too",reason="FieldValueForbidden"
 	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
 
 	// taints that every member carries. A taint is known by its key and effect.
@@ -108,7 +116,8 @@ type NodePoolSpec struct {
 	// pool wants and somebody else has already put on a node. Report: it stays,
 	// and the pool reports the conflict. TakeOver: the pool's value replaces it,
 	// and it comes back when the pool lets go. Adopt: the pool's value replaces
-	// it, and from then on it is the pool's, also where it was equal.
+	// it, and from then on it is the pool's, also where it was equal. Keys that
+	// belong to Kubernetes or another controller allow Report alone.
 	// +optional
 	// +kubebuilder:default=Report
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`

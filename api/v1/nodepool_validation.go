@@ -1,11 +1,13 @@
 package v1
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -22,6 +24,13 @@ const (
 	maxTaints                = 32
 	maxNodeNames             = 1000
 	maxAnnotationValueLength = 1024
+	// maxAnnotationBytes is the size of all annotations of a pool, keys and values.
+	// All annotations of a node share 262,144 bytes, and whatever exceeds them
+	// makes the API server refuse every write to the node, those for other pools
+	// too. The record repeats each value, in JSON, where a control character has
+	// six bytes, and repeats labels and taints, at most 40 KiB: in the worst case a
+	// pool takes 97 KiB of a node. What pools say in practice is below 1 KiB.
+	maxAnnotationBytes = 8 << 10
 )
 
 // kubernetesTaintPrefixes tell the condition of a node. Kubernetes puts these
@@ -46,6 +55,8 @@ func ValidateNodePool(pool *NodePool) field.ErrorList {
 	problems = append(problems, validateLabels(pool.Spec.Labels, spec.Child("labels"))...)
 	problems = append(problems, validateAnnotations(pool.Spec.Annotations, spec.Child("annotations"))...)
 	problems = append(problems, validateTaints(pool.Spec.Taints, spec.Child("taints"))...)
+	problems = append(problems, validateReserved(&pool.Spec, spec)...)
+	problems = append(problems, ValidateRoles(pool)...)
 	if pool.Spec.Handler != "" {
 		for _, message := range utilvalidation.IsDNS1123Label(pool.Spec.Handler) {
 			problems = append(problems, field.Invalid(spec.Child("handler"), pool.Spec.Handler, message))
@@ -145,11 +156,17 @@ func validateLabels(labels map[string]LabelValue, at *field.Path) field.ErrorLis
 
 func validateAnnotations(annotations map[string]AnnotationValue, at *field.Path) field.ErrorList {
 	problems := validateCount(len(annotations), at)
+	size := 0
 	for key, value := range annotations {
+		size += len(key) + len(value)
 		problems = append(problems, validateKey(key, at.Key(key))...)
 		if len([]rune(value)) > maxAnnotationValueLength {
 			problems = append(problems, field.TooLongMaxLength(at.Key(key), "", maxAnnotationValueLength))
 		}
+	}
+	if size > maxAnnotationBytes {
+		problems = append(problems, field.Forbidden(at, fmt.Sprintf("have %d bytes, keys and values together, and may have no more than %d: all annotations of a node share %d, those of other pools too; shorten them, or keep long texts elsewhere",
+			size, maxAnnotationBytes, apivalidation.TotalAnnotationSizeLimitB)))
 	}
 	return sorted(problems)
 }

@@ -31,6 +31,14 @@ func TestValidateNodePool(t *testing.T) {
 	annotation := func(key, value string) *NodePool {
 		return with(func(s *NodePoolSpec) { s.Annotations = map[string]AnnotationValue{key: AnnotationValue(value)} })
 	}
+	annotations := func(count int, value string) *NodePool {
+		return with(func(s *NodePoolSpec) {
+			s.Annotations = map[string]AnnotationValue{}
+			for _, key := range numbered(count) {
+				s.Annotations[key] = AnnotationValue(value)
+			}
+		})
+	}
 	taints := func(taints ...Taint) *NodePool { return with(func(s *NodePoolSpec) { s.Taints = taints }) }
 
 	cases := map[string]struct {
@@ -80,7 +88,33 @@ func TestValidateNodePool(t *testing.T) {
 		"label value":      {"as Kubernetes", label("a", "b c"), []string{"FieldValueInvalid spec.labels[a]"}},
 		"long label value": {"as Kubernetes", label("a", long+"a"), []string{"FieldValueInvalid spec.labels[a]"}},
 		"our label":        {"the controller's", label("nodes.lailin.xyz/source", ""), []string{"FieldValueForbidden spec.labels[nodes.lailin.xyz/source]"}},
-		"role label":       {"a pool may set the role of another", label("node-role.kubernetes.io/worker", ""), nil},
+		"another's role":   {"its RuntimeClass would select nodes that are not its own", label("node-role.kubernetes.io/worker", ""), []string{"FieldValueForbidden spec.labels[node-role.kubernetes.io/worker]"}},
+		"own role":         {"as the controller puts it", label("node-role.kubernetes.io/gpu", ""), nil},
+		"own role, valued": {"nobody chooses by that", label("node-role.kubernetes.io/gpu", "yes"), []string{"FieldValueForbidden spec.labels[node-role.kubernetes.io/gpu]"}},
+		"hostname":         {"DaemonSets and volumes go by it", label(corev1.LabelHostname, "a"), []string{"FieldValueForbidden spec.labels[kubernetes.io/hostname]"}},
+		"beta arch":        {"same, in its old form", label("beta.kubernetes.io/arch", "a"), []string{"FieldValueForbidden spec.labels[beta.kubernetes.io/arch]"}},
+		"zone":             {"where a cloud does not say it, a pool may", label(corev1.LabelTopologyZone, "a"), nil},
+		"zone taken over": {"where a cloud says it, nobody else does", with(func(s *NodePoolSpec) {
+			s.ConflictPolicy, s.Labels = TakeOver, map[string]LabelValue{corev1.LabelTopologyZone: "a"}
+		}), []string{"FieldValueForbidden spec.labels[topology.kubernetes.io/zone]"}},
+		"control-plane taint": {"a pool may say it too", taints(Taint{Key: "node-role.kubernetes.io/control-plane", Effect: "NoSchedule"}), nil},
+		"control-plane taint adopted": {"it would go with the pool", with(func(s *NodePoolSpec) {
+			s.ConflictPolicy, s.Taints = Adopt, []Taint{{Key: "a", Effect: "NoSchedule"}, {Key: "node-role.kubernetes.io/control-plane", Effect: "NoSchedule"}}
+		}), []string{"FieldValueForbidden spec.taints[1].key"}},
+		"autoscaler's taint taken over": {"a node that is about to be deleted would be spared", with(func(s *NodePoolSpec) {
+			s.ConflictPolicy, s.Taints = TakeOver, []Taint{{Key: "ToBeDeletedByClusterAutoscaler", Effect: "NoSchedule"}}
+		}), []string{"FieldValueForbidden spec.taints[0].key"}},
+		"control plane": {"by its role label", named("control-plane"), nil},
+		"control plane by names": {"every node would get its role label", func() *NodePool {
+			pool := names("*")
+			pool.Name = "control-plane"
+			return pool
+		}(), []string{"FieldValueForbidden spec.nodeNames"}},
+		"master by a selector": {"same", func() *NodePool {
+			pool := selector(metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}})
+			pool.Name = "master"
+			return pool
+		}(), []string{"FieldValueForbidden spec.selector"}},
 		"many labels": {"bounded", with(func(s *NodePoolSpec) {
 			s.Labels = map[string]LabelValue{}
 			for _, key := range numbered(65) {
@@ -91,6 +125,8 @@ func TestValidateNodePool(t *testing.T) {
 		"annotation key":      {"as Kubernetes", annotation("a b", ""), []string{"FieldValueInvalid spec.annotations[a b]"}},
 		"our annotation":      {"the record is the controller's", annotation(AppliedAnnotation, "{}"), []string{"FieldValueForbidden spec.annotations[nodes.lailin.xyz/applied]"}},
 		"longest annotation":  {"counted in characters, as the API server does", annotation("a", strings.Repeat("é", 1024)), nil},
+		"most annotations":    {"in bytes", annotations(7, strings.Repeat("é", 511)), nil},
+		"too many bytes":      {"characters take up to four", annotations(4, strings.Repeat("é", 1024)), []string{"FieldValueForbidden spec.annotations"}},
 		"annotation too long": {"the record repeats it", annotation("a", strings.Repeat("a", 1025)), []string{"FieldValueTooLong spec.annotations[a]"}},
 
 		"taint key":            {"as Kubernetes", taints(Taint{Key: "a b", Effect: "NoSchedule"}), []string{"FieldValueInvalid spec.taints[0].key"}},

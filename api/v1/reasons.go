@@ -28,12 +28,16 @@ const (
 
 	// KubeletLabelsReason: a kubelet may set labels that the selector names.
 	KubeletLabelsReason = "KubeletLabels"
+	// NamePatternsReason: spec.nodeNames has patterns, so whoever may bootstrap
+	// nodes of any name can add a member.
+	NamePatternsReason = "NamePatterns"
 	// ProtectedReason: members are chosen by what no kubelet can change.
 	ProtectedReason = "Protected"
 
 	// SuspendedReason: spec.suspend is true.
 	SuspendedReason = "Suspended"
-	// InvalidReason: the revision holds files that are not valid pools.
+	// InvalidReason: the revision of a source holds files that are not valid pools;
+	// or a pool in the cluster breaks a rule that is newer than it.
 	InvalidReason = "Invalid"
 	// ClaimedReason: the revision says something of pools that it does not hold.
 	ClaimedReason = "Claimed"

@@ -24,23 +24,39 @@ func FuzzSchema(f *testing.F) {
 	for _, text := range []string{
 		"", "a", "A_b.c-1", "-a", "a-", long, long + "a", prefix + "/" + long, prefix + "a/" + long, prefix + "/" + long + "a", "a/b/c", "/a", "a/",
 		"a..b/c", "a.-b/c", "A.b/c", "a\n", "\na", "é", "a b", v1.Domain + "/a", v1.Domain, "node.kubernetes.io/a", "x.node.kubernetes.io/a", "node.cloudprovider.kubernetes.io/a",
+		"kubernetes.io/hostname", "beta.kubernetes.io/os", "xkubernetes.io/arch", "kubernetes.io/archx", "topology.kubernetes.io/zone", "topology.kubernetes.iox/a", "karpenter.sh/a",
+		"failure-domain.beta.kubernetes.io/zone", "beta.kubernetes.io/instance-type", "node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/p", "node-role.kubernetes.io/q",
+		"ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscalerx", "startup-taint.cluster-autoscaler.kubernetes.io/a", "node.cluster.x-k8s.io/uninitialized",
 	} {
 		f.Add(text, "x")
 		f.Add("k", text)
 		f.Add("k", strings.Repeat(text, 17))
 	}
+	takenLabels, takenTaints := reportOnly(f, spec, "labels"), reportOnly(f, spec, "taints")
 	labels, annotations, taint := spec.Properties["labels"], spec.Properties["annotations"], *spec.Properties["taints"].Items.Schema
 	f.Fuzz(func(t *testing.T, key, value string) {
 		if !utf8.ValidString(key) || !utf8.ValidString(value) {
 			t.Skip("no file and no API server has such a text")
 		}
+		// The rule of the root, for a pool of the name p.
+		role := !strings.HasPrefix(key, v1.RoleLabelPrefix) || key == v1.RoleLabel("p") && value == ""
+		label := role && takes(t, labels, key, value) && within(t, *labels.AdditionalProperties.Schema, value)
+		tainted := takes(t, taint, key, value) && within(t, taint.Properties["key"], key) && within(t, taint.Properties["value"], value)
 		cases := map[string]struct {
 			spec  v1.NodePoolSpec
 			takes bool
 		}{
 			"label": {
 				v1.NodePoolSpec{Labels: map[string]v1.LabelValue{key: v1.LabelValue(value)}},
-				takes(t, labels, key, value) && within(t, *labels.AdditionalProperties.Schema, value),
+				label,
+			},
+			"label taken over": {
+				v1.NodePoolSpec{ConflictPolicy: v1.TakeOver, Labels: map[string]v1.LabelValue{key: v1.LabelValue(value)}},
+				label && !takenLabels.MatchString(key),
+			},
+			"taint adopted": {
+				v1.NodePoolSpec{ConflictPolicy: v1.Adopt, Taints: []v1.Taint{{Key: key, Value: value, Effect: "NoSchedule"}}},
+				tainted && !takenTaints.MatchString(key),
 			},
 			"annotation": {
 				v1.NodePoolSpec{Annotations: map[string]v1.AnnotationValue{key: v1.AnnotationValue(value)}},
@@ -48,7 +64,7 @@ func FuzzSchema(f *testing.F) {
 			},
 			"taint": {
 				v1.NodePoolSpec{Taints: []v1.Taint{{Key: key, Value: value, Effect: "NoSchedule"}}},
-				takes(t, taint, key, value) && within(t, taint.Properties["key"], key) && within(t, taint.Properties["value"], value),
+				tainted,
 			},
 			"handler": {
 				v1.NodePoolSpec{Handler: value},
@@ -79,6 +95,22 @@ func specSchema(f *testing.F) apiextensionsv1.JSONSchemaProps {
 	return apiextensionsv1.JSONSchemaProps{}
 }
 
+// reportOnlyRule is the only form of the rules about a conflict policy: the field,
+// and the keys that allow Report alone.
+var reportOnlyRule = regexp.MustCompile(`^!has\(self\.conflictPolicy\) \|\| self\.conflictPolicy == 'Report' \|\| !has\(self\.(\w+)\) \|\| !self\.\w+\.exists\(\w, \w(?:\.key)?\.matches\('([^']+)'\)\)$`)
+
+// reportOnly returns the keys of a field that the schema keeps from being taken.
+func reportOnly(f *testing.F, spec apiextensionsv1.JSONSchemaProps, field string) *regexp.Regexp {
+	f.Helper()
+	for _, rule := range spec.XValidations {
+		if found := reportOnlyRule.FindStringSubmatch(rule.Rule); found != nil && found[1] == field {
+			return regexp.MustCompile(found[2])
+		}
+	}
+	f.Fatalf("no rule about the conflict policy of %s", field)
+	return nil
+}
+
 // within tells whether a text keeps the bounds and the pattern of a schema.
 func within(t *testing.T, schema apiextensionsv1.JSONSchemaProps, text string) bool {
 	t.Helper()
@@ -92,10 +124,19 @@ func within(t *testing.T, schema apiextensionsv1.JSONSchemaProps, text string) b
 // they are written. CEL's matches is that of Go's regexp.
 var term = regexp.MustCompile(`(!?)(k|self\[k\]|self\.key)\.(matches|startsWith)\('([^']*)'\)|size\(k\) <= (\d+)`)
 
+// byteRule bounds what all keys and values have together.
+var byteRule = regexp.MustCompile(`^self\.map\(k, size\(bytes\(k\)\) \+ size\(bytes\(self\[k\]\)\)\)\.sum\(\) <= (\d+)$`)
+
 // takes tells whether a key and its value keep the rules of a schema.
 func takes(t *testing.T, schema apiextensionsv1.JSONSchemaProps, key, value string) bool {
 	t.Helper()
 	for _, rule := range schema.XValidations {
+		if bound := byteRule.FindStringSubmatch(rule.Rule); bound != nil {
+			if most, err := strconv.Atoi(bound[1]); err != nil || len(key)+len(value) > most {
+				return false
+			}
+			continue
+		}
 		terms := term.FindAllStringSubmatch(rule.Rule, -1)
 		rest := strings.Join(strings.Fields(strings.ReplaceAll(term.ReplaceAllString(rule.Rule, ""), "&&", "")), "")
 		if len(terms) == 0 || rest != "" && rest != "self.all(k,)" {

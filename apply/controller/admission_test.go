@@ -108,8 +108,29 @@ var poolAdmissions = map[string]admission{
 	"handler":                   {spec: `{handler: kata-qemu}`},
 	"handler in capitals":       {spec: `{handler: Kata}`, refused: []string{"spec.handler"}},
 	"handler of 64":             {spec: `{handler: ` + long("h", 64) + `}`, refused: []string{"spec.handler"}},
-	"conflict policy":           {spec: `{conflictPolicy: TakeOver}`},
-	"conflict policy unknown":   {spec: `{conflictPolicy: Steal}`, refused: []string{"spec.conflictPolicy", "TakeOver"}},
+	"role of another pool":      {spec: `{labels: {node-role.kubernetes.io/worker: ""}}`, refused: []string{"own role label"}},
+	"role of another, valued":   {spec: `{labels: {node-role.kubernetes.io/worker: x}}`, refused: []string{"own role label"}},
+	"own role":                  {spec: `{labels: {node-role.kubernetes.io/subject: ""}}`},
+	"own role with a value":     {spec: `{labels: {node-role.kubernetes.io/subject: x}}`, refused: []string{"own role label"}},
+	"label of a host's name":    {spec: `{labels: {kubernetes.io/hostname: a}}`, refused: []string{"spec.labels", "what machine a node is"}},
+	"label of the old arch":     {spec: `{labels: {beta.kubernetes.io/arch: a}}`, refused: []string{"spec.labels", "what machine a node is"}},
+	"label of a zone":           {spec: `{labels: {topology.kubernetes.io/zone: a}}`},
+	"zone taken over":           {spec: `{labels: {topology.kubernetes.io/zone: a}, conflictPolicy: TakeOver}`, refused: []string{"conflictPolicy must be Report"}},
+	"instance type adopted":     {spec: `{labels: {node.kubernetes.io/instance-type: a}, conflictPolicy: Adopt}`, refused: []string{"conflictPolicy must be Report"}},
+	"Karpenter's label adopted": {spec: `{labels: {karpenter.sh/nodepool: a}, conflictPolicy: Adopt}`, refused: []string{"conflictPolicy must be Report"}},
+	"control-plane taint":       {spec: `{taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}`},
+	"the same, adopted":         {spec: `{taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}], conflictPolicy: Adopt}`, refused: []string{"conflictPolicy must be Report"}},
+	"autoscaler's taint":        {spec: `{taints: [{key: ToBeDeletedByClusterAutoscaler, effect: NoSchedule}], conflictPolicy: TakeOver}`, refused: []string{"conflictPolicy must be Report"}},
+	"control plane":             {name: "control-plane", spec: `{conflictPolicy: TakeOver, parent: other}`},
+	"control plane by names":    {name: "control-plane", spec: `{nodeNames: ["*"]}`, refused: []string{"chooses its members by its role label"}},
+	"master by a selector":      {name: "master", spec: `{selector: {matchLabels: {a: b}}}`, refused: []string{"chooses its members by its role label"}},
+	"annotations of 8192 bytes": {spec: `{annotations: {` + many(8, `kk%d: "`+long("é", 510)+`v"`) + `}}`},
+	"annotations of 8193 bytes": {spec: `{annotations: {` + many(8, `kk%d: "`+long("é", 510)+`v"`) + `, k: ""}}`, refused: []string{"spec.annotations", "8192 bytes"}},
+	"all at its bounds": {spec: `{labels: {` + many(64, strings.Repeat("p.", 125)+"q%02d/"+long("k", 63)+": "+long("v", 63)) + `}, annotations: {` +
+		many(64, "k%02d: "+long("v", 125)) + `}, taints: [` + many(32, "{key: "+strings.Repeat("p.", 125)+"q%02d/"+long("k", 63)+", value: "+long("v", 63)+", effect: NoExecute}") +
+		`], conflictPolicy: Adopt, nodeNames: [` + many(1000, long("n", 249)+"%04d") + `]}`},
+	"conflict policy":         {spec: `{conflictPolicy: TakeOver}`},
+	"conflict policy unknown": {spec: `{conflictPolicy: Steal}`, refused: []string{"spec.conflictPolicy", "TakeOver"}},
 }
 
 func TestAPIServerJudgesPoolsAsWeDo(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
@@ -69,11 +69,8 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 	} else {
 		set(v1.ContestedCondition, true, v1.ContestedReason, describeContests(pool.Name, status.Contests))
 	}
-	if keys := render.SelfJoinKeys(pool); len(keys) > 0 {
-		set(v1.SelfJoinableCondition, true, v1.KubeletLabelsReason, describeSelfJoin(pool, keys))
-	} else {
-		set(v1.SelfJoinableCondition, false, v1.ProtectedReason, "members are chosen by what no kubelet can change on its own node")
-	}
+	joinable, reason, message := describeSelfJoin(pool)
+	set(v1.SelfJoinableCondition, joinable, reason, message)
 	return status
 }
 
@@ -101,7 +98,8 @@ const upToDate = " up to date"
 func summarize(pool *v1.NodePool, facts poolFacts) summary {
 	f := facts.figures
 	progress := fmt.Sprintf("%d of %s%s", f.Updated, nodes(f.Desired), upToDate)
-	switch parent := (*render.ParentError)(nil); {
+	parent, invalid := (*render.ParentError)(nil), (*field.Error)(nil)
+	switch {
 	case facts.paused && !pool.DeletionTimestamp.IsZero():
 		return summary{idle, v1.PausedReason, fmt.Sprintf("annotation %s is %s: the pool is to be deleted, and its nodes are released once the annotation is gone", v1.ReconcileAnnotation, v1.Disabled)}
 	case !pool.DeletionTimestamp.IsZero():
@@ -110,6 +108,8 @@ func summarize(pool *v1.NodePool, facts poolFacts) summary {
 		return summary{idle, v1.PausedReason, fmt.Sprintf("annotation %s is %s: nothing is written for this pool", v1.ReconcileAnnotation, v1.Disabled)}
 	case errors.As(facts.problem, &parent):
 		return summary{stalled, v1.ParentReason, apply.Brief(facts.problem) + "; its nodes are left as they are"}
+	case errors.As(facts.problem, &invalid):
+		return summary{stalled, v1.InvalidReason, apply.Brief(facts.problem) + "; its nodes are left as they are"}
 	case facts.problem != nil:
 		return summary{stalled, v1.SelectorReason, apply.Brief(facts.problem) + "; its nodes are left as they are"}
 	case facts.failed != nil:
@@ -180,18 +180,6 @@ func describeProblems(byNode map[string]string) string {
 		}
 	}
 	return joinAndCount(described, more)
-}
-
-// describeSelfJoin names the labels by which nodes can join a pool, and what to
-// choose by where they must not.
-func describeSelfJoin(pool *v1.NodePool, keys []string) string {
-	within := ""
-	if pool.Spec.Parent != "" {
-		within = fmt.Sprintf(", within its parent %q", pool.Spec.Parent)
-	}
-	named := joinAndCount(keys[:min(len(keys), maxNamed)], max(0, len(keys)-maxNamed))
-	return fmt.Sprintf("a node can join or leave the pool by itself%s, as a kubelet may set on its own node: %s; where the pool is there for security, choose by labels under %s/, by %s or by nodeNames",
-		within, named, corev1.LabelNamespaceNodeRestriction, v1.RoleLabel(pool.Name))
 }
 
 // andMore parts what a message names from what it only counts.

@@ -22,6 +22,10 @@ import (
 //     Nothing is written, and nothing will go when the pool lets go of it.
 //   - Not in the record, on the node with another value: it is somebody else's,
 //     and the pool's conflict policy decides.
+//   - A key that belongs to another program is never taken: its policy is Report
+//     whatever the pool says, and one that a pool has adopted all the same gets its
+//     earlier value back. Validation refuses such pools; what is here is for those
+//     that are older than that rule.
 //   - Contested between pools, or of a pool that holds still: it stays as it is.
 //     A contested key that is ours then belongs to one of those who contest it,
 //     so that a pool which wants it no longer is not kept by it.
@@ -66,11 +70,21 @@ func (k keys[K]) atRest(key K) bool {
 	}
 	entry, ours := k.recorded[key]
 	if !ours {
-		return want.Policy != v1.Adopt
+		return k.policy(key, want) != v1.Adopt
 	}
-	adopts := want.Policy == v1.Adopt && entry.Before != nil && !entry.Adopted
+	adopts := k.policy(key, want) == v1.Adopt && entry.Before != nil && !entry.Adopted
 	return entry.Pool == want.Pool && entry.Value == want.Value && !adopts
 }
+
+// policy is how far the pool that has its way may go for a key.
+func (k keys[K]) policy(key K, want render.Want) v1.ConflictPolicy {
+	if takes := want.Policy == v1.TakeOver || want.Policy == v1.Adopt; takes && k.belongsToOthers(key) {
+		return v1.ReportConflicts
+	}
+	return want.Policy
+}
+
+func (k keys[K]) belongsToOthers(key K) bool { return k.reportOnly != nil && k.reportOnly(key) }
 
 // standing is the value of a key on the node; nil for none.
 func (k keys[K]) standing(key K) *string {
@@ -85,6 +99,7 @@ func (k keys[K]) verdict(key K) verdict {
 	have := k.standing(key)
 	entry, ours := k.recorded[key]
 	want, wanted := k.want[key]
+	want.Policy = k.policy(key, want)
 	switch {
 	case ours && k.pools.Holds(entry.Pool):
 		return k.hold(have, entry, want, wanted)
@@ -157,7 +172,7 @@ func (k keys[K]) release(key K, have *string, entry Entry) verdict {
 	switch {
 	case have == nil || *have != entry.Value:
 		return verdict{after: have} // somebody else's by now
-	case entry.Adopted:
+	case entry.Adopted && (entry.Before == nil || !k.belongsToOthers(key)):
 		return verdict{change: true, pool: entry.Pool}
 	case entry.Before != nil:
 		return verdict{after: entry.Before, change: *entry.Before != entry.Value, pool: entry.Pool}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
 )
 
 func onNode(name string, spec v1.NodePoolSpec) *v1.NodePool {
@@ -162,28 +163,52 @@ func TestMembership(t *testing.T) {
 	}
 }
 
-// A pool that wants its own role label at another value than the one it is known
-// by keeps its nodes all the same.
-func TestOwnRoleLabelWithAValue(t *testing.T) {
+// Keys that belong to others are never taken, whatever the policy: the schema
+// refuses such pools, and these are older than it is. What was taken before goes
+// back when the pool goes.
+func TestKeysOfOthersAreNeverTaken(t *testing.T) {
 	s := newServer()
+	const taint = "node-role.kubernetes.io/control-plane"
+	zone, role := corev1.LabelTopologyZone, v1.RoleLabel("a")
 	for _, policy := range []v1.ConflictPolicy{v1.TakeOver, v1.Adopt, v1.ReportConflicts} {
 		t.Run(string(policy), func(t *testing.T) {
-			pool := define("a", v1.NodePoolSpec{ConflictPolicy: policy, Labels: map[string]v1.LabelValue{v1.RoleLabel("a"): "yes"}})
+			pool := define("a", v1.NodePoolSpec{
+				ConflictPolicy: policy, Labels: map[string]v1.LabelValue{zone: "x", "free": "x"}, Taints: []v1.Taint{{Key: taint, Value: "x", Effect: "NoSchedule"}},
+			})
 			start := newNode("n")
-			start.Labels = map[string]string{v1.RoleLabel("a"): ""}
+			start.Labels = map[string]string{role: "", zone: "y", "free": "y"}
+			start.Spec.Taints = []corev1.Taint{{Key: taint, Effect: "NoSchedule"}}
 			node, p := s.write(t, start, expand(pool))
-			again, err := Node(node, expand(pool))
-			if err != nil || !again.Quiet() || len(p.Pools) != 1 || len(again.Pools) != 1 {
-				t.Fatalf("in %v, then in %v, quiet %v, %v", p.Pools, again.Pools, again.Quiet(), err)
+			if node.Labels[zone] != "y" || node.Spec.Taints[0].Value != "" {
+				t.Errorf("the zone is %q, the taint %q", node.Labels[zone], node.Spec.Taints[0].Value)
 			}
+			var conflicts []string
+			for _, conflict := range p.Conflicts {
+				conflicts = append(conflicts, conflict.Key)
+			}
+			want := []string{zone, taint + ":NoSchedule"}
 			if policy == v1.ReportConflicts {
-				if len(p.Conflicts) != 1 || node.Labels[v1.RoleLabel("a")] != "" {
-					t.Errorf("conflicts %v, label %q", p.Conflicts, node.Labels[v1.RoleLabel("a")])
-				}
-				return
+				want = append([]string{"free"}, want...)
 			}
-			if value := node.Labels[v1.RoleLabel("a")]; value != "yes" {
-				t.Errorf("the label is %q", value)
+			if diff := cmp.Diff(want, conflicts); diff != "" {
+				t.Errorf("conflicts (-want +got):\n%s", diff)
+			}
+
+			equal := start.DeepCopy()
+			equal.Labels[zone], equal.Spec.Taints[0].Value = "x", "x"
+			equal, _ = s.write(t, equal, expand(pool))
+			if equal, _ = s.write(t, equal, expand()); equal.Labels[zone] != "x" || len(equal.Spec.Taints) != 1 {
+				t.Errorf("when the pool goes, equal values go with it: labels %v, taints %v", equal.Labels, equal.Spec.Taints)
+			}
+
+			taken := start.DeepCopy()
+			taken.Labels[zone], taken.Spec.Taints[0].Value = "x", "x"
+			setRecord(taken, Record{
+				Labels: map[string]Entry{zone: {Pool: "a", Value: "x", Before: ptr.To("y"), Adopted: policy == v1.Adopt}},
+				Taints: map[render.TaintID]Entry{{Key: taint, Effect: "NoSchedule"}: {Pool: "a", Value: "x", Before: ptr.To(""), Adopted: policy == v1.Adopt}},
+			})
+			if taken, _ = s.write(t, taken, expand()); taken.Labels[zone] != "y" || len(taken.Spec.Taints) != 1 || taken.Spec.Taints[0].Value != "" {
+				t.Errorf("what was taken does not come back: labels %v, taints %v", taken.Labels, taken.Spec.Taints)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -17,11 +18,14 @@ type place[K comparable] struct {
 	// path of what managed fields tell of a key, and whether that is the key alone.
 	path  func(K) fieldpath.Path
 	alone bool
+	// reportOnly reports whether a key belongs to another program, so that pools
+	// never take it; nil where that is so of none.
+	reportOnly func(K) bool
 }
 
 var (
 	labels = place[string]{
-		field: Label, path: labelPath, alone: true,
+		field: Label, path: labelPath, alone: true, reportOnly: v1.ReportOnlyLabel,
 		value: func(node *corev1.Node, key string) (string, bool) {
 			value, found := node.Labels[key]
 			return value, found
@@ -37,6 +41,7 @@ var (
 	// The taints of a node are one atomic list: nobody owns one alone.
 	taints = place[render.TaintID]{
 		field: Taint, path: func(render.TaintID) fieldpath.Path { return taintsPath }, value: taintValue,
+		reportOnly: func(id render.TaintID) bool { return v1.ReportOnlyTaint(id.Key) },
 	}
 )
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,10 +15,13 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
+// reportOnlyKey is, as a label and as a taint, one that pools never take.
+const reportOnlyKey = "karpenter.sh/k"
+
 // The worlds of the property tests are small, so that whatever can get into each
 // other's way does: few keys, few values, pools that select what others put on.
 var (
-	worldKeys    = []string{"k0", "k1", "k2", v1.RoleLabel("a"), v1.RoleLabel("b")}
+	worldKeys    = []string{"k0", "k1", "k2", v1.RoleLabel("a"), v1.RoleLabel("b"), reportOnlyKey}
 	worldValues  = []string{"", "1", "2"}
 	worldPools   = []string{"a", "b", "c", "d"}
 	worldEffects = []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute}
@@ -89,7 +93,12 @@ func (w *world) pool(name string) *v1.NodePool {
 		Annotations:    map[string]v1.AnnotationValue{},
 	}
 	for key, value := range w.values(3) {
-		spec.Labels[key] = v1.LabelValue(value)
+		switch { // another role would make the pool faulty
+		case !strings.HasPrefix(key, v1.RoleLabelPrefix):
+			spec.Labels[key] = v1.LabelValue(value)
+		case key == v1.RoleLabel(name):
+			spec.Labels[key] = ""
+		}
 	}
 	for key, value := range w.values(2) {
 		spec.Annotations[key] = v1.AnnotationValue(value)
