@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -60,6 +61,8 @@ func hostile() map[string]string {
 		"quotes":             strings.Repeat("'", maxDocumentBytes),
 		"long cycle":         chain(maxDocuments-1) + "---\n" + named("p0", "spec: {parent: p998}\n"),
 		"long chain":         chain(maxDocuments),
+		"wide pools":         wide(0, 150),
+		"wide bad pools":     strings.ReplaceAll(wide(0, 150), "spec:", "spec:\n  handler: '?'"),
 	}
 	return texts
 }
@@ -124,13 +127,21 @@ func TestLoadBounds(t *testing.T) {
 		files  fs.FS
 		want   []string
 	}{
-		"file":       {"larger than a file", tree("p.yaml", strings.Repeat("#", maxFileBytes+1)), []string{"0:0: the file is larger than 1024 KiB (split it"}},
-		"file fits":  {"as large as a file may be", tree("p.yaml", strings.Repeat(strings.Repeat("#", 1023)+"\n---\n", 1000)), nil},
-		"document":   {"larger than a document", tree("p.yaml", "---\n---\n"+strings.Repeat("#", maxDocumentBytes)), []string{"2:1: the document is larger than 512 KiB"}},
-		"documents":  {"more than a file may have", tree("p.yaml", strings.Repeat("---\n", maxDocuments+1)), []string{"0:0: the file has more than 1000 documents (split it"}},
-		"depth":      {"deeper than anything of a pool", tree("p.yaml", named("p", "spec:\n  labels:\n    a: "+strings.Repeat("[", 40)+strings.Repeat("]", 40)+"\n")), []string{"7:37: nested more than 32 deep"}},
-		"nodes":      {"more than anything of a pool", tree("p.yaml", named("p", "spec:\n  nodeNames: ["+strings.Repeat("a,", maxNodes)+"]\n")), []string{"1:1: the document has more than 50000 keys and values"}},
-		"expansion":  {"more than anything of a pool, once written out", tree("p.yaml", named("p", "spec:\n  selector: {matchExpressions: [&e {key: a, operator: In, values: ["+strings.Repeat("a,", 999)+"]}"+strings.Repeat(", *e", 99)+"]}\n")), []string{"1:1: pool \"p\": the document has more than 50000 keys and values once its aliases are written out"}},
+		"file":      {"larger than a file", tree("p.yaml", strings.Repeat("#", maxFileBytes+1)), []string{"0:0: the file is larger than 1024 KiB (split it"}},
+		"file fits": {"as large as a file may be", tree("p.yaml", strings.Repeat(strings.Repeat("#", 1023)+"\n---\n", 1000)), nil},
+		"document":  {"larger than a document", tree("p.yaml", "---\n---\n"+strings.Repeat("#", maxDocumentBytes)), []string{"2:1: the document is larger than 512 KiB"}},
+		"documents": {"more than a file may have", tree("p.yaml", strings.Repeat("---\n", maxDocuments+1)), []string{"0:0: the file has more than 1000 documents (split it"}},
+		"depth":     {"deeper than anything of a pool", tree("p.yaml", named("p", "spec:\n  labels:\n    a: "+strings.Repeat("[", 40)+strings.Repeat("]", 40)+"\n")), []string{"7:37: nested more than 32 deep"}},
+		"nodes":     {"more than anything of a pool", tree("p.yaml", named("p", "spec:\n  nodeNames: ["+strings.Repeat("a,", maxNodes)+"]\n")), []string{"1:1: the document has more than 50000 keys and values"}},
+		"expansion": {"more than anything of a pool, once written out", tree("p.yaml", named("p", "spec:\n  selector: {matchExpressions: [&e {key: a, operator: In, values: ["+strings.Repeat("a,", 999)+"]}"+strings.Repeat(", *e", 99)+"]}\n")), []string{"1:1: pool \"p\": the document has more than 50000 keys and values once its aliases are written out"}},
+		"pool": {"larger than etcd takes a pool and its managed fields, once written out", tree("p.yaml", named("p", wideSelector(99, "v"+strings.Repeat("v", 9)))),
+			[]string{"1:1: pool \"p\": has 626 KiB as it is stored, with every alias written out, and may have no more than 512 (divide it into"}},
+		"pools fit":  {"as many as there may be", tree("p.yaml", pools(0, 1000), "q.yaml", pools(1000, 1000)), nil},
+		"many pools": {"more than a tree may have", crowd(), []string{".:0:0: the tree has more than 10000 pools (point the path at fewer pools, and give the others a NodePoolSource"}},
+		"pools": {"small files, large pools", tree("a.yaml", wide(0, 30), "b.yaml", wide(30, 30)),
+			[]string{".:0:0: the pools are larger than 16 MiB together, as they are stored, with every alias written out: the first 42 have 16594 KiB, of which \"p10\" in a.yaml:75 has 395 KiB (point the path at fewer pools"}},
+		"expansion of all": {"more than all may have, though none is valid", tree("p.yaml", strings.ReplaceAll(wide(0, 60), "spec:", "spec:\n  priority: x")),
+			[]string{".:0:0: the documents have more than 2000000 keys and values together once their aliases are written out (point the path"}},
 		"many files": {"more than a tree may have", manyFiles(maxFiles+1, ".yaml"), []string{".:0:0: the tree has more than 10000 YAML files (point the path"}},
 
 		"entries":    {"more than are looked at", endless{wide: true}, []string{".:0:0: the tree has more than 200000 files and folders (point the path"}},
@@ -149,6 +160,8 @@ func TestLoadBounds(t *testing.T) {
 			_, err := Load(c.files)
 			problems := problemsOf(t, err)
 			mustBeSafe(t, problems)
+			// What is wrong with single pools is there as well.
+			problems = slices.DeleteFunc(problems, func(p Problem) bool { return strings.Contains(p.Message, "spec.priority") })
 			matchProblems(t, c.reason, problems, c.want)
 		})
 	}
@@ -186,6 +199,38 @@ func TestLoadIsDeterministic(t *testing.T) {
 			t.Fatalf("first\n%v\nthen\n%v", first, again)
 		}
 	}
+}
+
+// wideSelector is a selector that is written once for all its expressions.
+func wideSelector(expressions int, value string) string {
+	return "spec:\n  selector: {matchExpressions: [&e {key: a, operator: In, values: [" + strings.TrimSuffix(strings.Repeat(value+", ", 495), ", ") + "]}" +
+		strings.Repeat(", *e", expressions-1) + "]}\n"
+}
+
+// wide are pools that are small as they are written, and large as they are read.
+func wide(first, count int) string {
+	var text strings.Builder
+	for i := range count {
+		text.WriteString("---\n" + named(fmt.Sprintf("p%d", first+i), wideSelector(90, "value"+fmt.Sprint(i%10))))
+	}
+	return text.String()
+}
+
+// pools are as small as can be.
+func pools(first, count int) string {
+	var text strings.Builder
+	for i := range count {
+		text.WriteString("---\n" + named(fmt.Sprintf("p%d", first+i), ""))
+	}
+	return text.String()
+}
+
+func crowd() fs.FS {
+	files := fstest.MapFS{}
+	for i := range maxPools/maxDocuments + 1 {
+		files[fmt.Sprintf("%02d.yaml", i)] = &fstest.MapFile{Data: []byte(pools(i*maxDocuments, maxDocuments))}
+	}
+	return files
 }
 
 func manyFiles(count int, extension string) fs.FS {

@@ -45,6 +45,7 @@ type unread struct {
 func (d *document) decode(into *manifest) (faulty []unread) {
 	decoder := &decoder{document: d, left: maxNodes}
 	decoder.value(d.root, d.root, reflect.ValueOf(into).Elem(), nil)
+	d.nodes = maxNodes - decoder.left
 	return decoder.faulty
 }
 

@@ -25,6 +25,8 @@ type document struct {
 
 	report   *report
 	problems int
+	// nodes is the number of keys and values that were read.
+	nodes int
 }
 
 // read takes the pool out of a document. It is named when there is a pool with
@@ -47,8 +49,17 @@ func (d *document) read() (pool placedPool, named bool) {
 		parent:     d.position(locate(d.root, "spec.parent")),
 	}
 	if d.problems == 0 {
-		pool.Warnings = d.selfJoinWarnings(object)
+		if pool.size = sizeOf(object); pool.size > maxPoolBytes {
+			d.add(nil, fmt.Sprintf("has %d KiB as it is stored, with every alias written out, and may have no more than %d", pool.size>>10, maxPoolBytes>>10), "divide it into several pools")
+		}
 	}
+	if d.problems > 0 {
+		// What is wrong may be its size, and nothing but these is asked for.
+		object.Spec = v1.NodePoolSpec{Parent: object.Spec.Parent}
+		object.Labels, object.Annotations = nil, nil
+		return pool, object.Name != ""
+	}
+	pool.Warnings = d.selfJoinWarnings(object)
 	return pool, object.Name != ""
 }
 

@@ -50,6 +50,8 @@ func (l *loader) read(name string) error {
 		l.file(".", fmt.Sprintf("the YAML files are larger than %d MiB together", maxTotalBytes>>20), "point the path at the folder that holds the pools")
 		return fs.SkipAll
 	}
-	l.parse(name, data)
+	if l.parse(name, data); l.overflow {
+		return fs.SkipAll
+	}
 	return nil
 }

@@ -72,6 +72,13 @@ type loader struct {
 	incomplete bool
 
 	entries, yamlFiles, bytes int
+	// nodes is the number of keys and values in all documents, as they are read.
+	nodes int
+	// poolBytes is the size of all pools in the set, and overflow is set when there
+	// are more than a tree may have.
+	poolBytes int
+	largest   placedPool
+	overflow  bool
 }
 
 // file reports a problem with a file as a whole. Whatever pools are in it are
@@ -143,10 +150,15 @@ func (l *loader) parse(name string, data []byte) {
 		}
 		doc := &document{file: name, text: text, report: &l.report}
 		pool, named := doc.read()
+		if !l.spend(doc.nodes) {
+			return
+		}
 		if !named {
 			l.incomplete = l.incomplete || doc.problems > 0
 			continue
 		}
-		l.pools = append(l.pools, pool)
+		if !l.take(pool) {
+			return
+		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 type placedPool struct {
 	Definition
 	name, parent position
+	// size is what the API server stores, in bytes; 0 for a pool that is not valid.
+	size int
 }
 
 func (p *placedPool) problem(at position, message, hint string) Problem {
