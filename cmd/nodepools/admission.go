@@ -19,12 +19,6 @@ const (
 	nodeMetadataVerb     = "write"
 )
 
-// maxNodeKeys is how many labels, and how many annotations, a node may have for
-// the policy to look through them. The API server takes time for a walk over a
-// map that grows with the square of its size: 20 ms for this many, half a minute
-// for what a node can hold, which would be a way to slow it down for everybody.
-const maxNodeKeys = 1000
-
 // nodeMetadataPolicy is an admission policy, and its binding, by which only who
 // has that right sets, changes or removes labels and annotations of our domain
 // on nodes. The controller takes off a node what the record there says is the
@@ -42,7 +36,9 @@ func nodeMetadataPolicy() []any {
 	meta := metav1.ObjectMeta{Name: appName, Labels: appLabels()}
 	var variables []admissionv1.Variable
 	for _, field := range []string{"labels", "annotations"} {
-		variables = append(variables, changedKeys(field)...)
+		variables = append(variables, ownEntries(field, "object", "")...)
+		variables = append(variables, ownEntries(field, "oldObject", "Before")...)
+		variables = append(variables, changedKeys(field))
 	}
 	return []any{
 		&admissionv1.ValidatingAdmissionPolicy{
@@ -92,43 +88,57 @@ func keysOf(object, field string) string {
 	return fmt.Sprintf("has(%[1]s.metadata.%[2]s) ? %[1]s.metadata.%[2]s : {}", object, field)
 }
 
-// changedKeys finds the keys of our domain in a field of the metadata that are
-// added, changed (both are Set) or removed; none where there are too many to look
-// through.
-func changedKeys(field string) []admissionv1.Variable {
-	find := func(in, condition string) string {
-		return fmt.Sprintf("variables.%[1]sTooMany ? [] : variables.%[2]s.filter(key, key.startsWith('%[3]s/') && %[4]s)",
-			field, in, v1.Domain, condition)
-	}
+// ownEntries finds the labels or annotations of our domain, as one text in which
+// equal texts are equal entries; it is empty where there are none.
+//
+// A node may have tens of thousands of keys, and a macro that walks over a map
+// takes time that grows with the square of its size: half a minute in which a
+// kubelet keeps an API server busy, or, with a bound on the keys, a node that
+// nobody can change. So the map becomes a text at once, which takes time in
+// proportion to it: {"key":"value", "key":"value"}, sorted by key, quoted as Go
+// does. In it every quote within a key or a value has a backslash in front, so
+// what separates entries is found in no value; and keys of one domain stand next
+// to each other.
+func ownEntries(field, object, suffix string) []admissionv1.Variable {
+	name := field + suffix
+	text, tail := "variables."+name+"Text", "variables."+name+"Tail"
+	begin := fmt.Sprintf(`', "%s/'`, v1.Domain)
 	return []admissionv1.Variable{
-		{Name: field, Expression: keysOf("object", field)},
-		{Name: field + "Before", Expression: "oldObject == null ? {} : " + keysOf("oldObject", field)},
-		{Name: field + "TooMany", Expression: fmt.Sprintf("size(variables.%[1]s) > %[2]d || size(variables.%[1]sBefore) > %[2]d", field, maxNodeKeys)},
-		{Name: field + "Set", Expression: find(field, fmt.Sprintf(
-			"!(key in variables.%[1]sBefore && variables.%[1]sBefore[key] == variables.%[1]s[key])", field))},
-		{Name: field + "Removed", Expression: find(field+"Before", fmt.Sprintf("!(key in variables.%s)", field))},
+		{Name: name + "Text", Expression: fmt.Sprintf("%[1]s == null ? '' : ', ' + '%%s'.format([%[2]s]).substring(1)", object, keysOf(object, field))},
+		// From the last key of the domain on, and with the entries after it.
+		{Name: name + "Tail", Expression: fmt.Sprintf("%[1]s.lastIndexOf(%[2]s) < 0 ? '' : %[1]s.substring(%[1]s.lastIndexOf(%[2]s))", text, begin)},
+		{Name: name + "Own", Expression: fmt.Sprintf(
+			`%[2]s == '' ? '' : %[1]s.substring(%[1]s.indexOf(%[3]s) + 3, size(%[1]s) - size(%[2]s) + (%[2]s.indexOf('", "', 3) < 0 ? size(%[2]s) - 2 : %[2]s.indexOf('", "', 3)))`,
+			text, tail, begin)},
 	}
 }
 
-// onlyWithTheRight are the rules. An expression for a message cannot ask for the
+// changedKeys names the keys of our domain in a field of the metadata that are
+// added, changed or removed, for the message; none where that would be many.
+func changedKeys(field string) admissionv1.Variable {
+	own, before := "variables."+field+"Own", "variables."+field+"BeforeOwn"
+	entries := func(of, condition string) string {
+		return fmt.Sprintf(`%s.split('", "').filter(entry, entry != '' && %s).map(entry, entry.split('":"')[0])`, of, condition)
+	}
+	return admissionv1.Variable{Name: field + "Changed", Expression: fmt.Sprintf("size(%[1]s) + size(%[2]s) > %[3]d ? [] : %[4]s + %[5]s", own, before, maxNamedBytes,
+		entries(own, fmt.Sprintf(`!(entry in %s.split('", "'))`, before)),
+		entries(before, fmt.Sprintf(`!%s.contains(entry.split('":"')[0] + '":"')`, own)))}
+}
+
+// maxNamedBytes is the size of the entries before and after from which on no key is
+// named. A record of many pools is about as large.
+const maxNamedBytes = 16 << 10
+
+// onlyWithTheRight is the rule. An expression for a message cannot ask for the
 // right, and is worked out also where there is nothing to say.
 func onlyWithTheRight() []admissionv1.Validation {
 	allowed := fmt.Sprintf("authorizer.group('%s').resource('%s').check('%s').allowed()", v1.GroupVersion.Group, nodeMetadataResource, nodeMetadataVerb)
-	who := fmt.Sprintf("only the controller, cluster administrators and others with the right to %s %s.%s may",
-		nodeMetadataVerb, nodeMetadataResource, v1.GroupVersion.Group)
-	rule := fmt.Sprintf("%s set, change or remove labels and annotations of nodes under %s/", who, v1.Domain)
-	return []admissionv1.Validation{
-		{
-			Expression: allowed + " || size(variables.labelsSet) + size(variables.labelsRemoved) + size(variables.annotationsSet) + size(variables.annotationsRemoved) == 0",
-			Reason:     ptr.To(metav1.StatusReasonForbidden),
-			Message:    rule,
-			MessageExpression: fmt.Sprintf(`((variables.labelsSet + variables.labelsRemoved).map(key, 'label ' + key) +
-(variables.annotationsSet + variables.annotationsRemoved).map(key, 'annotation ' + key)).join(', ') + ': %s'`, rule),
-		},
-		{
-			Expression: allowed + " || !variables.labelsTooMany && !variables.annotationsTooMany",
-			Reason:     ptr.To(metav1.StatusReasonForbidden),
-			Message:    fmt.Sprintf("%s change the labels and annotations of a node with more than %d of either", who, maxNodeKeys),
-		},
-	}
+	rule := fmt.Sprintf("only the controller, cluster administrators and others with the right to %s %s.%s may set, change or remove labels and annotations of nodes under %s/",
+		nodeMetadataVerb, nodeMetadataResource, v1.GroupVersion.Group, v1.Domain)
+	return []admissionv1.Validation{{
+		Expression:        allowed + " || variables.labelsOwn == variables.labelsBeforeOwn && variables.annotationsOwn == variables.annotationsBeforeOwn",
+		Reason:            ptr.To(metav1.StatusReasonForbidden),
+		Message:           rule,
+		MessageExpression: fmt.Sprintf(`(variables.labelsChanged.map(key, 'label ' + key) + variables.annotationsChanged.map(key, 'annotation ' + key)).join(', ') + ': %s'`, rule),
+	}}
 }

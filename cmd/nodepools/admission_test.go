@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -175,54 +174,95 @@ func TestAKubeletDoesItsWorkUnderThePolicy(t *testing.T) {
 }
 
 // An expression that fails refuses the request, and one that takes long takes the
-// API server's time. The walks are bounded for that, and what needs none is not.
+// API server's time. So a node may have as many keys as it can hold: its kubelet
+// and whoever may write nodes change them, and only who has the right changes ours.
 func TestThePolicyHoldsOnFullNodes(t *testing.T) {
 	p := newPolicyTest(t)
 	p.install()
-	many := func(count int) map[string]any {
-		all := map[string]any{}
+	many := func(count int) map[string]string {
+		all := map[string]string{}
 		for i := range count {
 			all[fmt.Sprintf("key-%d", i)] = ""
 		}
 		return all
 	}
-	tests := []struct {
-		name     string
-		metadata map[string]any
-		// changeable is set where a kubelet can still change its labels.
-		changeable bool
-	}{
-		{"no key at all", map[string]any{"labels": nil, "annotations": nil}, true},
-		{"256 KiB of annotations", map[string]any{"annotations": map[string]any{"example.com/long": strings.Repeat("x", 255<<10)}}, true},
-		{"as many keys as are looked through", map[string]any{"labels": many(maxNodeKeys - 1), "annotations": many(maxNodeKeys - 1)}, true},
-		{"one label more", map[string]any{"labels": many(maxNodeKeys + 1)}, false},
-		{"one annotation more", map[string]any{"annotations": many(maxNodeKeys + 1)}, false},
-		{"twice as many", map[string]any{"labels": many(2 * maxNodeKeys)}, false},
-	}
+	p.node("n1", nil, nil) // for the roles of users to be seen
+	operator := userOf(t, p.c, p.userWith(t, []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"*"}}}))
 	kubelet := kubeletOf(t, p.c, "n1")
-	for _, test := range tests {
+	for _, test := range []struct {
+		name                string
+		labels, annotations map[string]string
+	}{
+		{"no key at all", nil, nil},
+		{"256 KiB of annotations", nil, map[string]string{"example.com/long": strings.Repeat("x", 255<<10)}},
+		{"256 KiB of what is longest in quotes", nil, map[string]string{"example.com/long": strings.Repeat("\x01", 255<<10)}},
+		{"1,000 labels and annotations", many(1000), many(1000)},
+		{"one label more", many(1001), nil},
+		{"5,000 labels and annotations", many(5000), many(5000)},
+	} {
 		t.Run(test.name, func(t *testing.T) {
-			p.node("n1", nil, nil)
-			t.Cleanup(func() { p.do(p.CoreV1().Nodes().Delete(context.Background(), "n1", metav1.DeleteOptions{})) })
-			if err := p.patch(kubelet, "n1", test.metadata); (err == nil) != test.changeable {
-				t.Errorf("a kubelet gives itself these: %v", err)
-			} else if err != nil {
-				refusedByPolicy(t, err, fmt.Sprintf("change the labels and annotations of a node with more than %d of either", maxNodeKeys))
-				p.do(p.patch(p, "n1", test.metadata))
+			p.do(p.CoreV1().Nodes().Delete(t.Context(), "n1", metav1.DeleteOptions{}))
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: test.labels, Annotations: test.annotations}}
+			forged := node.DeepCopy()
+			metav1.SetMetaDataAnnotation(&forged.ObjectMeta, v1.AppliedAnnotation, "{}")
+			_, err := kubelet.CoreV1().Nodes().Create(t.Context(), forged, metav1.CreateOptions{})
+			refusedByPolicy(t, err, "annotation "+v1.AppliedAnnotation+": ")
+			if _, err := kubelet.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+				t.Fatalf("a kubelet registers: %v", err)
+			}
+			p.do(p.patch(p, "n1", record(aRecord)))
+			for who, api := range map[string]kubernetes.Interface{"a kubelet": kubelet, "who may write nodes": operator} {
+				if err := p.patch(api, "n1", map[string]any{"labels": map[string]any{"own": strings.ReplaceAll(who, " ", "-")}, "annotations": map[string]any{"own": who}}); err != nil {
+					t.Errorf("%s changes a label and an annotation: %v", who, err)
+				}
+				for _, text := range []any{"{}", nil} {
+					err := p.patch(api, "n1", map[string]any{"annotations": map[string]any{v1.AppliedAnnotation: text, "own": "new"}})
+					refusedByPolicy(t, err, "annotation "+v1.AppliedAnnotation+": ")
+				}
 			}
 			if _, err := kubelet.CoreV1().Nodes().PatchStatus(t.Context(), "n1", []byte(`{"status":{"phase":"Running"}}`)); err != nil {
 				t.Errorf("a heartbeat: %v", err)
 			}
-			if err := p.patch(kubelet, "n1", map[string]any{"labels": map[string]any{"own": "new"}}); (err == nil) != test.changeable {
-				t.Errorf("a label of its own: %v", err)
-			}
-			if err := p.patch(kubelet, "n1", record("{}")); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "denied request") {
-				t.Errorf("a forged record: %v", err)
-			}
-			if err := p.patch(p, "n1", record("{}")); err != nil {
+			if err := p.patch(p, "n1", map[string]any{"annotations": map[string]any{v1.AppliedAnnotation: nil}, "labels": map[string]any{"own": nil}}); err != nil {
 				t.Errorf("who has the right: %v", err)
 			}
 		})
+	}
+}
+
+// The rule compares texts, so what a kubelet writes into a value must neither pass
+// for an entry of ours nor hide one.
+func TestThePolicyIsNotDeceivedByValues(t *testing.T) {
+	p := newPolicyTest(t)
+	p.install()
+	p.node("n1", nil, nil)
+	kubelet := kubeletOf(t, p.c, "n1")
+	ours := v1.Domain + `/applied":"` // as an entry begins in the text
+	values := []string{
+		`", "`, `, `, `\`, `\", "`, `"`, `{"`, `":"`, ``, ` `, "\x00\xc2\xa0", `"}`,
+		`", "` + ours + `{}`, `, "` + ours + `{}", "`, `\", "` + ours, ours, `", "` + ours + aRecord + `", "`, aRecord,
+	}
+	for _, value := range values {
+		for _, key := range []string{"a", "nodes.lailin.xyz.example.com/a", "z"} {
+			for _, before := range []any{nil, `, `, value} {
+				name := fmt.Sprintf("%s=%q, record %v", key, value, before)
+				p.do(p.patch(p, "n1", map[string]any{"annotations": map[string]any{key: nil, v1.AppliedAnnotation: before}}))
+				if err := p.patch(kubelet, "n1", map[string]any{"annotations": map[string]any{key: value}}); err != nil {
+					t.Errorf("%s: a kubelet's own annotation: %v", name, err)
+				}
+				for _, after := range []any{nil, aRecord, `, `, value} {
+					if after == before {
+						continue
+					}
+					for _, own := range []any{nil, value} {
+						err := p.patch(kubelet, "n1", map[string]any{"annotations": map[string]any{key: own, v1.AppliedAnnotation: after}})
+						if !apierrors.IsForbidden(err) {
+							t.Errorf("%s: with it %v, the record becomes %v: %v", name, own, after, err)
+						}
+					}
+				}
+			}
+		}
 	}
 }
 
