@@ -86,7 +86,7 @@ func TestQuickstartMaster(t *testing.T) {
 	want := &nodev1.RuntimeClass{
 		Handler: "runc",
 		Scheduling: &nodev1.Scheduling{
-			NodeSelector: map[string]string{"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2"},
+			NodeSelector: map[string]string{"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2", "node-role.kubernetes.io/master": ""},
 			Tolerations: []corev1.Toleration{{
 				Key: "node-pool.lailin.xyz", Operator: corev1.TolerationOpEqual, Value: "master", Effect: corev1.TaintEffectNoSchedule,
 			}},
@@ -95,6 +95,23 @@ func TestQuickstartMaster(t *testing.T) {
 	want.APIVersion, want.Kind, want.Name = "node.k8s.io/v1", "RuntimeClass", "node-pool-master"
 	if diff := cmp.Diff(want, expansion.RuntimeClass("master")); diff != "" {
 		t.Errorf("RuntimeClass of master (-want +got):\n%s", diff)
+	}
+}
+
+// Nothing in tenants depends on what a kubelet may set on its own node.
+func TestTenantsAreWalls(t *testing.T) {
+	definitions, err := render.Load(os.DirFS("tenants"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, definition := range definitions {
+		pool := definition.Pool
+		if keys, patterns, open := render.SelfJoinKeys(pool), render.SelfJoinPatterns(pool), render.OpenLabels(pool); len(keys)+len(patterns)+len(open) > 0 {
+			t.Errorf("pool %s: selector %v, patterns %v, labels %v", pool.Name, keys, patterns, open)
+		}
+		if len(definition.Warnings) > 0 {
+			t.Errorf("validate warns: %v", definition.Warnings)
+		}
 	}
 }
 

@@ -43,6 +43,67 @@ func TestSelfJoinKeys(t *testing.T) {
 	}
 }
 
+func TestSelfJoinPatterns(t *testing.T) {
+	for reason, test := range map[string]struct {
+		names, want []string
+	}{
+		"whole names are meant":                     {[]string{"a", "b.c"}, nil},
+		"each kind of pattern":                      {[]string{"a*", "b", "c?", "[d]"}, []string{"a*", "c?", "[d]"}},
+		"every node is in it, so nobody chooses":    {[]string{"*"}, nil},
+		"nor where other patterns stand beside it":  {[]string{"a*", "**"}, nil},
+		"members by the role label, whatever it is": {nil, nil},
+	} {
+		if diff := cmp.Diff(test.want, SelfJoinPatterns(&v1.NodePool{Spec: v1.NodePoolSpec{NodeNames: test.names}})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", reason, diff)
+		}
+	}
+}
+
+func TestOpenLabels(t *testing.T) {
+	pool := define("p", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{
+		"z": "", "example.com/tenant": "a", "topology.kubernetes.io/zone": "a",
+		"tenant.node-restriction.kubernetes.io/name": "a", "node-role.kubernetes.io/p": "", "kubernetes.io/x": "",
+	}})
+	if diff := cmp.Diff([]string{"example.com/tenant", "topology.kubernetes.io/zone", "z"}, OpenLabels(pool)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Patterns and labels are warned of where the pool shows that it is a wall, and
+// nowhere else.
+func TestLoadWarnsOfWallsThatAreNone(t *testing.T) {
+	const restricted = "  selector: {matchLabels: {tenant.node-restriction.kubernetes.io/name: a}}\n"
+	for reason, test := range map[string]struct {
+		spec string
+		want []string // line:column, and what is said
+	}{
+		"patterns that sort":                 {"  nodeNames: ['a-*']\n  labels: {tier: a}\n  taints: [{key: a, effect: PreferNoSchedule}]\n", nil},
+		"patterns of a pool that is set off": {"  taints: [{key: a, effect: NoSchedule}]\n  nodeNames: [b, 'a-*']\n", []string{`7:3 "a-*" is a pattern`}},
+		"every node, and a taint":            {"  nodeNames: ['*']\n  taints: [{key: a, effect: NoExecute}]\n", nil},
+		"the role label, and a taint":        {"  labels: {tier: a}\n  taints: [{key: a, effect: NoExecute}]\n", nil},
+		"a protected selector, open labels":  {restricted + "  labels:\n    tier: a\n    example.com/b: c\n", []string{"9:5 the label example.com/b on its own node, so a nodeSelector", "8:5 the label tier on its own node, so a nodeSelector"}},
+		"a protected expression":             {"  selector: {matchExpressions: [{key: node-restriction.kubernetes.io/a, operator: Exists}]}\n  labels: {tier: a}\n", []string{"7:12 the label tier on its own node, so a nodeSelector"}},
+		"a wall":                             {restricted + "  labels: {node-restriction.kubernetes.io/a: b}\n  taints: [{key: a, effect: NoExecute}]\n", nil},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			definitions, err := Load(tree("p.yaml", named("p", "spec:\n"+test.spec)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			warnings := definitions[0].Warnings
+			if len(warnings) != len(test.want) {
+				t.Fatalf("it warns of %v", warnings)
+			}
+			for i, warning := range warnings {
+				place, text, _ := strings.Cut(test.want[i], " ")
+				if got := fmt.Sprintf("%d:%d", warning.Line, warning.Column); got != place || !strings.Contains(warning.Message, text) {
+					t.Errorf("%s: %s, want %s", got, warning.Message, test.want[i])
+				}
+			}
+		})
+	}
+}
+
 func TestLoadWarnsWhereTheSelectorIs(t *testing.T) {
 	for name, test := range map[string]struct {
 		spec string

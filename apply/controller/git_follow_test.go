@@ -34,7 +34,7 @@ func TestGitLifeOfAPool(t *testing.T) {
 		"node-pool.lailin.xyz=master:NoSchedule")
 	w.carries("s1", tiers("spare", "low"))
 	toleration := corev1.Toleration{Key: "node-pool.lailin.xyz", Operator: "Equal", Value: "master", Effect: "NoSchedule"}
-	w.hasRuntimeClass("node-pool-master", "runc", map[string]string{"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2"}, toleration)
+	w.hasRuntimeClass("node-pool-master", "runc", map[string]string{"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2", v1.RoleLabel("master"): ""}, toleration)
 	w.recordIs("master", "life", first, "master.yaml:2")
 	w.poolIs("master", "names its revision", func(pool *v1.NodePool) error {
 		if pool.Status.Revision != first || pool.Status.Nodes.Updated != 2 {
@@ -58,7 +58,7 @@ func TestGitLifeOfAPool(t *testing.T) {
 		"node-pool.lailin.xyz=master:NoSchedule", "theirs=x:NoSchedule")
 	w.carries("m2", map[string]string{v1.RoleLabel("master"): "", "node-pool.lailin.xyz/master": "10"},
 		"node-pool.lailin.xyz=master:NoSchedule")
-	w.hasRuntimeClass("node-pool-master", "runc", map[string]string{"node-pool.lailin.xyz/master": "10"}, toleration)
+	w.hasRuntimeClass("node-pool-master", "runc", map[string]string{"node-pool.lailin.xyz/master": "10", v1.RoleLabel("master"): ""}, toleration)
 	w.recordIs("master", "life", second, "master.yaml:2")
 	w.recordIs("spare", "life", first, "spare.yaml:1")
 	for _, write := range w.written(mark) {
@@ -121,7 +121,7 @@ func TestGitPodsFollow(t *testing.T) {
 	w.follows("pods", first)
 	w.carries("fast-1", tiers("fast", "high"), "example.com/fast=yes:NoSchedule")
 	w.carries("fast-2", tiers("fast", "high"), "example.com/fast=yes:NoSchedule")
-	w.hasRuntimeClass("node-pool-fast", "runc", map[string]string{"example.com/tier": "high"},
+	w.hasRuntimeClass("node-pool-fast", "runc", map[string]string{"example.com/tier": "high", v1.RoleLabel("fast"): ""},
 		corev1.Toleration{Key: "example.com/fast", Operator: "Equal", Value: "yes", Effect: "NoSchedule"})
 
 	w.pods("in", 6, ptr.To("node-pool-fast"))

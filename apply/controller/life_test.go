@@ -51,7 +51,7 @@ func TestLifeOfAPool(t *testing.T) {
 	}
 	w.carries("other", map[string]string{"team": "b"})
 	w.hasRuntimeClass("node-pool-master", "runc", map[string]string{
-		"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2",
+		"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2", v1.RoleLabel("master"): "",
 	}, corev1.Toleration{Key: "node-pool.lailin.xyz", Operator: "Equal", Value: "master", Effect: "NoSchedule"})
 	w.poolIs("master", "is ready on both nodes", func(pool *v1.NodePool) error {
 		if diff := cmp.Diff(&v1.NodeCounts{Desired: 2, Updated: 2, Ready: 2}, pool.Status.Nodes); diff != "" {
@@ -71,7 +71,7 @@ func TestLifeOfAPool(t *testing.T) {
 		"node-pool.lailin.xyz=master:NoSchedule", "theirs=x:NoSchedule")
 	w.carries("m2", map[string]string{v1.RoleLabel("master"): "", "added": "since", "node-pool.lailin.xyz/master": "10"},
 		"node-pool.lailin.xyz=master:NoSchedule", "added=:PreferNoSchedule")
-	w.hasRuntimeClass("node-pool-master", "runc", map[string]string{"node-pool.lailin.xyz/master": "10"},
+	w.hasRuntimeClass("node-pool-master", "runc", map[string]string{"node-pool.lailin.xyz/master": "10", v1.RoleLabel("master"): ""},
 		corev1.Toleration{Key: "node-pool.lailin.xyz", Operator: "Equal", Value: "master", Effect: "NoSchedule"})
 
 	w.do(w.Delete(t.Context(), &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "master"}}))

@@ -170,7 +170,7 @@ spec:
 		"gpu=yes:NoSchedule", "tier=basic:NoSchedule")
 	w.carries("g2", map[string]string{v1.RoleLabel("gpu"): "", v1.RoleLabel("large"): "", "size": "large", "hardware": "gpu", "tier": "large"},
 		"gpu=yes:NoSchedule", "tier=large:NoSchedule", "large=:NoExecute")
-	w.hasRuntimeClass("node-pool-large", "kata", map[string]string{"hardware": "gpu", "tier": "large"},
+	w.hasRuntimeClass("node-pool-large", "kata", map[string]string{"hardware": "gpu", "tier": "large", v1.RoleLabel("gpu"): "", v1.RoleLabel("large"): ""},
 		corev1.Toleration{Key: "gpu", Operator: "Equal", Value: "yes", Effect: "NoSchedule"},
 		corev1.Toleration{Key: "tier", Operator: "Equal", Value: "large", Effect: "NoSchedule"},
 		corev1.Toleration{Key: "large", Operator: "Equal", Effect: "NoExecute"})
@@ -206,7 +206,7 @@ func TestInnerRuntimeClassFollowsOuterPool(t *testing.T) {
 		w.pool(manifest)
 	}
 	w.hasRuntimeClass("node-pool-inner", "runc", map[string]string{
-		"outer": "one", "inner": "one", v1.RoleLabel("middle"): "",
+		"outer": "one", "inner": "one", v1.RoleLabel("outer"): "", v1.RoleLabel("middle"): "", v1.RoleLabel("inner"): "",
 	})
 	w.change("outer", func(pool *v1.NodePool) {
 		pool.Spec.Handler = "gvisor"
@@ -214,6 +214,6 @@ func TestInnerRuntimeClassFollowsOuterPool(t *testing.T) {
 		pool.Spec.Taints = []v1.Taint{{Key: "outer", Effect: corev1.TaintEffectNoSchedule}}
 	})
 	w.hasRuntimeClass("node-pool-inner", "gvisor", map[string]string{
-		"outer": "two", "inner": "one", v1.RoleLabel("middle"): "",
+		"outer": "two", "inner": "one", v1.RoleLabel("outer"): "", v1.RoleLabel("middle"): "", v1.RoleLabel("inner"): "",
 	}, corev1.Toleration{Key: "outer", Operator: "Equal", Effect: "NoSchedule"})
 }

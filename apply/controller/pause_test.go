@@ -53,7 +53,7 @@ func TestPausedPool(t *testing.T) {
 	w.carries("n1", resumed)
 	w.carries("n2", resumed)
 	w.isReady("tenant", 2)
-	w.hasRuntimeClass("node-pool-tenant", "gvisor", map[string]string{"tenant": "b"})
+	w.hasRuntimeClass("node-pool-tenant", "gvisor", map[string]string{"tenant": "b", v1.RoleLabel("tenant"): ""})
 }
 
 // A pause holds although somebody deletes the pool: nothing is released behind

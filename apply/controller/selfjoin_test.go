@@ -75,15 +75,17 @@ func TestPoolTellsWhetherNodesCanJoinByThemselves(t *testing.T) {
 	w.pool(`{metadata: {name: wall}, spec: {selector: {matchLabels: {node-restriction.kubernetes.io/tier: gold}}, labels: {wall: "yes"}}}`)
 	w.pool(`{metadata: {name: inner}, spec: {parent: wall, selector: {matchExpressions: [{key: a, operator: DoesNotExist}, {key: b, operator: DoesNotExist}, {key: c, operator: DoesNotExist}, {key: d, operator: DoesNotExist}]}}}`)
 	w.pool(`{metadata: {name: usual}}`)
+	w.pool(`{metadata: {name: named}, spec: {nodeNames: [a-*, b]}}`)
 	for pool, want := range map[string]struct {
 		status metav1.ConditionStatus
 		reason string
 		texts  []string
 	}{
 		"free":  {metav1.ConditionTrue, v1.KubeletLabelsReason, []string{"example.com/tier", "node-restriction.kubernetes.io/", "node-role.kubernetes.io/free"}},
-		"wall":  {metav1.ConditionFalse, v1.ProtectedReason, nil},
+		"wall":  {metav1.ConditionFalse, v1.ProtectedReason, []string{"a nodeSelector by these labels alone does not keep a pod in the pool", "on its own node: wall;", "RuntimeClass node-pool-wall"}},
 		"inner": {metav1.ConditionTrue, v1.KubeletLabelsReason, []string{"a; b; c; and 1 more", `within its parent "wall"`}},
 		"usual": {metav1.ConditionFalse, v1.ProtectedReason, nil},
+		"named": {metav1.ConditionTrue, v1.NamePatternsReason, []string{"whoever may bootstrap nodes of any name", "patterns: a-*;"}},
 	} {
 		w.poolIs(pool, "tells whether nodes can join", func(pool *v1.NodePool) error {
 			return conditionIs(pool.Status.Conditions, v1.SelfJoinableCondition, want.status, want.reason, want.texts...)

@@ -226,7 +226,7 @@ func liveThroughEverything(t *testing.T, c *cluster.Cluster) {
 		if err := s.Get(t.Context(), client.ObjectKey{Name: v1.RuntimeClassName("b")}, &class); err != nil {
 			return err
 		}
-		if len(pool.Spec.Labels) != 1 || len(class.Scheduling.NodeSelector) != 1 {
+		if len(pool.Spec.Labels) != 1 || len(class.Scheduling.NodeSelector) != 2 {
 			return fmt.Errorf("pool has %v, RuntimeClass %v", pool.Spec.Labels, class.Scheduling.NodeSelector)
 		}
 		return nil
