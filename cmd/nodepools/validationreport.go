@@ -125,7 +125,7 @@ var rules = []rule{
 	{ruleFile, severityError, "File refused", "a file or folder as a whole: too large, a link, too many"},
 	{ruleDocument, severityError, "Not a NodePool", "text that is no YAML, or no NodePool with a name"},
 	{rulePool, severityError, "Invalid NodePool", "what a pool says, or how it fits with the others"},
-	{ruleSelfJoinable, severityWarning, "Nodes can join the pool by themselves", "a label that a kubelet may set, or a pattern of names"},
+	{ruleSelfJoinable, severityWarning, "Nodes can join the pool by themselves", "a label that a kubelet may set, or a pattern of node names"},
 }
 
 // ruleOf tells the kind of a problem by what it is about.
