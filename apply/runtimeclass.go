@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -16,8 +16,8 @@ import (
 // RuntimeClass carries out the change of a pool's RuntimeClass. A replacement
 // deletes and creates: pods that run are not touched, pods that are created in
 // between are refused. Labels, annotations and the overhead that others have set
-// are carried over; meanwhile they are noted on the pool, which costs two writes of
-// it where there is anything to note. The pool is brought up to what those make of
+// are carried over; meanwhile they are noted in the status of the pool, which costs
+// two writes of it where there is anything to note. The pool is brought up to what those make of
 // it.
 func (a *Applier) RuntimeClass(ctx context.Context, pool *v1.NodePool, change plan.RuntimeClassChange) error {
 	switch change.Action {
@@ -41,14 +41,14 @@ func (a *Applier) RuntimeClass(ctx context.Context, pool *v1.NodePool, change pl
 	default:
 		return fmt.Errorf("RuntimeClass %q: unknown action %q", change.Name(), change.Action)
 	}
-	return a.noteInheritance(ctx, pool, "")
+	return a.noteReplaced(ctx, pool, nil)
 }
 
 func (a *Applier) replaceRuntimeClass(ctx context.Context, pool *v1.NodePool, change plan.RuntimeClassChange) error {
 	if err := a.rehearseRuntimeClass(ctx, change.Want.DeepCopy()); err != nil {
 		return err
 	}
-	if err := a.noteInheritance(ctx, pool, change.Note); err != nil {
+	if err := a.noteReplaced(ctx, pool, change.Replaced); err != nil {
 		return err
 	}
 	if err := a.deleteExactly(ctx, change.Live); err != nil {
@@ -57,20 +57,16 @@ func (a *Applier) replaceRuntimeClass(ctx context.Context, pool *v1.NodePool, ch
 	return a.createRuntimeClass(ctx, change.Want.DeepCopy())
 }
 
-// noteInheritance writes on the pool what its next RuntimeClass inherits; the
-// empty note takes it away.
-func (a *Applier) noteInheritance(ctx context.Context, pool *v1.NodePool, note string) error {
-	if pool.Annotations[v1.InheritanceAnnotation] == note {
+// noteReplaced writes into the status of the pool what its next RuntimeClass
+// inherits; nil takes it out.
+func (a *Applier) noteReplaced(ctx context.Context, pool *v1.NodePool, replaced *v1.ReplacedRuntimeClass) error {
+	if equality.Semantic.DeepEqual(pool.Status.ReplacedRuntimeClass, replaced) {
 		return nil
 	}
 	noted := pool.DeepCopy()
-	if note == "" {
-		delete(noted.Annotations, v1.InheritanceAnnotation)
-	} else {
-		metav1.SetMetaDataAnnotation(&noted.ObjectMeta, v1.InheritanceAnnotation, note)
-	}
-	if err := a.client.Patch(ctx, noted, client.MergeFromWithOptions(pool, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("note on pool %q what its RuntimeClass inherits: %w", pool.Name, err)
+	noted.Status.ReplacedRuntimeClass = replaced.DeepCopy()
+	if err := a.client.Status().Patch(ctx, noted, client.MergeFromWithOptions(pool, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("note in the status of pool %q what its RuntimeClass inherits: %w", pool.Name, err)
 	}
 	*pool = *noted
 	return nil

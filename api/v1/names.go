@@ -8,8 +8,15 @@ import (
 
 // Names on NodePools.
 const (
-	// SourceLabel on a NodePool names the NodePoolSource that it came from.
+	// SourceLabel on a NodePool names the NodePoolSource that it came from. It is
+	// there for people and for selectors; ownership goes by SourceUIDAnnotation.
 	SourceLabel = "nodes.lailin.xyz/source"
+
+	// SourceUIDAnnotation on a NodePool is the UID of the NodePoolSource that owns
+	// it. A name can be given again and a label set by anybody's script; a source
+	// prunes only pools on which it has applied its own UID. Set by hand to the UID
+	// of another source, it hands the pool over to that one.
+	SourceUIDAnnotation = "nodes.lailin.xyz/sourceUID"
 
 	// RevisionAnnotation on a NodePool is the Git revision that it was last
 	// taken from, such as main@sha1:<40 hex>.
@@ -22,10 +29,6 @@ const (
 	// PruneAnnotation with the value Disabled keeps a NodePool that has
 	// vanished from Git.
 	PruneAnnotation = "nodes.lailin.xyz/prune"
-
-	// InheritanceAnnotation on a NodePool is what others have set on its
-	// RuntimeClass, while that is being replaced; then it goes.
-	InheritanceAnnotation = "nodes.lailin.xyz/inheritance"
 
 	// ReleaseFinalizer holds a deleted NodePool until its nodes are released.
 	ReleaseFinalizer = "nodes.lailin.xyz/release"

@@ -2,7 +2,9 @@ package v1
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // NodePool is a set of nodes, and what they carry.
@@ -31,7 +33,10 @@ type NodePool struct {
 
 	// +optional
 	Spec NodePoolSpec `json:"spec,omitempty"`
+	// status of the pool. A new pool has the observedGeneration -1, as whoever waits for
+	// an object takes one without a status for ready.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status NodePoolStatus `json:"status,omitempty"`
 }
 
@@ -175,7 +180,8 @@ const (
 
 // NodePoolStatus tells how far the pool is carried out.
 type NodePoolStatus struct {
-	// observedGeneration is the generation of the spec that this status is of.
+	// observedGeneration is the generation of the spec that this status is of; -1 is
+	// of none.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -209,6 +215,28 @@ type NodePoolStatus struct {
 	// nodes.lailin.xyz/requestedAt that was acted on last.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+
+	// replacedRuntimeClass is what others have set on the pool's RuntimeClass, from
+	// before it is deleted for a new handler until the next one exists. It is part of
+	// the status, and no annotation, as whoever may write a pool may write its
+	// annotations, and must not set the overhead of a RuntimeClass by that.
+	// +optional
+	ReplacedRuntimeClass *ReplacedRuntimeClass `json:"replacedRuntimeClass,omitempty"`
+}
+
+// ReplacedRuntimeClass is what a RuntimeClass passes on to the one that replaces it.
+type ReplacedRuntimeClass struct {
+	// uid of the RuntimeClass that is replaced.
+	UID types.UID `json:"uid"`
+	// labels of the RuntimeClass.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+	// annotations of the RuntimeClass.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+	// overhead of the RuntimeClass.
+	// +optional
+	Overhead *nodev1.Overhead `json:"overhead,omitempty"`
 }
 
 // NodeCounts counts the members of a pool.

@@ -23,7 +23,10 @@ type NodePoolSource struct {
 
 	// +required
 	Spec NodePoolSourceSpec `json:"spec"`
+	// status of the source. A new source has the observedGeneration -1, as whoever waits for
+	// an object takes one without a status for ready.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status NodePoolSourceStatus `json:"status,omitempty"`
 }
 
@@ -82,8 +85,8 @@ type NodePoolSourceSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 
 	// deletionPolicy says what becomes of the pools when this source is deleted.
-	// Orphan: they stay as they are and are still carried out; a source that has
-	// them in its repository takes them up again. Delete: they are deleted, whatever
+	// Orphan: they stay as they are and are still carried out, until they are handed
+	// over to another source or deleted by hand. Delete: they are deleted, whatever
 	// prune and pruneLimit say, and the source goes when they are gone; pools that
 	// are paused or whose pruning is disabled stay, and so do all of a source that
 	// is suspended or paused.
@@ -135,7 +138,8 @@ type GitRef struct {
 
 // NodePoolSourceStatus tells what was found at the repository.
 type NodePoolSourceStatus struct {
-	// observedGeneration is the generation of the spec that this status is of.
+	// observedGeneration is the generation of the spec that this status is of; -1 is
+	// of none.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -171,6 +175,19 @@ type NodePoolSourceStatus struct {
 	// +optional
 	PruneBase int32 `json:"pruneBase,omitempty"`
 
+	// blockedPrune is what is remembered of a prune that is blocked, so that it stays
+	// blocked when some of its pools are deleted by hand. It is gone when the prune
+	// is approved, spec.pruneLimit allows all of it, or none of the pools is missing
+	// from the repository any more.
+	// +optional
+	BlockedPrune *BlockedPrune `json:"blockedPrune,omitempty"`
+
+	// unowned is the number of pools that carry the name or the UID of this source,
+	// that the revision lacks, and that this source has not applied itself. They are
+	// never pruned.
+	// +optional
+	Unowned int32 `json:"unowned,omitempty"`
+
 	// lastHandledPruneApproval is the value of the annotation
 	// nodes.lailin.xyz/approvePrune that was used up last. It is set when every pool
 	// whose deletion it approved is deleted, and counts for nothing from then on.
@@ -181,6 +198,22 @@ type NodePoolSourceStatus struct {
 	// nodes.lailin.xyz/requestedAt that was acted on last.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+}
+
+// MaxBlockedPrunePools is how many pools of a blocked prune are remembered by name.
+// When there are more, all whose names come after these count as blocked.
+const MaxBlockedPrunePools = 100
+
+// BlockedPrune is a prune that was blocked and not approved since.
+type BlockedPrune struct {
+	// count is how many pools were missing from the repository when they were most.
+	Count int32 `json:"count"`
+
+	// pools are the names of those that are still in the cluster, sorted; no more
+	// than the first 100.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	Pools []string `json:"pools"`
 }
 
 // NodePoolSourceList is a list of NodePoolSources.

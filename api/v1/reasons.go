@@ -39,8 +39,11 @@ const (
 	// InvalidReason: the revision of a source holds files that are not valid pools;
 	// or a pool in the cluster breaks a rule that is newer than it.
 	InvalidReason = "Invalid"
-	// ClaimedReason: the revision says something of pools that it does not hold.
+	// ClaimedReason: the revision has pools that the source does not own.
 	ClaimedReason = "Claimed"
+	// NotOwnedReason: pools look as if they were the source's, and it has not applied
+	// them itself.
+	NotOwnedReason = "NotOwned"
 	// ApplyReason: the pools could not be written to the cluster.
 	ApplyReason = "ApplyFailed"
 	// PartialReason: nodes follow a part of a revision, which an earlier process began

@@ -13,6 +13,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
 )
 
 // A blocked prune says how to approve it, and that works: for that revision, and
@@ -81,11 +84,13 @@ func TestGitApprovedPruneHappensOnce(t *testing.T) {
 	// They come together, as one would be within the limit.
 	w.changeSource("once", func(src *v1.NodePoolSource) { src.Spec.Suspend = true })
 	w.stands("once", v1.ReadyCondition, metav1.ConditionFalse, v1.SuspendedReason)
+	var late []render.Definition
 	for _, name := range []string{"late-1", "late-2", "late-3"} {
-		late := parsePool(t, poolFile(name, "0"))
-		late.Labels = map[string]string{v1.SourceLabel: "once"}
-		w.do(w.Create(t.Context(), late))
+		late = append(late, render.Definition{Pool: parsePool(t, poolFile(name, "0")), File: "late.yaml", Line: 1})
 	}
+	p, err := plan.Pools(plan.Revision{Source: "once", SourceUID: w.mustRead("once").UID, Name: second, Pools: late}, nil)
+	w.do(err)
+	w.do(apply.New(w.Client).Pools(t.Context(), p))
 	w.changeSource("once", func(src *v1.NodePoolSource) { src.Spec.Suspend = false })
 	w.pruneIsBlocked("once", "kept: late-1, late-2, late-3", "the approval of this revision is used up")
 	w.poolsAre("e", "f", "g", "h", "late-1", "late-2", "late-3")

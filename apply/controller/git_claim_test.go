@@ -10,7 +10,7 @@ import (
 )
 
 // Two sources say something of one pool: the first keeps it, the second says so
-// and does nothing else of its revision, either. Handing over by label costs the
+// and does nothing else of its revision, either. Handing over costs the
 // pool and its nodes nothing.
 func TestGitTwoSourcesOnePool(t *testing.T) {
 	w := newGitWorld(t)
@@ -25,7 +25,7 @@ func TestGitTwoSourcesOnePool(t *testing.T) {
 	theirs := two.commit(files{"pools/a.yaml": poolFile("a", "0"), "pools/c.yaml": poolFile("c", "0")})
 	w.source("two", two.url())
 	w.stands("two", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason,
-		`a.yaml:1: pool "a"`, `source "one" holds it`, "kubectl label --overwrite nodepool a nodes.lailin.xyz/source=two", theirs+" is not taken")
+		`a.yaml:1: pool "a"`, `source "one" owns it`, "kubectl annotate --overwrite nodepool a nodes.lailin.xyz/sourceUID="+w.uid("two"), theirs+" is not taken")
 	w.wroteOnly(mark, "patch nodepoolsources/status two")
 	w.poolsAre("a", "b")
 	w.follows("one", first)
@@ -37,11 +37,11 @@ func TestGitTwoSourcesOnePool(t *testing.T) {
 
 	before := w.allPools()["a"]
 	mark = w.mark()
-	w.kubectl("label", "--overwrite", "nodepool", "a", v1.SourceLabel+"=two")
+	w.handOver("two", "a")
 	w.follows("two", theirs)
 	w.poolsAre("a", "b", "c")
 	w.recordIs("a", "two", theirs, "a.yaml:1")
-	w.stands("one", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "two" holds it`)
+	w.stands("one", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "two" owns it`)
 	second := one.commit(files{"pools/a.yaml": ""})
 	w.follows("one", second)
 	w.poolsReady("a", "b", "c")
@@ -68,12 +68,15 @@ func TestGitPoolMadeByHand(t *testing.T) {
 	mark := w.mark()
 	first := repo.commit(files{"pools/a.yaml": poolFile("a", "git"), "pools/b.yaml": poolFile("b", "git")})
 	w.source("hand", repo.url())
-	w.stands("hand", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `a.yaml:1: pool "a"`, "made by hand", "kubectl label --overwrite nodepool a")
+	w.stands("hand", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `a.yaml:1: pool "a"`, "no source has applied it", "kubectl annotate --overwrite nodepool a")
 	w.wroteOnly(mark, "patch nodepoolsources/status hand")
 	w.carries("a1", tiers("a", "hand"))
 	w.poolsAre("a")
 
+	// A label is anybody's to set, and gives nothing.
 	w.kubectl("label", "nodepool", "a", v1.SourceLabel+"=hand")
+	w.stands("hand", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, "no source has applied it, although it is labelled with")
+	w.handOver("hand", "a")
 	w.follows("hand", first)
 	w.carries("a1", tiers("a", "git"))
 	w.poolsAre("a", "b")
@@ -108,7 +111,7 @@ func TestGitTwoSourcesAtOnce(t *testing.T) {
 	w.follows(holder, revision)
 	for _, name := range []string{"left", "right", "third"} {
 		if name != holder {
-			w.stands(name, v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "`+holder+`" holds it`)
+			w.stands(name, v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "`+holder+`" owns it`)
 		}
 	}
 	for name, pool := range w.allPools() {

@@ -72,8 +72,8 @@ func TestGitDeletedSourceTakesItsPoolsAlong(t *testing.T) {
 }
 
 // While a pool cannot be deleted none is, and the source stays and says why. It
-// still holds its pools: nobody takes one. When somebody thinks better of it, the
-// pools stay, and another source takes up what it has.
+// still owns its pools: nobody takes one. When somebody thinks better of it, the
+// pools stay, and can be handed over to another source.
 func TestGitDeletionWaitsAndIsCalledOff(t *testing.T) {
 	w := newGitWorld(t)
 	old, next := newRepository(t), newRepository(t)
@@ -96,12 +96,13 @@ func TestGitDeletionWaitsAndIsCalledOff(t *testing.T) {
 	w.poolsAre("a", "keep")
 
 	w.source("next", next.url())
-	w.stands("next", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "old" holds it`)
+	w.stands("next", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "old" owns it`)
 	mark, before := w.mark(), w.allPools()
 	src := w.mustRead("old")
 	w.changeSource("old", func(src *v1.NodePoolSource) { src.Spec.DeletionPolicy = v1.OrphanPools })
 	w.isGone("old")
 	w.toldOf(src, "PoolsKept: ", "2 pools kept, as spec.deletionPolicy is Orphan: a, keep")
+	w.handOver("next", "a", "keep")
 	w.follows("next", second)
 	w.poolsAre("a", "keep")
 	for name, pool := range w.allPools() {
@@ -110,7 +111,6 @@ func TestGitDeletionWaitsAndIsCalledOff(t *testing.T) {
 			t.Errorf("pool %s was %s at generation %d and is %s at %d", name, before[name].UID, before[name].Generation, pool.UID, pool.Generation)
 		}
 	}
-	w.toldOf(w.mustRead("next"), "Inherited: ", "took up 2 pools", "a, keep")
 	for _, write := range w.written(mark) {
 		if strings.HasPrefix(write, "patch nodes ") || strings.HasPrefix(write, "delete ") {
 			t.Errorf("nothing of a node changes, and the loops wrote %q", write)
@@ -126,7 +126,7 @@ func TestGitDeletionOfASourceAtRest(t *testing.T) {
 	repo := newRepository(t)
 	w.node("a1", role("a"))
 	first := repo.commit(files{"pools/a.yaml": poolFile("a", "0")})
-	for _, tc := range []struct {
+	for i, tc := range []struct {
 		why  string
 		rest func(*v1.NodePoolSource)
 		says string
@@ -137,6 +137,9 @@ func TestGitDeletionOfASourceAtRest(t *testing.T) {
 		}, "as the source is paused: a"},
 	} {
 		w.source("rests", repo.url(), deletes, rarely)
+		if i > 0 {
+			w.handOver("rests", "a") // an earlier source of that name has left it
+		}
 		w.follows("rests", first)
 		w.poolsReady("a")
 		w.changeSource("rests", tc.rest)
@@ -180,7 +183,7 @@ func TestCrashDuringADeletion(t *testing.T) {
 		}
 		if deleted < 3 {
 			w.source("other", other.url(), func(src *v1.NodePoolSource) { src.Spec.Suspend = true })
-			w.kubectl("label", "--overwrite", "nodepool", "c", v1.SourceLabel+"=other")
+			w.handOver("other", "c")
 		}
 		w.start()
 		w.isGone("cut")
@@ -203,11 +206,12 @@ func TestGitDeletionLosesARace(t *testing.T) {
 	w.follows("slow", first)
 	w.poolsReady("a", "b", "c")
 	w.source("quick", repo.url(), func(src *v1.NodePoolSource) { src.Spec.Suspend = true })
+	quick := w.uid("quick")
 	w.stop()
 	var late error
 	w.startBehind(func(seen map[string]int, request *http.Request) error {
 		if request.Method == http.MethodDelete && strings.HasSuffix(request.URL.Path, "/nodepools/b") && seen["DELETE nodepools"] == 4 {
-			_, late = w.cluster.Kubectl(t.Context(), "label", "--overwrite", "nodepool", "b", v1.SourceLabel+"=quick")
+			_, late = w.cluster.Kubectl(t.Context(), "annotate", "--overwrite", "nodepool", "b", v1.SourceUIDAnnotation+"="+quick)
 		}
 		return nil
 	})
@@ -216,8 +220,8 @@ func TestGitDeletionLosesARace(t *testing.T) {
 	w.do(late)
 	w.poolsAre("b")
 	w.carries("b1", tiers("b", "0"))
-	if label := w.allPools()["b"].Labels[v1.SourceLabel]; label != "quick" {
-		t.Errorf("pool b is of %q: nobody was faster than the deletion", label)
+	if owner := w.allPools()["b"].Annotations[v1.SourceUIDAnnotation]; owner != quick {
+		t.Errorf("pool b is of %q: nobody was faster than the deletion", owner)
 	}
 }
 

@@ -15,11 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/render"
 )
 
-// A source is renamed, that is deleted and made again under another name, and one
-// of its pools is then handed over to a third. In no version of a node that the
+// A source is renamed, that is deleted and made again under another name, and its
+// pools are handed over to it; one of them is then handed over to a third. In no version of a node that the
 // API server has ever had is a label, a taint or the record of a pool missing.
 func TestGitMovingPoolsCostsNodesNothing(t *testing.T) {
 	w := newGitWorld(t)
@@ -48,14 +47,16 @@ func TestGitMovingPoolsCostsNodesNothing(t *testing.T) {
 
 	w.kubectl("delete", "nodepoolsource", "before")
 	w.source("after", repo.url())
+	w.stands("after", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "before" owns it`)
+	w.handOver("after", names...)
 	w.follows("after", first)
 	for _, name := range names {
 		w.recordIs(name, "after", first, name+".yaml:1")
 	}
 	theirs := third.commit(files{"pools/a.yaml": file("a")})
 	w.source("third", third.url())
-	w.stands("third", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "after" holds it`)
-	w.kubectl("label", "--overwrite", "nodepool", "a", v1.SourceLabel+"=third")
+	w.stands("third", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "after" owns it`)
+	w.handOver("third", "a")
 	w.follows("third", theirs)
 	w.follows("after", repo.commit(files{"pools/a.yaml": ""}))
 	w.recordIs("a", "third", theirs, "a.yaml:1")
@@ -85,39 +86,6 @@ func TestGitMovingPoolsCostsNodesNothing(t *testing.T) {
 		}
 	}
 	t.Logf("%d versions of %d nodes: nothing was missing in any", len(versions), len(names))
-}
-
-// A source that the cache has not seen yet exists, and keeps its pools. That the
-// cache has no source is never enough.
-func TestGitNothingIsTakenOnAStaleCache(t *testing.T) {
-	w := newGitWorld(t)
-	w.stop()
-	c := staleCache(w.world, &v1.NodePoolSource{})
-	cached, err := client.New(w.cluster.Config, client.Options{Scheme: w.Scheme(), Cache: &client.CacheOptions{Reader: c}})
-	w.do(err)
-	w.source("new", "file:///nowhere", func(src *v1.NodePoolSource) { src.Spec.Suspend = true })
-	if err := cached.Get(t.Context(), client.ObjectKey{Name: "new"}, &v1.NodePoolSource{}); client.IgnoreNotFound(err) != nil || err == nil {
-		t.Fatalf("the cache is not behind: %v", err)
-	}
-
-	loop := &sourceLoop{client: cached, live: w}
-	pool := parsePool(t, poolFile("a", "0"))
-	seen := &look{pools: []render.Definition{{Pool: pool, File: "a.yaml", Line: 1}}}
-	left := pool.DeepCopy()
-	left.Labels = map[string]string{v1.SourceLabel: "new"}
-	asks := func(want bool) {
-		t.Helper()
-		taking := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "taking"}}
-		departed, err := loop.departed(t.Context(), taking, seen, []*v1.NodePool{left})
-		w.do(err)
-		if departed["new"] != want {
-			t.Errorf("that the source is gone is said to be %t, want %t", departed["new"], want)
-		}
-	}
-	asks(false)
-	w.start()
-	w.kubectl("delete", "nodepoolsource", "new")
-	asks(true)
 }
 
 // nodeHistory is every version of every node since it began.

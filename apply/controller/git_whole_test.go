@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -144,7 +145,7 @@ func TestGitPlanFromAnOldCache(t *testing.T) {
 		return []render.Definition{{Pool: parsePool(t, manifest), File: "pool.yaml", Line: 1}}
 	}
 	planned := func(source string, live []*v1.NodePool, definitions []render.Definition) *plan.PoolsPlan {
-		p, err := plan.Pools(plan.Revision{Source: source, Name: "main@sha1:0", Pools: definitions, Prune: plan.PrunePolicy{Enabled: true}}, live)
+		p, err := plan.Pools(plan.Revision{Source: source, SourceUID: types.UID(source), Name: "main@sha1:0", Pools: definitions, Prune: plan.PrunePolicy{Enabled: true}}, live)
 		w.do(err)
 		if len(p.Changes) != 1 {
 			t.Fatalf("the plan is %+v, want one change", p)
@@ -172,24 +173,24 @@ func TestGitPlanFromAnOldCache(t *testing.T) {
 		{
 			name: "update", reason: "somebody has just handed the pool over",
 			plan: func() *plan.PoolsPlan {
-				w.kubectl("label", "--overwrite", "nodepool", "a", v1.SourceLabel+"=s")
+				w.kubectl("annotate", "--overwrite", "nodepool", "a", v1.SourceUIDAnnotation+"=s")
 				return planned("s", []*v1.NodePool{read("a")}, definition(poolFile("a", "git")))
 			},
-			hand: func() { w.kubectl("label", "--overwrite", "nodepool", "a", v1.SourceLabel+"=other") },
+			hand: func() { w.kubectl("annotate", "--overwrite", "nodepool", "a", v1.SourceUIDAnnotation+"=other") },
 		},
 		{
 			name: "delete", reason: "somebody has just handed the pool over",
 			plan: func() *plan.PoolsPlan {
-				w.kubectl("label", "--overwrite", "nodepool", "a", v1.SourceLabel+"=s")
+				w.kubectl("annotate", "--overwrite", "nodepool", "a", v1.SourceUIDAnnotation+"=s")
 				live := read("a")
 				return &plan.PoolsPlan{Changes: []plan.PoolChange{{Action: plan.Delete, Name: "a", Live: live}}}
 			},
-			hand: func() { w.kubectl("label", "--overwrite", "nodepool", "a", v1.SourceLabel+"=other") },
+			hand: func() { w.kubectl("annotate", "--overwrite", "nodepool", "a", v1.SourceUIDAnnotation+"=other") },
 		},
 		{
 			name: "update of another", reason: "the pool was deleted and made again",
 			plan: func() *plan.PoolsPlan {
-				w.kubectl("label", "--overwrite", "nodepool", "a", v1.SourceLabel+"=s")
+				w.kubectl("annotate", "--overwrite", "nodepool", "a", v1.SourceUIDAnnotation+"=s")
 				return planned("s", []*v1.NodePool{read("a")}, definition(poolFile("a", "git")))
 			},
 			hand: func() {
@@ -210,7 +211,7 @@ func TestGitPlanFromAnOldCache(t *testing.T) {
 	}
 
 	// An update or a deletion of what is gone makes nothing anew.
-	w.kubectl("label", "--overwrite", "nodepool", "a", v1.SourceLabel+"=s")
+	w.kubectl("annotate", "--overwrite", "nodepool", "a", v1.SourceUIDAnnotation+"=s")
 	p := planned("s", []*v1.NodePool{read("a")}, definition(poolFile("a", "git")))
 	w.kubectl("delete", "nodepool", "a")
 	if err := applier.Pools(t.Context(), p); !apply.IsConflict(err) && !apierrors.IsNotFound(err) {

@@ -112,6 +112,18 @@ func (w *gitWorld) source(name, url string, adjust ...func(*v1.NodePoolSource)) 
 	w.do(w.Create(w.t.Context(), src))
 }
 
+// uid is the UID of a source.
+func (w *gitWorld) uid(source string) string {
+	w.t.Helper()
+	return string(w.mustRead(source).UID)
+}
+
+// handOver gives pools to a source, with the command that its status has.
+func (w *gitWorld) handOver(source string, pools ...string) {
+	w.t.Helper()
+	w.kubectl(slices.Concat([]string{"annotate", "--overwrite", "nodepool"}, pools, []string{v1.SourceUIDAnnotation + "=" + w.uid(source)})...)
+}
+
 // rarely makes a source look at its repository when it is asked to, and else
 // not while the test runs.
 func rarely(src *v1.NodePoolSource) { src.Spec.Interval.Duration = time.Hour }

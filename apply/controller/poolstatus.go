@@ -47,7 +47,7 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 		status.LastHandledReconcileAt = pool.Annotations[v1.RequestedAtAnnotation]
 	}
 	s := summarize(pool, facts)
-	generation := status.ObservedGeneration
+	generation := max(0, status.ObservedGeneration) // a condition cannot be of none
 	set := func(kind string, on bool, reason, message string) {
 		condition := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, ObservedGeneration: generation, Reason: reason, Message: clip(message)}
 		if on {

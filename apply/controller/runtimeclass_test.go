@@ -50,7 +50,7 @@ spec: {handler: runc, labels: {sandbox: "yes"}}
 
 	wanted := pool.DeepCopy()
 	wanted.Spec.Handler = "gvisor"
-	difference := w.diff(plan.Revision{Source: "repo", Name: "main@sha1:0", Pools: []render.Definition{{Pool: wanted, File: "pools.yaml", Line: 1}}})
+	difference := w.diff(plan.Revision{Source: "repo", SourceUID: plan.UnknownSourceUID, Name: "main@sha1:0", Pools: []render.Definition{{Pool: wanted, File: "pools.yaml", Line: 1}}})
 	var foretold []string
 	for _, change := range difference.RuntimeClasses {
 		foretold = append(foretold, fmt.Sprintf("%s %s", change.Action, change.Name()))

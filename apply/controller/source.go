@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -59,23 +60,43 @@ func (l *sourceLoop) addTo(mgr manager.Manager) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: sourcesAtOnce, RateLimiter: newRateLimiter()}).
 		For(&v1.NodePoolSource{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionBegan, finalizersChanged))).
-		Watches(&v1.NodePool{}, poolEvents, builder.WithPredicates(changedByHand)).
+		Watches(&v1.NodePool{}, l.poolEvents(), builder.WithPredicates(changedByHand)).
 		Complete(patient(l))
 }
 
-// poolEvents lead to the source that a pool came from. They wait a little: a pass
-// writes its pools one after the other, and the cache follows.
-var poolEvents = handler.Funcs{
-	UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue requestQueue) {
-		enqueueSource(e.ObjectOld, queue)
-		enqueueSource(e.ObjectNew, queue)
-	},
-	DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue requestQueue) { enqueueSource(e.Object, queue) },
+// poolEvents lead to the sources that a pool names as its owner, by UID or by name.
+// They wait a little: a pass writes its pools one after the other, and the cache
+// follows.
+func (l *sourceLoop) poolEvents() handler.Funcs {
+	return handler.Funcs{
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue requestQueue) {
+			l.enqueueSources(ctx, e.ObjectOld, queue)
+			l.enqueueSources(ctx, e.ObjectNew, queue)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue requestQueue) {
+			l.enqueueSources(ctx, e.Object, queue)
+		},
+	}
 }
 
-func enqueueSource(pool client.Object, queue requestQueue) {
-	if name := pool.GetLabels()[v1.SourceLabel]; name != "" {
-		queue.AddAfter(requestFor(name), retryPeriod)
+func (l *sourceLoop) enqueueSources(ctx context.Context, pool client.Object, queue requestQueue) {
+	named := pool.GetLabels()[v1.SourceLabel]
+	if named != "" {
+		queue.AddAfter(requestFor(named), retryPeriod)
+	}
+	uid := types.UID(pool.GetAnnotations()[v1.SourceUIDAnnotation])
+	if uid == "" {
+		return
+	}
+	var sources v1.NodePoolSourceList
+	if err := l.client.List(ctx, &sources, client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "list sources", "pool", pool.GetName())
+		return
+	}
+	for i := range sources.Items {
+		if src := &sources.Items[i]; src.UID == uid && src.Name != named {
+			queue.AddAfter(requestFor(src.Name), retryPeriod)
+		}
 	}
 }
 
@@ -169,13 +190,8 @@ func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen 
 		facts.failure = err
 		return facts
 	}
-	departed, err := l.departed(ctx, src, seen, live)
-	if err != nil {
-		facts.failure = err
-		return facts
-	}
 	p, err := plan.Pools(plan.Revision{
-		Source: src.Name, Name: seen.good, Pools: seen.pools, Prune: plan.PrunePolicyOf(src), Departed: departed,
+		Source: src.Name, SourceUID: src.UID, Name: seen.good, Pools: seen.pools, Prune: plan.PrunePolicyOf(src),
 	}, live)
 	if err != nil {
 		facts.failure = &refusal{reason: v1.ClaimedReason, err: err}
@@ -185,7 +201,7 @@ func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen 
 		return facts
 	}
 	seen.disapprove(p.Kept)
-	facts.plan, facts.leaving, facts.held = p, leaving(seen, live), p.HeldAfter(src.Name, live)
+	facts.plan, facts.leaving, facts.held = p, leaving(seen, live), p.OwnedAfter(src.UID, live)
 	return facts
 }
 
@@ -213,10 +229,6 @@ func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *lo
 	}
 	log.FromContext(ctx).Info("applied revision", "revision", seen.good, "changes", len(p.Changes))
 	l.event(src, corev1.EventTypeNormal, "Applied", "apply", "%s at %s", describePools(p), seen.good)
-	if inherited := p.Inherits(); len(inherited) > 0 {
-		l.event(src, corev1.EventTypeNormal, "Inherited", "apply", "took up %s that sources which exist no more had left: %s",
-			pools(len(inherited)), listed(inherited, ", "))
-	}
 	return nil
 }
 

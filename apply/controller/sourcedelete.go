@@ -58,7 +58,7 @@ func (l *sourceLoop) leave(ctx context.Context, cached *v1.NodePoolSource) (reco
 	if err != nil || src == nil {
 		return reconcile.Result{}, err
 	}
-	live, err := listPools(ctx, l.live, client.MatchingLabels{v1.SourceLabel: src.Name})
+	live, err := listPools(ctx, l.live)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -81,31 +81,18 @@ func (l *sourceLoop) leave(ctx context.Context, cached *v1.NodePoolSource) (reco
 	return reconcile.Result{RequeueAfter: l.period(src, 1)}, nil
 }
 
-// reread is a source as it is now; nil where it is gone.
+// reread reads a source past the cache; nil where it is gone.
 func (l *sourceLoop) reread(ctx context.Context, cached *v1.NodePoolSource) (*v1.NodePoolSource, error) {
-	sources, err := l.listSources(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, src := range sources {
-		if src.UID == cached.UID {
-			return src, nil
-		}
-	}
-	return nil, nil
-}
-
-// listSources lists all sources past the cache.
-func (l *sourceLoop) listSources(ctx context.Context) ([]*v1.NodePoolSource, error) {
 	var list v1.NodePoolSourceList
 	if err := l.live.List(ctx, &list); err != nil {
 		return nil, fmt.Errorf("list sources: %w", err)
 	}
-	sources := make([]*v1.NodePoolSource, 0, len(list.Items))
 	for i := range list.Items {
-		sources = append(sources, &list.Items[i])
+		if src := &list.Items[i]; src.UID == cached.UID {
+			return src, nil
+		}
 	}
-	return sources, nil
+	return nil, nil
 }
 
 // deletePools deletes the pools that shall go and are not deleted yet. It tells
@@ -155,37 +142,4 @@ func deletingStatus(src *v1.NodePoolSource, deletion *plan.SourceDeletion, failu
 	set(v1.ReconcilingCondition, !stalled, v1.DeletingReason, message)
 	set(v1.StalledCondition, stalled, v1.DeletingReason, message)
 	return status
-}
-
-// departed are the sources that exist no more and of which a revision could take
-// up pools. A source that the cache has not seen yet exists: so where the cache
-// has none, the API server is asked.
-//
-// A source that is made after that is none the worse for it: it writes nothing
-// before this pass has ended, and then finds that the pool is another's.
-func (l *sourceLoop) departed(ctx context.Context, src *v1.NodePoolSource, seen *look, live []*v1.NodePool) (map[string]bool, error) {
-	wanted := map[string]bool{}
-	for _, definition := range seen.pools {
-		wanted[definition.Pool.Name] = true
-	}
-	ask := false
-	for _, pool := range live {
-		holder := pool.Labels[v1.SourceLabel]
-		if !wanted[pool.Name] || holder == "" || holder == src.Name {
-			continue
-		}
-		err := l.client.Get(ctx, client.ObjectKey{Name: holder}, &v1.NodePoolSource{})
-		if client.IgnoreNotFound(err) != nil {
-			return nil, err
-		}
-		ask = ask || err != nil
-	}
-	if !ask {
-		return nil, nil
-	}
-	sources, err := l.listSources(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return plan.Departed(live, sources), nil
 }

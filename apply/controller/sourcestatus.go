@@ -79,7 +79,7 @@ func (facts sourceFacts) unfinished(src *v1.NodePoolSource, holds bool) bool {
 // would be written, and the same event told, twice.
 func (l *sourceLoop) tell(ctx context.Context, src *v1.NodePoolSource, facts sourceFacts) error {
 	status := sourceStatus(src, facts)
-	was := meta.FindStatusCondition(src.Status.Conditions, v1.ReadyCondition)
+	was, unowned := meta.FindStatusCondition(src.Status.Conditions, v1.ReadyCondition), src.Status.Unowned
 	if written, err := l.writeStatus(ctx, src, status); err != nil || !written {
 		return err
 	}
@@ -90,6 +90,9 @@ func (l *sourceLoop) tell(ctx context.Context, src *v1.NodePoolSource, facts sou
 		l.event(src, corev1.EventTypeWarning, is.Reason, "reconcile", "%s", is.Message)
 	case is.Status == metav1.ConditionTrue && was != nil && was.Status == metav1.ConditionFalse:
 		l.event(src, corev1.EventTypeNormal, "Recovered", "reconcile", "%s", is.Message)
+	}
+	if status.Unowned > unowned {
+		l.event(src, corev1.EventTypeWarning, v1.NotOwnedReason, "prune", "%s", describeUnowned(facts.plan.Unowned))
 	}
 	return nil
 }
@@ -148,6 +151,7 @@ func sourceStatus(src *v1.NodePoolSource, facts sourceFacts) v1.NodePoolSourceSt
 	if facts.plan != nil {
 		status.Revision, status.ApplyingRevision = facts.good, ""
 		status.Pools = int32(len(facts.pools))
+		status.BlockedPrune, status.Unowned = facts.plan.BlockedPrune, int32(len(facts.plan.Unowned))
 		if facts.plan.Blocked == nil {
 			status.PruneBase = int32(facts.held)
 		}
@@ -197,6 +201,9 @@ func (facts sourceFacts) conditions() []condition {
 	whole := condition{v1.ReadyCondition, metav1.ConditionTrue, v1.SucceededReason, fmt.Sprintf("applied %s of %s", pools(len(facts.pools)), facts.good)}
 	if facts.plan != nil && len(facts.plan.Kept) > 0 {
 		whole.message += "; kept, though no longer in the repository, as it is paused or its pruning is disabled: " + listed(facts.plan.Kept, ", ")
+	}
+	if facts.plan != nil && len(facts.plan.Unowned) > 0 {
+		whole.message += "; " + describeUnowned(facts.plan.Unowned)
 	}
 	if facts.approval != "" {
 		whole.message += "; " + facts.approval

@@ -27,7 +27,7 @@ func describe(err error) string {
 		}
 		return listed(lines, "; ")
 	case errors.As(err, &claims):
-		return listed(strings.Split(claims.Error(), "\n"), "; ")
+		return listed(claims.Lines(), "; ") + "; " + claims.Remedy()
 	case errors.As(err, &block):
 		return fmt.Sprintf("%s kept that are no longer in the repository, of %d, because %s; kept: %s; %s",
 			pools(len(block.Pools)), block.Of, block.Reason, listed(block.Pools, ", "), block.Remedy)
@@ -71,6 +71,12 @@ func describeDeletion(deletion *plan.SourceDeletion) string {
 
 func describeKept(deletion *plan.SourceDeletion) string {
 	return fmt.Sprintf("%s kept, as %s: %s", pools(len(deletion.Kept)), deletion.Why, listed(deletion.Kept, ", "))
+}
+
+// describeUnowned names pools that look like those of a source and are kept.
+func describeUnowned(names []string) string {
+	return fmt.Sprintf("%s kept that are not in the repository and carry the name or the UID of this source, which has not applied them: %s",
+		pools(len(names)), listed(names, ", "))
 }
 
 func describeLeaving(names []string) string {

@@ -56,6 +56,8 @@ type filePool struct {
 	AlsoApplied *fileKeys `json:"alsoApplied,omitempty"`
 	// Contests are status.contests.
 	Contests *v1.Contests `json:"contests,omitempty"`
+	// Replaced is status.replacedRuntimeClass.
+	Replaced *v1.ReplacedRuntimeClass `json:"replacedRuntimeClass,omitempty"`
 }
 
 type fileKeys struct {
@@ -63,13 +65,17 @@ type fileKeys struct {
 	Annotations []string `json:"annotations,omitempty"`
 }
 
+// fileSource is a NodePoolSource. Its UID is there because pools are owned by it.
 type fileSource struct {
 	Name        string                `json:"name"`
+	UID         types.UID             `json:"uid"`
 	Deleting    bool                  `json:"deleting,omitempty"`
 	Annotations map[string]string     `json:"annotations,omitempty"`
 	Spec        v1.NodePoolSourceSpec `json:"spec"`
 	Revision    string                `json:"revision,omitempty"`
 	PruneBase   int32                 `json:"pruneBase,omitempty"`
+	// BlockedPrune is status.blockedPrune.
+	BlockedPrune *v1.BlockedPrune `json:"blockedPrune,omitempty"`
 	// ApprovalUsed is status.lastHandledPruneApproval.
 	ApprovalUsed string `json:"lastHandledPruneApproval,omitempty"`
 }

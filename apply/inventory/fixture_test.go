@@ -26,7 +26,7 @@ func fleet(nodes, pools, pods int, add func(runtime.Object)) {
 			ObjectMeta: metav1.ObjectMeta{
 				Name: fmt.Sprintf("pool-%04d", i), UID: uid("pool", i),
 				Labels:      map[string]string{v1.SourceLabel: "fleet"},
-				Annotations: map[string]string{v1.RevisionAnnotation: "main@sha1:0123456789012345678901234567890123456789", v1.FileAnnotation: fmt.Sprintf("pools/pool-%04d.yaml:1", i)},
+				Annotations: map[string]string{v1.SourceUIDAnnotation: "5d3b1c8e-7f2a-4c6b-9a1e-0b4d2f6c8e10", v1.RevisionAnnotation: "main@sha1:0123456789012345678901234567890123456789", v1.FileAnnotation: fmt.Sprintf("pools/pool-%04d.yaml:1", i)},
 			},
 			Spec: v1.NodePoolSpec{
 				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"example.com/group": fmt.Sprintf("group-%04d", i)}},
@@ -35,7 +35,7 @@ func fleet(nodes, pools, pods int, add func(runtime.Object)) {
 			},
 		}
 		v1.SetNodePoolDefaults(pool)
-		pool.ManagedFields = plan.ManagedFields(plan.Keys{Labels: []string{v1.SourceLabel}, Annotations: []string{v1.FileAnnotation, v1.RevisionAnnotation}}, plan.Keys{})
+		pool.ManagedFields = plan.ManagedFields(plan.Keys{Labels: []string{v1.SourceLabel}, Annotations: []string{v1.FileAnnotation, v1.RevisionAnnotation, v1.SourceUIDAnnotation}}, plan.Keys{})
 		all = append(all, pool)
 	}
 	expansion := render.Expand(all)

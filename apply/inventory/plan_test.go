@@ -217,9 +217,12 @@ func (w world) pool(name string) *v1.NodePool {
 	}
 	v1.SetNodePoolDefaults(pool)
 	if w.fromGit != w.oneIn(20) {
-		pool.Labels[v1.SourceLabel] = "team"
+		pool.Labels[v1.SourceLabel], pool.Annotations[v1.SourceUIDAnnotation] = "team", "uid-of-team"
 		if w.oneIn(20) {
 			pool.Labels[v1.SourceLabel] = "other"
+		}
+		if w.oneIn(20) {
+			pool.Annotations[v1.SourceUIDAnnotation] = "uid-of-other"
 		}
 		pool.Annotations[v1.RevisionAnnotation] = "main@sha1:old"
 		pool.Annotations[v1.FileAnnotation] = name + ".yaml:1"
@@ -233,7 +236,7 @@ func (w world) pool(name string) *v1.NodePool {
 		pool.DeletionTimestamp = &deleted
 	}
 	if w.oneIn(10) {
-		pool.Annotations[v1.InheritanceAnnotation] = `{"labels":{"left":"behind"}}`
+		pool.Status.ReplacedRuntimeClass = &v1.ReplacedRuntimeClass{UID: "uid-of-class", Labels: map[string]string{"left": "behind"}}
 	}
 	return pool
 }
@@ -373,12 +376,11 @@ func (w world) meddle(node *corev1.Node) {
 
 func (w world) revision() plan.Revision {
 	revision := plan.Revision{
-		Name:     "main@sha1:new",
-		Prune:    plan.PrunePolicy{Enabled: !w.oneIn(4), Limit: intstr.FromString(pick(w, []string{"30%", "100%"}))},
-		Departed: map[string]bool{"other": w.oneIn(2)},
+		Name:  "main@sha1:new",
+		Prune: plan.PrunePolicy{Enabled: !w.oneIn(4), Limit: intstr.FromString(pick(w, []string{"30%", "100%"}))},
 	}
 	if w.fromGit {
-		revision.Source = "team"
+		revision.Source, revision.SourceUID = "team", "uid-of-team"
 	}
 	for _, pool := range w.pools() {
 		pool.Labels, pool.Annotations = w.values(1), w.values(1)

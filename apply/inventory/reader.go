@@ -199,7 +199,7 @@ func (r *reader) pool(read *filePool) error {
 			Labels: read.Labels, Annotations: read.Annotations,
 		},
 		Spec:   read.Spec,
-		Status: v1.NodePoolStatus{Contests: read.Contests},
+		Status: v1.NodePoolStatus{Contests: read.Contests, ReplacedRuntimeClass: read.Replaced},
 	}
 	if read.Managed != nil {
 		pool.ManagedFields = plan.ManagedFields(read.Managed.keys(), read.AlsoApplied.keys())
@@ -219,13 +219,16 @@ func (r *reader) source(read *fileSource) error {
 	if err := newName(r.sources, "NodePoolSource", read.Name); err != nil {
 		return err
 	}
+	if read.UID == "" {
+		return fmt.Errorf("NodePoolSource %s has no uid, by which it owns pools: take the inventory again with this version of nodepools", quote(read.Name))
+	}
 	r.inv.Sources = append(r.inv.Sources, &v1.NodePoolSource{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: read.Name, DeletionTimestamp: deletion(read.Deleting), Annotations: read.Annotations,
+			Name: read.Name, UID: read.UID, DeletionTimestamp: deletion(read.Deleting), Annotations: read.Annotations,
 		},
 		Spec: read.Spec,
 		Status: v1.NodePoolSourceStatus{
-			Revision: read.Revision, PruneBase: read.PruneBase, LastHandledPruneApproval: read.ApprovalUsed,
+			Revision: read.Revision, PruneBase: read.PruneBase, BlockedPrune: read.BlockedPrune, LastHandledPruneApproval: read.ApprovalUsed,
 		},
 	})
 	return nil

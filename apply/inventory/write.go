@@ -70,6 +70,7 @@ func poolToFile(pool *v1.NodePool) filePool {
 		Name: pool.Name, UID: pool.UID, Deleting: !pool.DeletionTimestamp.IsZero(),
 		Finalizers: pool.Finalizers, Labels: pool.Labels, Annotations: pool.Annotations, Spec: pool.Spec,
 		Contests: pool.Status.Contests,
+		Replaced: pool.Status.ReplacedRuntimeClass,
 	}
 	if len(pool.ManagedFields) > 0 {
 		applied := plan.Applied(pool)
@@ -88,9 +89,9 @@ func keysToFile(keys plan.Keys) *fileKeys {
 
 func sourceToFile(source *v1.NodePoolSource) fileSource {
 	written := fileSource{
-		Name: source.Name, Deleting: !source.DeletionTimestamp.IsZero(), Spec: source.Spec,
+		Name: source.Name, UID: source.UID, Deleting: !source.DeletionTimestamp.IsZero(), Spec: source.Spec,
 		Revision: source.Status.Revision, PruneBase: source.Status.PruneBase,
-		ApprovalUsed: source.Status.LastHandledPruneApproval,
+		BlockedPrune: source.Status.BlockedPrune, ApprovalUsed: source.Status.LastHandledPruneApproval,
 	}
 	for key, value := range source.Annotations {
 		if isOurs(key) {

@@ -121,7 +121,7 @@ func (w *world) cluster(t *testing.T, s server) (Cluster, Revision) {
 		}
 		c.Pools = append(c.Pools, w.interfered(w.pools[name].DeepCopy()))
 	}
-	revision := Revision{Source: "team", Name: "main@sha1:new", Prune: PrunePolicy{Enabled: !w.oneIn(5), Limit: intstr.FromInt(w.r.IntN(4))}}
+	revision := Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:new", Prune: PrunePolicy{Enabled: !w.oneIn(5), Limit: intstr.FromInt(w.r.IntN(4))}}
 	for _, name := range worldPools {
 		live := w.pools[name]
 		if w.oneIn(3) || live != nil && live.Labels[v1.SourceLabel] != "team" {
@@ -170,7 +170,7 @@ func (w *world) interfered(pool *v1.NodePool) *v1.NodePool {
 		pool.DeletionTimestamp = &now
 	}
 	if w.oneIn(8) {
-		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.InheritanceAnnotation, `{"labels":{"by":"hand"}}`)
+		pool.Status.ReplacedRuntimeClass = &v1.ReplacedRuntimeClass{UID: "uid-of-class", Labels: map[string]string{"left": "behind"}}
 	}
 	if w.oneIn(8) {
 		metav1.SetMetaDataLabel(&pool.ObjectMeta, "by", "hand")

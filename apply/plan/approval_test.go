@@ -95,7 +95,7 @@ func TestApproval(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := planned(t, Revision{Source: "team", Name: c.name, Prune: c.policy}, c.keeps, poolsOfTeam(4, c.marked))
+			p := planned(t, Revision{Source: "team", SourceUID: teamUID, Name: c.name, Prune: c.policy}, c.keeps, poolsOfTeam(4, c.marked))
 			if diff := cmp.Diff(c.gone, p.Deletes()); diff != "" {
 				t.Errorf("deleted: %s (-want +got):\n%s", c.reason, diff)
 			}
@@ -129,7 +129,7 @@ func TestApproval(t *testing.T) {
 // A prune that is cut off anywhere is finished with the same approval, and only
 // then is that used up.
 func TestApprovalOutlastsACut(t *testing.T) {
-	revision := Revision{Source: "team", Name: "main@sha1:new", Prune: PrunePolicy{
+	revision := Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:new", Prune: PrunePolicy{
 		Enabled: true, Limit: intstr.FromInt32(0), Base: 6, Approval: "main@sha1:new",
 	}}
 	for cut := range 5 {
@@ -154,7 +154,7 @@ func TestApprovalOutlastsACut(t *testing.T) {
 // run.
 func TestApprovalInMessages(t *testing.T) {
 	long := PrunePolicy{Enabled: true, Limit: intstr.FromInt32(0), Approval: "\x1b[31m" + strings.Repeat("é", 100_000)}
-	p := planned(t, Revision{Source: "team", Name: "main@sha1:new", Prune: long}, 3, poolsOfTeam(4, ""))
+	p := planned(t, Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:new", Prune: long}, 3, poolsOfTeam(4, ""))
 	if text := p.Blocked.Error(); len(text) > 1500 || strings.ContainsRune(text, '\x1b') {
 		t.Errorf("a message of %d bytes: %.300q", len(text), text)
 	}
@@ -166,7 +166,7 @@ func TestApprovalInMessages(t *testing.T) {
 		"it's@sha1:0a":          `'it'\''s@sha1:0a'`,
 		"größe@sha1:0a":         `'größe@sha1:0a'`,
 	} {
-		p := planned(t, Revision{Source: "team", Name: name, Prune: PrunePolicy{Enabled: true, Limit: intstr.FromInt32(0)}}, 3, poolsOfTeam(4, ""))
+		p := planned(t, Revision{Source: "team", SourceUID: teamUID, Name: name, Prune: PrunePolicy{Enabled: true, Limit: intstr.FromInt32(0)}}, 3, poolsOfTeam(4, ""))
 		if text := p.Blocked.Remedy; !strings.Contains(text, v1.ApprovePruneAnnotation+"="+want+";") {
 			t.Errorf("%s is told as %q, want %s", name, text, want)
 		}

@@ -40,13 +40,14 @@ const keptByHand = "they are paused or their pruning is disabled"
 // Deletion plans what becomes of the pools of a source that is being deleted.
 // They stay where its deletionPolicy says so, and where somebody wants something
 // to be left alone: all pools of a source that is suspended or paused, and single
-// pools that are paused or whose pruning is disabled.
+// pools that are paused or whose pruning is disabled. Of pools that the source has
+// not applied itself nothing becomes.
 func Deletion(source *v1.NodePoolSource, live []*v1.NodePool) *SourceDeletion {
 	d := &SourceDeletion{Why: allStay(source)}
 	keepAll := d.Why != ""
 	for _, pool := range live {
 		switch {
-		case pool.Labels[v1.SourceLabel] != source.Name:
+		case !owns(source.UID, pool):
 		case keepAll && !pool.DeletionTimestamp.IsZero():
 			// Somebody has deleted it by hand, and nobody waits for it.
 		case keepAll:
@@ -81,23 +82,4 @@ func allStay(source *v1.NodePoolSource) string {
 	default:
 		return ""
 	}
-}
-
-// Departed are the names of the sources that pools came from and that exist no
-// more. The pools that such a source has left behind may be taken up by another
-// one that has them in its repository.
-//
-// The sources must be all that there are, and be read after the pools: one that
-// is missing from them would lose its pools to others.
-func Departed(pools []*v1.NodePool, sources []*v1.NodePoolSource) map[string]bool {
-	departed := map[string]bool{}
-	for _, pool := range pools {
-		if name := pool.Labels[v1.SourceLabel]; name != "" {
-			departed[name] = true
-		}
-	}
-	for _, source := range sources {
-		delete(departed, source.Name)
-	}
-	return departed
 }

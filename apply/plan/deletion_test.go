@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,7 +9,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/render"
 )
 
 func TestDeletion(t *testing.T) {
@@ -25,10 +23,13 @@ func TestDeletion(t *testing.T) {
 		pool("leaving", func(p *v1.NodePool) { p.DeletionTimestamp = ptr.To(metav1.Unix(1, 0)) }),
 		pool("marked", func(p *v1.NodePool) { p.Annotations[v1.PruneAnnotation] = v1.Disabled }),
 		pool("paused", func(p *v1.NodePool) { p.Annotations[v1.ReconcileAnnotation] = v1.Disabled }),
-		pool("others", func(p *v1.NodePool) { p.Labels[v1.SourceLabel] = "other" }),
+		pool("others", handedTo("other")),
+		pool("handed over and not applied", handedTo("team")),
+		pool("of an earlier team", func(p *v1.NodePool) { p.Annotations[v1.SourceUIDAnnotation] = "uid-of-earlier" }),
+		pool("relabelled", func(p *v1.NodePool) { p.Labels[v1.SourceLabel] = "other" }),
 		pool("by-hand", func(p *v1.NodePool) { p.Labels, p.Annotations = nil, nil }),
 	}
-	everything := []string{"a", "b", "marked", "paused"}
+	everything := []string{"a", "b", "marked", "paused", "relabelled"}
 	cases := map[string]struct {
 		reason                string
 		edit                  func(*v1.NodePoolSource)
@@ -37,14 +38,14 @@ func TestDeletion(t *testing.T) {
 	}{
 		"delete": {
 			reason: "what nobody keeps goes, and what goes already is waited for", edit: func(*v1.NodePoolSource) {},
-			deletes: []string{"a", "b"}, leaves: []string{"leaving"}, kept: []string{"marked", "paused"}, why: "they are paused or their pruning is disabled",
+			deletes: []string{"a", "b", "relabelled"}, leaves: []string{"leaving"}, kept: []string{"marked", "paused"}, why: "they are paused or their pruning is disabled",
 		},
 		"whatever prune says": {
 			reason: "it is about what vanishes from the repository",
 			edit: func(src *v1.NodePoolSource) {
 				src.Spec.Prune, src.Spec.PruneLimit = ptr.To(false), ptr.To(intstr.FromInt32(0))
 			},
-			deletes: []string{"a", "b"}, leaves: []string{"leaving"}, kept: []string{"marked", "paused"}, why: "they are paused or their pruning is disabled",
+			deletes: []string{"a", "b", "relabelled"}, leaves: []string{"leaving"}, kept: []string{"marked", "paused"}, why: "they are paused or their pruning is disabled",
 		},
 		"orphan": {
 			reason: "somebody has thought better of it", edit: func(src *v1.NodePoolSource) { src.Spec.DeletionPolicy = v1.OrphanPools },
@@ -71,7 +72,7 @@ func TestDeletion(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			src := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "team"}, Spec: v1.NodePoolSourceSpec{DeletionPolicy: v1.DeletePools}}
+			src := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "team", UID: teamUID}, Spec: v1.NodePoolSourceSpec{DeletionPolicy: v1.DeletePools}}
 			c.edit(src)
 			d := Deletion(src, live)
 			deletes := (&PoolsPlan{Changes: d.Changes}).Deletes()
@@ -90,63 +91,5 @@ func TestDeletion(t *testing.T) {
 				t.Errorf("waits is %t: %s", d.Waits(), c.reason)
 			}
 		})
-	}
-}
-
-// A pool that a source left behind may be taken up by another one. Of a source
-// that exists nothing is taken, and files without a source take nothing.
-func TestInheritance(t *testing.T) {
-	source := func(name string) *v1.NodePoolSource {
-		return &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	}
-	leaving := source("old")
-	leaving.DeletionTimestamp = ptr.To(metav1.Unix(1, 0))
-	cases := map[string]struct {
-		reason  string
-		as      string
-		sources []*v1.NodePoolSource
-		label   string
-		taken   bool
-	}{
-		"left behind":        {"nobody else says anything of it", "team", []*v1.NodePoolSource{source("team")}, "old", true},
-		"of a living source": {"the first keeps it", "team", []*v1.NodePoolSource{source("team"), source("old")}, "old", false},
-		"of one that leaves": {"it still has to decide about its pools", "team", []*v1.NodePoolSource{source("team"), leaving}, "old", false},
-		"made by hand":       {"no source left it behind", "team", []*v1.NodePoolSource{source("team")}, "", false},
-		"for no source":      {"a pool by hand would have no label", "", nil, "old", false},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			pool := fromGit("a", v1.NodePoolSpec{})
-			pool.Labels[v1.SourceLabel] = c.label
-			if c.label == "" {
-				pool.Labels, pool.Annotations = nil, nil
-			}
-			live := []*v1.NodePool{pool}
-			p, err := Pools(Revision{
-				Source: c.as, Name: "main@sha1:new", Departed: Departed(live, c.sources),
-				Pools: []render.Definition{inFile("a", v1.NodePoolSpec{})},
-			}, live)
-			if claims := (*ClaimError)(nil); !c.taken {
-				if !errors.As(err, &claims) {
-					t.Errorf("planned %+v, %v: %s", p, err, c.reason)
-				}
-				return
-			}
-			if err != nil || len(p.Changes) != 1 || p.Changes[0].Action != Update {
-				t.Fatalf("planned %+v, %v: %s", p, err, c.reason)
-			}
-			if diff := cmp.Diff([]string{"a"}, p.Inherits()); diff != "" {
-				t.Errorf("told as (-want +got):\n%s", diff)
-			}
-			if have := p.Changes[0].After().Labels[v1.SourceLabel]; have != c.as {
-				t.Errorf("it is of source %q then", have)
-			}
-		})
-	}
-	// Nobody has said which sources there are.
-	pool := fromGit("a", v1.NodePoolSpec{})
-	pool.Labels[v1.SourceLabel] = "old"
-	if p, err := Pools(Revision{Source: "team", Pools: []render.Definition{inFile("a", v1.NodePoolSpec{})}}, []*v1.NodePool{pool}); err == nil {
-		t.Errorf("not knowing, it plans %+v", p)
 	}
 }

@@ -88,9 +88,9 @@ func diff(revision Revision, cluster Cluster) (*Difference, error) {
 			d.Problems = append(d.Problems, fmt.Errorf("pool %q is paused by its annotation %s: its RuntimeClass and its nodes stay as they are", pool.Name, v1.ReconcileAnnotation))
 		}
 	}
-	troubled := d.runtimeClasses(cluster, after, expansion)
+	d.runtimeClasses(cluster, after, expansion)
 	d.nodes(cluster, expansion)
-	d.poolChanges(cluster, after, expansion, troubled)
+	d.poolChanges(cluster, after, expansion)
 	d.orphanedClasses(cluster)
 	return d, nil
 }
@@ -101,14 +101,12 @@ func (d *Difference) Empty() bool {
 		!slices.ContainsFunc(d.Nodes, func(node NodeDifference) bool { return !node.Quiet() })
 }
 
-// runtimeClasses plans those of the pools that stay, and returns the names of the
-// pools whose RuntimeClass cannot be made right.
-func (d *Difference) runtimeClasses(cluster Cluster, after []*v1.NodePool, expansion *render.Expansion) (troubled map[string]bool) {
+// runtimeClasses plans those of the pools that stay.
+func (d *Difference) runtimeClasses(cluster Cluster, after []*v1.NodePool, expansion *render.Expansion) {
 	live := make(map[string]*nodev1.RuntimeClass, len(cluster.RuntimeClasses))
 	for _, class := range cluster.RuntimeClasses {
 		live[class.Name] = class
 	}
-	troubled = map[string]bool{}
 	for _, pool := range after {
 		want := expansion.RuntimeClass(pool.Name)
 		if want == nil || !pool.DeletionTimestamp.IsZero() || expansion.HoldsRuntimeClass(pool.Name) {
@@ -117,12 +115,10 @@ func (d *Difference) runtimeClasses(cluster Cluster, after []*v1.NodePool, expan
 		change, err := RuntimeClass(live[want.Name], want, pool)
 		if err != nil {
 			d.Problems = append(d.Problems, err)
-			troubled[pool.Name] = true
 		} else if change.Action != None {
 			d.RuntimeClasses = append(d.RuntimeClasses, change)
 		}
 	}
-	return troubled
 }
 
 // orphanedClasses are those that go with the pools that go.

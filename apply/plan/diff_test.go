@@ -133,7 +133,7 @@ func TestDiff(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			for range 2 { // whatever the order
-				d, err := Diff(Revision{Source: "team", Name: "main@sha1:new", Prune: prune, Pools: c.pools}, c.cluster)
+				d, err := Diff(Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:new", Prune: prune, Pools: c.pools}, c.cluster)
 				if err != nil {
 					t.Fatal(err)
 				}

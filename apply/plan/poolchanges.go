@@ -15,10 +15,8 @@ import (
 
 // poolChanges plans what becomes of the NodePools: what the revision says, and
 // what the controller itself does with them then. It puts its finalizer on those
-// that it carries out and that lack it, takes off what was noted for a RuntimeClass that is there,
-// and lets go of those that are being deleted. A pool whose RuntimeClass is not
-// right is among the troubled.
-func (d *Difference) poolChanges(cluster Cluster, after []*v1.NodePool, expansion *render.Expansion, troubled map[string]bool) {
+// that it carries out and that lack it, and lets go of those that are being deleted.
+func (d *Difference) poolChanges(cluster Cluster, after []*v1.NodePool, expansion *render.Expansion) {
 	planned := make(map[string]PoolChange, len(d.Pools.Changes))
 	for _, change := range d.Pools.Changes {
 		planned[change.Name] = change
@@ -37,7 +35,7 @@ func (d *Difference) poolChanges(cluster Cluster, after []*v1.NodePool, expansio
 			}
 			continue
 		}
-		kept := keep(pool, expansion, troubled[pool.Name])
+		kept := keep(pool, expansion)
 		change, changes := planned[pool.Name]
 		switch {
 		case changes:
@@ -64,23 +62,12 @@ func order(action Action) int {
 
 // keep is a pool with what the controller keeps on it; the same pool where it has
 // that already.
-func keep(pool *v1.NodePool, expansion *render.Expansion, troubled bool) *v1.NodePool {
-	if expansion.Holds(pool.Name) {
-		return pool
-	}
-	held := slices.Contains(pool.Finalizers, v1.ReleaseFinalizer)
-	_, noted := pool.Annotations[v1.InheritanceAnnotation]
-	noted = noted && !troubled && !expansion.HoldsRuntimeClass(pool.Name)
-	if held && !noted {
+func keep(pool *v1.NodePool, expansion *render.Expansion) *v1.NodePool {
+	if expansion.Holds(pool.Name) || slices.Contains(pool.Finalizers, v1.ReleaseFinalizer) {
 		return pool
 	}
 	kept := pool.DeepCopy()
-	if !held {
-		kept.Finalizers = append(kept.Finalizers, v1.ReleaseFinalizer)
-	}
-	if noted {
-		delete(kept.Annotations, v1.InheritanceAnnotation)
-	}
+	kept.Finalizers = append(kept.Finalizers, v1.ReleaseFinalizer)
 	return kept
 }
 

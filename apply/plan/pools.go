@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -39,6 +39,13 @@ type PoolsPlan struct {
 	// Kept are the names of the pools that vanished and stay, because they are
 	// paused or somebody has said so, sorted.
 	Kept []string
+	// Unowned are the names of the pools that carry the name or the UID of the
+	// source, that the revision lacks, and that the source has not applied itself,
+	// sorted. They are never pruned.
+	Unowned []string
+	// BlockedPrune is what is to be remembered of a blocked prune; nil when there
+	// is none.
+	BlockedPrune *v1.BlockedPrune
 	// Approved tells that somebody has approved what this revision deletes, and
 	// that the approval is not used up. It is once there is nothing left to delete.
 	Approved bool
@@ -64,21 +71,6 @@ func (p *PoolsPlan) Deletes() []string {
 	return names
 }
 
-// Inherits are the names of the pools that are taken up from sources which exist
-// no more, sorted.
-func (p *PoolsPlan) Inherits() []string {
-	var names []string
-	for _, change := range p.Changes {
-		if change.Action != Update {
-			continue
-		}
-		if from := change.Live.Labels[v1.SourceLabel]; from != "" && from != change.Want.Labels[v1.SourceLabel] {
-			names = append(names, change.Name)
-		}
-	}
-	return names
-}
-
 // UsesUpApproval tells whether the approval has done what it was given for.
 func (p *PoolsPlan) UsesUpApproval() bool {
 	return p.Approved && p.Blocked == nil && len(p.Deletes()) == 0
@@ -89,57 +81,17 @@ type Revision struct {
 	// Source is the name of the NodePoolSource; empty for files that stand for
 	// pools made by hand.
 	Source string
+	// SourceUID is the UID of the NodePoolSource; [UnknownSourceUID] where it is not
+	// known, and empty where Source is.
+	SourceUID types.UID
 	// Name of the revision, such as main@sha1:<40 hex>.
 	Name  string
 	Pools []render.Definition
 	Prune PrunePolicy
-	// Departed are the sources that exist no more and still have pools: see
-	// [Departed]. Of a source that is not in it nothing is taken.
-	Departed map[string]bool
-}
-
-// ClaimError says that pools of a revision exist and are not this source's. The
-// revision is then not taken at all.
-type ClaimError struct {
-	Source string
-	// Claims are the pools, each with who holds it, sorted by pool.
-	Claims []Claim
-}
-
-// Claim is a pool that a source says something of and that it does not hold.
-type Claim struct {
-	Pool string
-	// File and Line where the source says it.
-	File string
-	Line int
-	// Holder is the source that holds the pool; empty for a pool that was made
-	// by hand.
-	Holder string
-}
-
-func (e *ClaimError) Error() string {
-	lines := make([]string, 0, len(e.Claims))
-	for _, claim := range e.Claims {
-		holder := "it was made by hand"
-		if claim.Holder != "" {
-			holder = fmt.Sprintf("source %q holds it", claim.Holder)
-		}
-		lines = append(lines, fmt.Sprintf("%s:%d: pool %q exists already, and %s; hand it over with: kubectl label --overwrite nodepool %s %s",
-			claim.File, claim.Line, claim.Pool, holder, claim.Pool, e.label()))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// label is what kubectl label takes to hand a pool over.
-func (e *ClaimError) label() string {
-	if e.Source == "" {
-		return v1.SourceLabel + "-"
-	}
-	return v1.SourceLabel + "=" + e.Source
 }
 
 // Pools plans what a revision does to the NodePools in the cluster. A pool that
-// the source does not hold gives a [*ClaimError].
+// the source does not own gives a [*ClaimError].
 func Pools(revision Revision, live []*v1.NodePool) (*PoolsPlan, error) {
 	byName := make(map[string]*v1.NodePool, len(live))
 	for _, pool := range live {
@@ -148,57 +100,26 @@ func Pools(revision Revision, live []*v1.NodePool) (*PoolsPlan, error) {
 	if err := claims(revision, byName); err != nil {
 		return nil, err
 	}
-	p := &PoolsPlan{Approved: revision.Prune.approves(revision)}
-	gone := orphans(revision, byName)
+	p := &PoolsPlan{Approved: revision.Prune.approves(revision), Unowned: unowned(revision, live)}
+	gone := orphans(revision, live)
 	for _, definition := range revision.Pools {
 		if change := poolChange(byName[definition.Pool.Name], wantPool(revision, definition)); change.Action != None {
 			p.Changes = append(p.Changes, change)
 		}
 	}
 	slices.SortFunc(p.Changes, func(a, b PoolChange) int { return cmp.Compare(a.Name, b.Name) })
-	if p.Blocked = revision.Prune.block(gone, revision, held(revision.Source, live)); p.Blocked == nil {
-		for _, pool := range gone {
-			if kept(pool) {
-				p.Kept = append(p.Kept, pool.Name)
-				continue
-			}
-			p.Changes = append(p.Changes, PoolChange{Action: Delete, Name: pool.Name, Live: pool})
-		}
+	p.Blocked, p.BlockedPrune = revision.Prune.block(gone, revision, owned(revision.SourceUID, live))
+	if p.Blocked != nil || !revision.Prune.Enabled {
+		return p, nil
 	}
-	return p, nil
-}
-
-func claims(revision Revision, live map[string]*v1.NodePool) error {
-	var claimed []Claim
-	for _, definition := range revision.Pools {
-		pool, found := live[definition.Pool.Name]
-		if !found || pool.Labels[v1.SourceLabel] == revision.Source || lostItsSource(pool) || revision.inherits(pool) {
+	for _, pool := range gone {
+		if kept(pool) {
+			p.Kept = append(p.Kept, pool.Name)
 			continue
 		}
-		claimed = append(claimed, Claim{
-			Pool: pool.Name, File: definition.File, Line: definition.Line,
-			Holder: pool.Labels[v1.SourceLabel],
-		})
+		p.Changes = append(p.Changes, PoolChange{Action: Delete, Name: pool.Name, Live: pool})
 	}
-	if claimed == nil {
-		return nil
-	}
-	slices.SortFunc(claimed, func(a, b Claim) int { return cmp.Compare(a.Pool, b.Pool) })
-	return &ClaimError{Source: revision.Source, Claims: claimed}
-}
-
-// lostItsSource tells whether a pool came from Git, and somebody has taken its
-// label away. That is drift: the source that says something of the pool puts the
-// label back. A pool that was made by hand has no revision.
-func lostItsSource(pool *v1.NodePool) bool {
-	return pool.Labels[v1.SourceLabel] == "" && pool.Annotations[v1.RevisionAnnotation] != ""
-}
-
-// inherits tells whether the source may take up a pool that another source has
-// left behind. Files without a source take nothing: a pool that is made by hand
-// has no label to give it.
-func (revision Revision) inherits(pool *v1.NodePool) bool {
-	return revision.Source != "" && revision.Departed[pool.Labels[v1.SourceLabel]]
+	return p, nil
 }
 
 // wantPool is the record of a pool as the source loop applies it.
@@ -222,6 +143,7 @@ func wantPool(revision Revision, definition render.Definition) *v1.NodePool {
 		// From its first moment on, and without a write of its own by the pool loop.
 		want.Finalizers = []string{v1.ReleaseFinalizer}
 		want.Labels[v1.SourceLabel] = revision.Source
+		want.Annotations[v1.SourceUIDAnnotation] = string(revision.SourceUID)
 		want.Annotations[v1.RevisionAnnotation] = revision.Name
 		want.Annotations[v1.FileAnnotation] = fmt.Sprintf("%s:%d", definition.File, definition.Line)
 	}
@@ -258,12 +180,12 @@ func carries(live, want map[string]string, except string) bool {
 	return true
 }
 
-// handedOver tells whether somebody has given a pool to the source by its label,
-// and the source has not said anything of it yet. The revision on the pool is
-// then another source's, or none.
+// handedOver reports whether somebody has given a pool to the source by its UID,
+// and the source has not applied it yet. The revision on the pool is then another
+// source's, or none.
 func handedOver(live, want *v1.NodePool) bool {
-	return want.Labels[v1.SourceLabel] != "" && len(live.ManagedFields) > 0 &&
-		!applied(live).Has(fieldPath("metadata", "labels", v1.SourceLabel))
+	uid := types.UID(want.Annotations[v1.SourceUIDAnnotation])
+	return uid != "" && isOf(uid, live) && !owns(uid, live)
 }
 
 // dropped are the labels or the annotations that came from Git, that Git no

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -21,8 +22,21 @@ func inFile(name string, spec v1.NodePoolSpec) render.Definition {
 	return render.Definition{Pool: &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, File: name + ".yaml", Line: 3}
 }
 
+// teamUID is the UID of the source team.
+const teamUID types.UID = "uid-of-team"
+
+// handedTo is a pool that somebody has handed over to another source, which has
+// not applied it yet.
+func handedTo(source string) func(*v1.NodePool) {
+	return func(pool *v1.NodePool) {
+		pool.Labels[v1.SourceLabel] = source
+		pool.Annotations[v1.SourceUIDAnnotation] = "uid-of-" + source
+		pool.ManagedFields = ownsMetadata(&v1.NodePool{ObjectMeta: metav1.ObjectMeta{Labels: pool.Labels}})
+	}
+}
+
 func fromGit(name string, spec v1.NodePoolSpec) *v1.NodePool {
-	pool := wantPool(Revision{Source: "team", Name: "main@sha1:old"}, inFile(name, spec))
+	pool := wantPool(Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:old"}, inFile(name, spec))
 	pool.UID, pool.ResourceVersion, pool.Generation = "uid-of-pool", "7", 2
 	pool.ManagedFields = ownsMetadata(pool)
 	return pool
@@ -81,8 +95,16 @@ func TestPoolsChanges(t *testing.T) {
 			"the same", inFile("a", spec), live(func(p *v1.NodePool) { p.Labels["theirs"] = "x" }), None,
 		},
 		"lost its source": {
-			"somebody took the label away: it is put back",
+			"somebody took the label away, and the UID still names the source: it is put back",
 			inFile("a", spec), live(func(p *v1.NodePool) { delete(p.Labels, v1.SourceLabel) }), Update,
+		},
+		"labelled for another": {
+			"the same, and ownership does not go by the label",
+			inFile("a", spec), live(func(p *v1.NodePool) { p.Labels[v1.SourceLabel] = "other" }), Update,
+		},
+		"handed over": {
+			"the source applies it, so that it owns it from then on",
+			inFile("a", spec), live(handedTo("team")), Update,
 		},
 		"on its way out": {
 			"it comes back once it is gone",
@@ -95,7 +117,7 @@ func TestPoolsChanges(t *testing.T) {
 			if c.live != nil {
 				cluster = append(cluster, c.live)
 			}
-			p, err := Pools(Revision{Source: "team", Name: "main@sha1:new", Pools: []render.Definition{c.file}}, cluster)
+			p, err := Pools(Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:new", Pools: []render.Definition{c.file}}, cluster)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +133,7 @@ func TestPoolsChanges(t *testing.T) {
 			// Carried out, it is the state in which nothing is to be done.
 			after := p.Changes[0].After()
 			after.ManagedFields = nil
-			again, err := Pools(Revision{Source: "team", Name: "main@sha1:newer", Pools: []render.Definition{c.file}}, []*v1.NodePool{after})
+			again, err := Pools(Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:newer", Pools: []render.Definition{c.file}}, []*v1.NodePool{after})
 			if err != nil || len(again.Changes) > 0 {
 				t.Errorf("afterwards it is to do again: %+v, %v", again.Changes, err)
 			}
@@ -123,7 +145,7 @@ func TestPoolsChanges(t *testing.T) {
 func TestWantedPool(t *testing.T) {
 	file := inFile("a", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "1"}})
 	file.Pool.Labels = map[string]string{"team": "x"}
-	p, err := Pools(Revision{Source: "team", Name: "main@sha1:new", Pools: []render.Definition{file}}, nil)
+	p, err := Pools(Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:new", Pools: []render.Definition{file}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +154,7 @@ func TestWantedPool(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        "a",
 			Labels:      map[string]string{"team": "x", "nodes.lailin.xyz/source": "team"},
-			Annotations: map[string]string{"nodes.lailin.xyz/revision": "main@sha1:new", "nodes.lailin.xyz/file": "a.yaml:3"},
+			Annotations: map[string]string{"nodes.lailin.xyz/sourceUID": "uid-of-team", "nodes.lailin.xyz/revision": "main@sha1:new", "nodes.lailin.xyz/file": "a.yaml:3"},
 			Finalizers:  []string{"nodes.lailin.xyz/release"},
 		},
 		Spec: v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "1"}, ConflictPolicy: v1.ReportConflicts},
@@ -147,7 +169,7 @@ func TestWantedPool(t *testing.T) {
 
 func TestPoolsOrder(t *testing.T) {
 	prune := PrunePolicy{Enabled: true, Limit: intstr.FromString("100%")}
-	revision := Revision{Source: "team", Prune: prune, Pools: []render.Definition{
+	revision := Revision{Source: "team", SourceUID: teamUID, Prune: prune, Pools: []render.Definition{
 		inFile("z", v1.NodePoolSpec{}), inFile("m", v1.NodePoolSpec{Handler: "kata"}), inFile("b", v1.NodePoolSpec{}),
 	}}
 	live := []*v1.NodePool{fromGit("y", v1.NodePoolSpec{}), fromGit("m", v1.NodePoolSpec{}), fromGit("a", v1.NodePoolSpec{})}
@@ -174,16 +196,29 @@ func TestPoolsOrder(t *testing.T) {
 func TestClaims(t *testing.T) {
 	byHand, others := fromGit("b", v1.NodePoolSpec{}), fromGit("a", v1.NodePoolSpec{})
 	byHand.Labels, byHand.Annotations = nil, nil
-	others.Labels[v1.SourceLabel] = "other"
-	p, err := Pools(Revision{Source: "team", Pools: []render.Definition{
+	handedTo("other")(others)
+	p, err := Pools(Revision{Source: "team", SourceUID: teamUID, Pools: []render.Definition{
 		inFile("b", v1.NodePoolSpec{}), inFile("a", v1.NodePoolSpec{}), inFile("new", v1.NodePoolSpec{}),
 	}}, []*v1.NodePool{byHand, others})
 	var claims *ClaimError
 	if p != nil || !errors.As(err, &claims) {
 		t.Fatalf("planned %v, %v", p, err)
 	}
-	want := []Claim{{Pool: "a", File: "a.yaml", Line: 3, Holder: "other"}, {Pool: "b", File: "b.yaml", Line: 3}}
+	want := []Claim{{Pool: "a", File: "a.yaml", Line: 3, Owner: "other", OwnerUID: "uid-of-other"}, {Pool: "b", File: "b.yaml", Line: 3}}
 	if diff := cmp.Diff(want, claims.Claims); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// handManaged are the managed fields of a pool whose owner kubectl has written: our
+// apply, if there was one, owns the UID no more.
+func handManaged(pool *v1.NodePool) []metav1.ManagedFieldsEntry {
+	entries := []metav1.ManagedFieldsEntry{managed("kubectl", metav1.ManagedFieldsOperationUpdate, "",
+		`{"f:metadata":{"f:annotations":{"f:nodes.lailin.xyz/sourceUID":{}},"f:labels":{"f:nodes.lailin.xyz/source":{}}}}`)}
+	for _, entry := range pool.ManagedFields {
+		if !isOurApply(entry) {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
 }

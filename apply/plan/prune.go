@@ -1,11 +1,11 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -27,6 +27,10 @@ type PrunePolicy struct {
 	Approval string
 	// ApprovalUsed tells that this was done, so that Approval counts no more.
 	ApprovalUsed bool
+	// Blocked is a prune that was blocked and not approved since; nil for none. It
+	// stays blocked for its pools, however few of them are left, until it is
+	// approved, the limit allows all of it, or they are back in the repository.
+	Blocked *v1.BlockedPrune
 }
 
 // PrunePolicyOf reads the policy of a source, with the defaults of its schema.
@@ -34,6 +38,7 @@ func PrunePolicyOf(source *v1.NodePoolSource) PrunePolicy {
 	approval := source.Annotations[v1.ApprovePruneAnnotation]
 	policy := PrunePolicy{
 		Enabled: true, Limit: intstr.FromString(v1.DefaultPruneLimit), Base: int(source.Status.PruneBase),
+		Blocked:  source.Status.BlockedPrune,
 		Approval: approval, ApprovalUsed: approval != "" && approval == source.Status.LastHandledPruneApproval,
 	}
 	if source.Spec.Prune != nil {
@@ -62,42 +67,10 @@ func (b *PruneBlock) Error() string {
 		len(b.Pools), b.Of, strings.Join(b.Pools, ", "), b.Reason, b.Remedy)
 }
 
-// HeldAfter is how many pools the source has in the cluster when the changes are
+// OwnedAfter is how many pools the source has in the cluster when the changes are
 // made.
-func (p *PoolsPlan) HeldAfter(source string, live []*v1.NodePool) int {
-	return held(source, p.After(live))
-}
-
-// held is how many pools a source has in the cluster.
-func held(source string, live []*v1.NodePool) int {
-	count := 0
-	for _, pool := range live {
-		if pool.Labels[v1.SourceLabel] == source && pool.DeletionTimestamp.IsZero() {
-			count++
-		}
-	}
-	return count
-}
-
-// orphans are the pools of the source that its revision no longer has, sorted by
-// name.
-func orphans(revision Revision, live map[string]*v1.NodePool) []*v1.NodePool {
-	if !revision.Prune.Enabled {
-		return nil
-	}
-	wanted := make(map[string]bool, len(revision.Pools))
-	for _, definition := range revision.Pools {
-		wanted[definition.Pool.Name] = true
-	}
-	var gone []*v1.NodePool
-	for _, pool := range live {
-		ours := pool.Labels[v1.SourceLabel] == revision.Source && pool.DeletionTimestamp.IsZero()
-		if ours && !wanted[pool.Name] {
-			gone = append(gone, pool)
-		}
-	}
-	slices.SortFunc(gone, func(a, b *v1.NodePool) int { return cmp.Compare(a.Name, b.Name) })
-	return gone
+func (p *PoolsPlan) OwnedAfter(source types.UID, live []*v1.NodePool) int {
+	return owned(source, p.After(live))
 }
 
 // kept tells whether somebody has said that the pool must stay, or that it must
@@ -106,33 +79,69 @@ func kept(pool *v1.NodePool) bool {
 	return v1.IsDisabled(pool, v1.PruneAnnotation) || v1.IsDisabled(pool, v1.ReconcileAnnotation)
 }
 
-// block says why the pools that are gone from a revision must be kept; it is
-// nil where they may go. Nothing is deleted on doubt: a revision without a
-// single pool is more likely a wrong path than a wish, whoever approves it. Pools
-// that are kept count as well: keeping one must not make way for the others.
-func (policy PrunePolicy) block(gone []*v1.NodePool, revision Revision, held int) *PruneBlock {
+// block says why the pools that are gone from a revision must be kept, and what is
+// to be remembered of that; both are nil where they may go. Nothing is deleted on
+// doubt: a revision without a single pool is more likely a wrong path than a wish,
+// whoever approves it. Pools that are kept count as well: keeping one must not make
+// way for the others. Nor must deleting some by hand, or switching the prune off
+// and on again, which is what is remembered for.
+func (policy PrunePolicy) block(gone []*v1.NodePool, revision Revision, held int) (*PruneBlock, *v1.BlockedPrune) {
+	remembered := policy.Blocked != nil && policy.remembers(gone)
+	size := len(gone)
+	if remembered {
+		size = max(size, int(policy.Blocked.Count))
+	}
+	blocked := policy.refuse(size, len(gone), revision, held)
+	if blocked == nil || len(gone) == 0 {
+		return nil, nil
+	}
+	for _, pool := range gone {
+		blocked.Pools = append(blocked.Pools, pool.Name)
+	}
+	record := &v1.BlockedPrune{Count: int32(size), Pools: slices.Clone(blocked.Pools[:min(len(gone), v1.MaxBlockedPrunePools)])}
+	switch nothing := !slices.ContainsFunc(gone, func(pool *v1.NodePool) bool { return !kept(pool) }); {
+	case policy.Enabled && !nothing:
+		return blocked, record
+	case remembered:
+		return nil, record
+	default:
+		return nil, nil
+	}
+}
+
+// remembers reports whether one of the pools was blocked before. Of more pools than
+// are remembered by name, all count that come after the last of these.
+func (policy PrunePolicy) remembers(gone []*v1.NodePool) bool {
+	names := policy.Blocked.Pools
+	return slices.ContainsFunc(gone, func(pool *v1.NodePool) bool {
+		at, found := slices.BinarySearch(names, pool.Name)
+		return found || at == len(names) && at >= v1.MaxBlockedPrunePools
+	})
+}
+
+// refuse says why a prune of that size may not be; nil where it may. There is how
+// many of its pools are left in the cluster.
+func (policy PrunePolicy) refuse(size, there int, revision Revision, held int) *PruneBlock {
 	blocked := &PruneBlock{Of: held}
 	if policy.Base > 0 {
 		blocked.Of = min(held, policy.Base)
 	}
 	limit, err := intstr.GetScaledValueFromIntOrPercent(&policy.Limit, blocked.Of, true)
 	switch {
-	case !slices.ContainsFunc(gone, func(pool *v1.NodePool) bool { return !kept(pool) }):
-		return nil
 	case len(revision.Pools) == 0:
 		blocked.Reason = "the revision has no pool at all, and the last pool of a source is never pruned"
 		blocked.Remedy = "if it is meant, delete the pools with kubectl"
 	case err != nil:
 		blocked.Reason = fmt.Sprintf("spec.pruneLimit %q cannot be read", policy.Limit.String())
 		blocked.Remedy = "correct it"
-	case len(gone) > limit && !policy.approves(revision):
+	case size > limit && !policy.approves(revision):
 		blocked.Reason = fmt.Sprintf("the limit is %d (spec.pruneLimit %s)", limit, policy.Limit.String())
+		if size > there {
+			blocked.Reason += fmt.Sprintf(", and the prune was of %d pools when it was blocked", size)
+		}
 		blocked.Remedy = policy.remedy(revision)
 	default:
 		return nil
-	}
-	for _, pool := range gone {
-		blocked.Pools = append(blocked.Pools, pool.Name)
 	}
 	return blocked
 }

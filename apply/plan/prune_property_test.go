@@ -83,7 +83,7 @@ type pruneWorld struct {
 }
 
 func newPruneWorld(r *rand.Rand) *pruneWorld {
-	w := &pruneWorld{revision: Revision{Source: "team", Name: "main@sha1:2", Prune: PrunePolicy{
+	w := &pruneWorld{revision: Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:2", Prune: PrunePolicy{
 		Enabled: r.IntN(8) > 0, Base: r.IntN(3) * r.IntN(8), ApprovalUsed: r.IntN(4) == 0,
 		Limit:    pick(r, []intstr.IntOrString{intstr.FromInt32(int32(r.IntN(4))), intstr.FromString(fmt.Sprintf("%d%%", r.IntN(101)))}),
 		Approval: pick(r, []string{"", "main", "main@sha1:1", "main@sha1:2", "main@sha1:2", "main@sha1:2 "}),
@@ -95,7 +95,7 @@ func newPruneWorld(r *rand.Rand) *pruneWorld {
 		stays := !keepsNone && r.IntN(2) == 0
 		switch r.IntN(8) {
 		case 0:
-			pool.Labels[v1.SourceLabel] = "other"
+			handedTo("other")(pool)
 			continue
 		case 1:
 			pool.Labels, pool.Annotations = nil, nil

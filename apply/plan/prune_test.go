@@ -87,12 +87,12 @@ func TestPrune(t *testing.T) {
 		"fewer than before":       {"it is of no more than there are", PrunePolicy{Enabled: true, Limit: intstr.FromString("50%"), Base: 100}, held(4), 1, nil, []string{"p1", "p2", "p3"}, "the limit is 2"},
 		"only kept ones vanish":   {"there is nothing to hold back", policy("0"), edit(held(3), 2, mark(v1.PruneAnnotation)), 2, nil, nil, ""},
 		"on its way out":          {"it is deleted already, and no pool of the source any more", policy("50%"), edit(held(3), 2, deleting), 1, []string{"p1"}, nil, ""},
-		"another source's":        {"it is not for this source to say", policy("100%"), edit(held(3), 2, func(pool *v1.NodePool) { pool.Labels[v1.SourceLabel] = "other" }), 1, []string{"p1"}, nil, ""},
+		"another source's":        {"it is not for this source to say", policy("100%"), edit(held(3), 2, handedTo("other")), 1, []string{"p1"}, nil, ""},
 		"made by hand":            {"the same", policy("100%"), edit(held(3), 2, func(pool *v1.NodePool) { pool.Labels, pool.Annotations = nil, nil }), 1, []string{"p1"}, nil, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			revision := Revision{Source: "team", Name: "main@sha1:new", Prune: c.policy}
+			revision := Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:new", Prune: c.policy}
 			for i := range c.keeps {
 				revision.Pools = append(revision.Pools, inFile(fmt.Sprintf("p%d", i), v1.NodePoolSpec{}))
 			}

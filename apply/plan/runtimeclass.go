@@ -19,11 +19,10 @@ type RuntimeClassChange struct {
 	// Want is what shall stand there, with the pool as its owner. What is created
 	// in place of another has what others had set on that one.
 	Want *nodev1.RuntimeClass
-	// Note is for the pool to carry, in the annotation
-	// nodes.lailin.xyz/inheritance, from before the old RuntimeClass is deleted
-	// until the new one is there: a crash in between then loses nothing of it.
-	// Empty where others have set nothing.
-	Note string
+	// Replaced is for the status of the pool, from before the old RuntimeClass is
+	// deleted until the new one is there: a crash in between then loses nothing of
+	// it. Nil where others have set nothing.
+	Replaced *v1.ReplacedRuntimeClass
 }
 
 // Name of the RuntimeClass.
@@ -56,20 +55,15 @@ func RuntimeClass(live, want *nodev1.RuntimeClass, pool *v1.NodePool) (RuntimeCl
 	switch {
 	case live == nil:
 		change.Action = Create
-		leftBy(pool).passTo(want)
+		inherit(want, pool.Status.ReplacedRuntimeClass)
 	case !ownedBy(live, pool):
 		return RuntimeClassChange{}, &ForeignError{Kind: "RuntimeClass", Name: live.Name, Pool: pool.Name}
 	case !live.DeletionTimestamp.IsZero():
 		return RuntimeClassChange{}, fmt.Errorf("RuntimeClass %q is being deleted and has finalizers; it is made anew when it is gone", live.Name)
 	case live.Handler != want.Handler:
 		change.Action = Replace
-		inherited := inheritanceOf(live)
-		note, err := inherited.note()
-		if err != nil {
-			return RuntimeClassChange{}, fmt.Errorf("RuntimeClass %q: %w", live.Name, err)
-		}
-		change.Note = note
-		inherited.passTo(want)
+		change.Replaced = inheritanceOf(live)
+		inherit(want, change.Replaced)
 	case !equality.Semantic.DeepEqual(live.Scheduling, want.Scheduling):
 		change.Action = Update
 	}

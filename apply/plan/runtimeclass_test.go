@@ -103,13 +103,13 @@ func TestRuntimeClassInherits(t *testing.T) {
 	})
 	pool := define("a", v1.NodePoolSpec{Handler: "kata"})
 	replace := planClass(t, live, pool)
-	if replace.Action != Replace || replace.Note == "" {
-		t.Fatalf("action %q with the note %q, want a replacement with one", replace.Action, replace.Note)
+	if replace.Action != Replace || replace.Replaced == nil || replace.Replaced.UID != live.UID {
+		t.Fatalf("action %q with the note %+v, want a replacement with one of the UID %s", replace.Action, replace.Replaced, live.UID)
 	}
-	pool.Annotations = map[string]string{v1.InheritanceAnnotation: replace.Note}
+	pool.Status.ReplacedRuntimeClass = replace.Replaced
 	create := planClass(t, nil, pool)
-	if create.Action != Create || create.Note != "" {
-		t.Errorf("action %q with the note %q, want a creation without", create.Action, create.Note)
+	if create.Action != Create || create.Replaced != nil {
+		t.Errorf("action %q with the note %+v, want a creation without", create.Action, create.Replaced)
 	}
 	for name, change := range map[string]RuntimeClassChange{"replaced": replace, "interrupted": create} {
 		want := change.Want.DeepCopy()
@@ -121,23 +121,34 @@ func TestRuntimeClassInherits(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		note   string
+		edit   func(*v1.NodePool)
 	}{
-		"none":       {"most pools never have one", ""},
-		"unreadable": {"somebody has written into it, and a pool without a RuntimeClass is worse", "{"},
+		"none": {"most pools never have one", func(pool *v1.NodePool) { pool.Status.ReplacedRuntimeClass = nil }},
+		"of no class": {
+			"it is not known that there ever was one",
+			func(pool *v1.NodePool) { pool.Status.ReplacedRuntimeClass.UID = "" },
+		},
+		"an annotation": {
+			"whoever may write a pool may write it",
+			func(pool *v1.NodePool) {
+				pool.Status.ReplacedRuntimeClass = nil
+				pool.Annotations = map[string]string{"nodes.lailin.xyz/inheritance": `{"overhead":{"podFixed":{"memory":"1Ti"}}}`}
+			},
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			pool.Annotations[v1.InheritanceAnnotation] = c.note
-			want := planClass(t, nil, pool).Want
+			edited := pool.DeepCopy()
+			c.edit(edited)
+			want := planClass(t, nil, edited).Want
 			if want.Labels != nil || want.Annotations != nil || want.Overhead != nil {
 				t.Errorf("inherited %v, %v, %v: %s", want.Labels, want.Annotations, want.Overhead, c.reason)
 			}
 		})
 	}
 	bare := ownedClass(before, func(class *nodev1.RuntimeClass) { class.Labels = nil })
-	if note := planClass(t, bare, pool).Note; note != "" {
-		t.Errorf("note %q of what nobody has set", note)
+	if note := planClass(t, bare, pool).Replaced; note != nil {
+		t.Errorf("note %+v of what nobody has set", note)
 	}
 }
 

@@ -62,7 +62,7 @@ func bytesOf(t *testing.T, cluster plan.Cluster, files []render.Definition) []by
 	for _, class := range cluster.RuntimeClasses {
 		copied.RuntimeClasses = append(copied.RuntimeClasses, class.DeepCopy())
 	}
-	d, err := plan.Diff(plan.Revision{Source: "team", Pools: files, Prune: plan.PrunePolicy{Enabled: true, Limit: intstr.FromInt32(2)}}, copied)
+	d, err := plan.Diff(plan.Revision{Source: "team", SourceUID: "uid-of-team", Pools: files, Prune: plan.PrunePolicy{Enabled: true, Limit: intstr.FromInt32(2)}}, copied)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func randomCluster(r *rand.Rand) (plan.Cluster, []render.Definition) {
 		node.Spec.Taints = randomTaints(r)
 		cluster.Nodes = append(cluster.Nodes, node)
 	}
-	earlier, err := plan.Diff(plan.Revision{Source: "team", Pools: randomFiles(r)}, cluster)
+	earlier, err := plan.Diff(plan.Revision{Source: "team", SourceUID: "uid-of-team", Pools: randomFiles(r)}, cluster)
 	if err != nil {
 		panic(err) // no pool is anybody's yet
 	}

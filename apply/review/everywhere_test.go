@@ -72,7 +72,7 @@ func secretReview(t *testing.T, before plan.Cluster, long, short string) (*revie
 	t.Helper()
 	pools := secretPools(long, short)
 	difference, err := plan.Diff(plan.Revision{
-		Source: "team", Name: "main@sha1:new", Pools: pools, Prune: plan.PrunePolicy{Enabled: true, Limit: intstr.FromInt32(1)},
+		Source: "team", SourceUID: "uid-of-team", Name: "main@sha1:new", Pools: pools, Prune: plan.PrunePolicy{Enabled: true, Limit: intstr.FromInt32(1)},
 	}, before)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 	}}
 	for _, name := range []string{"gone", "left"} {
 		empty.Pools = append(empty.Pools, &v1.NodePool{ObjectMeta: metav1.ObjectMeta{
-			Name: name, UID: "1", Labels: map[string]string{v1.SourceLabel: "team"}, Annotations: map[string]string{v1.RevisionAnnotation: "main@sha1:old"},
+			Name: name, UID: "1", Labels: map[string]string{v1.SourceLabel: "team"}, Annotations: map[string]string{v1.SourceUIDAnnotation: "uid-of-team", v1.RevisionAnnotation: "main@sha1:old"},
 		}})
 	}
 	created, in := secretReview(t, empty, longBefore, shortBefore)

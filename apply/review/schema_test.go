@@ -98,7 +98,7 @@ func wholeInput(t *testing.T) Input {
 		definition("b", v1.NodePoolSpec{NodeNames: []string{"n*"}, Labels: label("iron")}),
 		definition("c", v1.NodePoolSpec{Parent: "nowhere"}),
 	}
-	difference, err := plan.Diff(plan.Revision{Source: "s", Name: "main@sha1:0", Pools: files}, before)
+	difference, err := plan.Diff(plan.Revision{Source: "s", SourceUID: "uid-of-s", Name: "main@sha1:0", Pools: files}, before)
 	if err != nil {
 		t.Fatal(err)
 	}

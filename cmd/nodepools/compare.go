@@ -30,7 +30,7 @@ func (o *diffOptions) fileSides(ctx context.Context) (*sides, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sides{files: within(filepath.ToSlash(filepath.Dir(files.fromHere("x"))), files.definitions), revision: revisionOf(source, there)}
+	s := &sides{files: within(filepath.ToSlash(filepath.Dir(files.fromHere("x"))), files.definitions), revision: revisionOf(source)}
 	s.on(there)
 	s.revision.Pools, s.compared.Head, s.compared.Source = files.definitions, o.path, s.revision.Source
 	if source != nil {
@@ -46,12 +46,11 @@ func (o *diffOptions) fileSides(ctx context.Context) (*sides, error) {
 
 // revisionOf is a revision of a source, without its pools. No source stands for
 // pools that are made by hand, and of those none is deleted.
-func revisionOf(source *v1.NodePoolSource, there *contents) plan.Revision {
-	revision := plan.Revision{Departed: plan.Departed(there.Pools, there.sources)}
-	if source != nil {
-		revision.Source, revision.Prune = source.Name, plan.PrunePolicyOf(source)
+func revisionOf(source *v1.NodePoolSource) plan.Revision {
+	if source == nil {
+		return plan.Revision{}
 	}
-	return revision
+	return plan.Revision{Source: source.Name, SourceUID: source.UID, Prune: plan.PrunePolicyOf(source)}
 }
 
 // ofPool finds the pool that a problem begins with.

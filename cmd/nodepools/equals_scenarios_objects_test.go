@@ -1,6 +1,7 @@
 package main
 
 import (
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -39,11 +40,16 @@ func classScenarios() []scenario {
 		{name: "replacement-interrupted", reason: "what was noted on the pool is passed on", nodes: gpuNodes(), first: gpu(plainGPU),
 			away: func(s *stage) {
 				s.remove(aClass, "node-pool-$gpu")
+				s.noteReplaced("$gpu")
+			}},
+		{name: "note-forged", reason: "what anybody may write gives nothing", nodes: gpuNodes(), first: gpu(plainGPU),
+			away: func(s *stage) {
+				s.remove(aClass, "node-pool-$gpu")
 				s.edit(aPool, "$gpu", `{"metadata":{"annotations":{"nodes.lailin.xyz/inheritance":"{\"labels\":{\"by\":\"hand\"}}"}}}`)
 			}},
-		{name: "note-left", reason: "a note that nobody needs goes", nodes: gpuNodes(), first: gpu(plainGPU),
+		{name: "note-left", reason: "a note that nobody needs changes nothing", nodes: gpuNodes(), first: gpu(plainGPU),
 			away: func(s *stage) {
-				s.edit(aPool, "$gpu", `{"metadata":{"annotations":{"nodes.lailin.xyz/inheritance":"{\"labels\":{\"by\":\"hand\"}}"}}}`)
+				s.noteReplaced("$gpu")
 			}},
 	}
 }
@@ -101,23 +107,36 @@ func poolScenarios() []scenario {
 // Whose a pool is.
 func ownerScenarios() []scenario {
 	hand := []string{handMade}
-	label := func(value string) func(*stage) {
-		return func(s *stage) {
-			s.edit(aPool, "$gpu", `{"metadata":{"labels":{"nodes.lailin.xyz/source":`+value+`}}}`)
-		}
+	edit := func(field, value string) func(*stage) {
+		return func(s *stage) { s.edit(aPool, "$gpu", `{"metadata":{"`+field+`":`+value+`}}`) }
+	}
+	handOver := func(s *stage) {
+		s.edit(aPool, "$gpu", `{"metadata":{"annotations":{"nodes.lailin.xyz/sourceUID":"`+string(s.sourceUID(s.world))+`"}}}`)
 	}
 	return []scenario{
 		{name: "claimed-by-hand", reason: "a pool that was made by hand is not taken, nor is anything else of the revision", nodes: gpuNodes(), hand: hand, first: gitPools{"x": {}},
-			next: gitPools{"x": {spec: allNodes + `labels: {x: "1"}`}, "gpu": {spec: otherGPU}}, refused: "made by hand"},
+			next: gitPools{"x": {spec: allNodes + `labels: {x: "1"}`}, "gpu": {spec: otherGPU}}, refused: "no source has applied it"},
 		{name: "claimed-by-another", reason: "a pool of another source is not taken", nodes: gpuNodes(), also: gpu(plainGPU), first: gitPools{"x": {}},
-			next: gitPools{"x": {}, "gpu": {spec: otherGPU}}, refused: "holds it"},
+			next: gitPools{"x": {}, "gpu": {spec: otherGPU}}, refused: "owns it"},
 		{name: "handed-over", reason: "somebody has given the pool to the source", nodes: gpuNodes(), hand: hand, first: gitPools{"x": {}},
-			next: gitPools{"x": {}, "gpu": {spec: plainGPU}}, away: label(`"handed-over"`)},
-		{name: "label-lost", reason: "the label of the source is put back", nodes: gpuNodes(), first: gpu(plainGPU), away: label(`null`)},
-		{name: "left-behind", reason: "the pools of a source that exists no more are taken up", nodes: gpuNodes(), also: gpu(plainGPU), first: gitPools{"x": {}},
+			next: gitPools{"x": {}, "gpu": {spec: plainGPU}}, away: handOver},
+		{name: "label-lost", reason: "the label of the source is put back", nodes: gpuNodes(), first: gpu(plainGPU), away: edit("labels", `{"nodes.lailin.xyz/source":null}`)},
+		{name: "uid-lost", reason: "somebody has taken the pool from the source, and nothing of the revision is taken", nodes: gpuNodes(), first: gpu(plainGPU),
+			next: gitPools{"gpu": {spec: otherGPU}}, away: edit("annotations", `{"nodes.lailin.xyz/sourceUID":null}`), refused: "no source has applied it"},
+		{name: "labelled-by-hand", reason: "a label does not make a pool the source's, and what it has not applied it does not prune", nodes: gpuNodes(), hand: hand, first: gitPools{"x": {}, "y": {}},
+			next: gitPools{"x": {}}, source: limit("100%"), away: edit("labels", `{"nodes.lailin.xyz/source":"labelled-by-hand"}`)},
+		{name: "annotated-by-hand", reason: "nor does an annotation that the source has not applied", nodes: gpuNodes(), hand: hand, first: gitPools{"x": {}, "y": {}},
+			next: gitPools{"x": {}}, source: limit("100%"), away: handOver},
+		{name: "left-behind", reason: "the pools of a source that exists no more are taken by nobody", nodes: gpuNodes(), also: gpu(plainGPU), first: gitPools{"x": {}},
+			next: gitPools{"x": {}, "gpu": {spec: plainGPU}}, refused: "owns it",
+			away: func(s *stage) {
+				s.remove("apiVersion: nodes.lailin.xyz/v1\nkind: NodePoolSource\n", s.world+".also")
+			}},
+		{name: "left-and-handed-over", reason: "until somebody hands them over", nodes: gpuNodes(), also: gpu(plainGPU), first: gitPools{"x": {}},
 			next: gitPools{"x": {}, "gpu": {spec: plainGPU}},
 			away: func(s *stage) {
 				s.remove("apiVersion: nodes.lailin.xyz/v1\nkind: NodePoolSource\n", s.world+".also")
+				handOver(s)
 			}},
 	}
 }
@@ -126,6 +145,22 @@ func ownerScenarios() []scenario {
 func (s *stage) approve(source, revision string) {
 	s.t.Helper()
 	s.edit("apiVersion: nodes.lailin.xyz/v1\nkind: NodePoolSource\n", source, `{"metadata":{"annotations":{"`+v1.ApprovePruneAnnotation+`":"`+revision+`"}}}`)
+}
+
+// sourceUID is the UID of a source.
+func (s *stage) sourceUID(source string) types.UID {
+	s.t.Helper()
+	src := &v1.NodePoolSource{}
+	s.do(s.Get(s.t.Context(), client.ObjectKey{Name: source}, src))
+	return src.UID
+}
+
+// noteReplaced leaves a pool as a controller leaves it that is killed while it
+// replaces the RuntimeClass.
+func (s *stage) noteReplaced(pool string) {
+	s.t.Helper()
+	patch := []byte(`{"status":{"replacedRuntimeClass":{"uid":"1","labels":{"by":"hand"}}}}`)
+	s.do(s.Status().Patch(s.t.Context(), s.object(aPool+"metadata: {name: "+pool+"}"), client.RawPatch(types.MergePatchType, patch), client.FieldOwner(v1.FieldManager)))
 }
 
 // directory is the repository of a source.

@@ -136,8 +136,9 @@ func (g *gitComparison) sides() (*sides, error) {
 	if blocked := first.Pools.Blocked; blocked != nil {
 		s.notes = append(s.notes, fmt.Sprintf("the base %s itself is held back: %s that it lacks stay in the cluster", g.base.name, review.Count(len(blocked.Pools), "pool")))
 	} else {
-		s.revision.Prune.Base = first.Pools.HeldAfter(base.Source, g.there.Pools)
+		s.revision.Prune.Base = first.Pools.OwnedAfter(base.SourceUID, g.there.Pools)
 	}
+	s.revision.Prune.Blocked = first.Pools.BlockedPrune
 	s.revision.Pools = g.head.definitions
 	return s, nil
 }
@@ -146,9 +147,13 @@ func (g *gitComparison) sides() (*sides, error) {
 // the source is set up, it is set up as it is by default.
 func (g *gitComparison) revision() plan.Revision {
 	if g.there.inventory != nil {
-		return revisionOf(g.nodePoolSource, g.there)
+		return revisionOf(g.nodePoolSource)
 	}
-	return plan.Revision{Source: g.diffOptions.source, Prune: plan.PrunePolicyOf(&v1.NodePoolSource{})}
+	revision := plan.Revision{Source: g.diffOptions.source, Prune: plan.PrunePolicyOf(&v1.NodePoolSource{})}
+	if revision.Source != "" {
+		revision.SourceUID = plan.UnknownSourceUID
+	}
+	return revision
 }
 
 func (g *gitComparison) notes() []string {

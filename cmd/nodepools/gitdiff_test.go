@@ -19,7 +19,7 @@ func inventoryFile(t *testing.T, pools, nodes, source string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "inventory.yaml")
 	content := "apiVersion: inventory.nodes.lailin.xyz/v1\nkind: Inventory\nnodePools: [" + pools + "]\nnodes: [" + nodes + "]\nruntimeClasses: []\nworkloads: []\n" +
-		"nodePoolSources: [{name: fleet, spec: {url: \"https://git.example.com/fleet.git\", path: pools" + source + "]\n"
+		"nodePoolSources: [{name: fleet, uid: s1, spec: {url: \"https://git.example.com/fleet.git\", path: pools" + source + "]\n"
 	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -50,19 +50,19 @@ func TestDiffTellsOnlyWhatTheHeadDoes(t *testing.T) {
 	g.commit()
 	g.pool("gpu", "iron")
 	inventory := inventoryFile(t,
-		`{name: gpu, uid: u1, labels: {nodes.lailin.xyz/source: fleet}, spec: {labels: {tier: bronze}}},
+		`{name: gpu, uid: u1, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {labels: {tier: bronze}}},
 		{name: hand, uid: u2, spec: {priority: 10, nodeNames: [gpu-3], labels: {tier: hand}}},
-		{name: other, uid: u3, labels: {nodes.lailin.xyz/source: fleet2}, spec: {labels: {x: "y"}}}`,
+		{name: other, uid: u3, labels: {nodes.lailin.xyz/source: fleet2}, annotations: {nodes.lailin.xyz/sourceUID: s2}, spec: {labels: {x: "y"}}}`,
 		`{names: ["gpu-[1-3]"], labels: {node-role.kubernetes.io/gpu: ""}},
 		{names: [web-1], labels: {node-role.kubernetes.io/web: ""}}`,
-		"}}, {name: fleet2, spec: {url: \"https://git.example.com/other.git\"}}")
+		"}}, {name: fleet2, uid: s2, spec: {url: \"https://git.example.com/other.git\"}}")
 	t.Chdir(g.dir)
 	stdout, stderr, code := diffed(t, "--base", "main", "--inventory", inventory)
 	if code != 2 || !strings.Contains(stderr, "the inventory has several NodePoolSources") {
 		t.Errorf("with two sources the exit code is %d: %s\n%s", code, stderr, stdout)
 	}
 	inventory = inventoryFile(t,
-		`{name: gpu, uid: u1, labels: {nodes.lailin.xyz/source: fleet}, spec: {labels: {tier: bronze}}},
+		`{name: gpu, uid: u1, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {labels: {tier: bronze}}},
 		{name: hand, uid: u2, spec: {priority: 10, nodeNames: [gpu-3], labels: {tier: hand}}}`,
 		`{names: ["gpu-[1-3]"], labels: {node-role.kubernetes.io/gpu: ""}},
 		{names: [web-1], labels: {node-role.kubernetes.io/web: ""}}`, "}}")
@@ -101,7 +101,7 @@ func TestDiffLimitIsThatOfTheBase(t *testing.T) {
 			}
 		}
 	}
-	inventory := inventoryFile(t, `{name: p0, uid: u0, labels: {nodes.lailin.xyz/source: fleet}, spec: {}}`, "", "}, pruneBase: 1}")
+	inventory := inventoryFile(t, `{name: p0, uid: u0, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {}}`, "", "}, pruneBase: 1}")
 	remove(3)
 	if told := reviewed(t, g, inventory); told.HeldBack != nil || told.Summary.Counts.PoolsDeleted != 3 {
 		t.Errorf("3 of 10 pools: %+v, %+v", told.HeldBack, told.Summary.Counts)

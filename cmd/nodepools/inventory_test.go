@@ -148,7 +148,7 @@ func compared(t *testing.T, files map[string]string, with *contents) (*plan.Diff
 	if err != nil {
 		return nil, err
 	}
-	revision := revisionOf(source, with)
+	revision := revisionOf(source)
 	revision.Pools = loaded.definitions
 	return plan.Diff(revision, with.Cluster)
 }

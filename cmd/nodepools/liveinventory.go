@@ -74,7 +74,6 @@ func (l *liveCluster) takeInventory(ctx context.Context, podsOptional bool) (*ta
 		}
 		return nil
 	}
-	// Sources are read after the pools: see plan.Departed.
 	if err := read("NodePools", &v1.NodePoolList{}); apierrors.IsNotFound(err) {
 		taken.installed = false
 	} else if err != nil {

@@ -48,7 +48,7 @@ func clusterRules() []rbacv1.PolicyRule {
 		{
 			// Sources are the administrator's: read, and patched for nothing but the
 			// finalizer of those that take their pools along. Which there are is also
-			// listed past the cache, before a pool is taken up or deleted for it.
+			// listed past the cache, before a pool is deleted for it.
 			APIGroups: []string{v1.GroupVersion.Group},
 			Resources: []string{"nodepoolsources"},
 			Verbs:     []string{"list", "watch", "patch"},

@@ -131,10 +131,13 @@ func newRehearsed(t *testing.T, c *cluster.Cluster) *rehearsed {
 		t.Fatal(err)
 	}
 	w := &rehearsed{Client: api, t: t, files: t.TempDir()}
-	w.create(&v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "fleet"}, Spec: v1.NodePoolSourceSpec{URL: "https://git.example.com/fleet.git", Interval: metav1.Duration{Duration: time.Minute}}})
+	source := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "fleet"}, Spec: v1.NodePoolSourceSpec{URL: "https://git.example.com/fleet.git", Interval: metav1.Duration{Duration: time.Minute}}}
+	w.create(source)
 	for _, name := range []string{"gpu", "web", "old", "same"} {
 		pool := &v1.NodePool{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.SourceLabel: "fleet"}},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: name, Labels: map[string]string{v1.SourceLabel: "fleet"}, Annotations: map[string]string{v1.SourceUIDAnnotation: string(source.UID)},
+			},
 			Spec:       v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"tier": v1.LabelValue(name)}},
 		}
 		w.create(pool)
@@ -246,7 +249,7 @@ func TestServerSideIsADryRun(t *testing.T) {
 		"PATCH nodepools/new",
 		"PATCH nodepools/same", // gets the note of its file
 		"PATCH nodepools/web",
-		"PATCH nodepools/web", // notes what the new RuntimeClass inherits
+		"PATCH nodepools/web/status", // notes what the new RuntimeClass inherits
 		"PATCH nodes/gpu-0",
 		"PATCH nodes/gpu-1",
 		"PATCH nodes/gpu-2",

@@ -35,7 +35,7 @@ func (o *diffOptions) sourceSides(ctx context.Context) (*sides, error) {
 	if err != nil {
 		return nil, notTaken(err)
 	}
-	s := &sides{revision: revisionOf(chosen, there)}
+	s := &sides{revision: revisionOf(chosen)}
 	s.on(there)
 	s.notes = append(s.notes, notesOn(chosen)...)
 	s.revision.Name = revision

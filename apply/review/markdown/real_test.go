@@ -44,7 +44,7 @@ func definitions(t *testing.T, files map[string]string) []render.Definition {
 
 func difference(t *testing.T, files map[string]string, cluster plan.Cluster) *plan.Difference {
 	t.Helper()
-	d, err := plan.Diff(plan.Revision{Source: "pools", Name: "main@sha1:0", Pools: definitions(t, files), Prune: plan.PrunePolicy{Enabled: true}}, cluster)
+	d, err := plan.Diff(plan.Revision{Source: "pools", SourceUID: "uid-of-pools", Name: "main@sha1:0", Pools: definitions(t, files), Prune: plan.PrunePolicy{Enabled: true}}, cluster)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// ClaimError says that pools of a revision exist and that the source does not own
+// them. The revision is then not taken at all.
+type ClaimError struct {
+	Source    string
+	SourceUID types.UID
+	// Claims are the pools, each with its owner, sorted by pool.
+	Claims []Claim
+}
+
+// Claim is a pool that a revision has and that its source does not own.
+type Claim struct {
+	Pool string
+	// File and Line where the revision has it.
+	File string
+	Line int
+	// Owner is the name and OwnerUID the UID of the source that the pool was applied
+	// by or handed to; without a UID the pool is no source's, whatever its label says.
+	Owner    string
+	OwnerUID types.UID
+}
+
+func (e *ClaimError) Error() string {
+	return strings.Join(append(e.Lines(), e.Remedy()), "\n")
+}
+
+// Lines says of each pool where the revision has it and who owns it.
+func (e *ClaimError) Lines() []string {
+	lines := make([]string, 0, len(e.Claims))
+	for _, claim := range e.Claims {
+		lines = append(lines, fmt.Sprintf("%s:%d: pool %q exists already, and %s", claim.File, claim.Line, claim.Pool, e.owner(claim)))
+	}
+	return lines
+}
+
+func (e *ClaimError) owner(claim Claim) string {
+	switch {
+	case claim.OwnerUID == "" && claim.Owner == "":
+		return "no source has applied it"
+	case claim.OwnerUID == "":
+		return fmt.Sprintf("no source has applied it, although it is labelled with %q", claim.Owner)
+	case claim.Owner == e.Source:
+		return fmt.Sprintf("an earlier source of the name %q owns it, with the UID %s", claim.Owner, quoteUID(claim.OwnerUID))
+	default:
+		return fmt.Sprintf("source %q owns it", claim.Owner)
+	}
+}
+
+// maxCommand bounds the command that hands pools over, in bytes: a condition has
+// room for it, and so has the command line of every shell.
+const maxCommand = 3000
+
+// Remedy is the one command that hands all pools over. Where they are too many for
+// one, it is of as many as fit, and the next attempt names the others.
+func (e *ClaimError) Remedy() string {
+	value := "=" + string(e.SourceUID)
+	if e.SourceUID == "" {
+		value = "-"
+	}
+	var names strings.Builder
+	fit := 0
+	for _, claim := range e.Claims {
+		if fit > 0 && names.Len()+len(claim.Pool)+1 > maxCommand {
+			break
+		}
+		names.WriteString(" " + claim.Pool)
+		fit++
+	}
+	if e.SourceUID == UnknownSourceUID {
+		return "they can be handed over once the source exists: the status of its NodePoolSource has the command then"
+	}
+	what := "hand over what is meant to be this source's"
+	if e.SourceUID == "" {
+		what = "if no source is to own it any more, take it from its source"
+	}
+	text := fmt.Sprintf("%s with: kubectl annotate --overwrite nodepool%s %s%s", what, names.String(), v1.SourceUIDAnnotation, value)
+	if more := len(e.Claims) - fit; more > 0 {
+		text += fmt.Sprintf(" (these are the first %d; the other %d are named once these are handed over)", fit, more)
+	}
+	return text
+}
+
+// quoteUID writes a UID as it may stand in a text: anybody who may write pools
+// chooses it.
+func quoteUID(uid types.UID) string { return quote(string(uid)) }
+
+func claims(revision Revision, live map[string]*v1.NodePool) error {
+	var claimed []Claim
+	for _, definition := range revision.Pools {
+		pool, found := live[definition.Pool.Name]
+		if !found || isOf(revision.SourceUID, pool) {
+			continue
+		}
+		claimed = append(claimed, Claim{
+			Pool: pool.Name, File: definition.File, Line: definition.Line,
+			Owner: pool.Labels[v1.SourceLabel], OwnerUID: types.UID(pool.Annotations[v1.SourceUIDAnnotation]),
+		})
+	}
+	if claimed == nil {
+		return nil
+	}
+	slices.SortFunc(claimed, func(a, b Claim) int { return cmp.Compare(a.Pool, b.Pool) })
+	return &ClaimError{Source: revision.Source, SourceUID: revision.SourceUID, Claims: claimed}
+}
