@@ -142,7 +142,7 @@ func repositories(t *testing.T) []string {
 	}
 	var folders []string
 	for _, file := range files {
-		if folder := filepath.Dir(file); folder != "ci" { // recipes for jobs, and no pools
+		if folder := filepath.Dir(file); folder != "ci" && folder != "delivery" { // for other programs, and no pools
 			folders = append(folders, folder)
 		}
 	}

@@ -31,12 +31,13 @@ func smallFleet() []runtime.Object {
 	fleet(9, 2, 20, func(object runtime.Object) { objects = append(objects, object) })
 	deleted := metav1.Unix(1_700_000_000, 0)
 	source := &v1.NodePoolSource{
-		ObjectMeta: metav1.ObjectMeta{Name: "fleet", DeletionTimestamp: &deleted, Labels: map[string]string{"team": "platform"},
+		ObjectMeta: metav1.ObjectMeta{Name: "fleet", UID: "5d3b1c8e-7f2a-4c6b-9a1e-0b4d2f6c8e10", DeletionTimestamp: &deleted, Labels: map[string]string{"team": "platform"},
 			Annotations: map[string]string{v1.ApprovePruneAnnotation: "main@sha1:0123", "example.com/note": "not kept"}},
 		Spec:   v1.NodePoolSourceSpec{URL: "https://git.example.com/fleet.git", Path: "pools", DeletionPolicy: v1.DeletePools},
-		Status: v1.NodePoolSourceStatus{Revision: "main@sha1:0123", PruneBase: 2, LastHandledPruneApproval: "main@sha1:0123", Pools: 2},
+		Status: v1.NodePoolSourceStatus{Revision: "main@sha1:0123", PruneBase: 2, LastHandledPruneApproval: "main@sha1:0123", Pools: 2, BlockedPrune: &v1.BlockedPrune{Count: 3, Pools: []string{"leaving"}}},
 	}
-	leaving := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "leaving", UID: "uid-of-leaving", DeletionTimestamp: &deleted, Annotations: map[string]string{v1.ReconcileAnnotation: v1.Disabled}}}
+	leaving := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "leaving", UID: "uid-of-leaving", DeletionTimestamp: &deleted, Annotations: map[string]string{v1.ReconcileAnnotation: v1.Disabled}},
+		Status: v1.NodePoolStatus{ReplacedRuntimeClass: &v1.ReplacedRuntimeClass{UID: "uid-of-class", Labels: map[string]string{"theirs": "x"}}}}
 	leaving.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:nodes.lailin.xyz/reconcile":{}}}}`)}}
 	leaving.Status.Contests = &v1.Contests{Nodes: 2, Keys: 1, First: []v1.ContestedKey{{
 		Field: "taint", Key: "ready:NoSchedule", Nodes: 2, NodeNames: []string{"edge-1", "edge-2"}, Managers: []string{"node-readiness-controller"}, Repairs: 6,
