@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,6 +59,7 @@ func TestClusterScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"await":          await,
 			"kubeconfig":     func(ts *testscript.TestScript, _ bool, args []string) { userKubeconfig(ts, c, args) },
+			"applied":        func(ts *testscript.TestScript, _ bool, args []string) { appliedBy(ts, c, args) },
 			"serviceaccount": func(ts *testscript.TestScript, _ bool, args []string) { accountKubeconfig(ts, c, args) },
 		},
 	})
@@ -126,6 +129,31 @@ func reset(ctx context.Context, c *cluster.Cluster) error {
 	}
 	_, err = envtest.InstallCRDs(c.Config, envtest.CRDInstallOptions{CRDs: definitions})
 	return err
+}
+
+// applied SOURCE POOL... makes pools those that a source has applied, and sets the
+// variable SOURCE_UID, with the name of the source for SOURCE, to its UID.
+func appliedBy(ts *testscript.TestScript, c *cluster.Cluster, args []string) {
+	scheme, err := controller.NewScheme()
+	ts.Check(err)
+	api, err := client.New(c.Config, client.Options{Scheme: scheme, Mapper: knownKinds()})
+	ts.Check(err)
+	source := &v1.NodePoolSource{}
+	ts.Check(api.Get(context.Background(), client.ObjectKey{Name: args[0]}, source))
+	ts.Setenv(strings.ToUpper(strings.ReplaceAll(source.Name, "-", "_"))+"_UID", string(source.UID))
+	for _, pool := range args[1:] {
+		ts.Check(applyOwner(context.Background(), api, source, pool))
+	}
+}
+
+// applyOwner makes a pool one that the source has applied.
+func applyOwner(ctx context.Context, api client.Client, source *v1.NodePoolSource, pool string) error {
+	owned := &unstructured.Unstructured{}
+	owned.SetGroupVersionKind(v1.GroupVersion.WithKind(v1.NodePoolKind))
+	owned.SetName(pool)
+	owned.SetLabels(map[string]string{v1.SourceLabel: source.Name})
+	owned.SetAnnotations(map[string]string{v1.SourceUIDAnnotation: string(source.UID)})
+	return api.Apply(ctx, client.ApplyConfigurationFromUnstructured(owned), client.FieldOwner(v1.FieldManager), client.ForceOwnership)
 }
 
 // await URL waits until a GET of the URL answers 200.

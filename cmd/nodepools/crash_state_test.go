@@ -126,6 +126,7 @@ func (s *state) timeless() {
 	}
 	for _, pool := range s.Pools {
 		forgetTime(pool)
+		delete(pool.Annotations, v1.SourceUIDAnnotation) // of each world another one
 		pool.Status.ObservedGeneration = 0
 		forgetTimes(pool.Status.Conditions)
 	}

@@ -130,7 +130,7 @@ func TestDiffBaseThatIsNotTaken(t *testing.T) {
 	inventory := inventoryFile(t, `{name: gpu, uid: u1, spec: {}}`, "", "}}")
 	t.Chdir(g.dir)
 	stdout, stderr, code := diffed(t, "--base", "main", "--inventory", inventory)
-	if code != 2 || stdout != "" || !strings.HasPrefix(stderr, `error: the base main would not be taken: gpu.yaml:1: pool "gpu" exists already, and it was made by hand`) {
+	if code != 2 || stdout != "" || !strings.HasPrefix(stderr, `error: the base main would not be taken: gpu.yaml:1: pool "gpu" exists already, and no source has applied it`) {
 		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
 }

@@ -24,7 +24,7 @@ func inventoryOfRecipe(t *testing.T) string {
 	var builder inventory.Builder
 	web := map[string]string{"app": "web"}
 	objects := []runtime.Object{
-		&v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "platform"}, Spec: v1.NodePoolSourceSpec{URL: "https://git.example.com/pools.git", Path: "pools"}},
+		&v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "platform", UID: "uid-of-platform"}, Spec: v1.NodePoolSourceSpec{URL: "https://git.example.com/pools.git", Path: "pools"}},
 		&appsv1.Deployment{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 			Spec:       appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: web}, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: web}}},

@@ -135,12 +135,13 @@ func newRehearsed(t *testing.T, c *cluster.Cluster) *rehearsed {
 	w.create(source)
 	for _, name := range []string{"gpu", "web", "old", "same"} {
 		pool := &v1.NodePool{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: name, Labels: map[string]string{v1.SourceLabel: "fleet"}, Annotations: map[string]string{v1.SourceUIDAnnotation: string(source.UID)},
-			},
+			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec:       v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"tier": v1.LabelValue(name)}},
 		}
 		w.create(pool)
+		if err := applyOwner(t.Context(), api, source, name); err != nil {
+			t.Fatal(err)
+		}
 		w.create(&nodev1.RuntimeClass{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: v1.RuntimeClassName(name), Labels: map[string]string{"of": "somebody-else"},
