@@ -201,7 +201,7 @@ func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen 
 		return facts
 	}
 	seen.disapprove(p.Kept)
-	facts.plan, facts.leaving, facts.held = p, leaving(seen, live), p.OwnedAfter(src.UID, live)
+	facts.plan, facts.leaving, facts.held = p, leaving(seen, live), p.OwnedAfter
 	return facts
 }
 

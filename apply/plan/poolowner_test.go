@@ -240,6 +240,9 @@ func (w *ownerWorld) apply(source string) {
 		}
 	}
 	w.live = p.After(w.live)
+	if have := owned(uid, w.live); p.OwnedAfter != have {
+		w.t.Fatalf("source %s has %d pools, and was to have %d", source, have, p.OwnedAfter)
+	}
 	again, err := Pools(revision, w.live)
 	if err != nil || len(again.Changes) > 0 {
 		w.t.Fatalf("at rest: %v, %v", err, again)

@@ -46,6 +46,9 @@ type PoolsPlan struct {
 	// BlockedPrune is what is to be remembered of a blocked prune; nil when there
 	// is none.
 	BlockedPrune *v1.BlockedPrune
+	// OwnedAfter is how many pools the source has in the cluster when the changes are
+	// made.
+	OwnedAfter int
 	// Approved tells that somebody has approved what this revision deletes, and
 	// that the approval is not used up. It is once there is nothing left to delete.
 	Approved bool
@@ -108,18 +111,32 @@ func Pools(revision Revision, live []*v1.NodePool) (*PoolsPlan, error) {
 		}
 	}
 	slices.SortFunc(p.Changes, func(a, b PoolChange) int { return cmp.Compare(a.Name, b.Name) })
-	p.Blocked, p.BlockedPrune = revision.Prune.block(gone, revision, owned(revision.SourceUID, live))
-	if p.Blocked != nil || !revision.Prune.Enabled {
-		return p, nil
-	}
-	for _, pool := range gone {
-		if kept(pool) {
-			p.Kept = append(p.Kept, pool.Name)
-			continue
+	held := owned(revision.SourceUID, live)
+	if p.Blocked, p.BlockedPrune = revision.Prune.block(gone, revision, held); p.Blocked == nil && revision.Prune.Enabled {
+		for _, pool := range gone {
+			if kept(pool) {
+				p.Kept = append(p.Kept, pool.Name)
+				continue
+			}
+			p.Changes = append(p.Changes, PoolChange{Action: Delete, Name: pool.Name, Live: pool})
 		}
-		p.Changes = append(p.Changes, PoolChange{Action: Delete, Name: pool.Name, Live: pool})
 	}
+	p.OwnedAfter = held + p.gains(revision.SourceUID)
 	return p, nil
+}
+
+// gains is how many more pools the source has by the changes.
+func (p *PoolsPlan) gains(source types.UID) int {
+	gains := 0
+	for _, change := range p.Changes {
+		switch {
+		case change.Action == Delete:
+			gains--
+		case change.Live == nil, !owns(source, change.Live):
+			gains++
+		}
+	}
+	return gains
 }
 
 // wantPool is the record of a pool as the source loop applies it.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -65,12 +64,6 @@ type PruneBlock struct {
 func (b *PruneBlock) Error() string {
 	return fmt.Sprintf("kept %d of %d pools that are no longer in the repository (%s): %s; %s",
 		len(b.Pools), b.Of, strings.Join(b.Pools, ", "), b.Reason, b.Remedy)
-}
-
-// OwnedAfter is how many pools the source has in the cluster when the changes are
-// made.
-func (p *PoolsPlan) OwnedAfter(source types.UID, live []*v1.NodePool) int {
-	return owned(source, p.After(live))
 }
 
 // kept tells whether somebody has said that the pool must stay, or that it must

@@ -136,7 +136,7 @@ func (g *gitComparison) sides() (*sides, error) {
 	if blocked := first.Pools.Blocked; blocked != nil {
 		s.notes = append(s.notes, fmt.Sprintf("the base %s itself is held back: %s that it lacks stay in the cluster", g.base.name, review.Count(len(blocked.Pools), "pool")))
 	} else {
-		s.revision.Prune.Base = first.Pools.OwnedAfter(base.SourceUID, g.there.Pools)
+		s.revision.Prune.Base = first.Pools.OwnedAfter
 	}
 	s.revision.Prune.Blocked = first.Pools.BlockedPrune
 	s.revision.Pools = g.head.definitions
