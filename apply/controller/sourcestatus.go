@@ -198,16 +198,7 @@ func (facts sourceFacts) conditions() []condition {
 	if facts.revision == "" {
 		valid = condition{v1.ValidCondition, metav1.ConditionUnknown, v1.ProgressingReason, "no revision was read yet"}
 	}
-	whole := condition{v1.ReadyCondition, metav1.ConditionTrue, v1.SucceededReason, fmt.Sprintf("applied %s of %s", pools(len(facts.pools)), facts.good)}
-	if facts.plan != nil && len(facts.plan.Kept) > 0 {
-		whole.message += "; kept, though no longer in the repository, as it is paused or its pruning is disabled: " + listed(facts.plan.Kept, ", ")
-	}
-	if facts.plan != nil && len(facts.plan.Unowned) > 0 {
-		whole.message += "; " + describeUnowned(facts.plan.Unowned)
-	}
-	if facts.approval != "" {
-		whole.message += "; " + facts.approval
-	}
+	whole := condition{v1.ReadyCondition, metav1.ConditionTrue, v1.SucceededReason, facts.describeApplied()}
 	state := v1.ReadyCondition
 
 	fail := func(c *condition, as, reason, message string) {
@@ -255,6 +246,21 @@ func (facts sourceFacts) conditions() []condition {
 		all = append(all, c)
 	}
 	return all
+}
+
+// describeApplied says what was applied, and what is kept beside that.
+func (facts sourceFacts) describeApplied() string {
+	text := fmt.Sprintf("applied %s of %s", pools(len(facts.pools)), facts.good)
+	if facts.plan != nil && len(facts.plan.Kept) > 0 {
+		text += "; kept, though no longer in the repository, as it is paused or its pruning is disabled: " + listed(facts.plan.Kept, ", ")
+	}
+	if facts.plan != nil && len(facts.plan.Unowned) > 0 {
+		text += "; " + describeUnowned(facts.plan.Unowned)
+	}
+	if facts.approval != "" {
+		text += "; " + facts.approval
+	}
+	return text
 }
 
 func (facts sourceFacts) pruneBlocked() condition {
