@@ -49,7 +49,15 @@ func (a *Applier) RehearsePools(ctx context.Context, p *plan.PoolsPlan) error {
 func (a *Applier) WritePools(ctx context.Context, p *plan.PoolsPlan) (versions map[string]string, err error) {
 	var mu sync.Mutex
 	versions = map[string]string{}
-	write := func(change plan.PoolChange) error {
+	order := newCreations(p.Changes)
+	write := func(change plan.PoolChange) (err error) {
+		defer func() { order.done(change, err) }()
+		if err := order.await(ctx, change); err != nil {
+			return err
+		}
+		if err := a.awaitSecond(ctx, change); err != nil {
+			return err
+		}
 		written, err := a.pool(ctx, change)
 		if written != nil {
 			mu.Lock()

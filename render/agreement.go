@@ -12,11 +12,17 @@ import (
 type agreements struct {
 	mu   sync.RWMutex
 	kept map[string]Desired
+	// size is that of all that is kept, in keys and names of pools.
+	size int
 }
 
-// maxAgreements bounds what is kept. Nodes that choose their own labels may be
+// maxAgreements bounds what is kept, and maxAgreementsSize its size, in keys and
+// names of pools of some 50 bytes each. Nodes that choose their own labels may be
 // in any sets of pools; those beyond are worked out each time.
-const maxAgreements = 1024
+const (
+	maxAgreements     = 1024
+	maxAgreementsSize = 1 << 19
+)
 
 // of tells what these pools, sorted by name, want of the nodes that are in all
 // of them and in no others.
@@ -31,32 +37,45 @@ func (a *agreements) of(pools []*pool) Desired {
 	if known {
 		return desired
 	}
-	desired = agree(pools)
+	desired, size := agree(pools)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.kept == nil {
 		a.kept = map[string]Desired{}
 	}
-	if len(a.kept) < maxAgreements {
+	if _, known := a.kept[string(key)]; !known && len(a.kept) < maxAgreements && a.size+size <= maxAgreementsSize {
 		a.kept[string(key)] = desired
+		a.size += size
 	}
 	return desired
 }
 
-// agree works it out.
-func agree(pools []*pool) Desired {
+// agree works it out, and how large it is.
+func agree(pools []*pool) (desired Desired, size int) {
 	active := make([]*pool, 0, len(pools))
 	for _, p := range pools {
 		if !p.paused {
 			active = append(active, p)
 		}
 	}
-	return Desired{
+	lists := &sharedNames{known: map[string][]string{}}
+	desired = Desired{
 		Pools:       namesOf(pools),
-		Labels:      settle(active, each(active, (*pool).labels)),
-		Annotations: settle(active, each(active, (*pool).annotations)),
-		Taints:      settle(active, each(active, (*pool).taints)),
+		Labels:      settle(active, each(active, (*pool).labels), lists),
+		Annotations: settle(active, each(active, (*pool).annotations), lists),
+		Taints:      settle(active, each(active, (*pool).taints), lists),
 	}
+	size = len(pools) + lists.names + sizeOfWants(desired.Labels) + sizeOfWants(desired.Annotations) + sizeOfWants(desired.Taints)
+	return desired, size
+}
+
+// sizeOfWants counts keys, and the pools that lose them.
+func sizeOfWants[K comparable](wants map[K]Want) int {
+	size := len(wants)
+	for _, want := range wants {
+		size += len(want.Younger)
+	}
+	return size
 }
 
 // each asks every pool once for what it puts on a node.
@@ -66,6 +85,12 @@ func each[K comparable](pools []*pool, keys func(*pool) map[K]string) func(*pool
 		all[p] = keys(p)
 	}
 	return func(p *pool) map[K]string { return all[p] }
+}
+
+// Wanted is what a pool by itself wants of its nodes.
+func Wanted(definition *v1.NodePool) Desired {
+	desired, _ := agree([]*pool{newPool(definition)})
+	return desired
 }
 
 // labels, and annotations and taints, are what the pool itself puts on a node.

@@ -32,11 +32,17 @@ type Want struct {
 	// Policy of that pool towards a value that somebody else has set.
 	Policy v1.ConflictPolicy
 	// Agreeing are the other pools that want this very value, sorted by name.
-	// They, too, do not get it where somebody else holds the key.
+	// They, too, do not get it where somebody else holds the key. Many keys share
+	// the list, and it is not to be changed.
 	Agreeing []string
-	// Claims are all the pools of the highest priority and what each wants, if
-	// they disagree. Nothing may change for the key then.
-	Claims []Claim
+	// Younger are the pools of the same priority that want another value, sorted by
+	// name. They do not get it, for Oldest was there before them; both are empty
+	// where there are none. Oldest wants Value, and is Pool or one of Agreeing.
+	Younger []Claim
+	Oldest  string
+	// Rank is the position of the pool that decided the value among all pools, the
+	// strongest first: by priority, then by age, then by name.
+	Rank int
 }
 
 // Claim is the value that one of several pools wants.
@@ -44,9 +50,6 @@ type Claim struct {
 	Pool  string
 	Value string
 }
-
-// Contested tells whether pools of equal priority disagree about the key.
-func (w Want) Contested() bool { return len(w.Claims) > 0 }
 
 // TaintID is what makes a taint one and the same: the API server demands that
 // the taints of a node are unique by key and effect.

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -20,7 +21,9 @@ type Expansion struct {
 type pool struct {
 	name     string
 	priority int32
-	policy   v1.ConflictPolicy
+	// rank is the pool's position among all pools, the strongest first.
+	rank   int
+	policy v1.ConflictPolicy
 	// enclosing are the pools around this one, the innermost first.
 	enclosing []*pool
 	// member is nil where the definition does not tell who the members are.
@@ -59,6 +62,9 @@ func Expand(definitions []*v1.NodePool) *Expansion {
 		}
 	}
 	e.members = newMemberIndex(sound)
+	for rank, p := range slices.SortedFunc(maps.Values(e.pools), compareStrength) {
+		p.rank = rank
+	}
 	return e
 }
 

@@ -9,18 +9,17 @@ import (
 )
 
 // NodePatch writes what the pools want of a node as the part of a Node that
-// they would apply. Contested keys are left out: nothing changes for them. It
-// is nil where the pools want nothing.
+// they would apply. It is nil where the pools want nothing.
 func (d Desired) NodePatch(name string) *corev1.Node {
 	patch := &corev1.Node{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        name,
-			Labels:      uncontested(d.Labels),
-			Annotations: uncontested(d.Annotations),
+			Labels:      valuesOf(d.Labels),
+			Annotations: valuesOf(d.Annotations),
 		},
 	}
-	for id, value := range uncontested(d.Taints) {
+	for id, value := range valuesOf(d.Taints) {
 		patch.Spec.Taints = append(patch.Spec.Taints, corev1.Taint{Key: id.Key, Value: value, Effect: id.Effect})
 	}
 	slices.SortFunc(patch.Spec.Taints, CompareTaints)
@@ -35,12 +34,10 @@ func CompareTaints(a, b corev1.Taint) int {
 	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Effect, b.Effect))
 }
 
-func uncontested[K comparable](wants map[K]Want) map[K]string {
+func valuesOf[K comparable](wants map[K]Want) map[K]string {
 	values := make(map[K]string, len(wants))
 	for key, want := range wants {
-		if !want.Contested() {
-			values[key] = want.Value
-		}
+		values[key] = want.Value
 	}
 	return values
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestNodePatch(t *testing.T) {
-	contested := Want{Value: "1", Pool: "a", Claims: []Claim{{"a", "1"}, {"b", "2"}}}
+	disputed := Want{Value: "1", Pool: "a", Younger: []Claim{{"b", "2"}}, Oldest: "a"}
 	patch := func(edit func(*corev1.Node)) *corev1.Node {
 		node := &corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 		edit(node)
@@ -21,19 +21,18 @@ func TestNodePatch(t *testing.T) {
 		desired Desired
 		want    *corev1.Node
 	}{
-		"nothing":        {"no patch at all", Desired{Pools: []string{"a"}}, nil},
-		"only contested": {"nothing changes for it", Desired{Labels: map[string]Want{"k": contested}, Taints: map[TaintID]Want{{"k", "NoSchedule"}: contested}}, nil},
+		"nothing": {"no patch at all", Desired{Pools: []string{"a"}}, nil},
 		"everything": {
-			"what is contested is left out, the taints are sorted by key and effect",
+			"what younger pools want is left out, the taints are sorted by key and effect",
 			Desired{
-				Labels:      map[string]Want{"l": wants("a", ""), "k": contested},
+				Labels:      map[string]Want{"l": wants("a", ""), "k": disputed},
 				Annotations: map[string]Want{"n": wants("a", "v")},
 				Taints: map[TaintID]Want{
 					{"b", "NoSchedule"}: wants("a", "3"), {"a", "NoSchedule"}: wants("a", "2"), {"a", "NoExecute"}: wants("b", "1"),
 				},
 			},
 			patch(func(node *corev1.Node) {
-				node.Labels = map[string]string{"l": ""}
+				node.Labels = map[string]string{"l": "", "k": "1"}
 				node.Annotations = map[string]string{"n": "v"}
 				node.Spec.Taints = []corev1.Taint{
 					{Key: "a", Value: "1", Effect: "NoExecute"}, {Key: "a", Value: "2", Effect: "NoSchedule"}, {Key: "b", Value: "3", Effect: "NoSchedule"},

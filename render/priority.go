@@ -3,75 +3,109 @@ package render
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
 // settle decides, key by key, which of the pools that a node is in has its way.
-// The pools must be sorted by name; so is what comes of them.
-func settle[K comparable](members []*pool, keys func(*pool) map[K]string) map[K]Want {
-	settled := map[K]Want{}
-	for i, member := range members {
+// The pools must be sorted by name; so is what comes of them. Its cost grows with
+// the number of keys that the pools want altogether.
+func settle[K comparable](members []*pool, keys func(*pool) map[K]string, lists *sharedNames) map[K]Want {
+	claims := map[K][]*pool{}
+	for _, member := range members {
 		for key := range keys(member) {
-			if _, done := settled[key]; !done {
-				// None of the pools before says anything of the key.
-				settled[key] = settleKey(key, members[i:], keys)
-			}
+			claims[key] = append(claims[key], member)
 		}
+	}
+	settled := make(map[K]Want, len(claims))
+	for key, claimants := range claims {
+		settled[key] = settleKey(claimants, func(p *pool) string { return keys(p)[key] }, lists)
 	}
 	return settled
 }
 
-// settleKey decides between the pools that say something of one key. A pool
-// goes before the pools that enclose it, whatever their priorities, and they are
-// then out of the question; among the rest the highest priority wins; among
-// equals that disagree nobody does.
+// settleKey decides between the pools that want a value for one key. A pool goes
+// before the pools that enclose it, whatever their priorities, and they are then
+// out of the question; among the rest the highest priority wins, and among equals
+// the oldest: a pool that is added takes nothing from one that is there, whatever
+// it says.
 //
 // So a pool takes a key over from its parent at its own priority: a third pool
 // that is weaker than the parent and stronger than the child then wins.
-func settleKey[K comparable](key K, members []*pool, keys func(*pool) map[K]string) Want {
-	claims := func(p *pool) bool { _, found := keys(p)[key]; return found }
-	var claimants []*pool
-	for _, member := range members {
-		if claims(member) && !overridden(member, members, claims) {
-			claimants = append(claimants, member)
+func settleKey(claimants []*pool, value func(*pool) string, lists *sharedNames) Want {
+	claimants = withoutOverridden(claimants)
+	strongest := slices.MinFunc(claimants, func(a, b *pool) int { return cmp.Compare(a.rank, b.rank) })
+	wanted := value(strongest)
+	winner := strongest
+	want := Want{Value: wanted}
+	for _, p := range claimants {
+		switch equal := p.priority == strongest.priority; {
+		case equal && value(p) != wanted:
+			want.Younger = append(want.Younger, Claim{Pool: p.name, Value: value(p)})
+		case equal && furtherThan(p, winner):
+			winner = p
 		}
 	}
-	top := strongest(claimants)
-	winner := slices.MaxFunc(top, func(a, b *pool) int { return cmp.Compare(reach(a.policy), reach(b.policy)) })
-	want := Want{Value: keys(winner)[key], Pool: winner.name, Policy: winner.policy}
-	agrees := func(p *pool) bool { return keys(p)[key] == want.Value }
-	if disagrees := func(p *pool) bool { return !agrees(p) }; slices.ContainsFunc(top, disagrees) {
-		for _, equal := range top {
-			want.Claims = append(want.Claims, Claim{Pool: equal.name, Value: keys(equal)[key]})
-		}
-		return want
+	if want.Younger != nil {
+		want.Oldest = strongest.name
 	}
-	for _, claimant := range claimants {
-		if claimant != winner && agrees(claimant) {
-			want.Agreeing = append(want.Agreeing, claimant.name)
+	var agreeing []string
+	for _, p := range claimants {
+		if p != winner && value(p) == wanted {
+			agreeing = append(agreeing, p.name)
 		}
 	}
+	want.Pool, want.Policy, want.Rank, want.Agreeing = winner.name, winner.policy, strongest.rank, lists.share(agreeing)
 	return want
 }
 
-// overridden tells whether a pool within this one says something of the key.
-func overridden(p *pool, members []*pool, claims func(*pool) bool) bool {
-	return slices.ContainsFunc(members, func(other *pool) bool {
-		return claims(other) && slices.Contains(other.enclosing, p)
-	})
+// furtherThan reports whether one of two pools that agree is to be named as the
+// one that has the key: the one whose policy goes further, then the first by name.
+// Age makes no difference, so that pools which agree may be created in any order.
+func furtherThan(p, other *pool) bool {
+	return cmp.Or(cmp.Compare(reach(other.policy), reach(p.policy)), strings.Compare(p.name, other.name)) < 0
 }
 
-// strongest returns the pools of the highest priority, in their order.
-func strongest(pools []*pool) []*pool {
-	highest := slices.MaxFunc(pools, func(a, b *pool) int { return cmp.Compare(a.priority, b.priority) }).priority
-	var top []*pool
-	for _, p := range pools {
-		if p.priority == highest {
-			top = append(top, p)
+// withoutOverridden returns the pools that enclose none of the others.
+func withoutOverridden(claimants []*pool) []*pool {
+	var overridden map[*pool]bool
+	for _, p := range claimants {
+		for _, around := range p.enclosing {
+			if overridden == nil {
+				overridden = map[*pool]bool{}
+			}
+			overridden[around] = true
 		}
 	}
-	return top
+	if overridden == nil {
+		return claimants
+	}
+	return slices.DeleteFunc(slices.Clone(claimants), func(p *pool) bool { return overridden[p] })
+}
+
+// compareStrength orders pools by how strong they are, the strongest first: by
+// priority, then by age, then by name.
+func compareStrength(a, b *pool) int {
+	return cmp.Or(
+		cmp.Compare(b.priority, a.priority),
+		compareAge(a.definition, b.definition),
+		strings.Compare(a.name, b.name),
+	)
+}
+
+// compareAge puts the older pool first. A pool that the cluster does not have yet
+// has no time of creation, and is younger than all that it has.
+func compareAge(a, b *v1.NodePool) int {
+	switch aNew, bNew := a.CreationTimestamp.IsZero(), b.CreationTimestamp.IsZero(); {
+	case aNew && bNew:
+		return 0
+	case aNew:
+		return 1
+	case bNew:
+		return -1
+	}
+	return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 }
 
 // reach is how far a policy goes against a value that somebody else has set.
@@ -84,4 +118,27 @@ func reach(policy v1.ConflictPolicy) int {
 	default:
 		return 0
 	}
+}
+
+// sharedNames keeps one copy of lists of names that come again: pools that agree
+// on one key mostly agree on others.
+type sharedNames struct {
+	known map[string][]string
+	// names is how many are kept in all lists.
+	names int
+}
+
+func (s *sharedNames) share(names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	// Lists that begin and end alike are mostly the same.
+	key := names[0] + "/" + names[len(names)-1]
+	if known := s.known[key]; slices.Equal(known, names) {
+		return known
+	}
+	names = slices.Clip(names)
+	s.known[key] = names
+	s.names += len(names)
+	return names
 }

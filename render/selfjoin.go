@@ -29,7 +29,7 @@ func SelfJoinKeys(pool *v1.NodePool) []string {
 	for _, expression := range pool.Spec.Selector.MatchExpressions {
 		keys[expression.Key] = true
 	}
-	maps.DeleteFunc(keys, func(key string, _ bool) bool { return !kubeletMaySet(key) })
+	maps.DeleteFunc(keys, func(key string, _ bool) bool { return !KubeletMaySet(key) })
 	if len(keys) == 0 {
 		return nil
 	}
@@ -62,7 +62,7 @@ func SelfJoinPatterns(pool *v1.NodePool) []string {
 func OpenLabels(pool *v1.NodePool) []string {
 	var keys []string
 	for key := range pool.Spec.Labels {
-		if kubeletMaySet(key) {
+		if KubeletMaySet(key) {
 			keys = append(keys, key)
 		}
 	}
@@ -70,10 +70,10 @@ func OpenLabels(pool *v1.NodePool) []string {
 	return keys
 }
 
-// kubeletMaySet tells whether the admission plugin NodeRestriction lets a kubelet
+// KubeletMaySet tells whether the admission plugin NodeRestriction lets a kubelet
 // put a label on its own node: any outside of the domains of Kubernetes, and
 // within them those that kubelets report.
-func kubeletMaySet(key string) bool {
+func KubeletMaySet(key string) bool {
 	prefix, _, prefixed := strings.Cut(key, "/")
 	if !prefixed {
 		return true

@@ -137,7 +137,7 @@ func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error
 		found.problem, found.stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
 		return found, nil
 	}
-	found.conflicts = p.Conflicts
+	found.conflicts = plan.NewDigest(p.Conflicts)
 	admitted := l.admit(node, p, pools)
 	p, found.contests = admitted.Plan, admitted.Held.Contests()
 	if err := l.confirmDeparted(ctx, pools, p); err != nil {

@@ -26,7 +26,7 @@ type note struct {
 	// ready tells the node's condition Ready.
 	ready bool
 	// conflicts are the keys that pools do not get here.
-	conflicts []plan.Conflict
+	conflicts plan.Digest
 	// contests are the keys here that somebody else keeps changing.
 	contests []plan.Contest
 	// problem says why the node could not be brought up to date; empty when it
@@ -41,10 +41,13 @@ type figures struct {
 	// recorded is the number of nodes that carry keys of the pool, stuck of those
 	// that stay as they are until somebody acts.
 	recorded, stuck int
-	// conflicts, problems and contests by node.
-	conflicts map[string][]plan.Conflict
-	problems  map[string]string
-	contests  map[string][]plan.Contest
+	// conflicts is how many keys the pool does not get, on all nodes together;
+	// conflictsOn has them by node, contests the keys that somebody else keeps changing
+	// there, and problems what else is wrong.
+	conflicts   int
+	conflictsOn map[string]plan.Digest
+	contests    map[string][]plan.Contest
+	problems    map[string]string
 	// deeds by node since they were last told.
 	deeds map[string]deed
 }
@@ -67,23 +70,13 @@ func (n *note) pools() []string {
 
 // standing is how much the node adds to the counts of one of its pools.
 func (n *note) standing(pool string) (updated, ready int32) {
-	if n.problem != "" || len(conflictsOf(pool, n.conflicts)) > 0 || len(contestsOf(pool, n.contests)) > 0 {
+	if n.problem != "" || n.conflicts.Count(pool) > 0 || len(contestsOf(pool, n.contests)) > 0 {
 		return 0, 0
 	}
 	if n.ready {
 		return 1, 1
 	}
 	return 1, 0
-}
-
-func conflictsOf(pool string, all []plan.Conflict) []plan.Conflict {
-	var own []plan.Conflict
-	for _, conflict := range all {
-		if conflict.Pool == pool {
-			own = append(own, conflict)
-		}
-	}
-	return own
 }
 
 func contestsOf(pool string, all []plan.Contest) []plan.Contest {
@@ -105,7 +98,7 @@ func (n *note) sameFor(other *note) bool {
 // sameTroubles tells whether both notes say the same of what is wrong on the node.
 func (n *note) sameTroubles(other *note) bool {
 	return n.problem == other.problem && n.stuck == other.stuck &&
-		slices.EqualFunc(n.conflicts, other.conflicts, plan.Conflict.Equal) &&
+		n.conflicts.Equal(other.conflicts) &&
 		slices.EqualFunc(n.contests, other.contests, plan.Contest.Equal)
 }
 

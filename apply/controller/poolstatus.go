@@ -13,11 +13,11 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
-	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/render"
 )
 
-// maxNamed is how many nodes or conflicts a message names; the rest is counted.
+// maxNamed is how many nodes or conflicts a message names; the rest is counted. What
+// is kept of the conflicts of a node has as many of each pool.
 const maxNamed = 3
 
 // poolFacts are what a pool's status is made of.
@@ -58,7 +58,7 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 	set(v1.ReadyCondition, s.state == ready, s.reason, s.message)
 	set(v1.ReconcilingCondition, s.state == reconciling, s.reason, s.message)
 	set(v1.StalledCondition, s.state == stalled, s.reason, s.message)
-	if conflicts := describeConflicts(facts.figures.conflicts); conflicts != "" {
+	if conflicts := describeConflicts(pool.Name, facts.figures); conflicts != "" {
 		set(v1.ConflictedCondition, true, v1.ConflictReason, conflicts)
 	} else {
 		set(v1.ConflictedCondition, false, v1.SucceededReason, "every key is the pool's to set")
@@ -116,8 +116,8 @@ func summarize(pool *v1.NodePool, facts poolFacts) summary {
 		return summary{stalled, v1.RuntimeClassReason, apply.Brief(facts.failed.err)}
 	case !facts.settled:
 		return summary{reconciling, v1.ProgressingReason, progress + " so far"}
-	case len(f.conflicts) > 0:
-		return summary{stalled, v1.ConflictReason, progress + "; " + describeConflicts(f.conflicts)}
+	case f.conflicts > 0:
+		return summary{stalled, v1.ConflictReason, progress + "; " + describeConflicts(pool.Name, f)}
 	case len(f.contests) > 0:
 		return summary{stalled, v1.ContestedReason, progress + "; " + describeContests(pool.Name, contestsStatus(f.contests))}
 	case f.stuck > 0:
@@ -152,21 +152,19 @@ func nodes(count int32) string {
 	return fmt.Sprintf("%d nodes", count)
 }
 
-// describeConflicts names the first conflicts and counts the others; it is empty
-// where there are none.
-func describeConflicts(byNode map[string][]plan.Conflict) string {
+// describeConflicts names the first conflicts of a pool and counts the others; it is
+// empty where there are none.
+func describeConflicts(pool string, f figures) string {
 	var described []string
-	more := 0
-	for _, node := range slices.Sorted(maps.Keys(byNode)) {
-		for _, conflict := range byNode[node] {
-			if len(described) < maxNamed {
-				described = append(described, "node "+node+": "+conflict.String())
-			} else {
-				more++
+	for _, node := range slices.Sorted(maps.Keys(f.conflictsOn)) {
+		for _, conflict := range f.conflictsOn[node].Of(pool) {
+			if len(described) == maxNamed {
+				return joinAndCount(described, f.conflicts-len(described))
 			}
+			described = append(described, "node "+node+": "+conflict.String())
 		}
 	}
-	return joinAndCount(described, more)
+	return joinAndCount(described, f.conflicts-len(described))
 }
 
 func describeProblems(byNode map[string]string) string {

@@ -95,7 +95,7 @@ func (r *race) expected(name string, pools *render.Expansion) (map[string]string
 		wants["taint "+id.String()] = want
 	}
 	for what, want := range wants {
-		if _, stands := all[what]; want.Contested() || stands && want.Policy != v1.TakeOver {
+		if _, stands := all[what]; len(want.Younger) > 0 || stands && want.Policy != v1.TakeOver {
 			return nil, fmt.Errorf("node %s: %s is not for pool %s to decide: %+v", name, what, want.Pool, want)
 		}
 		all[what] = want.Value

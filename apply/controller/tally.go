@@ -223,7 +223,7 @@ func (t *tally) read(pool string, since uint64) (f figures, settled bool) {
 		return f, settled
 	}
 	f = *known
-	f.conflicts, f.problems, f.contests = maps.Clone(known.conflicts), maps.Clone(known.problems), maps.Clone(known.contests)
+	f.conflictsOn, f.problems, f.contests = maps.Clone(known.conflictsOn), maps.Clone(known.problems), maps.Clone(known.contests)
 	if settled {
 		return f, true
 	}
@@ -283,7 +283,7 @@ func (t *tally) looked(node string) bool {
 func (t *tally) pool(name string) *figures {
 	f, found := t.pools[name]
 	if !found {
-		f = &figures{conflicts: map[string][]plan.Conflict{}, problems: map[string]string{}, contests: map[string][]plan.Contest{}, deeds: map[string]deed{}}
+		f = &figures{conflictsOn: map[string]plan.Digest{}, problems: map[string]string{}, contests: map[string][]plan.Contest{}, deeds: map[string]deed{}}
 		t.pools[name] = f
 	}
 	return f
@@ -307,12 +307,14 @@ func (t *tally) count(node string, n *note, sign int32) {
 		updated, ready := n.standing(pool)
 		f.Updated += sign * updated
 		f.Ready += sign * ready
-		if own := conflictsOf(pool, n.conflicts); len(own) > 0 && sign > 0 {
+		own := n.conflicts.Count(pool)
+		f.conflicts += int(sign) * own
+		if own > 0 && sign > 0 {
 			f.Conflicted++
-			f.conflicts[node] = own
-		} else if len(own) > 0 {
+			f.conflictsOn[node] = n.conflicts
+		} else if own > 0 {
 			f.Conflicted--
-			delete(f.conflicts, node)
+			delete(f.conflictsOn, node)
 		}
 		if own := contestsOf(pool, n.contests); len(own) > 0 && sign > 0 {
 			f.contests[node] = own

@@ -5,9 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
 )
 
 func TestTallySettlesWhenEveryNodeWasLookedAt(t *testing.T) {
@@ -181,7 +184,7 @@ func TestTallyCounts(t *testing.T) {
 		}
 		moved = nil
 	}
-	conflict := []plan.Conflict{{Field: plan.Label, Key: "k", Pool: "p", Want: "w"}}
+	conflict := conflictOf(t, "p")
 	sound := note{epoch: 1, members: []string{"p", "q"}, recorded: []string{"p"}, ready: true}
 	figures.report("a", sound, map[string]deed{"p": {updated: true}})
 	tells("a node comes", "p", "q")
@@ -249,4 +252,18 @@ func TestTallyCounts(t *testing.T) {
 	tells("a paused node comes", "q has news")
 	figures.report("d", note{members: []string{"p"}, problem: "is paused", stuck: true}, nil)
 	tells("it comes to another pool, as paused as before", "p has news", "q has news")
+}
+
+// conflictOf is what is kept of a node on which a pool does not get a label.
+func conflictOf(t *testing.T, pool string) plan.Digest {
+	t.Helper()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"k": "theirs"}}}
+	p, err := plan.Node(node, render.Expand([]*v1.NodePool{{
+		ObjectMeta: metav1.ObjectMeta{Name: pool},
+		Spec:       v1.NodePoolSpec{NodeNames: []string{"a"}, Labels: map[string]v1.LabelValue{"k": "w"}},
+	}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan.NewDigest(p.Conflicts)
 }

@@ -119,8 +119,6 @@ func (v *poolView) shutOut(pool string, node *corev1.Node, desired render.Desire
 		want, wanted := desired.Labels[key]
 		switch {
 		case found && have == selected, !wanted:
-		case want.Contested():
-			return fmt.Sprintf("pods of %s select %s, over which pools disagree", pool, labelText(key, selected))
 		case want.Pool != pool && want.Value != selected:
 			return fmt.Sprintf("pods of %s select %s, which %s sets to %q", pool, labelText(key, selected), want.Pool, want.Value)
 		}
@@ -130,13 +128,8 @@ func (v *poolView) shutOut(pool string, node *corev1.Node, desired render.Desire
 
 // wantedBy names a pool other than this one that wants the value.
 func wantedBy(want render.Want, value, not string) string {
-	for _, claim := range want.Claims {
-		if claim.Pool != not && claim.Value == value {
-			return claim.Pool
-		}
-	}
 	switch {
-	case want.Contested() || want.Value != value:
+	case want.Value != value:
 		return ""
 	case want.Pool != not:
 		return want.Pool

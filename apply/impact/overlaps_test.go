@@ -103,13 +103,9 @@ func TestOverlaps(t *testing.T) {
 			}},
 		},
 		"a label over which they disagree": {
-			reason: "neither has its way, and neither pool's pods find the node",
+			reason: "the older one has its way, and its pods find the node",
 			after:  pools(newPool("a", n, "tier=low"), newPool("b", n, "tier=high")),
 			is:     words(roles+"a", roles+"b"),
-			want: []Overlap{{
-				Pools: words("a", "b"), Nodes: n,
-				Reason: "pods of a select tier=low, over which pools disagree, pods of b select tier=high, over which pools disagree",
-			}},
 		},
 		"a taint of somebody else": {
 			reason: "what no pool has put there is not of their overlap",

@@ -42,8 +42,11 @@ type file struct {
 
 // filePool is a NodePool. Its UID is there because RuntimeClasses are owned by it.
 type filePool struct {
-	Name        string            `json:"name"`
-	UID         types.UID         `json:"uid,omitempty"`
+	Name string    `json:"name"`
+	UID  types.UID `json:"uid,omitempty"`
+	// Created decides between pools of equal priority. In a file without it, all its
+	// pools are of one age, and older than those that a revision adds.
+	Created     *metav1.Time      `json:"created,omitempty"`
 	Deleting    bool              `json:"deleting,omitempty"`
 	Finalizers  []string          `json:"finalizers,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`

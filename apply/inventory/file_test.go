@@ -36,7 +36,7 @@ func smallFleet() []runtime.Object {
 		Spec:   v1.NodePoolSourceSpec{URL: "https://git.example.com/fleet.git", Path: "pools", DeletionPolicy: v1.DeletePools},
 		Status: v1.NodePoolSourceStatus{Revision: "main@sha1:0123", PruneBase: 2, LastHandledPruneApproval: "main@sha1:0123", Pools: 2, BlockedPrune: &v1.BlockedPrune{Count: 3, Pools: []string{"leaving"}}},
 	}
-	leaving := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "leaving", UID: "uid-of-leaving", DeletionTimestamp: &deleted, Annotations: map[string]string{v1.ReconcileAnnotation: v1.Disabled}},
+	leaving := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "leaving", UID: "uid-of-leaving", CreationTimestamp: metav1.Unix(1_500_000_000, 0), DeletionTimestamp: &deleted, Annotations: map[string]string{v1.ReconcileAnnotation: v1.Disabled}},
 		Status: v1.NodePoolStatus{ReplacedRuntimeClass: &v1.ReplacedRuntimeClass{UID: "uid-of-class", Labels: map[string]string{"theirs": "x"}}}}
 	leaving.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:nodes.lailin.xyz/reconcile":{}}}}`)}}
 	leaving.Status.Contests = &v1.Contests{Nodes: 2, Keys: 1, First: []v1.ContestedKey{{

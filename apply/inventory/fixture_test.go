@@ -24,7 +24,7 @@ func fleet(nodes, pools, pods int, add func(runtime.Object)) {
 	for i := range pools {
 		pool := &v1.NodePool{
 			ObjectMeta: metav1.ObjectMeta{
-				Name: fmt.Sprintf("pool-%04d", i), UID: uid("pool", i),
+				Name: fmt.Sprintf("pool-%04d", i), UID: uid("pool", i), CreationTimestamp: metav1.Unix(1_600_000_000+int64(i), 0),
 				Labels:      map[string]string{v1.SourceLabel: "fleet"},
 				Annotations: map[string]string{v1.SourceUIDAnnotation: "5d3b1c8e-7f2a-4c6b-9a1e-0b4d2f6c8e10", v1.RevisionAnnotation: "main@sha1:0123456789012345678901234567890123456789", v1.FileAnnotation: fmt.Sprintf("pools/pool-%04d.yaml:1", i)},
 			},

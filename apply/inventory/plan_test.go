@@ -56,7 +56,8 @@ func TestPlanOfTheFileIsThatOfTheCluster(t *testing.T) {
 		for _, node := range got.Nodes {
 			changes += len(node.Changes)
 			conflicts += len(node.Conflicts)
-			for _, conflict := range node.Conflicts {
+			for _, key := range node.Conflicts {
+				conflict := first(key)
 				if conflict.Have != nil && *conflict.Have == inventory.Unknown {
 					unknown++
 				}
@@ -69,13 +70,22 @@ func TestPlanOfTheFileIsThatOfTheCluster(t *testing.T) {
 	}
 }
 
+// first is the first conflict over a key.
+func first(key plan.KeyConflict) plan.Conflict {
+	conflicts, _ := key.First(1)
+	return conflicts[0]
+}
+
 // samePlan leaves out what a file is not to have, and what no plan is made of.
 var samePlan = cmp.Options{
 	cmpopts.EquateEmpty(),
 	cmpopts.IgnoreUnexported(plan.Difference{}, plan.PoolChange{}, plan.NodePlan{}),
-	cmp.Comparer(func(a, b plan.Conflict) bool {
-		a.SetBy, a.MoreSetBy, b.SetBy, b.MoreSetBy = nil, 0, nil, 0
-		return a.Equal(b)
+	cmp.Transformer("conflicts", func(key plan.KeyConflict) []plan.Conflict {
+		conflicts := slices.Collect(key.All())
+		for i := range conflicts {
+			conflicts[i].SetBy, conflicts[i].MoreSetBy = nil, 0
+		}
+		return conflicts
 	}),
 	cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields", "ResourceVersion", "DeletionTimestamp"),
 	cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }),
@@ -212,8 +222,11 @@ func (w world) pools() []*v1.NodePool {
 
 func (w world) pool(name string) *v1.NodePool {
 	pool := &v1.NodePool{
-		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Labels: w.values(2), Annotations: w.values(2)},
-		Spec:       w.spec(name),
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, UID: types.UID("uid-" + name), Labels: w.values(2), Annotations: w.values(2),
+			CreationTimestamp: metav1.Unix(1_500_000_000+w.Int64N(3), 0),
+		},
+		Spec: w.spec(name),
 	}
 	v1.SetNodePoolDefaults(pool)
 	if w.fromGit != w.oneIn(20) {

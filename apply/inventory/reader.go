@@ -189,6 +189,10 @@ func deletion(deleting bool) *metav1.Time {
 	return deletedOnce.DeepCopy()
 }
 
+// unknownAge is when a pool of a file that does not say so was created: before
+// every pool that is not in the cluster.
+var unknownAge = metav1.Unix(0, 0)
+
 func (r *reader) pool(read *filePool) error {
 	if err := newName(r.pools, "NodePool", read.Name); err != nil {
 		return err
@@ -196,10 +200,13 @@ func (r *reader) pool(read *filePool) error {
 	pool := &v1.NodePool{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: read.Name, UID: read.UID, DeletionTimestamp: deletion(read.Deleting), Finalizers: read.Finalizers,
-			Labels: read.Labels, Annotations: read.Annotations,
+			Labels: read.Labels, Annotations: read.Annotations, CreationTimestamp: unknownAge,
 		},
 		Spec:   read.Spec,
 		Status: v1.NodePoolStatus{Contests: read.Contests, ReplacedRuntimeClass: read.Replaced},
+	}
+	if read.Created != nil {
+		pool.CreationTimestamp = *read.Created
 	}
 	if read.Managed != nil {
 		pool.ManagedFields = plan.ManagedFields(read.Managed.keys(), read.AlsoApplied.keys())

@@ -72,6 +72,9 @@ func poolToFile(pool *v1.NodePool) filePool {
 		Contests: pool.Status.Contests,
 		Replaced: pool.Status.ReplacedRuntimeClass,
 	}
+	if !pool.CreationTimestamp.IsZero() && !pool.CreationTimestamp.Equal(&unknownAge) {
+		written.Created = &pool.CreationTimestamp
+	}
 	if len(pool.ManagedFields) > 0 {
 		applied := plan.Applied(pool)
 		written.Managed = &fileKeys{applied.Labels, applied.Annotations}

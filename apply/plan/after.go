@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -101,11 +102,59 @@ func overlay(live, want map[string]string, dropped []string, coOwned func(string
 // it shares with the cluster that it is given is not changed.
 func (d *Difference) After(cluster Cluster) Cluster {
 	return Cluster{
-		Pools:          poolsAfter(d.PoolChanges, cluster.Pools),
+		Pools:          dated(poolsAfter(d.PoolChanges, cluster.Pools)),
 		RuntimeClasses: d.runtimeClassesAfter(cluster.RuntimeClasses),
 		Nodes:          d.nodesAfter(cluster.Nodes),
 	}
 }
+
+// dated gives the pools that were created a time of creation. To whoever plans next
+// they are there: older than what it creates itself, and younger than all before
+// them.
+func dated(pools []*v1.NodePool) []*v1.NodePool {
+	created := time.Unix(farFuture, 0)
+	for _, pool := range pools {
+		if latest := pool.CreationTimestamp.Time; !latest.Before(created) {
+			created = latest.Add(time.Second)
+		}
+	}
+	for i, pool := range pools {
+		if pool.CreationTimestamp.IsZero() {
+			pools[i] = pool.DeepCopy()
+			pools[i].CreationTimestamp = metav1.NewTime(created)
+		}
+	}
+	return pools
+}
+
+// keepAges gives pools that an earlier round has created the time that they had then,
+// and remembers those of this round, which are younger.
+func keepAges(pools []*v1.NodePool, created map[string]metav1.Time) {
+	var latest time.Time
+	for _, at := range created {
+		if at.After(latest) {
+			latest = at.Time
+		}
+	}
+	for i, pool := range pools {
+		if pool.CreationTimestamp.Unix() < farFuture {
+			continue
+		}
+		at, known := created[pool.Name]
+		switch {
+		case !known && latest.Before(pool.CreationTimestamp.Time):
+			at = pool.CreationTimestamp
+		case !known:
+			at = metav1.NewTime(latest.Add(time.Second))
+		}
+		created[pool.Name] = at
+		pools[i] = pool.DeepCopy()
+		pools[i].CreationTimestamp = at
+	}
+}
+
+// farFuture is a second of the year 9999. It is later than every pool's.
+const farFuture = 253370764800
 
 func (d *Difference) runtimeClassesAfter(live []*nodev1.RuntimeClass) []*nodev1.RuntimeClass {
 	byName := make(map[string]*nodev1.RuntimeClass, len(live))

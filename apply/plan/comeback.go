@@ -36,10 +36,12 @@ func (d *Difference) then(next *Difference, returning map[string]bool) *Differen
 	both.PoolChanges = merge(d.PoolChanges, next.PoolChanges, func(c PoolChange) string { return c.Name }, func(first, second PoolChange) PoolChange {
 		return PoolChange{Action: first.Action.then(second.Action), Name: first.Name, Live: first.Live, Want: second.Want, after: second.After()}
 	})
+	both.PoolChanges = slices.DeleteFunc(both.PoolChanges, func(c PoolChange) bool { return c.Action == None })
 	slices.SortStableFunc(both.PoolChanges, comparePoolChanges)
 	both.RuntimeClasses = merge(d.RuntimeClasses, next.RuntimeClasses, RuntimeClassChange.Name, func(first, second RuntimeClassChange) RuntimeClassChange {
 		return RuntimeClassChange{Action: first.Action.then(second.Action), Live: first.Live, Want: second.After()}
 	})
+	both.RuntimeClasses = slices.DeleteFunc(both.RuntimeClasses, func(c RuntimeClassChange) bool { return c.Action == None })
 	slices.SortFunc(both.RuntimeClasses, func(a, b RuntimeClassChange) int { return strings.Compare(a.Name(), b.Name()) })
 	quiet := map[string]bool{}
 	for _, node := range d.Nodes {
@@ -69,6 +71,8 @@ func (a Action) then(next Action) Action {
 	switch {
 	case a == Delete && next == Create:
 		return Replace
+	case a == Create && next == Delete:
+		return None
 	case a == Create || a == Replace:
 		return a
 	}

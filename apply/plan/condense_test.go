@@ -198,7 +198,7 @@ func (at step) planFromCache(t *testing.T, seen *counts) {
 	for _, node := range []*corev1.Node{at.before, at.node} {
 		p := samePlanWhenCondensed(t, node, at.expansion())
 		for _, conflict := range p.Conflicts {
-			if len(conflict.SetBy) > 0 {
+			if len(conflict.reason.SetBy) > 0 {
 				seen.named++
 			}
 		}

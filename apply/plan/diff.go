@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
@@ -50,6 +51,7 @@ type NodeDifference struct {
 // the writes. An error means that the revision would not be taken at all.
 func Diff(revision Revision, cluster Cluster) (*Difference, error) {
 	d, err := diff(revision, cluster)
+	created := map[string]metav1.Time{}
 	for range maxRounds {
 		if err != nil {
 			return nil, err
@@ -58,8 +60,10 @@ func Diff(revision Revision, cluster Cluster) (*Difference, error) {
 		if len(returning) == 0 && !d.unsettled() {
 			break
 		}
+		after := d.After(cluster)
+		keepAges(after.Pools, created)
 		var next *Difference
-		if next, err = diff(revision, d.After(cluster)); err == nil {
+		if next, err = diff(revision, after); err == nil {
 			d = d.then(next, returning)
 		}
 	}

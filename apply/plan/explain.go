@@ -55,8 +55,10 @@ type KeyStatus struct {
 	// SetBy are the field managers that set the value, as managed fields tell,
 	// sorted and without ours; of a taint, who wrote the list of taints last.
 	SetBy []string
-	// Conflicts are those of pools that do not get the key.
-	Conflicts []Conflict
+	// Conflicts are those of pools that do not get the key, sorted by pool. At most
+	// three are told, and MoreConflicts is how many there are besides.
+	Conflicts     []Conflict
+	MoreConflicts int
 }
 
 // Due tells whether a write is due for the key, of the key or of the record.
@@ -100,15 +102,15 @@ func Explain(node *corev1.Node, pools *render.Expansion) *Explanation {
 
 // statuses are those of the keys of one field, sorted.
 func statuses[K comparable](p *NodePlan, field Field, have map[K]string, recorded, planned map[K]Entry, want map[K]render.Want, setBy func(K) []string) []KeyStatus {
-	changes, conflicts := map[string]*KeyChange{}, map[string][]Conflict{}
+	changes, conflicts := map[string]*KeyChange{}, map[string]KeyConflict{}
 	for _, change := range p.Changes {
 		if change.Field == field {
 			changes[change.Key] = &change
 		}
 	}
 	for _, conflict := range p.Conflicts {
-		if conflict.Field == field {
-			conflicts[conflict.Key] = append(conflicts[conflict.Key], conflict)
+		if conflict.Field() == field {
+			conflicts[conflict.Key()] = conflict
 		}
 	}
 	keys := map[K]bool{}
@@ -125,7 +127,9 @@ func statuses[K comparable](p *NodePlan, field Field, have map[K]string, recorde
 	for key := range keys {
 		s := KeyStatus{Field: field, Key: fmt.Sprint(key), Recorded: entryAt(recorded, key), Planned: entryAt(planned, key)}
 		s.Have, _ = lookup(have, key)
-		s.Change, s.Conflicts = changes[s.Key], conflicts[s.Key]
+		s.Change = changes[s.Key]
+		conflict, denied := conflicts[s.Key]
+		s.Conflicts, s.MoreConflicts = conflict.First(perPool)
 		if s.Have != nil {
 			s.SetBy = setBy(key)
 		}
@@ -135,7 +139,7 @@ func statuses[K comparable](p *NodePlan, field Field, have map[K]string, recorde
 			s.Owner, s.Pool = OfPool, s.Planned.Pool
 		case s.Recorded != nil:
 			s.Owner, s.Pool = OfPool, s.Recorded.Pool
-		case wanted && s.Have != nil && s.Conflicts == nil:
+		case wanted && s.Have != nil && !(denied && conflict.denied):
 			s.Owner, s.WantedBy = Shared, slices.Sorted(slices.Values(append([]string{wish.Pool}, wish.Agreeing...)))
 		default:
 			s.Owner = foreignOwner(field, s.Key)

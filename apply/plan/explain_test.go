@@ -156,14 +156,14 @@ func (at step) explanationIsThePlan(t *testing.T) {
 			if k.Change != nil {
 				changes++
 			}
-			conflicts += len(k.Conflicts)
+			conflicts += len(k.Conflicts) + k.MoreConflicts
 			due = due || k.Due()
 			if k.Owner != OfPool && (k.Due() || k.Recorded != nil || k.Planned != nil) {
 				t.Errorf("%s %s is told to be of %s: %+v", k.Field, k.Key, k.Owner, k)
 			}
 		}
-		if changes != len(p.Changes) || conflicts != len(p.Conflicts) || due == p.Quiet() {
-			t.Errorf("%d of %d changes and %d of %d conflicts are explained; due %v, quiet %v", changes, len(p.Changes), conflicts, len(p.Conflicts), due, p.Quiet())
+		if changes != len(p.Changes) || conflicts != len(conflictsOf(p)) || due == p.Quiet() {
+			t.Errorf("%d of %d changes and %d of %d conflicts are explained; due %v, quiet %v", changes, len(p.Changes), conflicts, len(conflictsOf(p)), due, p.Quiet())
 		}
 		for field := range explained {
 			for key := range had[field] {

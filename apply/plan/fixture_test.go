@@ -154,3 +154,12 @@ var cmpEmpty = cmpopts.EquateEmpty()
 func taintRecord(key string, entry Entry) map[render.TaintID]Entry {
 	return map[render.TaintID]Entry{{Key: key, Effect: corev1.TaintEffectNoSchedule}: entry}
 }
+
+// conflictsOf are all conflicts of a plan, one for each pool.
+func conflictsOf(p *NodePlan) []Conflict {
+	var all []Conflict
+	for _, conflict := range p.Conflicts {
+		all = slices.AppendSeq(all, conflict.All())
+	}
+	return all
+}

@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"slices"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -26,9 +26,9 @@ import (
 //     whatever the pool says, and one that a pool has adopted all the same gets its
 //     earlier value back. Validation refuses such pools; what is here is for those
 //     that are older than that rule.
-//   - Contested between pools, or of a pool that holds still: it stays as it is.
-//     A contested key that is ours then belongs to one of those who contest it,
-//     so that a pool which wants it no longer is not kept by it.
+//   - Of a pool that holds still: it stays as it is.
+//   - Without room on the node, since all annotations together are too large: as if
+//     no pool wanted it.
 //
 // A key that was adopted stays adopted, whatever pool has it and whatever that
 // pool's policy becomes. One that was taken over becomes adopted when the pool
@@ -40,6 +40,8 @@ type keys[K comparable] struct {
 	pools    *render.Expansion
 	recorded map[K]Entry
 	want     map[K]render.Want
+	// noRoom are the keys that do not fit on the node: see [NodePlan.deniedBy].
+	noRoom map[K]bool
 }
 
 // verdict is what the rule says of one key.
@@ -53,10 +55,12 @@ type verdict struct {
 	change bool
 	pool   string
 	drift  bool
-	// conflict tells that pools do not get what they want; holder is the pool
-	// that holds still and has the key, if that is why.
+	// conflict tells that the pools which agree on the value do not get it; holder
+	// is the pool that holds still and has the key, if that is why.
 	conflict bool
 	holder   string
+	// noRoom tells that it is a conflict because the key does not fit.
+	noRoom bool
 }
 
 // atRest tells of almost every key, at once, that the rule changes nothing: it
@@ -65,7 +69,7 @@ type verdict struct {
 func (k keys[K]) atRest(key K) bool {
 	want, wanted := k.want[key]
 	have, standing := k.value(k.node, key)
-	if !wanted || !standing || have != want.Value || want.Contested() {
+	if !wanted || !standing || have != want.Value || len(want.Younger) > 0 || k.noRoom[key] {
 		return false
 	}
 	entry, ours := k.recorded[key]
@@ -103,8 +107,8 @@ func (k keys[K]) verdict(key K) verdict {
 	switch {
 	case ours && k.pools.Holds(entry.Pool):
 		return k.hold(have, entry, want, wanted)
-	case wanted && want.Contested():
-		return k.contested(have, entry, ours, want.Claims)
+	case wanted && k.noRoom[key]:
+		return k.deny(key, have, entry, ours)
 	case wanted && ours:
 		return k.keep(have, entry, want)
 	case wanted && have == nil:
@@ -118,30 +122,45 @@ func (k keys[K]) verdict(key K) verdict {
 
 // hold leaves everything as it stands, in the record too.
 func (k keys[K]) hold(have *string, entry Entry, want render.Want, wanted bool) verdict {
-	denied := wanted && (want.Contested() || have == nil || *have != want.Value)
+	denied := wanted && (have == nil || *have != want.Value)
 	return verdict{entry: &entry, after: have, conflict: denied, holder: entry.Pool}
 }
 
-// contested leaves the value as it stands.
-func (k keys[K]) contested(have *string, entry Entry, ours bool, claims []render.Claim) verdict {
-	if !ours {
-		return verdict{after: have, conflict: true}
+// deny leaves out a key that does not fit, or lets go of it.
+func (k keys[K]) deny(key K, have *string, entry Entry, ours bool) verdict {
+	decision := verdict{after: have}
+	if ours {
+		decision = k.release(key, have, entry)
 	}
-	if !slices.ContainsFunc(claims, func(claim render.Claim) bool { return claim.Pool == entry.Pool }) {
-		entry.Pool = claims[0].Pool
-	}
-	return verdict{entry: &entry, after: have, conflict: true}
+	decision.conflict, decision.noRoom = true, true
+	return decision
 }
 
 // keep brings a key that is ours to the value that is wanted.
 func (k keys[K]) keep(have *string, entry Entry, want render.Want) verdict {
-	next := Entry{Pool: want.Pool, Value: want.Value, Before: entry.Before, Adopted: entry.Adopted}
-	if want.Policy == v1.Adopt && entry.Before != nil {
+	next := Entry{Pool: want.Pool, Value: want.Value, Before: earlier(have, entry, want.Policy), Adopted: entry.Adopted}
+	if want.Policy == v1.Adopt && next.Before != nil {
 		next.Adopted = true
 	}
 	decision := k.set(have, next)
 	decision.drift = decision.change && entry.Value == want.Value
 	return decision
+}
+
+// earlier is the value that comes back when a key that is ours is released. Where
+// somebody has changed a key that was taken over, that is what they want it to be
+// by now: their new value, or none where they have withdrawn it. A pool that takes
+// over does so from whoever comes later, too.
+func earlier(have *string, entry Entry, policy v1.ConflictPolicy) *string {
+	switch {
+	case entry.Adopted, entry.Before == nil && policy != v1.TakeOver:
+		return entry.Before
+	case have == nil:
+		return nil
+	case *have != entry.Value:
+		return have
+	}
+	return entry.Before
 }
 
 // meet decides about a key that somebody else has put there.
@@ -174,13 +193,33 @@ func (k keys[K]) release(key K, have *string, entry Entry) verdict {
 		return verdict{after: have} // somebody else's by now
 	case entry.Adopted && (entry.Before == nil || !k.belongsToOthers(key)):
 		return verdict{change: true, pool: entry.Pool}
+	case k.coApplied(key):
+		return verdict{after: have} // another applier has put it there as well, and no earlier than now
 	case entry.Before != nil:
 		return verdict{after: entry.Before, change: *entry.Before != entry.Value, pool: entry.Pool}
-	case k.alone && k.others.alsoApplied(k.path(key)):
-		return verdict{after: have} // another applier has put it there as well
 	default:
 		return verdict{change: true, pool: entry.Pool}
 	}
+}
+
+// coApplied tells whether another applier keeps a key that is released. A kubelet
+// may apply the value that stands there, as that changes nothing: of what a kubelet
+// may not set, nobody else keeps anything, or a node that is thrown out of a pool
+// would keep its labels. Which field manager is a kubelet's nobody can tell.
+func (k keys[K]) coApplied(key K) bool {
+	return k.alone && !(k.field == Label && !render.KubeletMaySet(fmt.Sprint(key))) && k.others.alsoApplied(k.path(key))
+}
+
+// conflict is what pools are to be told of a key after a verdict.
+func (k keys[K]) conflict(key K, have *string, decision verdict) KeyConflict {
+	c := KeyConflict{
+		reason: Conflict{Field: k.field, Key: fmt.Sprint(key), Have: decision.after, Holder: decision.holder, NoRoom: decision.noRoom},
+		denied: decision.conflict, want: k.want[key],
+	}
+	if decision.conflict && !decision.noRoom && have != nil {
+		c.nameSetters(k.others.setBy(k.path(key)))
+	}
+	return c
 }
 
 func lookup[K comparable](values map[K]string, key K) (*string, bool) {

@@ -104,14 +104,27 @@ func TestRule(t *testing.T) {
 		"several miss it":    {"each pool that wants the value is told", value("9"), nil, map[string]wish{"a": {value: "1"}, "b": {value: "1"}, "c": {value: "1", priority: -1}, "d": {value: "2", priority: -1}}, value("9"), nil, false, []Conflict{{Pool: "a", Want: "1", Have: value("9")}, {Pool: "b", Want: "1", Have: value("9")}, {Pool: "c", Want: "1", Have: value("9")}}},
 		"one of them insist": {"who takes over does, whatever equal ones are content with", value("9"), nil, map[string]wish{"a": {value: "1"}, "b": {value: "1", policy: v1.TakeOver}}, value("1"), &Entry{Pool: "b", Value: "1", Before: value("9")}, false, nil},
 
-		// Contested between pools.
-		"contested, absent":       {"nobody puts it on", nil, nil, map[string]wish{"a": {value: "1"}, "b": {value: "2"}}, nil, nil, false, []Conflict{{Pool: "a", Want: "1", Rivals: []Rival{{"b", "2"}}}, {Pool: "b", Want: "2", Rivals: []Rival{{"a", "1"}}}}},
-		"contested, foreign":      {"nobody takes it over either", value("9"), nil, map[string]wish{"a": {value: "1", policy: v1.TakeOver}, "b": {value: "2", policy: v1.Adopt}}, value("9"), nil, false, []Conflict{{Pool: "a", Want: "1", Have: value("9"), Rivals: []Rival{{"b", "2"}}}, {Pool: "b", Want: "2", Have: value("9"), Rivals: []Rival{{"a", "1"}}}}},
-		"contested, ours":         {"it stays, and stays ours", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1"}, "b": {value: "2"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "a", Want: "1", Have: value("1"), Rivals: []Rival{{"b", "2"}}}, {Pool: "b", Want: "2", Have: value("1"), Rivals: []Rival{{"a", "1"}}}}},
-		"contested, changed":      {"nothing changes for it, not even back", value("9"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1"}, "b": {value: "2"}}, value("9"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "a", Want: "1", Have: value("9"), Rivals: []Rival{{"b", "2"}}}, {Pool: "b", Want: "2", Have: value("9"), Rivals: []Rival{{"a", "1"}}}}},
-		"contested, owner gone":   {"the value stays, and the pool that left is let go", value("1"), &Entry{Pool: "z", Value: "1", Before: value("0")}, map[string]wish{"a": {value: "2"}, "b": {value: "3"}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("0")}, false, []Conflict{{Pool: "a", Want: "2", Have: value("1"), Rivals: []Rival{{"b", "3"}}}, {Pool: "b", Want: "3", Have: value("1"), Rivals: []Rival{{"a", "2"}}}}},
-		"contested, a majority":   {"numbers do not count, and rivals are only those who differ", nil, nil, map[string]wish{"a": {value: "1"}, "b": {value: "1"}, "c": {value: "2"}}, nil, nil, false, []Conflict{{Pool: "a", Want: "1", Rivals: []Rival{{"c", "2"}}}, {Pool: "b", Want: "1", Rivals: []Rival{{"c", "2"}}}, {Pool: "c", Want: "2", Rivals: []Rival{{"a", "1"}, {"b", "1"}}}}},
-		"contested below the top": {"who is outbid does not contest", nil, nil, map[string]wish{"a": {value: "1"}, "b": {value: "2"}, "c": {value: "3", priority: 1}}, value("3"), &Entry{Pool: "c", Value: "3"}, false, nil},
+		// Changed by somebody while it is taken over.
+		"taken, owner moves it":    {"what its owner wants by now comes back", value("9"), &Entry{Pool: "a", Value: "1", Before: value("0")}, map[string]wish{"a": {value: "1", policy: v1.TakeOver}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("9")}, true, nil},
+		"taken, owner withdraws":   {"then nothing comes back", nil, &Entry{Pool: "a", Value: "1", Before: value("0")}, map[string]wish{"a": {value: "1", policy: v1.TakeOver}}, value("1"), &Entry{Pool: "a", Value: "1"}, true, nil},
+		"taken, owner comes back":  {"taking over holds for whoever comes later", value("9"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", policy: v1.TakeOver}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("9")}, true, nil},
+		"taken once, owner moves":  {"also where the pool only reports by now", value("9"), &Entry{Pool: "a", Value: "1", Before: value("0")}, map[string]wish{"a": {value: "1"}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("9")}, true, nil},
+		"taken, moves to another":  {"whichever pool has it", value("9"), &Entry{Pool: "a", Value: "1", Before: value("0")}, map[string]wish{"b": {value: "2"}}, value("2"), &Entry{Pool: "b", Value: "2", Before: value("9")}, false, nil},
+		"taken, owner gives in":    {"the value is both ours and theirs", value("2"), &Entry{Pool: "a", Value: "1", Before: value("0")}, map[string]wish{"a": {value: "2"}}, value("2"), &Entry{Pool: "a", Value: "2", Before: value("2")}, false, nil},
+		"adopted, owner moves it":  {"what is adopted comes back in no case", value("9"), &Entry{Pool: "a", Value: "1", Before: value("0"), Adopted: true}, map[string]wish{"a": {value: "1", policy: v1.TakeOver}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("0"), Adopted: true}, true, nil},
+		"taken, moved, adopted":    {"both at once", value("9"), &Entry{Pool: "a", Value: "1", Before: value("0")}, map[string]wish{"a": {value: "1", policy: v1.Adopt}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("9"), Adopted: true}, true, nil},
+		"reporting, changed twice": {"a key that was never another's is put back, and goes", value("9"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", policy: v1.Adopt}}, value("1"), &Entry{Pool: "a", Value: "1"}, true, nil},
+
+		// Disputed between pools: none of these has a time of creation, so the name
+		// decides.
+		"disputed, absent":       {"the older one puts it on", nil, nil, map[string]wish{"a": {value: "1"}, "b": {value: "2"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "2", Have: value("1"), Older: "a"}}},
+		"disputed, foreign":      {"nobody gets it, and each says why", value("9"), nil, map[string]wish{"a": {value: "1"}, "b": {value: "2", policy: v1.Adopt}}, value("9"), nil, false, []Conflict{{Pool: "a", Want: "1", Have: value("9")}, {Pool: "b", Want: "2", Have: value("9")}}},
+		"disputed, taken":        {"the older one takes it over", value("9"), nil, map[string]wish{"a": {value: "1", policy: v1.TakeOver}, "b": {value: "2"}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("9")}, false, []Conflict{{Pool: "b", Want: "2", Have: value("1"), Older: "a"}}},
+		"disputed, had already":  {"that a younger one was faster makes no difference", value("2"), &Entry{Pool: "b", Value: "2"}, map[string]wish{"a": {value: "1"}, "b": {value: "2"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "2", Have: value("1"), Older: "a"}}},
+		"disputed, changed":      {"put back", value("9"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1"}, "b": {value: "2"}}, value("1"), &Entry{Pool: "a", Value: "1"}, true, []Conflict{{Pool: "b", Want: "2", Have: value("1"), Older: "a"}}},
+		"disputed, foreign fits": {"a younger one that has what it wants says nothing", value("2"), nil, map[string]wish{"a": {value: "1"}, "b": {value: "2"}}, value("2"), nil, false, []Conflict{{Pool: "a", Want: "1", Have: value("2")}}},
+		"disputed, a majority":   {"numbers do not count", nil, nil, map[string]wish{"a": {value: "1"}, "b": {value: "2"}, "c": {value: "2"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "2", Have: value("1"), Older: "a"}, {Pool: "c", Want: "2", Have: value("1"), Older: "a"}}},
+		"disputed below the top": {"who is outbid does not dispute", nil, nil, map[string]wish{"a": {value: "1"}, "b": {value: "2"}, "c": {value: "3", priority: 1}}, value("3"), &Entry{Pool: "c", Value: "3"}, false, nil},
 
 		// Of a pool that holds still.
 		"paused":                 {"it stays as it is", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "2", still: true}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, nil},
@@ -122,7 +135,8 @@ func TestRule(t *testing.T) {
 		"held from another":      {"the other does not get it, and says why", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}, "b": {value: "2", priority: 9}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "2", Have: value("1"), Holder: "a"}}},
 		"held, changed by hand":  {"the same where somebody removed it", nil, &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", broken: true}, "b": {value: "2"}}, nil, &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "2", Holder: "a"}}},
 		"held at what is wanted": {"the other has what it wants", value("2"), &Entry{Pool: "a", Value: "2"}, map[string]wish{"a": {value: "1", still: true}, "b": {value: "2"}}, value("2"), &Entry{Pool: "a", Value: "2"}, false, nil},
-		"held and contested":     {"both are told of each other and of the holder", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}, "b": {value: "1"}, "c": {value: "2"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "1", Have: value("1"), Rivals: []Rival{{"c", "2"}}, Holder: "a"}, {Pool: "c", Want: "2", Have: value("1"), Rivals: []Rival{{"b", "1"}}, Holder: "a"}}},
+		"held, disputed":         {"who agrees with what is held has it, and is the older one", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}, "b": {value: "1"}, "c": {value: "2"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "c", Want: "2", Have: value("1"), Older: "b"}}},
+		"held from both":         {"both are told of the holder", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}, "b": {value: "2"}, "c": {value: "3"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "2", Have: value("1"), Holder: "a"}, {Pool: "c", Want: "3", Have: value("1"), Holder: "a"}}},
 	}
 	s := newServer()
 	for name, c := range cases {
@@ -145,7 +159,7 @@ func TestRule(t *testing.T) {
 				for i := range deny {
 					deny[i].Field, deny[i].Key = field, keyIn(field)
 				}
-				if diff := cmp.Diff(deny, p.Conflicts, cmpopts.EquateEmpty()); diff != "" {
+				if diff := cmp.Diff(deny, conflictsOf(p), cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("conflicts: %s (-want +got):\n%s", c.reason, diff)
 				}
 				checkChange(t, p, field, c.have, c.after, c.drift)

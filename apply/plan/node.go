@@ -18,7 +18,7 @@ type NodePlan struct {
 	// Changes are the keys whose values change, sorted by field and key.
 	Changes []KeyChange
 	// Conflicts are the keys that pools do not get, sorted by field and key.
-	Conflicts []Conflict
+	Conflicts []KeyConflict
 	// Record is what is ours afterwards.
 	Record Record
 
@@ -30,6 +30,7 @@ type NodePlan struct {
 	text        string
 	rewritten   bool
 	desired     render.Desired
+	pools       *render.Expansion
 	labels      outcome[string]
 	annotations outcome[string]
 	taints      outcome[render.TaintID]
@@ -119,24 +120,35 @@ func (p *NodePlan) leavesLabels() bool {
 	return len(p.labels.changed) == 0 && maps.EqualFunc(p.Record.Labels, p.recorded.Labels, Entry.equal)
 }
 
-// weighAll plans for a node of which the pools see these labels.
+// weighAll plans for a node of which the pools see these labels. Where the API
+// server would refuse the plan, as the annotations are too large, it leaves out what
+// does not fit.
 func weighAll(node *corev1.Node, recorded Record, seen map[string]string, pools *render.Expansion) *NodePlan {
 	desired := pools.Node(node.Name, seen)
-	p := &NodePlan{Pools: desired.Pools, recorded: recorded, text: node.Annotations[v1.AppliedAnnotation], desired: desired}
+	plan := func(noRoom denials) *NodePlan { return weighFields(node, recorded, desired, pools, noRoom) }
+	p := plan(denials{})
+	if p.exceeds(node) {
+		p = plan(p.deniedBy(node, plan))
+	}
+	return p
+}
+
+func weighFields(node *corev1.Node, recorded Record, desired render.Desired, pools *render.Expansion, noRoom denials) *NodePlan {
+	p := &NodePlan{Pools: desired.Pools, recorded: recorded, text: node.Annotations[v1.AppliedAnnotation], desired: desired, pools: pools}
 	others := &owners{object: node}
 
 	p.labels = weigh(p, keys[string]{
-		place: labels, node: node, others: others, pools: pools, recorded: recorded.Labels, want: desired.Labels,
+		place: labels, node: node, others: others, pools: pools, recorded: recorded.Labels, want: desired.Labels, noRoom: noRoom.labels,
 	})
 	p.annotations = weigh(p, keys[string]{
-		place: annotations, node: node, others: others, pools: pools, recorded: recorded.Annotations, want: desired.Annotations,
+		place: annotations, node: node, others: others, pools: pools, recorded: recorded.Annotations, want: desired.Annotations, noRoom: noRoom.annotations,
 	})
 	p.taints = weigh(p, keys[render.TaintID]{
-		place: taints, node: node, others: others, pools: pools, recorded: recorded.Taints, want: desired.Taints,
+		place: taints, node: node, others: others, pools: pools, recorded: recorded.Taints, want: desired.Taints, noRoom: noRoom.taints,
 	})
 	p.Record = Record{Labels: p.labels.record, Annotations: p.annotations.record, Taints: p.taints.record}
 	slices.SortFunc(p.Changes, compareKeyChanges)
-	slices.SortFunc(p.Conflicts, compareConflicts)
+	slices.SortFunc(p.Conflicts, compareKeyConflicts)
 	return p
 }
 
@@ -195,12 +207,11 @@ func weigh[K comparable](p *NodePlan, k keys[K]) outcome[K] {
 				Pool: decision.pool, Drift: decision.drift,
 			})
 		}
-		if decision.conflict {
-			denied := Conflict{Field: k.field, Key: fmt.Sprint(key), Have: have, Holder: decision.holder}
-			if have != nil {
-				denied.nameSetters(k.others.setBy(k.path(key)))
-			}
-			p.Conflicts = append(p.Conflicts, denied.toEach(k.want[key])...)
+		if !decision.conflict && len(k.want[key].Younger) == 0 {
+			return
+		}
+		if conflict := k.conflict(key, have, decision); !conflict.nobody() {
+			p.Conflicts = append(p.Conflicts, conflict)
 		}
 	}
 	for key := range k.want {
@@ -232,29 +243,4 @@ func (o *outcome[K]) note(key K, entry *Entry, recorded map[K]Entry) {
 	} else {
 		o.record[key] = *entry
 	}
-}
-
-// toEach reports the conflict to every pool that wants the key and does not get
-// it.
-func (c Conflict) toEach(want render.Want) []Conflict {
-	var all []Conflict
-	if !want.Contested() {
-		c.Want = want.Value
-		for _, pool := range append([]string{want.Pool}, want.Agreeing...) {
-			c.Pool = pool
-			all = append(all, c)
-		}
-		return all
-	}
-	for _, claim := range want.Claims {
-		conflict := c
-		conflict.Pool, conflict.Want = claim.Pool, claim.Value
-		for _, other := range want.Claims {
-			if other.Value != claim.Value {
-				conflict.addRival(Rival(other))
-			}
-		}
-		all = append(all, conflict)
-	}
-	return all
 }

@@ -60,7 +60,7 @@ func FuzzNodePlan(f *testing.F) {
 		at.nothingForeignIsTouched(t)
 		at.whatOthersChangedStays(t)
 		at.noPoolMissesAKeyInSilence(t)
-		at.heldAndContestedKeysStay(t, &counts{})
+		at.heldAndDeniedKeysStay(t, &counts{})
 		at.sameInputSameBytes(t)
 		at.sameBytesFromEitherVersion(t)
 		if !p.Quiet() {

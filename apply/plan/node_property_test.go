@@ -54,7 +54,7 @@ func TestProperties(t *testing.T) {
 		w.live(t, s, true, func(at step) {
 			at.nothingForeignIsTouched(t)
 			at.whatOthersChangedStays(t)
-			at.heldAndContestedKeysStay(t, seen)
+			at.heldAndDeniedKeysStay(t, seen)
 			at.noPoolMissesAKeyInSilence(t)
 			at.sameInputSameBytes(t)
 			at.planFromCache(t, seen)
@@ -73,14 +73,14 @@ func TestProperties(t *testing.T) {
 
 // counts tell that the worlds hold what the properties are about.
 type counts struct {
-	held, contested, repaired int
-	named                     int // conflicts that name who set the value
-	secondWrites              int
+	held, disputed, repaired int
+	named                    int // conflicts that name who set the value
+	secondWrites             int
 }
 
 func (c *counts) check(t *testing.T) {
 	t.Helper()
-	for what, count := range map[string]int{"held keys": c.held, "contested keys": c.contested, "repaired keys": c.repaired, "values whose setter is known": c.named} {
+	for what, count := range map[string]int{"held keys": c.held, "disputed keys": c.disputed, "repaired keys": c.repaired, "values whose setter is known": c.named} {
 		if count < worlds/10 {
 			t.Errorf("only %d %s in %d worlds", count, what, worlds)
 		}

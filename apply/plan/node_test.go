@@ -23,19 +23,20 @@ func onNode(name string, spec v1.NodePoolSpec) *v1.NodePool {
 func TestNodeTellsWhatItDoes(t *testing.T) {
 	s := newServer()
 	node := newNode("n")
-	node.Labels = map[string]string{"foreign": "x", "taken": "theirs", "contested": "9"}
+	node.Labels = map[string]string{"foreign": "x", "taken": "theirs", "disputed": "9"}
 	a := onNode("a", v1.NodePoolSpec{
 		Labels:      map[string]v1.LabelValue{"foreign": "1", "new": "1"},
 		Annotations: map[string]v1.AnnotationValue{"new": "note"},
 		Taints:      []v1.Taint{{Key: "k", Value: "1", Effect: "NoSchedule"}, {Key: "k", Value: "2", Effect: "NoExecute"}},
 	})
-	b := onNode("b", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"taken": "1", "contested": "1"}, ConflictPolicy: v1.TakeOver})
-	c := onNode("c", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"contested": "2"}})
+	b := onNode("b", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"taken": "1", "disputed": "1"}, ConflictPolicy: v1.TakeOver})
+	c := onNode("c", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"disputed": "2"}})
 	node, p := s.write(t, node, expand(c, b, a))
 
 	value := ptr.To[string]
 	wantChanges := []KeyChange{
 		{Field: Annotation, Key: "new", After: value("note"), Pool: "a"},
+		{Field: Label, Key: "disputed", Before: value("9"), After: value("1"), Pool: "b"},
 		{Field: Label, Key: "new", After: value("1"), Pool: "a"},
 		{Field: Label, Key: v1.RoleLabel("a"), After: value(""), Pool: "a"},
 		{Field: Label, Key: v1.RoleLabel("b"), After: value(""), Pool: "b"},
@@ -48,11 +49,10 @@ func TestNodeTellsWhatItDoes(t *testing.T) {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 	wantConflicts := []Conflict{
-		{Field: Label, Key: "contested", Pool: "b", Want: "1", Have: value("9"), Rivals: []Rival{{"c", "2"}}},
-		{Field: Label, Key: "contested", Pool: "c", Want: "2", Have: value("9"), Rivals: []Rival{{"b", "1"}}},
+		{Field: Label, Key: "disputed", Pool: "c", Want: "2", Have: value("1"), Older: "b"},
 		{Field: Label, Key: "foreign", Pool: "a", Want: "1", Have: value("x")},
 	}
-	if diff := cmp.Diff(wantConflicts, p.Conflicts); diff != "" {
+	if diff := cmp.Diff(wantConflicts, conflictsOf(p)); diff != "" {
 		t.Errorf("conflicts (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"a", "b", "c"}, p.Pools); diff != "" {
@@ -184,7 +184,7 @@ func TestKeysOfOthersAreNeverTaken(t *testing.T) {
 			}
 			var conflicts []string
 			for _, conflict := range p.Conflicts {
-				conflicts = append(conflicts, conflict.Key)
+				conflicts = append(conflicts, conflict.Key())
 			}
 			want := []string{zone, taint + ":NoSchedule"}
 			if policy == v1.ReportConflicts {
@@ -229,7 +229,7 @@ func TestParentOfAChildAtWork(t *testing.T) {
 		t.Errorf("the taint of the paused parent became %v", value)
 	}
 	wantConflicts := []Conflict{{Field: Taint, Key: taintKey.String(), Pool: "inner", Want: "inner", Have: ptr.To("outer"), Holder: "outer"}}
-	if diff := cmp.Diff(wantConflicts, p.Conflicts); diff != "" {
+	if diff := cmp.Diff(wantConflicts, conflictsOf(p)); diff != "" {
 		t.Errorf("conflicts (-want +got):\n%s", diff)
 	}
 

@@ -160,7 +160,7 @@ func TestConflictNamesWhoSetTheValue(t *testing.T) {
 				if len(p.Conflicts) != 1 {
 					t.Fatalf("%s: conflicts %v, want one", stage, p.Conflicts)
 				}
-				if diff := cmp.Diff(managers, p.Conflicts[0].SetBy); diff != "" {
+				if diff := cmp.Diff(managers, p.Conflicts[0].reason.SetBy); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", stage, diff)
 				}
 			}
@@ -189,11 +189,11 @@ func TestConflictOverATaintOfOurListNamesNobody(t *testing.T) {
 	pool := onNode("a", want(Taint, "ours"))
 	pool.Spec.Taints = append(pool.Spec.Taints, v1.Taint{Key: "another", Effect: "NoSchedule"})
 	node, p := s.write(t, node, expand(pool))
-	if len(p.Conflicts) != 1 || len(p.Conflicts[0].SetBy) != 1 {
+	if len(p.Conflicts) != 1 || len(p.Conflicts[0].reason.SetBy) != 1 {
 		t.Errorf("before our write: %v", p.Conflicts)
 	}
 	_, p = s.write(t, node, expand(pool))
-	if len(p.Conflicts) != 1 || p.Conflicts[0].SetBy != nil {
+	if len(p.Conflicts) != 1 || p.Conflicts[0].reason.SetBy != nil {
 		t.Errorf("after our write: %v", p.Conflicts)
 	}
 }

@@ -49,11 +49,11 @@ func (d *Difference) poolChanges(cluster Cluster, after []*v1.NodePool, expansio
 }
 
 func comparePoolChanges(a, b PoolChange) int {
-	return cmp.Or(cmp.Compare(order(a.Action), order(b.Action)), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(position(a.Action), position(b.Action)), cmp.Compare(a.Name, b.Name))
 }
 
-// order is that in which pools are written: those that go are the last.
-func order(action Action) int {
+// position is the order in which pools are written: those that go are the last.
+func position(action Action) int {
 	if action == Delete {
 		return 1
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +24,12 @@ type PoolChange struct {
 	Live *v1.NodePool
 	// Want is what shall stand there; nil for Delete.
 	Want *v1.NodePool
+
+	// CreateAfter is the pool, of those that the plan creates, that has to be there
+	// before this one; empty where it makes no difference. NotBefore is the second
+	// that must be over when this one is created; zero where it makes no difference.
+	CreateAfter string
+	NotBefore   time.Time
 
 	// after is what the controller makes of it besides; nil where it does nothing.
 	after *v1.NodePool
@@ -122,6 +129,7 @@ func Pools(revision Revision, live []*v1.NodePool) (*PoolsPlan, error) {
 		}
 	}
 	p.OwnedAfter = held + p.gains(revision.SourceUID)
+	order(p.Changes, p.After(live))
 	return p, nil
 }
 

@@ -13,19 +13,33 @@ func (c Conflict) Text() string {
 	for _, claim := range c.Claims {
 		claims = append(claims, fmt.Sprintf("pool %s wants %s", Word(claim.Pool), Value(claim.Field, claim.Want)))
 	}
+	if c.MoreClaims > 0 {
+		claims = append(claims, Count(c.MoreClaims, "more pool")+" "+wantIt(c.MoreClaims))
+	}
 	text := fmt.Sprintf("%s %s: %s", c.Field, Word(c.Key), strings.Join(claims, ", "))
 	if len(c.Claims) == 0 {
 		return text
 	}
 	switch first := c.Claims[0]; {
+	case first.Older != "" && first.Have != nil:
+		return text + ", and pool " + Word(first.Older) + ", which is older and of the same priority, wants " + Value(first.Field, *first.Have)
 	case first.Holder != "":
 		return text + ", and pool " + Word(first.Holder) + ", which is paused or in error, holds it"
-	case len(first.Rivals) == 0 && first.Have != nil:
-		return text + ", and " + setting(first)
+	case first.NoRoom && c.Field == plan.Annotation:
+		return text + ", and it does not fit into what all annotations of a node may take"
+	case first.NoRoom:
+		return text + ", and the annotations of others leave no room to record it"
 	case first.Have != nil:
-		return text + ", at the same priority; it stays at " + Value(first.Field, *first.Have)
+		return text + ", and " + setting(first)
 	}
-	return text + ", at the same priority; it stays unset"
+	return text
+}
+
+func wantIt(pools int) string {
+	if pools == 1 {
+		return "does not get it either"
+	}
+	return "do not get it either"
 }
 
 // Text says in one sentence what is contested, where, and by whom as far as that is

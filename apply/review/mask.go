@@ -150,10 +150,6 @@ func (m *masker) claim(claim *plan.Conflict) {
 		claim.Have = &hidden
 	}
 	claim.Want = m.hide(claim.Key, want, have, maskedAfter)
-	claim.Rivals = slices.Clone(claim.Rivals)
-	for i := range claim.Rivals {
-		claim.Rivals[i].Value = m.hide(claim.Key, claim.Rivals[i].Value, nil, masked)
-	}
 }
 
 // record masks the values within a record, which is JSON. One without secrets stays

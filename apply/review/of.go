@@ -134,26 +134,30 @@ func textOf(things any) string {
 	return string(text)
 }
 
-// conflicts puts the claims of all pools for one key together, and the nodes on
-// which they are the same.
+// maxClaims is how many pools are told of that do not get a key of a node.
+const maxClaims = 3
+
+// conflicts tells of the keys that pools do not get, and puts the nodes together on
+// which that is the same.
 func conflicts(d, standing *plan.Difference) []Conflict {
 	before := map[string]bool{}
 	for _, node := range standing.Nodes {
-		for _, claims := range byKey(node.Conflicts) {
-			before[node.Name+" "+textOf(claims)] = true
+		for _, conflict := range node.Conflicts {
+			before[node.Name+" "+textOf(conflictOf(conflict))] = true
 		}
 	}
 	found, at := []Conflict{}, map[string]int{}
 	for _, node := range d.Nodes {
-		for _, claims := range byKey(node.Conflicts) {
-			text := textOf(claims)
-			stands := before[node.Name+" "+text]
-			same := fmt.Sprint(stands, text)
+		for _, denied := range node.Conflicts {
+			conflict := conflictOf(denied)
+			text := textOf(conflict)
+			conflict.Standing = before[node.Name+" "+text]
+			same := fmt.Sprint(conflict.Standing, text)
 			i, known := at[same]
 			if !known {
 				i = len(found)
 				at[same] = i
-				found = append(found, Conflict{Field: claims[0].Field, Key: claims[0].Key, Claims: listOf(claims), Standing: stands})
+				found = append(found, conflict)
 			}
 			found[i].Nodes = append(found[i].Nodes, node.Name)
 		}
@@ -162,6 +166,13 @@ func conflicts(d, standing *plan.Difference) []Conflict {
 		return cmp.Or(slices.Compare(a.Nodes, b.Nodes), compareBool(a.Standing, b.Standing), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Key, b.Key))
 	})
 	return found
+}
+
+// conflictOf is a conflict of a plan without the nodes.
+func conflictOf(denied plan.KeyConflict) Conflict {
+	conflict := Conflict{Field: denied.Field(), Key: denied.Key()}
+	conflict.Claims, conflict.MoreClaims = denied.First(maxClaims)
+	return conflict
 }
 
 // compareBool puts what is not so before what is.
@@ -173,20 +184,6 @@ func compareBool(a, b bool) int {
 		return -1
 	}
 	return 1
-}
-
-// byKey puts the conflicts of one key together: each of the pools that disagree
-// reports one. They come sorted.
-func byKey(conflicts []plan.Conflict) [][]plan.Conflict {
-	var keys [][]plan.Conflict
-	for i, conflict := range conflicts {
-		if i > 0 && conflict.Field == conflicts[i-1].Field && conflict.Key == conflicts[i-1].Key {
-			keys[len(keys)-1] = append(keys[len(keys)-1], conflict)
-			continue
-		}
-		keys = append(keys, []plan.Conflict{conflict})
-	}
-	return keys
 }
 
 // members are the pools that a node enters or leaves, or on whose nodes something

@@ -94,12 +94,13 @@ func TestConflictText(t *testing.T) {
 		conflict Conflict
 		want     string
 	}{
-		"somebody":      {claim(func(*plan.Conflict) {}), "label tier: pool a wants gold, and somebody else has set iron"},
-		"known":         {claim(func(c *plan.Conflict) { c.SetBy = []string{"kubectl"} }), "label tier: pool a wants gold, and kubectl has set iron"},
-		"several":       {claim(func(c *plan.Conflict) { c.SetBy, c.MoreSetBy = []string{"b", "c"}, 2 }), "label tier: pool a wants gold, and b, c and 2 more have set iron"},
-		"holder":        {claim(func(c *plan.Conflict) { c.Holder = "b" }), "label tier: pool a wants gold, and pool b, which is paused or in error, holds it"},
-		"rivals":        {claim(func(c *plan.Conflict) { c.Rivals = []plan.Rival{{Pool: "b"}} }), "label tier: pool a wants gold, at the same priority; it stays at iron"},
-		"rivals, unset": {claim(func(c *plan.Conflict) { c.Rivals, c.Have = []plan.Rival{{Pool: "b"}}, nil }), "label tier: pool a wants gold, at the same priority; it stays unset"},
+		"somebody": {claim(func(*plan.Conflict) {}), "label tier: pool a wants gold, and somebody else has set iron"},
+		"known":    {claim(func(c *plan.Conflict) { c.SetBy = []string{"kubectl"} }), "label tier: pool a wants gold, and kubectl has set iron"},
+		"several":  {claim(func(c *plan.Conflict) { c.SetBy, c.MoreSetBy = []string{"b", "c"}, 2 }), "label tier: pool a wants gold, and b, c and 2 more have set iron"},
+		"holder":   {claim(func(c *plan.Conflict) { c.Holder = "b" }), "label tier: pool a wants gold, and pool b, which is paused or in error, holds it"},
+		"older":    {claim(func(c *plan.Conflict) { c.Older = "b" }), "label tier: pool a wants gold, and pool b, which is older and of the same priority, wants iron"},
+		"no room":  {claim(func(c *plan.Conflict) { c.NoRoom, c.Have = true, nil }), "label tier: pool a wants gold, and the annotations of others leave no room to record it"},
+		"many":     {func() Conflict { c := claim(func(c *plan.Conflict) { c.Older = "b" }); c.MoreClaims = 7; return c }(), "label tier: pool a wants gold, 7 more pools do not get it either, and pool b, which is older and of the same priority, wants iron"},
 		"taint": {claim(func(c *plan.Conflict) { c.Field, c.Key, c.SetBy = plan.Taint, "k:NoSchedule", []string{"x"} }),
 			"taint k:NoSchedule: pool a wants gold, and somebody else has set iron (x wrote the taints last)"},
 	}

@@ -132,7 +132,10 @@ type Conflict struct {
 	Field plan.Field `json:"field"`
 	Key   string     `json:"key"`
 	// Claims are what each pool wants, with why it does not get it, sorted by pool.
+	// At most three are told.
 	Claims []plan.Conflict `json:"claims"`
+	// MoreClaims is how many pools there are besides.
+	MoreClaims int `json:"moreClaims,omitempty"`
 	// Standing tells that it is the same before the change.
 	Standing bool `json:"standing"`
 }

@@ -250,15 +250,15 @@ func pair(field plan.Field, key, text string, most int) string {
 func (e *explanation) conflicts(text io.Writer) {
 	title := "\nConflicts: left as they are"
 	for _, k := range e.Keys {
-		for i, conflict := range k.status.Conflicts {
-			if i == 1 && len(k.status.Conflicts) == 2 && len(conflict.Rivals) == 1 {
-				continue // the same, from the other side
-			}
+		for _, conflict := range k.status.Conflicts {
 			if title != "" {
 				fmt.Fprintln(text, title)
 				title = ""
 			}
 			wrap(text, "  ", inert(conflict.String()))
+		}
+		if k.MoreConflicts > 0 {
+			wrap(text, "  ", inert(fmt.Sprintf("%s %s: %s", k.Field, k.Key, review.Count(k.MoreConflicts, "more pool")+" in conflict over it")))
 		}
 	}
 }

@@ -79,6 +79,8 @@ type explainedKey struct {
 	Conflicts []explainedDenial `json:"conflicts,omitempty"`
 	// Contests are there where somebody else keeps changing the key.
 	Contests []explainedContest `json:"contests,omitempty"`
+	// MoreConflicts is how many pools besides do not get the key.
+	MoreConflicts int `json:"moreConflicts,omitempty"`
 
 	status plan.KeyStatus
 }
@@ -170,6 +172,7 @@ func explainKey(status plan.KeyStatus) explainedKey {
 	for _, conflict := range status.Conflicts {
 		k.Conflicts = append(k.Conflicts, explainedDenial{Pool: conflict.Pool, Want: conflict.Want, Message: conflict.String()})
 	}
+	k.MoreConflicts = status.MoreConflicts
 	return k
 }
 

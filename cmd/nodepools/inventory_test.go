@@ -163,9 +163,12 @@ func withLabels(name, labels string) string {
 var samePlan = cmp.Options{
 	cmpopts.EquateEmpty(),
 	cmpopts.IgnoreUnexported(plan.Difference{}, plan.PoolChange{}, plan.NodePlan{}),
-	cmp.Comparer(func(a, b plan.Conflict) bool {
-		a.SetBy, a.MoreSetBy, b.SetBy, b.MoreSetBy = nil, 0, nil, 0
-		return a.Equal(b)
+	cmp.Transformer("conflicts", func(key plan.KeyConflict) []plan.Conflict {
+		conflicts := slices.Collect(key.All())
+		for i := range conflicts {
+			conflicts[i].SetBy, conflicts[i].MoreSetBy = nil, 0
+		}
+		return conflicts
 	}),
 	cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields", "ResourceVersion", "Generation", "CreationTimestamp", "Finalizers"),
 	cmpopts.IgnoreTypes(v1.NodePoolStatus{}, metav1.TypeMeta{}),

@@ -117,7 +117,8 @@ func (o *renderOptions) readNodes(ctx context.Context, std streams) ([]*corev1.N
 }
 
 // nodePatches are what the pools want of each node, sorted by its name. What
-// pools of equal priority cannot agree on is no part of it, and is told.
+// pools want of a key that another of the same priority has is no part of it, and is
+// told: files do not say which pool is created first, and the name decides.
 func nodePatches(nodes []*corev1.Node, pools *render.Expansion, std streams) ([]any, error) {
 	slices.SortFunc(nodes, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
 	var patches []any
@@ -129,25 +130,31 @@ func nodePatches(nodes []*corev1.Node, pools *render.Expansion, std streams) ([]
 		if patch := desired.NodePatch(node.Name); patch != nil {
 			patches = append(patches, patch)
 		}
-		for _, conflict := range contested(desired) {
+		for _, conflict := range outdone(desired) {
 			std.note("node %q: %s", node.Name, conflict)
 		}
 	}
 	return patches, nil
 }
 
-// contested tells of each key on which pools of equal priority disagree.
-func contested(desired render.Desired) []string {
+// maxOutdone is how many of the pools are told of that lose a key to an older one.
+const maxOutdone = 3
+
+// outdone tells of each key that pools want and another of the same priority has.
+func outdone(desired render.Desired) []string {
 	var told []string
 	tell := func(field plan.Field, key string, want render.Want) {
-		if !want.Contested() {
+		if len(want.Younger) == 0 {
 			return
 		}
 		var claims []string
-		for _, claim := range want.Claims {
+		for _, claim := range want.Younger[:min(len(want.Younger), maxOutdone)] {
 			claims = append(claims, fmt.Sprintf("pool %q wants %q", claim.Pool, claim.Value))
 		}
-		told = append(told, fmt.Sprintf("%s %s is left as it is, for the pools have the same priority: %s", field, key, strings.Join(claims, ", ")))
+		if more := len(want.Younger) - maxOutdone; more > 0 {
+			claims = append(claims, fmt.Sprintf("and %d more", more))
+		}
+		told = append(told, fmt.Sprintf("%s %s is as pool %q wants it: of pools of equal priority the one that is created first wins, here the first by name; %s", field, key, want.Oldest, strings.Join(claims, ", ")))
 	}
 	for _, key := range slices.Sorted(maps.Keys(desired.Labels)) {
 		tell(plan.Label, key, desired.Labels[key])

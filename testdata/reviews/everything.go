@@ -41,8 +41,7 @@ func Everything() *review.Review {
 		{
 			Nodes: []string{"gpu-003"}, Field: plan.Taint, Key: "dedicated:NoSchedule",
 			Claims: []plan.Conflict{
-				{Field: plan.Taint, Key: "dedicated:NoSchedule", Pool: "build", Want: "build", Rivals: []plan.Rival{{Pool: "gpu", Value: "gpu"}}},
-				{Field: plan.Taint, Key: "dedicated:NoSchedule", Pool: "gpu", Want: "gpu", Rivals: []plan.Rival{{Pool: "build", Value: "build"}}},
+				{Field: plan.Taint, Key: "dedicated:NoSchedule", Pool: "build", Want: "build", Have: ptr("gpu"), Older: "gpu"},
 			},
 		},
 	}

@@ -43,15 +43,20 @@ func TestConflictString(t *testing.T) {
 			Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("9"), SetBy: []string{"\x1b[2Jx", "pool b has it; a", strings.Repeat("n", 128)}},
 			`label k stays "9": "\x1b[2Jx", "pool b has it; a" and "` + strings.Repeat("n", 62) + `…" have set it; pool a wants "1"`,
 		},
-		"one rival": {
-			"who it is",
-			Conflict{Field: Taint, Key: "k:NoSchedule", Pool: "a", Want: "1", Rivals: []Rival{{"b", "2"}}},
-			`taint k:NoSchedule stays unset: pools of equal priority disagree, pool a wants "1", pool b "2"`,
+		"an older pool": {
+			"whose the key is, and why",
+			Conflict{Field: Taint, Key: "k:NoSchedule", Pool: "a", Want: "1", Have: ptr.To("2"), Older: "b"},
+			`taint k:NoSchedule stays "2", which is pool b's: of pools of equal priority the older one wins; pool a wants "1"`,
 		},
-		"several rivals": {
-			"all of them",
-			Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To(""), Rivals: []Rival{{"b", "2"}, {"c", "3"}}},
-			`label k stays "": pools of equal priority disagree, pool a wants "1", pool b "2", pool c "3"`,
+		"no room for an annotation": {
+			"what the limit is",
+			Conflict{Field: Annotation, Key: "k", Pool: "a", Want: "1", NoRoom: true},
+			`annotation k stays unset: it does not fit, all annotations of a node may take 262144 bytes; pool a wants "1"`,
+		},
+		"no room for the record": {
+			"that it is others who have filled the node",
+			Conflict{Field: Taint, Key: "k:NoSchedule", Pool: "a", Want: "1", NoRoom: true},
+			`taint k:NoSchedule stays unset: there is no room to record it, others have filled the 262144 bytes that all annotations of a node may take; pool a wants "1"`,
 		},
 		"a holder": {
 			"somebody has to resume or mend it",
@@ -70,28 +75,5 @@ func TestConflictString(t *testing.T) {
 				t.Errorf("%s\n got %s\nwant %s", c.reason, got, c.want)
 			}
 		})
-	}
-}
-
-func TestConflictEqual(t *testing.T) {
-	base := Conflict{Field: Label, Key: "k", Pool: "a", Want: "1", Have: ptr.To("2"), SetBy: []string{"x"}, Rivals: []Rival{{"b", "2"}}, Holder: "c"}
-	others := map[string]func(*Conflict){
-		"field":   func(c *Conflict) { c.Field = Taint },
-		"key":     func(c *Conflict) { c.Key = "l" },
-		"pool":    func(c *Conflict) { c.Pool = "z" },
-		"want":    func(c *Conflict) { c.Want = "9" },
-		"have":    func(c *Conflict) { c.Have = nil },
-		"setter":  func(c *Conflict) { c.SetBy = []string{"y"} },
-		"setters": func(c *Conflict) { c.MoreSetBy = 1 },
-		"rivals":  func(c *Conflict) { c.Rivals = nil },
-		"holder":  func(c *Conflict) { c.Holder = "" },
-		"nothing": func(c *Conflict) { c.Have = ptr.To("2") },
-	}
-	for name, edit := range others {
-		other := base
-		edit(&other)
-		if got := base.Equal(other); got != (name == "nothing") {
-			t.Errorf("with another %s they are equal: %v", name, got)
-		}
 	}
 }
