@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 const redPool = `
@@ -48,57 +50,79 @@ func colored(labels map[string]string) map[string]string {
 	return all
 }
 
-// One pool was first and its values stand; the other comes, of equal priority.
-func TestEqualPriorityKeepsWhatStands(t *testing.T) {
+// Of equal priority the older pool wins, on nodes that were there before the other
+// came and on those that come after it, whatever else has happened meanwhile.
+func TestEqualPriorityIsTheOlderPools(t *testing.T) {
 	w := newWorld(t)
-	w.node("both", role("red", "blue"))
-	w.node("blue-only", role("blue"))
+	w.node("before", role("red", "blue"))
 	w.pool(redPool)
-	w.carries("both", colored(map[string]string{"color": "red", "only-red": "yes"}), "paint=red:NoSchedule")
 	w.isReady("red", 1)
-
-	w.pool(bluePool)
-	conflicted := func() {
+	w.isOlder("red", func() { w.pool(bluePool) })
+	w.node("after", role("red", "blue"))
+	w.node("blue-only", role("blue"))
+	red := colored(map[string]string{"color": "red", "only-red": "yes", "only-blue": "yes"})
+	asRed := func() {
 		t.Helper()
-		w.carries("both", colored(map[string]string{"color": "red", "only-red": "yes", "only-blue": "yes"}), "paint=red:NoSchedule")
-		w.poolIs("red", "reports the conflict", isConflicted(1, `node both: label color stays "red": pools of equal priority disagree, pool red wants "red", pool blue "blue"`, "taint paint:NoSchedule"))
-		w.poolIs("blue", "reports the conflict", isConflicted(1, `node both: label color stays "red": pools of equal priority disagree, pool blue wants "blue", pool red "red"`, "taint paint:NoSchedule"))
-		w.hasEvent("red", v1.ConflictReason, "node both", "color")
-		w.hasEvent("blue", v1.ConflictReason, "node both", "color")
+		for _, node := range []string{"before", "after"} {
+			w.carries(node, red, "paint=red:NoSchedule")
+		}
+		w.isReady("red", 2)
+		w.poolIs("blue", "reports the conflict", isConflicted(2, `node after: label color stays "red", which is pool red's: of pools of equal priority the older one wins; pool blue wants "blue"`, "taint paint:NoSchedule"))
 	}
-	conflicted()
+	asRed()
+	w.hasEvent("blue", v1.ConflictReason, "node", "color")
 	blueOnly := role("blue")
 	maps.Copy(blueOnly, map[string]string{"color": "blue", "only-blue": "yes"})
 	w.carries("blue-only", blueOnly, "paint=blue:NoSchedule")
 	w.staysQuiet()
-	conflicted()
+
+	w.stop()
+	w.start()
+	asRed()
 
 	w.change("blue", func(pool *v1.NodePool) { pool.Spec.Priority = 1 })
-	w.carries("both", colored(map[string]string{"color": "blue", "only-red": "yes", "only-blue": "yes"}), "paint=blue:NoSchedule")
-	w.isReady("red", 1)
-	w.isReady("blue", 2)
-	w.hasEvent("red", v1.ConflictReason+"Resolved")
+	blue := colored(map[string]string{"color": "blue", "only-red": "yes", "only-blue": "yes"})
+	w.carries("before", blue, "paint=blue:NoSchedule")
+	w.isReady("red", 2)
+	w.isReady("blue", 3)
+	w.hasEvent("blue", v1.ConflictReason+"Resolved")
+	w.change("blue", func(pool *v1.NodePool) { pool.Spec.Priority = 0 })
+	asRed()
+
+	// A pool that is deleted and created anew is young.
+	w.remove("red")
+	w.carries("before", blue2(), "paint=blue:NoSchedule")
+	w.isOlder("blue", func() { w.pool(redPool) })
+	for _, node := range []string{"before", "after"} {
+		w.carries(node, blue, "paint=blue:NoSchedule")
+	}
+	w.poolIs("red", "reports the conflict", isConflicted(2, `which is pool blue's`))
 }
 
-// Both come at once and nothing stands: nobody gets the key, and each gets the
-// others of its keys.
-func TestEqualPriorityLeavesUnsetWhatIsUnset(t *testing.T) {
-	w := newWorld(t)
-	w.stop()
-	w.node("both", role("red", "blue"))
-	w.pool(redPool)
-	w.pool(bluePool)
-	w.start()
-	w.poolIs("red", "reports the conflict", isConflicted(1, "label color stays unset", "pool blue"))
-	w.poolIs("blue", "reports the conflict", isConflicted(1, "label color stays unset", "pool red"))
-	w.carries("both", colored(map[string]string{"only-red": "yes", "only-blue": "yes"}))
-	w.staysQuiet()
-	w.carries("both", colored(map[string]string{"only-red": "yes", "only-blue": "yes"}))
+// blue2 is what a node of both pools has when only the blue one is there.
+func blue2() map[string]string {
+	labels := role("red", "blue")
+	maps.Copy(labels, map[string]string{"color": "blue", "only-blue": "yes"})
+	return labels
+}
 
-	w.change("red", func(pool *v1.NodePool) { pool.Spec.Labels["color"] = "blue" })
-	w.poolIs("red", "has the taint in conflict alone", isConflicted(1, "taint paint:NoSchedule stays unset"))
-	w.carries("both", colored(map[string]string{"color": "blue", "only-red": "yes", "only-blue": "yes"}))
-	w.remove("red")
-	w.carries("both", colored(map[string]string{"color": "blue", "only-blue": "yes"}), "paint=blue:NoSchedule")
-	w.isReady("blue", 1)
+// isOlder makes a pool that a later second of the API server's clock creates.
+func (w *world) isOlder(than string, create func()) {
+	w.t.Helper()
+	older := &v1.NodePool{}
+	if err := w.Get(w.t.Context(), client.ObjectKey{Name: than}, older); err != nil {
+		w.t.Fatal(err)
+	}
+	probe := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-"}}
+	cluster.Eventually(w.t, "the clock of the API server has passed the second in which "+than+" was created", patience, func() error {
+		would := probe.DeepCopy()
+		if err := w.Create(w.t.Context(), would, client.DryRunAll); err != nil {
+			return err
+		}
+		if !would.CreationTimestamp.After(older.CreationTimestamp.Time) {
+			return fmt.Errorf("it is %v still", would.CreationTimestamp)
+		}
+		return nil
+	})
+	create()
 }

@@ -96,7 +96,7 @@ func TestAFullNodeIsTold(t *testing.T) {
 	q.role("n1")
 	q.pool("tells of the node that cannot be written", func(pool *v1.NodePool) error {
 		ready := meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition)
-		if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != v1.NodesReason || !strings.Contains(ready.Message, "node n1 could not be written") {
+		if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != v1.ConflictReason || !strings.Contains(ready.Message, "node n1: ") || !strings.Contains(ready.Message, "there is no room to record it") {
 			return fmt.Errorf("it says %+v", ready)
 		}
 		return nil

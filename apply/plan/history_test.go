@@ -1,0 +1,287 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// histories is how many ways to the same pools are tried for each set of them.
+const histories = 4
+
+// TestHistoryMakesNoDifference: what a node has of the pools that there are depends on
+// them and on the node alone. Whatever pools came, changed and went before, in whatever
+// order, and whatever was written meanwhile and what a kill or a fault kept from being
+// written: with the same pools, and nobody else changing the node, it comes to have
+// the same labels, annotations and taints.
+func TestHistoryMakesNoDifference(t *testing.T) {
+	s, disputed := newServer(), 0
+	for seed := range uint64(worlds / 2) {
+		w := newWorld(seed)
+		// What was taken over or adopted stays so when a pool's policy changes, and what
+		// is paused stays as it is: that is a history that counts.
+		w.policies, w.held = []v1.ConflictPolicy{pick(w.r, []v1.ConflictPolicy{v1.ReportConflicts, v1.TakeOver})}, false
+		start := w.node
+		final := map[string]*v1.NodePool{}
+		for _, name := range worldPools {
+			if !w.oneIn(4) {
+				final[name] = w.pool(name)
+				final[name].Spec.NodeNames, final[name].Spec.Selector = []string{"n"}, nil
+				final[name].CreationTimestamp = metav1.Unix(int64(1+w.r.IntN(3)), 0)
+			}
+		}
+		for _, pool := range final {
+			if final[pool.Spec.Parent] == nil {
+				pool.Spec.Parent = "" // else it could not be carried out, and would hold still
+			}
+		}
+		var want map[Field]map[string]string
+		for history := range histories {
+			w.node, w.pools = start, map[string]*v1.NodePool{}
+			w.arriveAt(t, s, final, history == 0)
+			w.node, _ = s.write(t, w.node, w.expansion())
+			settled, p := s.write(t, w.node, w.expansion())
+			if !p.Quiet() {
+				t.Errorf("seed %d, history %d does not come to rest", seed, history)
+			}
+			got := standing(settled)
+			if want == nil {
+				want = got
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("seed %d: the node (-at once +by history %d):\n%s", seed, history, diff)
+			}
+			disputed += len(slices.DeleteFunc(conflictsOf(p), func(c Conflict) bool { return c.Older == "" }))
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	if disputed < worlds/2 {
+		t.Errorf("only %d keys were disputed", disputed)
+	}
+}
+
+// arriveAt lets pools come in some order, with others that go again, until those of
+// the final set are there. Most of the time the plan is carried out in between.
+func (w *world) arriveAt(t *testing.T, s server, final map[string]*v1.NodePool, atOnce bool) {
+	t.Helper()
+	if !atOnce {
+		names := slices.Sorted(maps.Keys(final))
+		w.r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		for _, name := range names {
+			for range w.r.IntN(3) {
+				w.changePools()
+				if w.oneIn(2) {
+					w.node, _ = s.write(t, w.node, w.expansion())
+				}
+			}
+			w.pools[name] = final[name]
+			if w.oneIn(2) {
+				w.node, _ = s.write(t, w.node, w.expansion())
+			}
+		}
+	}
+	w.pools = maps.Clone(final)
+}
+
+// TestNoPoolKeepsAWallOffANode: a pool that is added, whatever it says, changes no
+// label and no taint of pools that are there, unless its priority is higher or it
+// stands within one of them; and no annotation takes the room that they need.
+func TestNoPoolKeepsAWallOffANode(t *testing.T) {
+	s := newServer()
+	for seed := range uint64(worlds / 2) {
+		w := newWorld(seed)
+		w.held = false
+		wall := define("wall", v1.NodePoolSpec{
+			NodeNames: []string{"n"}, Priority: 1, ConflictPolicy: v1.TakeOver,
+			Labels: map[string]v1.LabelValue{"k0": "wall"}, Taints: []v1.Taint{{Key: "k0", Value: "wall", Effect: "NoSchedule"}},
+		})
+		wall.CreationTimestamp = metav1.Unix(1000, 0)
+		w.pools["wall"] = wall
+		if w.oneIn(2) {
+			w.node, _ = s.write(t, w.node, w.expansion())
+		}
+		for i := range 1 + w.r.IntN(4) {
+			name := fmt.Sprint(pick(w.r, []string{"a", "z"}), i)
+			hostile := w.pool(name)
+			hostile.Spec.Parent, hostile.Spec.NodeNames, hostile.Spec.Selector = "", []string{"*"}, nil
+			hostile.Spec.Priority = int32(w.r.IntN(2))
+			hostile.CreationTimestamp = metav1.Unix(1001, 0)
+			if w.oneIn(2) {
+				hostile.Spec.Annotations = large(w.r.IntN(64), w.r)
+			}
+			w.pools[name] = hostile
+			if w.oneIn(2) {
+				w.node, _ = s.write(t, w.node, w.expansion())
+			}
+		}
+		w.node, _ = s.write(t, w.node, w.expansion())
+		has := standing(w.node)
+		if has[Label]["k0"] != "wall" || has[Taint]["k0:NoSchedule"] != "wall" {
+			t.Fatalf("seed %d: the label is %q and the taint %q", seed, has[Label]["k0"], has[Taint]["k0:NoSchedule"])
+		}
+		if bytes := annotationBytesOf(w.node.Annotations); bytes > maxAnnotations {
+			t.Fatalf("seed %d: the annotations take %d bytes", seed, bytes)
+		}
+	}
+}
+
+// large are so many annotations of 4,096 bytes and a little.
+func large(count int, r *rand.Rand) map[string]v1.AnnotationValue {
+	values := map[string]v1.AnnotationValue{}
+	for i := range count {
+		values[fmt.Sprint("large-", r.IntN(8), "-", i)] = v1.AnnotationValue(fmt.Sprintf("%04096d", i))
+	}
+	return values
+}
+
+func annotationBytesOf(annotations map[string]string) int {
+	size := 0
+	for key, value := range annotations {
+		size += len(key) + len(value)
+	}
+	return size
+}
+
+// TestRoom: what does not fit on a node is left out, annotations first, those of the
+// strongest pool last; and whatever others have filled it with, what can be written is.
+func TestRoom(t *testing.T) {
+	s := newServer()
+	full := func(name string, priority int32, count int) *v1.NodePool {
+		pool := onNode(name, v1.NodePoolSpec{Priority: priority, Annotations: map[string]v1.AnnotationValue{}})
+		for i := range count {
+			pool.Spec.Annotations[fmt.Sprintf("%s-%03d", name, i)] = v1.AnnotationValue(fmt.Sprintf("%01000d", i))
+		}
+		return pool
+	}
+	quarantine := onNode("quarantine", v1.NodePoolSpec{Priority: -5, Taints: []v1.Taint{{Key: "q", Effect: "NoExecute"}}})
+	check := func(t *testing.T, p *NodePlan, denied map[string]int) {
+		t.Helper()
+		got := map[string]int{}
+		for _, conflict := range conflictsOf(p) {
+			if !conflict.NoRoom {
+				t.Errorf("another conflict: %s", conflict)
+			}
+			got[conflict.Pool+" "+string(conflict.Field)]++
+		}
+		if diff := cmp.Diff(denied, got, cmpEmpty); diff != "" {
+			t.Errorf("what does not fit (-want +got):\n%s", diff)
+		}
+	}
+	t.Run("one pool fills a node", func(t *testing.T) {
+		node, p := s.write(t, newNode("n"), expand(full("big", 1000, 200), quarantine))
+		if get := standing(node)[Taint]["q:NoExecute"]; len(node.Spec.Taints) != 1 || get != "" {
+			t.Errorf("taints %v", node.Spec.Taints)
+		}
+		check(t, p, map[string]int{"big annotation": 200 - 129})
+		if bytes := annotationBytesOf(node.Annotations); bytes > maxAnnotations || bytes < maxAnnotations-4096 {
+			t.Errorf("the annotations take %d bytes of %d", bytes, maxAnnotations)
+		}
+		if again, err := Node(node, expand(full("big", 1000, 200), quarantine)); err != nil || !again.Quiet() {
+			t.Errorf("a second plan is due: %v", err)
+		}
+	})
+	t.Run("the strongest goes first", func(t *testing.T) {
+		node, _ := s.write(t, newNode("n"), expand(full("weak", 0, 100)))
+		node, p := s.write(t, node, expand(full("weak", 0, 100), full("strong", 1, 100)))
+		check(t, p, map[string]int{"weak annotation": 100 - 29})
+		if _, p = s.write(t, node, expand(full("weak", 0, 100))); len(p.Conflicts) > 0 {
+			t.Errorf("the strong one has gone, and the other lacks %d", len(p.Conflicts))
+		}
+	})
+	t.Run("others fill it", func(t *testing.T) {
+		filled := newNode("n")
+		filled.Annotations = map[string]string{"a": fmt.Sprintf("%0*d", maxAnnotations-1, 0)}
+		_, p := s.write(t, filled, expand(quarantine))
+		check(t, p, map[string]int{"quarantine label": 1, "quarantine taint": 1})
+		if !p.Quiet() {
+			t.Error("something is written")
+		}
+	})
+	t.Run("others fill the rest", func(t *testing.T) {
+		node, _ := s.write(t, newNode("n"), expand(full("big", 1000, 20)))
+		node = node.DeepCopy()
+		node.Annotations["a"] = fmt.Sprintf("%0*d", maxAnnotations-1-annotationBytesOf(node.Annotations), 0)
+		node, p := s.write(t, node, expand(full("big", 1000, 20), quarantine))
+		if len(node.Spec.Taints) != 1 {
+			t.Errorf("our own annotations do not make room for the taint: %v", conflictsOf(p))
+		}
+		if _, p = s.write(t, node, expand()); p.Record.String() != "" {
+			t.Errorf("the node is not released: %s", p.Record)
+		}
+	})
+	t.Run("a value that comes back", func(t *testing.T) {
+		start := newNode("n")
+		start.Annotations = map[string]string{"k": fmt.Sprintf("%0200000d", 0)}
+		taking := onNode("taking", v1.NodePoolSpec{Annotations: map[string]v1.AnnotationValue{"k": "1"}, ConflictPolicy: v1.TakeOver})
+		node, _ := s.write(t, start, expand(taking))
+		node, _ = s.write(t, node, expand(taking, full("big", 0, 200)))
+		if bytes := annotationBytesOf(node.Annotations); bytes > maxAnnotations {
+			t.Errorf("the annotations take %d bytes", bytes)
+		}
+		node, _ = s.write(t, node, expand())
+		if diff := cmp.Diff(start.Annotations, node.Annotations); diff != "" {
+			t.Errorf("after release (-want +got):\n%.200s", diff)
+		}
+	})
+}
+
+// TestConflictsOfManyPools: what is kept of the conflicts of a node grows with the
+// pools, and not with the pools times their keys.
+func TestConflictsOfManyPools(t *testing.T) {
+	const count, keysOfEach = 150, 64
+	var pools []*v1.NodePool
+	node := newNode("n")
+	node.Labels = map[string]string{}
+	for i := range count {
+		pool := onNode(fmt.Sprintf("p%03d", i), v1.NodePoolSpec{Labels: map[string]v1.LabelValue{}})
+		for key := range keysOfEach {
+			pool.Spec.Labels[fmt.Sprintf("k%02d", key)] = v1.LabelValue(fmt.Sprint("v", i%2))
+			node.Labels[fmt.Sprintf("k%02d", key)] = "theirs"
+		}
+		pools = append(pools, pool)
+	}
+	p, err := Node(node, render.Expand(pools))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Conflicts) != keysOfEach || len(conflictsOf(p)) != count*keysOfEach {
+		t.Errorf("%d keys, %d conflicts", len(p.Conflicts), len(conflictsOf(p)))
+	}
+	digest := NewDigest(p.Conflicts)
+	if len(digest.keys) != perPool || digest.Count("p000") != keysOfEach || digest.Count("p149") != keysOfEach || digest.Count("q") != 0 {
+		t.Errorf("%d keys are kept; %d conflicts of p000", len(digest.keys), digest.Count("p000"))
+	}
+	want := Conflict{Field: Label, Key: "k00", Pool: "p149", Want: "v1", Have: ptr.To("theirs")}
+	if got := digest.Of("p149"); len(got) != perPool || cmp.Diff(want, got[0]) != "" {
+		t.Errorf("the first are %v", got)
+	}
+	if first, more := p.Conflicts[0].First(3); len(first) != 3 || more != count-3 || first[0].Pool != "p000" {
+		t.Errorf("first %v and %d more", first, more)
+	}
+	// Another node of the same pools shares what they want.
+	expansion := render.Expand(pools)
+	if _, err := Node(node, expansion); err != nil {
+		t.Fatal(err)
+	}
+	allocations := testing.AllocsPerRun(3, func() {
+		p, err := Node(node, expansion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = NewDigest(p.Conflicts)
+	})
+	if allocations > 20*keysOfEach+10*count {
+		t.Errorf("a node costs %.0f allocations", allocations)
+	}
+}
