@@ -56,8 +56,8 @@ type NodePoolSpec struct {
 	Parent string `json:"parent,omitempty"`
 
 	// priority decides between pools that want different values for one key on
-	// one node: the higher one wins. Between equal ones nothing changes for
-	// that key, and both report a conflict.
+	// one node: the higher one wins. Between equal ones the older pool wins, by
+	// its time of creation, then by its name, and the younger reports a conflict.
 	// +optional
 	// +kubebuilder:default=0
 	Priority int32 `json:"priority,omitempty"`

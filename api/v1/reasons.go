@@ -12,7 +12,8 @@ const (
 	ReleasingReason = "Releasing"
 	// PausedReason: nodes.lailin.xyz/reconcile is disabled.
 	PausedReason = "Paused"
-	// ConflictReason: somebody else, or a pool of equal priority, holds a key.
+	// ConflictReason: somebody else, or an older pool of equal priority, holds a
+	// key, or it does not fit on the node.
 	ConflictReason = "Conflict"
 	// ContestedReason: somebody else keeps changing a key that is put back each time.
 	ContestedReason = "Contested"

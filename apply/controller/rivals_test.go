@@ -9,6 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -125,4 +128,50 @@ func (w *world) isOlder(than string, create func()) {
 		return nil
 	})
 	create()
+}
+
+// Pools of one revision that contend for a key are older the earlier their names are,
+// and younger than those that were there, also within a second: that is what a plan
+// goes by.
+func TestContendersAreCreatedInOrder(t *testing.T) {
+	w := newWorld(t)
+	w.stop()
+	contender := func(name, value string) render.Definition {
+		pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": v1.LabelValue(value)}}}
+		return render.Definition{Pool: pool, File: name + ".yaml", Line: 1}
+	}
+	applier, revision := apply.New(w), plan.Revision{Source: "order", Name: "main@sha1:1"}
+	write := func() {
+		t.Helper()
+		live, err := listPools(t.Context(), w)
+		w.do(err)
+		p, err := plan.Pools(revision, live)
+		w.do(err)
+		w.do(applier.Pools(t.Context(), p))
+	}
+	revision.Pools = []render.Definition{contender("zz", "first")}
+	write()
+	for i := range 30 {
+		revision.Pools = append(revision.Pools, contender(fmt.Sprintf("p%02d", i), fmt.Sprint("v", i)))
+	}
+	write()
+	live, err := listPools(t.Context(), w)
+	w.do(err)
+	created := index(live)
+	before := created["zz"].CreationTimestamp
+	if !created["p00"].CreationTimestamp.After(before.Time) {
+		t.Errorf("p00 was created at %v, and zz, which is older, at %v", created["p00"].CreationTimestamp, before)
+	}
+	for i := range 30 {
+		at := created[fmt.Sprintf("p%02d", i)].CreationTimestamp
+		if at.Before(&before) {
+			t.Errorf("p%02d was created at %v, and the one before it at %v", i, at, before)
+		}
+		before = at
+	}
+	for _, pool := range live {
+		pool.Finalizers = nil
+		w.do(w.Update(t.Context(), pool))
+		w.do(w.Delete(t.Context(), pool))
+	}
 }

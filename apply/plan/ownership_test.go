@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
@@ -195,5 +196,79 @@ func TestConflictOverATaintOfOurListNamesNobody(t *testing.T) {
 	_, p = s.write(t, node, expand(pool))
 	if len(p.Conflicts) != 1 || p.Conflicts[0].reason.SetBy != nil {
 		t.Errorf("after our write: %v", p.Conflicts)
+	}
+}
+
+// A key that another applier has put there as well stays on release, if a kubelet
+// might have set it. Of what no kubelet may set nothing stays: the other may be one.
+func TestWhatAKubeletMayNotSetIsReleased(t *testing.T) {
+	s := newServer()
+	for key, stays := range map[string]bool{
+		"example.com/team":                         true,
+		"team":                                     true,
+		"node.kubernetes.io/instance-type":         true,
+		"node-restriction.kubernetes.io/tenant":    false,
+		"node-role.kubernetes.io/payments":         false,
+		"x.node-restriction.kubernetes.io/tenant":  false,
+		"something.k8s.io/that-no-kubelet-reports": false,
+	} {
+		pool := onNode("a", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{key: "wall"}})
+		node, _ := s.write(t, tracked(t, s), expand(pool))
+		node = s.apply(t, node, "any-name", body(map[string]any{"labels": map[string]any{key: "wall"}}))
+		node, _ = s.write(t, node, expand())
+		if _, stands := node.Labels[key]; stands != stays {
+			t.Errorf("label %s, which another applies as well, stays: %v, want %v", key, stands, stays)
+		}
+	}
+}
+
+// What is taken over comes back as its owner wants it by then.
+func TestTakeOverFollowsTheOwner(t *testing.T) {
+	for _, field := range []Field{Label, Annotation, Taint} {
+		sets := func(value *string) func(*corev1.Node) {
+			return func(node *corev1.Node) { put(node, field, value) }
+		}
+		cases := map[string]struct {
+			reason string
+			owner  []*string // what it sets it to while it is taken over
+			want   *string
+		}{
+			"rests":                  {"as it was", nil, ptr.To("0")},
+			"moves it":               {"the latest", []*string{ptr.To("2")}, ptr.To("2")},
+			"moves it twice":         {"the latest", []*string{ptr.To("2"), ptr.To("3")}, ptr.To("3")},
+			"withdraws it":           {"nothing", []*string{nil}, nil},
+			"moves and withdraws it": {"nothing", []*string{ptr.To("2"), nil}, nil},
+			"withdraws, comes back":  {"the latest", []*string{nil, ptr.To("2")}, ptr.To("2")},
+		}
+		for name, c := range cases {
+			t.Run(string(field)+"/"+name, func(t *testing.T) {
+				s := newServer()
+				spec := want(field, "ours")
+				spec.ConflictPolicy = v1.TakeOver
+				pool := onNode("a", spec)
+				node := s.update(t, tracked(t, s), "nfd-master", sets(ptr.To("0")))
+				node, _ = s.write(t, node, expand(pool))
+				for _, value := range c.owner {
+					node = s.update(t, node, "nfd-master", sets(value))
+					node, _ = s.write(t, node, expand(pool))
+					if have := get(node, field); have == nil || *have != "ours" {
+						t.Fatalf("it is not put back: %v", have)
+					}
+				}
+				node, _ = s.write(t, node, expand())
+				if diff := cmp.Diff(c.want, get(node, field)); diff != "" {
+					t.Errorf("on release: %s (-want +got):\n%s", c.reason, diff)
+				}
+			})
+		}
+	}
+	s := newServer()
+	spec := want(Label, "ours")
+	spec.ConflictPolicy = v1.TakeOver
+	node := s.update(t, tracked(t, s), "nfd-master", func(node *corev1.Node) { put(node, Label, ptr.To("0")) })
+	node, _ = s.write(t, node, expand(onNode("a", spec)))
+	node = s.apply(t, node, "argo", body(map[string]any{"labels": map[string]any{key: "ours"}}))
+	if node, _ = s.write(t, node, expand()); get(node, Label) == nil || *get(node, Label) != "ours" {
+		t.Errorf("somebody applies our value since, and it became %v", get(node, Label))
 	}
 }
