@@ -67,7 +67,7 @@ const (
 // awaitSecond waits until a pool that is created has a later time of creation than
 // another. The clock that counts is the API server's: a dry run tells it.
 func (a *Applier) awaitSecond(ctx context.Context, change plan.PoolChange) error {
-	if change.Action != plan.Create || time.Since(change.NotBefore) > clockSkew {
+	if change.Action != plan.Create || time.Since(change.NotBefore.Time) > clockSkew {
 		return nil
 	}
 	for range maxSeconds {
@@ -75,7 +75,7 @@ func (a *Applier) awaitSecond(ctx context.Context, change plan.PoolChange) error
 		if err != nil {
 			return err
 		}
-		if would.CreationTimestamp.After(change.NotBefore) {
+		if would.CreationTimestamp.After(change.NotBefore.Time) {
 			return nil
 		}
 		select {

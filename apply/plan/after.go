@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -112,16 +111,16 @@ func (d *Difference) After(cluster Cluster) Cluster {
 // they are there: older than what it creates itself, and younger than all before
 // them.
 func dated(pools []*v1.NodePool) []*v1.NodePool {
-	created := time.Unix(farFuture, 0)
+	created := metav1.Unix(farFuture, 0)
 	for _, pool := range pools {
-		if latest := pool.CreationTimestamp.Time; !latest.Before(created) {
-			created = latest.Add(time.Second)
+		if latest := pool.CreationTimestamp; !latest.Before(&created) {
+			created = metav1.Unix(latest.Unix()+1, 0)
 		}
 	}
 	for i, pool := range pools {
 		if pool.CreationTimestamp.IsZero() {
 			pools[i] = pool.DeepCopy()
-			pools[i].CreationTimestamp = metav1.NewTime(created)
+			pools[i].CreationTimestamp = created
 		}
 	}
 	return pools
@@ -130,10 +129,10 @@ func dated(pools []*v1.NodePool) []*v1.NodePool {
 // keepAges gives pools that an earlier round has created the time that they had then,
 // and remembers those of this round, which are younger.
 func keepAges(pools []*v1.NodePool, created map[string]metav1.Time) {
-	var latest time.Time
+	var latest metav1.Time
 	for _, at := range created {
-		if at.After(latest) {
-			latest = at.Time
+		if at.After(latest.Time) {
+			latest = at
 		}
 	}
 	for i, pool := range pools {
@@ -142,10 +141,10 @@ func keepAges(pools []*v1.NodePool, created map[string]metav1.Time) {
 		}
 		at, known := created[pool.Name]
 		switch {
-		case !known && latest.Before(pool.CreationTimestamp.Time):
+		case !known && latest.Before(&pool.CreationTimestamp):
 			at = pool.CreationTimestamp
 		case !known:
-			at = metav1.NewTime(latest.Add(time.Second))
+			at = metav1.Unix(latest.Unix()+1, 0)
 		}
 		created[pool.Name] = at
 		pools[i] = pool.DeepCopy()

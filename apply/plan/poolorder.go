@@ -3,7 +3,8 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
@@ -38,7 +39,7 @@ func order(changes []PoolChange, after []*v1.NodePool) {
 			all.differ = all.differ || all.value != value
 			if change := created[pool.Name]; change != nil {
 				all.created = append(all.created, change)
-			} else if latest := pool.CreationTimestamp.Time; latest.After(all.latest) {
+			} else if latest := pool.CreationTimestamp; latest.After(all.latest.Time) {
 				all.latest = latest
 			}
 		}
@@ -50,7 +51,7 @@ func order(changes []PoolChange, after []*v1.NodePool) {
 		}
 		first := chainOf(chains, all.created[0])
 		for _, change := range all.created {
-			if all.latest.After(change.NotBefore) {
+			if all.latest.After(change.NotBefore.Time) {
 				change.NotBefore = all.latest
 			}
 			chains[chainOf(chains, change)] = first
@@ -85,7 +86,7 @@ type claimants struct {
 	// created are the changes that create one of them, latest is when the youngest
 	// of the others was created.
 	created []*PoolChange
-	latest  time.Time
+	latest  metav1.Time
 }
 
 func wantedBy(pool *v1.NodePool) map[claimed]string {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +28,7 @@ type PoolChange struct {
 	// before this one; empty where it makes no difference. NotBefore is the second
 	// that must be over when this one is created; zero where it makes no difference.
 	CreateAfter string
-	NotBefore   time.Time
+	NotBefore   metav1.Time
 
 	// after is what the controller makes of it besides; nil where it does nothing.
 	after *v1.NodePool
