@@ -239,7 +239,7 @@ func TestRequestsWaitForTheAPIServer(t *testing.T) {
 	})
 }
 
-// An API server that is there and has too much to do is not lost.
+// A network that swallows everything breaks no connection.
 func TestSilenceIsNoticed(t *testing.T) {
 	run(t, 0, func(s *store, g *Guard, ctx context.Context) {
 		s.is("", context.DeadlineExceeded)
@@ -248,12 +248,12 @@ func TestSilenceIsNoticed(t *testing.T) {
 	})
 }
 
-// Who waits when everything ends is let go of.
+// Requests that wait when everything ends fail.
 func TestNobodyWaitsAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
 		g := New(Options{Lost: func(error) {}, Back: func(time.Duration) {}, Settled: func() {}, End: func(error) {}})
-		send(context.Background(), s, g, http.MethodPatch)
+		send(t.Context(), s, g, http.MethodPatch)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		g.Run(ctx)
