@@ -35,6 +35,10 @@ var (
 	ErrUnauthorized = newKind("Unauthorized", "check the credential and what it may read")
 	// ErrRepositoryMissing: the server knows no such repository, or hides it.
 	ErrRepositoryMissing = newKind("RepositoryMissing", "check the URL; many servers answer like this for a private repository when the credential is missing")
+	// ErrAddress: the host name resolves to an address of this machine or of its
+	// network alone: loopback, link-local, unspecified, multicast, or the metadata
+	// service of a cloud.
+	ErrAddress = newKind("AddressRefused", "check what the name resolves to; for a server on this machine the URL says localhost or has the address itself")
 	// ErrRedirect: the server sends us where we will not go.
 	ErrRedirect = newKind("RedirectRefused", "use the URL that the repository has now")
 	// ErrServer: the server failed, or does not speak Git.

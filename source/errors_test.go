@@ -24,7 +24,7 @@ func TestReason(t *testing.T) {
 	// What the API server demands of a reason.
 	word := regexp.MustCompile(`^[A-Z][A-Za-z]{0,62}$`)
 	for _, each := range []*kind{ErrInvalid, ErrUnsupported, ErrUnreachable, ErrTimeout, ErrCanceled, ErrCertificate,
-		ErrHostKey, ErrUnauthorized, ErrRepositoryMissing, ErrRedirect, ErrServer, ErrEmptyRepository, ErrRefMissing, ErrMoved,
+		ErrHostKey, ErrUnauthorized, ErrRepositoryMissing, ErrAddress, ErrRedirect, ErrServer, ErrEmptyRepository, ErrRefMissing, ErrMoved,
 		ErrPathMissing, ErrPathNotFolder, ErrPathEmpty, ErrFile, ErrUnreadable, ErrTooLarge, ErrTemporary} {
 		if reason := Reason(failure(each, "", "")); !word.MatchString(reason) {
 			t.Errorf("%q is no reason", reason)

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"net"
 	"path"
 	"strings"
 	"time"
@@ -34,8 +35,8 @@ type Git struct {
 	// Auth is the credential, or nil for none. For https it is one of go-git's
 	// transport/http methods (BasicAuth, TokenAuth), for ssh one of its
 	// transport/ssh methods, which also hold the HostKeyCallback. It is sent to
-	// the host of URL and to no other, wherever that redirects, and never over
-	// http, which anyone could read.
+	// the host of URL and to no other, and never over http, which anyone could
+	// read.
 	//
 	// Without it ssh fails with ErrHostKey: a server that cannot be told from
 	// another is not asked for pools.
@@ -51,6 +52,8 @@ type Git struct {
 
 	// limits are the package's unless a test makes them smaller.
 	limits *limits
+	// resolver looks names up; nil means the system's.
+	resolver *net.Resolver
 }
 
 // target is a Git whose fields were checked.

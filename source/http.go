@@ -55,11 +55,16 @@ func (t *target) dialHTTP(ctx context.Context) (server, error) {
 // newTransport makes connections that are this conversation's own and end with
 // its context, at the latest. A listing a minute does not need to keep them.
 func (t *target) newTransport(ctx context.Context, roots *x509.CertPool) *http.Transport {
-	dialer := &net.Dialer{Timeout: 30 * time.Second}
+	direct, proxies := t.dialer(), &proxies{}
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+		Proxy:                  proxies.of,
 		OnProxyConnectResponse: t.tunnel,
 		DialContext: func(dialling context.Context, network, host string) (net.Conn, error) {
+			dialer := direct
+			if proxies.has(host) {
+				// A proxy is what the administrator has set, and often on this machine.
+				dialer = &net.Dialer{Timeout: direct.Timeout}
+			}
 			conn, err := dialer.DialContext(dialling, network, host)
 			if err == nil {
 				context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -168,11 +173,11 @@ func hasType(res *http.Response, want string) bool {
 	return err == nil && got == want
 }
 
-// follow decides about a redirect. The listing of refs may move to another
-// place of the same kind; nothing may move from https to http, and no request
-// with a body moves at all.
+// follow decides about a redirect. The listing of refs may move to another path
+// of the same server, as when a repository is renamed; nothing moves to another
+// host, port or scheme, where the URL that an administrator has checked would
+// stand for something else. No request with a body moves at all.
 func (s *httpServer) follow(req *http.Request, via []*http.Request) error {
-	from := via[len(via)-1].URL
 	switch {
 	case len(via) > maxRedirects:
 		return s.fail(ErrRedirect, "the server redirects too often")
@@ -180,8 +185,10 @@ func (s *httpServer) follow(req *http.Request, via []*http.Request) error {
 		return s.fail(ErrRedirect, "the server redirects a fetch")
 	case req.URL.Scheme != "https" && req.URL.Scheme != "http":
 		return s.fail(ErrRedirect, "the server redirects to something that is not http")
-	case from.Scheme == "https" && req.URL.Scheme == "http":
+	case via[0].URL.Scheme == "https" && req.URL.Scheme == "http":
 		return s.fail(ErrRedirect, "the server redirects from https to http")
+	case !sameOrigin(via[0].URL, req.URL):
+		return s.fail(ErrRedirect, "the server redirects to another host, port or scheme")
 	case !isListing(req.URL):
 		return s.fail(ErrRedirect, "the server redirects to a page that is no repository").
 			withHint("check the URL; servers redirect to a login page when the credential is missing")

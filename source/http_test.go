@@ -3,13 +3,13 @@ package source
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
-	"github.com/google/go-cmp/cmp"
 )
 
 const canary = "s3cr3t-c4nary"
@@ -142,42 +142,68 @@ func TestHTTPRedirect(t *testing.T) {
 			})
 		}
 	}
-	t.Run("up", func(t *testing.T) {
-		w := r.serveHTTP(t, false, redirect(secure.URL))
-		g := &Git{URL: w.repoURL(), CABundle: secure.ca()}
-		wantFiles(t, fetch(t, g, head(t, g)), map[string]string{"a.yaml": "a"})
-		if got := len(w.requests()); got != 2 {
-			t.Errorf("the request for the pack goes to where the refs came from: %v", w.requests())
-		}
-	})
-	t.Run("down", func(t *testing.T) {
-		w := r.serveHTTP(t, true, redirect(plain.URL))
-		before := len(plain.requests())
-		_, err := (&Git{URL: w.repoURL(), CABundle: w.ca()}).Head(t.Context())
-		wantError(t, err, ErrRedirect)
-		if len(plain.requests()) != before {
-			t.Error("the server was contacted over http")
-		}
-	})
-	t.Run("credential", func(t *testing.T) {
-		var seen, leaked []string
-		note := func(to *[]string) func(http.Handler) http.Handler {
-			return func(next http.Handler) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-					*to = append(*to, req.Header.Get("Authorization"), req.Header.Get("X-Token"))
-					next.ServeHTTP(w, req)
-				})
+	// Two hosts, and two ports, of this machine.
+	here := r.serveHTTP(t, false, nil)
+	elsewhere := strings.Replace(here.URL, "127.0.0.1", "localhost", 1)
+	for name, c := range map[string]struct {
+		reason, to string
+		tls        bool
+		unseen     *webServer
+	}{
+		"another port":   {"the server at it may be anybody's", plain.URL, false, plain},
+		"another host":   {"the URL names 127.0.0.1", elsewhere, false, here},
+		"another scheme": {"also to https", secure.URL, false, secure},
+		"down":           {"anyone could read it", plain.URL, true, plain},
+		"other server":   {"with a certificate that is trusted", secure.URL, true, secure},
+		"metadata":       {"of the cloud", "http://169.254.169.254", false, plain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := r.serveHTTP(t, c.tls, redirect(c.to))
+			before := len(c.unseen.requests())
+			_, err := (&Git{URL: w.repoURL(), CABundle: secure.ca()}).Head(t.Context())
+			if c.tls {
+				_, err = (&Git{URL: w.repoURL(), CABundle: w.ca(), Auth: tokenAuth{}}).Head(t.Context())
 			}
+			wantError(t, err, ErrRedirect)
+			wantNoCanary(t, err)
+			if len(c.unseen.requests()) != before {
+				t.Errorf("the other server was asked: %s", c.reason)
+			}
+		})
+	}
+	t.Run("later hop", func(t *testing.T) {
+		w := r.serveHTTP(t, false, func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				to := "/moved" + req.URL.RequestURI()
+				if strings.HasPrefix(req.URL.Path, "/moved") {
+					to = elsewhere + strings.TrimPrefix(req.URL.RequestURI(), "/moved")
+				}
+				http.Redirect(w, req, to, http.StatusFound)
+			})
+		})
+		before := len(here.requests())
+		_, err := (&Git{URL: w.repoURL()}).Head(t.Context())
+		wantError(t, err, ErrRedirect)
+		if len(w.requests()) != 2 || len(here.requests()) != before {
+			t.Errorf("requests were %v, and %d elsewhere", w.requests(), len(here.requests())-before)
 		}
-		other := r.serveHTTP(t, true, note(&leaked))
-		w := r.serveHTTP(t, true, func(next http.Handler) http.Handler { return note(&seen)(redirect(other.URL)(next)) })
-		g := &Git{URL: w.repoURL(), CABundle: w.ca(), Auth: tokenAuth{}}
-		fetch(t, g, head(t, g))
-		if diff := cmp.Diff([]string{"Bearer " + canary, canary, "Bearer " + canary, canary}, seen); diff != "" {
-			t.Errorf("the host of the URL gets the credential (-want +got):\n%s", diff)
-		}
-		if got := strings.Join(leaked, ""); got != "" || len(leaked) == 0 {
-			t.Errorf("another host got the credential, or nothing at all: %q", leaked)
+	})
+	t.Run("renamed", func(t *testing.T) {
+		var sent []string
+		w := r.serveHTTP(t, true, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				sent = append(sent, req.Header.Get("Authorization"))
+				if old, found := strings.CutPrefix(req.URL.RequestURI(), "/old"); found {
+					http.Redirect(w, req, old, http.StatusMovedPermanently)
+					return
+				}
+				next.ServeHTTP(w, req)
+			})
+		})
+		g := &Git{URL: w.URL + "/old/repo", CABundle: w.ca(), Auth: tokenAuth{}}
+		wantFiles(t, fetch(t, g, head(t, g)), map[string]string{"a.yaml": "a"})
+		if want := slices.Repeat([]string{"Bearer " + canary}, len(sent)); len(sent) < 5 || !slices.Equal(sent, want) {
+			t.Errorf("the host of the URL gets the credential each time: %q", sent)
 		}
 	})
 }

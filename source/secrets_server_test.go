@@ -93,7 +93,7 @@ var placesInHTTP = []place{
 	{"redirect to a login page", "a token for the way back", location("/login?state=%s"), ErrRedirect},
 	{"redirect to a URL with a credential", "it would be asked for", location("http://user:%s@localhost/repo/info/refs?service=git-upload-pack"), ErrRedirect},
 	{"redirect that cannot be parsed", "the parser's error repeats it", location("http://%%zz%s"), ErrServer},
-	{"redirect to a name", "the error of the lookup repeats it", location("http://%s.invalid/repo/info/refs?service=git-upload-pack"), ErrUnreachable},
+	{"redirect to a name", "an error of the lookup would repeat it", location("http://%s.invalid/repo/info/refs?service=git-upload-pack"), ErrRedirect},
 	{"redirect to a folder", "the second answer is 404", func(t *testing.T, secret string) *Git {
 		w := serve(t, false, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !strings.Contains(r.URL.Path, secret) {

@@ -18,7 +18,7 @@ func (t *target) dialSSH(ctx context.Context) (server, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := (&net.Dialer{Timeout: 30 * time.Second}).DialContext(ctx, "tcp", t.address.dialAddress())
+	conn, err := t.dialer().DialContext(ctx, "tcp", t.address.dialAddress())
 	if err != nil {
 		return nil, err
 	}
