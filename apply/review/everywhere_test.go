@@ -3,6 +3,7 @@ package review_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/nodepools/nodepools/apply/review/page"
 	"github.com/nodepools/nodepools/apply/review/text"
 	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/testdata/secrets"
 )
 
 // The secrets of two revisions and of others. The short ones are too short to be
@@ -173,6 +175,58 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 	expectThatChangesAreSeen(t, changed)
 }
 
+// TestCredentialsAreMaskedEverywhere puts credentials of every kind, in texts of every
+// kind, into the values and the keys of a pool and of a node.
+func TestCredentialsAreMaskedEverywhere(t *testing.T) {
+	pool := &v1.NodePool{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{}},
+		Spec:       v1.NodePoolSpec{NodeNames: []string{"n*"}, Handler: "runc", ConflictPolicy: v1.ReportConflicts, Annotations: map[string]v1.AnnotationValue{}},
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Annotations: map[string]string{}}}
+	var notes []string
+	for i, credential := range secrets.Credentials() {
+		for wrap, wrapped := range secrets.Wraps {
+			key := fmt.Sprintf("example.com/%s-%d", strings.ReplaceAll(wrap, " ", "-"), i)
+			pool.Annotations[key], pool.Spec.Annotations[key] = wrapped(credential.Text), v1.AnnotationValue(wrapped(credential.Text))
+			if i%2 == 0 {
+				node.Annotations[key] = wrapped(credential.Text) + " of others"
+			}
+		}
+		notes = append(notes, "a note: "+credential.Text)
+	}
+	const inKey = "ghp_0123456789abcdefghij0123456789abcdef"
+	pool.Spec.Labels = map[string]v1.LabelValue{"example.com/" + inKey: "x"}
+	before := plan.Cluster{Nodes: []*corev1.Node{node}}
+	pools := []render.Definition{{Pool: pool, File: "a.yaml", Line: 1}}
+	difference, err := plan.Diff(plan.Revision{Source: "team", Name: "main@sha1:new", Pools: pools}, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := review.Of(review.Input{Before: before, Difference: difference, Files: pools, Notes: notes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Conflicts) == 0 || len(r.Nodes) == 0 || len(r.Pools) == 0 || len(r.Records) == 0 {
+		t.Fatalf("there is nothing to mask: %+v", r.Summary.Counts)
+	}
+	for writer, write := range reviewWriters {
+		var written bytes.Buffer
+		if err := write(&written, r); err != nil {
+			t.Fatal(err)
+		}
+		for _, credential := range append(secrets.Credentials(), secrets.Credential{Name: "key", Text: inKey}) {
+			if at := strings.Index(written.String(), credential.Core()); at >= 0 {
+				t.Errorf("%s as %s: …%s…", credential.Name, writer, written.String()[max(at-120, 0):min(at+60, written.Len())])
+			}
+			if core := credential.Core(); writer != "JSON" || len(core) < 16 {
+				continue // the document has all that the others have, and is searched for parts too
+			} else if found := secrets.Find(written.String(), core); found != "" {
+				t.Errorf("%s as %s: %s", credential.Name, writer, found)
+			}
+		}
+	}
+}
+
 // expectThatChangesAreSeen looks for what a reader has to see in spite of masks.
 func expectThatChangesAreSeen(t *testing.T, r *review.Review) {
 	t.Helper()
@@ -186,7 +240,7 @@ func expectThatChangesAreSeen(t *testing.T, r *review.Review) {
 	seen := strings.Join(strings.Fields(written.String()), " ")
 	for _, want := range []string{
 		"label api-key=*** (before) -> *** (after)", "access-token=***:NoExecute", "does not tolerate token=***:NoSchedule",
-		"the node has no label api-key=***", "pods of a do not tolerate b-secret=***:NoExecute of b", `"values":["***","gold"]`, "user: me",
+		"the node has no label api-key=***", "pods of a do not tolerate b-secret=***:NoExecute of b", `"values":["***","gold"]`, `"config":"*** (after)"`,
 	} {
 		if !strings.Contains(seen, want) {
 			t.Errorf("%s is not to be seen in:\n%s", want, written.String())

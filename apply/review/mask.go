@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/redact"
 )
 
 // Labels and annotations are no place for secrets, and people put them there all
@@ -18,7 +19,7 @@ import (
 // masked is what stands in the place of a secret. Where one becomes another, the
 // reader is to see that it changes.
 const (
-	masked       = "***"
+	masked       = redact.Masked
 	maskedBefore = "*** (before)"
 	maskedAfter  = "*** (after)"
 )
@@ -37,9 +38,10 @@ func mask(r *Review) {
 			m.change(&group.Changes[i])
 		}
 	}
-	for _, conflict := range r.Conflicts {
-		for i := range conflict.Claims {
-			m.claim(&conflict.Claims[i])
+	for i, conflict := range r.Conflicts {
+		r.Conflicts[i].Key = redact.Text(conflict.Key)
+		for j := range conflict.Claims {
+			m.claim(&conflict.Claims[j])
 		}
 	}
 	for i := range r.Records {
@@ -49,26 +51,28 @@ func mask(r *Review) {
 	m.mentions(r)
 }
 
-// masker remembers the secrets that it has masked.
-type masker struct{ found map[string]bool }
+// masker remembers the secrets that it has masked, and what stands in them.
+type masker struct {
+	finder redact.Finder
+	found  map[string]bool
+}
 
-// hide is the text without what is secret in it, all of it or parts. The other is
-// what it becomes or was; nil for none.
+// hide is the text, or what stands in its place where it is a secret or has one in
+// it. The other is what it becomes or was; nil for none.
 func (m *masker) hide(key, text string, other *string, as string) string {
-	if looksSecret(key, text) {
-		m.found[text] = true
-		if other == nil || *other == text {
-			as = masked
-		}
-		return as
+	if !m.finder.Secret(key, text) {
+		return text
 	}
-	return replaceAssigned(text, func(secret string) string {
-		m.found[secret] = true
-		if other == nil || strings.Contains(*other, secret) {
-			return masked
+	if !m.found[text] {
+		m.found[text] = true
+		for _, part := range redact.Parts(key, text) {
+			m.found[part] = true
 		}
-		return as
-	})
+	}
+	if other == nil || *other == text {
+		as = masked
+	}
+	return as
 }
 
 // pair masks an object as it was and as it becomes.
@@ -76,6 +80,21 @@ func (m *masker) pair(before, after map[string]any) {
 	for _, key := range keysOf(before, after) {
 		m.texts(nameOf(key, before), before[key], nameOf(key, after), after[key],
 			func(text string) { before[key] = text }, func(text string) { after[key] = text })
+		if hidden := redact.Text(key); hidden != key {
+			rename(before, key, hidden)
+			rename(after, key, hidden)
+		}
+	}
+}
+
+// rename gives a field another name: the key of a label may be a secret, too.
+func rename(object map[string]any, key, hidden string) {
+	if value, found := object[key]; found {
+		delete(object, key)
+		for object[hidden] != nil {
+			hidden += "*"
+		}
+		object[hidden] = value
 	}
 }
 
@@ -132,24 +151,26 @@ func keysOf(before, after map[string]any) []string {
 }
 
 func (m *masker) change(change *plan.KeyChange) {
-	before, after := change.Before, change.After
+	before, after, key := change.Before, change.After, change.Key
+	change.Key = redact.Text(key)
 	if before != nil {
-		hidden := m.hide(change.Key, *before, after, maskedBefore)
+		hidden := m.hide(key, *before, after, maskedBefore)
 		change.Before = &hidden
 	}
 	if after != nil {
-		hidden := m.hide(change.Key, *after, before, maskedAfter)
+		hidden := m.hide(key, *after, before, maskedAfter)
 		change.After = &hidden
 	}
 }
 
 func (m *masker) claim(claim *plan.Conflict) {
-	want, have := claim.Want, claim.Have
+	want, have, key := claim.Want, claim.Have, claim.Key
+	claim.Key = redact.Text(key)
 	if have != nil {
-		hidden := m.hide(claim.Key, *have, &want, maskedBefore)
+		hidden := m.hide(key, *have, &want, maskedBefore)
 		claim.Have = &hidden
 	}
-	claim.Want = m.hide(claim.Key, want, have, maskedAfter)
+	claim.Want = m.hide(key, want, have, maskedAfter)
 }
 
 // record masks the values within a record, which is JSON. One without secrets stays
@@ -172,7 +193,7 @@ func (m *masker) mentions(r *Review) {
 	replacer := m.replacer()
 	hide := func(texts ...*string) {
 		for _, text := range texts {
-			*text = withoutCredentials(replacer.Replace(*text))
+			*text = redact.Text(replacer.Replace(*text))
 		}
 	}
 	for _, list := range [][]string{r.Problems, r.Notes} {
@@ -207,14 +228,31 @@ func (m *masker) mentions(r *Review) {
 // said in words. Shorter ones are words too.
 const shortestMention = 8
 
+// quotedLength is how many characters of a value package plan quotes in a text.
+const quotedLength = 62
+
+// clipped is the beginning of a value, as it may be quoted.
+func clipped(secret string) string {
+	count := 0
+	for i := range secret {
+		if count == quotedLength {
+			return secret[:i]
+		}
+		count++
+	}
+	return secret
+}
+
 // replacer masks every mention of the secrets that were found, the longest first:
 // one may begin another.
 func (m *masker) replacer() *strings.Replacer {
 	forms := map[string]bool{}
 	for secret := range m.found {
 		if len(secret) >= shortestMention {
-			quoted := strconv.Quote(secret)
-			forms[secret], forms[quoted[1:len(quoted)-1]] = true, true
+			for _, form := range []string{secret, clipped(secret)} {
+				quoted := strconv.Quote(form)
+				forms[form], forms[quoted[1:len(quoted)-1]] = true, true
+			}
 		}
 	}
 	var pairs []string

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/apply/impact"
+	"github.com/nodepools/nodepools/apply/redact"
 )
 
 // impact is the impact with secrets masked in what it says of taints and labels.
@@ -45,7 +46,7 @@ func (m *masker) taint(text string) string {
 	if at := strings.LastIndex(rest, ":"); at >= 0 {
 		value, effect = rest[:at], rest[at:]
 	}
-	return key + "=" + m.hide(key, value, nil, masked) + effect
+	return redact.Text(key) + "=" + m.hide(key, value, nil, masked) + effect
 }
 
 var (
