@@ -6,19 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/nodepools/nodepools/api/sanitize"
 )
 
 // WriteYAML prints Kubernetes objects, or whatever else turns into a JSON
 // object, as a stream of YAML documents with --- between them. The same objects
 // give the same bytes, in the order of fields in which people write manifests,
-// and texts of several lines as blocks, but for those with a line that a CI runner
-// would take for a command: they are quoted.
+// and texts of several lines as blocks. Those in which a character is not seen, or
+// that a CI runner would take for a command, are quoted and have it as an escape.
 //
 // What the Go types print although nobody has said it is left out: null,
 // a status that reports nothing, and empty structs that mean no more than their
@@ -40,7 +40,7 @@ func WriteYAML(w io.Writer, objects ...any) error {
 		if err := errors.Join(encoder.Encode(node), encoder.Close()); err != nil {
 			return fmt.Errorf("print object %d of %d: %w", i+1, len(objects), err)
 		}
-		if _, err := w.Write(text.Bytes()); err != nil {
+		if _, err := io.WriteString(w, sanitize.YAML(text.String())); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func nodeOf(value any) *yaml.Node {
 func textNode(text string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: text}
 	switch {
-	case strings.ContainsFunc(text, invisible), commandLine.MatchString(text):
+	case sanitize.NeedsQuotes(text):
 		// What deceives a reader can be written as an escape in quotes alone, and what is
 		// in quotes begins no line.
 		node.Style = yaml.DoubleQuotedStyle
@@ -121,12 +121,6 @@ func textNode(text string) *yaml.Node {
 	}
 	return node
 }
-
-// commandLine is what GitHub's runner obeys in a log: lines that begin with ::,
-// whatever blanks are before it, and ##[ anywhere.
-var commandLine = regexp.MustCompile(`(?m)^[\s\p{Z}]*::|##\[`)
-
-func invisible(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }
 
 // firstFields go before the order that kyaml knows, which has no place for the
 // fields of taints, tolerations and selectors.

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/nodepools/nodepools/api/sanitize"
 )
 
 // A Problem is one reason for which a file tree is not taken.
@@ -103,30 +103,11 @@ func (r *report) sorted() Problems {
 }
 
 // quoted is a user's value within a message: in quotes, bounded, escaped.
-func quoted(value string) string { return strconv.Quote(clip(value, maxValue)) }
+func quoted(value string) string { return sanitize.Quote(clip(value, maxValue)) }
 
 // printable bounds a text and escapes what would not show, or would show as
 // something else, on a terminal.
-func printable(text string, most int) string {
-	text = clip(text, most)
-	if strings.IndexFunc(text, func(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }) < 0 {
-		return text
-	}
-	var safe strings.Builder
-	for i, r := range text {
-		_, size := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&safe, `\x%02x`, text[i])
-		case strconv.IsPrint(r):
-			safe.WriteRune(r)
-		default:
-			escaped := strconv.QuoteRune(r)
-			safe.WriteString(escaped[1 : len(escaped)-1])
-		}
-	}
-	return safe.String()
-}
+func printable(text string, most int) string { return sanitize.Line(clip(text, most)) }
 
 // clip cuts a text after the given number of characters, at the end of one.
 func clip(text string, most int) string {

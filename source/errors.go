@@ -2,9 +2,8 @@ package source
 
 import (
 	"errors"
-	"strconv"
-	"strings"
-	"unicode/utf8"
+
+	"github.com/nodepools/nodepools/api/sanitize"
 )
 
 // MaxErrorLength bounds the text of an error, in bytes. Conditions and events
@@ -152,29 +151,10 @@ func (e *Error) withHint(hint string) *Error {
 
 // quote puts a name, which may come from a repository, into an error: bounded,
 // and with everything escaped that is not plainly printable.
-func quote(name string) string {
-	return strconv.Quote(clip(strings.ToValidUTF8(name, "\uFFFD"), 120))
-}
+func quote(name string) string { return sanitize.Quote(clip(name, 120)) }
 
-// printable takes out what could forge a line of a log or colour a terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !strconv.IsPrint(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, text)
-}
+// printable is one line in which nothing could forge another or colour a terminal.
+func printable(text string) string { return sanitize.Line(text) }
 
 // clip cuts text to at most limit bytes, between two characters.
-func clip(text string, limit int) string {
-	const ellipsis = "…"
-	if len(text) <= limit {
-		return text
-	}
-	end := limit - len(ellipsis)
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + ellipsis
-}
+func clip(text string, limit int) string { return sanitize.Clip(text, limit) }

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 
 	kjson "sigs.k8s.io/json"
+
+	"github.com/nodepools/nodepools/api/sanitize"
 )
 
 // Bounds of a file. One of 5,000 nodes and 50,000 pods has some 3 MB; see also
@@ -110,11 +111,6 @@ func fieldError(err error) error {
 // maxShown bounds what an error repeats of a file, in bytes.
 const maxShown = 100
 
-func clip(text string) string {
-	if len(text) > maxShown {
-		text = text[:maxShown] + "…"
-	}
-	return text
-}
+func clip(text string) string { return sanitize.Clip(text, maxShown) }
 
-func quote(text string) string { return strconv.QuoteToGraphic(clip(text)) }
+func quote(text string) string { return sanitize.Quote(clip(text)) }

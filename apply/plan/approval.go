@@ -2,9 +2,9 @@ package plan
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
@@ -46,7 +46,7 @@ func quoteApproval(text string) string {
 	if runes := []rune(text); len(runes) > maxApproval {
 		text = string(runes[:maxApproval-1]) + "…"
 	}
-	return strconv.Quote(text)
+	return sanitize.Quote(text)
 }
 
 // shellWord writes a text so that a shell reads it as one word. A revision begins

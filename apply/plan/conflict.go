@@ -3,8 +3,9 @@ package plan
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
+
+	"github.com/nodepools/nodepools/api/sanitize"
 )
 
 // Conflict is a key of a node that one pool wants and does not get.
@@ -110,5 +111,5 @@ func quote(value string) string {
 	if runes := []rune(value); len(runes) > maxQuoted {
 		value = string(runes[:maxQuoted-1]) + "…"
 	}
-	return strconv.Quote(value)
+	return sanitize.Quote(value)
 }

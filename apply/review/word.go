@@ -2,11 +2,9 @@ package review
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -20,11 +18,7 @@ const longestKey = 253 + 1 + 63
 // Word is a name or a key as it is, and quoted and bounded where it is none.
 func Word(text string) string {
 	if len(text) > longestKey {
-		most := longestKey
-		for most > 0 && !utf8.RuneStart(text[most]) {
-			most--
-		}
-		text = text[:most] + "…"
+		text = sanitize.Begin(text, longestKey) + "…"
 	}
 	if plainWord.MatchString(text) {
 		return text
@@ -52,28 +46,9 @@ func Written(field plan.Field, key, text string) string {
 	return Word(key) + "=" + Value(field, text)
 }
 
-// Visible writes what cannot be seen, or turns what is around it, as an escape.
-func Visible(text string) string {
-	if !strings.ContainsFunc(text, invisible) && utf8.ValidString(text) {
-		return text
-	}
-	var visible strings.Builder
-	for _, r := range text {
-		if invisible(r) || r == utf8.RuneError {
-			escaped := strconv.QuoteRuneToASCII(r)
-			visible.WriteString(escaped[1 : len(escaped)-1])
-		} else {
-			visible.WriteRune(r)
-		}
-	}
-	return visible.String()
-}
+// Visible is a text in one line, with what cannot be seen, or turns what is around
+// it, as an escape.
+func Visible(text string) string { return sanitize.Line(text) }
 
 // quoted is a text in quotes, whole to the last character.
-func quoted(text string) string { return Visible(strconv.Quote(text)) }
-
-// blank are letters and signs of which nothing is seen, though they count as
-// printed.
-const blank = "\u115f\u1160\u2800\u3164\uffa0"
-
-func invisible(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(blank, r) }
+func quoted(text string) string { return sanitize.Quote(text) }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/apply/review/markdown"
 	"github.com/nodepools/nodepools/apply/review/page"
@@ -46,16 +47,11 @@ var diffFormats = map[string]func(diffOutput, io.Writer, *review.Review) error{
 		if err := encoder.Encode(o.chosen(r)); err != nil {
 			return err
 		}
-		_, err := io.WriteString(w, escapeInvisible(document.String(), escapeJSON))
+		_, err := io.WriteString(w, sanitize.JSON(document.String()))
 		return err
 	},
 	"yaml": func(o diffOutput, w io.Writer, r *review.Review) error {
-		var document bytes.Buffer
-		if err := render.WriteYAML(&document, o.chosen(r)); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, escapeInvisible(document.String(), escapeYAML))
-		return err
+		return render.WriteYAML(w, o.chosen(r))
 	},
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/render"
 )
@@ -135,10 +136,10 @@ func unreadable(record *plan.RecordError) error {
 
 func (o *explainNodeOptions) write(w io.Writer, e *explanation) error {
 	var text bytes.Buffer
-	escape := escapeYAML
+	safe := sanitize.YAML
 	switch o.output {
 	case "json":
-		escape = escapeJSON
+		safe = sanitize.JSON
 		encoder := json.NewEncoder(&text)
 		encoder.SetIndent("", "  ")
 		encoder.SetEscapeHTML(false)
@@ -151,7 +152,8 @@ func (o *explainNodeOptions) write(w io.Writer, e *explanation) error {
 		}
 	default:
 		writeExplanation(&text, e)
+		safe = sanitize.Text
 	}
-	_, err := io.WriteString(w, escapeInvisible(text.String(), escape))
+	_, err := io.WriteString(w, safe(text.String()))
 	return err
 }

@@ -3,10 +3,9 @@ package main
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/review"
 )
@@ -19,14 +18,7 @@ import (
 const longestPool = 63
 
 // inert is a sentence without what a terminal would obey.
-func inert(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsGraphic(r) {
-			return ' '
-		}
-		return r
-	}, text)
-}
+func inert(text string) string { return sanitize.Line(text) }
 
 // shown is the value of a key as it stands in diff, cut to a number of
 // characters, with its size where it was cut.
@@ -35,7 +27,7 @@ func shown(field plan.Field, text string, most int) string {
 		return whole
 	}
 	size := fmt.Sprintf(" (%s)", byteSize(len(text)))
-	kept := []rune(clipBytes(text, most))
+	kept := []rune(sanitize.Begin(text, most))
 	for {
 		cut := quotedValue(plan.Annotation, string(kept)+"…") + size
 		over := utf8.RuneCountInString(cut) - most
@@ -49,7 +41,7 @@ func shown(field plan.Field, text string, most int) string {
 // quotedValue is a value as diff has it; one with quotation marks in it, such as
 // JSON, is easier to read without a backslash before each.
 func quotedValue(field plan.Field, text string) string {
-	if strings.Contains(text, `"`) && !strings.ContainsFunc(text, func(r rune) bool { return r == '`' || !unicode.IsGraphic(r) || r == utf8.RuneError }) {
+	if strings.Contains(text, `"`) && !strings.Contains(text, "`") && sanitize.Line(text) == text {
 		return "`" + text + "`"
 	}
 	return review.Value(field, text)
@@ -60,49 +52,6 @@ func byteSize(n int) string {
 		return fmt.Sprintf("%d B", n)
 	}
 	return fmt.Sprintf("%d KiB", n/1024)
-}
-
-// clipBytes is the beginning of a text, ended between two characters.
-func clipBytes(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
-}
-
-// escapeInvisible writes what cannot be seen, and is no end of a line, as an
-// escape. In JSON and in the YAML of [render.WriteYAML] such a character stands
-// nowhere but in double quotes; in text it should not stand at all. The same goes
-// for ##[, which a CI runner obeys wherever it stands in a line of a log.
-func escapeInvisible(text string, escape func(rune) string) string {
-	text = strings.ReplaceAll(text, "##[", escape('#')+"#[")
-	if !strings.ContainsFunc(text, invisible) {
-		return text
-	}
-	var escaped strings.Builder
-	for _, r := range text {
-		if invisible(r) {
-			escaped.WriteString(escape(r))
-		} else {
-			escaped.WriteRune(r)
-		}
-	}
-	return escaped.String()
-}
-
-func invisible(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }
-
-func escapeYAML(r rune) string { return fmt.Sprintf(`\U%08X`, r) }
-
-func escapeJSON(r rune) string {
-	if r <= 0xFFFF {
-		return fmt.Sprintf(`\u%04x`, r)
-	}
-	high, low := utf16.EncodeRune(r)
-	return fmt.Sprintf(`\u%04x\u%04x`, high, low)
 }
 
 func cutLast(text, separator string) (before, after string, found bool) {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
@@ -37,7 +37,7 @@ func TestHostileTextIsInert(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, field := range []plan.Field{plan.Label, plan.Annotation, plan.Taint} {
 				got := shown(field, text, 60)
-				if strings.ContainsFunc(got, func(r rune) bool { return r == '\n' || invisible(r) }) || !utf8.ValidString(got) {
+				if strings.ContainsFunc(got, func(r rune) bool { return r == '\n' || sanitize.Hidden(r) }) || !utf8.ValidString(got) {
 					t.Errorf("%s is shown as %q", field, got)
 				}
 				if n := utf8.RuneCountInString(got); n > 60 {
@@ -45,7 +45,7 @@ func TestHostileTextIsInert(t *testing.T) {
 				}
 			}
 			for _, got := range []string{review.Word(text), inert(text)} {
-				if strings.ContainsFunc(got, func(r rune) bool { return r == '\n' || invisible(r) }) {
+				if strings.ContainsFunc(got, func(r rune) bool { return r == '\n' || sanitize.Hidden(r) }) {
 					t.Errorf("it became %.100q", got)
 				}
 			}
@@ -72,11 +72,11 @@ func TestStructuredOutputIsExactAndInert(t *testing.T) {
 				t.Fatal(err)
 			}
 			read := map[string]func([]byte, any) error{
-				escapeInvisible(asJSON.String(), escapeJSON): json.Unmarshal,
-				escapeInvisible(asYAML.String(), escapeYAML): func(data []byte, into any) error { return yaml.Unmarshal(data, into) },
+				sanitize.JSON(asJSON.String()): json.Unmarshal,
+				asYAML.String():                func(data []byte, into any) error { return yaml.Unmarshal(data, into) },
 			}
 			for written, unmarshal := range read {
-				if strings.ContainsFunc(written, invisible) {
+				if len(hostiletexts.Hidden(written)) > 0 {
 					t.Errorf("what cannot be seen is in %.200q", written)
 				}
 				got := map[string]string{}
@@ -93,9 +93,6 @@ func TestStructuredOutputIsExactAndInert(t *testing.T) {
 		})
 	}
 }
-
-// commandOfRunner is what GitHub's runner obeys in a line of a log.
-var commandOfRunner = regexp.MustCompile(`(?m)^[\s\p{Z}]*::|##\[`)
 
 // What is printed as JSON or YAML is no command to the CI runner in whose log it ends
 // up, and is read back as it was.
@@ -120,7 +117,7 @@ func TestStructuredOutputIsNoCommandToARunner(t *testing.T) {
 			if err := diffFormats[format](diffOutput{}, &written, r); err != nil {
 				t.Fatal(err)
 			}
-			if found := commandOfRunner.FindString(written.String()); found != "" {
+			if found := hostiletexts.Commands(written.String()); len(found) > 0 {
 				t.Errorf("%.100q as %s has %q:\n%.2000s", text, format, found, written.String())
 			}
 			got := &review.Review{}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/inventory"
 )
 
@@ -82,7 +83,7 @@ func (o *inventoryOptions) run(ctx context.Context, std streams) error {
 		return err
 	}
 	// It is looked at as a change in Git, too.
-	inert := []byte(escapeInvisible(text.String(), escapeJSON))
+	inert := []byte(sanitize.JSON(text.String()))
 	if o.file == "-" {
 		return printAll(std.out, inert)
 	}

@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
+
+	"github.com/nodepools/nodepools/api/sanitize"
 )
 
 // noClusterError says that no kubeconfig file names a cluster.
@@ -129,12 +131,7 @@ func whyNone(data []byte, err error) string {
 
 // clip bounds a text that is made of what a file says.
 func clip(text string) string {
-	const most = 200
-	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "?")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "..."
-	}
-	return text
+	return sanitize.Line(sanitize.Clip(strings.Join(strings.Fields(text), " "), 200))
 }
 
 // checkContext refuses the name of a context that the kubeconfig files lack.

@@ -5,12 +5,13 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/nodepools/nodepools/api/sanitize"
 )
 
 // logLevels are those of --log-level. The libraries tell more with each further
@@ -22,11 +23,25 @@ var logFormats = []string{"text", "json"}
 // newLogger writes one line per event.
 func newLogger(w io.Writer, level, format string) logr.Logger {
 	options := &slog.HandlerOptions{Level: logLevels[level], ReplaceAttr: plainAttribute}
-	handler := slog.Handler(slog.NewTextHandler(w, options))
+	handler := slog.Handler(slog.NewTextHandler(lineWriter{w, sanitize.Text}, options))
 	if format == "json" {
-		handler = slog.NewJSONHandler(w, options)
+		handler = slog.NewJSONHandler(lineWriter{w, sanitize.JSON}, options)
 	}
 	return logr.FromSlogHandler(ordinaryStop{handler})
+}
+
+// lineWriter sanitizes the lines of a log, for keys and for values of other types
+// than texts. A handler writes each line at once.
+type lineWriter struct {
+	io.Writer
+	safe func(string) string
+}
+
+func (w lineWriter) Write(line []byte) (int, error) {
+	if _, err := io.WriteString(w.Writer, w.safe(string(line))); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }
 
 // ordinaryStop leaves out what the manager takes for an error at each stop: that
@@ -56,28 +71,19 @@ func (h ordinaryStop) WithGroup(name string) slog.Handler {
 	return ordinaryStop{h.Handler.WithGroup(name)}
 }
 
-// plainAttribute takes out of every text what does not show, or turns what is
-// around it: errors are in part what a server said, and JSON has room for most of
-// it. Line breaks are written as escapes in either format.
+// plainAttribute bounds and sanitizes every text: errors are in part what a server
+// said, and JSON has room for most of it. Line breaks are written as escapes in
+// either format.
 func plainAttribute(groups []string, attribute slog.Attr) slog.Attr {
 	switch value := attribute.Value.Any().(type) {
 	case slog.Level:
 		return plainLevel(groups, attribute)
 	case string:
-		return slog.String(attribute.Key, legible(value))
+		return slog.String(attribute.Key, plainText(value))
 	case error:
-		return slog.String(attribute.Key, legible(value.Error()))
+		return slog.String(attribute.Key, plainText(value.Error()))
 	}
 	return attribute
-}
-
-func legible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && !strconv.IsPrint(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, clipped(text))
 }
 
 // plainLevel writes the levels as --log-level names them, where slog would

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/nodepools/nodepools/api/sanitize"
 )
 
 // streams are what a command reads from and prints to.
@@ -25,6 +27,10 @@ func (s streams) note(format string, args ...any) {
 // execute runs the command line args, the name of the program first, and
 // returns the exit code.
 func execute(ctx context.Context, args []string, std streams) int {
+	// Whatever a command says beside its output passes through here, in one place:
+	// errors, notes and logs have texts of others in them.
+	messages := sanitize.NewWriter(std.err)
+	std.err = messages
 	root := newRoot(displayName(args[0]), std)
 	root.SetArgs(args[1:])
 	root.SetIn(std.in)
@@ -34,7 +40,11 @@ func execute(ctx context.Context, args []string, std streams) int {
 	if command.Name() == "help" {
 		command = root // what there is help about, the help of help does not say
 	}
-	return report(std.err, command.CommandPath(), err)
+	code := report(std.err, command.CommandPath(), err)
+	if err := messages.Flush(); err != nil && code == exitOK {
+		return exitFailed
+	}
+	return code
 }
 
 // displayName is what the user types to call the program. kubectl finds plugins

@@ -5,10 +5,11 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/nodepools/nodepools/api/sanitize"
 )
 
 // What a program prints comes in part from libraries that repeat what they were
@@ -78,28 +79,9 @@ func credentialsOf(request *http.Request) []string {
 // maxText bounds what is printed of one text, in bytes.
 const maxText = 8192
 
-// plainText is text as it may go to a terminal or into a log: what is not seen,
-// colours, moves the cursor or turns what is around it is written as an escape.
-// Line breaks are left.
-func plainText(text string) string {
-	var plain strings.Builder
-	for _, r := range clipped(text) {
-		if r == '\n' || strconv.IsPrint(r) {
-			plain.WriteRune(r)
-			continue
-		}
-		escaped := strconv.QuoteRuneToASCII(r)
-		plain.WriteString(escaped[1 : len(escaped)-1])
-	}
-	return plain.String()
-}
-
-func clipped(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxText], "") + "…"
-}
+// plainText is text as it may go to a terminal or into a log, of bounded length:
+// hidden characters are escapes. Line breaks are left.
+func plainText(text string) string { return sanitize.Text(sanitize.Clip(text, maxText)) }
 
 // standardLog is where the standard library logs by itself. What net/http says of
 // a server that speaks before it was asked is left out: it repeats its words.

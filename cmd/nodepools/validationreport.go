@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -167,6 +168,6 @@ func writeJSON(w io.Writer, document any) error {
 	if err := encoder.Encode(document); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, escapeInvisible(text.String(), escapeJSON))
+	_, err := io.WriteString(w, sanitize.JSON(text.String()))
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -83,7 +84,7 @@ func Hidden(output string) []rune {
 			if _, size := utf8.DecodeRuneInString(output[i:]); size == 1 {
 				found = append(found, r)
 			}
-		case r == '\n' || unicode.IsPrint(r) && !slices.Contains(blank, r):
+		case r == '\n' || unicode.IsPrint(r) && !unicode.In(r, blank, unicode.Variation_Selector):
 		default:
 			found = append(found, r)
 		}
@@ -91,5 +92,18 @@ func Hidden(output string) []rune {
 	return found
 }
 
-// blank are letters and signs of which nothing is seen.
-var blank = []rune{'\u115f', '\u1160', '\u2800', '\u3164', '\uffa0'}
+// blank are letters, marks and signs of which nothing is seen. Those of Unicode's
+// property Default_Ignorable_Code_Point that count as printed stand here one by one,
+// so that a mistake in the product's list is not repeated.
+var blank = &unicode.RangeTable{
+	R16: []unicode.Range16{{0x034f, 0x034f, 1}, {0x115f, 0x1160, 1}, {0x17b4, 0x17b5, 1}, {0x2800, 0x2800, 1}, {0x3164, 0x3164, 1}, {0xffa0, 0xffa0, 1}},
+	R32: []unicode.Range32{{0x1d159, 0x1d159, 1}},
+}
+
+// Commands are the parts of an output that a CI runner would obey if it came to a job
+// log.
+func Commands(output string) []string { return command.FindAllString(output, -1) }
+
+// command is written otherwise than the product has it. GitHub Actions takes the end
+// of a line from the process, and blanks from what Unicode calls white space.
+var command = regexp.MustCompile(`(?:^|[\n\r\x{85}\x{2028}\x{2029}])[\s\x{85}\p{Z}]*::[^\n]?|(?i:##[a-z]*\[)`)

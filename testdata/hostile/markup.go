@@ -108,6 +108,13 @@ func platform() []String {
 		{"GitLab include", "::include{file=secrets.md}"},
 		{"workflow command", "\n::set-output name=x::y\n::error::x"},
 		{"old workflow command", "##[error]x"},
+		{"workflow command alone", "::set-output name=x::y"},
+		{"workflow command after blanks", "x\n \u00a0\t::add-mask::x"},
+		{"workflow command after other ends of lines", "x\r::error::x\u2028::error::x\u0085::error::x"},
+		{"workflow command in escapes", "x%0A::error::x%0D%23%23[error]x"},
+		{"Azure command", "x ##vso[task.setvariable variable=x]y ##VSO[x]"},
+		{"Azure group", "###[group]x##[section]##[command]"},
+		{"TeamCity command", "##teamcity[setParameter name='x' value='y']"},
 		{"GitLab section", "section_start:1:x\r\x1b[0Kx"},
 		{"colour chip", "#ff0000"},
 	}

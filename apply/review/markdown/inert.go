@@ -4,10 +4,11 @@ import (
 	"html"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/nodepools/nodepools/api/sanitize"
 )
 
 // How much is written of one text, in bytes of what is written, before the marks
@@ -19,52 +20,18 @@ const (
 	maxLine     = 1000 // of a diff
 )
 
-// maxMarks is how many marks a letter has in any language. More of them paint over
-// what stands above and below.
-const maxMarks = 4
-
-// visible writes a text on one line, with each character that is not printed as Go
-// writes it in a string. What is longer than the limit is cut, and how much is said.
+// visible writes a text on one line, as [sanitize.Line] does. What is longer than the
+// limit is cut, and how much is said.
 func visible(text string, limit int) string {
-	var b strings.Builder
-	marks := 0 // in a row, above and below one letter
-	for i, r := range text {
-		if marks++; !unicode.Is(unicode.M, r) {
-			marks = 0
-		}
-		shown := show(r, text[i:])
-		if marks > maxMarks {
-			shown = escaped(r)
-		}
-		if b.Len()+len(shown) > limit {
-			b.WriteString("… (" + count(len(text)-i, "more byte", "more bytes") + ")")
-			break
-		}
-		b.WriteString(shown)
+	line := sanitize.Line(sanitize.Begin(text, limit+1))
+	if len(text) <= limit && len(line) <= limit {
+		return line
 	}
-	return b.String()
+	// An escape is longer than what it stands for, so less of the text has room.
+	most := sort.Search(limit, func(n int) bool { return len(sanitize.Line(sanitize.Begin(text, n+1))) > limit })
+	begin := sanitize.Begin(text, most)
+	return sanitize.Line(begin) + "… (" + count(len(text)-len(begin), "more byte", "more bytes") + ")"
 }
-
-// show writes one character, with which the rest begins.
-func show(r rune, rest string) string {
-	if r == utf8.RuneError {
-		if _, size := utf8.DecodeRuneInString(rest); size == 1 {
-			return `\x` + strconv.FormatUint(uint64(rest[0]), 16)
-		}
-	}
-	if strconv.IsPrint(r) && !slices.Contains(blank, r) {
-		return string(r)
-	}
-	return escaped(r)
-}
-
-func escaped(r rune) string {
-	quoted := strconv.QuoteRuneToASCII(r)
-	return quoted[1 : len(quoted)-1]
-}
-
-// blank are letters and signs of which nothing is seen, though they are printed.
-var blank = []rune{'\u115f', '\u1160', '\u2800', '\u3164', '\uffa0'}
 
 // code writes a name or a value as a code span.
 func code(name string) string { return span(shown(name)) }

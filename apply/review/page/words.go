@@ -3,8 +3,8 @@ package page
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/review"
 )
@@ -25,11 +25,8 @@ func shown(text string) string {
 	if more <= 0 {
 		return review.Visible(text)
 	}
-	most := longestText
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return fmt.Sprintf("%s… (%d bytes more)", review.Visible(text[:most]), len(text)-most)
+	begin := sanitize.Begin(text, longestText)
+	return fmt.Sprintf("%s… (%d bytes more)", review.Visible(begin), len(text)-len(begin))
 }
 
 // list is names in a row, those that differ in a number as one.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/review"
 )
@@ -35,7 +36,7 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 		t.contests(r)
 		t.problems(r.Problems)
 	}
-	_, err := io.WriteString(w, noCommand(t.String()))
+	_, err := io.WriteString(w, sanitize.BreakCommands(t.String()))
 	return err
 }
 

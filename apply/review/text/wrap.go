@@ -84,16 +84,6 @@ func (t *writer) colored(sign rune, text string) {
 	}
 }
 
-// lineCommand is what a CI runner obeys at the beginning of a line, after blanks.
-var lineCommand = regexp.MustCompile(`(?m)^((?:\x1b\[[0-9;]*m|[ \t])*):(:)`)
-
-// noCommand keeps what others have written from being a command to the CI runner
-// whose log the text goes to: :: at the beginning of a line, and ##[ anywhere.
-func noCommand(text string) string {
-	text = lineCommand.ReplaceAllString(text, `${1}\x3a${2}`)
-	return strings.ReplaceAll(text, "##[", `#\x23[`)
-}
-
 // painter marks texts by ANSI colours; a false one leaves them as they are.
 type painter bool
 
