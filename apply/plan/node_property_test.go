@@ -62,7 +62,9 @@ func TestProperties(t *testing.T) {
 			at.recordRoundTrips(t)
 			at.oneWriteIsEnough(t, seen)
 		})
-		w.driftIsPutBack(t, s, seen)
+		for range 3 { // many changes concern others, and are not to be put back
+			w.driftIsPutBack(t, s, seen)
+		}
 		w.adoptedKeysGoWithTheLastPool(t, s)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)

@@ -203,18 +203,26 @@ func TestConflictOverATaintOfOurListNamesNobody(t *testing.T) {
 // might have set it. Of what no kubelet may set nothing stays: the other may be one.
 func TestWhatAKubeletMayNotSetIsReleased(t *testing.T) {
 	s := newServer()
+	role := v1.RoleLabel("payments")
 	for key, stays := range map[string]bool{
 		"example.com/team":                         true,
 		"team":                                     true,
 		"node.kubernetes.io/instance-type":         true,
 		"node-restriction.kubernetes.io/tenant":    false,
-		"node-role.kubernetes.io/payments":         false,
+		role:                                       false,
 		"x.node-restriction.kubernetes.io/tenant":  false,
 		"something.k8s.io/that-no-kubelet-reports": false,
 	} {
-		pool := onNode("a", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{key: "wall"}})
-		node, _ := s.write(t, tracked(t, s), expand(pool))
-		node = s.apply(t, node, "any-name", body(map[string]any{"labels": map[string]any{key: "wall"}}))
+		spec := v1.NodePoolSpec{}
+		if key != role { // which the pool puts on anyway
+			spec.Labels = map[string]v1.LabelValue{key: "wall"}
+		}
+		node, _ := s.write(t, tracked(t, s), expand(onNode("payments", spec)))
+		value, carried := node.Labels[key]
+		if !carried {
+			t.Errorf("label %s is not put on", key)
+		}
+		node = s.apply(t, node, "any-name", body(map[string]any{"labels": map[string]any{key: value}}))
 		node, _ = s.write(t, node, expand())
 		if _, stands := node.Labels[key]; stands != stays {
 			t.Errorf("label %s, which another applies as well, stays: %v, want %v", key, stands, stays)
