@@ -141,7 +141,11 @@ func (a *Applier) RehearsePool(ctx context.Context, change plan.PoolChange) erro
 // deleted.
 func (a *Applier) pool(ctx context.Context, change plan.PoolChange) (*v1.NodePool, error) {
 	if change.Action == plan.Delete {
-		return nil, a.deleteExactly(ctx, change.Live)
+		live, err := a.approveRelease(ctx, change)
+		if err != nil {
+			return nil, client.IgnoreNotFound(err)
+		}
+		return nil, a.deleteExactly(ctx, live)
 	}
 	want := poolRecord(change)
 	written, err := a.applyPool(ctx, want)
@@ -156,6 +160,22 @@ func (a *Applier) pool(ctx context.Context, change plan.PoolChange) (*v1.NodePoo
 		return nil, err
 	}
 	return a.exactSpec(ctx, written, change.Want.Spec)
+}
+
+// approveRelease marks a pool that is about to be deleted, where that has been
+// approved: its nodes must not wait for another approval. It returns the pool as it
+// is then.
+func (a *Applier) approveRelease(ctx context.Context, change plan.PoolChange) (*v1.NodePool, error) {
+	if !change.ApproveRelease {
+		return change.Live, nil
+	}
+	marked := change.Live.DeepCopy()
+	metav1.SetMetaDataAnnotation(&marked.ObjectMeta, v1.ApproveReleaseAnnotation, v1.DeletionApproval)
+	patch := client.MergeFromWithOptions(change.Live, client.MergeFromWithOptimisticLock{})
+	if err := a.client.Patch(ctx, marked, patch, client.FieldOwner(v1.FieldManager)); err != nil {
+		return nil, err
+	}
+	return marked, nil
 }
 
 // inTheWay tells whether the API server may have refused a pool for what

@@ -15,6 +15,7 @@ type Expansion struct {
 	pools   map[string]*pool
 	members *memberIndex
 	agreed  agreements
+	held    map[string]error
 }
 
 // pool is one pool of an Expansion.
@@ -44,19 +45,31 @@ type pool struct {
 // but for those that are paused: a pause holds whatever is asked for meanwhile.
 // A pool with a mistake in it does not keep the others from their work:
 // [Expansion.Problem] tells of it. The pools are kept, and must not change.
-func Expand(definitions []*v1.NodePool) *Expansion {
+func Expand(definitions []*v1.NodePool) *Expansion { return ExpandHeld(definitions, nil) }
+
+// ExpandHeld is [Expand] where some pools, by name, must stay as they are for a
+// reason that their definitions do not show. Such a pool has the reason as its
+// problem. It stays also while it is being deleted, and when there is no
+// definition of it any more.
+func ExpandHeld(definitions []*v1.NodePool, held map[string]error) *Expansion {
 	byName := make(map[string]*v1.NodePool, len(definitions))
 	for _, definition := range definitions {
-		if definition.DeletionTimestamp.IsZero() || v1.IsDisabled(definition, v1.ReconcileAnnotation) {
+		if definition.DeletionTimestamp.IsZero() || v1.IsDisabled(definition, v1.ReconcileAnnotation) || held[definition.Name] != nil {
 			byName[definition.Name] = definition
 		}
 	}
-	e := &Expansion{pools: make(map[string]*pool, len(byName))}
+	e := &Expansion{pools: make(map[string]*pool, len(byName)+len(held)), held: held}
 	for name, definition := range byName {
 		e.pools[name] = newPool(definition)
 	}
+	for name, reason := range held {
+		if byName[name] == nil {
+			e.pools[name] = &pool{name: name, problem: reason}
+		}
+	}
 	var sound []*pool
-	for _, p := range e.pools {
+	for name := range byName {
+		p := e.pools[name]
 		if p.problem = e.enclose(p, byName); p.problem == nil {
 			sound = append(sound, p)
 		}
@@ -85,7 +98,13 @@ func (e *Expansion) enclose(p *pool, byName map[string]*v1.NodePool) error {
 	if p.unreadable != nil {
 		return p.unreadable
 	}
+	if reason := e.held[p.name]; reason != nil {
+		return reason
+	}
 	for _, enclosing := range p.enclosing {
+		if reason := e.held[enclosing.name]; reason != nil {
+			return fmt.Errorf("enclosing pool %q: %w", enclosing.name, reason)
+		}
 		if enclosing.unreadable != nil {
 			return fmt.Errorf("enclosing pool %q: %w", enclosing.name, enclosing.unreadable)
 		}
@@ -121,7 +140,7 @@ func (e *Expansion) Problem(name string) error {
 }
 
 // Holds tells whether what the pool has put on nodes must stay there untouched:
-// the pool is paused, or so faulty that nobody can tell what it wants.
+// the pool is paused, so faulty that nobody can tell what it wants, or held.
 func (e *Expansion) Holds(name string) bool {
 	p, found := e.pools[name]
 	return found && (p.paused || p.problem != nil)

@@ -6,7 +6,13 @@ import "time"
 const (
 	DefaultInterval   = time.Minute
 	DefaultPruneLimit = "30%"
+	// DefaultReleaseLimit also counts for pools that no source has.
+	DefaultReleaseLimit = "50%"
 )
+
+// MinReleaseLimited is how many nodes a pool has at least, or the cluster in
+// total, where the release of nodes is limited. Smaller ones change freely.
+const MinReleaseLimited = 10
 
 // SetNodePoolDefaults fills in what the API server would fill in, so that a
 // pool from a file compares equal to the same pool in the cluster. The handler

@@ -30,6 +30,21 @@ const (
 	// vanished from Git.
 	PruneAnnotation = "nodes.lailin.xyz/prune"
 
+	// ApproveReleaseAnnotation on a NodePool approves that nodes leave it although
+	// they are more than the limit. The value is the metadata.generation of the
+	// pool for a change of its spec, or [DeletionApproval] for its deletion. The
+	// controller itself writes what status.observedMembership will be, for a pool
+	// that a source changes. On a NodePoolSource it names the revision that may take
+	// more nodes out of a pool than spec.releaseLimit allows; it counts for that
+	// revision alone, and once: what was used stands in
+	// status.lastHandledReleaseApproval.
+	ApproveReleaseAnnotation = "nodes.lailin.xyz/approveRelease"
+
+	// DeletionApproval is the value of [ApproveReleaseAnnotation] that approves the
+	// deletion of a pool. On a NodePoolSource it approves that of all its pools,
+	// when the source is deleted and its deletionPolicy is Delete.
+	DeletionApproval = "deletion"
+
 	// ReleaseFinalizer holds a deleted NodePool until its nodes are released.
 	ReleaseFinalizer = "nodes.lailin.xyz/release"
 )
@@ -91,7 +106,8 @@ const (
 )
 
 // Condition types. Ready, Reconciling and Stalled mean what kstatus says they
-// mean; the other three are of a NodePoolSource alone.
+// mean; Fetched, Valid and PruneBlocked are of a
+// NodePoolSource alone.
 const (
 	// ReadyCondition is true when the object is carried out in full.
 	ReadyCondition = "Ready"
@@ -121,6 +137,11 @@ const (
 	// PruneBlockedCondition is true while pools that vanished from Git are
 	// kept because their deletion looks like an accident.
 	PruneBlockedCondition = "PruneBlocked"
+
+	// ReleaseBlockedCondition is true on a NodePool or a NodePoolSource while a
+	// change of it waits for an approval, because more nodes than the limit allows
+	// would leave a pool.
+	ReleaseBlockedCondition = "ReleaseBlocked"
 )
 
 // IsDisabled tells whether an annotation of an object switches off what it names.

@@ -185,8 +185,9 @@ type NodePoolStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions: Ready, Reconciling, Stalled, Conflicted, SelfJoinable, and
-	// Contested while it is true.
+	// conditions: Ready, Reconciling, Stalled, Conflicted, SelfJoinable,
+	// Contested while it is true, and ReleaseBlocked once a change of the pool was held
+	// back.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -205,6 +206,12 @@ type NodePoolStatus struct {
 	// runtimeClassName is the RuntimeClass that pods name to run in the pool.
 	// +optional
 	RuntimeClassName string `json:"runtimeClassName,omitempty"`
+
+	// observedMembership identifies what the spec said of members and of NoExecute
+	// taints when the pool was last carried out in full. While the spec says the
+	// same, nodes that leave the pool do so because of their own labels.
+	// +optional
+	ObservedMembership string `json:"observedMembership,omitempty"`
 
 	// revision of the source that the pool was last taken from; empty for a pool
 	// that does not come from Git.

@@ -79,6 +79,22 @@ type NodePoolSourceSpec struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="pruneLimit must be a number from 0 up or a percentage from 0% to 100%"
 	PruneLimit *intstr.IntOrString `json:"pruneLimit,omitempty"`
 
+	// releaseLimit is how many nodes one revision may take out of any one pool: a
+	// number, or a percentage of the nodes that are in the pool, rounded up. It
+	// also limits, as a number or a percentage of all nodes, the nodes to which a
+	// revision adds a NoExecute taint of a pool that chooses them by a selector or by
+	// names, and those that a revision releases
+	// by deleting several pools at once. Pools, and clusters, of fewer than 10 nodes
+	// are not limited. A revision that exceeds the limit is not applied at all, and
+	// the condition ReleaseBlocked says so. The annotation
+	// nodes.lailin.xyz/approveRelease with the name of that revision lets it exceed
+	// the limit, once.
+	// +optional
+	// +kubebuilder:default="50%"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="releaseLimit must be a number from 0 up or a percentage from 0% to 100%"
+	ReleaseLimit *intstr.IntOrString `json:"releaseLimit,omitempty"`
+
 	// suspend stops looking at the repository. The pools stay and are still
 	// carried out.
 	// +optional
@@ -143,7 +159,8 @@ type NodePoolSourceStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions: Ready, Reconciling, Stalled, Fetched, Valid, PruneBlocked.
+	// conditions: Ready, Reconciling, Stalled, Fetched, Valid, PruneBlocked,
+	// and ReleaseBlocked once a revision was held back for its releases.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -193,6 +210,12 @@ type NodePoolSourceStatus struct {
 	// whose deletion it approved is deleted, and counts for nothing from then on.
 	// +optional
 	LastHandledPruneApproval string `json:"lastHandledPruneApproval,omitempty"`
+
+	// lastHandledReleaseApproval is the value of the annotation
+	// nodes.lailin.xyz/approveRelease that was used up last. It is set when the
+	// revision that it approved is applied, and counts for nothing from then on.
+	// +optional
+	LastHandledReleaseApproval string `json:"lastHandledReleaseApproval,omitempty"`
 
 	// lastHandledReconcileAt is the value of the annotation
 	// nodes.lailin.xyz/requestedAt that was acted on last.

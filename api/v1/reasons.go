@@ -55,6 +55,11 @@ const (
 	// PruneApprovedReason: pools that vanished from Git were deleted because
 	// somebody has approved it.
 	PruneApprovedReason = "PruneApproved"
+	// ReleaseBlockedReason: more nodes than the limit allows would leave a pool.
+	ReleaseBlockedReason = "ReleaseBlocked"
+	// ReleaseApprovedReason: a revision was applied although it takes more nodes out
+	// of a pool than the limit allows, because somebody has approved it.
+	ReleaseApprovedReason = "ReleaseApproved"
 	// DeletingReason: the source is being deleted, and its pools before it.
 	DeletingReason = "Deleting"
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -44,8 +45,24 @@ func (l *nodeLoop) followPools(ctx context.Context) error {
 		}
 	}
 	l.tally.advance(rest, pools.epoch)
+	l.followHolds(pools)
 	l.followed = pools
 	return nil
+}
+
+// followHolds leads to the pools that are held now and were not, or the other way
+// round, and comes back when it is known which pools are deleted together.
+func (l *nodeLoop) followHolds(pools *poolSnapshot) {
+	var before heldPools
+	if l.followed != nil {
+		before = l.followed.held
+	}
+	for _, pool := range pools.held.differences(before) {
+		l.tally.notify(pool)
+	}
+	if len(pools.held.gathered) > 0 {
+		l.queue.AddAfter(poolsChanged, max(time.Until(pools.held.until), gatherPeriod))
+	}
 }
 
 // enqueueMoved puts the nodes into the queue that are in other pools than they
@@ -97,7 +114,7 @@ func (s *poolSnapshot) changedFor(n *note) bool {
 // regrouped tells whether nodes may be in other pools than by an earlier snapshot:
 // pools have come or gone, or choose their members in another way.
 func (s *poolSnapshot) regrouped(before *poolSnapshot) bool {
-	if before == nil || len(s.pools) != len(before.pools) {
+	if before == nil || len(s.pools) != len(before.pools) || len(s.held.differences(before.held)) > 0 {
 		return true
 	}
 	for name, is := range s.pools {

@@ -195,6 +195,7 @@ func (l *poolLoop) tell(ctx context.Context, pool *v1.NodePool, pools *poolSnaps
 	}
 	paused := v1.IsDisabled(pool, v1.ReconcileAnnotation)
 	if settled && figures.recorded == 0 && !pool.DeletionTimestamp.IsZero() && !paused {
+		l.pools.releaseDone(pool.Name)
 		return reconcile.Result{}, client.IgnoreNotFound(l.setFinalizer(ctx, pool, controllerutil.RemoveFinalizer))
 	}
 	var result reconcile.Result
@@ -206,7 +207,7 @@ func (l *poolLoop) tell(ctx context.Context, pool *v1.NodePool, pools *poolSnaps
 	}
 	return result, l.writeStatus(ctx, pool, poolFacts{
 		figures: figures, settled: settled, failed: failed,
-		problem: pools.Problem(pool.Name), paused: paused,
+		problem: pools.Problem(pool.Name), paused: paused, held: pools.held.blocked[pool.Name],
 		classHeld: pools.HoldsRuntimeClass(pool.Name),
 	})
 }

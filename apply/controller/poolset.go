@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +28,10 @@ type poolSet struct {
 	// epoch counts the changes of pools that nodes have to follow.
 	epoch   uint64
 	current *poolSnapshot
+	// deletions are those of pools that belong together.
+	deletions deletions
+	// letGo are the names of the pools that went when they had released their nodes.
+	letGo map[string]bool
 
 	// followers are called with the names of pools that are followed again, sorted, and
 	// of those that they enclose.
@@ -43,6 +48,8 @@ type poolSnapshot struct {
 	*render.Expansion
 	epoch uint64
 	pools map[string]poolState
+	// held are the pools that wait for an approval, by name.
+	held heldPools
 	// departed has the names of pools that records speak of and that the API
 	// server was found not to have.
 	departed sync.Map
@@ -60,11 +67,12 @@ type poolState struct {
 
 // poolVersion is what there is about a pool that nodes have to follow.
 type poolVersion struct {
-	name                   string
-	uid                    types.UID
-	generation             int64
-	deleted                bool
-	reconcile, requestedAt string
+	name       string
+	uid        types.UID
+	generation int64
+	deleted    bool
+	// These annotations decide what becomes of nodes.
+	reconcile, requestedAt, approveRelease string
 }
 
 func versionOf(pool client.Object) poolVersion {
@@ -74,11 +82,16 @@ func versionOf(pool client.Object) poolVersion {
 		deleted:     !pool.GetDeletionTimestamp().IsZero(),
 		reconcile:   annotations[v1.ReconcileAnnotation],
 		requestedAt: annotations[v1.RequestedAtAnnotation],
+
+		approveRelease: annotations[v1.ApproveReleaseAnnotation],
 	}
 }
 
 func newPoolSet(cached client.Reader) *poolSet {
-	return &poolSet{cached: cached, epoch: 1, gate: newRevisionGate(), onPartial: func(string, string) {}}
+	return &poolSet{
+		cached: cached, epoch: 1, deletions: deletions{now: time.Now, seen: map[types.UID]bool{}}, letGo: map[string]bool{},
+		gate: newRevisionGate(), onPartial: func(string, string) {},
+	}
 }
 
 // changed begins an epoch, as a pool has changed. It reports whether the change is to
@@ -113,18 +126,28 @@ func (s *poolSet) snapshot(ctx context.Context) (*poolSnapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != nil && s.current.epoch == s.epoch {
-		return s.current, nil
+		if !s.current.held.over(s.deletions.now()) {
+			return s.current, nil
+		}
+		s.epoch++
 	}
 	live, err := s.list(ctx)
 	if err != nil {
 		return nil, err
 	}
 	definitions := s.gate.before(live)
-	next := &poolSnapshot{Expansion: render.Expand(definitions), epoch: s.epoch, pools: make(map[string]poolState, len(definitions))}
+	held, err := s.heldReleases(ctx, definitions)
+	if err != nil {
+		return nil, err
+	}
+	next := &poolSnapshot{
+		Expansion: held.expand(definitions), epoch: s.epoch,
+		pools: make(map[string]poolState, len(definitions)), held: held,
+	}
 	byName := index(definitions)
 	for _, pool := range definitions {
 		state := poolState{line: lineOf(pool, byName), since: s.epoch, definition: pool}
-		if before, known := s.before(pool.Name); known && slices.Equal(before.line, state.line) {
+		if before, known := s.before(pool.Name); known && slices.Equal(before.line, state.line) && held.has(pool.Name) == s.current.held.has(pool.Name) {
 			state.since = before.since
 		}
 		next.pools[pool.Name] = state

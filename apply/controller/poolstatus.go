@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -30,6 +31,8 @@ type poolFacts struct {
 	problem error
 	failed  *failure
 	paused  bool
+	// held is why the pool waits for an approval; nil where it does not.
+	held *plan.ReleaseBlock
 	// classHeld tells whether an enclosing pool is paused, and with it the
 	// RuntimeClass.
 	classHeld bool
@@ -43,6 +46,9 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 	status.RuntimeClassName = v1.RuntimeClassName(pool.Name)
 	status.Revision = pool.Annotations[v1.RevisionAnnotation]
 	if facts.settled {
+		if facts.problem == nil && !facts.paused && pool.DeletionTimestamp.IsZero() {
+			status.ObservedMembership = plan.Membership(pool)
+		}
 		status.ObservedGeneration = pool.Generation
 		status.LastHandledReconcileAt = pool.Annotations[v1.RequestedAtAnnotation]
 	}
@@ -63,6 +69,7 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 	} else {
 		set(v1.ConflictedCondition, false, v1.SucceededReason, "every key is the pool's to set")
 	}
+	setReleaseBlocked(&status.Conditions, pool.Generation, facts.held)
 	status.Contests = contestsStatus(facts.figures.contests)
 	if status.Contests == nil {
 		meta.RemoveStatusCondition(&status.Conditions, v1.ContestedCondition)
@@ -72,6 +79,21 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 	joinable, reason, message := describeSelfJoin(pool)
 	set(v1.SelfJoinableCondition, joinable, reason, message)
 	return status
+}
+
+// setReleaseBlocked reports what waits for an approval. Where nothing ever did, it
+// reports nothing.
+func setReleaseBlocked(conditions *[]metav1.Condition, generation int64, block *plan.ReleaseBlock) {
+	condition := metav1.Condition{
+		Type: v1.ReleaseBlockedCondition, Status: metav1.ConditionFalse, ObservedGeneration: generation,
+		Reason: v1.SucceededReason, Message: "nothing is held back",
+	}
+	if block != nil {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionTrue, v1.ReleaseBlockedReason, clip(block.Error())
+	} else if meta.FindStatusCondition(*conditions, v1.ReleaseBlockedCondition) == nil {
+		return
+	}
+	meta.SetStatusCondition(conditions, condition)
 }
 
 // state is which of the three conditions Ready, Reconciling and Stalled is true.
@@ -99,15 +121,22 @@ func summarize(pool *v1.NodePool, facts poolFacts) summary {
 	f := facts.figures
 	progress := fmt.Sprintf("%d of %s%s", f.Updated, nodes(f.Desired), upToDate)
 	parent, invalid := (*render.ParentError)(nil), (*field.Error)(nil)
+	block := (*plan.ReleaseBlock)(nil)
 	switch {
 	case facts.paused && !pool.DeletionTimestamp.IsZero():
 		return summary{idle, v1.PausedReason, fmt.Sprintf("annotation %s is %s: the pool is to be deleted, and its nodes are released once the annotation is gone", v1.ReconcileAnnotation, v1.Disabled)}
+	case facts.held != nil:
+		return summary{stalled, v1.ReleaseBlockedReason, facts.held.Error()}
 	case !pool.DeletionTimestamp.IsZero():
 		return releasing(f)
 	case facts.paused:
 		return summary{idle, v1.PausedReason, fmt.Sprintf("annotation %s is %s: nothing is written for this pool", v1.ReconcileAnnotation, v1.Disabled)}
 	case errors.As(facts.problem, &parent):
 		return summary{stalled, v1.ParentReason, apply.Brief(facts.problem) + "; its nodes are left as they are"}
+	case errors.Is(facts.problem, errGathered):
+		return summary{reconciling, v1.ProgressingReason, "a pool around it is being deleted; its nodes are left as they are"}
+	case errors.As(facts.problem, &block):
+		return summary{stalled, v1.ReleaseBlockedReason, fmt.Sprintf("pool %q around it waits for an approval; its nodes are left as they are", block.Pool)}
 	case errors.As(facts.problem, &invalid):
 		return summary{stalled, v1.InvalidReason, apply.Brief(facts.problem) + "; its nodes are left as they are"}
 	case facts.problem != nil:

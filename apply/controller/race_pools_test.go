@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // The pools of a race, by what is special about them.
@@ -103,6 +104,7 @@ func (p *racePools) put(ctx context.Context, name string, change func(*v1.NodePo
 		return apierrors.NewConflict(v1.GroupVersion.WithResource("nodepools").GroupResource(), name, errors.New("it is being deleted"))
 	}
 	change(pool)
+	approve(pool)
 	if apierrors.IsNotFound(err) {
 		return p.client.Create(ctx, pool)
 	}
@@ -147,6 +149,12 @@ func (p *racePools) settle(pool *v1.NodePool) {
 	if pool.Name == takerPool {
 		p.takeOver(pool)
 	}
+}
+
+// approve approves what becomes of nodes: these people mean what they do, as often as
+// they do it.
+func approve(pool *v1.NodePool) {
+	metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.ApproveReleaseAnnotation, plan.Membership(pool))
 }
 
 // choose says which nodes are in a pool.

@@ -190,11 +190,16 @@ func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen 
 		facts.failure = err
 		return facts
 	}
-	p, err := plan.Pools(plan.Revision{
-		Source: src.Name, SourceUID: src.UID, Name: seen.good, Pools: seen.pools, Prune: plan.PrunePolicyOf(src),
-	}, live)
+	revision := plan.Revision{
+		Source: src.Name, SourceUID: src.UID, Name: seen.good, Pools: seen.pools,
+		Prune: plan.PrunePolicyOf(src), Release: plan.ReleasePolicyOf(src),
+	}
+	p, err := plan.Pools(revision, live)
 	if err != nil {
 		facts.failure = &refusal{reason: v1.ClaimedReason, err: err}
+		return facts
+	}
+	if facts.failure = l.limitReleases(ctx, revision, live, p); facts.failure != nil {
 		return facts
 	}
 	if facts.failure = l.write(ctx, src, seen, p); facts.failure != nil {
@@ -214,10 +219,13 @@ func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *lo
 	if len(p.Changes) == 0 {
 		return nil
 	}
-	if len(p.Deletes()) > 0 {
+	if len(p.Deletes()) > 0 || p.ReleaseApproved {
 		if err := l.confirm(ctx, src); err != nil {
 			return err
 		}
+	}
+	if p.ReleaseApproved {
+		l.event(src, corev1.EventTypeNormal, v1.ReleaseApprovedReason, "apply", "the releases of %s are approved; applying %s", seen.good, describePools(p))
 	}
 	if p.Approved {
 		if told := len(seen.approved); seen.approve(p.Deletes()) {

@@ -158,10 +158,16 @@ func sourceStatus(src *v1.NodePoolSource, facts sourceFacts) v1.NodePoolSourceSt
 		if facts.plan.UsesUpApproval() {
 			status.LastHandledPruneApproval = facts.good
 		}
+		status.LastHandledReleaseApproval = handledReleaseApproval(src, facts.good)
 		facts.approval = facts.approvalOf(src)
 	}
 	for _, c := range facts.conditions() {
 		set(c)
+	}
+	if block := (*plan.ReleaseBlock)(nil); errors.As(facts.failure, &block) {
+		setReleaseBlocked(&status.Conditions, src.Generation, block)
+	} else if facts.plan != nil {
+		setReleaseBlocked(&status.Conditions, src.Generation, nil)
 	}
 	// Without a plan nobody knows anew: what was held back still is.
 	if facts.plan != nil || meta.FindStatusCondition(status.Conditions, v1.PruneBlockedCondition) == nil {
@@ -225,6 +231,8 @@ func (facts sourceFacts) conditions() []condition {
 		valid = condition{v1.ValidCondition, metav1.ConditionUnknown, facts.refused.reason, "no pool was read of " + facts.revision}
 	case facts.refused != nil:
 		fail(&valid, v1.StalledCondition, facts.refused.reason, facts.notTaken(facts.refused.err))
+	case errors.As(facts.failure, &refused) && refused.reason == v1.ReleaseBlockedReason:
+		fail(nil, v1.StalledCondition, refused.reason, facts.notTaken(refused.err))
 	case errors.As(facts.failure, &refused):
 		fail(&valid, v1.StalledCondition, refused.reason, facts.notTaken(refused.err))
 	}

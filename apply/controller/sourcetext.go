@@ -18,7 +18,7 @@ const maxListed = 10
 
 // describe tells an error in bounded length, with what to do about it.
 func describe(err error) string {
-	problems, claims, block := render.Problems(nil), (*plan.ClaimError)(nil), (*plan.PruneBlock)(nil)
+	problems, claims, block, release := render.Problems(nil), (*plan.ClaimError)(nil), (*plan.PruneBlock)(nil), (*plan.ReleaseBlock)(nil)
 	switch {
 	case errors.As(err, &problems):
 		lines := make([]string, 0, len(problems))
@@ -28,6 +28,8 @@ func describe(err error) string {
 		return listed(lines, "; ")
 	case errors.As(err, &claims):
 		return listed(claims.Lines(), "; ") + "; " + claims.Remedy()
+	case errors.As(err, &release):
+		return release.Error()
 	case errors.As(err, &block):
 		return fmt.Sprintf("%s kept that are no longer in the repository, of %d, because %s; kept: %s; %s",
 			pools(len(block.Pools)), block.Of, block.Reason, listed(block.Pools, ", "), block.Remedy)

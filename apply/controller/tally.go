@@ -50,6 +50,13 @@ func (t *tally) onMove(moved func(pool string, news bool), settles func(pool str
 	t.moved, t.settles = moved, settles
 }
 
+// notify leads to a pass over a pool.
+func (t *tally) notify(pool string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.settles(pool)
+}
+
 // await tells whether the figures of a pool are settled: every node was looked at
 // in the epoch or after it. Where they are not, it is told once when they are.
 func (t *tally) await(pool string, since uint64) (settled bool) {

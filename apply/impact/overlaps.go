@@ -69,7 +69,7 @@ type poolView struct {
 
 func newPoolView(cluster plan.Cluster) *poolView {
 	return &poolView{
-		expansion: render.Expand(cluster.Pools),
+		expansion: plan.Expand(cluster.Pools, cluster.Nodes),
 		live:      classesOf(cluster.RuntimeClasses),
 		asks:      map[string]inventory.Scheduling{},
 	}

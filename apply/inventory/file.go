@@ -52,6 +52,11 @@ type filePool struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Spec        v1.NodePoolSpec   `json:"spec"`
+	// Generation, ObservedMembership and ReleaseBlocked decide whether the pool waits
+	// for an approval.
+	Generation         int64  `json:"generation,omitempty"`
+	ObservedMembership string `json:"observedMembership,omitempty"`
+	ReleaseBlocked     bool   `json:"releaseBlocked,omitempty"`
 	// Managed are the labels and annotations that came from Git, and AlsoApplied
 	// those of them that others apply as well. Managed is null where nothing is
 	// known of it.
@@ -81,6 +86,10 @@ type fileSource struct {
 	BlockedPrune *v1.BlockedPrune `json:"blockedPrune,omitempty"`
 	// ApprovalUsed is status.lastHandledPruneApproval.
 	ApprovalUsed string `json:"lastHandledPruneApproval,omitempty"`
+	// ReleaseApprovalUsed is status.lastHandledReleaseApproval, and ReleaseBlocked the
+	// revision that is held back for its releases.
+	ReleaseApprovalUsed string `json:"lastHandledReleaseApproval,omitempty"`
+	ReleaseBlocked      string `json:"releaseBlocked,omitempty"`
 }
 
 type fileClass struct {

@@ -200,10 +200,13 @@ func (r *reader) pool(read *filePool) error {
 	pool := &v1.NodePool{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: read.Name, UID: read.UID, DeletionTimestamp: deletion(read.Deleting), Finalizers: read.Finalizers,
-			Labels: read.Labels, Annotations: read.Annotations, CreationTimestamp: unknownAge,
+			Labels: read.Labels, Annotations: read.Annotations, Generation: read.Generation, CreationTimestamp: unknownAge,
 		},
-		Spec:   read.Spec,
-		Status: v1.NodePoolStatus{Contests: read.Contests, ReplacedRuntimeClass: read.Replaced},
+		Spec: read.Spec,
+		Status: v1.NodePoolStatus{
+			Contests: read.Contests, ReplacedRuntimeClass: read.Replaced, ObservedMembership: read.ObservedMembership,
+			Conditions: releaseBlocked(read.ReleaseBlocked, read.Generation),
+		},
 	}
 	if read.Created != nil {
 		pool.CreationTimestamp = *read.Created
@@ -236,9 +239,21 @@ func (r *reader) source(read *fileSource) error {
 		Spec: read.Spec,
 		Status: v1.NodePoolSourceStatus{
 			Revision: read.Revision, PruneBase: read.PruneBase, BlockedPrune: read.BlockedPrune, LastHandledPruneApproval: read.ApprovalUsed,
+			LastHandledReleaseApproval: read.ReleaseApprovalUsed, LastAttemptedRevision: read.ReleaseBlocked,
+			Conditions: releaseBlocked(read.ReleaseBlocked != "", 0),
 		},
 	})
 	return nil
+}
+
+// releaseBlocked are the conditions of what waits for an approval of its releases.
+func releaseBlocked(blocked bool, generation int64) []metav1.Condition {
+	if !blocked {
+		return nil
+	}
+	return []metav1.Condition{{
+		Type: v1.ReleaseBlockedCondition, Status: metav1.ConditionTrue, Reason: v1.ReleaseBlockedReason, ObservedGeneration: generation,
+	}}
 }
 
 func (r *reader) class(read *fileClass) error {

@@ -69,8 +69,9 @@ func poolToFile(pool *v1.NodePool) filePool {
 	written := filePool{
 		Name: pool.Name, UID: pool.UID, Deleting: !pool.DeletionTimestamp.IsZero(),
 		Finalizers: pool.Finalizers, Labels: pool.Labels, Annotations: pool.Annotations, Spec: pool.Spec,
-		Contests: pool.Status.Contests,
-		Replaced: pool.Status.ReplacedRuntimeClass,
+		Contests:   pool.Status.Contests,
+		Replaced:   pool.Status.ReplacedRuntimeClass,
+		Generation: pool.Generation, ObservedMembership: pool.Status.ObservedMembership, ReleaseBlocked: plan.WasBlocked(pool),
 	}
 	if !pool.CreationTimestamp.IsZero() && !pool.CreationTimestamp.Equal(&unknownAge) {
 		written.Created = &pool.CreationTimestamp
@@ -95,6 +96,7 @@ func sourceToFile(source *v1.NodePoolSource) fileSource {
 		Name: source.Name, UID: source.UID, Deleting: !source.DeletionTimestamp.IsZero(), Spec: source.Spec,
 		Revision: source.Status.Revision, PruneBase: source.Status.PruneBase,
 		BlockedPrune: source.Status.BlockedPrune, ApprovalUsed: source.Status.LastHandledPruneApproval,
+		ReleaseApprovalUsed: source.Status.LastHandledReleaseApproval, ReleaseBlocked: plan.ReleasePolicyOf(source).Blocked,
 	}
 	for key, value := range source.Annotations {
 		if isOurs(key) {

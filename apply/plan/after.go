@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -45,11 +46,15 @@ func (c PoolChange) After() *v1.NodePool {
 		return nil
 	case c.Live == nil:
 		after := c.Want.DeepCopy()
+		after.Generation = 1
 		noteApplied(after, after)
 		return after
 	}
 	after, want := c.Live.DeepCopy(), c.Want.DeepCopy()
 	after.Spec = want.Spec
+	if !equality.Semantic.DeepEqual(c.Live.Spec, want.Spec) {
+		after.Generation++ // as the API server has it
+	}
 	for _, finalizer := range want.Finalizers {
 		if !slices.Contains(after.Finalizers, finalizer) {
 			after.Finalizers = append(after.Finalizers, finalizer)

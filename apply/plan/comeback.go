@@ -27,7 +27,7 @@ func (d *Difference) returning(revision Revision) map[string]bool {
 
 // then is one difference after another, told as one.
 func (d *Difference) then(next *Difference, returning map[string]bool) *Difference {
-	both := &Difference{Pools: d.Pools, Problems: next.Problems, carriers: next.carriers}
+	both := &Difference{Pools: d.Pools, Problems: next.Problems, Held: mergeHeld(d.Held, next.Held), assumed: d.assumed, carriers: next.carriers}
 	for _, change := range next.PoolChanges {
 		if returning[change.Name] && change.Action == Create {
 			both.Problems = append(both.Problems, fmt.Errorf("pool %q is being deleted: it releases its nodes and goes, and then it is made again", change.Name))
@@ -64,6 +64,13 @@ func (d *Difference) then(next *Difference, returning map[string]bool) *Differen
 	both.Nodes = slices.DeleteFunc(both.Nodes, func(n NodeDifference) bool { return n.Quiet() && len(n.Conflicts) == 0 })
 	slices.SortFunc(both.Nodes, func(a, b NodeDifference) int { return cmp.Compare(a.Name, b.Name) })
 	return both
+}
+
+// mergeHeld are those that are held before or after.
+func mergeHeld(first, next []*ReleaseBlock) []*ReleaseBlock {
+	held := merge(first, next, func(b *ReleaseBlock) string { return b.Pool }, func(before, _ *ReleaseBlock) *ReleaseBlock { return before })
+	slices.SortFunc(held, func(a, b *ReleaseBlock) int { return cmp.Compare(a.Pool, b.Pool) })
+	return held
 }
 
 // then is one action after another on the same object.

@@ -45,6 +45,7 @@ const keptByHand = "they are paused or their pruning is disabled"
 func Deletion(source *v1.NodePoolSource, live []*v1.NodePool) *SourceDeletion {
 	d := &SourceDeletion{Why: allStay(source)}
 	keepAll := d.Why != ""
+	approved := source.Annotations[v1.ApproveReleaseAnnotation] == v1.DeletionApproval
 	for _, pool := range live {
 		switch {
 		case !owns(source.UID, pool):
@@ -60,7 +61,7 @@ func Deletion(source *v1.NodePoolSource, live []*v1.NodePool) *SourceDeletion {
 		case kept(pool):
 			d.Kept, d.Why = append(d.Kept, pool.Name), keptByHand
 		default:
-			d.Changes = append(d.Changes, PoolChange{Action: Delete, Name: pool.Name, Live: pool})
+			d.Changes = append(d.Changes, PoolChange{Action: Delete, Name: pool.Name, Live: pool, ApproveRelease: approved})
 		}
 	}
 	slices.Sort(d.Leaving)

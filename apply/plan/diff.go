@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,9 +37,14 @@ type Difference struct {
 	// cannot be carried out, a RuntimeClass of somebody else, a node that is
 	// paused or whose record cannot be read.
 	Problems []error
+	// Held are the pools that wait for an approval, sorted by name. Where approvals
+	// are assumed, what the revision changes is carried out all the same.
+	Held []*ReleaseBlock
 
 	// carriers are, by pool, the nodes that carry keys of it afterwards, sorted.
 	carriers map[string][]string
+	// assumed are the pools whose approval is assumed.
+	assumed map[string]bool
 }
 
 // NodeDifference is what a revision would change on one node.
@@ -82,10 +88,21 @@ func diff(revision Revision, cluster Cluster) (*Difference, error) {
 	if err != nil {
 		return nil, err
 	}
+	pools.LimitReleases(revision, cluster.Pools, cluster.Nodes)
 	d := &Difference{Pools: pools, carriers: map[string][]string{}}
 	after := pools.After(cluster.Pools)
-	expansion := render.Expand(after)
+	held := HeldReleases(pools.leaving(cluster.Pools), cluster.Nodes)
+	for _, name := range slices.Sorted(maps.Keys(held)) {
+		d.Held = append(d.Held, held[name])
+	}
+	if revision.AssumeApproved {
+		d.assume(held)
+	}
+	expansion := d.Expansion(cluster)
 	for _, pool := range after {
+		if held[pool.Name] != nil && !d.assumed[pool.Name] {
+			continue // told among those that are held
+		}
 		if problem := expansion.Problem(pool.Name); problem != nil {
 			d.Problems = append(d.Problems, problem)
 		} else if v1.IsDisabled(pool, v1.ReconcileAnnotation) {
@@ -97,6 +114,25 @@ func diff(revision Revision, cluster Cluster) (*Difference, error) {
 	d.poolChanges(cluster, after, expansion)
 	d.orphanedClasses(cluster)
 	return d, nil
+}
+
+// assume carries out what the revision changes, though it is held.
+func (d *Difference) assume(held map[string]*ReleaseBlock) {
+	d.assumed = map[string]bool{}
+	for _, change := range d.Pools.Changes {
+		d.assumed[change.Name] = held[change.Name] != nil
+	}
+}
+
+// Expansion is what nodes follow when the pools have changed.
+func (d *Difference) Expansion(cluster Cluster) *render.Expansion {
+	held := make(map[string]error, len(d.Held))
+	for _, block := range d.Held {
+		if !d.assumed[block.Pool] {
+			held[block.Pool] = block
+		}
+	}
+	return render.ExpandHeld(d.Pools.leaving(cluster.Pools), held)
 }
 
 // Empty tells whether nothing would change.

@@ -205,11 +205,11 @@ func TestWhatAKubeletMayNotSetIsReleased(t *testing.T) {
 	s := newServer()
 	role := v1.RoleLabel("payments")
 	for key, stays := range map[string]bool{
-		"example.com/team":                         true,
-		"team":                                     true,
-		"node.kubernetes.io/instance-type":         true,
-		"node-restriction.kubernetes.io/tenant":    false,
-		role:                                       false,
+		"example.com/team":                      true,
+		"team":                                  true,
+		"node.kubernetes.io/instance-type":      true,
+		"node-restriction.kubernetes.io/tenant": false,
+		role:                                    false,
 		"x.node-restriction.kubernetes.io/tenant":  false,
 		"something.k8s.io/that-no-kubelet-reports": false,
 	} {

@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
@@ -21,7 +18,7 @@ func (d *Difference) poolChanges(cluster Cluster, after []*v1.NodePool, expansio
 	for _, change := range d.Pools.Changes {
 		planned[change.Name] = change
 		if change.Action == Delete {
-			d.PoolChanges = append(d.PoolChanges, d.leave(change.Live, true)...)
+			d.PoolChanges = append(d.PoolChanges, d.leave(change.Live, true, change.ApproveRelease)...)
 		}
 	}
 	live := make(map[string]*v1.NodePool, len(cluster.Pools))
@@ -31,7 +28,7 @@ func (d *Difference) poolChanges(cluster Cluster, after []*v1.NodePool, expansio
 	for _, pool := range after {
 		if !pool.DeletionTimestamp.IsZero() {
 			if !v1.IsDisabled(pool, v1.ReconcileAnnotation) {
-				d.PoolChanges = append(d.PoolChanges, d.leave(pool, false)...)
+				d.PoolChanges = append(d.PoolChanges, d.leave(pool, false, false)...)
 			}
 			continue
 		}
@@ -50,6 +47,11 @@ func (d *Difference) poolChanges(cluster Cluster, after []*v1.NodePool, expansio
 
 func comparePoolChanges(a, b PoolChange) int {
 	return cmp.Or(cmp.Compare(position(a.Action), position(b.Action)), cmp.Compare(a.Name, b.Name))
+}
+
+// holds reports whether a pool waits for an approval.
+func (d *Difference) holds(pool string) bool {
+	return !d.assumed[pool] && slices.ContainsFunc(d.Held, func(block *ReleaseBlock) bool { return block.Pool == pool })
 }
 
 // position is the order in which pools are written: those that go are the last.
@@ -74,16 +76,14 @@ func keep(pool *v1.NodePool, expansion *render.Expansion) *v1.NodePool {
 // leave is what becomes of a pool that is deleted, now or already. It goes when
 // nothing holds it any more: no node that carries keys of it, and no finalizer of
 // others.
-func (d *Difference) leave(pool *v1.NodePool, now bool) []PoolChange {
+func (d *Difference) leave(pool *v1.NodePool, now, approve bool) []PoolChange {
 	rest := slices.DeleteFunc(slices.Clone(pool.Finalizers), func(name string) bool { return name == v1.ReleaseFinalizer })
 	ours := len(rest) < len(pool.Finalizers)
 	nodes := d.carriers[pool.Name]
-	left := pool.DeepCopy()
-	if left.DeletionTimestamp.IsZero() {
-		// It is not known when that will be.
-		left.DeletionTimestamp = ptr.To(metav1.Unix(0, 0))
-	}
+	left := PoolChange{Live: pool, ApproveRelease: approve}.leaving()
 	switch {
+	case ours && d.holds(pool.Name):
+		// Told among those that are held.
 	case ours && len(nodes) > 0:
 		d.Problems = append(d.Problems, fmt.Errorf("pool %q is deleted, and stays until it is released by nodes that are paused: %s", pool.Name, strings.Join(nodes, ", ")))
 	case len(rest) > 0:

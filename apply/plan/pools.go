@@ -29,6 +29,9 @@ type PoolChange struct {
 	// that must be over when this one is created; zero where it makes no difference.
 	CreateAfter string
 	NotBefore   metav1.Time
+	// ApproveRelease is set on a Delete where the pool must not be held: see
+	// [HeldReleases].
+	ApproveRelease bool
 
 	// after is what the controller makes of it besides; nil where it does nothing.
 	after *v1.NodePool
@@ -55,6 +58,13 @@ type PoolsPlan struct {
 	// OwnedAfter is how many pools the source has in the cluster when the changes are
 	// made.
 	OwnedAfter int
+	// Held says that nothing of the revision is done, as it takes too many nodes out
+	// of pools; nil where it may be done. There are no changes then, unless an
+	// approval is assumed.
+	Held *ReleaseBlock
+	// ReleaseApproved reports that somebody has approved the releases of this
+	// revision, and that the approval is not used up.
+	ReleaseApproved bool
 	// Approved tells that somebody has approved what this revision deletes, and
 	// that the approval is not used up. It is once there is nothing left to delete.
 	Approved bool
@@ -97,6 +107,11 @@ type Revision struct {
 	Name  string
 	Pools []render.Definition
 	Prune PrunePolicy
+	// Release says how many nodes may leave pools. The zero value is the default.
+	Release ReleasePolicy
+	// AssumeApproved asks for what happens once the releases are approved that are
+	// held back: somebody who reviews a change has to see what is approved.
+	AssumeApproved bool
 }
 
 // Pools plans what a revision does to the NodePools in the cluster. A pool that
@@ -180,6 +195,7 @@ func wantPool(revision Revision, definition render.Definition) *v1.NodePool {
 // and a commit that leaves a pool alone writes nothing.
 func poolChange(live, want *v1.NodePool) PoolChange {
 	change := PoolChange{Name: want.Name, Live: live, Want: want}
+	keepApproval(live, want)
 	switch {
 	case live == nil:
 		change.Action = Create

@@ -205,6 +205,9 @@ func (m *masker) mentions(r *Review) {
 		hide(&r.Records[i].Value)
 	}
 	hide(&r.Compared.Base, &r.Compared.Head)
+	for i := range r.HeldReleases {
+		hide(&r.HeldReleases[i].Reason, &r.HeldReleases[i].Remedy)
+	}
 	if r.HeldBack != nil {
 		hide(&r.HeldBack.Reason, &r.HeldBack.Remedy)
 	}

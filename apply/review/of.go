@@ -58,6 +58,7 @@ func Of(in Input) (*Review, error) {
 	if blocked := in.Difference.Pools.Blocked; blocked != nil {
 		r.HeldBack = &HeldBack{Pools: listOf(blocked.Pools), Of: blocked.Of, Reason: blocked.Reason, Remedy: blocked.Remedy}
 	}
+	r.HeldReleases = heldReleases(in.Difference)
 	before, fresh := map[string]bool{}, 0
 	for _, problem := range standing.Problems {
 		before[problem.Error()] = true
@@ -71,6 +72,21 @@ func Of(in Input) (*Review, error) {
 	mask(r)
 	r.Summary = summarize(r, fresh)
 	return r, nil
+}
+
+func heldReleases(d *plan.Difference) []HeldRelease {
+	held := []HeldRelease{}
+	if d.Pools.Held != nil {
+		held = append(held, heldRelease(d.Pools.Held))
+	}
+	for _, block := range d.Held {
+		held = append(held, heldRelease(block))
+	}
+	return held
+}
+
+func heldRelease(block *plan.ReleaseBlock) HeldRelease {
+	return HeldRelease{Pool: block.Pool, Losses: listOf(block.Losses), Reason: block.Reason(), Remedy: block.Remedy}
 }
 
 // Empty tells whether nothing would change.
@@ -215,7 +231,7 @@ func members(before, after plan.Cluster, nodes []Nodes) []Members {
 // node whose record cannot be read is not known, and taken for the node's own, as
 // the status of pools has it.
 func nodesByPool(cluster plan.Cluster) map[string][]string {
-	expansion, members := render.Expand(cluster.Pools), map[string][]string{}
+	expansion, members := plan.Expand(cluster.Pools, cluster.Nodes), map[string][]string{}
 	for _, node := range cluster.Nodes {
 		desired, err := plan.Desired(node, expansion)
 		if err != nil {

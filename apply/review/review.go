@@ -34,6 +34,10 @@ type Review struct {
 	Members []Members `json:"members"`
 	// HeldBack says which pools the guards keep; null where they keep none.
 	HeldBack *HeldBack `json:"heldBack"`
+	// HeldReleases are the changes that wait for an approval, because more nodes than
+	// the limit allows would leave a pool: the whole revision first, then pools by
+	// name. The review shows what the change does once it is approved.
+	HeldReleases []HeldRelease `json:"heldReleases"`
 	// Kept are the pools that vanish from Git and stay, because they are paused or
 	// somebody has said so, sorted.
 	Kept []string `json:"kept"`
@@ -124,6 +128,18 @@ type HeldBack struct {
 	Remedy string `json:"remedy"`
 }
 
+// HeldRelease is a change that waits for an approval.
+type HeldRelease struct {
+	// Pool that is held; empty where it is the whole revision, of which nothing is
+	// done before.
+	Pool string `json:"pool"`
+	// Losses are the pools that would lose too many nodes.
+	Losses []plan.Loss `json:"losses"`
+	// Reason says what is held back and why, Remedy what to do.
+	Reason string `json:"reason"`
+	Remedy string `json:"remedy"`
+}
+
 // Conflict is a key of some nodes that pools want and do not get, for the same
 // reasons.
 type Conflict struct {
@@ -170,10 +186,12 @@ type Summary struct {
 
 // Counts are how much of each there is. The names are those of --fail-on.
 type Counts struct {
-	PoolsCreated           int `json:"poolsCreated"`
-	PoolsChanged           int `json:"poolsChanged"`
-	PoolsDeleted           int `json:"poolsDeleted"`
-	PoolsHeldBack          int `json:"poolsHeldBack"`
+	PoolsCreated  int `json:"poolsCreated"`
+	PoolsChanged  int `json:"poolsChanged"`
+	PoolsDeleted  int `json:"poolsDeleted"`
+	PoolsHeldBack int `json:"poolsHeldBack"`
+	// ReleasesHeldBack are the changes that wait for an approval of the releases.
+	ReleasesHeldBack       int `json:"releasesHeldBack"`
 	RuntimeClassesCreated  int `json:"runtimeClassesCreated"`
 	RuntimeClassesChanged  int `json:"runtimeClassesChanged"`
 	RuntimeClassesReplaced int `json:"runtimeClassesReplaced"`

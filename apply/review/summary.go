@@ -17,7 +17,7 @@ func summarize(r *Review, newProblems int) Summary {
 }
 
 func counts(r *Review) Counts {
-	c := Counts{Problems: len(r.Problems)}
+	c := Counts{Problems: len(r.Problems), ReleasesHeldBack: len(r.HeldReleases)}
 	for _, pool := range r.Pools {
 		switch pool.Action {
 		case plan.Create:
@@ -115,6 +115,7 @@ func (c Counts) changes() string {
 		parts = append(parts, "no difference")
 	}
 	tell(c.PoolsHeldBack, "pool", "not pruned")
+	tell(c.ReleasesHeldBack, "change", "held back for its releases")
 	tell(c.NewConflicts, "conflict", "")
 	tell(c.Conflicts-c.NewConflicts, "conflict", "as before")
 	tell(c.NewProblems, "problem", "")

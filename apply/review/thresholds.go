@@ -149,6 +149,7 @@ var needs = map[string]string{
 	"poolsChanged":           "",
 	"poolsDeleted":           "",
 	"poolsHeldBack":          "",
+	"releasesHeldBack":       "nodes",
 	"runtimeClassesCreated":  "",
 	"runtimeClassesChanged":  "",
 	"runtimeClassesReplaced": "",

@@ -50,7 +50,10 @@ func revisionOf(source *v1.NodePoolSource) plan.Revision {
 	if source == nil {
 		return plan.Revision{}
 	}
-	return plan.Revision{Source: source.Name, SourceUID: source.UID, Prune: plan.PrunePolicyOf(source)}
+	return plan.Revision{
+		Source: source.Name, SourceUID: source.UID,
+		Prune: plan.PrunePolicyOf(source), Release: plan.ReleasePolicyOf(source),
+	}
 }
 
 // ofPool finds the pool that a problem begins with.

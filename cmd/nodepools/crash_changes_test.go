@@ -107,8 +107,12 @@ func (s *script) meddle() []string {
 	return []string{"PUT nodepools", "PUT nodepools", "PATCH nodes"}
 }
 
-// join makes a node, with what others have put there.
+// join makes a node, with what others have put there; where there are enough, one
+// leaves instead.
 func (s *script) join() []string {
+	if len(s.nodes) >= mostCrashNodes {
+		return s.leave()
+	}
 	i := s.born
 	s.born++
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{

@@ -44,6 +44,7 @@ func (o *diffOptions) sides(ctx context.Context) (*sides, error) {
 
 // difference plans what comes.
 func (s *sides) difference() (*plan.Difference, error) {
+	s.revision.AssumeApproved = true
 	difference, err := plan.Diff(s.revision, s.before)
 	if err != nil {
 		return nil, err

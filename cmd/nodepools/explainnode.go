@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/nodepools/nodepools/api/sanitize"
@@ -111,9 +112,11 @@ func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
 	if !live.installed {
 		std.note("%s does not know NodePools: no controller works there, and nothing is written", serverName(cluster.config))
 	}
-	found := plan.Explain(live.node, render.Expand(live.pools))
+	// What the other nodes hold a pool for is in its status.
+	pools := plan.Expand(live.pools, []*corev1.Node{live.node})
+	found := plan.Explain(live.node, pools)
 	var text bytes.Buffer
-	if err := o.write(&text, explain(live.node, live.pools, found)); err != nil {
+	if err := o.write(&text, explain(live.node, live.pools, pools, found)); err != nil {
 		return err
 	}
 	if err := printAll(std.out, text.Bytes()); err != nil {

@@ -119,7 +119,7 @@ const (
 	dueRecord  due = "record"   // what the record says of it
 )
 
-func explain(node *corev1.Node, pools []*v1.NodePool, found *plan.Explanation) *explanation {
+func explain(node *corev1.Node, pools []*v1.NodePool, expansion *render.Expansion, found *plan.Explanation) *explanation {
 	e := &explanation{Node: node.Name, Paused: v1.IsDisabled(node, v1.ReconcileAnnotation)}
 	var record plan.Record
 	if found.Unreadable != nil {
@@ -131,7 +131,7 @@ func explain(node *corev1.Node, pools []*v1.NodePool, found *plan.Explanation) *
 		e.Keys = append(e.Keys, explainKey(status))
 	}
 	e.explainContests(pools)
-	e.Pools = explainPools(pools, found, record)
+	e.Pools = explainPools(pools, expansion, found, record)
 	return e
 }
 
@@ -202,7 +202,7 @@ func dueOf(status plan.KeyStatus) due {
 
 // explainPools are the pools that the node is in, and those that it carries keys
 // of.
-func explainPools(pools []*v1.NodePool, found *plan.Explanation, record plan.Record) []explainedPool {
+func explainPools(pools []*v1.NodePool, expansion *render.Expansion, found *plan.Explanation, record plan.Record) []explainedPool {
 	live := make(map[string]*v1.NodePool, len(pools))
 	for _, pool := range pools {
 		live[pool.Name] = pool
@@ -211,7 +211,6 @@ func explainPools(pools []*v1.NodePool, found *plan.Explanation, record plan.Rec
 	for _, name := range found.Members {
 		concerned[name] = true
 	}
-	expansion := render.Expand(pools)
 	var all []explainedPool
 	for _, name := range slices.Sorted(maps.Keys(concerned)) {
 		p := explainedPool{Name: name, Member: slices.Contains(found.Members, name), State: poolGone}
@@ -230,10 +229,10 @@ func (p *explainedPool) describe(pool *v1.NodePool, pools *render.Expansion) {
 	switch {
 	case v1.IsDisabled(pool, v1.ReconcileAnnotation):
 		p.State = poolPaused
-	case p.Deleting:
-		p.State = poolDeleting
 	case problem != nil:
 		p.State, p.Problem = poolError, problem.Error()
+	case p.Deleting:
+		p.State = poolDeleting
 	}
 	p.Source, p.Revision = pool.Labels[v1.SourceLabel], pool.Annotations[v1.RevisionAnnotation]
 	p.File = pool.Annotations[v1.FileAnnotation]

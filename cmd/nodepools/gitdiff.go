@@ -122,6 +122,7 @@ func (g *gitComparison) sides() (*sides, error) {
 	s.compared.Source = s.revision.Source
 
 	base := s.revision
+	base.AssumeApproved = true
 	base.Pools = g.base.definitions
 	first, err := plan.Diff(base, g.there.Cluster)
 	if err != nil {

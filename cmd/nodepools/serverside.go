@@ -86,7 +86,7 @@ func (r *rehearsal) run(ctx context.Context) error {
 // nodes asks about the first write of each node: what follows it, where a node
 // takes two, is of the same kind.
 func (r *rehearsal) nodes(ctx context.Context) error {
-	expansion := render.Expand(r.Pools.After(r.before.Pools))
+	expansion := r.Expansion(r.before)
 	live := make(map[string]*corev1.Node, len(r.before.Nodes))
 	for _, node := range r.before.Nodes {
 		live[node.Name] = node

@@ -17,10 +17,10 @@ func Everything() *review.Review {
 		Taken: "2026-11-20T02:00:00Z",
 	}
 	r.Summary = review.Summary{
-		Changes: "1 pool created, 2 pools changed, 1 pool deleted, 1 RuntimeClass created, 1 RuntimeClass replaced, 1 RuntimeClass deleted, 7 nodes changed, 2 pools not pruned, 3 conflicts, 2 problems",
+		Changes: "1 pool created, 2 pools changed, 1 pool deleted, 1 RuntimeClass created, 1 RuntimeClass replaced, 1 RuntimeClass deleted, 7 nodes changed, 2 pools not pruned, 1 change held back for its releases, 3 conflicts, 2 problems",
 		Impact:  "3 pods of 2 workloads evicted; PodDisruptionBudget web/api exceeded; no node left for 2 workloads; RuntimeClass node-pool-legacy deleted, which 2 workloads name; 1 pod of DaemonSets removed; 2 pods could not be scheduled again; 1 finished pod deleted; 1 node on which pools shut each other's pods out",
 		Counts: review.Counts{
-			PoolsCreated: 1, PoolsChanged: 2, PoolsDeleted: 1, PoolsHeldBack: 2,
+			PoolsCreated: 1, PoolsChanged: 2, PoolsDeleted: 1, PoolsHeldBack: 2, ReleasesHeldBack: 1,
 			RuntimeClassesCreated: 1, RuntimeClassesReplaced: 1, RuntimeClassesDeleted: 1,
 			NodesChanged: 7, NodesEntering: 3, NodesLeaving: 2, Conflicts: 3, NewConflicts: 3, Problems: 2, NewProblems: 2,
 			Evictions: 3, FinishedPodsDeleted: 1, BudgetsExceeded: 1, Unschedulable: 2, Nowhere: 2, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
@@ -30,6 +30,7 @@ func Everything() *review.Review {
 	r.HeldBack = &review.HeldBack{
 		Pools: []string{"cache", "web"}, Of: 5, Reason: "the limit is 1 (spec.pruneLimit 20%)", Remedy: "raise spec.pruneLimit, or approve the revision",
 	}
+	r.HeldReleases = []review.HeldRelease{heldRelease("cache")}
 	r.Kept = []string{"vault"}
 	everyObject(r)
 	everyNode(r)
@@ -62,6 +63,16 @@ func Everything() *review.Review {
 	r.Impact = everyImpact()
 	r.Notes = []string{"the inventory is 14 hours old"}
 	return r
+}
+
+// heldRelease is a change that takes too many nodes out of a pool.
+func heldRelease(pool string) review.HeldRelease {
+	block := &plan.ReleaseBlock{
+		Pool: pool, Limit: "50%",
+		Losses: []plan.Loss{{Pool: "cache", Kind: plan.LossLeave, Nodes: numbered("cache-%02d", 1, 3), Count: 18, Of: 20}},
+		Remedy: "undo the change, or approve it with: kubectl annotate --overwrite nodepool cache nodes.lailin.xyz/approveRelease=7",
+	}
+	return review.HeldRelease{Pool: pool, Losses: block.Losses, Reason: block.Reason(), Remedy: block.Remedy}
 }
 
 // everyObject has a pool and a RuntimeClass for every action.

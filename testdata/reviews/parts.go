@@ -13,7 +13,7 @@ func blank() *review.Review {
 		APIVersion: review.APIVersion, Kind: review.Kind,
 		Pools: []review.Object{}, RuntimeClasses: []review.Object{}, Nodes: []review.Nodes{},
 		Records: []review.Records{}, Members: []review.Members{},
-		Kept: []string{}, Conflicts: []review.Conflict{}, Contests: []review.Contest{}, Problems: []string{}, Notes: []string{},
+		HeldReleases: []review.HeldRelease{}, Kept: []string{}, Conflicts: []review.Conflict{}, Contests: []review.Contest{}, Problems: []string{}, Notes: []string{},
 	}
 }
 

@@ -25,6 +25,7 @@ func All() []Sample {
 		{"evictions", "a NoExecute taint for a pool with pods that do not tolerate it", Evictions},
 		{"empty", "no difference", Empty},
 		{"unknown", "Git against Git, without an inventory", Unknown},
+		{"held-release", "a revision that a guard holds back whole", HeldRelease},
 		{"held-back", "a revision that a guard keeps from deleting pools", HeldBack},
 		{"everything", "all that a review can tell, once at least", Everything},
 		{"big", "1,000 pools that change, with 5,000 nodes", func() *review.Review { return Big(1000) }},
@@ -126,6 +127,21 @@ func Unknown() *review.Review {
 		"what changes on nodes is not known: give an inventory with --inventory",
 		"what happens to pods is not known: give an inventory with --inventory",
 	}
+	return r
+}
+
+// HeldRelease is a revision that takes too many nodes out of a pool.
+func HeldRelease() *review.Review {
+	r := blank()
+	r.Compared = review.Compared{
+		Base: "cluster https://10.0.0.1:6443", Head: "main@sha1:0a1b2c3d4e5f60718293a4b5c6d7e8f901234567", Source: "pools",
+		Nodes: ptr(240), Pods: ptr(3120),
+	}
+	r.Summary = review.Summary{
+		Changes: "no difference, 1 change held back for its releases", Counts: review.Counts{ReleasesHeldBack: 1},
+	}
+	r.HeldReleases = []review.HeldRelease{heldRelease("")}
+	r.Impact = noImpact()
 	return r
 }
 

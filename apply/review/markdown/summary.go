@@ -11,7 +11,7 @@ import (
 // nothing tells that a review has nothing to tell, but for notes.
 func nothing(r *review.Review) bool {
 	return len(r.Pools)+len(r.RuntimeClasses)+len(r.Nodes)+len(r.Members)+len(r.Kept)+len(r.Conflicts)+len(r.Problems) == 0 &&
-		r.HeldBack == nil && len(impacts(r.Impact)) == 0
+		r.HeldBack == nil && len(r.HeldReleases) == 0 && len(impacts(r.Impact)) == 0
 }
 
 // summary is what is never cut.
@@ -26,6 +26,13 @@ func summary(r *review.Review) []string {
 	if r.HeldBack != nil {
 		head = append(head, heldBack(r.HeldBack))
 	}
+	for i, held := range r.HeldReleases {
+		if i == maxHeldReleases {
+			head = append(head, fmt.Sprintf("%s more are held back.", count(len(r.HeldReleases)-i, "change", "changes")))
+			break
+		}
+		head = append(head, heldRelease(held))
+	}
 	return append(head, "Compares "+between(r.Compared, "with")+". "+known(r.Compared))
 }
 
@@ -39,6 +46,17 @@ func heldBack(h *review.HeldBack) string {
 		text += " " + capital(stop(sentence(h.Remedy)))
 	}
 	return text
+}
+
+// maxHeldReleases is how many changes the summary names that are held back.
+const maxHeldReleases = 5
+
+func heldRelease(h review.HeldRelease) string {
+	text := "**Pool " + code(h.Pool) + " would be held back until it is approved.** "
+	if h.Pool == "" {
+		text = "**This revision would be held back, and nothing of it applied until it is approved.** "
+	}
+	return text + capital(stop(sentence(h.Reason))) + " " + capital(stop(sentence(h.Remedy)))
 }
 
 // between says what was compared with what.

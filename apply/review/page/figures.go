@@ -36,6 +36,7 @@ func figures(r *review.Review) []figure {
 	tell(c.FinishedPodsDeleted, "finished pod", "deleted", false)
 	tell(c.Overlaps, "node", "shut by overlapping pools", true)
 	tell(c.PoolsHeldBack, "pool", "held back", true)
+	tell(c.ReleasesHeldBack, "change", "held back for its releases", true)
 	tell(c.Conflicts, "conflict", "", false)
 	tell(c.Problems, "problem", "", false)
 	tell(c.PoolsCreated, "pool", "created", false)

@@ -92,6 +92,15 @@ func (t *writer) guards(r *review.Review) {
 		t.list("  ", words(held.Pools))
 		t.sentence("  ", held.Reason+"; "+held.Remedy)
 	}
+	for _, held := range r.HeldReleases {
+		if held.Pool == "" {
+			t.heading("Held back until it is approved: nothing of this revision is applied before")
+		} else {
+			t.heading(fmt.Sprintf("Held back until it is approved: pool %s", review.Word(held.Pool)))
+		}
+		t.sentence("  ", held.Reason)
+		t.sentence("  ", held.Remedy)
+	}
 	if len(r.Kept) > 0 {
 		t.heading("Not in the files, and kept, as they are paused or marked so:")
 		t.list("  ", words(r.Kept))

@@ -1,0 +1,322 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// ReleasePolicy says how many nodes a revision may take out of pools.
+type ReleasePolicy struct {
+	// Limit is a number, or a percentage of the nodes in a pool, rounded up; nil is
+	// the default.
+	Limit *intstr.IntOrString
+	// Approval is the revision that may exceed the limit, once; empty where nobody
+	// has approved one.
+	Approval string
+	// ApprovalUsed reports that it did, so that Approval counts no more.
+	ApprovalUsed bool
+	// Blocked is the revision that was held back last, by the same limit. It stays so
+	// whatever becomes of its nodes; empty where none is.
+	Blocked string
+	// Applied is the revision that was applied last. What is changed by hand in a
+	// pool of it is put back, whatever the limit says.
+	Applied string
+}
+
+// ReleasePolicyOf reads the policy of a source.
+func ReleasePolicyOf(source *v1.NodePoolSource) ReleasePolicy {
+	approval := source.Annotations[v1.ApproveReleaseAnnotation]
+	return ReleasePolicy{
+		Limit: source.Spec.ReleaseLimit, Approval: approval,
+		ApprovalUsed: approval != "" && approval == source.Status.LastHandledReleaseApproval,
+		Applied:      source.Status.Revision,
+		Blocked:      blockedRevision(source),
+	}
+}
+
+func blockedRevision(source *v1.NodePoolSource) string {
+	told := meta.FindStatusCondition(source.Status.Conditions, v1.ReleaseBlockedCondition)
+	if told == nil || told.Status != metav1.ConditionTrue || told.ObservedGeneration != source.Generation {
+		return ""
+	}
+	return source.Status.LastAttemptedRevision
+}
+
+// exceeded reports whether a revision takes too many nodes.
+func (policy ReleasePolicy) exceeded(revision Revision, count, of int) bool {
+	limit := policy.limit()
+	if policy.Blocked != "" && policy.Blocked == revision.Name {
+		limit = intstr.FromInt32(0)
+	}
+	return exceedsReleaseLimit(limit, count, of)
+}
+
+func (policy ReleasePolicy) limit() intstr.IntOrString {
+	return ptr.Deref(policy.Limit, defaultReleaseLimit)
+}
+
+func (policy ReleasePolicy) approves(revision Revision) bool {
+	return policy.Approval != "" && policy.Approval == revision.Name && !policy.ApprovalUsed
+}
+
+// remedy says how to carry out a revision that is held back.
+func (policy ReleasePolicy) remedy(revision Revision) string {
+	const raise = "raise spec.releaseLimit until it is applied"
+	switch {
+	case revision.Name == "":
+		return "correct the revision; or, if it is meant, approve it when it is in the repository: the status of its NodePoolSource has the command then"
+	case policy.Approval == revision.Name:
+		return "correct the revision; the approval of this one is used up, and it counts once; if this is meant as well, " + raise
+	}
+	text := fmt.Sprintf("correct the revision; or, if it is meant, approve this one alone with: %s; or %s",
+		approveReleaseCommand("nodepoolsource", revision.Source, revision.Name), raise)
+	if policy.Approval != "" {
+		text = fmt.Sprintf("the approval that the source has is of %s, and not of this revision; %s", quoteApproval(policy.Approval), text)
+	}
+	return text
+}
+
+// LimitReleases holds the whole revision back where it takes more nodes out of a
+// pool than its policy allows, and nobody has approved that. What counts are the
+// nodes that carry keys of a pool or are in it, and that would not be in it. Nodes
+// that leave by what happens to themselves do not count, nor those from which
+// nothing is taken: they are paused, or their record cannot be read. Of the pools
+// that are pruned, which have a limit of their own, those nodes count that lose
+// something by all of them together, as a part of all that carry anything.
+//
+// Pools that the revision changes, and that may change, are marked as approved for
+// [HeldReleases]. Pools of files that no source has are not limited here: it is
+// those who write them that [HeldReleases] is for.
+func (p *PoolsPlan) LimitReleases(revision Revision, live []*v1.NodePool, nodes []*corev1.Node) {
+	if revision.Source == "" || len(p.Changes) == 0 {
+		return
+	}
+	losses := p.losses(revision, live, nodes)
+	p.ReleaseApproved = len(losses) > 0 && revision.Release.approves(revision)
+	if len(losses) > 0 && !p.ReleaseApproved {
+		limit := revision.Release.limit()
+		held := &ReleaseBlock{Losses: losses, Limit: limit.String(), Remedy: revision.Release.remedy(revision)}
+		if !revision.AssumeApproved {
+			*p = PoolsPlan{Held: held}
+			return
+		}
+		p.Held = held
+	}
+	p.approveReleases(live, nodes)
+}
+
+// losses are those of the pools that lose more than the limit allows, sorted.
+func (p *PoolsPlan) losses(revision Revision, live []*v1.NodePool, nodes []*corev1.Node) []Loss {
+	c := p.countLosses(revision, live, nodes)
+	var losses []Loss
+	for _, pool := range slices.Sorted(maps.Keys(c.leaving)) {
+		if loss := c.leaving[pool]; revision.Release.exceeded(revision, loss.Count, c.of[pool]) {
+			loss.Of = c.of[pool]
+			losses = append(losses, *loss)
+		}
+	}
+	deletes := p.Deletes()
+	remain := slices.ContainsFunc(p.After(live), func(pool *v1.NodePool) bool { return pool.DeletionTimestamp.IsZero() })
+	if revision.Release.exceeded(revision, c.deleted.Count, c.carrying) && (len(deletes) > 1 || !remain) {
+		c.deleted.Pool, c.deleted.Of = deletes[0], c.carrying
+		losses = append(losses, c.deleted)
+	}
+	for _, pool := range slices.Sorted(maps.Keys(c.evicted)) {
+		if loss := c.evicted[pool]; revision.Release.exceeded(revision, loss.Count, len(nodes)) {
+			loss.Of = len(nodes)
+			losses = append(losses, *loss)
+		}
+	}
+	return losses
+}
+
+// lossCount is what a revision takes from pools, by pool.
+type lossCount struct {
+	leaving, evicted map[string]*Loss
+	of               map[string]int
+	deleted          Loss
+	carrying         int
+}
+
+func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []*corev1.Node) *lossCount {
+	after := p.After(live)
+	before, then := Expand(live, nodes), render.Expand(after)
+	concerned, deleted := p.concerned(revision, after), p.Deletes()
+	evicting := map[string]bool{}
+	for _, pool := range after {
+		evicting[pool.Name] = concerned[pool.Name] && evicts(pool)
+	}
+	c := &lossCount{leaving: map[string]*Loss{}, evicted: map[string]*Loss{}, of: map[string]int{}, deleted: Loss{Kind: LossDelete}}
+	for _, node := range nodes {
+		record, err := readRecord(node)
+		if err != nil || leavesAlone(node) {
+			continue
+		}
+		seen, carried := record.underlyingLabels(node.Labels), record.Pools()
+		was, will := before.Members(node.Name, seen), then.Members(node.Name, seen)
+		if !record.Empty() {
+			c.carrying++
+		}
+		if slices.ContainsFunc(deleted, func(pool string) bool { return carried[pool] }) {
+			c.deleted.add(node.Name)
+		}
+		for pool := range concerned {
+			member := slices.Contains(was, pool)
+			if !member && !carried[pool] {
+				continue
+			}
+			c.of[pool]++
+			if !slices.Contains(will, pool) && !then.Holds(pool) && (member || before.Holds(pool)) {
+				lossOf(c.leaving, pool, LossLeave).add(node.Name)
+			}
+		}
+		if slices.ContainsFunc(will, func(pool string) bool { return evicting[pool] }) {
+			c.countEvictions(node, evicting, before.Node(node.Name, seen), then.Node(node.Name, seen))
+		}
+	}
+	return c
+}
+
+// countEvictions counts a node that gets a NoExecute taint which nothing would have
+// put there before.
+func (c *lossCount) countEvictions(node *corev1.Node, evicting map[string]bool, before, then render.Desired) {
+	for id, want := range then.Taints {
+		if id.Effect != corev1.TaintEffectNoExecute || !evicting[want.Pool] || hasTaint(node, id, want.Value) {
+			continue
+		}
+		if had, wanted := before.Taints[id]; !wanted || had.Value != want.Value {
+			lossOf(c.evicted, want.Pool, LossEvict).add(node.Name)
+			return
+		}
+	}
+}
+
+// concerned are the pools whose members the revision decides anew: those that it
+// changes, and those within them. What somebody has changed by hand, and the
+// revision puts back, is not among them.
+func (p *PoolsPlan) concerned(revision Revision, after []*v1.NodePool) map[string]bool {
+	changed := map[string]bool{}
+	for _, change := range p.Changes {
+		repair := change.Live != nil && change.Want != nil && revision.Name != "" &&
+			revision.Name == revision.Release.Applied && changedByHand(change.Live)
+		if change.Action != Delete && !repair {
+			changed[change.Name] = true
+		}
+	}
+	byName := make(map[string]*v1.NodePool, len(after))
+	for _, pool := range after {
+		byName[pool.Name] = pool
+	}
+	concerned := map[string]bool{}
+	for _, pool := range after {
+		around := map[string]bool{}
+		for at := pool; at != nil && !around[at.Name]; at = byName[at.Spec.Parent] {
+			around[at.Name] = true
+			if changed[at.Name] {
+				concerned[pool.Name] = true
+			}
+		}
+	}
+	return concerned
+}
+
+// changedByHand reports whether somebody else has taken over what we applied of a
+// pool's membership.
+func changedByHand(live *v1.NodePool) bool {
+	ours := applied(live)
+	if !ours.Has(labelPath(v1.SourceLabel)) {
+		return false
+	}
+	said := map[string]bool{
+		"selector": live.Spec.Selector != nil, "nodeNames": len(live.Spec.NodeNames) > 0,
+		"parent": live.Spec.Parent != "", "taints": len(live.Spec.Taints) > 0,
+	}
+	others := &owners{object: live}
+	for name, set := range said {
+		path := fieldPath("spec", name)
+		if set && !covers(ours, path) && slices.ContainsFunc(others.all(), func(owner fieldOwner) bool { return covers(owner.fields, path) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// covers reports whether a set has a field, or something within it.
+func covers(set *fieldpath.Set, path fieldpath.Path) bool {
+	at := set
+	for _, element := range path[:len(path)-1] {
+		at = at.WithPrefix(element)
+	}
+	last := path[len(path)-1]
+	return set.Has(path) || !at.WithPrefix(last).Empty()
+}
+
+// approveReleases marks those pools that [HeldReleases] would hold, or could when
+// nodes change meanwhile.
+func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*corev1.Node) {
+	c := countReleases(p.leaving(live), nodes)
+	approve, held, deletes := map[string]bool{}, map[string]*ReleaseBlock{}, len(p.Deletes())
+	c.holdDeparting(held)
+	for _, pool := range c.sorted {
+		if loss := c.leaving[pool.Name]; loss != nil && c.carriers[pool.Name] >= v1.MinReleaseLimited {
+			approve[c.cause(pool)] = true
+		}
+		if c.evicted[pool.Name] != nil && c.nodes >= v1.MinReleaseLimited {
+			approve[pool.Name] = true
+		}
+	}
+	for i := range p.Changes {
+		change := &p.Changes[i]
+		switch {
+		case change.Action == Delete:
+			change.ApproveRelease = held[change.Name] != nil || deletes > 1 && c.carried[change.Name] && c.carrying >= v1.MinReleaseLimited
+		case approve[change.Name]:
+			change.Want.Annotations[v1.ApproveReleaseAnnotation] = Membership(change.Want)
+		}
+	}
+}
+
+// leaving are the pools as they stand after the changes, and among them those that
+// are deleted, as they are while their nodes are released.
+func (p *PoolsPlan) leaving(live []*v1.NodePool) []*v1.NodePool {
+	pools := p.After(live)
+	for _, change := range p.Changes {
+		if change.Action == Delete {
+			pools = append(pools, change.leaving())
+		}
+	}
+	return pools
+}
+
+// leaving is a pool that is deleted while its nodes are released.
+func (c PoolChange) leaving() *v1.NodePool {
+	pool := c.Live.DeepCopy()
+	if pool.DeletionTimestamp.IsZero() {
+		pool.DeletionTimestamp = ptr.To(metav1.Unix(0, 0)) // it is not known when that will be
+		pool.Generation++
+	}
+	if c.ApproveRelease {
+		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.ApproveReleaseAnnotation, v1.DeletionApproval)
+	}
+	return pool
+}
+
+// keepApproval leaves the approval of a membership on a pool for as long as the
+// source says the same: to take it off would be a write of its own.
+func keepApproval(live, want *v1.NodePool) {
+	membership := Membership(want)
+	if live != nil && live.Annotations[v1.ApproveReleaseAnnotation] == membership {
+		want.Annotations[v1.ApproveReleaseAnnotation] = membership
+	}
+}

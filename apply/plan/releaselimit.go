@@ -1,0 +1,144 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// ReleaseBlock says which releases of nodes wait for an approval.
+type ReleaseBlock struct {
+	// Pool is the NodePool that is held; empty where a revision is.
+	Pool string
+	// Losses exceed the limit, sorted by pool. There are none of a pool that was
+	// blocked before, and that is within the limit by now.
+	Losses []Loss
+	// Limit is what spec.releaseLimit says, or the default.
+	Limit string
+	// Remedy says what to do.
+	Remedy string
+}
+
+// LossKind is what happens to the nodes of a [Loss].
+type LossKind string
+
+// The kinds of losses.
+const (
+	// LossLeave: nodes would leave a pool.
+	LossLeave LossKind = "leave"
+	// LossDelete: the pool would be deleted, and others with it.
+	LossDelete LossKind = "delete"
+	// LossGone: the pool is gone, and has not released its nodes.
+	LossGone LossKind = "gone"
+	// LossEvict: nodes would get a NoExecute taint, which evicts their pods.
+	LossEvict LossKind = "evict"
+)
+
+// Loss is how many nodes are concerned, in one pool.
+type Loss struct {
+	Pool string   `json:"pool"`
+	Kind LossKind `json:"kind"`
+	// Nodes are the names of the first three.
+	Nodes []string `json:"nodes"`
+	// Count is how many nodes there are.
+	Count int `json:"count"`
+	// Of is what a percentage is of: the nodes of the pool, or all.
+	Of int `json:"of"`
+}
+
+// maxLossNodes is how many nodes a loss names.
+const maxLossNodes = 3
+
+func (l *Loss) add(node string) {
+	l.Count++
+	// The first by name, in whatever order they come.
+	at, _ := slices.BinarySearch(l.Nodes, node)
+	if at < maxLossNodes {
+		l.Nodes = slices.Insert(l.Nodes, at, node)
+		l.Nodes = l.Nodes[:min(len(l.Nodes), maxLossNodes)]
+	}
+}
+
+func (l Loss) String() string {
+	names := strings.Join(l.Nodes, ", ")
+	if more := l.Count - len(l.Nodes); more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	switch l.Kind {
+	case LossGone:
+		return fmt.Sprintf("%d of the %d nodes that carry anything of a pool carry what it has put there (%s)", l.Count, l.Of, names)
+	case LossDelete:
+		return fmt.Sprintf("the deletion of pool %q and others would release %d of the %d nodes that carry anything of a pool (%s)", l.Pool, l.Count, l.Of, names)
+	case LossEvict:
+		return fmt.Sprintf("%d of all %d nodes would get a NoExecute taint of pool %q (%s)", l.Count, l.Of, l.Pool, names)
+	default:
+		return fmt.Sprintf("%d of %d nodes would leave pool %q (%s)", l.Count, l.Of, l.Pool, names)
+	}
+}
+
+func (b *ReleaseBlock) Error() string { return b.Reason() + "; " + b.Remedy }
+
+// Reason says what is held back, and why.
+func (b *ReleaseBlock) Reason() string {
+	held := "the revision is held back"
+	if b.Pool != "" {
+		held = fmt.Sprintf("pool %q is held", b.Pool)
+	}
+	if len(b.Losses) == 0 {
+		return held + ": it was blocked by the limit on releases, and nobody has approved it"
+	}
+	const maxLosses = 5
+	texts := make([]string, 0, maxLosses)
+	for _, loss := range b.Losses[:min(len(b.Losses), maxLosses)] {
+		texts = append(texts, loss.String())
+	}
+	if more := len(b.Losses) - maxLosses; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more pools", more))
+	}
+	return fmt.Sprintf("%s: %s; the limit is %s", held, strings.Join(texts, "; "), b.Limit)
+}
+
+// exceedsReleaseLimit reports whether a number of nodes is too many. Few nodes are
+// never limited. A limit that cannot be read lets nothing through.
+func exceedsReleaseLimit(limit intstr.IntOrString, count, of int) bool {
+	if count == 0 || of < v1.MinReleaseLimited {
+		return false
+	}
+	most, err := intstr.GetScaledValueFromIntOrPercent(&limit, of, true)
+	return err != nil || count > most
+}
+
+// Membership identifies what a pool itself says of who its members are, and of the
+// taints that evict their pods. The pools around it are not in it.
+func Membership(pool *v1.NodePool) string {
+	said := struct {
+		Selector  *metav1.LabelSelector
+		NodeNames []string
+		Parent    string
+		Evicting  []v1.Taint
+	}{Selector: pool.Spec.Selector, Parent: pool.Spec.Parent}
+	said.NodeNames = slices.Sorted(slices.Values(pool.Spec.NodeNames))
+	for _, taint := range pool.Spec.Taints {
+		if taint.Effect == corev1.TaintEffectNoExecute {
+			said.Evicting = append(said.Evicting, taint)
+		}
+	}
+	text, err := json.Marshal(said)
+	if err != nil {
+		text = fmt.Appendf(nil, "%#v", said) // never: it is made of texts
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:8])
+}
+
+// leavesAlone reports whether no pool can take anything off a node: it is paused.
+func leavesAlone(node *corev1.Node) bool { return v1.IsDisabled(node, v1.ReconcileAnnotation) }
