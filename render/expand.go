@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -75,7 +74,7 @@ func ExpandHeld(definitions []*v1.NodePool, held map[string]error) *Expansion {
 		}
 	}
 	e.members = newMemberIndex(sound)
-	for rank, p := range slices.SortedFunc(maps.Values(e.pools), compareStrength) {
+	for rank, p := range slices.SortedFunc(slices.Values(sound), compareStrength) {
 		p.rank = rank
 	}
 	return e

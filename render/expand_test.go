@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -247,6 +248,21 @@ func TestExpansionProblem(t *testing.T) {
 			if holds := expansion.Holds(name); holds != c.holds {
 				t.Errorf("%s: holds is %v: %s", name, holds, c.reason)
 			}
+		}
+	}
+}
+
+// A pool that is gone and held has no age, and takes no part in what others agree on.
+func TestHeldPoolWithoutADefinition(t *testing.T) {
+	reason := errors.New("gone")
+	older := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: v1.NodePoolSpec{NodeNames: []string{"n"}, Labels: map[string]v1.LabelValue{"k": "v"}}}
+	for range 20 { // in every order of a map
+		e := ExpandHeld([]*v1.NodePool{older}, map[string]error{"gone": reason, "gone too": reason})
+		if !errors.Is(e.Problem("gone"), reason) || !e.Holds("gone") {
+			t.Fatal("the pool is not held")
+		}
+		if got := e.Node("n", nil); got.Labels["k"].Value != "v" || len(got.Pools) != 1 {
+			t.Fatalf("wanted of the node is %+v", got)
 		}
 	}
 }

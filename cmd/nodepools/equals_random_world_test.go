@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,8 +103,14 @@ func (w *randomWorld) spec(name string, parents []string) v1.NodePoolSpec {
 		Labels:         map[string]v1.LabelValue{}, Annotations: map[string]v1.AnnotationValue{},
 		Handler: pick(w.r, []string{"", "", "kata"}),
 	}
+	own := v1.RoleLabel(w.world + "." + name)
 	for key, value := range sortedPairs(w.values(3)) {
-		spec.Labels[key] = v1.LabelValue(value)
+		switch {
+		case key == own:
+			spec.Labels[key] = "" // what a pool may say of roles
+		case !strings.HasPrefix(key, v1.RoleLabelPrefix):
+			spec.Labels[key] = v1.LabelValue(value)
+		}
 	}
 	for key, value := range sortedPairs(w.values(2)) {
 		spec.Annotations[key] = v1.AnnotationValue(value)
