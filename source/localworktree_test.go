@@ -79,7 +79,7 @@ func TestWorkTreeOfConvertedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	edit := func(t *testing.T, r *repo) { r.write("pools/a.yaml", "edited: true\n") }
+	edit := func(_ *testing.T, r *repo) { r.write("pools/a.yaml", "edited: true\n") }
 	for name, c := range map[string]struct {
 		reason string
 		files  map[string]string
@@ -157,11 +157,11 @@ func TestWorkTreeOfConvertedFiles(t *testing.T) {
 				return
 			}
 			wantError(t, err, c.want)
-			if c.want == ErrConverted && (!strings.Contains(err.Error(), ".yaml") || !strings.Contains(Hint(err), "HEAD")) {
+			if errors.Is(c.want, ErrConverted) && (!strings.Contains(err.Error(), ".yaml") || !strings.Contains(Hint(err), "HEAD")) {
 				t.Errorf("%v does not say which file, or what to do: %s", err, Hint(err))
 			}
 			// The commit is what it is, whatever the working tree has.
-			if c.want == ErrConverted {
+			if errors.Is(c.want, ErrConverted) {
 				snapshot, err := openLocal(t, r.dir).Snapshot(t.Context(), "sha1:"+r.git("rev-parse", "HEAD"), "pools")
 				if err != nil || contents(t, snapshot.Files)["a.yaml"] != identPool {
 					t.Errorf("the commit has %v, %v", contents(t, snapshot.Files), err)

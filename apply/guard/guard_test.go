@@ -241,7 +241,7 @@ func TestRequestsWaitForTheAPIServer(t *testing.T) {
 
 // A network that swallows everything breaks no connection.
 func TestSilenceIsNoticed(t *testing.T) {
-	run(t, 0, func(s *store, g *Guard, ctx context.Context) {
+	run(t, 0, func(s *store, _ *Guard, _ context.Context) {
 		s.is("", context.DeadlineExceeded)
 		time.Sleep(2 * maxSilence)
 		expect(t, s, "nothing comes, and nothing fails", "", "lost")

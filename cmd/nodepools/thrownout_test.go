@@ -65,7 +65,7 @@ func TestANodeThatIsThrownOutKeepsNothingOfAWall(t *testing.T) {
 	has("the node is within the wall", wallLabel, v1.RoleLabel("wall"), "example.com/honest", "tenant")
 
 	node := p.get("n1")
-	applies := func(manager string, labels ...string) []byte {
+	applies := func(labels ...string) []byte {
 		values := map[string]string{}
 		for _, key := range labels {
 			values[key] = node.Labels[key]
@@ -79,11 +79,11 @@ func TestANodeThatIsThrownOutKeepsNothingOfAWall(t *testing.T) {
 	// The name of the field manager is whatever the kubelet says.
 	for _, manager := range []string{"kubelet", "cluster-admin"} {
 		_, err := kubelet.CoreV1().Nodes().Patch(t.Context(), "n1", types.ApplyPatchType,
-			applies(manager, wallLabel, v1.RoleLabel("wall")), options(manager))
+			applies(wallLabel, v1.RoleLabel("wall")), options(manager))
 		p.do(err)
 	}
 	_, err := userOf(t, p.c, "controller", "system:masters").CoreV1().Nodes().Patch(t.Context(), "n1", types.ApplyPatchType,
-		applies("honest", "example.com/honest"), options("honest"))
+		applies("example.com/honest"), options("honest"))
 	p.do(err)
 	owners := map[string]bool{}
 	for _, entry := range p.get("n1").ManagedFields {
