@@ -111,7 +111,7 @@ metadata: {name: inner}
 spec: {parent: outer, labels: {inner: "yes"}}
 `)
 	w.isReady("inner", 1)
-	before := map[string]string{"tier": "one", "inner": "yes"}
+	before := map[string]string{"tier": "one", "inner": "yes", v1.RoleLabel("outer"): "", v1.RoleLabel("inner"): ""}
 	w.hasRuntimeClass("node-pool-inner", "runc", before)
 
 	// Any case of the word will do.
@@ -124,7 +124,7 @@ spec: {parent: outer, labels: {inner: "yes"}}
 	w.hasRuntimeClass("node-pool-inner", "runc", before)
 
 	w.kubectl("annotate", "nodepool", "outer", resuming)
-	w.hasRuntimeClass("node-pool-inner", "runc", map[string]string{"tier": "two", "inner": "yes"})
+	w.hasRuntimeClass("node-pool-inner", "runc", map[string]string{"tier": "two", "inner": "yes", v1.RoleLabel("outer"): "", v1.RoleLabel("inner"): ""})
 }
 
 func TestPausedNode(t *testing.T) {

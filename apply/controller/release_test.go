@@ -130,7 +130,7 @@ func TestParentDeletedWhileAChildExists(t *testing.T) {
 	own := role("outer", "inner")
 	own["in"], own["inner"] = "yes", "yes"
 	w.carries("n1", own, "inner=:NoSchedule")
-	w.hasRuntimeClass("node-pool-inner", "runc", map[string]string{"outer": "yes", "inner": "yes"},
+	w.hasRuntimeClass("node-pool-inner", "runc", map[string]string{"outer": "yes", "inner": "yes", v1.RoleLabel("outer"): "", v1.RoleLabel("inner"): ""},
 		corev1.Toleration{Key: "outer", Operator: "Equal", Effect: "NoSchedule"},
 		corev1.Toleration{Key: "inner", Operator: "Equal", Effect: "NoSchedule"})
 

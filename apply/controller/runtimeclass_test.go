@@ -36,7 +36,7 @@ metadata: {name: sandbox, labels: {nodes.lailin.xyz/source: repo}}
 spec: {handler: runc, labels: {sandbox: "yes"}}
 `)
 	w.isReady("sandbox", 1)
-	selector := map[string]string{"sandbox": "yes"}
+	selector := map[string]string{"sandbox": "yes", v1.RoleLabel("sandbox"): ""}
 	w.hasRuntimeClass("node-pool-sandbox", "runc", selector)
 	w.hasEvent("sandbox", "Updated", "created RuntimeClass node-pool-sandbox and updated 1 node")
 	overhead := &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("120Mi")}}
@@ -126,7 +126,7 @@ func TestForeignRuntimeClassIsLeftAlone(t *testing.T) {
 	}
 
 	w.do(w.Delete(t.Context(), foreign))
-	w.hasRuntimeClass("node-pool-taken", "runc", map[string]string{"taken": "yes"})
+	w.hasRuntimeClass("node-pool-taken", "runc", map[string]string{"taken": "yes", v1.RoleLabel("taken"): ""})
 	w.isReady("taken", 1)
 	w.hasEvent("taken", v1.RuntimeClassReason+"Resolved")
 	w.carries("n1", member)
@@ -139,7 +139,7 @@ func TestHandMadeChangeOfARuntimeClassIsPutBack(t *testing.T) {
 	right := func() {
 		t.Helper()
 		w.hasRuntimeClass("node-pool-master", "runc", map[string]string{
-			"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2",
+			"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2", v1.RoleLabel("master"): "",
 		}, toleration)
 	}
 	right()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,7 +20,7 @@ import (
 func TestNothingIsReleasedOnAStaleCache(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", role("tenant"))
-	stale := staleCache(w, &v1.NodePool{}, &v1.NodePoolSource{})
+	stale := staleCache(w, &v1.NodePool{}, &v1.NodePoolSource{}, &corev1.Node{})
 	w.pool(tenantPool)
 	w.isReady("tenant", 1)
 	w.stop()
