@@ -32,7 +32,7 @@ func TestChangedHandlerReplacesTheRuntimeClass(t *testing.T) {
 	pool := w.pool(`
 apiVersion: nodes.lailin.xyz/v1
 kind: NodePool
-metadata: {name: sandbox, labels: {nodes.lailin.xyz/source: repo}}
+metadata: {name: sandbox, labels: {nodes.lailin.xyz/source: repo}, annotations: {nodes.lailin.xyz/sourceUID: uid-of-repo}}
 spec: {handler: runc, labels: {sandbox: "yes"}}
 `)
 	w.isReady("sandbox", 1)
@@ -50,7 +50,7 @@ spec: {handler: runc, labels: {sandbox: "yes"}}
 
 	wanted := pool.DeepCopy()
 	wanted.Spec.Handler = "gvisor"
-	difference := w.diff(plan.Revision{Source: "repo", SourceUID: plan.UnknownSourceUID, Name: "main@sha1:0", Pools: []render.Definition{{Pool: wanted, File: "pools.yaml", Line: 1}}})
+	difference := w.diff(plan.Revision{Source: "repo", SourceUID: "uid-of-repo", Name: "main@sha1:0", Pools: []render.Definition{{Pool: wanted, File: "pools.yaml", Line: 1}}})
 	var foretold []string
 	for _, change := range difference.RuntimeClasses {
 		foretold = append(foretold, fmt.Sprintf("%s %s", change.Action, change.Name()))
