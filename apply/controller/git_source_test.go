@@ -132,8 +132,8 @@ func TestGitRefs(t *testing.T) {
 	}
 }
 
-// A deleted source leaves its pools as they are, and holds them again when it
-// comes back, with another repository even.
+// A deleted source leaves its pools as they are. One of its name, with another
+// repository even, has them once they are handed over, and not before.
 func TestGitSourceDeletedAndMadeAgain(t *testing.T) {
 	w := newGitWorld(t)
 	repo, other := newRepository(t), newRepository(t)
@@ -160,10 +160,14 @@ func TestGitSourceDeletedAndMadeAgain(t *testing.T) {
 	w.wroteOnly(mark, "patch nodepoolsources/status again")
 	w.carries("a1", tiers("a", "hand"))
 
+	mark = w.mark()
 	second := other.commit(files{"pools/a.yaml": poolFile("a", "2"), "pools/c.yaml": poolFile("c", "0")})
+	w.stands("again", v1.ReadyCondition, metav1.ConditionFalse, v1.ClaimedReason)
+	w.wroteOnly(mark, "patch nodepoolsources/status again")
+	w.handOver("again", "a")
 	w.follows("again", second)
 	w.carries("a1", tiers("a", "2"))
-	w.poolsAre("a", "c")
+	w.poolsAre("a", "b", "c") // b was never this source's
 }
 
 // A source that is changed while it is being looked at is not carried out as it

@@ -22,15 +22,14 @@ func writesPool(request *http.Request, method, pool string) bool {
 	return request.Method == method && strings.HasSuffix(request.URL.Path, "/nodepools/"+pool) && !request.URL.Query().Has("dryRun")
 }
 
-// disagree waits until every node was looked at, and the pools say that they do
-// not get what they want.
-func (w *gitWorld) disagree(names ...string) {
+// disagree waits until every node was looked at, and pool b reports that it does not
+// get what pool a, which goes before it, has got.
+func (w *gitWorld) disagree() {
 	w.t.Helper()
-	for _, name := range names {
-		w.poolIs(name, "is in conflict", func(pool *v1.NodePool) error {
-			return conditionIs(pool.Status.Conditions, v1.ReadyCondition, metav1.ConditionFalse, v1.ConflictReason)
-		})
-	}
+	w.poolsReady("a")
+	w.poolIs("b", "is in conflict", func(pool *v1.NodePool) error {
+		return conditionIs(pool.Status.Conditions, v1.ReadyCondition, metav1.ConditionFalse, v1.ConflictReason)
+	})
 }
 
 // torn is a world of a node in two pools that get on with each other, for a test
@@ -64,20 +63,25 @@ func torn(t *testing.T, gate func(request *http.Request) error) (w *gitWorld, se
 	}
 }
 
-// whole waits until the revision is carried out and both pools say that they
-// disagree; then neither may have had its way.
-func (w *gitWorld) whole(revision string) {
+// whole waits until the revision is carried out. The node was written once since the
+// mark: nobody has followed a part of it.
+func (w *gitWorld) whole(revision string, mark int64) {
 	w.t.Helper()
 	w.follows("torn", revision)
-	w.disagree("a", "b")
-	w.carries("n1", role("a", "b"))
+	w.disagree()
+	agreed := role("a", "b")
+	agreed["example.com/tier"] = "A"
+	w.carries("n1", agreed)
+	if writes, _ := w.nodeWrites(mark); writes["n1"] != 1 {
+		w.t.Errorf("the node was written %d times, want once", writes["n1"])
+	}
 	if src := w.mustRead("torn"); src.Status.ApplyingRevision != "" {
 		w.t.Errorf("the source still says that it writes %s", src.Status.ApplyingRevision)
 	}
 }
 
-// Of two pools that disagree neither has its way, also where somebody is faster
-// with the second one, so that it is written by the next pass.
+// A revision is followed as a whole, also where somebody is faster with its second
+// pool, so that it is written by the next pass.
 func TestGitTornByAConflict(t *testing.T) {
 	var faster atomic.Bool
 	var w *gitWorld
@@ -88,7 +92,8 @@ func TestGitTornByAConflict(t *testing.T) {
 		}
 		return nil
 	})
-	w.whole(disturb())
+	mark := w.mark()
+	w.whole(disturb(), mark)
 	if !faster.Load() {
 		t.Error("nobody was faster")
 	}
@@ -103,7 +108,8 @@ func TestGitTornByAFault(t *testing.T) {
 		}
 		return nil
 	})
-	w.whole(disturb())
+	mark := w.mark()
+	w.whole(disturb(), mark)
 	if failed.Load() < 4 {
 		t.Errorf("the second pool was written %d times, want three that fail", failed.Load())
 	}
@@ -111,7 +117,7 @@ func TestGitTornByAFault(t *testing.T) {
 
 // killedBetween is a torn world in which the controller was killed when it had
 // written one of two pools.
-func killedBetween(t *testing.T) (w *gitWorld, server *gitServer, revision string) {
+func killedBetween(t *testing.T) (w *gitWorld, server *gitServer, revision string, mark int64) {
 	t.Helper()
 	killed, writes := make(chan struct{}), 0
 	w, server, disturb := torn(t, func(request *http.Request) error {
@@ -125,6 +131,7 @@ func killedBetween(t *testing.T) (w *gitWorld, server *gitServer, revision strin
 		}
 		return nil
 	})
+	mark = w.mark()
 	revision = disturb()
 	<-killed
 	w.eventually("the first of two pools is written", func() error {
@@ -137,20 +144,20 @@ func killedBetween(t *testing.T) (w *gitWorld, server *gitServer, revision strin
 	if src := w.mustRead("torn"); src.Status.ApplyingRevision != revision {
 		t.Errorf("the source says that it writes %q, want %q", src.Status.ApplyingRevision, revision)
 	}
-	return w, server, revision
+	return w, server, revision, mark
 }
 
 // And where the controller is killed before it has written the second one: the
 // next one finishes the revision first.
 func TestGitTornByAKill(t *testing.T) {
-	w, _, revision := killedBetween(t)
+	w, _, revision, mark := killedBetween(t)
 	w.start()
-	w.whole(revision)
+	w.whole(revision, mark)
 }
 
 // Also where somebody changes the source while it looks at the repository.
 func TestGitTornByAKillAndAChange(t *testing.T) {
-	w, server, revision := killedBetween(t)
+	w, server, revision, mark := killedBetween(t)
 	var once sync.Once
 	server.ill(func(answer http.ResponseWriter, request *http.Request) {
 		once.Do(func() {
@@ -160,7 +167,7 @@ func TestGitTornByAKillAndAChange(t *testing.T) {
 		server.backend.ServeHTTP(answer, request)
 	})
 	w.start()
-	w.whole(revision)
+	w.whole(revision, mark)
 }
 
 // A pool that goes is there until the last write of its keys has ended, and what
@@ -224,14 +231,13 @@ func TestGitTornByADeletion(t *testing.T) {
 	t.Cleanup(w.clear)
 	w.source("torn", repo.url(), func(src *v1.NodePoolSource) { src.Spec.DeletionPolicy = v1.DeletePools })
 	w.follows("torn", revision)
-	w.disagree("a", "b")
+	w.disagree()
 	mark := w.mark()
 	w.kubectl("delete", "nodepoolsource", "torn")
 	w.poolsAre()
-	for _, write := range w.written(mark) {
-		if strings.Contains(write, "nodes n1") {
-			t.Errorf("the node was written: %s", write)
-		}
+	w.carries("n1", role("a", "b"))
+	if writes, _ := w.nodeWrites(mark); writes["n1"] != 1 {
+		t.Errorf("the node was written %d times, want once, when both pools were gone", writes["n1"])
 	}
 }
 
@@ -260,9 +266,10 @@ func TestGitJoinDuringARevision(t *testing.T) {
 	w.carries("n1", old)
 	reachable.Store(true)
 	w.follows("torn", revision)
-	w.disagree("a", "b")
+	w.disagree()
 	delete(old, "example.com/a")
 	delete(old, "example.com/b")
+	old["example.com/tier"] = "A"
 	w.carries("n1", old)
 	w.carries("n2", old)
 }

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -60,7 +59,7 @@ func TestTwoInstancesAreNoticed(t *testing.T) {
 	cluster.Eventually(t, "an instance notices that there are others", patience, func() error {
 		change()
 		if said[0].Load()+said[1].Load() == 0 {
-			return errors.New("none says so")
+			return fmt.Errorf("none says so in %d turns", turn)
 		}
 		return nil
 	})
