@@ -62,7 +62,7 @@ func Add(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
-	written := newInstances()
+	written := newInstances(mgr.GetLogger())
 	patcher := noting{apply.NewThrottle(nodeClient, options.Concurrency), written}
 	applier := apply.New(mgr.GetClient()).PatchingNodes(patcher)
 	recorder := mgr.GetEventRecorder(v1.FieldManager)

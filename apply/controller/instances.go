@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
@@ -21,6 +21,8 @@ import (
 // then, and nothing else shows it.
 type instances struct {
 	now func() time.Time
+	// log is the manager's: the context of an event has none.
+	log logr.Logger
 
 	mu sync.Mutex
 	// balance is, by node, how often this instance can have changed it and has not yet
@@ -40,8 +42,8 @@ const (
 	minForeign = 3
 )
 
-func newInstances() *instances {
-	return &instances{now: time.Now, balance: map[string]int{}, foreign: map[string]bool{}}
+func newInstances(log logr.Logger) *instances {
+	return &instances{now: time.Now, log: log, balance: map[string]int{}, foreign: map[string]bool{}}
 }
 
 // add notes that a node may have been changed by this instance once more, or that one
@@ -64,16 +66,16 @@ func (i *instances) add(node string, changes int) (report bool) {
 }
 
 // changed notes that a node has changed.
-func (i *instances) changed(ctx context.Context, before, after client.Object) {
+func (i *instances) changed(before, after client.Object) {
 	if before.GetAnnotations()[v1.AppliedAnnotation] != after.GetAnnotations()[v1.AppliedAnnotation] {
-		i.account(ctx, after.GetName())
+		i.account(after.GetName())
 	}
 }
 
 // account notes that a node was changed, or that an own change of it was refused.
-func (i *instances) account(ctx context.Context, node string) {
+func (i *instances) account(node string) {
 	if i.add(node, -1) {
-		log.FromContext(ctx).Error(nil, "another instance of nodepools writes the same nodes: run one at a time, or let both share a lease, by --leader-elect and the same --leader-election-namespace", "node", node)
+		i.log.Error(nil, "another instance of nodepools writes the same nodes: run one at a time, or let both share a lease, by --leader-elect and the same --leader-election-namespace", "node", node)
 	}
 }
 
@@ -93,7 +95,7 @@ func (n noting) PatchNode(ctx context.Context, name string, patch plan.Patch) er
 	// One that was sent again, on another connection, may be refused because it was
 	// carried out before.
 	if apply.IsConflict(err) && sent.Load() == 1 {
-		n.instances.account(ctx, name)
+		n.instances.account(name)
 	}
 	return err
 }

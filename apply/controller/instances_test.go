@@ -12,8 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"sigs.k8s.io/controller-runtime/pkg/log"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
@@ -103,17 +101,16 @@ func TestInstances(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()
-			i := newInstances()
-			i.now = func() time.Time { return now }
 			logger, said := counting()
-			ctx := log.IntoContext(t.Context(), logger)
+			i := newInstances(logger)
+			i.now = func() time.Time { return now }
 			for _, s := range c.steps {
 				now = now.Add(s.after)
 				if s.tries > 0 {
 					i.add(fmt.Sprint(s.tries), +1)
 				}
 				if s.refused > 0 {
-					i.account(ctx, fmt.Sprint(s.refused))
+					i.account(fmt.Sprint(s.refused))
 				}
 				if s.changes > 0 {
 					before := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(s.changes)}}
@@ -121,7 +118,7 @@ func TestInstances(t *testing.T) {
 					if after.Labels = map[string]string{"a": "b"}; !s.same {
 						after.Annotations = map[string]string{v1.AppliedAnnotation: "{}"}
 					}
-					i.changed(ctx, before, after)
+					i.changed(before, after)
 				}
 			}
 			if got := said.Load(); got != c.want {

@@ -55,8 +55,8 @@ func (l *nodeLoop) nodeEvents() handler.EventHandler {
 			l.tally.expect(e.Object.GetName(), l.pools.latest())
 			enqueue(e.Object, queue)
 		},
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue requestQueue) {
-			l.instances.changed(ctx, e.ObjectOld, e.ObjectNew)
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue requestQueue) {
+			l.instances.changed(e.ObjectOld, e.ObjectNew)
 			enqueue(e.ObjectNew, queue)
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue requestQueue) { enqueue(e.Object, queue) },
