@@ -191,14 +191,19 @@ func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []
 // countEvictions counts a node that gets a NoExecute taint which nothing would have
 // put there before.
 func (c *lossCount) countEvictions(node *corev1.Node, evicting map[string]bool, before, then render.Desired) {
+	var pools []string
 	for id, want := range then.Taints {
 		if id.Effect != corev1.TaintEffectNoExecute || !evicting[want.Pool] || hasTaint(node, id, want.Value) {
 			continue
 		}
 		if had, wanted := before.Taints[id]; !wanted || had.Value != want.Value {
-			lossOf(c.evicted, want.Pool, LossEvict).add(node.Name)
-			return
+			pools = append(pools, want.Pool)
 		}
+	}
+	// Once for each pool, however many taints it puts on the node.
+	slices.Sort(pools)
+	for _, pool := range slices.Compact(pools) {
+		lossOf(c.evicted, pool, LossEvict).add(node.Name)
 	}
 }
 

@@ -152,14 +152,19 @@ func (c *releaseCount) count(node *corev1.Node, record Record) {
 }
 
 func (c *releaseCount) countEvictions(node *corev1.Node, desired render.Desired) {
+	var pools []string
 	for id, want := range desired.Taints {
 		if id.Effect != corev1.TaintEffectNoExecute || !c.changed[want.Pool] || !evicts(c.pools[want.Pool]) {
 			continue
 		}
 		if !hasTaint(node, id, want.Value) {
-			lossOf(c.evicted, want.Pool, LossEvict).add(node.Name)
-			return
+			pools = append(pools, want.Pool)
 		}
+	}
+	// Once for each pool, however many taints it puts on the node.
+	slices.Sort(pools)
+	for _, pool := range slices.Compact(pools) {
+		lossOf(c.evicted, pool, LossEvict).add(node.Name)
 	}
 }
 
