@@ -39,11 +39,12 @@ a single taint of somebody else it is not known who put it there.
 Text shortens long values; -o yaml and -o json print them whole, in fields that
 stay: node, paused, problem, pools (name, member, state, deleting, problem,
 chosenBy, parent, source, file, line, revision), keys (field, key, value, owner,
-pool, recorded, before, adopted, wantedBy, setBy, due, after, conflicts, contests) and
-record, which is what the pools have put on the node. The owner of a key is
-pool, shared, other, kubernetes, controller (the record itself) or, where the
-record cannot be read, unknown. A key with due is one about which something is
-about to be written; after is the value that it has then, and none when it goes.
+pool, recorded, before, adopted, wantedBy, setBy, due, after, conflicts,
+contests) and record, which is what the pools have put on the node. The owner of
+a key is pool, shared, other, kubernetes, controller (the record itself) or,
+where the record cannot be read, unknown. A key with due is one about which
+something is about to be written; after is the value that it has then, and none
+when it goes.
 
 The exit code is 0 when the node was explained, 1 when its record cannot be
 read or the cluster cannot, and 2 for a wrong command line.`,

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -255,9 +256,10 @@ func TestServerSideIsADryRun(t *testing.T) {
 		"PATCH nodes/gpu-1",
 		"PATCH nodes/gpu-2",
 		"PATCH runtimeclasses/node-pool-gpu",
-		"POST runtimeclasses", // new
-		"POST runtimeclasses", // web, before the old one is deleted
-		"POST runtimeclasses", // web, after
+		"PATCH runtimeclasses/node-pool-same", // selects the role label
+		"POST runtimeclasses",                 // new
+		"POST runtimeclasses",                 // web, before the old one is deleted
+		"POST runtimeclasses",                 // web, after
 	}
 	if diff := cmp.Diff(want, writes); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
@@ -267,6 +269,21 @@ func TestServerSideIsADryRun(t *testing.T) {
 	}
 }
 
+// refusal is a policy of others, of which no plan knows.
+const refusal = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: gpu-full}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [UPDATE], resources: [nodes], resourceNames: [gpu-full]}]}
+  validations: [{expression: "false", message: said by a policy of others}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: gpu-full}
+spec: {policyName: gpu-full, validationActions: [Deny]}
+`
+
 // TestServerSideTellsRefusals: what the API server would not take is a problem that
 // names the object and why, the rest is asked about all the same, and the exit code
 // is that of an error.
@@ -275,8 +292,22 @@ func TestServerSideTellsRefusals(t *testing.T) {
 	w := newRehearsed(t, c)
 	r := recordRequests(t, c.Config)
 	w.create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{
-		Name: "gpu-full", Labels: map[string]string{v1.RoleLabelPrefix + "gpu": ""}, Annotations: map[string]string{"others": strings.Repeat("x", 261_000)},
+		Name: "gpu-full", Labels: map[string]string{v1.RoleLabelPrefix + "gpu": ""},
 	}})
+	if _, err := c.Apply(t.Context(), refusal); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := c.Kubectl(context.WithoutCancel(t.Context()), "delete", "validatingadmissionpolicies,validatingadmissionpolicybindings", "gpu-full"); err != nil {
+			t.Error(err)
+		}
+	})
+	cluster.Eventually(t, "the policy is in force", time.Minute, func() error {
+		if _, err := c.Kubectl(t.Context(), "annotate", "node", "gpu-full", "tried=yes", "--dry-run=server"); err == nil {
+			return errors.New("the node may be written")
+		}
+		return nil
+	})
 	w.file("gpu", "annotations: {large: "+strings.Repeat("y", 1000)+"}")
 	before := w.versions()
 	stdout, stderr, code := diffed(t, w.files, "--kubeconfig", r.kubeconfig(t), "--server-side", "--summary")
@@ -284,7 +315,7 @@ func TestServerSideTellsRefusals(t *testing.T) {
 		t.Errorf("exit code %d, %s\n%s", code, stderr, stdout)
 	}
 	stdout, _, _ = diffed(t, w.files, "--kubeconfig", r.kubeconfig(t), "--server-side", "-o", "json")
-	if !strings.Contains(stdout, `the API server would refuse to write node \"gpu-full\": `) || !strings.Contains(stdout, "Too long") {
+	if !strings.Contains(stdout, `the API server would refuse to write node \"gpu-full\": `) || !strings.Contains(stdout, "said by a policy of others") {
 		t.Errorf("the problems do not name the node and why:\n%s", stdout[strings.Index(stdout, `"problems"`):])
 	}
 	if diff := cmp.Diff(before, w.versions()); diff != "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -83,9 +84,9 @@ func (f following) NeedLeaderElection() bool { return false }
 func (f following) Start(ctx context.Context) error {
 	seen := map[string]func() string{}
 	for resource, kind := range followed {
-		informer, err := f.caches.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
-		if err != nil {
-			return fmt.Errorf("follow %s: %w", resource.Resource, err)
+		informer := f.informer(ctx, kind)
+		if informer == nil {
+			return nil
 		}
 		versioned, ok := informer.(interface{ LastSyncResourceVersion() string })
 		if !ok {
@@ -94,5 +95,20 @@ func (f following) Start(ctx context.Context) error {
 		seen[resource.GroupResource().String()] = versioned.LastSyncResourceVersion
 	}
 	f.guard.Follow(ctx, func(resource string) string { return seen[resource]() })
+	return nil
+}
+
+// informer returns the informer of a kind; nil when the context ends before there is
+// one. Why there is none yet is logged by the reconcilers, which ask for it too.
+func (f following) informer(ctx context.Context, kind client.Object) cache.Informer {
+	for ctx.Err() == nil {
+		if informer, err := f.caches.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err == nil {
+			return informer
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
 	return nil
 }
