@@ -79,7 +79,7 @@ func (c KeyConflict) of(claim render.Claim, younger bool) Conflict {
 	return conflict
 }
 
-// has tells whether a value stands there that a younger pool wants.
+// has reports whether a value stands there that a younger pool wants.
 func (c KeyConflict) has(claim render.Claim) bool {
 	return c.reason.Have != nil && *c.reason.Have == claim.Value
 }
@@ -120,7 +120,7 @@ func (c KeyConflict) agreeing() []string {
 	return slices.Insert(slices.Clone(c.want.Agreeing), at, c.want.Pool)
 }
 
-// nobody tells whether there is no pool that does not get the key.
+// nobody reports whether there is no pool that does not get the key.
 func (c KeyConflict) nobody() bool {
 	return !c.denied && !slices.ContainsFunc(c.want.Younger, func(claim render.Claim) bool { return !c.has(claim) })
 }
@@ -138,7 +138,7 @@ func compareKeyConflicts(a, b KeyConflict) int {
 	return cmp.Or(cmp.Compare(a.reason.Field, b.reason.Field), cmp.Compare(a.reason.Key, b.reason.Key))
 }
 
-// Equal tells whether two conflicts say the same.
+// Equal reports whether two conflicts say the same.
 func (c KeyConflict) Equal(other KeyConflict) bool {
 	a, b := c.reason, other.reason
 	return c.denied == other.denied && a.Field == b.Field && a.Key == b.Key && ptr.Equal(a.Have, b.Have) &&
@@ -194,7 +194,7 @@ func (d Digest) Of(pool string) []Conflict {
 	return own
 }
 
-// Equal tells whether two of them say the same.
+// Equal reports whether two of them say the same.
 func (d Digest) Equal(other Digest) bool {
 	return slices.EqualFunc(d.keys, other.keys, KeyConflict.Equal) && maps.Equal(d.counts, other.counts)
 }

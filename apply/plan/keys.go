@@ -126,7 +126,7 @@ func (k keys[K]) hold(have *string, entry Entry, want render.Want, wanted bool) 
 	return verdict{entry: &entry, after: have, conflict: denied, holder: entry.Pool}
 }
 
-// deny leaves out a key that does not fit, or lets go of it.
+// deny leaves out a key that does not fit, or releases it.
 func (k keys[K]) deny(key K, have *string, entry Entry, ours bool) verdict {
 	decision := verdict{after: have}
 	if ours {
@@ -202,7 +202,7 @@ func (k keys[K]) release(key K, have *string, entry Entry) verdict {
 	}
 }
 
-// coApplied tells whether another applier keeps a key that is released. A kubelet
+// coApplied reports whether another applier keeps a key that is released. A kubelet
 // may apply the value that stands there, as that changes nothing: of what a kubelet
 // may not set, nobody else keeps anything, or a node that is thrown out of a pool
 // would keep its labels. Which field manager is a kubelet's nobody can tell.

@@ -23,7 +23,7 @@ type denials struct {
 	taints              map[render.TaintID]bool
 }
 
-// exceeds tells whether the API server would refuse the plan, as the annotations
+// exceeds reports whether the API server would refuse the plan, as the annotations
 // of the node would be too large, with the record among them. Of almost every plan
 // that is known without writing the record.
 func (p *NodePlan) exceeds(node *corev1.Node) bool {
