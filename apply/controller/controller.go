@@ -79,7 +79,7 @@ func Add(mgr manager.Manager, options Options) error {
 	}
 	poolLoop := &poolLoop{
 		client: mgr.GetClient(), applier: applier, pools: pools, tally: figures, events: recorder,
-		pace: newPace(mgr.GetClient(), figures), written: map[string]string{}, created: map[string]string{},
+		pace: newPace(mgr.GetClient(), figures),
 	}
 	if err := poolLoop.addTo(mgr); err != nil {
 		return fmt.Errorf("pool loop: %w", err)

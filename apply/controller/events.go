@@ -54,9 +54,9 @@ func (l *poolLoop) deedEvents(pool *v1.NodePool, deeds map[string]deed) {
 		repaired += one(did.repaired)
 		released += one(did.released)
 	}
-	switch class, created := l.created[pool.Name]; {
+	switch class, created := l.created.get(pool.Name); {
 	case created && updated > 0:
-		delete(l.created, pool.Name)
+		l.created.take(pool.Name)
 		l.event(pool, corev1.EventTypeNormal, "Updated", "update", "created RuntimeClass %s and updated %s", class, nodes(updated))
 	case updated > 0:
 		l.event(pool, corev1.EventTypeNormal, "Updated", "update", "updated %s", nodes(updated))
@@ -72,8 +72,7 @@ func (l *poolLoop) deedEvents(pool *v1.NodePool, deeds map[string]deed) {
 
 // createdEvent tells of a RuntimeClass of which no event has told yet.
 func (l *poolLoop) createdEvent(pool *v1.NodePool) {
-	if class, created := l.created[pool.Name]; created {
-		delete(l.created, pool.Name)
+	if class, created := l.created.take(pool.Name); created {
 		l.event(pool, corev1.EventTypeNormal, "RuntimeClass", "create", "created RuntimeClass %s", class)
 	}
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,12 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// pace says when the pool loop may tell what it knows. It is for one worker.
+// pace says when the pool loop may tell what it knows.
 type pace struct {
 	cached client.Reader
 	tally  *tally
 	now    func() time.Time
 
+	mu sync.Mutex
 	// complete is true once every node was looked at since the start; asked is
 	// when that was last found not to be so, and pending are the names of those
 	// that were not looked at when the nodes were last listed, or some of them.
@@ -44,6 +46,8 @@ func newPace(cached client.Reader, t *tally) *pace {
 // start. Once that is so it stays so: a node that joins changes the figures when
 // it has been looked at.
 func (p *pace) everyNodeLooked(ctx context.Context) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.complete || p.now().Sub(p.asked) < retryPeriod {
 		return p.complete, nil
 	}
@@ -94,6 +98,8 @@ func (p *pace) listPending(ctx context.Context) error {
 // and from then on once in progressPeriod. What is told costs a write that nodes
 // could have: where many pools have changed they take turns.
 func (p *pace) wait(pool string, since uint64) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	now := p.now()
 	w, waiting := p.waiting[pool]
 	if !waiting || w.since != since {
@@ -121,4 +127,8 @@ func turn(last *time.Time, from time.Time) time.Time {
 	return next
 }
 
-func (p *pace) forget(pool string) { delete(p.waiting, pool) }
+func (p *pace) forget(pool string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waiting, pool)
+}

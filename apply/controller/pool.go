@@ -40,8 +40,13 @@ const (
 	failurePeriod = maxBackoff
 )
 
-// poolLoop keeps the RuntimeClass, the finalizer and the status of pools. It has
-// one worker.
+// poolWorkers is how many pools are reconciled at once. Of very many that change
+// together each has a RuntimeClass, a status and an event to write, and one after the
+// other these take longer than the nodes. More workers would only queue up at the API
+// server, and in the way of the nodes.
+const poolWorkers = 4
+
+// poolLoop keeps the RuntimeClass, the finalizer and the status of pools.
 type poolLoop struct {
 	client  client.Client
 	applier *apply.Applier
@@ -50,9 +55,9 @@ type poolLoop struct {
 	events  events.EventRecorder
 	pace    *pace
 	// written is, by pool, the resource version that the loop's last write made.
-	written map[string]string
+	written perPool[string]
 	// created are, by pool, the RuntimeClasses of which no event has told yet.
-	created map[string]string
+	created perPool[string]
 }
 
 // failure is what keeps a pool's own objects from being right, and what is told
@@ -70,8 +75,8 @@ func (l *poolLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 	if err := l.client.Get(ctx, request.NamespacedName, pool); apierrors.IsNotFound(err) {
 		l.tally.forgetPool(request.Name)
 		l.pace.forget(request.Name)
-		delete(l.written, request.Name)
-		delete(l.created, request.Name)
+		l.written.take(request.Name)
+		l.created.take(request.Name)
 		return reconcile.Result{}, nil
 	} else if err != nil {
 		return reconcile.Result{}, err
@@ -104,7 +109,8 @@ func (l *poolLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 // pool yet. What is compared with the state before it may be taken for unchanged,
 // and is not.
 func (l *poolLoop) behind(pool *v1.NodePool) bool {
-	order, err := resourceversion.CompareResourceVersion(pool.ResourceVersion, l.written[pool.Name])
+	written, _ := l.written.get(pool.Name)
+	order, err := resourceversion.CompareResourceVersion(pool.ResourceVersion, written)
 	return err == nil && order < 0
 }
 
@@ -137,7 +143,7 @@ func (l *poolLoop) runtimeClass(ctx context.Context, pool *v1.NodePool, pools *p
 	version := pool.ResourceVersion
 	err = l.applier.RuntimeClass(ctx, pool, change)
 	if pool.ResourceVersion != version {
-		l.written[pool.Name] = pool.ResourceVersion
+		l.written.set(pool.Name, pool.ResourceVersion)
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 		return &failure{err: err, retry: true}, nil
@@ -147,7 +153,7 @@ func (l *poolLoop) runtimeClass(ctx context.Context, pool *v1.NodePool, pools *p
 	switch change.Action {
 	case plan.None:
 	case plan.Create: // told with what is done on nodes
-		l.created[pool.Name] = want.Name
+		l.created.set(pool.Name, want.Name)
 	default:
 		l.createdEvent(pool)
 		l.event(pool, corev1.EventTypeNormal, "RuntimeClass", string(change.Action), "%s RuntimeClass %s", past(change.Action), want.Name)
@@ -166,7 +172,7 @@ func (l *poolLoop) setFinalizer(ctx context.Context, pool *v1.NodePool, set func
 	if err := l.client.Patch(ctx, changed, patch, client.FieldOwner(v1.FieldManager)); err != nil {
 		return fmt.Errorf("finalizer of pool %q: %w", pool.Name, err)
 	}
-	l.written[pool.Name] = changed.GetResourceVersion()
+	l.written.set(pool.Name, changed.GetResourceVersion())
 	return nil
 }
 
@@ -222,7 +228,7 @@ func (l *poolLoop) writeStatus(ctx context.Context, pool *v1.NodePool, facts poo
 	if err := l.client.Status().Patch(ctx, changed, client.MergeFrom(pool), client.FieldOwner(v1.FieldManager)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("status of pool %q: %w", pool.Name, err))
 	}
-	l.written[pool.Name] = changed.ResourceVersion
+	l.written.set(pool.Name, changed.ResourceVersion)
 	l.conditionEvents(pool, status)
 	l.contestEvents(pool, status)
 	return nil

@@ -45,7 +45,7 @@ func (l *poolLoop) addTo(mgr manager.Manager) error {
 		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionBegan, finalizersChanged)
 	return builder.ControllerManagedBy(mgr).
 		Named("pool").
-		WithOptions(controller.Options{RateLimiter: newRateLimiter()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: poolWorkers, RateLimiter: newRateLimiter()}).
 		Watches(&v1.NodePool{}, l.poolEvents(), builder.WithPredicates(ownStatusIsNoNews)).
 		Watches(&nodev1.RuntimeClass{}, handler.EnqueueRequestsFromMapFunc(poolOfClass)).
 		WatchesRawSource(figures).
