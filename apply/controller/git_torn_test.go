@@ -12,7 +12,9 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
@@ -113,6 +115,41 @@ func TestGitTornByAFault(t *testing.T) {
 	if failed.Load() < 4 {
 		t.Errorf("the second pool was written %d times, want three that fail", failed.Load())
 	}
+}
+
+// And where the API server refuses the second one, as somebody has made a policy
+// meanwhile: no node follows the first, for as long as that lasts, and the source says
+// what is wrong.
+func TestGitTornByARefusal(t *testing.T) {
+	var refusing atomic.Bool
+	refusing.Store(true)
+	w, _, disturb := torn(t, func(request *http.Request) error {
+		if writesPool(request, http.MethodPatch, "b") && refusing.Load() {
+			return apierrors.NewForbidden(schema.GroupResource{Group: v1.GroupVersion.Group, Resource: "nodepools"}, "b", errors.New("a new policy"))
+		}
+		return nil
+	})
+	before := w.get("n1")
+	revision := disturb()
+	w.stands("torn", v1.ValidCondition, metav1.ConditionFalse, v1.ApplyReason, "a new policy", revision, "a part of it is written")
+	if pool := w.allPools()["a"]; pool.Generation != 2 {
+		t.Errorf("the first pool is at generation %d, want it written", pool.Generation)
+	}
+	// A node that joins follows the pools from before, and is proof that the loops have
+	// seen the first one.
+	w.node("n2", role("a", "b"))
+	old := role("a", "b")
+	old["example.com/a"], old["example.com/b"] = "0", "0"
+	w.carries("n2", old)
+	if now := w.get("n1"); now.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the node was written while its revision was refused in part: it has %v", now.Labels)
+	}
+	mark := w.mark()
+	refusing.Store(false)
+	w.changeSource("torn", func(src *v1.NodePoolSource) {
+		metav1.SetMetaDataAnnotation(&src.ObjectMeta, v1.RequestedAtAnnotation, "now")
+	})
+	w.whole(revision, mark)
 }
 
 // killedBetween is a torn world in which the controller was killed when it had

@@ -83,6 +83,13 @@ func (g *revisionGate) writes(source string) bool {
 	return g.frozen[source] != nil || g.unfinished[source] != nil
 }
 
+// freezes reports whether pools are frozen for the source.
+func (g *revisionGate) freezes(source string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.frozen[source] != nil
+}
+
 // isFrozen reports whether changes of a pool are not followed for now.
 func (g *revisionGate) isFrozen(pool string) bool {
 	g.mu.Lock()

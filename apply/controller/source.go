@@ -144,18 +144,19 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 		l.remember(src, seen)
 	}
 	facts := l.carryOut(ctx, src, seen)
+	facts.partly = facts.failure != nil && l.pools.gate.freezes(src.Name)
 	if isSoonOver(facts.failure) {
 		return reconcile.Result{}, facts.failure
 	}
 	unfinished = facts.unfinished(src, l.pools.gate.writes(src.Name))
-	notWritten := facts.failure
+	notWritten, refused := facts.failure, facts.isRefused()
 	if facts.failure == nil {
 		facts.failure = notHeld
 	}
 	if err := l.tell(ctx, src, facts); err != nil {
 		return reconcile.Result{}, err
 	}
-	if unfinished && notWritten != nil {
+	if unfinished && notWritten != nil && !refused {
 		return reconcile.Result{}, fmt.Errorf("source %q: %w: %w", src.Name, errUnfinished, notWritten)
 	}
 	return reconcile.Result{RequeueAfter: l.next(src, seen, facts.failure)}, nil

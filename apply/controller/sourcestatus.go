@@ -57,6 +57,9 @@ type sourceFacts struct {
 	// plan is what the pass did; failure says why it did not.
 	plan    *plan.PoolsPlan
 	failure error
+	// partly is true where this process has written a part of a revision, and nodes
+	// follow the pools from before it.
+	partly bool
 	// leaving are pools that have to be gone before they can be made again.
 	leaving []string
 	// held is how many pools the source has in the cluster after the pass.
@@ -66,12 +69,23 @@ type sourceFacts struct {
 	approval string
 }
 
-// unfinished tells whether a revision is written in part and may be written whole
+// unfinished reports whether a revision is written in part and may be written whole
 // by another pass. That the loops wait for one says so, too: the status may be an
 // older one.
-func (facts sourceFacts) unfinished(src *v1.NodePoolSource, holds bool) bool {
+//
+// One that this process has written in part stays so where the API server refuses the
+// rest, for however long: its pools are frozen, and nodes do not follow a part of it.
+func (facts sourceFacts) unfinished(src *v1.NodePoolSource, waits bool) bool {
+	if facts.plan != nil {
+		return false
+	}
+	return facts.partly || (src.Status.ApplyingRevision != "" || waits) && !facts.isRefused()
+}
+
+// isRefused reports whether the failure is one that trying again does not mend.
+func (facts sourceFacts) isRefused() bool {
 	refused := (*refusal)(nil)
-	return (src.Status.ApplyingRevision != "" || holds) && facts.plan == nil && !errors.As(facts.failure, &refused)
+	return errors.As(facts.failure, &refused)
 }
 
 // tell writes the status when it has changed, and an event for a trouble that
