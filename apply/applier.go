@@ -16,6 +16,8 @@ import (
 type Applier struct {
 	client client.Client
 	nodes  NodePatcher
+	// admission reads what may refuse a pool; nil where every pool is asked about.
+	admission client.Reader
 }
 
 // New returns an Applier that writes through a client.
@@ -26,7 +28,9 @@ func New(c client.Client) *Applier {
 
 // PatchingNodes is the same Applier, but for nodes, which another patches.
 func (a *Applier) PatchingNodes(by NodePatcher) *Applier {
-	return &Applier{client: a.client, nodes: by}
+	patching := *a
+	patching.nodes = by
+	return &patching
 }
 
 // apply sends an object as a forced server-side apply and returns what the API

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -44,7 +46,9 @@ const DefaultConcurrency = 16
 // NewScheme returns a scheme that knows every kind that the loops read or write.
 func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, nodev1.AddToScheme, v1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, nodev1.AddToScheme, v1.AddToScheme, admissionregistrationv1.AddToScheme, apiextensionsv1.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("scheme: %w", err)
 		}
@@ -64,7 +68,7 @@ func Add(mgr manager.Manager, options Options) error {
 	}
 	written := newInstances(mgr.GetLogger())
 	patcher := noting{apply.NewThrottle(nodeClient, options.Concurrency), written}
-	applier := apply.New(mgr.GetClient()).PatchingNodes(patcher)
+	applier := apply.New(mgr.GetClient()).PatchingNodes(patcher).ReadingAdmission(mgr.GetAPIReader())
 	recorder := mgr.GetEventRecorder(v1.FieldManager)
 	pools := newPoolSet(mgr.GetClient())
 	figures := newTally()

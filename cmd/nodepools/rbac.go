@@ -46,6 +46,23 @@ func clusterRules() []rbacv1.PolicyRule {
 			Verbs:     []string{"list", "watch", "create", "patch", "update", "delete"},
 		},
 		{
+			// What may refuse a pool: where nothing does, a revision of many pools is
+			// written without a dry run of each before.
+			APIGroups: []string{"admissionregistration.k8s.io"},
+			Resources: []string{
+				"validatingwebhookconfigurations", "mutatingwebhookconfigurations",
+				"validatingadmissionpolicies", "mutatingadmissionpolicies",
+			},
+			Verbs: []string{"list"},
+		},
+		{
+			// And the schema of pools, which is to be the one that the program brings.
+			APIGroups:     []string{"apiextensions.k8s.io"},
+			Resources:     []string{"customresourcedefinitions"},
+			ResourceNames: []string{"nodepools." + v1.GroupVersion.Group},
+			Verbs:         []string{"get"},
+		},
+		{
 			// Sources are the administrator's: read, and patched for nothing but the
 			// finalizer of those that take their pools along. Which there are is also
 			// listed past the cache, before a pool is deleted for it.

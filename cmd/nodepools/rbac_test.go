@@ -201,6 +201,21 @@ func liveThroughEverything(t *testing.T, c *cluster.Cluster) {
 	s.labelled("n1", "pool", "a")
 	s.labelled("n2", "pool", "b")
 
+	// Before many pools are written, what may refuse one of them is read.
+	many := map[string]string{}
+	for i := range 16 {
+		name := fmt.Sprintf("many-%02d", i)
+		many[name+".yaml"] = poolFile(name, "runc")
+	}
+	s.commit(many)
+	s.until("many pools are there", func() error {
+		var pools v1.NodePoolList
+		if err := s.List(s.t.Context(), &pools); err != nil || len(pools.Items) >= len(many) {
+			return err
+		}
+		return fmt.Errorf("there are %d", len(pools.Items))
+	})
+
 	// A new handler replaces the RuntimeClass: delete.
 	s.commit(map[string]string{"a.yaml": poolFile("a", "gvisor")})
 	s.until("the RuntimeClass of a is replaced", func() error {

@@ -1,0 +1,77 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// manyFiles are pools p00, p01 and so on, all of one tier.
+func manyFiles(count int, tier string) files {
+	all := files{}
+	for i := range count {
+		name := fmt.Sprintf("p%02d", i)
+		all["pools/"+name+".yaml"] = poolFile(name, tier)
+	}
+	return all
+}
+
+// dryRuns is how often the loops have asked about a pool since a mark, and changed
+// nothing.
+func (w *gitWorld) dryRuns(mark int64) int {
+	w.t.Helper()
+	requests, err := w.cluster.Audit(mark)
+	w.do(err)
+	count := 0
+	for _, request := range requests {
+		if request.User == loopsUser && request.DryRun && request.Object.Resource == "nodepools" {
+			count++
+		}
+	}
+	return count
+}
+
+// A revision of many pools is asked about before it is written where a policy may
+// refuse one of them, and written at once where nothing can.
+func TestGitDryRunsWhereSomethingMayRefuse(t *testing.T) {
+	const count = 20
+	w := newGitWorld(t)
+	repo := newRepository(t)
+	mark := w.mark()
+	first := repo.commit(manyFiles(count, "0"))
+	w.source("many", repo.url())
+	w.follows("many", first)
+	second := repo.commit(manyFiles(count, "1"))
+	w.follows("many", second)
+	if asked := w.dryRuns(mark); asked != 0 {
+		t.Errorf("%d dry runs, want none: nothing judges pools here", asked)
+	}
+
+	lift := w.refuse()
+	mark = w.mark()
+	third := repo.commit(manyFiles(count, "2"))
+	w.follows("many", third)
+	if asked := w.dryRuns(mark); asked < count {
+		t.Errorf("%d dry runs of %d pools that a policy judges", asked, count)
+	}
+	w.eventually("every RuntimeClass is right", func() error {
+		for name, pool := range w.allPools() {
+			if pool.Status.ObservedGeneration != pool.Generation {
+				return fmt.Errorf("pool %s is not reconciled", name)
+			}
+		}
+		return nil
+	})
+	mark = w.mark()
+	bad := manyFiles(count, "3")
+	bad["pools/p19.yaml"] = poolFile("p19", "forbidden")
+	repo.commit(bad)
+	w.stands("many", v1.ValidCondition, metav1.ConditionFalse, v1.ApplyReason, `update pool "p19"`, "this tier is forbidden", third+" stays")
+	w.wroteOnly(mark, "patch nodepoolsources/status many")
+
+	lift()
+	w.follows("many", repo.commit(manyFiles(count, "4")))
+}
