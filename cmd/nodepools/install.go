@@ -130,6 +130,7 @@ func (o *installOptions) run(std streams) error {
 		objects = append(objects, rbac(o.namespace)...)
 		// After the role that lets the controller pass.
 		objects = append(objects, nodeMetadataPolicy()...)
+		objects = append(objects, statusPolicy()...)
 		objects = append(objects, deployment(o.namespace, o.image))
 	}
 	if !o.crdsOnly && !o.givenImage && !o.build.released() {

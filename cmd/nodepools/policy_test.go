@@ -33,7 +33,7 @@ func newPolicyTest(t *testing.T) *policyTest {
 		t.Fatal(err)
 	}
 	// A script has installed all there is.
-	if _, err := c.Kubectl(t.Context(), "delete", "--ignore-not-found", "validatingadmissionpolicybinding,validatingadmissionpolicy", appName); err != nil {
+	if _, err := c.Kubectl(t.Context(), "delete", "--ignore-not-found", "validatingadmissionpolicybinding,validatingadmissionpolicy", appName, statusPolicyName); err != nil {
 		t.Fatal(err)
 	}
 	api, err := kubernetes.NewForConfig(c.Config)

@@ -71,10 +71,11 @@ func clusterRules() []rbacv1.PolicyRule {
 			Verbs:     []string{"list", "watch", "patch"},
 		},
 		{
-			// What was done and found is told in the status.
+			// What was done and found is reported in the status. An admission policy
+			// lets nobody write it who does not have the right to write it, too.
 			APIGroups: []string{v1.GroupVersion.Group},
 			Resources: []string{"nodepools/status", "nodepoolsources/status"},
-			Verbs:     []string{"patch"},
+			Verbs:     []string{"patch", statusVerb},
 		},
 		{
 			// Events on pools and sources, and the count of a repeated one.

@@ -79,6 +79,10 @@ func usedUnseen(right string, used map[string]bool) bool {
 	if right == "write nodemetadata."+v1.GroupVersion.Group {
 		return true
 	}
+	// So does the other one: see TestWhoMayWriteAStatus.
+	if strings.HasPrefix(right, statusVerb+" ") && strings.HasSuffix(right, "/status."+v1.GroupVersion.Group) {
+		return true
+	}
 	// To apply what is not there yet takes both rights, of which the log shows
 	// the one: see TestApplyOfANewPoolTakesTheRightToCreate.
 	return right == "create nodepools."+v1.GroupVersion.Group
