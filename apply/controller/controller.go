@@ -31,6 +31,8 @@ type Options struct {
 
 	// repairs is for tests; the zero value means plan.DefaultRepairBackoff.
 	repairs plan.RepairBackoff
+	// added is for tests, and called with the loops that were added.
+	added func(*nodeLoop, *poolLoop, *sourceLoop)
 }
 
 // What the options are where they are left out.
@@ -96,6 +98,9 @@ func Add(mgr manager.Manager, options Options) error {
 	}
 	if err := sources.addTo(mgr); err != nil {
 		return fmt.Errorf("source loop: %w", err)
+	}
+	if options.added != nil {
+		options.added(nodes, poolLoop, sources)
 	}
 	return nil
 }

@@ -109,9 +109,10 @@ func (s *poolSet) heldReleases(ctx context.Context, definitions []*v1.NodePool) 
 	held := heldPools{blocked: plan.HeldReleases(definitions, nodes)}
 	known := index(definitions)
 	for name := range s.letGo {
-		if known[name] == nil {
-			delete(held.blocked, name) // it has released its nodes; the cache of nodes may be behind
-		} else if known[name].DeletionTimestamp.IsZero() {
+		switch pool := known[name]; {
+		case pool == nil && held.blocked[name] != nil:
+			delete(held.blocked, name) // it has released its nodes; the cache of nodes is behind
+		case pool == nil || pool.DeletionTimestamp.IsZero():
 			delete(s.letGo, name)
 		}
 	}
