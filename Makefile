@@ -1,5 +1,5 @@
-# Go, git and make are all that is needed: everything else is built from Go
-# modules. Bare make says what there is.
+# Go, git and make are all that is needed: everything else is downloaded, or built
+# from Go modules. Bare make says what there is.
 
 # The tools that are not part of the product, and their versions.
 CONTROLLER_GEN = sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
@@ -8,6 +8,9 @@ GOLANGCI_LINT  = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 IMAGE   ?= nodepools:$(VERSION)
+
+# The whole commit, which an image is told, as it is built without git.
+COMMIT ?= $(shell git describe --always --abbrev=40 --exclude='*' --dirty 2>/dev/null)
 
 # The user's own flags and workspace are about other modules. An empty GOFLAGS
 # would let those of `go env -w` in.
@@ -35,7 +38,7 @@ build: ## build bin/nodepools
 	$(GO) build -buildvcs=$(BUILDVCS) -ldflags "-X main.version=$(VERSION)" -o bin/nodepools ./cmd/nodepools
 
 .PHONY: demo
-demo: build ## watch a commit change a cluster; DEMO_KEEP=1 keeps it running
+demo: build controlplane ## watch a commit change a cluster; DEMO_STEP=1 step by step
 	@$(GO) build -o bin/demo ./testdata/demo
 	@bin/demo
 
@@ -51,9 +54,10 @@ bench: build controlplane ## measure it on a real control plane, for minutes (NO
 # -count=1, as a result from the cache says nothing of the control plane and the
 # Git servers that a test talks to.
 .PHONY: test
-test: controlplane browser ## run every test, with the race detector
+test: controlplane browser ## run every test, the long ones in a short form, with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector stays off"
-	$(GO) test $(RACE) -count=1 -timeout 20m $(PACKAGES)
+	$(GO) test $(RACE) -count=1 -timeout 45m $(PACKAGES)
+	cd testdata/controlplane && $(GO) test $(RACE) -count=1 ./...
 
 .PHONY: stress
 stress: controlplane ## race, kill and disturb the controller for long
@@ -101,11 +105,13 @@ golden: controlplane browser ## renew the golden files; read the diff
 
 .PHONY: image
 image: ## build the image with docker (IMAGE=name:tag VERSION=v1.2.3)
-	docker build --build-arg VERSION=$(VERSION) -t $(IMAGE) .
+	DOCKER_BUILDKIT=1 docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t $(IMAGE) .
 
+# BUILD=1 builds what could be downloaded, too, in place of what has been.
+BUILD ?=
 .PHONY: controlplane
-controlplane: ## build what tests and demo start; minutes, once
-	@$(GO) run -C testdata/controlplane . >/dev/null
+controlplane: ## bring what tests and demo start, once; BUILD=1 downloads nothing
+	@$(GO) run -C testdata/controlplane . $(if $(filter-out 0 no false off,$(BUILD)),-build) >/dev/null
 
 .PHONY: browser
 browser: ## install the Chromium that tests look at pages with, if there is none

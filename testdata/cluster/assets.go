@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// builder is where the module that builds the programs lives, seen from the
-// root of the repository.
+// builder is where the module that brings the programs lives, seen from the root
+// of the repository.
 const builder = "testdata/controlplane"
 
 // Assets returns the folder with the programs of the control plane. When some
-// are missing it builds them first, which takes minutes, and tells about it on
-// standard error. KUBEBUILDER_ASSETS may name a folder with ready-made ones.
+// are missing it downloads or builds them first, which may take minutes, and tells
+// about it on standard error. KUBEBUILDER_ASSETS may name a folder with ready-made ones.
 func Assets(ctx context.Context) (string, error) {
 	dir, err := builderDir()
 	if err != nil {
@@ -40,7 +40,7 @@ func Assets(ctx context.Context) (string, error) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 30 * time.Second
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("build the control plane with go run -C %s .: %w", dir, errors.Join(err, ctx.Err()))
+		return "", fmt.Errorf("bring the control plane with go run -C %s .: %w", dir, errors.Join(err, ctx.Err()))
 	}
 	return strings.TrimSpace(stdout.String()), nil
 }

@@ -81,7 +81,7 @@ type Cluster struct {
 }
 
 // Start starts a control plane and returns when everything asked for is ready.
-// The first call on a machine builds the programs, see [Assets].
+// The first call on a machine brings the programs, see [Assets].
 // The context bounds the start alone; the cluster runs until Stop.
 func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 	programs, err := Assets(ctx)

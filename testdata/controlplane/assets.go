@@ -12,16 +12,16 @@ import (
 )
 
 // assets returns a folder of links: to the programs in the given folder, which
-// is the value of KUBEBUILDER_ASSETS, and to built ones for those which it
-// lacks. It may lack only what the usual bundles lack: with kube-apiserver,
-// etcd or kubectl missing, it is the wrong folder, and building for minutes
-// what somebody believes to have would hide that.
-func assets(ctx context.Context, root, built, given string, components []component) (string, error) {
+// is the value of KUBEBUILDER_ASSETS, and to those in dir for what it lacks. It
+// may lack only what the usual bundles lack: with kube-apiserver, etcd or
+// kubectl missing, it is the wrong folder, and bringing what somebody believes
+// to have would hide that.
+func assets(ctx context.Context, root, dir, given string, components []component, d *downloader) (string, error) {
 	given, err := filepath.Abs(given)
 	if err != nil {
 		return "", fmt.Errorf("KUBEBUILDER_ASSETS: %w", err)
 	}
-	lacking, err := missing(given, components)
+	lacking, err := missing(given, components, false)
 	if err != nil {
 		return "", fmt.Errorf("KUBEBUILDER_ASSETS: %w", err)
 	}
@@ -31,29 +31,29 @@ func assets(ctx context.Context, root, built, given string, components []compone
 	}
 	var wrong []string
 	for _, c := range lacking {
-		from[c.name] = built
+		from[c.name] = dir
 		if c.bundled {
 			wrong = append(wrong, c.name)
 		}
 	}
 	if len(wrong) > 0 {
 		return "", fmt.Errorf("KUBEBUILDER_ASSETS=%s has no %s\n"+
-			"put it there, or unset KUBEBUILDER_ASSETS to have all of it built", given, strings.Join(wrong, ", no "))
+			"put it there, or unset KUBEBUILDER_ASSETS to have all of it downloaded or built", given, strings.Join(wrong, ", no "))
 	}
-	if err := build(ctx, built, lacking); err != nil {
+	if err := provide(ctx, dir, lacking, d); err != nil {
 		return "", err
 	}
 
-	dir := filepath.Join(root, fmt.Sprintf("assets-%x", sha256.Sum256([]byte(given+"\n"+built)))[:len("assets-")+16])
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	links := filepath.Join(root, fmt.Sprintf("assets-%x", sha256.Sum256([]byte(given+"\n"+dir)))[:len("assets-")+16])
+	if err := os.MkdirAll(links, 0o755); err != nil {
 		return "", fmt.Errorf("create the folder of links: %w", err)
 	}
 	for name, source := range from {
-		if err := link(filepath.Join(source, name), filepath.Join(dir, name)); err != nil {
+		if err := link(filepath.Join(source, name), filepath.Join(links, name)); err != nil {
 			return "", err
 		}
 	}
-	return dir, nil
+	return links, nil
 }
 
 // link makes path a symbolic link to target, in one step for those who look at

@@ -16,55 +16,7 @@ import (
 	"time"
 )
 
-// tick is how often a build says that it is still at work.
-const tick = 10 * time.Second
-
-// build puts every component which is missing into dir. Programs appear there
-// whole, by renaming, so whoever sees one may run it. One process builds at a
-// time; the others wait for it and find its work done.
-func build(ctx context.Context, dir string, components []component) error {
-	if todo, err := missing(dir, components); err != nil || len(todo) == 0 {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("create the folder of the control plane: %w", err)
-	}
-	unlock, err := lock(ctx, dir+".lock")
-	if err != nil {
-		return err
-	}
-	defer unlock()
-
-	// Once more, behind the lock: another process may have built meanwhile.
-	todo, err := missing(dir, components)
-	if err != nil || len(todo) == 0 {
-		return err
-	}
-	if err := checkModule(); err != nil {
-		return err
-	}
-
-	// What a killed process left behind goes too: nobody else holds the lock.
-	scratch := filepath.Join(dir, ".building")
-	if err := os.RemoveAll(scratch); err != nil {
-		return fmt.Errorf("remove an unfinished build: %w", err)
-	}
-	if err := os.Mkdir(scratch, 0o755); err != nil {
-		return fmt.Errorf("create the folder to build in: %w", err)
-	}
-	start := time.Now()
-	say("building %s into %s%s", names(todo), dir, expectation(todo))
-	err = buildAll(ctx, dir, scratch, todo)
-	if rmErr := os.RemoveAll(scratch); rmErr != nil {
-		err = errors.Join(err, fmt.Errorf("remove the folder to build in: %w", rmErr))
-	}
-	if err != nil {
-		return err
-	}
-	say("done in %s; from now on it starts at once", since(start))
-	return nil
-}
-
+// buildAll builds components into scratch and puts each into dir when it is whole.
 func buildAll(ctx context.Context, dir, scratch string, todo []component) error {
 	for i, c := range todo {
 		start := time.Now()
@@ -75,6 +27,9 @@ func buildAll(ctx context.Context, dir, scratch string, todo []component) error 
 		}
 		if err := os.Rename(filepath.Join(scratch, c.name), filepath.Join(dir, c.name)); err != nil {
 			return fmt.Errorf("put %s in place: %w", c.name, err)
+		}
+		if err := os.Remove(filepath.Join(dir, c.name+origin)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("forget that %s was downloaded: %w", c.name, err)
 		}
 		say("%s: built in %s", step, since(start))
 	}
@@ -132,21 +87,6 @@ func buildOne(ctx context.Context, scratch, step string, c component) error {
 	}
 }
 
-// missing returns the components which dir lacks.
-func missing(dir string, components []component) ([]component, error) {
-	var lacking []component
-	for _, c := range components {
-		_, err := os.Stat(filepath.Join(dir, c.name))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			lacking = append(lacking, c)
-		case err != nil:
-			return nil, fmt.Errorf("look for %s: %w", c.name, err)
-		}
-	}
-	return lacking, nil
-}
-
 // checkModule makes sure that the go tool will read the go.mod whose versions
 // name the folder.
 func checkModule() error {
@@ -160,22 +100,7 @@ func checkModule() error {
 // expectation says how long to wait, for what was measured.
 func expectation(todo []component) string {
 	if slices.ContainsFunc(todo, func(c component) bool { return c.name == "kube-apiserver" }) {
-		return "; the first build takes about 7 minutes on 2 cores"
+		return "; the first build takes about 12 minutes on 2 cores"
 	}
 	return ""
-}
-
-func names(components []component) string {
-	var list []string
-	for _, c := range components {
-		list = append(list, c.name)
-	}
-	return strings.Join(list, ", ")
-}
-
-func since(start time.Time) time.Duration { return time.Since(start).Round(time.Second) }
-
-// say prints progress. Standard output is kept for the folder's name.
-func say(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "controlplane: "+format+"\n", args...)
 }

@@ -28,7 +28,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 
-	say("another process is building; waiting for it (lock file %s)", path)
+	say("another process is at it; waiting for it (lock file %s)", path)
 	got := make(chan error, 1)
 	go func() { got <- syscall.Flock(fd, syscall.LOCK_EX) }()
 	select {

@@ -31,6 +31,37 @@ func TestPartsFitKubernetes(t *testing.T) {
 	}
 }
 
+// The real programs report their versions the way in which a downloaded one is
+// asked for it.
+func TestRealProgramsAreWhatTheyAre(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a control plane; run without -short")
+	}
+	t.Setenv("KUBEBUILDER_ASSETS", "")
+	dir, err := run(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	components, _, err := plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, c := range components {
+		checked++
+		if err := checkVersion(t.Context(), filepath.Join(dir, c.name), c); err != nil {
+			t.Error(err)
+		}
+		c.version += "0"
+		if err := checkVersion(t.Context(), filepath.Join(dir, c.name), c); err == nil {
+			t.Errorf("%s passes for version %s", c.name, c.version)
+		}
+	}
+	if checked == 0 {
+		t.Error("there are no programs")
+	}
+}
+
 func TestAssets(t *testing.T) {
 	components, _, err := plan()
 	if err != nil {
@@ -61,7 +92,7 @@ func TestAssets(t *testing.T) {
 				}
 			}
 
-			dir, err := assets(t.Context(), root, built, given, components)
+			dir, err := assets(t.Context(), root, built, given, components, nil)
 			if tc.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("%s: the error is %v, want %q in it", tc.reason, err, tc.want)

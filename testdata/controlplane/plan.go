@@ -21,9 +21,19 @@ type component struct {
 	name string // file name of the program
 	pkg  string // Go package of its main function, with @version when it is not in go.mod
 
-	// bundled says that the ready-made bundles which KUBEBUILDER_ASSETS
-	// points to have it.
+	// bundled says that the ready-made bundles of envtest have it, which are
+	// also what KUBEBUILDER_ASSETS usually points to.
 	bundled bool
+
+	// released says that Kubernetes publishes it by itself.
+	released bool
+
+	// github is the repository whose releases have it.
+	github string
+
+	// version is what the program reports when it is run with versionArgs.
+	version     string
+	versionArgs []string
 
 	ldflags string
 }
@@ -40,15 +50,20 @@ func plan() ([]component, string, error) {
 		return nil, "", err
 	}
 
-	strip := "-s -w"
-	kube := strip + stamp(kubernetes)
+	const strip = "-s -w"
+	kube := func(name string, bundled bool, versionArgs ...string) component {
+		return component{
+			name: name, pkg: "k8s.io/kubernetes/cmd/" + name, ldflags: strip + stamp(kubernetes),
+			bundled: bundled, released: true, version: kubernetes, versionArgs: versionArgs,
+		}
+	}
 	components := []component{
-		{name: "kube-apiserver", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", ldflags: kube, bundled: true},
-		{name: "kube-controller-manager", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", ldflags: kube},
-		{name: "kube-scheduler", pkg: "k8s.io/kubernetes/cmd/kube-scheduler", ldflags: kube},
-		{name: "kubectl", pkg: "k8s.io/kubernetes/cmd/kubectl", ldflags: kube, bundled: true},
-		{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", ldflags: strip, bundled: true},
-		{name: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok@" + kwokVersion, ldflags: strip},
+		kube("kube-apiserver", true, "--version"),
+		kube("kube-controller-manager", false, "--version"),
+		kube("kube-scheduler", false, "--version"),
+		kube("kubectl", true, "version", "--client"),
+		{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", ldflags: strip, bundled: true, version: etcd, versionArgs: []string{"--version"}},
+		{name: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok@" + kwokVersion, ldflags: strip, github: "kubernetes-sigs/kwok", version: kwokVersion, versionArgs: []string{"--version"}},
 	}
 	key := fmt.Sprintf("kubernetes-%s_etcd-%s_kwok-%s_%s-%s", kubernetes, etcd, kwokVersion, runtime.GOOS, runtime.GOARCH)
 	return components, key, nil
