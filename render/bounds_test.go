@@ -140,12 +140,12 @@ func TestLoadBounds(t *testing.T) {
 		"depth":     {"deeper than anything of a pool", tree("p.yaml", named("p", "spec:\n  labels:\n    a: "+strings.Repeat("[", 40)+strings.Repeat("]", 40)+"\n")), []string{"7:37: nested more than 32 deep"}},
 		"nodes":     {"more than anything of a pool", tree("p.yaml", named("p", "spec:\n  nodeNames: ["+strings.Repeat("a,", maxNodes)+"]\n")), []string{"1:1: the document has more than 50000 keys and values"}},
 		"expansion": {"more than anything of a pool, once written out", tree("p.yaml", named("p", "spec:\n  selector: {matchExpressions: [&e {key: a, operator: In, values: ["+strings.Repeat("a,", 999)+"]}"+strings.Repeat(", *e", 99)+"]}\n")), []string{"1:1: pool \"p\": the document has more than 50000 keys and values once its aliases are written out"}},
-		"pool": {"larger than etcd takes a pool and its managed fields, once written out", tree("p.yaml", named("p", wideSelector(99, "v"+strings.Repeat("v", 9)))),
-			[]string{"1:1: pool \"p\": has 626 KiB as it is stored, with every alias written out, and may have no more than 512 (divide it into"}},
+		"pool": {"larger than etcd takes a pool and its managed fields, once written out", tree("p.yaml", named("p", wideSelector(64, "v"+strings.Repeat("v", 9)))),
+			[]string{"1:1: pool \"p\": has 611 KiB as it is stored, with every alias written out, and may have no more than 512 (divide it into"}},
 		"pools fit":  {"as many as there may be", tree("p.yaml", pools(0, 1000), "q.yaml", pools(1000, 1000)), nil},
 		"many pools": {"more than a tree may have", crowd(), []string{".:0:0: the tree has more than 10000 pools (point the path at fewer pools, and give the others a NodePoolSource"}},
 		"pools": {"small files, large pools", tree("a.yaml", wide(0, 30), "b.yaml", wide(30, 30)),
-			[]string{".:0:0: the pools are larger than 16 MiB together, as they are stored, with every alias written out: the first 42 have 16594 KiB, of which \"p10\" in a.yaml:75 has 395 KiB (point the path at fewer pools"}},
+			[]string{".:0:0: the pools are larger than 16 MiB together, as they are stored, with every alias written out: the first 42 have 16434 KiB, of which \"p10\" in a.yaml:75 has 391 KiB (point the path at fewer pools"}},
 		"expansion of all": {"more than all may have, though none is valid", tree("p.yaml", strings.ReplaceAll(wide(0, 60), "spec:", "spec:\n  priority: x")),
 			[]string{".:0:0: the documents have more than 2000000 keys and values together once their aliases are written out (point the path"}},
 		"many files": {"more than a tree may have", manyFiles(maxFiles+1, ".yaml"), []string{".:0:0: the tree has more than 10000 YAML files (point the path"}},
@@ -191,8 +191,14 @@ func TestLoadBoundsTheNumberOfProblems(t *testing.T) {
 	if perFile["00.yaml"] != maxDocumentProblems+1 {
 		t.Errorf("%d problems of one document", perFile["00.yaml"])
 	}
-	if last := problems[len(problems)-1].Message; last != "too many problems: no more than 1000 are shown" {
+	if last := problems[len(problems)-1].Message; last != "15000 problems: the first 1000 are shown" {
 		t.Errorf("the last one says %q", last)
+	}
+	if count := problems.Count(); count != 15000 {
+		t.Errorf("counted are %d", count)
+	}
+	if of := problems[0].Message; of != `pool "p0": 300 problems in one document: the first 100 are shown` {
+		t.Errorf("the first one says %q", of)
 	}
 }
 
@@ -209,7 +215,7 @@ func TestLoadIsDeterministic(t *testing.T) {
 
 // wideSelector is a selector that is written once for all its expressions.
 func wideSelector(expressions int, value string) string {
-	return "spec:\n  selector: {matchExpressions: [&e {key: a, operator: In, values: [" + strings.TrimSuffix(strings.Repeat(value+", ", 495), ", ") + "]}" +
+	return "spec:\n  selector: {matchExpressions: [&e {key: a, operator: In, values: [" + strings.TrimSuffix(strings.Repeat(value+", ", 750), ", ") + "]}" +
 		strings.Repeat(", *e", expressions-1) + "]}\n"
 }
 
@@ -217,7 +223,7 @@ func wideSelector(expressions int, value string) string {
 func wide(first, count int) string {
 	var text strings.Builder
 	for i := range count {
-		text.WriteString("---\n" + named(fmt.Sprintf("p%d", first+i), wideSelector(90, "value"+fmt.Sprint(i%10))))
+		text.WriteString("---\n" + named(fmt.Sprintf("p%d", first+i), wideSelector(59, "value"+fmt.Sprint(i%10))))
 	}
 	return text.String()
 }

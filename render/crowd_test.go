@@ -31,16 +31,16 @@ var crowdKinds = []crowdKind{
 		return byName(strings.Repeat("n", 1+i%200) + fmt.Sprintf("%d*", i))
 	}},
 	{name: "beside-a-common-label", pool: func(i int) v1.NodePoolSpec {
-		return v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{
-			"topology.kubernetes.io/zone": "z", "kubernetes.io/os": "linux", "rack": fmt.Sprintf("rack-%d", i),
+		return v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{
+			"topology.kubernetes.io/zone": "z", "kubernetes.io/os": "linux", "rack": v1.LabelValue(fmt.Sprintf("rack-%d", i)),
 		}}}
 	}},
 	{name: "same-parent", pool: func(i int) v1.NodePoolSpec {
-		return v1.NodePoolSpec{Parent: "mine", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": fmt.Sprintf("rack-%d", i)}}}
+		return v1.NodePoolSpec{Parent: "mine", Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"rack": v1.LabelValue(fmt.Sprintf("rack-%d", i))}}}
 	}},
 	{name: "not-in-only", asksEach: true, pool: func(i int) v1.NodePoolSpec {
 		return selecting(
-			metav1.LabelSelectorRequirement{Key: "rack", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"mine", fmt.Sprintf("rack-%d", i)}},
+			v1.LabelSelectorRequirement{Key: "rack", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"mine", fmt.Sprintf("rack-%d", i)}},
 		)
 	}},
 }
@@ -52,21 +52,21 @@ func mixed(i int) v1.NodePoolSpec {
 	case 0: // by the role label
 		return v1.NodePoolSpec{}
 	case 1: // every node is of the cluster; few are of the team
-		return v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"cluster": "production", "team": text}}}
+		return v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"cluster": "production", "team": v1.LabelValue(text)}}}
 	case 2:
 		return byName(text+"-*", text+"-spare-[0-9].example")
 	case 3:
-		return selecting(metav1.LabelSelectorRequirement{Key: "rack", Operator: metav1.LabelSelectorOpIn, Values: []string{text, text + "-b"}})
+		return selecting(v1.LabelSelectorRequirement{Key: "rack", Operator: metav1.LabelSelectorOpIn, Values: []string{text, text + "-b"}})
 	case 4:
 		return v1.NodePoolSpec{Parent: fmt.Sprintf("pool-%d", i-4)}
 	case 5:
-		return selecting(metav1.LabelSelectorRequirement{Key: "accelerator.example/" + text, Operator: metav1.LabelSelectorOpExists})
+		return selecting(v1.LabelSelectorRequirement{Key: "accelerator.example/" + text, Operator: metav1.LabelSelectorOpExists})
 	case 6:
 		return byName(text+"-1.example", text+"-2.example", text+"-3.example")
 	default: // in the zone of the node, and not in its rack
-		return v1.NodePoolSpec{Selector: &metav1.LabelSelector{
-			MatchLabels:      map[string]string{"topology.kubernetes.io/zone": "z", "rack": text},
-			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"edge"}}},
+		return v1.NodePoolSpec{Selector: &v1.LabelSelector{
+			MatchLabels:      map[string]v1.LabelValue{"topology.kubernetes.io/zone": "z", "rack": v1.LabelValue(text)},
+			MatchExpressions: []v1.LabelSelectorRequirement{{Key: "tier", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"edge"}}},
 		}}
 	}
 }

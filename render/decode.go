@@ -30,28 +30,20 @@ type decoder struct {
 	*document
 	// left is the number of keys and values that may still be read.
 	left   int
-	faulty []unread
-}
-
-// unread is a field that has no value because it could not be read.
-type unread struct {
-	path string
-	// misspelt is set when it was probably written under another name. It may
-	// be there under its own as well.
-	misspelt bool
+	unread unread
 }
 
 // decode fills a manifest, and returns the fields that it could not fill.
-func (d *document) decode(into *manifest) (faulty []unread) {
-	decoder := &decoder{document: d, left: maxNodes}
+func (d *document) decode(into *manifest) unread {
+	decoder := &decoder{document: d, left: maxNodes, unread: newUnread()}
 	decoder.value(d.root, d.root, reflect.ValueOf(into).Elem(), nil)
 	d.nodes = maxNodes - decoder.left
-	return decoder.faulty
+	return decoder.unread
 }
 
 // fault reports that the field at a path could not be read.
 func (d *decoder) fault(at *yaml.Node, path *field.Path, message, hint string) {
-	d.faulty = append(d.faulty, unread{path: path.String()})
+	d.unread.add(path.String(), false)
 	d.addAt(at, path, message, hint)
 }
 
@@ -68,7 +60,7 @@ func (d *decoder) spend() bool {
 	d.left--
 	if d.left == 0 {
 		// Nothing that is found after this can be relied on.
-		d.faulty = append(d.faulty, unread{path: ""})
+		d.unread.add("", false)
 		d.add(nil, fmt.Sprintf("the document has more than %d keys and values once its aliases are written out", maxNodes), "")
 	}
 	return d.left > 0
@@ -150,7 +142,7 @@ func (d *decoder) structure(node *yaml.Node, into reflect.Value, path *field.Pat
 		}
 		meant, hint := d.meant(path, name, fields)
 		if meant != "" {
-			d.faulty = append(d.faulty, unread{path: meant, misspelt: true})
+			d.unread.add(meant, true)
 		}
 		d.addAt(entry.key, path, "unknown field "+quoted(name), hint)
 	}
@@ -162,7 +154,8 @@ func (d *decoder) dictionary(node *yaml.Node, into reflect.Value, path *field.Pa
 	for _, entry := range d.entries(node, path) {
 		key := resolved(entry.key)
 		if problem, hint := notText(key); problem != "" {
-			d.fault(entry.key, path, "a key must be text, and is "+problem, hint)
+			d.unread.lack(path.String())
+			d.addAt(entry.key, path, "a key must be text, and is "+problem, hint)
 			continue
 		}
 		value.SetZero()
@@ -210,7 +203,12 @@ func (d *decoder) integer(at, node *yaml.Node, into reflect.Value, path *field.P
 
 // entries flattens a map at a path.
 func (d *decoder) entries(node *yaml.Node, path *field.Path) []entry {
-	return flatten(node, d.spend, func(at *yaml.Node, message, hint string) { d.addAt(at, path, message, hint) })
+	return flatten(node, d.spend, func(at *yaml.Node, message, hint string) {
+		if path != nil {
+			d.unread.lack(path.String())
+		}
+		d.addAt(at, path, message, hint)
+	})
 }
 
 // knownFields keeps what fieldsOf has returned for the few types that there are.

@@ -33,22 +33,24 @@ type document struct {
 // a name, be it that other things are wrong with it; an empty document is not,
 // and has no problems.
 func (d *document) read() (pool placedPool, named bool) {
+	defer d.countOmitted()
 	if !d.parse() || !d.isPool() {
 		return placedPool{}, false
 	}
 	d.pool = textAt(d.root, "metadata", "name")
 	m := manifest{}
-	faulty := d.decode(&m)
+	missing := d.decode(&m)
 	object := &v1.NodePool{Spec: m.Spec}
 	object.APIVersion, object.Kind = v1.GroupVersion.String(), v1.NodePoolKind
 	object.Name, object.Labels, object.Annotations = m.Metadata.Name, m.Metadata.Labels, m.Metadata.Annotations
-	d.validate(append(validateMetadata(&m.Metadata), v1.ValidateNodePool(object)...), faulty)
+	d.validate(append(validateMetadata(&m.Metadata), v1.ValidateNodePool(object)...), missing)
 	pool = placedPool{
 		Definition: Definition{Pool: object, File: d.file, Line: d.position(d.root).line},
 		name:       d.position(locate(d.root, "metadata.name")),
 		parent:     d.position(locate(d.root, "spec.parent")),
 	}
 	if d.problems == 0 {
+		d.checkAcknowledged(object)
 		if pool.size = sizeOf(object); pool.size > maxPoolBytes {
 			d.add(nil, fmt.Sprintf("has %d KiB as it is stored, with every alias written out, and may have no more than %d", pool.size>>10, maxPoolBytes>>10), "divide it into several pools")
 		}
@@ -65,39 +67,58 @@ func (d *document) read() (pool placedPool, named bool) {
 
 // validate reports what validation found, but for what follows from the fields
 // that could not be read.
-func (d *document) validate(errs field.ErrorList, faulty []unread) {
+func (d *document) validate(errs field.ErrorList, missing unread) {
 	// Validation walks maps in any order. Where there are more problems than
 	// are reported, it must be the same ones each time.
 	slices.SortFunc(errs, func(a, b *field.Error) int {
 		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.Detail, b.Detail), strings.Compare(fmt.Sprint(a.BadValue), fmt.Sprint(b.BadValue)))
 	})
 	for _, err := range errs {
-		if d.problems > maxDocumentProblems {
-			return
+		if missing.explains(err) {
+			continue
 		}
-		if !followsFrom(err, faulty) {
-			at, path := blame(d.root, err)
-			message, hint := inWords(err)
-			d.add(at, path+": "+message, hint)
-		}
+		d.addFunc(func() (*yaml.Node, string, string) {
+			at, path, written := blame(d.root, err)
+			message, hint := inWords(err, written)
+			return at, path + ": " + message, hint
+		})
 	}
 }
 
 // add reports a problem at a node. The path of the field is part of the
 // message; add puts the pool in front.
 func (d *document) add(at *yaml.Node, message, hint string) {
+	d.addFunc(func() (*yaml.Node, string, string) { return at, message, hint })
+}
+
+// addFunc is add for a problem whose text costs something to find: text is called
+// only where the problem is shown. Others are counted.
+func (d *document) addFunc(text func() (at *yaml.Node, message, hint string)) {
 	d.problems++
 	switch {
-	case d.problems == maxDocumentProblems+1:
-		message, hint = fmt.Sprintf("more than %d problems in one document: the rest is not shown", maxDocumentProblems), ""
-	case d.problems > maxDocumentProblems:
-		return
+	case d.problems > maxDocumentProblems: // countOmitted reports these
+	case d.report.full():
+		d.report.count++
+	default:
+		d.report.add(d.problem(text()))
 	}
+}
+
+func (d *document) problem(at *yaml.Node, message, hint string) Problem {
 	if d.pool != "" {
 		message = "pool " + quoted(d.pool) + ": " + message
 	}
 	place := d.position(at)
-	d.report.add(Problem{File: d.file, Line: place.line, Column: place.column, Pool: d.pool, Message: message, Hint: hint})
+	return Problem{File: d.file, Line: place.line, Column: place.column, Pool: d.pool, Message: message, Hint: hint}
+}
+
+// countOmitted says how many problems the document has, where not all are shown.
+func (d *document) countOmitted() {
+	if omitted := d.problems - maxDocumentProblems; omitted > 0 {
+		more := d.problem(nil, fmt.Sprintf("%d problems in one document: the first %d are shown", d.problems, maxDocumentProblems), "")
+		more.Omitted = omitted
+		d.report.add(more)
+	}
 }
 
 // position of a node in its file; that of the document's first line for none.
@@ -166,16 +187,4 @@ func measure(node *yaml.Node, depth int, nodes *int) (tooDeep *yaml.Node) {
 		}
 	}
 	return nil
-}
-
-// followsFrom tells whether an error of validation only says again that a field
-// could not be read.
-func followsFrom(err *field.Error, faulty []unread) bool {
-	missing := err.Type == field.ErrorTypeRequired || err.Type == field.ErrorTypeNotSupported && fmt.Sprint(err.BadValue) == ""
-	for _, f := range faulty {
-		if within(err.Field, f.path) && (missing || !f.misspelt) || within(f.path, err.Field) && missing {
-			return true
-		}
-	}
-	return false
 }

@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
@@ -92,7 +90,7 @@ func withTwoOfTheNode(pools []*v1.NodePool) []*v1.NodePool {
 		Taints: []v1.Taint{noSchedule("node-pool.lailin.xyz", "mine")},
 	}
 	byRack := *carried.DeepCopy()
-	byRack.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"topology.kubernetes.io/zone": "z", "rack": "mine"}}
+	byRack.Selector = &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"topology.kubernetes.io/zone": "z", "rack": "mine"}}
 	byRack.Priority = 1
 	return append(pools, define("mine", carried), define("mine-by-rack", byRack))
 }

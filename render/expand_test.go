@@ -53,7 +53,7 @@ func TestExpansionNode(t *testing.T) {
 		Taints: []v1.Taint{noSchedule("node-pool.lailin.xyz", "master")},
 		Labels: map[string]v1.LabelValue{"node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2"},
 	})
-	brokenSelector := &metav1.LabelSelector{MatchLabels: map[string]string{"a b": "x"}}
+	brokenSelector := &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"a b": "x"}}
 	cases := map[string]struct {
 		reason string
 		pools  []*v1.NodePool
@@ -195,7 +195,7 @@ func TestExpansionNode(t *testing.T) {
 }
 
 func TestExpansionProblem(t *testing.T) {
-	unreadable := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Near"}}}
+	unreadable := &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{{Key: "k", Operator: "Near"}}}
 	pools := []*v1.NodePool{
 		define("sound", v1.NodePoolSpec{}),
 		pausedPool(define("paused", v1.NodePoolSpec{})),
@@ -209,7 +209,7 @@ func TestExpansionProblem(t *testing.T) {
 		onNode("valued-role", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{role("valued-role"): "yes"}}),
 		define("within-other-role", v1.NodePoolSpec{Parent: "other-role"}),
 		onNode("control-plane", v1.NodePoolSpec{}),
-		define("master", v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"k": "v"}}}),
+		define("master", v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"k": "v"}}}),
 		deletedPool(define("deleted", v1.NodePoolSpec{Parent: "gone"})),
 		deletedPool(pausedPool(define("paused-deleted", v1.NodePoolSpec{}))),
 	}

@@ -39,7 +39,7 @@ func (d *document) isPool() bool {
 	case ours:
 		hint := keepOutside
 		if kind == "" || Nearest(kind, []string{v1.NodePoolKind}) != "" {
-			hint = "did you mean " + quoted(v1.NodePoolKind) + "?"
+			hint = didYouMean(v1.NodePoolKind)
 		}
 		d.add(locate(d.root, "kind"), "kind is "+orMissing(kind)+", and not "+v1.NodePoolKind, hint)
 	default:
@@ -53,7 +53,7 @@ func (d *document) isPool() bool {
 func (d *document) meantVersion(version string) string {
 	group := v1.GroupVersion.String()
 	if version == "" || Nearest(version, []string{group}) != "" || strings.Contains(version, v1.Domain) {
-		return "did you mean " + quoted(group) + "?"
+		return didYouMean(group)
 	}
 	return keepOutside
 }

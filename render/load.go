@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -48,9 +49,14 @@ func Load(files fs.FS) ([]Definition, error) {
 		l.file(".", "cannot read the folder: "+err.Error(), "")
 	}
 	l.pools.check(&l.report, l.incomplete)
+	omitted := l.report.count - l.report.problems.Count()
 	if problems := l.report.sorted(); len(problems) > 0 {
-		if l.report.omitted > 0 || l.report.full() {
-			problems = append(problems, Problem{File: ".", Message: fmt.Sprintf("too many problems: no more than %d are shown", maxProblems)})
+		if omitted > 0 {
+			message := fmt.Sprintf("%d problems: the first %d are shown", l.report.count, maxProblems)
+			if l.stopped {
+				message += ", and not all of the tree was read"
+			}
+			problems = append(problems, Problem{File: ".", Message: message, Omitted: omitted})
 		}
 		return nil, problems
 	}
@@ -70,6 +76,8 @@ type loader struct {
 	// incomplete is set when there may be pools that are not in the set,
 	// because something could not be read.
 	incomplete bool
+	// stopped is set when the tree exceeds a bound, and was not read to its end.
+	stopped bool
 
 	entries, yamlFiles, bytes int
 	// nodes is the number of keys and values in all documents, as they are read.
@@ -89,7 +97,8 @@ func (l *loader) file(name, message, hint string) {
 }
 
 // visit is called for each entry of the tree, in lexical order.
-func (l *loader) visit(name string, entry fs.DirEntry, err error) error {
+func (l *loader) visit(name string, entry fs.DirEntry, err error) (next error) {
+	defer func() { l.stopped = errors.Is(next, fs.SkipAll) }()
 	if err != nil {
 		l.file(name, "cannot be read: "+err.Error(), "")
 		return nil
@@ -103,10 +112,6 @@ func (l *loader) visit(name string, entry fs.DirEntry, err error) error {
 	l.entries++
 	if l.entries > maxEntries {
 		l.file(".", fmt.Sprintf("the tree has more than %d files and folders", maxEntries), "point the path at the folder that holds the pools")
-		return fs.SkipAll
-	}
-	if l.report.full() {
-		l.report.omitted++
 		return fs.SkipAll
 	}
 	switch {
@@ -144,10 +149,6 @@ func (l *loader) parse(name string, data []byte) {
 		return
 	}
 	for _, text := range texts {
-		if l.report.full() {
-			l.report.omitted++
-			return
-		}
 		doc := &document{file: name, text: text, report: &l.report}
 		pool, named := doc.read()
 		if !l.spend(doc.nodes) {

@@ -112,9 +112,9 @@ spec:
 		Spec: v1.NodePoolSpec{
 			Parent:   "parent",
 			Priority: -7,
-			Selector: &metav1.LabelSelector{
-				MatchLabels:      map[string]string{"zone": "a"},
-				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "arch", Operator: "In", Values: []string{"amd64", "8"}}},
+			Selector: &v1.LabelSelector{
+				MatchLabels:      map[string]v1.LabelValue{"zone": "a"},
+				MatchExpressions: []v1.LabelSelectorRequirement{{Key: "arch", Operator: "In", Values: []string{"amd64", "8"}}},
 			},
 			Labels:         map[string]v1.LabelValue{},
 			Annotations:    map[string]v1.AnnotationValue{"example.com/script": "one\ntwo\n"},

@@ -114,10 +114,10 @@ func traits(definition *v1.NodePool) [][]trait {
 	}
 }
 
-func selectorTraits(selector *metav1.LabelSelector) [][]trait {
+func selectorTraits(selector *v1.LabelSelector) [][]trait {
 	var choices [][]trait
 	for key, value := range selector.MatchLabels {
-		choices = append(choices, []trait{{hasLabel, key, value}})
+		choices = append(choices, []trait{{hasLabel, key, string(value)}})
 	}
 	for _, expression := range selector.MatchExpressions {
 		switch expression.Operator {

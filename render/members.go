@@ -32,11 +32,11 @@ func newMatcher(definition *v1.NodePool) (matcher, error) {
 	}
 }
 
-func newSelectorMatcher(selector *metav1.LabelSelector) (matcher, error) {
+func newSelectorMatcher(selector *v1.LabelSelector) (matcher, error) {
 	if len(selector.MatchLabels) == 0 && len(selector.MatchExpressions) == 0 {
 		return nil, fmt.Errorf("spec.selector is empty and would match every node")
 	}
-	selects, err := metav1.LabelSelectorAsSelector(selector)
+	selects, err := metav1.LabelSelectorAsSelector(selector.MetaV1())
 	if err != nil {
 		return nil, fmt.Errorf("spec.selector cannot be read: %w", err)
 	}

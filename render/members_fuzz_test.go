@@ -1,6 +1,7 @@
 package render
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,10 +64,7 @@ func FuzzNodeNames(f *testing.F) {
 		if sound != (firstOK && secondOK) {
 			t.Fatalf("%q and %q are patterns: %v and %v, and the pool is taken: %v", one, other, firstOK, secondOK, sound)
 		}
-		short := func(pattern string) bool {
-			return pattern != "" && len(pattern) <= 253 && !strings.Contains(pattern, "/")
-		}
-		if want := sound && one != other && short(one) && short(other); taken(t, pool) != want {
+		if both := takesPattern(t, one) && takesPattern(t, other); taken(t, pool) != (both && one != other) {
 			t.Errorf("%q and %q: validation says %v", one, other, v1.ValidateNodePool(pool))
 		}
 		if !sound {
@@ -78,11 +76,81 @@ func FuzzNodeNames(f *testing.F) {
 	})
 }
 
+// plain are the patterns with classes of letters and digits alone, as people write
+// them, and odd those with a class of which validation wants more than package path.
+var (
+	plain = regexp.MustCompile(`^[^\\\[\]]*(\[[A-Za-z0-9-]+\][^\\\[\]]*)*$`)
+	odd   = regexp.MustCompile(`\[[^\]]*[\[^]|\\[\[\]]`)
+)
+
+// takesPattern reports whether validation takes an entry of nodeNames. What it
+// refuses no node name can match, and what it takes of plain patterns some can.
+func takesPattern(t *testing.T, pattern string) bool {
+	t.Helper()
+	problems := v1.ValidateNodeNamePattern(pattern, nil)
+	parts, ok := parsePattern(pattern)
+	possible := ok && pattern != "" && matchesSomeName(parts)
+	switch takes := len(problems) == 0; {
+	case takes && (!ok || strings.Contains(pattern, "/") || utf8.RuneCountInString(pattern) > 253):
+		t.Errorf("%q is taken, and is no pattern of a name", pattern)
+	case takes && !possible && plain.MatchString(pattern):
+		t.Errorf("%q is taken, and matches no name", pattern)
+	case !takes && possible && !odd.MatchString(pattern) && !strings.Contains(pattern, "/") && utf8.RuneCountInString(pattern) <= 253:
+		t.Errorf("%q matches some name, and validation says %v", pattern, problems)
+	}
+	return len(problems) == 0
+}
+
+// matchesSomeName reports whether a name that a node may have matches, however long:
+// it follows what a DNS subdomain may go on with through the parts.
+func matchesSomeName(parts []part) bool {
+	const ( // what the name so far ends with
+		nothing = 1 << iota // or with a dot
+		letter              // or with a digit
+		dash
+	)
+	step := func(from int, takes func(rune) bool) (to int) {
+		for _, char := range "abcdefghijklmnopqrstuvwxyz0123456789" {
+			if takes(char) {
+				to |= letter
+				break
+			}
+		}
+		if from&(letter|dash) != 0 && takes('-') {
+			to |= dash
+		}
+		if from&letter != 0 && takes('.') {
+			to |= nothing
+		}
+		return to
+	}
+	states := nothing
+	for _, p := range parts {
+		if p.any {
+			for range 3 {
+				states |= step(states, func(rune) bool { return true })
+			}
+			continue
+		}
+		if states == 0 {
+			return false
+		}
+		states = step(states, p.takes)
+	}
+	return states&letter != 0
+}
+
 // A part of a pattern: any characters, or one out of ranges.
 type part struct {
 	any    bool
 	not    bool
 	ranges [][2]rune
+}
+
+// takes reports whether a part that is one character may be this one.
+func (p part) takes(char rune) bool {
+	within := slices.ContainsFunc(p.ranges, func(r [2]rune) bool { return r[0] <= char && char <= r[1] })
+	return within != p.not
 }
 
 // parsePattern reads a pattern by the rules of [path.Match] and knows nothing of
@@ -155,8 +223,7 @@ func matches(parts []part, name []rune) bool {
 			if p.any {
 				after[i] = reached[i] || i > 0 && after[i-1]
 			} else if i > 0 && reached[i-1] {
-				within := slices.ContainsFunc(p.ranges, func(r [2]rune) bool { return r[0] <= name[i-1] && name[i-1] <= r[1] })
-				after[i] = within != p.not
+				after[i] = p.takes(name[i-1])
 			}
 		}
 		reached = after
@@ -180,12 +247,12 @@ func FuzzSelector(f *testing.F) {
 		if !valid(key, value, expressionKey, operator, values, have) {
 			t.Skip("no file and no API server has such a text")
 		}
-		selector := &metav1.LabelSelector{}
+		selector := &v1.LabelSelector{}
 		if key != "" {
-			selector.MatchLabels = map[string]string{key: value}
+			selector.MatchLabels = map[string]v1.LabelValue{key: v1.LabelValue(value)}
 		}
 		if operator != "" {
-			expression := metav1.LabelSelectorRequirement{Key: expressionKey, Operator: metav1.LabelSelectorOperator(operator)}
+			expression := v1.LabelSelectorRequirement{Key: expressionKey, Operator: metav1.LabelSelectorOperator(operator)}
 			if values != "" {
 				expression.Values = strings.Split(values, ",")
 			}
@@ -197,7 +264,7 @@ func FuzzSelector(f *testing.F) {
 			on[key] = value
 		}
 		pool := define("p", v1.NodePoolSpec{Selector: selector})
-		apis, err := metav1.LabelSelectorAsSelector(selector)
+		apis, err := metav1.LabelSelectorAsSelector(selector.MetaV1())
 		empty := key == "" && operator == ""
 		sound := Expand([]*v1.NodePool{pool}).Problem("p") == nil
 		if want := err == nil && !empty; sound != want || taken(t, pool) != want {
@@ -214,9 +281,9 @@ func FuzzSelector(f *testing.F) {
 }
 
 // selects tells whether a selector selects labels, as the API documents it.
-func selects(selector *metav1.LabelSelector, on map[string]string) bool {
+func selects(selector *v1.LabelSelector, on map[string]string) bool {
 	for key, value := range selector.MatchLabels {
-		if have, there := on[key]; !there || have != value {
+		if have, there := on[key]; !there || have != string(value) {
 			return false
 		}
 	}

@@ -13,17 +13,17 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-func selecting(requirements ...metav1.LabelSelectorRequirement) v1.NodePoolSpec {
-	return v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchExpressions: requirements}}
+func selecting(requirements ...v1.LabelSelectorRequirement) v1.NodePoolSpec {
+	return v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchExpressions: requirements}}
 }
 
 func byName(patterns ...string) v1.NodePoolSpec { return v1.NodePoolSpec{NodeNames: patterns} }
 
 func TestMembers(t *testing.T) {
-	in := metav1.LabelSelectorRequirement{Key: "zone", Operator: metav1.LabelSelectorOpIn, Values: []string{"b", "a", "a"}}
-	notIn := metav1.LabelSelectorRequirement{Key: "zone", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"a"}}
-	exists := metav1.LabelSelectorRequirement{Key: "gpu", Operator: metav1.LabelSelectorOpExists}
-	absent := metav1.LabelSelectorRequirement{Key: "gpu", Operator: metav1.LabelSelectorOpDoesNotExist}
+	in := v1.LabelSelectorRequirement{Key: "zone", Operator: metav1.LabelSelectorOpIn, Values: []string{"b", "a", "a"}}
+	notIn := v1.LabelSelectorRequirement{Key: "zone", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"a"}}
+	exists := v1.LabelSelectorRequirement{Key: "gpu", Operator: metav1.LabelSelectorOpExists}
+	absent := v1.LabelSelectorRequirement{Key: "gpu", Operator: metav1.LabelSelectorOpDoesNotExist}
 	type node struct {
 		name   string
 		labels map[string]string
@@ -46,7 +46,7 @@ func TestMembers(t *testing.T) {
 		},
 		"match labels": {
 			"all of them",
-			v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "1", "b": ""}}},
+			v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"a": "1", "b": ""}}},
 			[]node{
 				{"n", map[string]string{"a": "1", "b": "", "c": "x"}, true},
 				{"n", map[string]string{"a": "1"}, false},
@@ -65,7 +65,7 @@ func TestMembers(t *testing.T) {
 		"absent": {"nodes without the label", selecting(absent), []node{{"n", map[string]string{"gpu": ""}, false}, {"n", nil, true}}},
 		"labels and expressions": {
 			"both must hold",
-			v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "1"}, MatchExpressions: []metav1.LabelSelectorRequirement{in, absent}}},
+			v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"a": "1"}, MatchExpressions: []v1.LabelSelectorRequirement{in, absent}}},
 			[]node{
 				{"n", map[string]string{"a": "1", "zone": "a"}, true},
 				{"n", map[string]string{"a": "1", "zone": "a", "gpu": ""}, false},
@@ -114,9 +114,9 @@ func TestUnreadableMembers(t *testing.T) {
 		reason string
 		spec   v1.NodePoolSpec
 	}{
-		"empty selector":   {"it would match every node", v1.NodePoolSpec{Selector: &metav1.LabelSelector{}}},
-		"unknown operator": {"nobody knows what it means", selecting(metav1.LabelSelectorRequirement{Key: "k", Operator: "Near"})},
-		"in nothing":       {"no node could be meant", selecting(metav1.LabelSelectorRequirement{Key: "k", Operator: metav1.LabelSelectorOpIn})},
+		"empty selector":   {"it would match every node", v1.NodePoolSpec{Selector: &v1.LabelSelector{}}},
+		"unknown operator": {"nobody knows what it means", selecting(v1.LabelSelectorRequirement{Key: "k", Operator: "Near"})},
+		"in nothing":       {"no node could be meant", selecting(v1.LabelSelectorRequirement{Key: "k", Operator: metav1.LabelSelectorOpIn})},
 		"bad pattern":      {"an open bracket", byName("ok", "n[")},
 	}
 	for name, c := range cases {
@@ -169,9 +169,12 @@ func randomMembership(r *rand.Rand) v1.NodePoolSpec {
 		r.Shuffle(len(patterns), func(i, j int) { patterns[i], patterns[j] = patterns[j], patterns[i] })
 		return byName(patterns[:1+r.IntN(4)]...)
 	default:
-		selector := &metav1.LabelSelector{MatchLabels: randomLabels(r)}
+		selector := &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{}}
+		for key, value := range randomLabels(r) {
+			selector.MatchLabels[key] = v1.LabelValue(value)
+		}
 		for range r.IntN(3) {
-			requirement := metav1.LabelSelectorRequirement{
+			requirement := v1.LabelSelectorRequirement{
 				Key:      fmt.Sprintf("k%d", r.IntN(3)),
 				Operator: []metav1.LabelSelectorOperator{"In", "NotIn", "Exists", "DoesNotExist"}[r.IntN(4)],
 			}

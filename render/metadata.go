@@ -41,6 +41,9 @@ var refusedFields = map[string]string{
 // each to "disabled".
 var switches = []string{v1.PruneAnnotation, v1.ReconcileAnnotation}
 
+// settable are all annotations of the project's own domain that a file may set.
+var settable = append(slices.Clone(switches), v1.AcknowledgeSelfJoinAnnotation)
+
 // validateMetadata holds labels and annotations to the rules of the API server,
 // and keeps what the controller writes there out of files.
 func validateMetadata(m *metadata) field.ErrorList {
@@ -55,10 +58,10 @@ func validateMetadata(m *metadata) field.ErrorList {
 	for key, value := range m.Annotations {
 		switch {
 		case !strings.HasPrefix(key, v1.Domain+"/"):
-		case !slices.Contains(switches, key):
+		case !slices.Contains(settable, key):
 			problems = append(problems, field.Forbidden(annotations.Key(key),
-				"annotations under "+v1.Domain+"/ are kept for the controller, but for "+strings.Join(switches, " and ")))
-		case value != v1.Disabled:
+				"annotations under "+v1.Domain+"/ are kept for the controller, but for "+strings.Join(settable[:2], ", ")+" and "+settable[2]))
+		case slices.Contains(switches, key) && value != v1.Disabled:
 			problems = append(problems, field.NotSupported(annotations.Key(key), value, []string{v1.Disabled}))
 		}
 	}

@@ -37,10 +37,6 @@ func (s poolSet) check(report *report, incomplete bool) {
 		}
 	}
 	for i := range s {
-		if report.full() {
-			report.omitted++
-			return
-		}
 		if same := byName[s[i].Pool.Name]; len(same) > 1 {
 			s.duplicate(report, i, same)
 		}
@@ -80,9 +76,9 @@ func (p *placedPool) checkParent(report *report, pools map[string]*v1.NodePool, 
 	case incomplete:
 	default:
 		hint := ""
-		if len(pools) <= maxSuggestNames {
+		if len(pools) <= maxSuggestNames && !report.full() {
 			if near := Nearest(err.Missing, slices.Sorted(maps.Keys(pools))); near != "" {
-				hint = "did you mean " + quoted(near) + "?"
+				hint = didYouMean(near)
 			}
 		}
 		message := "spec.parent: there is no pool " + quoted(err.Missing)

@@ -33,21 +33,21 @@ func descend(root *yaml.Node, path string) (at, value *yaml.Node) {
 	return at, resolved(value)
 }
 
-// blame returns the node and the path of the field at fault. Kubernetes blames
-// a whole map of labels for one of its keys or values, which it gives as the
-// bad value; blame finds that one.
-func blame(root *yaml.Node, err *field.Error) (at *yaml.Node, path string) {
+// blame returns the node and the path of the field at fault, and reports whether
+// the field is written. Kubernetes blames a whole map of labels for one of its keys
+// or values, which it gives as the bad value; blame finds that one.
+func blame(root *yaml.Node, err *field.Error) (at *yaml.Node, path string, written bool) {
 	at, value := descend(root, err.Field)
 	bad, isText := err.BadValue.(string)
 	if !isText || value == nil {
-		return at, err.Field
+		return at, err.Field, value != nil
 	}
 	for _, entry := range entriesOf(value) {
 		if key := resolved(entry.key).Value; key == bad || resolved(entry.value).Value == bad {
-			return entry.key, err.Field + "[" + key + "]"
+			return entry.key, err.Field + "[" + key + "]", true
 		}
 	}
-	return at, err.Field
+	return at, err.Field, true
 }
 
 // step goes one step down the path. A key in brackets may hold brackets and
@@ -76,12 +76,6 @@ func step(node *yaml.Node, path string) (at, value *yaml.Node, rest string) {
 		return node.Content[i], node.Content[i], tail
 	}
 	return at, value, rest
-}
-
-// within tells whether a path is that of a field or leads into it.
-func within(path, of string) bool {
-	rest, found := strings.CutPrefix(path, of)
-	return found && (of == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // place is file:line, for a message.

@@ -38,7 +38,7 @@ func objects() []any {
 			Spec: v1.NodePoolSpec{
 				Parent:      "all",
 				Priority:    5,
-				Selector:    &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "arch", Operator: "In", Values: []string{"amd64", "0x1"}}}},
+				Selector:    &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{{Key: "arch", Operator: "In", Values: []string{"amd64", "0x1"}}}},
 				Labels:      map[string]v1.LabelValue{"a": "8", "b": "yes", "c": "", "d": "1:30", "e": "2024-01-01", "f": "null", "g": "plain"},
 				Annotations: map[string]v1.AnnotationValue{"example.com/script": "one\n  two\n", "example.com/no-end": "one\ntwo", "example.com/colon": "a: b #c"},
 				Taints:      []v1.Taint{{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute}},

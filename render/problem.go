@@ -26,6 +26,9 @@ type Problem struct {
 	Message string
 	// Hint says what to do about it; may be empty.
 	Hint string
+	// Omitted is 0 for a problem. Otherwise this is the end of a list that is too
+	// long, and Omitted is how many problems are left out there.
+	Omitted int
 }
 
 // String is file:line: message.
@@ -59,6 +62,15 @@ func (w Warning) String() string {
 // and line.
 type Problems []Problem
 
+// Count returns how many problems there are, with those that are left out.
+func (p Problems) Count() int {
+	count := 0
+	for _, problem := range p {
+		count += max(1, problem.Omitted)
+	}
+	return count
+}
+
 // Error has one problem per line, without the hints.
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
@@ -70,13 +82,17 @@ func (p Problems) Error() string {
 
 // report collects problems, and is the one place that makes their texts safe.
 type report struct {
+	// problems are the first that were found, and count is how many there are in all.
 	problems Problems
-	omitted  int
+	count    int
 }
 
+// full reports whether problems are counted from now on, and not shown.
+func (r *report) full() bool { return len(r.problems) == maxProblems }
+
 func (r *report) add(problem Problem) {
+	r.count += max(1, problem.Omitted)
 	if r.full() {
-		r.omitted++
 		return
 	}
 	problem.File = printable(problem.File, maxFileName)
@@ -85,9 +101,6 @@ func (r *report) add(problem Problem) {
 	problem.Hint = printable(problem.Hint, maxText)
 	r.problems = append(r.problems, problem)
 }
-
-// full reports whether there are so many problems that reading on is useless.
-func (r *report) full() bool { return len(r.problems) >= maxProblems }
 
 // sorted returns the problems in the order in which a reader meets them.
 func (r *report) sorted() Problems {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubelet "k8s.io/kubelet/pkg/apis"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -34,6 +35,24 @@ func SelfJoinKeys(pool *v1.NodePool) []string {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(keys))
+}
+
+// requiresProtected reports whether no node matches a pool's selector without a label
+// that kubelets may not set. That a node lacks one, or has another value, is true of
+// every new node.
+func requiresProtected(pool *v1.NodePool) bool {
+	if pool.Spec.Selector == nil {
+		return false
+	}
+	for key := range pool.Spec.Selector.MatchLabels {
+		if !KubeletMaySet(key) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(pool.Spec.Selector.MatchExpressions, func(expression v1.LabelSelectorRequirement) bool {
+		present := expression.Operator == metav1.LabelSelectorOpIn || expression.Operator == metav1.LabelSelectorOpExists
+		return present && !KubeletMaySet(expression.Key)
+	})
 }
 
 // SelfJoinPatterns returns the patterns in a pool's nodeNames, in their order. A

@@ -14,8 +14,8 @@ import (
 // Which keys a kubelet may set is held to what the API server says by
 // TestKubeletsMaySetWhatWeWarnOf in apply/controller.
 func TestSelfJoinKeys(t *testing.T) {
-	expression := func(operator metav1.LabelSelectorOperator) *metav1.LabelSelector {
-		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "example.com/tier", Operator: operator}}}
+	expression := func(operator metav1.LabelSelectorOperator) *v1.LabelSelector {
+		return &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{{Key: "example.com/tier", Operator: operator}}}
 	}
 	own := []string{"example.com/tier"}
 	for reason, test := range map[string]struct {
@@ -24,16 +24,16 @@ func TestSelfJoinKeys(t *testing.T) {
 	}{
 		"the role label is not for kubelets":   {v1.NodePoolSpec{}, nil},
 		"a name is not for kubelets to choose": {v1.NodePoolSpec{NodeNames: []string{"*"}}, nil},
-		"a label in matchLabels":               {v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"example.com/tier": "a"}}}, own},
+		"a label in matchLabels":               {v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"example.com/tier": "a"}}}, own},
 		"In":                                   {v1.NodePoolSpec{Selector: expression(metav1.LabelSelectorOpIn)}, own},
 		"Exists":                               {v1.NodePoolSpec{Selector: expression(metav1.LabelSelectorOpExists)}, own},
 		"NotIn: the node joins without the label":  {v1.NodePoolSpec{Selector: expression(metav1.LabelSelectorOpNotIn)}, own},
 		"DoesNotExist: so it does":                 {v1.NodePoolSpec{Selector: expression(metav1.LabelSelectorOpDoesNotExist)}, own},
 		"a parent only bounds which nodes":         {v1.NodePoolSpec{Parent: "wall", Selector: expression(metav1.LabelSelectorOpExists)}, own},
-		"protected labels":                         {v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"tenant.node-restriction.kubernetes.io/name": "a", "node-role.kubernetes.io/a": ""}}}, nil},
-		"by one of several a node can still leave": {v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"node-restriction.kubernetes.io/a": "", "b": "", "a": ""}}}, []string{"a", "b"}},
-		"a key that stands there twice": {v1.NodePoolSpec{Selector: &metav1.LabelSelector{
-			MatchLabels:      map[string]string{"example.com/tier": "a"},
+		"protected labels":                         {v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"tenant.node-restriction.kubernetes.io/name": "a", "node-role.kubernetes.io/a": ""}}}, nil},
+		"by one of several a node can still leave": {v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"node-restriction.kubernetes.io/a": "", "b": "", "a": ""}}}, []string{"a", "b"}},
+		"a key that stands there twice": {v1.NodePoolSpec{Selector: &v1.LabelSelector{
+			MatchLabels:      map[string]v1.LabelValue{"example.com/tier": "a"},
 			MatchExpressions: expression(metav1.LabelSelectorOpExists).MatchExpressions,
 		}}, own},
 	} {
@@ -142,11 +142,12 @@ func TestLoadWarnsWhereTheSelectorIs(t *testing.T) {
 }
 
 func TestWarningsAreBounded(t *testing.T) {
-	var keys strings.Builder
-	for i := range 5 * maxDocumentProblems {
+	var keys, expressions strings.Builder
+	for i := range 64 {
 		fmt.Fprintf(&keys, "      k%d: ''\n", i)
+		fmt.Fprintf(&expressions, "    - {key: e%d, operator: Exists}\n", i)
 	}
-	definitions, err := Load(tree("p.yaml", named("p", "spec:\n  selector:\n    matchLabels:\n"+keys.String())))
+	definitions, err := Load(tree("p.yaml", named("p", "spec:\n  selector:\n    matchLabels:\n"+keys.String()+"    matchExpressions:\n"+expressions.String())))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,17 +19,20 @@ import (
 // name patterns and labels of the pool, which nearly every pool has, only where
 // the pool shows that it is meant as a wall: patterns where it has a taint that
 // keeps pods off its nodes, labels where its selector has a label that is
-// protected from kubelets. The condition SelfJoinable names them in any case.
+// protected from kubelets. The condition SelfJoinable names them in any case. What
+// the pool acknowledges is not warned of.
 func (d *document) selfJoinWarnings(pool *v1.NodePool) []Warning {
 	var warnings []Warning
 	within := ""
 	if pool.Spec.Parent != "" {
 		within = ", within its parent " + quoted(pool.Spec.Parent)
 	}
-	warn := func(at *yaml.Node, message string) {
-		if len(warnings) == maxDocumentProblems {
+	known := Acknowledged(pool)
+	warn := func(at *yaml.Node, message string, entries ...string) {
+		if known[entries[0]] || len(warnings) == maxDocumentProblems {
 			return
 		}
+		message += fmt.Sprintf("; where that is meant, annotate the pool with %s: %s", v1.AcknowledgeSelfJoinAnnotation, strings.Join(entries, " "))
 		place := d.position(at)
 		warnings = append(warnings, Warning{
 			File: d.file, Line: place.line, Column: place.column, Pool: printable(pool.Name, maxValue),
@@ -38,19 +41,28 @@ func (d *document) selfJoinWarnings(pool *v1.NodePool) []Warning {
 	}
 	for _, key := range SelfJoinKeys(pool) {
 		warn(locate(d.root, selectorPath(pool, key)), fmt.Sprintf("a kubelet may set the label %s on its own node, so a node can join or leave the pool by itself%s; where the pool is there for security, choose by %s, %s or whole names in nodeNames",
-			key, within, restricted(key), v1.RoleLabel(pool.Name)))
+			key, within, restricted(key), v1.RoleLabel(pool.Name)), byKeys(pool)+key)
 	}
-	if patterns := SelfJoinPatterns(pool); len(patterns) > 0 && keepsPodsOff(pool) {
+	patterns := slices.DeleteFunc(SelfJoinPatterns(pool), func(pattern string) bool { return known[byNames+pattern] })
+	if len(patterns) > 0 && keepsPodsOff(pool) {
 		warn(locate(d.root, "spec.nodeNames"), fmt.Sprintf("whoever may bootstrap nodes of any name can add one to the pool%s, as %s is a pattern; where the pool is there for security, choose by labels under %s/, %s or whole names",
-			within, quoted(patterns[0]), corev1.LabelNamespaceNodeRestriction, v1.RoleLabel(pool.Name)))
+			within, quoted(patterns[0]), corev1.LabelNamespaceNodeRestriction, v1.RoleLabel(pool.Name)), prefixed(byNames, patterns)...)
 	}
 	if choosesByProtected(pool) {
 		for _, key := range OpenLabels(pool) {
 			warn(locate(d.root, "spec.labels["+key+"]"), fmt.Sprintf("a kubelet may set the label %s on its own node, so a nodeSelector by it alone does not keep a pod in the pool; let pods name the RuntimeClass %s, which also selects %s, or use %s",
-				key, v1.RuntimeClassName(pool.Name), v1.RoleLabel(pool.Name), restricted(key)))
+				key, v1.RuntimeClassName(pool.Name), v1.RoleLabel(pool.Name), restricted(key)), byLabels+key)
 		}
 	}
 	return warnings
+}
+
+func prefixed(prefix string, names []string) []string {
+	entries := make([]string, len(names))
+	for i, name := range names {
+		entries[i] = prefix + name
+	}
+	return entries
 }
 
 // restricted is a label key that serves instead of one that kubelets may set.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -19,7 +20,7 @@ func (d *decoder) meant(path *field.Path, name string, fields map[string]int) (m
 		if path != nil {
 			meant = path.Child(near).String()
 		}
-		return meant, "did you mean " + quoted(near) + "?"
+		return meant, didYouMean(near)
 	}
 	for parent, of := range map[string]reflect.Type{
 		"spec":     reflect.TypeFor[v1.NodePoolSpec](),
@@ -36,11 +37,13 @@ func (d *decoder) meant(path *field.Path, name string, fields map[string]int) (m
 }
 
 // Nearest returns the known word for which another was probably written, empty
-// if there is none: one that differs in case alone, or in a slip or two.
+// if there is none: one that differs in case, or in what joins its parts, alone, or
+// in a slip or two.
 func Nearest(word string, known []string) string {
 	best, bestSlips := "", 3
+	joined := unjoined.Replace(word)
 	for _, candidate := range known {
-		if strings.EqualFold(word, candidate) {
+		if strings.EqualFold(word, candidate) || strings.EqualFold(joined, candidate) {
 			return candidate
 		}
 		// A short word turns into any other with two slips.
@@ -51,8 +54,29 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
+// unjoined leaves out what other notations than ours put between the parts of a word.
+var unjoined = strings.NewReplacer(" ", "", "_", "", "-", "")
+
+// meantOperator returns the operator of a selector that is written otherwise
+// elsewhere, empty if there is none.
+func meantOperator(word string) string {
+	switch strings.ToLower(unjoined.Replace(word)) {
+	case "=", "==", "eq", "equal", "equals", "is", "oneof":
+		return string(metav1.LabelSelectorOpIn)
+	case "!=", "<>", "ne", "neq", "notequal", "notequals", "isnot", "noneof":
+		return string(metav1.LabelSelectorOpNotIn)
+	case "has", "present":
+		return string(metav1.LabelSelectorOpExists)
+	case "!", "hasnot", "absent", "notexist", "notexists":
+		return string(metav1.LabelSelectorOpDoesNotExist)
+	default:
+		return ""
+	}
+}
+
 // distance is the number of bytes to insert, drop, change or swap with the next
-// that make one word of the other. From most on, it is not counted further.
+// that make one word of the other. From most on, it is not counted further: what is
+// that far from the diagonal of the table is left out of it.
 func distance(a, b string, most int) int {
 	if len(a)-len(b) >= most || len(b)-len(a) >= most {
 		return most
@@ -63,8 +87,12 @@ func distance(a, b string, most int) int {
 	}
 	for i := 1; i <= len(a); i++ {
 		older, last, row = last, row, older
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
+		from, to := max(1, i-most+1), min(len(b), i+most-1)
+		row[from-1] = min(i, most)
+		if to < len(b) {
+			row[to+1] = most
+		}
+		for j := from; j <= to; j++ {
 			change := last[j-1]
 			if a[i-1] != b[j-1] {
 				change++

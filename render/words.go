@@ -8,20 +8,38 @@ import (
 )
 
 // inWords says what validation found as one would say it to a colleague. The
-// path of the field is not part of it.
-func inWords(err *field.Error) (message, hint string) {
+// path of the field is not part of it. A field that is written and has no value is
+// empty, and not missing.
+func inWords(err *field.Error, written bool) (message, hint string) {
 	detail := withoutRegexp(err.Detail)
+	absent := "is missing: "
+	switch {
+	case strings.HasSuffix(err.Field, "[]"):
+		absent = "the key is empty: "
+	case written:
+		absent = "is empty: "
+	}
 	switch err.Type {
+	case field.ErrorTypeRequired:
+		return absent + detail, ""
 	case field.ErrorTypeInvalid:
-		return quoted(fmt.Sprint(err.BadValue)) + " is not valid: " + detail, ""
+		value := fmt.Sprint(err.BadValue)
+		if strings.HasPrefix(err.Field, "spec.nodeNames[") {
+			hint = didYouMean(meantNodeNames(value)...)
+		}
+		return quoted(value) + " is not valid: " + detail, hint
 	case field.ErrorTypeNotSupported:
 		value := fmt.Sprint(err.BadValue)
 		supported := quotedWords(detail)
-		if near := Nearest(value, supported); near != "" {
-			hint = "did you mean " + quoted(near) + "?"
-		}
 		if value == "" {
-			return "is missing: must be " + either(supported), hint
+			return absent + "must be " + either(supported), ""
+		}
+		near := Nearest(value, supported)
+		if near == "" && strings.HasSuffix(err.Field, ".operator") {
+			near = meantOperator(value)
+		}
+		if near != "" {
+			hint = didYouMean(near)
 		}
 		return quoted(value) + " is not known: must be " + either(supported), hint
 	case field.ErrorTypeDuplicate:
@@ -66,4 +84,20 @@ func either(words []string) string {
 	}
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// didYouMean is the hint that one or several words were meant; empty for none.
+func didYouMean(words ...string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	quotes := make([]string, len(words))
+	for i, word := range words {
+		quotes[i] = quoted(word)
+	}
+	last := len(quotes) - 1
+	if last == 0 {
+		return "did you mean " + quotes[0] + "?"
+	}
+	return "did you mean " + strings.Join(quotes[:last], ", ") + " and " + quotes[last] + "?"
 }

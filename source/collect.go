@@ -3,7 +3,6 @@ package source
 import (
 	"fmt"
 	"io/fs"
-	"path"
 	"strings"
 	"unicode"
 )
@@ -17,13 +16,38 @@ type collector struct {
 	// their files.
 	nested  bool
 	files   *memory
-	entries int
+	names   int // of whatever kind
+	entries int // pool files and folders
 	bytes   int64
 	regular int
 }
 
 func newCollector(subject string, l limits) *collector {
 	return &collector{subject: subject, limits: l, files: newMemory()}
+}
+
+// regards reports whether an entry may stand for pools, by its name and its kind: a
+// pool file, a folder, a link. Nothing else is looked at, nor counts towards any limit
+// but that of names.
+func (c *collector) regards(name string, mode fs.FileMode) (bool, error) {
+	if err := c.list(1); err != nil {
+		return false, err
+	}
+	if mode.IsRegular() {
+		c.regular++
+	}
+	if isHidden(name) {
+		return false, nil
+	}
+	return isPoolFile(name) || mode.IsDir() || mode&fs.ModeSymlink != 0, nil
+}
+
+// list counts names that were read. It bounds the time that a hostile folder takes.
+func (c *collector) list(names int) error {
+	if c.names += names; c.names > c.limits.names {
+		return failure(ErrTooLarge, c.subject, fmt.Sprintf("there are more than %d names below the path", c.limits.names))
+	}
+	return nil
 }
 
 // folder adds a folder; its parent was added before.
@@ -41,15 +65,16 @@ func (c *collector) folder(name string) error {
 // room says whether a file of a size may be read, before it is read.
 func (c *collector) room(name string, size int64) error {
 	if size > c.limits.fileBytes {
-		return c.tooLarge(name, fmt.Sprintf("is larger than %d bytes", c.limits.fileBytes))
+		return c.tooLarge(name, fmt.Sprintf("is larger than %d bytes", c.limits.fileBytes)).
+			withHint("split it; or, where it holds no pools, keep it outside of the path, or give it a name that begins with a dot")
 	}
 	if c.bytes+size > c.limits.totalBytes {
-		return c.tooLarge(name, fmt.Sprintf("brings all files together above %d bytes", c.limits.totalBytes))
+		return c.tooLarge(name, fmt.Sprintf("brings all pool files together above %d bytes", c.limits.totalBytes))
 	}
 	return nil
 }
 
-// file adds a file whose content will not be changed any more.
+// file adds a pool file whose content will not be changed any more.
 func (c *collector) file(name string, data []byte) error {
 	if err := c.admit(name); err != nil {
 		return err
@@ -58,12 +83,11 @@ func (c *collector) file(name string, data []byte) error {
 		return err
 	}
 	c.bytes += int64(len(data))
-	c.regular++
 	c.files.add(name, &node{data: data})
 	return nil
 }
 
-// admit checks what holds for every name.
+// admit checks what holds for the name of every pool file and folder.
 func (c *collector) admit(name string) error {
 	if !plain(name) {
 		return c.refuse(name, "has a name that cannot be used")
@@ -72,7 +96,7 @@ func (c *collector) admit(name string) error {
 		return c.refuse(name, "is there twice")
 	}
 	if c.entries++; c.entries > c.limits.entries {
-		return c.tooLarge(name, fmt.Sprintf("is one more than %d files and folders", c.limits.entries))
+		return c.tooLarge(name, fmt.Sprintf("is one more than %d pool files and folders", c.limits.entries))
 	}
 	return nil
 }
@@ -93,27 +117,6 @@ func (c *collector) refuse(name, why string) *Error {
 
 func (c *collector) tooLarge(name, why string) *Error {
 	return failure(ErrTooLarge, c.subject, quote(name)+" "+why)
-}
-
-// link decides about a symbolic link, which is never followed. One that leads
-// to a file which is no YAML, as a README may, is left out. Any other could have
-// stood for pools, and leaving those out would read as deleting them.
-func (c *collector) link(name string, harmless bool) error {
-	if harmless && !isYAML(name) {
-		return nil
-	}
-	return c.refuse(name, "is a symbolic link, which is never followed").
-		withHint("put the file or folder itself in its place, or set path to a folder without links")
-}
-
-// isYAML goes by the ending of the name; what is in the file is not for this
-// package to know.
-func isYAML(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".yaml", ".yml":
-		return true
-	}
-	return false
 }
 
 // plain refuses names that no file system here would give back, and those that

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// Directory takes the files of a folder on this machine, or the one file that
+// Directory takes the pool files of a folder on this machine, or the one file that
 // path names, whole. It keeps to what a fetch of the same files would give: the
-// same limits, the same refusal of symbolic links and of what is no file, and
-// ".git" left out. Nothing outside the folder is opened.
+// same limits, and the same refusal of symbolic links. Nothing else is opened, in the
+// folder or outside.
 //
 // Errors: ErrPathMissing, ErrPathEmpty, ErrUnreadable, ErrFile, ErrTooLarge.
 func Directory(path string) (*Snapshot, error) {
@@ -49,9 +49,11 @@ func (c *collector) single(name string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return failure(ErrFile, c.subject, "is neither a folder nor a file")
 	}
-	return c.read(filepath.Base(name), func() (*os.File, error) {
-		return os.OpenFile(name, readOnly, 0)
-	})
+	base := filepath.Base(name)
+	if regarded, err := c.regards(base, info.Mode()); err != nil || !regarded {
+		return err
+	}
+	return c.read(base, func() (*os.File, error) { return os.OpenFile(name, readOnly, 0) })
 }
 
 // directory walks through an os.Root, so that no name and no race leads out.
@@ -70,12 +72,9 @@ func (c *collector) walk(root *os.Root, folder string) error {
 		return c.unreadable(folder, err)
 	}
 	for _, entry := range entries {
-		if entry.Name() == ".git" {
-			if c.nested && folder != "." {
-				return c.refuse(folder, "is a repository of its own, or a submodule, which is never fetched").
-					withHint("put the pool files into this repository, or set path to a folder without submodules")
-			}
-			continue
+		if c.nested && folder != "." && entry.Name() == ".git" {
+			return c.refuse(folder, "is a repository of its own, or a submodule, which is never fetched").
+				withHint("put the pool files into this repository, or set path to a folder without submodules")
 		}
 		if err := c.entry(root, path.Join(folder, entry.Name()), entry.Type()); err != nil {
 			return err
@@ -85,6 +84,9 @@ func (c *collector) walk(root *os.Root, folder string) error {
 }
 
 func (c *collector) entry(root *os.Root, name string, mode fs.FileMode) error {
+	if regarded, err := c.regards(name, mode); err != nil || !regarded {
+		return err
+	}
 	switch {
 	case mode.IsDir():
 		if err := c.folder(name); err != nil {
@@ -94,11 +96,9 @@ func (c *collector) entry(root *os.Root, name string, mode fs.FileMode) error {
 	case mode.IsRegular():
 		return c.read(name, func() (*os.File, error) { return root.OpenFile(name, readOnly, 0) })
 	case mode&fs.ModeSymlink != 0:
-		return c.link(name, harmlessLink(root, name))
-	case isYAML(name):
-		return c.refuse(name, "is no regular file")
+		return c.link(name, func(name string) (destination, error) { return leads(root, name), nil })
 	}
-	return nil // a socket, a pipe, a device: Git would not have kept it
+	return c.refuse(name, "is no regular file")
 }
 
 // readOnly does not wait for a writer, should a pipe have taken the place of
@@ -129,16 +129,21 @@ func (c *collector) read(name string, open func() (*os.File, error)) (err error)
 	return c.file(name, data)
 }
 
-// harmlessLink tells whether a link leads to a regular file that is no YAML. It
-// looks where the link leads, and opens nothing. A link by an absolute path is
-// never harmless, as in a repository it would lead out.
-func harmlessLink(root *os.Root, name string) bool {
+// leads finds what a link leads to. It looks there, and opens nothing. An absolute path
+// is that of no file in a repository, so it is not looked at.
+func leads(root *os.Root, name string) destination {
 	target, err := root.Readlink(name)
-	if err != nil || filepath.IsAbs(target) || isYAML(target) {
-		return false
+	if err != nil || filepath.IsAbs(target) {
+		return toUnknown
 	}
 	info, err := os.Stat(filepath.Join(root.Name(), filepath.FromSlash(name)))
-	return err == nil && info.Mode().IsRegular()
+	switch {
+	case err != nil:
+		return toUnknown
+	case info.IsDir():
+		return toFolder
+	}
+	return toFile
 }
 
 // unreadable names the file and why, in the words of this machine.

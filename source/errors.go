@@ -57,8 +57,8 @@ var (
 	ErrPathNotFolder = newKind("PathNotFolder", "name the folder that holds the pool files")
 	// ErrPathEmpty: there is no file at all below the path.
 	ErrPathEmpty = newKind("PathEmpty", "check the path; to delete every pool, delete them with kubectl")
-	// ErrFile: a file below the path cannot be taken: a symbolic link, a
-	// submodule, a name with control characters, a device.
+	// ErrFile: what may stand for pools below the path cannot be taken: a symbolic
+	// link, a submodule, a name with control characters, a device.
 	ErrFile = newKind("FileRefused", "")
 	// ErrUnreadable: a file of a directory cannot be read.
 	ErrUnreadable = newKind("FileUnreadable", "check the file's permissions")

@@ -89,7 +89,7 @@ func TestFetchPath(t *testing.T) {
 		"pools/a.yaml": "a", "pools/sub/b.yml": "b", "pools/README.md": "r",
 		"other/c.yaml": "c", "top.yaml": "t", "link": "-> pools",
 	})
-	pools := map[string]string{"a.yaml": "a", "sub/b.yml": "b", "README.md": "r"}
+	pools := map[string]string{"a.yaml": "a", "sub/b.yml": "b"}
 	cases := map[string]struct {
 		reason string
 		path   string
@@ -128,7 +128,7 @@ func TestFetchPath(t *testing.T) {
 	r.commit(map[string]string{"link": ""})
 	for _, root := range []string{"", ".", "./"} {
 		snapshot := fetch(t, &Git{URL: r.fileURL(), Path: root}, head(t, &Git{URL: r.fileURL()}))
-		if got := contents(t, snapshot.Files); len(got) != 5 {
+		if got := contents(t, snapshot.Files); len(got) != 4 {
 			t.Errorf("path %q: got %v", root, got)
 		}
 	}
@@ -256,7 +256,7 @@ func TestFetchConcurrently(t *testing.T) {
 func TestFetchPartial(t *testing.T) {
 	r := newRepo(t)
 	r.git("config", "uploadpack.allowFilter", "true")
-	r.commit(map[string]string{"pools/a.yaml": "a", "big.bin": noise(200_000)})
+	r.commit(map[string]string{"pools/a.yaml": "a", "pools/logo.png": noise(200_000), "big.yaml": noise(200_000)})
 	small := defaultLimits()
 	small.fileBytes, small.packBytes = 1000, 50_000
 	everywhere(t, r, func(t *testing.T, g Git) {
@@ -265,7 +265,7 @@ func TestFetchPartial(t *testing.T) {
 		g.Path = ""
 		_, err := g.Fetch(t.Context(), head(t, &g))
 		wantError(t, err, ErrTooLarge)
-		if !strings.Contains(err.Error(), "big.bin") {
+		if !strings.Contains(err.Error(), "big.yaml") {
 			t.Errorf("%v does not name the file", err)
 		}
 	})

@@ -6,12 +6,16 @@ import "time"
 // repository cannot take the controller down. A pool file has a few kilobytes;
 // every limit is far above what pools need.
 const (
-	// MaxEntries bounds the files and folders below the path, together.
+	// MaxEntries bounds the pool files and folders below the path, together.
 	MaxEntries = 20_000
-	// MaxFileBytes bounds one file: 10 MiB.
-	MaxFileBytes = 10 << 20
-	// MaxTotalBytes bounds all files below the path together: 64 MiB.
+	// MaxFileBytes bounds one pool file: 1 MiB. Where the server can leave out larger
+	// files of any kind, they are not sent.
+	MaxFileBytes = 1 << 20
+	// MaxTotalBytes bounds all pool files below the path together: 64 MiB.
 	MaxTotalBytes = 64 << 20
+	// MaxNames bounds the names below the path, of whatever is there. What is no pool
+	// file and no folder counts towards no other limit.
+	MaxNames = 1_000_000
 	// MaxFolderDepth bounds how deep folders lie below the path.
 	MaxFolderDepth = 64
 
@@ -38,12 +42,15 @@ const (
 	deltaCacheBytes = 32 << 20
 	// maxDeltaChain is the longest chain of deltas that Git itself writes.
 	maxDeltaChain = 4095
-	// maxLinkBytes bounds the target of a symbolic link, as Linux does.
+	// maxLinkBytes bounds the target of a symbolic link, and maxLinks how many lead to
+	// one another, as Linux does.
 	maxLinkBytes = 4096
+	maxLinks     = 40
 )
 
 // limits are the constants above in a form that a test can make small.
 type limits struct {
+	names         int
 	entries       int
 	fileBytes     int64
 	totalBytes    int64
@@ -55,6 +62,7 @@ type limits struct {
 
 func defaultLimits() limits {
 	return limits{
+		names:         MaxNames,
 		entries:       MaxEntries,
 		fileBytes:     MaxFileBytes,
 		totalBytes:    MaxTotalBytes,

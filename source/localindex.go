@@ -25,8 +25,8 @@ type staged struct {
 	unmerged bool
 }
 
-// readIndex reads the entries at or below a folder, and those that the folder would be
-// below. A repository without an index has none.
+// readIndex reads the entries that may stand for pools of a folder, and those that the
+// folder would be below. A repository without an index has none.
 //
 // go-git's decoder is not used: it does not have the bit that hides a file, and
 // version 4 lets a small file stand for names of any length.
@@ -110,12 +110,11 @@ func (r *indexReader) entries(folder string, most int) ([]staged, error) {
 		if name, err = r.name(version, start, name); err != nil {
 			return nil, err
 		}
-		e.name = string(name)
-		if !concerns(e.name, folder) {
+		if e.name = string(name); !concerns(e, folder) {
 			continue
 		}
 		if within = append(within, e); len(within) > most {
-			return nil, failure(ErrTooLarge, "index of the working tree", fmt.Sprintf("the folder %s has more than %d files", quote(folder), most))
+			return nil, failure(ErrTooLarge, "index of the working tree", fmt.Sprintf("the folder %s has more than %d pool files", quote(folder), most))
 		}
 	}
 	return within, nil
@@ -183,8 +182,12 @@ func (r *indexReader) extensions() error {
 	return nil
 }
 
-// concerns reports whether an entry is at or below a folder, or the folder would be
-// below it.
-func concerns(name, folder string) bool {
-	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/") || strings.HasPrefix(folder+"/", strings.TrimSuffix(name, "/")+"/")
+// concerns reports whether an entry may stand for pools of a folder: it is at the folder,
+// or the folder would be below it, or it is a pool file, a submodule or a folder below.
+func concerns(e staged, folder string) bool {
+	name, below := inFolder(e.name, folder)
+	if !below {
+		return name == folder || strings.HasPrefix(folder+"/", strings.TrimSuffix(name, "/")+"/")
+	}
+	return !belowHidden(name) && (isPoolFile(name) || e.mode == filemode.Submodule || strings.HasSuffix(name, "/"))
 }

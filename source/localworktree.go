@@ -144,7 +144,7 @@ func (c *collector) left(folder string, there []staged) error {
 		case e.mode == filemode.Submodule:
 			return c.refuse(name, "is a submodule, which is never fetched").
 				withHint("put the pool files into this repository, or set path to a folder without submodules")
-		case e.hidden && strings.HasSuffix(e.name, "/"), e.hidden && below && isYAML(name) && c.files.nodes[name] == nil:
+		case e.hidden && strings.HasSuffix(e.name, "/"), e.hidden && below && isPoolFile(name) && c.files.nodes[name] == nil:
 			return failure(ErrIncomplete, c.subject, quote(strings.TrimSuffix(name, "/"))+" is in Git, and left out of the working tree").
 				withHint("compare a revision instead, such as --head HEAD; or turn off what leaves it out: git sparse-checkout disable, git update-index --no-skip-worktree")
 		}
@@ -178,7 +178,7 @@ func (l *Local) compare(c *collector, folder string, there []staged) (untracked 
 	tracked, folded := map[string]bool{}, map[string]string{}
 	for _, e := range there {
 		name, below := inFolder(e.name, folder)
-		if !below || !isYAML(name) {
+		if !below || !isPoolFile(name) {
 			continue
 		}
 		tracked[name] = true
@@ -193,7 +193,7 @@ func (l *Local) compare(c *collector, folder string, there []staged) (untracked 
 		folded[low] = name
 	}
 	for name, n := range c.files.nodes {
-		if n.folder || tracked[name] || !isYAML(name) {
+		if n.folder || tracked[name] || !isPoolFile(name) {
 			continue
 		}
 		if conversion := given.converts(path.Join(folder, name)); conversion != "" {

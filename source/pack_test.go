@@ -55,7 +55,7 @@ func TestPackOfTooManyObjects(t *testing.T) {
 // A large file that nobody asks for costs no memory and is no error.
 func TestPackLargeFileElsewhere(t *testing.T) {
 	r := newRepo(t)
-	r.commit(map[string]string{"pools/a.yaml": "a", "big.bin": strings.Repeat("a", maxObjectBytes+1), "big2.bin": strings.Repeat("a", maxObjectBytes+2)})
+	r.commit(map[string]string{"pools/a.yaml": "a", "pools/logo.png": strings.Repeat("a", maxObjectBytes+1), "big.yaml": strings.Repeat("a", maxObjectBytes+2)})
 	g := &Git{URL: r.fileURL(), Path: "pools"}
 	wantFiles(t, fetch(t, g, head(t, g)), map[string]string{"a.yaml": "a"})
 	g.Path = ""

@@ -20,8 +20,8 @@ type Snapshot struct {
 	// Only those of a working tree can be.
 	Untracked []string
 
-	// Files is rooted at Git.Path, or at the directory. It lists regular files
-	// and folders only, in the order of their names, and has no times. Names
-	// are valid UTF-8 without control characters.
+	// Files is rooted at Git.Path, or at the directory. It has pool files and
+	// folders only, in the order of their names, and no times. Names are valid UTF-8
+	// without control characters, and none begins with a dot.
 	Files fs.FS
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"io/fs"
 	"path"
 	"strings"
 
@@ -30,6 +31,9 @@ type tree struct {
 	store store
 	path  string
 	root  plumbing.Hash
+	// listings are the folders that links lead through.
+	listings map[plumbing.Hash]map[string]object.TreeEntry
+	listed   int
 }
 
 // snapshot reads the folder at the path.
@@ -91,6 +95,7 @@ func describe(mode filemode.FileMode) string {
 	return "a file, not a folder"
 }
 
+// entry finds what a folder has by that name; nil where it has none.
 func (r *tree) entry(folder plumbing.Hash, name string) (*object.TreeEntry, error) {
 	entries, err := r.store.tree(folder)
 	if err != nil {
@@ -110,8 +115,8 @@ func (r *tree) walk(folder plumbing.Hash, name string) error {
 		return err
 	}
 	for _, entry := range entries {
-		if strings.Contains(entry.Name, "/") {
-			return r.refuse(name, "holds a name with a slash in it")
+		if entry.Name == "" || entry.Name == "." || entry.Name == ".." || strings.Contains(entry.Name, "/") {
+			return r.refuse(name, "holds the name "+quote(entry.Name)+", which nothing can have")
 		}
 		if err := r.take(entry, path.Join(name, entry.Name)); err != nil {
 			return err
@@ -121,6 +126,9 @@ func (r *tree) walk(folder plumbing.Hash, name string) error {
 }
 
 func (r *tree) take(entry object.TreeEntry, name string) error {
+	if regarded, err := r.regards(name, kindOf(entry.Mode)); err != nil || !regarded {
+		return err
+	}
 	switch entry.Mode {
 	case filemode.Dir:
 		if err := r.folder(name); err != nil {
@@ -130,16 +138,24 @@ func (r *tree) take(entry object.TreeEntry, name string) error {
 	case filemode.Regular, filemode.Deprecated, filemode.Executable:
 		return r.blob(entry.Hash, name)
 	case filemode.Symlink:
-		harmless, err := r.harmless(entry.Hash, path.Join(r.path, name))
-		if err != nil {
-			return err
-		}
-		return r.link(name, harmless)
+		return r.link(name, func(name string) (destination, error) { return r.leads(path.Join(r.path, name)) })
 	case filemode.Submodule:
 		return r.refuse(name, "is a submodule, which is never fetched").
 			withHint("put the pool files into this repository, or set path to a folder without submodules")
 	}
 	return r.refuse(name, "is of a kind that is not known")
+}
+
+// kindOf is the kind that git takes an entry for. A submodule is a folder, and so may be
+// what is not known.
+func kindOf(mode filemode.FileMode) fs.FileMode {
+	switch mode & 0o170000 {
+	case filemode.Regular & 0o170000:
+		return 0
+	case filemode.Symlink:
+		return fs.ModeSymlink
+	}
+	return fs.ModeDir
 }
 
 func (r *tree) blob(hash plumbing.Hash, name string) error {
@@ -158,36 +174,4 @@ func (r *tree) blob(hash plumbing.Hash, name string) error {
 		return err
 	}
 	return r.file(name, data)
-}
-
-// harmless tells whether a link leads to a regular file of the commit that is
-// no YAML. A link to a link is not followed any further.
-func (r *tree) harmless(hash plumbing.Hash, name string) (bool, error) {
-	if size, known := r.store.size(hash); !known || size > maxLinkBytes {
-		return false, nil
-	}
-	target, err := r.store.read(hash, plumbing.BlobObject)
-	if err != nil {
-		return false, err
-	}
-	to := path.Join(path.Dir(name), string(target))
-	if path.IsAbs(string(target)) || to == ".." || strings.HasPrefix(to, "../") || isYAML(to) {
-		return false, nil
-	}
-	folder := r.root
-	parts := strings.Split(to, "/")
-	for i, part := range parts {
-		entry, err := r.entry(folder, part)
-		if err != nil || entry == nil {
-			return false, err
-		}
-		if i == len(parts)-1 {
-			return entry.Mode.IsRegular() || entry.Mode == filemode.Executable, nil
-		}
-		if entry.Mode != filemode.Dir {
-			return false, nil
-		}
-		folder = entry.Hash
-	}
-	return false, nil
 }

@@ -17,12 +17,16 @@ func TestTreeRefuses(t *testing.T) {
 	}{
 		"link to YAML":      {"left out, it would read as deleted", map[string]string{"pools/a.yaml": "-> b.txt", "pools/b.txt": "b"}, ErrFile, "a.yaml"},
 		"folder link":       {"pools may be behind it", map[string]string{"pools/sub": "-> ../other", "other/a.yaml": "a"}, ErrFile, "sub"},
-		"link out":          {"nobody knows what is there", map[string]string{"pools/x.txt": "-> ../../../etc/hostname"}, ErrFile, "x.txt"},
-		"absolute link":     {"nor there", map[string]string{"pools/x.txt": "-> /etc/hostname"}, ErrFile, "x.txt"},
+		"folder links":      {"one over another, and a folder with a dot", map[string]string{"pools/team.a": "-> ../b", "b": "-> c/d", "c": "-> e", "e/d/a.yaml": "a"}, ErrFile, "team.a"},
+		"link to the root":  {"a folder as well", map[string]string{"pools/x.d": "-> .."}, ErrFile, "x.d"},
+		"link out":          {"a folder may be there", map[string]string{"pools/x": "-> ../../../etc"}, ErrFile, "x"},
+		"absolute link":     {"and there", map[string]string{"pools/x": "-> /etc"}, ErrFile, "x"},
+		"loop":              {"and nobody knows what was meant", map[string]string{"pools/x": "-> y", "pools/y": "-> x"}, ErrFile, "x"},
+		"through a file":    {"nor here", map[string]string{"pools/x": "-> a.yaml/b", "pools/a.yaml": "a"}, ErrFile, "x"},
 		"dangling":          {"pools may have been behind it", map[string]string{"pools/x": "-> nowhere"}, ErrFile, "x"},
 		"large":             {"one file", map[string]string{"pools/a.yaml": strings.Repeat("a", 11)}, ErrTooLarge, "a.yaml"},
 		"large together":    {"all files", map[string]string{"pools/a.yaml": strings.Repeat("a", 8), "pools/b.yaml": strings.Repeat("b", 8)}, ErrTooLarge, "b.yaml"},
-		"many":              {"files and folders", map[string]string{"pools/a": "a", "pools/b": "b", "pools/c": "c", "pools/d": "d", "pools/e": "e"}, ErrTooLarge, "e"},
+		"many":              {"pool files and folders", map[string]string{"pools/a.yaml": "a", "pools/b.yml": "b", "pools/c/c.txt": "c", "pools/d/d.txt": "d", "pools/e.yaml": "e"}, ErrTooLarge, "e"},
 		"deep":              {"folders in folders", map[string]string{"pools/a/b/c/d": "d"}, ErrTooLarge, "a/b/c"},
 		"control character": {"could forge a line in a log", map[string]string{"pools/a\n.yaml": "a"}, ErrFile, `a\n.yaml`},
 	}
@@ -41,12 +45,12 @@ func TestTreeRefuses(t *testing.T) {
 
 func TestTreeLeavesHarmlessLinksOut(t *testing.T) {
 	r := newRepo(t)
-	r.commit(map[string]string{"pools/a.yaml": "a", "pools/README.md": "-> ../README.md", "README.md": "r", "pools/LICENSE": "-> ./b/c.txt", "pools/b/c.txt": "c"})
+	r.commit(map[string]string{"pools/a.yaml": "a", "pools/README.md": "-> ../README.md", "README.md": "r", "pools/LICENSE": "-> ./b/c.txt", "pools/b/c.txt": "c", "pools/COPY": "-> LICENSE"})
 	snapshot, err := both(t.Context(), &Git{URL: r.fileURL(), Path: "pools"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantFiles(t, snapshot, map[string]string{"a.yaml": "a", "b/c.txt": "c"})
+	wantFiles(t, snapshot, map[string]string{"a.yaml": "a"})
 }
 
 func TestTreeSubmodule(t *testing.T) {
@@ -103,14 +107,14 @@ func TestTreeLimits(t *testing.T) {
 	var stream strings.Builder
 	stream.WriteString("commit refs/heads/many\ncommitter a <a@example.com> 1700000000 +0000\ndata 1\nc\n")
 	for i := range MaxEntries + 1 {
-		fmt.Fprintf(&stream, "M 644 inline %d\ndata 1\na\n", i)
+		fmt.Fprintf(&stream, "M 644 inline %d.yaml\ndata 1\na\n", i)
 	}
 	stream.WriteString("commit refs/heads/total\ncommitter a <a@example.com> 1700000000 +0000\ndata 1\nc\n")
 	for i := range MaxTotalBytes/MaxFileBytes + 1 {
 		fmt.Fprintf(&stream, "M 644 inline %d.yaml\ndata %d\n%s\n", i, MaxFileBytes, strings.Repeat("a", MaxFileBytes))
 	}
 	r.feed(stream.String(), "fast-import", "--quiet")
-	for ref, want := range map[Ref]string{{}: `"big.yaml" is larger`, {Branch: "many"}: "20000 files", {Branch: "total"}: "together above"} {
+	for ref, want := range map[Ref]string{{}: `"big.yaml" is larger`, {Branch: "many"}: "20000 pool files", {Branch: "total"}: "together above"} {
 		_, err := both(t.Context(), &Git{URL: r.fileURL(), Ref: ref})
 		wantError(t, err, ErrTooLarge)
 		if !strings.Contains(err.Error(), want) {

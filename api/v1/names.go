@@ -22,13 +22,22 @@ const (
 	// taken from, such as main@sha1:<40 hex>.
 	RevisionAnnotation = "nodes.lailin.xyz/revision"
 
-	// FileAnnotation on a NodePool is where it is written, file:line, with the
-	// file relative to the source's path.
+	// FileAnnotation on a NodePool is the file that it was in when it last changed,
+	// relative to the source's path. Without the line, which moves with every line
+	// above it.
 	FileAnnotation = "nodes.lailin.xyz/file"
 
 	// PruneAnnotation with the value Disabled keeps a NodePool that has
 	// vanished from Git.
 	PruneAnnotation = "nodes.lailin.xyz/prune"
+
+	// AcknowledgeSelfJoinAnnotation on a NodePool says that nodes are meant to be able
+	// to join it, or to get its pods, by themselves. It names by what:
+	// selector:<label key>, protectedSelector:<label key> where the selector also
+	// requires a label that kubelets may not set, nodeNames:<pattern> and
+	// labels:<label key>, with spaces between them. What it does not name is warned of
+	// as before.
+	AcknowledgeSelfJoinAnnotation = "nodes.lailin.xyz/acknowledgeSelfJoin"
 
 	// ApproveReleaseAnnotation on a NodePool approves that nodes leave it although
 	// they are more than the limit. The value is the metadata.generation of the

@@ -68,7 +68,7 @@ type NodePoolSpec struct {
 	// node-role.kubernetes.io/<pool name> with an empty value.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)",message="selector must not be empty: it would match every node; to say just that, use nodeNames: ['*']"
-	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	Selector *LabelSelector `json:"selector,omitempty"`
 
 	// nodeNames chooses the members by name. Each is a name or a pattern, in
 	// which * stands for any characters, ? for one, [a-z] for one of a range.
@@ -78,6 +78,8 @@ type NodePoolSpec struct {
 	// +kubebuilder:validation:MaxItems=1000
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^([*?]|\\?[a-z0-9]|\[\^?(([^]\[\\^/-]|\\[^]\[/])(-([^]\[\\^/-]|\\[^]\[/]))?)+\])((\\?[.]|(\\?-)*)([*?]|\\?[a-z0-9]|\[\^?(([^]\[\\^/-]|\\[^]\[/])(-([^]\[\\^/-]|\\[^]\[/]))?)+\]))*$')`,message="must be a node name or a pattern of one: lower case letters, digits, '-' and '.', with a letter or digit at both ends and on both sides of each '.'; * stands for any characters, ? for one, [a-z] for one of a range"
+	// +kubebuilder:validation:items:XValidation:rule=`!self.matches(r'\[([^]\[\\^.a-z0-9-]|[A-Za-z]-[0-9A-Z]|1-0|2-[01]|3-[0-2]|4-[0-3]|5-[0-4]|6-[0-5]|7-[0-6]|8-[0-7]|9-[0-8]|b-a|c-[ab]|d-[a-c]|e-[a-d]|f-[a-e]|g-[a-f]|h-[a-g]|i-[a-h]|j-[a-i]|k-[a-j]|l-[a-k]|m-[a-l]|n-[a-m]|o-[a-n]|p-[a-o]|q-[a-p]|r-[a-q]|s-[a-r]|t-[a-s]|u-[a-t]|v-[a-u]|w-[a-v]|x-[a-w]|y-[a-x]|z-[a-y])+\]')`,message="what is in [ ] must stand for a character that a node name may have: a range goes upwards, as in [1-3], and there are no capital letters"
 	NodeNames []string `json:"nodeNames,omitempty"`
 
 	// labels that every member carries. With the pool's role label they are the

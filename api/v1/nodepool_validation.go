@@ -2,14 +2,11 @@ package v1
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -44,7 +41,7 @@ func IsKubernetesTaint(key string) bool {
 }
 
 // ValidateNodePool returns every reason for which the API server would refuse
-// the pool, and some that it cannot see, such as a malformed node name pattern.
+// the pool.
 // It looks at the one pool; what pools must hold among themselves (unique
 // names, parents that exist) is for the room that knows them all.
 func ValidateNodePool(pool *NodePool) field.ErrorList {
@@ -103,7 +100,7 @@ func validateMembership(spec *NodePoolSpec, at *field.Path) field.ErrorList {
 		problems = append(problems, validateSelector(spec.Selector, at.Child("selector"))...)
 	}
 	if spec.NodeNames != nil && len(spec.NodeNames) == 0 {
-		problems = append(problems, field.Required(at.Child("nodeNames"), "must not be empty: leave it out to choose members by the role label"))
+		problems = append(problems, field.Required(at.Child("nodeNames"), "leave it out to choose members by the role label"))
 	}
 	if len(spec.NodeNames) > maxNodeNames {
 		problems = append(problems, field.TooMany(at.Child("nodeNames"), len(spec.NodeNames), maxNodeNames))
@@ -115,41 +112,16 @@ func validateMembership(spec *NodePoolSpec, at *field.Path) field.ErrorList {
 			problems = append(problems, field.Duplicate(each, pattern))
 		}
 		seen[pattern] = true
-		problems = append(problems, validateNodeNamePattern(pattern, each)...)
+		problems = append(problems, ValidateNodeNamePattern(pattern, each)...)
 	}
 	return problems
-}
-
-func validateSelector(selector *metav1.LabelSelector, at *field.Path) field.ErrorList {
-	if len(selector.MatchLabels) == 0 && len(selector.MatchExpressions) == 0 {
-		return field.ErrorList{field.Required(at, "must not be empty: it would match every node; to say just that, use nodeNames: ['*']")}
-	}
-	return metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, at)
-}
-
-func validateNodeNamePattern(pattern string, at *field.Path) field.ErrorList {
-	if pattern == "" {
-		return field.ErrorList{field.Required(at, "a node name or a pattern of one")}
-	}
-	if len(pattern) > utilvalidation.DNS1123SubdomainMaxLength {
-		return field.ErrorList{field.TooLong(at, pattern, utilvalidation.DNS1123SubdomainMaxLength)}
-	}
-	if strings.Contains(pattern, "/") {
-		return field.ErrorList{field.Invalid(at, pattern, "a node name has no '/'")}
-	}
-	if _, err := path.Match(pattern, ""); err != nil {
-		return field.ErrorList{field.Invalid(at, pattern, "not a pattern: * stands for any characters, ? for one, [a-z] for one of a range, \\ takes the meaning of the next one away")}
-	}
-	return nil
 }
 
 func validateLabels(labels map[string]LabelValue, at *field.Path) field.ErrorList {
 	problems := validateCount(len(labels), at)
 	for key, value := range labels {
 		problems = append(problems, validateKey(key, at.Key(key))...)
-		for _, message := range utilvalidation.IsValidLabelValue(string(value)) {
-			problems = append(problems, field.Invalid(at.Key(key), value, message))
-		}
+		problems = append(problems, validateLabelValue(string(value), at.Key(key))...)
 	}
 	return sorted(problems)
 }
@@ -188,9 +160,7 @@ func validateTaints(taints []Taint, at *field.Path) field.ErrorList {
 		if IsKubernetesTaint(taint.Key) {
 			problems = append(problems, field.Forbidden(each.Child("key"), "taints under "+strings.Join(kubernetesTaintPrefixes, " and ")+" tell the condition of a node and belong to Kubernetes"))
 		}
-		for _, message := range utilvalidation.IsValidLabelValue(taint.Value) {
-			problems = append(problems, field.Invalid(each.Child("value"), taint.Value, message))
-		}
+		problems = append(problems, validateLabelValue(taint.Value, each.Child("value"))...)
 		if !slices.Contains(effects, taint.Effect) {
 			problems = append(problems, field.NotSupported(each.Child("effect"), taint.Effect, effects))
 		}
@@ -210,13 +180,7 @@ func validateCount(count int, at *field.Path) field.ErrorList {
 }
 
 func validateKey(key string, at *field.Path) field.ErrorList {
-	if key == "" {
-		return field.ErrorList{field.Required(at, "a key is a qualified name")}
-	}
-	var problems field.ErrorList
-	for _, message := range utilvalidation.IsQualifiedName(key) {
-		problems = append(problems, field.Invalid(at, key, message))
-	}
+	problems := validateQualifiedName(key, at)
 	if strings.HasPrefix(key, Domain+"/") {
 		problems = append(problems, field.Forbidden(at, "keys under "+Domain+"/ are kept for the controller"))
 	}

@@ -22,7 +22,7 @@ func TestValidateNodePool(t *testing.T) {
 	names := func(patterns ...string) *NodePool {
 		return with(func(s *NodePoolSpec) { s.NodeNames = append([]string{}, patterns...) })
 	}
-	selector := func(selector metav1.LabelSelector) *NodePool {
+	selector := func(selector LabelSelector) *NodePool {
 		return with(func(s *NodePoolSpec) { s.Selector = &selector })
 	}
 	label := func(key, value string) *NodePool {
@@ -49,7 +49,7 @@ func TestValidateNodePool(t *testing.T) {
 		"nothing but a name": {"everything else has a default", named("gpu"), nil},
 		"everything": {"all fields at once", with(func(s *NodePoolSpec) {
 			s.Parent, s.Priority, s.Handler, s.ConflictPolicy = "all", -1, "kata-qemu", Adopt
-			s.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"zone": "a"}}
+			s.Selector = &LabelSelector{MatchLabels: map[string]LabelValue{"zone": "a"}}
 			s.Labels = map[string]LabelValue{"example.com/gpu": "8", "empty": ""}
 			s.Annotations = map[string]AnnotationValue{"example.com/note": "any text at all: \n"}
 			s.Taints = []Taint{{Key: "a", Effect: "NoSchedule"}, {Key: "a", Effect: "NoExecute", Value: "b"}}
@@ -65,18 +65,19 @@ func TestValidateNodePool(t *testing.T) {
 
 		"both ways": {"members are chosen in one way", with(func(s *NodePoolSpec) {
 			s.NodeNames = []string{"a"}
-			s.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+			s.Selector = &LabelSelector{MatchLabels: map[string]LabelValue{"a": "b"}}
 		}), []string{"FieldValueForbidden spec.nodeNames"}},
-		"empty selector":    {"it would match every node", selector(metav1.LabelSelector{}), []string{"FieldValueRequired spec.selector"}},
-		"every node":        {"said in so many words", selector(metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: corev1.LabelHostname, Operator: "Exists"}}}), nil},
-		"selector operator": {"as Kubernetes", selector(metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Within"}}}), []string{"FieldValueInvalid spec.selector.matchExpressions[0].operator"}},
-		"selector values":   {"as Kubernetes", selector(metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "In"}}}), []string{"FieldValueRequired spec.selector.matchExpressions[0].values"}},
-		"selector value":    {"a value that no node can have", selector(metav1.LabelSelector{MatchLabels: map[string]string{"a": "b c"}}), []string{"FieldValueInvalid spec.selector.matchLabels"}},
+		"empty selector":    {"it would match every node", selector(LabelSelector{}), []string{"FieldValueRequired spec.selector"}},
+		"every node":        {"said in so many words", selector(LabelSelector{MatchExpressions: []LabelSelectorRequirement{{Key: corev1.LabelHostname, Operator: "Exists"}}}), nil},
+		"selector operator": {"as Kubernetes", selector(LabelSelector{MatchExpressions: []LabelSelectorRequirement{{Key: "a", Operator: "Within"}}}), []string{"FieldValueNotSupported spec.selector.matchExpressions[0].operator"}},
+		"selector values":   {"as Kubernetes", selector(LabelSelector{MatchExpressions: []LabelSelectorRequirement{{Key: "a", Operator: "In"}}}), []string{"FieldValueRequired spec.selector.matchExpressions[0].values"}},
+		"selector value":    {"a value that no node can have", selector(LabelSelector{MatchLabels: map[string]LabelValue{"a": "b c"}}), []string{"FieldValueInvalid spec.selector.matchLabels[a]"}},
 
-		"patterns":          {"names and all that a pattern may have", names("node-1", "node-*", "node-?", "node-[a-c]", `node-\*`), nil},
+		"patterns":          {"names and all that a pattern may have", names("node-1", "node-*", "node-?", "node-[a-c]", `node\-[^\-.]`), nil},
 		"no patterns":       {"nobody, or the role label?", names(), []string{"FieldValueRequired spec.nodeNames"}},
 		"empty pattern":     {"no node has that name", names(""), []string{"FieldValueRequired spec.nodeNames[0]"}},
-		"malformed pattern": {"the schema cannot see it", names("a", "node-["), []string{"FieldValueInvalid spec.nodeNames[1]"}},
+		"literal wildcard":  {"no name has one", names(`node-\*`), []string{"FieldValueInvalid spec.nodeNames[0]"}},
+		"malformed pattern": {"an open bracket", names("a", "node-["), []string{"FieldValueInvalid spec.nodeNames[1]"}},
 		"malformed end":     {"beyond where matching would stop", names("node-*[a-"), []string{"FieldValueInvalid spec.nodeNames[0]"}},
 		"slash":             {"* does not match it, and no name has it", names("a/b"), []string{"FieldValueInvalid spec.nodeNames[0]"}},
 		"long pattern":      {"longer than any name", names(strings.Repeat("a", 254)), []string{"FieldValueTooLong spec.nodeNames[0]"}},
@@ -111,7 +112,7 @@ func TestValidateNodePool(t *testing.T) {
 			return pool
 		}(), []string{"FieldValueForbidden spec.nodeNames"}},
 		"master by a selector": {"same", func() *NodePool {
-			pool := selector(metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}})
+			pool := selector(LabelSelector{MatchLabels: map[string]LabelValue{"a": "b"}})
 			pool.Name = "master"
 			return pool
 		}(), []string{"FieldValueForbidden spec.selector"}},

@@ -32,6 +32,9 @@ const (
 	// NamePatternsReason: spec.nodeNames has patterns, so whoever may bootstrap
 	// nodes of any name can add a member.
 	NamePatternsReason = "NamePatterns"
+	// AcknowledgedReason: nodes can join by themselves, and the annotation
+	// nodes.lailin.xyz/acknowledgeSelfJoin says that this is meant.
+	AcknowledgedReason = "Acknowledged"
 	// ProtectedReason: members are chosen by what no kubelet can change.
 	ProtectedReason = "Protected"
 

@@ -2,6 +2,7 @@ package v1_test
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,8 +33,18 @@ func FuzzSchema(f *testing.F) {
 		f.Add("k", text)
 		f.Add("k", strings.Repeat(text, 17))
 	}
+	for _, text := range []string{
+		"gpu-1", "gpu-*", "*", "?", "[a-z]*", "gpu-[0-9].corp", "*-a*b-?", "GPU-1", "gpu 1", "gpu_1", "gpu-{1,2}", "gpu-[3-1]", "[z-a]", "[a-Z]", "[A-F]", "[A-F0-9]", "[A-z]", "[_]", "[._]", "[.]",
+		"-gpu", "gpu-", ".gpu", "gpu.", "a..b", "a.-b", "a-.b", "a--b", ".*", "*-", "*.*", "a[", "[]a]", "[a-]", "[-a]", "[^]", "[^a]", "[^3-1]", "[a^]", "[[a]]", `a\-b`, `\-a`, `a\-`, `a\.\.b`, `a\*`, `a\`, `[\-a]`, `[\]]`, `[.-9]`, `[,-.]`,
+		"[é]", "é", "a\n", "[\n]a", strings.Repeat("a", 253), strings.Repeat("a", 254), "[" + strings.Repeat("é", 251) + "]", "[a" + strings.Repeat("é", 250) + "]", "[a" + strings.Repeat("é", 251) + "]",
+		"In", "NotIn", "Exists", "DoesNotExist", "in", "Equals", "Gt", "=", "",
+	} {
+		f.Add("k", text)
+	}
 	takenLabels, takenTaints := reportOnly(f, spec, "labels"), reportOnly(f, spec, "taints")
 	labels, annotations, taint := spec.Properties["labels"], spec.Properties["annotations"], *spec.Properties["taints"].Items.Schema
+	nodeName, matchLabels := *spec.Properties["nodeNames"].Items.Schema, spec.Properties["selector"].Properties["matchLabels"]
+	requirement := spec.Properties["selector"].Properties["matchExpressions"].Items.Schema.Properties
 	f.Fuzz(func(t *testing.T, key, value string) {
 		if !utf8.ValidString(key) || !utf8.ValidString(value) {
 			t.Skip("no file and no API server has such a text")
@@ -66,6 +77,22 @@ func FuzzSchema(f *testing.F) {
 				v1.NodePoolSpec{Taints: []v1.Taint{{Key: key, Value: value, Effect: "NoSchedule"}}},
 				tainted,
 			},
+			"node name": {
+				v1.NodePoolSpec{NodeNames: []string{value}},
+				takes(t, nodeName, value, "") && within(t, nodeName, value),
+			},
+			"selector's label": {
+				v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{key: v1.LabelValue(value)}}},
+				takes(t, matchLabels, key, value) && within(t, *matchLabels.AdditionalProperties.Schema, value),
+			},
+			"selector's requirement": {
+				v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpNotIn, Values: []string{value}}}}},
+				takes(t, requirement["key"], key, "") && within(t, requirement["key"], key) && within(t, *requirement["values"].Items.Schema, value),
+			},
+			"selector's operator": {
+				v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{{Key: "k", Operator: metav1.LabelSelectorOperator(value), Values: valuesFor(value)}}}},
+				slices.ContainsFunc(requirement["operator"].Enum, func(operator apiextensionsv1.JSON) bool { return string(operator.Raw) == strconv.Quote(value) }),
+			},
 			"handler": {
 				v1.NodePoolSpec{Handler: value},
 				value == "" || within(t, spec.Properties["handler"], value),
@@ -78,6 +105,14 @@ func FuzzSchema(f *testing.F) {
 			}
 		}
 	})
+}
+
+// valuesFor are as many values as an operator takes.
+func valuesFor(operator string) []string {
+	if operator == string(metav1.LabelSelectorOpIn) || operator == string(metav1.LabelSelectorOpNotIn) {
+		return []string{"v"}
+	}
+	return nil
 }
 
 func specSchema(f *testing.F) apiextensionsv1.JSONSchemaProps {
@@ -122,7 +157,7 @@ func within(t *testing.T, schema apiextensionsv1.JSONSchemaProps, text string) b
 
 // term is one condition of the rules for keys and values: the only form in which
 // they are written. CEL's matches is that of Go's regexp.
-var term = regexp.MustCompile(`(!?)(k|self\[k\]|self\.key)\.(matches|startsWith)\('([^']*)'\)|size\(k\) <= (\d+)`)
+var term = regexp.MustCompile(`(!?)(k|self\[k\]|self\.key|self)\.(matches|startsWith)\(r?'([^']*)'\)|size\(k\) <= (\d+)`)
 
 // byteRule bounds what all keys and values have together.
 var byteRule = regexp.MustCompile(`^self\.map\(k, size\(bytes\(k\)\) \+ size\(bytes\(self\[k\]\)\)\)\.sum\(\) <= (\d+)$`)

@@ -1,13 +1,20 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -21,10 +28,12 @@ type admission struct {
 	name, spec string
 	// refused holds what the message must name; nil where the object is taken.
 	refused []string
-	// later is true where only ValidateNodePool sees the mistake, as the API
-	// server cannot; earlier where only the API server does, since the mistake is
-	// gone when the manifest has been read.
-	later, earlier bool
+	// earlier is true where only the API server sees the mistake, which is gone when
+	// the manifest has been read.
+	earlier bool
+	// same is true where the API server gives the reasons of ValidateNodePool, at the
+	// same fields, in the same words.
+	same bool
 }
 
 func long(char string, count int) string { return strings.Repeat(char, count) }
@@ -54,78 +63,115 @@ var poolAdmissions = map[string]admission{
 	"selector":                  {spec: `{selector: {matchLabels: {a: b}, matchExpressions: [{key: c, operator: In, values: [d]}]}}`},
 	"selector empty":            {spec: `{selector: {}}`, refused: []string{"selector must not be empty"}},
 	"selector of empty parts":   {spec: `{selector: {matchLabels: {}, matchExpressions: []}}`, refused: []string{"selector must not be empty"}},
-	"selector with bad key":     {spec: `{selector: {matchLabels: {"a b": c}}}`, refused: []string{"selector"}, later: true},
-	"selector with bad word":    {spec: `{selector: {matchExpressions: [{key: c, operator: Has}]}}`, refused: []string{"selector"}, later: true},
-	"selector In of nothing":    {spec: `{selector: {matchExpressions: [{key: c, operator: In}]}}`, refused: []string{"selector"}, later: true},
-	"node names":                {spec: `{nodeNames: [a, "b-*", "c-[0-9]"]}`},
-	"node names empty":          {spec: `{nodeNames: []}`, refused: []string{"spec.nodeNames"}},
-	"node name empty":           {spec: `{nodeNames: [""]}`, refused: []string{"spec.nodeNames[0]"}},
-	"node name twice":           {spec: `{nodeNames: [a, a]}`, refused: []string{"spec.nodeNames[1]", "Duplicate"}},
-	"node name of 254":          {spec: `{nodeNames: [` + long("a", 254) + `]}`, refused: []string{"spec.nodeNames[0]"}},
-	"node name no pattern":      {spec: `{nodeNames: ["a[b"]}`, refused: []string{"nodeNames"}, later: true},
-	"node name with slash":      {spec: `{nodeNames: ["a/b"]}`, refused: []string{"nodeNames"}, later: true},
-	"1001 node names":           {spec: `{nodeNames: [` + many(1001, "n%d") + `]}`, refused: []string{"spec.nodeNames", "1000"}},
-	"selector and names":        {spec: `{nodeNames: [a], selector: {matchLabels: {a: b}}}`, refused: []string{"selector and nodeNames exclude each other"}},
-	"label":                     {spec: `{labels: {a: b, example.com/Some_Key.1: Some_Value.1, empty: ""}}`},
-	"label key at its bounds":   {spec: `{labels: {` + long("p", 63) + "." + long("q", 63) + "." + long("r", 63) + "." + long("s", 61) + "/" + long("k", 63) + `: v}}`},
-	"label key of 64":           {spec: `{labels: {` + long("k", 64) + `: v}}`, refused: []string{"spec.labels", "qualified name"}},
-	"label prefix of 254":       {spec: `{labels: {` + strings.Repeat("p.", 126) + "qq/k" + `: v}}`, refused: []string{"spec.labels", "qualified name"}},
-	"label prefix of two dots":  {spec: `{labels: {a..b/k: v}}`, refused: []string{"spec.labels", "qualified name"}},
-	"label prefix dot dash":     {spec: `{labels: {a.-b/k: v}}`, refused: []string{"spec.labels", "qualified name"}},
-	"label prefix capital":      {spec: `{labels: {Example.com/k: v}}`, refused: []string{"spec.labels", "qualified name"}},
-	"label key empty":           {spec: `{labels: {"": v}}`, refused: []string{"spec.labels"}},
-	"label key with space":      {spec: `{labels: {"a b": v}}`, refused: []string{"spec.labels", "qualified name"}},
-	"label key with line break": {spec: `{labels: {"a\n": v}}`, refused: []string{"spec.labels", "qualified name"}},
-	"label value of 63":         {spec: `{labels: {a: ` + long("v", 63) + `}}`},
-	"label value of 64":         {spec: `{labels: {a: ` + long("v", 64) + `}}`, refused: []string{"spec.labels.a", "63"}},
-	"label value with space":    {spec: `{labels: {a: "b c"}}`, refused: []string{"spec.labels", "label value"}},
-	"label value with break":    {spec: `{labels: {a: "b\n"}}`, refused: []string{"spec.labels", "label value"}},
-	"label value ends in dash":  {spec: `{labels: {a: b-}}`, refused: []string{"spec.labels", "label value"}},
-	"label value a number":      {spec: `{labels: {a: 8}}`, refused: []string{"spec.labels.a", "string"}, earlier: true},
-	"label of the controller":   {spec: `{labels: {nodes.lailin.xyz/source: a}}`, refused: []string{"spec.labels", "kept for the controller"}},
-	"65 labels":                 {spec: `{labels: {` + many(65, "k%d: v") + `}}`, refused: []string{"spec.labels", "64"}},
-	"annotation":                {spec: `{annotations: {a: "any {text} é"}}`},
-	"annotation key of 64":      {spec: `{annotations: {` + long("k", 64) + `: v}}`, refused: []string{"spec.annotations", "qualified name"}},
-	"annotation prefix dots":    {spec: `{annotations: {a..b/k: v}}`, refused: []string{"spec.annotations", "qualified name"}},
-	"annotation of 1024":        {spec: `{annotations: {a: "` + long("é", 1024) + `"}}`},
-	"annotation of 1025":        {spec: `{annotations: {a: "` + long("v", 1025) + `"}}`, refused: []string{"spec.annotations.a", "1024"}},
-	"annotation of the record":  {spec: `{annotations: {nodes.lailin.xyz/applied: "{}"}}`, refused: []string{"spec.annotations", "kept for the controller"}},
-	"taints":                    {spec: `{taints: [{key: a, value: b, effect: NoSchedule}, {key: a, effect: NoExecute}]}`},
-	"taint without effect":      {spec: `{taints: [{key: a}]}`, refused: []string{"spec.taints[0].effect"}},
-	"taint with bad effect":     {spec: `{taints: [{key: a, effect: Never}]}`, refused: []string{"spec.taints[0].effect", "NoSchedule"}},
-	"taint without key":         {spec: `{taints: [{effect: NoSchedule}]}`, refused: []string{"spec.taints[0].key"}},
-	"taint with bad key":        {spec: `{taints: [{key: "a b", effect: NoSchedule}]}`, refused: []string{"spec.taints[0].key"}},
-	"taint prefix dots":         {spec: `{taints: [{key: a..b/k, effect: NoSchedule}]}`, refused: []string{"spec.taints[0].key"}},
-	"taint prefix of 254":       {spec: `{taints: [{key: ` + strings.Repeat("p.", 126) + "qq/k" + `, effect: NoSchedule}]}`, refused: []string{"spec.taints[0]"}},
-	"taint with bad value":      {spec: `{taints: [{key: a, value: "b c", effect: NoSchedule}]}`, refused: []string{"spec.taints[0].value"}},
-	"taint with value of 64":    {spec: `{taints: [{key: a, value: ` + long("v", 64) + `, effect: NoSchedule}]}`, refused: []string{"spec.taints[0].value", "63"}},
-	"taint twice":               {spec: `{taints: [{key: a, value: b, effect: NoSchedule}, {key: a, value: c, effect: NoSchedule}]}`, refused: []string{"spec.taints[1]", "Duplicate"}},
-	"taint with its time":       {spec: `{taints: [{key: a, effect: NoSchedule, timeAdded: "2024-01-01T00:00:00Z"}]}`, refused: []string{`unknown field "spec.taints[0].timeAdded"`}},
-	"taint of Kubernetes":       {spec: `{taints: [{key: node.kubernetes.io/not-ready, effect: NoExecute}]}`, refused: []string{"spec.taints[0]", "belong to Kubernetes"}},
-	"taint of the cloud":        {spec: `{taints: [{key: node.cloudprovider.kubernetes.io/uninitialized, effect: NoExecute}]}`, refused: []string{"spec.taints[0]", "belong to Kubernetes"}},
-	"taint of the controller":   {spec: `{taints: [{key: nodes.lailin.xyz/x, effect: NoExecute}]}`, refused: []string{"spec.taints[0]", "kept for the controller"}},
-	"33 taints":                 {spec: `{taints: [` + many(33, "{key: k%d, effect: NoSchedule}") + `]}`, refused: []string{"spec.taints", "32"}},
-	"handler":                   {spec: `{handler: kata-qemu}`},
-	"handler in capitals":       {spec: `{handler: Kata}`, refused: []string{"spec.handler"}},
-	"handler of 64":             {spec: `{handler: ` + long("h", 64) + `}`, refused: []string{"spec.handler"}},
-	"role of another pool":      {spec: `{labels: {node-role.kubernetes.io/worker: ""}}`, refused: []string{"own role label"}},
-	"role of another, valued":   {spec: `{labels: {node-role.kubernetes.io/worker: x}}`, refused: []string{"own role label"}},
-	"own role":                  {spec: `{labels: {node-role.kubernetes.io/subject: ""}}`},
-	"own role with a value":     {spec: `{labels: {node-role.kubernetes.io/subject: x}}`, refused: []string{"own role label"}},
-	"label of a host's name":    {spec: `{labels: {kubernetes.io/hostname: a}}`, refused: []string{"spec.labels", "what machine a node is"}},
-	"label of the old arch":     {spec: `{labels: {beta.kubernetes.io/arch: a}}`, refused: []string{"spec.labels", "what machine a node is"}},
-	"label of a zone":           {spec: `{labels: {topology.kubernetes.io/zone: a}}`},
-	"zone taken over":           {spec: `{labels: {topology.kubernetes.io/zone: a}, conflictPolicy: TakeOver}`, refused: []string{"conflictPolicy must be Report"}},
-	"instance type adopted":     {spec: `{labels: {node.kubernetes.io/instance-type: a}, conflictPolicy: Adopt}`, refused: []string{"conflictPolicy must be Report"}},
-	"Karpenter's label adopted": {spec: `{labels: {karpenter.sh/nodepool: a}, conflictPolicy: Adopt}`, refused: []string{"conflictPolicy must be Report"}},
-	"control-plane taint":       {spec: `{taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}`},
-	"the same, adopted":         {spec: `{taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}], conflictPolicy: Adopt}`, refused: []string{"conflictPolicy must be Report"}},
-	"autoscaler's taint":        {spec: `{taints: [{key: ToBeDeletedByClusterAutoscaler, effect: NoSchedule}], conflictPolicy: TakeOver}`, refused: []string{"conflictPolicy must be Report"}},
-	"control plane":             {name: "control-plane", spec: `{conflictPolicy: TakeOver, parent: other}`},
-	"control plane by names":    {name: "control-plane", spec: `{nodeNames: ["*"]}`, refused: []string{"chooses its members by its role label"}},
-	"master by a selector":      {name: "master", spec: `{selector: {matchLabels: {a: b}}}`, refused: []string{"chooses its members by its role label"}},
-	"annotations of 8192 bytes": {spec: `{annotations: {` + many(8, `kk%d: "`+long("é", 510)+`v"`) + `}}`},
-	"annotations of 8193 bytes": {spec: `{annotations: {` + many(8, `kk%d: "`+long("é", 510)+`v"`) + `, k: ""}}`, refused: []string{"spec.annotations", "8192 bytes"}},
+	"selector with bad key":     {spec: `{selector: {matchLabels: {"a b": c}}}`, refused: []string{"spec.selector.matchLabels", "qualified name"}},
+	"selector with empty key":   {spec: `{selector: {matchLabels: {"": c}}}`, refused: []string{"spec.selector.matchLabels", "qualified name"}},
+	"selector key of 64":        {spec: `{selector: {matchLabels: {` + long("k", 64) + `: c}}}`, refused: []string{"spec.selector.matchLabels", "qualified name"}},
+	"selector with bad value":   {spec: `{selector: {matchLabels: {a: "b c"}}}`, refused: []string{"spec.selector.matchLabels", "label value"}},
+	"selector value of 64":      {spec: `{selector: {matchLabels: {a: ` + long("v", 64) + `}}}`, refused: []string{"spec.selector.matchLabels.a", "63"}},
+	"65 labels of a selector":   {spec: `{selector: {matchLabels: {` + many(65, "k%d: v") + `}}}`, refused: []string{"spec.selector.matchLabels", "64"}},
+	"expression with bad key":   {spec: `{selector: {matchExpressions: [{key: "a b", operator: Exists}]}}`, refused: []string{"spec.selector.matchExpressions[0].key", "qualified name"}},
+	"expression without key":    {spec: `{selector: {matchExpressions: [{operator: Exists}]}}`, refused: []string{"spec.selector.matchExpressions[0].key"}},
+	"expression prefix of 254":  {spec: `{selector: {matchExpressions: [{key: ` + strings.Repeat("p.", 126) + "qq/k" + `, operator: Exists}]}}`, refused: []string{"spec.selector.matchExpressions[0].key", "qualified name"}},
+	"expression with bad value": {spec: `{selector: {matchExpressions: [{key: c, operator: In, values: [a, "b c"]}]}}`, refused: []string{"spec.selector.matchExpressions[0].values[1]"}},
+	"selector with bad word":    {spec: `{selector: {matchExpressions: [{key: c, operator: Has}]}}`, refused: []string{"Has"}, same: true},
+	"selector with small word":  {spec: `{selector: {matchExpressions: [{key: c, operator: in, values: [a]}]}}`, refused: []string{`"in"`}, same: true},
+	"selector with Equals":      {spec: `{selector: {matchExpressions: [{key: c, operator: Equals, values: [a]}]}}`, refused: []string{"Equals"}, same: true},
+	"selector of node affinity": {spec: `{selector: {matchExpressions: [{key: c, operator: Gt, values: ["1"]}]}}`, refused: []string{"Gt"}, same: true},
+	"selector without operator": {spec: `{selector: {matchExpressions: [{key: c}]}}`, refused: []string{"spec.selector.matchExpressions[0].operator"}},
+	"selector In of nothing":    {spec: `{selector: {matchExpressions: [{key: c, operator: In}]}}`, refused: []string{"need values"}, same: true},
+	"selector NotIn of nothing": {spec: `{selector: {matchExpressions: [{key: c, operator: NotIn, values: []}]}}`, refused: []string{"need values"}, same: true},
+	"selector Exists with one":  {spec: `{selector: {matchExpressions: [{key: c, operator: Exists, values: [a]}]}}`, refused: []string{"take no values"}, same: true},
+	"DoesNotExist with one":     {spec: `{selector: {matchExpressions: [{key: c, operator: DoesNotExist, values: [a]}]}}`, refused: []string{"take no values"}, same: true},
+	"Exists of no values":       {spec: `{selector: {matchExpressions: [{key: c, operator: Exists, values: []}]}}`},
+	"values twice":              {spec: `{selector: {matchExpressions: [{key: c, operator: NotIn, values: [a, a, ""]}]}}`},
+	"65 expressions":            {spec: `{selector: {matchExpressions: [` + many(65, "{key: k%d, operator: Exists}") + `]}}`, refused: []string{"spec.selector.matchExpressions", "64"}},
+	"1001 values":               {spec: `{selector: {matchExpressions: [{key: c, operator: In, values: [` + many(1001, "v%d") + `]}]}}`, refused: []string{"spec.selector.matchExpressions[0].values", "1000"}},
+	"selector at its bounds": {spec: `{selector: {matchLabels: {` + many(64, strings.Repeat("p.", 125)+"q%02d/"+long("k", 63)+": "+long("v", 63)) + `}, matchExpressions: [` +
+		many(63, "{key: "+strings.Repeat("p.", 125)+"q%02d/"+long("k", 63)+", operator: Exists}") + `, {key: c, operator: In, values: [` + many(1000, long("v", 59)+"%04d") + `]}]}}`},
+	"node names":                 {spec: `{nodeNames: [a, "b-*", "c-[0-9]"]}`},
+	"node names empty":           {spec: `{nodeNames: []}`, refused: []string{"spec.nodeNames"}},
+	"node name empty":            {spec: `{nodeNames: [""]}`, refused: []string{"spec.nodeNames[0]"}},
+	"node name twice":            {spec: `{nodeNames: [a, a]}`, refused: []string{"spec.nodeNames[1]", "Duplicate"}},
+	"node name of 254":           {spec: `{nodeNames: [` + long("a", 254) + `]}`, refused: []string{"spec.nodeNames[0]"}},
+	"node name no pattern":       {spec: `{nodeNames: [b, "a[b"]}`, refused: []string{"a[b"}, same: true},
+	"node name with slash":       {spec: `{nodeNames: ["a/b"]}`, refused: []string{"a/b"}, same: true},
+	"node name with braces":      {spec: `{nodeNames: ["gpu-{1,2}"]}`, refused: []string{"gpu-{1,2}"}, same: true},
+	"node name in capitals":      {spec: `{nodeNames: [gpu-*, GPU-1]}`, refused: []string{"GPU-1"}, same: true},
+	"node name with space":       {spec: `{nodeNames: ["gpu 1"]}`, refused: []string{"gpu 1"}, same: true},
+	"node name with underscore":  {spec: `{nodeNames: [gpu_1]}`, refused: []string{"gpu_1"}, same: true},
+	"node name ends in dash":     {spec: `{nodeNames: [gpu-]}`, refused: []string{"gpu-"}, same: true},
+	"node name begins so":        {spec: `{nodeNames: ["-*"]}`, refused: []string{"-*"}, same: true},
+	"node name ends in dot":      {spec: `{nodeNames: [gpu.]}`, refused: []string{"gpu."}, same: true},
+	"node name of two dots":      {spec: `{nodeNames: ["gpu..*"]}`, refused: []string{"gpu..*"}, same: true},
+	"node name as an expression": {spec: `{nodeNames: ["gpu-.*"]}`, refused: []string{"gpu-.*"}, same: true},
+	"class downwards":            {spec: `{nodeNames: ["gpu-[3-1]"]}`, refused: []string{"gpu-[3-1]"}, same: true},
+	"class of capitals":          {spec: `{nodeNames: ["gpu-[A-F]"]}`, refused: []string{"gpu-[A-F]"}, same: true},
+	"both at once":               {spec: `{nodeNames: ["GPU-[z-a]"]}`, refused: []string{"GPU-[z-a]"}, same: true},
+	"class of either case":       {spec: `{nodeNames: ["gpu-[a-zA-Z]", "gpu-[^0-9]", 'a\-b', "a[.]b"]}`},
+	"node name of 253":           {spec: `{nodeNames: [` + long("a", 253) + `]}`},
+	"class of 253 characters":    {spec: `{nodeNames: ["[a` + long("é", 250) + `]"]}`},
+	"1001 node names":            {spec: `{nodeNames: [` + many(1001, "n%d") + `]}`, refused: []string{"spec.nodeNames", "1000"}},
+	"selector and names":         {spec: `{nodeNames: [a], selector: {matchLabels: {a: b}}}`, refused: []string{"selector and nodeNames exclude each other"}},
+	"label":                      {spec: `{labels: {a: b, example.com/Some_Key.1: Some_Value.1, empty: ""}}`},
+	"label key at its bounds":    {spec: `{labels: {` + long("p", 63) + "." + long("q", 63) + "." + long("r", 63) + "." + long("s", 61) + "/" + long("k", 63) + `: v}}`},
+	"label key of 64":            {spec: `{labels: {` + long("k", 64) + `: v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label prefix of 254":        {spec: `{labels: {` + strings.Repeat("p.", 126) + "qq/k" + `: v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label prefix of two dots":   {spec: `{labels: {a..b/k: v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label prefix dot dash":      {spec: `{labels: {a.-b/k: v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label prefix capital":       {spec: `{labels: {Example.com/k: v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label key empty":            {spec: `{labels: {"": v}}`, refused: []string{"spec.labels"}},
+	"label key with space":       {spec: `{labels: {"a b": v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label key with line break":  {spec: `{labels: {"a\n": v}}`, refused: []string{"spec.labels", "qualified name"}},
+	"label value of 63":          {spec: `{labels: {a: ` + long("v", 63) + `}}`},
+	"label value of 64":          {spec: `{labels: {a: ` + long("v", 64) + `}}`, refused: []string{"spec.labels.a", "63"}},
+	"label value with space":     {spec: `{labels: {a: "b c"}}`, refused: []string{"spec.labels", "label value"}},
+	"label value with break":     {spec: `{labels: {a: "b\n"}}`, refused: []string{"spec.labels", "label value"}},
+	"label value ends in dash":   {spec: `{labels: {a: b-}}`, refused: []string{"spec.labels", "label value"}},
+	"label value a number":       {spec: `{labels: {a: 8}}`, refused: []string{"spec.labels.a", "string"}, earlier: true},
+	"label of the controller":    {spec: `{labels: {nodes.lailin.xyz/source: a}}`, refused: []string{"spec.labels", "kept for the controller"}},
+	"65 labels":                  {spec: `{labels: {` + many(65, "k%d: v") + `}}`, refused: []string{"spec.labels", "64"}},
+	"annotation":                 {spec: `{annotations: {a: "any {text} é"}}`},
+	"annotation key of 64":       {spec: `{annotations: {` + long("k", 64) + `: v}}`, refused: []string{"spec.annotations", "qualified name"}},
+	"annotation prefix dots":     {spec: `{annotations: {a..b/k: v}}`, refused: []string{"spec.annotations", "qualified name"}},
+	"annotation of 1024":         {spec: `{annotations: {a: "` + long("é", 1024) + `"}}`},
+	"annotation of 1025":         {spec: `{annotations: {a: "` + long("v", 1025) + `"}}`, refused: []string{"spec.annotations.a", "1024"}},
+	"annotation of the record":   {spec: `{annotations: {nodes.lailin.xyz/applied: "{}"}}`, refused: []string{"spec.annotations", "kept for the controller"}},
+	"taints":                     {spec: `{taints: [{key: a, value: b, effect: NoSchedule}, {key: a, effect: NoExecute}]}`},
+	"taint without effect":       {spec: `{taints: [{key: a}]}`, refused: []string{"spec.taints[0].effect"}},
+	"taint with bad effect":      {spec: `{taints: [{key: a, effect: Never}]}`, refused: []string{"spec.taints[0].effect", "NoSchedule"}},
+	"taint without key":          {spec: `{taints: [{effect: NoSchedule}]}`, refused: []string{"spec.taints[0].key"}},
+	"taint with bad key":         {spec: `{taints: [{key: "a b", effect: NoSchedule}]}`, refused: []string{"spec.taints[0].key"}},
+	"taint prefix dots":          {spec: `{taints: [{key: a..b/k, effect: NoSchedule}]}`, refused: []string{"spec.taints[0].key"}},
+	"taint prefix of 254":        {spec: `{taints: [{key: ` + strings.Repeat("p.", 126) + "qq/k" + `, effect: NoSchedule}]}`, refused: []string{"spec.taints[0]"}},
+	"taint with bad value":       {spec: `{taints: [{key: a, value: "b c", effect: NoSchedule}]}`, refused: []string{"spec.taints[0].value"}},
+	"taint with value of 64":     {spec: `{taints: [{key: a, value: ` + long("v", 64) + `, effect: NoSchedule}]}`, refused: []string{"spec.taints[0].value", "63"}},
+	"taint twice":                {spec: `{taints: [{key: a, value: b, effect: NoSchedule}, {key: a, value: c, effect: NoSchedule}]}`, refused: []string{"spec.taints[1]", "Duplicate"}},
+	"taint with its time":        {spec: `{taints: [{key: a, effect: NoSchedule, timeAdded: "2024-01-01T00:00:00Z"}]}`, refused: []string{`unknown field "spec.taints[0].timeAdded"`}},
+	"taint of Kubernetes":        {spec: `{taints: [{key: node.kubernetes.io/not-ready, effect: NoExecute}]}`, refused: []string{"spec.taints[0]", "belong to Kubernetes"}},
+	"taint of the cloud":         {spec: `{taints: [{key: node.cloudprovider.kubernetes.io/uninitialized, effect: NoExecute}]}`, refused: []string{"spec.taints[0]", "belong to Kubernetes"}},
+	"taint of the controller":    {spec: `{taints: [{key: nodes.lailin.xyz/x, effect: NoExecute}]}`, refused: []string{"spec.taints[0]", "kept for the controller"}},
+	"33 taints":                  {spec: `{taints: [` + many(33, "{key: k%d, effect: NoSchedule}") + `]}`, refused: []string{"spec.taints", "32"}},
+	"handler":                    {spec: `{handler: kata-qemu}`},
+	"handler in capitals":        {spec: `{handler: Kata}`, refused: []string{"spec.handler"}},
+	"handler of 64":              {spec: `{handler: ` + long("h", 64) + `}`, refused: []string{"spec.handler"}},
+	"role of another pool":       {spec: `{labels: {node-role.kubernetes.io/worker: ""}}`, refused: []string{"own role label"}},
+	"role of another, valued":    {spec: `{labels: {node-role.kubernetes.io/worker: x}}`, refused: []string{"own role label"}},
+	"own role":                   {spec: `{labels: {node-role.kubernetes.io/subject: ""}}`},
+	"own role with a value":      {spec: `{labels: {node-role.kubernetes.io/subject: x}}`, refused: []string{"own role label"}},
+	"label of a host's name":     {spec: `{labels: {kubernetes.io/hostname: a}}`, refused: []string{"spec.labels", "what machine a node is"}},
+	"label of the old arch":      {spec: `{labels: {beta.kubernetes.io/arch: a}}`, refused: []string{"spec.labels", "what machine a node is"}},
+	"label of a zone":            {spec: `{labels: {topology.kubernetes.io/zone: a}}`},
+	"zone taken over":            {spec: `{labels: {topology.kubernetes.io/zone: a}, conflictPolicy: TakeOver}`, refused: []string{"conflictPolicy must be Report"}},
+	"instance type adopted":      {spec: `{labels: {node.kubernetes.io/instance-type: a}, conflictPolicy: Adopt}`, refused: []string{"conflictPolicy must be Report"}},
+	"Karpenter's label adopted":  {spec: `{labels: {karpenter.sh/nodepool: a}, conflictPolicy: Adopt}`, refused: []string{"conflictPolicy must be Report"}},
+	"control-plane taint":        {spec: `{taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}`},
+	"the same, adopted":          {spec: `{taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}], conflictPolicy: Adopt}`, refused: []string{"conflictPolicy must be Report"}},
+	"autoscaler's taint":         {spec: `{taints: [{key: ToBeDeletedByClusterAutoscaler, effect: NoSchedule}], conflictPolicy: TakeOver}`, refused: []string{"conflictPolicy must be Report"}},
+	"control plane":              {name: "control-plane", spec: `{conflictPolicy: TakeOver, parent: other}`},
+	"control plane by names":     {name: "control-plane", spec: `{nodeNames: ["*"]}`, refused: []string{"chooses its members by its role label"}},
+	"master by a selector":       {name: "master", spec: `{selector: {matchLabels: {a: b}}}`, refused: []string{"chooses its members by its role label"}},
+	"annotations of 8192 bytes":  {spec: `{annotations: {` + many(8, `kk%d: "`+long("é", 510)+`v"`) + `}}`},
+	"annotations of 8193 bytes":  {spec: `{annotations: {` + many(8, `kk%d: "`+long("é", 510)+`v"`) + `, k: ""}}`, refused: []string{"spec.annotations", "8192 bytes"}},
 	"all at its bounds": {spec: `{labels: {` + many(64, strings.Repeat("p.", 125)+"q%02d/"+long("k", 63)+": "+long("v", 63)) + `}, annotations: {` +
 		many(64, "k%02d: "+long("v", 125)) + `}, taints: [` + many(32, "{key: "+strings.Repeat("p.", 125)+"q%02d/"+long("k", 63)+", value: "+long("v", 63)+", effect: NoExecute}") +
 		`], conflictPolicy: Adopt, nodeNames: [` + many(1000, long("n", 249)+"%04d") + `]}`},
@@ -139,11 +185,7 @@ func TestAPIServerJudgesPoolsAsWeDo(t *testing.T) {
 	for name, a := range poolAdmissions {
 		t.Run(name, func(t *testing.T) {
 			object := a.object(t, v1.NodePoolKind)
-			if a.later {
-				w.in(t).admits(object, nil)
-			} else {
-				w.in(t).admits(object, a.refused)
-			}
+			w.in(t).admits(object, a.refused)
 			text, err := yaml.Marshal(object.Object)
 			if err != nil {
 				t.Fatal(err)
@@ -165,7 +207,68 @@ func TestAPIServerJudgesPoolsAsWeDo(t *testing.T) {
 			if a.refused != nil && len(problems) == 0 {
 				t.Error("ValidateNodePool finds nothing wrong")
 			}
+			if a.same {
+				if diff := cmp.Diff(reasonsOf(problems), causesOf(t, w.refusal(object))); diff != "" {
+					t.Errorf("(-ValidateNodePool +API server):\n%s", diff)
+				}
+			}
 		})
+	}
+}
+
+// reasonsOf and causesOf are the fields at fault, each with why, as we and as the
+// API server have it.
+func reasonsOf(problems field.ErrorList) []string {
+	var reasons []string
+	for _, problem := range problems {
+		reasons = append(reasons, problem.Error())
+	}
+	slices.Sort(reasons)
+	return reasons
+}
+
+func causesOf(t *testing.T, err error) []string {
+	t.Helper()
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		t.Fatalf("no refusal of the API server: %v", err)
+	}
+	var causes []string
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Field != "<nil>" { // which says that rules were skipped
+			causes = append(causes, cause.Field+": "+cause.Message)
+		}
+	}
+	slices.Sort(causes)
+	return causes
+}
+
+// Whatever entry of nodeNames somebody comes up with, the API server takes it or
+// refuses it as ValidateNodePool does.
+func TestAPIServerJudgesNodeNamesAsWeDo(t *testing.T) {
+	w := &world{Client: newClient(t, cluster.Shared(t).Config), t: t}
+	r := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{"a", "gpu", "7", "-", ".", "*", "?", "[", "]", "[0-9]", "[3-1]", "[a-f]", "[A-F]", "[^a]", "[a-", "^", `\`, "A", "_", " ", "{", ",", "é", "/"}
+	refused := 0
+	for range 10 {
+		pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "subject"}}
+		entries := map[string]bool{}
+		for len(entries) < 500 {
+			var entry strings.Builder
+			for range 1 + r.IntN(5) {
+				entry.WriteString(pieces[r.IntN(len(pieces))])
+			}
+			entries[entry.String()] = true
+		}
+		pool.Spec.NodeNames = slices.Sorted(maps.Keys(entries))
+		want := reasonsOf(v1.ValidateNodePool(pool))
+		refused += len(want)
+		if diff := cmp.Diff(want, causesOf(t, w.Create(t.Context(), pool, client.DryRunAll))); diff != "" {
+			t.Errorf("(-ValidateNodePool +API server):\n%s", diff)
+		}
+	}
+	if refused < 1000 {
+		t.Errorf("no more than %d entries are refused: the test is of no use", refused)
 	}
 }
 
@@ -252,7 +355,7 @@ func (a admission) object(t *testing.T, kind string) *unstructured.Unstructured 
 // object, and holds its message to what it must name.
 func (w *world) admits(object *unstructured.Unstructured, refused []string) {
 	w.t.Helper()
-	err := w.Create(w.t.Context(), object.DeepCopy(), client.DryRunAll, client.FieldValidation("Strict"))
+	err := w.refusal(object)
 	switch {
 	case refused == nil && err != nil:
 		w.t.Errorf("refused: %v", err)
@@ -265,4 +368,9 @@ func (w *world) admits(object *unstructured.Unstructured, refused []string) {
 			}
 		}
 	}
+}
+
+// refusal is what the API server says of an object that it does not take.
+func (w *world) refusal(object *unstructured.Unstructured) error {
+	return w.Create(w.t.Context(), object.DeepCopy(), client.DryRunAll, client.FieldValidation("Strict"))
 }

@@ -50,7 +50,7 @@ spec: {selector: {matchLabels: {zone: a}}, labels: {bylabel: "yes"}, annotations
 	w.isReady("byrole", 1)
 	w.hasEvent("byrole", "Released", "1 node")
 
-	w.change("bylabel", func(pool *v1.NodePool) { pool.Spec.Selector.MatchLabels = map[string]string{"zone": "b"} })
+	w.change("bylabel", func(pool *v1.NodePool) { pool.Spec.Selector.MatchLabels = map[string]v1.LabelValue{"zone": "b"} })
 	byRole["zone"] = "a"
 	w.carries("labelled", byRole, "byrole=:NoSchedule")
 	w.isReady("bylabel", 0)

@@ -35,38 +35,34 @@ func TestFaultColdCache(t *testing.T) {
 	}
 	type cold struct {
 		name, reason string
-		long         bool // under stress only
 		faults       func(never <-chan struct{}) []cluster.Fault
 	}
 	cases := []cold{
-		{"pools are asked for in vain", "no answer is not an empty one", false, func(never <-chan struct{}) []cluster.Fault {
+		{"pools are asked for in vain", "no answer is not an empty one", func(never <-chan struct{}) []cluster.Fault {
 			return poolsThat(cluster.Fault{Hold: never})
 		}},
-		{"pools begin to come", "a stream without an event is not an empty cluster", true, func(never <-chan struct{}) []cluster.Fault {
+		{"pools begin to come", "a stream without an event is not an empty cluster", func(never <-chan struct{}) []cluster.Fault {
 			return poolsThat(cluster.Fault{HoldAnswer: never})
 		}},
-		{"pools come in part", "a stream that ends before its bookmark, or a list within it, is no list", false, func(<-chan struct{}) []cluster.Fault {
+		{"pools come in part", "a stream that ends before its bookmark, or a list within it, is no list", func(<-chan struct{}) []cluster.Fault {
 			return poolsThat(cluster.Fault{CutAfter: 300})
 		}},
-		{"pools are refused", "a refusal is not an empty answer", true, func(<-chan struct{}) []cluster.Fault {
+		{"pools are refused", "a refusal is not an empty answer", func(<-chan struct{}) []cluster.Fault {
 			return poolsThat(cluster.Fault{Code: http.StatusInternalServerError})
 		}},
-		{"pools are dropped", "an answer that was lost is not an empty one", true, func(<-chan struct{}) []cluster.Fault {
+		{"pools are dropped", "an answer that was lost is not an empty one", func(<-chan struct{}) []cluster.Fault {
 			return poolsThat(cluster.Fault{DropAnswer: true})
 		}},
 	}
 	for _, kind := range kinds {
 		if kind != "nodepools" {
-			cases = append(cases, cold{kind + " are asked for in vain", "each kind may be the last", true, func(never <-chan struct{}) []cluster.Fault {
+			cases = append(cases, cold{kind + " are asked for in vain", "each kind may be the last", func(never <-chan struct{}) []cluster.Fault {
 				return []cluster.Fault{{Verbs: reads, Resources: []string{kind}, Hold: never}}
 			}})
 		}
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			if tc.long && !cluster.Stress() {
-				t.Skip("run with -stress")
-			}
 			outer := s.t
 			s.in(t)
 			defer s.in(outer)
@@ -91,9 +87,6 @@ func TestFaultColdCache(t *testing.T) {
 
 // The caches are filled in every order in which pools come last.
 func TestFaultColdCacheInEveryOrder(t *testing.T) {
-	if !cluster.Stress() {
-		t.Skip("run with -stress")
-	}
 	w := newFaultWorld(t, cluster.Shared(t))
 	s := newScene(w)
 	s.runs()

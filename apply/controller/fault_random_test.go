@@ -11,10 +11,10 @@ import (
 
 // Many faults at once, chosen by chance, again and again.
 func TestFaultRandomly(t *testing.T) {
-	if !cluster.Stress() {
-		t.Skip("run with -stress")
+	rounds := 20
+	if cluster.Stress() {
+		rounds = 150
 	}
-	const rounds = 150
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	dice := rand.New(rand.NewPCG(seed, 0))

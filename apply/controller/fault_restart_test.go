@@ -15,9 +15,6 @@ import (
 // loops go through a proxy that disturbs nothing, so that they can be counted
 // while there is no API server.
 func TestFaultRestartOfControlPlane(t *testing.T) {
-	if !cluster.Stress() {
-		t.Skip("run with -stress")
-	}
 	definitions, err := crds.All()
 	if err != nil {
 		t.Fatal(err)
@@ -26,21 +23,19 @@ func TestFaultRestartOfControlPlane(t *testing.T) {
 	w := newFaultWorld(t, c)
 	s := newScene(w)
 	s.runs()
-	const away = 20 * time.Second
-	for _, restart := range []struct {
-		program string
-		signal  syscall.Signal
-	}{
-		{"kube-apiserver", syscall.SIGKILL}, {"etcd", syscall.SIGKILL},
-		{"kube-apiserver", syscall.SIGTERM}, {"etcd", syscall.SIGTERM},
-	} {
+	away := 2 * time.Second
+	signals := []syscall.Signal{syscall.SIGKILL}
+	if cluster.Stress() {
+		away, signals = 20*time.Second, append(signals, syscall.SIGTERM)
+	}
+	restart := func(program string, signal syscall.Signal) {
 		s.change() // the loops are in the middle of it
 		began := time.Now()
-		w.do(c.Halt(restart.program, restart.signal))
+		w.do(c.Halt(program, signal))
 		halted := time.Now()
 		time.Sleep(away)
 		seen, elapsed := s.proxy.Seen(halted), time.Since(halted)
-		w.do(c.Resume(t.Context(), restart.program))
+		w.do(c.Resume(t.Context(), program))
 		s.everyoneTurns()
 		s.stands(true)
 		s.change()
@@ -52,10 +47,14 @@ func TestFaultRestartOfControlPlane(t *testing.T) {
 		}
 		for object, count := range asked {
 			if allowed := allowed(elapsed, http.StatusServiceUnavailable, object) * len(s.pools()); count > allowed {
-				t.Errorf("%+v was asked for %d times within %s without %s, want %d at most", object, count, elapsed, restart.program, allowed)
+				t.Errorf("%+v was asked for %d times within %s without %s, want %d at most", object, count, elapsed, program, allowed)
 			}
 		}
-		t.Logf("%s ended by %q: %d requests while it was away for %s; all as it should be after %s", restart.program, restart.signal, len(seen), elapsed, time.Since(began))
+		t.Logf("%s ended by %q: %d requests while it was away for %s; all as it should be after %s", program, signal, len(seen), elapsed, time.Since(began))
+	}
+	for _, signal := range signals {
+		restart("kube-apiserver", signal)
+		restart("etcd", signal)
 	}
 	s.comesToRest()
 	for _, pool := range s.pools() {

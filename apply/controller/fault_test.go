@@ -34,25 +34,21 @@ func TestFaultOfEveryKind(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name, reason string
-		long         bool // under stress only
 		faults       []cluster.Fault
 		also         func()
 	}{
-		{"request dropped", "the write has not happened", true, []cluster.Fault{{OnlyWrites: true, DropRequest: true}}, nil},
-		{"answer dropped", "the write has happened, and the loops do not know", false, []cluster.Fault{{OnlyWrites: true, DropAnswer: true}}, nil},
-		{"everything dropped", "the loops are cut off, watches too", false, []cluster.Fault{{DropRequest: true}}, func() { w.proxy.CloseConnections() }},
-		{"delayed", "what was planned is old when it is written", true, []cluster.Fault{{OnlyWrites: true, Delay: 300 * time.Millisecond}}, nil},
-		{"answered 409", "nobody else has written", true, []cluster.Fault{{OnlyWrites: true, Code: 409}}, nil},
-		{"answered 429", "the API server has too much to do", true, []cluster.Fault{{Code: 429, RetryAfter: 1}}, nil},
-		{"answered 500", "the API server is ill", true, []cluster.Fault{{Code: 500}}, nil},
-		{"answered 503", "the API server is not there", true, []cluster.Fault{{Code: 503}}, nil},
-		{"watches cut", "the caches have to catch up", true, nil, cut(w.proxy.CutWatches)},
-		{"watches cut midway", "half an event is none", false, nil, cut(w.proxy.CutWatchesMidway)},
+		{"request dropped", "the write has not happened", []cluster.Fault{{OnlyWrites: true, DropRequest: true}}, nil},
+		{"answer dropped", "the write has happened, and the loops do not know", []cluster.Fault{{OnlyWrites: true, DropAnswer: true}}, nil},
+		{"everything dropped", "the loops are cut off, watches too", []cluster.Fault{{DropRequest: true}}, func() { w.proxy.CloseConnections() }},
+		{"delayed", "what was planned is old when it is written", []cluster.Fault{{OnlyWrites: true, Delay: 300 * time.Millisecond}}, nil},
+		{"answered 409", "nobody else has written", []cluster.Fault{{OnlyWrites: true, Code: 409}}, nil},
+		{"answered 429", "the API server has too much to do", []cluster.Fault{{Code: 429, RetryAfter: 1}}, nil},
+		{"answered 500", "the API server is ill", []cluster.Fault{{Code: 500}}, nil},
+		{"answered 503", "the API server is not there", []cluster.Fault{{Code: 503}}, nil},
+		{"watches cut", "the caches have to catch up", nil, cut(w.proxy.CutWatches)},
+		{"watches cut midway", "half an event is none", nil, cut(w.proxy.CutWatchesMidway)},
 	} {
 		went := t.Run(tc.name, func(t *testing.T) {
-			if tc.long && !cluster.Stress() {
-				t.Skip("run with -stress")
-			}
 			outer := s.t
 			s.in(t)
 			defer s.in(outer)

@@ -78,7 +78,7 @@ func (l *poolList) anyChange(random *rand.Rand) {
 		pool.Spec.Selector, pool.Spec.NodeNames = nil, nil
 	default:
 		pool.Spec.NodeNames = nil
-		pool.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		pool.Spec.Selector = &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{
 			{Key: one("zone", "x"), Operator: metav1.LabelSelectorOperator(one("Exists", "DoesNotExist", "Sometimes"))},
 		}}
 	}

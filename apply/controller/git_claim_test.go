@@ -40,12 +40,12 @@ func TestGitTwoSourcesOnePool(t *testing.T) {
 	w.handOver("two", "a")
 	w.follows("two", theirs)
 	w.poolsAre("a", "b", "c")
-	w.recordIs("a", "two", theirs, "a.yaml:1")
+	w.recordIs("a", "two", theirs, "a.yaml")
 	w.stands("one", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "two" owns it`)
 	second := one.commit(files{"pools/a.yaml": ""})
 	w.follows("one", second)
 	w.poolsReady("a", "b", "c")
-	w.recordIs("a", "two", theirs, "a.yaml:1")
+	w.recordIs("a", "two", theirs, "a.yaml")
 	for _, write := range w.written(mark) {
 		if write == "patch nodes a1" || write == "delete nodepools a" {
 			t.Errorf("handing over must not touch a pool's nodes, and the loops wrote %q", write)

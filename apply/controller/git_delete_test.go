@@ -106,7 +106,7 @@ func TestGitDeletionWaitsAndIsCalledOff(t *testing.T) {
 	w.follows("next", second)
 	w.poolsAre("a", "keep")
 	for name, pool := range w.allPools() {
-		w.recordIs(name, "next", second, name+".yaml:1")
+		w.recordIs(name, "next", second, name+".yaml")
 		if pool.UID != before[name].UID || pool.Generation != before[name].Generation {
 			t.Errorf("pool %s was %s at generation %d and is %s at %d", name, before[name].UID, before[name].Generation, pool.UID, pool.Generation)
 		}

@@ -114,5 +114,5 @@ func TestGitPoolDeletedByHand(t *testing.T) {
 	})
 	w.follows("deleted", first)
 	w.carries("a1", tiers("a", "0"))
-	w.recordIs("a", "deleted", first, "a.yaml:1")
+	w.recordIs("a", "deleted", first, "a.yaml")
 }

@@ -123,5 +123,5 @@ func TestGitAPoolIsTakenFromItsSource(t *testing.T) {
 	w.stands("mine", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `pool "a"`, `no source has applied it, although it is labelled with "mine"`)
 	w.handOver("mine", "a")
 	w.follows("mine", first)
-	w.recordIs("a", "mine", first, "a.yaml:1")
+	w.recordIs("a", "mine", first, "a.yaml")
 }

@@ -51,7 +51,7 @@ func TestGitMovingPoolsCostsNodesNothing(t *testing.T) {
 	w.handOver("after", names...)
 	w.follows("after", first)
 	for _, name := range names {
-		w.recordIs(name, "after", first, name+".yaml:1")
+		w.recordIs(name, "after", first, name+".yaml")
 	}
 	theirs := third.commit(files{"pools/a.yaml": file("a")})
 	w.source("third", third.url())
@@ -59,7 +59,7 @@ func TestGitMovingPoolsCostsNodesNothing(t *testing.T) {
 	w.handOver("third", "a")
 	w.follows("third", theirs)
 	w.follows("after", repo.commit(files{"pools/a.yaml": ""}))
-	w.recordIs("a", "third", theirs, "a.yaml:1")
+	w.recordIs("a", "third", theirs, "a.yaml")
 	w.poolsAre(names...)
 	w.poolsReady(names...)
 

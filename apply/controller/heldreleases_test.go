@@ -252,7 +252,7 @@ func (w *world) install() {
 		w.do(err)
 		file := w.t.TempDir() + "/crd.json"
 		w.do(os.WriteFile(file, text, 0o600))
-		w.kubectl("apply", "--server-side", "-f", file)
+		w.kubectl("apply", "--server-side", "--force-conflicts", "-f", file)
 		w.kubectl("wait", "--for=condition=Established", "crd", definition.Name)
 	}
 }

@@ -162,11 +162,11 @@ func (p *racePools) choose(pool *v1.NodePool) {
 	zones := [][]string{{"a"}, {"b"}, {"a", "b"}}[rand.IntN(3)]
 	switch pool.Name {
 	case zonePool, innerPool:
-		pool.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		pool.Spec.Selector = &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{
 			{Key: "zone", Operator: metav1.LabelSelectorOpIn, Values: zones},
 		}}
 	case followPool:
-		pool.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		pool.Spec.Selector = &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{
 			{Key: followedLabel, Operator: []metav1.LabelSelectorOperator{metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist}[rand.IntN(2)]},
 			{Key: "zone", Operator: metav1.LabelSelectorOpExists},
 		}}

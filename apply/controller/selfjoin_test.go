@@ -58,7 +58,7 @@ func TestKubeletsMaySetWhatWeWarnOf(t *testing.T) {
 		if err != nil && !apierrors.IsForbidden(err) {
 			t.Errorf("%s: %v", key, err)
 		}
-		pool := &v1.NodePool{Spec: v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{key: "x"}}}}
+		pool := &v1.NodePool{Spec: v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{key: "x"}}}}
 		if warned := len(render.SelfJoinKeys(pool)) > 0; warned != (err == nil) {
 			t.Errorf("%s (%s): warned of is %t, and the API server says %v", key, reason, warned, err)
 		}
@@ -92,6 +92,35 @@ func TestPoolTellsWhetherNodesCanJoinByThemselves(t *testing.T) {
 		})
 		w.isReady(pool, 0)
 	}
+
+	// Acknowledged, the pool is no less joinable, and says both.
+	w.kubectl("annotate", "nodepool", "free", v1.AcknowledgeSelfJoinAnnotation+"=selector:example.com/tier")
+	w.kubectl("annotate", "nodepool", "inner", v1.AcknowledgeSelfJoinAnnotation+"=selector:a selector:b selector:gone")
+	w.kubectl("annotate", "nodepool", "named", v1.AcknowledgeSelfJoinAnnotation+"=nodeNames:a-*")
+	for pool, want := range map[string]struct{ reason, text string }{
+		"free":  {v1.AcknowledgedReason, "; acknowledged by the annotation " + v1.AcknowledgeSelfJoinAnnotation + ": selector:example.com/tier"},
+		"inner": {v1.KubeletLabelsReason, "; acknowledged by the annotation " + v1.AcknowledgeSelfJoinAnnotation + ": selector:a; selector:b"},
+		"named": {v1.AcknowledgedReason, ": nodeNames:a-*"},
+	} {
+		w.poolIs(pool, "says what is acknowledged", func(pool *v1.NodePool) error {
+			return conditionIs(pool.Status.Conditions, v1.SelfJoinableCondition, metav1.ConditionTrue, want.reason, want.text)
+		})
+	}
+	w.kubectl("patch", "nodepool", "free", "--type=merge", "-p", `{"spec":{"selector":{"matchLabels":{"later":"gold"}}}}`)
+	w.poolIs("free", "is acknowledged for another label", func(pool *v1.NodePool) error {
+		return conditionIs(pool.Status.Conditions, v1.SelfJoinableCondition, metav1.ConditionTrue, v1.KubeletLabelsReason, "later")
+	})
+	w.kubectl("patch", "nodepool", "free", "--type=json", "-p", `[{"op":"remove","path":"/spec/selector/matchLabels/later"}]`)
+
+	// A key that is acknowledged beside a protected label is not without it.
+	w.pool(`{metadata: {name: beside, annotations: {nodes.lailin.xyz/acknowledgeSelfJoin: "protectedSelector:zone"}}, spec: {selector: {matchLabels: {node-restriction.kubernetes.io/tenant: a, zone: x}}}}`)
+	w.poolIs("beside", "is acknowledged beside a protected label", func(pool *v1.NodePool) error {
+		return conditionIs(pool.Status.Conditions, v1.SelfJoinableCondition, metav1.ConditionTrue, v1.AcknowledgedReason, ": protectedSelector:zone")
+	})
+	w.kubectl("patch", "nodepool", "beside", "--type=json", "-p", `[{"op":"remove","path":"/spec/selector/matchLabels/node-restriction.kubernetes.io~1tenant"}]`)
+	w.poolIs("beside", "is not acknowledged without it", func(pool *v1.NodePool) error {
+		return conditionIs(pool.Status.Conditions, v1.SelfJoinableCondition, metav1.ConditionTrue, v1.KubeletLabelsReason, "zone")
+	})
 
 	w.do(setLabel(t, kubelet, "n1", "example.com/tier", "gold"))
 	joined := role("free")

@@ -21,11 +21,12 @@ func describe(err error) string {
 	problems, claims, block, release := render.Problems(nil), (*plan.ClaimError)(nil), (*plan.PruneBlock)(nil), (*plan.ReleaseBlock)(nil)
 	switch {
 	case errors.As(err, &problems):
-		lines := make([]string, 0, len(problems))
-		for _, problem := range problems {
-			lines = append(lines, problem.String())
+		first := problems[:min(len(problems), maxListed)]
+		text := strings.ReplaceAll(first.Error(), "\n", "; ")
+		if more := problems.Count() - len(first); more > 0 {
+			text += fmt.Sprintf("; and %d more", more)
 		}
-		return listed(lines, "; ")
+		return text
 	case errors.As(err, &claims):
 		return listed(claims.Lines(), "; ") + "; " + claims.Remedy()
 	case errors.As(err, &release):

@@ -66,11 +66,13 @@ func (w *world) groupEvictions(going map[*inventory.Pod]leaving) []Eviction {
 				continue
 			}
 			told := Eviction{Workload: workloadOf(pod), Taints: goes.taints, AfterSeconds: goes.seconds, Finished: pod.Finished}
-			if _, again := w.again(pod); !pod.Finished || w.workloads[pod.Owner] != nil {
+			if w.recreated(pod) && (!pod.Finished || w.workloads[pod.Owner] != nil) {
 				// Of what has finished, a workload alone makes another.
+				_, again := w.again(pod)
 				told.Nowhere = w.nowhere(again)
 			}
-			key := groupKey(told.Workload, append([]string{fmt.Sprint(told.AfterSeconds, told.Finished, told.Nowhere)}, told.Taints...)...)
+			told.NotRecreated = !pod.Finished && !w.recreated(pod)
+			key := groupKey(told.Workload, append([]string{fmt.Sprint(told.AfterSeconds, told.Finished, told.NotRecreated, told.Nowhere)}, told.Taints...)...)
 			group := groups[key]
 			if group == nil {
 				group = &told

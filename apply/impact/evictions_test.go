@@ -68,7 +68,7 @@ func TestEvictionOfOnePod(t *testing.T) {
 			got := s.of()
 			var want []Eviction
 			if c.want != nil {
-				want = []Eviction{{Workload: inShop("Pod", "p"), Taints: c.want.taints, AfterSeconds: c.want.after, Pods: on("p n")}}
+				want = []Eviction{{Workload: inShop("Pod", "p"), Taints: c.want.taints, AfterSeconds: c.want.after, Pods: on("p n"), NotRecreated: true}}
 			}
 			expectEqual(t, c.reason, Impact{Evictions: want}, got)
 		})
@@ -160,6 +160,29 @@ func TestEvictedPods(t *testing.T) {
 				class(newClass("x", "runc", bearing(bears("team:NoSchedule"))), newClass("x", "runc", bearing(bears("team:NoSchedule")))).
 				workload("DaemonSet", "logs", naming("x", asking()), "a"),
 			Impact{Evictions: []Eviction{{Workload: inShop("DaemonSet", "logs"), Taints: tainted, Pods: on("logs-on-a a"), Nowhere: true}}},
+		},
+		"a bare pod, and no place": {
+			"it has no next pod, whether a node would take one or not",
+			(&scene{}).node("a", nil, tainted).bare("p", "a", asking("disk=ssd")),
+			Impact{Evictions: []Eviction{{Workload: inShop("Pod", "p"), Taints: tainted, Pods: on("p a"), NotRecreated: true}}},
+		},
+		"a pod of a StatefulSet, and no place": {
+			"its controller creates the pod of the same name again, and that waits",
+			(&scene{}).node("a", nil, tainted).workload("StatefulSet", "db", inventory.Scheduling{}, "a"),
+			Impact{Evictions: []Eviction{{Workload: inShop("StatefulSet", "db"), Taints: tainted, Pods: on("db-on-a a"), Nowhere: true}}},
+		},
+		"a pod of a Job, and a place": {
+			"its controller creates another one",
+			(&scene{}).node("a", nil, tainted).node("b", nil, nil).workload("Job", "batch", inventory.Scheduling{}, "a"),
+			Impact{Evictions: []Eviction{{Workload: inShop("Job", "batch"), Taints: tainted, Pods: on("batch-on-a a")}}},
+		},
+		"a pod of a DaemonSet that is gone": {
+			"nobody creates it again, and so none looks for a place",
+			(&scene{}).node("a", nil, tainted).bare("p", "a", inventory.Scheduling{}).
+				pods(func(pod *inventory.Pod) {
+					pod.Owner = inventory.Owner{Kind: "DaemonSet", Namespace: "shop", Name: "logs"}
+				}),
+			Impact{Evictions: []Eviction{{Workload: inShop("DaemonSet", "logs"), Taints: tainted, Pods: on("p a"), NotRecreated: true}}},
 		},
 		"a node condition": {
 			"pods of DaemonSets outlive a node that is not ready",

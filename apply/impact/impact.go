@@ -55,8 +55,11 @@ type Eviction struct {
 	// Finished tells that these pods have finished already. The taint deletes them
 	// as it does others; nothing that runs is lost.
 	Finished bool `json:"finished,omitempty"`
+	// NotRecreated reports that nothing creates these pods again, which run: they have no
+	// controller, or their DaemonSet is gone.
+	NotRecreated bool `json:"notRecreated"`
 	// Nowhere tells that no node takes the workload's next pod afterwards, going by
-	// labels and taints.
+	// labels and taints. Where nothing creates a next pod, it is false.
 	Nowhere bool `json:"nowhere"`
 }
 
@@ -82,7 +85,7 @@ type Unschedulable struct {
 	// Pods, sorted by name and node.
 	Pods []Pod `json:"pods"`
 	// Nowhere tells that no node takes the workload's next pod afterwards, going by
-	// labels and taints.
+	// labels and taints. Where nothing creates a next pod, it is false.
 	Nowhere bool `json:"nowhere"`
 }
 

@@ -28,6 +28,7 @@ type fate struct {
 	AfterSeconds  int64
 	Removed       bool
 	Unschedulable bool
+	NotRecreated  bool
 	Nowhere       bool
 }
 
@@ -53,7 +54,11 @@ func (o oracle) fates() map[string]fate {
 			f.Unschedulable = o.lostItsPlace(pod, was, is)
 		}
 		made := slices.ContainsFunc(o.before.Workloads, func(of inventory.Workload) bool { return of.Owner == pod.Owner })
-		if f.Evicted && (made || !pod.Finished) || f.Unschedulable {
+		// What has no controller is created by nobody, nor are the pods of a DaemonSet
+		// that is gone; of those of an owner that is not known nobody can say.
+		created := pod.Owner != (inventory.Owner{}) && (made || pod.Owner.Kind != "DaemonSet")
+		f.NotRecreated = f.Evicted && !pod.Finished && !created
+		if created && (f.Evicted && (made || !pod.Finished) || f.Unschedulable) {
 			f.Nowhere = !o.anywhere(pod)
 		}
 		if f != (fate{}) {

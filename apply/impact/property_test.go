@@ -34,7 +34,8 @@ func TestRandomWorldsFareAsKubernetesHasIt(t *testing.T) {
 			count(seen, "removed", f.Removed)
 			count(seen, "unschedulable", f.Unschedulable)
 			count(seen, "nowhere", f.Nowhere)
-			count(seen, "somewhere", f.Evicted && !f.Nowhere)
+			count(seen, "somewhere", f.Evicted && !f.NotRecreated && !f.Nowhere)
+			count(seen, "not recreated", f.NotRecreated)
 		}
 		for _, budget := range got.Budgets {
 			count(seen, "budget exceeded", budget.Exceeded)
@@ -49,7 +50,7 @@ func TestRandomWorldsFareAsKubernetesHasIt(t *testing.T) {
 		count(seen, "overlap", len(got.Overlaps) > 0)
 	}
 	t.Logf("seen: %v", seen)
-	for _, what := range words("evicted at once", "evicted later", "removed", "unschedulable", "nowhere", "somewhere",
+	for _, what := range append(words("evicted at once", "evicted later", "removed", "unschedulable", "nowhere", "somewhere"), "not recreated",
 		"budget exceeded", "budget kept", "started", "class delete", "class replace", "overlap") {
 		if seen[what] == 0 {
 			t.Errorf("never %s: the worlds do not tell", what)
@@ -72,7 +73,7 @@ func told(i *Impact) map[string]fate {
 		}
 	}
 	for _, e := range i.Evictions {
-		add(e.Pods, fate{Evicted: true, AfterSeconds: e.AfterSeconds, Nowhere: e.Nowhere})
+		add(e.Pods, fate{Evicted: true, AfterSeconds: e.AfterSeconds, NotRecreated: e.NotRecreated, Nowhere: e.Nowhere})
 	}
 	for _, u := range i.Unschedulable {
 		add(u.Pods, fate{Unschedulable: true, Nowhere: u.Nowhere})

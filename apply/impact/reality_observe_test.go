@@ -1,6 +1,7 @@
 package impact_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,6 +62,9 @@ func (p *play) observe() outcome {
 			continue
 		}
 		o = append(o, f)
+		if f.what == evicted && f.seconds == 0 && !f.finished && !p.recreated(w, pod.RuntimeClass) {
+			o = append(o, fate{of: f.of, what: gone})
+		}
 		if pod.Ready && !pod.Finished {
 			for _, budget := range pod.Budgets {
 				lost[budget]++
@@ -84,6 +88,29 @@ func (p *play) observe() outcome {
 	}
 	p.inTurn()
 	return o
+}
+
+// recreated reports whether another pod has been created in the place of one that was
+// evicted. A DaemonSet creates one where a node takes it. Others may be refused theirs,
+// as the RuntimeClass is gone, and try on.
+func (p *play) recreated(w workload, class string) bool {
+	p.t.Helper()
+	switch {
+	case w.kind == "Pod":
+		pods, err := p.podsOf(w.name)
+		p.do(err)
+		return len(pods) > 0
+	case w.kind == "DaemonSet", p.refused(class):
+		return true
+	}
+	p.eventually("another pod of "+w.title(), func() error {
+		pods, err := p.podsOf(w.name)
+		if err == nil && len(pods) == 0 {
+			err = errors.New("there is none")
+		}
+		return err
+	})
+	return true
 }
 
 // foretoldEvicted tells whether the taint was to delete a pod.
@@ -262,8 +289,8 @@ func (p *play) homeless() map[string]bool {
 	probes := map[place]probe{}
 	without := map[string]bool{}
 	for _, w := range p.scenario.workloads {
-		if w.kind == "Static" {
-			continue
+		if w.kind == "Static" || w.kind == "Pod" {
+			continue // nothing creates a next pod
 		}
 		without[w.title()] = true
 		spec := p.nextPod(w)

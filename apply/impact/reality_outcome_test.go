@@ -32,6 +32,7 @@ const (
 	started    = "started"
 	stuck      = "could not be scheduled again"
 	nowhere    = "finds no node"
+	gone       = "is not created again"
 	shutOut    = "nobody can run"
 	deletedBy  = "deleted by somebody else"
 	daemonEnds = "ends"
@@ -96,6 +97,9 @@ func (p *play) foretold() outcome {
 	for _, e := range p.predicted.Evictions {
 		for _, pod := range e.Pods {
 			o = append(o, fate{of: called(e.Workload), pod: pod.Name, node: p.short(pod.Node), what: evicted, seconds: e.AfterSeconds, finished: e.Finished})
+			if e.NotRecreated && e.AfterSeconds <= soon {
+				o = append(o, fate{of: called(e.Workload), what: gone})
+			}
 		}
 		homeless[called(e.Workload)] = homeless[called(e.Workload)] || e.Nowhere
 	}

@@ -106,7 +106,7 @@ var poolScenarios = map[string]scenario{
 		after:     pools{"gpu": tainted(members("a"), "gpu=yes:NoExecute", "gpu=yes:NoSchedule")},
 		workloads: []workload{static("proxy", "a"), alone("bare", on("a"))},
 		want: []string{
-			"Pod/bare finds no node",
+			"Pod/bare is not created again",
 			"Pod/bare on a evicted at once",
 		},
 	},
@@ -129,7 +129,6 @@ var poolScenarios = map[string]scenario{
 		workloads: []workload{deployment("train", 2, inPool("gpu"), spread), alone("bare", on("a"), inPool("gpu"))},
 		want: []string{
 			"Deployment/train on a could not be scheduled again",
-			"Pod/bare finds no node",
 			"Pod/bare on a could not be scheduled again",
 		},
 	},
@@ -152,6 +151,7 @@ var poolScenarios = map[string]scenario{
 		workloads: []workload{deployment("train", 1, inPool("gpu")), alone("bare", inPool("gpu")), statefulSet("other", 1)},
 		want: []string{
 			"Deployment/train on a evicted at once",
+			"Pod/bare is not created again",
 			"Pod/bare on a evicted at once",
 			"StatefulSet/other finds no node",
 			"StatefulSet/other on a evicted at once",
@@ -201,7 +201,7 @@ var poolScenarios = map[string]scenario{
 		workloads: []workload{deployment("train", 2, inPool("gpu"), spread), alone("bare", on("a"), inPool("gpu"))},
 		want: []string{
 			"Deployment/train on a evicted at once",
-			"Pod/bare finds no node",
+			"Pod/bare is not created again",
 			"Pod/bare on a evicted at once",
 		},
 	},
@@ -212,7 +212,6 @@ var poolScenarios = map[string]scenario{
 		workloads: []workload{alone("bare", on("a")), alone("half", on("a"), tolerates("theirs"))},
 		then:      func(p *play) { p.taint("a", "theirs=x:NoSchedule") },
 		want: []string{
-			"Pod/half finds no node",
 			"Pod/half on a could not be scheduled again",
 		},
 	},
@@ -226,7 +225,6 @@ var poolScenarios = map[string]scenario{
 			"DaemonSet/agent finds no node",
 			"DaemonSet/agent on a could not be scheduled again",
 			"DaemonSet/agent on b could not be scheduled again",
-			"Pod/bare finds no node",
 			"Pod/bare on a could not be scheduled again",
 		},
 	},

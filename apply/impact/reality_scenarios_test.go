@@ -1,8 +1,6 @@
 package impact_test
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
@@ -28,7 +26,7 @@ func handled(spec v1.NodePoolSpec, handler string) v1.NodePoolSpec {
 }
 
 func selected(key, value string) v1.NodePoolSpec {
-	return v1.NodePoolSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}}
+	return v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{key: v1.LabelValue(value)}}}
 }
 
 // taintScenarios are about taints alone.
@@ -47,11 +45,11 @@ var taintScenarios = map[string]scenario{
 			"Deployment/free on a evicted at once",
 			"Deployment/web finds no node",
 			"Deployment/web on a evicted at once, 2 pods",
-			"Pod/bare finds no node",
+			"Pod/bare is not created again",
 			"Pod/bare on a evicted at once",
-			"Pod/effect finds no node",
+			"Pod/effect is not created again",
 			"Pod/effect on a evicted at once",
-			"Pod/value finds no node",
+			"Pod/value is not created again",
 			"Pod/value on a evicted at once",
 			"StatefulSet/db finds no node",
 			"StatefulSet/db on a evicted at once",
@@ -70,12 +68,16 @@ var taintScenarios = map[string]scenario{
 		},
 		want: []string{
 			"Deployment/long on a evicted after 300s, 2 pods",
+			"Pod/at-once is not created again",
 			"Pod/at-once on a evicted at once",
 			"Pod/first on a evicted after 300s",
-			"Pod/half finds no node",
+			"Pod/half is not created again",
 			"Pod/half on a evicted at once",
+			"Pod/negative is not created again",
 			"Pod/negative on a evicted at once",
+			"Pod/short is not created again",
 			"Pod/short on a evicted after 1s",
+			"Pod/shortest is not created again",
 			"Pod/shortest on a evicted after 1s",
 		},
 	},
@@ -93,7 +95,6 @@ var taintScenarios = map[string]scenario{
 			"Deployment/free on a could not be scheduled again",
 			"Deployment/web finds no node",
 			"Deployment/web on a could not be scheduled again, 2 pods",
-			"Pod/bare finds no node",
 			"Pod/bare on a could not be scheduled again",
 		},
 	},
@@ -117,7 +118,7 @@ var taintScenarios = map[string]scenario{
 			"DaemonSet/agent finds no node",
 			"DaemonSet/agent on a evicted at once",
 			"Deployment/web on a evicted at once",
-			"Pod/one finds no node",
+			"Pod/one is not created again",
 			"Pod/one on a evicted at once",
 		},
 	},
@@ -128,7 +129,6 @@ var taintScenarios = map[string]scenario{
 		after:     pools{"gpu": tainted(members("a"), "gpu=yes:NoSchedule")},
 		workloads: []workload{alone("one", on("a"), tolerates("gpu:NoExecute")), alone("both", on("a"), tolerates("gpu"))},
 		want: []string{
-			"Pod/one finds no node",
 			"Pod/one on a could not be scheduled again",
 		},
 	},
@@ -143,7 +143,7 @@ var taintScenarios = map[string]scenario{
 		},
 		want: []string{
 			"Deployment/member on a evicted at once",
-			"Pod/old finds no node",
+			"Pod/old is not created again",
 			"Pod/old on a evicted at once",
 		},
 	},
@@ -161,9 +161,9 @@ var taintScenarios = map[string]scenario{
 		want: []string{
 			"Deployment/member on a evicted at once",
 			"Pod/later on a evicted after 300s",
-			"Pod/not-so-long finds no node",
+			"Pod/not-so-long is not created again",
 			"Pod/not-so-long on a evicted at once",
-			"Pod/one finds no node",
+			"Pod/one is not created again",
 			"Pod/one on a evicted at once",
 		},
 	},

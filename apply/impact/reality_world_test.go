@@ -101,9 +101,9 @@ func (p *play) revision(pools map[string]v1.NodePoolSpec) plan.Revision {
 		}
 		if spec.Selector != nil {
 			if spec.Selector.MatchLabels == nil {
-				spec.Selector.MatchLabels = map[string]string{}
+				spec.Selector.MatchLabels = map[string]v1.LabelValue{}
 			}
-			spec.Selector.MatchLabels["world"] = p.slug
+			spec.Selector.MatchLabels["world"] = v1.LabelValue(p.slug)
 		}
 		revision.Pools = append(revision.Pools, render.Definition{File: "pools.yaml", Line: 1, Pool: &v1.NodePool{
 			ObjectMeta: metav1.ObjectMeta{Name: p.full(name)}, Spec: spec,

@@ -39,7 +39,7 @@ func (w *world) unschedulable(going map[*inventory.Pod]leaving, daemons *daemonC
 			if reason == "" || stayUnder(at.before.taints.list, pod.Tolerations).endsAtOnce() {
 				continue
 			}
-			told := Unschedulable{Workload: workloadOf(pod), Reason: reason, Nowhere: w.nowhere(after)}
+			told := Unschedulable{Workload: workloadOf(pod), Reason: reason, Nowhere: w.recreated(pod) && w.nowhere(after)}
 			key := groupKey(told.Workload, told.Reason, fmt.Sprint(told.Nowhere))
 			group := groups[key]
 			if group == nil {

@@ -88,7 +88,7 @@ func TestUnschedulablePods(t *testing.T) {
 			(&scene{}).node("n", words("pool=old", "disk=ssd"), words("pool=new")).
 				class(newClass("gpu", "runc", asking("pool=old")), newClass("gpu", "runc", asking("pool=new"))).
 				bare("p", "n", naming("gpu", asking("pool=old", "disk=ssd"))),
-			lost(inShop("Pod", "p"), "the node has no label disk=ssd", true, "p n"),
+			lost(inShop("Pod", "p"), "the node has no label disk=ssd", false, "p n"),
 		},
 		"the class leads elsewhere": {
 			"the node stays as it is, and the RuntimeClass leads the next pod to another one",

@@ -52,6 +52,13 @@ func (w *world) making(of *workload, added []corev1.Toleration) making {
 	return made
 }
 
+// recreated reports whether something creates another pod in the place of a deleted
+// one. Nothing does for a bare pod, which has no controller, nor where the DaemonSet
+// of a pod is gone. A static pod is not asked about: its kubelet keeps it.
+func (w *world) recreated(pod *inventory.Pod) bool {
+	return pod.Owner != (inventory.Owner{}) && !w.orphan(pod)
+}
+
 // orphan tells whether the pod was made by a DaemonSet that is not known, and that
 // nothing makes anew.
 func (w *world) orphan(pod *inventory.Pod) bool {

@@ -67,9 +67,11 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 }
 
 // What is a product of two numbers of a file is bounded, too: whether a pool, or the
-// pod of a DaemonSet, is for a node is asked for each of both.
+// pod of a DaemonSet, is for a node is asked for each of both, and who set what is read
+// for each node.
 func TestWorkOfHostileFiles(t *testing.T) {
 	const nodes = `"nodes": [{"names":["n[1-50000]"]}],`
+	owned := func(what string) string { return `"nodes": [{"names":["n[1-50000]"],` + what + `}]` }
 	cases := map[string]struct {
 		sections string
 		refused  bool
@@ -79,6 +81,10 @@ func TestWorkOfHostileFiles(t *testing.T) {
 		"DaemonSets that ask":  {nodes + `"workloads": ` + list(300, `{"kind":"DaemonSet","name":"%d","namespace":"x","template":{"tolerations":[{},{},{},{},{},{},{},{},{},{},{},{}]}}`), true},
 		"DaemonSets of others": {nodes + `"workloads": ` + list(4_000, `{"group":"apps.kruise.io","kind":"DaemonSet","name":"%d","namespace":"x","template":{}}`), false},
 		"few pools":            {nodes + `"nodePools": ` + list(100, `{"name":"p%d","spec":{}}`), false},
+		"few setters":          {owned(`"setBy":{"kubelet":{"labels":` + list(20, `"k%d"`) + `},"kubectl-taint":{"taints":true}}`), false},
+		"keys of a setter":     {owned(`"setBy":{"kubelet":{"labels":` + list(200, `"k%d"`) + `}}`), true},
+		"setters":              {owned(`"setBy":{` + strings.Trim(list(200, `"m%d":{"taints":true}`), "[]") + `}`), true},
+		"labels also applied":  {owned(`"alsoApplied":{"labels":` + list(200, `"k%d"`) + `}`), true},
 		"many pools":           {`"nodePools": ` + list(4_000, `{"name":"p%d","spec":{}}`) + "," + strings.TrimSuffix(nodes, ","), true},
 	}
 	for name, c := range cases {

@@ -122,6 +122,16 @@ type fileNodes struct {
 	Others []string `json:"otherAnnotations,omitempty"`
 	// AlsoApplied are the labels and annotations of pools that others apply as well.
 	AlsoApplied *fileKeys `json:"alsoApplied,omitempty"`
+	// SetBy says who set labels and taints, by field manager. Nothing is known of what
+	// is under none.
+	SetBy map[string]fileSet `json:"setBy,omitempty"`
+}
+
+// fileSet is what a field manager has set: labels by their keys, and the taints, which
+// are one list.
+type fileSet struct {
+	Labels []string `json:"labels,omitempty"`
+	Taints bool     `json:"taints,omitempty"`
 }
 
 type fileBudget struct {

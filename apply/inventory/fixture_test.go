@@ -26,10 +26,10 @@ func fleet(nodes, pools, pods int, add func(runtime.Object)) {
 			ObjectMeta: metav1.ObjectMeta{
 				Name: fmt.Sprintf("pool-%04d", i), UID: uid("pool", i), CreationTimestamp: metav1.Unix(1_600_000_000+int64(i), 0),
 				Labels:      map[string]string{v1.SourceLabel: "fleet"},
-				Annotations: map[string]string{v1.SourceUIDAnnotation: "5d3b1c8e-7f2a-4c6b-9a1e-0b4d2f6c8e10", v1.RevisionAnnotation: "main@sha1:0123456789012345678901234567890123456789", v1.FileAnnotation: fmt.Sprintf("pools/pool-%04d.yaml:1", i)},
+				Annotations: map[string]string{v1.SourceUIDAnnotation: "5d3b1c8e-7f2a-4c6b-9a1e-0b4d2f6c8e10", v1.RevisionAnnotation: "main@sha1:0123456789012345678901234567890123456789", v1.FileAnnotation: fmt.Sprintf("pools/pool-%04d.yaml", i)},
 			},
 			Spec: v1.NodePoolSpec{
-				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"example.com/group": fmt.Sprintf("group-%04d", i)}},
+				Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"example.com/group": v1.LabelValue(fmt.Sprintf("group-%04d", i))}},
 				Labels:   map[string]v1.LabelValue{"example.com/pool": v1.LabelValue(fmt.Sprintf("pool-%04d", i)), "example.com/tier": "gold"},
 				Taints:   []v1.Taint{{Key: "example.com/pool", Value: fmt.Sprintf("pool-%04d", i), Effect: corev1.TaintEffectNoSchedule}},
 			},

@@ -238,7 +238,7 @@ func (w world) pool(name string) *v1.NodePool {
 			pool.Annotations[v1.SourceUIDAnnotation] = "uid-of-other"
 		}
 		pool.Annotations[v1.RevisionAnnotation] = "main@sha1:old"
-		pool.Annotations[v1.FileAnnotation] = name + ".yaml:1"
+		pool.Annotations[v1.FileAnnotation] = name + ".yaml"
 	}
 	pool.ManagedFields = w.managed(slices.Collect(maps.Keys(pool.Labels)), slices.Collect(maps.Keys(pool.Annotations)))
 	if w.oneIn(8) {
@@ -271,7 +271,7 @@ func (w world) spec(name string) v1.NodePoolSpec {
 	}
 	switch w.IntN(4) {
 	case 0:
-		spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{pick(w, worldKeys): pick(w, worldValues)}}
+		spec.Selector = &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{pick(w, worldKeys): v1.LabelValue(pick(w, worldValues))}}
 	case 1:
 		spec.NodeNames = []string{pick(w, []string{"n*", "m-*", "other", "*"})}
 	}

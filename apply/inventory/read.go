@@ -16,8 +16,8 @@ import (
 // maxValues.
 const (
 	maxBytes = 32 << 20
-	// maxYAMLBytes is less, as YAML takes many times the memory.
-	maxYAMLBytes = 8 << 20
+	// MaxYAMLBytes is less, as YAML takes many times the memory.
+	MaxYAMLBytes = 8 << 20
 	maxNodes     = 200_000
 )
 

@@ -16,6 +16,10 @@ func (r *reader) nodeGroup(group *fileNodes) error {
 	if group.AlsoApplied != nil {
 		managed = plan.ManagedFields(plan.Keys{}, group.AlsoApplied.keys())[1:]
 	}
+	for _, manager := range slices.Sorted(maps.Keys(group.SetBy)) {
+		set := group.SetBy[manager]
+		managed = append(managed, plan.SetBy(plan.Setter{Manager: manager, Labels: set.Labels, Taints: set.Taints})...)
+	}
 	annotations := group.Annotations
 	for _, key := range group.Others {
 		put(&annotations, key, Unknown)
@@ -26,7 +30,7 @@ func (r *reader) nodeGroup(group *fileNodes) error {
 		if err != nil {
 			return err
 		}
-		if err := r.spend(len(names) * (nodeValues + len(group.Labels) + len(annotations) + len(group.Taints))); err != nil {
+		if err := r.spend(len(names) * (nodeValues + len(group.Labels) + len(annotations) + len(group.Taints) + group.owned())); err != nil {
 			return err
 		}
 		for _, name := range names {
@@ -42,6 +46,17 @@ func (r *reader) nodeGroup(group *fileNodes) error {
 		}
 	}
 	return ownLabelsTo(r.inv.Nodes[first:], group.Own)
+}
+
+// owned counts what is said of who set or applies something. It is read anew for each
+// node, although nodes share it.
+func (g *fileNodes) owned() int {
+	keys := g.AlsoApplied.keys()
+	owned := len(keys.Labels) + len(keys.Annotations)
+	for _, set := range g.SetBy {
+		owned += objectValues + len(set.Labels)
+	}
+	return owned
 }
 
 // labelsOf are the labels that a node has as its group has them.

@@ -20,8 +20,8 @@ import (
 //
 // Of annotations of nodes the file has the values that a plan may read: those of
 // keys under nodes.lailin.xyz/, and of keys that a pool or the record of the node
-// names. Of all others it has the key alone. It does not have who set a value, but
-// for what a plan needs of that.
+// names. Of all others it has the key alone. Who set a value it has of labels and
+// taints, by field manager, and of annotations no more than a plan needs.
 func Write(w io.Writer, inv *Inventory) error {
 	f := file{
 		APIVersion: APIVersion, Kind: Kind, Taken: inv.Taken,

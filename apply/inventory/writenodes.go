@@ -83,6 +83,9 @@ func nodeToFile(node *corev1.Node, named, own map[string]bool) (fileNodes, map[s
 	}
 	slices.Sort(written.Others)
 	written.AlsoApplied = keysToFile(plan.AlsoApplied(node, recorded))
+	for _, setter := range plan.SettersOf(node).All() {
+		put(&written.SetBy, setter.Manager, fileSet{setter.Labels, setter.Taints})
+	}
 	return written, owned
 }
 

@@ -14,8 +14,8 @@ import (
 // it was. Anchors and aliases are refused: with them a short file can say without
 // end.
 func yamlToJSON(data []byte) ([]byte, error) {
-	if len(data) > maxYAMLBytes {
-		return nil, &FileError{Err: fmt.Errorf("the file is too large for YAML: more than %d MiB; convert it to JSON", maxYAMLBytes>>20)}
+	if len(data) > MaxYAMLBytes {
+		return nil, &FileError{Err: fmt.Errorf("the file is too large for YAML: more than %d MiB; convert it to JSON", MaxYAMLBytes>>20)}
 	}
 	var document, another yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))

@@ -43,7 +43,7 @@ func TestAfter(t *testing.T) {
 	if diff := cmp.Diff(wantLabels, got.Labels); diff != "" {
 		t.Errorf("labels: what Git dropped goes, unless another applies it (-want +got):\n%s", diff)
 	}
-	wantAnnotations := map[string]string{v1.SourceUIDAnnotation: string(teamUID), v1.RevisionAnnotation: "main@sha1:new", v1.FileAnnotation: "changed.yaml:3", v1.ReconcileAnnotation: v1.Disabled}
+	wantAnnotations := map[string]string{v1.SourceUIDAnnotation: string(teamUID), v1.RevisionAnnotation: "main@sha1:new", v1.FileAnnotation: "changed.yaml", v1.ReconcileAnnotation: v1.Disabled}
 	if diff := cmp.Diff(wantAnnotations, got.Annotations); diff != "" {
 		t.Errorf("annotations: a pause by hand stays (-want +got):\n%s", diff)
 	}

@@ -27,3 +27,14 @@ func Members(node *corev1.Node, pools *render.Expansion) ([]string, error) {
 	}
 	return pools.Members(node.Name, recorded.underlyingLabels(node.Labels)), nil
 }
+
+// UnderlyingLabels returns the labels of a live node by which pools choose their
+// members: those that pools have not put there, and the earlier values of those that
+// they have. A node whose record cannot be read gives a [*RecordError].
+func UnderlyingLabels(node *corev1.Node) (map[string]string, error) {
+	recorded, err := readRecord(node)
+	if err != nil {
+		return nil, err
+	}
+	return recorded.underlyingLabels(node.Labels), nil
+}

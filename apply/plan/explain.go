@@ -142,7 +142,7 @@ func statuses[K comparable](p *NodePlan, field Field, have map[K]string, recorde
 		case wanted && s.Have != nil && !(denied && conflict.denied):
 			s.Owner, s.WantedBy = Shared, slices.Sorted(slices.Values(append([]string{wish.Pool}, wish.Agreeing...)))
 		default:
-			s.Owner = foreignOwner(field, s.Key)
+			s.Owner = OwnerByDomain(field, s.Key)
 		}
 		all = append(all, s)
 	}
@@ -159,7 +159,7 @@ func explainUnreadable(node *corev1.Node, pools *render.Expansion, err error) *E
 	}
 	setters := &owners{object: node, ours: true}
 	tell := func(field Field, key, value string, setBy []string) {
-		s := KeyStatus{Field: field, Key: key, Have: &value, Owner: foreignOwner(field, key), SetBy: setBy}
+		s := KeyStatus{Field: field, Key: key, Have: &value, Owner: OwnerByDomain(field, key), SetBy: setBy}
 		if s.Owner == OfOthers {
 			s.Owner = OfUnknown
 		}
@@ -177,8 +177,10 @@ func explainUnreadable(node *corev1.Node, pools *render.Expansion, err error) *E
 	return e
 }
 
-// foreignOwner tells of a key that is no pool's whose it is.
-func foreignOwner(field Field, key string) Owner {
+// OwnerByDomain returns whose a key is that is no pool's, as far as its domain says:
+// [OfOthers], [OfKubernetes] or [OfController].
+func OwnerByDomain(field Field, key string) Owner {
+	const restricted = corev1.LabelNamespaceNodeRestriction
 	domain, _, prefixed := strings.Cut(key, "/")
 	if !prefixed {
 		return OfOthers
@@ -186,7 +188,7 @@ func foreignOwner(field Field, key string) Owner {
 	switch {
 	case field == Annotation && key == v1.AppliedAnnotation:
 		return OfController
-	case strings.HasPrefix(key, v1.RoleLabelPrefix), domain == "node-restriction.kubernetes.io", domain == "kubectl.kubernetes.io":
+	case strings.HasPrefix(key, v1.RoleLabelPrefix), domain == restricted, strings.HasSuffix(domain, "."+restricted), domain == "kubectl.kubernetes.io":
 		return OfOthers // made for people to set, or to set by a tool of theirs
 	case domain == "kubernetes.io", strings.HasSuffix(domain, ".kubernetes.io"), domain == "k8s.io", strings.HasSuffix(domain, ".k8s.io"):
 		return OfKubernetes

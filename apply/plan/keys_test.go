@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -31,7 +30,7 @@ func pools(field Field, wishes map[string]wish) []*v1.NodePool {
 		spec := want(field, wish.value)
 		spec.NodeNames, spec.Priority, spec.ConflictPolicy = []string{"n"}, wish.priority, wish.policy
 		if wish.broken {
-			spec.NodeNames, spec.Selector = nil, &metav1.LabelSelector{}
+			spec.NodeNames, spec.Selector = nil, &v1.LabelSelector{}
 		}
 		pool := define(name, spec)
 		if wish.still {

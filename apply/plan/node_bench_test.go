@@ -154,7 +154,7 @@ func poolByRole(value string) *v1.NodePool {
 // poolByRack has the node of benchNode by a selector.
 func poolByRack() *v1.NodePool {
 	return define("rack", v1.NodePoolSpec{
-		Selector:    &metav1.LabelSelector{MatchLabels: map[string]string{"topology.kubernetes.io/zone": "z", "rack": "mine"}},
+		Selector:    &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"topology.kubernetes.io/zone": "z", "rack": "mine"}},
 		Labels:      map[string]v1.LabelValue{"node-pool.lailin.xyz/rack": "mine"},
 		Annotations: map[string]v1.AnnotationValue{"node-pool.lailin.xyz/contact": "rack@example.com"},
 	})
@@ -172,17 +172,17 @@ func otherPools(count int) []*v1.NodePool {
 		switch i % 6 {
 		case 0: // by the role label
 		case 1: // every node is of the cluster; few are of the team
-			spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"cluster": "production", "team": name}}
+			spec.Selector = &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"cluster": "production", "team": v1.LabelValue(name)}}
 		case 2:
 			spec.NodeNames = []string{fmt.Sprintf("rack-%d-*", i)}
 		case 3:
-			spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			spec.Selector = &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{
 				{Key: "rack", Operator: metav1.LabelSelectorOpIn, Values: []string{name, "rack-" + name}},
 			}}
 		case 4:
 			spec.Parent = fmt.Sprintf("pool-%d", i-4)
 		case 5:
-			spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			spec.Selector = &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{
 				{Key: "accelerator.example/" + name, Operator: metav1.LabelSelectorOpExists},
 			}}
 		}

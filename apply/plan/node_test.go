@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -85,7 +84,7 @@ func TestUnreadableRecord(t *testing.T) {
 // What pools see of a node, and when.
 func TestMembership(t *testing.T) {
 	selects := func(name, label, value string, spec v1.NodePoolSpec) *v1.NodePool {
-		spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{label: value}}
+		spec.Selector = &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{label: v1.LabelValue(value)}}
 		return define(name, spec)
 	}
 	entry := func(e Entry) Record { return recordOf(Label, e) }

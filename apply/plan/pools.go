@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -184,15 +183,15 @@ func wantPool(revision Revision, definition render.Definition) *v1.NodePool {
 		want.Labels[v1.SourceLabel] = revision.Source
 		want.Annotations[v1.SourceUIDAnnotation] = string(revision.SourceUID)
 		want.Annotations[v1.RevisionAnnotation] = revision.Name
-		want.Annotations[v1.FileAnnotation] = fmt.Sprintf("%s:%d", definition.File, definition.Line)
+		want.Annotations[v1.FileAnnotation] = definition.File
 	}
 	v1.SetNodePoolDefaults(want)
 	return want
 }
 
-// poolChange compares a pool with its record. A new revision alone is no
-// change: the annotation names the revision that the pool was last changed by,
-// and a commit that leaves a pool alone writes nothing.
+// poolChange compares a pool with its record. A new revision or another file
+// alone is no change: the annotations say where the pool was when it last changed,
+// and a commit that leaves a pool as it is, or moves it, writes nothing.
 func poolChange(live, want *v1.NodePool) PoolChange {
 	change := PoolChange{Name: want.Name, Live: live, Want: want}
 	keepApproval(live, want)
@@ -202,8 +201,8 @@ func poolChange(live, want *v1.NodePool) PoolChange {
 	case !live.DeletionTimestamp.IsZero():
 		// It comes back once it is gone.
 	case !equality.Semantic.DeepEqual(live.Spec, want.Spec),
-		!carries(live.Labels, want.Labels, ""),
-		!carries(live.Annotations, want.Annotations, v1.RevisionAnnotation),
+		!carries(live.Labels, want.Labels),
+		!carries(live.Annotations, want.Annotations, v1.RevisionAnnotation, v1.FileAnnotation),
 		handedOver(live, want),
 		dropped(live, "labels", want.Labels) != nil, dropped(live, "annotations", want.Annotations) != nil:
 		change.Action = Update
@@ -211,9 +210,9 @@ func poolChange(live, want *v1.NodePool) PoolChange {
 	return change
 }
 
-func carries(live, want map[string]string, except string) bool {
+func carries(live, want map[string]string, except ...string) bool {
 	for key, value := range want {
-		if have, found := live[key]; key != except && (!found || have != value) {
+		if have, found := live[key]; !slices.Contains(except, key) && (!found || have != value) {
 			return false
 		}
 	}

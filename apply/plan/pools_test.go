@@ -81,7 +81,11 @@ func TestPoolsChanges(t *testing.T) {
 		"empty for none":  {"an empty list is no list", inFile("a", spec), live(func(p *v1.NodePool) { p.Spec.Taints = []v1.Taint{} }), None},
 		"changed in Git":  {"the spec", inFile("a", v1.NodePoolSpec{Handler: "kata"}), fromGit("a", spec), Update},
 		"changed by hand": {"Git says all that there is to say of a pool", inFile("a", spec), live(func(p *v1.NodePool) { p.Spec.Priority = 5 }), Update},
-		"moved in Git":    {"the annotation tells where the pool is written", moved, fromGit("a", spec), Update},
+		"moved in Git":    {"the file is where the pool was when it last changed", moved, fromGit("a", spec), None},
+		"recorded with its line": {
+			"an earlier version kept the line as well, and the pools are not all written anew",
+			inFile("a", spec), live(func(p *v1.NodePool) { p.Annotations[v1.FileAnnotation] = "a.yaml:3" }), None,
+		},
 		"annotated in Git": {
 			"what the file says in its metadata is part of it", annotated, fromGit("a", spec), Update,
 		},
@@ -154,7 +158,7 @@ func TestWantedPool(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        "a",
 			Labels:      map[string]string{"team": "x", "nodes.lailin.xyz/source": "team"},
-			Annotations: map[string]string{"nodes.lailin.xyz/sourceUID": "uid-of-team", "nodes.lailin.xyz/revision": "main@sha1:new", "nodes.lailin.xyz/file": "a.yaml:3"},
+			Annotations: map[string]string{"nodes.lailin.xyz/sourceUID": "uid-of-team", "nodes.lailin.xyz/revision": "main@sha1:new", "nodes.lailin.xyz/file": "a.yaml"},
 			Finalizers:  []string{"nodes.lailin.xyz/release"},
 		},
 		Spec: v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "1"}, ConflictPolicy: v1.ReportConflicts},

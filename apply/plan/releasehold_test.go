@@ -33,7 +33,7 @@ func inZones(counts map[string]int) []*corev1.Node {
 // ofZone is a pool of the nodes in some zones, with a label of its own.
 func ofZone(name string, zones ...string) *v1.NodePool {
 	pool := define(name, v1.NodePoolSpec{
-		Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: zone, Operator: metav1.LabelSelectorOpIn, Values: zones}}},
+		Selector: &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{{Key: zone, Operator: metav1.LabelSelectorOpIn, Values: zones}}},
 		Labels:   map[string]v1.LabelValue{"example.com/" + name: "yes"},
 	})
 	pool.UID, pool.Generation = "", 1

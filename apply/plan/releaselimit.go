@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -121,7 +120,7 @@ func exceedsReleaseLimit(limit intstr.IntOrString, count, of int) bool {
 // taints that evict their pods. The pools around it are not in it.
 func Membership(pool *v1.NodePool) string {
 	said := struct {
-		Selector  *metav1.LabelSelector
+		Selector  *v1.LabelSelector
 		NodeNames []string
 		Parent    string
 		Evicting  []v1.Taint

@@ -109,9 +109,9 @@ func (w *world) pool(name string) *v1.NodePool {
 	switch w.r.IntN(5) {
 	case 0: // by role label
 	case 1:
-		spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{pick(w.r, worldKeys): pick(w.r, worldValues)}}
+		spec.Selector = &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{pick(w.r, worldKeys): v1.LabelValue(pick(w.r, worldValues))}}
 	case 2:
-		spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		spec.Selector = &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{{
 			Key:      pick(w.r, worldKeys),
 			Operator: pick(w.r, []metav1.LabelSelectorOperator{metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist}),
 		}}}
@@ -125,7 +125,7 @@ func (w *world) pool(name string) *v1.NodePool {
 		}
 	}
 	if w.held && w.oneIn(8) {
-		spec.NodeNames, spec.Selector = nil, &metav1.LabelSelector{}
+		spec.NodeNames, spec.Selector = nil, &v1.LabelSelector{}
 	}
 	pool := define(name, spec)
 	if w.held && w.oneIn(8) {

@@ -41,7 +41,7 @@ func secretPools(long, short string) []render.Definition {
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{"example.com/token": long}},
 		Spec: v1.NodePoolSpec{
 			NodeNames: []string{"n*"}, Handler: "runc", ConflictPolicy: v1.ReportConflicts,
-			Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			Selector: &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{
 				{Key: "api-token", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"hunter2hunter2", short}},
 				{Key: "tier", Operator: metav1.LabelSelectorOpNotIn, Values: []string{credential, "gold"}},
 			}},
@@ -99,7 +99,8 @@ func secretReview(t *testing.T, before plan.Cluster, long, short string) (*revie
 	run("selecting", oldest, inventory.Scheduling{NodeSelector: map[string]string{"api-key": longBefore}, Tolerations: tolerating("")})
 	in := review.Input{
 		Before: before, Difference: difference, Files: pools, Impact: impact.Of(known, difference.After(before)),
-		Notes: []string{"a note on " + long + foreign},
+		Compared: review.Compared{BrokenBase: &review.BrokenBase{Revision: "main", Problems: []string{"a problem with " + long}}},
+		Notes:    []string{"a note on " + long + foreign},
 	}
 	given := givenText(t, in)
 	r, err := review.Of(in)
@@ -120,7 +121,7 @@ func secretReview(t *testing.T, before plan.Cluster, long, short string) (*revie
 // givenText has all that a review is made of and that has secrets in it.
 func givenText(t *testing.T, in review.Input) string {
 	t.Helper()
-	text, err := json.Marshal([]any{in.Impact, in.Difference.PoolChanges, in.Difference.Nodes, in.Difference.Pools.Blocked, in.Before.Pools, in.Before.RuntimeClasses, in.Notes})
+	text, err := json.Marshal([]any{in.Impact, in.Difference.PoolChanges, in.Difference.Nodes, in.Difference.Pools.Blocked, in.Before.Pools, in.Before.RuntimeClasses, in.Notes, in.Compared})
 	if err != nil {
 		t.Fatal(err)
 	}

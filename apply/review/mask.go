@@ -196,7 +196,12 @@ func (m *masker) mentions(r *Review) {
 			*text = redact.Text(replacer.Replace(*text))
 		}
 	}
-	for _, list := range [][]string{r.Problems, r.Notes} {
+	lists := [][]string{r.Problems, r.Notes}
+	if broken := r.Compared.BrokenBase; broken != nil {
+		hide(&broken.Revision)
+		lists = append(lists, broken.Problems)
+	}
+	for _, list := range lists {
 		for i := range list {
 			hide(&list[i])
 		}

@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"strings"
 
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,6 +15,12 @@ import (
 // lastApplied is where kubectl keeps what it has applied. Nobody has written it,
 // and it says everything once more.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// PoolOf is the pool whose RuntimeClass has such a name; where it is of none, the name
+// as it is and false.
+func PoolOf(runtimeClass string) (pool string, found bool) {
+	return strings.CutPrefix(runtimeClass, v1.RuntimeClassPrefix)
+}
 
 func runtimeClasses(d *plan.Difference) ([]Object, error) {
 	objects := []Object{}

@@ -34,6 +34,9 @@ func Of(in Input) (*Review, error) {
 		APIVersion: APIVersion, Kind: Kind, Compared: in.Compared,
 		Kept: listOf(in.Difference.Pools.Kept), Problems: []string{}, Notes: listOf(in.Notes), Impact: in.Impact,
 	}
+	if broken := in.Compared.BrokenBase; broken != nil {
+		r.Compared.BrokenBase = &BrokenBase{Revision: broken.Revision, Problems: listOf(broken.Problems), MoreProblems: broken.MoreProblems}
+	}
 	var err error
 	if r.Pools, err = pools(in); err != nil {
 		return nil, err

@@ -46,6 +46,9 @@ func TestSummary(t *testing.T) {
 	evicted := func(of impact.Workload, pods int, nowhere bool) impact.Eviction {
 		return impact.Eviction{Workload: of, Pods: make([]impact.Pod, pods), Nowhere: nowhere}
 	}
+	bare := func(name string) impact.Eviction {
+		return impact.Eviction{Workload: impact.Workload{Kind: "Pod", Namespace: "web", Name: name}, Pods: make([]impact.Pod, 1), NotRecreated: true}
+	}
 	cases := map[string]struct {
 		reason string
 		review Review
@@ -59,11 +62,14 @@ func TestSummary(t *testing.T) {
 			Budgets:   []impact.Budget{{Namespace: "web", Name: "api", Exceeded: true}, {Namespace: "web", Name: "kept"}},
 		}}, Summary{Changes: "no difference", Impact: "12 pods of 3 Deployments evicted; PodDisruptionBudget web/api exceeded"}},
 		"of several kinds": {"no kind is named that not all are of", Review{Impact: &impact.Impact{
-			Evictions: []impact.Eviction{evicted(deployment("a"), 1, true), evicted(impact.Workload{Kind: "Pod", Namespace: "web", Name: "b"}, 1, true)},
+			Evictions: []impact.Eviction{evicted(deployment("a"), 1, true), evicted(impact.Workload{Kind: "StatefulSet", Namespace: "web", Name: "b"}, 1, true)},
 		}}, Summary{Changes: "no difference", Impact: "2 pods of 2 workloads evicted; no node left for 2 workloads"}},
+		"some not created again": {"a bare pod has no next pod, for which a node could be left", Review{Impact: &impact.Impact{
+			Evictions: []impact.Eviction{evicted(deployment("a"), 2, true), bare("b")},
+		}}, Summary{Changes: "no difference", Impact: "3 pods of 2 workloads evicted, 1 of them not created again; no node left for 1 workload"}},
 		"bare pods": {"they are no workloads", Review{Impact: &impact.Impact{
-			Evictions: []impact.Eviction{evicted(impact.Workload{Kind: "Pod", Namespace: "web", Name: "b"}, 1, false)},
-		}}, Summary{Changes: "no difference", Impact: "1 pod evicted"}},
+			Evictions: []impact.Eviction{bare("a"), bare("b")},
+		}}, Summary{Changes: "no difference", Impact: "2 pods evicted, not created again"}},
 		"finished": {"nothing that runs is evicted", Review{Impact: &impact.Impact{
 			Evictions: []impact.Eviction{{Workload: deployment("a"), Pods: make([]impact.Pod, 2), Finished: true}},
 		}}, Summary{Changes: "no difference", Impact: "2 finished pods deleted"}},
@@ -78,6 +84,27 @@ func TestSummary(t *testing.T) {
 			got.Counts = Counts{}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestOutlook(t *testing.T) {
+	cases := map[string]struct {
+		kind                  string
+		notRecreated, nowhere bool
+		want                  string
+	}{
+		"nothing to say":    {"Deployment", false, false, ""},
+		"Deployment":        {"Deployment", false, true, "no node is left for its next pod"},
+		"DaemonSet":         {"DaemonSet", false, true, "no node is left for its pods"},
+		"bare pod":          {"Pod", true, false, "it has no controller, so nothing creates it again"},
+		"DaemonSet is gone": {"DaemonSet", true, false, "their DaemonSet is gone, so nothing creates them again"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Outlook(impact.Workload{Kind: c.kind}, c.notRecreated, c.nowhere); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}

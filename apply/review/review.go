@@ -72,6 +72,19 @@ type Compared struct {
 	// Taken is when the inventory was taken, as RFC 3339 has it; empty where there
 	// is none.
 	Taken string `json:"taken,omitempty"`
+	// BrokenBase is the base that was asked for, where no source takes it. Base is then
+	// what is compared with instead, and says why.
+	BrokenBase *BrokenBase `json:"brokenBase,omitempty"`
+}
+
+// BrokenBase is a base that no source takes.
+type BrokenBase struct {
+	// Revision that was asked for: "main@sha1:<40 hex>".
+	Revision string `json:"revision"`
+	// Problems are what is wrong with it; the first three are told.
+	Problems []string `json:"problems"`
+	// MoreProblems is how many there are besides.
+	MoreProblems int `json:"moreProblems,omitempty"`
 }
 
 // Object is a NodePool or a RuntimeClass that changes.
@@ -215,6 +228,8 @@ type Counts struct {
 	FinishedPodsDeleted int `json:"finishedPodsDeleted"`
 	BudgetsExceeded     int `json:"budgetsExceeded"`
 	Unschedulable       int `json:"unschedulable"` // pods
+	// NotRecreated are the evicted pods that nothing creates again.
+	NotRecreated int `json:"notRecreated"`
 	// Nowhere are the workloads for whose next pod no node is left.
 	Nowhere           int `json:"nowhere"`
 	DaemonPodsRemoved int `json:"daemonPodsRemoved"`

@@ -70,6 +70,9 @@ func (c *Counts) countImpact(i *impact.Impact) {
 		} else {
 			c.Evictions += len(eviction.Pods)
 		}
+		if eviction.NotRecreated {
+			c.NotRecreated += len(eviction.Pods)
+		}
 		if eviction.Nowhere {
 			nowhere[eviction.Workload] = true
 		}
@@ -134,7 +137,7 @@ func worst(i *impact.Impact, c Counts) string {
 			parts = append(parts, text)
 		}
 	}
-	tell(c.Evictions, fmt.Sprintf("%s evicted", evicted(i.Evictions, c.Evictions)))
+	tell(c.Evictions, fmt.Sprintf("%s evicted%s", evicted(i.Evictions, c.Evictions), notRecreated(c)))
 	tell(c.BudgetsExceeded, exceeded(i.Budgets, c.BudgetsExceeded))
 	tell(c.Nowhere, fmt.Sprintf("no node left for %s", Count(c.Nowhere, "workload")))
 	for _, class := range i.RuntimeClasses {
@@ -170,6 +173,17 @@ func evicted(evictions []impact.Eviction, pods int) string {
 	return fmt.Sprintf("%s of %s", Count(pods, "pod"), Count(len(owners), noun))
 }
 
+// notRecreated is how many of the evicted pods nothing creates again.
+func notRecreated(c Counts) string {
+	switch c.NotRecreated {
+	case 0:
+		return ""
+	case c.Evictions:
+		return ", not created again"
+	}
+	return fmt.Sprintf(", %d of them not created again", c.NotRecreated)
+}
+
 func exceeded(budgets []impact.Budget, n int) string {
 	if n != 1 {
 		return fmt.Sprintf("%s exceeded", Count(n, "PodDisruptionBudget"))
@@ -190,6 +204,22 @@ func whoName(workloads, pods int) string {
 		return "1 workload names"
 	}
 	return Count(workloads, "workload") + " name"
+}
+
+// Outlook says of evicted pods of a workload, or of those that could not be scheduled
+// again, why there are fewer afterwards; empty where nothing speaks against as many.
+func Outlook(of impact.Workload, notRecreated, nowhere bool) string {
+	switch {
+	case notRecreated && of.Kind == "Pod":
+		return "it has no controller, so nothing creates it again"
+	case notRecreated:
+		return fmt.Sprintf("their %s is gone, so nothing creates them again", Word(of.Kind))
+	case nowhere && of.Kind == "DaemonSet":
+		return "no node is left for its pods"
+	case nowhere:
+		return "no node is left for its next pod"
+	}
+	return ""
 }
 
 // Count is "1 pool", "2 pools".

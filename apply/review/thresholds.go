@@ -165,6 +165,7 @@ var needs = map[string]string{
 	"finishedPodsDeleted":    "pods",
 	"budgetsExceeded":        "pods",
 	"unschedulable":          "pods",
+	"notRecreated":           "pods",
 	"nowhere":                "pods",
 	"daemonPodsRemoved":      "pods",
 	"daemonPodsStarted":      "pods",

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -66,9 +65,9 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 		cluster.Eventually(t, "without the policy an author forges "+resource, patience, func() error { return write(author) })
 	}
 
-	var text bytes.Buffer
-	p.do(printYAML(&text, statusPolicy()...))
-	if out, err := p.c.Apply(t.Context(), text.String()); err != nil {
+	manifests, err := marshalObjects("yaml", statusPolicy()...)
+	p.do(err)
+	if out, err := p.c.Apply(t.Context(), string(manifests)); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Cleanup(func() {

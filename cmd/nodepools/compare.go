@@ -22,6 +22,9 @@ func (o *diffOptions) fileSides(ctx context.Context) (*sides, error) {
 	if err != nil {
 		return nil, err
 	}
+	if files.single && len(files.definitions) == 0 {
+		return nil, files.noPools() // a folder may be meant to have none
+	}
 	there, err := o.there(ctx)
 	if err != nil {
 		return nil, err

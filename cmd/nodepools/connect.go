@@ -29,10 +29,17 @@ type clusterFlags struct {
 }
 
 func (f *clusterFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, else ~/.kube/config)")
-	flags.StringVar(&f.context, "context", "", "`context` of the kubeconfig file (default: its current one)")
-	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "time for all requests together")
+	registerKubeconfig(cmd, &f.kubeconfig, &f.context)
+	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "time for all requests together")
+	completeFlag(cmd, "timeout", nothing)
+}
+
+// registerKubeconfig adds the flags that say which cluster is meant.
+func registerKubeconfig(cmd *cobra.Command, kubeconfig, context *string) {
+	cmd.Flags().StringVar(kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, else ~/.kube/config)")
+	cmd.Flags().StringVar(context, "context", "", "`context` of the kubeconfig file (default: its current one)")
+	completeFlag(cmd, "kubeconfig", files())
+	completeFlag(cmd, "context", completeContext(kubeconfig))
 }
 
 func (f *clusterFlags) check() error {

@@ -77,7 +77,7 @@ func (s *script) everywhere(act func(*story)) {
 // spec draws what a pool wants. Its members are always chosen in the same way.
 func (s *script) spec(name string) *v1.NodePoolSpec {
 	spec := &v1.NodePoolSpec{Labels: map[string]v1.LabelValue{}, Annotations: map[string]v1.AnnotationValue{}, Handler: pick(s.random, handlers)}
-	everyNode := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: corev1.LabelHostname, Operator: metav1.LabelSelectorOpExists}}}
+	everyNode := &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{{Key: corev1.LabelHostname, Operator: metav1.LabelSelectorOpExists}}}
 	value := func() string { return fmt.Sprintf("v%d", s.random.IntN(5)) }
 	switch name {
 	case "adopt":
@@ -86,7 +86,7 @@ func (s *script) spec(name string) *v1.NodePoolSpec {
 		spec.Taints = append(spec.Taints, v1.Taint{Key: "owner", Value: value(), Effect: corev1.TaintEffectNoSchedule})
 		return spec
 	case "take":
-		spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "site", Operator: metav1.LabelSelectorOpExists}}}
+		spec.Selector = &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{{Key: "site", Operator: metav1.LabelSelectorOpExists}}}
 		spec.ConflictPolicy = v1.TakeOver
 		if s.chance(70) {
 			spec.Labels["site"] = v1.LabelValue("taken-" + value())
@@ -109,7 +109,7 @@ func (s *script) spec(name string) *v1.NodePoolSpec {
 	case "gpu", "spare-0", "hand-0": // by the role label
 		spec.Parent = pick(s.random, []string{"", "base"})
 	case "spare-1":
-		spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"zone": "a"}}
+		spec.Selector = &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"zone": "a"}}
 	case "spare-2", "hand-1":
 		spec.NodeNames = []string{fmt.Sprintf("n*[%d-9]", s.random.IntN(9))}
 		spec.Parent = "base"

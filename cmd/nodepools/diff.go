@@ -21,9 +21,9 @@ to the pods that run. Nothing is written. The rights that 'nodepools install
 
 There are three comparisons:
 
-  nodepools diff PATH                     files with a cluster
-  nodepools diff --base REV [--head REV]  two revisions in Git, and no cluster
-  nodepools diff --source NAME --ref REF  a source, if it followed another ref
+  nodepools diff PATH                     files and a cluster
+  nodepools diff --base REV [--head REV]  two Git revisions, no cluster
+  nodepools diff --source NAME --ref REF  a source at another ref
 
 PATH stands for the whole of a NodePoolSource: pools that the source has in the
 cluster and that PATH lacks would be deleted, as far as the source's prune
@@ -40,6 +40,11 @@ such as refs/remotes/origin/main, is never several. The head is the revision of
 --head, or the working tree, also with files that are not tracked or ignored. A
 folder that the base lacks has no pools there. PATH, or --path from the root of
 the repository, is the folder with the pools.
+
+A base that no source would take, because its pools are not valid for example,
+gives way to its last good ancestor along the first parents, so that the change
+that repairs it can be reviewed; where there is none, to the cluster of
+--inventory. The review names both.
 
 A review compares commits, with --head HEAD: what git writes into a working tree
 is not always what the commit has. A file of a working tree is refused where git
@@ -72,14 +77,16 @@ an error.
   nodepools diff --base origin/main --merge-base --head HEAD pools/
 
   # what it does to the nodes of the cluster that a nightly job has noted
-  nodepools diff --base origin/main --merge-base --inventory production.yaml
+  nodepools diff --base origin/main --merge-base \
+    --inventory production.yaml
 
   # what production would do if it followed the tag v2.1.0
   nodepools diff --source production --ref v2.1.0
 
   # where several sources share the cluster
   nodepools diff pools/ --source team-a --context production`,
-		Args: cobra.ArbitraryArgs, // what has to be there depends on the flags
+		ValidArgsFunction: poolPath,
+		Args:              cobra.ArbitraryArgs, // what has to be there depends on the flags
 		RunE: work(exitUsage, func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd, args); err != nil {
 				return err
@@ -91,6 +98,7 @@ an error.
 		}),
 	}
 	cmd.Flags().StringVar(&o.source, "source", "", "`name` of the NodePoolSource to compare as (default: the only one)")
+	completeFlag(cmd, "source", found(o.proposeSources))
 	cmd.Flags().BoolVar(&o.exitZero, "exit-zero", false, "exit with 0 where something would change, too")
 	o.failOn.register(cmd)
 	o.against.register(cmd)
@@ -136,7 +144,7 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 		}
 		difference.Problems = append(difference.Problems, asked.refusals...)
 	}
-	for _, note := range s.notes {
+	for _, note := range append(o.output.notesOnBase(s.compared), s.notes...) {
 		std.note("%s", note)
 	}
 	told, err := review.Of(review.Input{

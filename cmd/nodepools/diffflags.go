@@ -27,6 +27,11 @@ func (f *againstFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.inventory, "inventory", "", "compare with the cluster in this `file`, and ask none")
 	flags.StringVar(&f.ref, "ref", "", "`ref` that --source would follow: branch, tag, commit or range of versions (default: its own)")
 	flags.BoolVar(&f.serverSide, "server-side", false, "ask the API server about every write, as a dry run; takes the right to write")
+	completeFlag(cmd, "base", completeRevision)
+	completeFlag(cmd, "head", completeRevision)
+	completeFlag(cmd, "path", completeFolder)
+	completeFlag(cmd, "inventory", files("json", "yaml", "yml"))
+	completeFlag(cmd, "ref", completeRef)
 }
 
 // check refuses flags that do not fit together, in an order that is always the

@@ -2,61 +2,50 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
-	"maps"
 	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/apply/review/markdown"
 	"github.com/nodepools/nodepools/apply/review/page"
 	"github.com/nodepools/nodepools/apply/review/text"
-	"github.com/nodepools/nodepools/render"
 )
 
 // diffOutput is how a review is printed.
 type diffOutput struct {
-	format, color string
-	summary       bool
+	outputFlags
+	color   string
+	summary bool
 	// marker and maxBytes are those of a comment on a pull request.
 	marker   string
 	maxBytes int
 }
 
-// diffFormats write a review, each in its form.
-var diffFormats = map[string]func(diffOutput, io.Writer, *review.Review) error{
-	"text": func(o diffOutput, w io.Writer, r *review.Review) error {
-		return text.Write(w, r, text.Options{Color: o.color == "always", Summary: o.summary})
-	},
-	"markdown": func(o diffOutput, w io.Writer, r *review.Review) error {
-		return markdown.Write(w, r, markdown.Options{Summary: o.summary, Marker: o.marker, MaxBytes: o.maxBytes})
-	},
-	"html": func(o diffOutput, w io.Writer, r *review.Review) error {
-		return page.Write(w, r, page.Options{Summary: o.summary})
-	},
-	"json": func(o diffOutput, w io.Writer, r *review.Review) error {
-		var document bytes.Buffer
-		encoder := json.NewEncoder(&document)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(o.chosen(r)); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, sanitize.JSON(document.String()))
-		return err
-	},
-	"yaml": func(o diffOutput, w io.Writer, r *review.Review) error {
-		return render.WriteYAML(w, o.chosen(r))
-	},
+var diffFormats = []string{"text", "json", "yaml", "markdown", "html"}
+
+// document is the review in the form that is asked for.
+func (o *diffOutput) document(r *review.Review, color bool) ([]byte, error) {
+	var document bytes.Buffer
+	var err error
+	switch o.format {
+	case "text":
+		err = text.Write(&document, r, text.Options{Color: color, Summary: o.summary})
+	case "markdown":
+		err = markdown.Write(&document, r, markdown.Options{Summary: o.summary, Marker: o.marker, MaxBytes: o.maxBytes})
+	case "html":
+		err = page.Write(&document, r, page.Options{Summary: o.summary})
+	default:
+		return marshal(o.format, o.chosen(r))
+	}
+	return document.Bytes(), err
 }
 
 // chosen is the document, or of it what comes first.
-func (o diffOutput) chosen(r *review.Review) any {
+func (o *diffOutput) chosen(r *review.Review) any {
 	if !o.summary {
 		return r
 	}
@@ -71,22 +60,19 @@ func (o diffOutput) chosen(r *review.Review) any {
 var colorChoices = []string{"auto", "always", "never"}
 
 func (o *diffOutput) register(cmd *cobra.Command) {
-	formats := slices.Sorted(maps.Keys(diffFormats))
-	cmd.Flags().StringVarP(&o.format, "output", "o", "text", "`format` of the output: text, json, yaml, markdown or html")
+	o.outputFlags.register(cmd, diffFormats...)
 	cmd.Flags().StringVar(&o.color, "color", "auto", "`when` to color text: always, never, or auto: on a terminal, unless NO_COLOR is set")
 	cmd.Flags().BoolVar(&o.summary, "summary", false, "print the summary alone")
 	cmd.Flags().IntVar(&o.maxBytes, "max-bytes", markdown.DefaultMaxBytes, "`number` of bytes that markdown may have; what does not fit is counted")
 	cmd.Flags().StringVar(&o.marker, "marker", markdown.DefaultMarker, "`name` by which a bot finds the comment, where a pull request has several")
-	for flag, values := range map[string][]string{"output": formats, "color": colorChoices} {
-		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-			panic(err) // the flags stand in the lines above
-		}
-	}
+	completeFlag(cmd, "color", fixed(colorChoices...))
+	completeFlag(cmd, "max-bytes", nothing)
+	completeFlag(cmd, "marker", nothing)
 }
 
 func (o *diffOutput) check(cmd *cobra.Command) error {
-	if diffFormats[o.format] == nil {
-		return usagef("--output %q is not known: must be text, json, yaml, markdown or html", o.format)
+	if err := o.outputFlags.check(); err != nil {
+		return err
 	}
 	for _, flag := range []string{"max-bytes", "marker"} {
 		if cmd.Flags().Changed(flag) && o.format != "markdown" {
@@ -102,24 +88,29 @@ func (o *diffOutput) check(cmd *cobra.Command) error {
 	return nil
 }
 
+// notesOnBase say that the base is broken where standard output is not for people to
+// read as it comes.
+func (o *diffOutput) notesOnBase(compared review.Compared) []string {
+	if compared.BrokenBase == nil || o.format == "text" {
+		return nil
+	}
+	return append([]string{compared.BrokenText()}, compared.BrokenBase.List()...)
+}
+
 // colored tells whether what is written may hold colours. See no-color.org.
 func (o *diffOutput) colored(w io.Writer) bool {
 	if o.color != "auto" {
 		return o.color == "always"
 	}
 	file, isFile := w.(*os.File)
-	return isFile && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+	return isFile && o.file == standardOutput && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// write writes the review to standard output, whole or not at all.
+// write writes the review, whole or not at all.
 func (o *diffOutput) write(out io.Writer, r *review.Review) error {
-	var document bytes.Buffer
-	decided := *o
-	if decided.color = "never"; o.colored(out) {
-		decided.color = "always"
-	}
-	if err := diffFormats[o.format](decided, &document, r); err != nil {
+	document, err := o.document(r, o.colored(out))
+	if err != nil {
 		return err
 	}
-	return printAll(out, document.Bytes())
+	return o.outputFlags.write(out, document)
 }

@@ -25,9 +25,9 @@ func TestDocuments(t *testing.T) {
 			if sample.Name == "big" || sample.Name == "hostile" {
 				continue // nobody would read it, and it is read back below
 			}
-			document(t, sample.Name+"."+format, sample.Make(), diffOutput{format: format, color: "never"})
+			document(t, sample.Name+"."+format, sample.Make(), diffOutput{outputFlags: to(format), color: "never"})
 		}
-		document(t, "summary."+format, reviews.Everything(), diffOutput{format: format, color: "never", summary: true})
+		document(t, "summary."+format, reviews.Everything(), diffOutput{outputFlags: to(format), color: "never", summary: true})
 	}
 }
 
@@ -56,7 +56,7 @@ func TestDocumentsAreInertAndWhole(t *testing.T) {
 		} {
 			t.Run(format+"/"+bad.Name, func(t *testing.T) {
 				var text bytes.Buffer
-				o := diffOutput{format: format, color: "never"}
+				o := diffOutput{outputFlags: to(format), color: "never"}
 				if err := o.write(&text, r); err != nil {
 					t.Fatal(err)
 				}

@@ -11,40 +11,72 @@ import (
 
 var (
 	testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
-	testMention  = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`")
+	testMention  = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)(?:/([\\w-]+))?`")
+	stressSkip   = regexp.MustCompile(`Stress\(\)[^}]*\.Skip`)
 )
+
+// scriptFolders are where the scripts are that stand for tests of these names.
+var scriptFolders = map[string]string{
+	"TestScripts":        "testdata/script",
+	"TestClusterScripts": "testdata/script/cluster",
+}
 
 // A guarantee is worth what the test behind it is worth, so the documents name
 // the tests. Each must exist.
 func TestDocumentsNameTestsThatExist(t *testing.T) {
-	root := filepath.Join("..", "..")
 	exists := map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	for _, code := range testFiles(t) {
+		for _, match := range testFunction.FindAllStringSubmatch(code, -1) {
+			exists[match[1]] = true
+		}
+	}
+	for _, document := range []string{"README.md", "CONTRIBUTING.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mentions := testMention.FindAllStringSubmatch(string(text), -1)
+		if len(mentions) == 0 {
+			t.Errorf("%s names no test", document)
+		}
+		for _, mention := range mentions {
+			name, script := mention[1], mention[2]
+			if !exists[name] {
+				t.Errorf("%s names the test %s, and there is none", document, name)
+			}
+			if script == "" {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(scriptFolders[name], script+".txtar")); err != nil {
+				t.Errorf("%s names the script %s of %s: %v", document, script, name, err)
+			}
+		}
+	}
+}
+
+// What make test skips unless it is under stress would be counted as run.
+func TestNoTestWaitsForStress(t *testing.T) {
+	for path, code := range testFiles(t) {
+		if stressSkip.MatchString(code) {
+			t.Errorf("%s skips a test that does not run under stress: run a short form of it", path)
+		}
+	}
+}
+
+// testFiles returns the code of all tests, by path.
+func testFiles(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		code, err := os.ReadFile(path)
-		for _, match := range testFunction.FindAllSubmatch(code, -1) {
-			exists[string(match[1])] = true
-		}
+		files[path] = string(code)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range []string{"README.md", "CONTRIBUTING.md"} {
-		text, err := os.ReadFile(filepath.Join(root, document))
-		if err != nil {
-			t.Fatal(err)
-		}
-		mentions := testMention.FindAllSubmatch(text, -1)
-		if len(mentions) == 0 {
-			t.Errorf("%s names no test", document)
-		}
-		for _, mention := range mentions {
-			if name := string(mention[1]); !exists[name] {
-				t.Errorf("%s names the test %s, and there is none", document, name)
-			}
-		}
-	}
+	return files
 }

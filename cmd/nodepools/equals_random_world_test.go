@@ -118,14 +118,14 @@ func (w *randomWorld) spec(name string, parents []string) v1.NodePoolSpec {
 	for key, value := range sortedPairs(w.values(2)) {
 		spec.Taints = append(spec.Taints, v1.Taint{Key: key, Value: value, Effect: pick(w.r, someEffects)})
 	}
-	within := map[string]string{worldLabel: w.world}
+	within := map[string]v1.LabelValue{worldLabel: v1.LabelValue(w.world)}
 	switch w.r.IntN(5) {
 	case 0: // by role label
 	case 1:
-		within[w.key()] = pick(w.r, someValues)
-		spec.Selector = &metav1.LabelSelector{MatchLabels: within}
+		within[w.key()] = v1.LabelValue(pick(w.r, someValues))
+		spec.Selector = &v1.LabelSelector{MatchLabels: within}
 	case 2:
-		spec.Selector = &metav1.LabelSelector{MatchLabels: within, MatchExpressions: []metav1.LabelSelectorRequirement{{
+		spec.Selector = &v1.LabelSelector{MatchLabels: within, MatchExpressions: []v1.LabelSelectorRequirement{{
 			Key: w.key(), Operator: pick(w.r, []metav1.LabelSelectorOperator{metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist}),
 		}}}
 	default:

@@ -3,12 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +14,6 @@ import (
 
 	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/plan"
-	"github.com/nodepools/nodepools/render"
 )
 
 func newExplainNode(std streams) *cobra.Command {
@@ -51,9 +47,12 @@ read or the cluster cannot, and 2 for a wrong command line.`,
 		Example: `  nodepools explain node gpu-1
 
   # what is in conflict, for a script
-  nodepools explain node gpu-1 -o json | jq '.keys[] | select(.conflicts)'`,
-		Args:              oneNode,
-		ValidArgsFunction: cobra.NoFileCompletions,
+  nodepools explain node gpu-1 -o json \
+    | jq '.keys[] | select(.conflicts)'`,
+		Args: oneNode,
+		ValidArgsFunction: onlyFirst(found(func(ctx context.Context, _ []string, _ string) []proposal {
+			return o.cluster.propose(ctx, nodesPath)
+		})),
 		RunE: work(exitFailed, func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			if err := o.check(); err != nil {
@@ -62,10 +61,7 @@ read or the cluster cannot, and 2 for a wrong command line.`,
 			return o.run(cmd.Context(), std)
 		}),
 	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "`format` of the output: text, json or yaml")
-	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(slices.Sorted(slices.Values(explainFormats)), cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag stands in the line above
-	}
+	o.output.register(cmd, "text", "json", "yaml")
 	o.cluster.register(cmd)
 	return cmd
 }
@@ -81,17 +77,16 @@ func oneNode(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-var explainFormats = []string{"text", "json", "yaml"}
-
 type explainNodeOptions struct {
-	name, output string
-	cluster      clusterFlags
-	build        buildInfo
+	name    string
+	output  outputFlags
+	cluster clusterFlags
+	build   buildInfo
 }
 
 func (o *explainNodeOptions) check() error {
-	if !slices.Contains(explainFormats, o.output) {
-		return usagef("--output %q is not known: must be text, json or yaml", o.output)
+	if err := o.output.check(); err != nil {
+		return err
 	}
 	return o.cluster.check()
 }
@@ -116,11 +111,11 @@ func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
 	// What the other nodes hold a pool for is in its status.
 	pools := plan.Expand(live.pools, []*corev1.Node{live.node})
 	found := plan.Explain(live.node, pools)
-	var text bytes.Buffer
-	if err := o.write(&text, explain(live.node, live.pools, pools, found)); err != nil {
+	document, err := o.document(explain(live.node, live.pools, pools, found))
+	if err != nil {
 		return err
 	}
-	if err := printAll(std.out, text.Bytes()); err != nil {
+	if err := o.output.write(std.out, document); err != nil {
 		return err
 	}
 	return unreadable(found.Unreadable)
@@ -138,26 +133,12 @@ func unreadable(record *plan.RecordError) error {
 	return hinted{errors.New(inert(record.Error())), hint}
 }
 
-func (o *explainNodeOptions) write(w io.Writer, e *explanation) error {
-	var text bytes.Buffer
-	safe := sanitize.YAML
-	switch o.output {
-	case "json":
-		safe = sanitize.JSON
-		encoder := json.NewEncoder(&text)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(e); err != nil {
-			return err
-		}
-	case "yaml":
-		if err := render.WriteYAML(&text, e); err != nil {
-			return err
-		}
-	default:
-		writeExplanation(&text, e)
-		safe = sanitize.Text
+// document is the explanation in the format that is asked for.
+func (o *explainNodeOptions) document(e *explanation) ([]byte, error) {
+	if o.output.format != "text" {
+		return marshal(o.output.format, e)
 	}
-	_, err := io.WriteString(w, safe(text.String()))
-	return err
+	var text bytes.Buffer
+	writeExplanation(&text, e)
+	return []byte(sanitize.Text(text.String())), nil
 }

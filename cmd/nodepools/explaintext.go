@@ -157,7 +157,7 @@ func (p explainedPool) origin() []string {
 	}
 	lines := []string{"made by hand"}
 	if p.Source != "" || p.Revision != "" {
-		lines = []string{"from " + place(p)}
+		lines = []string{"from " + review.Word(p.File)}
 		if p.Source != "" {
 			lines[0] += " of source " + review.Word(p.Source)
 		}
@@ -170,13 +170,6 @@ func (p explainedPool) origin() []string {
 		lines = append(lines, "error: "+inert(p.Problem))
 	}
 	return lines
-}
-
-func place(p explainedPool) string {
-	if p.Line == 0 {
-		return review.Word(p.File)
-	}
-	return fmt.Sprintf("%s:%d", review.Word(p.File), p.Line)
 }
 
 // keyList writes a line per key: its sign, its field, its value, and notes.

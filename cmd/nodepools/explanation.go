@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,11 +41,10 @@ type explainedPool struct {
 	// ChosenBy is how the pool chooses its members.
 	ChosenBy string `json:"chosenBy,omitempty"`
 	Parent   string `json:"parent,omitempty"`
-	// Source, File, Line and Revision are where the pool comes from; none of a
+	// Source, File and Revision are where the pool comes from; none of a
 	// pool that was made by hand.
 	Source   string `json:"source,omitempty"`
 	File     string `json:"file,omitempty"`
-	Line     int    `json:"line,omitempty"`
 	Revision string `json:"revision,omitempty"`
 }
 
@@ -236,17 +234,12 @@ func (p *explainedPool) describe(pool *v1.NodePool, pools *render.Expansion) {
 	}
 	p.Source, p.Revision = pool.Labels[v1.SourceLabel], pool.Annotations[v1.RevisionAnnotation]
 	p.File = pool.Annotations[v1.FileAnnotation]
-	if file, line, found := cutLast(p.File, ":"); found {
-		if number, err := strconv.Atoi(line); err == nil {
-			p.File, p.Line = file, number
-		}
-	}
 }
 
 func chosenBy(pool *v1.NodePool) string {
 	switch {
 	case pool.Spec.Selector != nil:
-		return "selector " + metav1.FormatLabelSelector(pool.Spec.Selector)
+		return "selector " + metav1.FormatLabelSelector(pool.Spec.Selector.MetaV1())
 	case len(pool.Spec.NodeNames) > 0:
 		return "name " + strings.Join(pool.Spec.NodeNames, ", ")
 	default:

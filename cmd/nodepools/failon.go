@@ -49,16 +49,16 @@ func failOnCounts() string {
 
 func (f *failOn) register(cmd *cobra.Command) {
 	cmd.Flags().Var(f, "fail-on", "fail where the change does more, such as evictions>0,nodesChanged>=100")
-	if err := cmd.RegisterFlagCompletionFunc("fail-on", completeThreshold); err != nil {
-		panic(err) // the flag stands in the line above
-	}
+	completeFlag(cmd, "fail-on", completeThreshold)
 }
 
-// completeThreshold proposes each count with the limit that most are given.
-func completeThreshold(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// completeThreshold proposes each count with the limit that most are given, after the
+// commas that are typed already.
+func completeThreshold(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	before := typed[:strings.LastIndexByte(typed, ',')+1]
 	var proposed []string
 	for _, name := range review.CountNames() {
-		proposed = append(proposed, name+">0")
+		proposed = append(proposed, before+name+">0")
 	}
 	return proposed, cobra.ShellCompDirectiveNoFileComp
 }

@@ -75,7 +75,7 @@ type invalidFiles struct {
 }
 
 func (e *invalidFiles) Error() string {
-	return fmt.Sprintf("%s in %s", review.Count(len(e.problems), "problem"), e.path)
+	return fmt.Sprintf("%s in %s", review.Count(e.problems.Count(), "problem"), e.path)
 }
 
 func (e *invalidFiles) Unwrap() error { return e.problems }

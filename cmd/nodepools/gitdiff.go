@@ -36,10 +36,10 @@ func (o *diffOptions) revisionSides(ctx context.Context) (*sides, error) {
 	if err := g.resolve(ctx); err != nil {
 		return nil, err
 	}
-	if err := g.base.load(ctx, g.repository, g.folder); err != nil {
+	if err := g.head.load(ctx, g.repository, g.folder); err != nil {
 		return nil, err
 	}
-	if err := g.head.load(ctx, g.repository, g.folder); err != nil {
+	if err := g.takeBase(ctx); err != nil {
 		return nil, err
 	}
 	return g.sides()
@@ -53,6 +53,17 @@ type gitComparison struct {
 	repository     *source.Local
 	folder         string
 	base, head     end
+	// tip is what --base names, where the base is the merge base.
+	tip end
+	// broken is the base that was asked for, where another one is compared with; nil
+	// otherwise.
+	broken *review.BrokenBase
+	// standing: the base is the cluster of the inventory as it is.
+	standing bool
+	// brokenTip says that the tip is broken, where the base is not.
+	brokenTip string
+	// unfinished says why no good ancestor was found, though there may be one.
+	unfinished string
 }
 
 // open finds the repository, and the folder in it.
@@ -98,6 +109,7 @@ func (g *gitComparison) resolve(ctx context.Context) (err error) {
 	if g.base.revision, err = g.base.resolve(ctx, g.repository, g.base.name); err != nil || !g.against.mergeBase {
 		return err
 	}
+	g.tip = g.base
 	tip := g.head.revision
 	if tip == "" {
 		if tip, err = g.head.resolve(ctx, g.repository, "HEAD"); err != nil {
@@ -107,7 +119,7 @@ func (g *gitComparison) resolve(ctx context.Context) (err error) {
 	if g.base.revision, err = g.repository.MergeBase(ctx, g.base.revision, tip); err != nil {
 		return err
 	}
-	g.base.name = g.base.revision[len("sha1:"):][:12]
+	g.base.name = shortRevision(g.base.revision)
 	g.base.note = fmt.Sprintf("merge base of %s and %s", g.against.base, cmp.Or(g.against.head, "HEAD"))
 	return nil
 }
@@ -117,16 +129,16 @@ func (g *gitComparison) resolve(ctx context.Context) (err error) {
 func (g *gitComparison) sides() (*sides, error) {
 	s := &sides{files: within(g.folder, g.head.definitions)}
 	s.on(g.there)
-	s.compared.Base, s.compared.Head = g.base.title(), g.head.title()
+	s.compared.Base, s.compared.Head, s.compared.BrokenBase = g.base.title(), g.head.title(), g.broken
 	s.revision, s.notes = g.revision(), append(s.notes, g.notes()...)
 	s.compared.Source = s.revision.Source
-
-	base := s.revision
-	base.AssumeApproved = true
-	base.Pools = g.base.definitions
-	first, err := plan.Diff(base, g.there.Cluster)
+	s.revision.Pools = g.head.definitions
+	if g.standing {
+		return s, nil
+	}
+	first, err := plan.Diff(g.baseRevision(&g.base), g.there.Cluster)
 	if err != nil {
-		return nil, hinted{fmt.Errorf("the base %s would not be taken: %w", g.base.name, err), "the inventory is of a cluster in which that revision has no place; compare with one that is carried out there"}
+		return nil, err
 	}
 	s.before = first.After(g.there.Cluster)
 	if s.inventory != nil {
@@ -140,8 +152,15 @@ func (g *gitComparison) sides() (*sides, error) {
 		s.revision.Prune.Base = first.Pools.OwnedAfter
 	}
 	s.revision.Prune.Blocked = first.Pools.BlockedPrune
-	s.revision.Pools = g.head.definitions
 	return s, nil
+}
+
+// baseRevision is a base as the source would take it.
+func (g *gitComparison) baseRevision(base *end) plan.Revision {
+	revision := g.revision()
+	revision.AssumeApproved = true
+	revision.Pools = base.definitions
+	return revision
 }
 
 // revision is one of the source, without its pools. Where no inventory says how
@@ -182,6 +201,12 @@ func (g *gitComparison) notes() []string {
 			named += fmt.Sprintf(" and %d more", more)
 		}
 		notes = append(notes, "not tracked by Git, and compared as if committed: "+named)
+	}
+	if g.brokenTip != "" {
+		notes = append(notes, g.brokenTip)
+	}
+	if g.unfinished != "" {
+		notes = append(notes, g.unfinished)
 	}
 	if g.base.missing {
 		notes = append(notes, fmt.Sprintf("the base %s has no pool files in %s", g.base.name, g.base.place(g.folder)))
@@ -252,11 +277,7 @@ func (e *end) invalid(err error, root, folder string) error {
 	for i := range problems {
 		problems[i].File = e.file(root, path.Join(folder, problems[i].File))
 	}
-	invalid := &invalidFiles{path: fmt.Sprintf("the %s, %s", e.what, e.name), problems: problems}
-	if e.what == "base" {
-		return hinted{invalid, "a source does not take it, and keeps the last good revision: compare with that one"}
-	}
-	return invalid
+	return &invalidFiles{path: fmt.Sprintf("the %s, %s", e.what, e.name), problems: problems}
 }
 
 func (e *end) file(root, name string) string {
@@ -282,8 +303,20 @@ func (e *end) place(folder string) string {
 
 // title is the end as the review names it.
 func (e *end) title() string {
+	title := cmp.Or(e.revision, e.name)
 	if e.note != "" {
-		return strings.Join([]string{e.revision, " (", e.note, ")"}, "")
+		title += " (" + e.note + ")"
 	}
-	return cmp.Or(e.revision, e.name)
+	return title
 }
+
+// called is the end in a sentence.
+func (e *end) called() string {
+	if e.note != "" {
+		return "the " + e.note
+	}
+	return e.name
+}
+
+// shortRevision is the beginning of the hash of a revision without a name.
+func shortRevision(revision string) string { return strings.TrimPrefix(revision, "sha1:")[:12] }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -122,7 +123,7 @@ func TestDiffLimitIsThatOfTheBase(t *testing.T) {
 }
 
 // TestDiffBaseThatIsNotTaken: a base that has no place in the cluster is told as
-// such, and is no fault of the head.
+// such, the head is compared with the cluster, and a head that has none either is an error.
 func TestDiffBaseThatIsNotTaken(t *testing.T) {
 	g := newGitFolder(t)
 	g.pool("gpu", "gold")
@@ -130,7 +131,130 @@ func TestDiffBaseThatIsNotTaken(t *testing.T) {
 	inventory := inventoryFile(t, `{name: gpu, uid: u1, spec: {}}`, "", "}}")
 	t.Chdir(g.dir)
 	stdout, stderr, code := diffed(t, "--base", "main", "--inventory", inventory)
-	if code != 2 || stdout != "" || !strings.HasPrefix(stderr, `error: the base main would not be taken: gpu.yaml:1: pool "gpu" exists already, and no source has applied it`) {
+	if code != 2 || stdout != "" || !strings.HasPrefix(stderr, `error: gpu.yaml:1: pool "gpu" exists already, and no source has applied it`) {
+		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
+	}
+	g.git("mv", "pools/gpu.yaml", "pools/gold.yaml")
+	g.pool("gold", "gold")
+	told := reviewed(t, g, inventory)
+	broken := told.Compared.BrokenBase
+	if broken == nil || len(broken.Problems) != 1 || !strings.HasPrefix(broken.Problems[0], `the base main would not be taken: gpu.yaml:1: pool "gpu" exists already`) {
+		t.Errorf("the broken base is %+v", broken)
+	}
+	if want := "inventory " + inventory + " (main, or what it builds on, is not taken there)"; told.Compared.Base != want || told.Summary.Counts.PoolsCreated != 1 {
+		t.Errorf("compared with %q, want %q: %s", told.Compared.Base, want, told.Summary.Changes)
+	}
+}
+
+// TestDiffBaseOfAPoolThatWasHandedOver: what stands in the cluster is the base that was
+// carried out, though today it would not be taken, and not what was there before it.
+func TestDiffBaseOfAPoolThatWasHandedOver(t *testing.T) {
+	g := newGitFolder(t)
+	g.pool("web", "gold")
+	g.commit()
+	g.pool("web", "iron")
+	g.pool("gpu", "gold")
+	g.commit() // the cluster has this, and then somebody hands gpu over
+	inventory := inventoryFile(t,
+		`{name: gpu, uid: u1, annotations: {nodes.lailin.xyz/sourceUID: s2}, spec: {labels: {tier: gold}}},
+		{name: web, uid: u2, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {labels: {tier: iron}}}`,
+		`{names: [web-1], labels: {node-role.kubernetes.io/web: ""}}`, "}}")
+	g.git("rm", "--quiet", "pools/gpu.yaml")
+	g.pool("web", "gold")
+	told := reviewed(t, g, inventory)
+	if told.Compared.BrokenBase == nil || told.Summary.Counts.NodesChanged != 1 {
+		t.Errorf("compared with %s: %s", told.Compared.Base, told.Summary.Changes)
+	}
+}
+
+// TestDiffBaseWhoseFolderIsGone: a source keeps its pools then, so a head that brings
+// back some of them deletes the others.
+func TestDiffBaseWhoseFolderIsGone(t *testing.T) {
+	g := newGitFolder(t)
+	g.pool("web", "gold")
+	g.pool("wall", "gold")
+	g.commit()
+	g.git("rm", "--quiet", "-r", "pools")
+	g.git("commit", "--quiet", "--message=gone")
+	g.pool("web", "gold")
+	t.Chdir(g.dir)
+	stdout, stderr, code := diffed(t, "--base", "main", "--fail-on", "poolsDeleted>0")
+	if code != 3 || !strings.Contains(stdout, "NodePool wall deleted") || !strings.Contains(stdout, "there are no pool files in the repository any more") {
+		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
+	}
+}
+
+// TestDiffOfARepair: what the head of a repair does is what it does to the last good
+// ancestor, by its own pools and limits, whichever state the inventory is in.
+func TestDiffOfARepair(t *testing.T) {
+	g := newGitFolder(t)
+	g.pool("gpu", "gold")
+	g.pool("web", "gold")
+	g.commit() // the cluster has this
+	g.pool("gpu", "iron")
+	g.commit() // and the source this, meanwhile
+	inventory := inventoryFile(t,
+		`{name: gpu, uid: u1, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {labels: {tier: gold}}},
+		{name: web, uid: u2, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {labels: {tier: gold}}}`,
+		`{names: ["gpu-[1-3]"], labels: {node-role.kubernetes.io/gpu: ""}}, {names: [web-1], labels: {node-role.kubernetes.io/web: ""}}`, "}}")
+	good := g.git("rev-parse", "HEAD")
+	g.pool("web", "[]")
+	g.commit()
+	g.pool("web", "[1]") // broken in another way
+	g.commit()
+	g.pool("web", "iron")
+	told := reviewed(t, g, inventory)
+	if want := "sha1:" + good + " (last good ancestor of main, 2 commits before)"; told.Compared.Base != want {
+		t.Errorf("compared with %s, want %s", told.Compared.Base, want)
+	}
+	if len(told.Pools) != 1 || told.Pools[0].Name != "web" || told.Summary.Counts.NodesChanged != 1 || told.Summary.Counts.NewProblems != 0 {
+		t.Errorf("it does: %s", told.Summary.Changes)
+	}
+	if *told.Compared.Nodes != 4 || told.Compared.Source != "fleet" {
+		t.Errorf("compared: %+v", told.Compared)
+	}
+}
+
+// TestDiffTriesSoManyAncestors: a folder that was broken again and again ends with an
+// error that says what to do, or with the inventory.
+func TestDiffTriesSoManyAncestors(t *testing.T) {
+	g := newGitFolder(t)
+	g.pool("gpu", "gold")
+	g.commit()
+	for i := range maxTried + 1 {
+		g.pool("gpu", fmt.Sprintf("[%d]", i))
+		g.commit()
+	}
+	g.pool("gpu", "iron")
+	t.Chdir(g.dir)
+	stdout, stderr, code := diffed(t, "--base", "main", "pools")
+	if code != 2 || stdout != "" || !strings.Contains(stderr, "the 100 revisions of the folder before it are broken as well") || !strings.Contains(stderr, "name a good revision as the base; or give --inventory") {
+		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
+	}
+	if _, stderr, code := diffed(t, "--base", "main~1", "pools", "--exit-zero"); code != 0 {
+		t.Errorf("one before it, the exit code is %d: %s", code, stderr)
+	}
+}
+
+// TestDiffLinkBreaksTheBase: whether a link leads to a folder is for the commit to say,
+// and the same folder is good in one and refused in another.
+func TestDiffLinkBreaksTheBase(t *testing.T) {
+	g := newGitFolder(t)
+	g.pool("gpu", "gold")
+	g.commit()
+	g.pool("gpu", "iron")
+	if err := errors.Join(os.WriteFile(filepath.Join(g.dir, "README"), []byte("Pools."), 0o600), os.Symlink("../README", filepath.Join(g.dir, "pools", "README"))); err != nil {
+		t.Fatal(err)
+	}
+	g.commit()
+	good := g.git("rev-parse", "HEAD")
+	g.git("rm", "--quiet", "README")
+	g.commit()
+	g.git("rm", "--quiet", "pools/README")
+	g.pool("gpu", "gold")
+	t.Chdir(g.dir)
+	stdout, stderr, code := diffed(t, "--base", "main", "pools", "-o", "yaml", "--summary")
+	if code != 1 || !strings.Contains(stdout, "base: sha1:"+good+" (last good ancestor of main, 1 commit before)") || !strings.Contains(stdout, "changes: 1 pool changed") {
 		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
 }

@@ -114,7 +114,8 @@ func TestStructuredOutputIsNoCommandToARunner(t *testing.T) {
 			"json": json.Unmarshal, "yaml": func(data []byte, into any) error { return yaml.Unmarshal(data, into) },
 		} {
 			var written bytes.Buffer
-			if err := diffFormats[format](diffOutput{}, &written, r); err != nil {
+			o := diffOutput{outputFlags: to(format)}
+			if err := o.write(&written, r); err != nil {
 				t.Fatal(err)
 			}
 			if found := hostiletexts.Commands(written.String()); len(found) > 0 {

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
-	"io"
 	"regexp"
 	"runtime/debug"
 	"strings"
@@ -12,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/nodepools/nodepools/api/crds"
-	"github.com/nodepools/nodepools/render"
 )
 
 const (
@@ -68,14 +64,18 @@ write nothing, and read no Secret.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&o.crdsOnly, "crds-only", false, "print the custom resource definitions alone")
 	flags.BoolVar(&o.viewer, "viewer", false, "print a service account that may only look, for a CI job")
-	flags.StringVar(&o.image, "image", defaultRepository+":"+o.build.imageTag(), "image of the controller")
-	flags.StringVar(&o.namespace, "namespace", defaultNamespace, "namespace of the controller")
+	flags.StringVar(&o.image, "image", defaultRepository+":"+o.build.imageTag(), "`name` of the controller's image")
+	flags.StringVar(&o.namespace, "namespace", defaultNamespace, "`name` of the controller's namespace")
+	completeFlag(cmd, "image", nothing)
+	completeFlag(cmd, "namespace", nothing)
+	o.output.register(cmd, objectFormats...)
 	return cmd
 }
 
 type installOptions struct {
 	crdsOnly, viewer bool
 	image, namespace string
+	output           outputFlags
 	build            buildInfo
 	// givenImage tells that the user named the image.
 	givenImage bool
@@ -97,6 +97,9 @@ func (o *installOptions) check(changed func(flag string) bool) error {
 			return usagef("--%s says nothing together with --viewer", flag)
 		}
 	}
+	if err := o.output.check(); err != nil {
+		return err
+	}
 	if problems := validation.IsDNS1123Label(o.namespace); len(problems) > 0 {
 		return usagef("--namespace %q is not valid: %s", o.namespace, plain(problems[0]))
 	}
@@ -114,43 +117,40 @@ func plain(message string) string {
 }
 
 func (o *installOptions) run(std streams) error {
+	objects, err := o.objects()
+	if err != nil {
+		return err
+	}
+	if !o.viewer && !o.crdsOnly && !o.givenImage && !o.build.released() {
+		std.note("this is a development build, and %s may not have been published: name yours with --image", o.image)
+	}
+	document, err := marshalObjects(o.output.format, objects...)
+	if err != nil {
+		return err
+	}
+	return o.output.write(std.out, document)
+}
+
+// objects are what an administrator applies, in the order of that.
+func (o *installOptions) objects() ([]any, error) {
 	if o.viewer {
-		return printYAML(std.out, viewer(o.namespace)...)
+		return viewer(o.namespace), nil
 	}
 	definitions, err := crds.All()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var objects []any
 	for _, definition := range definitions {
 		objects = append(objects, definition)
 	}
-	if !o.crdsOnly {
-		objects = append(objects, namespaceObjects(o.namespace)...)
-		objects = append(objects, rbac(o.namespace)...)
-		// After the role that lets the controller pass.
-		objects = append(objects, nodeMetadataPolicy()...)
-		objects = append(objects, statusPolicy()...)
-		objects = append(objects, deployment(o.namespace, o.image))
+	if o.crdsOnly {
+		return objects, nil
 	}
-	if !o.crdsOnly && !o.givenImage && !o.build.released() {
-		std.note("this is a development build, and %s may not have been published: name yours with --image", o.image)
-	}
-	return printYAML(std.out, objects...)
-}
-
-// printYAML prints objects in one write, so that a reader gets all or nothing.
-func printYAML(w io.Writer, objects ...any) error {
-	var text bytes.Buffer
-	if err := render.WriteYAML(&text, objects...); err != nil {
-		return err
-	}
-	return printAll(w, text.Bytes())
-}
-
-func printAll(w io.Writer, text []byte) error {
-	if _, err := w.Write(text); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
+	objects = append(objects, namespaceObjects(o.namespace)...)
+	objects = append(objects, rbac(o.namespace)...)
+	// After the role that lets the controller pass.
+	objects = append(objects, nodeMetadataPolicy()...)
+	objects = append(objects, statusPolicy()...)
+	return append(objects, deployment(o.namespace, o.image)), nil
 }

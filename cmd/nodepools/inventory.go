@@ -3,11 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -28,14 +25,14 @@ Commit the file, and let a nightly job keep it fresh.
 
 There is no Secret in it, no environment variable and no image. Of annotations
 of nodes it has the values that pools are about; of all others the key alone.
-Who set a value is not in it.
+Who set labels and taints is in it, by field manager.
 
 Nothing is written to the cluster. 'nodepools install --viewer' prints a role
 that may list what is read, and nothing else.`,
-		Example: `  nodepools inventory -o inventory.json
+		Example: `  nodepools inventory --output-file inventory.json
 
   # of another cluster
-  nodepools inventory --context production -o production.json
+  nodepools inventory --context production --output-file production.json
 
   # what a change would do, without the cluster
   nodepools diff --base origin/main --inventory inventory.json`,
@@ -48,20 +45,20 @@ that may list what is read, and nothing else.`,
 			return o.run(cmd.Context(), std)
 		}),
 	}
-	cmd.Flags().StringVarP(&o.file, "output", "o", "-", "`file` to write, replaced as a whole; - is standard output")
+	o.output.register(cmd, "json", "yaml")
 	o.cluster.register(cmd)
 	return cmd
 }
 
 type inventoryOptions struct {
-	file    string
+	output  outputFlags
 	cluster clusterFlags
 	build   buildInfo
 }
 
 func (o *inventoryOptions) check() error {
-	if o.file == "" {
-		return usagef("--output is empty: name a file, or - for standard output")
+	if err := o.output.check(); err != nil {
+		return err
 	}
 	return o.cluster.check()
 }
@@ -78,77 +75,35 @@ func (o *inventoryOptions) run(ctx context.Context, std streams) error {
 	if !taken.installed {
 		std.note("%s does not know NodePools, so the inventory has none; see 'nodepools install'", serverName(cluster.config))
 	}
-	var text bytes.Buffer
-	if err := inventory.Write(&text, taken.Inventory); err != nil {
-		return err
-	}
-	// It is looked at as a change in Git, too.
-	inert := []byte(sanitize.JSON(text.String()))
-	if o.file == "-" {
-		return printAll(std.out, inert)
-	}
-	return replaceFile(o.file, inert)
-}
-
-// replaceFile writes a file whole or not at all: whoever reads it meanwhile reads
-// the one before.
-func replaceFile(path string, data []byte) (err error) {
-	// A link stays one, also where what it leads to is yet to be written.
-	if path, err = linked(path); err != nil {
-		return err
-	}
-	mode := os.FileMode(0o644)
-	switch info, err := os.Lstat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return hinted{fmt.Errorf("%s is not a file that can be replaced", path), "print to it instead: leave --output out and use the shell's >"}
-	default:
-		mode = info.Mode().Perm()
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	document, err := o.document(taken.Inventory)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(file.Name()))
-		}
-	}()
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Chmod(mode), file.Close()); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), path)
+	return o.output.write(std.out, document)
 }
 
-// maxLinks is how many links may lead from one to the next, as in Linux.
-const maxLinks = 40
-
-// linked is the file that a link leads to, be it there or not; the path itself
-// where it is no link.
-func linked(path string) (string, error) {
-	at := path
-	for range maxLinks {
-		info, err := os.Lstat(at)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return at, nil
-		case err != nil:
-			return "", err
-		case info.Mode()&os.ModeSymlink == 0:
-			return at, nil
-		}
-		to, err := os.Readlink(at)
-		if err != nil {
-			return "", err
-		}
-		if !filepath.IsAbs(to) {
-			// Not joined, which would take "a/.." for nothing: a may be a link, too.
-			to = filepath.Dir(at) + string(filepath.Separator) + to
-		}
-		at = to
+// document is the inventory in the format that is asked for, without what a terminal
+// would obey: it is looked at as a change in Git, too.
+func (o *inventoryOptions) document(inv *inventory.Inventory) ([]byte, error) {
+	var text bytes.Buffer
+	if err := inventory.Write(&text, inv); err != nil {
+		return nil, err
 	}
-	return "", fmt.Errorf("%s: too many links lead from one to the next", path)
+	if o.output.format == "json" {
+		return []byte(sanitize.JSON(text.String())), nil
+	}
+	var document []byte
+	var err error
+	large := text.Len() > inventory.MaxYAMLBytes
+	if !large {
+		document, err = marshal(o.output.format, json.RawMessage(text.Bytes()))
+		large = len(document) > inventory.MaxYAMLBytes
+	}
+	if large {
+		return nil, hinted{
+			fmt.Errorf("the inventory is too large for YAML: more than %d MiB", inventory.MaxYAMLBytes>>20),
+			"write it as JSON: leave --output out",
+		}
+	}
+	return document, err
 }

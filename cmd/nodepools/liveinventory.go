@@ -68,30 +68,11 @@ func (l *liveCluster) takeInventory(ctx context.Context, podsOptional bool) (*ta
 	ctx, cancel := context.WithTimeout(ctx, l.flags.timeout)
 	defer cancel()
 	taken, builder := &takenInventory{installed: true}, &inventory.Builder{}
-	read := func(what string, empty client.ObjectList) error {
-		if err := collect(ctx, l.reader, empty, builder); err != nil {
-			return l.explain(what, err)
-		}
-		return nil
-	}
-	if err := read("NodePools", &v1.NodePoolList{}); apierrors.IsNotFound(err) {
-		taken.installed = false
-	} else if err != nil {
-		return nil, err
-	}
-	if taken.installed {
-		if err := read("NodePoolSources", &v1.NodePoolSourceList{}); err != nil {
-			return nil, err
-		}
-	}
-	if err := read("RuntimeClasses", &nodev1.RuntimeClassList{}); err != nil {
-		return nil, err
-	}
-	if err := read("nodes", &corev1.NodeList{}); err != nil {
+	if err := l.collectNodes(ctx, taken, builder); err != nil {
 		return nil, err
 	}
 	for _, kind := range podKinds {
-		switch err := read(kind.resource, kind.list); {
+		switch err := l.collect(ctx, kind.resource, kind.list, builder); {
 		case podsOptional && apierrors.IsForbidden(err):
 			taken.withheld = append(taken.withheld, kind.resource)
 		case err != nil:
@@ -104,6 +85,44 @@ func (l *liveCluster) takeInventory(ctx context.Context, podsOptional bool) (*ta
 		taken.Pods, taken.Workloads, taken.Budgets = nil, nil, nil
 	}
 	return taken, nil
+}
+
+// takeNodes lists what an inventory has of nodes and pools, and nothing of pods.
+func (l *liveCluster) takeNodes(ctx context.Context) (*takenInventory, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.flags.timeout)
+	defer cancel()
+	taken, builder := &takenInventory{installed: true}, &inventory.Builder{}
+	if err := l.collectNodes(ctx, taken, builder); err != nil {
+		return nil, err
+	}
+	taken.Inventory = builder.Inventory("")
+	return taken, nil
+}
+
+// collectNodes adds nodes, pools and their sources, and RuntimeClasses.
+func (l *liveCluster) collectNodes(ctx context.Context, taken *takenInventory, builder *inventory.Builder) error {
+	if err := l.collect(ctx, "NodePools", &v1.NodePoolList{}, builder); apierrors.IsNotFound(err) {
+		taken.installed = false
+	} else if err != nil {
+		return err
+	}
+	if taken.installed {
+		if err := l.collect(ctx, "NodePoolSources", &v1.NodePoolSourceList{}, builder); err != nil {
+			return err
+		}
+	}
+	if err := l.collect(ctx, "RuntimeClasses", &nodev1.RuntimeClassList{}, builder); err != nil {
+		return err
+	}
+	return l.collect(ctx, "nodes", &corev1.NodeList{}, builder)
+}
+
+// collect adds the objects of a kind, and says of an error what it was to list.
+func (l *liveCluster) collect(ctx context.Context, what string, empty client.ObjectList, builder *inventory.Builder) error {
+	if err := collect(ctx, l.reader, empty, builder); err != nil {
+		return l.explain(what, err)
+	}
+	return nil
 }
 
 // notes say what the reader should know of how the inventory was read.

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -48,26 +47,12 @@ func (l *liveCluster) readNode(ctx context.Context, name string) (*liveNode, err
 // noNode says that there is no such node, and which was meant perhaps.
 func (l *liveCluster) noNode(ctx context.Context, name string) error {
 	err := fmt.Errorf("there is no node %q", name)
-	near := nearNodes(name, l.nodeNames(ctx))
+	names, _ := objectNames(ctx, l.config, nodesPath) // they are only to help
+	near := nearNodes(name, names)
 	if len(near) == 0 {
 		return hinted{err, "'kubectl get nodes' lists those that there are"}
 	}
 	return hinted{err, "did you mean " + strings.Join(near, ", ") + "?"}
-}
-
-// nodeNames are those of all nodes, of which nothing else is read; none where
-// they cannot be read, for they are only to help.
-func (l *liveCluster) nodeNames(ctx context.Context) []string {
-	var names []string
-	nodes := metav1.PartialObjectMetadataList{}
-	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
-	if err := l.reader.List(ctx, &nodes); err != nil {
-		return nil
-	}
-	for _, node := range nodes.Items {
-		names = append(names, node.Name)
-	}
-	return names
 }
 
 // maxNear is how many names are proposed.

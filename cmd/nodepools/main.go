@@ -1,7 +1,8 @@
 // Nodepools keeps the nodes of a Kubernetes cluster as the pools in a Git
 // repository say. One binary is both the controller (nodepools run) and the
 // command line (diff, explain, render, validate, install, version); under the
-// name kubectl-nodepools it is the kubectl plugin.
+// name kubectl-nodepools it is the kubectl plugin, and under kubectl_complete-nodepools
+// it completes the plugin's command line.
 //
 // Start with [newRoot], which lists the commands. Each command has its file:
 // the options, a constructor that reads them from flags, and a run method that
@@ -20,7 +21,18 @@ import (
 )
 
 func main() {
+	if completionArgs(os.Args) != nil {
+		silence()
+	}
 	log.SetOutput(standardLog{os.Stderr})
 	std := streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	os.Exit(execute(context.Background(), os.Args, std))
+}
+
+// silence drops what anything says beside its output, libraries and credential plugins
+// included: while a command line is being typed there is no place for it.
+func silence() {
+	if null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+		os.Stderr = null
+	}
 }

@@ -3,12 +3,9 @@ package main
 import (
 	"flag"
 	"net"
-	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/spf13/cobra"
 )
 
 var update = flag.Bool("update", false, "write what the commands print into the scripts that expect something else")
@@ -20,6 +17,7 @@ func TestMain(m *testing.M) {
 		"nodepools":         main,
 		"kubectl-nodepools": main,
 		"kubectl_nodepools": main,
+		completionCommand:   main,
 	})
 }
 
@@ -47,22 +45,3 @@ func TestScripts(t *testing.T) {
 // hasten takes away the second for which a program with the race detector waits
 // before it exits. That a race was found shows in the exit code all the same.
 func hasten(env *testscript.Env) { env.Setenv("GORACE", "atexit_sleep_ms=0") }
-
-// TestHelpFitsATerminal looks at the texts of every command. Lines of flags are laid
-// out by the library.
-func TestHelpFitsATerminal(t *testing.T) {
-	var look func(*cobra.Command)
-	look = func(command *cobra.Command) {
-		for line := range strings.Lines(command.Long + "\n" + command.Example) {
-			if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > textWidth {
-				t.Errorf("%s: %d characters: %s", command.CommandPath(), utf8.RuneCountInString(line), line)
-			}
-		}
-		for _, within := range command.Commands() {
-			if within.Name() != "completion" { // the library's own
-				look(within)
-			}
-		}
-	}
-	look(newRoot("nodepools", streams{}))
-}

@@ -32,8 +32,9 @@ import (
 const stopTimeout = 20 * time.Second
 
 func (o *runOptions) config() (*rest.Config, error) {
-	config, err := loadKubeconfig(o.kubeconfig, "")
-	if none := (*noClusterError)(nil); errors.As(err, &none) {
+	config, err := loadKubeconfig(o.kubeconfig, o.context)
+	// Who names a context means no other cluster, and not the one around the pod.
+	if none := (*noClusterError)(nil); errors.As(err, &none) && o.context == "" {
 		if config, err = rest.InClusterConfig(); errors.Is(err, rest.ErrNotInCluster) {
 			return nil, hinted{fmt.Errorf("%w, and this is not a pod", none), none.Hint()}
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -54,9 +53,9 @@ func (p *policyTest) do(err error) {
 // it up a moment after it was created. It is deleted when the test ends.
 func (p *policyTest) install() {
 	p.t.Helper()
-	var text bytes.Buffer
-	p.do(printYAML(&text, nodeMetadataPolicy()...))
-	if out, err := p.c.Apply(p.t.Context(), text.String()); err != nil {
+	manifests, err := marshalObjects("yaml", nodeMetadataPolicy()...)
+	p.do(err)
+	if out, err := p.c.Apply(p.t.Context(), string(manifests)); err != nil {
 		p.t.Fatalf("%v\n%s", err, out)
 	}
 	p.t.Cleanup(func() {

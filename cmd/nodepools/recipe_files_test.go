@@ -55,7 +55,7 @@ func TestRecipesCallWhatThereIs(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"validate -o", "diff --base", "diff --merge-base", "diff --path", "diff --inventory", "diff --fail-on", "diff --source", "inventory --output", "install --viewer"} {
+	for _, want := range []string{"validate -o", "diff --base", "diff --merge-base", "diff --path", "diff --inventory", "diff --fail-on", "diff --source", "inventory --output-file", "install --viewer"} {
 		if !found[want] {
 			t.Errorf("no recipe has nodepools %s, or the test does not find it", want)
 		}

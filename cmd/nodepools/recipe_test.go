@@ -167,6 +167,25 @@ func TestReviewRecipeWithoutForge(t *testing.T) {
 	}
 }
 
+// A change that repairs main is reviewed, and fails for what it does alone.
+func TestReviewRecipeOfARepair(t *testing.T) {
+	t.Parallel()
+	r := newRecipe(t, startForge(t, "github"))
+	r.commit(t, "pools/gpu.yaml", strings.ReplaceAll(gpuPool("silver"), "labels", "label"))
+	r.git(t, "update-ref", "refs/remotes/origin/main", "change")
+	r.commit(t, "pools/gpu.yaml", gpuPool("gold"))
+	got := r.run(t, "FORGE=none")
+	got.ends(t, 0, "is broken, and no source takes it")
+	for _, want := range []string{"### 1 pool changed", "is broken, and no source takes it.**", "last good ancestor of the merge base of refs/remotes/origin/main and HEAD, 1 commit before"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("the comment has no %q:\n%s", want, got.stdout)
+		}
+	}
+	r.run(t, "FORGE=none", "FAIL_ON=poolsChanged>0").ends(t, 3)
+	r.commit(t, "pools/gpu.yaml", gpuPool("bronze"))
+	r.run(t, "FORGE=none", "FAIL_ON=poolsChanged>0").ends(t, 0)
+}
+
 // The code quality report of one cluster does not replace that of another.
 func TestReviewRecipeReports(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,8 @@ What stands on a node by another hand is not weighed here: that is for
   # with the nodes of a file, or of a pipe
   nodepools render pools/ --nodes nodes.yaml
   kubectl get nodes -o yaml | nodepools render pools/ --nodes -`,
-		Args: onePath,
+		Args:              onePath,
+		ValidArgsFunction: poolPath,
 		RunE: work(exitFailed, func(cmd *cobra.Command, args []string) error {
 			o.path = args[0]
 			if err := o.check(); err != nil {
@@ -50,12 +51,15 @@ What stands on a node by another hand is not weighed here: that is for
 		}),
 	}
 	cmd.Flags().StringVar(&o.nodes, "nodes", "", "`file` with the nodes to look at; - for standard input")
+	completeFlag(cmd, "nodes", files("yaml", "yml", "json"))
+	o.output.register(cmd, objectFormats...)
 	o.cluster.register(cmd)
 	return cmd
 }
 
 type renderOptions struct {
 	path, nodes string
+	output      outputFlags
 	cluster     clusterFlags
 	build       buildInfo
 }
@@ -66,6 +70,9 @@ func (o *renderOptions) live() bool { return o.cluster.kubeconfig != "" || o.clu
 func (o *renderOptions) check() error {
 	if o.nodes != "" && o.live() {
 		return usagef("--nodes and --kubeconfig or --context exclude each other: the nodes come from one place")
+	}
+	if err := o.output.check(); err != nil {
+		return err
 	}
 	return o.cluster.check()
 }
@@ -98,7 +105,11 @@ func (o *renderOptions) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	return printYAML(std.out, append(objects, patches...)...)
+	document, err := marshalObjects(o.output.format, append(objects, patches...)...)
+	if err != nil {
+		return err
+	}
+	return o.output.write(std.out, document)
 }
 
 func (o *renderOptions) readNodes(ctx context.Context, std streams) ([]*corev1.Node, error) {

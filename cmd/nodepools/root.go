@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,6 +31,9 @@ func execute(ctx context.Context, args []string, std streams) int {
 	std.err = messages
 	root := newRoot(displayName(args[0]), std)
 	root.SetArgs(args[1:])
+	if completion := completionArgs(args); completion != nil {
+		root.SetArgs(completion)
+	}
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
@@ -50,8 +51,8 @@ func execute(ctx context.Context, args []string, std streams) int {
 // displayName is what the user types to call the program. kubectl finds plugins
 // by the name of their file, in which it takes an underscore for a dash.
 func displayName(program string) string {
-	switch strings.TrimSuffix(filepath.Base(program), ".exe") {
-	case "kubectl-nodepools", "kubectl_nodepools":
+	switch programName(program) {
+	case "kubectl-nodepools", "kubectl_nodepools", completionCommand:
 		return "kubectl nodepools"
 	default:
 		return "nodepools"
@@ -84,7 +85,9 @@ that a pod comes to the pool's nodes by runtimeClassName: node-pool-<name>.`,
 				return unknownCommand(cmd, args[0])
 			}
 			if printsVersion {
-				return printVersion(std)
+				return work(exitFailed, func(*cobra.Command, []string) error {
+					return printVersion(std, &outputFlags{format: "text", file: standardOutput})
+				})(cmd, args)
 			}
 			return cmd.Help()
 		},
@@ -94,6 +97,7 @@ that a pod comes to the pool's nodes by runtimeClassName: node-pool-<name>.`,
 	}
 	root.Flags().BoolVar(&printsVersion, "version", false, "print the version, as 'nodepools version' does")
 	root.AddCommand(
+		newAdopt(std),
 		newDiff(std),
 		newExplain(std),
 		newInstall(std),
@@ -104,70 +108,10 @@ that a pod comes to the pool's nodes by runtimeClassName: node-pool-<name>.`,
 		newVersion(std),
 	)
 	root.SetHelpCommand(newHelp())
-	refuseOtherShells(root)
-	rename(root, name)
+	root.SetUsageTemplate(usageTemplate)
+	describeCompletion(root)
+	layOutHelp(root, name)
 	return root
-}
-
-// rename makes the help texts of a command and of those within call the program
-// by the name that the user called it by.
-func rename(command *cobra.Command, name string) {
-	command.Long = calledBy(name, command.Long)
-	command.Example = calledBy(name, command.Example)
-	for _, within := range command.Commands() {
-		rename(within, name)
-	}
-}
-
-var ownCommand = regexp.MustCompile(`\bnodepools (diff|explain|install|inventory|render|run|validate|version)\b`)
-
-func calledBy(name, text string) string { return ownCommand.ReplaceAllString(text, name+" $1") }
-
-// newHelp is cobra's, but for its answer to a command that there is not: there
-// it prints the help of the program, as if it had been asked for.
-func newHelp() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Print the help of a command",
-		Long:  "Prints the help of a command, as COMMAND --help does.",
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			var names []string
-			if len(args) == 0 {
-				for _, command := range cmd.Root().Commands() {
-					names = append(names, command.Name())
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			about, rest, err := cmd.Root().Find(args)
-			if err == nil && len(rest) > 0 {
-				return unknownCommand(about, rest[0])
-			}
-			if err != nil {
-				return err
-			}
-			about.InitDefaultHelpFlag()
-			return about.Help()
-		},
-	}
-}
-
-// refuseOtherShells makes an error of a shell for which there is no completion;
-// cobra takes it for a call for help.
-func refuseOtherShells(root *cobra.Command) {
-	root.InitDefaultCompletionCmd()
-	for _, command := range root.Commands() {
-		if command.Name() == "completion" {
-			command.Args = cobra.ArbitraryArgs
-			command.RunE = func(cmd *cobra.Command, args []string) error {
-				if len(args) > 0 {
-					return unknownCommand(cmd, args[0])
-				}
-				return cmd.Help()
-			}
-		}
-	}
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {

@@ -24,8 +24,9 @@ say. In a cluster it is started by the Deployment that 'nodepools install'
 prints.
 
 It reaches the cluster by --kubeconfig, else by KUBECONFIG, else by
-~/.kube/config, else as a pod of the cluster. Logs go to standard error. SIGINT
-or SIGTERM stops it after the writes that are under way; a second one at once.
+~/.kube/config, else, without --context, as a pod of the cluster. Logs go to
+standard error. SIGINT or SIGTERM stops it after the writes that are under way;
+a second one at once.
 
 Of several instances one works: the one that holds the lease nodepools, in the
 namespace of the pod, else in nodepools-system. Where that lease cannot be had,
@@ -35,12 +36,20 @@ another instance from working as well.`,
   nodepools install --crds-only | kubectl apply --server-side -f -
   nodepools run
 
+  # against another cluster of the kubeconfig file
+  nodepools run --context staging
+
   # two at a time, of which one works
-  nodepools run --leader-elect --leader-election-namespace nodepools-system`,
+  nodepools run --leader-elect \
+    --leader-election-namespace nodepools-system`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: work(exitFailed, func(cmd *cobra.Command, _ []string) error {
 			o.leaderElectSet = cmd.Flags().Changed("leader-elect")
+			// An empty variable in a script must not lead to another cluster.
+			if cmd.Flags().Changed("context") && o.context == "" {
+				return usagef("--context is empty: give it a value, or leave it out")
+			}
 			if err := o.check(); err != nil {
 				return err
 			}
@@ -53,23 +62,23 @@ another instance from working as well.`,
 
 func (o *runOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`")
+	registerKubeconfig(cmd, &o.kubeconfig, &o.context)
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`address` of the metrics; 0 for none")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 for none")
-	flags.BoolVar(&o.leaderElect, "leader-elect", true, "work only while holding the shared lease; left out,\nwhere that can be had, and set, nowhere else")
-	flags.StringVar(&o.leaseNamespace, "leader-election-namespace", "", "namespace of the lease (default: that of the pod, else\n"+defaultNamespace+")")
+	flags.BoolVar(&o.leaderElect, "leader-elect", true, "work only while holding the shared lease; left out, where that can be had, and set, nowhere else")
+	flags.StringVar(&o.leaseNamespace, "leader-election-namespace", "", "`name` of the namespace of the lease (default: that of the pod, else "+defaultNamespace+")")
 	flags.IntVar(&o.concurrency, "concurrency", controller.DefaultConcurrency, "`number` of nodes written at once")
 	flags.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug, info or error")
 	flags.StringVar(&o.logFormat, "log-format", "text", "`format` of the log: text or json")
-	for flag, values := range map[string][]string{"log-level": {"debug", "info", "error"}, "log-format": logFormats} {
-		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-			panic(err) // the flag is defined above
-		}
+	completeFlag(cmd, "log-level", fixed("debug", "info", "error"))
+	completeFlag(cmd, "log-format", fixed(logFormats...))
+	for _, flag := range []string{"metrics-bind-address", "health-probe-bind-address", "leader-election-namespace", "concurrency"} {
+		completeFlag(cmd, flag, nothing)
 	}
 }
 
 type runOptions struct {
-	kubeconfig                    string
+	kubeconfig, context           string
 	metricsAddress, healthAddress string
 	// leaderElectSet is set when the flag is given.
 	leaderElect, leaderElectSet bool

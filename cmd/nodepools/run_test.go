@@ -16,9 +16,9 @@ func TestRunFlags(t *testing.T) {
 		t.Errorf("defaults: %+v", got)
 	}
 	got := parseRun(t, "--metrics-bind-address=0", "--health-probe-bind-address=127.0.0.1:1", "--concurrency=3",
-		"--leader-elect", "--leader-election-namespace=here", "--log-level=debug", "--log-format=json", "--kubeconfig=file")
+		"--leader-elect", "--leader-election-namespace=here", "--log-level=debug", "--log-format=json", "--kubeconfig=file", "--context=staging")
 	want := runOptions{
-		kubeconfig: "file", metricsAddress: "0", healthAddress: "127.0.0.1:1", leaderElect: true,
+		kubeconfig: "file", context: "staging", metricsAddress: "0", healthAddress: "127.0.0.1:1", leaderElect: true,
 		leaseNamespace: "here", concurrency: 3, logLevel: "debug", logFormat: "json", build: got.build,
 	}
 	if got != want {

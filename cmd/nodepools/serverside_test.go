@@ -249,7 +249,6 @@ func TestServerSideIsADryRun(t *testing.T) {
 		"DELETE runtimeclasses/node-pool-web", // replaced
 		"PATCH nodepools/gpu",
 		"PATCH nodepools/new",
-		"PATCH nodepools/same", // gets the note of its file
 		"PATCH nodepools/web",
 		"PATCH nodepools/web/status", // notes what the new RuntimeClass inherits
 		"PATCH nodes/gpu-0",

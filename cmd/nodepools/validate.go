@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +30,8 @@ of a commit instead, as a source does, and nothing from disk: use it in reviews.
 A pool that nodes can join or leave by themselves is valid, and gets a warning:
 its selector names a label that a kubelet may set on its own node. Where a pool
 is there for security, choose its members by labels under
-node-restriction.kubernetes.io/, by the role label or by nodeNames.
+node-restriction.kubernetes.io/, by the role label or by nodeNames. Where it is
+meant, the annotation that the warning names acknowledges it.
 
 What is found goes to standard error, and nothing to standard output. With
 --output, a document with all of it goes to standard output instead, also where
@@ -43,13 +42,14 @@ nothing is found, and one line with the count to standard error:
           warning), rule, file, line, column (in characters), pool, message and
           hint. Both count from 1. What does not apply is left out: a problem
           with a whole file has no line. Fields may come, and none goes.
+  yaml    the same
   github  annotations of a pull request, as workflow commands of GitHub Actions
   gitlab  a code quality report, an artifact of GitLab CI
   sarif   SARIF 2.1.0, for code scanning
 
 In the last three, file names are relative to the root of the repository, that
 is, the nearest folder around PATH that has a .git, or else $GITHUB_WORKSPACE.
-In json they are as one would open them from here. The rules are:
+In json and yaml they are as one would open them from here. The rules are:
 
 ` + ruleList() + `
 The exit code is 0 when all is valid, 1 when something is not or PATH holds no
@@ -63,32 +63,32 @@ pool, and 2 for a wrong command line.`,
   hook=.git/hooks/pre-commit
   printf '%s\n' '#!/bin/sh' 'nodepools validate pools/' >> $hook
   chmod +x $hook`,
-		Args: onePath,
+		Args:              onePath,
+		ValidArgsFunction: poolPath,
 		RunE: work(exitFailed, func(cmd *cobra.Command, args []string) error {
 			o.path = args[0]
 			if cmd.Flags().Changed("revision") && o.revision == "" {
 				return usagef("--revision is empty: give it a value, or leave it out")
 			}
-			if !slices.Contains(validateFormats, o.output) {
-				return usagef("--output %q is not known: must be %s or %s", o.output,
-					strings.Join(validateFormats[:len(validateFormats)-1], ", "), validateFormats[len(validateFormats)-1])
+			if err := o.output.check(); err != nil {
+				return err
+			}
+			if o.output.format == "text" && o.output.file != standardOutput {
+				return usagef("--output-file requires another --output than text, which goes to standard error")
 			}
 			return o.run(cmd.Context(), std)
 		}),
 	}
 	cmd.Flags().StringVar(&o.revision, "revision", "", "check what PATH has in this `revision` of the Git repository, and not the files on disk")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "`format` of the output: text, json, github, gitlab or sarif")
-	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(slices.Sorted(slices.Values(validateFormats)), cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag stands in the line above
-	}
+	completeFlag(cmd, "revision", completeRevision)
+	o.output.register(cmd, "text", "json", "yaml", "github", "gitlab", "sarif")
 	return cmd
 }
 
-var validateFormats = []string{"text", "json", "github", "gitlab", "sarif"}
-
 type validateOptions struct {
-	path, output, revision string
-	version                string
+	path, revision string
+	output         outputFlags
+	version        string
 }
 
 func (o validateOptions) load(ctx context.Context) (*poolFiles, error) {
@@ -103,9 +103,13 @@ func (o validateOptions) run(ctx context.Context, std streams) error {
 	if err == nil && len(files.definitions) == 0 {
 		err = files.noPools()
 	}
-	if o.output != "text" {
-		if err := o.print(std.out, validationOf(o.path, files, err)); err != nil {
-			return err
+	if o.output.format != "text" {
+		document, failed := o.document(validationOf(o.path, files, err))
+		if failed == nil {
+			failed = o.output.write(std.out, document)
+		}
+		if failed != nil {
+			return failed
 		}
 		return verdict(std.err, files, countOnly(err))
 	}
@@ -117,24 +121,20 @@ func (o validateOptions) run(ctx context.Context, std streams) error {
 	return verdict(std.err, files, err)
 }
 
-// print writes the document for whom it is asked.
-func (o validateOptions) print(out io.Writer, v *validationReport) error {
-	var document bytes.Buffer
-	var err error
-	switch o.output {
+// document is the report for whom it is asked.
+func (o validateOptions) document(v *validationReport) ([]byte, error) {
+	switch o.output.format {
 	case "github":
-		writeWorkflowCommands(&document, v.fromRepository())
+		var commands bytes.Buffer
+		writeWorkflowCommands(&commands, v.fromRepository())
+		return commands.Bytes(), nil
 	case "gitlab":
-		err = writeCodeQuality(&document, v.fromRepository())
+		return marshal("json", codeQualityReport(v.fromRepository()))
 	case "sarif":
-		err = writeSARIF(&document, v.fromRepository(), o.version)
+		return marshal("json", sarifReport(v.fromRepository(), o.version))
 	default:
-		err = writeJSON(&document, v)
+		return marshal(o.output.format, v)
 	}
-	if err != nil {
-		return err
-	}
-	return printAll(out, document.Bytes())
 }
 
 // verdict prints how many pools are valid, where all are.

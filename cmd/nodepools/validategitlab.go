@@ -1,7 +1,5 @@
 package main
 
-import "io"
-
 // codeQuality is an entry of a code quality report, the part of the format of Code
 // Climate that GitLab reads.
 type codeQuality struct {
@@ -21,8 +19,8 @@ type codeQualityLocation struct {
 	} `json:"lines"`
 }
 
-// writeCodeQuality writes a list, empty where nothing is found.
-func writeCodeQuality(w io.Writer, v *validationReport) error {
+// codeQualityReport is a list, empty where nothing is found.
+func codeQualityReport(v *validationReport) []codeQuality {
 	report := make([]codeQuality, len(v.Problems))
 	for i, digest := range fingerprints(v.Problems) {
 		f := v.Problems[i]
@@ -34,5 +32,5 @@ func writeCodeQuality(w io.Writer, v *validationReport) error {
 		entry.Location.Lines.Begin = max(f.Line, 1) // GitLab wants one
 		report[i] = entry
 	}
-	return writeJSON(w, report)
+	return report
 }

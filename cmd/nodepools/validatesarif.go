@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"net/url"
 	"path"
 	"path/filepath"
@@ -68,10 +67,10 @@ type (
 	}
 )
 
-// writeSARIF writes a log of one run. What to do about a finding stands in the
+// sarifReport is a log of one run. What to do about a finding stands in the
 // second line of its message, as the help of a rule is the same for all of its
 // findings.
-func writeSARIF(w io.Writer, v *validationReport, version string) error {
+func sarifReport(v *validationReport, version string) sarifLog {
 	run := sarifRun{
 		Tool:       sarifTool{sarifDriver{Name: "nodepools", Version: version, InformationURI: "https://github.com/nodepools/nodepools"}},
 		ColumnKind: "unicodeCodePoints",
@@ -96,11 +95,11 @@ func writeSARIF(w io.Writer, v *validationReport, version string) error {
 			PartialFingerprints: map[string]string{"nodepools/v1": digest},
 		})
 	}
-	return writeJSON(w, sarifLog{
+	return sarifLog{
 		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
 		Version: "2.1.0",
 		Runs:    []sarifRun{run},
-	})
+	}
 }
 
 // artifactAt is a file within the repository, or an absolute one.

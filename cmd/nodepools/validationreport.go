@@ -1,14 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
-	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -157,17 +154,4 @@ func ruleList() string {
 		fmt.Fprintf(&list, "  %-14s %s\n", r.id, r.says)
 	}
 	return list.String()
-}
-
-// writeJSON writes a document in which nothing stands that is not seen.
-func writeJSON(w io.Writer, document any) error {
-	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(document); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, sanitize.JSON(text.String()))
-	return err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -11,8 +10,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set when a release is built: -ldflags "-X main.version=v1.2.3".
-var version string
+// Both are set by -ldflags "-X main.version=v1.2.3 -X main.sourceCommit=0123abcd": the
+// version when a release is built, and the commit where git is not there to tell
+// it, as in an image. It ends in -dirty where the working copy differed from it.
+var version, sourceCommit string
 
 // unknownVersion is that of a build of which nothing is known.
 const unknownVersion = "devel"
@@ -27,26 +28,39 @@ type buildInfo struct {
 }
 
 func newVersion(std streams) *cobra.Command {
-	return &cobra.Command{
+	var o outputFlags
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Long:  "Prints the version, the commit that it was built from, the version of Go and\nthe platform.",
 		Example: `  nodepools version
 
   # the version alone
-  nodepools version | head -n 1`,
+  nodepools version -o json | jq -r .version`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(*cobra.Command, []string) error { return printVersion(std) },
+		RunE: work(exitFailed, func(*cobra.Command, []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return printVersion(std, &o)
+		}),
 	}
+	o.register(cmd, "text", "json", "yaml")
+	return cmd
 }
 
 // printVersion is what both version and --version do.
-func printVersion(std streams) error {
-	if err := readBuildInfo(version, debug.ReadBuildInfo).writeTo(std.out); err != nil {
-		return &outcome{code: exitFailed, err: fmt.Errorf("print: %w", err)}
+func printVersion(std streams, o *outputFlags) error {
+	build := readBuildInfo(version, debug.ReadBuildInfo).of(sourceCommit)
+	document := []byte(build.String())
+	if o.format != "text" {
+		var err error
+		if document, err = marshal(o.format, build.report()); err != nil {
+			return err
+		}
 	}
-	return nil
+	return o.write(std.out, document)
 }
 
 // readBuildInfo takes the version that the linker was given, or else what the
@@ -72,7 +86,16 @@ func readBuildInfo(linked string, read func() (*debug.BuildInfo, bool)) buildInf
 	return info
 }
 
-func (i buildInfo) writeTo(w io.Writer) error {
+// of is the same of the commit that the linker was given, if it was.
+func (i buildInfo) of(linked string) buildInfo {
+	if linked != "" {
+		i.commit, i.modified = strings.CutSuffix(linked, "-dirty")
+	}
+	return i
+}
+
+// String is for people.
+func (i buildInfo) String() string {
 	commit := i.commit
 	if commit == "" {
 		commit = "unknown"
@@ -80,9 +103,21 @@ func (i buildInfo) writeTo(w io.Writer) error {
 	if i.modified {
 		commit += " (modified)"
 	}
-	_, err := fmt.Fprintf(w, "nodepools %s\ncommit    %s\ngo        %s\nplatform  %s\n",
+	return fmt.Sprintf("nodepools %s\ncommit    %s\ngo        %s\nplatform  %s\n",
 		i.version, commit, strings.TrimPrefix(i.compiler, "go"), i.platform)
-	return err
+}
+
+// versionReport is for programs.
+type versionReport struct {
+	Version   string `json:"version"`
+	Commit    string `json:"commit,omitempty"`
+	Modified  bool   `json:"modified,omitempty"`
+	GoVersion string `json:"goVersion"`
+	Platform  string `json:"platform"`
+}
+
+func (i buildInfo) report() versionReport {
+	return versionReport{i.version, i.commit, i.modified, i.compiler, i.platform}
 }
 
 // releaseVersion is v1.2.3 or v1.2.3-rc.1, and not what Go makes up for a commit

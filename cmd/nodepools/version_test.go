@@ -35,16 +35,29 @@ func TestReadBuildInfo(t *testing.T) {
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			info := readBuildInfo(test.linked, test.read)
-			var printed strings.Builder
-			if err := info.writeTo(&printed); err != nil {
-				t.Fatal(err)
-			}
-			if !strings.HasPrefix(printed.String(), test.prints) {
-				t.Errorf("written:\n%swant it to begin with:\n%s", printed.String(), test.prints)
+			if printed := info.String(); !strings.HasPrefix(printed, test.prints) {
+				t.Errorf("written:\n%swant it to begin with:\n%s", printed, test.prints)
 			}
 			if info.imageTag() != test.tag || info.released() != test.released {
 				t.Errorf("tag %q, released %t; want %q, %t", info.imageTag(), info.released(), test.tag, test.released)
 			}
 		})
+	}
+}
+
+// Where git is not there, the commit is told, and goes before what Go has noted.
+func TestBuildInfoOfCommit(t *testing.T) {
+	noted := buildInfo{commit: "0123abcd", modified: true}
+	for _, test := range []struct {
+		reason, linked string
+		info, want     buildInfo
+	}{
+		{"nothing is told", "", noted, noted},
+		{"it is told", "89abcdef", noted, buildInfo{commit: "89abcdef"}},
+		{"it is told, with changes", "89abcdef-dirty", buildInfo{}, buildInfo{commit: "89abcdef", modified: true}},
+	} {
+		if got := test.info.of(test.linked); got != test.want {
+			t.Errorf("%s: %+v, want %+v", test.reason, got, test.want)
+		}
 	}
 }

@@ -56,8 +56,9 @@ func TestViewerMayOnlyLook(t *testing.T) {
 	}
 
 	file := filepath.Join(t.TempDir(), "inventory.json")
-	run(t, 0, "inventory", "--kubeconfig", kubeconfig, "-o", file)
+	run(t, 0, "inventory", "--kubeconfig", kubeconfig, "--output-file", file)
 	run(t, 1, "diff", pools, "--kubeconfig", kubeconfig)
+	run(t, 0, "adopt", "--kubeconfig", kubeconfig)
 
 	text, err := os.ReadFile(file)
 	s.do(err)
@@ -78,8 +79,8 @@ func TestViewerMayOnlyLook(t *testing.T) {
 			used[right(request.Verb, request.Object.Group, request.Object.Resource, request.Object.Subresource)]++
 		}
 	}
-	if pages := used[right("list", "", "nodes", "")]; pages < 4 {
-		t.Errorf("%d requests brought the nodes, want two pages for each of the two commands", pages)
+	if pages := used[right("list", "", "nodes", "")]; pages < 6 {
+		t.Errorf("%d requests brought the nodes, want two pages for each of the three commands", pages)
 	}
 	shipped := rights(viewerRules())
 	for right := range shipped {

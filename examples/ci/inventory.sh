@@ -33,7 +33,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 2' HUP INT TERM
 
-nodepools inventory --output "$work/inventory"
+nodepools inventory --output-file "$work/inventory"
 
 # Git asks this program for a user and a password: so the token is on no command
 # line, in no URL and in no file.

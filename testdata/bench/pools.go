@@ -52,7 +52,7 @@ func (p *pool) record() *v1.NodePool {
 	case p.byPattern():
 		np.Spec.NodeNames = []string{fmt.Sprintf("worker-%03d-*", p.group)}
 	default:
-		np.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{groupLabel: groupName(p.group)}}
+		np.Spec.Selector = &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{groupLabel: v1.LabelValue(groupName(p.group))}}
 	}
 	for key, value := range p.labels() {
 		np.Spec.Labels[key] = v1.LabelValue(value)

@@ -14,16 +14,16 @@ func Everything() *review.Review {
 	r := blank()
 	r.Compared = review.Compared{
 		Base: "cluster https://10.0.0.1:6443", Head: "pools/", Source: "pools", Nodes: ptr(12), Pods: ptr(60),
-		Taken: "2026-11-20T02:00:00Z",
+		Taken: "2026-11-20T02:00:00Z", BrokenBase: brokenBase(),
 	}
 	r.Summary = review.Summary{
 		Changes: "1 pool created, 2 pools changed, 1 pool deleted, 1 RuntimeClass created, 1 RuntimeClass replaced, 1 RuntimeClass deleted, 7 nodes changed, 2 pools not pruned, 1 change held back for its releases, 3 conflicts, 2 problems",
-		Impact:  "3 pods of 2 workloads evicted; PodDisruptionBudget web/api exceeded; no node left for 2 workloads; RuntimeClass node-pool-legacy deleted, which 2 workloads name; 1 pod of DaemonSets removed; 2 pods could not be scheduled again; 1 finished pod deleted; 1 node on which pools shut each other's pods out",
+		Impact:  "3 pods of 2 workloads evicted, 1 of them not created again; PodDisruptionBudget web/api exceeded; no node left for 1 workload; RuntimeClass node-pool-legacy deleted, which 2 workloads name; 1 pod of DaemonSets removed; 2 pods could not be scheduled again; 1 finished pod deleted; 1 node on which pools shut each other's pods out",
 		Counts: review.Counts{
 			PoolsCreated: 1, PoolsChanged: 2, PoolsDeleted: 1, PoolsHeldBack: 2, ReleasesHeldBack: 1,
 			RuntimeClassesCreated: 1, RuntimeClassesReplaced: 1, RuntimeClassesDeleted: 1,
 			NodesChanged: 7, NodesEntering: 3, NodesLeaving: 2, Conflicts: 3, NewConflicts: 3, Problems: 2, NewProblems: 2,
-			Evictions: 3, FinishedPodsDeleted: 1, BudgetsExceeded: 1, Unschedulable: 2, Nowhere: 2, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
+			Evictions: 3, FinishedPodsDeleted: 1, BudgetsExceeded: 1, Unschedulable: 2, NotRecreated: 1, Nowhere: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
 			RuntimeClassesInUse: 2, Overlaps: 1,
 		},
 	}
@@ -154,7 +154,7 @@ func everyImpact() *impact.Impact {
 			{Workload: deployment("web", "api"), Taints: taint, Pods: podsOf("api-7d9f8b6c5-", numbered("gpu-%03d", 1, 2))},
 			{
 				Workload: impact.Workload{Kind: "Pod", Namespace: "tools", Name: "shell"}, Taints: taint, AfterSeconds: 3600,
-				Pods: []impact.Pod{{Name: "shell", Node: "gpu-001"}}, Nowhere: true,
+				Pods: []impact.Pod{{Name: "shell", Node: "gpu-001"}}, NotRecreated: true,
 			},
 			{
 				Workload: impact.Workload{Kind: "CronJob", Namespace: "web", Name: "report"}, Taints: taint, Finished: true,
@@ -239,7 +239,7 @@ func Hostile() *review.Review {
 }
 
 // Bare is a NoExecute taint that evicts as many pods as are asked for, each of which
-// is a workload of its own, and has nowhere to go.
+// stands for itself, and which nothing creates again.
 func Bare(pods int) *review.Review {
 	r := blank()
 	r.Compared = review.Compared{Base: "cluster https://10.0.0.1:6443", Head: "pools/", Nodes: ptr(100), Pods: ptr(pods)}
@@ -248,12 +248,12 @@ func Bare(pods int) *review.Review {
 		pod := impact.Pod{Name: fmt.Sprintf("shell-%05d", i), Node: fmt.Sprintf("gpu-%03d", i%100)}
 		of := impact.Workload{Kind: "Pod", Namespace: "tools", Name: pod.Name}
 		r.Impact.Evictions = append(r.Impact.Evictions, impact.Eviction{
-			Workload: of, Taints: []string{"dedicated=gpu:NoExecute"}, Pods: []impact.Pod{pod}, Nowhere: true,
+			Workload: of, Taints: []string{"dedicated=gpu:NoExecute"}, Pods: []impact.Pod{pod}, NotRecreated: true,
 		})
 	}
 	r.Summary = review.Summary{
-		Changes: "100 nodes changed", Impact: fmt.Sprintf("%d pods evicted; no node left for %d workloads", pods, pods),
-		Counts: review.Counts{NodesChanged: 100, Evictions: pods, Nowhere: pods},
+		Changes: "100 nodes changed", Impact: fmt.Sprintf("%d pods evicted, not created again", pods),
+		Counts: review.Counts{NodesChanged: 100, Evictions: pods, NotRecreated: pods},
 	}
 	return r
 }

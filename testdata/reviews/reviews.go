@@ -27,6 +27,7 @@ func All() []Sample {
 		{"unknown", "Git against Git, without an inventory", Unknown},
 		{"held-release", "a revision that a guard holds back whole", HeldRelease},
 		{"held-back", "a revision that a guard keeps from deleting pools", HeldBack},
+		{"broken-base", "the repair of a base that no source takes", BrokenBase},
 		{"everything", "all that a review can tell, once at least", Everything},
 		{"big", "1,000 pools that change, with 5,000 nodes", func() *review.Review { return Big(1000) }},
 		{"hostile", "names and values that were written to deceive", Hostile},
@@ -128,6 +129,31 @@ func Unknown() *review.Review {
 		"what happens to pods is not known: give an inventory with --inventory",
 	}
 	return r
+}
+
+// BrokenBase repairs a base that no source takes, and goes back to what was good.
+func BrokenBase() *review.Review {
+	r := blank()
+	r.Compared = review.Compared{
+		Base:       "sha1:1f0c9d3f6a5b4c8e7d2a9b0c1d2e3f4a5b6c7d8e (last good ancestor of main, 2 commits before)",
+		Head:       "repair@sha1:0a1b2c3d4e5f60718293a4b5c6d7e8f901234567",
+		BrokenBase: brokenBase(),
+	}
+	r.Summary.Changes = "no difference"
+	r.Notes = []string{"what becomes of nodes and pods is not known: --inventory names a file that knows them"}
+	return r
+}
+
+func brokenBase() *review.BrokenBase {
+	return &review.BrokenBase{
+		Revision: "main@sha1:9d3f6a5b4c8e7d2a9b0c1d2e3f4a5b6c7d8e1f0c",
+		Problems: []string{
+			`main:pools/gpu.yaml:6: pool "gpu": spec: unknown field "label"`,
+			`main:pools/web.yaml:9: pool "web": spec.taints[0].effect: must be NoSchedule, PreferNoSchedule or NoExecute, and is "NoExec"`,
+			`main:pools/web.yaml:12: pool "web": spec.parent: there is no pool "frontend"`,
+		},
+		MoreProblems: 4,
+	}
 }
 
 // HeldRelease is a revision that takes too many nodes out of a pool.

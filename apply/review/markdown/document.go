@@ -55,6 +55,9 @@ func newDocument(r *review.Review, o Options) *document {
 	d := &document{command: o.Command}
 	if nothing(r) {
 		d.head = []string{Marker(o.Marker), "**No difference** between " + between(r.Compared, "and") + "."}
+		if r.Compared.BrokenBase != nil {
+			d.head = append(d.head, brokenBase(r.Compared.BrokenBase))
+		}
 		d.lists = lists(r)
 	} else {
 		d.head = append([]string{Marker(o.Marker)}, summary(r)...)

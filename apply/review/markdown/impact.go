@@ -20,7 +20,7 @@ func impacts(i *impact.Impact) []section {
 		return nil
 	}
 	all := []section{
-		evictions(i.Evictions), budgets(i.Budgets), nowhere(i), unschedulable(i.Unschedulable),
+		evictions(i.Evictions), notRecreated(i.Evictions), budgets(i.Budgets), nowhere(i), unschedulable(i.Unschedulable),
 		daemonPods(i.DaemonPods), runtimeClasses(i.RuntimeClasses), overlaps(i.Overlaps),
 	}
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.rows) == 0 })
@@ -59,6 +59,23 @@ func budgets(all []impact.Budget) section {
 		}
 	}
 	return s.with([]string{"PodDisruptionBudget", "Pods it lets go", "Pods that go"}, rows)
+}
+
+// notRecreated lists evicted pods that nothing creates again, those of one workload
+// together.
+func notRecreated(all []impact.Eviction) section {
+	s := section{
+		title: "Evicted and not created again", intro: "They have no controller, or their DaemonSet is gone: nothing creates others in their place.",
+		one: "pod or workload", more: "pods or workloads",
+	}
+	told := map[impact.Workload]bool{}
+	for _, eviction := range all {
+		if eviction.NotRecreated && !told[eviction.Workload] {
+			told[eviction.Workload] = true
+			s.rows = append(s.rows, workload(eviction.Workload))
+		}
+	}
+	return s
 }
 
 // nowhere lists workloads for whose next pod there is no node, each once.

@@ -11,9 +11,6 @@ import (
 	"github.com/nodepools/nodepools/apply/review"
 )
 
-// runtimeClassPrefix is what the name of a pool's RuntimeClass begins with.
-const runtimeClassPrefix = "node-pool-"
-
 // changed is all that happens to one pool. There is one of each, unless somebody
 // has given a RuntimeClass the name of a pool.
 type changed struct {
@@ -53,7 +50,8 @@ func pools(r *review.Review) []fold {
 		of(pool.Name).pools = append(of(pool.Name).pools, pool)
 	}
 	for _, class := range r.RuntimeClasses {
-		c := of(strings.TrimPrefix(class.Name, runtimeClassPrefix))
+		pool, _ := review.PoolOf(class.Name)
+		c := of(pool)
 		c.classes = append(c.classes, class)
 	}
 	for _, members := range r.Members {

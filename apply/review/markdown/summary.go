@@ -33,7 +33,15 @@ func summary(r *review.Review) []string {
 		}
 		head = append(head, heldRelease(held))
 	}
+	if r.Compared.BrokenBase != nil {
+		head = append(head, brokenBase(r.Compared.BrokenBase))
+	}
 	return append(head, "Compares "+between(r.Compared, "with")+". "+known(r.Compared))
+}
+
+// brokenBase says why another base is compared with than was asked for.
+func brokenBase(b *review.BrokenBase) string {
+	return "**The base " + code(b.Revision) + " is broken, and no source takes it.** This compares with another one instead."
 }
 
 func heldBack(h *review.HeldBack) string {
@@ -104,12 +112,18 @@ func lists(r *review.Review) []section {
 	for _, problem := range r.Problems {
 		problems.rows = append(problems.rows, sentence(problem))
 	}
+	broken := section{title: "Problems of the base", one: "problem", more: "problems"}
+	if base := r.Compared.BrokenBase; base != nil {
+		for _, problem := range base.List() {
+			broken.rows = append(broken.rows, sentence(problem))
+		}
+	}
 	notes := section{title: "Notes", one: "note", more: "notes"}
 	for _, note := range r.Notes {
 		notes.rows = append(notes.rows, sentence(note))
 	}
 	var lists []section
-	for _, list := range []section{kept, conflicts, contests, problems, notes} {
+	for _, list := range []section{kept, conflicts, contests, problems, broken, notes} {
 		if len(list.rows) > 0 {
 			lists = append(lists, list)
 		}

@@ -11,8 +11,9 @@ import (
 const (
 	// unknown is a number that the review does not tell.
 	unknown = -1
-	// mostNamed is how many cells of a row have room for their names.
-	mostNamed = 150
+	// mostNamed is how many cells a page has room for with their names in them.
+	// Those of larger ones have them in their tips, and the lists below name all.
+	mostNamed = 120
 	// mostCells is how many cells a page has: as many as a browser shows with ease,
 	// and a mebibyte or so of them. Further nodes are counted.
 	mostCells = 24_000
@@ -22,13 +23,15 @@ const (
 
 // row is the nodes of a pool at one time.
 type row struct {
+	// Name is Before, After, or nothing where both are the same nodes.
+	Name string
 	// Count is how many there are, or unknown.
 	Count int
 	Cells []cell
 	// Rest is how many more stay as they are, or unknown.
 	Rest int
-	// Small is a row of so many that names stand in the tips of the cells alone.
-	Small bool
+	// Named reports that the cells have their names in them.
+	Named bool
 	// Hidden are how many cells are not drawn.
 	Hidden int
 }
@@ -59,7 +62,6 @@ func (p *picture) draw(r *row, groups ...[]cell) {
 		r.Cells = r.Cells[:p.left]
 	}
 	p.left -= len(r.Cells)
-	r.Small = len(r.Cells) > mostNamed
 	for i := range r.Cells {
 		if r.Cells[i].Kind != "" { // what goes goes when the change comes
 			r.Cells[i].Pods = p.pods[r.Cells[i].Name]
@@ -68,7 +70,7 @@ func (p *picture) draw(r *row, groups ...[]cell) {
 }
 
 // Mark is the sign of what happens to the node, for those to whom a colour says
-// nothing.
+// nothing. The style draws it.
 func (c cell) Mark() string {
 	return map[string]string{"in": "+", "out": "−", "ch": "~"}[c.Kind]
 }
@@ -99,6 +101,27 @@ func (r row) Title() string {
 		return ""
 	}
 	return review.Count(r.Count, "node")
+}
+
+// Label says in words what the cells show, for those who do not see them.
+func (r row) Label() string {
+	kinds, hit := map[string]int{}, 0
+	for _, cell := range r.Cells {
+		kinds[cell.Kind]++
+		if cell.Pods > 0 {
+			hit++
+		}
+	}
+	label := review.Count(len(r.Cells), "node")
+	for _, kind := range []struct{ kind, verb string }{{"ch", "changed"}, {"in", "entering"}, {"out", "leaving"}} {
+		if n := kinds[kind.kind]; n > 0 {
+			label += fmt.Sprintf(", %d %s", n, kind.verb)
+		}
+	}
+	if hit > 0 {
+		label += fmt.Sprintf(", pods go from %d", hit)
+	}
+	return label
 }
 
 // Plain are the cells of nodes that stay as they are; there are none where they are

@@ -1,34 +1,45 @@
 package page
 
 import (
+	"slices"
+
 	"github.com/nodepools/nodepools/apply/impact"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
 )
 
 const (
-	// mostPods is how many pods of one workload are named, mostWorkloads how many
-	// workloads in one part.
-	mostPods      = 60
-	mostWorkloads = 300
+	// mostPods is how many pods of one workload are named.
+	mostPods = 60
+	// fewPods are so few that those of a part are seen without unfolding them.
+	fewPods = 20
 )
 
 // impacts are the parts of an impact, the worst first.
 type impacts struct {
-	Evicted       part
-	Finished      part
-	Budgets       []impact.Budget
-	Removed       part
-	Started       part
-	Classes       []impact.RuntimeClassUse
+	Evicted part
+	// NotRecreated are of those evicted that nothing creates again.
+	NotRecreated owners
+	// Nowhere are the workloads for whose next pod no node is left.
+	Nowhere  owners
+	Finished part
+	Budgets  budgets
+	Removed  part
+	Started  part
+	Classes  folded[classUse]
+	// Unschedulable are pods that run on.
 	Unschedulable part
-	Overlaps      []impact.Overlap
+	Overlaps      overlaps
 }
 
 // part is what happens to some workloads.
 type part struct {
-	Workloads []workload
-	// Pods are how many there are in all, More the workloads that are not listed.
-	Pods, More int
+	Workloads folded[workload]
+	// Pods are how many there are in all.
+	Pods int
+
+	all  []workload
+	left int
 }
 
 // workload is what happens to the pods of one.
@@ -37,23 +48,72 @@ type workload struct {
 	// What happens, and why.
 	What    string
 	Because []string
-	Nowhere bool
+	// Outlook is why there are fewer pods afterwards; empty where there may be as many.
+	Outlook string
 	Pods    []impact.Pod
 	Nodes   []string // in the place of pods that have no name yet
 	// Count is how many pods there are, More how many of them are not listed.
 	Count, More int
+	// Open reports that the pods need not be unfolded.
+	Open bool
+}
+
+// owners are workloads, each once, and how many pods of them are meant.
+type owners struct {
+	Workloads folded[impact.Workload]
+	Pods      int
+
+	all  []impact.Workload
+	told map[impact.Workload]bool
+}
+
+// budgets are PodDisruptionBudgets, those first that are exceeded.
+type budgets struct {
+	folded[impact.Budget]
+	Exceeded int
+}
+
+// classUse is a RuntimeClass that goes while it is in use.
+type classUse struct {
+	impact.RuntimeClassUse
+	Workloads folded[impact.Workload]
+}
+
+// overlaps are sets of pools, and on how many nodes they are.
+type overlaps struct {
+	folded[impact.Overlap]
+	Nodes int
 }
 
 func (p *part) add(w workload, pods []impact.Pod) {
 	w.Count += len(pods)
 	p.Pods += w.Count
-	if len(p.Workloads) == mostWorkloads {
-		p.More++
+	if len(p.all) == mostListed {
+		p.left++
 		return
 	}
 	w.Pods = pods[:min(len(pods), mostPods)]
 	w.More = len(pods) - len(w.Pods)
-	p.Workloads = append(p.Workloads, w)
+	p.all = append(p.all, w)
+}
+
+func (p *part) fold() {
+	for i := range p.all {
+		p.all[i].Open = p.Pods <= fewPods
+	}
+	p.Workloads = fold(p.all)
+	p.Workloads.Left = p.left
+}
+
+func (o *owners) add(of impact.Workload, pods int) {
+	if o.Pods += pods; o.told[of] {
+		return
+	}
+	if o.told == nil {
+		o.told = map[impact.Workload]bool{}
+	}
+	o.told[of] = true
+	o.all = append(o.all, of)
 }
 
 // consequences are nil where pods are not known.
@@ -61,15 +121,21 @@ func consequences(i *impact.Impact) *impacts {
 	if i == nil {
 		return nil
 	}
-	all := &impacts{Budgets: i.Budgets, Classes: i.RuntimeClasses, Overlaps: i.Overlaps}
+	all := &impacts{}
 	for _, eviction := range i.Evictions {
 		into, what := &all.Evicted, "evicted "
 		if eviction.Finished {
 			into, what = &all.Finished, "deleted "
 		}
+		if eviction.NotRecreated {
+			all.NotRecreated.add(eviction.Workload, len(eviction.Pods))
+		}
+		if eviction.Nowhere {
+			all.Nowhere.add(eviction.Workload, len(eviction.Pods))
+		}
 		into.add(workload{
 			Workload: eviction.Workload, What: what + seconds(eviction.AfterSeconds),
-			Because: eviction.Taints, Nowhere: eviction.Nowhere,
+			Because: eviction.Taints, Outlook: review.Outlook(eviction.Workload, eviction.NotRecreated, eviction.Nowhere),
 		}, eviction.Pods)
 	}
 	for _, daemon := range i.DaemonPods {
@@ -81,20 +147,51 @@ func consequences(i *impact.Impact) *impacts {
 		}
 	}
 	for _, pods := range i.Unschedulable {
+		if pods.Nowhere {
+			all.Nowhere.add(pods.Workload, len(pods.Pods))
+		}
 		all.Unschedulable.add(workload{
-			Workload: pods.Workload, What: "could not be scheduled again", Because: []string{pods.Reason}, Nowhere: pods.Nowhere,
+			Workload: pods.Workload, What: "could not be scheduled again", Because: []string{pods.Reason},
+			Outlook: review.Outlook(pods.Workload, false, pods.Nowhere),
 		}, pods.Pods)
 	}
+	for _, p := range []*part{&all.Evicted, &all.Finished, &all.Removed, &all.Started, &all.Unschedulable} {
+		p.fold()
+	}
+	for _, o := range []*owners{&all.NotRecreated, &all.Nowhere} {
+		o.Workloads = fold(o.all)
+	}
+	all.Budgets, all.Overlaps = budgetsOf(i.Budgets), overlapsOf(i.Overlaps)
+	var classes []classUse
+	for _, class := range i.RuntimeClasses {
+		classes = append(classes, classUse{class, fold(class.Workloads)})
+	}
+	all.Classes = fold(classes)
 	return all
 }
 
-// None tells that nothing happens to pods.
+func budgetsOf(all []impact.Budget) budgets {
+	exceeded := func(b impact.Budget) bool { return b.Exceeded }
+	kept := slices.DeleteFunc(slices.Clone(all), exceeded)
+	sorted := slices.DeleteFunc(slices.Clone(all), func(b impact.Budget) bool { return !exceeded(b) })
+	return budgets{fold(append(sorted, kept...)), len(sorted)}
+}
+
+func overlapsOf(all []impact.Overlap) overlaps {
+	var nodes int
+	for _, overlap := range all {
+		nodes += len(overlap.Nodes)
+	}
+	return overlaps{fold(all), nodes}
+}
+
+// None reports that nothing happens to pods.
 func (i *impacts) None() bool {
-	return i.Evicted.Pods+i.Finished.Pods+i.Removed.Pods+i.Started.Pods+i.Unschedulable.Pods+len(i.Budgets)+len(i.Classes)+len(i.Overlaps) == 0
+	return i.Evicted.Pods+i.Finished.Pods+i.Removed.Pods+i.Started.Pods+i.Unschedulable.Pods+i.Budgets.Len()+i.Classes.Len()+i.Overlaps.Len() == 0
 }
 
 // fate says what becomes of the pods that name a RuntimeClass which goes.
-func fate(class impact.RuntimeClassUse) string {
+func fate(class classUse) string {
 	if class.Action == string(plan.Replace) {
 		return "replaced: pods that are created in the moment between are refused"
 	}
@@ -113,7 +210,3 @@ func dots(b impact.Budget) []bool {
 	}
 	return lost
 }
-
-func cutWorkloads(all []impact.Workload) []impact.Workload { return all[:min(len(all), mostPods)] }
-
-func leftWorkloads(all []impact.Workload) int { return max(0, len(all)-mostPods) }

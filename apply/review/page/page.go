@@ -27,8 +27,8 @@ var (
 
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"word": review.Word, "shown": shown, "count": review.Count, "happened": review.Happened,
-		"list": list, "kind": kind, "sign": sign, "tone": tone, "fate": fate, "dots": dots,
-		"cut": cutWorkloads, "left": leftWorkloads, "cutLines": cutLines, "leftLines": leftLines, "recordsOnly": recordsOnly,
+		"list": list, "sentence": sentence, "kind": kind, "sign": sign, "tone": tone, "fate": fate, "dots": dots,
+		"cutLines": cutLines, "leftLines": leftLines, "recordsOnly": recordsOnly,
 	}).Parse(layout))
 
 	// policy lets the browser take the style, and nothing else from anywhere.
@@ -42,10 +42,7 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 		Figures: figures(r),
 	}
 	if !o.Summary {
-		content.Open = len(r.Pools)+len(r.RuntimeClasses) <= fewObjects
-		content.Pools = pools(r, content.Open)
-		content.Pictured = slices.ContainsFunc(content.Pools, func(p pool) bool { return p.Pictured })
-		content.Impact = consequences(r.Impact)
+		content.fill(r)
 	}
 	// A writer that fails has not got half of it.
 	var page bytes.Buffer
@@ -63,12 +60,35 @@ type document struct {
 	Policy  string
 	Style   template.CSS
 	Figures []figure
-	Pools   []pool
-	// Pictured tells that there are nodes to be seen.
+	Index   []entries
+	Chunks  []chunk
+	// Pictured reports that there are nodes to be seen.
 	Pictured bool
-	Impact   *impacts // in the place of the review's own
-	// Open tells that manifests are so few that they need not be unfolded.
-	Open bool
+	Nodes    nodes    // in the place of the review's own, as is what follows
+	Impact   *impacts // nil where pods are not known
+	// RuntimeClasses are those of no pool.
+	RuntimeClasses []*review.Object
+	Conflicts      folded[review.Conflict]
+	Contests       folded[review.Contest]
+	Problems       folded[string]
+}
+
+// fill makes all but the summary.
+func (d *document) fill(r *review.Review) {
+	pools := pools(r)
+	d.Index, d.Chunks = index(pools), chunks(pools)
+	d.Pictured = slices.ContainsFunc(pools, func(p pool) bool { return len(p.Rows) > 0 })
+	d.Nodes, d.Impact = nodesOf(r, pools), consequences(r.Impact)
+	ofPools := map[*review.Object]bool{}
+	for _, pool := range pools {
+		ofPools[pool.RuntimeClass] = true
+	}
+	for i := range r.RuntimeClasses {
+		if class := &r.RuntimeClasses[i]; !ofPools[class] {
+			d.RuntimeClasses = append(d.RuntimeClasses, class)
+		}
+	}
+	d.Conflicts, d.Contests, d.Problems = fold(r.Conflicts), fold(r.Contests), fold(r.Problems)
 }
 
 // fewObjects is how many manifests a reader sees without unfolding them.

@@ -92,7 +92,10 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 // A page that is passed on by mail or kept as an artifact still has to be one.
 func TestStandsAlone(t *testing.T) {
 	page := written(t, reviews.Everything(), Options{})
-	for _, part := range []string{"<script", "<link", "<img", "<iframe", "@import", "url(", "src=", "href=", "style=\"", "onclick"} {
+	if links := strings.Count(page, "href="); links == 0 || links != strings.Count(page, `href="#`) {
+		t.Errorf("of %d links some lead out of the page", links)
+	}
+	for _, part := range []string{"<script", "<link", "<img", "<iframe", "@import", "url(", "src=", "style=\"", "onclick"} {
 		if strings.Contains(page, part) {
 			t.Errorf("the page has %s", part)
 		}

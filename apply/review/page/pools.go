@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -11,18 +12,25 @@ import (
 // pool is a pool that the review tells of, with its nodes.
 type pool struct {
 	Name string
-	// Object is nil where only its nodes change.
-	Object *review.Object
-	// Pictured is false where nothing of its nodes changes, or is known.
-	Pictured      bool
-	Before, After row
-	// Entering, Leaving and Changed are how many do.
-	Entering, Leaving, Changed int
-	Groups                     []group
+	// ID is the anchor of its card.
+	ID string
+	// Object is nil where only its nodes change, or its RuntimeClass, which is nil
+	// where it stays.
+	Object, RuntimeClass *review.Object
+	// Rows are its nodes: before and after, once where they are the same or there are
+	// none at one of these times, and not at all where nothing of them changes, or is
+	// known.
+	Rows []row
+	// Entering, Leaving, Changed and Hit are those nodes, Hit those from which pods go.
+	Entering, Leaving, Changed, Hit []string
+	// Pods is how many pods go.
+	Pods   int
+	Groups []group
 	// More are the nodes of groups that are not listed.
 	More int
-	// Open tells that the manifest need not be unfolded.
-	Open bool
+	// Open reports that the card need not be unfolded, Manifests that what is in it need
+	// not be.
+	Open, Manifests bool
 }
 
 // mostGroups is how many different changes of nodes a pool lists.
@@ -35,8 +43,8 @@ type group struct {
 }
 
 // pools are all that the review tells of: those that change, as it has them, then
-// those of which only nodes change, by name.
-func pools(r *review.Review, open bool) []pool {
+// those of which only nodes or a RuntimeClass change, by name.
+func pools(r *review.Review) []pool {
 	p := collect(r)
 	var all []pool
 	told := map[string]bool{}
@@ -44,17 +52,36 @@ func pools(r *review.Review, open bool) []pool {
 		told[r.Pools[i].Name] = true
 		all = append(all, p.pool(r.Pools[i].Name, &r.Pools[i]))
 	}
-	others := maps.Clone(p.members)
-	for name := range p.groups {
-		others[name] = p.members[name]
+	others := map[string]bool{}
+	for _, names := range []func(func(string) bool){maps.Keys(p.members), maps.Keys(p.groups), maps.Keys(p.classes)} {
+		for name := range names {
+			others[name] = true
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		if !told[name] {
 			all = append(all, p.pool(name, nil))
 		}
 	}
+	ids, objects, drawn := anchors{}, 0, 0
 	for i := range all {
-		all[i].Open = open
+		all[i].ID = ids.anchor("pool", all[i].Name)
+		for _, row := range all[i].Rows {
+			drawn += len(row.Cells)
+		}
+		for _, object := range []*review.Object{all[i].Object, all[i].RuntimeClass} {
+			if object != nil {
+				objects++
+			}
+		}
+	}
+	for i := range all {
+		all[i].Open = len(all) <= fewPools
+		// Who has unfolded a card has asked for what is in it.
+		all[i].Manifests = objects <= fewObjects || !all[i].Open
+		for j := range all[i].Rows {
+			all[i].Rows[j].Named = drawn <= mostNamed
+		}
 	}
 	return all
 }
@@ -63,6 +90,8 @@ func pools(r *review.Review, open bool) []pool {
 type picture struct {
 	members map[string]*review.Members
 	groups  map[string][]group
+	// classes are the RuntimeClasses of pools.
+	classes map[string]*review.Object
 	// pods are how many of a node go.
 	pods map[string]int
 	// left is how many cells may still be drawn.
@@ -70,9 +99,18 @@ type picture struct {
 }
 
 func collect(r *review.Review) *picture {
-	p := &picture{members: map[string]*review.Members{}, groups: map[string][]group{}, pods: map[string]int{}, left: mostCells}
+	p := &picture{
+		members: map[string]*review.Members{}, groups: map[string][]group{},
+		classes: map[string]*review.Object{}, pods: map[string]int{}, left: mostCells,
+	}
 	for i := range r.Members {
 		p.members[r.Members[i].Pool] = &r.Members[i]
+	}
+	for i := range r.RuntimeClasses {
+		pool, ofPool := review.PoolOf(r.RuntimeClasses[i].Name)
+		if ofPool && p.classes[pool] == nil {
+			p.classes[pool] = &r.RuntimeClasses[i]
+		}
 	}
 	for _, nodes := range r.Nodes {
 		for _, part := range byPool(nodes) {
@@ -110,39 +148,70 @@ func byPool(nodes review.Nodes) []review.Nodes {
 }
 
 func (p *picture) pool(name string, object *review.Object) pool {
-	all := pool{Name: name, Object: object, Groups: p.groups[name]}
-	var changed []string
+	all := pool{Name: name, Object: object, RuntimeClass: p.classes[name], Groups: p.groups[name]}
 	for _, group := range all.Groups {
-		changed = append(changed, group.Names...)
+		all.Changed = append(all.Changed, group.Names...)
 	}
 	for len(all.Groups) > mostGroups {
 		last := len(all.Groups) - 1
 		all.More += len(all.Groups[last].Names)
 		all.Groups = all.Groups[:last]
 	}
-	before := row{Count: unknown, Rest: unknown}
-	after := before
-	var entering, leaving []string
 	if members := p.members[name]; members != nil {
-		entering, leaving = members.Entering, members.Leaving
-		before.Count, after.Count = members.Before, members.After
+		all.Entering, all.Leaving = members.Entering, members.Leaving
 	}
 	moving := map[string]bool{}
-	for _, node := range slices.Concat(entering, leaving) {
+	for _, node := range slices.Concat(all.Entering, all.Leaving) {
 		moving[node] = true
 	}
-	changed = slices.DeleteFunc(changed, func(node string) bool { return moving[node] })
-	slices.Sort(changed)
-	if before.Count != unknown {
-		before.Rest = max(0, before.Count-len(leaving)-len(changed))
-		after.Rest = max(0, after.Count-len(entering)-len(changed))
+	all.Changed = slices.DeleteFunc(all.Changed, func(node string) bool { return moving[node] })
+	slices.Sort(all.Changed)
+	for _, node := range slices.Concat(all.Changed, all.Entering, all.Leaving) {
+		if n := p.pods[node]; n > 0 {
+			all.Hit = append(all.Hit, node)
+			all.Pods += n
+		}
 	}
-	all.Entering, all.Leaving, all.Changed = len(entering), len(leaving), len(changed)
-	all.Pictured = len(entering)+len(leaving)+len(changed) > 0
-	p.draw(&before, cells(changed, ""), cells(leaving, "out"))
-	p.draw(&after, cells(changed, "ch"), cells(entering, "in"))
-	all.Before, all.After = before, after
+	all.Rows = p.rows(name, &all)
 	return all
+}
+
+// HowMany is how many nodes change, of those that the pool has.
+func (p pool) HowMany() string {
+	if len(p.Rows) == 1 && p.Rows[0].Rest > 0 {
+		return fmt.Sprintf("%d of %s", len(p.Changed), p.Rows[0].Title())
+	}
+	return review.Count(len(p.Changed), "node")
+}
+
+// rows are the nodes of a pool once, and twice where some enter or leave one that has
+// nodes before and after.
+func (p *picture) rows(name string, of *pool) []row {
+	before, after := row{Count: unknown, Rest: unknown}, row{Count: unknown, Rest: unknown}
+	if members := p.members[name]; members != nil {
+		before.Count, after.Count = members.Before, members.After
+		before.Rest = max(0, before.Count-len(of.Leaving)-len(of.Changed))
+		after.Rest = max(0, after.Count-len(of.Entering)-len(of.Changed))
+	}
+	switch {
+	case len(of.Entering)+len(of.Leaving) > 0:
+		before.Name, after.Name = "Before", "After"
+		p.draw(&before, cells(of.Changed, ""), cells(of.Leaving, "out"))
+		p.draw(&after, cells(of.Changed, "ch"), cells(of.Entering, "in"))
+		switch {
+		case before.Count == 0:
+			after.Name = ""
+			return []row{after}
+		case after.Count == 0:
+			before.Name = ""
+			return []row{before}
+		}
+		return []row{before, after}
+	case len(of.Changed) > 0:
+		p.draw(&after, cells(of.Changed, "ch"))
+		return []row{after}
+	}
+	return nil
 }
 
 // recordsOnly are the nodes on which nothing changes but the record.

@@ -43,6 +43,9 @@ func list(names []string) string {
 	return text
 }
 
+// sentence is a text as one, with a capital letter and a full stop.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
+
 // kind is the class of a line in the style.
 func kind(line review.Line) string {
 	switch line.Sign {

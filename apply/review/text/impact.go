@@ -37,7 +37,8 @@ func (t *writer) evictions(evictions []impact.Eviction) {
 		if eviction.Finished {
 			when += ", finished already"
 		}
-		t.pods(eviction.Workload, eviction.Pods, fmt.Sprintf("%s, by %s", when, enumerate(eviction.Taints)), eviction.Nowhere)
+		t.pods(eviction.Workload, eviction.Pods, fmt.Sprintf("%s, by %s", when, enumerate(eviction.Taints)),
+			review.Outlook(eviction.Workload, eviction.NotRecreated, eviction.Nowhere))
 	}
 }
 
@@ -67,7 +68,7 @@ func (t *writer) daemons(sets []impact.DaemonPods) {
 	t.heading("DaemonSets, whose nodes match no longer, or match now:")
 	for _, set := range sets {
 		if len(set.Removed) > 0 {
-			t.pods(set.Workload, set.Removed, "removed", false)
+			t.pods(set.Workload, set.Removed, "removed", "")
 		}
 		if len(set.Started) > 0 {
 			t.sentence("  ", fmt.Sprintf("%s: %s started, on", workload(set.Workload), review.Count(len(set.Started), "pod")))
@@ -99,7 +100,7 @@ func (t *writer) unschedulable(all []impact.Unschedulable) {
 	}
 	t.heading("Running, and could not be scheduled again where they are:")
 	for _, pods := range all {
-		t.pods(pods.Workload, pods.Pods, pods.Reason, pods.Nowhere)
+		t.pods(pods.Workload, pods.Pods, pods.Reason, review.Outlook(pods.Workload, false, pods.Nowhere))
 	}
 }
 
@@ -115,11 +116,12 @@ func (t *writer) overlaps(overlaps []impact.Overlap) {
 	}
 }
 
-// pods tells what happens to the pods of one workload, and names some.
-func (t *writer) pods(of impact.Workload, pods []impact.Pod, what string, nowhere bool) {
+// pods tells what happens to the pods of one workload and what comes of it, and names
+// some.
+func (t *writer) pods(of impact.Workload, pods []impact.Pod, what, outlook string) {
 	line := fmt.Sprintf("%s: %s, %s", workload(of), review.Count(len(pods), "pod"), what)
-	if nowhere {
-		line += "; no node is left for its next pod"
+	if outlook != "" {
+		line += "; " + outlook
 	}
 	t.sentence("  ", line)
 	var names []string

@@ -25,6 +25,7 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 	t := &writer{painter: painter(o.Color)}
 	t.summary(r)
 	t.known(r.Compared)
+	t.brokenBase(r.Compared, o.Summary)
 	if !o.Summary {
 		t.guards(r)
 		t.impact(r)
@@ -83,6 +84,21 @@ func (t *writer) known(c review.Compared) {
 		pods = review.Count(*c.Pods, "pod")
 	}
 	t.sentence("", fmt.Sprintf("As of %s, %s, %s", review.Word(c.Taken), review.Count(*c.Nodes, "node"), pods))
+}
+
+// brokenBase says what is compared with in place of the base.
+func (t *writer) brokenBase(c review.Compared, summary bool) {
+	if c.BrokenBase == nil {
+		return
+	}
+	t.sentence("", "Note: "+c.BrokenText())
+	if summary {
+		return
+	}
+	t.heading("Problems of the base:")
+	for _, problem := range c.BrokenBase.List() {
+		t.sentence("  ", problem)
+	}
 }
 
 func (t *writer) guards(r *review.Review) {

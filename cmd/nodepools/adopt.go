@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/nodepools/nodepools/apply/adopt"
+)
+
+func newAdopt(std streams) *cobra.Command {
+	o := adoptOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	cmd := &cobra.Command{
+		Use:   "adopt",
+		Short: "Write pools for what scripts have put on nodes",
+		Long: `Reads a cluster, or an inventory of one, and writes pools for the labels and
+taints that people and scripts have put on its nodes. Their conflictPolicy is
+Adopt: carried out, the pools own what is there, and change none of it. Nothing
+is written to the cluster.
+
+A role that nodes have becomes the pool of its name, with what all nodes of the
+role have in common. Nodes that carry more than that are put together where they
+carry the same roles, labels and taints; each such group is a pool. It puts its
+own role label on its nodes, as every pool does that does not choose by it: the
+one label that 'nodepools diff' of these pools shows on nodes. --no-new-roles
+leaves out what takes one, so that it shows none.
+
+Members are chosen by what exactly tells them from all other nodes: their role,
+a label that no kubelet may set, or their names. Nodes that join later under
+other names are no members then. --select-by names a label that may choose
+members though a kubelet may set it, such as that of a node pool of a cloud, and
+--patterns allows names such as gpu-*, where these match no other node.
+
+Left out are labels and taints of Kubernetes, of clouds and of other programs,
+as the managed fields of nodes tell, or else the domains of keys; keys that
+nodepools refuses; what pools have already; and what names one node. What is
+left out, and why, is printed to standard error. --include takes it in, if
+nodepools allows it, and --exclude leaves out more. Annotations are not adopted.`,
+		Example: `  # into a folder, a file for each pool; then see that nothing changes
+  nodepools adopt --output-dir pools/
+  nodepools diff pools/
+
+  # from a cluster that somebody else has written down
+  nodepools adopt --inventory production.json >pools.yaml
+
+  # nodes of an autoscaled node pool are members as soon as they join
+  nodepools adopt --select-by cloud.google.com/gke-nodepool`,
+		Args:              noArguments,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: work(exitFailed, func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(cmd); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), std)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.inventory, "inventory", "", "read the cluster in this `file`, and ask none")
+	flags.StringVar(&o.dir, "output-dir", "", "write a file for each pool into this `folder`")
+	flags.BoolVar(&o.overwrite, "overwrite", false, "replace files that are there")
+	flags.StringSliceVar(&o.SelectBy, "select-by", nil, "`label` that may choose members")
+	flags.BoolVar(&o.Patterns, "patterns", false, "choose by patterns of names, such as gpu-*")
+	flags.BoolVar(&o.NoNewRoles, "no-new-roles", false, "leave out pools whose role label nodes lack")
+	flags.StringSliceVar(&o.Include, "include", nil, "adopt this `key`, such as example.com/*, too")
+	flags.StringSliceVar(&o.Exclude, "exclude", nil, "do not adopt this `key`, such as rack")
+	completeFlag(cmd, "inventory", files("json", "yaml", "yml"))
+	completeFlag(cmd, "output-dir", folders)
+	for _, flag := range []string{"select-by", "include", "exclude"} {
+		completeFlag(cmd, flag, nothing)
+	}
+	o.cluster.register(cmd)
+	return cmd
+}
+
+type adoptOptions struct {
+	adopt.Options
+	inventory, dir string
+	overwrite      bool
+	cluster        clusterFlags
+	build          buildInfo
+}
+
+func (o *adoptOptions) check(cmd *cobra.Command) error {
+	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
+	for _, flag := range []string{"inventory", "output-dir"} {
+		if given(flag) && cmd.Flags().Lookup(flag).Value.String() == "" {
+			return usagef("--%s is empty: give it a value, or leave it out", flag)
+		}
+	}
+	for _, flag := range []string{"kubeconfig", "context", "timeout"} {
+		if given(flag) && given("inventory") {
+			return excluding("--"+flag, "--inventory", "the file stands for the cluster, and none is asked")
+		}
+	}
+	if o.overwrite && o.dir == "" {
+		return usagef("--overwrite requires --output-dir, the folder with the files")
+	}
+	for _, key := range o.SelectBy {
+		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
+			return usagef("--select-by %q is not the key of a label, such as example.com/pool", key)
+		}
+	}
+	for flag, patterns := range map[string][]string{"include": o.Include, "exclude": o.Exclude} {
+		for _, pattern := range patterns {
+			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+				return usagef("--%s %q is not a key, or a pattern of keys such as example.com/*", flag, pattern)
+			}
+		}
+	}
+	return o.cluster.check()
+}
+
+func (o *adoptOptions) run(ctx context.Context, std streams) error {
+	there, err := o.there(ctx)
+	if err != nil {
+		return err
+	}
+	proposal, err := adopt.Propose(there.Cluster, o.Options)
+	if err != nil {
+		return err
+	}
+	files, err := poolTexts(proposal)
+	if err != nil {
+		return err
+	}
+	s := adoptSummary{Proposal: proposal, there: there, options: o, files: files}
+	if o.dir == "" {
+		err = printAll(std.out, oneFile(files))
+	} else if err = writeFiles(o.dir, files, o.overwrite); err == nil {
+		s.beside, err = otherPoolFiles(o.dir, files)
+	}
+	if err != nil {
+		return err
+	}
+	s.write(std)
+	return nil
+}
+
+// there is the cluster whose nodes are looked at, without its pods.
+func (o *adoptOptions) there(ctx context.Context) (*contents, error) {
+	if o.inventory != "" {
+		return readInventory(o.inventory)
+	}
+	cluster, err := connect(o.cluster, o.build.userAgent())
+	if err != nil {
+		return nil, err
+	}
+	taken, err := cluster.takeNodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	there := &contents{Cluster: taken.Cluster, sources: taken.Sources, installed: taken.installed}
+	there.world = world{name: fmt.Sprintf("cluster %s", serverName(cluster.config)), nodesKnown: true, cluster: cluster}
+	return there, nil
+}

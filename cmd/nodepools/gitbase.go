@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/source"
+)
+
+// takeBase reads the base. One that no source takes gives way to what sources have
+// meanwhile, so that the change that repairs it can be reviewed: its last good ancestor,
+// or what the inventory says is in the cluster. Where the whole history has nothing
+// good, no source has ever taken anything.
+func (g *gitComparison) takeBase(ctx context.Context) error {
+	refusal := g.take(ctx, &g.base)
+	if refusal == nil {
+		g.checkTip(ctx)
+	}
+	if refusal == nil && g.base.missing && !g.there.nodesKnown {
+		return g.takeVanished(ctx)
+	}
+	if !isRefused(refusal) {
+		return refusal
+	}
+	asked := g.base
+	g.broken = brokenBase(asked.title(), refusal)
+	var good *end
+	err := refusal
+	if !isNotTaken(refusal) {
+		good, err = g.lastGood(ctx)
+	}
+	switch {
+	case isNotTaken(err):
+		// Which pools a source owns is of the cluster and of today: it may have carried
+		// out this very revision before.
+		g.base = end{what: "base", name: g.there.name, note: asked.called() + ", or what it builds on, is not taken there"}
+		g.standing = true
+	case err != nil && !isUnfinished(err):
+		return err
+	case good != nil:
+		g.base = *good
+	case g.there.nodesKnown:
+		g.base = end{what: "base", name: g.there.name, note: "no ancestor of " + asked.called() + " is good"}
+		if err != nil {
+			g.base.note = "no good ancestor of " + asked.called() + " was found"
+			g.unfinished = err.Error() + ": " + hintOf(err)
+		}
+		g.standing = true
+	case err != nil:
+		return hinted{fmt.Errorf("%w, and no good ancestor was found to compare with instead: %w", refusal, err),
+			hintOf(err) + "; or give --inventory, to compare with what is in the cluster"}
+	default:
+		g.base = end{what: "base", name: "no pools", note: "no ancestor of " + asked.called() + " is good"}
+	}
+	return nil
+}
+
+// takeVanished takes a base without the folder. Where an ancestor has it, sources have
+// kept what that said: they prune nothing for a folder that is gone. An inventory knows
+// what they have. Where no ancestor is known to have it, it is yet to come.
+func (g *gitComparison) takeVanished(ctx context.Context) error {
+	good, err := g.lastGood(ctx)
+	switch {
+	case err != nil && !isUnfinished(err):
+		return err
+	case good != nil:
+		gone := fmt.Sprintf("there are no pool files in %s any more, and a source keeps the pools that it has", g.base.place(g.folder))
+		g.broken = &review.BrokenBase{Revision: g.base.title(), Problems: []string{gone}}
+		g.base = *good
+	case errors.Is(err, source.ErrIncomplete):
+		g.unfinished = "whether there were pools before is not known: " + err.Error()
+	}
+	return nil
+}
+
+// checkTip notes that what the head goes into has been broken since the merge base: it
+// is not compared with, so nothing else that is wrong with it matters here.
+func (g *gitComparison) checkTip(ctx context.Context) {
+	if g.tip.revision == "" || strings.HasSuffix(g.tip.revision, g.base.revision) {
+		return
+	}
+	if refusal := g.take(ctx, &g.tip); isRefused(refusal) {
+		first := brokenBase(g.tip.title(), refusal)
+		g.brokenTip = fmt.Sprintf("%s is broken since, and no source takes it until it is repaired: %s", first.Revision, strings.Join(first.List(), "; "))
+	}
+}
+
+// maxTried bounds how many states of the folder are read to find a good one.
+const maxTried = 100
+
+var errTried = fmt.Errorf("the %d revisions of the folder before it are broken as well", maxTried)
+
+// isUnfinished reports whether there may be a good ancestor all the same.
+func isUnfinished(err error) bool {
+	return errors.Is(err, source.ErrIncomplete) || errors.Is(err, source.ErrTooLarge) || errors.Is(err, errTried)
+}
+
+// lastGood is the youngest ancestor that a source takes, along the first parents; nil
+// where there is none. An ancestor without the folder is none, as for a source. One that
+// only has no place in the cluster is an error: it may have been carried out, so what
+// is older is not what stands.
+func (g *gitComparison) lastGood(ctx context.Context) (*end, error) {
+	// What is wrong with the folder itself is wrong with it in every commit. A link that
+	// leads out of it may be good in another one.
+	hopeless := map[string]bool{}
+	for ancestor, err := range g.repository.Ancestors(ctx, g.base.revision, g.folder) {
+		if err != nil {
+			return nil, err
+		}
+		always, tried := hopeless[ancestor.TreeHash]
+		if always {
+			continue
+		}
+		if !tried && len(hopeless) == maxTried {
+			return nil, hinted{errTried, "name a good revision as the base"}
+		}
+		good := end{
+			what: "base", name: shortRevision(ancestor.Revision), revision: ancestor.Revision,
+			note: fmt.Sprintf("last good ancestor of %s, %s before", g.base.called(), review.Count(ancestor.Generation, "commit")),
+		}
+		err := g.take(ctx, &good)
+		if err == nil && !good.missing {
+			return &good, nil
+		} else if isNotTaken(err) || err != nil && !isRefused(err) {
+			return nil, err
+		}
+		hopeless[ancestor.TreeHash] = !errors.Is(err, source.ErrFile)
+	}
+	return nil, nil
+}
+
+// take reads the pools of a base, and asks whether a source would take them.
+func (g *gitComparison) take(ctx context.Context, e *end) error {
+	if err := e.load(ctx, g.repository, g.folder); err != nil {
+		return err
+	}
+	if _, err := plan.Pools(g.baseRevision(e), g.there.Pools); err != nil {
+		return notTakenError{hinted{fmt.Errorf("the base %s would not be taken: %w", e.name, err), "the inventory is of a cluster in which that revision has no place; compare with one that is carried out there"}}
+	}
+	return nil
+}
+
+// notTakenError is a revision that has no place in the cluster.
+type notTakenError struct{ error }
+
+func (e notTakenError) Unwrap() error { return e.error }
+
+func isNotTaken(err error) bool { return errors.As(err, new(notTakenError)) }
+
+// isRefused reports whether a source would refuse the revision. What is wrong with the
+// clone alone is no reason for that.
+func isRefused(err error) bool {
+	return errors.As(err, new(render.Problems)) || isNotTaken(err) ||
+		errors.Is(err, source.ErrFile) || errors.Is(err, source.ErrTooLarge) || errors.Is(err, source.ErrPathNotFolder)
+}
+
+// maxBaseProblems is how many problems of the base a review names.
+const maxBaseProblems = 3
+
+func brokenBase(revision string, refusal error) *review.BrokenBase {
+	broken := &review.BrokenBase{Revision: revision}
+	problems := render.Problems(nil)
+	if !errors.As(refusal, &problems) {
+		broken.Problems = []string{refusal.Error()}
+		return broken
+	}
+	for _, problem := range problems[:min(len(problems), maxBaseProblems)] {
+		broken.Problems = append(broken.Problems, problem.String())
+	}
+	broken.MoreProblems = problems[len(broken.Problems):].Count()
+	return broken
+}
