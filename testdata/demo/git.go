@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/cgi"
@@ -38,11 +39,11 @@ func serveGit(ctx context.Context, root string, env []string) (*gitServer, error
 	}
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
-		Handler: &cgi.Handler{
+		Handler: withLength(&cgi.Handler{
 			Path:   backend,
 			Env:    append([]string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}, env...),
-			Stderr: new(strings.Builder), // it tells of clients that hang up
-		},
+			Stderr: io.Discard, // it tells of clients that hang up
+		}),
 	}
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -50,6 +51,37 @@ func serveGit(ctx context.Context, root string, env []string) (*gitServer, error
 		}
 	}()
 	return &gitServer{url: "http://" + listener.Addr().String(), server: server}, nil
+}
+
+// withLength takes in what comes in chunks before it is handled. Git sends a push
+// of more than http.postBuffer, 1 MiB, that way; a CGI program has to be told the
+// length, and package cgi refuses chunks.
+func withLength(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength >= 0 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, err := os.CreateTemp("", "nodepools-demo-push-")
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		defer body.Close() // nobody needs it any more
+		err = os.Remove(body.Name())
+		if err == nil {
+			r.ContentLength, err = io.Copy(body, r.Body)
+		}
+		if err == nil {
+			_, err = body.Seek(0, io.SeekStart)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		r.Body, r.TransferEncoding = body, nil
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (g *gitServer) close() error {

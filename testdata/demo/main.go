@@ -10,7 +10,8 @@
 // The story is in story.go, one function per chapter; the stage that it plays on
 // is set up and cleared in stage.go.
 //
-// DEMO_KEEP=1 leaves the cluster running at the end, until an interrupt.
+// DEMO_STEP=1 waits for a key after each chapter. DEMO_KEEP=1 leaves the cluster
+// running at the end, until an interrupt. The page that the story makes is kept.
 package main
 
 import (
@@ -22,6 +23,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // exitInterrupted is what a shell gives for a program that an interrupt ended.
@@ -29,30 +32,32 @@ const exitInterrupted = 130
 
 func main() {
 	program := flag.String("nodepools", "bin/nodepools", "the `program` to show")
+	page := flag.String("page", "bin/review.html", "the `file` that keeps the review as a page")
 	flag.Parse()
 
 	// A closed pipe and a closed terminal interrupt the story as well: they must
 	// not keep it from clearing the stage.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
-	os.Exit(run(ctx, *program, newTerminal(os.Stdout)))
+	s := &stage{out: newTerminal(os.Stdout), page: *page}
+	if asked("DEMO_STEP") {
+		if s.steps = newSteps(os.Stdin, os.Stdout); s.steps == nil {
+			fmt.Fprintln(os.Stderr, "demo: DEMO_STEP is ignored: standard input is no terminal, so there are no keys")
+		}
+	}
+	os.Exit(run(ctx, s, *program))
 }
 
 // run tells the story, clears the stage whatever happened, and returns the exit
 // code.
-func run(ctx context.Context, program string, out *terminal) int {
-	start := time.Now()
-	s := &stage{out: out}
+func run(ctx context.Context, s *stage, program string) int {
 	err := play(ctx, s, program)
 	failure := describe(s, err)
 	cleared := s.clear()
 
 	switch {
-	case err == nil && cleared == nil && kept():
-		out.text("What was started is stopped and removed.")
-		return 0
 	case err == nil && cleared == nil:
-		out.text("That was all, in %s. What was started is stopped and removed.", seconds(time.Since(start)))
+		s.out.text("What was started is stopped and removed.")
 		return 0
 	case ctx.Err() != nil && cleared == nil:
 		fmt.Fprintln(os.Stderr, "\ndemo: interrupted; what was started is stopped and removed")
@@ -70,10 +75,20 @@ func run(ctx context.Context, program string, out *terminal) int {
 func play(ctx context.Context, s *stage, program string) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	// What comes first and once, and may take minutes, is not part of the story.
+	if _, err := cluster.Assets(ctx); err != nil {
+		return fmt.Errorf("set up: %w", err)
+	}
+	start := time.Now()
 	if err := s.set(ctx, program, end); err != nil {
 		return fmt.Errorf("set up: %w", err)
 	}
 	for i, c := range story {
+		if i > 0 {
+			if err := s.steps.wait(ctx); err != nil {
+				return err
+			}
+		}
 		s.out.title("%d/%d  %s", i+1, len(story), c.title)
 		if err := c.tell(ctx, s); err != nil {
 			// The end of the controller explains more than what did not happen after it.
@@ -83,7 +98,14 @@ func play(ctx context.Context, s *stage, program string) error {
 			return fmt.Errorf("step %d/%d, %q: %w", i+1, len(story), c.title, err)
 		}
 	}
-	if !kept() {
+	s.out.title("The end")
+	if s.steps == nil {
+		s.out.text("That was all, in %s.", seconds(time.Since(start)))
+	}
+	if err := s.keepPage(); err != nil {
+		return err
+	}
+	if !asked("DEMO_KEEP") {
 		return nil
 	}
 	return s.keep(ctx)

@@ -64,7 +64,10 @@ func (s *stage) setNodes(ctx context.Context) error {
 		nodes = append(nodes, manifest(fmt.Sprintf("worker-%02d", i+1)))
 	}
 	start := time.Now()
-	if _, err := s.cluster.Apply(ctx, strings.Join(nodes, "---\n")); err != nil {
+	if err := s.write("../nodes.yaml", strings.Join(nodes, "---\n")); err != nil {
+		return err
+	}
+	if err := s.sh.quietly(ctx, "kubectl create --field-manager=kubelet -f ../nodes.yaml"); err != nil {
 		return err
 	}
 	_, err := until(ctx, start, fmt.Sprintf("%d Ready nodes", len(nodes)), func(ctx context.Context) error {

@@ -17,13 +17,8 @@ func review(ctx context.Context, s *stage) error {
 	if err := s.sh.show(ctx, "git checkout -q -b master-10"); err != nil {
 		return err
 	}
-	path := filepath.Join(s.sh.dir, filepath.FromSlash(masterFile))
-	text, err := os.ReadFile(path)
+	err := s.edit(masterFile, `master": "8"`, `master": "10"`, "    \"node-pool.lailin.xyz/test\": \"2\"\n", "")
 	if err != nil {
-		return err
-	}
-	changed := strings.NewReplacer(`master": "8"`, `master": "10"`, "    \"node-pool.lailin.xyz/test\": \"2\"\n", "").Replace(string(text))
-	if err := s.write(masterFile, changed); err != nil {
 		return err
 	}
 	s.out.text("In an editor, one label of the pool gets another value and one goes:")
@@ -34,7 +29,22 @@ func review(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.out.text("nodepools diff says what the branch would do to the cluster, with the same code that would do it. It changes nothing, and ends with exit code 1 because there is a difference.")
-	return s.sh.showing(ctx, "nodepools diff pools", 0, 1)
+	_, err = s.sh.showing(ctx, "nodepools diff pools", 0, 1)
+	return err
+}
+
+// edit replaces texts in a file, each of which has to be there, by others.
+func (s *stage) edit(name string, oldnew ...string) error {
+	text, err := os.ReadFile(filepath.Join(s.sh.dir, filepath.FromSlash(name)))
+	if err != nil {
+		return err
+	}
+	for i := 0; i < len(oldnew); i += 2 {
+		if !strings.Contains(string(text), oldnew[i]) {
+			return fmt.Errorf("%s has no %q to edit", name, oldnew[i])
+		}
+	}
+	return s.write(name, strings.NewReplacer(oldnew...).Replace(string(text)))
 }
 
 func merge(ctx context.Context, s *stage) error {

@@ -33,26 +33,29 @@ func quoted(text string) string {
 
 // show shows a command, runs it, and shows what it prints.
 func (s *shell) show(ctx context.Context, command string) error {
-	return s.showing(ctx, command, 0, 0)
+	_, err := s.showing(ctx, command, 0, 0)
+	return err
 }
 
 // showHead is show with no more than the first lines of what is printed.
 func (s *shell) showHead(ctx context.Context, command string, lines int) error {
-	return s.showing(ctx, command, lines, 0)
+	_, err := s.showing(ctx, command, lines, 0)
+	return err
 }
 
-// showing takes an exit code other than 0 only when it is the one given.
-func (s *shell) showing(ctx context.Context, command string, lines, code int) error {
+// showing takes an exit code other than 0 only when it is the one given, and
+// returns all that is printed.
+func (s *shell) showing(ctx context.Context, command string, lines, code int) (string, error) {
 	s.out.command(command)
 	output, err := s.run(ctx, command)
 	s.out.output(output, lines)
 	if exit := (*exec.ExitError)(nil); code != 0 && errors.As(err, &exit) && exit.ExitCode() == code {
-		return nil
+		return output, nil
 	}
 	if err == nil && code != 0 {
-		return fmt.Errorf("%s: expected exit code %d, and it ended with 0", command, code)
+		return output, fmt.Errorf("%s: expected exit code %d, and it ended with 0", command, code)
 	}
-	return err
+	return output, err
 }
 
 // quietly runs a command that the story does not show.

@@ -29,11 +29,11 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-func TestKept(t *testing.T) {
+func TestAsked(t *testing.T) {
 	for value, want := range map[string]bool{"": false, "0": false, "false": false, "False": false, "no": false, "1": true, "true": true, "yes": true} {
-		t.Setenv("DEMO_KEEP", value)
-		if got := kept(); got != want {
-			t.Errorf("DEMO_KEEP=%s: %t, want %t", value, got, want)
+		t.Setenv("DEMO_STEP", value)
+		if got := asked("DEMO_STEP"); got != want {
+			t.Errorf("DEMO_STEP=%s: %t, want %t", value, got, want)
 		}
 	}
 }

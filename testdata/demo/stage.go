@@ -17,6 +17,8 @@ import (
 // stage is everything that the story needs and that has to be cleared after it.
 type stage struct {
 	out     *terminal
+	steps   *steps // nil goes on by itself
+	page    string // file to keep the review in, as a page
 	sh      *shell
 	cluster *cluster.Cluster
 	client  kubernetes.Interface // the administrator's, for looking
@@ -29,6 +31,9 @@ type stage struct {
 	gone       func(error)
 
 	dir string // temporary, for all files
+
+	// foretold are the names of the pods of which diff has said that they go.
+	foretold []string
 
 	// bare are the nodes as they were before there was any pool, by name.
 	bare map[string]facts
@@ -95,13 +100,30 @@ func (s *stage) setRepository(ctx context.Context) (err error) {
 	return makeRepository(ctx, s.sh, root, s.git.url, filepath.FromSlash("examples/quickstart"))
 }
 
-// kept tells whether the user wants to play with the cluster after the story.
-func kept() bool {
-	switch strings.ToLower(os.Getenv("DEMO_KEEP")) {
+// asked reports whether a variable of the environment switches something on.
+func asked(variable string) bool {
+	switch strings.ToLower(os.Getenv(variable)) {
 	case "", "0", "false", "no", "off":
 		return false
 	}
 	return true
+}
+
+// keepPage copies the review out of what is removed at the end.
+func (s *stage) keepPage() error {
+	page, err := os.ReadFile(filepath.Join(s.dir, "home", "review.html"))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.page), 0o755); err != nil {
+		return fmt.Errorf("keep the review: %w", err)
+	}
+	if err := os.WriteFile(s.page, page, 0o644); err != nil {
+		return fmt.Errorf("keep the review: %w", err)
+	}
+	s.out.text("The review with the evictions is kept as a page. Open it in a browser:")
+	fmt.Fprintf(s.out.out, "\n%s\n", s.page)
+	return nil
 }
 
 // keep leaves everything running until the user has had enough, which is an

@@ -23,8 +23,11 @@ var story = []struct {
 	{"A pod that says nothing but runtimeClassName", pod},
 	{"A change on a branch, and what it would do", review},
 	{"The change is merged", merge},
+	{"A change that evicts pods, and a review that says so", evict},
+	{"The taint is merged, and the pods go", evicted},
 	{"A node joins", join},
 	{"Somebody changes nodes by hand", drift},
+	{"Two want different values for one label", conflict},
 	{"A pool is removed from Git", remove},
 }
 
