@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
 )
 
 // manyFiles are pools p00, p01 and so on, all of one tier.
@@ -46,8 +47,10 @@ func TestGitDryRunsWhereSomethingMayRefuse(t *testing.T) {
 	w.follows("many", first)
 	second := repo.commit(manyFiles(count, "1"))
 	w.follows("many", second)
-	if asked := w.dryRuns(mark); asked != 0 {
-		t.Errorf("%d dry runs, want none: nothing judges pools here", asked)
+	// A pass that a write of another interrupted may leave so few changes that it
+	// costs less to ask about them.
+	if asked := w.dryRuns(mark); asked >= 2*apply.PoolsAtOnce {
+		t.Errorf("%d dry runs of %d pools that nothing judges", asked, count)
 	}
 
 	lift := w.refuse()
