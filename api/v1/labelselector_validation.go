@@ -29,13 +29,16 @@ func validateSelector(selector *LabelSelector, at *field.Path) field.ErrorList {
 	if count := len(selector.MatchExpressions); count > maxMatchExpressions {
 		problems = append(problems, field.TooMany(expressions, count, maxMatchExpressions))
 	}
+	valid := map[string]bool{}
 	for i := range selector.MatchExpressions {
-		problems = append(problems, validateRequirement(&selector.MatchExpressions[i], expressions.Index(i))...)
+		problems = append(problems, validateRequirement(&selector.MatchExpressions[i], valid, expressions.Index(i))...)
 	}
 	return sorted(problems)
 }
 
-func validateRequirement(requirement *LabelSelectorRequirement, at *field.Path) field.ErrorList {
+// validateRequirement adds the values that it finds valid to those that are known to
+// be: one list may stand in many requirements, by an alias.
+func validateRequirement(requirement *LabelSelectorRequirement, valid map[string]bool, at *field.Path) field.ErrorList {
 	problems := validateQualifiedName(requirement.Key, at.Child("key"))
 	values := at.Child("values")
 	switch requirement.Operator {
@@ -54,7 +57,12 @@ func validateRequirement(requirement *LabelSelectorRequirement, at *field.Path) 
 		problems = append(problems, field.TooMany(values, count, maxSelectorValues))
 	}
 	for i, value := range requirement.Values {
-		problems = append(problems, validateLabelValue(value, values.Index(i))...)
+		if valid[value] {
+			continue
+		}
+		invalid := validateLabelValue(value, values.Index(i))
+		valid[value] = len(invalid) == 0
+		problems = append(problems, invalid...)
 	}
 	return problems
 }
