@@ -106,11 +106,7 @@ func TestLoadBoundsWhatHostileFilesCost(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			definitions, err := Load(files)
 			runtime.ReadMemStats(&after)
-			bound := uint64(most)
-			if strings.HasPrefix(name, "wide") && strings.HasSuffix(name, "pools") {
-				bound = mostPerPattern
-			}
-			if allocated := after.TotalAlloc - before.TotalAlloc; allocated > bound {
+			if allocated := after.TotalAlloc - before.TotalAlloc; allocated > most {
 				t.Errorf("%d bytes of YAML cost %d MiB", len(text), allocated>>20)
 			} else {
 				t.Logf("%d bytes of YAML cost %d KiB", len(text), allocated>>10)
