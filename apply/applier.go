@@ -51,7 +51,7 @@ func (a *Applier) apply(ctx context.Context, object client.Object, options ...cl
 	return configuration, nil
 }
 
-// IsConflict tells whether a write was refused because its object is no longer
+// IsConflict reports whether a write was refused because its object is no longer
 // the one that the plan was made from. The way on is to read and plan again.
 func IsConflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)

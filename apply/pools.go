@@ -187,7 +187,7 @@ func (a *Applier) approveRelease(ctx context.Context, change plan.PoolChange) (*
 	return marked, nil
 }
 
-// inTheWay tells whether the API server may have refused a pool for what
+// inTheWay reports whether the API server may have refused a pool for what
 // somebody has put there by hand: an apply leaves that, and what is good by
 // itself may be wrong beside it.
 func inTheWay(err error, change plan.PoolChange) bool {

@@ -134,7 +134,7 @@ func (t *Throttle) admit() {
 	}
 }
 
-// pushedBack tells whether an answer, or that there was none in time, says that
+// pushedBack reports whether an answer, or that there was none in time, says that
 // the API server cannot keep up, and for how long it wants to be left alone.
 func pushedBack(err error) (wait time.Duration, pushed bool) {
 	seconds, told := apierrors.SuggestsClientDelay(err)
@@ -144,7 +144,7 @@ func pushedBack(err error) (wait time.Duration, pushed bool) {
 	return min(time.Duration(seconds)*time.Second, longestHold), pushed
 }
 
-// answered tells whether the API server has said yes or no to a write.
+// answered reports whether the API server has said yes or no to a write.
 func answered(err error) bool {
 	no := apierrors.APIStatus(nil)
 	return err == nil || errors.As(err, &no) && no.Status().Code < http.StatusInternalServerError

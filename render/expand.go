@@ -138,14 +138,14 @@ func (e *Expansion) Problem(name string) error {
 	return nil
 }
 
-// Holds tells whether what the pool has put on nodes must stay there untouched:
+// Holds reports whether what the pool has put on nodes must stay there untouched:
 // the pool is paused, so faulty that nobody can tell what it wants, or held.
 func (e *Expansion) Holds(name string) bool {
 	p, found := e.pools[name]
 	return found && (p.paused || p.problem != nil)
 }
 
-// HoldsRuntimeClass tells whether the RuntimeClass of the pool must stay as it is:
+// HoldsRuntimeClass reports whether the RuntimeClass of the pool must stay as it is:
 // the pool holds still, or one that encloses it does. What a paused pool has put
 // on nodes is what it said before, and the RuntimeClass of a pool within has to
 // go on leading pods there.

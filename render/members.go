@@ -11,11 +11,11 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// matcher tells whether a node belongs to a pool, the pools around it left
+// matcher reports whether a node belongs to a pool, the pools around it left
 // aside.
 type matcher func(name string, labels labels.Set) bool
 
-// membersByRole tells whether a pool's members are those with its role label.
+// membersByRole reports whether a pool's members are those with its role label.
 func membersByRole(definition *v1.NodePool) bool {
 	return definition.Spec.Selector == nil && len(definition.Spec.NodeNames) == 0
 }
@@ -57,7 +57,7 @@ func newNameMatcher(patterns []string) (matcher, error) {
 	}, nil
 }
 
-// has tells whether a node is a member of the pool and of all around it.
+// has reports whether a node is a member of the pool and of all around it.
 func (p *pool) has(name string, have labels.Set) bool {
 	if !p.member(name, have) {
 		return false

@@ -27,7 +27,7 @@ func members(t *testing.T, pool *v1.NodePool, name string, have labels.Set) bool
 	return asked
 }
 
-// taken tells whether validation takes a pool, and fails where it takes one that
+// taken reports whether validation takes a pool, and fails where it takes one that
 // cannot be carried out.
 func taken(t *testing.T, pool *v1.NodePool) bool {
 	t.Helper()
@@ -280,7 +280,7 @@ func FuzzSelector(f *testing.F) {
 	})
 }
 
-// selects tells whether a selector selects labels, as the API documents it.
+// selects reports whether a selector selects labels, as the API documents it.
 func selects(selector *v1.LabelSelector, on map[string]string) bool {
 	for key, value := range selector.MatchLabels {
 		if have, there := on[key]; !there || have != string(value) {

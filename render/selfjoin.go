@@ -89,7 +89,7 @@ func OpenLabels(pool *v1.NodePool) []string {
 	return keys
 }
 
-// KubeletMaySet tells whether the admission plugin NodeRestriction lets a kubelet
+// KubeletMaySet reports whether the admission plugin NodeRestriction lets a kubelet
 // put a label on its own node: any outside of the domains of Kubernetes, and
 // within them those that kubelets report.
 func KubeletMaySet(key string) bool {

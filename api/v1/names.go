@@ -153,7 +153,7 @@ const (
 	ReleaseBlockedCondition = "ReleaseBlocked"
 )
 
-// IsDisabled tells whether an annotation of an object switches off what it names.
+// IsDisabled reports whether an annotation of an object switches off what it names.
 // Upper and lower case mean the same: a switch that is meant for safety must not
 // fail on that.
 func IsDisabled(object metav1.Object, annotation string) bool {

@@ -34,7 +34,7 @@ const (
 // taints on and takes them off, and a pool would fight with it.
 var kubernetesTaintPrefixes = []string{"node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"}
 
-// IsKubernetesTaint tells whether a taint of this key tells the condition of a
+// IsKubernetesTaint reports whether a taint of this key tells the condition of a
 // node. No pool puts such a one on or takes it off.
 func IsKubernetesTaint(key string) bool {
 	return slices.ContainsFunc(kubernetesTaintPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })

@@ -146,7 +146,7 @@ func reportOnly(f *testing.F, spec apiextensionsv1.JSONSchemaProps, field string
 	return nil
 }
 
-// within tells whether a text keeps the bounds and the pattern of a schema.
+// within reports whether a text keeps the bounds and the pattern of a schema.
 func within(t *testing.T, schema apiextensionsv1.JSONSchemaProps, text string) bool {
 	t.Helper()
 	length := int64(utf8.RuneCountInString(text))
@@ -162,7 +162,7 @@ var term = regexp.MustCompile(`(!?)(k|self\[k\]|self\.key|self)\.(matches|starts
 // byteRule bounds what all keys and values have together.
 var byteRule = regexp.MustCompile(`^self\.map\(k, size\(bytes\(k\)\) \+ size\(bytes\(self\[k\]\)\)\)\.sum\(\) <= (\d+)$`)
 
-// takes tells whether a key and its value keep the rules of a schema.
+// takes reports whether a key and its value keep the rules of a schema.
 func takes(t *testing.T, schema apiextensionsv1.JSONSchemaProps, key, value string) bool {
 	t.Helper()
 	for _, rule := range schema.XValidations {

@@ -134,7 +134,7 @@ func added(pod *inventory.Pod, template []corev1.Toleration, class *nodev1.Runti
 	return list
 }
 
-// tolerates tells whether the toleration is in the list, for however long.
+// tolerates reports whether the toleration is in the list, for however long.
 func tolerates(list []corev1.Toleration, wanted *corev1.Toleration) bool {
 	return slices.ContainsFunc(list, func(each corev1.Toleration) bool { return each.MatchToleration(wanted) })
 }

@@ -71,7 +71,7 @@ func (w *world) newDaemon(of *workload) *daemon {
 	}
 }
 
-// wants tells whether the controller starts a pod on the node, and whether it
+// wants reports whether the controller starts a pod on the node, and whether it
 // leaves one that is there.
 func (d *daemon) wants(at *site) (start, keep bool) {
 	switch {
@@ -106,7 +106,7 @@ func (c *daemonChanges) remove(d *daemon, at *place, going map[*inventory.Pod]le
 	}
 }
 
-// starts tells whether a pod starts on the node that could not before. The pod is
+// starts reports whether a pod starts on the node that could not before. The pod is
 // there already, and waits, where the controller wanted one before: it is then
 // as the RuntimeClass from before has made it.
 func (d *daemon) starts(at *place) bool {

@@ -43,7 +43,7 @@ func (w *world) evictions() map[*inventory.Pod]leaving {
 	return going
 }
 
-// evictedAfter tells whether the node's taints after the change delete the pod
+// evictedAfter reports whether the node's taints after the change delete the pod
 // and those before it did not, and after how many seconds.
 func evictedAfter(at *place, pod *inventory.Pod) (seconds int64, evicted bool) {
 	was := stayUnder(at.before.taints.list, pod.Tolerations)

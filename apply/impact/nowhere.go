@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// nowhere tells whether no node takes the pod afterwards, by labels and taints. A
+// nowhere reports whether no node takes the pod afterwards, by labels and taints. A
 // pod that is refused has no place either.
 func (w *world) nowhere(pod *next) bool {
 	if pod.shape == nil {

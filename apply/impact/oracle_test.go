@@ -99,7 +99,7 @@ func (o oracle) evicted(pod *inventory.Pod, was, is *corev1.Node) (int64, bool) 
 	return int64(minimum / time.Second), true
 }
 
-// deleted tells whether the node's taints have deleted the pod already.
+// deleted reports whether the node's taints have deleted the pod already.
 func (o oracle) deleted(pod *inventory.Pod, on *corev1.Node) bool {
 	taints := noExecuteTaints(on)
 	allTolerated, used := matchingTolerations(taints, pod.Tolerations)
@@ -281,7 +281,7 @@ func (o oracle) next(pod *inventory.Pod, live classes) (inventory.Scheduling, bo
 	return asks, true
 }
 
-// ofClass tells whether the RuntimeClass from before has such a toleration.
+// ofClass reports whether the RuntimeClass from before has such a toleration.
 func (o oracle) ofClass(pod *inventory.Pod, toleration corev1.Toleration) bool {
 	class := classesOf(o.before.RuntimeClasses)[pod.RuntimeClass]
 	return class != nil && class.Scheduling != nil && slices.ContainsFunc(class.Scheduling.Tolerations, func(other corev1.Toleration) bool {

@@ -161,7 +161,7 @@ func (p *play) inTurn() {
 }
 
 // soonEnough waits for what should be there by now, but for the time that a
-// message takes. It tells whether it was; the comparison says what that means.
+// message takes. It reports whether it was; the comparison says what that means.
 func (p *play) soonEnough(check func() bool) bool {
 	return wait.PollUntilContextTimeout(p.t.Context(), 50*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
 		return check(), nil

@@ -113,7 +113,7 @@ func (p *play) recreated(w workload, class string) bool {
 	return true
 }
 
-// foretoldEvicted tells whether the taint was to delete a pod.
+// foretoldEvicted reports whether the taint was to delete a pod.
 func (p *play) foretoldEvicted(pod string) bool {
 	return slices.ContainsFunc(p.predicted.Evictions, func(e impact.Eviction) bool {
 		return slices.ContainsFunc(e.Pods, func(gone impact.Pod) bool { return gone.Name == pod })
@@ -131,14 +131,14 @@ func (p *play) ends() map[string]end {
 	return ends
 }
 
-// refused tells whether pods that name the RuntimeClass are refused, because it
+// refused reports whether pods that name the RuntimeClass are refused, because it
 // is gone.
 func (p *play) refused(class string) bool {
 	p.t.Helper()
 	return class != "" && !slices.ContainsFunc(p.world().RuntimeClasses, func(c *nodev1.RuntimeClass) bool { return c.Name == class })
 }
 
-// matches tells whether the labels of a node are what a workload asks for.
+// matches reports whether the labels of a node are what a workload asks for.
 func (p *play) matches(w workload, node string) bool {
 	p.t.Helper()
 	matched, err := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: p.podSpec(w)}).Match(p.nodeNamed(node))
@@ -187,7 +187,7 @@ func (p *play) observedClasses() outcome {
 	return o
 }
 
-// isOver tells whether a Job has all that it was to do, and makes no more pods.
+// isOver reports whether a Job has all that it was to do, and makes no more pods.
 func (p *play) isOver(w workload) bool {
 	p.t.Helper()
 	if w.kind != "Job" {
@@ -272,7 +272,7 @@ func (p *play) observedStarts() outcome {
 	return o
 }
 
-// foretoldStarts tells whether all starts have been seen that were foretold: news
+// foretoldStarts reports whether all starts have been seen that were foretold: news
 // takes its time.
 func (p *play) foretoldStarts(daemonSet string) bool {
 	nodes := p.history.nodes(p.slug, daemonSet, p.uids)

@@ -117,7 +117,7 @@ func (p *play) runs() {
 	}
 }
 
-// isMade tells whether the workload has all the pods that it shall have.
+// isMade reports whether the workload has all the pods that it shall have.
 func (p *play) isMade(w workload, pods int) error {
 	if w.kind != "DaemonSet" {
 		if pods < w.pods {

@@ -182,7 +182,7 @@ func on(names ...string) []Pod {
 
 func inShop(kind, name string) Workload { return Workload{Kind: kind, Namespace: "shop", Name: name} }
 
-// expectEqual tells whether an impact is as it should be; lists that the case leaves
+// expectEqual reports whether an impact is as it should be; lists that the case leaves
 // out are empty.
 func expectEqual(t *testing.T, reason string, want Impact, got *Impact) {
 	t.Helper()

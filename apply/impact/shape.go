@@ -62,14 +62,14 @@ func writeTexts(to *strings.Builder, texts ...string) {
 	}
 }
 
-// matches tells whether the node selector and the required node affinity match.
+// matches reports whether the node selector and the required node affinity match.
 func (s *shape) matches(node *corev1.Node) bool {
 	// What cannot be read matches nothing, as it does for the scheduler.
 	matched, _ := s.affinity.Match(node)
 	return matched
 }
 
-// fits tells whether the scheduler takes the node for the pod, by labels and
+// fits reports whether the scheduler takes the node for the pod, by labels and
 // taints.
 func (s *shape) fits(at *site) bool {
 	return !s.shutsOut(at.taints) && s.matches(at.node) && (!at.node.Spec.Unschedulable || s.bearsCordon())

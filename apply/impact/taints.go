@@ -58,12 +58,12 @@ func plainTaint(taint corev1.Taint) corev1.Taint {
 	return corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect}
 }
 
-// keepsOut tells whether the scheduler keeps pods off a node for such a taint.
+// keepsOut reports whether the scheduler keeps pods off a node for such a taint.
 func keepsOut(taint *corev1.Taint) bool {
 	return taint.Effect == corev1.TaintEffectNoSchedule || taint.Effect == corev1.TaintEffectNoExecute
 }
 
-// evicts tells whether such a taint deletes the pods that a node has.
+// evicts reports whether such a taint deletes the pods that a node has.
 func evicts(taint *corev1.Taint) bool { return taint.Effect == corev1.TaintEffectNoExecute }
 
 // conditionTaints is what the keys begin with of the taints by which Kubernetes
@@ -100,7 +100,7 @@ type stay struct {
 	seconds int64
 }
 
-// endsAtOnce tells whether the pod is deleted without delay.
+// endsAtOnce reports whether the pod is deleted without delay.
 func (s stay) endsAtOnce() bool { return !s.forGood && s.seconds == 0 }
 
 // stayUnder computes what the taint eviction controller of Kubernetes does: of

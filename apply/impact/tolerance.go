@@ -44,7 +44,7 @@ func tolerationsKey(tolerations []corev1.Toleration) string {
 	return key.String()
 }
 
-// shutsOut tells whether one of the taints keeps the pod out.
+// shutsOut reports whether one of the taints keeps the pod out.
 func (t *tolerance) shutsOut(taints *taintSet) bool {
 	if len(taints.list) == 0 {
 		return false
@@ -66,13 +66,13 @@ func (t *tolerance) firstUntolerated(taints *taintSet) (corev1.Taint, bool) {
 	return schedulinghelper.FindMatchingUntoleratedTaint(silent, taints.list, t.tolerations, keepsOut, comparisons)
 }
 
-// evictedBy tells whether a NoExecute taint is not tolerated at all.
+// evictedBy reports whether a NoExecute taint is not tolerated at all.
 func (t *tolerance) evictedBy(taints *taintSet) bool {
 	_, found := schedulinghelper.FindMatchingUntoleratedTaint(silent, taints.list, t.tolerations, evicts, comparisons)
 	return found
 }
 
-// bearsCordon tells whether the pod is scheduled on a node that is cordoned.
+// bearsCordon reports whether the pod is scheduled on a node that is cordoned.
 func (t *tolerance) bearsCordon() bool {
 	cordon := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
 	return schedulinghelper.TolerationsTolerateTaint(silent, t.tolerations, &cordon, comparisons)

@@ -59,7 +59,7 @@ func (w *world) recreated(pod *inventory.Pod) bool {
 	return pod.Owner != (inventory.Owner{}) && !w.orphan(pod)
 }
 
-// orphan tells whether the pod was made by a DaemonSet that is not known, and that
+// orphan reports whether the pod was made by a DaemonSet that is not known, and that
 // nothing makes anew.
 func (w *world) orphan(pod *inventory.Pod) bool {
 	return isDaemonSet(pod.Owner) && w.workloads[pod.Owner] == nil

@@ -120,7 +120,7 @@ func (w *world) site(node *corev1.Node, passing map[corev1.Taint]bool) *site {
 	return s
 }
 
-// sameNode tells whether two states of a node are the same for pods.
+// sameNode reports whether two states of a node are the same for pods.
 func sameNode(a, b *corev1.Node) bool {
 	return a == b || maps.Equal(a.Labels, b.Labels) && a.Spec.Unschedulable == b.Spec.Unschedulable &&
 		slices.EqualFunc(a.Spec.Taints, b.Spec.Taints, func(a, b corev1.Taint) bool { return plainTaint(a) == plainTaint(b) })

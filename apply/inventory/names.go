@@ -43,10 +43,10 @@ func (n numbered) value() int64 {
 	return value
 }
 
-// padded tells whether the number has a zero before it, so that its width counts.
+// padded reports whether the number has a zero before it, so that its width counts.
 func (n numbered) padded() bool { return len(n.digits) > 1 && n.digits[0] == '0' }
 
-// follows tells whether n is the next name after one of a range that begins with
+// follows reports whether n is the next name after one of a range that begins with
 // first.
 func (n numbered) follows(last, first numbered) bool {
 	if n.prefix != last.prefix || n.rest != last.rest || n.value() != last.value()+1 {
@@ -118,7 +118,7 @@ func isNumber(text string) bool {
 	return text != "" && len(text) <= maxDigits && strings.Trim(text, "0123456789") == ""
 }
 
-// isName tells whether a text looks as names of nodes, pods and other objects do.
+// isName reports whether a text looks as names of nodes, pods and other objects do.
 func isName(text string) bool {
 	return text != "" && len(text) <= longestName && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
 }

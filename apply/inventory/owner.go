@@ -30,7 +30,7 @@ func groupOf(group, kind string) string {
 	return group
 }
 
-// isLink tells whether an object stands between pods and what makes them anew: a
+// isLink reports whether an object stands between pods and what makes them anew: a
 // ReplicaSet of a Deployment, a Job of a CronJob. One that nothing else controls is
 // the end of the chain.
 func (o Owner) isLink() bool { return o.Group == "" && (o.Kind == replicaSet || o.Kind == job) }

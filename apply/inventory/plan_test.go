@@ -154,7 +154,7 @@ func withoutValues(cluster plan.Cluster) plan.Cluster {
 // keys, few values.
 type world struct {
 	*rand.Rand
-	// fromGit tells whether pools are those of a source.
+	// fromGit reports whether pools are those of a source.
 	fromGit bool
 }
 

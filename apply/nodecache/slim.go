@@ -37,7 +37,7 @@ func slim(node *corev1.Node) {
 	node.Status = corev1.NodeStatus{Conditions: conditions}
 }
 
-// isSlim tells whether a node is one that was made small, by its conditions, which
+// isSlim reports whether a node is one that was made small, by its conditions, which
 // no other has.
 func isSlim(node *corev1.Node) bool {
 	conditions := node.Status.Conditions
@@ -53,7 +53,7 @@ var (
 	unreadyConditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
 )
 
-// Ready tells whether a node is ready, by its cached state or by a whole one.
+// Ready reports whether a node is ready, by its cached state or by a whole one.
 func Ready(node *corev1.Node) bool {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {

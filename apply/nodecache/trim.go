@@ -48,7 +48,7 @@ var (
 	}
 )
 
-// isReadiness tells whether an encoded condition may be that of being ready.
+// isReadiness reports whether an encoded condition may be that of being ready.
 func isReadiness(condition []byte) bool {
 	var kind []byte
 	for len(condition) > 0 {
@@ -68,7 +68,7 @@ func isReadiness(condition []byte) bool {
 	return string(kind) == string(corev1.NodeReady)
 }
 
-// isReadOwner tells whether a plan may read an encoded entry of managed fields.
+// isReadOwner reports whether a plan may read an encoded entry of managed fields.
 func isReadOwner(entry []byte) bool {
 	return bytes.Contains(entry, []byte(v1.FieldManager)) || plan.MentionsWritten(entry)
 }

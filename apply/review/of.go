@@ -92,7 +92,7 @@ func heldRelease(block *plan.ReleaseBlock) HeldRelease {
 	return HeldRelease{Pool: block.Pool, Losses: listOf(block.Losses), Reason: block.Reason(), Remedy: block.Remedy}
 }
 
-// Empty tells whether nothing would change.
+// Empty reports whether nothing would change.
 func (r *Review) Empty() bool { return len(r.Pools)+len(r.RuntimeClasses)+len(r.Nodes) == 0 }
 
 // listOf is a list that JSON writes as one, also where it is empty.

@@ -143,7 +143,7 @@ func npmUnpack(ctx context.Context, dir string) error {
 	)
 }
 
-// verify tells whether an archive is the one that was meant.
+// verify reports whether an archive is the one that was meant.
 func verify(path string) error {
 	file, err := os.Open(path)
 	if err != nil {

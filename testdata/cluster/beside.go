@@ -51,7 +51,7 @@ func besideOthers(ctx context.Context, pattern string) (wait func() int) {
 	}
 }
 
-// chosen tells whether flags say more than that all tests are to be run.
+// chosen reports whether flags say more than that all tests are to be run.
 func chosen() bool {
 	flag.Parse()
 	found := *stress

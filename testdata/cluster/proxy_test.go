@@ -50,7 +50,7 @@ func newProxied(t *testing.T) proxied {
 	return p
 }
 
-// create makes a ConfigMap through the proxy, and tells whether it is there then.
+// create makes a ConfigMap through the proxy, and reports whether it is there then.
 func (p proxied) create(t *testing.T, name string) (there bool, err error) {
 	t.Helper()
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}

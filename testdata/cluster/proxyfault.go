@@ -67,7 +67,7 @@ func (p *Proxy) Disturb(faults ...Fault) {
 	}
 }
 
-// chooses tells whether a fault is about a request.
+// chooses reports whether a fault is about a request.
 func (f *Fault) chooses(p *Passage) bool {
 	resource := p.Object.Resource
 	if p.Object.Subresource != "" {
@@ -105,7 +105,7 @@ func (p *Proxy) holding(passage *Passage) <-chan struct{} {
 	return nil
 }
 
-// wait waits as a fault says, and tells whether the client is still there.
+// wait waits as a fault says, and reports whether the client is still there.
 func (p *passing) wait(ctx context.Context, hold <-chan struct{}, delay time.Duration) bool {
 	if delay > 0 {
 		timer := time.NewTimer(delay)

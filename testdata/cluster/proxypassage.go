@@ -15,7 +15,7 @@ type Passage struct {
 	Verb   string
 	Object Object
 	DryRun bool
-	// Whole tells whether all objects are asked for, as a list does, and a watch
+	// Whole reports whether all objects are asked for, as a list does, and a watch
 	// that is to begin with them.
 	Whole bool
 	// Came is when the request came.
@@ -24,7 +24,7 @@ type Passage struct {
 	// when it was.
 	Code     int
 	Answered time.Time
-	// Disturbed tells whether a fault concerned it.
+	// Disturbed reports whether a fault concerned it.
 	Disturbed bool
 }
 

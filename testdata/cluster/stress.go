@@ -6,7 +6,7 @@ import "flag"
 // is no test does not get it.
 var stress = new(bool)
 
-// Stress tells whether tests run with -stress, as make stress runs them. A test
+// Stress reports whether tests run with -stress, as make stress runs them. A test
 // that looks for what happens rarely then looks for minutes, and shorter
 // otherwise; it asserts the same.
 func Stress() bool { return *stress }

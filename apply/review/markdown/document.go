@@ -115,7 +115,7 @@ func (d *document) leftOut(l limits) left {
 	return left
 }
 
-// write writes what the limits allow, and tells whether the bytes hold it. It may
+// write writes what the limits allow, and reports whether the bytes hold it. It may
 // stop writing when they do not.
 func (d *document) write(l limits, maxBytes int) (string, bool) {
 	p := &page{max: maxBytes}
