@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
 // objects are raw objects as the API server has them, by "nodes/<name>",
@@ -89,6 +91,9 @@ func (all objects) comparable(known map[string]bool) objects {
 		metadata := object["metadata"].(map[string]any)
 		if metadata["deletionTimestamp"] != nil {
 			metadata["deletionTimestamp"] = deletionSet
+			// A source that deletes several pools approves the releases of each before
+			// it does. A deletion has no state afterwards that diff could show it in.
+			unstructured.RemoveNestedField(metadata, "annotations", v1.ApproveReleaseAnnotation)
 		}
 		renameUIDs(metadata, known)
 		clean[name] = tidied(name, object)
