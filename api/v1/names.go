@@ -107,6 +107,10 @@ const (
 	// FieldManager owns what the controller writes.
 	FieldManager = "nodepools"
 
+	// LeaseName is the name of the lease by which instances of the controller agree
+	// on which of them works.
+	LeaseName = "nodepools"
+
 	// RuntimeClassPrefix and a pool's name make the name of its RuntimeClass.
 	RuntimeClassPrefix = "node-pool-"
 

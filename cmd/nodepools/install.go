@@ -1,19 +1,11 @@
 package main
 
 import (
-	"regexp"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/nodepools/nodepools/api/crds"
-)
-
-const (
-	defaultNamespace  = "nodepools-system"
-	defaultRepository = "ghcr.io/nodepools/nodepools"
+	"github.com/nodepools/nodepools/api/manifests"
 )
 
 func newInstall(std streams) *cobra.Command {
@@ -64,8 +56,8 @@ write nothing, and read no Secret.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&o.crdsOnly, "crds-only", false, "print the custom resource definitions alone")
 	flags.BoolVar(&o.viewer, "viewer", false, "print a service account that may only look, for a CI job")
-	flags.StringVar(&o.image, "image", defaultRepository+":"+o.build.imageTag(), "`name` of the controller's image")
-	flags.StringVar(&o.namespace, "namespace", defaultNamespace, "`name` of the controller's namespace")
+	flags.StringVar(&o.options.Image, "image", manifests.DefaultRepository+":"+o.build.imageTag(), "`name` of the controller's image")
+	flags.StringVar(&o.options.Namespace, "namespace", manifests.DefaultNamespace, "`name` of the controller's namespace")
 	completeFlag(cmd, "image", nothing)
 	completeFlag(cmd, "namespace", nothing)
 	o.output.register(cmd, objectFormats...)
@@ -74,16 +66,12 @@ write nothing, and read no Secret.`,
 
 type installOptions struct {
 	crdsOnly, viewer bool
-	image, namespace string
+	options          manifests.Options
 	output           outputFlags
 	build            buildInfo
-	// givenImage tells that the user named the image.
+	// givenImage says that the user named the image.
 	givenImage bool
 }
-
-// imageName is a name, with a registry before it or not, and a tag or a digest
-// or both behind it.
-var imageName = regexp.MustCompile(`^([a-zA-Z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 
 // check refuses values that no cluster would take.
 func (o *installOptions) check(changed func(flag string) bool) error {
@@ -100,20 +88,11 @@ func (o *installOptions) check(changed func(flag string) bool) error {
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	if problems := validation.IsDNS1123Label(o.namespace); len(problems) > 0 {
-		return usagef("--namespace %q is not valid: %s", o.namespace, plain(problems[0]))
-	}
-	if !imageName.MatchString(o.image) {
-		return usagef("--image %q is not the name of an image, such as registry.example.com/nodepools:v1", o.image)
+	if err := o.options.Validate(); err != nil {
+		return usagef("--%w", err) // each option is a flag of the same name
 	}
 	o.givenImage = changed("image")
 	return nil
-}
-
-// plain leaves out of a validation message what only a program reads.
-func plain(message string) string {
-	text, _, _ := strings.Cut(message, " (e.g.")
-	return text
 }
 
 func (o *installOptions) run(std streams) error {
@@ -122,7 +101,7 @@ func (o *installOptions) run(std streams) error {
 		return err
 	}
 	if !o.viewer && !o.crdsOnly && !o.givenImage && !o.build.released() {
-		std.note("this is a development build, and %s may not have been published: name yours with --image", o.image)
+		std.note("this is a development build, and %s may not have been published: name yours with --image", o.options.Image)
 	}
 	document, err := marshalObjects(o.output.format, objects...)
 	if err != nil {
@@ -131,26 +110,14 @@ func (o *installOptions) run(std streams) error {
 	return o.output.write(std.out, document)
 }
 
-// objects are what an administrator applies, in the order of that.
-func (o *installOptions) objects() ([]any, error) {
-	if o.viewer {
-		return viewer(o.namespace), nil
+// objects returns what was asked for, in the order in which it is applied.
+func (o *installOptions) objects() ([]manifests.Object, error) {
+	switch {
+	case o.viewer:
+		return manifests.Viewer(o.options.Namespace), nil
+	case o.crdsOnly:
+		return manifests.CRDs()
+	default:
+		return manifests.All(o.options)
 	}
-	definitions, err := crds.All()
-	if err != nil {
-		return nil, err
-	}
-	var objects []any
-	for _, definition := range definitions {
-		objects = append(objects, definition)
-	}
-	if o.crdsOnly {
-		return objects, nil
-	}
-	objects = append(objects, namespaceObjects(o.namespace)...)
-	objects = append(objects, rbac(o.namespace)...)
-	// After the role that lets the controller pass.
-	objects = append(objects, nodeMetadataPolicy()...)
-	objects = append(objects, statusPolicy()...)
-	return append(objects, deployment(o.namespace, o.image)), nil
 }

@@ -17,12 +17,12 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
+	"github.com/nodepools/nodepools/api/manifests"
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/guard"
 )
 
 const (
-	// leaseName is the lease by which instances agree on who works.
-	leaseName = "nodepools"
 	// renewDeadline is how long the one that works tries to keep the lease before
 	// it gives up, and how long a renewal allows it to write. Others take it over when
 	// it was not renewed for leaseDuration: what lies between is for requests that are
@@ -60,7 +60,7 @@ func newLease(config *rest.Config, namespace string) (*lease, error) {
 	config.Timeout = renewDeadline / 2
 	api, err := coordinationclient.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("lease %s/%s: %w", namespace, leaseName, err)
+		return nil, fmt.Errorf("lease %s/%s: %w", namespace, v1.LeaseName, err)
 	}
 	// Two instances may run on one host.
 	return &lease{namespace: namespace, identity: host + "_" + string(uuid.NewUUID()), api: api}, nil
@@ -88,7 +88,7 @@ func ownNamespace() (string, error) {
 // would need a right that nothing else here does; the lease says who leads.
 func (l *lease) lock(ctx context.Context, g *guard.Guard) resourcelock.Interface {
 	return &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: l.namespace, Name: leaseName},
+		LeaseMeta:  metav1.ObjectMeta{Namespace: l.namespace, Name: v1.LeaseName},
 		Client:     g.Leases(ctx, l.api, l.identity),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: l.identity},
 	}
@@ -100,10 +100,10 @@ func (l *lease) available(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	leases := l.api.Leases(l.namespace)
-	found, err := leases.Get(ctx, leaseName, metav1.GetOptions{})
+	found, err := leases.Get(ctx, v1.LeaseName, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		found = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: leaseName}}
+		found = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: v1.LeaseName}}
 		_, err = leases.Create(ctx, found, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	case err == nil:
 		_, err = leases.Update(ctx, found, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -123,7 +123,7 @@ func (o *runOptions) lease(ctx context.Context, config *rest.Config, without fun
 	demanded := o.leaderElectSet || o.leaseNamespace != ""
 	l, err := newLease(config, o.leaseNamespace)
 	if errors.Is(err, errNoPod) && !demanded {
-		l, err = newLease(config, defaultNamespace)
+		l, err = newLease(config, manifests.DefaultNamespace)
 	}
 	if err != nil || demanded {
 		return l, err

@@ -78,12 +78,16 @@ func marshal(format string, document any) ([]byte, error) {
 // objectFormats are those of commands that print manifests.
 var objectFormats = []string{"yaml", "json"}
 
-// marshalObjects are Kubernetes objects as kubectl takes them: YAML documents, or a
-// List in JSON.
-func marshalObjects(format string, objects ...any) ([]byte, error) {
+// marshalObjects returns Kubernetes objects as kubectl takes them: YAML documents, or
+// a List in JSON.
+func marshalObjects[T any](format string, objects ...T) ([]byte, error) {
 	if format == "yaml" {
+		documents := make([]any, len(objects))
+		for i, object := range objects {
+			documents[i] = object
+		}
 		var text bytes.Buffer
-		err := render.WriteYAML(&text, objects...)
+		err := render.WriteYAML(&text, documents...)
 		return text.Bytes(), err
 	}
 	items := make([]json.RawMessage, len(objects))

@@ -12,9 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nodepools/nodepools/api/manifests"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/testdata/cluster"
+	"github.com/nodepools/nodepools/testdata/policies"
 )
 
 const quarantinePool = `
@@ -39,24 +41,24 @@ func TestAQuarantinedNodeStaysSetApart(t *testing.T) {
 	q.role("n1")
 	q.carries("n1", "maintenance", "quarantine")
 
-	p := q.policyTest
-	p.uninstalled()
-	kubelet := kubeletOf(t, p.c, "n1")
-	p.do(p.patch(kubelet, "n1", record(escape)))
+	p := q.Test
+	p.Uninstalled()
+	kubelet := policies.KubeletOf(t, p.Cluster, "n1")
+	p.Do(p.Patch(kubelet, "n1", policies.Record(escape)))
 	q.carries("n1" /* nothing */)
-	if _, labelled := p.get("n1").Labels[v1.RoleLabel("quarantine")]; labelled {
+	if _, labelled := p.Get("n1").Labels[v1.RoleLabel("quarantine")]; labelled {
 		t.Error("without the policy, the label that made the node a member is still there")
 	}
 
 	q.reset("n1")
 	q.role("n1")
 	q.carries("n1", "maintenance", "quarantine")
-	p.install()
-	before := p.get("n1").Annotations[v1.AppliedAnnotation]
-	refusedByPolicy(t, p.patch(kubelet, "n1", record(escape)), "annotation "+v1.AppliedAnnotation)
+	p.Install()
+	before := p.Get("n1").Annotations[v1.AppliedAnnotation]
+	policies.Refused(t, p.Patch(kubelet, "n1", policies.Record(escape)), "annotation "+v1.AppliedAnnotation)
 	q.step(2)
 	q.carries("n1", "maintenance", "quarantine")
-	if after := p.get("n1").Annotations[v1.AppliedAnnotation]; after == before || strings.Contains(after, "gone") {
+	if after := p.Get("n1").Annotations[v1.AppliedAnnotation]; after == before || strings.Contains(after, "gone") {
 		t.Errorf("the record of the second step is %s", after)
 	}
 }
@@ -65,11 +67,11 @@ func TestAQuarantinedNodeStaysSetApart(t *testing.T) {
 // is never set apart. With the policy it cannot.
 func TestANodeCannotAvoidQuarantine(t *testing.T) {
 	q := newQuarantine(t)
-	p := q.policyTest
+	p := q.Test
 	pause := map[string]any{"annotations": map[string]any{v1.ReconcileAnnotation: v1.Disabled}}
-	kubelet := kubeletOf(t, p.c, "n1")
-	p.uninstalled()
-	p.do(p.patch(kubelet, "n1", pause))
+	kubelet := policies.KubeletOf(t, p.Cluster, "n1")
+	p.Uninstalled()
+	p.Do(p.Patch(kubelet, "n1", pause))
 	q.role("n1")
 	q.pool("tells that the node is paused", func(pool *v1.NodePool) error {
 		if pool.Status.Nodes == nil || pool.Status.Nodes.Desired != 1 || pool.Status.Nodes.Updated != 0 {
@@ -80,8 +82,8 @@ func TestANodeCannotAvoidQuarantine(t *testing.T) {
 	q.carries("n1", "maintenance")
 
 	q.reset("n1")
-	p.install()
-	refusedByPolicy(t, p.patch(kubelet, "n1", pause), "annotation "+v1.ReconcileAnnotation)
+	p.Install()
+	policies.Refused(t, p.Patch(kubelet, "n1", pause), "annotation "+v1.ReconcileAnnotation)
 	q.role("n1")
 	q.carries("n1", "maintenance", "quarantine")
 }
@@ -90,9 +92,9 @@ func TestANodeCannotAvoidQuarantine(t *testing.T) {
 // record does not fit in then. It is not silent, which is what README.md says.
 func TestAFullNodeIsTold(t *testing.T) {
 	q := newQuarantine(t)
-	p := q.policyTest
-	p.install()
-	p.do(p.patch(kubeletOf(t, p.c, "n1"), "n1", map[string]any{"annotations": map[string]any{"a": strings.Repeat("x", 256<<10-1)}}))
+	p := q.Test
+	p.Install()
+	p.Do(p.Patch(policies.KubeletOf(t, p.Cluster, "n1"), "n1", map[string]any{"annotations": map[string]any{"a": strings.Repeat("x", 256<<10-1)}}))
 	q.role("n1")
 	q.pool("tells of the node that cannot be written", func(pool *v1.NodePool) error {
 		ready := meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition)
@@ -101,30 +103,35 @@ func TestAFullNodeIsTold(t *testing.T) {
 		}
 		return nil
 	})
-	p.do(p.patch(p, "n1", map[string]any{"annotations": map[string]any{"a": nil}}))
+	p.Do(p.Patch(p, "n1", map[string]any{"annotations": map[string]any{"a": nil}}))
 	q.carries("n1", "maintenance", "quarantine")
 }
 
 // quarantine is a cluster with a node n1 that an administrator has tainted, the
 // pool quarantine, and the controller with the rights that are shipped.
 type quarantine struct {
-	*policyTest
+	*policies.Test
+	t       *testing.T
 	objects client.Client
 }
 
 func newQuarantine(t *testing.T) *quarantine {
 	t.Helper()
-	p := newPolicyTest(t)
+	c := cluster.Shared(t)
+	if err := reset(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	p := policies.New(t, c)
 	scheme, err := controller.NewScheme()
-	p.do(err)
-	objects, err := client.New(p.c.Config, client.Options{Scheme: scheme, Mapper: knownKinds()})
-	p.do(err)
-	q := &quarantine{policyTest: p, objects: objects}
+	p.Do(err)
+	objects, err := client.New(p.Cluster.Config, client.Options{Scheme: scheme, Mapper: knownKinds()})
+	p.Do(err)
+	q := &quarantine{Test: p, t: t, objects: objects}
 	q.reset("n1")
-	config, err := p.c.AddUser(p.userWith(t, clusterRules()))
-	p.do(err)
-	kubeconfig, err := p.c.WriteKubeconfig(config)
-	p.do(err)
+	config, err := p.Cluster.AddUser(p.UserWith(t, manifests.ClusterRules()))
+	p.Do(err)
+	kubeconfig, err := p.Cluster.WriteKubeconfig(config)
+	p.Do(err)
 	startRun(t, kubeconfig)
 	q.step(1)
 	return q
@@ -135,22 +142,22 @@ func (q *quarantine) reset(name string) {
 	q.t.Helper()
 	node := &corev1.Node{}
 	node.Name = name
-	q.do(client.IgnoreNotFound(q.objects.Delete(q.t.Context(), node)))
+	q.Do(client.IgnoreNotFound(q.objects.Delete(q.t.Context(), node)))
 	node.ResourceVersion = ""
 	node.Spec.Taints = []corev1.Taint{{Key: "maintenance", Value: "yes", Effect: corev1.TaintEffectNoSchedule}}
-	q.do(q.objects.Create(q.t.Context(), node))
+	q.Do(q.objects.Create(q.t.Context(), node))
 }
 
 // role makes the node a member.
 func (q *quarantine) role(name string) {
 	q.t.Helper()
-	q.do(q.patch(q.policyTest, name, map[string]any{"labels": map[string]any{v1.RoleLabel("quarantine"): ""}}))
+	q.Do(q.Patch(q.Test, name, map[string]any{"labels": map[string]any{v1.RoleLabel("quarantine"): ""}}))
 }
 
 // step changes what the pool says, for a pass over its nodes.
 func (q *quarantine) step(number int) {
 	q.t.Helper()
-	if out, err := q.c.Apply(q.t.Context(), fmt.Sprintf(quarantinePool, number)); err != nil {
+	if out, err := q.Cluster.Apply(q.t.Context(), fmt.Sprintf(quarantinePool, number)); err != nil {
 		q.t.Fatalf("%v\n%s", err, out)
 	}
 	q.pool("is carried out", func(pool *v1.NodePool) error {
@@ -178,7 +185,7 @@ func (q *quarantine) carries(name string, keys ...string) {
 	q.t.Helper()
 	cluster.Eventually(q.t, fmt.Sprintf("the node carries the taints %v", keys), patience, func() error {
 		var have []string
-		for _, taint := range q.get(name).Spec.Taints {
+		for _, taint := range q.Get(name).Spec.Taints {
 			if !v1.IsKubernetesTaint(taint.Key) {
 				have = append(have, taint.Key)
 			}

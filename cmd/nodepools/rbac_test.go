@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nodepools/nodepools/api/manifests"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/testdata/cluster"
@@ -37,14 +38,14 @@ const patience = 60 * time.Second
 func TestShippedRightsAreJustEnough(t *testing.T) {
 	c := cluster.New(t, cluster.Options{Audit: true})
 	install(t, c)
-	_, kubeconfig, err := c.ServiceAccount(t.Context(), defaultNamespace, appName)
+	_, kubeconfig, err := c.ServiceAccount(t.Context(), manifests.DefaultNamespace, manifests.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	startRun(t, kubeconfig, "--leader-elect", "--leader-election-namespace", defaultNamespace)
+	startRun(t, kubeconfig, "--leader-elect", "--leader-election-namespace", manifests.DefaultNamespace)
 	liveThroughEverything(t, c)
 
-	user := "system:serviceaccount:" + defaultNamespace + ":" + appName
+	user := "system:serviceaccount:" + manifests.DefaultNamespace + ":" + manifests.Name
 	requests, err := c.Audit(0)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +60,7 @@ func TestShippedRightsAreJustEnough(t *testing.T) {
 		}
 		used[right(request.Verb, request.Object.Group, request.Object.Resource, request.Object.Subresource)] = true
 	}
-	for shipped := range rights(append(clusterRules(), ownRules()...)) {
+	for shipped := range rights(append(manifests.ClusterRules(), manifests.NamespaceRules()...)) {
 		if !used[shipped] && !usedUnseen(shipped, used) {
 			t.Errorf("never used, so it is superfluous: %s", shipped)
 		}
@@ -80,7 +81,7 @@ func usedUnseen(right string, used map[string]bool) bool {
 		return true
 	}
 	// So does the other one: see TestWhoMayWriteAStatus.
-	if strings.HasPrefix(right, statusVerb+" ") && strings.HasSuffix(right, "/status."+v1.GroupVersion.Group) {
+	if strings.HasPrefix(right, manifests.StatusVerb+" ") && strings.HasSuffix(right, "/status."+v1.GroupVersion.Group) {
 		return true
 	}
 	// To apply what is not there yet takes both rights, of which the log shows
@@ -416,7 +417,7 @@ func (s *story) seen(verb, resource string) error {
 		return err
 	}
 	for _, request := range requests {
-		if request.Verb == verb && request.Object.Resource == resource && strings.HasSuffix(request.User, ":"+appName) {
+		if request.Verb == verb && request.Object.Resource == resource && strings.HasSuffix(request.User, ":"+manifests.Name) {
 			return nil
 		}
 	}

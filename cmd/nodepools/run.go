@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/api/manifests"
 	"github.com/nodepools/nodepools/apply/controller"
 )
 
@@ -66,7 +67,7 @@ func (o *runOptions) register(cmd *cobra.Command) {
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`address` of the metrics; 0 for none")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 for none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "work only while holding the shared lease; left out, where that can be had, and set, nowhere else")
-	flags.StringVar(&o.leaseNamespace, "leader-election-namespace", "", "`name` of the namespace of the lease (default: that of the pod, else "+defaultNamespace+")")
+	flags.StringVar(&o.leaseNamespace, "leader-election-namespace", "", "`name` of the namespace of the lease (default: that of the pod, else "+manifests.DefaultNamespace+")")
 	flags.IntVar(&o.concurrency, "concurrency", controller.DefaultConcurrency, "`number` of nodes written at once")
 	flags.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug, info or error")
 	flags.StringVar(&o.logFormat, "log-format", "text", "`format` of the log: text or json")

@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/testdata/cluster"
+	"github.com/nodepools/nodepools/testdata/policies"
 )
 
 const wallLabel = corev1.LabelNamespaceNodeRestriction + "/tenant"
@@ -34,17 +35,17 @@ spec:
 // may set, stays.
 func TestANodeThatIsThrownOutKeepsNothingOfAWall(t *testing.T) {
 	q := newQuarantine(t)
-	p := q.policyTest
-	p.install()
+	p := q.Test
+	p.Install()
 	wall := func(node string) {
-		_, err := p.c.Apply(t.Context(), fmt.Sprintf(wallPool, node))
-		p.do(err)
+		_, err := p.Cluster.Apply(t.Context(), fmt.Sprintf(wallPool, node))
+		p.Do(err)
 	}
 	wall("n1")
 	has := func(what string, want ...string) {
 		t.Helper()
 		cluster.Eventually(t, what, patience, func() error {
-			node := p.get("n1")
+			node := p.Get("n1")
 			var have []string
 			for _, key := range []string{wallLabel, v1.RoleLabel("wall"), "example.com/honest"} {
 				if _, found := node.Labels[key]; found {
@@ -64,7 +65,7 @@ func TestANodeThatIsThrownOutKeepsNothingOfAWall(t *testing.T) {
 	}
 	has("the node is within the wall", wallLabel, v1.RoleLabel("wall"), "example.com/honest", "tenant")
 
-	node := p.get("n1")
+	node := p.Get("n1")
 	applies := func(labels ...string) []byte {
 		values := map[string]string{}
 		for _, key := range labels {
@@ -75,18 +76,18 @@ func TestANodeThatIsThrownOutKeepsNothingOfAWall(t *testing.T) {
 	options := func(manager string) metav1.PatchOptions {
 		return metav1.PatchOptions{FieldManager: manager, Force: ptr.To(true)}
 	}
-	kubelet := kubeletOf(t, p.c, "n1")
+	kubelet := policies.KubeletOf(t, p.Cluster, "n1")
 	// The name of the field manager is whatever the kubelet says.
 	for _, manager := range []string{"kubelet", "cluster-admin"} {
 		_, err := kubelet.CoreV1().Nodes().Patch(t.Context(), "n1", types.ApplyPatchType,
 			applies(wallLabel, v1.RoleLabel("wall")), options(manager))
-		p.do(err)
+		p.Do(err)
 	}
-	_, err := userOf(t, p.c, "controller", "system:masters").CoreV1().Nodes().Patch(t.Context(), "n1", types.ApplyPatchType,
+	_, err := policies.UserOf(t, p.Cluster, "controller", "system:masters").CoreV1().Nodes().Patch(t.Context(), "n1", types.ApplyPatchType,
 		applies("example.com/honest"), options("honest"))
-	p.do(err)
+	p.Do(err)
 	owners := map[string]bool{}
-	for _, entry := range p.get("n1").ManagedFields {
+	for _, entry := range p.Get("n1").ManagedFields {
 		owners[entry.Manager] = true
 	}
 	if !owners["cluster-admin"] || !owners["honest"] {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodepools/nodepools/api/manifests"
 	"github.com/nodepools/nodepools/apply/inventory"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
@@ -31,7 +32,7 @@ func TestViewerMayOnlyLook(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	user := "system:serviceaccount:" + namespace + ":" + viewerName
+	user := "system:serviceaccount:" + namespace + ":" + manifests.ViewerName
 	cluster.Eventually(t, "the role counts", patience, func() error {
 		out, err := c.Kubectl(t.Context(), "auth", "can-i", "list", "pods", "--as", user)
 		if err != nil {
@@ -39,7 +40,7 @@ func TestViewerMayOnlyLook(t *testing.T) {
 		}
 		return nil
 	})
-	_, kubeconfig, err := c.ServiceAccount(t.Context(), namespace, viewerName)
+	_, kubeconfig, err := c.ServiceAccount(t.Context(), namespace, manifests.ViewerName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestViewerMayOnlyLook(t *testing.T) {
 	if pages := used[right("list", "", "nodes", "")]; pages < 6 {
 		t.Errorf("%d requests brought the nodes, want two pages for each of the three commands", pages)
 	}
-	shipped := rights(viewerRules())
+	shipped := rights(manifests.ViewerRules())
 	for right := range shipped {
 		if used[right] == 0 {
 			t.Errorf("never used, so it is superfluous: %s", right)

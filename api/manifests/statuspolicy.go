@@ -1,4 +1,4 @@
-package main
+package manifests
 
 import (
 	"fmt"
@@ -10,38 +10,37 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// statusPolicyName is the name of the policy and of its binding.
-const statusPolicyName = appName + "-status"
+// StatusPolicyName is the name of the policy and of its binding.
+const StatusPolicyName = Name + "-status"
 
-// statusVerb is what the right to write a status is called, on the subresource. A
+// StatusVerb is what the right to write a status is called, on the subresource. A
 // role that allows every verb of the API on every resource of the group, as many do
 // that are meant for the authors of pools, does not give it.
-const statusVerb = "write"
+const StatusVerb = "write"
 
-// statusPolicy is an admission policy, and its binding, by which only who has that
+// StatusPolicy returns an admission policy, and its binding, by which only who has that
 // right writes the status of pools and sources. The controller goes by what it says:
 // what others have set on a RuntimeClass that was replaced, which members and which
 // prune somebody has approved.
-func statusPolicy() []any {
-	meta := metav1.ObjectMeta{Name: statusPolicyName, Labels: appLabels()}
-	return []any{
+func StatusPolicy() []Object {
+	return []Object{
 		&admissionv1.ValidatingAdmissionPolicy{
-			TypeMeta: kind(admissionv1.SchemeGroupVersion, "ValidatingAdmissionPolicy"), ObjectMeta: meta,
+			TypeMeta: kind(admissionv1.SchemeGroupVersion, "ValidatingAdmissionPolicy"), ObjectMeta: metaOf(StatusPolicyName, ""),
 			Spec: admissionv1.ValidatingAdmissionPolicySpec{
 				FailurePolicy:    ptr.To(admissionv1.Fail),
 				MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{statusWrites()}},
 				Validations: []admissionv1.Validation{{
-					Expression: fmt.Sprintf("authorizer.group('%s').resource(request.resource.resource).subresource('status').check('%s').allowed()", v1.GroupVersion.Group, statusVerb),
+					Expression: fmt.Sprintf("authorizer.group('%s').resource(request.resource.resource).subresource('status').check('%s').allowed()", v1.GroupVersion.Group, StatusVerb),
 					Reason:     ptr.To(metav1.StatusReasonForbidden),
 					Message: fmt.Sprintf("only the controller, cluster administrators and others with the right to %s nodepools/status and nodepoolsources/status of %s may write the status of pools and sources, as the controller goes by it",
-						statusVerb, v1.GroupVersion.Group),
+						StatusVerb, v1.GroupVersion.Group),
 				}},
 			},
 		},
 		&admissionv1.ValidatingAdmissionPolicyBinding{
-			TypeMeta: kind(admissionv1.SchemeGroupVersion, "ValidatingAdmissionPolicyBinding"), ObjectMeta: meta,
+			TypeMeta: kind(admissionv1.SchemeGroupVersion, "ValidatingAdmissionPolicyBinding"), ObjectMeta: metaOf(StatusPolicyName, ""),
 			Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
-				PolicyName:        statusPolicyName,
+				PolicyName:        StatusPolicyName,
 				ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
 			},
 		},

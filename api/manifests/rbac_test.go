@@ -1,4 +1,4 @@
-package main
+package manifests
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 // The shipped roles give nothing wholesale, and no Secret. One that is named may
 // be read one day; all of them, never: list and watch show the whole content.
 func TestShippedRolesGiveNoSecrets(t *testing.T) {
-	for _, problem := range wholesale(slices.Concat(clusterRules(), ownRules(), viewerRules())) {
+	for _, problem := range wholesale(slices.Concat(ClusterRules(), NamespaceRules(), ViewerRules())) {
 		t.Error(problem)
 	}
 }

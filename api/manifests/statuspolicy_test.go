@@ -1,4 +1,4 @@
-package main
+package manifests_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nodepools/nodepools/api/manifests"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/testdata/cluster"
@@ -21,20 +22,20 @@ import (
 // The author of a pool, whatever else he may write of our group, forges no status:
 // neither what others have set on a RuntimeClass nor what somebody has approved.
 func TestWhoMayWriteAStatus(t *testing.T) {
-	p := newPolicyTest(t)
+	p := newTest(t)
 	scheme, err := controller.NewScheme()
-	p.do(err)
-	admin, err := client.New(p.c.Config, client.Options{Scheme: scheme})
-	p.do(err)
+	p.Do(err)
+	admin, err := client.New(p.Cluster.Config, client.Options{Scheme: scheme})
+	p.Do(err)
 	pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "forged"}}
 	source := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "forged"}, Spec: v1.NodePoolSourceSpec{URL: "https://git.example.com/x", Interval: metav1.Duration{Duration: v1.DefaultInterval}, Suspend: true}}
-	p.node("n1", nil, nil)
-	p.do(admin.Create(t.Context(), pool))
-	p.do(admin.Create(t.Context(), source))
+	p.Node("n1", nil, nil)
+	p.Do(admin.Create(t.Context(), pool))
+	p.Do(admin.Create(t.Context(), source))
 	every := rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}
 	standard := rbacv1.PolicyRule{APIGroups: []string{v1.GroupVersion.Group}, Resources: []string{"*"},
 		Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}}
-	less := slices.Clone(clusterRules())
+	less := slices.Clone(manifests.ClusterRules())
 	for i := range less {
 		if slices.Contains(less[i].Resources, "nodepools/status") {
 			less[i].Verbs = []string{"patch"}
@@ -54,10 +55,10 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 	as := func(rules []rbacv1.PolicyRule) client.Client {
 		// By the node it is seen when a role is in force.
 		nodes := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"patch"}}
-		config, err := p.c.AddUser(p.userWith(t, append(slices.Clone(rules), nodes)))
-		p.do(err)
+		config, err := p.Cluster.AddUser(p.UserWith(t, append(slices.Clone(rules), nodes)))
+		p.Do(err)
 		user, err := client.New(config, client.Options{Scheme: scheme})
-		p.do(err)
+		p.Do(err)
 		return user
 	}
 	author := as([]rbacv1.PolicyRule{standard})
@@ -65,13 +66,9 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 		cluster.Eventually(t, "without the policy an author forges "+resource, patience, func() error { return write(author) })
 	}
 
-	manifests, err := marshalObjects("yaml", statusPolicy()...)
-	p.do(err)
-	if out, err := p.c.Apply(t.Context(), string(manifests)); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	p.Apply(manifests.StatusPolicy())
 	t.Cleanup(func() {
-		if _, err := p.c.Kubectl(context.Background(), "delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", statusPolicyName); err != nil {
+		if _, err := p.Cluster.Kubectl(context.Background(), "delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", manifests.StatusPolicyName); err != nil {
 			t.Error(err)
 		}
 	})
@@ -87,11 +84,11 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 		rules   []rbacv1.PolicyRule
 		allowed bool
 	}{
-		"the controller, by its role":        {clusterRules(), true},
+		"the controller, by its role":        {manifests.ClusterRules(), true},
 		"that role without the one verb":     {less, false},
 		"a cluster administrator":            {[]rbacv1.PolicyRule{every}, true},
 		"who may write every kind of ours":   {[]rbacv1.PolicyRule{standard}, false},
-		"the same with the one verb as well": {[]rbacv1.PolicyRule{standard, {APIGroups: []string{v1.GroupVersion.Group}, Resources: []string{"nodepools/status", "nodepoolsources/status"}, Verbs: []string{statusVerb}}}, true},
+		"the same with the one verb as well": {[]rbacv1.PolicyRule{standard, {APIGroups: []string{v1.GroupVersion.Group}, Resources: []string{"nodepools/status", "nodepoolsources/status"}, Verbs: []string{manifests.StatusVerb}}}, true},
 	} {
 		user := as(test.rules)
 		for resource, write := range forgeries {
@@ -102,7 +99,7 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 			// The API server may not know the role yet, and refuses that as well.
 			cluster.Eventually(t, reason+" is refused", patience, func() error {
 				err := write(user)
-				if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+statusPolicyName+"'") || !strings.Contains(err.Error(), "the right to write nodepools/status") {
+				if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+manifests.StatusPolicyName+"'") || !strings.Contains(err.Error(), "the right to write nodepools/status") {
 					return fmt.Errorf("%s: got %w", resource, err)
 				}
 				return nil

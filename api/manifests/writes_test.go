@@ -1,9 +1,8 @@
-package main
+package manifests_test
 
 import (
 	"context"
 	"encoding/json"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,28 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/testdata/cluster"
+	"github.com/nodepools/nodepools/testdata/policies"
 )
-
-// kubeletOf is a client with the identity of a node: the node authorizer and
-// NodeRestriction hold it to what kubelets may do.
-func kubeletOf(t *testing.T, c *cluster.Cluster, node string) kubernetes.Interface {
-	t.Helper()
-	return userOf(t, c, "system:node:"+node, "system:nodes")
-}
-
-func userOf(t *testing.T, c *cluster.Cluster, name string, groups ...string) kubernetes.Interface {
-	t.Helper()
-	config, err := c.AddUser(name, groups...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	api, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return api
-}
 
 // wayToWrite is one of the requests by which a node that is there gets other
 // labels and annotations.
@@ -62,8 +41,8 @@ func waysToWrite() []wayToWrite {
 			return client.StrategicMergeFrom(before).Data(changed)
 		}},
 		{name: "JSON patch", patch: types.JSONPatchType, body: jsonPatch},
-		{name: "apply", patch: types.ApplyPatchType, body: metadataOnly, manager: "kubelet", adds: true},
-		{name: "apply in the controller's name", patch: types.ApplyPatchType, body: metadataOnly, manager: v1.FieldManager},
+		{name: "apply", patch: types.ApplyPatchType, body: policies.MetadataOnly, manager: "kubelet", adds: true},
+		{name: "apply in the controller's name", patch: types.ApplyPatchType, body: policies.MetadataOnly, manager: v1.FieldManager},
 	} {
 		ways = append(ways, way)
 		way.name, way.subresource = way.name+" of the status", "status"
@@ -114,14 +93,6 @@ func jsonPatch(before, changed *corev1.Node) ([]byte, error) {
 		}
 	}
 	return json.Marshal(operations)
-}
-
-// metadataOnly is the node as somebody applies it who cares for nothing else.
-func metadataOnly(_, changed *corev1.Node) ([]byte, error) {
-	return json.Marshal(map[string]any{
-		"apiVersion": "v1", "kind": "Node",
-		"metadata": map[string]any{"name": changed.Name, "labels": changed.Labels, "annotations": changed.Annotations},
-	})
 }
 
 func setAnnotation(key, value string) func(*corev1.Node) {

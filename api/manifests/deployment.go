@@ -1,18 +1,15 @@
-package main
+package manifests
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 )
 
 const (
-	// appName is the name of every object of the installation.
-	appName = "nodepools"
 	// criticalPriority makes room for the controller where there is none: without
 	// it no node gets or loses a taint.
 	criticalPriority = "system-cluster-critical"
@@ -23,53 +20,18 @@ const (
 	memoryLimit, heapLimit = "1Gi", "900MiB"
 )
 
-func appLabels() map[string]string { return map[string]string{"app.kubernetes.io/name": appName} }
-
-func kind(version schema.GroupVersion, kind string) metav1.TypeMeta {
-	return metav1.TypeMeta{APIVersion: version.String(), Kind: kind}
-}
-
-// namespaceObjects are the namespace, held to the restricted pod security
-// standard, and a quota: where an administrator, or a cloud by default, has
-// limited who may use the critical priority classes, a namespace needs one.
-func namespaceObjects(name string) []any {
-	labels := appLabels()
-	labels["pod-security.kubernetes.io/enforce"] = "restricted"
-	return []any{
-		&corev1.Namespace{
-			TypeMeta:   kind(corev1.SchemeGroupVersion, "Namespace"),
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
-		},
-		&corev1.ResourceQuota{
-			TypeMeta:   kind(corev1.SchemeGroupVersion, "ResourceQuota"),
-			ObjectMeta: metav1.ObjectMeta{Name: appName, Namespace: name, Labels: appLabels()},
-			Spec: corev1.ResourceQuotaSpec{
-				Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")},
-				ScopeSelector: &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{{
-					ScopeName: corev1.ResourceQuotaScopePriorityClass,
-					Operator:  corev1.ScopeSelectorOpIn,
-					Values:    []string{criticalPriority},
-				}}},
-			},
-		},
-	}
-}
-
-func serviceAccount(meta metav1.ObjectMeta) *corev1.ServiceAccount {
-	return &corev1.ServiceAccount{TypeMeta: kind(corev1.SchemeGroupVersion, "ServiceAccount"), ObjectMeta: meta}
-}
-
-func deployment(namespace, image string) *appsv1.Deployment {
+// Deployment returns the one that runs the controller.
+func Deployment(o Options) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		TypeMeta:   kind(appsv1.SchemeGroupVersion, "Deployment"),
-		ObjectMeta: metav1.ObjectMeta{Name: appName, Namespace: namespace, Labels: appLabels()},
+		ObjectMeta: metaOf(Name, o.Namespace),
 		Spec: appsv1.DeploymentSpec{
 			// One works and one is ready to take over: nodes join at any time.
 			Replicas: ptr.To[int32](2),
-			Selector: &metav1.LabelSelector{MatchLabels: appLabels()},
+			Selector: &metav1.LabelSelector{MatchLabels: Labels()},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: appLabels()},
-				Spec:       podSpec(image),
+				ObjectMeta: metav1.ObjectMeta{Labels: Labels()},
+				Spec:       podSpec(o.Image),
 			},
 		},
 	}
@@ -77,7 +39,7 @@ func deployment(namespace, image string) *appsv1.Deployment {
 
 func podSpec(image string) corev1.PodSpec {
 	return corev1.PodSpec{
-		ServiceAccountName: appName,
+		ServiceAccountName: Name,
 		PriorityClassName:  criticalPriority,
 		SecurityContext: &corev1.PodSecurityContext{
 			RunAsNonRoot:   ptr.To(true),
@@ -111,7 +73,7 @@ func container(image string) corev1.Container {
 		}
 	}
 	return corev1.Container{
-		Name:           appName,
+		Name:           Name,
 		Image:          image,
 		Args:           []string{"run", "--leader-elect"},
 		Ports:          []corev1.ContainerPort{port("metrics", 8080), port("health", 8081)},
@@ -176,6 +138,6 @@ func spread() corev1.TopologySpreadConstraint {
 		MaxSkew:           1,
 		TopologyKey:       corev1.LabelHostname,
 		WhenUnsatisfiable: corev1.ScheduleAnyway,
-		LabelSelector:     &metav1.LabelSelector{MatchLabels: appLabels()},
+		LabelSelector:     &metav1.LabelSelector{MatchLabels: Labels()},
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package manifests
 
 import (
 	"fmt"
@@ -15,11 +15,11 @@ import (
 // not one of the API's, so that a role which allows those on every resource of
 // the group does not give it by accident.
 const (
-	nodeMetadataResource = "nodemetadata"
-	nodeMetadataVerb     = "write"
+	NodeMetadataResource = "nodemetadata"
+	NodeMetadataVerb     = "write"
 )
 
-// nodeMetadataPolicy is an admission policy, and its binding, by which only who
+// NodePolicy returns an admission policy, and its binding, by which only who
 // has that right sets, changes or removes labels and annotations of our domain
 // on nodes. The controller takes off a node what the record there says is the
 // pools', and leaves alone a node that is paused there; and all of that a
@@ -32,17 +32,16 @@ const (
 // error would refuse the request. A write that leaves labels and annotations as
 // they are, as most do by which a kubelet reports its status, is let through
 // before anything is looked at.
-func nodeMetadataPolicy() []any {
-	meta := metav1.ObjectMeta{Name: appName, Labels: appLabels()}
+func NodePolicy() []Object {
 	var variables []admissionv1.Variable
 	for _, field := range []string{"labels", "annotations"} {
 		variables = append(variables, ownEntries(field, "object", "")...)
 		variables = append(variables, ownEntries(field, "oldObject", "Before")...)
 		variables = append(variables, changedKeys(field))
 	}
-	return []any{
+	return []Object{
 		&admissionv1.ValidatingAdmissionPolicy{
-			TypeMeta: kind(admissionv1.SchemeGroupVersion, "ValidatingAdmissionPolicy"), ObjectMeta: meta,
+			TypeMeta: kind(admissionv1.SchemeGroupVersion, "ValidatingAdmissionPolicy"), ObjectMeta: metaOf(Name, ""),
 			Spec: admissionv1.ValidatingAdmissionPolicySpec{
 				FailurePolicy:    ptr.To(admissionv1.Fail),
 				MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{nodeWrites()}},
@@ -52,9 +51,9 @@ func nodeMetadataPolicy() []any {
 			},
 		},
 		&admissionv1.ValidatingAdmissionPolicyBinding{
-			TypeMeta: kind(admissionv1.SchemeGroupVersion, "ValidatingAdmissionPolicyBinding"), ObjectMeta: meta,
+			TypeMeta: kind(admissionv1.SchemeGroupVersion, "ValidatingAdmissionPolicyBinding"), ObjectMeta: metaOf(Name, ""),
 			Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
-				PolicyName:        appName,
+				PolicyName:        Name,
 				ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
 			},
 		},
@@ -132,9 +131,9 @@ const maxNamedBytes = 16 << 10
 // onlyWithTheRight is the rule. An expression for a message cannot ask for the
 // right, and is worked out also where there is nothing to say.
 func onlyWithTheRight() []admissionv1.Validation {
-	allowed := fmt.Sprintf("authorizer.group('%s').resource('%s').check('%s').allowed()", v1.GroupVersion.Group, nodeMetadataResource, nodeMetadataVerb)
+	allowed := fmt.Sprintf("authorizer.group('%s').resource('%s').check('%s').allowed()", v1.GroupVersion.Group, NodeMetadataResource, NodeMetadataVerb)
 	rule := fmt.Sprintf("only the controller, cluster administrators and others with the right to %s %s.%s may set, change or remove labels and annotations of nodes under %s/",
-		nodeMetadataVerb, nodeMetadataResource, v1.GroupVersion.Group, v1.Domain)
+		NodeMetadataVerb, NodeMetadataResource, v1.GroupVersion.Group, v1.Domain)
 	return []admissionv1.Validation{{
 		Expression:        allowed + " || variables.labelsOwn == variables.labelsBeforeOwn && variables.annotationsOwn == variables.annotationsBeforeOwn",
 		Reason:            ptr.To(metav1.StatusReasonForbidden),

@@ -1,19 +1,19 @@
-package main
+package manifests
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// clusterRules are all that the controller may do in the whole cluster. A rule
+// ClusterRules returns all that the controller may do in the whole cluster. A rule
 // that it does not need is a gift to whoever takes it over, so each has its
 // reason, and a test fails when one is missing or not used.
 //
 // What is watched is read from the cache, so get is not needed for it. list is:
 // a server that cannot stream the state at the begin of a watch is asked for it.
-func clusterRules() []rbacv1.PolicyRule {
+func ClusterRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{
 			// Nodes are watched and patched, and one is read past the cache when
@@ -26,8 +26,8 @@ func clusterRules() []rbacv1.PolicyRule {
 			// On nodes, the labels and annotations of our domain: the admission
 			// policy lets nobody write them who does not have this right.
 			APIGroups: []string{v1.GroupVersion.Group},
-			Resources: []string{nodeMetadataResource},
-			Verbs:     []string{nodeMetadataVerb},
+			Resources: []string{NodeMetadataResource},
+			Verbs:     []string{NodeMetadataVerb},
 		},
 		{
 			// Each pool has a RuntimeClass: created, changed (patch), and deleted
@@ -75,7 +75,7 @@ func clusterRules() []rbacv1.PolicyRule {
 			// lets nobody write it who does not have the right to write it, too.
 			APIGroups: []string{v1.GroupVersion.Group},
 			Resources: []string{"nodepools/status", "nodepoolsources/status"},
-			Verbs:     []string{"patch", statusVerb},
+			Verbs:     []string{"patch", StatusVerb},
 		},
 		{
 			// Events on pools and sources, and the count of a repeated one.
@@ -86,8 +86,8 @@ func clusterRules() []rbacv1.PolicyRule {
 	}
 }
 
-// ownRules are all that the controller may do in its own namespace besides.
-func ownRules() []rbacv1.PolicyRule {
+// NamespaceRules returns all that the controller may do in its own namespace besides.
+func NamespaceRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{
 			// The lease by which replicas agree on who works. Nobody can be held
@@ -99,32 +99,33 @@ func ownRules() []rbacv1.PolicyRule {
 		{
 			APIGroups:     []string{"coordination.k8s.io"},
 			Resources:     []string{"leases"},
-			ResourceNames: []string{leaseName},
+			ResourceNames: []string{v1.LeaseName},
 			Verbs:         []string{"get", "update"},
 		},
 	}
 }
 
-// rbac are the service account of the controller, its roles and their bindings.
-func rbac(namespace string) []any {
-	name := metav1.ObjectMeta{Name: appName, Labels: appLabels()}
-	own := *name.DeepCopy()
-	own.Namespace = namespace
+// RBAC returns the service account of the controller, its roles and their bindings.
+func RBAC(namespace string) []Object {
 	role := func(kind string) rbacv1.RoleRef {
-		return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: appName}
+		return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: Name}
 	}
-	account := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: appName, Namespace: namespace}}
-	return []any{
-		serviceAccount(own),
-		&rbacv1.ClusterRole{TypeMeta: kind(rbacv1.SchemeGroupVersion, "ClusterRole"), ObjectMeta: name, Rules: clusterRules()},
+	account := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: Name, Namespace: namespace}}
+	return []Object{
+		serviceAccount(Name, namespace),
+		&rbacv1.ClusterRole{TypeMeta: kind(rbacv1.SchemeGroupVersion, "ClusterRole"), ObjectMeta: metaOf(Name, ""), Rules: ClusterRules()},
 		&rbacv1.ClusterRoleBinding{
-			TypeMeta: kind(rbacv1.SchemeGroupVersion, "ClusterRoleBinding"), ObjectMeta: name,
+			TypeMeta: kind(rbacv1.SchemeGroupVersion, "ClusterRoleBinding"), ObjectMeta: metaOf(Name, ""),
 			RoleRef: role("ClusterRole"), Subjects: account,
 		},
-		&rbacv1.Role{TypeMeta: kind(rbacv1.SchemeGroupVersion, "Role"), ObjectMeta: own, Rules: ownRules()},
+		&rbacv1.Role{TypeMeta: kind(rbacv1.SchemeGroupVersion, "Role"), ObjectMeta: metaOf(Name, namespace), Rules: NamespaceRules()},
 		&rbacv1.RoleBinding{
-			TypeMeta: kind(rbacv1.SchemeGroupVersion, "RoleBinding"), ObjectMeta: own,
+			TypeMeta: kind(rbacv1.SchemeGroupVersion, "RoleBinding"), ObjectMeta: metaOf(Name, namespace),
 			RoleRef: role("Role"), Subjects: account,
 		},
 	}
+}
+
+func serviceAccount(name, namespace string) *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{TypeMeta: kind(corev1.SchemeGroupVersion, "ServiceAccount"), ObjectMeta: metaOf(name, namespace)}
 }

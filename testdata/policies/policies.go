@@ -1,10 +1,14 @@
-package main
+// Package policies puts the admission policies of an installation in force on a test
+// control plane, and writes there as kubelets and other users do. Start with [New].
+package policies
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -13,58 +17,70 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/nodepools/nodepools/api/manifests"
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
-// policyTest is a cluster without nodes, in which the policy can be installed.
-type policyTest struct {
+// patience bounds every wait for the cluster; nothing is asserted about time.
+const patience = 60 * time.Second
+
+// Test is a cluster in which the policies can be installed, as its administrator.
+type Test struct {
 	kubernetes.Interface
+	Cluster *cluster.Cluster
+
 	t     *testing.T
-	c     *cluster.Cluster
 	users int
 }
 
-func newPolicyTest(t *testing.T) *policyTest {
+// New removes the policies from a cluster, where an earlier test has left them.
+func New(t *testing.T, c *cluster.Cluster) *Test {
 	t.Helper()
-	c := cluster.Shared(t)
-	if err := reset(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	// A script has installed all there is.
-	if _, err := c.Kubectl(t.Context(), "delete", "--ignore-not-found", "validatingadmissionpolicybinding,validatingadmissionpolicy", appName, statusPolicyName); err != nil {
+	if _, err := c.Kubectl(t.Context(), "delete", "--ignore-not-found", "validatingadmissionpolicybinding,validatingadmissionpolicy", manifests.Name, manifests.StatusPolicyName); err != nil {
 		t.Fatal(err)
 	}
 	api, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &policyTest{Interface: api, t: t, c: c}
+	return &Test{Interface: api, Cluster: c, t: t}
 }
 
-func (p *policyTest) do(err error) {
+// Do ends the test when something fails that it needs.
+func (p *Test) Do(err error) {
 	p.t.Helper()
 	if err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-// install creates the policy and waits until it is enforced: an API server takes
-// it up a moment after it was created. It is deleted when the test ends.
-func (p *policyTest) install() {
+// Apply applies objects as the administrator.
+func (p *Test) Apply(objects []manifests.Object) {
 	p.t.Helper()
-	manifests, err := marshalObjects("yaml", nodeMetadataPolicy()...)
-	p.do(err)
-	if out, err := p.c.Apply(p.t.Context(), string(manifests)); err != nil {
+	var text strings.Builder
+	for _, object := range objects {
+		text.WriteString("---\n")
+		p.Do(render.WriteYAML(&text, object))
+	}
+	if out, err := p.Cluster.Apply(p.t.Context(), text.String()); err != nil {
 		p.t.Fatalf("%v\n%s", err, out)
 	}
+}
+
+// Install creates the policy for nodes and waits until it is enforced: an API server takes
+// it up a moment after it was created. It is deleted when the test ends.
+func (p *Test) Install() {
+	p.t.Helper()
+	p.Apply(manifests.NodePolicy())
 	p.t.Cleanup(func() {
 		ctx := context.Background()
 		admission := p.AdmissionregistrationV1()
-		if err := admission.ValidatingAdmissionPolicyBindings().Delete(ctx, appName, metav1.DeleteOptions{}); err != nil {
+		if err := admission.ValidatingAdmissionPolicyBindings().Delete(ctx, manifests.Name, metav1.DeleteOptions{}); err != nil {
 			p.t.Error(err)
 		}
-		if err := admission.ValidatingAdmissionPolicies().Delete(ctx, appName, metav1.DeleteOptions{}); err != nil {
+		if err := admission.ValidatingAdmissionPolicies().Delete(ctx, manifests.Name, metav1.DeleteOptions{}); err != nil {
 			p.t.Error(err)
 		}
 	})
@@ -76,51 +92,52 @@ func (p *policyTest) install() {
 	})
 }
 
-// uninstalled waits until the policy of an earlier test is no longer enforced.
-func (p *policyTest) uninstalled() {
+// Uninstalled waits until the policy for nodes of an earlier test is no longer enforced.
+func (p *Test) Uninstalled() {
 	p.t.Helper()
 	cluster.Eventually(p.t, "no policy is enforced", patience, p.forge)
 }
 
 // forge is a dry run of what the policy is to refuse.
-func (p *policyTest) forge() error {
+func (p *Test) forge() error {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "not-there", Annotations: map[string]string{v1.AppliedAnnotation: "{}"}}}
-	_, err := kubeletOf(p.t, p.c, node.Name).CoreV1().Nodes().Create(p.t.Context(), node, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err := KubeletOf(p.t, p.Cluster, node.Name).CoreV1().Nodes().Create(p.t.Context(), node, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	return err
 }
 
-// node makes one with labels and annotations that the controller has applied, so
+// Node makes one with labels and annotations that the controller has applied, so
 // that an apply in its name could take them away.
-func (p *policyTest) node(name string, labels, annotations map[string]string) {
+func (p *Test) Node(name string, labels, annotations map[string]string) {
 	p.t.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	_, err := p.CoreV1().Nodes().Create(p.t.Context(), node, metav1.CreateOptions{})
-	p.do(err)
+	p.Do(err)
 	node.Labels, node.Annotations = labels, annotations
-	body, err := metadataOnly(nil, node)
-	p.do(err)
+	body, err := MetadataOnly(nil, node)
+	p.Do(err)
 	_, err = p.CoreV1().Nodes().Patch(p.t.Context(), name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: v1.FieldManager})
-	p.do(err)
+	p.Do(err)
 }
 
-func (p *policyTest) get(name string) *corev1.Node {
+// Get reads a node.
+func (p *Test) Get(name string) *corev1.Node {
 	p.t.Helper()
 	node, err := p.CoreV1().Nodes().Get(p.t.Context(), name, metav1.GetOptions{})
-	p.do(err)
+	p.Do(err)
 	return node
 }
 
-// patch merges metadata into a node, {"labels":{"a":"b"}}, as somebody.
-func (p *policyTest) patch(as kubernetes.Interface, name string, metadata map[string]any) error {
+// Patch merges metadata into a node, {"labels":{"a":"b"}}, as somebody.
+func (p *Test) Patch(as kubernetes.Interface, name string, metadata map[string]any) error {
 	p.t.Helper()
 	body, err := json.Marshal(map[string]any{"metadata": metadata})
-	p.do(err)
+	p.Do(err)
 	_, err = as.CoreV1().Nodes().Patch(p.t.Context(), name, types.MergePatchType, body, metav1.PatchOptions{})
 	return err
 }
 
-// userWith makes a user with these rights and returns the name.
-func (p *policyTest) userWith(t *testing.T, rules []rbacv1.PolicyRule) string {
+// UserWith makes a user with these rights and returns the name.
+func (p *Test) UserWith(t *testing.T, rules []rbacv1.PolicyRule) string {
 	t.Helper()
 	p.users++
 	name := fmt.Sprintf("policy-test-%d", p.users)
@@ -132,9 +149,9 @@ func (p *policyTest) userWith(t *testing.T, rules []rbacv1.PolicyRule) string {
 	}
 	api := p.RbacV1()
 	_, err := api.ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
-	p.do(err)
+	p.Do(err)
 	_, err = api.ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{})
-	p.do(err)
+	p.Do(err)
 	t.Cleanup(func() {
 		ctx := context.Background()
 		if err := api.ClusterRoleBindings().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
@@ -145,7 +162,7 @@ func (p *policyTest) userWith(t *testing.T, rules []rbacv1.PolicyRule) string {
 		}
 	})
 	// The authorizer sees a role a moment after it was created.
-	user := userOf(t, p.c, name)
+	user := UserOf(t, p.Cluster, name)
 	cluster.Eventually(t, "the role is in force", patience, func() error {
 		_, err := user.CoreV1().Nodes().Patch(t.Context(), "n1", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
