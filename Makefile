@@ -39,7 +39,7 @@ build: ## build bin/nodepools
 
 .PHONY: demo
 demo: build controlplane ## watch a commit change a cluster; DEMO_STEP=1 step by step
-	@$(GO) build -o bin/demo ./testdata/demo
+	@$(GO) build -o bin/demo ./cmd/demo
 	@bin/demo
 
 # Sizes of what make bench measures, and more of its flags: BENCH="-rows join".
@@ -48,7 +48,7 @@ POOLS ?= 100
 BENCH ?=
 .PHONY: bench
 bench: build controlplane ## measure it on a real control plane, for minutes (NODES=5000 POOLS=100)
-	@$(GO) build -o bin/bench ./testdata/bench
+	@$(GO) build -o bin/bench ./cmd/bench
 	@bin/bench -nodes $(NODES) -pools $(POOLS) $(BENCH)
 
 # -count=1, as a result from the cache says nothing of the control plane and the

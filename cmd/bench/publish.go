@@ -13,8 +13,8 @@ import (
 // Where the results of the last run lie, from the root of the repository. The chart
 // and the README's table are made of the first alone; nobody writes them by hand.
 const (
-	resultsFile = "testdata/bench/results.json"
-	chartFile   = "testdata/bench/chart.svg"
+	resultsFile = "cmd/bench/results.json"
+	chartFile   = "cmd/bench/chart.svg"
 	readmeFile  = "README.md"
 )
 
