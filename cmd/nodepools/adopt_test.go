@@ -18,6 +18,7 @@ import (
 	"github.com/nodepools/nodepools/apply/adopt"
 	"github.com/nodepools/nodepools/apply/inventory"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/wrap"
 	"github.com/nodepools/nodepools/render"
 	hostiletexts "github.com/nodepools/nodepools/testdata/hostile"
 )
@@ -127,7 +128,7 @@ func TestSummaryOfManyPools(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(errs.String()) {
-		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > textWidth {
+		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > wrap.Width {
 			t.Errorf("too wide: %s", line)
 		}
 	}

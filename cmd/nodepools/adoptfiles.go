@@ -13,6 +13,7 @@ import (
 	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/adopt"
+	"github.com/nodepools/nodepools/apply/wrap"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -28,7 +29,7 @@ func poolTexts(proposal *adopt.Proposal) ([]poolText, error) {
 	for _, pool := range proposal.Pools {
 		var text bytes.Buffer
 		for _, sentence := range describeMembers(pool) {
-			hangWords(&text, "# ", "# ", strings.Fields(sanitize.Line(sentence)))
+			wrap.Hang(&text, "# ", "# ", strings.Fields(sanitize.Line(sentence)))
 		}
 		if err := render.WriteYAML(&text, pool.NodePool); err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/apply/adopt"
+	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 // adoptSummary says what was adopted, and what was left out and why.
@@ -27,11 +28,11 @@ func (s adoptSummary) write(std streams) {
 	}
 	fmt.Fprintf(std.err, "%s for %d of %s\n", plural(len(s.Pools), "pool"), len(pooled), plural(len(s.there.Nodes), "node"))
 	for _, pool := range s.Pools {
-		hangWords(std.err, "  ", "    ", describePool(pool))
+		wrap.Hang(std.err, "  ", "    ", describePool(pool))
 	}
 	s.writeLeftOut(std.err)
 	for _, note := range s.notes() {
-		hangWords(std.err, "note: ", "  ", strings.Fields(note))
+		wrap.Hang(std.err, "note: ", "  ", strings.Fields(note))
 	}
 }
 
@@ -66,8 +67,8 @@ func (s adoptSummary) writeLeftOut(w io.Writer) {
 		for next < len(s.LeftOut) && s.LeftOut[next].Why == s.LeftOut[first].Why {
 			next++
 		}
-		words := append(strings.Fields(inert(s.LeftOut[first].Why)+":"), listed(s.keys(s.LeftOut[first:next]))...)
-		hangWords(w, "  ", "    ", words)
+		words := append(strings.Fields(inert(s.LeftOut[first].Why)+":"), wrap.List(s.keys(s.LeftOut[first:next]))...)
+		wrap.Hang(w, "  ", "    ", words)
 		first = next
 	}
 }

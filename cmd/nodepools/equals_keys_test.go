@@ -91,3 +91,11 @@ func taintsOf(node map[string]any) []map[string]any {
 func taintKey(taint map[string]any) string {
 	return strings.Join([]string{taint["key"].(string), taint["effect"].(string)}, ":")
 }
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(text, separator)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(separator):], true
+}

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/nodepools/nodepools/api/sanitize"
+	"github.com/nodepools/nodepools/apply/explain"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -92,7 +92,7 @@ func (o *explainNodeOptions) check() error {
 }
 
 // run prints the explanation. A record that cannot be read is an error after all
-// the rest is told.
+// the rest is printed.
 func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
 	cluster, err := connect(o.cluster, o.build.userAgent())
 	if err != nil {
@@ -108,17 +108,15 @@ func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
 	if !live.installed {
 		std.note("%s does not know NodePools: no controller works there, and nothing is written", serverName(cluster.config))
 	}
-	// What the other nodes hold a pool for is in its status.
-	pools := plan.Expand(live.pools, []*corev1.Node{live.node})
-	found := plan.Explain(live.node, pools)
-	document, err := o.document(explain(live.node, live.pools, pools, found))
+	explanation := explain.Node(live.node, live.pools)
+	document, err := o.document(explanation)
 	if err != nil {
 		return err
 	}
 	if err := o.output.write(std.out, document); err != nil {
 		return err
 	}
-	return unreadable(found.Unreadable)
+	return unreadable(explanation.Unreadable())
 }
 
 // unreadable is the error of a record that cannot be read; nil where it can.
@@ -130,15 +128,15 @@ func unreadable(record *plan.RecordError) error {
 	if errors.Is(record, plan.ErrNewerRecord) {
 		hint = "ask with the version of nodepools that runs in the cluster, or a later one"
 	}
-	return hinted{errors.New(inert(record.Error())), hint}
+	return hinted{errors.New(sanitize.Line(record.Error())), hint}
 }
 
 // document is the explanation in the format that is asked for.
-func (o *explainNodeOptions) document(e *explanation) ([]byte, error) {
+func (o *explainNodeOptions) document(e *explain.Explanation) ([]byte, error) {
 	if o.output.format != "text" {
 		return marshal(o.output.format, e)
 	}
 	var text bytes.Buffer
-	writeExplanation(&text, e)
-	return []byte(sanitize.Text(text.String())), nil
+	err := e.WriteText(&text)
+	return text.Bytes(), err
 }

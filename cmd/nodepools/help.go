@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 // usageTemplate is the library's, without what no command has, and with lines that fit
@@ -51,7 +53,7 @@ func fill(text string) string {
 			continue
 		}
 		var filled strings.Builder
-		hangWords(&filled, "", "", strings.Fields(paragraph))
+		wrap.Hang(&filled, "", "", strings.Fields(paragraph))
 		paragraphs[i] = strings.TrimSuffix(filled.String(), "\n")
 	}
 	return strings.Join(paragraphs, "\n\n")

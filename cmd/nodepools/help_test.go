@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 // everyCommand calls a function with each command that there is help of.
@@ -48,7 +50,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 		everyCommand(newRoot(displayName(program), streams{}), func(command *cobra.Command) {
 			for line := range strings.Lines(helpOf(t, program, command)) {
 				line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "        ")
-				if width := utf8.RuneCountInString(line); width > textWidth {
+				if width := utf8.RuneCountInString(line); width > wrap.Width {
 					t.Errorf("%s: %d columns: %s", command.CommandPath(), width, line)
 				}
 			}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -11,47 +10,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nodepools/nodepools/api/sanitize"
-	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
 	hostiletexts "github.com/nodepools/nodepools/testdata/hostile"
 )
 
 // hostile are texts that were made to deceive whoever reads them.
-var hostile = map[string]string{
-	"escape sequence":     "\x1b[2J\x1b]0;title\x07",
-	"one of eight bits":   "a\u009b31mb",
-	"line":                "x\nerror: nothing\r\n",
-	"order of letters":    "a\u202eb\u2066c",
-	"other ends of lines": "a\u2028b\u2029c\u0085d",
-	"no text":             "a\xffb",
-	"quotation marks":     "a\"b\u202e`",
-	"far away":            "\U000e0041\U0001f600",
-	"large":               strings.Repeat("\x1b\u202e", 100_000),
-	"large and plain":     strings.Repeat("x", 256<<10),
-}
-
-// Nothing of it reaches the terminal, and no line is longer for it.
-func TestHostileTextIsInert(t *testing.T) {
-	for name, text := range hostile {
-		t.Run(name, func(t *testing.T) {
-			for _, field := range []plan.Field{plan.Label, plan.Annotation, plan.Taint} {
-				got := shown(field, text, 60)
-				if strings.ContainsFunc(got, func(r rune) bool { return r == '\n' || sanitize.Hidden(r) }) || !utf8.ValidString(got) {
-					t.Errorf("%s is shown as %q", field, got)
-				}
-				if n := utf8.RuneCountInString(got); n > 60 {
-					t.Errorf("%s is shown in %d characters", field, n)
-				}
-			}
-			for _, got := range []string{review.Word(text), inert(text)} {
-				if strings.ContainsFunc(got, func(r rune) bool { return r == '\n' || sanitize.Hidden(r) }) {
-					t.Errorf("it became %.100q", got)
-				}
-			}
-		})
-	}
-}
+var hostile = hostiletexts.Samples()
 
 // In JSON and YAML nothing of it is lost, and nothing is obeyed.
 func TestStructuredOutputIsExactAndInert(t *testing.T) {
@@ -129,28 +94,6 @@ func TestStructuredOutputIsNoCommandToARunner(t *testing.T) {
 			if diff := cmp.Diff([]any{r.Pools[0].After, r.Notes}, []any{got.Pools[0].After, got.Notes}); diff != "" {
 				t.Errorf("%.100q as %s (-want +got):\n%s", text, format, diff)
 			}
-		}
-	}
-}
-
-func TestShown(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		field  plan.Field
-		text   string
-		most   int
-		want   string
-	}{
-		"label":        {"as kubectl takes it", plan.Label, "gold", 40, "gold"},
-		"empty":        {"it must be seen", plan.Label, "", 40, `""`},
-		"annotation":   {"anything may stand in it", plan.Annotation, "a b", 40, `"a b"`},
-		"JSON":         {"no backslash before each quotation mark", plan.Annotation, `{"a":1}`, 40, "`{\"a\":1}`"},
-		"long":         {"its size is told", plan.Annotation, strings.Repeat("é", 600), 20, `"ééééééééé…" (1 KiB)`},
-		"little space": {"something is shown all the same", plan.Annotation, strings.Repeat("x", 600), 5, `"…" (600 B)`},
-	}
-	for name, c := range cases {
-		if got := shown(c.field, c.text, c.most); got != c.want {
-			t.Errorf("%s: %s, want %s: %s", name, got, c.want, c.reason)
 		}
 	}
 }

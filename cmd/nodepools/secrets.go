@@ -83,6 +83,9 @@ const maxText = 8192
 // hidden characters are escapes. Line breaks are left.
 func plainText(text string) string { return sanitize.Text(sanitize.Clip(text, maxText)) }
 
+// inert is a sentence without what a terminal would obey.
+func inert(text string) string { return sanitize.Line(text) }
+
 // standardLog is where the standard library logs by itself. What net/http says of
 // a server that speaks before it was asked is left out: it repeats its words.
 type standardLog struct{ io.Writer }

@@ -1,6 +1,7 @@
-package main
+package explain
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -8,25 +9,36 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/wrap"
 )
 
-// writeExplanation writes for people: what there is to say in one line; then the
-// pools, each with its keys; the conflicts; what is shared; and what is somebody
-// else's.
-func writeExplanation(text io.Writer, e *explanation) {
-	wrap(text, "", e.headline())
+// longestChoice is how much is shown of how a pool chooses its members, in bytes.
+const longestChoice = 200
+
+// WriteText writes the explanation for people: a headline; then the pools, each with
+// its keys; the conflicts; what is shared; and what is somebody else's.
+func (e *Explanation) WriteText(w io.Writer) error {
+	var text bytes.Buffer
+	e.write(&text)
+	_, err := io.WriteString(w, sanitize.Text(text.String()))
+	return err
+}
+
+func (e *Explanation) write(text io.Writer) {
+	wrap.Text(text, "", e.headline())
 	e.remarks(text)
 	for _, pool := range e.Pools {
 		fmt.Fprintln(text)
-		wrap(text, "", pool.title())
+		wrap.Text(text, "", pool.title())
 		for _, line := range pool.origin() {
-			wrap(text, "  ", line)
+			wrap.Text(text, "  ", line)
 		}
 		if e.Problem == "" {
-			keyList(text, e.of(func(k explainedKey) bool { return k.Owner == plan.OfPool && k.Pool == pool.Name }), poolNotes)
+			keyList(text, e.keys(func(k Key) bool { return k.Owner == plan.OfPool && k.Pool == pool.Name }), poolNotes)
 		}
 	}
 	e.conflicts(text)
@@ -34,14 +46,14 @@ func writeExplanation(text io.Writer, e *explanation) {
 	for _, section := range []struct {
 		title string
 		owner plan.Owner
-		notes func(explainedKey) []string
+		notes func(Key) []string
 	}{
 		{"Shared: a pool wants what somebody else has set. It stays when the pool goes", plan.Shared, sharedNotes},
 		{"Whose these are nobody can tell without the record", plan.OfUnknown, setterNotes},
 		{"Somebody else's", plan.OfOthers, setterNotes},
 		{"Kubernetes' own", plan.OfKubernetes, setterNotes},
 	} {
-		keys := e.of(func(k explainedKey) bool { return k.Owner == section.owner && k.Value != nil && k.Conflicts == nil })
+		keys := e.keys(func(k Key) bool { return k.Owner == section.owner && k.Value != nil && k.Conflicts == nil })
 		if len(keys) > 0 {
 			fmt.Fprintln(text, "\n"+section.title)
 			keyList(text, keys, section.notes)
@@ -50,17 +62,19 @@ func writeExplanation(text io.Writer, e *explanation) {
 	e.record(text)
 }
 
-func (e *explanation) of(belongs func(explainedKey) bool) []explainedKey {
-	var keys []explainedKey
+// keys returns those that match.
+func (e *Explanation) keys(matches func(Key) bool) []Key {
+	var matching []Key
 	for _, k := range e.Keys {
-		if belongs(k) {
-			keys = append(keys, k)
+		if matches(k) {
+			matching = append(matching, k)
 		}
 	}
-	return keys
+	return matching
 }
 
-func (e *explanation) headline() string {
+// headline says in one line which pools the node is in, and what is to be said of them.
+func (e *Explanation) headline() string {
 	var in []string
 	for _, pool := range e.Pools {
 		if pool.Member {
@@ -77,23 +91,26 @@ func (e *explanation) headline() string {
 	if e.Problem != "" {
 		return headline + ", as far as can be told"
 	}
-	if slices.ContainsFunc(e.Pools, func(pool explainedPool) bool { return pool.State == poolError }) {
+	if slices.ContainsFunc(e.Pools, func(pool Pool) bool { return pool.State == Failed }) {
 		headline += ", as far as can be told"
 	}
 	var parts []string
-	for _, held := range []struct{ state, words string }{{poolError, "in error"}, {poolPaused, "paused"}} {
+	for _, idle := range []struct {
+		state State
+		words string
+	}{{Failed, "in error"}, {Paused, "paused"}} {
 		n := 0
 		for _, pool := range e.Pools {
-			if pool.State == held.state {
+			if pool.State == idle.state {
 				n++
 			}
 		}
 		if n > 0 {
-			parts = append(parts, review.Count(n, "pool")+" "+held.words)
+			parts = append(parts, review.Count(n, "pool")+" "+idle.words)
 		}
 	}
-	due := len(e.of(func(k explainedKey) bool { return k.Due != "" }))
-	denied := len(e.of(func(k explainedKey) bool { return k.Conflicts != nil }))
+	due := len(e.keys(func(k Key) bool { return k.Due != "" }))
+	denied := len(e.keys(func(k Key) bool { return k.Conflicts != nil }))
 	switch {
 	case due > 0 && e.Paused:
 		parts = append(parts, review.Count(due, "change")+" held back")
@@ -103,7 +120,7 @@ func (e *explanation) headline() string {
 	if denied > 0 {
 		parts = append(parts, review.Count(denied, "conflict"))
 	}
-	if fought := len(e.of(func(k explainedKey) bool { return k.Contests != nil })); fought > 0 {
+	if fought := len(e.keys(func(k Key) bool { return k.Contests != nil })); fought > 0 {
 		parts = append(parts, review.Count(fought, "contested key"))
 	}
 	if len(parts) == 0 {
@@ -113,36 +130,37 @@ func (e *explanation) headline() string {
 }
 
 // remarks are what one has to know before all else.
-func (e *explanation) remarks(text io.Writer) {
-	due := slices.ContainsFunc(e.Keys, func(k explainedKey) bool { return k.Due != "" })
+func (e *Explanation) remarks(text io.Writer) {
+	due := slices.ContainsFunc(e.Keys, func(k Key) bool { return k.Due != "" })
 	switch {
 	case e.Problem != "":
-		wrap(text, "", "Its record, the annotation "+v1.AppliedAnnotation+", cannot be read, so nothing is written to it: "+inert(e.Problem))
+		wrap.Text(text, "", "Its record, the annotation "+v1.AppliedAnnotation+", cannot be read, so nothing is written to it: "+sanitize.Line(e.Problem))
 	case e.Paused:
-		wrap(text, "", "Its annotation "+v1.ReconcileAnnotation+" pauses it: nothing is written.")
+		wrap.Text(text, "", "Its annotation "+v1.ReconcileAnnotation+" pauses it: nothing is written.")
 		if due {
-			wrap(text, "", "Marked + - ~ is what would be put there, taken away, changed otherwise.")
+			wrap.Text(text, "", "Marked + - ~ is what would be put there, taken away, changed otherwise.")
 		}
 	case due:
-		wrap(text, "", "Marked + - ~ is what 'nodepools run' puts there, takes away, changes next.")
+		wrap.Text(text, "", "Marked + - ~ is what 'nodepools run' puts there, takes away, changes next.")
 	}
 }
 
-func (p explainedPool) title() string {
+// title names a pool and its state.
+func (p Pool) title() string {
 	title := "Pool " + review.Word(p.Name)
 	if p.Parent != "" {
 		title += ", within pool " + review.Word(p.Parent)
 	}
 	switch {
-	case p.State == poolGone:
+	case p.State == Gone:
 		return title + ", which does not exist any more"
-	case p.State == poolDeleting:
+	case p.State == Deleting:
 		return title + ", which is being deleted"
-	case p.State == poolPaused && p.Deleting:
+	case p.State == Paused && p.Deleting:
 		return title + ", paused: it is to be deleted, and stays as it is until it is resumed"
-	case p.State == poolPaused:
+	case p.State == Paused:
 		return title + ", paused: what it put here stays as it is"
-	case p.State == poolError:
+	case p.State == Failed:
 		return title + ", in error: what it put here stays as it is"
 	case !p.Member:
 		return title + ", in which the node is no more"
@@ -151,8 +169,8 @@ func (p explainedPool) title() string {
 }
 
 // origin says where a pool comes from, line by line, and how it chooses its nodes.
-func (p explainedPool) origin() []string {
-	if p.State == poolGone {
+func (p Pool) origin() []string {
+	if p.State == Gone {
 		return []string{"what is left of it is let go of"}
 	}
 	lines := []string{"made by hand"}
@@ -165,35 +183,35 @@ func (p explainedPool) origin() []string {
 			lines = append(lines, "at "+review.Word(p.Revision))
 		}
 	}
-	lines = append(lines, "members by "+inert(clip(p.ChosenBy)))
+	lines = append(lines, "members by "+sanitize.Line(sanitize.Clip(strings.Join(strings.Fields(p.ChosenBy), " "), longestChoice)))
 	if p.Problem != "" {
-		lines = append(lines, "error: "+inert(p.Problem))
+		lines = append(lines, "error: "+sanitize.Line(p.Problem))
 	}
 	return lines
 }
 
 // keyList writes a line per key: its sign, its field, its value, and notes.
-func keyList(text io.Writer, keys []explainedKey, notes func(explainedKey) []string) {
+func keyList(text io.Writer, keys []Key, notes func(Key) []string) {
 	width := 0
 	for _, k := range keys {
 		width = max(width, len(k.Field))
 	}
 	for _, k := range keys {
 		first := fmt.Sprintf("  %s %-*s  ", k.sign(), width, k.Field)
-		words := k.pair(textWidth - len(first))
+		words := k.pair(wrap.Width - len(first))
 		if said := notes(k); len(said) > 0 {
 			said[0] = " (" + said[0]
 			said[len(said)-1] += ")"
 			words = append(words, said...)
 		}
-		hangWords(text, first, strings.Repeat(" ", len(first)+2), words)
+		wrap.Hang(text, first, strings.Repeat(" ", len(first)+2), words)
 	}
 }
 
 // sign marks what is about to happen to the key.
-func (k explainedKey) sign() string {
+func (k Key) sign() string {
 	switch {
-	case k.Due == "" || k.Due == dueForget:
+	case k.Due == "" || k.Due == Forget:
 		return " "
 	case k.Value == nil:
 		return "+"
@@ -205,7 +223,7 @@ func (k explainedKey) sign() string {
 }
 
 // pair is the key with its value, and with the one that it is about to get.
-func (k explainedKey) pair(most int) []string {
+func (k Key) pair(most int) []string {
 	have := k.Value
 	if have == nil {
 		have = k.After
@@ -240,7 +258,7 @@ func pair(field plan.Field, key, text string, most int) string {
 }
 
 // conflicts writes each in the words in which the pool's status has it.
-func (e *explanation) conflicts(text io.Writer) {
+func (e *Explanation) conflicts(text io.Writer) {
 	title := "\nConflicts: left as they are"
 	for _, k := range e.Keys {
 		for _, conflict := range k.status.Conflicts {
@@ -248,16 +266,16 @@ func (e *explanation) conflicts(text io.Writer) {
 				fmt.Fprintln(text, title)
 				title = ""
 			}
-			wrap(text, "  ", inert(conflict.String()))
+			wrap.Text(text, "  ", sanitize.Line(conflict.String()))
 		}
 		if k.MoreConflicts > 0 {
-			wrap(text, "  ", inert(fmt.Sprintf("%s %s: %s", k.Field, k.Key, review.Count(k.MoreConflicts, "more pool")+" in conflict over it")))
+			wrap.Text(text, "  ", sanitize.Line(fmt.Sprintf("%s %s: %s", k.Field, k.Key, review.Count(k.MoreConflicts, "more pool")+" in conflict over it")))
 		}
 	}
 }
 
 // contests writes which keys somebody else keeps changing.
-func (e *explanation) contests(text io.Writer) {
+func (e *Explanation) contests(text io.Writer) {
 	title := "\nContested: somebody else keeps changing these, and they are put back"
 	for _, k := range e.Keys {
 		for _, contest := range k.Contests {
@@ -269,13 +287,13 @@ func (e *explanation) contests(text io.Writer) {
 			if !contest.Named {
 				message += "; this node may be one of those that are not named"
 			}
-			wrap(text, "  ", inert(message))
+			wrap.Text(text, "  ", sanitize.Line(message))
 		}
 	}
 }
 
 // record writes what the pools have put on the node, as the record has it.
-func (e *explanation) record(text io.Writer) {
+func (e *Explanation) record(text io.Writer) {
 	if e.Record == nil {
 		return
 	}
@@ -293,14 +311,14 @@ func (e *explanation) record(text io.Writer) {
 				continue
 			}
 			first := fmt.Sprintf("  %-*s  %-*s  ", pools, review.Word(name), fields, k.Field)
-			words := []string{pair(k.Field, k.Key, entry.Value, textWidth-len(first))}
+			words := []string{pair(k.Field, k.Key, entry.Value, wrap.Width-len(first))}
 			switch {
 			case entry.Before != nil && entry.Adopted:
 				words = append(words, " (adopted;", "before:", shown(k.Field, *entry.Before, shortValue)+")")
 			case entry.Before != nil:
 				words = append(words, " (before:", shown(k.Field, *entry.Before, shortValue)+")")
 			}
-			hangWords(text, first, strings.Repeat(" ", utf8.RuneCountInString(first)+2), words)
+			wrap.Hang(text, first, strings.Repeat(" ", utf8.RuneCountInString(first)+2), words)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"slices"
@@ -6,40 +6,41 @@ import (
 
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 // The notes on a key, as words: a value is one, whatever it holds.
 
 // poolNotes say of a pool's key how it became that, and why it changes.
-func poolNotes(k explainedKey) []string {
+func poolNotes(k Key) []string {
 	var notes [][]string
 	note := func(words ...[]string) { notes = append(notes, slices.Concat(words...)) }
 	if k.Conflicts != nil {
 		note(phrase("in conflict, see below"))
 	}
 	switch k.Due {
-	case dueTake:
+	case TakeOver:
 		if k.status.Planned.Adopted {
 			note(phrase("set by"), k.setters("somebody else"), phrase("and about to be adopted"))
 		} else {
 			note(phrase("set by"), k.setters("somebody else"), phrase("and about to be taken over; it comes back when the pool lets go"))
 		}
 		return joined(notes)
-	case duePutBack:
+	case PutBack:
 		if k.Value == nil {
 			note(phrase("taken away by somebody; put back"))
 		} else {
 			note(phrase("changed by"), k.setters("somebody"))
 			note(phrase("put back"))
 		}
-	case dueRemove:
+	case Remove:
 		note(phrase("no longer wanted"))
-	case dueGive:
+	case GiveBack:
 		note(phrase("no longer wanted: what was there before comes back"))
 		return joined(notes)
-	case dueForget:
+	case Forget:
 		return joined(append(notes, k.forgotten()))
-	case dueRecord, dueChange:
+	case Rerecord, Change:
 		if was := k.status.Recorded; was != nil && was.Pool != k.Pool {
 			note(phrase("until now of pool"), []string{review.Word(was.Pool)})
 		}
@@ -63,17 +64,17 @@ func poolNotes(k explainedKey) []string {
 	return joined(notes)
 }
 
-// since tells what became of a value that the pool has put there.
-func (k explainedKey) since() []string {
+// since says what became of a value that the pool has put there.
+func (k Key) since() []string {
 	if k.Value == nil {
 		return phrase("and somebody has taken it away")
 	}
 	return slices.Concat(phrase("and"), k.setters("somebody"), phrase("changed it"))
 }
 
-// forgotten tells why a key stays, or why nothing is left to take away, when its
-// pool lets go of it.
-func (k explainedKey) forgotten() []string {
+// forgotten says why a key stays, or why nothing is left to take away, when its
+// pool releases it.
+func (k Key) forgotten() []string {
 	switch {
 	case k.Value == nil:
 		return phrase("no longer wanted, and gone already")
@@ -86,7 +87,8 @@ func (k explainedKey) forgotten() []string {
 	}
 }
 
-func sharedNotes(k explainedKey) []string {
+// sharedNotes name the pools that want a key of somebody else, and who set it.
+func sharedNotes(k Key) []string {
 	words := phrase("wanted by pool")
 	if len(k.WantedBy) > 1 {
 		words = phrase("wanted by pools")
@@ -95,7 +97,7 @@ func sharedNotes(k explainedKey) []string {
 	for _, pool := range k.WantedBy {
 		names = append(names, review.Word(pool))
 	}
-	notes := [][]string{append(words, listed(names)...)}
+	notes := [][]string{append(words, wrap.List(names)...)}
 	if set := setterNotes(k); set != nil {
 		notes = append(notes, append([]string{"set", "by"}, set...))
 	}
@@ -103,8 +105,8 @@ func sharedNotes(k explainedKey) []string {
 }
 
 // setterNotes name who set a value of somebody else's; none where managed fields
-// do not tell.
-func setterNotes(k explainedKey) []string {
+// do not say.
+func setterNotes(k Key) []string {
 	if k.SetBy == nil {
 		return nil
 	}
@@ -116,7 +118,7 @@ func setterNotes(k explainedKey) []string {
 
 // setters name who set the value; unknown stands for whom managed fields do not
 // name. Of a taint, they do not.
-func (k explainedKey) setters(unknown string) []string {
+func (k Key) setters(unknown string) []string {
 	if k.SetBy == nil || k.Field == plan.Taint && unknown != "" {
 		return phrase(unknown)
 	}
@@ -127,7 +129,7 @@ func (k explainedKey) setters(unknown string) []string {
 	if len(names) > maxSetters {
 		names = append(names[:maxSetters], "and more")
 	}
-	return listed(names)
+	return wrap.List(names)
 }
 
 // maxSetters is how many field managers a line names.

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"fmt"
@@ -16,9 +16,6 @@ import (
 
 // longestPool is how long the name of a pool may be, in characters.
 const longestPool = 63
-
-// inert is a sentence without what a terminal would obey.
-func inert(text string) string { return sanitize.Line(text) }
 
 // shown is the value of a key as it stands in diff, cut to a number of
 // characters, with its size where it was cut.

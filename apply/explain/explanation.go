@@ -1,0 +1,65 @@
+package explain
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/review"
+)
+
+// Explanation is everything on a node and who owns it. The names of its fields are
+// documented, and stay.
+type Explanation struct {
+	Node string `json:"node"`
+	// Paused is true where the node's annotation keeps everything from being written.
+	Paused bool `json:"paused,omitempty"`
+	// Problem is why the record cannot be read.
+	Problem string       `json:"problem,omitempty"`
+	Pools   []Pool       `json:"pools,omitempty"`
+	Keys    []Key        `json:"keys,omitempty"`
+	Record  *plan.Record `json:"record,omitempty"`
+
+	unreadable *plan.RecordError
+}
+
+// Node explains a node by the pools of its cluster. Which other nodes a pool is waiting
+// for is read from the pool's status, so the other nodes are not needed.
+func Node(node *corev1.Node, pools []*v1.NodePool) *Explanation {
+	expansion := plan.Expand(pools, []*corev1.Node{node})
+	found := plan.Explain(node, expansion)
+	e := &Explanation{Node: node.Name, Paused: v1.IsDisabled(node, v1.ReconcileAnnotation), unreadable: found.Unreadable}
+	var record plan.Record
+	if found.Unreadable != nil {
+		e.Problem = found.Unreadable.Err.Error()
+	} else if record = found.Plan.Recorded(); !record.Empty() {
+		e.Record = &record
+	}
+	for _, status := range found.Keys {
+		e.Keys = append(e.Keys, keyOf(status))
+	}
+	e.addContests(pools)
+	e.Pools = poolsOf(pools, expansion, found, record)
+	return e
+}
+
+// Unreadable returns why the record of the node cannot be read; nil where it can.
+func (e *Explanation) Unreadable() *plan.RecordError { return e.unreadable }
+
+// addContests adds to the keys what the statuses of pools say of contests.
+func (e *Explanation) addContests(pools []*v1.NodePool) {
+	contests, _ := plan.ContestsOf(pools)
+	for _, contest := range contests {
+		named, possible := contest.On(e.Node)
+		for i := range e.Keys {
+			k := &e.Keys[i]
+			if !possible || k.Field != contest.Field || k.Key != contest.Key || k.Pool != contest.Pool && k.Pool != "" {
+				continue
+			}
+			k.Contests = append(k.Contests, Contest{
+				Pool: contest.Pool, Nodes: contest.Nodes, Named: named, Managers: contest.Managers, Repairs: contest.Repairs,
+				Message: review.Contest(contest).Text(),
+			})
+		}
+	}
+}

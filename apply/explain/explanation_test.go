@@ -1,0 +1,136 @@
+package explain_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/explain"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// gpuPool labels the nodes of the role gpu.
+func gpuPool(policy v1.ConflictPolicy) *v1.NodePool {
+	return &v1.NodePool{
+		ObjectMeta: metav1.ObjectMeta{Name: "gpu", UID: "u1", Finalizers: []string{v1.ReleaseFinalizer}},
+		Spec:       v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"tier": "gold"}, ConflictPolicy: policy},
+	}
+}
+
+func gpuNode(labels map[string]string) *corev1.Node {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{v1.RoleLabel("gpu"): ""}}}
+	for key, value := range labels {
+		node.Labels[key] = value
+	}
+	return node
+}
+
+// applied is a node with what the pools want of it.
+func applied(t *testing.T, node *corev1.Node, pools ...*v1.NodePool) *corev1.Node {
+	t.Helper()
+	p, err := plan.Node(node, plan.Expand(pools, []*corev1.Node{node}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.After(node)
+}
+
+// What is said of one key of a node, and of its pool.
+func TestNode(t *testing.T) {
+	gpu, taking := gpuPool(""), gpuPool(v1.TakeOver)
+	paused := gpu.DeepCopy()
+	paused.Annotations = map[string]string{v1.ReconcileAnnotation: v1.Disabled}
+	orphan := gpu.DeepCopy()
+	orphan.Spec.Parent = "nowhere"
+	byHand := applied(t, gpuNode(nil), gpu)
+	byHand.Labels["tier"] = "iron"
+	cases := map[string]struct {
+		reason string
+		node   *corev1.Node
+		pool   *v1.NodePool // nil where there is none
+		state  explain.State
+		owner  plan.Owner
+		due    explain.Due
+	}{
+		"new":       {"the pool wants it, and nobody has set it", gpuNode(nil), gpu, explain.Active, plan.OfPool, explain.Add},
+		"settled":   {"nothing is to be written", applied(t, gpuNode(nil), gpu), gpu, explain.Active, plan.OfPool, ""},
+		"shared":    {"somebody else has set the same value", gpuNode(map[string]string{"tier": "gold"}), gpu, explain.Active, plan.Shared, ""},
+		"conflict":  {"somebody else has set another value", gpuNode(map[string]string{"tier": "iron"}), gpu, explain.Active, plan.OfOthers, ""},
+		"take-over": {"the pool may replace the value of somebody else", gpuNode(map[string]string{"tier": "iron"}), taking, explain.Active, plan.OfPool, explain.TakeOver},
+		"by hand":   {"what somebody has changed is put back", byHand, gpu, explain.Active, plan.OfPool, explain.PutBack},
+		"gone":      {"a pool that is gone releases what it has set", applied(t, gpuNode(nil), gpu), nil, explain.Gone, plan.OfPool, explain.Remove},
+		"restored":  {"what was taken over comes back", applied(t, gpuNode(map[string]string{"tier": "iron"}), taking), nil, explain.Gone, plan.OfPool, explain.GiveBack},
+		"paused":    {"a paused pool changes nothing", applied(t, gpuNode(nil), gpu), paused, explain.Paused, plan.OfPool, ""},
+		"in error":  {"a pool without its parent keeps what it has set", applied(t, gpuNode(nil), gpu), orphan, explain.Failed, plan.OfPool, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var pools []*v1.NodePool
+			if c.pool != nil {
+				pools = append(pools, c.pool)
+			}
+			e := explain.Node(c.node, pools)
+			if e.Unreadable() != nil || len(e.Pools) != 1 || e.Pools[0].State != c.state {
+				t.Errorf("pools are %+v, want one that is %s: %s", e.Pools, c.state, c.reason)
+			}
+			for _, key := range e.Keys {
+				if key.Key != "tier" {
+					continue
+				}
+				if key.Owner != c.owner || key.Due != c.due {
+					t.Errorf("the key is of %s, and due is %q; want %s and %q: %s", key.Owner, key.Due, c.owner, c.due, c.reason)
+				}
+				return
+			}
+			t.Error("nothing is said of the key")
+		})
+	}
+}
+
+// Of a node whose record cannot be read it is said why, and that of no key the owner is
+// known.
+func TestNodeWithoutARecord(t *testing.T) {
+	node := gpuNode(map[string]string{"tier": "gold"})
+	node.Annotations = map[string]string{v1.AppliedAnnotation: "{"}
+	e := explain.Node(node, []*v1.NodePool{gpuPool("")})
+	if e.Unreadable() == nil || e.Problem == "" || e.Record != nil {
+		t.Errorf("the problem is %q, and the record %v", e.Problem, e.Record)
+	}
+	var text bytes.Buffer
+	if err := e.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "\nWhose these are nobody can tell without the record\n") {
+		t.Errorf("it is written as:\n%s", text.String())
+	}
+}
+
+// The text of a settled node.
+func TestWriteText(t *testing.T) {
+	var text bytes.Buffer
+	gpu := gpuPool("")
+	if err := explain.Node(applied(t, gpuNode(nil), gpu), []*v1.NodePool{gpu}).WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	const want = `Node n is in pool gpu
+
+Pool gpu
+  made by hand
+  members by label node-role.kubernetes.io/gpu
+    label  tier=gold
+
+Somebody else's
+    label  node-role.kubernetes.io/gpu=""
+
+The record of what pools have put here, annotation nodes.lailin.xyz/applied
+  gpu  label  tier=gold
+`
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

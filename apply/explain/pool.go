@@ -1,0 +1,94 @@
+package explain
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+)
+
+// Pool is a pool that the node is in, or that has keys in its record.
+type Pool struct {
+	Name   string `json:"name"`
+	Member bool   `json:"member"`
+	// State is active, paused, error, deleting or gone; Problem says more of an
+	// error.
+	State State `json:"state"`
+	// Deleting is true also of a paused pool, which stays until it is resumed.
+	Deleting bool   `json:"deleting,omitempty"`
+	Problem  string `json:"problem,omitempty"`
+	// ChosenBy is how the pool chooses its members.
+	ChosenBy string `json:"chosenBy,omitempty"`
+	Parent   string `json:"parent,omitempty"`
+	// Source, File and Revision are where the pool comes from; none of a
+	// pool that was made by hand.
+	Source   string `json:"source,omitempty"`
+	File     string `json:"file,omitempty"`
+	Revision string `json:"revision,omitempty"`
+}
+
+// State is what a pool does about a node.
+type State string
+
+// The states of a pool.
+const (
+	Active   State = "active"
+	Paused   State = "paused"
+	Failed   State = "error" // it cannot be carried out
+	Deleting State = "deleting"
+	Gone     State = "gone" // there is no such pool any more
+)
+
+// poolsOf are the pools that the node is in, and those that it carries keys
+// of.
+func poolsOf(pools []*v1.NodePool, expansion *render.Expansion, found *plan.Explanation, record plan.Record) []Pool {
+	live := make(map[string]*v1.NodePool, len(pools))
+	for _, pool := range pools {
+		live[pool.Name] = pool
+	}
+	concerned := record.Pools()
+	for _, name := range found.Members {
+		concerned[name] = true
+	}
+	var all []Pool
+	for _, name := range slices.Sorted(maps.Keys(concerned)) {
+		p := Pool{Name: name, Member: slices.Contains(found.Members, name), State: Gone}
+		if pool := live[name]; pool != nil {
+			p.describe(pool, expansion)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func (p *Pool) describe(pool *v1.NodePool, pools *render.Expansion) {
+	p.State, p.Parent, p.ChosenBy = Active, pool.Spec.Parent, chosenBy(pool)
+	problem := pools.Problem(pool.Name)
+	p.Deleting = !pool.DeletionTimestamp.IsZero()
+	switch {
+	case v1.IsDisabled(pool, v1.ReconcileAnnotation):
+		p.State = Paused
+	case problem != nil:
+		p.State, p.Problem = Failed, problem.Error()
+	case p.Deleting:
+		p.State = Deleting
+	}
+	p.Source, p.Revision = pool.Labels[v1.SourceLabel], pool.Annotations[v1.RevisionAnnotation]
+	p.File = pool.Annotations[v1.FileAnnotation]
+}
+
+func chosenBy(pool *v1.NodePool) string {
+	switch {
+	case pool.Spec.Selector != nil:
+		return "selector " + metav1.FormatLabelSelector(pool.Spec.Selector.MetaV1())
+	case len(pool.Spec.NodeNames) > 0:
+		return "name " + strings.Join(pool.Spec.NodeNames, ", ")
+	default:
+		return "label " + v1.RoleLabel(pool.Name)
+	}
+}

@@ -1,0 +1,51 @@
+// Package wrap breaks text into lines that fit a terminal. Start with [Text] for
+// sentences, and with [Hang] where some words must not be broken.
+package wrap
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Width is the width of a terminal that everybody has, in characters.
+const Width = 80
+
+// Text writes a text in lines of at most [Width] characters, the second and later
+// ones indented a little more. Line breaks in the text are kept.
+func Text(w io.Writer, indent, text string) {
+	for line := range strings.Lines(text) {
+		Hang(w, indent, indent+"  ", strings.Fields(line))
+	}
+}
+
+// Hang writes words in lines of at most [Width] characters, where no single word is
+// longer. The first line and all others have prefixes of their own. A word is kept on
+// one line, and may hold spaces.
+func Hang(w io.Writer, first, others string, words []string) {
+	line := first
+	for i, word := range words {
+		switch {
+		case i == 0:
+			line += word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > Width:
+			fmt.Fprintln(w, line)
+			line = others + strings.TrimLeft(word, " ")
+		default:
+			line += " " + word
+		}
+	}
+	fmt.Fprintln(w, line)
+}
+
+// List returns the words of a list: each item but the last is followed by a comma.
+func List(items []string) []string {
+	words := make([]string, len(items))
+	for i, item := range items {
+		if words[i] = item; i < len(items)-1 {
+			words[i] += ","
+		}
+	}
+	return words
+}
