@@ -30,7 +30,8 @@ func (d *Difference) then(next *Difference, returning map[string]bool) *Differen
 	both := &Difference{Pools: d.Pools, Problems: next.Problems, Held: mergeHeld(d.Held, next.Held), assumed: d.assumed, carriers: next.carriers}
 	for _, change := range next.PoolChanges {
 		if returning[change.Name] && change.Action == Create {
-			both.Problems = append(both.Problems, fmt.Errorf("pool %q is being deleted: it releases its nodes and goes, and then it is made again", change.Name))
+			both.Problems = append(both.Problems, Problem{Kind: PoolRecreated, Pool: change.Name,
+				Err: fmt.Errorf("pool %q is being deleted: it releases its nodes and goes, and then it is made again", change.Name)})
 		}
 	}
 	both.PoolChanges = merge(d.PoolChanges, next.PoolChanges, func(c PoolChange) string { return c.Name }, func(first, second PoolChange) PoolChange {

@@ -36,7 +36,7 @@ type Difference struct {
 	// Problems are what would be reported and left alone: a pool that is paused or
 	// cannot be carried out, a RuntimeClass of somebody else, a node that is
 	// paused or whose record cannot be read.
-	Problems []error
+	Problems []Problem
 	// Held are the pools that wait for an approval, sorted by name. Where approvals
 	// are assumed, what the revision changes is carried out all the same.
 	Held []*ReleaseBlock
@@ -104,9 +104,10 @@ func diff(revision Revision, cluster Cluster) (*Difference, error) {
 			continue // told among those that are held
 		}
 		if problem := expansion.Problem(pool.Name); problem != nil {
-			d.Problems = append(d.Problems, problem)
+			d.Problems = append(d.Problems, Problem{Kind: PoolInvalid, Pool: pool.Name, Err: problem})
 		} else if v1.IsDisabled(pool, v1.ReconcileAnnotation) {
-			d.Problems = append(d.Problems, fmt.Errorf("pool %q is paused by its annotation %s: its RuntimeClass and its nodes stay as they are", pool.Name, v1.ReconcileAnnotation))
+			d.Problems = append(d.Problems, Problem{Kind: PoolPaused, Pool: pool.Name,
+				Err: fmt.Errorf("pool %q is paused by its annotation %s: its RuntimeClass and its nodes stay as they are", pool.Name, v1.ReconcileAnnotation)})
 		}
 	}
 	d.runtimeClasses(cluster, after, expansion)
@@ -154,7 +155,7 @@ func (d *Difference) runtimeClasses(cluster Cluster, after []*v1.NodePool, expan
 		}
 		change, err := RuntimeClass(live[want.Name], want, pool)
 		if err != nil {
-			d.Problems = append(d.Problems, err)
+			d.Problems = append(d.Problems, Problem{Kind: RuntimeClassTaken, Pool: pool.Name, Err: err})
 		} else if change.Action != None {
 			d.RuntimeClasses = append(d.RuntimeClasses, change)
 		}
@@ -182,7 +183,7 @@ func (d *Difference) nodes(cluster Cluster, expansion *render.Expansion) {
 	for _, node := range sorted {
 		p, err := Node(node, expansion)
 		if err != nil {
-			d.Problems = append(d.Problems, err)
+			d.Problems = append(d.Problems, Problem{Kind: NodeUnreadable, Node: node.Name, Err: err})
 			continue
 		}
 		paused, carried := v1.IsDisabled(node, v1.ReconcileAnnotation), p.Record
@@ -195,7 +196,8 @@ func (d *Difference) nodes(cluster Cluster, expansion *render.Expansion) {
 		switch {
 		case p.Quiet() && len(p.Conflicts) == 0:
 		case paused:
-			d.Problems = append(d.Problems, fmt.Errorf("node %q is paused by its annotation %s", node.Name, v1.ReconcileAnnotation))
+			d.Problems = append(d.Problems, Problem{Kind: NodePaused, Node: node.Name,
+				Err: fmt.Errorf("node %q is paused by its annotation %s", node.Name, v1.ReconcileAnnotation)})
 		default:
 			d.Nodes = append(d.Nodes, NodeDifference{Name: node.Name, NodePlan: p})
 		}

@@ -85,10 +85,12 @@ func (d *Difference) leave(pool *v1.NodePool, now, approve bool) []PoolChange {
 	case ours && d.holds(pool.Name):
 		// Told among those that are held.
 	case ours && len(nodes) > 0:
-		d.Problems = append(d.Problems, fmt.Errorf("pool %q is deleted, and stays until it is released by nodes that are paused: %s", pool.Name, strings.Join(nodes, ", ")))
+		d.Problems = append(d.Problems, Problem{Kind: PoolStays, Pool: pool.Name,
+			Err: fmt.Errorf("pool %q is deleted, and stays until it is released by nodes that are paused: %s", pool.Name, strings.Join(nodes, ", "))})
 	case len(rest) > 0:
 		left.Finalizers = rest
-		d.Problems = append(d.Problems, fmt.Errorf("pool %q is deleted, and stays until others take their finalizers off it: %s", pool.Name, strings.Join(rest, ", ")))
+		d.Problems = append(d.Problems, Problem{Kind: PoolStays, Pool: pool.Name,
+			Err: fmt.Errorf("pool %q is deleted, and stays until others take their finalizers off it: %s", pool.Name, strings.Join(rest, ", "))})
 	default:
 		return []PoolChange{{Action: Delete, Name: pool.Name, Live: pool}}
 	}

@@ -62,13 +62,10 @@ func Of(in Input) (*Review, error) {
 		r.HeldBack = &HeldBack{Pools: listOf(blocked.Pools), Of: blocked.Of, Reason: blocked.Reason, Remedy: blocked.Remedy}
 	}
 	r.HeldReleases = heldReleases(in.Difference)
-	before, fresh := map[string]bool{}, 0
-	for _, problem := range standing.Problems {
-		before[problem.Error()] = true
-	}
+	before, fresh := plan.NewProblemSet(standing.Problems), 0
 	for _, problem := range in.Difference.Problems {
 		r.Problems = append(r.Problems, problem.Error())
-		if !before[problem.Error()] {
+		if !before.Has(problem) {
 			fresh++
 		}
 	}

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
-	"github.com/nodepools/nodepools/render"
 )
 
 // fileSides are a cluster, and the files in PATH as the source of that name, or as
@@ -59,29 +57,13 @@ func revisionOf(source *v1.NodePoolSource) plan.Revision {
 	}
 }
 
-// ofPool finds the pool that a problem begins with.
-var ofPool = regexp.MustCompile(`^pool "([^"]+)"`)
-
-// elsewhere tells whether a problem is one of a pool that is not in the files.
-// That of a pool which encloses one of theirs is theirs too.
-func elsewhere(files *poolFiles, pools []*v1.NodePool) func(error) bool {
-	expansion := render.Expand(pools)
-	names, texts := map[string]bool{}, map[string]bool{}
+// elsewhere reports whether a problem is one of a pool that is not in the files.
+func elsewhere(files *poolFiles) func(plan.Problem) bool {
+	names := map[string]bool{}
 	for _, definition := range files.definitions {
 		names[definition.Pool.Name] = true
-		if problem := expansion.Problem(definition.Pool.Name); problem != nil {
-			texts[problem.Error()] = true
-		}
 	}
-	return func(problem error) bool {
-		pool, text := "", problem.Error()
-		if foreign := (*plan.ForeignError)(nil); errors.As(problem, &foreign) {
-			pool = foreign.Pool
-		} else if found := ofPool.FindStringSubmatch(text); found != nil {
-			pool = found[1]
-		}
-		return pool != "" && !names[pool] && !texts[text]
-	}
+	return func(problem plan.Problem) bool { return problem.Pool != "" && !names[problem.Pool] }
 }
 
 // chooseSource finds the source that the files stand for; none is nil.

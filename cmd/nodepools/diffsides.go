@@ -50,7 +50,7 @@ func (s *sides) difference() (*plan.Difference, error) {
 		return nil, err
 	}
 	if s.single != nil {
-		difference.Problems = slices.DeleteFunc(difference.Problems, elsewhere(s.single, difference.Pools.After(s.before.Pools)))
+		difference.Problems = slices.DeleteFunc(difference.Problems, elsewhere(s.single))
 	}
 	return difference, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,7 +33,7 @@ type rehearsal struct {
 	pools   map[string]*v1.NodePool
 	// writes is how many were asked about, refusals what was answered to some.
 	writes   int
-	refusals []error
+	refusals []plan.Problem
 }
 
 // rehearse returns what the API server would not take. An error says that it could
@@ -68,7 +69,11 @@ func (l *liveCluster) dryRunClient() (client.Client, error) {
 
 func (r *rehearsal) run(ctx context.Context) error {
 	for _, change := range r.Pools.Changes {
-		if err := r.heard(fmt.Sprintf("%s pool %q", change.Action, change.Name), r.applier.RehearsePool(ctx, change)); err != nil {
+		err := r.applier.RehearsePool(ctx, change)
+		if err != nil {
+			err = fmt.Errorf("%s pool %q: %w", change.Action, change.Name, err)
+		}
+		if err := r.heard(plan.Problem{Pool: change.Name}, err); err != nil {
 			return err
 		}
 	}
@@ -76,7 +81,11 @@ func (r *rehearsal) run(ctx context.Context) error {
 		if change.Action == plan.Delete {
 			continue // the garbage collector does that, when the pool is gone
 		}
-		if err := r.heard("", r.runtimeClass(ctx, change)); err != nil {
+		about := plan.Problem{}
+		if pool := metav1.GetControllerOf(change.Want); pool != nil {
+			about.Pool = pool.Name
+		}
+		if err := r.heard(about, r.runtimeClass(ctx, change)); err != nil {
 			return err
 		}
 	}
@@ -99,24 +108,23 @@ func (r *rehearsal) nodes(ctx context.Context) error {
 		if p.Quiet() {
 			continue
 		}
-		if err := r.heard("", r.node(ctx, live[change.Name], p, expansion)); err != nil {
+		if err := r.heard(plan.Problem{Node: change.Name}, r.node(ctx, live[change.Name], p, expansion)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// heard keeps a refusal, and returns what is none: no answer at all.
-func (r *rehearsal) heard(what string, err error) error {
+// heard keeps what the API server refuses, about the subject that is given, and
+// returns an error that is no refusal: there was no answer at all.
+func (r *rehearsal) heard(about plan.Problem, err error) error {
 	r.writes++
-	if err != nil && what != "" {
-		err = fmt.Errorf("%s: %w", what, err)
-	}
 	answer := apierrors.APIStatus(nil)
 	if err == nil || !errors.As(err, &answer) || apierrors.IsUnauthorized(err) || tooBusy(err) {
 		return err
 	}
-	r.refusals = append(r.refusals, oneLine{fmt.Errorf("the API server would refuse to %w", err)})
+	about.Kind, about.Err = plan.Refused, oneLine{fmt.Errorf("the API server would refuse to %w", err)}
+	r.refusals = append(r.refusals, about)
 	return nil
 }
 
