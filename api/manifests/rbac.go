@@ -1,6 +1,8 @@
 package manifests
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -14,6 +16,11 @@ import (
 // What is watched is read from the cache, so get is not needed for it. list is:
 // a server that cannot stream the state at the begin of a watch is asked for it.
 func ClusterRules() []rbacv1.PolicyRule {
+	return slices.Concat(nodeRules(), poolRules(), reportRules())
+}
+
+// nodeRules are those for nodes, and for what draws pods to them.
+func nodeRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{
 			// Nodes are watched and patched, and one is read past the cache when
@@ -37,6 +44,12 @@ func ClusterRules() []rbacv1.PolicyRule {
 			Resources: []string{"runtimeclasses"},
 			Verbs:     []string{"list", "watch", "create", "patch", "delete"},
 		},
+	}
+}
+
+// poolRules are those for pools, and for what may refuse one.
+func poolRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
 		{
 			// Pools that a source brings are applied (create and patch), what
 			// others have added to them is taken out (update), and those that
@@ -62,6 +75,12 @@ func ClusterRules() []rbacv1.PolicyRule {
 			ResourceNames: []string{"nodepools." + v1.GroupVersion.Group},
 			Verbs:         []string{"get"},
 		},
+	}
+}
+
+// reportRules are those for sources, and for what is reported of them and of pools.
+func reportRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
 		{
 			// Sources are the administrator's: read, and patched for nothing but the
 			// finalizer of those that take their pools along. Which there are is also

@@ -32,54 +32,69 @@ func poolRows(ctx context.Context, o options) (_ []Figure, err error) {
 	if err := w.createSource(ctx); err != nil {
 		return nil, err
 	}
-	of := number(float64(w.size.pools)) + " pools"
-	status("nodepools follows a push of %s", of)
-	created, err := w.push(ctx, w.fleet.pools, w.fleet.names())
+	m, err := w.measurePools(ctx)
 	if err != nil {
 		return nil, err
+	}
+	return m.figures(w.size), nil
+}
+
+// manyPools is what a change of very many pools has cost.
+type manyPools struct {
+	created, changed pushed
+	// bare is how long a client takes that only writes the pools.
+	bare time.Duration
+	use  usage
+}
+
+func (w *world) measurePools(ctx context.Context) (m manyPools, err error) {
+	of := number(float64(w.size.pools)) + " pools"
+	status("nodepools follows a push of %s", of)
+	if m.created, err = w.push(ctx, w.fleet.pools, w.fleet.names()); err != nil {
+		return m, err
 	}
 	status("change a label of %s", of)
 	for _, p := range w.fleet.pools {
 		p.tier = "t1"
 	}
-	changed, err := w.push(ctx, w.fleet.pools, w.fleet.names())
-	if err != nil {
-		return nil, err
+	if m.changed, err = w.push(ctx, w.fleet.pools, w.fleet.names()); err != nil {
+		return m, err
 	}
-	use, err := w.runs.use()
-	if err != nil {
-		return nil, err
+	if m.use, err = w.runs.use(); err != nil {
+		return m, err
 	}
 	if err := w.checkAll(ctx); err != nil {
-		return nil, err
+		return m, err
 	}
 	if _, err := w.stopProgram(); err != nil {
-		return nil, err
+		return m, err
 	}
-	bare, err := w.writePools(ctx)
-	if err != nil {
-		return nil, err
-	}
+	m.bare, err = w.writePools(ctx)
+	return m, err
+}
+
+func (m manyPools) figures(size size) []Figure {
+	of := number(float64(size.pools)) + " pools"
 	seconds := func(name string, value float64, target *Target) Figure {
 		return Figure{Row: "pools", Name: name, Value: value, Unit: "s", Target: target}
 	}
 	return []Figure{
-		seconds("poll to the first node, "+of+" created", created.first.Seconds(), nil),
-		seconds("poll to the last node, "+of+" created", created.last.Seconds(), nil),
-		seconds("poll to the first node, a label of "+of, changed.first.Seconds(), &Target{AtMost: 2}),
+		seconds("poll to the first node, "+of+" created", m.created.first.Seconds(), nil),
+		seconds("poll to the last node, "+of+" created", m.created.last.Seconds(), nil),
+		seconds("poll to the first node, a label of "+of, m.changed.first.Seconds(), &Target{AtMost: 2}),
 		{
-			Row: "pools", Name: "the same, against a client that only writes the pools", Value: changed.first.Seconds(), Unit: "s",
-			Baseline: &Baseline{Name: "bare client", Value: bare.Seconds()},
+			Row: "pools", Name: "the same, against a client that only writes the pools", Value: m.changed.first.Seconds(), Unit: "s",
+			Baseline: &Baseline{Name: "bare client", Value: m.bare.Seconds()},
 		},
-		seconds("poll to the last node, a label of "+of, changed.last.Seconds(), nil),
-		seconds("last node to every status of "+of, changed.settled.Seconds(), &Target{AtMost: 10}),
+		seconds("poll to the last node, a label of "+of, m.changed.last.Seconds(), nil),
+		seconds("last node to every status of "+of, m.changed.settled.Seconds(), &Target{AtMost: 10}),
 		{
 			Row: "pools", Name: "writes per changed node", Unit: "writes", Target: &Target{AtMost: 1},
-			Value: float64(changed.writes.all()) / float64(w.size.nodes),
+			Value: float64(m.changed.writes.all()) / float64(size.nodes),
 		},
-		{Row: "pools", Name: "other writes per pool", Value: float64(changed.others) / float64(w.size.pools), Unit: "writes"},
-		{Row: "pools", Name: fmt.Sprintf("peak memory, %s", of), Value: use.peak, Unit: "MiB"},
-	}, nil
+		{Row: "pools", Name: "other writes per pool", Value: float64(m.changed.others) / float64(size.pools), Unit: "writes"},
+		{Row: "pools", Name: fmt.Sprintf("peak memory, %s", of), Value: m.use.peak, Unit: "MiB"},
+	}
 }
 
 // writePools is how long it takes a bare client to change a label of every pool, as

@@ -12,12 +12,7 @@ import (
 	"github.com/nodepools/nodepools/apply/adopt"
 )
 
-func newAdopt(std streams) *cobra.Command {
-	o := adoptOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
-	cmd := &cobra.Command{
-		Use:   "adopt",
-		Short: "Write pools for what scripts have put on nodes",
-		Long: `Reads a cluster, or an inventory of one, and writes pools for the labels and
+const adoptLong = `Reads a cluster, or an inventory of one, and writes pools for the labels and
 taints that people and scripts have put on its nodes. Their conflictPolicy is
 Adopt: carried out, the pools own what is there, and change none of it. Nothing
 is written to the cluster.
@@ -39,7 +34,14 @@ Left out are labels and taints of Kubernetes, of clouds and of other programs,
 as the managed fields of nodes tell, or else the domains of keys; keys that
 nodepools refuses; what pools have already; and what names one node. What is
 left out, and why, is printed to standard error. --include takes it in, if
-nodepools allows it, and --exclude leaves out more. Annotations are not adopted.`,
+nodepools allows it, and --exclude leaves out more. Annotations are not adopted.`
+
+func newAdopt(std streams) *cobra.Command {
+	o := adoptOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	cmd := &cobra.Command{
+		Use:   "adopt",
+		Short: "Write pools for what scripts have put on nodes",
+		Long:  adoptLong,
 		Example: `  # into a folder, a file for each pool; then see that nothing changes
   nodepools adopt --output-dir pools/
   nodepools diff pools/
@@ -58,6 +60,19 @@ nodepools allows it, and --exclude leaves out more. Annotations are not adopted.
 			return o.run(cmd.Context(), std)
 		}),
 	}
+	o.register(cmd)
+	return cmd
+}
+
+type adoptOptions struct {
+	adopt.Options
+	inventory, dir string
+	overwrite      bool
+	cluster        clusterFlags
+	build          buildInfo
+}
+
+func (o *adoptOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.inventory, "inventory", "", "read the cluster in this `file`, and ask none")
 	flags.StringVar(&o.dir, "output-dir", "", "write a file for each pool into this `folder`")
@@ -73,15 +88,6 @@ nodepools allows it, and --exclude leaves out more. Annotations are not adopted.
 		completeFlag(cmd, flag, nothing)
 	}
 	o.cluster.register(cmd)
-	return cmd
-}
-
-type adoptOptions struct {
-	adopt.Options
-	inventory, dir string
-	overwrite      bool
-	cluster        clusterFlags
-	build          buildInfo
 }
 
 func (o *adoptOptions) check(cmd *cobra.Command) error {
