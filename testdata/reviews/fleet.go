@@ -64,6 +64,13 @@ func Fleet() *review.Review {
 	}
 	c.PoolsCreated, c.PoolsDeleted, c.PoolsChanged = 1, 1, pools-2
 	c.RuntimeClassesCreated, c.RuntimeClassesDeleted, c.RuntimeClassesChanged = 1, 1, pools-2
+	summarize(r)
+	return r
+}
+
+// summarize counts the nodes and the pods of a review, and writes its summary.
+func summarize(r *review.Review) {
+	c := &r.Summary.Counts
 	for _, group := range r.Nodes {
 		c.NodesChanged += len(group.Names)
 	}
@@ -78,7 +85,6 @@ func Fleet() *review.Review {
 		c.PoolsChanged, c.RuntimeClassesChanged, c.NodesChanged)
 	r.Summary.Impact = fmt.Sprintf("%d pods of %d workloads evicted, %d of them not created again; %d PodDisruptionBudgets exceeded",
 		c.Evictions, len(r.Impact.Evictions), c.NotRecreated, c.BudgetsExceeded)
-	return r
 }
 
 // evict evicts the pods of two workloads and a bare one from the nodes of a pool.
