@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"errors"
 
 	"github.com/nodepools/nodepools/api/sanitize"
@@ -13,17 +14,17 @@ const MaxErrorLength = 256
 // The kinds of failure, for errors.Is. Reason gives each one's word for a
 // condition.
 var (
-	// ErrInvalid: the Git value itself cannot be right (URL, ref, path or
+	// ErrInvalid: what the caller asks for cannot be right (URL, ref, path or
 	// revision). Trying again does not help.
 	ErrInvalid = newKind("InvalidSource", "correct the source's URL, ref and path")
-	// ErrUnsupported: the server or the repository does something that this
-	// package cannot read, a SHA-256 repository for one.
+	// ErrUnsupported: the server or the repository does something that cannot be
+	// read, a SHA-256 repository for one.
 	ErrUnsupported = newKind("Unsupported", "")
 	// ErrUnreachable: no connection, or it was lost.
 	ErrUnreachable = newKind("Unreachable", "check the host name, the port, network policies and proxy settings")
 	// ErrTimeout: the time given to one call was not enough.
 	ErrTimeout = newKind("Timeout", "check that the server answers, or raise the timeout")
-	// ErrCanceled: the caller took its order back; errors.Is finds
+	// ErrCanceled: the caller's context was canceled; errors.Is finds
 	// context.Canceled too.
 	ErrCanceled = newKind("Canceled", "")
 	// ErrCertificate: the server's TLS certificate could not be verified.
@@ -38,9 +39,9 @@ var (
 	// network alone: loopback, link-local, unspecified, multicast, or the metadata
 	// service of a cloud.
 	ErrAddress = newKind("AddressRefused", "check what the name resolves to; for a server on this machine the URL says localhost or has the address itself")
-	// ErrRedirect: the server sends us where we will not go.
+	// ErrRedirect: the server redirects to where requests must not go.
 	ErrRedirect = newKind("RedirectRefused", "use the URL that the repository has now")
-	// ErrServer: the server failed, or does not speak Git.
+	// ErrServer: the server failed, or does not speak the protocol.
 	ErrServer = newKind("ServerFailed", "")
 	// ErrEmptyRepository: the repository has no commit.
 	ErrEmptyRepository = newKind("RepositoryEmpty", "push a first commit")
@@ -49,7 +50,7 @@ var (
 	// ErrAmbiguous: a name stands for several branches, tags or commits of a clone.
 	ErrAmbiguous = newKind("RefAmbiguous", "write the full name, such as refs/heads/<branch>, refs/tags/<tag> or refs/remotes/origin/<branch>")
 	// ErrMoved: the revision is no longer to be had, because the ref moved on
-	// between Head and Fetch. The next Head names the new one.
+	// before it was fetched. The next attempt names the new one.
 	ErrMoved = newKind("RevisionMoved", "nothing to do: the next attempt takes the new revision")
 	// ErrPathMissing: the revision has nothing at the path.
 	ErrPathMissing = newKind("PathMissing", "check the path; it is taken from the root of the repository")
@@ -62,8 +63,7 @@ var (
 	ErrFile = newKind("FileRefused", "")
 	// ErrUnreadable: a file of a directory cannot be read.
 	ErrUnreadable = newKind("FileUnreadable", "check the file's permissions")
-	// ErrTooLarge: one of the limits of this package was reached; the error
-	// names the file and the limit.
+	// ErrTooLarge: a limit was reached; the error names it, and the file.
 	ErrTooLarge = newKind("TooLarge", "keep the pool files in a folder, or a repository, of their own and set path to it")
 	// ErrIncomplete: a clone on this machine lacks a part of the history, or files,
 	// that it takes to answer.
@@ -78,23 +78,50 @@ var (
 	ErrTemporary = newKind("TemporaryStorageFailed", "check the space in, and the permissions of, the folder for temporary files")
 )
 
-// kind is what the sentinels above are: a word for a condition and a hint.
-type kind struct{ reason, hint string }
+// Kind is the kind of an error: a word for a condition, and a hint. Its values are
+// the sentinels above.
+type Kind struct{ reason, hint string }
 
-func newKind(reason, hint string) *kind { return &kind{reason, hint} }
+func newKind(reason, hint string) *Kind { return &Kind{reason, hint} }
 
-func (k *kind) Error() string { return k.reason }
+// Error is the word for a condition.
+func (k *Kind) Error() string { return k.reason }
 
-// Error is the type of every error of this package. errors.Is tells its kind.
+// Error is the type of every error of a source; [NewError] makes one. errors.Is
+// finds its [Kind].
 type Error struct {
-	kind *kind
+	kind *Kind
 	text string
 	hint string
-	// cause is context.Canceled or context.DeadlineExceeded, or nil: any other
-	// cause may carry what a server said, and is dropped.
+	// cause is context.Canceled or context.DeadlineExceeded, or nil.
 	cause error
-	// refused: the server would not give the objects that were asked for.
-	refused bool
+}
+
+// NewError makes an error of a kind about a subject, which may be empty. Whatever is
+// in the text, the error is one plain line of at most [MaxErrorLength] bytes; but text
+// of a server and credentials must not be in it at all.
+func NewError(kind *Kind, subject, text string) *Error {
+	if subject != "" {
+		text = subject + ": " + text
+	}
+	return &Error{kind: kind, text: sanitize.Clip(sanitize.Line(text), MaxErrorLength), hint: kind.hint}
+}
+
+// WithHint replaces the hint of the kind by one that fits better.
+func (e *Error) WithHint(hint string) *Error {
+	e.hint = hint
+	return e
+}
+
+// WithCause lets errors.Is find the error of a context that has ended. Any other
+// cause may carry what a server said, and is dropped.
+func (e *Error) WithCause(cause error) *Error {
+	for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(cause, ended) {
+			e.cause = ended
+		}
+	}
+	return e
 }
 
 // Error is one line in our own words that names the subject.
@@ -121,7 +148,7 @@ func Reason(err error) string {
 	if err == nil {
 		return ""
 	}
-	if k, ok := errors.AsType[*kind](err); ok {
+	if k, ok := errors.AsType[*Kind](err); ok {
 		return k.reason
 	}
 	return "Failed"
@@ -134,27 +161,3 @@ func Hint(err error) string {
 	}
 	return ""
 }
-
-// failure makes an error of a kind about a subject.
-func failure(k *kind, subject, text string) *Error {
-	if subject != "" {
-		text = subject + ": " + text
-	}
-	return &Error{kind: k, text: clip(printable(text), MaxErrorLength), hint: k.hint}
-}
-
-// withHint replaces the hint of the kind by one that fits better.
-func (e *Error) withHint(hint string) *Error {
-	e.hint = hint
-	return e
-}
-
-// quote puts a name, which may come from a repository, into an error: bounded,
-// and with everything escaped that is not plainly printable.
-func quote(name string) string { return sanitize.Quote(clip(name, 120)) }
-
-// printable is one line in which nothing could forge another or colour a terminal.
-func printable(text string) string { return sanitize.Line(text) }
-
-// clip cuts text to at most limit bytes, between two characters.
-func clip(text string, limit int) string { return sanitize.Clip(text, limit) }

@@ -12,6 +12,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/source/git"
 )
 
 // look is what the last look at a repository found. It is lost with the process;
@@ -100,8 +101,8 @@ func (l *sourceLoop) look(ctx context.Context, src *v1.NodePoolSource, before *l
 // read brings the look up to date with the repository. An error says that the
 // repository could not be read; one that a revision is to blame for is noted
 // with the revision instead.
-func (seen *look) read(ctx context.Context, git *source.Git) error {
-	revision, snapshot, err := git.Latest(ctx, seen.revision)
+func (seen *look) read(ctx context.Context, repository source.Repository) error {
+	revision, snapshot, err := repository.Latest(ctx, seen.revision)
 	switch {
 	case revision != "" && saysTheRevision(err):
 		seen.revision, seen.refused = revision, &refusal{reason: source.Reason(err), err: err}
@@ -152,13 +153,13 @@ func saysTheRevision(err error) bool {
 }
 
 // Repository is what a source follows: its URL, its ref and its path. One look at
-// it takes no longer than the timeout; 0 is source.DefaultTimeout.
-func Repository(src *v1.NodePoolSource, timeout time.Duration) *source.Git {
-	git := &source.Git{URL: src.Spec.URL, Path: src.Spec.Path, Timeout: timeout}
+// it takes no longer than the timeout; 0 is git.DefaultTimeout.
+func Repository(src *v1.NodePoolSource, timeout time.Duration) *git.Repository {
+	repository := &git.Repository{URL: src.Spec.URL, Path: src.Spec.Path, Timeout: timeout}
 	if ref := src.Spec.Ref; ref != nil {
-		git.Ref = source.Ref{Branch: ref.Branch, Tag: ref.Tag, Semver: ref.Semver, Commit: ref.Commit}
+		repository.Ref = git.Ref{Branch: ref.Branch, Tag: ref.Tag, Semver: ref.Semver, Commit: ref.Commit}
 	}
-	return git
+	return repository
 }
 
 func (l *sourceLoop) lookOf(src *v1.NodePoolSource) *look {

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/source/git"
 )
 
 // sourceChild is the first argument of a process that does one job and ends, so that
@@ -77,13 +77,13 @@ func (j sourceJob) do(ctx context.Context) (done sourceDone, err error) {
 }
 
 // follow is the repository as the controller follows it.
-func follow(url string) *source.Git {
-	return &source.Git{URL: url, Ref: source.Ref{Branch: "main"}, Path: poolsPath, Timeout: 10 * time.Minute}
+func follow(url string) *git.Repository {
+	return &git.Repository{URL: url, Ref: git.Ref{Branch: "main"}, Path: poolsPath, Timeout: 10 * time.Minute}
 }
 
 // fetchNew is a poll that finds something new.
-func fetchNew(ctx context.Context, git *source.Git, known string) (string, error) {
-	revision, snapshot, err := git.Latest(ctx, known)
+func fetchNew(ctx context.Context, repository *git.Repository, known string) (string, error) {
+	revision, snapshot, err := repository.Latest(ctx, known)
 	if err == nil && snapshot == nil {
 		err = errors.New("the poll has found nothing new")
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/source/local"
 )
 
 // completeRevision proposes revisions of the clone around PATH, or around the working
@@ -19,7 +19,7 @@ var completeRevision = found(func(ctx context.Context, args []string, typed stri
 	if len(args) > 0 {
 		at = args[0]
 	}
-	repository, err := source.OpenLocal(at)
+	repository, err := local.Open(at)
 	if err != nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ var completeRevision = found(func(ctx context.Context, args []string, typed stri
 // the repository of the source, which is not asked: branches, as the remote has them,
 // and tags.
 var completeRef = found(func(ctx context.Context, _ []string, _ string) []proposal {
-	repository, err := source.OpenLocal(".")
+	repository, err := local.Open(".")
 	if err != nil {
 		return nil
 	}

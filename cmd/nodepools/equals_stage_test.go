@@ -55,11 +55,11 @@ func (s *stage) file(name string, pool gitPool) string {
 func (p *proof) repository() string {
 	p.t.Helper()
 	dir := p.t.TempDir()
-	git(p.t, dir, "init", "--quiet", "--initial-branch=main")
+	runGit(p.t, dir, "init", "--quiet", "--initial-branch=main")
 	return dir
 }
 
-func git(t *testing.T, dir string, args ...string) string {
+func runGit(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir,
 		"-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false"}, args...)...)
@@ -74,7 +74,7 @@ func git(t *testing.T, dir string, args ...string) string {
 // headOf is the revision that a source finds in a repository.
 func headOf(t *testing.T, dir string) string {
 	t.Helper()
-	return "main@sha1:" + git(t, dir, "rev-parse", "main")
+	return "main@sha1:" + runGit(t, dir, "rev-parse", "main")
 }
 
 // commit makes the folder pools of a repository hold these files and no others.
@@ -98,8 +98,8 @@ func commit(t *testing.T, dir string, files map[string]string) {
 			t.Fatal(err)
 		}
 	}
-	git(t, dir, "add", "--all")
-	git(t, dir, "commit", "--quiet", "--allow-empty", "--message", "change")
+	runGit(t, dir, "add", "--all")
+	runGit(t, dir, "commit", "--quiet", "--allow-empty", "--message", "change")
 }
 
 // source makes a NodePoolSource of a repository.

@@ -14,6 +14,7 @@ import (
 	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/source/local"
 )
 
 // poolFiles are the pools that PATH holds.
@@ -26,7 +27,7 @@ type poolFiles struct {
 // loadPools reads the pools of a folder or of one file. In a working tree of Git they
 // are refused where a commit of them would be another than they seem.
 func loadPools(path string) (*poolFiles, error) {
-	snapshot, err := source.Checkout(path)
+	snapshot, err := local.Checkout(path)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func loadPools(path string) (*poolFiles, error) {
 // loadRevision reads the pools that a folder of a clone has in a revision, whatever is
 // on disk.
 func loadRevision(ctx context.Context, path, revision string) (*poolFiles, error) {
-	repository, err := source.OpenLocal(path)
+	repository, err := local.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodepools/nodepools/render"
-	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/source/local"
 )
 
 // The files that a source brings are those that are read: one that is left out would
@@ -39,7 +39,7 @@ func TestSourcesBringTheFilesThatAreRead(t *testing.T) {
 	for _, problem := range problems {
 		read = append(read, problem.File)
 	}
-	snapshot, err := source.Directory(dir)
+	snapshot, err := local.Directory(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/source/local"
 )
 
 // revisionSides are two revisions of the repository on this machine. What is known
@@ -50,7 +51,7 @@ type gitComparison struct {
 	*diffOptions
 	there          *contents
 	nodePoolSource *v1.NodePoolSource // nil where none is known
-	repository     *source.Local
+	repository     *local.Repository
 	folder         string
 	base, head     end
 	// tip is what --base names, where the base is the merge base.
@@ -78,7 +79,7 @@ func (g *gitComparison) open() (err error) {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if g.repository, err = source.OpenLocal(cmp.Or(g.path, ".")); err != nil {
+	if g.repository, err = local.Open(cmp.Or(g.path, ".")); err != nil {
 		return err
 	}
 	switch {
@@ -232,7 +233,7 @@ type end struct {
 	untracked []string
 }
 
-func (e *end) resolve(ctx context.Context, repository *source.Local, revision string) (string, error) {
+func (e *end) resolve(ctx context.Context, repository *local.Repository, revision string) (string, error) {
 	found, err := repository.Resolve(ctx, revision)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", e.what, err)
@@ -242,7 +243,7 @@ func (e *end) resolve(ctx context.Context, repository *source.Local, revision st
 
 // load reads the pools. A folder that is not there yet is no error of the base:
 // it has no pools. Of the head it is one, as of a source.
-func (e *end) load(ctx context.Context, repository *source.Local, folder string) error {
+func (e *end) load(ctx context.Context, repository *local.Repository, folder string) error {
 	snapshot, err := e.snapshot(ctx, repository, folder)
 	gone := errors.Is(err, source.ErrPathMissing) || errors.Is(err, source.ErrPathEmpty)
 	switch {
@@ -260,7 +261,7 @@ func (e *end) load(ctx context.Context, repository *source.Local, folder string)
 	return e.invalid(err, repository.Root(), folder)
 }
 
-func (e *end) snapshot(ctx context.Context, repository *source.Local, folder string) (*source.Snapshot, error) {
+func (e *end) snapshot(ctx context.Context, repository *local.Repository, folder string) (*source.Snapshot, error) {
 	if e.revision == "" {
 		return repository.WorkTree(ctx, folder)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/source/git"
 )
 
 // sourceSides are a cluster, and what one of its sources would take if it
@@ -30,8 +31,8 @@ func (o *diffOptions) sourceSides(ctx context.Context) (*sides, error) {
 	if chosen == nil {
 		return nil, fmt.Errorf("%s has no NodePoolSource", there.kind())
 	}
-	git := controller.Repository(chosen, max(o.cluster.timeout, source.DefaultTimeout))
-	revision, snapshot, err := latest(ctx, git, refs)
+	repository := controller.Repository(chosen, max(o.cluster.timeout, git.DefaultTimeout))
+	revision, snapshot, err := latest(ctx, repository, refs)
 	if err != nil {
 		return nil, notTaken(err)
 	}
@@ -52,11 +53,11 @@ func (o *diffOptions) sourceSides(ctx context.Context) (*sides, error) {
 }
 
 // refs are those that --ref may mean; none where the source's own is meant.
-func (o *diffOptions) refs() ([]source.Ref, error) {
+func (o *diffOptions) refs() ([]git.Ref, error) {
 	if o.against.ref == "" {
 		return nil, nil
 	}
-	refs, err := source.ParseRef(o.against.ref)
+	refs, err := git.ParseRef(o.against.ref)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--ref: %w", err)}
 	}
@@ -64,23 +65,23 @@ func (o *diffOptions) refs() ([]source.Ref, error) {
 }
 
 // latest reads the revision of the one ref that the repository has.
-func latest(ctx context.Context, git *source.Git, refs []source.Ref) (string, *source.Snapshot, error) {
+func latest(ctx context.Context, repository *git.Repository, refs []git.Ref) (string, *source.Snapshot, error) {
 	if len(refs) > 0 {
-		ref, err := only(ctx, git, refs)
+		ref, err := only(ctx, repository, refs)
 		if err != nil {
 			return "", nil, err
 		}
-		git.Ref = ref
+		repository.Ref = ref
 	}
-	return git.Latest(ctx, "")
+	return repository.Latest(ctx, "")
 }
 
 // only finds out which of several refs there is.
-func only(ctx context.Context, git *source.Git, refs []source.Ref) (source.Ref, error) {
-	var found []source.Ref
+func only(ctx context.Context, repository *git.Repository, refs []git.Ref) (git.Ref, error) {
+	var found []git.Ref
 	var missing error
 	for _, ref := range refs {
-		candidate := *git
+		candidate := *repository
 		candidate.Ref = ref
 		switch _, err := candidate.Head(ctx); {
 		case err == nil:
@@ -88,16 +89,16 @@ func only(ctx context.Context, git *source.Git, refs []source.Ref) (source.Ref, 
 		case errors.Is(err, source.ErrRefMissing):
 			missing = err
 		default:
-			return source.Ref{}, err
+			return git.Ref{}, err
 		}
 	}
 	switch {
 	case len(found) == 0 && len(refs) > 1:
-		return source.Ref{}, hinted{fmt.Errorf("%w, nor a branch of that name", missing), source.Hint(missing)}
+		return git.Ref{}, hinted{fmt.Errorf("%w, nor a branch of that name", missing), source.Hint(missing)}
 	case len(found) == 0:
-		return source.Ref{}, missing
+		return git.Ref{}, missing
 	case len(found) > 1:
-		return source.Ref{}, hinted{fmt.Errorf("the repository has a branch and a tag %q", found[0].Branch),
+		return git.Ref{}, hinted{fmt.Errorf("the repository has a branch and a tag %q", found[0].Branch),
 			fmt.Sprintf("say which one with --ref refs/heads/%[1]s or --ref refs/tags/%[1]s", found[0].Branch)}
 	}
 	return found[0], nil

@@ -1,0 +1,187 @@
+package git
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+
+	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/source/object"
+)
+
+// advertisement is what a server says of itself and its refs, of which only
+// those asked for are kept: a busy repository has hundreds of thousands.
+type advertisement struct {
+	capabilities map[string]bool
+	head         string                   // the ref that HEAD points to, or empty
+	refs         map[string]plumbing.Hash // by full name
+	peeled       map[string]plumbing.Hash // the commits of annotated tags
+}
+
+// at is the commit of a ref, and a zero hash where there is none.
+func (a *advertisement) at(short string, full plumbing.ReferenceName) object.Revision {
+	if commit, annotated := a.peeled[string(full)]; annotated {
+		return object.Revision{Name: short, Hash: commit}
+	}
+	return object.Revision{Name: short, Hash: a.refs[string(full)]}
+}
+
+var (
+	// errSilent: the server hung up without a word. Over ssh and file that is
+	// how a missing repository shows.
+	errSilent = errors.New("no answer")
+	// errGarbled: the answer is not the Git protocol.
+	errGarbled = errors.New("not the Git protocol")
+	// errSHA256 and errEmpty are properties of the repository.
+	errSHA256 = errors.New("sha256 repository")
+	errEmpty  = errors.New("empty repository")
+)
+
+// refs reads the server's list of refs, and keeps those that keep names.
+func (t *target) refs(s server, keep func(name string, hash plumbing.Hash) bool) (*advertisement, error) {
+	stream, err := s.advertise()
+	if err != nil {
+		return nil, err
+	}
+	bounded := &boundedReader{from: stream, left: t.limits.advertisement}
+	a, err := readAdvertisement(bounded, keep)
+	if bounded.exceeded {
+		return nil, t.fail(source.ErrTooLarge, "the list of refs is longer than the limit")
+	}
+	if errors.Is(err, errSilent) {
+		return nil, s.silence()
+	}
+	return a, err
+}
+
+// readAdvertisement understands versions 0 and 1 of the protocol:
+// https://git-scm.com/docs/pack-protocol#_reference_discovery
+func readAdvertisement(r io.Reader, keep func(string, plumbing.Hash) bool) (*advertisement, error) {
+	lines := pktline.NewScanner(r)
+	if err := skipPreamble(lines); err != nil {
+		return nil, err
+	}
+	a := &advertisement{
+		capabilities: map[string]bool{},
+		refs:         map[string]plumbing.Hash{},
+		peeled:       map[string]plumbing.Hash{},
+	}
+	var last string // the ref before a peeled line, which repeats its name
+	var lastHash plumbing.Hash
+	for first := true; ; first = false {
+		line := strings.TrimSuffix(string(lines.Bytes()), "\n")
+		if line == "" {
+			break
+		}
+		if first {
+			var capabilities string
+			line, capabilities, _ = strings.Cut(line, "\x00")
+			a.learn(capabilities)
+		}
+		hash, name, err := splitRef(line)
+		if err != nil {
+			return nil, err
+		}
+		switch base, peeled := strings.CutSuffix(name, "^{}"); {
+		case name == "", hash.IsZero(): // a shallow line, or the capabilities of an empty repository
+		case !peeled:
+			last, lastHash = name, hash
+			if keep(name, hash) {
+				a.refs[name] = hash
+			}
+		case base == last && keep(base, hash):
+			a.refs[base], a.peeled[base] = lastHash, hash
+		}
+		if !lines.Scan() {
+			return nil, broken(lines.Err())
+		}
+	}
+	if last == "" {
+		return nil, errEmpty
+	}
+	return a, nil
+}
+
+// skipPreamble goes to the first line that is about refs: over http a line with
+// the name of the service and a flush come first, in version 1 a version.
+func skipPreamble(lines *pktline.Scanner) error {
+	if !lines.Scan() {
+		if lines.Err() == nil {
+			return errSilent
+		}
+		return broken(lines.Err())
+	}
+	preamble := 0
+	switch first := string(lines.Bytes()); {
+	case strings.HasPrefix(first, "# service="):
+		preamble = 2
+	case strings.HasPrefix(first, "version 1"):
+		preamble = 1
+	}
+	for range preamble {
+		if !lines.Scan() {
+			return broken(lines.Err())
+		}
+	}
+	return nil
+}
+
+// splitRef reads "<hash> <name>". Lines of shallow repositories have no name
+// for us.
+func splitRef(line string) (plumbing.Hash, string, error) {
+	id, name, ok := strings.Cut(line, " ")
+	switch {
+	case id == "shallow":
+		return plumbing.ZeroHash, "", nil
+	case len(id) == 64 && object.IsHex(id):
+		return plumbing.ZeroHash, "", errSHA256
+	case !ok || len(id) != 40 || !object.IsHex(id):
+		return plumbing.ZeroHash, "", errGarbled
+	}
+	return plumbing.NewHash(id), name, nil
+}
+
+// learn reads the capabilities, which are words, some with a value.
+func (a *advertisement) learn(words string) {
+	for _, word := range strings.Fields(words) {
+		name, value, _ := strings.Cut(word, "=")
+		if head, ok := strings.CutPrefix(value, "HEAD:"); ok && name == "symref" {
+			a.head = head
+		}
+		a.capabilities[name] = true
+	}
+}
+
+// broken is an end in the middle of an answer.
+func broken(err error) error {
+	if err == nil {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// boundedReader ends a stream that is longer than allowed, and remembers that it
+// did: the readers above it report an end of their own making.
+type boundedReader struct {
+	from     io.Reader
+	left     int64
+	exceeded bool
+}
+
+var errExceeded = errors.New("limit exceeded")
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		b.exceeded = true
+		return 0, errExceeded
+	}
+	if int64(len(p)) > b.left {
+		p = p[:b.left]
+	}
+	n, err := b.from.Read(p)
+	b.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,234 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+
+	"github.com/nodepools/nodepools/source"
+)
+
+const (
+	infoRefs     = "/info/refs"
+	service      = "git-upload-pack"
+	maxRedirects = 5
+)
+
+// httpServer speaks the smart HTTP protocol, version 0, where a listing of refs
+// is one request: https://git-scm.com/docs/http-protocol#_smart_clients
+type httpServer struct {
+	*target
+	ctx    context.Context
+	client *http.Client
+	base   string      // the repository's URL, after redirects
+	bodies []io.Closer // of the answers so far
+}
+
+func (t *target) dialHTTP(ctx context.Context) (server, error) {
+	auth, err := t.httpAuth()
+	if err != nil {
+		return nil, err
+	}
+	roots, err := t.roots()
+	if err != nil {
+		return nil, err
+	}
+	s := &httpServer{target: t, ctx: ctx}
+	s.base = t.address.scheme + "://" + t.address.host + t.address.path
+	s.client = &http.Client{
+		Transport:     &credentialed{host: t.address.host, auth: auth, next: t.newTransport(ctx, roots)},
+		CheckRedirect: s.follow,
+	}
+	return s, nil
+}
+
+// newTransport makes connections that are this conversation's own and end with
+// its context, at the latest. A listing a minute does not need to keep them.
+func (t *target) newTransport(ctx context.Context, roots *x509.CertPool) *http.Transport {
+	direct, proxies := t.dialer(), &proxies{}
+	return &http.Transport{
+		Proxy:                  proxies.of,
+		OnProxyConnectResponse: t.tunnel,
+		DialContext: func(dialling context.Context, network, host string) (net.Conn, error) {
+			dialer := direct
+			if proxies.has(host) {
+				// A proxy is what the administrator has set, and often on this machine.
+				dialer = &net.Dialer{Timeout: direct.Timeout}
+			}
+			conn, err := dialer.DialContext(dialling, network, host)
+			if err == nil {
+				context.AfterFunc(ctx, func() { _ = conn.Close() })
+			}
+			return conn, err
+		},
+		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    30 * time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+		ForceAttemptHTTP2:      true,
+	}
+}
+
+// tunnel reads a proxy's answer: of one that refuses a tunnel net/http would
+// make an error of no kind, out of the proxy's words.
+func (t *target) tunnel(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
+	switch answer.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusProxyAuthRequired:
+		return t.status(answer.StatusCode)
+	default:
+		return t.fail(source.ErrUnreachable, fmt.Sprintf("the proxy answered with HTTP status %d", answer.StatusCode))
+	}
+}
+
+func (t *target) httpAuth() (githttp.AuthMethod, error) {
+	if t.Auth == nil {
+		return nil, nil
+	}
+	auth, ok := t.Auth.(githttp.AuthMethod)
+	switch {
+	case !ok:
+		return nil, t.fail(source.ErrInvalid, "the credential is not one for "+t.address.scheme)
+	case t.address.scheme == "http":
+		return nil, t.fail(source.ErrInvalid, "a credential is not sent over http, where anyone can read it").
+			WithHint("use https")
+	}
+	return auth, nil
+}
+
+func (t *target) roots() (*x509.CertPool, error) {
+	if len(t.CABundle) == 0 {
+		return nil, nil // those of the system
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(t.CABundle) {
+		return nil, t.fail(source.ErrInvalid, "the CA bundle holds no certificate in PEM form")
+	}
+	return pool, nil
+}
+
+func (s *httpServer) advertise() (io.Reader, error) {
+	res, err := s.send(http.MethodGet, s.base+infoRefs+"?service="+service, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !hasType(res, "application/x-git-upload-pack-advertisement") {
+		return nil, errGarbled
+	}
+	// What was redirected stays redirected, as with git: the request for the
+	// pack goes where the refs came from.
+	final := *res.Request.URL
+	final.RawQuery = ""
+	s.base = strings.TrimSuffix(final.String(), infoRefs)
+	return res.Body, nil
+}
+
+func (s *httpServer) request(body []byte) (io.Reader, error) {
+	res, err := s.send(http.MethodPost, s.base+"/"+service, body)
+	if err != nil {
+		return nil, err
+	}
+	if !hasType(res, "application/x-git-upload-pack-result") {
+		return nil, errGarbled
+	}
+	return res.Body, nil
+}
+
+func (s *httpServer) send(method, url string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(s.ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", capability.DefaultAgent()+" nodepools")
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/x-git-upload-pack-request")
+		req.Header.Set("Accept", "application/x-git-upload-pack-result")
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	s.bodies = append(s.bodies, res.Body)
+	if res.StatusCode != http.StatusOK {
+		return nil, s.status(res.StatusCode) // the body is not even read
+	}
+	return res, nil
+}
+
+func hasType(res *http.Response, want string) bool {
+	got, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	return err == nil && got == want
+}
+
+// follow decides about a redirect. The listing of refs may move to another path
+// of the same server, as when a repository is renamed; nothing moves to another
+// host, port or scheme, where the URL that an administrator has checked would
+// stand for something else. No request with a body moves at all.
+func (s *httpServer) follow(req *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) > maxRedirects:
+		return s.fail(source.ErrRedirect, "the server redirects too often")
+	case via[0].Method != http.MethodGet:
+		return s.fail(source.ErrRedirect, "the server redirects a fetch")
+	case req.URL.Scheme != "https" && req.URL.Scheme != "http":
+		return s.fail(source.ErrRedirect, "the server redirects to something that is not http")
+	case via[0].URL.Scheme == "https" && req.URL.Scheme == "http":
+		return s.fail(source.ErrRedirect, "the server redirects from https to http")
+	case !sameOrigin(via[0].URL, req.URL):
+		return s.fail(source.ErrRedirect, "the server redirects to another host, port or scheme")
+	case !isListing(req.URL):
+		return s.fail(source.ErrRedirect, "the server redirects to a page that is no repository").
+			WithHint("check the URL; servers redirect to a login page when the credential is missing")
+	case req.URL.User != nil:
+		return s.fail(source.ErrRedirect, "the server redirects to a URL with a credential")
+	}
+	return nil
+}
+
+func isListing(u *url.URL) bool {
+	return strings.HasSuffix(u.Path, infoRefs) && u.RawQuery == "service="+service
+}
+
+// silence: over http an answer with nothing in it is no answer.
+func (s *httpServer) silence() error { return errGarbled }
+
+func (s *httpServer) hangUp() {
+	for _, body := range s.bodies {
+		_ = body.Close() // it was read, or given up
+	}
+	s.client.CloseIdleConnections()
+}
+
+// credentialed adds the credential to requests for the host that it is meant
+// for, and to no other, wherever redirects lead.
+type credentialed struct {
+	host string
+	auth githttp.AuthMethod
+	next *http.Transport
+}
+
+func (c *credentialed) RoundTrip(req *http.Request) (*http.Response, error) {
+	if c.auth != nil && req.URL.Scheme == "https" && req.URL.Host == c.host {
+		req = req.Clone(req.Context())
+		c.auth.SetAuth(req)
+	}
+	return c.next.RoundTrip(req)
+}
+
+// CloseIdleConnections is what http.Client looks for.
+func (c *credentialed) CloseIdleConnections() { c.next.CloseIdleConnections() }

@@ -1,0 +1,192 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+
+	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/source/object"
+)
+
+// pack is what a server sent: on disk, and in memory an index of it.
+//
+// go-git's object storage is not used for three reasons: it reads every object
+// of a pack into memory, however large; it cannot be interrupted while it
+// resolves deltas; and it leaves files open when a pack is broken.
+type pack struct {
+	target  *target
+	ctx     context.Context
+	file    *os.File
+	partial bool // the server was asked to leave out large files
+
+	objects map[plumbing.Hash]*packed
+	offsets map[int64]*packed
+	pending []*packed // deltas whose hash is not known yet
+	skipped bool      // some were too large to resolve
+
+	scanner *packfile.Scanner
+	cache   *cache.BufferLRU
+}
+
+// packed is one object of the pack.
+type packed struct {
+	offset int64
+	kind   plumbing.ObjectType // of the object, once it is known
+	size   int64               // of the object, or of the delta while pending
+	base   *packed             // of a delta
+	ref    plumbing.Hash       // the base's hash, until base is found
+	depth  int
+	isBase bool // another object is stored as a difference to this one
+}
+
+// newPack opens the file. It has no name from the start, so that not even a
+// crash leaves it behind; on systems where an open file keeps its name it goes
+// with discard.
+func newPack(ctx context.Context, t *target) (*pack, error) {
+	file, err := os.CreateTemp(t.TempDir, "nodepools-fetch-")
+	if err != nil {
+		return nil, t.fail(source.ErrTemporary, "no temporary file can be made")
+	}
+	_ = os.Remove(file.Name()) // discard tries again
+	return &pack{
+		target:  t,
+		ctx:     ctx,
+		file:    file,
+		objects: map[plumbing.Hash]*packed{},
+		offsets: map[int64]*packed{},
+		cache:   cache.NewBufferLRU(object.DeltaCacheBytes),
+	}, nil
+}
+
+func (p *pack) discard() {
+	_ = p.file.Close() // nothing in it is needed any more
+	_ = os.Remove(p.file.Name())
+}
+
+func (p *pack) has(hash plumbing.Hash) bool { return p.objects[hash] != nil }
+
+// receive writes the pack to disk and indexes it on the way, then resolves the
+// deltas.
+func (p *pack) receive(from io.Reader) error {
+	bounded := &boundedReader{from: from, left: p.target.limits.packBytes}
+	disk := &diskWriter{file: p.file}
+	p.scanner = packfile.NewScanner(io.TeeReader(&contextReader{p.ctx, bounded}, disk))
+	err := p.index()
+	switch {
+	case bounded.exceeded:
+		return p.target.fail(source.ErrTooLarge, fmt.Sprintf("the revision takes more than %d bytes to fetch", p.target.limits.packBytes))
+	case disk.err != nil:
+		return p.target.fail(source.ErrTemporary, "what the server sends cannot be written to a temporary file")
+	case err != nil:
+		return err
+	}
+	p.scanner = packfile.NewScanner(&contextFile{p.ctx, p.file})
+	return p.resolve()
+}
+
+// index notes where each object lies. Content passes by and is hashed, none is
+// kept.
+func (p *pack) index() error {
+	_, count, err := p.scanner.Header()
+	if err != nil {
+		return broken(err)
+	}
+	if most := p.target.limits.packObjects; count > most {
+		return p.target.fail(source.ErrTooLarge, fmt.Sprintf("the revision takes more than %d objects to fetch", most))
+	}
+	for range count {
+		header, err := p.scanner.NextObjectHeader()
+		if err != nil {
+			return broken(err)
+		}
+		o := &packed{offset: header.Offset, kind: header.Type, size: header.Length}
+		if header.Type.IsDelta() {
+			err = p.indexDelta(o, header)
+		} else {
+			err = p.indexWhole(o)
+		}
+		if err != nil {
+			return err
+		}
+		p.offsets[o.offset] = o
+	}
+	_, err = p.scanner.Checksum()
+	return err
+}
+
+func (p *pack) indexWhole(o *packed) error {
+	hasher := plumbing.NewHasher(o.kind, o.size)
+	n, _, err := p.scanner.NextObject(hasher)
+	if err != nil {
+		return broken(err)
+	}
+	if n != o.size {
+		return errors.New("an object of another size than it said")
+	}
+	p.objects[hasher.Sum()] = o
+	return nil
+}
+
+func (p *pack) indexDelta(o *packed, header *packfile.ObjectHeader) error {
+	if header.Type == plumbing.OFSDeltaObject {
+		if o.base = p.offsets[header.OffsetReference]; o.base == nil {
+			return errors.New("a delta without its base")
+		}
+		o.base.isBase = true
+	}
+	o.ref = header.Reference
+	o.kind = plumbing.InvalidObject
+	p.pending = append(p.pending, o)
+	_, _, err := p.scanner.NextObject(io.Discard)
+	return err
+}
+
+// diskWriter remembers an error of the disk, which must not be taken for one of
+// the server.
+type diskWriter struct {
+	file *os.File
+	err  error
+}
+
+func (d *diskWriter) Write(b []byte) (int, error) {
+	n, err := d.file.Write(b)
+	d.err = err
+	return n, err
+}
+
+// contextReader and contextFile stop when the context ends: what reads through
+// them may have much to do between two looks at a connection.
+type contextReader struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (c *contextReader) Read(b []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.from.Read(b)
+}
+
+type contextFile struct {
+	ctx  context.Context
+	file *os.File
+}
+
+func (c *contextFile) Read(b []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.file.Read(b)
+}
+
+func (c *contextFile) Seek(offset int64, whence int) (int64, error) {
+	return c.file.Seek(offset, whence)
+}

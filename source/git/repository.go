@@ -1,0 +1,102 @@
+package git
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/transport"
+
+	"github.com/nodepools/nodepools/source"
+)
+
+// Repository names what to follow in a repository on a server. It is not changed by
+// its methods, which may be called at the same time.
+type Repository struct {
+	// URL is where the repository is: https://, http://, ssh:// or file:///, or
+	// git's short form user@host:path for ssh. It carries no credential: user
+	// information in http and https, a password in ssh, and any query are
+	// refused. file:/// runs the git program of this machine; the others need
+	// no program.
+	URL string
+
+	// Ref is the branch, tag, range of tags or commit; the zero value is the
+	// repository's default branch.
+	Ref Ref
+
+	// Path is the folder that holds the pool files, from the root of the
+	// repository: "pools", "./pools/" or "" and "." for the root.
+	Path string
+
+	// Timeout bounds one Head or one Fetch, from the first lookup of a name to
+	// the last byte. Zero means DefaultTimeout.
+	Timeout time.Duration
+
+	// Auth is the credential, or nil for none. For https it is one of go-git's
+	// transport/http methods (BasicAuth, TokenAuth), for ssh one of its
+	// transport/ssh methods, which also hold the HostKeyCallback. It is sent to
+	// the host of URL and to no other, and never over http, which anyone could
+	// read.
+	//
+	// Without it ssh fails with source.ErrHostKey: a server that cannot be told from
+	// another is not asked for pools.
+	Auth transport.AuthMethod
+
+	// CABundle holds certificate authorities in PEM form that are trusted for
+	// https beside those of the system.
+	CABundle []byte
+
+	// TempDir is where a fetch keeps what a server sends while it reads it, up
+	// to MaxPackBytes. Empty means the system's folder for temporary files.
+	TempDir string
+
+	// limits are the package's unless a test makes them smaller.
+	limits *limits
+	// resolver looks names up; nil means the system's.
+	resolver *net.Resolver
+}
+
+// target is a Git whose fields were checked.
+type target struct {
+	*Repository
+	address address
+	path    string // clean, "." for the root
+	limits  limits
+}
+
+// check refuses, before anything is contacted, what cannot work.
+func (r *Repository) check() (*target, error) {
+	a, err := parseAddress(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Ref.check(); err != nil {
+		return nil, err
+	}
+	clean, err := source.CleanPath(r.Path)
+	if err != nil {
+		return nil, err
+	}
+	t := &target{Repository: r, address: a, path: clean, limits: defaultLimits()}
+	if r.limits != nil {
+		t.limits = *r.limits
+	}
+	return t, nil
+}
+
+// within bounds a call by the timeout.
+func (r *Repository) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	timeout := r.Timeout
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	return context.WithTimeout(ctx, timeout)
+}
+
+// subject is what errors of this target are about.
+func (t *target) subject() string { return source.Subject(t.address.String()) }
+
+// fail makes an error about this target.
+func (t *target) fail(kind *source.Kind, text string) *source.Error {
+	return source.NewError(kind, t.subject(), text)
+}

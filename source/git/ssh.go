@@ -1,0 +1,134 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"strings"
+	"time"
+
+	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/nodepools/nodepools/source"
+)
+
+// dialSSH runs git-upload-pack on the server. The connection is closed when ctx
+// ends, which ends the handshake, the login and everything after it.
+func (t *target) dialSSH(ctx context.Context) (server, error) {
+	config, verified, err := t.sshConfig()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := t.dialer().DialContext(ctx, "tcp", t.address.dialAddress())
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	link, channels, requests, err := ssh.NewClientConn(conn, t.address.dialAddress(), config)
+	if err != nil {
+		stop()
+		_ = conn.Close()
+		return nil, t.handshake(err, *verified)
+	}
+	client := ssh.NewClient(link, channels, requests)
+	end := func() {
+		stop()
+		_ = client.Close() // it may have gone already
+		_ = client.Wait()  // reports that it was closed
+	}
+	s, err := t.session(client, end)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (t *target) session(client *ssh.Client, end func()) (*stream, error) {
+	session, err := client.NewSession()
+	if err != nil {
+		return nil, err
+	}
+	in, err := session.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := session.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	said := &lastWords{}
+	session.Stderr = said
+	if err := session.Start(service + " " + shellQuote(t.address.path)); err != nil {
+		return nil, err
+	}
+	settled := func() {
+		late := time.AfterFunc(graceful, func() { _ = client.Close() })
+		defer late.Stop()
+		_ = session.Wait() // the exit code says nothing that stderr does not
+	}
+	return &stream{target: t, in: in, out: bufio.NewReader(out), said: said, end: end, settled: settled}, nil
+}
+
+// trust is how far checking a host key came.
+type trust int
+
+const (
+	unseen trust = iota
+	refused
+	accepted
+)
+
+// sshConfig takes login and host keys from Auth. There is no way to switch the
+// check of host keys off by leaving something out.
+func (t *target) sshConfig() (*ssh.ClientConfig, *trust, error) {
+	if t.Auth == nil {
+		return nil, nil, t.fail(source.ErrHostKey, "ssh needs a credential and the server's host key, and there are none")
+	}
+	auth, ok := t.Auth.(gitssh.AuthMethod)
+	if !ok {
+		return nil, nil, t.fail(source.ErrInvalid, "the credential is not one for ssh")
+	}
+	given, err := auth.ClientConfig()
+	if err != nil || given.HostKeyCallback == nil {
+		return nil, nil, t.fail(source.ErrHostKey, "there are no known host keys")
+	}
+	config, verified := *given, unseen
+	if config.User == "" {
+		config.User = t.address.user
+	}
+	if config.User == "" {
+		config.User = gitssh.DefaultUsername
+	}
+	config.HostKeyCallback = func(host string, remote net.Addr, key ssh.PublicKey) error {
+		err := given.HostKeyCallback(host, remote, key)
+		if verified = accepted; err != nil {
+			verified = refused
+		}
+		return err
+	}
+	return &config, &verified, nil
+}
+
+// handshake explains why there is no connection. golang.org/x/crypto/ssh has
+// no type for a refused login, only a text, of its own.
+func (t *target) handshake(err error, verified trust) error {
+	switch {
+	case verified == refused:
+		return t.fail(source.ErrHostKey, "the server's host key is not the one that is known")
+	case t.network(err) != nil:
+		return err
+	case verified == accepted && strings.Contains(err.Error(), "unable to authenticate"):
+		return t.fail(source.ErrUnauthorized, "the server does not accept the key or password")
+	case strings.Contains(err.Error(), "no common algorithm"):
+		return t.fail(source.ErrUnsupported, "the server offers no algorithm for ssh that is safe")
+	}
+	return t.fail(source.ErrUnreachable, "the ssh handshake failed")
+}
+
+// shellQuote makes one word of a path for the shell of the server, csh
+// included, which looks for ! inside quotes.
+func shellQuote(path string) string {
+	return "'" + strings.NewReplacer(`'`, `'\''`, `!`, `'\!'`).Replace(path) + "'"
+}

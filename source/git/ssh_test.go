@@ -1,0 +1,87 @@
+package git
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/testdata/sources"
+)
+
+func TestSSHTrust(t *testing.T) {
+	r := sources.NewRepo(t)
+	r.Commit(map[string]string{"a.yaml": "a"})
+	s := serveSSH(t)
+	t.Setenv("SSH_KNOWN_HOSTS", filepath.Join(t.TempDir(), "none"))
+	with := func(login ssh.Signer, callback ssh.HostKeyCallback) transport.AuthMethod {
+		return &gitssh.PublicKeys{Signer: login, HostKeyCallbackHelper: gitssh.HostKeyCallbackHelper{HostKeyCallback: callback}}
+	}
+	known, other := ssh.FixedHostKey(s.host.PublicKey()), ssh.FixedHostKey(newSigner(t).PublicKey())
+	cases := map[string]struct {
+		reason string
+		auth   transport.AuthMethod
+		want   error
+	}{
+		"known":          {"the key that is expected", with(s.login, known), nil},
+		"no credential":  {"fails closed", nil, source.ErrHostKey},
+		"no known hosts": {"fails closed, and does not accept any key", with(s.login, nil), source.ErrHostKey},
+		"other host key": {"somebody else answers", with(s.login, other), source.ErrHostKey},
+		"other login":    {"the server does not know us", with(newSigner(t), known), source.ErrUnauthorized},
+		"for https":      {"of another kind", &githttp.BasicAuth{Password: canary}, source.ErrInvalid},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := both(t.Context(), &Repository{URL: s.repoURL(r), Auth: c.auth})
+			if c.want == nil {
+				if err != nil {
+					t.Errorf("%s: %v", c.reason, err)
+				}
+				return
+			}
+			sources.WantError(t, err, c.want)
+			wantNoCanary(t, err)
+		})
+	}
+}
+
+func TestSSHRepository(t *testing.T) {
+	s := serveSSH(t)
+	cases := map[string]struct {
+		reason string
+		path   string
+		want   error
+	}{
+		"missing": {"the server says so on standard error", "/nope/" + canary, source.ErrRepositoryMissing},
+		"empty":   {"a repository without a commit", sources.NewRepo(t).Dir, source.ErrEmptyRepository},
+		"SHA-256": {"said as such", sha256Repo(t).Dir, source.ErrUnsupported},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := (&Repository{URL: "ssh://git@" + s.address + c.path, Auth: s.auth()}).Head(t.Context())
+			sources.WantError(t, err, c.want)
+			if strings.Contains(err.Error(), "fatal") {
+				t.Errorf("the server's words are in %v", err)
+			}
+		})
+	}
+}
+
+// The server may use a shell to take the path apart.
+func TestShellQuote(t *testing.T) {
+	for path, want := range map[string]string{
+		"/a/b.git":        `'/a/b.git'`,
+		"/it's":           `'/it'\''s'`,
+		"/a'; rm -rf / #": `'/a'\''; rm -rf / #'`,
+		"/wow!":           `'/wow'\!''`,
+	} {
+		if got := shellQuote(path); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package git
+
+import (
+	"bufio"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+)
+
+// stream is a conversation with a git-upload-pack that runs somewhere and is
+// spoken to through its standard input and output: over ssh, or on this machine.
+type stream struct {
+	*target
+	in      io.WriteCloser
+	out     *bufio.Reader
+	said    *lastWords
+	end     func() // ends the program or the connection and waits for it
+	settled func() // waits, not for long, until all that was said has arrived
+	once    sync.Once
+	asked   bool
+}
+
+func (s *stream) advertise() (io.Reader, error) { return s.out, nil }
+
+func (s *stream) request(body []byte) (io.Reader, error) {
+	s.asked = true
+	if _, err := s.in.Write(body); err != nil {
+		return nil, err
+	}
+	return s.out, nil
+}
+
+// silence asks standard error why the program ended; its words are judged and
+// dropped.
+func (s *stream) silence() error {
+	s.settled()
+	words := s.said.String()
+	if words == "" {
+		return errSilent
+	}
+	return s.spoken(words)
+}
+
+// hangUp tells the server that nothing is wanted, where nothing was, so that it
+// does not complain in its log.
+func (s *stream) hangUp() {
+	s.once.Do(func() {
+		if !s.asked {
+			_, _ = s.in.Write(pktline.FlushPkt) // politeness; it may have gone
+		}
+		s.end()
+	})
+}
+
+// graceful is how long a program has to end by itself.
+const graceful = 2 * time.Second
+
+// lastWords keeps the beginning of what a program writes to standard error.
+type lastWords struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (l *lastWords) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if free := 4096 - len(l.text); free > 0 {
+		l.text = append(l.text, p[:min(free, len(p))]...)
+	}
+	return len(p), nil
+}
+
+func (l *lastWords) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text)
+}

@@ -1,0 +1,195 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"net"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/nodepools/nodepools/testdata/sources"
+)
+
+// Real Git servers: the git program behind net/http/cgi, behind an SSH server,
+// and by itself.
+
+// webServer is git http-backend, and a note of every request.
+type webServer struct {
+	*httptest.Server
+	mu   sync.Mutex
+	seen []string
+}
+
+func serveHTTP(t testing.TB, r *sources.Repo, tls bool, wrap func(http.Handler) http.Handler) *webServer {
+	t.Helper()
+	program, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var backend http.Handler = &cgi.Handler{
+		Path:   program,
+		Args:   []string{"http-backend"},
+		Env:    append(sources.Env(), "GIT_PROJECT_ROOT="+filepath.Dir(r.Dir), "GIT_HTTP_EXPORT_ALL=1"),
+		Stderr: &lastWords{},
+		Logger: quiet,
+	}
+	if wrap != nil {
+		backend = wrap(backend)
+	}
+	return serve(t, tls, backend)
+}
+
+func serve(t testing.TB, tls bool, handler http.Handler) *webServer {
+	w := &webServer{}
+	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		w.mu.Lock()
+		w.seen = append(w.seen, req.Method+" "+req.URL.RequestURI())
+		w.mu.Unlock()
+		handler.ServeHTTP(rw, req)
+	}))
+	w.Config.ErrorLog = quiet
+	w.EnableHTTP2 = true
+	if tls {
+		w.StartTLS()
+	} else {
+		w.Start()
+	}
+	t.Cleanup(w.Close)
+	return w
+}
+
+func (w *webServer) requests() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]string{}, w.seen...)
+}
+
+func (w *webServer) repoURL() string { return w.URL + "/repo" }
+
+func (w *webServer) ca() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.Certificate().Raw})
+}
+
+// sshServer runs git upload-pack for who logs in with its key.
+type sshServer struct {
+	address string
+	login   ssh.Signer
+	host    ssh.Signer
+}
+
+func serveSSH(t testing.TB) *sshServer {
+	t.Helper()
+	s := &sshServer{login: newSigner(t), host: newSigner(t)}
+	config := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+		if !bytes.Equal(key.Marshal(), s.login.PublicKey().Marshal()) {
+			return nil, os.ErrPermission
+		}
+		return nil, nil
+	}}
+	config.AddHostKey(s.host)
+	listener := listen(t)
+	s.address = listener.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	t.Cleanup(func() { cancel(); _ = listener.Close(); running.Wait() })
+	running.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() {
+				defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+				s.serve(ctx, conn, config)
+			})
+		}
+	})
+	return s
+}
+
+func (s *sshServer) serve(ctx context.Context, conn net.Conn, config *ssh.ServerConfig) {
+	defer conn.Close()
+	_, channels, requests, err := ssh.NewServerConn(conn, config)
+	if err != nil {
+		return
+	}
+	go ssh.DiscardRequests(requests)
+	for offered := range channels {
+		channel, requests, err := offered.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			for request := range requests {
+				line := string(request.Payload[4:])
+				_ = request.Reply(request.Type == "exec", nil)
+				if request.Type == "exec" {
+					s.exec(ctx, channel, line)
+				}
+			}
+		}()
+	}
+}
+
+func (s *sshServer) exec(ctx context.Context, channel ssh.Channel, line string) {
+	defer channel.Close()
+	path := strings.Trim(strings.TrimPrefix(line, "git-upload-pack "), "'")
+	path = strings.ReplaceAll(path, `'\''`, `'`)
+	cmd := exec.CommandContext(ctx, "git", "upload-pack", path)
+	cmd.Env, cmd.Stdout, cmd.Stderr = sources.Env(), channel, channel.Stderr()
+	in, err := cmd.StdinPipe()
+	if err != nil || cmd.Start() != nil {
+		return
+	}
+	go func() { _, _ = copyTo(in, channel) }()
+	code := byte(0)
+	if cmd.Wait() != nil {
+		code = 1
+	}
+	_, _ = channel.SendRequest("exit-status", false, []byte{0, 0, 0, code})
+}
+
+func (s *sshServer) repoURL(r *sources.Repo) string { return "ssh://git@" + s.address + r.Dir }
+
+func (s *sshServer) auth() transport.AuthMethod {
+	return &gitssh.PublicKeys{User: "git", Signer: s.login, HostKeyCallbackHelper: gitssh.HostKeyCallbackHelper{
+		HostKeyCallback: ssh.FixedHostKey(s.host.PublicKey()),
+	}}
+}
+
+func newSigner(t testing.TB) ssh.Signer {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer
+}
+
+func listen(t testing.TB) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener
+}
