@@ -92,7 +92,7 @@ func TestNameOfALocalAddress(t *testing.T) {
 			resolver, _ := nameServer(t, c.resolves)
 			g := &Repository{URL: c.url, resolver: resolver}
 			if strings.HasPrefix(c.url, "ssh") {
-				g.Auth = serveSSH(t).auth()
+				g.SSHAuth = serveSSH(t).auth()
 			}
 			before := len(w.requests())
 			_, err := g.Head(t.Context())

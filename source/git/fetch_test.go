@@ -24,7 +24,7 @@ func everywhere(t *testing.T, r *sources.Repo, test func(t *testing.T, g Reposit
 	})
 	t.Run("ssh", func(t *testing.T) {
 		s := serveSSH(t)
-		test(t, Repository{URL: s.repoURL(r), Auth: s.auth()})
+		test(t, Repository{URL: s.repoURL(r), SSHAuth: s.auth()})
 	})
 }
 

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
-	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 
 	"github.com/nodepools/nodepools/source"
 )
@@ -93,19 +92,17 @@ func (t *target) tunnel(_ context.Context, _ *url.URL, _ *http.Request, answer *
 	}
 }
 
-func (t *target) httpAuth() (githttp.AuthMethod, error) {
-	if t.Auth == nil {
-		return nil, nil
-	}
-	auth, ok := t.Auth.(githttp.AuthMethod)
+func (t *target) httpAuth() (HTTPAuth, error) {
 	switch {
-	case !ok:
+	case t.HTTPAuth == nil && t.SSHAuth == nil:
+		return nil, nil
+	case t.HTTPAuth == nil:
 		return nil, t.fail(source.ErrInvalid, "the credential is not one for "+t.address.scheme)
 	case t.address.scheme == "http":
 		return nil, t.fail(source.ErrInvalid, "a credential is not sent over http, where anyone can read it").
 			WithHint("use https")
 	}
-	return auth, nil
+	return t.HTTPAuth, nil
 }
 
 func (t *target) roots() (*x509.CertPool, error) {
@@ -218,7 +215,7 @@ func (s *httpServer) hangUp() {
 // for, and to no other, wherever redirects lead.
 type credentialed struct {
 	host string
-	auth githttp.AuthMethod
+	auth HTTPAuth
 	next *http.Transport
 }
 

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 
 	"github.com/nodepools/nodepools/source"
@@ -165,7 +164,7 @@ func TestHTTPRedirect(t *testing.T) {
 			before := len(c.unseen.requests())
 			_, err := (&Repository{URL: w.repoURL(), CABundle: secure.ca()}).Head(t.Context())
 			if c.tls {
-				_, err = (&Repository{URL: w.repoURL(), CABundle: w.ca(), Auth: tokenAuth{}}).Head(t.Context())
+				_, err = (&Repository{URL: w.repoURL(), CABundle: w.ca(), HTTPAuth: tokenAuth{}}).Head(t.Context())
 			}
 			sources.WantError(t, err, source.ErrRedirect)
 			wantNoCanary(t, err)
@@ -203,7 +202,7 @@ func TestHTTPRedirect(t *testing.T) {
 				next.ServeHTTP(w, req)
 			})
 		})
-		g := &Repository{URL: w.URL + "/old/repo", CABundle: w.ca(), Auth: tokenAuth{}}
+		g := &Repository{URL: w.URL + "/old/repo", CABundle: w.ca(), HTTPAuth: tokenAuth{}}
 		sources.WantFiles(t, fetch(t, g, head(t, g)), map[string]string{"a.yaml": "a"})
 		if want := slices.Repeat([]string{"Bearer " + canary}, len(sent)); len(sent) < 5 || !slices.Equal(sent, want) {
 			t.Errorf("the host of the URL gets the credential each time: %q", sent)
@@ -213,8 +212,6 @@ func TestHTTPRedirect(t *testing.T) {
 
 type tokenAuth struct{}
 
-func (tokenAuth) Name() string   { return "token" }
-func (tokenAuth) String() string { return canary }
 func (tokenAuth) SetAuth(r *http.Request) {
 	r.Header.Set("Authorization", "Bearer "+canary)
 	r.Header.Set("X-Token", canary)
@@ -237,18 +234,19 @@ func TestHTTPAuth(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		url    string
-		auth   transport.AuthMethod
+		auth   HTTPAuth
+		ssh    SSHAuth
 		want   error
 	}{
-		"good":  {"both requests carry it", secure.repoURL(), good, nil},
-		"bad":   {"it is not in the error", secure.repoURL(), bad, source.ErrUnauthorized},
-		"none":  {"the hint says that one is missing", secure.repoURL(), nil, source.ErrUnauthorized},
-		"plain": {"anyone could read it", plain.repoURL(), good, source.ErrInvalid},
-		"ssh":   {"of another kind", secure.repoURL(), serveSSH(t).auth(), source.ErrInvalid},
+		"good":  {"both requests carry it", secure.repoURL(), good, nil, nil},
+		"bad":   {"it is not in the error", secure.repoURL(), bad, nil, source.ErrUnauthorized},
+		"none":  {"the hint says that one is missing", secure.repoURL(), nil, nil, source.ErrUnauthorized},
+		"plain": {"anyone could read it", plain.repoURL(), good, nil, source.ErrInvalid},
+		"ssh":   {"of another kind", secure.repoURL(), nil, serveSSH(t).auth(), source.ErrInvalid},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := both(t.Context(), &Repository{URL: c.url, CABundle: secure.ca(), Auth: c.auth})
+			_, err := both(t.Context(), &Repository{URL: c.url, CABundle: secure.ca(), HTTPAuth: c.auth, SSHAuth: c.ssh})
 			if c.want == nil {
 				if err != nil {
 					t.Errorf("%s: %v", c.reason, err)

@@ -5,8 +5,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing/transport"
-
 	"github.com/nodepools/nodepools/source"
 )
 
@@ -32,15 +30,13 @@ type Repository struct {
 	// the last byte. Zero means DefaultTimeout.
 	Timeout time.Duration
 
-	// Auth is the credential, or nil for none. For https it is one of go-git's
-	// transport/http methods (BasicAuth, TokenAuth), for ssh one of its
-	// transport/ssh methods, which also hold the HostKeyCallback. It is sent to
-	// the host of URL and to no other, and never over http, which anyone could
-	// read.
-	//
-	// Without it ssh fails with source.ErrHostKey: a server that cannot be told from
-	// another is not asked for pools.
-	Auth transport.AuthMethod
+	// HTTPAuth is the credential for https, or nil for none. It is sent to the host of
+	// URL and to no other, and never over http, which anyone could read.
+	HTTPAuth HTTPAuth
+
+	// SSHAuth is the credential for ssh. Without it ssh fails with source.ErrHostKey: a
+	// server that cannot be told from another is not asked for pools.
+	SSHAuth SSHAuth
 
 	// CABundle holds certificate authorities in PEM form that are trusted for
 	// https beside those of the system.

@@ -40,7 +40,7 @@ func sshThat(configure func(*ssh.ServerConfig, string), serve func(ssh.NewChanne
 				}()
 			}
 		}()
-		return &Repository{URL: "ssh://git@" + listener.Addr().String() + "/repo", Auth: s.auth(), Timeout: 5 * time.Second}
+		return &Repository{URL: "ssh://git@" + listener.Addr().String() + "/repo", SSHAuth: s.auth(), Timeout: 5 * time.Second}
 	}
 }
 
@@ -68,7 +68,7 @@ func silent(ssh.Channel, string) {}
 
 var placesInSSH = []place{
 	{"greeting", "before the protocol begins", func(t *testing.T, secret string) *Repository {
-		return &Repository{URL: "ssh://git@" + mute(t, secret+"\r\nSSH-1.0-"+secret+"\r\n") + "/repo", Auth: serveSSH(t).auth(), Timeout: 500 * time.Millisecond}
+		return &Repository{URL: "ssh://git@" + mute(t, secret+"\r\nSSH-1.0-"+secret+"\r\n") + "/repo", SSHAuth: serveSSH(t).auth(), Timeout: 500 * time.Millisecond}
 	}, source.ErrTimeout},
 	{"banner", "before the login", sshThat(func(c *ssh.ServerConfig, secret string) {
 		c.NoClientAuth = false

@@ -120,24 +120,24 @@ func echo(t *testing.T, code int) *webServer {
 
 // overHTTPS is a place in a credential for https, with a server that answers it
 // by a status.
-func overHTTPS(code int, auth func(secret string) githttp.AuthMethod) func(*testing.T, string) *Repository {
+func overHTTPS(code int, auth func(secret string) HTTPAuth) func(*testing.T, string) *Repository {
 	return func(t *testing.T, secret string) *Repository {
 		w := echo(t, code)
-		return &Repository{URL: w.repoURL(), CABundle: w.ca(), Auth: auth(secret)}
+		return &Repository{URL: w.repoURL(), CABundle: w.ca(), HTTPAuth: auth(secret)}
 	}
 }
 
-func basic(secret string) githttp.AuthMethod {
+func basic(secret string) HTTPAuth {
 	return &githttp.BasicAuth{Username: "git", Password: secret}
 }
 
 // overSSH is a place in a credential for ssh, at a server that takes none but
 // its own key.
-func overSSH(auth func(secret string, known gitssh.HostKeyCallbackHelper) gitssh.AuthMethod) func(*testing.T, string) *Repository {
+func overSSH(auth func(secret string, known gitssh.HostKeyCallbackHelper) SSHAuth) func(*testing.T, string) *Repository {
 	return func(t *testing.T, secret string) *Repository {
 		s := serveSSH(t)
 		known := gitssh.HostKeyCallbackHelper{HostKeyCallback: ssh.FixedHostKey(s.host.PublicKey())}
-		return &Repository{URL: "ssh://git@" + s.address + "/repo", Auth: auth(secret, known)}
+		return &Repository{URL: "ssh://git@" + s.address + "/repo", SSHAuth: auth(secret, known)}
 	}
 }
 
@@ -148,60 +148,60 @@ var placesOfAuth = []place{
 	{"password and a failure", "the server says it back", overHTTPS(500, basic), source.ErrServer},
 	{"password and a redirect", "the server puts it into the place to go to", overHTTPS(302, basic), source.ErrRedirect},
 	{"password and a page", "200, and no repository", overHTTPS(200, basic), source.ErrServer},
-	{"user name", "F20: with some servers a token is the user name", overHTTPS(401, func(secret string) githttp.AuthMethod {
+	{"user name", "F20: with some servers a token is the user name", overHTTPS(401, func(secret string) HTTPAuth {
 		return &githttp.BasicAuth{Username: secret, Password: "x-oauth-basic"}
 	}), source.ErrUnauthorized},
-	{"token", "a bearer token", overHTTPS(401, func(secret string) githttp.AuthMethod {
+	{"token", "a bearer token", overHTTPS(401, func(secret string) HTTPAuth {
 		return &githttp.TokenAuth{Token: secret}
 	}), source.ErrUnauthorized},
 	{"token with a line break", "a file with a token often ends with one, which no header takes", func(t *testing.T, secret string) *Repository {
 		w := serve(t, true, http.NotFoundHandler())
-		return &Repository{URL: w.repoURL(), CABundle: w.ca(), Auth: &githttp.TokenAuth{Token: secret + "\n"}}
+		return &Repository{URL: w.repoURL(), CABundle: w.ca(), HTTPAuth: &githttp.TokenAuth{Token: secret + "\n"}}
 	}, source.ErrServer},
 	{"password over http", "it is not sent", func(_ *testing.T, secret string) *Repository {
-		return &Repository{URL: "http://localhost/repo", Auth: basic(secret)}
+		return &Repository{URL: "http://localhost/repo", HTTPAuth: basic(secret)}
 	}, source.ErrInvalid},
 	{"password, nobody there", "no connection", func(t *testing.T, secret string) *Repository {
-		return &Repository{URL: "https://" + closed(t) + "/repo", Auth: basic(secret)}
+		return &Repository{URL: "https://" + closed(t) + "/repo", HTTPAuth: basic(secret)}
 	}, source.ErrUnreachable},
 	{"password, another's certificate", "the handshake fails", func(t *testing.T, secret string) *Repository {
-		return &Repository{URL: serve(t, true, http.NotFoundHandler()).repoURL(), Auth: basic(secret)}
+		return &Repository{URL: serve(t, true, http.NotFoundHandler()).repoURL(), HTTPAuth: basic(secret)}
 	}, source.ErrCertificate},
 	{"password for https given to ssh", "it is of another kind", func(t *testing.T, secret string) *Repository {
-		return &Repository{URL: "ssh://git@" + closed(t) + "/repo", Auth: basic(secret)}
+		return &Repository{URL: "ssh://git@" + closed(t) + "/repo", HTTPAuth: basic(secret)}
 	}, source.ErrInvalid},
 	{"password for ssh given to https", "it is of another kind", func(t *testing.T, secret string) *Repository {
-		return &Repository{URL: "https://" + closed(t) + "/repo", Auth: &gitssh.Password{User: "git", Password: secret}}
+		return &Repository{URL: "https://" + closed(t) + "/repo", SSHAuth: &gitssh.Password{User: "git", Password: secret}}
 	}, source.ErrInvalid},
 	{"password for https given to file", "nobody asks for it", func(_ *testing.T, secret string) *Repository {
-		return &Repository{URL: "file:///nowhere/at/all", Auth: basic(secret)}
+		return &Repository{URL: "file:///nowhere/at/all", HTTPAuth: basic(secret)}
 	}, source.ErrRepositoryMissing},
 	{"certificate authority", "somebody gave the key in its stead", func(_ *testing.T, secret string) *Repository {
 		return &Repository{URL: "https://localhost/repo", CABundle: []byte("-----BEGIN PRIVATE KEY-----\n" + base64.StdEncoding.EncodeToString([]byte(secret)))}
 	}, source.ErrInvalid},
 
-	{"ssh password", "refused", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) gitssh.AuthMethod {
+	{"ssh password", "refused", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) SSHAuth {
 		return &gitssh.Password{User: "git", Password: secret, HostKeyCallbackHelper: known}
 	}), source.ErrUnauthorized},
-	{"ssh user", "refused; it may be a token", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) gitssh.AuthMethod {
+	{"ssh user", "refused; it may be a token", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) SSHAuth {
 		return &gitssh.Password{User: secret, Password: "x", HostKeyCallbackHelper: known}
 	}), source.ErrUnauthorized},
-	{"ssh password that is asked for", "the callback fails and says why", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) gitssh.AuthMethod {
+	{"ssh password that is asked for", "the callback fails and says why", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) SSHAuth {
 		return &gitssh.PasswordCallback{User: "git", HostKeyCallbackHelper: known, Callback: func() (string, error) {
 			return "", errors.New("the vault does not know " + secret)
 		}}
 	}), source.ErrUnauthorized},
-	{"ssh key that is asked for", "the callback fails and says why", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) gitssh.AuthMethod {
+	{"ssh key that is asked for", "the callback fails and says why", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) SSHAuth {
 		return &gitssh.PublicKeysCallback{User: "git", HostKeyCallbackHelper: known, Callback: func() ([]ssh.Signer, error) {
 			return nil, errors.New("the passphrase is not " + secret)
 		}}
 	}), source.ErrUnreachable},
-	{"ssh answer to a question", "the server asks for a password of its own", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) gitssh.AuthMethod {
+	{"ssh answer to a question", "the server asks for a password of its own", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) SSHAuth {
 		return &gitssh.KeyboardInteractive{User: "git", HostKeyCallbackHelper: known, Challenge: func(string, string, []string, []bool) ([]string, error) {
 			return []string{secret}, errors.New("the answer is not " + secret)
 		}}
 	}), source.ErrUnauthorized},
-	{"ssh host key", "the callback says what it knows", overSSH(func(secret string, _ gitssh.HostKeyCallbackHelper) gitssh.AuthMethod {
+	{"ssh host key", "the callback says what it knows", overSSH(func(secret string, _ gitssh.HostKeyCallbackHelper) SSHAuth {
 		return &gitssh.Password{User: "git", Password: secret, HostKeyCallbackHelper: gitssh.HostKeyCallbackHelper{
 			HostKeyCallback: func(host string, _ net.Addr, _ ssh.PublicKey) error { return errors.New(host + " is not " + secret) },
 		}}
@@ -236,6 +236,6 @@ var placesInURL = []place{
 	{"URL within the URL", "a mirror that takes another server's address as a path", inURL("https://mirror.invalid/https://user:%s@example.com/a"), source.ErrInvalid},
 	{"user of the URL within", "the same", inURL("https://mirror.invalid/https://%s@example.com/a"), source.ErrInvalid},
 	{"ssh user", "a token of a hosting service; it is in the object, but not in what is told of it", func(t *testing.T, secret string) *Repository {
-		return &Repository{URL: "ssh://" + url.QueryEscape(secret) + "@" + closed(t) + "/a", Auth: serveSSH(t).auth()}
+		return &Repository{URL: "ssh://" + url.QueryEscape(secret) + "@" + closed(t) + "/a", SSHAuth: serveSSH(t).auth()}
 	}, source.ErrUnreachable},
 }

@@ -161,7 +161,7 @@ func (t *target) spoken(words string) *source.Error {
 func (t *target) status(code int) *source.Error {
 	text := fmt.Sprintf("the server answered with HTTP status %d", code)
 	switch {
-	case code == 401 && t.Auth == nil:
+	case code == 401 && t.HTTPAuth == nil:
 		return t.fail(source.ErrUnauthorized, text).WithHint("the repository is private, or does not exist: give a credential, or check the URL")
 	case code == 401, code == 403:
 		return t.fail(source.ErrUnauthorized, text)

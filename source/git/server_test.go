@@ -80,9 +80,9 @@ func slow(t testing.TB) map[string]*Repository {
 		"http pack that hangs":             {URL: serveHTTP(t, r, false, hang("POST")).repoURL()},
 		"http byte by byte":                {URL: serveHTTP(t, r, false, drip).repoURL()},
 		"https byte by byte":               {URL: dripping.repoURL(), CABundle: dripping.ca()},
-		"ssh that never answers":           {URL: "ssh://git@" + mute(t, "") + "/a", Auth: s.auth()},
-		"ssh that stops in the handshake":  {URL: "ssh://git@" + mute(t, "SSH-2.0-x\r\n") + "/a", Auth: s.auth()},
-		"ssh with a greeting without end":  {URL: "ssh://git@" + mute(t, "SSH-2.0-") + "/a", Auth: s.auth()},
+		"ssh that never answers":           {URL: "ssh://git@" + mute(t, "") + "/a", SSHAuth: s.auth()},
+		"ssh that stops in the handshake":  {URL: "ssh://git@" + mute(t, "SSH-2.0-x\r\n") + "/a", SSHAuth: s.auth()},
+		"ssh with a greeting without end":  {URL: "ssh://git@" + mute(t, "SSH-2.0-") + "/a", SSHAuth: s.auth()},
 		"a program that does not continue": {URL: "file://" + stuck(t)},
 	}
 }
@@ -134,10 +134,10 @@ func TestServerUnreachable(t *testing.T) {
 	for name, g := range map[string]*Repository{
 		"http":     {URL: "http://" + closed(t) + "/a"},
 		"https":    {URL: "https://" + closed(t) + "/a"},
-		"ssh":      {URL: "ssh://git@" + closed(t) + "/a", Auth: s.auth()},
+		"ssh":      {URL: "ssh://git@" + closed(t) + "/a", SSHAuth: s.auth()},
 		"no name":  {URL: "http://nope.invalid/a"},
 		"not http": {URL: "http://" + s.address + "/a", Timeout: 5 * time.Second},
-		"not ssh":  {URL: "ssh://git@" + strings.TrimPrefix(serve(t, false, http.NotFoundHandler()).URL, "http://") + "/a", Auth: s.auth(), Timeout: 5 * time.Second},
+		"not ssh":  {URL: "ssh://git@" + strings.TrimPrefix(serve(t, false, http.NotFoundHandler()).URL, "http://") + "/a", SSHAuth: s.auth(), Timeout: 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := g.Head(t.Context())
@@ -157,14 +157,14 @@ func TestServerLeavesNothing(t *testing.T) {
 	all := []*Repository{
 		{URL: secure.repoURL(), CABundle: secure.ca()},
 		{URL: serveHTTP(t, r, false, nil).repoURL()},
-		{URL: s.repoURL(r), Auth: s.auth()},
+		{URL: s.repoURL(r), SSHAuth: s.auth()},
 		{URL: r.URL()},
 		{URL: cut.repoURL()},
 		{URL: secure.repoURL()},
 		{URL: r.URL(), Path: "nope"},
 		{URL: r.URL() + "/nope"},
-		{URL: s.repoURL(r) + "/nope", Auth: s.auth()},
-		{URL: s.repoURL(r), Auth: s.auth(), Path: "nope"},
+		{URL: s.repoURL(r) + "/nope", SSHAuth: s.auth()},
+		{URL: s.repoURL(r), SSHAuth: s.auth(), Path: "nope"},
 	}
 	for _, g := range slow(t) {
 		g.Timeout = 20 * time.Millisecond

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
 	"golang.org/x/crypto/ssh"
 
 	"github.com/nodepools/nodepools/source"
@@ -80,17 +79,19 @@ const (
 	accepted
 )
 
-// sshConfig takes login and host keys from Auth. There is no way to switch the
+// defaultUser is whom servers of Git expect where the URL names nobody.
+const defaultUser = "git"
+
+// sshConfig takes login and host keys from SSHAuth. There is no way to switch the
 // check of host keys off by leaving something out.
 func (t *target) sshConfig() (*ssh.ClientConfig, *trust, error) {
-	if t.Auth == nil {
+	switch {
+	case t.SSHAuth == nil && t.HTTPAuth == nil:
 		return nil, nil, t.fail(source.ErrHostKey, "ssh needs a credential and the server's host key, and there are none")
-	}
-	auth, ok := t.Auth.(gitssh.AuthMethod)
-	if !ok {
+	case t.SSHAuth == nil:
 		return nil, nil, t.fail(source.ErrInvalid, "the credential is not one for ssh")
 	}
-	given, err := auth.ClientConfig()
+	given, err := t.SSHAuth.ClientConfig()
 	if err != nil || given.HostKeyCallback == nil {
 		return nil, nil, t.fail(source.ErrHostKey, "there are no known host keys")
 	}
@@ -99,7 +100,7 @@ func (t *target) sshConfig() (*ssh.ClientConfig, *trust, error) {
 		config.User = t.address.user
 	}
 	if config.User == "" {
-		config.User = gitssh.DefaultUsername
+		config.User = defaultUser
 	}
 	config.HostKeyCallback = func(host string, remote net.Addr, key ssh.PublicKey) error {
 		err := given.HostKeyCallback(host, remote, key)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
 	"golang.org/x/crypto/ssh"
@@ -19,25 +18,26 @@ func TestSSHTrust(t *testing.T) {
 	r.Commit(map[string]string{"a.yaml": "a"})
 	s := serveSSH(t)
 	t.Setenv("SSH_KNOWN_HOSTS", filepath.Join(t.TempDir(), "none"))
-	with := func(login ssh.Signer, callback ssh.HostKeyCallback) transport.AuthMethod {
+	with := func(login ssh.Signer, callback ssh.HostKeyCallback) SSHAuth {
 		return &gitssh.PublicKeys{Signer: login, HostKeyCallbackHelper: gitssh.HostKeyCallbackHelper{HostKeyCallback: callback}}
 	}
 	known, other := ssh.FixedHostKey(s.host.PublicKey()), ssh.FixedHostKey(newSigner(t).PublicKey())
 	cases := map[string]struct {
 		reason string
-		auth   transport.AuthMethod
+		auth   SSHAuth
+		http   HTTPAuth
 		want   error
 	}{
-		"known":          {"the key that is expected", with(s.login, known), nil},
-		"no credential":  {"fails closed", nil, source.ErrHostKey},
-		"no known hosts": {"fails closed, and does not accept any key", with(s.login, nil), source.ErrHostKey},
-		"other host key": {"somebody else answers", with(s.login, other), source.ErrHostKey},
-		"other login":    {"the server does not know us", with(newSigner(t), known), source.ErrUnauthorized},
-		"for https":      {"of another kind", &githttp.BasicAuth{Password: canary}, source.ErrInvalid},
+		"known":          {"the key that is expected", with(s.login, known), nil, nil},
+		"no credential":  {"fails closed", nil, nil, source.ErrHostKey},
+		"no known hosts": {"fails closed, and does not accept any key", with(s.login, nil), nil, source.ErrHostKey},
+		"other host key": {"somebody else answers", with(s.login, other), nil, source.ErrHostKey},
+		"other login":    {"the server does not know us", with(newSigner(t), known), nil, source.ErrUnauthorized},
+		"for https":      {"of another kind", nil, &githttp.BasicAuth{Password: canary}, source.ErrInvalid},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := both(t.Context(), &Repository{URL: s.repoURL(r), Auth: c.auth})
+			_, err := both(t.Context(), &Repository{URL: s.repoURL(r), SSHAuth: c.auth, HTTPAuth: c.http})
 			if c.want == nil {
 				if err != nil {
 					t.Errorf("%s: %v", c.reason, err)
@@ -63,7 +63,7 @@ func TestSSHRepository(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := (&Repository{URL: "ssh://git@" + s.address + c.path, Auth: s.auth()}).Head(t.Context())
+			_, err := (&Repository{URL: "ssh://git@" + s.address + c.path, SSHAuth: s.auth()}).Head(t.Context())
 			sources.WantError(t, err, c.want)
 			if strings.Contains(err.Error(), "fatal") {
 				t.Errorf("the server's words are in %v", err)

@@ -17,7 +17,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/go-git/go-git/v5/plumbing/transport"
 	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
 	"golang.org/x/crypto/ssh"
 
@@ -165,7 +164,7 @@ func (s *sshServer) exec(ctx context.Context, channel ssh.Channel, line string) 
 
 func (s *sshServer) repoURL(r *sources.Repo) string { return "ssh://git@" + s.address + r.Dir }
 
-func (s *sshServer) auth() transport.AuthMethod {
+func (s *sshServer) auth() SSHAuth {
 	return &gitssh.PublicKeys{User: "git", Signer: s.login, HostKeyCallbackHelper: gitssh.HostKeyCallbackHelper{
 		HostKeyCallback: ssh.FixedHostKey(s.host.PublicKey()),
 	}}
