@@ -52,7 +52,7 @@ func (t *target) refs(s server, keep func(name string, hash plumbing.Hash) bool)
 		return nil, t.fail(source.ErrTooLarge, "the list of refs is longer than the limit")
 	}
 	if errors.Is(err, errSilent) {
-		return nil, s.silence()
+		return nil, s.explainEnd()
 	}
 	return a, err
 }

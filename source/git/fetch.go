@@ -58,7 +58,7 @@ func (t *target) fetch(ctx context.Context, wanted object.Revision) (*source.Sna
 		err = t.fetchHistory(ctx, wanted.Hash, store)
 	}
 	if errors.Is(err, errRefused) {
-		return nil, t.gone(wanted)
+		return nil, t.unavailable(wanted)
 	}
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (t *target) fetchTip(ctx context.Context, commit plumbing.Hash, into *pack)
 	if err != nil {
 		return err
 	}
-	defer server.hangUp()
+	defer server.close()
 	a, err := t.refs(server, func(_ string, hash plumbing.Hash) bool { return hash == commit })
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (t *target) fetchHistory(ctx context.Context, commit plumbing.Hash, into *p
 	if err != nil {
 		return err
 	}
-	defer server.hangUp()
+	defer server.close()
 	a, err := t.refs(server, func(name string, _ plumbing.Hash) bool {
 		return plumbing.ReferenceName(name).IsBranch() || plumbing.ReferenceName(name).IsTag()
 	})
@@ -132,9 +132,9 @@ func (t *target) fetchHistory(ctx context.Context, commit plumbing.Hash, into *p
 // errRefused is the server's answer to a want that it will not serve.
 var errRefused = errors.New("the server does not give out this commit")
 
-// gone says which revision is not to be had. A commit that was named by its hash
+// unavailable says which revision is not to be had. A commit that was named by its hash
 // cannot have moved: there is no such commit.
-func (t *target) gone(wanted object.Revision) *source.Error {
+func (t *target) unavailable(wanted object.Revision) *source.Error {
 	if t.Ref.Commit != "" {
 		return t.fail(source.ErrRefMissing, "there is no commit "+wanted.Hash.String()+" on any branch or tag")
 	}

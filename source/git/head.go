@@ -45,7 +45,7 @@ func (t *target) list(ctx context.Context) (found object.Revision, err error) {
 	if err != nil {
 		return object.Revision{}, err
 	}
-	defer server.hangUp()
+	defer server.close()
 	refs, err := t.refs(server, func(name string, _ plumbing.Hash) bool { return t.Ref.wants(name) })
 	if err != nil {
 		return object.Revision{}, err

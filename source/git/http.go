@@ -201,10 +201,10 @@ func isListing(u *url.URL) bool {
 	return strings.HasSuffix(u.Path, infoRefs) && u.RawQuery == "service="+service
 }
 
-// silence: over http an answer with nothing in it is no answer.
-func (s *httpServer) silence() error { return errGarbled }
+// explainEnd: over http an answer with nothing in it is no answer.
+func (s *httpServer) explainEnd() error { return errGarbled }
 
-func (s *httpServer) hangUp() {
+func (s *httpServer) close() {
 	for _, body := range s.bodies {
 		_ = body.Close() // it was read, or given up
 	}

@@ -18,7 +18,7 @@ const canary = "s3cr3t-c4nary"
 
 func wantNoCanary(t *testing.T, err error) {
 	t.Helper()
-	wantNoSecret(t, canary, told(err))
+	wantNoSecret(t, canary, printed(err))
 }
 
 // I10: nothing that a server says gets into an error.

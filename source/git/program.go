@@ -31,10 +31,10 @@ func (t *target) startProgram(ctx context.Context) (server, error) {
 }
 
 func (t *target) start(cmd *exec.Cmd, cancel func()) (server, error) {
-	said := &lastWords{}
-	cmd.Stderr = said
+	stderr := &stderrText{}
+	cmd.Stderr = stderr
 	cmd.Env = environment(os.Environ())
-	cmd.WaitDelay = graceful // for children that hold the pipes open
+	cmd.WaitDelay = gracePeriod // for children that hold the pipes open
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -46,8 +46,8 @@ func (t *target) start(cmd *exec.Cmd, cancel func()) (server, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &stream{target: t, in: in, out: bufio.NewReader(out), said: said}
-	s.settled = func() { _ = cmd.Wait() } // the exit code says nothing that stderr does not
+	s := &stream{target: t, in: in, out: bufio.NewReader(out), stderr: stderr}
+	s.awaitStderr = func() { _ = cmd.Wait() } // the exit code says nothing that stderr does not
 	s.end = func() {
 		_ = in.Close() // git ends when its input does
 		cancel()

@@ -27,7 +27,7 @@ const (
 func TestSecretsOfProxy(t *testing.T) {
 	if target := os.Getenv(proxied); target != "" {
 		_, err := (&Repository{URL: target, Timeout: 10 * time.Second}).Head(t.Context())
-		fmt.Printf("the error is %s\n", told(err))
+		fmt.Printf("the error is %s\n", printed(err))
 		return
 	}
 	secret := secrets.Of("proxy")

@@ -34,17 +34,17 @@ type place struct {
 // I10: whatever fails, the error and its hint hold nothing of a credential and
 // nothing of what a server said, and nothing of it is logged.
 func TestSecrets(t *testing.T) {
-	for room, places := range map[string][]place{
+	for group, places := range map[string][]place{
 		"auth": placesOfAuth, "url": placesInURL, "http": placesInHTTP, "git": placesInGit, "ssh": placesInSSH, "tls": placesInTLS,
 	} {
 		for _, p := range places {
-			t.Run(room+"/"+p.name, func(t *testing.T) {
-				secret := secrets.Of(room + "/" + p.name)
+			t.Run(group+"/"+p.name, func(t *testing.T) {
+				secret := secrets.Of(group + "/" + p.name)
 				logged := standardLog(t)
 				g := p.git(t, secret)
 				_, err := both(t.Context(), g)
 				sources.WantError(t, err, p.want)
-				wantNoSecret(t, secret, told(err)+logged.String())
+				wantNoSecret(t, secret, printed(err)+logged.String())
 				if t.Failed() {
 					t.Logf("the place is in the list because %s", p.reason)
 				}
@@ -53,9 +53,9 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// told is everything that a caller could print of an error, and of those that it
+// printed is everything that a caller could print of an error, and of those that it
 // wraps.
-func told(err error) string {
+func printed(err error) string {
 	text := fmt.Sprintf("%v %+v %#v %s %s\n", err, err, err, source.Hint(err), source.Reason(err))
 	var many interface{ Unwrap() []error }
 	if errors.As(err, &many) {

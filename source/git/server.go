@@ -26,10 +26,10 @@ type server interface {
 	advertise() (io.Reader, error)
 	// request sends one upload-pack request and returns the answer.
 	request(body []byte) (io.Reader, error)
-	// silence explains a server that ended the stream without a word.
-	silence() error
-	// hangUp releases the connection, and waits until it is released.
-	hangUp()
+	// explainEnd explains a server that ended the stream without a word.
+	explainEnd() error
+	// close releases the connection, and waits until it is released.
+	close()
 }
 
 // dial opens a conversation.
@@ -69,7 +69,7 @@ func (t *target) explain(ctx context.Context, err error) *source.Error {
 	case errors.Is(err, errEmpty):
 		return t.fail(source.ErrEmptyRepository, "the repository is empty")
 	case errors.As(err, &line):
-		return t.spoken(line.Text)
+		return t.explainText(line.Text)
 	case errors.Is(err, errSilent), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return t.fail(source.ErrUnreachable, "the server broke off the connection")
 	case errors.Is(err, errGarbled), errors.Is(err, pktline.ErrInvalidPktLen):
@@ -134,8 +134,8 @@ var (
 	saysUnowned = []string{"dubious ownership"}
 )
 
-// spoken explains an error that a server put into words.
-func (t *target) spoken(words string) *source.Error {
+// explainText explains an error that a server put into words.
+func (t *target) explainText(words string) *source.Error {
 	words = strings.ToLower(words)
 	says := func(phrases []string) bool {
 		for _, phrase := range phrases {

@@ -57,17 +57,17 @@ func (t *target) session(client *ssh.Client, end func()) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	said := &lastWords{}
-	session.Stderr = said
+	stderr := &stderrText{}
+	session.Stderr = stderr
 	if err := session.Start(service + " " + shellQuote(t.address.path)); err != nil {
 		return nil, err
 	}
-	settled := func() {
-		late := time.AfterFunc(graceful, func() { _ = client.Close() })
+	awaitStderr := func() {
+		late := time.AfterFunc(gracePeriod, func() { _ = client.Close() })
 		defer late.Stop()
 		_ = session.Wait() // the exit code says nothing that stderr does not
 	}
-	return &stream{target: t, in: in, out: bufio.NewReader(out), said: said, end: end, settled: settled}, nil
+	return &stream{target: t, in: in, out: bufio.NewReader(out), stderr: stderr, end: end, awaitStderr: awaitStderr}, nil
 }
 
 // trust is how far checking a host key came.

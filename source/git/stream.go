@@ -13,13 +13,13 @@ import (
 // spoken to through its standard input and output: over ssh, or on this machine.
 type stream struct {
 	*target
-	in      io.WriteCloser
-	out     *bufio.Reader
-	said    *lastWords
-	end     func() // ends the program or the connection and waits for it
-	settled func() // waits, not for long, until all that was said has arrived
-	once    sync.Once
-	asked   bool
+	in          io.WriteCloser
+	out         *bufio.Reader
+	stderr      *stderrText
+	end         func() // ends the program or the connection and waits for it
+	awaitStderr func() // waits, not for long, until all that was said has arrived
+	once        sync.Once
+	asked       bool
 }
 
 func (s *stream) advertise() (io.Reader, error) { return s.out, nil }
@@ -32,20 +32,20 @@ func (s *stream) request(body []byte) (io.Reader, error) {
 	return s.out, nil
 }
 
-// silence asks standard error why the program ended; its words are judged and
+// explainEnd asks standard error why the program ended; its words are judged and
 // dropped.
-func (s *stream) silence() error {
-	s.settled()
-	words := s.said.String()
+func (s *stream) explainEnd() error {
+	s.awaitStderr()
+	words := s.stderr.String()
 	if words == "" {
 		return errSilent
 	}
-	return s.spoken(words)
+	return s.explainText(words)
 }
 
-// hangUp tells the server that nothing is wanted, where nothing was, so that it
+// close says to the server that nothing is wanted, where nothing was, so that it
 // does not complain in its log.
-func (s *stream) hangUp() {
+func (s *stream) close() {
 	s.once.Do(func() {
 		if !s.asked {
 			_, _ = s.in.Write(pktline.FlushPkt) // politeness; it may have gone
@@ -54,16 +54,16 @@ func (s *stream) hangUp() {
 	})
 }
 
-// graceful is how long a program has to end by itself.
-const graceful = 2 * time.Second
+// gracePeriod is how long a program has to end by itself.
+const gracePeriod = 2 * time.Second
 
-// lastWords keeps the beginning of what a program writes to standard error.
-type lastWords struct {
+// stderrText keeps the beginning of what a program writes to standard error.
+type stderrText struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-func (l *lastWords) Write(p []byte) (int, error) {
+func (l *stderrText) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if free := 4096 - len(l.text); free > 0 {
@@ -72,7 +72,7 @@ func (l *lastWords) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (l *lastWords) String() string {
+func (l *stderrText) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return string(l.text)

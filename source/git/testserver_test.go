@@ -43,7 +43,7 @@ func serveHTTP(t testing.TB, r *sources.Repo, tls bool, wrap func(http.Handler) 
 		Path:   program,
 		Args:   []string{"http-backend"},
 		Env:    append(sources.Env(), "GIT_PROJECT_ROOT="+filepath.Dir(r.Dir), "GIT_HTTP_EXPORT_ALL=1"),
-		Stderr: &lastWords{},
+		Stderr: &stderrText{},
 		Logger: quiet,
 	}
 	if wrap != nil {

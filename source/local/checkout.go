@@ -32,7 +32,7 @@ func checkout(name string, limits poolfile.Limits) (*source.Snapshot, error) {
 	if errors.Is(err, source.ErrPathMissing) {
 		return nil, err
 	}
-	repository, folder, failed := around(name, limits)
+	repository, folder, failed := enclosing(name, limits)
 	if repository == nil {
 		return snapshot, cmp.Or(err, failed)
 	}
@@ -48,7 +48,7 @@ func checkout(name string, limits poolfile.Limits) (*source.Snapshot, error) {
 		folder = path.Dir(folder)
 	}
 	if err != nil {
-		return nil, cmp.Or(left(c, folder, there), err)
+		return nil, cmp.Or(leftOut(c, folder, there), err)
 	}
 	snapshot.Untracked, err = repository.compare(c, folder, there)
 	if err != nil {
@@ -70,9 +70,9 @@ func renamed(c *poolfile.Collector, from, to string) (*poolfile.Collector, error
 	return other, other.AddFile(to, data)
 }
 
-// around finds the working tree that a file or folder is in, and where it is in there;
+// enclosing finds the working tree that a file or folder is in, and where it is in there;
 // nil where it is in none. Neither objects nor refs are read.
-func around(name string, limits poolfile.Limits) (*Repository, string, error) {
+func enclosing(name string, limits poolfile.Limits) (*Repository, string, error) {
 	full, err := filepath.Abs(name)
 	if err != nil {
 		return nil, "", nil

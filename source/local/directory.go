@@ -175,9 +175,9 @@ func (w *walker) unreadable(name string, err error) *source.Error {
 	return source.NewError(source.ErrUnreadable, strings.TrimSuffix(w.Subject(), "/"), text)
 }
 
-// passes checks that each part of the path is a folder of this repository, and
+// checkFolders checks that each part of the path is a folder of this repository, and
 // not a link or a submodule.
-func (w *walker) passes(root, path string) error {
+func (w *walker) checkFolders(root, path string) error {
 	if path == "." {
 		return nil
 	}

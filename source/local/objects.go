@@ -109,8 +109,8 @@ func (f *objectFiles) keep(at packedAt, c *content) {
 	f.cache[at] = c
 }
 
-// beginning are the objects whose hashes begin like this, with at least two digits.
-func (f *objectFiles) beginning(prefix string) ([]plumbing.Hash, error) {
+// withPrefix returns the objects whose hashes begin like this, with at least two digits.
+func (f *objectFiles) withPrefix(prefix string) ([]plumbing.Hash, error) {
 	var found []plumbing.Hash
 	for _, folder := range f.folders {
 		entries, err := readFolder(filepath.Join(folder, prefix[:2]))

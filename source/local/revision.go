@@ -164,7 +164,7 @@ func (o *objects) abbreviated(prefix, whole string) (plumbing.Hash, error) {
 	if len(prefix) < minAbbreviation || len(prefix) > 40 || !object.IsHex(prefix) {
 		return plumbing.ZeroHash, o.unknown(whole)
 	}
-	candidates, err := o.files.beginning(prefix)
+	candidates, err := o.files.withPrefix(prefix)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}

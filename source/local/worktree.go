@@ -41,15 +41,15 @@ func (r *Repository) WorkTree(ctx context.Context, folder string) (*source.Snaps
 	if err != nil {
 		return nil, err
 	}
-	if err := w.passes(r.root, clean); err != nil {
-		return nil, cmp.Or(left(w.Collector, clean, there), err)
+	if err := w.checkFolders(r.root, clean); err != nil {
+		return nil, cmp.Or(leftOut(w.Collector, clean, there), err)
 	}
 	if err := w.directory(filepath.Join(r.root, filepath.FromSlash(clean))); err != nil {
 		return nil, err
 	}
 	files, err := w.Done()
 	if err != nil {
-		return nil, cmp.Or(left(w.Collector, clean, there), err)
+		return nil, cmp.Or(leftOut(w.Collector, clean, there), err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, r.explain(ctx, w.Subject(), err)
@@ -70,9 +70,9 @@ func collected(c *poolfile.Collector, name string) fs.FileInfo {
 	return info
 }
 
-// left is the error of entries of the index that take no file to be wrong: submodules,
+// leftOut is the error of entries of the index that take no file to be wrong: submodules,
 // and what git leaves out of the working tree; nil where there are none.
-func left(c *poolfile.Collector, folder string, there []staged) error {
+func leftOut(c *poolfile.Collector, folder string, there []staged) error {
 	for _, e := range there {
 		name, below := inFolder(e.name, folder)
 		switch {
@@ -104,7 +104,7 @@ func inFolder(name, folder string) (string, bool) {
 // that git does not track. A file that was edited is one of the working tree; one that
 // git takes for unchanged has to be what git has of it, to the byte.
 func (r *Repository) compare(c *poolfile.Collector, folder string, there []staged) (untracked []string, err error) {
-	if err := left(c, folder, there); err != nil {
+	if err := leftOut(c, folder, there); err != nil {
 		return nil, err
 	}
 	given, err := r.readAttributes(folder, c.Files())
