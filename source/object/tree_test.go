@@ -1,17 +1,60 @@
-package git
+package object_test
 
 import (
 	"fmt"
+	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/source/object"
 	"github.com/nodepools/nodepools/source/poolfile"
 	"github.com/nodepools/nodepools/testdata/sources"
 )
 
+// catFile is a store of what git cat-file prints. It asks for each object once: few
+// objects can stand for many files.
+type catFile struct {
+	*sources.Repo
+	sizes    map[plumbing.Hash]int64
+	contents map[plumbing.Hash][]byte
+}
+
+func (c *catFile) Size(hash plumbing.Hash) (int64, bool) {
+	if size, known := c.sizes[hash]; known {
+		return size, true
+	}
+	size, err := strconv.ParseInt(c.Git("cat-file", "-s", hash.String()), 10, 64)
+	c.sizes[hash] = size
+	return size, err == nil
+}
+
+func (c *catFile) Read(hash plumbing.Hash, kind plumbing.ObjectType) ([]byte, error) {
+	if data, known := c.contents[hash]; known {
+		return data, nil
+	}
+	cmd := exec.Command("git", "cat-file", kind.String(), hash.String())
+	cmd.Dir, cmd.Env = c.Dir, sources.Env()
+	data, err := cmd.Output()
+	c.contents[hash] = data
+	return data, err
+}
+
+func (c *catFile) Missing(name string) error { return fmt.Errorf("there is no %s", name) }
+
+// read reads a folder of a revision within limits.
+func read(t *testing.T, r *sources.Repo, revision, folder string, limits poolfile.Limits) (*source.Snapshot, error) {
+	t.Helper()
+	store := &catFile{Repo: r, sizes: map[plumbing.Hash]int64{}, contents: map[plumbing.Hash][]byte{}}
+	commit := object.Revision{Hash: plumbing.NewHash(r.Git("rev-parse", revision))}
+	return object.Snapshot(store, poolfile.NewCollector(revision, limits), commit, folder)
+}
+
 func TestTreeRefuses(t *testing.T) {
-	small := defaultLimits()
+	small := poolfile.DefaultLimits()
 	small.Entries, small.FileBytes, small.TotalBytes, small.Depth = 4, 10, 15, 2
 	cases := map[string]struct {
 		reason string
@@ -38,7 +81,7 @@ func TestTreeRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := sources.NewRepo(t)
 			r.Commit(c.files)
-			_, err := both(t.Context(), &Repository{URL: r.URL(), Path: "pools", limits: &small})
+			_, err := read(t, r, "HEAD", "pools", small)
 			sources.WantError(t, err, c.want)
 			if !strings.Contains(err.Error(), c.names) {
 				t.Errorf("%s: %v does not name %s", c.reason, err, c.names)
@@ -50,7 +93,7 @@ func TestTreeRefuses(t *testing.T) {
 func TestTreeLeavesHarmlessLinksOut(t *testing.T) {
 	r := sources.NewRepo(t)
 	r.Commit(map[string]string{"pools/a.yaml": "a", "pools/README.md": "-> ../README.md", "README.md": "r", "pools/LICENSE": "-> ./b/c.txt", "pools/b/c.txt": "c", "pools/COPY": "-> LICENSE"})
-	snapshot, err := both(t.Context(), &Repository{URL: r.URL(), Path: "pools"})
+	snapshot, err := read(t, r, "HEAD", "pools", poolfile.DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,16 +105,16 @@ func TestTreeSubmodule(t *testing.T) {
 	commit := r.Commit(map[string]string{"pools/a.yaml": "a"})
 	r.Git("update-index", "--add", "--cacheinfo", "160000,"+commit+",pools/sub")
 	r.Git("commit", "--quiet", "--message=c")
-	_, err := both(t.Context(), &Repository{URL: r.URL(), Path: "pools"})
+	_, err := read(t, r, "HEAD", "pools", poolfile.DefaultLimits())
 	sources.WantError(t, err, source.ErrFile)
-	_, err = both(t.Context(), &Repository{URL: r.URL(), Path: "pools/sub"})
+	_, err = read(t, r, "HEAD", "pools/sub", poolfile.DefaultLimits())
 	sources.WantError(t, err, source.ErrPathNotFolder)
 }
 
 func TestTreeEmpty(t *testing.T) {
 	r := sources.NewRepo(t)
 	r.Commit(nil)
-	_, err := both(t.Context(), &Repository{URL: r.URL()})
+	_, err := read(t, r, "HEAD", ".", poolfile.DefaultLimits())
 	sources.WantError(t, err, source.ErrPathEmpty)
 }
 
@@ -98,34 +141,8 @@ func TestTreeCrafted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			commit := r.Git("commit-tree", "-m", "c", c.tree)
 			r.Git("update-ref", "refs/heads/crafted", commit)
-			_, err := both(t.Context(), &Repository{URL: r.URL(), Ref: Ref{Branch: "crafted"}})
+			_, err := read(t, r, "crafted", ".", poolfile.DefaultLimits())
 			sources.WantError(t, err, c.want)
 		})
-	}
-}
-
-// The limits that are documented, as they are.
-func TestTreeLimits(t *testing.T) {
-	r := sources.NewRepo(t)
-	r.Commit(map[string]string{"big.yaml": strings.Repeat("a", poolfile.MaxFileBytes+1), "fits/fits.yaml": strings.Repeat("a", poolfile.MaxFileBytes)})
-	var stream strings.Builder
-	stream.WriteString("commit refs/heads/many\ncommitter a <a@example.com> 1700000000 +0000\ndata 1\nc\n")
-	for i := range poolfile.MaxEntries + 1 {
-		fmt.Fprintf(&stream, "M 644 inline %d.yaml\ndata 1\na\n", i)
-	}
-	stream.WriteString("commit refs/heads/total\ncommitter a <a@example.com> 1700000000 +0000\ndata 1\nc\n")
-	for i := range poolfile.MaxTotalBytes/poolfile.MaxFileBytes + 1 {
-		fmt.Fprintf(&stream, "M 644 inline %d.yaml\ndata %d\n%s\n", i, poolfile.MaxFileBytes, strings.Repeat("a", poolfile.MaxFileBytes))
-	}
-	r.Feed(stream.String(), "fast-import", "--quiet")
-	for ref, want := range map[Ref]string{{}: `"big.yaml" is larger`, {Branch: "many"}: "20000 pool files", {Branch: "total"}: "together above"} {
-		_, err := both(t.Context(), &Repository{URL: r.URL(), Ref: ref})
-		sources.WantError(t, err, source.ErrTooLarge)
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %q", err, want)
-		}
-	}
-	if _, err := both(t.Context(), &Repository{URL: r.URL(), Path: "fits"}); err != nil {
-		t.Error(err)
 	}
 }
