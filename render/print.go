@@ -47,6 +47,20 @@ func WriteYAML(w io.Writer, objects ...any) error {
 	return nil
 }
 
+// WriteJSON prints a document as indented JSON. What is in the values is as safe as
+// in [WriteYAML]; nothing is left out.
+func WriteJSON(w io.Writer, document any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(document); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, sanitize.JSON(text.String()))
+	return err
+}
+
 // toYAML takes the way through JSON, as every Kubernetes object does.
 func toYAML(object any) (*yaml.Node, error) {
 	data, err := json.Marshal(object)

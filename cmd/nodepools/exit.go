@@ -63,8 +63,8 @@ func work(failed int, run func(cmd *cobra.Command, args []string) error) func(*c
 	}
 }
 
-// report prints why a command ended and returns its exit code.
-func report(stderr io.Writer, command string, err error) int {
+// reportError prints why a command ended and returns its exit code.
+func reportError(stderr io.Writer, command string, err error) int {
 	ended := (*outcome)(nil)
 	switch {
 	case err == nil:

@@ -50,7 +50,7 @@ func TestFailOn(t *testing.T) {
 			f.register(cmd)
 			cmd.SetArgs(append([]string{}, test.args...))
 			var stderr bytes.Buffer
-			if code := report(&stderr, "diff", cmd.Execute()); code != test.code {
+			if code := reportError(&stderr, "diff", cmd.Execute()); code != test.code {
 				t.Errorf("%s: exit code %d, want %d", test.reason, code, test.code)
 			}
 			if diff := cmp.Diff(test.stderr, stderr.String()); diff != "" {

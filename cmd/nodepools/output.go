@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -60,19 +59,14 @@ func printAll(w io.Writer, text []byte) error {
 	return nil
 }
 
-// marshal is a document for programs, as json or yaml.
+// marshal returns a document for programs, as json or yaml.
 func marshal(format string, document any) ([]byte, error) {
 	if format == "yaml" {
 		return marshalObjects(format, document)
 	}
 	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(document); err != nil {
-		return nil, err
-	}
-	return []byte(sanitize.JSON(text.String())), nil
+	err := render.WriteJSON(&text, document)
+	return text.Bytes(), err
 }
 
 // objectFormats are those of commands that print manifests.

@@ -41,7 +41,7 @@ func execute(ctx context.Context, args []string, std streams) int {
 	if command.Name() == "help" {
 		command = root // what there is help about, the help of help does not say
 	}
-	code := report(std.err, command.CommandPath(), err)
+	code := reportError(std.err, command.CommandPath(), err)
 	if err := messages.Flush(); err != nil && code == exitOK {
 		return exitFailed
 	}

@@ -6,11 +6,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	hostiletexts "github.com/nodepools/nodepools/testdata/hostile"
 )
+
+// commandsOfOurs are those that validate -o github is there to write.
+var commandsOfOurs = regexp.MustCompile(`(?m)^::(?:error|warning) file=`)
 
 // obeyed is what of an output a terminal or a CI runner would obey.
 func obeyed(output string) []string {

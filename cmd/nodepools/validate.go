@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/render/report"
 )
 
 func newValidate(std streams) *cobra.Command {
@@ -104,7 +106,7 @@ func (o validateOptions) run(ctx context.Context, std streams) error {
 		err = files.noPools()
 	}
 	if o.output.format != "text" {
-		document, failed := o.document(validationOf(o.path, files, err))
+		document, failed := o.document(o.report(files, err))
 		if failed == nil {
 			failed = o.output.write(std.out, document)
 		}
@@ -121,20 +123,38 @@ func (o validateOptions) run(ctx context.Context, std streams) error {
 	return verdict(std.err, files, err)
 }
 
-// document is the report for whom it is asked.
-func (o validateOptions) document(v *validationReport) ([]byte, error) {
+// report returns what is found in files that were loaded, or why they were not.
+func (o validateOptions) report(files *poolFiles, err error) *report.Report {
+	if err != nil {
+		return report.Refused(o.path, err, hintOf(err))
+	}
+	return report.Accepted(o.path, len(files.definitions), files.warnings())
+}
+
+// document returns the report in the format that is asked for.
+func (o validateOptions) document(r *report.Report) ([]byte, error) {
+	var text bytes.Buffer
+	var err error
 	switch o.output.format {
 	case "github":
-		var commands bytes.Buffer
-		writeWorkflowCommands(&commands, v.fromRepository())
-		return commands.Bytes(), nil
+		err = report.WriteGitHub(&text, r.WithFiles(fromRepositoryRoot))
 	case "gitlab":
-		return marshal("json", codeQualityReport(v.fromRepository()))
+		err = report.WriteGitLab(&text, r.WithFiles(fromRepositoryRoot))
 	case "sarif":
-		return marshal("json", sarifReport(v.fromRepository(), o.version))
+		err = report.WriteSARIF(&text, r.WithFiles(fromRepositoryRoot), o.version)
 	default:
-		return marshal(o.output.format, v)
+		return marshal(o.output.format, r)
 	}
+	return text.Bytes(), err
+}
+
+// ruleList lists the rules for a help text.
+func ruleList() string {
+	var list strings.Builder
+	for _, rule := range report.Rules() {
+		fmt.Fprintf(&list, "  %-14s %s\n", rule.ID, rule.Description)
+	}
+	return list.String()
 }
 
 // verdict prints how many pools are valid, where all are.
@@ -154,8 +174,8 @@ func verdict(w io.Writer, files *poolFiles, err error) error {
 	return err
 }
 
-// countOnly is the error without the list of its problems, which a document has
-// told.
+// countOnly returns the error without the list of its problems, which is in the
+// document.
 func countOnly(err error) error {
 	if invalid := (*invalidFiles)(nil); errors.As(err, &invalid) {
 		return errors.New(invalid.Error())

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"crypto/sha256"
@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// fingerprints are by what a server knows a finding again when lines have been
-// put in above it, or taken out: by all but the line, and of several that are the
-// same otherwise, by which of them it is.
-func fingerprints(findings []finding) []string {
+// fingerprints returns that of each finding, by which a server recognizes it when
+// lines have been put in above it, or taken out: it is of all but the line, and of
+// several that are the same otherwise, of which of them it is.
+func fingerprints(findings []Finding) []string {
 	seen := map[string]int{}
 	prints := make([]string, len(findings))
 	for i, f := range findings {

@@ -1,9 +1,12 @@
-package main
+package report
 
 import (
+	"io"
 	"net/url"
 	"path"
 	"path/filepath"
+
+	"github.com/nodepools/nodepools/render"
 )
 
 // What of SARIF 2.1.0 is written: https://docs.oasis-open.org/sarif/sarif/v2.1.0/.
@@ -29,31 +32,31 @@ type (
 		Rules          []sarifRule `json:"rules"`
 	}
 	sarifRule struct {
-		ID                   ruleID    `json:"id"`
+		ID                   RuleID    `json:"id"`
 		ShortDescription     sarifText `json:"shortDescription"`
 		FullDescription      sarifText `json:"fullDescription"`
 		Help                 sarifText `json:"help"`
 		DefaultConfiguration struct {
-			Level severity `json:"level"`
+			Level Severity `json:"level"`
 		} `json:"defaultConfiguration"`
 	}
 	sarifText struct {
 		Text string `json:"text"`
 	}
 	sarifResult struct {
-		RuleID    ruleID          `json:"ruleId"`
+		RuleID    RuleID          `json:"ruleId"`
 		RuleIndex int             `json:"ruleIndex"`
-		Level     severity        `json:"level"`
+		Level     Severity        `json:"level"`
 		Message   sarifText       `json:"message"`
 		Locations []sarifLocation `json:"locations"`
-		// PartialFingerprints are told under a name of ours: the one that GitHub
+		// PartialFingerprints are given under a name of ours: the one that GitHub
 		// knows is a hash of the lines, which its upload works out.
 		PartialFingerprints map[string]string `json:"partialFingerprints"`
 	}
 	sarifLocation struct {
-		PhysicalLocation sarifPlace `json:"physicalLocation"`
+		PhysicalLocation sarifPhysicalLocation `json:"physicalLocation"`
 	}
-	sarifPlace struct {
+	sarifPhysicalLocation struct {
 		ArtifactLocation sarifArtifact `json:"artifactLocation"`
 		Region           *sarifRegion  `json:"region,omitempty"`
 	}
@@ -67,39 +70,39 @@ type (
 	}
 )
 
-// sarifReport is a log of one run. What to do about a finding stands in the
-// second line of its message, as the help of a rule is the same for all of its
-// findings.
-func sarifReport(v *validationReport, version string) sarifLog {
+// WriteSARIF writes a log of one run of a version of nodepools. What to do about a
+// finding stands in the second line of its message, as the help of a rule is the same
+// for all of its findings.
+func WriteSARIF(w io.Writer, r *Report, version string) error {
 	run := sarifRun{
 		Tool:       sarifTool{sarifDriver{Name: "nodepools", Version: version, InformationURI: "https://github.com/nodepools/nodepools"}},
 		ColumnKind: "unicodeCodePoints",
 		Results:    []sarifResult{},
 	}
-	for _, r := range rules {
-		described := sarifRule{ID: r.id, ShortDescription: sarifText{r.title}, FullDescription: sarifText{r.says}}
+	for _, rule := range rules {
+		described := sarifRule{ID: rule.ID, ShortDescription: sarifText{rule.Title}, FullDescription: sarifText{rule.Description}}
 		described.Help = sarifText{"'nodepools validate --help' tells of the rules; a finding says in its second line what to do about it"}
-		described.DefaultConfiguration.Level = r.severity
+		described.DefaultConfiguration.Level = rule.Severity
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, described)
 	}
-	for i, digest := range fingerprints(v.Problems) {
-		f := v.Problems[i]
+	for i, digest := range fingerprints(r.Problems) {
+		f := r.Problems[i]
 		index, _ := ruleAt(f.Rule)
-		place := sarifPlace{ArtifactLocation: artifactAt(f.File)}
+		location := sarifPhysicalLocation{ArtifactLocation: artifactAt(f.File)}
 		if f.Line > 0 {
-			place.Region = &sarifRegion{f.Line, f.Column}
+			location.Region = &sarifRegion{f.Line, f.Column}
 		}
 		run.Results = append(run.Results, sarifResult{
 			RuleID: f.Rule, RuleIndex: index, Level: f.Severity, Message: sarifText{f.text()},
-			Locations:           []sarifLocation{{place}},
+			Locations:           []sarifLocation{{location}},
 			PartialFingerprints: map[string]string{"nodepools/v1": digest},
 		})
 	}
-	return sarifLog{
+	return render.WriteJSON(w, sarifLog{
 		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
 		Version: "2.1.0",
 		Runs:    []sarifRun{run},
-	}
+	})
 }
 
 // artifactAt is a file within the repository, or an absolute one.
