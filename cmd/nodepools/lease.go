@@ -3,132 +3,34 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"strings"
-	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
-	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/nodepools/nodepools/api/manifests"
-	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/guard"
+	"github.com/nodepools/nodepools/apply/session"
 )
-
-const (
-	// renewDeadline is how long the one that works tries to keep the lease before
-	// it gives up, and how long a renewal allows it to write. Others take it over when
-	// it was not renewed for leaseDuration: what lies between is for requests that are
-	// under way.
-	renewDeadline = 10 * time.Second
-	leaseDuration = 15 * time.Second
-	// renewPeriod is how often the lease is renewed: the only writes while nothing
-	// changes. The others look at it after one to 2.2 of it.
-	renewPeriod = 3 * time.Second
-	// podNamespace is where a pod finds the name of its namespace.
-	podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-)
-
-// lease is the one by which instances agree on who works, and what this one is
-// called there, for as long as the process lives: a manager that is made anew goes
-// on with the lease of the one before.
-type lease struct {
-	namespace, identity string
-	api                 coordinationclient.LeasesGetter
-}
-
-// newLease returns the lease in a namespace, or in that of the pod.
-func newLease(config *rest.Config, namespace string) (*lease, error) {
-	if namespace == "" {
-		var err error
-		if namespace, err = ownNamespace(); err != nil {
-			return nil, err
-		}
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		return nil, fmt.Errorf("the holder of the lease: %w", err)
-	}
-	config = rest.CopyConfig(config)
-	config.Timeout = renewDeadline / 2
-	api, err := coordinationclient.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("lease %s/%s: %w", namespace, v1.LeaseName, err)
-	}
-	// Two instances may run on one host.
-	return &lease{namespace: namespace, identity: host + "_" + string(uuid.NewUUID()), api: api}, nil
-}
-
-// errNoPod says that there is no namespace that is the process's own.
-var errNoPod = hinted{
-	error: errors.New("the namespace of the lease is not known: this is not a pod"),
-	hint:  "name it with --leader-election-namespace",
-}
-
-func ownNamespace() (string, error) {
-	data, err := os.ReadFile(podNamespace)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", errNoPod
-	}
-	if err != nil {
-		return "", fmt.Errorf("the namespace of the lease: %w", err)
-	}
-	return strings.TrimSpace(string(data)), nil
-}
-
-// lock is the lock of the leader election, of which a guard learns. Left to itself
-// the manager would also record who leads as an event of the core API, for which it
-// would need a right that nothing else here does; the lease says who leads.
-func (l *lease) lock(ctx context.Context, g *guard.Guard) resourcelock.Interface {
-	return &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: l.namespace, Name: v1.LeaseName},
-		Client:     g.Leases(ctx, l.api, l.identity),
-		LockConfig: resourcelock.ResourceLockConfig{Identity: l.identity},
-	}
-}
-
-// available returns why the lease cannot be had: who runs the controller may have
-// no right to it, or there is no such namespace. It changes nothing.
-func (l *lease) available(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	leases := l.api.Leases(l.namespace)
-	found, err := leases.Get(ctx, v1.LeaseName, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		found = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: v1.LeaseName}}
-		_, err = leases.Create(ctx, found, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	case err == nil:
-		_, err = leases.Update(ctx, found, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
-	}
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return nil // another instance was faster
-	}
-	return err
-}
 
 // lease returns the lease to work under, or nil where it is not wanted or cannot be
-// had. The latter is said, unless the lease was asked for: then it has to be there.
-func (o *runOptions) lease(ctx context.Context, config *rest.Config, without func(why error)) (*lease, error) {
+// had. The latter is reported, unless the lease was asked for: then it has to be there.
+func (o *runOptions) lease(ctx context.Context, config *rest.Config, without func(why error)) (*session.Lease, error) {
 	if !o.leaderElect {
 		return nil, nil
 	}
 	demanded := o.leaderElectSet || o.leaseNamespace != ""
-	l, err := newLease(config, o.leaseNamespace)
-	if errors.Is(err, errNoPod) && !demanded {
-		l, err = newLease(config, manifests.DefaultNamespace)
+	l, err := session.NewLease(config, o.leaseNamespace)
+	if errors.Is(err, session.ErrNoPod) {
+		if demanded {
+			return nil, hinted{err, "name it with --leader-election-namespace"}
+		}
+		l, err = session.NewLease(config, manifests.DefaultNamespace)
 	}
 	if err != nil || demanded {
 		return l, err
 	}
-	switch err := l.available(ctx); {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	switch err := l.Available(ctx); {
 	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
 		without(err)
 		return nil, nil

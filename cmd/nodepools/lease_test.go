@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nodepools/nodepools/apply/session"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -40,11 +41,11 @@ func TestLeaseWhereItCanBeHad(t *testing.T) {
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			l, err := newLease(test.config, test.namespace)
+			l, err := session.NewLease(test.config, test.namespace)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := l.available(t.Context()); (err == nil) != test.has {
+			if err := l.Available(t.Context()); (err == nil) != test.has {
 				t.Errorf("got %v, want that it can be had: %t, as %s", err, test.has, test.reason)
 			}
 		})

@@ -4,32 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"slices"
-	"time"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
-	"github.com/nodepools/nodepools/apply/controller"
-	"github.com/nodepools/nodepools/apply/guard"
-	"github.com/nodepools/nodepools/apply/nodecache"
+	"github.com/nodepools/nodepools/apply/session"
 )
-
-// stopTimeout is how long a stop waits for passes that are under way. It is less
-// than the 30 seconds that Kubernetes gives a pod.
-const stopTimeout = 20 * time.Second
 
 func (o *runOptions) config() (*rest.Config, error) {
 	config, err := loadKubeconfig(o.kubeconfig, o.context)
@@ -80,62 +65,14 @@ func demandNodePools(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// manager wires the loops, the metrics and the probes. The context is that of the
-// session.
-func (o *runOptions) manager(ctx context.Context, config *rest.Config, lease *lease, g *guard.Guard, logger logr.Logger) (manager.Manager, error) {
-	scheme, err := controller.NewScheme()
-	if err != nil {
-		return nil, err
-	}
-	options := manager.Options{
-		Scheme:                  scheme,
-		NewCache:                nodecache.New,
-		Logger:                  logger,
-		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
-		HealthProbeBindAddress:  o.healthAddress,
-		GracefulShutdownTimeout: ptr.To(stopTimeout),
-	}
-	// Each session adds the same controllers.
-	options.Controller.SkipNameValidation = ptr.To(true)
-	if lease != nil {
-		options.LeaderElectionResourceLockInterface = lease.lock(ctx, g)
-		options.LeaderElection = true
-		options.LeaderElectionReleaseOnCancel = true
-		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = ptr.To(leaseDuration), ptr.To(renewDeadline), ptr.To(renewPeriod)
-	}
-	mgr, err := manager.New(config, options)
-	if err != nil {
-		return nil, portHint(fmt.Errorf("controller: %w", err), "--health-probe-bind-address")
-	}
-	if err := controller.Add(mgr, controller.Options{Concurrency: o.concurrency}); err != nil {
-		return nil, fmt.Errorf("controller: %w", err)
-	}
-	err = errors.Join(
-		mgr.Add(following{guard: g, caches: mgr.GetCache()}),
-		mgr.AddHealthzCheck("ping", healthz.Ping),
-		mgr.AddReadyzCheck("caches", synced(mgr.GetCache())),
-	)
-	return mgr, err
-}
-
-// portHint names the flag that moves a listener to where it may listen. The
-// manager opens that of the probes when it is made, and that of the metrics when
-// it starts.
-func portHint(err error, flag string) error {
-	if listener := (*net.OpError)(nil); errors.As(err, &listener) && listener.Op == "listen" {
+// listenHint names the flag that moves a listener to where it may listen.
+func listenHint(err error) error {
+	if failed := (*session.ListenError)(nil); errors.As(err, &failed) {
+		flag := "--metrics-bind-address"
+		if failed.Listener == session.HealthListener {
+			flag = "--health-probe-bind-address"
+		}
 		return hinted{err, "name another address with " + flag + ", or 0 for none"}
 	}
 	return err
-}
-
-// synced tells whether the caches hold what is in the cluster.
-func synced(caches cache.Cache) healthz.Checker {
-	return func(request *http.Request) error {
-		ctx, cancel := context.WithTimeout(request.Context(), time.Second)
-		defer cancel()
-		if !caches.WaitForCacheSync(ctx) {
-			return errors.New("the caches are not filled yet")
-		}
-		return nil
-	}
 }

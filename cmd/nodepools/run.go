@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/manifests"
 	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/session"
 )
 
 func newRun(std streams) *cobra.Command {
@@ -113,9 +114,9 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 	defer stop()
 
 	boundHeap()
-	held := &heldErrors{}
+	held := &session.HeldErrors{}
 	logger := newLogger(std.err, o.logLevel, o.logFormat)
-	useLogger(held.logger(logger))
+	useLogger(held.Logger(logger))
 	config, err := o.config()
 	if err != nil {
 		return err
@@ -136,8 +137,15 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 		return err
 	}
 	logger.Info("starting", "version", o.build.version, "server", serverName(config))
-	if err := (session{options: o, config: config, lease: lease, logger: logger, held: held}).follow(ctx); err != nil {
-		return err
+	err = session.Run(ctx, session.Options{
+		Config: config, Server: serverName(config),
+		Served:      func(ctx context.Context) error { return demandNodePools(ctx, config) },
+		Lease:       lease,
+		Concurrency: o.concurrency, MetricsAddress: o.metricsAddress, HealthAddress: o.healthAddress,
+		Logger: logger, Held: held,
+	})
+	if err != nil {
+		return listenHint(err)
 	}
 	logger.Info("stopped")
 	return nil

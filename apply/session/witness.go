@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -70,7 +70,7 @@ func pathOf(resource schema.GroupVersionResource) string {
 	return path.Join("/apis", resource.Group, resource.Version, resource.Resource)
 }
 
-// following tells a guard what the caches have seen, from when they are filled.
+// following reports to a guard what the caches have seen, from when they are filled.
 type following struct {
 	guard  *guard.Guard
 	caches cache.Cache

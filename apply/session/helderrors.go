@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -18,11 +18,11 @@ const (
 	maxHeld = 100
 )
 
-// heldErrors keeps the log readable when everything fails for one reason. While it
+// HeldErrors keeps the log readable when everything fails for one reason. While it
 // is not known whether the API server is away, errors are held back; when it is
 // known, they are dropped, as one line has said all. Of others with the same message the
-// first few are logged, and the rest are counted.
-type heldErrors struct {
+// first few are logged, and the rest are counted. The zero value is ready to use.
+type HeldErrors struct {
 	mu      sync.Mutex
 	inDoubt func() (doubt, known bool)
 	held    []heldError
@@ -41,37 +41,38 @@ type alikeErrors struct {
 	last  heldError
 }
 
-// logger returns a logger whose errors are held back.
-func (h *heldErrors) logger(of logr.Logger) logr.Logger {
+// Logger returns a logger whose errors are held back.
+func (h *HeldErrors) Logger(of logr.Logger) logr.Logger {
 	return logr.FromSlogHandler(holding{logr.ToSlogHandler(of), h})
 }
 
-// judge sets what reports whether the API server is in doubt, and whether that is known to be the reason.
-func (h *heldErrors) judge(inDoubt func() (doubt, known bool)) {
+// judge sets what reports whether the API server is in doubt, and whether that is
+// known to be the reason.
+func (h *HeldErrors) judge(inDoubt func() (doubt, known bool)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.inDoubt = inDoubt
 }
 
 // drop drops the errors that are held back.
-func (h *heldErrors) drop() {
+func (h *HeldErrors) drop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.held = nil
 }
 
 // settled logs the errors that were held back: they have another reason.
-func (h *heldErrors) settled() {
+func (h *HeldErrors) settled() {
 	h.mu.Lock()
 	held := h.held
 	h.held = nil
 	h.mu.Unlock()
 	for _, e := range held {
-		_ = h.sum(e) // nobody is there any more to be told
+		_ = h.sum(e) // nobody is left to report it to
 	}
 }
 
-func (h *heldErrors) handle(e heldError) error {
+func (h *HeldErrors) handle(e heldError) error {
 	h.mu.Lock()
 	doubt, known := false, false
 	if h.inDoubt != nil {
@@ -88,7 +89,7 @@ func (h *heldErrors) handle(e heldError) error {
 }
 
 // sum logs an error, or counts it where there were some like it.
-func (h *heldErrors) sum(e heldError) error {
+func (h *HeldErrors) sum(e heldError) error {
 	h.mu.Lock()
 	message := e.record.Message
 	alike, known := h.alike[message]
@@ -98,7 +99,7 @@ func (h *heldErrors) sum(e heldError) error {
 		}
 		alike = &alikeErrors{}
 		h.alike[message] = alike
-		time.AfterFunc(alikePeriod, func() { h.tellOthers(message) })
+		time.AfterFunc(alikePeriod, func() { h.logOthers(message) })
 	}
 	alike.count++
 	alike.last = e
@@ -110,8 +111,8 @@ func (h *heldErrors) sum(e heldError) error {
 	return e.next.Handle(e.ctx, e.record)
 }
 
-// tellOthers ends a period: the last error stands for those that were not logged.
-func (h *heldErrors) tellOthers(message string) {
+// logOthers ends a period: the last error stands for those that were not logged.
+func (h *HeldErrors) logOthers(message string) {
 	h.mu.Lock()
 	alike := h.alike[message]
 	delete(h.alike, message)
@@ -119,14 +120,14 @@ func (h *heldErrors) tellOthers(message string) {
 	if others := alike.count - maxAlike; others > 0 {
 		record := alike.last.record.Clone()
 		record.AddAttrs(slog.Int("alike", others))
-		_ = alike.last.next.Handle(alike.last.ctx, record) // nobody is there any more to be told
+		_ = alike.last.next.Handle(alike.last.ctx, record) // nobody is left to report it to
 	}
 }
 
 // holding is the handler by which errors are held back.
 type holding struct {
 	slog.Handler
-	errors *heldErrors
+	errors *HeldErrors
 }
 
 // Handle implements [slog.Handler].

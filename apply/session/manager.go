@@ -1,0 +1,107 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/guard"
+	"github.com/nodepools/nodepools/apply/nodecache"
+)
+
+// stopTimeout is how long a stop waits for passes that are under way. It is less
+// than the 30 seconds that Kubernetes gives a pod.
+const stopTimeout = 20 * time.Second
+
+// manager wires the loops, the metrics and the probes. The context is that of the
+// session.
+func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guard, logger logr.Logger) (manager.Manager, error) {
+	scheme, err := controller.NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	options := manager.Options{
+		Scheme:                  scheme,
+		NewCache:                nodecache.New,
+		Logger:                  logger,
+		Metrics:                 metricsserver.Options{BindAddress: s.MetricsAddress},
+		HealthProbeBindAddress:  s.HealthAddress,
+		GracefulShutdownTimeout: ptr.To(stopTimeout),
+	}
+	// Each session adds the same controllers.
+	options.Controller.SkipNameValidation = ptr.To(true)
+	if s.Lease != nil {
+		options.LeaderElectionResourceLockInterface = s.Lease.lock(ctx, g)
+		options.LeaderElection = true
+		options.LeaderElectionReleaseOnCancel = true
+		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = ptr.To(leaseDuration), ptr.To(renewDeadline), ptr.To(renewPeriod)
+	}
+	mgr, err := manager.New(config, options)
+	if err != nil {
+		return nil, listenError(HealthListener, fmt.Errorf("controller: %w", err))
+	}
+	if err := controller.Add(mgr, controller.Options{Concurrency: s.Concurrency}); err != nil {
+		return nil, fmt.Errorf("controller: %w", err)
+	}
+	err = errors.Join(
+		mgr.Add(following{guard: g, caches: mgr.GetCache()}),
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("caches", synced(mgr.GetCache())),
+	)
+	return mgr, err
+}
+
+// Listener is one of the addresses that a manager listens at.
+type Listener string
+
+// The listeners of a manager.
+const (
+	MetricsListener Listener = "metrics"
+	HealthListener  Listener = "health probes"
+)
+
+// ListenError says that a manager cannot listen at one of its addresses.
+type ListenError struct {
+	Listener Listener
+	Err      error
+}
+
+// Error is that of the manager, which names the address.
+func (e *ListenError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of the manager.
+func (e *ListenError) Unwrap() error { return e.Err }
+
+// listenError says which listener an error is of, where it is one of a listener. The
+// manager opens that of the probes when it is made, and that of the metrics when it
+// starts.
+func listenError(l Listener, err error) error {
+	if failed := (*net.OpError)(nil); errors.As(err, &failed) && failed.Op == "listen" {
+		return &ListenError{Listener: l, Err: err}
+	}
+	return err
+}
+
+// synced reports whether the caches hold what is in the cluster.
+func synced(caches cache.Cache) healthz.Checker {
+	return func(request *http.Request) error {
+		ctx, cancel := context.WithTimeout(request.Context(), time.Second)
+		defer cancel()
+		if !caches.WaitForCacheSync(ctx) {
+			return errors.New("the caches are not filled yet")
+		}
+		return nil
+	}
+}
