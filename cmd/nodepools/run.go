@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 	"os/signal"
@@ -149,4 +150,16 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 	}
 	logger.Info("stopped")
 	return nil
+}
+
+// listenHint names the flag that moves a listener to where it may listen.
+func listenHint(err error) error {
+	if failed := (*session.ListenError)(nil); errors.As(err, &failed) {
+		flag := "--metrics-bind-address"
+		if failed.Listener == session.HealthListener {
+			flag = "--health-probe-bind-address"
+		}
+		return hinted{err, "name another address with " + flag + ", or 0 for none"}
+	}
+	return err
 }

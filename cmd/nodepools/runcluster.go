@@ -13,7 +13,6 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
-	"github.com/nodepools/nodepools/apply/session"
 )
 
 func (o *runOptions) config() (*rest.Config, error) {
@@ -63,16 +62,4 @@ func demandNodePools(ctx context.Context, config *rest.Config) error {
 		}
 	}
 	return nil
-}
-
-// listenHint names the flag that moves a listener to where it may listen.
-func listenHint(err error) error {
-	if failed := (*session.ListenError)(nil); errors.As(err, &failed) {
-		flag := "--metrics-bind-address"
-		if failed.Listener == session.HealthListener {
-			flag = "--health-probe-bind-address"
-		}
-		return hinted{err, "name another address with " + flag + ", or 0 for none"}
-	}
-	return err
 }
