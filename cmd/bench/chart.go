@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Sizes of the chart, in pixels; the README shows it 800 wide at the most.
+// Sizes of the chart, in pixels; the page shows it 800 wide at the most.
 const (
 	chartWidth  = 800
 	chartMargin = 24

@@ -10,7 +10,7 @@ import (
 	"github.com/nodepools/nodepools/testdata/browser"
 )
 
-// The chart is in a README, so what it shows has to fit, in either mode, and it
+// The chart is on a page of Markdown, so what it shows has to fit, in either mode, and it
 // asks for nothing.
 func TestChartInABrowser(t *testing.T) {
 	b := browser.Start(t)

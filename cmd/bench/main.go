@@ -4,7 +4,7 @@
 //	make bench NODES=5000 POOLS=100
 //
 // It prints a table. A run of all rows is also written to results.json, and shown in
-// chart.svg and in the README.
+// chart.svg and in docs/performance.md.
 //
 // The rows are gathered in rows.go, and each has a file of its name. The world
 // that they are measured in, the control plane, the repository and the program,

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// section is the report for the README: the chart, the table, and what is missed.
+// section is the report for the page: the chart, by a path relative to the page, the
+// table, and what is missed.
 func (r Report) section() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "\n![%s](%s)\n\n", cell(description(r.panels())), chartFile)
+	fmt.Fprintf(&out, "\n![%s](../%s)\n\n", cell(description(r.panels())), chartFile)
 	for _, line := range wrap(cell(r.size()+"; "+r.circumstances()+". "+r.balance()), columns) {
 		out.WriteString(line + "\n")
 	}

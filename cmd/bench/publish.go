@@ -11,21 +11,21 @@ import (
 )
 
 // Where the results of the last run lie, from the root of the repository. The chart
-// and the README's table are made of the first alone; nobody writes them by hand.
+// and the table of the page are made of the first alone; nobody writes them by hand.
 const (
 	resultsFile = "cmd/bench/results.json"
 	chartFile   = "cmd/bench/chart.svg"
-	readmeFile  = "README.md"
+	pageFile    = "docs/performance.md"
 )
 
-// What stands around the README's figures.
+// Delimiters of the figures on the page.
 const (
 	figuresBegin = "<!-- figures: made by make bench, not by hand -->\n"
 	figuresEnd   = "<!-- end of figures -->\n"
 )
 
 // publish writes the report into the repository at root: the results, the chart and
-// the README's figures. Nothing is written of a report that cannot be shown.
+// the figures of the page. Nothing is written of a report that cannot be shown.
 func publish(root string, r Report) error {
 	results, err := r.encode()
 	if err != nil {
@@ -50,28 +50,28 @@ func shown(root string, r Report) (map[string][]byte, error) {
 	if chart == "" {
 		return nil, errors.New("report: it has no figure that the chart shows")
 	}
-	readme, err := os.ReadFile(filepath.Join(root, readmeFile))
+	page, err := os.ReadFile(filepath.Join(root, pageFile))
 	if err != nil {
 		return nil, err
 	}
-	before, _, after, err := splitFigures(readme)
+	before, _, after, err := splitFigures(page)
 	if err != nil {
 		return nil, err
 	}
 	return map[string][]byte{
-		chartFile:  []byte(chart),
-		readmeFile: slices.Concat(before, []byte(r.section()), after),
+		chartFile: []byte(chart),
+		pageFile:  slices.Concat(before, []byte(r.section()), after),
 	}, nil
 }
 
-// splitFigures takes a README apart where its figures stand; before and after keep
-// the comments.
-func splitFigures(readme []byte) (before, figures, after []byte, err error) {
-	head, rest, begins := bytes.Cut(readme, []byte(figuresBegin))
+// splitFigures splits a page around its figures; before and after keep the
+// delimiters.
+func splitFigures(page []byte) (before, figures, after []byte, err error) {
+	head, rest, begins := bytes.Cut(page, []byte(figuresBegin))
 	figures, tail, ends := bytes.Cut(rest, []byte(figuresEnd))
 	if !begins || !ends {
 		return nil, nil, nil, fmt.Errorf("%s has no place for figures\nit is between the lines %q and %q",
-			readmeFile, strings.TrimSpace(figuresBegin), strings.TrimSpace(figuresEnd))
+			pageFile, strings.TrimSpace(figuresBegin), strings.TrimSpace(figuresEnd))
 	}
 	return slices.Concat(head, []byte(figuresBegin)), figures, slices.Concat([]byte(figuresEnd), tail), nil
 }

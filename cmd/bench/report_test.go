@@ -174,10 +174,10 @@ func TestSystemMemory(t *testing.T) {
 
 const root = "../.."
 
-// TestPublished holds the chart and the README's figures to the results of the last
+// TestPublished holds the chart and the figures of the page to the results of the last
 // run, and both to nothing while there was none. With -update they follow.
 func TestPublished(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(root, readmeFile))
+	page, err := os.ReadFile(filepath.Join(root, pageFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,8 +186,8 @@ func TestPublished(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(root, chartFile)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("there is a chart of no results (%v)", err)
 		}
-		if _, figures, _, err := splitFigures(readme); err == nil && len(figures) > 0 {
-			t.Errorf("the README has figures of no results:\n%s", figures)
+		if _, figures, _, err := splitFigures(page); err == nil && len(figures) > 0 {
+			t.Errorf("the page has figures of no results:\n%s", figures)
 		}
 		return
 	}
@@ -235,26 +235,26 @@ func TestPublish(t *testing.T) {
 		}
 	}
 	write(resultsFile, "{}")
-	write(readmeFile, "# No place\n")
+	write(pageFile, "# No place\n")
 	if err := publish(root, madeUp()); err == nil {
-		t.Error("a README without a place for figures was taken")
+		t.Error("a page without a place for figures was taken")
 	}
 	if data, err := os.ReadFile(filepath.Join(root, resultsFile)); err != nil || string(data) != "{}" {
 		t.Errorf("something was written: %s, %v", data, err)
 	}
 	const before, after = "# Before\n\n" + figuresBegin, figuresEnd + "\nAfter\n"
-	write(readmeFile, before+"old figures\n"+after)
+	write(pageFile, before+"old figures\n"+after)
 	for range 2 { // the second changes nothing
 		if err := publish(root, madeUp()); err != nil {
 			t.Fatal(err)
 		}
 		wantPublished(t, root, madeUp())
 	}
-	readme, err := os.ReadFile(filepath.Join(root, readmeFile))
+	page, err := os.ReadFile(filepath.Join(root, pageFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(readme); !strings.HasPrefix(got, before) || !strings.HasSuffix(got, after) || strings.Contains(got, "old figures") {
-		t.Errorf("the README is\n%s", got)
+	if got := string(page); !strings.HasPrefix(got, before) || !strings.HasSuffix(got, after) || strings.Contains(got, "old figures") {
+		t.Errorf("the page is\n%s", got)
 	}
 }
