@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/testdata/docs"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -230,14 +231,9 @@ func TestOldRecordIsWrittenAnewOnlyWithAnotherChange(t *testing.T) {
 	}
 }
 
-// What the README shows as a record is one.
+// What the documentation shows as a record is one.
 func TestRecordInTheReadme(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, example, _ := strings.Cut(string(text), "```json\n")
-	example, _, _ = strings.Cut(example, "```")
+	example := docs.Cut(t, "```json\n", "```\n")
 	if record, err := ParseRecord(example); err != nil || record.Empty() {
 		t.Errorf("%v, %v:\n%s", record, err, example)
 	}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/nodepools/nodepools/testdata/docs"
 )
 
 var (
@@ -30,15 +32,11 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 			exists[match[1]] = true
 		}
 	}
-	for _, document := range []string{"README.md", "CONTRIBUTING.md"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", document))
-		if err != nil {
-			t.Fatal(err)
-		}
-		mentions := testMention.FindAllStringSubmatch(string(text), -1)
-		if len(mentions) == 0 {
-			t.Errorf("%s names no test", document)
-		}
+	named := map[string]int{}
+	for _, page := range docs.All(t) {
+		document := page.Path
+		mentions := testMention.FindAllStringSubmatch(page.Text, -1)
+		named[document] = len(mentions)
 		for _, mention := range mentions {
 			name, script := mention[1], mention[2]
 			if !exists[name] {
@@ -50,6 +48,11 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(scriptFolders[name], script+".txtar")); err != nil {
 				t.Errorf("%s names the script %s of %s: %v", document, script, name, err)
 			}
+		}
+	}
+	for document, want := range map[string]int{"docs/guarantees.md": 50, "CONTRIBUTING.md": 300} {
+		if named[document] < want {
+			t.Errorf("%s names %d tests, fewer than %d", document, named[document], want)
 		}
 	}
 }

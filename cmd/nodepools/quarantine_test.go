@@ -89,7 +89,7 @@ func TestANodeCannotAvoidQuarantine(t *testing.T) {
 }
 
 // What a kubelet can do all the same: fill its node up before it is set apart. The
-// record does not fit in then. It is not silent, which is what README.md says.
+// record does not fit in then. It is not silent, which is what docs/pools.md says.
 func TestAFullNodeIsTold(t *testing.T) {
 	q := newQuarantine(t)
 	p := q.Test

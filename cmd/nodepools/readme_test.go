@@ -1,27 +1,24 @@
 package main
 
 import (
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/nodepools/nodepools/testdata/docs"
 )
 
-// The README shows what explain prints, and not what somebody thinks it prints.
+// The documentation shows what explain prints, and not what somebody thinks it prints.
 func TestReadmeShowsRealOutput(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	shown := docs.Cut(t, "```\n$ nodepools explain node gpu-1\n", "```\n")
 	script, err := txtar.ParseFile("testdata/script/cluster/explain.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range script.Files {
 		if file.Name == "settled.txt" {
-			if !strings.Contains(string(readme), "$ nodepools explain node gpu-1\n"+string(file.Data)+"```\n") {
-				t.Errorf("the README does not show what explain prints:\n%s", file.Data)
+			if shown != string(file.Data) {
+				t.Errorf("the documentation does not show what explain prints:\n%s", file.Data)
 			}
 			return
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/nodepools/nodepools/testdata/docs"
 )
 
 const recipeFolder = "../../examples/ci"
@@ -21,20 +23,28 @@ var (
 	flagInText = regexp.MustCompile(`(^|\s)--?[a-z][-a-z]*`)
 )
 
-// Each command that the recipes and the README name is one that there is, with all of its flags.
+// Each command that the recipes and the documentation name exists, with all of its
+// flags.
 func TestRecipesCallWhatThereIs(t *testing.T) {
 	found := map[string]bool{}
-	for _, file := range append(recipeFiles(t), "../../README.md") {
+	texts := map[string]string{}
+	for _, page := range docs.All(t) {
+		texts[page.Path] = page.Text
+	}
+	for _, file := range recipeFiles(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+		texts[file] = string(text)
+	}
+	for file, text := range texts {
 		var commands []string
-		for _, match := range calledCommand.FindAllSubmatch(text, -1) {
-			commands = append(commands, string(match[1]))
+		for _, match := range calledCommand.FindAllStringSubmatch(text, -1) {
+			commands = append(commands, match[1])
 		}
-		for _, match := range addedFlags.FindAllSubmatch(text, -1) {
-			commands = append(commands, "diff "+string(match[1]))
+		for _, match := range addedFlags.FindAllStringSubmatch(text, -1) {
+			commands = append(commands, "diff "+match[1])
 		}
 		for _, command := range commands {
 			name := strings.Fields(command)[0]

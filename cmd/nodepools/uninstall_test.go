@@ -8,9 +8,10 @@ import (
 	"testing"
 
 	"github.com/nodepools/nodepools/testdata/cluster"
+	"github.com/nodepools/nodepools/testdata/docs"
 )
 
-// What the README says of uninstalling removes all that install has printed, that
+// What the documentation says of uninstalling removes all that install has printed, that
 // for viewers too.
 func TestUninstall(t *testing.T) {
 	c := cluster.New(t, cluster.Options{ControllerManager: true}) // it is what removes a namespace
@@ -49,15 +50,9 @@ func TestUninstall(t *testing.T) {
 		t.Fatalf("these are installed, without the role of viewers:\n%s", found)
 	}
 
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, uninstall, _ := strings.Cut(string(readme), "\nTo uninstall, ")
-	_, uninstall, _ = strings.Cut(uninstall, "\n```sh\n")
-	uninstall, _, found := strings.Cut(uninstall, "```\n")
+	_, uninstall, found := strings.Cut(docs.Cut(t, "\n## Uninstall\n", "\n```\n"), "\n```sh\n")
 	if !found {
-		t.Fatal("the README does not say how to uninstall")
+		t.Fatal("the documentation does not say how to uninstall")
 	}
 	sh(uninstall)
 	if left := sh(list); left != "" {

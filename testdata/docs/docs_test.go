@@ -1,0 +1,130 @@
+package docs_test
+
+import (
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodepools/nodepools/testdata/docs"
+)
+
+// Every relative link leads to a file or a folder of the repository, and every fragment
+// to a heading of the page.
+func TestLinksLeadSomewhere(t *testing.T) {
+	anchors := map[string][]string{}
+	for _, page := range docs.All(t) {
+		for _, heading := range page.Content().Headings {
+			anchors[page.Path] = append(anchors[page.Path], heading.Anchor)
+		}
+	}
+	relative, fragments := 0, 0
+	for _, page := range docs.All(t) {
+		for _, link := range page.Content().Links {
+			to, err := url.Parse(link)
+			if err != nil {
+				t.Errorf("%s: %v", page.Path, err)
+				continue
+			}
+			if to.Scheme != "" {
+				if to.Scheme != "https" {
+					t.Errorf("%s: %s is neither a relative link nor one with https", page.Path, link)
+				}
+				continue
+			}
+			target := page.Path
+			if to.Path != "" {
+				relative++
+				target = path.Join(path.Dir(page.Path), to.Path)
+				if _, err := os.Stat(filepath.Join(docs.Root(t), filepath.FromSlash(target))); err != nil {
+					t.Errorf("%s: the link %s leads nowhere: %v", page.Path, link, err)
+				}
+			}
+			if to.Fragment != "" {
+				fragments++
+				if !slices.Contains(anchors[target], to.Fragment) {
+					t.Errorf("%s: the link %s leads to no heading of %s", page.Path, link, target)
+				}
+			}
+		}
+	}
+	if relative < 100 || fragments < 30 {
+		t.Errorf("%d relative links and %d fragments were found: the test does not find what there is", relative, fragments)
+	}
+}
+
+// Every page of docs is in the index of the README, and is reached from each other one.
+func TestEveryPageIsLinked(t *testing.T) {
+	pages := docs.Pages(t)
+	for _, from := range pages {
+		links := from.Content().Links
+		for _, to := range pages {
+			want := path.Base(to.Path)
+			switch {
+			case to.Path == from.Path:
+				continue
+			case from.Path == "README.md":
+				want = to.Path
+			case to.Path == "README.md":
+				want = "../README.md"
+			}
+			if !slices.Contains(links, want) {
+				t.Errorf("%s has no link to %s", from.Path, want)
+			}
+		}
+	}
+}
+
+// A page begins with its one title, no heading skips a level, and no two have the same
+// anchor.
+func TestHeadings(t *testing.T) {
+	for _, page := range docs.All(t) {
+		level, anchors := 0, map[string]bool{}
+		for i, heading := range page.Content().Headings {
+			if (heading.Level == 1) != (i == 0) || heading.Level > level+1 {
+				t.Errorf("%s: the heading %q has the level %d after one of level %d", page.Path, heading.Text, heading.Level, level)
+			}
+			if anchors[heading.Anchor] {
+				t.Errorf("%s: two headings have the anchor %s", page.Path, heading.Anchor)
+			}
+			level, anchors[heading.Anchor] = heading.Level, true
+		}
+		if level == 0 {
+			t.Errorf("%s has no heading", page.Path)
+		}
+	}
+}
+
+// A reference page answers one question, and the README what a user asks first.
+func TestReadmeIsShort(t *testing.T) {
+	if lines := strings.Count(docs.Read(t, "README.md").Text, "\n"); lines > 350 {
+		t.Errorf("the README has %d lines, more than 350: reference belongs into docs", lines)
+	}
+}
+
+// The parts that other tests build on: anchors, blocks in lists, commands.
+func TestContent(t *testing.T) {
+	page := docs.Page{Text: "# A `b`, c's d_e\n\n- x\n\n  ```sh\n  # why\n  nodepools diff \\\n    pools/   # here\n\n  make a\n  ```\n\n## 试运行 Dry run\n\n[l](x.md#y) ![p](p.png) `co\nde`\n\n```yaml\nmake: b\n```\n"}
+	got := page.Content()
+	want := docs.Content{
+		Headings: []docs.Heading{{1, "A b, c's d_e", "a-b-cs-d_e"}, {2, "试运行 Dry run", "试运行-dry-run"}},
+		Blocks:   []docs.Block{{"sh", "# why\nnodepools diff \\\n  pools/   # here\n\nmake a\n"}, {"yaml", "make: b\n"}},
+		Links:    []string{"x.md#y", "p.png"},
+		Spans:    []string{"b", "co de"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	var commands []string
+	for _, block := range got.Blocks {
+		commands = append(commands, block.Commands()...)
+	}
+	if diff := cmp.Diff([]string{"nodepools diff pools/", "make a"}, commands); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
