@@ -23,11 +23,11 @@ func Pages(t testing.TB) []Page {
 	return append([]Page{Read(t, "README.md")}, glob(t, "docs/*.md")...)
 }
 
-// All returns every page that links to others: Pages, CONTRIBUTING.md and the
-// pages of the examples.
+// All returns every page that links to others: Pages, the translation of the README,
+// CONTRIBUTING.md and the pages of the examples.
 func All(t testing.TB) []Page {
 	t.Helper()
-	all := append(Pages(t), Read(t, "CONTRIBUTING.md"))
+	all := append(Pages(t), Read(t, "README.zh-CN.md"), Read(t, "CONTRIBUTING.md"))
 	return append(all, glob(t, "examples/*/README.md")...)
 }
 

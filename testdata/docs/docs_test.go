@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -105,6 +106,73 @@ func TestReadmeIsShort(t *testing.T) {
 	if lines := strings.Count(docs.Read(t, "README.md").Text, "\n"); lines > 350 {
 		t.Errorf("the README has %d lines, more than 350: reference belongs into docs", lines)
 	}
+}
+
+// linkOfTheOther is the switch between the languages, in the third line of a README.
+var linkOfTheOther = regexp.MustCompile(`\[[^]]+\]\(README(?:\.zh-CN)?\.md\)`)
+
+// Both READMEs have the same commands and examples, headings of the same levels, the
+// same tables and the same links: what is added to one is missed in the other.
+func TestTranslationKeepsUp(t *testing.T) {
+	english, chinese := docs.Read(t, "README.md"), docs.Read(t, "README.zh-CN.md")
+	for page, other := range map[*docs.Page]string{&english: "README.zh-CN.md", &chinese: "README.md"} {
+		if first, _, _ := strings.Cut(page.Text, "\n\n```"); !strings.Contains(linkOfTheOther.FindString(first), "("+other+")") {
+			t.Errorf("%s does not begin with a link to %s", page.Path, other)
+		}
+		page.Text = linkOfTheOther.ReplaceAllString(page.Text, "")
+	}
+	of, translated := english.Content(), chinese.Content()
+	if len(of.Blocks) < 8 || len(of.Headings) < 8 || len(of.Links) < 20 {
+		t.Fatalf("%d blocks, %d headings, %d links: the test does not find what there is", len(of.Blocks), len(of.Headings), len(of.Links))
+	}
+	if diff := cmp.Diff(withoutComments(of.Blocks), withoutComments(translated.Blocks)); diff != "" {
+		t.Errorf("the blocks differ (-README.md +README.zh-CN.md):\n%s", diff)
+	}
+	if diff := cmp.Diff(levels(of), levels(translated)); diff != "" {
+		t.Errorf("the levels of the headings differ (-README.md +README.zh-CN.md):\n%s", diff)
+	}
+	if diff := cmp.Diff(rows(english), rows(chinese)); diff != "" {
+		t.Errorf("the cells in the rows of the tables differ (-README.md +README.zh-CN.md):\n%s", diff)
+	}
+	// A sentence has another order in another language.
+	slices.Sort(of.Links)
+	slices.Sort(translated.Links)
+	if diff := cmp.Diff(of.Links, translated.Links); diff != "" {
+		t.Errorf("the links differ (-README.md +README.zh-CN.md):\n%s", diff)
+	}
+}
+
+// comment is one of shell or YAML: what stands behind it may be translated.
+var comment = regexp.MustCompile(`(?m)(^|\s+)# .*$`)
+
+func withoutComments(blocks []docs.Block) []docs.Block {
+	var out []docs.Block
+	for _, block := range blocks {
+		if block.Language != "" {
+			block.Text = comment.ReplaceAllString(block.Text, "")
+		}
+		out = append(out, block)
+	}
+	return out
+}
+
+func levels(content docs.Content) []int {
+	var out []int
+	for _, heading := range content.Headings {
+		out = append(out, heading.Level)
+	}
+	return out
+}
+
+// rows returns the number of cells of each row of a table, in order.
+func rows(page docs.Page) []int {
+	var out []int
+	for line := range strings.Lines(page.Text) {
+		if strings.HasPrefix(line, "|") {
+			out = append(out, strings.Count(line, "|")-1)
+		}
+	}
+	return out
 }
 
 // The parts that other tests build on: anchors, blocks in lists, commands.
