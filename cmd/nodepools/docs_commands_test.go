@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nodepools/nodepools/testdata/docs"
+)
+
+var (
+	makeTarget = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
+	makeCall   = regexp.MustCompile(`(?:^|\s)make ([a-z][a-z-]*)`)
+)
+
+// notRun are the commands of the documentation that TestDocumentedCommandsRun does not
+// run, each with the reason, or with the test that runs it.
+var notRun = map[string]string{
+	"make image IMAGE=registry.example.com/nodepools:v1": "needs Docker; `TestImagesOfTheDockerfileHaveFullNames` and `TestLabelsOfTheImage` hold what can be held without",
+	"docker push registry.example.com/nodepools:v1":      "needs Docker and a registry",
+	"nodepools run":              "does not end by itself; `TestClusterScripts/run` runs it",
+	"make build":                 ".ci/run runs it",
+	"make demo":                  ".ci/run runs it, and `TestStory` its program",
+	"make test":                  ".ci/run runs it, and with it this test",
+	"make lint":                  ".ci/run runs it",
+	"make verify":                ".ci/run runs it",
+	"make stress":                "takes an hour; `TestNoTestWaitsForStress` holds that make test runs the same tests in a short form",
+	"make fuzz":                  "takes minutes for each target; make test runs what fuzzing has found",
+	"make bench":                 "takes an hour; `TestPublished` holds its results to the page",
+	"go test ./render":           "make test runs it",
+	"go test -short ./...":       "make test runs more",
+	"go test ./testdata/cluster": "make test runs it",
+	"go test ./apply/... -run TestName -race": "an example for contributors: there is no such test",
+	uninstalls + "annotate":                   "`TestUninstall` runs it",
+	uninstalls + "sources":                    "`TestUninstall` runs it",
+	uninstalls + "pools":                      "`TestUninstall` runs it",
+	uninstalls + "viewer":                     "`TestUninstall` runs it",
+	uninstalls + "all":                        "`TestUninstall` runs it",
+}
+
+// The commands of uninstalling are those of one block, and known by it.
+const uninstalls = "uninstall: "
+
+// uninstalling returns the commands of the section about that, and their keys in
+// notRun.
+func uninstalling(t *testing.T) map[string]string {
+	t.Helper()
+	keys := []string{"annotate", "sources", "pools", "viewer", "all"}
+	page := docs.Page{Text: docs.Cut(t, "\n## Uninstall\n", "\n```\n") + "\n```\n"}
+	commands := map[string]string{}
+	for _, block := range page.Content().Blocks {
+		for i, command := range block.Commands() {
+			commands[command] = uninstalls + keys[i]
+		}
+	}
+	return commands
+}
+
+// documentedCommands returns the commands of a page that a reader would copy, block by
+// block.
+func documentedCommands(page docs.Page) [][]string {
+	var blocks [][]string
+	for _, block := range page.Content().Blocks {
+		if commands := block.Commands(); len(commands) > 0 {
+			blocks = append(blocks, commands)
+		}
+	}
+	return blocks
+}
+
+// Every command line of nodepools in the documentation is one that the program takes,
+// and every target of make is in the Makefile: those of blocks, and those within a line.
+func TestDocumentedCommandsParse(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(docs.Root(t), "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var targets []string
+	for _, match := range makeTarget.FindAllSubmatch(makefile, -1) {
+		targets = append(targets, string(match[1]))
+	}
+	commands, spans, calls := 0, 0, 0
+	for _, page := range docs.All(t) {
+		content := page.Content()
+		var lines []string
+		for _, block := range content.Blocks {
+			lines = append(lines, block.Commands()...)
+		}
+		for _, line := range lines {
+			for _, args := range calledArgs(line) {
+				commands++
+				if err := takes(args); err != nil {
+					t.Errorf("%s: %s: %v", page.Path, line, err)
+				}
+			}
+		}
+		for _, span := range content.Spans {
+			if words := strings.Fields(span); len(words) > 1 && words[0] == "nodepools" {
+				spans++
+				if err := names(words[1:]); err != nil {
+					t.Errorf("%s: %s: %v", page.Path, span, err)
+				}
+			}
+		}
+		for _, text := range append(lines, content.Spans...) {
+			for _, match := range makeCall.FindAllStringSubmatch(text, -1) {
+				calls++
+				if !slices.Contains(targets, match[1]) {
+					t.Errorf("%s: %s: the Makefile has no target %s", page.Path, text, match[1])
+				}
+			}
+		}
+	}
+	if commands < 30 || spans < 30 || calls < 50 {
+		t.Errorf("%d commands, %d within a line and %d of make were found: the test does not find what there is", commands, spans, calls)
+	}
+}
+
+// calledArgs returns the arguments of each call of nodepools in a line of shell.
+func calledArgs(line string) [][]string {
+	var calls [][]string
+	for part := range strings.SplitSeq(line, " | ") {
+		words := strings.Fields(strings.NewReplacer("'", "", `"`, "").Replace(part))
+		if len(words) > 0 && words[0] == "kubectl" {
+			words = words[1:]
+		}
+		if len(words) > 0 && (words[0] == "nodepools" || words[0] == "bin/nodepools") {
+			calls = append(calls, words[1:])
+		}
+	}
+	return calls
+}
+
+// takes reports why the program would refuse a command line as wrong; nil where it
+// would not.
+func takes(args []string) error {
+	cmd, rest, err := newRoot("nodepools", streams{out: io.Discard, err: io.Discard}).Find(args)
+	if err != nil {
+		return err
+	}
+	if cmd.HasSubCommands() {
+		return fmt.Errorf("%s does nothing with %q", cmd.CommandPath(), rest)
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return err
+	}
+	return cmd.ValidateArgs(cmd.Flags().Args())
+}
+
+// names reports which command or flag of a mention does not exist. A mention need not
+// be complete.
+func names(words []string) error {
+	root := newRoot("nodepools", streams{out: io.Discard, err: io.Discard})
+	root.InitDefaultCompletionCmd(words...)
+	cmd, _, err := root.Find(words)
+	if err != nil {
+		return err
+	}
+	if !cmd.HasParent() && !strings.HasPrefix(words[0], "-") {
+		return fmt.Errorf("there is no command %q", words[0])
+	}
+	cmd.InitDefaultHelpFlag()
+	for _, word := range words {
+		name, _, _ := strings.Cut(word, "=")
+		switch {
+		case strings.HasPrefix(name, "--") && cmd.Flags().Lookup(name[2:]) == nil,
+			len(name) == 2 && name[0] == '-' && cmd.Flags().ShorthandLookup(name[1:]) == nil:
+			return fmt.Errorf("%s has no flag %s", cmd.CommandPath(), name)
+		}
+	}
+	return nil
+}
+
+// What the parsing would accept wrongly would hold nothing.
+func TestDocumentedCommandsThatDoNotParse(t *testing.T) {
+	for reason, line := range map[string]string{
+		"no such command":       "nodepools difff pools/",
+		"no such flag":          "make build && true | bin/nodepools install --images x",
+		"no argument":           "nodepools validate",
+		"a flag without value":  "kubectl nodepools render pools/ --nodes",
+		"another command's":     "nodepools validate pools/ --merge-base",
+		"an argument too many":  "nodepools inventory pools/",
+		"no such shorthand":     "nodepools diff pools/ -x json",
+		"no such command below": "nodepools explain pool gpu",
+	} {
+		calls := calledArgs(line)
+		if len(calls) != 1 || takes(calls[0]) == nil {
+			t.Errorf("%s: %q is taken (%q)", reason, line, calls)
+		}
+	}
+	for _, mention := range []string{"difff", "diff --bases", "validate -x", "--versions"} {
+		if names(strings.Fields(mention)) == nil {
+			t.Errorf("%q is taken", mention)
+		}
+	}
+}
