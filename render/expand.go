@@ -138,6 +138,10 @@ func (e *Expansion) Problem(name string) error {
 	return nil
 }
 
+// Held returns the reason for which [ExpandHeld] keeps a pool as it is; nil where it
+// does not.
+func (e *Expansion) Held(name string) error { return e.held[name] }
+
 // Holds reports whether what the pool has put on nodes must stay there untouched:
 // the pool is paused, so faulty that nobody can tell what it wants, or held.
 func (e *Expansion) Holds(name string) bool {

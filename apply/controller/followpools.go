@@ -129,9 +129,6 @@ func (s *poolSnapshot) regrouped(before *poolSnapshot) bool {
 // sameMembers tells whether two definitions of a pool choose the same nodes, the
 // pools around it left aside.
 func sameMembers(a, b *v1.NodePool) bool {
-	gone := func(pool *v1.NodePool) bool {
-		return !pool.DeletionTimestamp.IsZero() && !v1.IsDisabled(pool, v1.ReconcileAnnotation)
-	}
-	return a.UID == b.UID && a.Spec.Parent == b.Spec.Parent && gone(a) == gone(b) &&
+	return a.UID == b.UID && a.Spec.Parent == b.Spec.Parent && plan.Releasing(a) == plan.Releasing(b) &&
 		slices.Equal(a.Spec.NodeNames, b.Spec.NodeNames) && equality.Semantic.DeepEqual(a.Spec.Selector, b.Spec.Selector)
 }

@@ -46,7 +46,8 @@ const (
 // server, and in the way of the nodes.
 const poolWorkers = 4
 
-// poolLoop keeps the RuntimeClass, the finalizer and the status of pools.
+// poolLoop keeps the RuntimeClass, the finalizer and the status of pools. What becomes
+// of them is decided by [plan.PoolOutcomeOf].
 type poolLoop struct {
 	client  client.Client
 	applier *apply.Applier
@@ -60,15 +61,14 @@ type poolLoop struct {
 	created perPool[string]
 }
 
-// failure is what keeps a pool's own objects from being right, and what is told
-// of it.
+// failure is what keeps a pool's own objects from being right.
 type failure struct {
 	err error
-	// retry is set where no event will tell that it may go now.
+	// retry is set where no event will report that it may succeed now.
 	retry bool
 }
 
-// Reconcile brings one pool's own objects up to date and tells how far its nodes
+// Reconcile brings one pool's own objects up to date and reports how far its nodes
 // are.
 func (l *poolLoop) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	pool := &v1.NodePool{}
@@ -91,13 +91,14 @@ func (l *poolLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 	if l.behind(pool) || !pools.covers(pool) {
 		return reconcile.Result{RequeueAfter: retryPeriod}, nil
 	}
-	var failed *failure
-	if pool.DeletionTimestamp.IsZero() {
-		failed, err = l.keep(ctx, pool, pools)
+	outcome, err := l.outcome(ctx, pool, pools)
+	if err != nil {
+		return reconcile.Result{}, err
 	}
+	failed, err := l.execute(ctx, pool, outcome)
 	var result reconcile.Result
 	if err == nil {
-		result, err = l.tell(ctx, pool, pools, failed)
+		result, err = l.report(ctx, pool, pools, outcome, failed)
 	}
 	if apierrors.IsNotFound(err) { // somebody was faster, with a deletion
 		return reconcile.Result{RequeueAfter: retryPeriod}, nil
@@ -105,7 +106,7 @@ func (l *poolLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 	return result, err
 }
 
-// behind tells whether the cache has not seen the loop's own last write of the
+// behind reports whether the cache has not seen the loop's own last write of the
 // pool yet. What is compared with the state before it may be taken for unchanged,
 // and is not.
 func (l *poolLoop) behind(pool *v1.NodePool) bool {
@@ -114,34 +115,37 @@ func (l *poolLoop) behind(pool *v1.NodePool) bool {
 	return err == nil && order < 0
 }
 
-// keep holds the pool by its finalizer and brings its RuntimeClass up to date.
-func (l *poolLoop) keep(ctx context.Context, pool *v1.NodePool, pools *poolSnapshot) (*failure, error) {
-	if pools.Holds(pool.Name) {
-		return nil, nil
-	}
-	if err := l.setFinalizer(ctx, pool, controllerutil.AddFinalizer); err != nil {
-		return nil, err
-	}
-	if pools.HoldsRuntimeClass(pool.Name) {
-		return nil, nil
-	}
-	return l.runtimeClass(ctx, pool, pools)
-}
-
-func (l *poolLoop) runtimeClass(ctx context.Context, pool *v1.NodePool, pools *poolSnapshot) (*failure, error) {
-	want := pools.RuntimeClass(pool.Name)
+// outcome reads the RuntimeClass of a pool, and asks the plan what becomes of both.
+func (l *poolLoop) outcome(ctx context.Context, pool *v1.NodePool, pools *poolSnapshot) (plan.PoolOutcome, error) {
 	live := &nodev1.RuntimeClass{}
-	if err := l.client.Get(ctx, types.NamespacedName{Name: want.Name}, live); apierrors.IsNotFound(err) {
+	if err := l.client.Get(ctx, types.NamespacedName{Name: v1.RuntimeClassName(pool.Name)}, live); apierrors.IsNotFound(err) {
 		live = nil
 	} else if err != nil {
-		return nil, err
+		return plan.PoolOutcome{}, err
 	}
-	change, err := plan.RuntimeClass(live, want, pool)
-	if err != nil {
-		return &failure{err: err}, nil
+	return plan.PoolOutcomeOf(pool, pools.Expansion, live), nil
+}
+
+// execute writes what an outcome says of the finalizer and the RuntimeClass of a pool.
+// The finalizer is removed later, by [poolLoop.report]: that waits for the nodes.
+func (l *poolLoop) execute(ctx context.Context, pool *v1.NodePool, outcome plan.PoolOutcome) (*failure, error) {
+	if outcome.Finalizer == plan.FinalizerEnsured {
+		if err := l.setFinalizer(ctx, pool, controllerutil.AddFinalizer); err != nil {
+			return nil, err
+		}
 	}
+	switch {
+	case outcome.ClassProblem != nil:
+		return &failure{err: outcome.ClassProblem}, nil
+	case outcome.RuntimeClass != nil:
+		return l.runtimeClass(ctx, pool, *outcome.RuntimeClass)
+	}
+	return nil, nil
+}
+
+func (l *poolLoop) runtimeClass(ctx context.Context, pool *v1.NodePool, change plan.RuntimeClassChange) (*failure, error) {
 	version := pool.ResourceVersion
-	err = l.applier.RuntimeClass(ctx, pool, change)
+	err := l.applier.RuntimeClass(ctx, pool, change)
 	if pool.ResourceVersion != version {
 		l.written.set(pool.Name, pool.ResourceVersion)
 	}
@@ -152,11 +156,11 @@ func (l *poolLoop) runtimeClass(ctx context.Context, pool *v1.NodePool, pools *p
 	}
 	switch change.Action {
 	case plan.None:
-	case plan.Create: // told with what is done on nodes
-		l.created.set(pool.Name, want.Name)
+	case plan.Create: // reported with what is done on nodes
+		l.created.set(pool.Name, change.Name())
 	default:
 		l.createdEvent(pool)
-		l.event(pool, corev1.EventTypeNormal, "RuntimeClass", string(change.Action), "%s RuntimeClass %s", past(change.Action), want.Name)
+		l.event(pool, corev1.EventTypeNormal, "RuntimeClass", string(change.Action), "%s RuntimeClass %s", past(change.Action), change.Name())
 	}
 	return nil, nil
 }
@@ -176,16 +180,15 @@ func (l *poolLoop) setFinalizer(ctx context.Context, pool *v1.NodePool, set func
 	return nil
 }
 
-// tell writes the status when it has changed, and an event for what was done. A
-// pool that is being deleted it lets go as soon as no node carries anything of
-// it; the garbage collector deletes the RuntimeClass with its owner. One that is
-// paused stays until it is resumed.
+// report writes the status when it has changed, and an event for what was done. The
+// finalizer of a pool that is being deleted it removes as soon as no node carries
+// anything of it; the garbage collector deletes the RuntimeClass with its owner.
 //
-// While nodes are still being looked at it waits for them a little, so that a
-// change which is carried out quickly is told once, and tells now and then how far
-// a longer one is; what was done is an event when all is. Before every node was looked
-// at since the start it tells nothing: a figure that is not known is not zero.
-func (l *poolLoop) tell(ctx context.Context, pool *v1.NodePool, pools *poolSnapshot, failed *failure) (reconcile.Result, error) {
+// While passes over nodes are due it waits for them a little, so that a change which is
+// carried out quickly is reported once, and reports now and then how far a longer one
+// is; what was done is an event when all is. Before a pass over every node has ended
+// since the start it reports nothing: a figure that is not known is not zero.
+func (l *poolLoop) report(ctx context.Context, pool *v1.NodePool, pools *poolSnapshot, outcome plan.PoolOutcome, failed *failure) (reconcile.Result, error) {
 	if known, err := l.pace.everyNodeLooked(ctx); err != nil || !known {
 		return reconcile.Result{RequeueAfter: retryPeriod}, err
 	}
@@ -199,8 +202,7 @@ func (l *poolLoop) tell(ctx context.Context, pool *v1.NodePool, pools *poolSnaps
 	if settled {
 		l.deedEvents(pool, l.tally.drain(pool.Name))
 	}
-	paused := v1.IsDisabled(pool, v1.ReconcileAnnotation)
-	if settled && figures.recorded == 0 && !pool.DeletionTimestamp.IsZero() && !paused {
+	if settled && outcome.Releases(figures.recorded) {
 		l.pools.releaseDone(pool.Name)
 		return reconcile.Result{}, client.IgnoreNotFound(l.setFinalizer(ctx, pool, controllerutil.RemoveFinalizer))
 	}
@@ -211,11 +213,7 @@ func (l *poolLoop) tell(ctx context.Context, pool *v1.NodePool, pools *poolSnaps
 	case failed != nil && failed.retry:
 		result.RequeueAfter = failurePeriod
 	}
-	return result, l.writeStatus(ctx, pool, poolFacts{
-		figures: figures, settled: settled, failed: failed,
-		problem: pools.Problem(pool.Name), paused: paused, held: pools.held.blocked[pool.Name],
-		classHeld: pools.HoldsRuntimeClass(pool.Name),
-	})
+	return result, l.writeStatus(ctx, pool, poolFacts{outcome: outcome, figures: figures, settled: settled, failed: failed})
 }
 
 func (l *poolLoop) writeStatus(ctx context.Context, pool *v1.NodePool, facts poolFacts) error {

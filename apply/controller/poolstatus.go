@@ -23,19 +23,12 @@ const maxNamed = 3
 
 // poolFacts are what a pool's status is made of.
 type poolFacts struct {
+	outcome plan.PoolOutcome
 	figures figures
-	// settled tells whether every node was looked at since the pool changed.
+	// settled reports whether a pass over every node has ended since the pool changed.
 	settled bool
-	// problem is what is wrong with the pool itself, failed what went wrong with
-	// its RuntimeClass.
-	problem error
-	failed  *failure
-	paused  bool
-	// held is why the pool waits for an approval; nil where it does not.
-	held *plan.ReleaseBlock
-	// classHeld tells whether an enclosing pool is paused, and with it the
-	// RuntimeClass.
-	classHeld bool
+	// failed is what went wrong with the RuntimeClass.
+	failed *failure
 }
 
 // poolStatus says how far a pool is carried out. It is the same status for the
@@ -46,7 +39,7 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 	status.RuntimeClassName = v1.RuntimeClassName(pool.Name)
 	status.Revision = pool.Annotations[v1.RevisionAnnotation]
 	if facts.settled {
-		if facts.problem == nil && !facts.paused && pool.DeletionTimestamp.IsZero() {
+		if facts.outcome.MembershipObserved() {
 			status.ObservedMembership = plan.Membership(pool)
 		}
 		status.ObservedGeneration = pool.Generation
@@ -69,7 +62,7 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 	} else {
 		set(v1.ConflictedCondition, false, v1.SucceededReason, "every key is the pool's to set")
 	}
-	setReleaseBlocked(&status.Conditions, pool.Generation, facts.held)
+	setReleaseBlocked(&status.Conditions, pool.Generation, facts.outcome.Block)
 	status.Contests = contestsStatus(facts.figures.contests)
 	if status.Contests == nil {
 		meta.RemoveStatusCondition(&status.Conditions, v1.ContestedCondition)
@@ -113,34 +106,30 @@ type summary struct {
 	message string
 }
 
-// upToDate ends the part of a message that tells how far a pool is.
+// upToDate ends the part of a message that says how far a pool is.
 const upToDate = " up to date"
 
 // summarize names the one thing that matters most about a pool.
 func summarize(pool *v1.NodePool, facts poolFacts) summary {
+	switch outcome := facts.outcome; outcome.State {
+	case plan.PoolStatePaused:
+		return paused(pool)
+	case plan.PoolStateBlocked:
+		return summary{stalled, v1.ReleaseBlockedReason, outcome.Block.Error()}
+	case plan.PoolStateReleasing:
+		return releasing(facts.figures)
+	case plan.PoolStateFaulty:
+		return faulty(outcome.Problem)
+	default:
+		return active(pool, facts)
+	}
+}
+
+// active says how far a pool is that is carried out.
+func active(pool *v1.NodePool, facts poolFacts) summary {
 	f := facts.figures
 	progress := fmt.Sprintf("%d of %s%s", f.Updated, nodes(f.Desired), upToDate)
-	parent, invalid := (*render.ParentError)(nil), (*field.Error)(nil)
-	block := (*plan.ReleaseBlock)(nil)
 	switch {
-	case facts.paused && !pool.DeletionTimestamp.IsZero():
-		return summary{idle, v1.PausedReason, fmt.Sprintf("annotation %s is %s: the pool is to be deleted, and its nodes are released once the annotation is gone", v1.ReconcileAnnotation, v1.Disabled)}
-	case facts.held != nil:
-		return summary{stalled, v1.ReleaseBlockedReason, facts.held.Error()}
-	case !pool.DeletionTimestamp.IsZero():
-		return releasing(f)
-	case facts.paused:
-		return summary{idle, v1.PausedReason, fmt.Sprintf("annotation %s is %s: nothing is written for this pool", v1.ReconcileAnnotation, v1.Disabled)}
-	case errors.As(facts.problem, &parent):
-		return summary{stalled, v1.ParentReason, apply.Brief(facts.problem) + "; its nodes are left as they are"}
-	case errors.Is(facts.problem, errGathered):
-		return summary{reconciling, v1.ProgressingReason, "a pool around it is being deleted; its nodes are left as they are"}
-	case errors.As(facts.problem, &block):
-		return summary{stalled, v1.ReleaseBlockedReason, fmt.Sprintf("pool %q around it waits for an approval; its nodes are left as they are", block.Pool)}
-	case errors.As(facts.problem, &invalid):
-		return summary{stalled, v1.InvalidReason, apply.Brief(facts.problem) + "; its nodes are left as they are"}
-	case facts.problem != nil:
-		return summary{stalled, v1.SelectorReason, apply.Brief(facts.problem) + "; its nodes are left as they are"}
 	case facts.failed != nil:
 		return summary{stalled, v1.RuntimeClassReason, apply.Brief(facts.failed.err)}
 	case !facts.settled:
@@ -153,12 +142,38 @@ func summarize(pool *v1.NodePool, facts poolFacts) summary {
 		return summary{stalled, v1.NodesReason, progress + "; " + describeProblems(f.problems)}
 	case len(f.problems) > 0:
 		return summary{reconciling, v1.NodesReason, progress + "; " + describeProblems(f.problems)}
-	case facts.classHeld:
+	case facts.outcome.ClassHeld:
 		return summary{ready, v1.SucceededReason, progress + "; the RuntimeClass stays as it is while a pool around this one is paused"}
 	case f.Desired == 0:
 		return summary{ready, v1.SucceededReason, "no node is in this pool" + describeUnmatchable(pool)}
 	default:
 		return summary{ready, v1.SucceededReason, progress + describeUnmatchable(pool)}
+	}
+}
+
+func paused(pool *v1.NodePool) summary {
+	what := "nothing is written for this pool"
+	if !pool.DeletionTimestamp.IsZero() {
+		what = "the pool is to be deleted, and its nodes are released once the annotation is gone"
+	}
+	return summary{idle, v1.PausedReason, fmt.Sprintf("annotation %s is %s: %s", v1.ReconcileAnnotation, v1.Disabled, what)}
+}
+
+// faulty says why a pool cannot be carried out.
+func faulty(problem error) summary {
+	const stay = "; its nodes are left as they are"
+	parent, invalid, block := (*render.ParentError)(nil), (*field.Error)(nil), (*plan.ReleaseBlock)(nil)
+	switch {
+	case errors.As(problem, &parent):
+		return summary{stalled, v1.ParentReason, apply.Brief(problem) + stay}
+	case errors.Is(problem, errGathered):
+		return summary{reconciling, v1.ProgressingReason, "a pool around it is being deleted" + stay}
+	case errors.As(problem, &block):
+		return summary{stalled, v1.ReleaseBlockedReason, fmt.Sprintf("pool %q around it waits for an approval", block.Pool) + stay}
+	case errors.As(problem, &invalid):
+		return summary{stalled, v1.InvalidReason, apply.Brief(problem) + stay}
+	default:
+		return summary{stalled, v1.SelectorReason, apply.Brief(problem) + stay}
 	}
 }
 

@@ -68,14 +68,13 @@ func poolsOf(pools []*v1.NodePool, expansion *render.Expansion, found *plan.Expl
 
 func (p *Pool) describe(pool *v1.NodePool, pools *render.Expansion) {
 	p.State, p.Parent, p.ChosenBy = Active, pool.Spec.Parent, chosenBy(pool)
-	problem := pools.Problem(pool.Name)
 	p.Deleting = !pool.DeletionTimestamp.IsZero()
-	switch {
-	case v1.IsDisabled(pool, v1.ReconcileAnnotation):
+	switch plan.PoolStateOf(pool, pools) {
+	case plan.PoolStatePaused:
 		p.State = Paused
-	case problem != nil:
-		p.State, p.Problem = Failed, problem.Error()
-	case p.Deleting:
+	case plan.PoolStateBlocked, plan.PoolStateFaulty:
+		p.State, p.Problem = Failed, pools.Problem(pool.Name).Error()
+	case plan.PoolStateReleasing:
 		p.State = Deleting
 	}
 	p.Source, p.Revision = pool.Labels[v1.SourceLabel], pool.Annotations[v1.RevisionAnnotation]

@@ -99,22 +99,36 @@ func diff(revision Revision, cluster Cluster) (*Difference, error) {
 		d.assume(held)
 	}
 	expansion := d.Expansion(cluster)
+	outcomes := poolOutcomes(cluster, after, expansion)
 	for _, pool := range after {
-		if held[pool.Name] != nil && !d.assumed[pool.Name] {
-			continue // told among those that are held
-		}
-		if problem := expansion.Problem(pool.Name); problem != nil {
-			d.Problems = append(d.Problems, Problem{Kind: PoolInvalid, Pool: pool.Name, Err: problem})
-		} else if v1.IsDisabled(pool, v1.ReconcileAnnotation) {
+		switch outcome := outcomes[pool.Name]; {
+		case outcome.State == PoolStateBlocked:
+			// Reported among those that are held.
+		case outcome.Problem != nil:
+			d.Problems = append(d.Problems, Problem{Kind: PoolInvalid, Pool: pool.Name, Err: outcome.Problem})
+		case outcome.State == PoolStatePaused:
 			d.Problems = append(d.Problems, Problem{Kind: PoolPaused, Pool: pool.Name,
 				Err: fmt.Errorf("pool %q is paused by its annotation %s: its RuntimeClass and its nodes stay as they are", pool.Name, v1.ReconcileAnnotation)})
 		}
 	}
-	d.runtimeClasses(cluster, after, expansion)
+	d.runtimeClasses(after, outcomes)
 	d.nodes(cluster, expansion)
-	d.poolChanges(cluster, after, expansion)
+	d.poolChanges(cluster, after, outcomes, expansion)
 	d.orphanedClasses(cluster)
 	return d, nil
+}
+
+// poolOutcomes are those of the pools, by name.
+func poolOutcomes(cluster Cluster, pools []*v1.NodePool, expansion *render.Expansion) map[string]PoolOutcome {
+	live := make(map[string]*nodev1.RuntimeClass, len(cluster.RuntimeClasses))
+	for _, class := range cluster.RuntimeClasses {
+		live[class.Name] = class
+	}
+	outcomes := make(map[string]PoolOutcome, len(pools))
+	for _, pool := range pools {
+		outcomes[pool.Name] = PoolOutcomeOf(pool, expansion, live[v1.RuntimeClassName(pool.Name)])
+	}
+	return outcomes
 }
 
 // assume carries out what the revision changes, though it is held.
@@ -142,22 +156,14 @@ func (d *Difference) Empty() bool {
 		!slices.ContainsFunc(d.Nodes, func(node NodeDifference) bool { return !node.Quiet() })
 }
 
-// runtimeClasses plans those of the pools that stay.
-func (d *Difference) runtimeClasses(cluster Cluster, after []*v1.NodePool, expansion *render.Expansion) {
-	live := make(map[string]*nodev1.RuntimeClass, len(cluster.RuntimeClasses))
-	for _, class := range cluster.RuntimeClasses {
-		live[class.Name] = class
-	}
+// runtimeClasses changes those of the pools that stay.
+func (d *Difference) runtimeClasses(after []*v1.NodePool, outcomes map[string]PoolOutcome) {
 	for _, pool := range after {
-		want := expansion.RuntimeClass(pool.Name)
-		if want == nil || !pool.DeletionTimestamp.IsZero() || expansion.HoldsRuntimeClass(pool.Name) {
-			continue
-		}
-		change, err := RuntimeClass(live[want.Name], want, pool)
-		if err != nil {
-			d.Problems = append(d.Problems, Problem{Kind: RuntimeClassTaken, Pool: pool.Name, Err: err})
-		} else if change.Action != None {
-			d.RuntimeClasses = append(d.RuntimeClasses, change)
+		outcome := outcomes[pool.Name]
+		if outcome.ClassProblem != nil {
+			d.Problems = append(d.Problems, Problem{Kind: RuntimeClassTaken, Pool: pool.Name, Err: outcome.ClassProblem})
+		} else if change := outcome.RuntimeClass; change != nil && change.Action != None {
+			d.RuntimeClasses = append(d.RuntimeClasses, *change)
 		}
 	}
 }

@@ -4,6 +4,10 @@
 // applier carries the changes out, and diff prints them; neither decides
 // anything, so they cannot disagree.
 //
+// Each object has one type that says what becomes of it, which reconcilers execute
+// and which diff, explain and statuses print: [PoolOutcome] for the finalizer and the
+// RuntimeClass of a pool.
+//
 // Start with [Node], which holds the rule that keeps what is not ours: one
 // rule for labels, annotations and taints alike (see keys.go). [RuntimeClass]
 // and [Pools] do the same for the objects that are wholly ours; [Pools] also

@@ -10,15 +10,16 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-// poolChanges plans what becomes of the NodePools: what the revision says, and
-// what the controller itself does with them then. It puts its finalizer on those
-// that it carries out and that lack it, and lets go of those that are being deleted.
-func (d *Difference) poolChanges(cluster Cluster, after []*v1.NodePool, expansion *render.Expansion) {
+// poolChanges carries out what becomes of the NodePools: what the revision says, and
+// what the outcome of each pool says then. Those that are carried out have our
+// finalizer, and those that are being deleted go when they are released.
+func (d *Difference) poolChanges(cluster Cluster, after []*v1.NodePool, outcomes map[string]PoolOutcome, expansion *render.Expansion) {
 	planned := make(map[string]PoolChange, len(d.Pools.Changes))
 	for _, change := range d.Pools.Changes {
 		planned[change.Name] = change
 		if change.Action == Delete {
-			d.PoolChanges = append(d.PoolChanges, d.leave(change.Live, true, change.ApproveRelease)...)
+			deleted := change.leaving()
+			d.PoolChanges = append(d.PoolChanges, d.release(change.Live, deleted, PoolOutcomeOf(deleted, expansion, nil))...)
 		}
 	}
 	live := make(map[string]*v1.NodePool, len(cluster.Pools))
@@ -26,13 +27,14 @@ func (d *Difference) poolChanges(cluster Cluster, after []*v1.NodePool, expansio
 		live[pool.Name] = pool
 	}
 	for _, pool := range after {
+		outcome := outcomes[pool.Name]
+		if outcome.Finalizer == FinalizerReleased {
+			d.PoolChanges = append(d.PoolChanges, d.release(pool, pool.DeepCopy(), outcome)...)
+		}
 		if !pool.DeletionTimestamp.IsZero() {
-			if !v1.IsDisabled(pool, v1.ReconcileAnnotation) {
-				d.PoolChanges = append(d.PoolChanges, d.leave(pool, false, false)...)
-			}
 			continue
 		}
-		kept := keep(pool, expansion)
+		kept := withFinalizer(pool, outcome)
 		change, changes := planned[pool.Name]
 		switch {
 		case changes:
@@ -49,11 +51,6 @@ func comparePoolChanges(a, b PoolChange) int {
 	return cmp.Or(cmp.Compare(position(a.Action), position(b.Action)), cmp.Compare(a.Name, b.Name))
 }
 
-// holds reports whether a pool waits for an approval.
-func (d *Difference) holds(pool string) bool {
-	return !d.assumed[pool] && slices.ContainsFunc(d.Held, func(block *ReleaseBlock) bool { return block.Pool == pool })
-}
-
 // position is the order in which pools are written: those that go are the last.
 func position(action Action) int {
 	if action == Delete {
@@ -62,10 +59,10 @@ func position(action Action) int {
 	return 0
 }
 
-// keep is a pool with what the controller keeps on it; the same pool where it has
-// that already.
-func keep(pool *v1.NodePool, expansion *render.Expansion) *v1.NodePool {
-	if expansion.Holds(pool.Name) || slices.Contains(pool.Finalizers, v1.ReleaseFinalizer) {
+// withFinalizer is a pool with our finalizer, where the outcome wants it; the same
+// pool where it has that already.
+func withFinalizer(pool *v1.NodePool, outcome PoolOutcome) *v1.NodePool {
+	if outcome.Finalizer != FinalizerEnsured || slices.Contains(pool.Finalizers, v1.ReleaseFinalizer) {
 		return pool
 	}
 	kept := pool.DeepCopy()
@@ -73,32 +70,31 @@ func keep(pool *v1.NodePool, expansion *render.Expansion) *v1.NodePool {
 	return kept
 }
 
-// leave is what becomes of a pool that is deleted, now or already. It goes when
-// nothing holds it any more: no node that carries keys of it, and no finalizer of
-// others.
-func (d *Difference) leave(pool *v1.NodePool, now, approve bool) []PoolChange {
-	rest := slices.DeleteFunc(slices.Clone(pool.Finalizers), func(name string) bool { return name == v1.ReleaseFinalizer })
-	ours := len(rest) < len(pool.Finalizers)
-	nodes := d.carriers[pool.Name]
-	left := PoolChange{Live: pool, ApproveRelease: approve}.leaving()
+// release is what becomes of a pool that is deleted, now or already. The API server
+// removes it when it has no finalizer any more, ours or those of others. Deleted is
+// the pool while it waits for that.
+func (d *Difference) release(live, deleted *v1.NodePool, outcome PoolOutcome) []PoolChange {
+	rest := slices.DeleteFunc(slices.Clone(live.Finalizers), func(name string) bool { return name == v1.ReleaseFinalizer })
+	ours := len(rest) < len(live.Finalizers)
+	carriers := d.carriers[live.Name]
 	switch {
-	case ours && d.holds(pool.Name):
-		// Told among those that are held.
-	case ours && len(nodes) > 0:
-		d.Problems = append(d.Problems, Problem{Kind: PoolStays, Pool: pool.Name,
-			Err: fmt.Errorf("pool %q is deleted, and stays until it is released by nodes that are paused: %s", pool.Name, strings.Join(nodes, ", "))})
+	case ours && outcome.State == PoolStateBlocked:
+		// Reported among those that are held.
+	case ours && !outcome.Releases(len(carriers)):
+		d.Problems = append(d.Problems, Problem{Kind: PoolStays, Pool: live.Name,
+			Err: fmt.Errorf("pool %q is deleted, and stays until it is released by nodes that are paused: %s", live.Name, strings.Join(carriers, ", "))})
 	case len(rest) > 0:
-		left.Finalizers = rest
-		d.Problems = append(d.Problems, Problem{Kind: PoolStays, Pool: pool.Name,
-			Err: fmt.Errorf("pool %q is deleted, and stays until others take their finalizers off it: %s", pool.Name, strings.Join(rest, ", "))})
+		deleted.Finalizers = rest
+		d.Problems = append(d.Problems, Problem{Kind: PoolStays, Pool: live.Name,
+			Err: fmt.Errorf("pool %q is deleted, and stays until others take their finalizers off it: %s", live.Name, strings.Join(rest, ", "))})
 	default:
-		return []PoolChange{{Action: Delete, Name: pool.Name, Live: pool}}
+		return []PoolChange{{Action: Delete, Name: live.Name, Live: live}}
 	}
 	switch {
-	case now:
-		return []PoolChange{{Action: Delete, Name: pool.Name, Live: pool, after: left}}
-	case len(left.Finalizers) < len(pool.Finalizers):
-		return []PoolChange{{Action: Update, Name: pool.Name, Live: pool, Want: pool, after: left}}
+	case live.DeletionTimestamp.IsZero():
+		return []PoolChange{{Action: Delete, Name: live.Name, Live: live, after: deleted}}
+	case len(deleted.Finalizers) < len(live.Finalizers):
+		return []PoolChange{{Action: Update, Name: live.Name, Live: live, Want: live, after: deleted}}
 	}
 	return nil
 }

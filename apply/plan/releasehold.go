@@ -29,7 +29,7 @@ func Expand(pools []*v1.NodePool, nodes []*corev1.Node) *render.Expansion {
 // MayHoldReleases reports whether [HeldReleases] of the pools can depend on what
 // nodes carry, if every pool that nodes carry keys of is among the pools.
 func MayHoldReleases(pools []*v1.NodePool) bool {
-	return slices.ContainsFunc(pools, func(pool *v1.NodePool) bool { return departing(pool) || changedMembership(pool) })
+	return slices.ContainsFunc(pools, func(pool *v1.NodePool) bool { return Releasing(pool) || changedMembership(pool) })
 }
 
 // HeldReleases returns the pools, by name, that must stay as they are until
@@ -138,7 +138,7 @@ func (c *releaseCount) count(node *corev1.Node, record Record) {
 		switch {
 		case pool == nil:
 			lossOf(c.vanished, name, LossGone).add(node.Name)
-		case departing(pool):
+		case Releasing(pool):
 			if pool.Annotations[v1.ApproveReleaseAnnotation] != v1.DeletionApproval {
 				departs, c.carried[name] = true, true
 			}
@@ -264,11 +264,6 @@ func (c *releaseCount) holdVanished(held map[string]*ReleaseBlock) {
 					v1.GroupVersion.String(), v1.NodePoolKind, name, v1.ApproveReleaseAnnotation, v1.DeletionApproval)), name),
 		}
 	}
-}
-
-// departing reports whether a pool is being deleted, and not paused.
-func departing(pool *v1.NodePool) bool {
-	return !pool.DeletionTimestamp.IsZero() && !v1.IsDisabled(pool, v1.ReconcileAnnotation)
 }
 
 // changedMembership reports whether a pool says something else of its members than

@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"errors"
+
+	nodev1 "k8s.io/api/node/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// PoolState is the one thing that matters most about a pool.
+type PoolState string
+
+// The states of a pool, the first that applies.
+const (
+	// PoolStatePaused: its annotation pauses it. Nothing is written for it, also while it
+	// is being deleted.
+	PoolStatePaused PoolState = "paused"
+	// PoolStateBlocked: what its definition or its deletion would do to nodes waits for an
+	// approval.
+	PoolStateBlocked PoolState = "blocked"
+	// PoolStateReleasing: it is being deleted, and goes when its nodes are released.
+	PoolStateReleasing PoolState = "releasing"
+	// PoolStateFaulty: it cannot be carried out, because of itself or of a pool around it.
+	PoolStateFaulty PoolState = "faulty"
+	// PoolStateActive: it is carried out.
+	PoolStateActive PoolState = "active"
+)
+
+// PoolStateOf returns the state of a pool that is one of an expansion.
+func PoolStateOf(pool *v1.NodePool, pools *render.Expansion) PoolState {
+	switch {
+	case v1.IsDisabled(pool, v1.ReconcileAnnotation):
+		return PoolStatePaused
+	case blockOf(pool.Name, pools) != nil:
+		return PoolStateBlocked
+	case !pool.DeletionTimestamp.IsZero():
+		return PoolStateReleasing
+	case pools.Problem(pool.Name) != nil:
+		return PoolStateFaulty
+	default:
+		return PoolStateActive
+	}
+}
+
+// Releasing reports whether a pool is being deleted and releases its nodes, unless that
+// waits for an approval: a paused one keeps them.
+func Releasing(pool *v1.NodePool) bool {
+	return !pool.DeletionTimestamp.IsZero() && !v1.IsDisabled(pool, v1.ReconcileAnnotation)
+}
+
+// Finalizer is what becomes of our finalizer on an object.
+type Finalizer string
+
+// What becomes of a finalizer. FinalizerKept leaves it as it is, there or not.
+const (
+	FinalizerKept    Finalizer = ""
+	FinalizerEnsured Finalizer = "ensured"
+	// FinalizerReleased: it is removed as soon as nothing has to be waited for any
+	// more.
+	FinalizerReleased Finalizer = "released"
+)
+
+// PoolOutcome is what becomes of a pool's own objects: of its finalizer, and of its
+// RuntimeClass. The pool reconciler executes it, statuses and explain print it, and
+// [Diff] carries it out on what it was given.
+type PoolOutcome struct {
+	State PoolState
+	// Problem is why the pool cannot be carried out; nil where it can. It may also be
+	// there in another state than [PoolStateFaulty].
+	Problem error
+	// Block is what waits for an approval; nil unless the state is [PoolStateBlocked].
+	Block     *ReleaseBlock
+	Finalizer Finalizer
+	// RuntimeClass is nil where the RuntimeClass is left as it is.
+	RuntimeClass *RuntimeClassChange
+	// ClassProblem is why the RuntimeClass cannot be what the pool wants.
+	ClassProblem error
+	// ClassHeld reports that the RuntimeClass must stay as it is, although it may not
+	// be what the pool wants: the pool is not carried out, or one around it is paused.
+	ClassHeld bool
+}
+
+// PoolOutcomeOf decides what becomes of the own objects of a pool that is one of an
+// expansion. The RuntimeClass is the one in the cluster that has the name of the
+// pool's; nil where there is none.
+func PoolOutcomeOf(pool *v1.NodePool, pools *render.Expansion, class *nodev1.RuntimeClass) PoolOutcome {
+	o := PoolOutcome{
+		State: PoolStateOf(pool, pools), Problem: pools.Problem(pool.Name), ClassHeld: pools.HoldsRuntimeClass(pool.Name),
+	}
+	switch deleted := !pool.DeletionTimestamp.IsZero(); {
+	case o.State == PoolStatePaused:
+	case deleted:
+		o.Finalizer = FinalizerReleased
+	case o.State == PoolStateActive:
+		o.Finalizer = FinalizerEnsured
+	}
+	if o.State == PoolStateBlocked {
+		o.Block = blockOf(pool.Name, pools)
+	}
+	want := pools.RuntimeClass(pool.Name)
+	if o.ClassHeld || o.Finalizer != FinalizerEnsured || want == nil {
+		return o
+	}
+	change, err := RuntimeClass(class, want, pool)
+	if err != nil {
+		o.ClassProblem = err
+	} else {
+		o.RuntimeClass = &change
+	}
+	return o
+}
+
+// Releases reports whether the finalizer is to be removed now: the pool is being
+// deleted, and so many nodes still carry keys of it. It is the one answer that waits
+// for the nodes.
+func (o PoolOutcome) Releases(carriers int) bool {
+	return o.Finalizer == FinalizerReleased && carriers == 0
+}
+
+// MembershipObserved reports whether the status has to note what the pool now says of
+// its members, once its nodes follow it: see [HeldReleases].
+func (o PoolOutcome) MembershipObserved() bool { return o.State == PoolStateActive }
+
+// blockOf is what makes a pool wait for an approval; nil where it does not.
+func blockOf(pool string, pools *render.Expansion) *ReleaseBlock {
+	block := (*ReleaseBlock)(nil)
+	if errors.As(pools.Held(pool), &block) {
+		return block
+	}
+	return nil
+}
