@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -129,7 +130,7 @@ func TestChangesConcernEveryNodeWhosePlanChanges(t *testing.T) {
 				}
 				concerned++
 				nodes[i] = p.After(node)
-				found[node.Name] = &note{epoch: now.epoch, looked: true, members: p.Pools, recorded: poolsOf(p.Record)}
+				found[node.Name] = &note{epoch: now.epoch, looked: true, members: p.Pools, recorded: slices.Sorted(maps.Keys(p.Record.Pools()))}
 				if plans[node.Name], err = plan.Node(nodes[i], now.Expansion); err != nil {
 					t.Fatal(err)
 				}

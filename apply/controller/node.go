@@ -2,8 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -27,7 +25,8 @@ const maxTries = 5
 // atOnce puts a node back into the queue for a pass of its own.
 const atOnce = time.Nanosecond
 
-// nodeLoop brings nodes to what the pools want.
+// nodeLoop brings nodes to what the pools want. What becomes of a node is decided by
+// [plan.NodeOutcomeOf].
 type nodeLoop struct {
 	cached  client.Reader
 	live    client.Reader
@@ -105,62 +104,64 @@ func (l *nodeLoop) read(ctx context.Context, name types.NamespacedName) (*corev1
 	return node, nil
 }
 
-// pass plans and writes one node once. What it found may be told also when the
-// write failed.
+// pass reads what the plan goes by, asks it what becomes of a node, and executes that
+// once. What it found may be reported also when the write failed.
 func (l *nodeLoop) pass(ctx context.Context, node *corev1.Node) (*finding, error) {
 	pools, err := l.pools.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := &finding{note: note{epoch: pools.epoch, uid: node.UID, ready: nodecache.Ready(node)}}
-	p, err := plan.Node(node, pools.Expansion)
-	if unreadable := (*plan.RecordError)(nil); errors.As(err, &unreadable) {
+	outcome := plan.NodeOutcomeOf(node, pools.Expansion, l.facts(node, pools))
+	found := &finding{note: note{epoch: pools.epoch, uid: node.UID, ready: nodecache.Ready(node), members: outcome.Members}}
+	switch outcome.State {
+	case plan.NodeStateUnreadable:
 		l.repairs.forget(node.Name)
-		// What pools have put there is not known, and taken for the node's own.
-		found.members = pools.Node(node.Name, node.Labels).Pools
-		found.problem, found.stuck = "has a record that cannot be read: "+apply.Brief(unreadable.Err), true
-		log.FromContext(ctx).Error(err, "node is left alone; repair its annotation, or run the version that wrote it")
+		found.problem, found.stuck = "has a record that cannot be read: "+apply.Brief(outcome.Unreadable.Err), true
+		log.FromContext(ctx).Error(outcome.Unreadable, "node is left alone; repair its annotation, or run the version that wrote it")
 		return found, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	found.members = p.Pools
-	if v1.IsDisabled(node, v1.ReconcileAnnotation) {
+	case plan.NodeStatePaused:
 		l.repairs.forget(node.Name)
-		// It stays where it is, and not where the plan would lead it.
-		desired, err := plan.Desired(node, pools.Expansion)
-		if err != nil {
-			return nil, err
-		}
-		found.members, found.recorded = desired.Pools, poolsOf(p.Recorded())
+		found.recorded = outcome.CarriedBefore()
 		found.problem, found.stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
 		return found, nil
+	default:
+		return found, l.execute(ctx, node, pools, outcome, found)
 	}
-	found.conflicts = plan.NewDigest(p.Conflicts)
-	admitted := l.admit(node, p, pools)
-	p, found.contests = admitted.Plan, admitted.Held.Contests()
-	if err := l.confirmDeparted(ctx, pools, p); err != nil {
-		found.recorded = poolsOf(p.Recorded())
-		found.problem = "is left as it is: " + apply.Brief(err)
-		return found, err
+}
+
+// facts are what the plan has to know of a node besides what stands in the cluster.
+func (l *nodeLoop) facts(node *corev1.Node, pools *poolSnapshot) plan.NodeFacts {
+	facts := plan.NodeFacts{
+		Backoff: l.repairs.backoff, Repairs: l.repairs.of(node.Name), Now: l.repairs.now(), Known: pools.knows,
 	}
+	if last := l.tally.last(node.Name); last != nil && last.uid == node.UID {
+		facts.UpToDate, facts.Members = last.problem == "" && !pools.changedFor(last), last.members
+	}
+	return facts
+}
+
+// execute writes a node, and notes what came of it.
+func (l *nodeLoop) execute(ctx context.Context, node *corev1.Node, pools *poolSnapshot, outcome plan.NodeOutcome, found *finding) error {
+	found.conflicts = plan.NewDigest(outcome.Plan.Conflicts)
+	found.contests = outcome.Admission.Held.Contests()
+	if err := l.confirmGone(ctx, pools, outcome.Unconfirmed); err != nil {
+		found.recorded, found.problem = outcome.CarriedBefore(), "is left as it is: "+apply.Brief(err)
+		return err
+	}
+	p := outcome.Admission.Plan
 	if err := l.applier.Node(ctx, node, p); err != nil {
-		found.recorded = poolsOf(p.Recorded())
-		found.problem = "could not be written: " + apply.Brief(err)
-		return found, err
+		found.recorded, found.problem = outcome.CarriedBefore(), "could not be written: "+apply.Brief(err)
+		return err
 	}
-	written := admitted.Written(l.repairs.now())
-	found.recorded, found.contests = poolsOf(p.Record), written.Contests()
+	written := outcome.Admission.Written(l.repairs.now())
+	found.recorded, found.contests = outcome.CarriedAfter(), written.Contests()
 	found.again = l.repairs.keep(node.Name, written)
 	if !p.Quiet() {
 		found.done = deeds(p, found.contests)
 		log.FromContext(ctx).V(1).Info("wrote node", "changes", len(p.Changes), "pools", p.Pools)
 	}
-	return found, nil
+	return nil
 }
-
-func poolsOf(record plan.Record) []string { return slices.Sorted(maps.Keys(record.Pools())) }
 
 // deeds tells what a written plan did for each pool. What was put back of a contested
 // key is no deed: the contest is reported once, and not with each repair.

@@ -1,11 +1,8 @@
 package controller
 
 import (
-	"slices"
 	"sync"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -47,19 +44,4 @@ func (r *repairs) forget(node string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.nodes, node)
-}
-
-// admit leaves out of a plan what was put back too often of late.
-func (l *nodeLoop) admit(node *corev1.Node, p *plan.NodePlan, pools *poolSnapshot) plan.Admission {
-	restored := !p.Quiet() && l.restored(node, p, pools)
-	return l.repairs.backoff.Admit(node, p, l.repairs.of(node.Name), restored, l.repairs.now())
-}
-
-// restored reports whether a plan brings a node back to what it was: it was up to date
-// when it was last looked at, and neither its pools nor its membership have changed
-// since.
-func (l *nodeLoop) restored(node *corev1.Node, p *plan.NodePlan, pools *poolSnapshot) bool {
-	last := l.tally.last(node.Name)
-	return last != nil && last.uid == node.UID && last.problem == "" &&
-		slices.Equal(last.members, p.Pools) && !pools.changedFor(last)
 }

@@ -28,7 +28,7 @@ type Explanation struct {
 func Node(node *corev1.Node, pools []*v1.NodePool) *Explanation {
 	expansion := plan.Expand(pools, []*corev1.Node{node})
 	found := plan.Explain(node, expansion)
-	e := &Explanation{Node: node.Name, Paused: v1.IsDisabled(node, v1.ReconcileAnnotation), unreadable: found.Unreadable}
+	e := &Explanation{Node: node.Name, Paused: found.Paused, unreadable: found.Unreadable}
 	var record plan.Record
 	if found.Unreadable != nil {
 		e.Problem = found.Unreadable.Err.Error()

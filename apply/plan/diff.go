@@ -187,21 +187,15 @@ func (d *Difference) orphanedClasses(cluster Cluster) {
 func (d *Difference) nodes(cluster Cluster, expansion *render.Expansion) {
 	sorted := slices.SortedFunc(slices.Values(cluster.Nodes), func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
 	for _, node := range sorted {
-		p, err := Node(node, expansion)
-		if err != nil {
-			d.Problems = append(d.Problems, Problem{Kind: NodeUnreadable, Node: node.Name, Err: err})
-			continue
-		}
-		paused, carried := v1.IsDisabled(node, v1.ReconcileAnnotation), p.Record
-		if paused {
-			carried = p.Recorded()
-		}
-		for pool := range carried.Pools() {
+		outcome := NodeOutcomeOf(node, expansion, NodeFacts{})
+		for _, pool := range outcome.CarriedAfter() {
 			d.carriers[pool] = append(d.carriers[pool], node.Name)
 		}
-		switch {
+		switch p := outcome.Plan; {
+		case outcome.State == NodeStateUnreadable:
+			d.Problems = append(d.Problems, Problem{Kind: NodeUnreadable, Node: node.Name, Err: outcome.Unreadable})
 		case p.Quiet() && len(p.Conflicts) == 0:
-		case paused:
+		case outcome.State == NodeStatePaused:
 			d.Problems = append(d.Problems, Problem{Kind: NodePaused, Node: node.Name,
 				Err: fmt.Errorf("node %q is paused by its annotation %s", node.Name, v1.ReconcileAnnotation)})
 		default:

@@ -6,7 +6,7 @@
 //
 // Each object has one type that says what becomes of it, which reconcilers execute
 // and which diff, explain and statuses print: [PoolOutcome] for the finalizer and the
-// RuntimeClass of a pool.
+// RuntimeClass of a pool, and [NodeOutcome] for a node.
 //
 // Start with [Node], which holds the rule that keeps what is not ours: one
 // rule for labels, annotations and taints alike (see keys.go). [RuntimeClass]

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,6 +69,8 @@ func (k KeyStatus) Due() bool {
 type Explanation struct {
 	// Plan is what would be written now; nil when the record cannot be read.
 	Plan *NodePlan
+	// Paused reports whether the annotation of the node pauses it.
+	Paused bool
 	// Unreadable says why the record cannot be read.
 	Unreadable *RecordError
 	// Members are the pools that the node is in, sorted. Where the record cannot
@@ -83,11 +84,12 @@ type Explanation struct {
 // Explain tells whose everything on a node is, and what is about to happen to
 // it, by the plan that is made for the node.
 func Explain(node *corev1.Node, pools *render.Expansion) *Explanation {
-	p, err := Node(node, pools)
-	if err != nil {
-		return explainUnreadable(node, pools, err)
+	outcome := NodeOutcomeOf(node, pools, NodeFacts{})
+	if outcome.Unreadable != nil {
+		return explainUnreadable(node, outcome)
 	}
-	e := &Explanation{Plan: p, Members: p.Pools}
+	p := outcome.Plan
+	e := &Explanation{Plan: p, Paused: outcome.Paused, Members: p.Pools}
 	setters := &owners{object: node}
 	e.Keys = slices.Concat(
 		statuses(p, Label, node.Labels, p.recorded.Labels, p.labels.record, p.desired.Labels,
@@ -152,11 +154,8 @@ func statuses[K comparable](p *NodePlan, field Field, have map[K]string, recorde
 
 // explainUnreadable tells of a node whose record cannot be read who set what.
 // That may be us: then it was a pool's once.
-func explainUnreadable(node *corev1.Node, pools *render.Expansion, err error) *Explanation {
-	e := &Explanation{Members: pools.Node(node.Name, node.Labels).Pools}
-	if !errors.As(err, &e.Unreadable) {
-		e.Unreadable = &RecordError{Node: node.Name, Err: err}
-	}
+func explainUnreadable(node *corev1.Node, outcome NodeOutcome) *Explanation {
+	e := &Explanation{Unreadable: outcome.Unreadable, Paused: outcome.Paused, Members: outcome.Members}
 	setters := &owners{object: node, ours: true}
 	tell := func(field Field, key, value string, setBy []string) {
 		s := KeyStatus{Field: field, Key: key, Have: &value, Owner: OwnerByDomain(field, key), SetBy: setBy}

@@ -227,17 +227,12 @@ func members(before, after plan.Cluster, nodes []Nodes) []Members {
 	return all
 }
 
-// nodesByPool are the names of each pool's nodes, sorted. What pools have put on a
-// node whose record cannot be read is not known, and taken for the node's own, as
-// the status of pools has it.
+// nodesByPool are the names of each pool's nodes, sorted, as the status of pools has
+// them.
 func nodesByPool(cluster plan.Cluster) map[string][]string {
 	expansion, members := plan.Expand(cluster.Pools, cluster.Nodes), map[string][]string{}
 	for _, node := range cluster.Nodes {
-		desired, err := plan.Desired(node, expansion)
-		if err != nil {
-			desired = expansion.Node(node.Name, node.Labels)
-		}
-		for _, pool := range desired.Pools {
+		for _, pool := range plan.CurrentMembers(node, expansion) {
 			members[pool] = append(members[pool], node.Name)
 		}
 	}

@@ -68,51 +68,34 @@ func (l *liveCluster) dryRunClient() (client.Client, error) {
 }
 
 func (r *rehearsal) run(ctx context.Context) error {
-	for _, change := range r.Pools.Changes {
-		err := r.applier.RehearsePool(ctx, change)
-		if err != nil {
-			err = fmt.Errorf("%s pool %q: %w", change.Action, change.Name, err)
-		}
-		if err := r.heard(plan.Problem{Pool: change.Name}, err); err != nil {
-			return err
-		}
-	}
-	for _, change := range r.RuntimeClasses {
-		if change.Action == plan.Delete {
-			continue // the garbage collector does that, when the pool is gone
-		}
-		about := plan.Problem{}
-		if pool := metav1.GetControllerOf(change.Want); pool != nil {
-			about.Pool = pool.Name
-		}
-		if err := r.heard(about, r.runtimeClass(ctx, change)); err != nil {
-			return err
-		}
-	}
-	return r.nodes(ctx)
-}
-
-// nodes asks about the first write of each node: what follows it, where a node
-// takes two, is of the same kind.
-func (r *rehearsal) nodes(ctx context.Context) error {
-	expansion := r.Expansion(r.before)
-	live := make(map[string]*corev1.Node, len(r.before.Nodes))
-	for _, node := range r.before.Nodes {
-		live[node.Name] = node
-	}
-	for _, change := range r.Difference.Nodes {
-		p, err := plan.Node(live[change.Name], expansion)
-		if err != nil {
-			return err
-		}
-		if p.Quiet() {
-			continue
-		}
-		if err := r.heard(plan.Problem{Node: change.Name}, r.node(ctx, live[change.Name], p, expansion)); err != nil {
+	pools := r.Expansion(r.before)
+	for _, write := range r.Writes(r.before) {
+		about, err := r.ask(ctx, write, pools)
+		if err := r.heard(about, err); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ask asks about one write, and names its subject.
+func (r *rehearsal) ask(ctx context.Context, write plan.Write, pools *render.Expansion) (about plan.Problem, err error) {
+	switch {
+	case write.Pool != nil:
+		about.Pool = write.Pool.Name
+		if err = r.applier.RehearsePool(ctx, *write.Pool); err != nil {
+			err = fmt.Errorf("%s pool %q: %w", write.Pool.Action, write.Pool.Name, err)
+		}
+	case write.RuntimeClass != nil:
+		if pool := metav1.GetControllerOf(write.RuntimeClass.Want); pool != nil {
+			about.Pool = pool.Name
+		}
+		err = r.runtimeClass(ctx, *write.RuntimeClass)
+	default:
+		about.Node = write.Node.Node.Name
+		err = r.node(ctx, write.Node.Node, write.Node.Plan, pools)
+	}
+	return about, err
 }
 
 // heard keeps what the API server refuses, about the subject that is given, and
@@ -171,10 +154,14 @@ func (r *rehearsal) node(ctx context.Context, node *corev1.Node, p *plan.NodePla
 		} else if err != nil {
 			return fmt.Errorf("read node %q: %w", node.Name, err)
 		}
-		if p, err = plan.Node(now, pools); err != nil {
-			return err
+		outcome := plan.NodeOutcomeOf(now, pools, plan.NodeFacts{})
+		switch {
+		case outcome.Unreadable != nil:
+			return outcome.Unreadable
+		case outcome.Paused:
+			return nil // nothing is written to a node that is paused by now
 		}
-		node = now
+		node, p = now, outcome.Plan
 	}
 }
 

@@ -1,0 +1,155 @@
+package plan
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// NodeState is the one thing that matters most about a node.
+type NodeState string
+
+// The states of a node, the first that applies.
+const (
+	// NodeStateUnreadable: its record cannot be read, and nothing is written to it.
+	NodeStateUnreadable NodeState = "unreadable"
+	// NodeStatePaused: its annotation pauses it, and nothing is written to it.
+	NodeStatePaused NodeState = "paused"
+	// NodeStateUnconfirmed: the write releases pools of which it is not known that they are
+	// gone. Before it is made, that has to be confirmed.
+	NodeStateUnconfirmed NodeState = "unconfirmed"
+	// NodeStateChanging: there is something to write.
+	NodeStateChanging NodeState = "changing"
+	// NodeStateWaiting: all that there is to write has to wait, as it was put back too often
+	// of late.
+	NodeStateWaiting NodeState = "waiting"
+	// NodeStateUnchanged: it is as the pools want it, but for conflicts.
+	NodeStateUnchanged NodeState = "unchanged"
+)
+
+// NodeOutcome is what becomes of a node. The node reconciler executes it, statuses and
+// explain print it, and [Diff] carries it out on what it was given.
+type NodeOutcome struct {
+	State NodeState
+	// Paused reports whether the annotation of the node pauses it. The state of such a
+	// node may be [NodeStateUnreadable].
+	Paused bool
+	// Unreadable is why the record cannot be read; nil where it can.
+	Unreadable *RecordError
+	// Plan is what the pools want of the node, whether or not it may be written now; nil
+	// where the record cannot be read.
+	Plan *NodePlan
+	// Members are the pools that the node is in as it is treated, sorted: by the plan,
+	// or, where nothing is written, as it stands.
+	Members []string
+	// Admission is what of the plan is to be written; its plan is nil where nothing is.
+	Admission Admission
+	// Unconfirmed are the pools that have to be confirmed to be gone, sorted.
+	Unconfirmed []string
+}
+
+// NodeFacts are what a controller knows of a node besides what stands in the cluster.
+// The zero value is nothing, and then nothing waits and everything is confirmed.
+type NodeFacts struct {
+	// Backoff says which of the Repairs have to wait at the time Now.
+	Backoff RepairBackoff
+	Repairs *Repairs
+	Now     time.Time
+	// UpToDate reports that the last pass over the node left it up to date, and that its
+	// pools have not changed since. Members are the pools that it was in then.
+	UpToDate bool
+	Members  []string
+	// Known reports whether a pool is there, or is known to be gone. Nil is every pool.
+	Known func(pool string) bool
+}
+
+// NodeOutcomeOf decides what becomes of a node.
+func NodeOutcomeOf(node *corev1.Node, pools *render.Expansion, facts NodeFacts) NodeOutcome {
+	o := NodeOutcome{Paused: v1.IsDisabled(node, v1.ReconcileAnnotation)}
+	p, err := Node(node, pools)
+	switch {
+	case err != nil:
+		o.State, o.Unreadable, o.Members = NodeStateUnreadable, unreadable(node, err), CurrentMembers(node, pools)
+		return o
+	case o.Paused:
+		o.State, o.Plan, o.Members = NodeStatePaused, p, CurrentMembers(node, pools)
+		return o
+	}
+	o.Plan, o.Members, o.Admission = p, p.Pools, facts.admit(node, p)
+	switch {
+	case !o.Admission.Plan.Quiet():
+		o.State, o.Unconfirmed = NodeStateChanging, facts.unconfirmed(o.Admission.Plan)
+	case !p.Quiet():
+		o.State = NodeStateWaiting
+	default:
+		o.State = NodeStateUnchanged
+	}
+	if len(o.Unconfirmed) > 0 {
+		o.State = NodeStateUnconfirmed
+	}
+	return o
+}
+
+// unconfirmed are the pools that a plan releases and that are neither there nor known
+// to be gone.
+func (f NodeFacts) unconfirmed(p *NodePlan) []string {
+	if f.Known == nil {
+		return nil
+	}
+	return slices.DeleteFunc(p.Releases(), f.Known)
+}
+
+// admit leaves out of a plan what has to wait.
+func (f NodeFacts) admit(node *corev1.Node, p *NodePlan) Admission {
+	if f.Backoff == (RepairBackoff{}) {
+		return Admission{Plan: p}
+	}
+	restored := f.UpToDate && !p.Quiet() && slices.Equal(f.Members, p.Pools)
+	return f.Backoff.Admit(node, p, f.Repairs, restored, f.Now)
+}
+
+// CarriedBefore are the pools that the node carries keys of as it stands, sorted; none
+// where that cannot be read.
+func (o NodeOutcome) CarriedBefore() []string {
+	if o.Plan == nil {
+		return nil
+	}
+	return poolsOf(o.Plan.recorded)
+}
+
+// CarriedAfter are the pools that the node carries keys of once the outcome is
+// executed, sorted; none where that cannot be read.
+func (o NodeOutcome) CarriedAfter() []string {
+	if o.Admission.Plan == nil {
+		return o.CarriedBefore()
+	}
+	return poolsOf(o.Admission.Plan.Record)
+}
+
+func poolsOf(record Record) []string { return slices.Sorted(maps.Keys(record.Pools())) }
+
+// CurrentMembers returns the pools that a node is in as it stands, sorted. What pools
+// have put on a node whose record cannot be read is not known, and taken for the node's
+// own.
+func CurrentMembers(node *corev1.Node, pools *render.Expansion) []string {
+	members, err := Members(node, pools)
+	if err != nil {
+		return pools.Members(node.Name, node.Labels)
+	}
+	return members
+}
+
+// unreadable is the error of a record that cannot be read.
+func unreadable(node *corev1.Node, err error) *RecordError {
+	record := (*RecordError)(nil)
+	if !errors.As(err, &record) {
+		record = &RecordError{Node: node.Name, Err: err} // never: that is the only error
+	}
+	return record
+}

@@ -1,0 +1,45 @@
+package plan
+
+import corev1 "k8s.io/api/core/v1"
+
+// Write is one of the writes by which a difference is carried out. One of its fields is
+// set.
+type Write struct {
+	Pool         *PoolChange
+	RuntimeClass *RuntimeClassChange
+	Node         *NodeWrite
+}
+
+// NodeWrite is the write of one node, by the plan that was made for it.
+type NodeWrite struct {
+	Node *corev1.Node
+	Plan *NodePlan
+}
+
+// Writes returns the writes of a difference to a cluster in the order in which they are
+// made: what the revision says of the pools, then the RuntimeClasses, then the first
+// write of each node. What follows it, where a node takes two, is of the same kind. The
+// garbage collector deletes the RuntimeClasses of pools that are gone.
+func (d *Difference) Writes(cluster Cluster) []Write {
+	var all []Write
+	for i := range d.Pools.Changes {
+		all = append(all, Write{Pool: &d.Pools.Changes[i]})
+	}
+	for i := range d.RuntimeClasses {
+		if change := &d.RuntimeClasses[i]; change.Action != Delete {
+			all = append(all, Write{RuntimeClass: change})
+		}
+	}
+	live := make(map[string]*corev1.Node, len(cluster.Nodes))
+	for _, node := range cluster.Nodes {
+		live[node.Name] = node
+	}
+	expansion := d.Expansion(cluster)
+	for _, change := range d.Nodes {
+		node := live[change.Name]
+		if outcome := NodeOutcomeOf(node, expansion, NodeFacts{}); outcome.State == NodeStateChanging {
+			all = append(all, Write{Node: &NodeWrite{Node: node, Plan: outcome.Plan}})
+		}
+	}
+	return all
+}
