@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -31,7 +30,9 @@ import (
 // one that hangs does not hold up the others.
 const sourcesAtOnce = 8
 
-// sourceLoop takes the pools of repositories into the cluster.
+// sourceLoop takes the pools of repositories into the cluster. What becomes of a source
+// is decided by [plan.SourceOutcomeOf], and what becomes of a revision by
+// [plan.RevisionOutcomeOf].
 type sourceLoop struct {
 	client client.Client
 	// live reads past the cache.
@@ -122,14 +123,19 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
-	if !src.DeletionTimestamp.IsZero() {
+	outcome := plan.SourceOutcomeOf(src)
+	switch state := outcome.State(); state {
+	case plan.SourceStateDeleted:
+		l.forget(request.Name)
+		return reconcile.Result{}, nil
+	case plan.SourceStateDeleting:
 		l.forget(request.Name)
 		return l.leave(ctx, src)
+	case plan.SourceStateSuspended, plan.SourceStatePaused:
+		return reconcile.Result{}, l.tell(ctx, src, sourceFacts{pause: pauseOf(state)})
+	case plan.SourceStateActive:
 	}
-	if pause := pauseOf(src); pause != nil {
-		return reconcile.Result{}, l.tell(ctx, src, sourceFacts{pause: pause})
-	}
-	notHeld := l.hold(ctx, src)
+	notHeld := l.hold(ctx, src, outcome)
 	if apply.IsConflict(notHeld) || apierrors.IsNotFound(notHeld) {
 		return reconcile.Result{}, client.IgnoreNotFound(notHeld)
 	}
@@ -162,7 +168,7 @@ func (l *sourceLoop) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: l.next(src, seen, facts.failure)}, nil
 }
 
-// changed tells whether a source is no longer the one that a pass began with, or
+// changed reports whether a source is no longer the one that a pass began with, or
 // the loops are to end. The change has led to a pass of its own.
 func (l *sourceLoop) changed(ctx context.Context, src *v1.NodePoolSource) (bool, error) {
 	if ctx.Err() != nil {
@@ -174,7 +180,7 @@ func (l *sourceLoop) changed(ctx context.Context, src *v1.NodePoolSource) (bool,
 	} else if err != nil {
 		return false, err
 	}
-	return now.UID != src.UID || now.Generation != src.Generation || pauseOf(now) != nil, nil
+	return now.UID != src.UID || now.Generation != src.Generation || plan.SourceOutcomeOf(now).State() != plan.SourceStateActive, nil
 }
 
 // carryOut brings the NodePools to the last good revision. That repairs what was
@@ -191,36 +197,29 @@ func (l *sourceLoop) carryOut(ctx context.Context, src *v1.NodePoolSource, seen 
 		facts.failure = err
 		return facts
 	}
-	revision := plan.Revision{
-		Source: src.Name, SourceUID: src.UID, Name: seen.good, Pools: seen.pools,
-		Prune: plan.PrunePolicyOf(src), Release: plan.ReleasePolicyOf(src),
-	}
-	p, err := plan.Pools(revision, live)
+	outcome, err := plan.RevisionOutcomeOf(plan.RevisionOf(src, seen.good, seen.pools), live, l.nodes(ctx))
 	if err != nil {
-		facts.failure = &refusal{reason: v1.ClaimedReason, err: err}
+		facts.failure = err
 		return facts
 	}
-	if facts.failure = l.limitReleases(ctx, revision, live, p); facts.failure != nil {
+	if facts.failure = refusalOf(outcome); facts.failure != nil {
 		return facts
 	}
-	if facts.failure = l.write(ctx, src, seen, p); facts.failure != nil {
+	if facts.failure = l.write(ctx, src, seen, outcome.Plan); facts.failure != nil {
 		return facts
 	}
-	seen.disapprove(p.Kept)
-	facts.plan, facts.leaving, facts.held = p, leaving(seen, live), p.OwnedAfter
+	seen.disapprove(outcome.Plan.Kept)
+	facts.plan, facts.recreated = outcome.Plan, outcome.Recreated
 	return facts
 }
 
-// write makes the changes of a plan and tells of them. That a prune was approved
-// is told before: whatever comes in between, it is known whose word it was.
-//
-// Where pools go, the source has to be the one that the API server has: an
-// approval may be used up, or a limit be set, that the cache has not seen yet.
+// write makes the changes of a plan and reports them. That a prune was approved is
+// reported before: whatever comes in between, it is known whose word it was.
 func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *look, p *plan.PoolsPlan) error {
 	if len(p.Changes) == 0 {
 		return nil
 	}
-	if len(p.Deletes()) > 0 || p.ReleaseApproved {
+	if p.ConfirmsSource() {
 		if err := l.confirm(ctx, src); err != nil {
 			return err
 		}
@@ -364,21 +363,4 @@ func refused(err error) error {
 		return &refusal{reason: v1.ApplyReason, err: err}
 	}
 	return err
-}
-
-// leaving are the pools of a revision that somebody has deleted and that are not
-// gone yet, sorted. They are made again once they are.
-func leaving(seen *look, live []*v1.NodePool) []string {
-	wanted := map[string]bool{}
-	for _, definition := range seen.pools {
-		wanted[definition.Pool.Name] = true
-	}
-	var names []string
-	for _, pool := range live {
-		if wanted[pool.Name] && !pool.DeletionTimestamp.IsZero() {
-			names = append(names, pool.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }

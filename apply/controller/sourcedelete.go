@@ -18,13 +18,16 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// hold puts the finalizer on a source whose pools shall be deleted with it, before
-// it has any, and takes it off one whose pools shall stay.
-func (l *sourceLoop) hold(ctx context.Context, src *v1.NodePoolSource) error {
-	if src.Spec.DeletionPolicy == v1.DeletePools {
+// hold puts the finalizer on a source, or takes it off, as its outcome says.
+func (l *sourceLoop) hold(ctx context.Context, src *v1.NodePoolSource, outcome plan.SourceOutcome) error {
+	switch outcome.Finalizer {
+	case plan.FinalizerEnsured:
 		return l.setFinalizer(ctx, src, controllerutil.AddFinalizer)
+	case plan.FinalizerReleased:
+		return l.setFinalizer(ctx, src, controllerutil.RemoveFinalizer)
+	default:
+		return nil
 	}
-	return l.setFinalizer(ctx, src, controllerutil.RemoveFinalizer)
 }
 
 // setFinalizer adds or removes the finalizer in a patch that the API server
@@ -49,9 +52,6 @@ func (l *sourceLoop) setFinalizer(ctx context.Context, src *v1.NodePoolSource, s
 // All is read past the cache, which may not have seen yet that somebody has
 // thought better of it, nor a pool that was made just before.
 func (l *sourceLoop) leave(ctx context.Context, cached *v1.NodePoolSource) (reconcile.Result, error) {
-	if !controllerutil.ContainsFinalizer(cached, v1.DeletePoolsFinalizer) {
-		return reconcile.Result{}, nil
-	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	src, err := l.reread(ctx, cached)

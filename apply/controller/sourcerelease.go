@@ -2,33 +2,27 @@ package controller
 
 import (
 	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// limitReleases is a refusal where a revision takes too many nodes out of pools. It
-// reads the nodes only where the revision changes a pool.
-func (l *sourceLoop) limitReleases(ctx context.Context, revision plan.Revision, live []*v1.NodePool, p *plan.PoolsPlan) error {
-	if len(p.Changes) == 0 {
-		return nil
-	}
-	nodes, err := listNodes(ctx, l.client)
-	if err != nil {
-		return err
-	}
-	p.LimitReleases(revision, live, nodes)
-	if p.Held != nil {
-		return &refusal{reason: v1.ReleaseBlockedReason, err: p.Held}
-	}
-	return nil
+// nodes lists the nodes of the cache, for a plan that depends on them.
+func (l *sourceLoop) nodes(ctx context.Context) func() ([]*corev1.Node, error) {
+	return func() ([]*corev1.Node, error) { return listNodes(ctx, l.client) }
 }
 
-// handledReleaseApproval is the approval that is used up after a pass that has
-// applied a revision.
-func handledReleaseApproval(src *v1.NodePoolSource, applied string) string {
-	if approval := src.Annotations[v1.ApproveReleaseAnnotation]; approval != "" && approval == applied {
-		return approval
+// refusalOf is the failure of a revision of which nothing is applied; nil of one that is.
+func refusalOf(outcome plan.RevisionOutcome) error {
+	if outcome.Refused == nil {
+		return nil
 	}
-	return src.Status.LastHandledReleaseApproval
+	reason := v1.ClaimedReason
+	if held := (*plan.ReleaseBlock)(nil); errors.As(outcome.Refused, &held) {
+		reason = v1.ReleaseBlockedReason
+	}
+	return &refusal{reason: reason, err: outcome.Refused}
 }

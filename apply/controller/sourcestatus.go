@@ -33,13 +33,13 @@ type pause struct {
 	message string
 }
 
-// pauseOf is nil for a source that is followed.
-func pauseOf(src *v1.NodePoolSource) *pause {
+// pauseOf says of a source in a state why it is not followed; nil where it is.
+func pauseOf(state plan.SourceState) *pause {
 	const holds = "the repository is not looked at, the pools stay"
-	switch {
-	case src.Spec.Suspend:
+	switch state {
+	case plan.SourceStateSuspended:
 		return &pause{v1.SuspendedReason, "spec.suspend is true: " + holds}
-	case v1.IsDisabled(src, v1.ReconcileAnnotation):
+	case plan.SourceStatePaused:
 		return &pause{v1.PausedReason, fmt.Sprintf("annotation %s is %s: %s", v1.ReconcileAnnotation, v1.Disabled, holds)}
 	default:
 		return nil
@@ -60,13 +60,26 @@ type sourceFacts struct {
 	// partly is true where this process has written a part of a revision, and nodes
 	// follow the pools from before it.
 	partly bool
-	// leaving are pools that have to be gone before they can be made again.
-	leaving []string
-	// held is how many pools the source has in the cluster after the pass.
-	held int
-	// approval tells what was deleted at this revision because somebody has
-	// approved it; empty where nothing was.
-	approval string
+	// recreated are pools that have to be gone before they can be created again.
+	recreated []string
+	// approval is what was deleted at this revision because somebody has approved it;
+	// nil where nothing was.
+	approval *approvedPrune
+}
+
+// approvedPrune is what was deleted at a revision because somebody has approved it.
+type approvedPrune struct {
+	revision string
+	pools    []string
+	// reported is how an earlier process has reported it, of which nothing else is known.
+	reported string
+}
+
+func (p *approvedPrune) String() string {
+	if p.reported != "" {
+		return p.reported
+	}
+	return describeApproved(p.revision, p.pools)
 }
 
 // unfinished reports whether a revision is written in part and may be written whole
@@ -163,16 +176,8 @@ func sourceStatus(src *v1.NodePoolSource, facts sourceFacts) v1.NodePoolSourceSt
 		status.LastAttemptedRevision = facts.revision
 	}
 	if facts.plan != nil {
-		status.Revision, status.ApplyingRevision = facts.good, ""
-		status.Pools = int32(len(facts.pools))
-		status.BlockedPrune, status.Unowned = facts.plan.BlockedPrune, int32(len(facts.plan.Unowned))
-		if facts.plan.Blocked == nil {
-			status.PruneBase = int32(facts.held)
-		}
-		if facts.plan.UsesUpApproval() {
-			status.LastHandledPruneApproval = facts.good
-		}
-		status.LastHandledReleaseApproval = handledReleaseApproval(src, facts.good)
+		facts.plan.Remember(src, facts.good, &status)
+		status.Pools, status.Unowned = int32(len(facts.pools)), int32(len(facts.plan.Unowned))
 		facts.approval = facts.approvalOf(src)
 	}
 	for _, c := range facts.conditions() {
@@ -190,17 +195,17 @@ func sourceStatus(src *v1.NodePoolSource, facts sourceFacts) v1.NodePoolSourceSt
 	return status
 }
 
-// approvalOf tells what was deleted with an approval. A process that has just
-// begun did not see it, and leaves what its predecessor has told of the revision.
-func (facts sourceFacts) approvalOf(src *v1.NodePoolSource) string {
+// approvalOf returns what was deleted with an approval. A process that has just begun did
+// not see it, and leaves what its predecessor has reported of the revision.
+func (facts sourceFacts) approvalOf(src *v1.NodePoolSource) *approvedPrune {
 	if len(facts.approved) > 0 {
-		return describeApproved(facts.good, facts.approved)
+		return &approvedPrune{revision: facts.good, pools: facts.approved}
 	}
-	told := meta.FindStatusCondition(src.Status.Conditions, v1.PruneBlockedCondition)
-	if told != nil && told.Reason == v1.PruneApprovedReason && facts.standing == facts.good {
-		return told.Message
+	before := meta.FindStatusCondition(src.Status.Conditions, v1.PruneBlockedCondition)
+	if before != nil && before.Reason == v1.PruneApprovedReason && facts.standing == facts.good {
+		return &approvedPrune{revision: facts.good, reported: before.Message}
 	}
-	return ""
+	return nil
 }
 
 type condition struct {
@@ -256,8 +261,8 @@ func (facts sourceFacts) conditions() []condition {
 	if facts.plan != nil && facts.plan.Blocked != nil {
 		fail(nil, v1.StalledCondition, v1.PruneBlockedReason, describe(facts.plan.Blocked))
 	}
-	if len(facts.leaving) > 0 {
-		fail(nil, v1.ReconcilingCondition, v1.ProgressingReason, describeLeaving(facts.leaving))
+	if len(facts.recreated) > 0 {
+		fail(nil, v1.ReconcilingCondition, v1.ProgressingReason, describeRecreated(facts.recreated))
 	}
 	all := []condition{whole, fetched, valid}
 	for _, kind := range []string{v1.ReconcilingCondition, v1.StalledCondition} {
@@ -279,8 +284,8 @@ func (facts sourceFacts) describeApplied() string {
 	if facts.plan != nil && len(facts.plan.Unowned) > 0 {
 		text += "; " + describeUnowned(facts.plan.Unowned)
 	}
-	if facts.approval != "" {
-		text += "; " + facts.approval
+	if facts.approval != nil {
+		text += "; " + facts.approval.String()
 	}
 	return text
 }
@@ -291,8 +296,8 @@ func (facts sourceFacts) pruneBlocked() condition {
 		return condition{v1.PruneBlockedCondition, metav1.ConditionUnknown, v1.ProgressingReason, "no revision was carried out yet"}
 	case facts.plan.Blocked != nil:
 		return condition{v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, describe(facts.plan.Blocked)}
-	case facts.approval != "":
-		return condition{v1.PruneBlockedCondition, metav1.ConditionFalse, v1.PruneApprovedReason, facts.approval}
+	case facts.approval != nil:
+		return condition{v1.PruneBlockedCondition, metav1.ConditionFalse, v1.PruneApprovedReason, facts.approval.String()}
 	default:
 		return condition{v1.PruneBlockedCondition, metav1.ConditionFalse, v1.SucceededReason, "nothing is held back"}
 	}

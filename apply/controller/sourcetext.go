@@ -85,7 +85,7 @@ func describeUnowned(names []string) string {
 		pools(len(names)), listed(names, ", "))
 }
 
-func describeLeaving(names []string) string {
+func describeRecreated(names []string) string {
 	return "waiting to make again, once they are gone, pools that were deleted: " + listed(names, ", ")
 }
 

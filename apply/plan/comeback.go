@@ -9,17 +9,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// returning are the names of the pools that somebody has deleted and that the
-// revision has: they go first, and are made again then.
-func (d *Difference) returning(revision Revision) map[string]bool {
-	names := map[string]bool{}
-	for _, change := range d.PoolChanges {
-		names[change.Name] = change.Action == Delete && !change.Live.DeletionTimestamp.IsZero()
-	}
+// returning are the names of the pools that are recreated and that go now.
+func (d *Difference) returning() map[string]bool {
 	returning := map[string]bool{}
-	for _, definition := range revision.Pools {
-		if names[definition.Pool.Name] {
-			returning[definition.Pool.Name] = true
+	for _, change := range d.PoolChanges {
+		if change.Action == Delete && slices.Contains(d.recreated, change.Name) {
+			returning[change.Name] = true
 		}
 	}
 	return returning
@@ -27,7 +22,10 @@ func (d *Difference) returning(revision Revision) map[string]bool {
 
 // then is one difference after another, told as one.
 func (d *Difference) then(next *Difference, returning map[string]bool) *Difference {
-	both := &Difference{Pools: d.Pools, Problems: next.Problems, Held: mergeHeld(d.Held, next.Held), assumed: d.assumed, carriers: next.carriers}
+	both := &Difference{
+		Pools: d.Pools, Problems: next.Problems, Held: mergeHeld(d.Held, next.Held),
+		assumed: d.assumed, carriers: next.carriers, recreated: slices.Concat(d.recreated, next.recreated),
+	}
 	for _, change := range next.PoolChanges {
 		if returning[change.Name] && change.Action == Create {
 			both.Problems = append(both.Problems, Problem{Kind: PoolRecreated, Pool: change.Name,

@@ -53,7 +53,7 @@ func Deletion(source *v1.NodePoolSource, live []*v1.NodePool) *SourceDeletion {
 			// Somebody has deleted it by hand, and nobody waits for it.
 		case keepAll:
 			d.Kept = append(d.Kept, pool.Name)
-		case !pool.DeletionTimestamp.IsZero() && v1.IsDisabled(pool, v1.ReconcileAnnotation):
+		case !pool.DeletionTimestamp.IsZero() && !Releasing(pool):
 			// It stays until somebody resumes it, and nobody waits for that.
 			d.Kept, d.Why = append(d.Kept, pool.Name), keptByHand
 		case !pool.DeletionTimestamp.IsZero():
@@ -73,12 +73,13 @@ func Deletion(source *v1.NodePoolSource, live []*v1.NodePool) *SourceDeletion {
 // allStay says why every pool of a source stays when it is deleted; empty where
 // they go.
 func allStay(source *v1.NodePoolSource) string {
+	states := SourceOutcomeOf(source).States
 	switch {
 	case source.Spec.DeletionPolicy != v1.DeletePools:
 		return "spec.deletionPolicy is " + string(v1.OrphanPools)
-	case source.Spec.Suspend:
+	case slices.Contains(states, SourceStateSuspended):
 		return "the source is suspended"
-	case v1.IsDisabled(source, v1.ReconcileAnnotation):
+	case slices.Contains(states, SourceStatePaused):
 		return "the source is paused"
 	default:
 		return ""

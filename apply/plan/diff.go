@@ -45,6 +45,9 @@ type Difference struct {
 	carriers map[string][]string
 	// assumed are the pools whose approval is assumed.
 	assumed map[string]bool
+	// recreated are the pools of the revision that have to go before they are created
+	// again.
+	recreated []string
 }
 
 // NodeDifference is what a revision would change on one node.
@@ -53,7 +56,7 @@ type NodeDifference struct {
 	*NodePlan
 }
 
-// Diff tells all that a revision would change, by the same functions that plan
+// Diff returns all that a revision would change, by the same functions that plan
 // the writes. An error means that the revision would not be taken at all.
 func Diff(revision Revision, cluster Cluster) (*Difference, error) {
 	d, err := diff(revision, cluster)
@@ -62,7 +65,7 @@ func Diff(revision Revision, cluster Cluster) (*Difference, error) {
 		if err != nil {
 			return nil, err
 		}
-		returning := d.returning(revision)
+		returning := d.returning()
 		if len(returning) == 0 && !d.unsettled() {
 			break
 		}
@@ -76,20 +79,23 @@ func Diff(revision Revision, cluster Cluster) (*Difference, error) {
 	return d, err
 }
 
-// unsettled tells whether a second write of some node is due after the first.
+// unsettled reports whether a second write of some node is due after the first.
 func (d *Difference) unsettled() bool {
 	return slices.ContainsFunc(d.Nodes, func(node NodeDifference) bool { return node.unsettled })
 }
 
-// diff tells what changes until the first thing has come to rest: pools that are
+// diff returns what changes until the first thing has come to rest: pools that are
 // being deleted go, and do not come back.
 func diff(revision Revision, cluster Cluster) (*Difference, error) {
-	pools, err := Pools(revision, cluster.Pools)
+	outcome, err := RevisionOutcomeOf(revision, cluster.Pools, func() ([]*corev1.Node, error) { return cluster.Nodes, nil })
 	if err != nil {
 		return nil, err
 	}
-	pools.LimitReleases(revision, cluster.Pools, cluster.Nodes)
-	d := &Difference{Pools: pools, carriers: map[string][]string{}}
+	if outcome.Plan == nil {
+		return nil, outcome.Refused
+	}
+	pools := outcome.Plan
+	d := &Difference{Pools: pools, carriers: map[string][]string{}, recreated: outcome.Recreated}
 	after := pools.After(cluster.Pools)
 	held := HeldReleases(pools.leaving(cluster.Pools), cluster.Nodes)
 	for _, name := range slices.Sorted(maps.Keys(held)) {
@@ -150,7 +156,7 @@ func (d *Difference) Expansion(cluster Cluster) *render.Expansion {
 	return render.ExpandHeld(d.Pools.leaving(cluster.Pools), held)
 }
 
-// Empty tells whether nothing would change.
+// Empty reports whether nothing would change.
 func (d *Difference) Empty() bool {
 	return len(d.PoolChanges) == 0 && len(d.RuntimeClasses) == 0 &&
 		!slices.ContainsFunc(d.Nodes, func(node NodeDifference) bool { return !node.Quiet() })

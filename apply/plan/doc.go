@@ -6,7 +6,8 @@
 //
 // Each object has one type that says what becomes of it, which reconcilers execute
 // and which diff, explain and statuses print: [PoolOutcome] for the finalizer and the
-// RuntimeClass of a pool, and [NodeOutcome] for a node.
+// RuntimeClass of a pool, [NodeOutcome] for a node, [SourceOutcome] for a source,
+// [RevisionOutcome] for what it applies, and [SourceDeletion] for its end.
 //
 // Start with [Node], which holds the rule that keeps what is not ours: one
 // rule for labels, annotations and taints alike (see keys.go). [RuntimeClass]

@@ -51,10 +51,7 @@ func revisionOf(source *v1.NodePoolSource) plan.Revision {
 	if source == nil {
 		return plan.Revision{}
 	}
-	return plan.Revision{
-		Source: source.Name, SourceUID: source.UID,
-		Prune: plan.PrunePolicyOf(source), Release: plan.ReleasePolicyOf(source),
-	}
+	return plan.RevisionOf(source, "", nil)
 }
 
 // elsewhere reports whether a problem is one of a pool that is not in the files.
@@ -92,14 +89,15 @@ func chooseSource(there *contents, name string) (*v1.NodePoolSource, error) {
 // notesOn tells what keeps a source from doing what the comparison says.
 func notesOn(source *v1.NodePoolSource) []string {
 	var notes []string
-	if !source.DeletionTimestamp.IsZero() {
-		notes = append(notes, fmt.Sprintf("NodePoolSource %q is being deleted: nothing is taken from its repository any more", source.Name))
-	}
-	if source.Spec.Suspend {
-		notes = append(notes, fmt.Sprintf("NodePoolSource %q is suspended: nothing changes until it is resumed", source.Name))
-	}
-	if v1.IsDisabled(source, v1.ReconcileAnnotation) {
-		notes = append(notes, fmt.Sprintf("NodePoolSource %q is paused by its annotation %s: nothing changes until it is resumed", source.Name, v1.ReconcileAnnotation))
+	for _, state := range plan.SourceOutcomeOf(source).States {
+		switch state {
+		case plan.SourceStateDeleted, plan.SourceStateDeleting:
+			notes = append(notes, fmt.Sprintf("NodePoolSource %q is being deleted: nothing is taken from its repository any more", source.Name))
+		case plan.SourceStateSuspended:
+			notes = append(notes, fmt.Sprintf("NodePoolSource %q is suspended: nothing changes until it is resumed", source.Name))
+		case plan.SourceStatePaused:
+			notes = append(notes, fmt.Sprintf("NodePoolSource %q is paused by its annotation %s: nothing changes until it is resumed", source.Name, v1.ReconcileAnnotation))
+		}
 	}
 	return notes
 }

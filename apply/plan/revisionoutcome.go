@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// RevisionOutcome is what becomes of a revision. The source reconciler executes it and
+// reports it in the status of the source, and [Diff] carries it out on what it was
+// given.
+type RevisionOutcome struct {
+	// Plan has the changes of the pools in the order in which they are made, those that
+	// are blocked, and those that are kept. It has no changes where the revision is held
+	// back, unless an approval is assumed, and is nil where the revision claims pools
+	// that are not its source's.
+	Plan *PoolsPlan
+	// Refused is why nothing of the revision is applied: a [*ClaimError] or a
+	// [*ReleaseBlock]; nil where it is applied.
+	Refused error
+	// Recreated are the pools of the revision that are being deleted, sorted. They are
+	// created again when they are gone.
+	Recreated []string
+}
+
+// RevisionOf is a revision of a source, with the policies of the source.
+func RevisionOf(source *v1.NodePoolSource, name string, pools []render.Definition) Revision {
+	return Revision{
+		Source: source.Name, SourceUID: source.UID, Name: name, Pools: pools,
+		Prune: PrunePolicyOf(source), Release: ReleasePolicyOf(source),
+	}
+}
+
+// RevisionOutcomeOf decides what becomes of a revision, given the pools and the nodes of
+// a cluster. Nodes is called only where the answer depends on them, as there may be very
+// many; it is the only source of an error.
+func RevisionOutcomeOf(revision Revision, live []*v1.NodePool, nodes func() ([]*corev1.Node, error)) (RevisionOutcome, error) {
+	o := RevisionOutcome{Recreated: recreated(revision, live)}
+	p, err := Pools(revision, live)
+	if err != nil {
+		o.Refused = err
+		return o, nil
+	}
+	o.Plan = p
+	if len(p.Changes) == 0 {
+		return o, nil // nothing leaves any pool
+	}
+	all, err := nodes()
+	if err != nil {
+		return RevisionOutcome{}, err
+	}
+	p.LimitReleases(revision, live, all)
+	if p.Held != nil && !revision.AssumeApproved {
+		o.Refused = p.Held
+	}
+	return o, nil
+}
+
+// recreated are the pools of a revision that are being deleted, sorted.
+func recreated(revision Revision, live []*v1.NodePool) []string {
+	wanted := make(map[string]bool, len(revision.Pools))
+	for _, definition := range revision.Pools {
+		wanted[definition.Pool.Name] = true
+	}
+	var names []string
+	for _, pool := range live {
+		if wanted[pool.Name] && !pool.DeletionTimestamp.IsZero() {
+			names = append(names, pool.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ConfirmsSource reports whether the source has to be confirmed to be as the API server
+// has it before any change is made: pools are deleted, or an approval is used. An
+// approval may be used up, or a limit be set, that a cache has not seen yet.
+func (p *PoolsPlan) ConfirmsSource() bool { return len(p.Deletes()) > 0 || p.ReleaseApproved }
+
+// Remember notes in the status of a source what later plans go by when the changes are
+// made: see [PrunePolicyOf] and [ReleasePolicyOf].
+func (p *PoolsPlan) Remember(source *v1.NodePoolSource, revision string, status *v1.NodePoolSourceStatus) {
+	status.Revision, status.ApplyingRevision = revision, ""
+	status.BlockedPrune = p.BlockedPrune
+	if p.Blocked == nil {
+		status.PruneBase = int32(p.OwnedAfter)
+	}
+	if p.UsesUpApproval() {
+		status.LastHandledPruneApproval = revision
+	}
+	if approval := source.Annotations[v1.ApproveReleaseAnnotation]; approval != "" && approval == revision {
+		status.LastHandledReleaseApproval = approval
+	}
+}

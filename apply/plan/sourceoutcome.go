@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"slices"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// SourceState is the one thing that matters most about a source.
+type SourceState string
+
+// The states of a source, the first that applies.
+const (
+	// SourceStateDeleted: it is being deleted, and nothing is to be done for it.
+	SourceStateDeleted SourceState = "deleted"
+	// SourceStateDeleting: it is being deleted, and goes when [Deletion] waits for nothing.
+	SourceStateDeleting SourceState = "deleting"
+	// SourceStateSuspended: its spec suspends it. Nothing is fetched, and its pools stay.
+	SourceStateSuspended SourceState = "suspended"
+	// SourceStatePaused: its annotation pauses it. Nothing is fetched, and its pools stay.
+	SourceStatePaused SourceState = "paused"
+	// SourceStateActive: its revisions are applied.
+	SourceStateActive SourceState = "active"
+)
+
+// SourceOutcome is what becomes of a source before any revision of it is looked at. What
+// becomes of its pools is a [SourceDeletion] where it is being deleted, and a
+// [RevisionOutcome] where it is active.
+type SourceOutcome struct {
+	// States are all that apply. The first is the one that counts.
+	States []SourceState
+	// Finalizer is ours, which keeps a source until its pools are gone.
+	Finalizer Finalizer
+}
+
+// State is the one that counts.
+func (o SourceOutcome) State() SourceState { return o.States[0] }
+
+// SourceOutcomeOf decides what becomes of a source.
+func SourceOutcomeOf(source *v1.NodePoolSource) SourceOutcome {
+	var o SourceOutcome
+	switch {
+	case source.DeletionTimestamp.IsZero():
+	case slices.Contains(source.Finalizers, v1.DeletePoolsFinalizer):
+		o.States = append(o.States, SourceStateDeleting)
+	default:
+		o.States = append(o.States, SourceStateDeleted)
+	}
+	if source.Spec.Suspend {
+		o.States = append(o.States, SourceStateSuspended)
+	}
+	if v1.IsDisabled(source, v1.ReconcileAnnotation) {
+		o.States = append(o.States, SourceStatePaused)
+	}
+	switch {
+	case len(o.States) > 0:
+		return o
+	case source.Spec.DeletionPolicy == v1.DeletePools:
+		o.Finalizer = FinalizerEnsured // before it has any pools
+	default:
+		o.Finalizer = FinalizerReleased // its pools stay, and nothing is waited for
+	}
+	o.States = []SourceState{SourceStateActive}
+	return o
+}

@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+func TestSourceOutcome(t *testing.T) {
+	suspend := func(src *v1.NodePoolSource) { src.Spec.Suspend = true }
+	pause := func(src *v1.NodePoolSource) {
+		src.Annotations = map[string]string{v1.ReconcileAnnotation: v1.Disabled}
+	}
+	deletePools := func(src *v1.NodePoolSource) { src.Spec.DeletionPolicy = v1.DeletePools }
+	deleted := func(src *v1.NodePoolSource) { src.DeletionTimestamp = ptr.To(metav1.Unix(1, 0)) }
+	held := func(src *v1.NodePoolSource) { src.Finalizers = []string{v1.DeletePoolsFinalizer} }
+	cases := map[string]struct {
+		reason    string
+		edits     []func(*v1.NodePoolSource)
+		states    []SourceState
+		finalizer Finalizer
+	}{
+		"plain":        {"its pools stay when it goes", nil, []SourceState{SourceStateActive}, FinalizerReleased},
+		"pools go too": {"it has to wait for them then", []func(*v1.NodePoolSource){deletePools}, []SourceState{SourceStateActive}, FinalizerEnsured},
+		"suspended": {
+			"nothing of it is touched, its finalizer included", []func(*v1.NodePoolSource){suspend, deletePools},
+			[]SourceState{SourceStateSuspended}, FinalizerKept,
+		},
+		"paused": {"the same", []func(*v1.NodePoolSource){pause}, []SourceState{SourceStatePaused}, FinalizerKept},
+		"suspended and paused": {
+			"both have to be undone", []func(*v1.NodePoolSource){pause, suspend}, []SourceState{SourceStateSuspended, SourceStatePaused}, FinalizerKept,
+		},
+		"deleted": {
+			"a pause keeps its pools, and nothing keeps it", []func(*v1.NodePoolSource){deleted, pause},
+			[]SourceState{SourceStateDeleted, SourceStatePaused}, FinalizerKept,
+		},
+		"waiting for its pools": {
+			"they go first", []func(*v1.NodePoolSource){deleted, held, deletePools}, []SourceState{SourceStateDeleting}, FinalizerKept,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			src := &v1.NodePoolSource{}
+			for _, edit := range c.edits {
+				edit(src)
+			}
+			if o := SourceOutcomeOf(src); !slices.Equal(o.States, c.states) || o.State() != c.states[0] || o.Finalizer != c.finalizer {
+				t.Errorf("source is %v, its finalizer %q, want %v and %q: %s", o.States, o.Finalizer, c.states, c.finalizer, c.reason)
+			}
+		})
+	}
+}
