@@ -56,8 +56,39 @@ type NodeDifference struct {
 	*NodePlan
 }
 
-// Diff returns all that a revision would change, by the same functions that plan
-// the writes. An error means that the revision would not be taken at all.
+// Diff returns all that a revision would change, by the same functions that decide the
+// writes of a controller. An error means that the revision would not be taken at all.
+//
+// It repeats what a controller does until nothing is left to do, each time on the
+// cluster as it stands afterwards, and returns all of it as one difference. It differs
+// from a controller in what follows, and in nothing else.
+//
+// What it assumes, because it cannot know it:
+//
+//   - A revision that is held back for its releases is approved, and so are the pools
+//     that it changes, where [Revision.AssumeApproved] says so: whoever reviews a change
+//     has to see what is approved. Both are reported as held all the same. A prune that
+//     is blocked stays blocked.
+//   - A source that is suspended, paused or being deleted goes on: see [SourceOutcomeOf],
+//     which is for whoever prints the difference.
+//   - Of a source of which only the name is known, nothing in the cluster is: see
+//     [UnknownSourceUID]. A pool is then not seen as handed over.
+//   - Nothing waits. No key was put back lately, and every pool that is not there is
+//     gone: see [NodeFacts]. Pools that are deleted are known to be all.
+//   - A revision is written at once, so that there is no time at which a part of it
+//     stands, or others write.
+//   - Pools that are created are younger than all that are there, and among each other
+//     of ages in the order of their names. They have no UID yet.
+//   - The API server takes what it is sent, and changes nothing of it. What [Difference.Writes]
+//     returns can be sent as dry runs.
+//
+// What it does that others do for a controller, in [Difference.After]: it is the API
+// server, which counts generations, notes who applied a field, and removes a pool
+// without finalizers; and it is the garbage collector, which deletes the RuntimeClass of
+// a pool that is gone. A finalizer of somebody else stays.
+//
+// What it leaves to a controller: statuses and events. Each time it goes by the statuses
+// that it was given.
 func Diff(revision Revision, cluster Cluster) (*Difference, error) {
 	d, err := diff(revision, cluster)
 	created := map[string]metav1.Time{}
