@@ -48,6 +48,13 @@ func Line(text string) string { return BreakCommands(escapeHidden(text, false)) 
 // Text is a text in its lines, otherwise like [Line].
 func Text(text string) string { return BreakCommands(escapeHidden(text, true)) }
 
+// maxMessage bounds a message, in bytes.
+const maxMessage = 8192
+
+// Message is a [Text] of bounded length: an error, which may repeat all that a server
+// said.
+func Message(text string) string { return Text(Clip(text, maxMessage)) }
+
 // Quote is a text in quotes, as Go writes it in a program.
 func Quote(text string) string { return Line(strconv.Quote(text)) }
 

@@ -143,3 +143,14 @@ func TestWriter(t *testing.T) {
 		t.Errorf("of a line without an end %d bytes were written, and all else is kept", out.Len())
 	}
 }
+
+// A server that says much fills no log.
+func TestMessageIsBounded(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	if got := sanitize.Message(long); len(got) > 8192 || !strings.HasSuffix(got, "…") {
+		t.Errorf("%d bytes are left, which end with %q", len(got), got[max(len(got)-10, 0):])
+	}
+	if got := sanitize.Message("a\nb\x1b[2J"); got != "a\nb"+`\x1b[2J` {
+		t.Errorf("got %q", got)
+	}
+}

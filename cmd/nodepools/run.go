@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/api/manifests"
 	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/logging"
 	"github.com/nodepools/nodepools/apply/session"
 )
 
@@ -73,8 +75,8 @@ func (o *runOptions) register(cmd *cobra.Command) {
 	flags.IntVar(&o.concurrency, "concurrency", controller.DefaultConcurrency, "`number` of nodes written at once")
 	flags.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug, info or error")
 	flags.StringVar(&o.logFormat, "log-format", "text", "`format` of the log: text or json")
-	completeFlag(cmd, "log-level", fixed("debug", "info", "error"))
-	completeFlag(cmd, "log-format", fixed(logFormats...))
+	completeFlag(cmd, "log-level", fixed(logging.Levels()...))
+	completeFlag(cmd, "log-format", fixed(logging.Formats()...))
 	for _, flag := range []string{"metrics-bind-address", "health-probe-bind-address", "leader-election-namespace", "concurrency"} {
 		completeFlag(cmd, flag, nothing)
 	}
@@ -103,7 +105,18 @@ func (o *runOptions) check() error {
 			return usagef("%s %q is not an address such as :8080 or 127.0.0.1:8080, and not 0", flag, address)
 		}
 	}
-	return checkLogging(o.logLevel, o.logFormat)
+	return o.checkLogging()
+}
+
+// checkLogging refuses a level or a format that there is not.
+func (o *runOptions) checkLogging() error {
+	if levels := logging.Levels(); !slices.Contains(levels, o.logLevel) {
+		return usagef("--log-level %q is not known: must be %s", o.logLevel, oneOf(levels))
+	}
+	if formats := logging.Formats(); !slices.Contains(formats, o.logFormat) {
+		return usagef("--log-format %q is not known: must be %s", o.logFormat, oneOf(formats))
+	}
+	return nil
 }
 
 // run works until the context ends or a signal comes. The first signal stops
@@ -116,8 +129,8 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 
 	boundHeap()
 	held := &session.HeldErrors{}
-	logger := newLogger(std.err, o.logLevel, o.logFormat)
-	useLogger(held.Logger(logger))
+	logger := logging.New(std.err, o.logLevel, o.logFormat)
+	logging.Use(held.Logger(logger))
 	config, err := o.config()
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodepools/nodepools/apply/logging"
 	hostiletexts "github.com/nodepools/nodepools/testdata/hostile"
 )
 
@@ -64,9 +65,9 @@ func TestNothingThatIsSaidIsACommand(t *testing.T) {
 // JSON.
 func TestNothingThatIsLoggedIsACommand(t *testing.T) {
 	for _, each := range hostiletexts.Strings() {
-		for _, format := range logFormats {
+		for _, format := range logging.Formats() {
 			var out bytes.Buffer
-			logger := newLogger(&out, "info", format)
+			logger := logging.New(&out, "info", format)
 			logger.Error(errors.New(each.Text), each.Text, "key", each.Text, "list", []string{each.Text}, "k"+strings.ReplaceAll(each.Text[:min(len(each.Text), 50)], "\n", ""), 1)
 			if found := obeyed(out.String()); len(found) > 0 {
 				t.Errorf("%s as %s has %q: %.500q", each.Name, format, found, out.String())

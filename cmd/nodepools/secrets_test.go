@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodepools/nodepools/apply/logging"
 	"github.com/nodepools/nodepools/testdata/secrets"
 )
 
@@ -219,7 +220,7 @@ func (s *refusingServer) kubeconfig(p placement) string {
 // A controller that is at work logs the failures of its requests, at every level
 // and in both formats, without a credential and in plain lines.
 func TestSecretsInLog(t *testing.T) {
-	for _, format := range logFormats {
+	for _, format := range logging.Formats() {
 		for name, p := range map[string]placement{
 			"token":    {cluster: `server: "https://%s"`, user: "token: SECRET"},
 			"password": {cluster: `server: "https://%s"`, user: "username: me, password: SECRET"},

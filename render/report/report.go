@@ -77,7 +77,7 @@ func Refused(path string, err error, hint string) *Report {
 	if !errors.As(err, &problems) {
 		r.Problems = append(r.Problems, Finding{
 			Severity: Error, Rule: PathRule, File: filepath.ToSlash(path),
-			Message: plainText(strings.TrimPrefix(err.Error(), path+": ")), Hint: plainText(hint),
+			Message: sanitize.Message(strings.TrimPrefix(err.Error(), path+": ")), Hint: sanitize.Message(hint),
 		})
 	}
 	for _, p := range problems {
@@ -88,12 +88,6 @@ func Refused(path string, err error, hint string) *Report {
 	}
 	return r
 }
-
-// maxText bounds the text of an error, in bytes. Problems and warnings are bounded
-// where they are made.
-const maxText = 8192
-
-func plainText(text string) string { return sanitize.Text(sanitize.Clip(text, maxText)) }
 
 // WithFiles returns a report that has other names for its files, such as those that
 // the server of the repository knows them by.

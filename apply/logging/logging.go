@@ -1,11 +1,12 @@
-package main
+// Package logging makes the log of a process that runs for long: one line per event,
+// sanitized and bounded, whatever a server said. Start with [New]; [Use] has every
+// library log there.
+package logging
 
 import (
 	"context"
 	"io"
 	"log/slog"
-	"slices"
-	"strings"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
@@ -14,17 +15,34 @@ import (
 	"github.com/nodepools/nodepools/api/sanitize"
 )
 
-// logLevels are those of --log-level. The libraries tell more with each further
-// level; 5 is where a pass that finds nothing to do begins to be told.
-var logLevels = map[string]slog.Level{"debug": -5, "info": slog.LevelInfo, "error": slog.LevelError}
+// The levels of a log, from the one with most in it.
+const (
+	Debug = "debug"
+	Info  = "info"
+	Error = "error"
+)
 
-var logFormats = []string{"text", "json"}
+// levels are those of slog. The libraries log more with each further level; from 5
+// on, a pass that finds nothing to do is logged.
+var levels = map[string]slog.Level{Debug: -5, Info: slog.LevelInfo, Error: slog.LevelError}
 
-// newLogger writes one line per event.
-func newLogger(w io.Writer, level, format string) logr.Logger {
-	options := &slog.HandlerOptions{Level: logLevels[level], ReplaceAttr: plainAttribute}
+// The formats of a log: key=value, and a JSON object for each line.
+const (
+	Text = "text"
+	JSON = "json"
+)
+
+// Levels returns all levels, from the one with most in it.
+func Levels() []string { return []string{Debug, Info, Error} }
+
+// Formats returns all formats.
+func Formats() []string { return []string{Text, JSON} }
+
+// New returns a logger of a level, which writes one line per event.
+func New(w io.Writer, level, format string) logr.Logger {
+	options := &slog.HandlerOptions{Level: levels[level], ReplaceAttr: plainAttribute}
 	handler := slog.Handler(slog.NewTextHandler(lineWriter{w, sanitize.Text}, options))
-	if format == "json" {
+	if format == JSON {
 		handler = slog.NewJSONHandler(lineWriter{w, sanitize.JSON}, options)
 	}
 	return logr.FromSlogHandler(ordinaryStop{handler})
@@ -79,43 +97,32 @@ func plainAttribute(groups []string, attribute slog.Attr) slog.Attr {
 	case slog.Level:
 		return plainLevel(groups, attribute)
 	case string:
-		return slog.String(attribute.Key, plainText(value))
+		return slog.String(attribute.Key, sanitize.Message(value))
 	case error:
-		return slog.String(attribute.Key, plainText(value.Error()))
+		return slog.String(attribute.Key, sanitize.Message(value.Error()))
 	}
 	return attribute
 }
 
-// plainLevel writes the levels as --log-level names them, where slog would
-// write INFO and DEBUG+3.
+// plainLevel writes the levels by their names here, where slog would write INFO
+// and DEBUG+3.
 func plainLevel(groups []string, attribute slog.Attr) slog.Attr {
 	level, isLevel := attribute.Value.Any().(slog.Level)
 	if len(groups) > 0 || attribute.Key != slog.LevelKey || !isLevel {
 		return attribute
 	}
-	name := "debug"
+	name := Debug
 	switch {
 	case level >= slog.LevelError:
-		name = "error"
+		name = Error
 	case level >= slog.LevelInfo:
-		name = "info"
+		name = Info
 	}
 	return slog.String(slog.LevelKey, name)
 }
 
-// useLogger makes every library log to the one logger.
-func useLogger(logger logr.Logger) {
+// Use makes every library log to the one logger.
+func Use(logger logr.Logger) {
 	log.SetLogger(logger)
 	klog.SetLoggerWithOptions(logger, klog.ContextualLogger(true))
-}
-
-// checkLogging refuses a level or a format that there is not.
-func checkLogging(level, format string) error {
-	if _, known := logLevels[level]; !known {
-		return usagef("--log-level %q is not known: must be debug, info or error", level)
-	}
-	if !slices.Contains(logFormats, format) {
-		return usagef("--log-format %q is not known: must be %s", format, strings.Join(logFormats, " or "))
-	}
-	return nil
 }
