@@ -51,8 +51,8 @@ func contestsStatus(byNode map[string][]plan.Contest) *v1.Contests {
 	return status
 }
 
-// describeContests names the first contested keys of a pool and counts the others.
-func describeContests(pool string, contests *v1.Contests) string {
+// contestsIn names the first contested keys of a pool and counts the others.
+func contestsIn(pool string, contests *v1.Contests) listing {
 	named, more := plan.ContestsOf([]*v1.NodePool{{
 		ObjectMeta: metav1.ObjectMeta{Name: pool}, Status: v1.NodePoolStatus{Contests: contests},
 	}})
@@ -60,5 +60,5 @@ func describeContests(pool string, contests *v1.Contests) string {
 	for _, contest := range named {
 		described = append(described, contest.String())
 	}
-	return joinAndCount(described, more)
+	return listing{described, more}
 }

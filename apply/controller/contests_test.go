@@ -32,7 +32,7 @@ func TestContestsStatusIsBounded(t *testing.T) {
 	if diff := cmp.Diff(want, status.First[0]); diff != "" {
 		t.Errorf("the first (-want +got):\n%s", diff)
 	}
-	text := describeContests("p", status)
+	text := contestsIn("p", status).String()
 	if !strings.HasSuffix(text, "; and 2 more") || strings.Count(text, "and 97 more") != maxNamed {
 		t.Errorf("in words: %s", text)
 	}

@@ -84,8 +84,9 @@ func one(yes bool) int32 {
 	return 0
 }
 
-// conditionEvents tells of a trouble once, when it begins, and of its end.
-func (l *poolLoop) conditionEvents(before *v1.NodePool, after v1.NodePoolStatus) {
+// conditionEvents reports a trouble once, when it begins, and its end.
+func (l *poolLoop) conditionEvents(before *v1.NodePool, after v1.NodePoolStatus, found troubles) {
+	reported, known := l.reported.get(before.Name)
 	for _, kind := range []string{v1.ConflictedCondition, v1.StalledCondition} {
 		was := meta.FindStatusCondition(before.Status.Conditions, kind)
 		is := meta.FindStatusCondition(after.Conditions, kind)
@@ -93,13 +94,16 @@ func (l *poolLoop) conditionEvents(before *v1.NodePool, after v1.NodePoolStatus)
 		if kind == v1.StalledCondition && (hasOwnEvent(is) || hasOwnEvent(was)) {
 			continue
 		}
-		switch trouble := was != nil && was.Status == metav1.ConditionTrue; {
-		case is.Status == metav1.ConditionTrue && !(trouble && sameTrouble(was, is)):
+		stood := was != nil && was.Status == metav1.ConditionTrue
+		same := stood && (known && reported[kind].equal(found[kind]) || !known && sameTrouble(was, is))
+		switch {
+		case is.Status == metav1.ConditionTrue && !same:
 			l.event(before, corev1.EventTypeWarning, is.Reason, "reconcile", "%s", is.Message)
-		case is.Status == metav1.ConditionFalse && trouble:
+		case is.Status == metav1.ConditionFalse && stood:
 			l.event(before, corev1.EventTypeNormal, was.Reason+"Resolved", "reconcile", "no longer: %s", was.Message)
 		}
 	}
+	l.reported.set(before.Name, found)
 }
 
 // hasOwnEvent reports whether a pool is stalled by what has a condition of its own.
@@ -113,9 +117,9 @@ func (l *poolLoop) contestEvents(before *v1.NodePool, after v1.NodePoolStatus) {
 	was, is := before.Status.Contests, after.Contests
 	switch {
 	case is == nil && was != nil:
-		l.event(before, corev1.EventTypeNormal, v1.ContestedReason+"Resolved", "reconcile", "no longer: %s", describeContests(before.Name, was))
+		l.event(before, corev1.EventTypeNormal, v1.ContestedReason+"Resolved", "reconcile", "no longer: %s", contestsIn(before.Name, was).String())
 	case is != nil && moreContested(was, is):
-		l.event(before, corev1.EventTypeWarning, v1.ContestedReason, "reconcile", "%s", describeContests(before.Name, is))
+		l.event(before, corev1.EventTypeWarning, v1.ContestedReason, "reconcile", "%s", contestsIn(before.Name, is).String())
 	}
 }
 
@@ -130,21 +134,6 @@ func moreContested(was, is *v1.Contests) bool {
 			return key.Field == other.Field && key.Key == other.Key
 		})
 	})
-}
-
-// sameTrouble tells whether two conditions name the same things, however many
-// more they count, and however far the other nodes are.
-func sameTrouble(was, is *metav1.Condition) bool {
-	return was.Reason == is.Reason && named(was.Message) == named(is.Message)
-}
-
-// named is what a message names, without its figures.
-func named(message string) string {
-	if _, rest, found := strings.Cut(message, upToDate+"; "); found {
-		message = rest
-	}
-	message, _, _ = strings.Cut(message, andMore)
-	return message
 }
 
 func past(action plan.Action) string {

@@ -54,6 +54,9 @@ func (m *memory) sizes() map[string]int {
 		all[name] = len(kept.values)
 		kept.mu.Unlock()
 	}
+	m.pools.reported.mu.Lock()
+	all["reported"] = len(m.pools.reported.values)
+	m.pools.reported.mu.Unlock()
 	maps.DeleteFunc(all, func(_ string, size int) bool { return size == 0 })
 	return all
 }

@@ -57,8 +57,10 @@ type poolLoop struct {
 	pace    *pace
 	// written is, by pool, the resource version that the loop's last write made.
 	written perPool[string]
-	// created are, by pool, the RuntimeClasses of which no event has told yet.
+	// created are, by pool, the RuntimeClasses of which there was no event yet.
 	created perPool[string]
+	// reported are, by pool, the troubles in the status that the loop has written last.
+	reported perPool[troubles]
 }
 
 // failure is what keeps a pool's own objects from being right.
@@ -77,6 +79,7 @@ func (l *poolLoop) Reconcile(ctx context.Context, request reconcile.Request) (re
 		l.pace.forget(request.Name)
 		l.written.take(request.Name)
 		l.created.take(request.Name)
+		l.reported.take(request.Name)
 		return reconcile.Result{}, nil
 	} else if err != nil {
 		return reconcile.Result{}, err
@@ -217,7 +220,7 @@ func (l *poolLoop) report(ctx context.Context, pool *v1.NodePool, pools *poolSna
 }
 
 func (l *poolLoop) writeStatus(ctx context.Context, pool *v1.NodePool, facts poolFacts) error {
-	status := poolStatus(pool, facts)
+	status, found := poolStatus(pool, facts)
 	if equality.Semantic.DeepEqual(pool.Status, status) {
 		return nil
 	}
@@ -227,7 +230,7 @@ func (l *poolLoop) writeStatus(ctx context.Context, pool *v1.NodePool, facts poo
 		return client.IgnoreNotFound(fmt.Errorf("status of pool %q: %w", pool.Name, err))
 	}
 	l.written.set(pool.Name, changed.ResourceVersion)
-	l.conditionEvents(pool, status)
+	l.conditionEvents(pool, status, found)
 	l.contestEvents(pool, status)
 	return nil
 }

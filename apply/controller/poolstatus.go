@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,9 +30,10 @@ type poolFacts struct {
 	failed *failure
 }
 
-// poolStatus says how far a pool is carried out. It is the same status for the
-// same facts, so that nothing is written while nothing happens.
-func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
+// poolStatus says how far a pool is carried out, and what troubles its conditions
+// report. It is the same status for the same facts, so that nothing is written while
+// nothing happens.
+func poolStatus(pool *v1.NodePool, facts poolFacts) (v1.NodePoolStatus, troubles) {
 	status := *pool.Status.DeepCopy()
 	status.Nodes = &facts.figures.NodeCounts
 	status.RuntimeClassName = v1.RuntimeClassName(pool.Name)
@@ -45,7 +45,10 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 		status.ObservedGeneration = pool.Generation
 		status.LastHandledReconcileAt = pool.Annotations[v1.RequestedAtAnnotation]
 	}
-	s := summarize(pool, facts)
+	s, found := summarize(pool, facts), troubles{}
+	if s.state == stalled {
+		found[v1.StalledCondition] = trouble{s.reason, s.named}
+	}
 	generation := max(0, status.ObservedGeneration) // a condition cannot be of none
 	set := func(kind string, on bool, reason, message string) {
 		condition := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, ObservedGeneration: generation, Reason: reason, Message: clip(message)}
@@ -57,8 +60,9 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 	set(v1.ReadyCondition, s.state == ready, s.reason, s.message)
 	set(v1.ReconcilingCondition, s.state == reconciling, s.reason, s.message)
 	set(v1.StalledCondition, s.state == stalled, s.reason, s.message)
-	if conflicts := describeConflicts(pool.Name, facts.figures); conflicts != "" {
-		set(v1.ConflictedCondition, true, v1.ConflictReason, conflicts)
+	if conflicts := conflictsOf(pool.Name, facts.figures); conflicts.String() != "" {
+		found[v1.ConflictedCondition] = trouble{v1.ConflictReason, conflicts.named}
+		set(v1.ConflictedCondition, true, v1.ConflictReason, conflicts.String())
 	} else {
 		set(v1.ConflictedCondition, false, v1.SucceededReason, "every key is the pool's to set")
 	}
@@ -67,11 +71,11 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) v1.NodePoolStatus {
 	if status.Contests == nil {
 		meta.RemoveStatusCondition(&status.Conditions, v1.ContestedCondition)
 	} else {
-		set(v1.ContestedCondition, true, v1.ContestedReason, describeContests(pool.Name, status.Contests))
+		set(v1.ContestedCondition, true, v1.ContestedReason, contestsIn(pool.Name, status.Contests).String())
 	}
 	joinable, reason, message := describeSelfJoin(pool)
 	set(v1.SelfJoinableCondition, joinable, reason, message)
-	return status
+	return status, found
 }
 
 // setReleaseBlocked reports what waits for an approval. Where nothing ever did, it
@@ -100,10 +104,24 @@ const (
 	idle
 )
 
+// summary is what the conditions Ready, Reconciling and Stalled report.
 type summary struct {
 	state   state
 	reason  string
 	message string
+	// named is what the message names: all of it, but for how far the pool is and how
+	// many more are counted.
+	named []string
+}
+
+// summaryOf is a summary whose message names nothing but itself.
+func summaryOf(s state, reason, message string) summary {
+	return summary{s, reason, message, []string{message}}
+}
+
+// naming is a summary that says how far the pool is and names what is wrong.
+func naming(s state, reason, progress string, wrong listing) summary {
+	return summary{s, reason, progress + "; " + wrong.String(), wrong.named}
 }
 
 // upToDate ends the part of a message that says how far a pool is.
@@ -115,7 +133,7 @@ func summarize(pool *v1.NodePool, facts poolFacts) summary {
 	case plan.PoolStatePaused:
 		return paused(pool)
 	case plan.PoolStateBlocked:
-		return summary{stalled, v1.ReleaseBlockedReason, outcome.Block.Error()}
+		return blocked(outcome.Block)
 	case plan.PoolStateReleasing:
 		return releasing(facts.figures)
 	case plan.PoolStateFaulty:
@@ -131,23 +149,23 @@ func active(pool *v1.NodePool, facts poolFacts) summary {
 	progress := fmt.Sprintf("%d of %s%s", f.Updated, nodes(f.Desired), upToDate)
 	switch {
 	case facts.failed != nil:
-		return summary{stalled, v1.RuntimeClassReason, apply.Brief(facts.failed.err)}
+		return summaryOf(stalled, v1.RuntimeClassReason, apply.Brief(facts.failed.err))
 	case !facts.settled:
-		return summary{reconciling, v1.ProgressingReason, progress + " so far"}
+		return summaryOf(reconciling, v1.ProgressingReason, progress+" so far")
 	case f.conflicts > 0:
-		return summary{stalled, v1.ConflictReason, progress + "; " + describeConflicts(pool.Name, f)}
+		return naming(stalled, v1.ConflictReason, progress, conflictsOf(pool.Name, f))
 	case len(f.contests) > 0:
-		return summary{stalled, v1.ContestedReason, progress + "; " + describeContests(pool.Name, contestsStatus(f.contests))}
+		return naming(stalled, v1.ContestedReason, progress, contestsIn(pool.Name, contestsStatus(f.contests)))
 	case f.stuck > 0:
-		return summary{stalled, v1.NodesReason, progress + "; " + describeProblems(f.problems)}
+		return naming(stalled, v1.NodesReason, progress, problemsOf(f.problems))
 	case len(f.problems) > 0:
-		return summary{reconciling, v1.NodesReason, progress + "; " + describeProblems(f.problems)}
+		return naming(reconciling, v1.NodesReason, progress, problemsOf(f.problems))
 	case facts.outcome.ClassHeld:
-		return summary{ready, v1.SucceededReason, progress + "; the RuntimeClass stays as it is while a pool around this one is paused"}
+		return summaryOf(ready, v1.SucceededReason, progress+"; the RuntimeClass stays as it is while a pool around this one is paused")
 	case f.Desired == 0:
-		return summary{ready, v1.SucceededReason, "no node is in this pool" + describeUnmatchable(pool)}
+		return summaryOf(ready, v1.SucceededReason, "no node is in this pool"+describeUnmatchable(pool))
 	default:
-		return summary{ready, v1.SucceededReason, progress + describeUnmatchable(pool)}
+		return summaryOf(ready, v1.SucceededReason, progress+describeUnmatchable(pool))
 	}
 }
 
@@ -156,7 +174,16 @@ func paused(pool *v1.NodePool) summary {
 	if !pool.DeletionTimestamp.IsZero() {
 		what = "the pool is to be deleted, and its nodes are released once the annotation is gone"
 	}
-	return summary{idle, v1.PausedReason, fmt.Sprintf("annotation %s is %s: %s", v1.ReconcileAnnotation, v1.Disabled, what)}
+	return summaryOf(idle, v1.PausedReason, fmt.Sprintf("annotation %s is %s: %s", v1.ReconcileAnnotation, v1.Disabled, what))
+}
+
+// blocked says what waits for an approval.
+func blocked(block *plan.ReleaseBlock) summary {
+	s := summary{stalled, v1.ReleaseBlockedReason, block.Error(), []string{block.Remedy}}
+	for _, loss := range block.Named() {
+		s.named = append(s.named, loss.String())
+	}
+	return s
 }
 
 // faulty says why a pool cannot be carried out.
@@ -165,15 +192,15 @@ func faulty(problem error) summary {
 	parent, invalid, block := (*render.ParentError)(nil), (*field.Error)(nil), (*plan.ReleaseBlock)(nil)
 	switch {
 	case errors.As(problem, &parent):
-		return summary{stalled, v1.ParentReason, apply.Brief(problem) + stay}
+		return summaryOf(stalled, v1.ParentReason, apply.Brief(problem)+stay)
 	case errors.Is(problem, errGathered):
-		return summary{reconciling, v1.ProgressingReason, "a pool around it is being deleted" + stay}
+		return summaryOf(reconciling, v1.ProgressingReason, "a pool around it is being deleted"+stay)
 	case errors.As(problem, &block):
-		return summary{stalled, v1.ReleaseBlockedReason, fmt.Sprintf("pool %q around it waits for an approval", block.Pool) + stay}
+		return summaryOf(stalled, v1.ReleaseBlockedReason, fmt.Sprintf("pool %q around it waits for an approval", block.Pool)+stay)
 	case errors.As(problem, &invalid):
-		return summary{stalled, v1.InvalidReason, apply.Brief(problem) + stay}
+		return summaryOf(stalled, v1.InvalidReason, apply.Brief(problem)+stay)
 	default:
-		return summary{stalled, v1.SelectorReason, apply.Brief(problem) + stay}
+		return summaryOf(stalled, v1.SelectorReason, apply.Brief(problem)+stay)
 	}
 }
 
@@ -193,14 +220,16 @@ func describeUnmatchable(pool *v1.NodePool) string {
 	return "; " + nameSome(entries)
 }
 
-// releasing tells of a pool that is being deleted.
+// releasing says how far a pool is that is being deleted.
 func releasing(f figures) summary {
-	s := summary{reconciling, v1.ReleasingReason, nodes(int32(f.recorded)) + " still to be released"}
+	left := nodes(int32(f.recorded)) + " still to be released"
+	s := summaryOf(reconciling, v1.ReleasingReason, left)
+	if len(f.problems) > 0 {
+		s = naming(reconciling, v1.ReleasingReason, left, problemsOf(f.problems))
+		s.named = append(s.named, left) // each node that goes is news
+	}
 	if f.stuck > 0 {
 		s.state = stalled
-	}
-	if len(f.problems) > 0 {
-		s.message += "; " + describeProblems(f.problems)
 	}
 	return s
 }
@@ -212,41 +241,30 @@ func nodes(count int32) string {
 	return fmt.Sprintf("%d nodes", count)
 }
 
-// describeConflicts names the first conflicts of a pool and counts the others; it is
-// empty where there are none.
-func describeConflicts(pool string, f figures) string {
-	var described []string
+// conflictsOf names the first conflicts of a pool and counts the others.
+func conflictsOf(pool string, f figures) listing {
+	var named []string
 	for _, node := range slices.Sorted(maps.Keys(f.conflictsOn)) {
 		for _, conflict := range f.conflictsOn[node].Of(pool) {
-			if len(described) == maxNamed {
-				return joinAndCount(described, f.conflicts-len(described))
+			if len(named) == maxNamed {
+				return listing{named, f.conflicts - len(named)}
 			}
-			described = append(described, "node "+node+": "+conflict.String())
+			named = append(named, "node "+node+": "+conflict.String())
 		}
 	}
-	return joinAndCount(described, f.conflicts-len(described))
+	return listing{named, f.conflicts - len(named)}
 }
 
-func describeProblems(byNode map[string]string) string {
-	var described []string
-	more := 0
+// problemsOf names the first nodes of which something else is wrong, and counts the
+// others.
+func problemsOf(byNode map[string]string) listing {
+	var l listing
 	for _, node := range slices.Sorted(maps.Keys(byNode)) {
-		if len(described) < maxNamed {
-			described = append(described, "node "+node+" "+byNode[node])
+		if len(l.named) < maxNamed {
+			l.named = append(l.named, "node "+node+" "+byNode[node])
 		} else {
-			more++
+			l.more++
 		}
 	}
-	return joinAndCount(described, more)
-}
-
-// andMore parts what a message names from what it only counts.
-const andMore = "; and "
-
-func joinAndCount(described []string, more int) string {
-	text := strings.Join(described, "; ")
-	if more > 0 {
-		text += andMore + fmt.Sprintf("%d more", more)
-	}
-	return text
+	return l
 }

@@ -49,5 +49,5 @@ func describeSelfJoin(pool *v1.NodePool) (joinable bool, reason, message string)
 
 // nameSome names the first of many.
 func nameSome(names []string) string {
-	return joinAndCount(names[:min(len(names), maxNamed)], max(0, len(names)-maxNamed))
+	return listing{names[:min(len(names), maxNamed)], max(0, len(names)-maxNamed)}.String()
 }

@@ -95,9 +95,8 @@ func (b *ReleaseBlock) Reason() string {
 	if len(b.Losses) == 0 {
 		return held + ": it was blocked by the limit on releases, and nobody has approved it"
 	}
-	const maxLosses = 5
 	texts := make([]string, 0, maxLosses)
-	for _, loss := range b.Losses[:min(len(b.Losses), maxLosses)] {
+	for _, loss := range b.Named() {
 		texts = append(texts, loss.String())
 	}
 	if more := len(b.Losses) - maxLosses; more > 0 {
@@ -105,6 +104,12 @@ func (b *ReleaseBlock) Reason() string {
 	}
 	return fmt.Sprintf("%s: %s; the limit is %s", held, strings.Join(texts, "; "), b.Limit)
 }
+
+// Named are the losses that the reason names; the others it counts.
+func (b *ReleaseBlock) Named() []Loss { return b.Losses[:min(len(b.Losses), maxLosses)] }
+
+// maxLosses is how many losses a reason names.
+const maxLosses = 5
 
 // exceedsReleaseLimit reports whether a number of nodes is too many. Few nodes are
 // never limited. A limit that cannot be read lets nothing through.
