@@ -15,12 +15,7 @@ import (
 	"github.com/nodepools/nodepools/render/report"
 )
 
-func newValidate(std streams) *cobra.Command {
-	o := validateOptions{version: readBuildInfo(version, debug.ReadBuildInfo).version}
-	cmd := &cobra.Command{
-		Use:   "validate PATH",
-		Short: "Check pool files",
-		Long: `Checks the pools in a folder, or in one file, as the controller checks a
+const validateLong = `Checks the pools in a folder, or in one file, as the controller checks a
 revision before it takes it. Every problem is told at once, with its file and
 line. No cluster is needed.
 
@@ -53,9 +48,16 @@ In the last three, file names are relative to the root of the repository, that
 is, the nearest folder around PATH that has a .git, or else $GITHUB_WORKSPACE.
 In json and yaml they are as one would open them from here. The rules are:
 
-` + ruleList() + `
+%s
 The exit code is 0 when all is valid, 1 when something is not or PATH holds no
-pool, and 2 for a wrong command line.`,
+pool, and 2 for a wrong command line.`
+
+func newValidate(std streams) *cobra.Command {
+	o := validateOptions{version: readBuildInfo(version, debug.ReadBuildInfo).version}
+	cmd := &cobra.Command{
+		Use:   "validate PATH",
+		Short: "Check pool files",
+		Long:  fmt.Sprintf(validateLong, ruleList()),
 		Example: `  nodepools validate pools/
 
   # annotate a pull request, in a step of GitHub Actions
