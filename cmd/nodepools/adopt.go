@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"runtime/debug"
 
@@ -10,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/nodepools/nodepools/apply/adopt"
+	"github.com/nodepools/nodepools/apply/observe"
 )
 
 const adoptLong = `Reads a cluster, or an inventory of one, and writes pools for the labels and
@@ -146,20 +146,14 @@ func (o *adoptOptions) run(ctx context.Context, std streams) error {
 	return nil
 }
 
-// there is the cluster whose nodes are looked at, without its pods.
-func (o *adoptOptions) there(ctx context.Context) (*contents, error) {
+// there is the cluster whose nodes are read, without its pods.
+func (o *adoptOptions) there(ctx context.Context) (*observe.State, error) {
 	if o.inventory != "" {
-		return readInventory(o.inventory)
+		return observe.File(o.inventory)
 	}
-	cluster, err := connect(o.cluster, o.build.userAgent())
+	server, err := o.cluster.server(o.build.userAgent())
 	if err != nil {
 		return nil, err
 	}
-	taken, err := cluster.takeNodes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	there := &contents{Cluster: taken.Cluster, sources: taken.Sources, installed: taken.installed}
-	there.world = world{name: fmt.Sprintf("cluster %s", serverName(cluster.config)), nodesKnown: true, cluster: cluster}
-	return there, nil
+	return server.StateWithoutPods(ctx)
 }

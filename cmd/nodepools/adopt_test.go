@@ -17,6 +17,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/adopt"
 	"github.com/nodepools/nodepools/apply/inventory"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/wrap"
 	"github.com/nodepools/nodepools/render"
@@ -26,7 +27,7 @@ import (
 // The pools of the example are what adopt writes for its cluster.
 func TestExampleIsWhatAdoptWrites(t *testing.T) {
 	const dir = "../../examples/adopt"
-	there, err := readInventory(filepath.Join(dir, "cluster.inventory"))
+	there, err := observe.File(filepath.Join(dir, "cluster.inventory"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestSummaryOfManyPools(t *testing.T) {
 		t.Fatal(err)
 	}
 	var errs bytes.Buffer
-	s := adoptSummary{Proposal: proposal, there: &contents{Cluster: cluster, sources: []*v1.NodePoolSource{{ObjectMeta: metav1.ObjectMeta{Name: "fleet"}}}}, options: &adoptOptions{}, files: files}
+	s := adoptSummary{Proposal: proposal, there: &observe.State{Cluster: cluster, Sources: []*v1.NodePoolSource{{ObjectMeta: metav1.ObjectMeta{Name: "fleet"}}}}, options: &adoptOptions{}, files: files}
 	s.write(streams{err: &errs})
 	text := strings.Join(strings.Fields(errs.String()), " ")
 	for _, want := range []string{

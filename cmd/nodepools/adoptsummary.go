@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/apply/adopt"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 // adoptSummary says what was adopted, and what was left out and why.
 type adoptSummary struct {
 	*adopt.Proposal
-	there   *contents
+	there   *observe.State
 	options *adoptOptions
 	files   []poolText
 	// beside are other pool files of the folder, and folders in it.
@@ -143,8 +144,8 @@ func (s adoptSummary) notes() []string {
 	if len(s.beside) > 0 {
 		note("%s also has %s, which may be of other pools: see with diff what they do beside these", s.options.dir, some(s.beside))
 	}
-	if len(s.there.sources) > 0 {
-		note("put the pools beside those of NodePoolSource %s before you compare them: what its folder lacks is deleted", s.there.sources[0].Name)
+	if len(s.there.Sources) > 0 {
+		note("put the pools beside those of NodePoolSource %s before you compare them: what its folder lacks is deleted", s.there.Sources[0].Name)
 	}
 	return notes
 }

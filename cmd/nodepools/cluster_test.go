@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +24,7 @@ import (
 	"github.com/nodepools/nodepools/api/crds"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -77,36 +79,29 @@ func (t inTurn) Run(name string, run func(testscript.T)) {
 
 // reset empties the cluster and installs our kinds.
 func reset(ctx context.Context, c *cluster.Cluster) error {
-	scheme, err := controller.NewScheme()
-	if err != nil {
-		return err
-	}
-	if err := addPodKinds(scheme); err != nil {
-		return err
-	}
-	api, err := client.New(c.Config, client.Options{Scheme: scheme, Mapper: knownKinds()})
+	api, err := observe.NewClient(c.Config)
 	if err != nil {
 		return err
 	}
 	// Their finalizers would keep pools and sources: no controller runs here any
 	// more.
-	pools, err := list[v1.NodePool](ctx, api, &v1.NodePoolList{})
-	if client.IgnoreNotFound(err) != nil {
+	var pools v1.NodePoolList
+	if err := api.List(ctx, &pools); client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	for _, pool := range pools {
+	for _, pool := range pools.Items {
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
-		if err := api.Patch(ctx, pool, patch); client.IgnoreNotFound(err) != nil {
+		if err := api.Patch(ctx, &pool, patch); client.IgnoreNotFound(err) != nil {
 			return err
 		}
 	}
-	sources, err := list[v1.NodePoolSource](ctx, api, &v1.NodePoolSourceList{})
-	if client.IgnoreNotFound(err) != nil {
+	var sources v1.NodePoolSourceList
+	if err := api.List(ctx, &sources); client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	for _, source := range sources {
+	for _, source := range sources.Items {
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
-		if err := api.Patch(ctx, source, patch); client.IgnoreNotFound(err) != nil {
+		if err := api.Patch(ctx, &source, patch); client.IgnoreNotFound(err) != nil {
 			return err
 		}
 	}
@@ -115,10 +110,13 @@ func reset(ctx context.Context, c *cluster.Cluster) error {
 			return err
 		}
 	}
-	for _, kind := range podKinds {
-		err := eachPage(ctx, api, kind.list, func(object runtime.Object) error {
+	for _, kind := range observe.PodKinds() {
+		if err := api.List(ctx, kind.List); err != nil {
+			return err
+		}
+		err := meta.EachListItem(kind.List, func(object runtime.Object) error {
 			return client.IgnoreNotFound(api.Delete(ctx, object.(client.Object), client.GracePeriodSeconds(0)))
-		}, func() error { return nil })
+		})
 		if err != nil {
 			return err
 		}
@@ -136,7 +134,7 @@ func reset(ctx context.Context, c *cluster.Cluster) error {
 func appliedBy(ts *testscript.TestScript, c *cluster.Cluster, args []string) {
 	scheme, err := controller.NewScheme()
 	ts.Check(err)
-	api, err := client.New(c.Config, client.Options{Scheme: scheme, Mapper: knownKinds()})
+	api, err := client.New(c.Config, client.Options{Scheme: scheme, Mapper: observe.Mapper()})
 	ts.Check(err)
 	source := &v1.NodePoolSource{}
 	ts.Check(api.Get(context.Background(), client.ObjectKey{Name: args[0]}, source))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -64,9 +65,9 @@ func elsewhere(files *poolFiles) func(plan.Problem) bool {
 }
 
 // chooseSource finds the source that the files stand for; none is nil.
-func chooseSource(there *contents, name string) (*v1.NodePoolSource, error) {
+func chooseSource(there *observe.State, name string) (*v1.NodePoolSource, error) {
 	var names []string
-	for _, source := range there.sources {
+	for _, source := range there.Sources {
 		if source.Name == name {
 			return source, nil
 		}
@@ -75,13 +76,13 @@ func chooseSource(there *contents, name string) (*v1.NodePoolSource, error) {
 	slices.Sort(names)
 	switch {
 	case name != "" && len(names) == 0:
-		return nil, hinted{fmt.Errorf("there is no NodePoolSource %q", name), there.kind() + " has none at all; without --source the pools are compared with those made by hand"}
+		return nil, hinted{fmt.Errorf("there is no NodePoolSource %q", name), there.Kind() + " has none at all; without --source the pools are compared with those made by hand"}
 	case name != "":
-		return nil, hinted{fmt.Errorf("there is no NodePoolSource %q", name), there.kind() + " has: " + strings.Join(names, ", ")}
+		return nil, hinted{fmt.Errorf("there is no NodePoolSource %q", name), there.Kind() + " has: " + strings.Join(names, ", ")}
 	case len(names) > 1:
-		return nil, hinted{errors.New(there.kind() + " has several NodePoolSources"), "say with --source which one the files are of: " + strings.Join(names, ", ")}
+		return nil, hinted{errors.New(there.Kind() + " has several NodePoolSources"), "say with --source which one the files are of: " + strings.Join(names, ", ")}
 	case len(names) == 1:
-		return there.sources[0], nil
+		return there.Sources[0], nil
 	}
 	return nil, nil
 }

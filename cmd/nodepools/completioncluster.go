@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/observe"
 )
 
 // What the API server calls the resources whose names are proposed.
@@ -69,12 +70,12 @@ func (f *clusterFlags) unattended() (*rest.Config, error) {
 func (o *diffOptions) proposeSources(ctx context.Context, _ []string, _ string) []proposal {
 	switch {
 	case o.against.inventory != "":
-		there, err := readInventory(o.against.inventory)
+		there, err := observe.File(o.against.inventory)
 		if err != nil {
 			return nil
 		}
 		var names []string
-		for _, source := range there.sources {
+		for _, source := range there.Sources {
 			names = append(names, source.Name)
 		}
 		return unexplained(names)

@@ -1,22 +1,16 @@
 package main
 
 import (
-	"context"
-	"crypto/tls"
-	"errors"
-	"fmt"
-	"net"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/nodepools/nodepools/apply/observe"
 )
 
 // defaultTimeout bounds all requests of one command together.
@@ -66,14 +60,16 @@ func tuned(config *rest.Config) *rest.Config {
 	return config
 }
 
-// serverName is the address of a cluster without what may be secret in it.
-func serverName(config *rest.Config) string {
-	address, err := url.Parse(config.Host)
+// server connects to the cluster that the flags name. Nothing is sent before the first
+// list.
+func (f *clusterFlags) server(agent string) (*observe.Server, error) {
+	quietLibraries()
+	config, err := f.config()
 	if err != nil {
-		return "the cluster"
+		return nil, err
 	}
-	address.User, address.RawQuery = nil, ""
-	return strings.TrimSuffix(address.String(), "/")
+	config.UserAgent = agent
+	return observe.Connect(config, f.timeout)
 }
 
 // quietLibraries keeps the libraries of a command that is no server from logging
@@ -81,48 +77,4 @@ func serverName(config *rest.Config) string {
 func quietLibraries() {
 	klog.SetLogger(logr.Discard())
 	log.SetLogger(logr.Discard())
-}
-
-// unreachable says in plain words why a cluster could not be asked, and leaves
-// other errors as they are, but for their line breaks: a server that ends a line
-// could write the next one itself.
-func unreachable(err error, server string, timeout time.Duration) error {
-	if err == nil {
-		return nil
-	}
-	return oneLine{unreached(err, server, timeout)}
-}
-
-type oneLine struct{ error }
-
-func (e oneLine) Error() string {
-	return strings.NewReplacer("\r", " ", "\n", " ").Replace(e.error.Error())
-}
-func (e oneLine) Unwrap() error { return e.error }
-
-func unreached(err error, server string, timeout time.Duration) error {
-	const address = "check the address in the kubeconfig file, the network and the VPN"
-	var (
-		lookup      *net.DNSError
-		connection  *net.OpError
-		certificate *tls.CertificateVerificationError
-		request     *url.Error
-	)
-	switch {
-	case apierrors.IsUnauthorized(err):
-		return hinted{fmt.Errorf("%s does not accept the credentials: %w", server, err), "log in again, or choose another user in the kubeconfig file"}
-	case apierrors.IsForbidden(err):
-		return hinted{err, "'nodepools install --viewer' prints a role with all rights that this takes"}
-	case errors.Is(err, context.DeadlineExceeded):
-		return hinted{fmt.Errorf("no answer from %s within %s", server, timeout), address + "; --timeout gives it longer"}
-	case errors.As(err, &lookup):
-		return hinted{fmt.Errorf("cannot reach %s: %w", server, lookup), address}
-	case errors.As(err, &certificate):
-		return hinted{fmt.Errorf("cannot trust %s: %w", server, certificate.Err), "check certificate-authority-data in the kubeconfig file"}
-	case errors.As(err, &connection):
-		return hinted{fmt.Errorf("cannot reach %s: %w", server, connection.Err), address}
-	case errors.As(err, &request):
-		return hinted{fmt.Errorf("cannot ask %s: %w", server, request.Err), address}
-	}
-	return err
 }

@@ -139,7 +139,7 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 	}
 	var asked *rehearsal
 	if o.against.serverSide {
-		if asked, err = s.rehearse(ctx, difference); err != nil {
+		if asked, err = s.rehearse(ctx, difference, o.cluster.timeout); err != nil {
 			return err
 		}
 		difference.Problems = append(difference.Problems, asked.refusals...)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodepools/nodepools/apply/impact"
 	"github.com/nodepools/nodepools/apply/inventory"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
@@ -27,7 +28,7 @@ type sides struct {
 	// single is the one file that is compared; nil for folders.
 	single *poolFiles
 	// cluster that before was read from; nil where none was asked.
-	cluster *liveCluster
+	cluster *observe.Server
 }
 
 // sides reads what the flags say is to be compared.
@@ -74,17 +75,30 @@ func (s *sides) impact(difference *plan.Difference) *impact.Impact {
 }
 
 // on makes a world the side that is there already.
-func (s *sides) on(world *contents) {
-	s.before, s.inventory, s.cluster = world.Cluster, world.inventory, world.cluster
-	s.compared.Base = world.name
-	s.notes = append(s.notes, world.notes...)
-	if !world.nodesKnown {
+func (s *sides) on(world *observe.State) {
+	s.before, s.inventory, s.cluster = world.Cluster, world.Inventory, world.Server
+	s.compared.Base = world.Name
+	s.notes = append(s.notes, world.Notes...)
+	if !world.NodesKnown {
 		return
 	}
 	nodes := len(world.Nodes)
-	s.compared.Nodes, s.compared.Taken = &nodes, world.taken
-	if world.inventory != nil {
-		pods := len(world.inventory.Pods)
+	s.compared.Nodes, s.compared.Taken = &nodes, world.Taken
+	if world.Inventory != nil {
+		pods := len(world.Inventory.Pods)
 		s.compared.Pods = &pods
 	}
+}
+
+// there is the cluster to compare with: that of --inventory, or the one that the
+// kubeconfig file names.
+func (o *diffOptions) there(ctx context.Context) (*observe.State, error) {
+	if o.against.inventory != "" {
+		return observe.File(o.against.inventory)
+	}
+	server, err := o.cluster.server(o.build.userAgent())
+	if err != nil {
+		return nil, err
+	}
+	return server.State(ctx)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/explain"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -94,21 +95,21 @@ func (o *explainNodeOptions) check() error {
 // run prints the explanation. A record that cannot be read is an error after all
 // the rest is printed.
 func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
-	cluster, err := connect(o.cluster, o.build.userAgent())
+	server, err := o.cluster.server(o.build.userAgent())
 	if err != nil {
 		return err
 	}
-	live, err := cluster.readNode(ctx, o.name)
+	live, err := o.read(ctx, server)
 	if apierrors.IsForbidden(err) {
 		return hinted{err, "the user needs the right to list nodes and nodepools"}
 	}
 	if err != nil {
 		return err
 	}
-	if !live.installed {
-		std.note("%s does not know NodePools: no controller works there, and nothing is written", serverName(cluster.config))
+	if !live.Installed {
+		std.note("%s does not know NodePools: no controller works there, and nothing is written", server.Name())
 	}
-	explanation := explain.Node(live.node, live.pools)
+	explanation := explain.Node(live.Node, live.Pools)
 	document, err := o.document(explanation)
 	if err != nil {
 		return err
@@ -117,6 +118,41 @@ func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
 		return err
 	}
 	return unreadable(explanation.Unreadable())
+}
+
+// read reads the node. Where there is none, the error proposes others.
+func (o *explainNodeOptions) read(ctx context.Context, server *observe.Server) (*observe.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.cluster.timeout)
+	defer cancel()
+	live, err := server.Node(ctx, o.name)
+	if !errors.As(err, new(*observe.NoNodeError)) {
+		return live, err
+	}
+	names, _ := objectNames(ctx, server.Config(), nodesPath) // they are only to help
+	near := nearNodes(o.name, names)
+	if len(near) == 0 {
+		return nil, hinted{err, "'kubectl get nodes' lists those that there are"}
+	}
+	return nil, hinted{err, "did you mean " + strings.Join(near, ", ") + "?"}
+}
+
+// maxNear is how many names are proposed.
+const maxNear = 3
+
+// nearNodes are names that hold the given one, or that differ from it by a slip
+// or two.
+func nearNodes(name string, known []string) []string {
+	var near []string
+	family := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, candidate := range known {
+		if strings.Contains(candidate, name) {
+			near = append(near, candidate)
+			continue
+		}
+		family.AddCommand(&cobra.Command{Use: candidate, Run: func(*cobra.Command, []string) {}})
+	}
+	near = append(near, family.SuggestionsFor(name)...)
+	return near[:min(len(near), maxNear)]
 }
 
 // unreadable is the error of a record that cannot be read; nil where it can.

@@ -21,7 +21,7 @@ func (g *gitComparison) takeBase(ctx context.Context) error {
 	if refusal == nil {
 		g.checkTip(ctx)
 	}
-	if refusal == nil && g.base.missing && !g.there.nodesKnown {
+	if refusal == nil && g.base.missing && !g.there.NodesKnown {
 		return g.takeVanished(ctx)
 	}
 	if !isRefused(refusal) {
@@ -38,14 +38,14 @@ func (g *gitComparison) takeBase(ctx context.Context) error {
 	case isNotTaken(err):
 		// Which pools a source owns is of the cluster and of today: it may have carried
 		// out this very revision before.
-		g.base = end{what: "base", name: g.there.name, note: asked.called() + ", or what it builds on, is not taken there"}
+		g.base = end{what: "base", name: g.there.Name, note: asked.called() + ", or what it builds on, is not taken there"}
 		g.standing = true
 	case err != nil && !isUnfinished(err):
 		return err
 	case good != nil:
 		g.base = *good
-	case g.there.nodesKnown:
-		g.base = end{what: "base", name: g.there.name, note: "no ancestor of " + asked.called() + " is good"}
+	case g.there.NodesKnown:
+		g.base = end{what: "base", name: g.there.Name, note: "no ancestor of " + asked.called() + " is good"}
 		if err != nil {
 			g.base.note = "no good ancestor of " + asked.called() + " was found"
 			g.unfinished = err.Error() + ": " + hintOf(err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
@@ -23,10 +24,10 @@ import (
 // of a cluster is first brought to the base, so that only what lies between the
 // two is told.
 func (o *diffOptions) revisionSides(ctx context.Context) (*sides, error) {
-	there := &contents{installed: true}
+	there := &observe.State{Installed: true}
 	if o.against.inventory != "" {
 		var err error
-		if there, err = readInventory(o.against.inventory); err != nil {
+		if there, err = observe.File(o.against.inventory); err != nil {
 			return nil, err
 		}
 	}
@@ -49,7 +50,7 @@ func (o *diffOptions) revisionSides(ctx context.Context) (*sides, error) {
 // gitComparison is a comparison of two revisions in the making.
 type gitComparison struct {
 	*diffOptions
-	there          *contents
+	there          *observe.State
 	nodePoolSource *v1.NodePoolSource // nil where none is known
 	repository     *local.Repository
 	folder         string
@@ -69,7 +70,7 @@ type gitComparison struct {
 
 // open finds the repository, and the folder in it.
 func (g *gitComparison) open() (err error) {
-	if g.there.inventory != nil {
+	if g.there.Inventory != nil {
 		if g.nodePoolSource, err = chooseSource(g.there, g.diffOptions.source); err != nil {
 			return err
 		}
@@ -167,7 +168,7 @@ func (g *gitComparison) baseRevision(base *end) plan.Revision {
 // revision is one of the source, without its pools. Where no inventory says how
 // the source is set up, it is set up as it is by default.
 func (g *gitComparison) revision() plan.Revision {
-	if g.there.inventory != nil {
+	if g.there.Inventory != nil {
 		return revisionOf(g.nodePoolSource)
 	}
 	revision := plan.Revision{Source: g.diffOptions.source, Prune: plan.PrunePolicyOf(&v1.NodePoolSource{})}
@@ -180,9 +181,9 @@ func (g *gitComparison) revision() plan.Revision {
 func (g *gitComparison) notes() []string {
 	var notes []string
 	switch {
-	case g.there.inventory == nil && g.diffOptions.source == "":
+	case g.there.Inventory == nil && g.diffOptions.source == "":
 		notes = append(notes, "no NodePoolSource is known, so the defaults count: "+defaultPrune+"; what a source notes on its pools is left out, unless --source gives its name")
-	case g.there.inventory == nil:
+	case g.there.Inventory == nil:
 		notes = append(notes, fmt.Sprintf("how NodePoolSource %q is set up is not known, so the defaults count: %s", g.diffOptions.source, defaultPrune))
 	case g.nodePoolSource == nil:
 		notes = append(notes, "the inventory has no NodePoolSource: pools are compared as kubectl apply would bring them, and none is deleted")
@@ -192,7 +193,7 @@ func (g *gitComparison) notes() []string {
 			notes = append(notes, elsewhereInRepository(g.nodePoolSource, taken, g.folder))
 		}
 	}
-	if g.there.inventory == nil {
+	if g.there.Inventory == nil {
 		notes = append(notes, "what becomes of nodes and pods is not known: --inventory names a file that knows them")
 	}
 	if untracked := g.head.untracked; len(untracked) > 0 {

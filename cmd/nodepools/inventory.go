@@ -64,16 +64,16 @@ func (o *inventoryOptions) check() error {
 }
 
 func (o *inventoryOptions) run(ctx context.Context, std streams) error {
-	cluster, err := connect(o.cluster, o.build.userAgent())
+	server, err := o.cluster.server(o.build.userAgent())
 	if err != nil {
 		return err
 	}
-	taken, err := cluster.takeInventory(ctx, false)
+	taken, err := server.Inventory(ctx, false)
 	if err != nil {
 		return err
 	}
-	if !taken.installed {
-		std.note("%s does not know NodePools, so the inventory has none; see 'nodepools install'", serverName(cluster.config))
+	if !taken.Installed {
+		std.note("%s does not know NodePools, so the inventory has none; see 'nodepools install'", server.Name())
 	}
 	document, err := o.document(taken.Inventory)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/inventory"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
@@ -69,7 +70,7 @@ spec: {taints: [{key: maintenance, effect: NoSchedule}]}
 	for _, name := range []string{"a", "b", "c", "d"} {
 		before[name+".yaml"] = poolFile(name, "runc")
 	}
-	var live, filed *contents
+	var live, filed *observe.State
 	s.until("the controller has settled", func() error {
 		var err error
 		if live, filed, err = bothWays(t, c); err != nil {
@@ -105,13 +106,13 @@ spec: {taints: [{key: maintenance, effect: NoSchedule}]}
 }
 
 // bothWays is the cluster as it was read, and as its inventory file has it.
-func bothWays(t *testing.T, c *cluster.Cluster) (live, filed *contents, err error) {
+func bothWays(t *testing.T, c *cluster.Cluster) (live, filed *observe.State, err error) {
 	t.Helper()
-	reader, err := connect(clusterFlags{kubeconfig: c.Kubeconfig(), timeout: patience}, "test")
+	reader, err := (&clusterFlags{kubeconfig: c.Kubeconfig(), timeout: patience}).server("test")
 	if err != nil {
 		return nil, nil, err
 	}
-	taken, err := reader.takeInventory(t.Context(), false)
+	taken, err := reader.Inventory(t.Context(), false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -126,10 +127,10 @@ func bothWays(t *testing.T, c *cluster.Cluster) (live, filed *contents, err erro
 	for _, class := range taken.RuntimeClasses {
 		class.UID = "" // nothing refers to it
 	}
-	return &contents{Cluster: taken.Cluster, sources: taken.Sources, installed: true}, &contents{Cluster: read.Cluster, sources: read.Sources, installed: true}, nil
+	return &observe.State{Cluster: taken.Cluster, Sources: taken.Sources, Installed: true}, &observe.State{Cluster: read.Cluster, Sources: read.Sources, Installed: true}, nil
 }
 
-func compared(t *testing.T, files map[string]string, with *contents) (*plan.Difference, error) {
+func compared(t *testing.T, files map[string]string, with *observe.State) (*plan.Difference, error) {
 	t.Helper()
 	folder := t.TempDir()
 	for name, text := range files {
@@ -217,23 +218,23 @@ subjects:
 		t.Fatal(err)
 	}
 	newStory(t, c).node("n1", "a")
-	reader, err := connect(clusterFlags{kubeconfig: kubeconfig, timeout: patience}, "test")
+	reader, err := (&clusterFlags{kubeconfig: kubeconfig, timeout: patience}).server("test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var taken *takenInventory
+	var taken *observe.Inventory
 	cluster.Eventually(t, "the role counts", patience, func() (err error) {
-		taken, err = reader.takeInventory(t.Context(), true)
+		taken, err = reader.Inventory(t.Context(), true)
 		return err
 	})
 	if len(taken.Nodes) != 1 || taken.Pods != nil || taken.Workloads != nil || taken.Budgets != nil {
 		t.Errorf("%d nodes, pods %v, workloads %v, budgets %v; want a node, and nothing known of the others", len(taken.Nodes), taken.Pods, taken.Workloads, taken.Budgets)
 	}
 	want := []string{"what happens to pods is not told: the user may not list replicationcontrollers, poddisruptionbudgets.policy, pods; see 'nodepools install --viewer'"}
-	if diff := cmp.Diff(want, taken.notes("the cluster")); diff != "" {
+	if diff := cmp.Diff(want, taken.Notes("the cluster")); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
-	if _, err := reader.takeInventory(t.Context(), false); !apierrors.IsForbidden(err) {
+	if _, err := reader.Inventory(t.Context(), false); !apierrors.IsForbidden(err) {
 		t.Errorf("%v, want that a right is missing", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nodepools/nodepools/api/manifests"
+	"github.com/nodepools/nodepools/apply/connect"
 	"github.com/nodepools/nodepools/apply/session"
 )
 
@@ -35,7 +36,7 @@ func (o *runOptions) lease(ctx context.Context, config *rest.Config, without fun
 		without(err)
 		return nil, nil
 	case err != nil:
-		return nil, unreachable(err, serverName(config), dialTimeout)
+		return nil, connect.Explain(err, connect.ServerName(config), dialTimeout)
 	}
 	return l, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/nodepools/nodepools/api/manifests"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/testdata/cluster"
 	"github.com/nodepools/nodepools/testdata/policies"
 )
@@ -124,7 +125,7 @@ func newQuarantine(t *testing.T) *quarantine {
 	p := policies.New(t, c)
 	scheme, err := controller.NewScheme()
 	p.Do(err)
-	objects, err := client.New(p.Cluster.Config, client.Options{Scheme: scheme, Mapper: knownKinds()})
+	objects, err := client.New(p.Cluster.Config, client.Options{Scheme: scheme, Mapper: observe.Mapper()})
 	p.Do(err)
 	q := &quarantine{Test: p, t: t, objects: objects}
 	q.reset("n1")

@@ -19,6 +19,7 @@ import (
 	"github.com/nodepools/nodepools/api/manifests"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -113,7 +114,7 @@ subjects:
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := client.New(config, client.Options{Scheme: scheme, Mapper: knownKinds()})
+	api, err := client.New(config, client.Options{Scheme: scheme, Mapper: observe.Mapper()})
 	if err != nil {
 		t.Fatal(err)
 	}

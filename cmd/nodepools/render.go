@@ -117,11 +117,11 @@ func (o *renderOptions) readNodes(ctx context.Context, std streams) ([]*corev1.N
 	case o.nodes != "":
 		return nodesFile(o.nodes, std.in)
 	case o.live():
-		cluster, err := connect(o.cluster, o.build.userAgent())
+		server, err := o.cluster.server(o.build.userAgent())
 		if err != nil {
 			return nil, err
 		}
-		return cluster.nodes(ctx)
+		return server.Nodes(ctx)
 	default:
 		return nil, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/api/manifests"
+	"github.com/nodepools/nodepools/apply/connect"
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/apply/logging"
 	"github.com/nodepools/nodepools/apply/session"
@@ -150,9 +151,9 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 		}
 		return err
 	}
-	logger.Info("starting", "version", o.build.version, "server", serverName(config))
+	logger.Info("starting", "version", o.build.version, "server", connect.ServerName(config))
 	err = session.Run(ctx, session.Options{
-		Config: config, Server: serverName(config),
+		Config: config, Server: connect.ServerName(config),
 		Served:      func(ctx context.Context) error { return demandNodePools(ctx, config) },
 		Lease:       lease,
 		Concurrency: o.concurrency, MetricsAddress: o.metricsAddress, HealthAddress: o.healthAddress,

@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/connect"
 )
 
 func (o *runOptions) config() (*rest.Config, error) {
@@ -51,7 +52,7 @@ func demandNodePools(ctx context.Context, config *rest.Config) error {
 	served := &metav1.APIResourceList{}
 	err = client.RESTClient().Get().AbsPath("/apis/" + group).Do(ctx).Into(served)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return unreachable(err, serverName(config), dialTimeout)
+		return connect.Explain(err, connect.ServerName(config), dialTimeout)
 	}
 	for _, name := range []string{"nodepools", "nodepoolsources"} {
 		if !slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == name }) {

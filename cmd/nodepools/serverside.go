@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,7 +14,8 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
-	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/connect"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
@@ -38,33 +40,22 @@ type rehearsal struct {
 
 // rehearse returns what the API server would not take. An error says that it could
 // not be asked.
-func (s *sides) rehearse(ctx context.Context, difference *plan.Difference) (*rehearsal, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cluster.flags.timeout)
+func (s *sides) rehearse(ctx context.Context, difference *plan.Difference, timeout time.Duration) (*rehearsal, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	writer, err := s.cluster.dryRunClient()
+	writer, err := observe.NewClient(s.cluster.Config())
 	if err != nil {
 		return nil, err
 	}
+	writer = client.NewDryRunClient(writer)
 	r := &rehearsal{sides: s, Difference: difference, client: writer, applier: apply.New(writer), pools: map[string]*v1.NodePool{}}
 	for _, pool := range s.before.Pools {
 		r.pools[pool.Name] = pool
 	}
 	if err := r.run(ctx); err != nil {
-		return nil, unreachable(err, serverName(s.cluster.config), s.cluster.flags.timeout)
+		return nil, connect.Explain(err, s.cluster.Name(), timeout)
 	}
 	return r, nil
-}
-
-func (l *liveCluster) dryRunClient() (client.Client, error) {
-	scheme, err := controller.NewScheme()
-	if err != nil {
-		return nil, err
-	}
-	writer, err := client.New(l.config, client.Options{Scheme: scheme, Mapper: knownKinds()})
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
-	}
-	return client.NewDryRunClient(writer), nil
 }
 
 func (r *rehearsal) run(ctx context.Context) error {
@@ -106,7 +97,7 @@ func (r *rehearsal) heard(about plan.Problem, err error) error {
 	if err == nil || !errors.As(err, &answer) || apierrors.IsUnauthorized(err) || tooBusy(err) {
 		return err
 	}
-	about.Kind, about.Err = plan.Refused, oneLine{fmt.Errorf("the API server would refuse to %w", err)}
+	about.Kind, about.Err = plan.Refused, connect.OneLine(fmt.Errorf("the API server would refuse to %w", err))
 	r.refusals = append(r.refusals, about)
 	return nil
 }

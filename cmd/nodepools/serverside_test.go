@@ -28,6 +28,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -127,7 +128,7 @@ func newRehearsed(t *testing.T, c *cluster.Cluster) *rehearsed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := client.New(c.Config, client.Options{Scheme: scheme, Mapper: knownKinds()})
+	api, err := client.New(c.Config, client.Options{Scheme: scheme, Mapper: observe.Mapper()})
 	if err != nil {
 		t.Fatal(err)
 	}

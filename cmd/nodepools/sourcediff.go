@@ -29,7 +29,7 @@ func (o *diffOptions) sourceSides(ctx context.Context) (*sides, error) {
 		return nil, err
 	}
 	if chosen == nil {
-		return nil, fmt.Errorf("%s has no NodePoolSource", there.kind())
+		return nil, fmt.Errorf("%s has no NodePoolSource", there.Kind())
 	}
 	repository := controller.Repository(chosen, max(o.cluster.timeout, git.DefaultTimeout))
 	revision, snapshot, err := latest(ctx, repository, refs)

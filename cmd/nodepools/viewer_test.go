@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/manifests"
 	"github.com/nodepools/nodepools/apply/inventory"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -46,7 +47,7 @@ func TestViewerMayOnlyLook(t *testing.T) {
 	}
 	s := newStory(t, c)
 	// One more than a page holds.
-	for i := range pageSize + 1 {
+	for i := range observe.PageSize + 1 {
 		s.do(s.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n-%d", i)}}))
 	}
 	pools := filepath.Join(s.repository, "a.yaml")
@@ -65,8 +66,8 @@ func TestViewerMayOnlyLook(t *testing.T) {
 	s.do(err)
 	taken, err := inventory.Read(bytes.NewReader(text))
 	s.do(err)
-	if len(taken.Nodes) != pageSize+1 {
-		t.Errorf("the inventory has %d nodes, want %d", len(taken.Nodes), pageSize+1)
+	if len(taken.Nodes) != observe.PageSize+1 {
+		t.Errorf("the inventory has %d nodes, want %d", len(taken.Nodes), observe.PageSize+1)
 	}
 	requests, err := c.Audit(mark)
 	s.do(err)

@@ -1,0 +1,49 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// Node is one node, and the pools around it.
+type Node struct {
+	Node  *corev1.Node
+	Pools []*v1.NodePool
+	// Installed is false where the cluster does not know the kind NodePool.
+	Installed bool
+}
+
+// NoNodeError says that there is no node of a name.
+type NoNodeError struct{ Name string }
+
+func (e *NoNodeError) Error() string { return fmt.Sprintf("there is no node %q", e.Name) }
+
+// Node reads a node and all pools. The node is listed by its name, so that a role
+// which can list is enough here too. Where there is none, the error is a
+// [*NoNodeError].
+func (s *Server) Node(ctx context.Context, name string) (*Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	found := &Node{Installed: true}
+	var nodes corev1.NodeList
+	if err := s.reader.List(ctx, &nodes, client.MatchingFields{"metadata.name": name}); err != nil {
+		return nil, s.explain("nodes", err)
+	}
+	if len(nodes.Items) == 0 {
+		return nil, &NoNodeError{name}
+	}
+	found.Node = &nodes.Items[0]
+	var err error
+	if found.Pools, err = list[v1.NodePool](ctx, s.reader, &v1.NodePoolList{}); apierrors.IsNotFound(err) {
+		found.Installed = false
+	} else if err != nil {
+		return nil, s.explain("NodePools", err)
+	}
+	return found, nil
+}
