@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/apply/dryrun"
 	"github.com/nodepools/nodepools/apply/review"
 )
 
@@ -137,12 +138,12 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	var asked *rehearsal
+	asked := &dryrun.Result{}
 	if o.against.serverSide {
-		if asked, err = s.rehearse(ctx, difference, o.cluster.timeout); err != nil {
+		if asked, err = dryrun.Run(ctx, s.cluster.Config(), o.cluster.timeout, s.before, difference); err != nil {
 			return err
 		}
-		difference.Problems = append(difference.Problems, asked.refusals...)
+		difference.Problems = append(difference.Problems, asked.Refusals...)
 	}
 	for _, note := range append(o.output.notesOnBase(s.compared), s.notes...) {
 		std.note("%s", note)
@@ -156,8 +157,8 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 	if err := o.output.write(std.out, told); err != nil {
 		return err
 	}
-	if asked != nil && len(asked.refusals) > 0 {
-		return asked.refused()
+	if err := asked.Err(); err != nil {
+		return err
 	}
 	if err := o.failOn.check(told); err != nil {
 		return err

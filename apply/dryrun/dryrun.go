@@ -1,4 +1,6 @@
-package main
+// Package dryrun asks an API server whether it would take the writes of a plan. Start
+// with [Run].
+package dryrun
 
 import (
 	"context"
@@ -10,8 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nodepools/nodepools/api/hint"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/connect"
@@ -21,48 +25,69 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-// rehearsal asks the API server about each write of a difference, in the order in
-// which they would be made. Its client sends nothing but dry runs, whatever the
-// applier wants.
+// Result is what the API server answered.
+type Result struct {
+	// Writes is how many were asked about.
+	Writes int
+	// Refusals are what was answered to those that it would not take.
+	Refusals []plan.Problem
+}
+
+// Run asks about each write of a difference to a cluster, in the order in which they
+// would be made, and waits no longer than the timeout for all answers. An error says
+// that the API server could not be asked.
 //
 // A dry run leaves everything as it was, so a write that builds on another one is
 // asked about as if that had been made.
-type rehearsal struct {
-	*sides
-	*plan.Difference
-	client  client.Client
-	applier *apply.Applier
-	pools   map[string]*v1.NodePool
-	// writes is how many were asked about, refusals what was answered to some.
-	writes   int
-	refusals []plan.Problem
-}
-
-// rehearse returns what the API server would not take. An error says that it could
-// not be asked.
-func (s *sides) rehearse(ctx context.Context, difference *plan.Difference, timeout time.Duration) (*rehearsal, error) {
+func Run(ctx context.Context, config *rest.Config, timeout time.Duration, before plan.Cluster, difference *plan.Difference) (*Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	writer, err := observe.NewClient(s.cluster.Config())
+	writer, err := observe.NewClient(config)
 	if err != nil {
 		return nil, err
 	}
+	// It sends nothing but dry runs, whatever the applier wants.
 	writer = client.NewDryRunClient(writer)
-	r := &rehearsal{sides: s, Difference: difference, client: writer, applier: apply.New(writer), pools: map[string]*v1.NodePool{}}
-	for _, pool := range s.before.Pools {
+	r := &run{before: before, difference: difference, client: writer, applier: apply.New(writer), pools: map[string]*v1.NodePool{}}
+	for _, pool := range before.Pools {
 		r.pools[pool.Name] = pool
 	}
-	if err := r.run(ctx); err != nil {
-		return nil, connect.Explain(err, s.cluster.Name(), timeout)
+	if err := r.all(ctx); err != nil {
+		return nil, connect.Explain(err, connect.ServerName(config), timeout)
 	}
-	return r, nil
+	return &r.result, nil
 }
 
-func (r *rehearsal) run(ctx context.Context) error {
-	pools := r.Expansion(r.before)
-	for _, write := range r.Writes(r.before) {
+// Err is the error of a difference that the API server would not take whole; nil where
+// it would.
+func (r *Result) Err() error {
+	if len(r.Refusals) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("the API server would refuse %d of %s", len(r.Refusals), review.Count(r.Writes, "write"))
+	for _, refusal := range r.Refusals {
+		if apierrors.IsForbidden(refusal) {
+			return hint.Add(err, "it is asked with the rights of the user, who may have fewer than the controller; what it says is among the problems")
+		}
+	}
+	return hint.Add(err, "what it says is among the problems")
+}
+
+// run is one dry run of a difference.
+type run struct {
+	before     plan.Cluster
+	difference *plan.Difference
+	client     client.Client
+	applier    *apply.Applier
+	pools      map[string]*v1.NodePool
+	result     Result
+}
+
+func (r *run) all(ctx context.Context) error {
+	pools := r.difference.Expansion(r.before)
+	for _, write := range r.difference.Writes(r.before) {
 		about, err := r.ask(ctx, write, pools)
-		if err := r.heard(about, err); err != nil {
+		if err := r.record(about, err); err != nil {
 			return err
 		}
 	}
@@ -70,7 +95,7 @@ func (r *rehearsal) run(ctx context.Context) error {
 }
 
 // ask asks about one write, and names its subject.
-func (r *rehearsal) ask(ctx context.Context, write plan.Write, pools *render.Expansion) (about plan.Problem, err error) {
+func (r *run) ask(ctx context.Context, write plan.Write, pools *render.Expansion) (about plan.Problem, err error) {
 	switch {
 	case write.Pool != nil:
 		about.Pool = write.Pool.Name
@@ -89,20 +114,20 @@ func (r *rehearsal) ask(ctx context.Context, write plan.Write, pools *render.Exp
 	return about, err
 }
 
-// heard keeps what the API server refuses, about the subject that is given, and
+// record keeps what the API server refuses, about the subject that is given, and
 // returns an error that is no refusal: there was no answer at all.
-func (r *rehearsal) heard(about plan.Problem, err error) error {
-	r.writes++
+func (r *run) record(about plan.Problem, err error) error {
+	r.result.Writes++
 	answer := apierrors.APIStatus(nil)
 	if err == nil || !errors.As(err, &answer) || apierrors.IsUnauthorized(err) || tooBusy(err) {
 		return err
 	}
 	about.Kind, about.Err = plan.Refused, connect.OneLine(fmt.Errorf("the API server would refuse to %w", err))
-	r.refusals = append(r.refusals, about)
+	r.result.Refusals = append(r.result.Refusals, about)
 	return nil
 }
 
-// tooBusy tells of an answer that says nothing of what was asked: another time it
+// tooBusy reports whether an answer says nothing of what was asked: another time it
 // would be another one.
 func tooBusy(err error) bool {
 	return apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
@@ -111,7 +136,7 @@ func tooBusy(err error) bool {
 // placeholder is the UID of a pool that is not there yet. An owner has to have one.
 const placeholder types.UID = "00000000-0000-0000-0000-000000000000"
 
-func (r *rehearsal) runtimeClass(ctx context.Context, change plan.RuntimeClassChange) error {
+func (r *run) runtimeClass(ctx context.Context, change plan.RuntimeClassChange) error {
 	change.Want = change.Want.DeepCopy()
 	pool := &v1.NodePool{}
 	for i, owner := range change.Want.OwnerReferences {
@@ -124,7 +149,7 @@ func (r *rehearsal) runtimeClass(ctx context.Context, change plan.RuntimeClassCh
 	}
 	err := r.applier.RuntimeClass(ctx, pool, change)
 	if change.Action == plan.Replace && apierrors.IsAlreadyExists(err) {
-		return nil // the old one is still there, and the new one was looked at before that was
+		return nil // the API server has validated the new one before it finds the old one there
 	}
 	return err
 }
@@ -133,7 +158,7 @@ func (r *rehearsal) runtimeClass(ctx context.Context, change plan.RuntimeClassCh
 const maxConflicts = 5
 
 // node asks about a node as it is now: kubelets write to it all the time.
-func (r *rehearsal) node(ctx context.Context, node *corev1.Node, p *plan.NodePlan, pools *render.Expansion) error {
+func (r *run) node(ctx context.Context, node *corev1.Node, p *plan.NodePlan, pools *render.Expansion) error {
 	for try := 1; ; try++ {
 		err := r.applier.Node(ctx, node, p)
 		if !apply.IsConflict(err) || try == maxConflicts {
@@ -154,15 +179,4 @@ func (r *rehearsal) node(ctx context.Context, node *corev1.Node, p *plan.NodePla
 		}
 		node, p = now, outcome.Plan
 	}
-}
-
-// refused is the error of a difference that the API server would not take whole.
-func (r *rehearsal) refused() error {
-	err := fmt.Errorf("the API server would refuse %d of %s", len(r.refusals), review.Count(r.writes, "write"))
-	for _, refusal := range r.refusals {
-		if apierrors.IsForbidden(refusal) {
-			return hinted{err, "it is asked with the rights of the user, who may have fewer than the controller; what it says is among the problems"}
-		}
-	}
-	return hinted{err, "what it says is among the problems"}
 }
