@@ -80,6 +80,27 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// In returns the problems as an error that names where they are and how many, and shows
+// them as a list of their own: it is an [*InvalidError].
+func (p Problems) In(where string) error { return &InvalidError{Where: where, Problems: p} }
+
+// InvalidError says that pools are not valid. It wraps its [Problems].
+type InvalidError struct {
+	// Where the pools are, such as the path of a folder.
+	Where    string
+	Problems Problems
+}
+
+func (e *InvalidError) Error() string {
+	if count := e.Problems.Count(); count != 1 {
+		return fmt.Sprintf("%d problems in %s", count, e.Where)
+	}
+	return "1 problem in " + e.Where
+}
+
+// Unwrap returns the [Problems].
+func (e *InvalidError) Unwrap() error { return e.Problems }
+
 // report collects problems, and is the one place that makes their texts safe.
 type report struct {
 	// problems are the first that were found, and count is how many there are in all.

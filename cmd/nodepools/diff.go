@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/apply/dryrun"
-	"github.com/nodepools/nodepools/apply/review"
 )
 
 func newDiff(std streams) *cobra.Command {
@@ -134,36 +133,34 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	difference, err := s.difference()
+	difference, err := s.Difference()
 	if err != nil {
 		return err
 	}
 	asked := &dryrun.Result{}
 	if o.against.serverSide {
-		if asked, err = dryrun.Run(ctx, s.cluster.Config(), o.cluster.timeout, s.before, difference); err != nil {
+		if asked, err = dryrun.Run(ctx, s.Server.Config(), o.cluster.timeout, s.Before, difference); err != nil {
 			return err
 		}
 		difference.Problems = append(difference.Problems, asked.Refusals...)
 	}
-	for _, note := range append(o.output.notesOnBase(s.compared), s.notes...) {
+	for _, note := range append(o.output.notesOnBase(s.Compared), s.Notes...) {
 		std.note("%s", note)
 	}
-	told, err := review.Of(review.Input{
-		Compared: s.compared, Files: s.files, Before: s.before, Difference: difference, Impact: s.impact(difference), Notes: s.notes,
-	})
+	reviewed, err := s.Review(difference)
 	if err != nil {
 		return err
 	}
-	if err := o.output.write(std.out, told); err != nil {
+	if err := o.output.write(std.out, reviewed); err != nil {
 		return err
 	}
 	if err := asked.Err(); err != nil {
 		return err
 	}
-	if err := o.failOn.check(told); err != nil {
+	if err := o.failOn.check(reviewed); err != nil {
 		return err
 	}
-	if !told.Empty() && !o.exitZero {
+	if !reviewed.Empty() && !o.exitZero {
 		return &outcome{code: exitFailed}
 	}
 	return nil

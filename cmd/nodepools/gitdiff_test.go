@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodepools/nodepools/apply/compare"
 	"github.com/nodepools/nodepools/apply/review"
 )
 
@@ -221,7 +222,7 @@ func TestDiffTriesSoManyAncestors(t *testing.T) {
 	g := newGitFolder(t)
 	g.pool("gpu", "gold")
 	g.commit()
-	for i := range maxTried + 1 {
+	for i := range compare.MaxAncestors + 1 {
 		g.pool("gpu", fmt.Sprintf("[%d]", i))
 		g.commit()
 	}

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/compare"
 	"github.com/nodepools/nodepools/apply/inventory"
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/plan"
@@ -145,12 +146,11 @@ func compared(t *testing.T, files map[string]string, with *observe.State) (*plan
 	if err != nil {
 		return nil, err
 	}
-	source, err := chooseSource(with, "")
+	source, err := compare.ChooseSource(with, "")
 	if err != nil {
 		return nil, err
 	}
-	revision := revisionOf(source)
-	revision.Pools = loaded.definitions
+	revision := plan.RevisionOf(source, "", loaded.definitions)
 	return plan.Diff(revision, with.Cluster)
 }
 

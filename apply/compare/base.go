@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
@@ -16,46 +17,46 @@ import (
 // meanwhile, so that the change that repairs it can be reviewed: its last good ancestor,
 // or what the inventory says is in the cluster. Where the whole history has nothing
 // good, no source has ever taken anything.
-func (g *gitComparison) takeBase(ctx context.Context) error {
-	refusal := g.take(ctx, &g.base)
+func (r *revisions) takeBase(ctx context.Context) error {
+	refusal := r.take(ctx, &r.base)
 	if refusal == nil {
-		g.checkTip(ctx)
+		r.checkTip(ctx)
 	}
-	if refusal == nil && g.base.missing && !g.there.NodesKnown {
-		return g.takeVanished(ctx)
+	if refusal == nil && r.base.missing && !r.state.NodesKnown {
+		return r.takeVanished(ctx)
 	}
 	if !isRefused(refusal) {
 		return refusal
 	}
-	asked := g.base
-	g.broken = brokenBase(asked.title(), refusal)
+	asked := r.base
+	r.broken = brokenBase(asked.title(), refusal)
 	var good *end
 	err := refusal
 	if !isNotTaken(refusal) {
-		good, err = g.lastGood(ctx)
+		good, err = r.lastGood(ctx)
 	}
 	switch {
 	case isNotTaken(err):
 		// Which pools a source owns is of the cluster and of today: it may have carried
 		// out this very revision before.
-		g.base = end{what: "base", name: g.there.Name, note: asked.called() + ", or what it builds on, is not taken there"}
-		g.standing = true
+		r.base = end{what: "base", name: r.state.Name, note: asked.called() + ", or what it builds on, is not taken there"}
+		r.standing = true
 	case err != nil && !isUnfinished(err):
 		return err
 	case good != nil:
-		g.base = *good
-	case g.there.NodesKnown:
-		g.base = end{what: "base", name: g.there.Name, note: "no ancestor of " + asked.called() + " is good"}
+		r.base = *good
+	case r.state.NodesKnown:
+		r.base = end{what: "base", name: r.state.Name, note: "no ancestor of " + asked.called() + " is good"}
 		if err != nil {
-			g.base.note = "no good ancestor of " + asked.called() + " was found"
-			g.unfinished = err.Error() + ": " + hintOf(err)
+			r.base.note = "no good ancestor of " + asked.called() + " was found"
+			r.unfinished = err.Error() + ": " + hint.Of(err)
 		}
-		g.standing = true
+		r.standing = true
 	case err != nil:
-		return hinted{fmt.Errorf("%w, and no good ancestor was found to compare with instead: %w", refusal, err),
-			hintOf(err) + "; or give --inventory, to compare with what is in the cluster"}
+		return hint.Add(fmt.Errorf("%w, and no good ancestor was found to compare with instead: %w", refusal, err),
+			hint.Of(err)+"; or give --inventory, to compare with what is in the cluster")
 	default:
-		g.base = end{what: "base", name: "no pools", note: "no ancestor of " + asked.called() + " is good"}
+		r.base = end{what: "base", name: "no pools", note: "no ancestor of " + asked.called() + " is good"}
 	}
 	return nil
 }
@@ -63,37 +64,37 @@ func (g *gitComparison) takeBase(ctx context.Context) error {
 // takeVanished takes a base without the folder. Where an ancestor has it, sources have
 // kept what that said: they prune nothing for a folder that is gone. An inventory knows
 // what they have. Where no ancestor is known to have it, it is yet to come.
-func (g *gitComparison) takeVanished(ctx context.Context) error {
-	good, err := g.lastGood(ctx)
+func (r *revisions) takeVanished(ctx context.Context) error {
+	good, err := r.lastGood(ctx)
 	switch {
 	case err != nil && !isUnfinished(err):
 		return err
 	case good != nil:
-		gone := fmt.Sprintf("there are no pool files in %s any more, and a source keeps the pools that it has", g.base.place(g.folder))
-		g.broken = &review.BrokenBase{Revision: g.base.title(), Problems: []string{gone}}
-		g.base = *good
+		gone := fmt.Sprintf("there are no pool files in %s any more, and a source keeps the pools that it has", r.base.place(r.folder))
+		r.broken = &review.BrokenBase{Revision: r.base.title(), Problems: []string{gone}}
+		r.base = *good
 	case errors.Is(err, source.ErrIncomplete):
-		g.unfinished = "whether there were pools before is not known: " + err.Error()
+		r.unfinished = "whether there were pools before is not known: " + err.Error()
 	}
 	return nil
 }
 
 // checkTip notes that what the head goes into has been broken since the merge base: it
 // is not compared with, so nothing else that is wrong with it matters here.
-func (g *gitComparison) checkTip(ctx context.Context) {
-	if g.tip.revision == "" || strings.HasSuffix(g.tip.revision, g.base.revision) {
+func (r *revisions) checkTip(ctx context.Context) {
+	if r.tip.revision == "" || strings.HasSuffix(r.tip.revision, r.base.revision) {
 		return
 	}
-	if refusal := g.take(ctx, &g.tip); isRefused(refusal) {
-		first := brokenBase(g.tip.title(), refusal)
-		g.brokenTip = fmt.Sprintf("%s is broken since, and no source takes it until it is repaired: %s", first.Revision, strings.Join(first.List(), "; "))
+	if refusal := r.take(ctx, &r.tip); isRefused(refusal) {
+		first := brokenBase(r.tip.title(), refusal)
+		r.brokenTip = fmt.Sprintf("%s is broken since, and no source takes it until it is repaired: %s", first.Revision, strings.Join(first.List(), "; "))
 	}
 }
 
-// maxTried bounds how many states of the folder are read to find a good one.
-const maxTried = 100
+// MaxAncestors is how many states of the folder are read to find a good one.
+const MaxAncestors = 100
 
-var errTried = fmt.Errorf("the %d revisions of the folder before it are broken as well", maxTried)
+var errTried = fmt.Errorf("the %d revisions of the folder before it are broken as well", MaxAncestors)
 
 // isUnfinished reports whether there may be a good ancestor all the same.
 func isUnfinished(err error) bool {
@@ -104,11 +105,11 @@ func isUnfinished(err error) bool {
 // where there is none. An ancestor without the folder is none, as for a source. One that
 // only has no place in the cluster is an error: it may have been carried out, so what
 // is older is not what stands.
-func (g *gitComparison) lastGood(ctx context.Context) (*end, error) {
+func (r *revisions) lastGood(ctx context.Context) (*end, error) {
 	// What is wrong with the folder itself is wrong with it in every commit. A link that
 	// leads out of it may be good in another one.
 	hopeless := map[string]bool{}
-	for ancestor, err := range g.repository.Ancestors(ctx, g.base.revision, g.folder) {
+	for ancestor, err := range r.repository.Ancestors(ctx, r.base.revision, r.folder) {
 		if err != nil {
 			return nil, err
 		}
@@ -116,14 +117,14 @@ func (g *gitComparison) lastGood(ctx context.Context) (*end, error) {
 		if always {
 			continue
 		}
-		if !tried && len(hopeless) == maxTried {
-			return nil, hinted{errTried, "name a good revision as the base"}
+		if !tried && len(hopeless) == MaxAncestors {
+			return nil, hint.Add(errTried, "name a good revision as the base")
 		}
 		good := end{
 			what: "base", name: shortRevision(ancestor.Revision), revision: ancestor.Revision,
-			note: fmt.Sprintf("last good ancestor of %s, %s before", g.base.called(), review.Count(ancestor.Generation, "commit")),
+			note: fmt.Sprintf("last good ancestor of %s, %s before", r.base.called(), review.Count(ancestor.Generation, "commit")),
 		}
-		err := g.take(ctx, &good)
+		err := r.take(ctx, &good)
 		if err == nil && !good.missing {
 			return &good, nil
 		} else if isNotTaken(err) || err != nil && !isRefused(err) {
@@ -135,12 +136,12 @@ func (g *gitComparison) lastGood(ctx context.Context) (*end, error) {
 }
 
 // take reads the pools of a base, and asks whether a source would take them.
-func (g *gitComparison) take(ctx context.Context, e *end) error {
-	if err := e.load(ctx, g.repository, g.folder); err != nil {
+func (r *revisions) take(ctx context.Context, e *end) error {
+	if err := e.load(ctx, r.repository, r.folder); err != nil {
 		return err
 	}
-	if _, err := plan.Pools(g.baseRevision(e), g.there.Pools); err != nil {
-		return notTakenError{hinted{fmt.Errorf("the base %s would not be taken: %w", e.name, err), "the inventory is of a cluster in which that revision has no place; compare with one that is carried out there"}}
+	if _, err := plan.Pools(r.baseRevision(e), r.state.Pools); err != nil {
+		return notTakenError{hint.Add(fmt.Errorf("the base %s would not be taken: %w", e.name, err), "the inventory is of a cluster in which that revision has no place; compare with one that is carried out there")}
 	}
 	return nil
 }
