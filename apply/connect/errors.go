@@ -1,5 +1,3 @@
-// Package connect says why a connection to an API server fails, in words for whoever
-// runs a command. Start with [Explain].
 package connect
 
 import (

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/adopt"
@@ -92,7 +93,7 @@ func writeFiles(dir string, files []poolText, overwrite bool) error {
 			return err
 		case !info.Mode().IsRegular():
 			// A link is somebody else's word on what is written.
-			return hinted{fmt.Errorf("%s is no regular file: nothing is written", path), "remove it, or name another folder"}
+			return hint.Add(fmt.Errorf("%s is no regular file: nothing is written", path), "remove it, or name another folder")
 		default:
 			there = append(there, file.name)
 		}
@@ -102,7 +103,7 @@ func writeFiles(dir string, files []poolText, overwrite bool) error {
 		if more := len(there) - 1; more > 0 {
 			what = fmt.Sprintf("%s and %s exist", filepath.Join(dir, there[0]), plural(more, "other file"))
 		}
-		return hinted{errors.New(what + ": nothing is written"), "name another folder, or replace them with --overwrite"}
+		return hint.Add(errors.New(what+": nothing is written"), "name another folder, or replace them with --overwrite")
 	}
 	for _, file := range files {
 		if err := replaceFile(filepath.Join(dir, file.name), file.text); err != nil {

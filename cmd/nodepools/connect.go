@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/nodepools/nodepools/apply/connect"
 	"github.com/nodepools/nodepools/apply/observe"
 )
 
@@ -46,18 +46,7 @@ func (f *clusterFlags) check() error {
 // config reads the kubeconfig file. It does not fall back on the cluster that
 // the process runs in: in a CI job that would be the cluster of the CI system.
 func (f *clusterFlags) config() (*rest.Config, error) {
-	return loadKubeconfig(f.kubeconfig, f.context)
-}
-
-// tuned takes the client's own rate limit away, which would only hide what the
-// server's does, bounds how long a server that does not answer is waited for, and
-// keeps credentials out of the errors of requests.
-func tuned(config *rest.Config) *rest.Config {
-	config.QPS = -1
-	config.Dial = dialing(maxSilence)
-	withoutUser(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return unechoed{next} })
-	return config
+	return connect.Kubeconfig(f.kubeconfig, f.context)
 }
 
 // server connects to the cluster that the flags name. Nothing is sent before the first

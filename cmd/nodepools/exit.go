@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -42,15 +43,6 @@ type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// hinted is an error with a line that says what to do about it.
-type hinted struct {
-	error
-	hint string
-}
-
-func (h hinted) Hint() string  { return h.hint }
-func (h hinted) Unwrap() error { return h.error }
-
 // work makes a cobra function of a command's work, which ends with the given
 // code when it fails.
 func work(failed int, run func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
@@ -79,16 +71,8 @@ func reportError(stderr io.Writer, command string, err error) int {
 		printProblems(stderr, problems)
 	}
 	fmt.Fprintf(stderr, "error: %s\n", plainText(ended.err.Error()))
-	if hint := hintOf(ended.err); hint != "" {
-		fmt.Fprintln(stderr, plainText(hint))
+	if remedy := hint.Of(ended.err); remedy != "" {
+		fmt.Fprintln(stderr, plainText(remedy))
 	}
 	return ended.code
-}
-
-func hintOf(err error) string {
-	var known interface{ Hint() string }
-	if errors.As(err, &known) {
-		return known.Hint()
-	}
-	return ""
 }

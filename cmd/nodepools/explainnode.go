@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/explain"
 	"github.com/nodepools/nodepools/apply/observe"
@@ -101,7 +102,7 @@ func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
 	}
 	live, err := o.read(ctx, server)
 	if apierrors.IsForbidden(err) {
-		return hinted{err, "the user needs the right to list nodes and nodepools"}
+		return hint.Add(err, "the user needs the right to list nodes and nodepools")
 	}
 	if err != nil {
 		return err
@@ -131,9 +132,9 @@ func (o *explainNodeOptions) read(ctx context.Context, server *observe.Server) (
 	names, _ := objectNames(ctx, server.Config(), nodesPath) // they are only to help
 	near := nearNodes(o.name, names)
 	if len(near) == 0 {
-		return nil, hinted{err, "'kubectl get nodes' lists those that there are"}
+		return nil, hint.Add(err, "'kubectl get nodes' lists those that there are")
 	}
-	return nil, hinted{err, "did you mean " + strings.Join(near, ", ") + "?"}
+	return nil, hint.Add(err, "did you mean "+strings.Join(near, ", ")+"?")
 }
 
 // maxNear is how many names are proposed.
@@ -160,11 +161,11 @@ func unreadable(record *plan.RecordError) error {
 	if record == nil {
 		return nil
 	}
-	hint := "the node is left alone until the annotation is repaired, or removed: then all that stands on the node counts as its own"
+	remedy := "the node is left alone until the annotation is repaired, or removed: then all that stands on the node counts as its own"
 	if errors.Is(record, plan.ErrNewerRecord) {
-		hint = "ask with the version of nodepools that runs in the cluster, or a later one"
+		remedy = "ask with the version of nodepools that runs in the cluster, or a later one"
 	}
-	return hinted{errors.New(sanitize.Line(record.Error())), hint}
+	return hint.Add(errors.New(sanitize.Line(record.Error())), remedy)
 }
 
 // document is the explanation in the format that is asked for.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/apply/review"
 )
 
@@ -89,14 +90,14 @@ func (f *failOn) check(r *review.Review) error {
 	exceeded, err := r.Exceeds(f.thresholds)
 	switch {
 	case errors.Is(err, review.ErrNotKnown):
-		return &outcome{code: exitUsage, err: hinted{
+		return &outcome{code: exitUsage, err: hint.Add(
 			fmt.Errorf("--fail-on: %w", err),
 			"compare with a cluster, or give what is known of one: --inventory FILE, which 'nodepools inventory' writes",
-		}}
+		)}
 	case err != nil:
 		return &outcome{code: exitUsage, err: fmt.Errorf("--fail-on: %w", err)}
 	case len(exceeded) > 0:
-		return &outcome{code: exitExceeded, err: hinted{errors.New("the change does more than --fail-on allows"), strings.Join(exceeded, "\n")}}
+		return &outcome{code: exitExceeded, err: hint.Add(errors.New("the change does more than --fail-on allows"), strings.Join(exceeded, "\n"))}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/source"
@@ -116,10 +117,10 @@ func (f *poolFiles) warnings() []render.Warning {
 
 // noPools is the error of a command that has no use for a folder without pools.
 func (f *poolFiles) noPools() error {
-	return hinted{
-		error: fmt.Errorf("no pools in %s", f.path),
-		hint:  "pools are read from files that end in .yaml or .yml, in all folders whose names do not begin with a dot",
-	}
+	return hint.Add(
+		fmt.Errorf("no pools in %s", f.path),
+		"pools are read from files that end in .yaml or .yml, in all folders whose names do not begin with a dot",
+	)
 }
 
 // printProblems prints each problem and, indented, what to do about it.

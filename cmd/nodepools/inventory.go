@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/inventory"
 )
@@ -100,10 +101,10 @@ func (o *inventoryOptions) document(inv *inventory.Inventory) ([]byte, error) {
 		large = len(document) > inventory.MaxYAMLBytes
 	}
 	if large {
-		return nil, hinted{
+		return nil, hint.Add(
 			fmt.Errorf("the inventory is too large for YAML: more than %d MiB", inventory.MaxYAMLBytes>>20),
 			"write it as JSON: leave --output out",
-		}
+		)
 	}
 	return document, err
 }

@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
+	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/manifests"
 	"github.com/nodepools/nodepools/apply/connect"
 	"github.com/nodepools/nodepools/apply/session"
@@ -22,21 +23,21 @@ func (o *runOptions) lease(ctx context.Context, config *rest.Config, without fun
 	l, err := session.NewLease(config, o.leaseNamespace)
 	if errors.Is(err, session.ErrNoPod) {
 		if demanded {
-			return nil, hinted{err, "name it with --leader-election-namespace"}
+			return nil, hint.Add(err, "name it with --leader-election-namespace")
 		}
 		l, err = session.NewLease(config, manifests.DefaultNamespace)
 	}
 	if err != nil || demanded {
 		return l, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, connect.DialTimeout)
 	defer cancel()
 	switch err := l.Available(ctx); {
 	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
 		without(err)
 		return nil, nil
 	case err != nil:
-		return nil, connect.Explain(err, connect.ServerName(config), dialTimeout)
+		return nil, connect.Explain(err, connect.ServerName(config), connect.DialTimeout)
 	}
 	return l, nil
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nodepools/nodepools/api/hint"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/inventory"
 	"github.com/nodepools/nodepools/apply/plan"
@@ -129,7 +130,7 @@ func TestInventoryTooLargeForYAML(t *testing.T) {
 	for size, tooLarge := range map[int]bool{1: false, inventory.MaxYAMLBytes: true} {
 		pool.Labels = map[string]string{"size": strings.Repeat("a", size)}
 		document, err := (&inventoryOptions{output: to("yaml")}).document(inv)
-		if (err != nil) != tooLarge || err != nil && (!strings.Contains(err.Error(), "too large for YAML: more than 8 MiB") || hintOf(err) == "") {
+		if (err != nil) != tooLarge || err != nil && (!strings.Contains(err.Error(), "too large for YAML: more than 8 MiB") || hint.Of(err) == "") {
 			t.Errorf("%d bytes: %d bytes, %v", size, len(document), err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/nodepools/nodepools/api/hint"
 )
 
 // replaceFile writes a file whole or not at all: whoever reads it meanwhile reads
@@ -21,7 +23,7 @@ func replaceFile(path string, data []byte) (err error) {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return hinted{fmt.Errorf("%s is not a file that can be replaced", path), "print to it instead: leave --output-file out and use the shell's >"}
+		return hint.Add(fmt.Errorf("%s is not a file that can be replaced", path), "print to it instead: leave --output-file out and use the shell's >")
 	default:
 		mode = info.Mode().Perm()
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/manifests"
 	"github.com/nodepools/nodepools/apply/connect"
 	"github.com/nodepools/nodepools/apply/controller"
@@ -173,7 +174,7 @@ func listenHint(err error) error {
 		if failed.Listener == session.HealthListener {
 			flag = "--health-probe-bind-address"
 		}
-		return hinted{err, "name another address with " + flag + ", or 0 for none"}
+		return hint.Add(err, "name another address with "+flag+", or 0 for none")
 	}
 	return err
 }

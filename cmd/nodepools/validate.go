@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render/report"
 )
@@ -128,7 +129,7 @@ func (o validateOptions) run(ctx context.Context, std streams) error {
 // report returns what is found in files that were loaded, or why they were not.
 func (o validateOptions) report(files *poolFiles, err error) *report.Report {
 	if err != nil {
-		return report.Refused(o.path, err, hintOf(err))
+		return report.Refused(o.path, err, hint.Of(err))
 	}
 	return report.Accepted(o.path, len(files.definitions), files.warnings())
 }

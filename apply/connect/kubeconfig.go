@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"cmp"
@@ -17,20 +17,22 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/sanitize"
 )
 
-// noClusterError says that no kubeconfig file names a cluster.
-type noClusterError struct{ why string }
+// NoClusterError says that no kubeconfig file names a cluster.
+type NoClusterError struct{ why string }
 
-func (e *noClusterError) Error() string { return "no cluster is configured: " + e.why }
+func (e *NoClusterError) Error() string { return "no cluster is configured: " + e.why }
 
-func (e *noClusterError) Hint() string { return "name a file with --kubeconfig or KUBECONFIG" }
+// Hint says how a cluster is named.
+func (e *NoClusterError) Hint() string { return "name a file with --kubeconfig or KUBECONFIG" }
 
-// loadKubeconfig looks where kubectl looks: the file that is named, those in
+// Kubeconfig reads the configuration of a connection where kubectl looks for it: the file that is named, those in
 // KUBECONFIG, ~/.kube/config. Where these name no cluster, the error is a
-// *noClusterError.
-func loadKubeconfig(path, contextName string) (*rest.Config, error) {
+// *NoClusterError.
+func Kubeconfig(path, contextName string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = path
 	rules.WarnIfAllMissing = false
@@ -46,34 +48,34 @@ func loadKubeconfig(path, contextName string) (*rest.Config, error) {
 		return nil, err
 	}
 	if err := checkURLs(loaded, contextName); err != nil {
-		return nil, hinted{err, "correct it in the kubeconfig file"}
+		return nil, hint.Add(err, "correct it in the kubeconfig file")
 	}
 	config, err := clientcmd.NewNonInteractiveClientConfig(*loaded, contextName, &clientcmd.ConfigOverrides{}, rules).ClientConfig()
 	none := clientcmd.IsEmptyConfig(err) || err != nil && len(loaded.Contexts) == 0
 	switch {
 	case none && path != "":
-		return nil, hinted{fmt.Errorf("kubeconfig: there is no cluster in %s", path), "name another file with --kubeconfig"}
+		return nil, hint.Add(fmt.Errorf("kubeconfig: there is no cluster in %s", path), "name another file with --kubeconfig")
 	case none:
 		return nil, noCluster(present)
 	case err != nil:
-		return nil, hinted{fmt.Errorf("kubeconfig: %w", err), "'kubectl config view' shows what the file says"}
+		return nil, hint.Add(fmt.Errorf("kubeconfig: %w", err), "'kubectl config view' shows what the file says")
 	}
-	return tuned(config), nil
+	return Tuned(config), nil
 }
 
-// noCluster tells why there is none, given the files that are there.
+// noCluster says why there is none, given the files that are there.
 func noCluster(present []string) error {
 	named := slices.DeleteFunc(strings.Split(os.Getenv(clientcmd.RecommendedConfigPathEnvVar), string(os.PathListSeparator)),
 		func(name string) bool { return name == "" })
 	switch {
 	case len(present) > 0:
-		return &noClusterError{"there is none in " + strings.Join(present, ", ")}
+		return &NoClusterError{"there is none in " + strings.Join(present, ", ")}
 	case len(named) == 1:
-		return &noClusterError{"KUBECONFIG names " + named[0] + ", which does not exist"}
+		return &NoClusterError{"KUBECONFIG names " + named[0] + ", which does not exist"}
 	case len(named) > 1:
-		return &noClusterError{"KUBECONFIG names " + strings.Join(named, ", ") + ", none of which exists"}
+		return &NoClusterError{"KUBECONFIG names " + strings.Join(named, ", ") + ", none of which exists"}
 	default:
-		return &noClusterError{"there is no kubeconfig file"}
+		return &NoClusterError{"there is no kubeconfig file"}
 	}
 }
 
@@ -90,13 +92,13 @@ func checkFiles(rules *clientcmd.ClientConfigLoadingRules) (present []string, er
 			continue
 		}
 		if err != nil {
-			return nil, hinted{fmt.Errorf("kubeconfig: %w", err), "name a file that can be read with --kubeconfig or KUBECONFIG"}
+			return nil, hint.Add(fmt.Errorf("kubeconfig: %w", err), "name a file that can be read with --kubeconfig or KUBECONFIG")
 		}
 		if _, err := clientcmd.Load(data); err != nil {
-			return nil, hinted{
-				error: fmt.Errorf("%s is not a kubeconfig file: %s", name, whyNone(data, err)),
-				hint:  "name one with --kubeconfig or KUBECONFIG",
-			}
+			return nil, hint.Add(
+				fmt.Errorf("%s is not a kubeconfig file: %s", name, whyNone(data, err)),
+				"name one with --kubeconfig or KUBECONFIG",
+			)
 		}
 		present = append(present, name)
 	}
@@ -141,7 +143,7 @@ func checkContext(loaded *clientcmdapi.Config, name string) error {
 	case name == "" || len(known) == 0 || slices.Contains(known, name):
 		return nil
 	default:
-		return hinted{fmt.Errorf("kubeconfig: there is no context %q", name), "it has: " + strings.Join(known, ", ")}
+		return hint.Add(fmt.Errorf("kubeconfig: there is no context %q", name), "it has: "+strings.Join(known, ", "))
 	}
 }
 

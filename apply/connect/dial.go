@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// dialTimeout bounds one attempt to connect. A server that is there answers
+	// DialTimeout bounds one attempt to connect. A server that is there answers
 	// within milliseconds, and one that is not often does not refuse.
-	dialTimeout = 10 * time.Second
+	DialTimeout = 10 * time.Second
 	// maxSilence is how long an API server may say nothing: longer than it takes over
 	// a request, which is a minute, and longer than a watch is without at least a
 	// bookmark, which is a minute, too. It is less than the 90 seconds after which the
@@ -24,7 +24,7 @@ const (
 // nothing came for so long. HTTP/2 asks a silent server whether it is still there;
 // HTTP/1.1 does not, and the probes of TCP are answered by whatever stands between.
 func dialing(silence time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	dialer := net.Dialer{Timeout: DialTimeout, KeepAlive: 30 * time.Second}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
@@ -50,12 +50,12 @@ func (l listened) Read(b []byte) (int, error) {
 // keptConnections is how many connections client-go keeps for the next requests.
 const keptConnections = 25
 
-// onePerRequest has every request and every watch take a connection of its own, by
+// OnePerRequest has every request and every watch take a connection of its own, by
 // HTTP/1.1. Thousands of events and writes cost both sides less than what HTTP/2
 // does to let them share one, and an API server of several is not asked all of them
 // alone. More requests at once than connections are kept for would begin with a
 // handshake each: those share.
-func onePerRequest(config *rest.Config, atOnce int) {
+func OnePerRequest(config *rest.Config, atOnce int) {
 	if atOnce > keptConnections {
 		return
 	}

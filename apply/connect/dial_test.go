@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"encoding/pem"
@@ -21,7 +21,7 @@ import (
 
 // connectTo is how nodepools connects to a server that speaks TLS.
 func connectTo(server *httptest.Server) *rest.Config {
-	return tuned(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{
+	return Tuned(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{
 		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 	}})
 }
@@ -64,7 +64,7 @@ func TestConnectionsAreKept(t *testing.T) {
 			t.Cleanup(server.Close)
 
 			config := connectTo(server)
-			onePerRequest(config, test.atOnce)
+			OnePerRequest(config, test.atOnce)
 			client := httpClient(t, config)
 			ask := func(count int) {
 				answered := make(chan error, count)
@@ -135,7 +135,7 @@ func TestSilentServersAreGivenUp(t *testing.T) {
 
 	config := connectTo(server)
 	config.Dial = dialing(silence)
-	onePerRequest(config, 1)
+	OnePerRequest(config, 1)
 	client := httpClient(t, config)
 	read := func(path string) (string, error) {
 		response, err := client.Get(server.URL + path)
@@ -186,7 +186,7 @@ func TestRequestsOnClosedConnectionsAreRepeated(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	config := connectTo(server)
-	onePerRequest(config, 1)
+	OnePerRequest(config, 1)
 	client := httpClient(t, config)
 	patch := func(body string) error {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, server.URL, strings.NewReader(body))
