@@ -89,3 +89,25 @@ func mustBeSafe(t testing.TB, problems Problems) {
 		}
 	}
 }
+
+func TestProblemsIn(t *testing.T) {
+	problem := Problem{File: "a.yaml", Line: 1, Message: "is wrong"}
+	cases := map[string]struct {
+		reason   string
+		problems Problems
+		want     string
+	}{
+		"one":     {"there is one", Problems{problem}, "1 problem in pools"},
+		"two":     {"there are two", Problems{problem, problem}, "2 problems in pools"},
+		"omitted": {"those that are left out count", Problems{problem, {Omitted: 5}}, "6 problems in pools"},
+	}
+	for name, c := range cases {
+		err := c.problems.In("pools")
+		if err.Error() != c.want {
+			t.Errorf("%s: %s, want %s: %s", name, err, c.want, c.reason)
+		}
+		if found := (Problems)(nil); !errors.As(err, &found) || len(found) != len(c.problems) {
+			t.Errorf("%s: the problems are %v", name, found)
+		}
+	}
+}

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/api/hint"
-	"github.com/nodepools/nodepools/apply/review"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/source"
 	"github.com/nodepools/nodepools/source/local"
@@ -70,25 +69,13 @@ func (f *poolFiles) load(snapshot *source.Snapshot) (*poolFiles, error) {
 	return f, err
 }
 
-// invalidFiles is an error that shows its problems as a list of their own.
-type invalidFiles struct {
-	path     string
-	problems render.Problems
-}
-
-func (e *invalidFiles) Error() string {
-	return fmt.Sprintf("%s in %s", review.Count(e.problems.Count(), "problem"), e.path)
-}
-
-func (e *invalidFiles) Unwrap() error { return e.problems }
-
 // invalid names the files as the user would open them: from where he is, and not
 // from PATH.
 func (f *poolFiles) invalid(problems render.Problems) error {
 	for i := range problems {
 		problems[i].File = f.fromHere(problems[i].File)
 	}
-	return &invalidFiles{path: f.path, problems: problems}
+	return problems.In(f.path)
 }
 
 func (f *poolFiles) fromHere(name string) string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/render/report"
 )
 
@@ -180,7 +181,7 @@ func verdict(w io.Writer, files *poolFiles, err error) error {
 // countOnly returns the error without the list of its problems, which is in the
 // document.
 func countOnly(err error) error {
-	if invalid := (*invalidFiles)(nil); errors.As(err, &invalid) {
+	if invalid := (*render.InvalidError)(nil); errors.As(err, &invalid) {
 		return errors.New(invalid.Error())
 	}
 	return err
