@@ -9,12 +9,7 @@ import (
 	"github.com/nodepools/nodepools/apply/dryrun"
 )
 
-func newDiff(std streams) *cobra.Command {
-	o := diffOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
-	cmd := &cobra.Command{
-		Use:   "diff [PATH]",
-		Short: "Show what a change of pools would do",
-		Long: `Prints what 'nodepools run' would change, found by the same code: pools,
+const diffLong = `Prints what 'nodepools run' would change, found by the same code: pools,
 RuntimeClasses and nodes, what it would leave alone, and why; and what that does
 to the pods that run. Nothing is written. The rights that 'nodepools install
 --viewer' gives are enough; without those to pods all else is told.
@@ -68,9 +63,14 @@ html to look at, or json and yaml for programs, which have everything. What
 looks like a secret is masked in all of them.
 
 The exit code is 0 when nothing would change, 1 when something would, and 2 for
-an error.
+an error.`
 
-` + failOnHelp(),
+func newDiff(std streams) *cobra.Command {
+	o := diffOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	cmd := &cobra.Command{
+		Use:   "diff [PATH]",
+		Short: "Show what a change of pools would do",
+		Long:  diffLong + "\n\n" + failOnHelp(),
 		Example: `  nodepools diff pools/
 
   # what this branch changes, without a cluster
