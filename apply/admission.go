@@ -15,23 +15,23 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// manyPools is from how many changes on it costs less to read what might refuse pools
-// than to ask about each of them.
+// manyPools is the number of changes from which reading the admission
+// configuration costs less than a dry run of each change.
 const manyPools = 2 * PoolsAtOnce
 
-// ReadingAdmission is the same Applier, but it leaves out the dry runs of many pools
-// where nothing in the cluster can refuse one: its schema of NodePools is the one of
-// this program, which every revision has passed, and no webhook and no policy judges
-// them. Where that cannot be read, it asks about every pool. The reader must read past
-// any cache.
+// ReadingAdmission returns a copy of the Applier that skips the dry runs of
+// many pools where nothing in the cluster can refuse one: the schema of
+// NodePools is the one of this program, which every revision has passed, and no
+// webhook and no policy matches them. Where that cannot be read, every pool
+// gets its dry run. The reader must bypass any cache.
 func (a *Applier) ReadingAdmission(live client.Reader) *Applier {
 	reading := *a
 	reading.admission = live
 	return &reading
 }
 
-// refusesNothing reports whether the API server takes every pool that this program
-// takes. The error says why that is not known.
+// refusesNothing reports whether the API server accepts every pool that this
+// program accepts. The error says why that is not known.
 func (a *Applier) refusesNothing(ctx context.Context) (bool, error) {
 	same, err := hasOwnSchema(ctx, a.admission)
 	if err != nil || !same {
@@ -50,7 +50,7 @@ func readAdmission(ctx context.Context, live client.Reader) (plan.AdmissionContr
 	)
 	for _, list := range []client.ObjectList{&validating, &mutating, &policies, &mutations} {
 		if err := live.List(ctx, list); err != nil {
-			return plan.AdmissionControl{}, fmt.Errorf("read what judges NodePools: %w", err)
+			return plan.AdmissionControl{}, fmt.Errorf("read the admission of NodePools: %w", err)
 		}
 	}
 	return plan.AdmissionControl{
@@ -59,8 +59,8 @@ func readAdmission(ctx context.Context, live client.Reader) (plan.AdmissionContr
 	}, nil
 }
 
-// hasOwnSchema reports whether the API server judges NodePools by the schema that
-// this program brings along, and converts none.
+// hasOwnSchema reports whether the API server validates NodePools by the schema
+// that is embedded in this program, and converts none.
 func hasOwnSchema(ctx context.Context, live client.Reader) (bool, error) {
 	definitions, err := crds.All()
 	if err != nil {

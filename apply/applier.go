@@ -11,12 +11,12 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// Applier writes what plans say, under the field manager nodepools. It may be
-// used by many goroutines at once.
+// Applier executes plans, under the field manager nodepools. It may be used by
+// many goroutines at once.
 type Applier struct {
 	client client.Client
 	nodes  NodePatcher
-	// admission reads what may refuse a pool; nil where every pool is asked about.
+	// admission reads what may refuse a pool; nil where every pool gets a dry run.
 	admission client.Reader
 }
 
@@ -26,7 +26,7 @@ func New(c client.Client) *Applier {
 	return &Applier{client: c, nodes: nodesBy{c}}
 }
 
-// PatchingNodes is the same Applier, but for nodes, which another patches.
+// PatchingNodes returns a copy of the Applier that writes nodes through another patcher.
 func (a *Applier) PatchingNodes(by NodePatcher) *Applier {
 	patching := *a
 	patching.nodes = by
@@ -40,7 +40,7 @@ func (a *Applier) apply(ctx context.Context, object client.Object, options ...cl
 	if err != nil {
 		return nil, err
 	}
-	// What a typed object cannot leave out, and an apply must not claim.
+	// A typed object cannot omit these, and an apply must not claim them.
 	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
 	delete(content, "status")
 	configuration := &unstructured.Unstructured{Object: content}
@@ -51,8 +51,8 @@ func (a *Applier) apply(ctx context.Context, object client.Object, options ...cl
 	return configuration, nil
 }
 
-// IsConflict reports whether a write was refused because its object is no longer
-// the one that the plan was made from. The way on is to read and plan again.
+// IsConflict reports whether a write was refused because its object is no
+// longer the one that the plan was made from. The caller reads and plans again.
 func IsConflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
 }

@@ -11,12 +11,12 @@ func TestBrief(t *testing.T) {
 	cases := map[string]struct {
 		reason, text, want string
 	}{
-		"plain":              {"it is told as it is", `nodes "a" is forbidden`, `nodes "a" is forbidden`},
+		"plain":              {"it is shown as it is", `nodes "a" is forbidden`, `nodes "a" is forbidden`},
 		"control characters": {"a status is one line, and no terminal obeys it", "a\nb\x1b[31mc\u009b", `a\nb\x1b[31mc\u009b`},
-		"direction":          {"nobody turns the text around it, or hides in it", "a\u202eb\u200bc", `a\u202eb\u200bc`},
-		"broken text":        {"what is no text is shown as bytes", "a\xffb", `a\xffb`},
+		"direction":          {"it reverses the text around it, or is invisible", "a\u202eb\u200bc", `a\u202eb\u200bc`},
+		"broken text":        {"invalid UTF-8 is shown as bytes", "a\xffb", `a\xffb`},
 		"command":            {"a status is printed by a CI job, too", "::error::x ##vso[y]", `\u003a:error::x #\u0023vso[y]`},
-		"long":               {"what a server says has no end", strings.Repeat("é", 300), strings.Repeat("é", 126) + "…"},
+		"long":               {"the text of a server is unbounded", strings.Repeat("é", 300), strings.Repeat("é", 126) + "…"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,17 +12,17 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// NodePatcher sends the patch of one node, under our field manager, and an apply
-// by force: what one carries is either ours or, as the taints of others are,
-// exactly what stands there, so forcing it takes nothing from anybody. An error
-// wraps the API server's.
+// NodePatcher sends the patch of one node, under our field manager. An apply is
+// forced: it contains only what is ours and, as taints of others are part of
+// the same list, their live values, so forcing it changes nothing of others. An
+// error wraps the API server's.
 type NodePatcher interface {
 	PatchNode(ctx context.Context, name string, patch plan.Patch) error
 }
 
 // Node writes a plan to the node that it was made for, in one request, or in
-// none when there is nothing to write. An error wraps the API server's: see
-// [IsConflict]; NotFound means that the node is gone, and nothing was created.
+// none when nothing changes. An error wraps the API server's: see [IsConflict];
+// NotFound means that the node is gone, and nothing was created.
 func (a *Applier) Node(ctx context.Context, node *corev1.Node, p *plan.NodePlan) error {
 	if p.Quiet() {
 		return nil
@@ -37,8 +37,7 @@ func (a *Applier) Node(ctx context.Context, node *corev1.Node, p *plan.NodePlan)
 	return nil
 }
 
-// nodesBy patches nodes by a client, whatever that makes of a write: a dry run,
-// for one.
+// nodesBy patches nodes through a client, which may turn a write into a dry run.
 type nodesBy struct{ client client.Client }
 
 func (n nodesBy) PatchNode(ctx context.Context, name string, patch plan.Patch) error {
@@ -46,7 +45,7 @@ func (n nodesBy) PatchNode(ctx context.Context, name string, patch plan.Patch) e
 	if patch.Type == types.ApplyPatchType {
 		options = append(options, client.ForceOwnership)
 	}
-	// Asked for by its metadata, a node is answered without the rest of it.
+	// Requested as its metadata, a node is returned without the rest of it.
 	written := &metav1.PartialObjectMetadata{}
 	written.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
 	written.Name = name

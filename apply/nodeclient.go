@@ -16,21 +16,21 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// onlyMetadata asks the API server to answer with the metadata of what was
-// written. A node that runs is 12 to 16 KiB, most of it images and conditions,
-// which would be encoded there, and read here, for nothing.
+// onlyMetadata requests only the metadata of the written object. A running node
+// is 12 to 16 KiB, most of it images and conditions, which would be encoded
+// there, and read here, for nothing.
 const onlyMetadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
 	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
-// unwritten keeps the API server from reading every patch a second time, for keys
-// that stand in it twice. No patch was written by hand. An apply with a field that
-// does not exist is refused all the same.
-const unwritten = metav1.FieldValidationIgnore
+// noFieldValidation keeps the API server from parsing every patch a second
+// time, for duplicate keys. No patch is written by hand. An apply with a field
+// that does not exist is refused all the same.
+const noFieldValidation = metav1.FieldValidationIgnore
 
-// NodeClient is a NodePatcher for thousands of writes. It asks for as little as can
-// be: no second look at what is sent, and the smallest answer, which it does not
-// read. It leaves it to its caller to try again, so that the caller learns at once
-// that the API server has too much to do.
+// NodeClient is a NodePatcher for thousands of writes. It requests as little as
+// possible: no validation of fields, and the smallest response, which it
+// discards. It does not retry, so that the caller learns at once that the API
+// server is overloaded.
 type NodeClient struct {
 	rest rest.Interface
 }
@@ -42,7 +42,7 @@ func NewNodeClient(config *rest.Config, connections *http.Client) (*NodeClient, 
 	config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion
 	config.AcceptContentTypes = onlyMetadata
 	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
-	// The server's own limits hold.
+	// The server's own limits apply.
 	config.QPS, config.RateLimiter = -1, nil
 	client, err := rest.RESTClientForConfigAndClient(config, connections)
 	if err != nil {
@@ -55,7 +55,7 @@ func NewNodeClient(config *rest.Config, connections *http.Client) (*NodeClient, 
 func (c *NodeClient) PatchNode(ctx context.Context, name string, patch plan.Patch) error {
 	request := c.rest.Patch(patch.Type).Resource("nodes").Name(name).
 		Param("fieldManager", v1.FieldManager).
-		Param("fieldValidation", unwritten).
+		Param("fieldValidation", noFieldValidation).
 		MaxRetries(0).
 		Body(patch.Data)
 	if patch.Type == types.ApplyPatchType {
@@ -66,8 +66,8 @@ func (c *NodeClient) PatchNode(ctx context.Context, name string, patch plan.Patc
 		return err
 	}
 	defer answer.Close()
-	// Read to its end, the connection is as good as new. It is written, whatever
-	// becomes of the rest of the answer.
+	// A body that is read to its end lets the connection be reused. The write is
+	// done, whether or not the rest of the response arrives.
 	_, _ = io.Copy(io.Discard, answer)
 	return nil
 }

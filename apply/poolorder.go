@@ -10,7 +10,7 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// creations makes the creations of pools wait for those that have to go before them.
+// creations makes the creation of a pool wait for the one that must precede it.
 type creations map[string]*creation
 
 // creation is the creation of one pool.
@@ -29,9 +29,9 @@ func newCreations(changes []plan.PoolChange) creations {
 	return t
 }
 
-// await waits until the pool is created that has to go before this one. That was
-// begun before. Where it could not be created, neither can this one: it would be
-// the older of the two.
+// await waits until the pool that must precede this one is created; its
+// creation has already begun. Where it failed, this one fails as well: it would
+// be the older of the two.
 func (t creations) await(ctx context.Context, change plan.PoolChange) error {
 	before := t[change.CreateAfter]
 	if before == nil {
@@ -57,15 +57,15 @@ func (t creations) done(change plan.PoolChange, err error) {
 }
 
 const (
-	// clockSkew is more than clocks differ. What was created longer ago is older by
-	// any of them.
+	// clockSkew is more than clocks differ by. What was created longer ago is
+	// older by any clock.
 	clockSkew = time.Minute
 	// maxSeconds is how often awaitSecond waits for the next second.
 	maxSeconds = 3
 )
 
-// awaitSecond waits until a pool that is created has a later time of creation than
-// another. The clock that counts is the API server's: a dry run tells it.
+// awaitSecond waits until a pool would get a later creation time than another
+// one. Only the clock of the API server counts: a dry run returns it.
 func (a *Applier) awaitSecond(ctx context.Context, change plan.PoolChange) error {
 	if change.Action != plan.Create || time.Since(change.NotBefore.Time) > clockSkew {
 		return nil

@@ -20,41 +20,41 @@ import (
 )
 
 // absent is a resourceVersion that no object has. An apply that carries it
-// creates the object, or is refused with a conflict when there is one: what
-// somebody else has just made under that name is not taken over.
+// creates the object, or is refused with a conflict when there is one: an
+// object that somebody else has just created under that name is not taken over.
 const absent = "1"
 
-// Pools carries out what a revision does to the NodePools: [Applier.RehearsePools],
+// Pools executes what a revision does to the NodePools: [Applier.DryRunPools],
 // then [Applier.WritePools].
 func (a *Applier) Pools(ctx context.Context, p *plan.PoolsPlan) error {
-	if err := a.RehearsePools(ctx, p); err != nil {
+	if err := a.DryRunPools(ctx, p); err != nil {
 		return err
 	}
 	_, err := a.WritePools(ctx, p)
 	return err
 }
 
-// RehearsePools asks the API server about every change, so that a revision of
-// which it would refuse one changes none. Of many it asks only where it may refuse
-// one: see [Applier.ReadingAdmission]. Should it refuse one all the same, because that
-// has just changed, the revision is written in part, and the error is that of
-// [Applier.WritePools].
-func (a *Applier) RehearsePools(ctx context.Context, p *plan.PoolsPlan) error {
+// DryRunPools sends every change as a dry run, so that a revision with a change
+// that the API server refuses changes nothing. Many changes are sent only where
+// one may be refused: see [Applier.ReadingAdmission]. If one is refused all the
+// same, because admission has just changed, the revision is written in part,
+// and the error is that of [Applier.WritePools].
+func (a *Applier) DryRunPools(ctx context.Context, p *plan.PoolsPlan) error {
 	if a.admission != nil && len(p.Changes) >= manyPools {
-		// What is not known is asked.
+		// If it is not known, every change gets its dry run.
 		if takesAll, err := a.refusesNothing(ctx); err == nil && takesAll {
 			return nil
 		}
 	}
-	return eachPool(p.Changes, func(change plan.PoolChange) error { return a.RehearsePool(ctx, change) })
+	return eachPool(p.Changes, func(change plan.PoolChange) error { return a.DryRunPool(ctx, change) })
 }
 
 // WritePools writes every change, and deletes last. It returns the resource
-// versions that it has made, by pool; of those that it deletes there is none.
+// versions of the written pools, by name, without the deleted ones.
 //
-// A pool that is no longer as the plan has seen it is left alone, and the error
-// is then one of [IsConflict]: the way on is to read and plan again. The other
-// pools are written all the same, but nothing is deleted.
+// A pool that has changed since the plan was made is not written, and the error
+// satisfies [IsConflict]: the caller reads and plans again. The other pools are
+// written all the same, but nothing is deleted.
 func (a *Applier) WritePools(ctx context.Context, p *plan.PoolsPlan) (versions map[string]string, err error) {
 	var mu sync.Mutex
 	versions = map[string]string{}
@@ -87,13 +87,13 @@ func (a *Applier) WritePools(ctx context.Context, p *plan.PoolsPlan) (versions m
 	return versions, nil
 }
 
-// PoolsAtOnce is how many pools are asked about, or written, at the same time.
+// PoolsAtOnce is how many dry runs or writes of pools are in flight at the same time.
 const PoolsAtOnce = 8
 
-// eachPool does something about each pool, about several at the same time. A
-// failure that is no conflict keeps those from it that have not begun. Of several
-// errors it returns the first by the order of the pools, and of a failure and a
-// conflict the failure.
+// eachPool calls do for each change, for several at the same time. A failure
+// other than a conflict keeps the remaining ones from starting. Of several
+// errors it returns the first in the order of the pools, and a failure rather
+// than a conflict.
 func eachPool(changes []plan.PoolChange, do func(plan.PoolChange) error) error {
 	var (
 		errs     = make([]error, len(changes))
@@ -125,18 +125,18 @@ func eachPool(changes []plan.PoolChange, do func(plan.PoolChange) error) error {
 	return conflict
 }
 
-// RehearsePool asks the API server whether it would take a change, and changes
-// nothing. It asks for the pool by its identity alone: while nodes move, its status,
+// DryRunPool returns an error if the API server would refuse a change. It
+// identifies the pool by its UID alone: while nodes join and leave, its status,
 // and with it the resourceVersion, changes all the time.
-func (a *Applier) RehearsePool(ctx context.Context, change plan.PoolChange) error {
+func (a *Applier) DryRunPool(ctx context.Context, change plan.PoolChange) error {
 	if change.Action == plan.Delete {
 		uid := change.Live.GetUID()
 		return client.IgnoreNotFound(a.client.Delete(ctx, change.Live.DeepCopy(), client.Preconditions{UID: &uid}, client.DryRunAll))
 	}
 	want := poolRecord(change)
 	if change.Live != nil {
-		// A finalizer on a pool that is being deleted by now would be refused, as
-		// nothing that another revision could mend.
+		// A finalizer on a pool that is being deleted by now would be refused, which
+		// no other revision could fix.
 		want.ResourceVersion, want.Finalizers = "", nil
 	}
 	_, err := a.applyPool(ctx, want, client.DryRunAll)
@@ -146,8 +146,7 @@ func (a *Applier) RehearsePool(ctx context.Context, change plan.PoolChange) erro
 	return err
 }
 
-// pool carries out one change, and returns what the pool then is; nil where it is
-// deleted.
+// pool executes one change, and returns the written pool; nil where it is deleted.
 func (a *Applier) pool(ctx context.Context, change plan.PoolChange) (*v1.NodePool, error) {
 	if change.Action == plan.Delete {
 		live, err := a.approveRelease(ctx, change)
@@ -171,9 +170,9 @@ func (a *Applier) pool(ctx context.Context, change plan.PoolChange) (*v1.NodePoo
 	return a.exactSpec(ctx, written, change.Want.Spec)
 }
 
-// approveRelease marks a pool that is about to be deleted, where that has been
-// approved: its nodes must not wait for another approval. It returns the pool as it
-// is then.
+// approveRelease annotates a pool that is about to be deleted, where the
+// deletion is approved: its nodes must not wait for another approval. It
+// returns the written pool.
 func (a *Applier) approveRelease(ctx context.Context, change plan.PoolChange) (*v1.NodePool, error) {
 	if !change.ApproveRelease {
 		return change.Live, nil
@@ -187,15 +186,16 @@ func (a *Applier) approveRelease(ctx context.Context, change plan.PoolChange) (*
 	return marked, nil
 }
 
-// inTheWay reports whether the API server may have refused a pool for what
-// somebody has put there by hand: an apply leaves that, and what is good by
-// itself may be wrong beside it.
+// inTheWay reports whether the API server may have refused a pool because of
+// fields that somebody has set by hand: an apply keeps them, and a valid spec
+// may be invalid in combination with them.
 func inTheWay(err error, change plan.PoolChange) bool {
 	return apierrors.IsInvalid(err) && change.Live != nil && !equality.Semantic.DeepEqual(change.Live.Spec, change.Want.Spec)
 }
 
-// poolRecord is what is applied for a change: all that a source says of a pool,
-// and the pool for which that was planned.
+// poolRecord returns the object to apply for a change: all that a source
+// defines of a pool, and the identity of the pool that the change was planned
+// for.
 func poolRecord(change plan.PoolChange) *v1.NodePool {
 	want := &v1.NodePool{
 		TypeMeta: change.Want.TypeMeta,
@@ -226,8 +226,8 @@ func (a *Applier) applyPool(ctx context.Context, want *v1.NodePool, options ...c
 	return written, nil
 }
 
-// exactSpec takes out of the spec what somebody has put there by hand. Git says
-// all that there is to say of a pool; an apply leaves what others added.
+// exactSpec removes fields of the spec that somebody has set by hand. Git
+// defines a pool completely, but an apply keeps what others have added.
 func (a *Applier) exactSpec(ctx context.Context, pool *v1.NodePool, spec v1.NodePoolSpec, options ...client.UpdateOption) (*v1.NodePool, error) {
 	if equality.Semantic.DeepEqual(pool.Spec, spec) {
 		return pool, nil

@@ -13,12 +13,12 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// RuntimeClass carries out the change of a pool's RuntimeClass. A replacement
-// deletes and creates: pods that run are not touched, pods that are created in
-// between are refused. Labels, annotations and the overhead that others have set
-// are carried over; meanwhile they are noted in the status of the pool, which costs
-// two writes of it where there is anything to note. The pool is brought up to what those make of
-// it.
+// RuntimeClass executes the change of a pool's RuntimeClass. A replacement
+// deletes and creates: running pods are not affected, pods that are created in
+// between are refused. Labels, annotations and the overhead that others have
+// set are carried over; meanwhile they are recorded in the status of the pool,
+// which costs two writes of it where there is anything to record. The pool is
+// updated to the result of these writes.
 func (a *Applier) RuntimeClass(ctx context.Context, pool *v1.NodePool, change plan.RuntimeClassChange) error {
 	switch change.Action {
 	case plan.None:
@@ -41,14 +41,14 @@ func (a *Applier) RuntimeClass(ctx context.Context, pool *v1.NodePool, change pl
 	default:
 		return fmt.Errorf("RuntimeClass %q: unknown action %q", change.Name(), change.Action)
 	}
-	return a.noteReplaced(ctx, pool, nil)
+	return a.recordReplaced(ctx, pool, nil)
 }
 
 func (a *Applier) replaceRuntimeClass(ctx context.Context, pool *v1.NodePool, change plan.RuntimeClassChange) error {
-	if err := a.rehearseRuntimeClass(ctx, change.Want.DeepCopy()); err != nil {
+	if err := a.dryRunRuntimeClass(ctx, change.Want.DeepCopy()); err != nil {
 		return err
 	}
-	if err := a.noteReplaced(ctx, pool, change.Replaced); err != nil {
+	if err := a.recordReplaced(ctx, pool, change.Replaced); err != nil {
 		return err
 	}
 	if err := a.deleteExactly(ctx, change.Live); err != nil {
@@ -57,32 +57,32 @@ func (a *Applier) replaceRuntimeClass(ctx context.Context, pool *v1.NodePool, ch
 	return a.createRuntimeClass(ctx, change.Want.DeepCopy())
 }
 
-// noteReplaced writes into the status of the pool what its next RuntimeClass
-// inherits; nil takes it out.
-func (a *Applier) noteReplaced(ctx context.Context, pool *v1.NodePool, replaced *v1.ReplacedRuntimeClass) error {
+// recordReplaced writes into the status of the pool what its next RuntimeClass
+// inherits; nil removes it.
+func (a *Applier) recordReplaced(ctx context.Context, pool *v1.NodePool, replaced *v1.ReplacedRuntimeClass) error {
 	if equality.Semantic.DeepEqual(pool.Status.ReplacedRuntimeClass, replaced) {
 		return nil
 	}
-	noted := pool.DeepCopy()
-	noted.Status.ReplacedRuntimeClass = replaced.DeepCopy()
-	if err := a.client.Status().Patch(ctx, noted, client.MergeFromWithOptions(pool, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("note in the status of pool %q what its RuntimeClass inherits: %w", pool.Name, err)
+	recorded := pool.DeepCopy()
+	recorded.Status.ReplacedRuntimeClass = replaced.DeepCopy()
+	if err := a.client.Status().Patch(ctx, recorded, client.MergeFromWithOptions(pool, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("record in the status of pool %q what its RuntimeClass inherits: %w", pool.Name, err)
 	}
-	*pool = *noted
+	*pool = *recorded
 	return nil
 }
 
-// rehearseRuntimeClass asks whether the API server would take a RuntimeClass in
-// the place of the one that is there, before that one is deleted.
-func (a *Applier) rehearseRuntimeClass(ctx context.Context, class *nodev1.RuntimeClass) error {
+// dryRunRuntimeClass returns an error if the API server would refuse a
+// RuntimeClass in place of the existing one, before that one is deleted.
+func (a *Applier) dryRunRuntimeClass(ctx context.Context, class *nodev1.RuntimeClass) error {
 	if err := a.client.Create(ctx, class, client.DryRunAll); !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	return nil // admission has let it through, and only the old one is in its way
+	return nil // admission accepts it, and only the old one is in its way
 }
 
-// createRuntimeClass does not apply, because an apply would take over what
-// somebody else made under that name in the meantime.
+// createRuntimeClass does not apply, because an apply would take over an object
+// that somebody else has created under that name in the meantime.
 func (a *Applier) createRuntimeClass(ctx context.Context, class *nodev1.RuntimeClass) error {
 	if err := a.client.Create(ctx, class); err != nil {
 		return fmt.Errorf("create RuntimeClass %q: %w", class.Name, err)
@@ -90,9 +90,10 @@ func (a *Applier) createRuntimeClass(ctx context.Context, class *nodev1.RuntimeC
 	return nil
 }
 
-// updateRuntimeClass does not apply either: an apply takes away only what earlier
-// applies have set, and neither what the creation did nor what somebody has added
-// by hand. The patch is refused when the RuntimeClass is no longer as it was seen.
+// updateRuntimeClass does not apply either: an apply removes only what earlier
+// applies have set, and neither what the creation has set nor what somebody has
+// added by hand. The patch is refused when the RuntimeClass has changed since
+// it was read.
 func (a *Applier) updateRuntimeClass(ctx context.Context, change plan.RuntimeClassChange) error {
 	class := change.Live.DeepCopy()
 	class.Scheduling = change.Want.Scheduling.DeepCopy()
@@ -103,7 +104,7 @@ func (a *Applier) updateRuntimeClass(ctx context.Context, change plan.RuntimeCla
 	return nil
 }
 
-// deleteExactly deletes an object only as it was seen.
+// deleteExactly deletes an object only if it has not changed since it was read.
 func (a *Applier) deleteExactly(ctx context.Context, object client.Object) error {
 	uid, version := object.GetUID(), object.GetResourceVersion()
 	return client.IgnoreNotFound(a.client.Delete(ctx, object, client.Preconditions{UID: &uid, ResourceVersion: &version}))

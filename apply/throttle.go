@@ -14,45 +14,46 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// longestHold bounds for how long one answer keeps all writes back. The API server
-// asks for a second or a few. An admission webhook may ask to come back in an hour,
-// and means one node by it.
-const longestHold = 5 * time.Second
+// maxDelay bounds how long one response delays all writes. The API server asks
+// for a second or a few. An admission webhook may ask for a retry in an hour,
+// and mean one node by it.
+const maxDelay = 5 * time.Second
 
-// Throttle is a NodePatcher that has a bounded number of writes under way, and
-// fewer when the API server pushes back.
+// Throttle is a NodePatcher that bounds the number of writes in flight, and
+// lowers it when the API server pushes back.
 //
-// A push-back halves the limit, once for all writes that were under way at that
-// moment, and no write begins until the time has passed that the API server asks
-// for. Each time that as many writes as the limit were answered otherwise, it
-// rises by one. Writes begin in the order in which they came.
+// A push-back halves the limit, once for all writes that were in flight at that
+// moment, and no write begins until the delay that the API server asks for has
+// passed. Each time that as many writes as the limit were answered otherwise,
+// the limit rises by one. Writes begin in the order in which they were
+// requested.
 //
-// It does not try again: the caller does, with a new plan.
+// It does not retry: the caller does, with a new plan.
 type Throttle struct {
 	next NodePatcher
 	most int
 
 	mu       sync.Mutex
 	limit    int
-	underWay int
-	// era counts how often the limit was halved, answered the writes that went
-	// through since the limit last moved.
+	inFlight int
+	// era counts how often the limit was halved, answered the writes that
+	// succeeded or were refused since the limit last changed.
 	era, answered int
 	// until is when writes may begin again.
 	until time.Time
-	// waiting are the writes that may not begin yet.
-	waiting []*turn
+	// waiting are the writes that may not begin yet, in order.
+	waiting []*slot
 }
 
-// turn is that of a write. It is closed when the write may begin, in the era in
-// which it does.
-type turn struct {
-	come chan struct{}
+// slot is the slot of one write. Its channel is closed when the write may
+// begin; era is the era in which it does.
+type slot struct {
+	free chan struct{}
 	era  int
 }
 
-// NewThrottle returns a Throttle that has at most so many writes under way, and
-// begins with that many.
+// NewThrottle returns a Throttle with at most so many writes in flight, which
+// is also its first limit.
 func NewThrottle(next NodePatcher, most int) *Throttle {
 	most = max(most, 1)
 	return &Throttle{next: next, most: most, limit: most}
@@ -69,15 +70,15 @@ func (t *Throttle) PatchNode(ctx context.Context, name string, patch plan.Patch)
 	return err
 }
 
-// enter waits until a write may begin, and tells in which era it does.
+// enter waits until a write may begin, and returns the era in which it does.
 func (t *Throttle) enter(ctx context.Context) (era int, err error) {
-	mine := &turn{come: make(chan struct{})}
+	mine := &slot{free: make(chan struct{})}
 	t.mu.Lock()
 	t.waiting = append(t.waiting, mine)
 	t.admit()
 	t.mu.Unlock()
 	select {
-	case <-mine.come:
+	case <-mine.free:
 		return mine.era, nil
 	case <-ctx.Done():
 	}
@@ -85,18 +86,18 @@ func (t *Throttle) enter(ctx context.Context) (era int, err error) {
 	defer t.mu.Unlock()
 	if i := slices.Index(t.waiting, mine); i >= 0 {
 		t.waiting = slices.Delete(t.waiting, i, i+1)
-	} else { // its turn came in the same moment
-		t.underWay--
+	} else { // its slot became free at the same moment
+		t.inFlight--
 		t.admit()
 	}
 	return 0, ctx.Err()
 }
 
-// leave learns from how a write of an era ended, and lets others begin.
+// leave adjusts the limit to the result of a write of an era, and lets others begin.
 func (t *Throttle) leave(era int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.underWay--
+	t.inFlight--
 	wait, pushed := pushedBack(err)
 	switch {
 	case pushed && era == t.era:
@@ -120,31 +121,31 @@ func (t *Throttle) leave(era int, err error) {
 	t.admit()
 }
 
-// admit lets as many of those who wait begin as may. The lock is held.
+// admit lets as many of the waiting writes begin as the limit allows. The lock is held.
 func (t *Throttle) admit() {
 	if time.Now().Before(t.until) {
-		return // when it is over, it is called again
+		return // called again when the delay is over
 	}
-	for len(t.waiting) > 0 && t.underWay < t.limit {
+	for len(t.waiting) > 0 && t.inFlight < t.limit {
 		next := t.waiting[0]
 		next.era = t.era
-		close(next.come)
+		close(next.free)
 		t.waiting = slices.Delete(t.waiting, 0, 1)
-		t.underWay++
+		t.inFlight++
 	}
 }
 
-// pushedBack reports whether an answer, or that there was none in time, says that
-// the API server cannot keep up, and for how long it wants to be left alone.
+// pushedBack reports whether a response, or a timeout, says that the API server
+// cannot keep up, and for how long it asks clients to wait.
 func pushedBack(err error) (wait time.Duration, pushed bool) {
-	seconds, told := apierrors.SuggestsClientDelay(err)
+	seconds, suggested := apierrors.SuggestsClientDelay(err)
 	late := net.Error(nil)
-	pushed = told || apierrors.IsTooManyRequests(err) || apierrors.IsTimeout(err) ||
+	pushed = suggested || apierrors.IsTooManyRequests(err) || apierrors.IsTimeout(err) ||
 		errors.As(err, &late) && late.Timeout()
-	return min(time.Duration(seconds)*time.Second, longestHold), pushed
+	return min(time.Duration(seconds)*time.Second, maxDelay), pushed
 }
 
-// answered reports whether the API server has said yes or no to a write.
+// answered reports whether the API server has accepted or refused a write.
 func answered(err error) bool {
 	no := apierrors.APIStatus(nil)
 	return err == nil || errors.As(err, &no) && no.Status().Code < http.StatusInternalServerError

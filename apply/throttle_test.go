@@ -16,11 +16,11 @@ import (
 )
 
 // slowServer takes a second for each write, half of that for the one that has the
-// name of the first, and answers as it is told.
+// name of the first, and answers as it is configured.
 type slowServer struct {
 	mu             sync.Mutex
 	answer         func(name string) error
-	underWay, most int
+	inFlight, most int
 	began          []string
 	when           []time.Duration // since start
 	start          time.Time
@@ -32,8 +32,8 @@ func newSlowServer() *slowServer {
 
 func (s *slowServer) PatchNode(ctx context.Context, name string, _ plan.Patch) error {
 	s.mu.Lock()
-	s.underWay++
-	s.most = max(s.most, s.underWay)
+	s.inFlight++
+	s.most = max(s.most, s.inFlight)
 	s.began = append(s.began, name)
 	s.when = append(s.when, time.Since(s.start))
 	answer := s.answer
@@ -41,7 +41,7 @@ func (s *slowServer) PatchNode(ctx context.Context, name string, _ plan.Patch) e
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.underWay--
+		s.inFlight--
 	}()
 	takes := time.Second
 	if name == "0" {
@@ -55,11 +55,11 @@ func (s *slowServer) PatchNode(ctx context.Context, name string, _ plan.Patch) e
 	}
 }
 
-// mostFrom forgets how many writes were under way at most until now.
+// mostFrom forgets how many writes were in flight at most until now.
 func (s *slowServer) mostFrom() (before int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before, s.most = s.most, s.underWay
+	before, s.most = s.most, s.inFlight
 	return before
 }
 
@@ -99,7 +99,7 @@ func TestThrottleHoldsTheLimit(t *testing.T) {
 			t.Errorf("%d writes failed, %d were sent, want 100", failed, len(server.began))
 		}
 		if server.most != 8 {
-			t.Errorf("%d writes were under way at once, want 8", server.most)
+			t.Errorf("%d writes were in flight at once, want 8", server.most)
 		}
 	})
 }
@@ -124,7 +124,7 @@ func TestThrottleIsHalvedByPushBack(t *testing.T) {
 	}{
 		"too many requests":   {"that is the API server's own word for it", apierrors.NewTooManyRequests("busy", 1), 4},
 		"no time named":       {"it is a push-back without that, too", apierrors.NewTooManyRequests("busy", 0), 4},
-		"unavailable, later":  {"it says when to come back", retryAfter(503), 4},
+		"unavailable, later":  {"it says when to retry", retryAfter(503), 4},
 		"gateway timeout":     {"it did not finish in time", apierrors.NewTimeoutError("late", 0), 4},
 		"server timeout":      {"it asks for another try", apierrors.NewServerTimeout(nodes, "patch", 0), 4},
 		"no answer in time":   {"the connection may be fine, the server is not", context.DeadlineExceeded, 4},
@@ -174,25 +174,25 @@ func TestThrottleRecovers(t *testing.T) {
 			}
 			writes(t.Context(), throttle, limit)
 			if most := server.mostFrom(); most > limit {
-				t.Errorf("%d writes were under way with a limit of %d", most, limit)
+				t.Errorf("%d writes were in flight with a limit of %d", most, limit)
 			}
 		}
 		if failed := writes(t.Context(), throttle, 100); failed > 0 || throttle.limit != 8 {
 			t.Errorf("%d failed, the limit is %d, want 0 and 8", failed, throttle.limit)
 		}
 		if most := server.mostFrom(); most != 8 {
-			t.Errorf("%d writes were under way at once, want 8", most)
+			t.Errorf("%d writes were in flight at once, want 8", most)
 		}
 	})
 }
 
 func TestThrottleWaitsAsLongAsItIsTold(t *testing.T) {
 	cases := map[string]struct {
-		reason        string
-		told, resumes time.Duration
+		reason             string
+		suggested, resumes time.Duration
 	}{
 		"a while": {"it is what the API server asks for", 4 * time.Second, 4 * time.Second},
-		"an hour": {"a webhook says so of one node, and all others would wait", time.Hour, longestHold},
+		"an hour": {"a webhook says so of one node, and all others would wait", time.Hour, maxDelay},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestThrottleWaitsAsLongAsItIsTold(t *testing.T) {
 				throttle := NewThrottle(server, 4)
 				server.answers(func(name string) error {
 					if name == "0" {
-						return apierrors.NewTooManyRequests("busy", int(c.told.Seconds()))
+						return apierrors.NewTooManyRequests("busy", int(c.suggested.Seconds()))
 					}
 					return nil
 				})
@@ -237,12 +237,12 @@ func TestThrottleLetsGoOfWhoGivesUp(t *testing.T) {
 			t.Errorf("%d writes were sent, %d wait, want 2 and 0", len(server.began), len(throttle.waiting))
 		}
 
-		// Those who give up while they are under way leave their place to others.
+		// Those who give up while they are in flight leave their place to others.
 		ctx, cancel = context.WithCancel(t.Context())
 		time.AfterFunc(20*time.Second, cancel)
 		writes(ctx, throttle, 1)
-		if failed := writes(t.Context(), throttle, 10); failed != 0 || throttle.underWay != 0 {
-			t.Errorf("%d failed, %d are under way, want none", failed, throttle.underWay)
+		if failed := writes(t.Context(), throttle, 10); failed != 0 || throttle.inFlight != 0 {
+			t.Errorf("%d failed, %d are in flight, want none", failed, throttle.inFlight)
 		}
 	})
 }
@@ -279,11 +279,11 @@ func TestThrottleNeverSticks(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if throttle.underWay != 0 || len(throttle.waiting) != 0 {
-			t.Errorf("%d writes are under way, %d wait, want none", throttle.underWay, len(throttle.waiting))
+		if throttle.inFlight != 0 || len(throttle.waiting) != 0 {
+			t.Errorf("%d writes are in flight, %d wait, want none", throttle.inFlight, len(throttle.waiting))
 		}
 		if throttle.limit < 1 || throttle.limit > most || server.most > most {
-			t.Errorf("the limit is %d, at most %d were under way, want 1 to %d", throttle.limit, server.most, most)
+			t.Errorf("the limit is %d, at most %d were in flight, want 1 to %d", throttle.limit, server.most, most)
 		}
 	})
 }

@@ -6,8 +6,9 @@ import (
 	"unicode/utf16"
 )
 
-// JSON is a JSON document with hidden characters as escapes, and without commands to
-// a CI runner. Both can stand in its texts alone, so it means what it meant.
+// JSON returns a JSON document with hidden characters as escapes, and without
+// commands to a CI runner. Both occur only within strings, so its meaning does
+// not change.
 func JSON(document string) string {
 	return escapeDocument(document, func(r rune) string {
 		if r <= 0xffff {
@@ -18,8 +19,8 @@ func JSON(document string) string {
 	})
 }
 
-// YAML is the same for a YAML document in which every text that has a hidden
-// character or a command in it stands in double quotes.
+// YAML does the same for a YAML document in which every text with a hidden
+// character or a command is in double quotes: see [NeedsQuotes].
 func YAML(document string) string {
 	return escapeDocument(document, func(r rune) string {
 		if r <= 0xffff {
@@ -46,8 +47,8 @@ func escapeDocument(document string, escape func(rune) string) string {
 	return safe.String()
 }
 
-// NeedsQuotes reports whether a text has to stand in double quotes in a YAML
-// document, so that [YAML] can escape what is in it.
+// NeedsQuotes reports whether a text must be double-quoted in a YAML document,
+// so that [YAML] can escape its characters.
 func NeedsQuotes(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && Hidden(r) }) || Command(text)
 }

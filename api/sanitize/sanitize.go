@@ -3,11 +3,11 @@
 // and errors come in part from repositories, clusters and servers, and may be
 // written to deceive.
 //
-// Start with [Line], for a text within a line, and [Text], for one of several lines.
+// Start with [Line], for a text within a line, and [Text], for several lines.
 // [JSON] and [YAML] do the same for whole documents, which stay valid and mean what
 // they meant; [NewWriter] does it for all that is written to a stream. There is one
-// set of rules, for all of them: [Hidden] has the characters that are written as
-// escapes, and [Command] finds what a CI runner would obey.
+// set of rules, for all of them: [Hidden] decides which characters are written as
+// escapes, and [Command] which texts a CI runner would execute.
 package sanitize
 
 import (
@@ -17,9 +17,9 @@ import (
 	"unicode/utf8"
 )
 
-// Hidden reports whether a character is not seen, or changes what is around it: what
-// is not printed, a space of another kind, a letter or mark that is drawn as
-// nothing, a selector of variants. A line feed is one.
+// Hidden reports whether a character is invisible, or changes how the text
+// around it is shown: control characters, unusual spaces, letters and marks
+// that are drawn as nothing, variation selectors. A line feed is one.
 func Hidden(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r < ' ' || r == 0x7f
@@ -27,35 +27,35 @@ func Hidden(r rune) bool {
 	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == blankBraille || r == nullNotehead
 }
 
-// Two signs that are blank without being marked as such in Unicode.
+// Two characters that are blank although Unicode does not classify them so.
 const (
 	blankBraille = '\u2800'
 	nullNotehead = '\U0001d159'
 )
 
-// maxMarks is how many marks a letter has in any language. More of them paint over
-// what stands above and below.
+// maxMarks is how many combining marks a letter has in any language. More of
+// them overlap the lines above and below.
 const maxMarks = 4
 
-// Plain reports whether a text is one line that [Line] leaves as it is, but for what
-// a CI runner would obey.
+// Plain reports whether a text is one line that [Line] does not change,
+// commands to a CI runner aside.
 func Plain(text string) bool { return escapeHidden(text, false) == text }
 
-// Line is a text in one line, with each hidden character as an escape of Go, and
-// without commands to a CI runner. A line that is sanitized already stays as it is.
+// Line returns a text in one line, with each hidden character as an escape of
+// Go, and without commands to a CI runner. It is idempotent.
 func Line(text string) string { return BreakCommands(escapeHidden(text, false)) }
 
-// Text is a text in its lines, otherwise like [Line].
+// Text is like [Line], but keeps line feeds.
 func Text(text string) string { return BreakCommands(escapeHidden(text, true)) }
 
 // maxMessage bounds a message, in bytes.
 const maxMessage = 8192
 
-// Message is a [Text] of bounded length: an error, which may repeat all that a server
-// said.
+// Message is [Text] with a bounded length, for errors: these may repeat the whole response
+// of a server.
 func Message(text string) string { return Text(Clip(text, maxMessage)) }
 
-// Quote is a text in quotes, as Go writes it in a program.
+// Quote returns a text as a quoted Go string.
 func Quote(text string) string { return Line(strconv.Quote(text)) }
 
 // escapeHidden writes hidden characters as escapes, and line feeds too unless lines
@@ -65,7 +65,7 @@ func escapeHidden(text string, lines bool) string {
 		return text
 	}
 	var safe strings.Builder
-	marks := 0 // in a row, above and below one letter
+	marks := 0 // in a row, on one letter
 	for i, r := range text {
 		if marks++; !unicode.Is(unicode.M, r) {
 			marks = 0
@@ -93,8 +93,8 @@ func plainASCII(text string) bool {
 	return true
 }
 
-// Clip is a text of at most so many bytes, cut between two characters. What is cut
-// ends with an ellipsis, which counts.
+// Clip truncates a text to at most so many bytes, between two characters. A
+// truncated text ends with an ellipsis, which counts.
 func Clip(text string, most int) string {
 	const ellipsis = "…"
 	if len(text) <= most {
@@ -103,8 +103,8 @@ func Clip(text string, most int) string {
 	return Begin(text, most-len(ellipsis)) + ellipsis
 }
 
-// Begin is the beginning of a text, of at most so many bytes, cut between two
-// characters.
+// Begin returns the beginning of a text, of at most so many bytes, cut between
+// two characters.
 func Begin(text string, most int) string {
 	if len(text) <= most {
 		return text

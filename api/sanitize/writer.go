@@ -6,22 +6,23 @@ import (
 	"sync"
 )
 
-// Writer writes whole lines to another writer, each as [Text] has it: a command to a
-// CI runner is known by how its line begins. It may be used by several goroutines.
+// Writer writes whole lines to another writer, each sanitized by [Text]: a
+// command to a CI runner is recognized by how its line begins. It may be used
+// by several goroutines.
 type Writer struct {
 	mu    sync.Mutex
 	to    io.Writer
-	begun []byte // of a line that has not ended
+	begun []byte // a line that has not ended
 }
 
-// NewWriter sanitizes what is written to a stream. [Writer.Flush] has to be called
-// at the end.
+// NewWriter returns a Writer that sanitizes a stream. [Writer.Flush] must be
+// called at the end.
 func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
-// maxLine bounds what is kept of a line that does not end, in bytes.
+// maxLine bounds the buffer for a line that does not end, in bytes.
 const maxLine = 1 << 20
 
-// Write takes all of it; what does not end a line is written later.
+// Write accepts all of the text; an unfinished line is written later.
 func (w *Writer) Write(text []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -40,7 +41,7 @@ func (w *Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Flush writes what did not end a line.
+// Flush writes the unfinished line.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -246,7 +246,7 @@ func (l *sourceLoop) write(ctx context.Context, src *v1.NodePoolSource, seen *lo
 // pass that finds them all: see [sourceLoop.Reconcile]. The revision is empty when the
 // pools go with their source: all that they have put on nodes goes, in whatever order.
 func (l *sourceLoop) writeWhole(ctx context.Context, src *v1.NodePoolSource, p *plan.PoolsPlan, revision string) error {
-	if err := l.applier.RehearsePools(ctx, p); err != nil {
+	if err := l.applier.DryRunPools(ctx, p); err != nil {
 		return err
 	}
 	if len(p.Changes) > 1 {

@@ -99,7 +99,7 @@ func (r *run) ask(ctx context.Context, write plan.Write, pools *render.Expansion
 	switch {
 	case write.Pool != nil:
 		about.Pool = write.Pool.Name
-		if err = r.applier.RehearsePool(ctx, *write.Pool); err != nil {
+		if err = r.applier.DryRunPool(ctx, *write.Pool); err != nil {
 			err = fmt.Errorf("%s pool %q: %w", write.Pool.Action, write.Pool.Name, err)
 		}
 	case write.RuntimeClass != nil:
