@@ -10,14 +10,14 @@ import (
 
 // Reasons for which a [Guard] ends the manager that it guards.
 var (
-	// ErrRewound says that the cluster is at an earlier point of its history than
-	// one that was seen before.
+	// ErrRewound means that the cluster is at an earlier point of its history than
+	// one that was observed before.
 	ErrRewound = errors.New("the cluster has gone back in time")
-	// ErrLeaseLost says that another instance holds the lease.
+	// ErrLeaseLost means that another instance holds the lease.
 	ErrLeaseLost = errors.New("the lease is lost")
 )
 
-// errStopping is what a request gets that would have to wait while everything ends.
+// errStopping is returned to requests that would have to wait while the guard stops.
 var errStopping = errors.New("not sent: the controller stops")
 
 // Options of a Guard.
@@ -25,34 +25,35 @@ type Options struct {
 	// Witnesses are the resources whose history is verified.
 	Witnesses []Witness
 	// LeaseTime is how long a renewal of the lease allows writes; 0 where there is
-	// no lease. It must be shorter than the time after which others take the lease,
-	// by as much as a request may take to arrive.
+	// no lease. It must be shorter than the time after which others acquire the
+	// lease, by as much as a request may take to arrive.
 	LeaseTime time.Duration
-	// Lost is called when the API server does not answer, and Back when it does
-	// again, after so long. Settled is called when a doubt was without a reason.
+	// Lost is called when the API server stops answering, and Back when it answers
+	// again, with the length of the outage. Settled is called when a doubt turns
+	// out to be unfounded.
 	Lost    func(err error)
 	Back    func(after time.Duration)
 	Settled func()
-	// End is called once, with an error of [ErrRewound] or [ErrLeaseLost], when
-	// nothing that is in memory may be written any more.
+	// End is called once, with an error that wraps [ErrRewound] or [ErrLeaseLost],
+	// when nothing in memory may be written any more.
 	End func(cause error)
 }
 
 // Guard decides when requests are sent. It may be used by many goroutines at once.
 type Guard struct {
 	options Options
-	// heard is when anything came from the API server last.
+	// heard is when anything was last received from the API server.
 	heard atomic.Pointer[time.Time]
-	// wake has a value when the history is to be verified.
+	// wake has a value when the history must be verified.
 	wake chan struct{}
 
 	mu sync.Mutex
 	// changed is closed when anything below changes that requests wait for.
 	changed chan struct{}
-	// doubts counts the reasons to verify the history; verified is how many there
-	// were when it was last begun to be verified, and then found right.
+	// doubts counts the reasons to verify the history; verified is their number at
+	// the beginning of the last successful verification.
 	doubts, verified uint64
-	// following is set when there is something in memory to verify.
+	// following is set once there is something in memory to verify.
 	following bool
 	// lost is set while the API server does not answer, ended when nothing may be
 	// written any more, stopped when nobody may wait any more.
@@ -60,18 +61,18 @@ type Guard struct {
 	// renewed is when the last successful renewal of the lease began; zero while the
 	// lease is not held.
 	renewed moment
-	// newest is the highest resourceVersion that was seen, by resource.
+	// newest is the highest resourceVersion that was observed, by resource.
 	newest map[string]string
 }
 
-// New returns a Guard that lets nothing be written yet: see [Guard.Follow].
+// New returns a Guard that does not allow writes yet: see [Guard.Follow].
 func New(options Options) *Guard {
 	g := &Guard{options: options, wake: make(chan struct{}, 1), changed: make(chan struct{}), doubts: 1, newest: map[string]string{}}
 	g.hear()
 	return g
 }
 
-// set changes what requests wait for.
+// set changes state that requests wait for, and wakes them.
 func (g *Guard) set(change func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -80,20 +81,21 @@ func (g *Guard) set(change func()) {
 	g.changed = make(chan struct{})
 }
 
-// Doubt says that the API server may not be the one that it was: a connection was
-// made or lost. Nothing is written until the history is verified.
+// Doubt reports that the API server may be another one: a connection was made
+// or lost. Nothing is written until the history is verified.
 func (g *Guard) Doubt() {
 	g.mu.Lock()
 	g.doubts++
 	g.mu.Unlock()
 	select {
 	case g.wake <- struct{}{}:
-	default: // it is to be verified already
+	default: // already requested
 	}
 }
 
-// InDoubt reports whether a failure may be the API server's, and whether that is
-// known: it does not answer, or nothing may be written any more.
+// InDoubt reports whether the API server may be the cause of a failure, and
+// whether that is known: it does not answer, or nothing may be written any
+// more.
 func (g *Guard) InDoubt() (doubt, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -134,7 +136,7 @@ func (g *Guard) await(ctx context.Context, may func() bool) error {
 	}
 }
 
-// end lets nothing be written any more, and says why.
+// end stops all writes for good, and reports why.
 func (g *Guard) end(cause error) {
 	first := false
 	g.set(func() { first, g.ended = !g.ended, true })

@@ -16,22 +16,22 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// store answers the questions of a guard, and notes what is sent and said.
+// store answers the probes of a guard, and records requests and callbacks.
 type store struct {
 	mu      sync.Mutex
 	version string
 	err     error
-	asked   int
+	probes  int
 	sent    []string
 	said    []string
 	// while a request is being sent, with its connection there
 	sending func()
 }
 
-func (s *store) ask(context.Context) (string, error) {
+func (s *store) newest(context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked++
+	s.probes++
 	return s.version, s.err
 }
 
@@ -76,7 +76,7 @@ func run(t *testing.T, leaseTime time.Duration, test func(s *store, g *Guard, ct
 		ctx, cancel := context.WithCancel(t.Context())
 		s := &store{version: "100"}
 		g := New(Options{
-			Witnesses: []Witness{{Resource: "pools", Ask: s.ask}}, LeaseTime: leaseTime,
+			Witnesses: []Witness{{Resource: "pools", Version: s.newest}}, LeaseTime: leaseTime,
 			Lost: func(error) { s.say("lost") }, Back: func(time.Duration) { s.say("back") }, Settled: func() {},
 			End: func(cause error) {
 				switch {
@@ -149,8 +149,7 @@ func TestWritesWaitForTheLease(t *testing.T) {
 	})
 }
 
-// A process is suspended between the check and the moment at which the request is
-// sent.
+// A process is suspended after the check and before the request is sent.
 func TestWritesAreCheckedWhenTheyAreSent(t *testing.T) {
 	run(t, 10*time.Second, func(s *store, g *Guard, ctx context.Context) {
 		_ = g.learn(holder("me", "2"), written, "me", now(), "")
@@ -187,8 +186,7 @@ func TestWritesWaitForTheHistory(t *testing.T) {
 	}
 }
 
-// What was seen of an earlier history is not forgotten when the caches have read the
-// new one.
+// Versions of an earlier history are remembered when the caches have read the new one.
 func TestCachesThatGoBackAreNoticed(t *testing.T) {
 	run(t, 0, func(s *store, g *Guard, ctx context.Context) {
 		s.is("50", nil)
@@ -212,8 +210,8 @@ func TestLeaseThatGoesBackIsNoticed(t *testing.T) {
 	})
 }
 
-// While the API server is away one request in a second asks for it, all others wait,
-// and none fails.
+// While the API server is unavailable it is probed once per second, all other
+// requests wait, and none fails.
 func TestRequestsWaitForTheAPIServer(t *testing.T) {
 	run(t, 0, func(s *store, g *Guard, ctx context.Context) {
 		s.is("", errors.New("connection refused"))
@@ -225,12 +223,12 @@ func TestRequestsWaitForTheAPIServer(t *testing.T) {
 		}
 		expect(t, s, "away", "", "lost")
 		s.mu.Lock()
-		if s.asked < 50 || s.asked > 70 {
-			t.Errorf("asked %d times in a minute, want once in a second", s.asked)
+		if s.probes < 50 || s.probes > 70 {
+			t.Errorf("probed %d times in a minute, want once per second", s.probes)
 		}
 		s.mu.Unlock()
 		s.is("100", nil)
-		time.Sleep(askPeriod)
+		time.Sleep(probePeriod)
 		synctest.Wait()
 		sent, said := s.has()
 		if len(strings.Fields(sent)) != 10 || said != "lost back" {
@@ -239,7 +237,7 @@ func TestRequestsWaitForTheAPIServer(t *testing.T) {
 	})
 }
 
-// A network that swallows everything breaks no connection.
+// A network that drops all packets breaks no connection.
 func TestSilenceIsNoticed(t *testing.T) {
 	run(t, 0, func(s *store, _ *Guard, _ context.Context) {
 		s.is("", context.DeadlineExceeded)
@@ -248,7 +246,7 @@ func TestSilenceIsNoticed(t *testing.T) {
 	})
 }
 
-// Requests that wait when everything ends fail.
+// Requests that wait when the guard stops fail.
 func TestNobodyWaitsAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}

@@ -12,15 +12,17 @@ import (
 // are never compared: they may be kept in different stores.
 type Witness struct {
 	Resource string
-	// Ask returns the newest resourceVersion from the store, never from a cache that
-	// may be behind it. Whatever anybody has seen of the resource before is then not
-	// higher, unless history has changed. It is empty where there is no such resource.
-	Ask func(ctx context.Context) (string, error)
+	// Version returns the newest resourceVersion from the store, never from a
+	// cache that may lag behind it. Every version that was observed before the
+	// call is then not higher, unless history has changed. It is empty where there
+	// is no such resource.
+	Version func(ctx context.Context) (string, error)
 }
 
-// Follow says what the caches have seen: the newest resourceVersion by resource,
-// empty for one that is not known. Until it is called nothing is written: what the
-// caches hold is verified first.
+// Follow samples the caches until the context ends: seen returns the newest
+// resourceVersion that they have read of a resource, or nothing. Nothing is
+// written before it is called, and before the content of the caches is
+// verified.
 func (g *Guard) Follow(ctx context.Context, seen func(resource string) string) {
 	g.set(func() { g.following = true })
 	g.Doubt()
@@ -28,19 +30,19 @@ func (g *Guard) Follow(ctx context.Context, seen func(resource string) string) {
 	every(ctx, samplePeriod, func() { g.sample(seen) })
 }
 
-// sample notes what the caches have seen. They are asked all the time: once they
-// have read another history, they no longer know the one before.
+// sample records the versions of the caches. It is called continuously: once
+// they have read another history, they no longer know the one before.
 func (g *Guard) sample(seen func(resource string) string) {
 	for _, witness := range g.options.Witnesses {
-		// A version that falls is left to verify, which asks the store.
-		if g.see(witness.Resource, seen(witness.Resource)) {
+		// Whether a lower version is an error is decided by verify, which reads the store.
+		if g.observe(witness.Resource, seen(witness.Resource)) {
 			g.Doubt()
 		}
 	}
 }
 
-// see notes a resourceVersion, and reports whether it is lower than the newest.
-func (g *Guard) see(resource, version string) (fell bool) {
+// observe records a resourceVersion, and reports whether it is lower than the newest.
+func (g *Guard) observe(resource, version string) (fell bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if newest := g.newest[resource]; newest != "" {
@@ -53,41 +55,42 @@ func (g *Guard) see(resource, version string) (fell bool) {
 	return false
 }
 
-// verify asks the store for the version of every witness. It returns an error of
-// [ErrRewound] where one is lower than what was seen before it was asked.
+// verify reads the version of every witness from the store. It returns an error
+// that wraps [ErrRewound] where one is lower than a version that was observed
+// before the request.
 func (g *Guard) verify(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var asked sync.WaitGroup
+	var requests sync.WaitGroup
 	for _, witness := range g.options.Witnesses {
-		asked.Go(func() {
-			if err := g.ask(ctx, witness); err != nil {
+		requests.Go(func() {
+			if err := g.readVersion(ctx, witness); err != nil {
 				cancel(err)
 			}
 		})
 	}
-	asked.Wait()
+	requests.Wait()
 	return context.Cause(ctx)
 }
 
-func (g *Guard) ask(ctx context.Context, witness Witness) error {
+func (g *Guard) readVersion(ctx context.Context, witness Witness) error {
 	g.mu.Lock()
 	before := g.newest[witness.Resource]
 	g.mu.Unlock()
-	version, err := witness.Ask(ctx)
+	version, err := witness.Version(ctx)
 	if err != nil || version == "" {
 		return err
 	}
-	if err := fallen(witness.Resource, before, version); err != nil {
+	if err := checkNotLower(witness.Resource, before, version); err != nil {
 		return err
 	}
-	g.see(witness.Resource, version)
+	g.observe(witness.Resource, version)
 	return nil
 }
 
-// fallen returns an error of [ErrRewound] where a version is lower than one that
-// was seen before it was asked for.
-func fallen(resource, before, after string) error {
+// checkNotLower returns an error that wraps [ErrRewound] where a version is
+// lower than one that was observed before it was requested.
+func checkNotLower(resource, before, after string) error {
 	if before == "" {
 		return nil
 	}

@@ -16,16 +16,17 @@ import (
 // leaseTimeout bounds one request for the lease.
 const leaseTimeout = 5 * time.Second
 
-// leaseResource is by what the history of the lease is known.
+// leaseResource is the name of the lease in the history.
 const leaseResource = "leases"
 
-// errHeldByOther keeps a lease from being released that somebody else holds.
+// errHeldByOther is returned instead of releasing a lease that somebody else holds.
 var errHeldByOther = errors.New("the lease is not released: it is not held")
 
-// Leases has the guard learn from how the lease is acquired and renewed under an
-// identity. While the API server does not answer, requests for the lease wait: the
-// leader election would give up, although nobody else can take the lease meanwhile,
-// or has taken it, which shows when it is read again. The context bounds how long.
+// Leases wraps a client of leases, so that the guard observes how the lease is
+// acquired and renewed under an identity. While the API server does not answer,
+// requests for the lease wait: the leader election would give up, although
+// nobody else can acquire the lease meanwhile, or has acquired it, which the
+// next read shows. The context bounds the wait.
 func (g *Guard) Leases(ctx context.Context, leases coordinationclient.LeasesGetter, identity string) coordinationclient.LeasesGetter {
 	return guardedLeases{ctx, leases, g, identity}
 }
@@ -103,28 +104,29 @@ func (l *guardedLease) request(how access, send func(context.Context) (*coordina
 }
 
 func (l *guardedLease) once(send func(context.Context) (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
-	// Its own context: that of the leader election has ended when the API server was
-	// away for long, and when the lease is released there is none.
+	// Its own context: that of the leader election has expired after a long outage
+	// of the API server, and is cancelled when the lease is released.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), leaseTimeout)
 	defer cancel()
 	return send(ctx)
 }
 
-// answered reports whether an error is what the API server says to a request.
+// answered reports whether an error is a response of the API server.
 func answered(err error) bool {
 	status := apierrors.APIStatus(nil)
 	return errors.As(err, &status) && status.Status().Code < 500
 }
 
-// learn takes from a lease who holds it. Before is the newest version that was seen
-// when it was asked for. To read that the lease is held renews nothing.
+// learn reads from a lease who holds it. Before is the newest version that was
+// observed when it was requested. Reading that the lease is held renews
+// nothing.
 func (g *Guard) learn(lease *coordinationv1.Lease, how access, identity string, began moment, before string) error {
 	g.hear()
-	if err := fallen(leaseResource, before, lease.ResourceVersion); errors.Is(err, ErrRewound) {
+	if err := checkNotLower(leaseResource, before, lease.ResourceVersion); errors.Is(err, ErrRewound) {
 		g.end(err)
 		return err
 	}
-	g.see(leaseResource, lease.ResourceVersion)
+	g.observe(leaseResource, lease.ResourceVersion)
 	holder, lost := ptr.Deref(lease.Spec.HolderIdentity, ""), false
 	g.set(func() {
 		switch {
@@ -141,7 +143,7 @@ func (g *Guard) learn(lease *coordinationv1.Lease, how access, identity string, 
 	return nil
 }
 
-// release reports whether the lease may be given up: it is held, as far as is
+// release reports whether the lease may be released: it is held, as far as is
 // known. From then on nothing is written.
 func (g *Guard) release() (held bool) {
 	g.set(func() {
@@ -151,7 +153,7 @@ func (g *Guard) release() (held bool) {
 	return held
 }
 
-// version is the newest that was seen of a resource.
+// version returns the newest observed version of a resource.
 func (g *Guard) version(resource string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// Transport has the requests of a client wait until they may be sent.
+// Transport makes the requests of a client wait until they may be sent.
 func (g *Guard) Transport(next http.RoundTripper) http.RoundTripper {
 	return transport{next, g}
 }
@@ -17,12 +17,12 @@ type transport struct {
 	guard *Guard
 }
 
-// maxSends is how often a request is sent on which the connection is lost.
+// maxSends is how often a request is sent when its connection is lost.
 const maxSends = 3
 
-// RoundTrip implements [http.RoundTripper]. A request on which the connection is
-// lost is sent again when the API server is certain to be there: all that the
-// controller writes may be repeated.
+// RoundTrip implements [http.RoundTripper]. A request whose connection is lost
+// is sent again once the API server answers: all writes of the controller may
+// be repeated.
 func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx, may := request.Context(), t.guard.mayRead
 	if writes(request) {
@@ -54,7 +54,8 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// rewound is a request with its body from the start; nil where that cannot be had.
+// rewound returns a request with its body from the start; nil where the body
+// cannot be read again.
 func rewound(request *http.Request) *http.Request {
 	again := request.Clone(request.Context())
 	if request.Body == nil || request.Body == http.NoBody {
@@ -71,16 +72,17 @@ func rewound(request *http.Request) *http.Request {
 	return again
 }
 
-// WrappedRoundTripper is for who looks for the transport.
+// WrappedRoundTripper lets k8s.io/apimachinery find the wrapped transport.
 func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 func writes(request *http.Request) bool {
 	return request.Method != http.MethodGet && request.Method != http.MethodHead
 }
 
-// late has a request that writes wait once more, when its connection is there and
-// its body is about to be sent: the connection may be a new one, and the process may
-// have been suspended since. Without its body the API server does nothing.
+// late makes a request that writes wait once more, when its connection is
+// established and its body is about to be sent: the connection may be a new
+// one, and the process may have been suspended since. Without the body the API
+// server does nothing.
 func (t transport) late(request *http.Request) *http.Request {
 	if !writes(request) || request.Body == nil || request.Body == http.NoBody {
 		return request
@@ -114,8 +116,8 @@ func (c checked) Read(b []byte) (int, error) {
 	return c.ReadCloser.Read(b)
 }
 
-// watched is the answer to a watch. It ends when an API server goes, or when it
-// reads its store anew.
+// watched is the response to a watch. It ends when an API server stops, or when
+// it reads its store again.
 type watched struct {
 	io.ReadCloser
 	guard *Guard
@@ -129,8 +131,8 @@ func (w watched) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Dial notes the connections that are made: behind a new one there may be another
-// API server, or the same one with another history.
+// Dial observes new connections: one may lead to another API server, or to the
+// same one with another history.
 func (g *Guard) Dial(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
@@ -142,7 +144,7 @@ func (g *Guard) Dial(dial func(ctx context.Context, network, address string) (ne
 	}
 }
 
-// heard is a connection that notes when something comes.
+// heard is a connection that records when something is received.
 type heard struct {
 	net.Conn
 	guard *Guard

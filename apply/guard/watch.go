@@ -9,23 +9,24 @@ import (
 )
 
 const (
-	// samplePeriod is how often the caches are asked what they have seen.
+	// samplePeriod is how often the versions of the caches are read.
 	samplePeriod = time.Second
-	// askTimeout bounds one question to the API server, and askPeriod is how often
-	// one that does not answer is asked.
-	askTimeout = 5 * time.Second
-	askPeriod  = time.Second
-	// secondTry is how soon after the first failure the API server is asked once
-	// more, before it counts as lost: a connection that breaks is no news.
+	// probeTimeout bounds one probe of the API server, and probePeriod is how
+	// often one that does not answer is probed.
+	probeTimeout = 5 * time.Second
+	probePeriod  = time.Second
+	// secondTry is how soon after the first failure the API server is probed once
+	// more, before it counts as lost: a single broken connection is ordinary.
 	secondTry = 200 * time.Millisecond
-	// maxSilence is how long nothing may come from the API server until it is asked
-	// whether it is still there. Nodes are heard of all the time, and the lease is
-	// renewed more often.
+	// maxSilence is how long nothing may be received from the API server until it
+	// is probed. Nodes send heartbeats all the time, and the lease is renewed more
+	// often.
 	maxSilence = 20 * time.Second
 )
 
-// Run verifies the history whenever there is a doubt, and asks an API server that
-// does not answer until it does. When the context ends, nothing waits any more.
+// Run verifies the history whenever there is a doubt, and probes an API server
+// that does not answer until it does. When the context ends, nothing waits any
+// more.
 func (g *Guard) Run(ctx context.Context) {
 	defer g.set(func() { g.stopped = true })
 	silence := time.NewTicker(samplePeriod)
@@ -45,7 +46,7 @@ func (g *Guard) Run(ctx context.Context) {
 	}
 }
 
-// settle asks the API server until it answers and nothing is in doubt.
+// settle probes the API server until it answers and nothing is in doubt.
 func (g *Guard) settle(ctx context.Context) {
 	var since time.Time // of the first failure
 	for failures := 0; ctx.Err() == nil; {
@@ -55,8 +56,8 @@ func (g *Guard) settle(ctx context.Context) {
 		if certain {
 			return
 		}
-		asked := time.Now()
-		err := g.question(ctx)
+		probed := time.Now()
+		err := g.probe(ctx)
 		switch {
 		case err == nil:
 			g.answered(doubts, since)
@@ -67,9 +68,9 @@ func (g *Guard) settle(ctx context.Context) {
 			return
 		case ctx.Err() != nil:
 			return
-		case apierrors.IsTooManyRequests(err): // it is there
+		case apierrors.IsTooManyRequests(err): // it answers
 		case failures == 0:
-			since = asked
+			since = probed
 		}
 		if !apierrors.IsTooManyRequests(err) {
 			failures++
@@ -81,18 +82,17 @@ func (g *Guard) settle(ctx context.Context) {
 		if failures > 0 {
 			g.lose(err)
 		}
-		pause(ctx, askPeriod)
+		pause(ctx, probePeriod)
 	}
 }
 
-func (g *Guard) question(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+func (g *Guard) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	return g.verify(ctx)
 }
 
-// answered notes that nothing is in doubt any more but what came up since the
-// question.
+// answered records that only doubts that arose after the probe remain.
 func (g *Guard) answered(doubts uint64, since time.Time) {
 	g.hear()
 	back := false
@@ -124,7 +124,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// every calls do once in a period until the context ends.
+// every calls do once per period until the context ends.
 func every(ctx context.Context, period time.Duration, do func()) {
 	for pause(ctx, period); ctx.Err() == nil; pause(ctx, period) {
 		do()

@@ -8,8 +8,8 @@ import (
 )
 
 // trimming is a NegotiatedSerializer that trims nodes that are encoded as protobuf
-// before it decodes them: those in the events of a watch, and those in lists. Of an
-// event about a node it decodes only what it does not recall.
+// before it decodes them: those in the events of a watch, and those in lists. It
+// decodes an event about a node only where the node is not recalled.
 type trimming struct {
 	runtime.NegotiatedSerializer
 	recall *recall
@@ -45,11 +45,11 @@ func (s trimmingSerializer) Decode(data []byte, defaults *schema.GroupVersionKin
 	buffer := buffers.Get().(*[]byte)
 	defer keepBuffer(buffer)
 	if len(data) > largestBuffer {
-		*buffer = make([]byte, 0, len(data)/2) // more than is left of a list
+		*buffer = make([]byte, 0, len(data)/2) // more than remains of a list
 	}
 	trimmed, err := s.trim((*buffer)[:0], data)
 	if err != nil {
-		return s.Serializer.Decode(data, defaults, into) // which says better what is wrong
+		return s.Serializer.Decode(data, defaults, into) // which returns a better error
 	}
 	*buffer = trimmed
 	return s.Serializer.Decode(trimmed, defaults, into)
@@ -58,7 +58,8 @@ func (s trimmingSerializer) Decode(data []byte, defaults *schema.GroupVersionKin
 // buffers hold trimmed data until it is decoded, which copies all of it.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// largestBuffer is what is kept of them: an event of a watch, and not a list.
+// largestBuffer is the size up to which buffers are reused: that of an event of
+// a watch, not of a list.
 const largestBuffer = 64 << 10
 
 func keepBuffer(buffer *[]byte) {

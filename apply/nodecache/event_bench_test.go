@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// What one event of a node costs, of which there is one per heartbeat: reading it as
-// the client does, and making it small. Beside it, what it costs where something has
-// changed of what is kept, and where all is decoded.
+// BenchmarkEvent measures one event of a node, of which there is one per
+// heartbeat: decoding it as the client does, and slimming it. Beside it: an
+// event that changes what is kept, and one that is decoded whole.
 func BenchmarkEvent(b *testing.B) {
 	heartbeats, changes := make([][]byte, 100), make([][]byte, 200)
 	event := func(node *corev1.Node) []byte {

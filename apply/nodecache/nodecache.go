@@ -1,11 +1,12 @@
-// Package nodecache keeps the nodes of a cluster, as much of them as plans read.
+// Package nodecache keeps the nodes of a cluster in memory, reduced to what plans read.
 //
-// A node that runs is 12 to 16 KiB: images, conditions, and who owns each field of
-// them. Plans need a fifth of that, and the same labels, taints and owners stand on
-// thousands of nodes. So a node is made small twice: while it is encoded, so that
-// what nobody reads is never decoded (trim.go), and before it is kept, where nodes
-// come to share what is equal on them (slim.go). What is left of a heartbeat is
-// nothing new, and not decoded at all (recall.go).
+// A running node is 12 to 16 KiB: images, conditions, and who owns each field
+// of them. Plans need a fifth of that, and thousands of nodes have the same
+// labels, taints and owners. So a node is reduced twice: while it is encoded,
+// so that what nobody reads is never decoded (trim.go), and before it is kept,
+// where nodes come to share what is equal on them (slim.go). What remains of a
+// heartbeat contains no change, and is not decoded at all (recall.go). Start
+// with [New].
 package nodecache
 
 import (
@@ -25,26 +26,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// New returns a cache as [cache.New] does, that keeps nodes small; all else it
-// keeps whole. It is made for the NewCache of a manager's options. It is an error
-// to choose objects by them, or to transform them: nodes are read as a whole.
+// New returns a cache like [cache.New], which keeps reduced nodes and all other
+// objects whole. It is made for NewCache in the options of a manager. Options
+// that select or transform objects are an error: nodes are read as a whole.
 //
-// Whoever reads nodes should read them as they are kept, and not a copy
-// ([client.UnsafeDisableDeepCopy]), and may not change them.
+// Callers should read nodes without copying them
+// ([client.UnsafeDisableDeepCopy]), and must not change them.
 //
-// Small nodes are no option of the kind alone, for which there is ByObject: a
-// manager would then ask the API server about it when it is made, and could not be
-// made while that does not answer.
+// The reduction is not an option in ByObject: a manager would then look the
+// kind up at the API server when it is created, and could not be created while
+// that does not answer.
 func New(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	options.Scheme = cmp.Or(options.Scheme, scheme.Scheme)
 	return newCache(config, options, serializer.NewCodecFactory(options.Scheme).WithoutConversion())
 }
 
-// newCache returns a cache that reads nodes by a serializer, trimmed.
+// newCache returns a cache that reads nodes through a serializer, trimmed.
 func newCache(config *rest.Config, options cache.Options, by runtime.NegotiatedSerializer) (cache.Cache, error) {
 	if options.DefaultLabelSelector != nil || options.DefaultFieldSelector != nil || options.DefaultTransform != nil ||
 		options.NewInformer != nil || len(options.ByObject) > 0 {
-		return nil, errors.New("a cache of small nodes takes no selector, transform or informer, and no options by object")
+		return nil, errors.New("a cache of reduced nodes takes no selector, transform or informer, and no options by object")
 	}
 	config = rest.CopyConfig(config)
 	config.UserAgent = cmp.Or(config.UserAgent, rest.DefaultKubernetesUserAgent())
@@ -68,7 +69,7 @@ func newCache(config *rest.Config, options cache.Options, by runtime.NegotiatedS
 	return cache.New(config, options)
 }
 
-// nodeClient is a client that reads of nodes no more than stays of them.
+// nodeClient returns a client that decodes no more of nodes than is kept.
 func nodeClient(config *rest.Config, connections *http.Client, by trimming) (*rest.RESTClient, error) {
 	config = rest.CopyConfig(config)
 	config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion

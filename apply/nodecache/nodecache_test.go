@@ -27,13 +27,13 @@ import (
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
-// patience is how long anything may take.
-const patience = time.Minute
+// timeout bounds every wait.
+const timeout = time.Minute
 
 func TestMain(m *testing.M) { cluster.Main(m, cluster.Options{}) }
 
-// TestCacheReadsNoMoreThanItKeeps asks a real API server, which sends the nodes that
-// there are one by one, or as a list where it is too old for that.
+// TestCacheReadsNoMoreThanItKeeps uses a real API server, which sends the
+// existing nodes one by one, or as a list where it is too old for that.
 func TestCacheReadsNoMoreThanItKeeps(t *testing.T) {
 	for name, oneByOne := range map[string]bool{"one by one": true, "a list": false} {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestCacheReadsNoMoreThanItKeeps(t *testing.T) {
 			create(t, direct, realisticNode(1))
 			for _, want := range []*corev1.Node{realisticNode(0), realisticNode(1)} {
 				node := &corev1.Node{}
-				cluster.Eventually(t, want.Name+" is in the cache, and ready", patience, func() error {
+				cluster.Eventually(t, want.Name+" is in the cache, and ready", timeout, func() error {
 					err := nodes.Get(t.Context(), client.ObjectKeyFromObject(want), node)
 					if err == nil && !Ready(node) {
 						err = errors.New("it is not ready")
@@ -81,7 +81,7 @@ func TestCacheReadsNoMoreThanItKeeps(t *testing.T) {
 				if err := direct.Status().Update(t.Context(), beating, client.FieldOwner("kubelet")); err != nil {
 					t.Fatal(err)
 				}
-				cluster.Eventually(t, "the heartbeat is in the cache", patience, func() error {
+				cluster.Eventually(t, "the heartbeat is in the cache", timeout, func() error {
 					node := &corev1.Node{}
 					err := nodes.Get(t.Context(), client.ObjectKeyFromObject(beating), node)
 					if err == nil && node.ResourceVersion != beating.ResourceVersion {
@@ -135,8 +135,8 @@ func (r recordingSerializer) Decode(data []byte, defaults *schema.GroupVersionKi
 	return object, kind, err
 }
 
-// cachedNodes is a cache of nodes, and what it has decoded of nodes so far, before
-// that was made small.
+// cachedNodes returns a cache of nodes, and the nodes that it has decoded so
+// far, before they were reduced.
 func cachedNodes(t *testing.T, config *rest.Config) (nodes cache.Cache, read func() []*corev1.Node) {
 	t.Helper()
 	var (
@@ -172,7 +172,7 @@ func cachedNodes(t *testing.T, config *rest.Config) (nodes cache.Cache, read fun
 	}
 }
 
-// create makes a node, as large as it is, until the test ends.
+// create creates a node, with its status, and deletes it when the test ends.
 func create(t *testing.T, c client.Client, node *corev1.Node) {
 	t.Helper()
 	status := node.Status
@@ -191,7 +191,7 @@ func create(t *testing.T, c client.Client, node *corev1.Node) {
 	}
 }
 
-// TestCacheRefusesWhatItCannotDo: an option that it would pass over is an error.
+// TestCacheRefusesWhatItCannotDo: an option that it would ignore is an error.
 func TestCacheRefusesWhatItCannotDo(t *testing.T) {
 	for name, options := range map[string]cache.Options{
 		"labels":    {DefaultLabelSelector: labels.Everything()},

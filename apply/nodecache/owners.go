@@ -18,11 +18,11 @@ type ownersSet struct {
 	mu    sync.Mutex
 	known map[string]weak.Pointer[sharedList]
 
-	scratch []byte // holds a key while it is looked for
+	scratch []byte // holds a key while it is looked up
 }
 
 // sharedList is a list of managed fields. The first entry points into it, so
-// that whoever has the list keeps all of this.
+// that a reference to the list keeps all of this alive.
 type sharedList struct {
 	entries []metav1.ManagedFieldsEntry
 	first   metav1.FieldsV1
@@ -32,8 +32,7 @@ func newOwnersSet() *ownersSet {
 	return &ownersSet{known: map[string]weak.Pointer[sharedList]{}}
 }
 
-// share returns the copy of a condensed list that all have, and that nobody may
-// change.
+// share returns the shared copy of a condensed list, which nobody may change.
 func (s *ownersSet) share(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	if len(entries) == 0 {
 		return nil
@@ -52,17 +51,17 @@ func (s *ownersSet) share(entries []metav1.ManagedFieldsEntry) []metav1.ManagedF
 	return entries
 }
 
-// forget drops a list that nobody has any more.
+// forget drops a list that no node has any more.
 func (s *ownersSet) forget(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.known[key].Value() == nil { // or it has come back meanwhile
+	if s.known[key].Value() == nil { // else it is in use again
 		delete(s.known, key)
 	}
 }
 
-// appendKey appends all that a condensed list says. No name and no set of fields
-// holds the character that parts them.
+// appendKey appends the content of a condensed list. No name and no set of
+// fields contains the separator.
 func appendKey(to []byte, entries []metav1.ManagedFieldsEntry) []byte {
 	for _, entry := range entries {
 		to = append(append(to, entry.Manager...), 0)

@@ -10,7 +10,7 @@ import (
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
-// What equal nodes share is one, and goes when the last of them goes.
+// Equal nodes share one copy, which is dropped with the last of them.
 func TestSharedOwnersGoWithTheirNodes(t *testing.T) {
 	set := newOwnersSet()
 	one := func(manager string) []metav1.ManagedFieldsEntry {
@@ -37,10 +37,10 @@ func TestSharedOwnersGoWithTheirNodes(t *testing.T) {
 		}
 	}
 	runtime.KeepAlive(other)
-	cluster.Eventually(t, "what nobody has any more is not kept, and what somebody has is", patience, left(1))
+	cluster.Eventually(t, "lists that no node has are dropped, and the others are kept", timeout, left(1))
 	if again := one("x"); &again[0] != &b[0] {
 		t.Error("a list that is still in use was forgotten")
 	}
 	runtime.KeepAlive(b)
-	cluster.Eventually(t, "at last nothing is kept", patience, left(0))
+	cluster.Eventually(t, "nothing is kept at the end", timeout, left(0))
 }

@@ -12,15 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// recall knows of each node what was last decoded of it, for as long as somebody has
-// that. Nearly every event about a node is a heartbeat of its kubelet: once it is
-// trimmed, what it says was there before, all but the version. Such a state is not
-// decoded again: it is the one before with another version, and shares with it all
-// that it has. It may be used by many goroutines at once.
+// recall remembers the last decoded state of each node, for as long as that
+// state is in use. Nearly every event about a node is a heartbeat of its
+// kubelet: once it is trimmed, it differs from the state before in nothing but
+// the version. Such a state is not decoded: it becomes the one before with
+// another version, and shares all else with it. It may be used by many
+// goroutines at once.
 type recall struct {
 	mu    sync.Mutex
 	known map[string]recalled // by the name of the node
-	// sweep is with how many nodes those that are gone are looked for.
+	// sweep is the number of nodes at which deleted ones are removed.
 	sweep int
 }
 
@@ -30,8 +31,7 @@ type recalled struct {
 	node   weak.Pointer[corev1.Node]
 }
 
-// leastSweep is the least number of nodes among which those that are gone are
-// looked for.
+// leastSweep is the least number of nodes at which deleted ones are removed.
 const leastSweep = 1024
 
 func newRecall() *recall { return &recall{known: map[string]recalled{}, sweep: leastSweep} }
@@ -43,7 +43,7 @@ type state struct {
 	digest        [sha256.Size]byte
 }
 
-// node returns the node of a state where it is known; else nil.
+// node returns the node of a state; nil where it is not known.
 func (r *recall) node(of state) *corev1.Node {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,15 +55,15 @@ func (r *recall) node(of state) *corev1.Node {
 	if before == nil {
 		return nil
 	}
-	// The type is left alone: whoever has decoded it may be about to clear it.
+	// The type is not copied: the one who decoded it may be about to clear it.
 	node := &corev1.Node{ObjectMeta: before.ObjectMeta, Spec: before.Spec, Status: before.Status}
 	node.ResourceVersion = of.version
 	r.known[of.name] = recalled{of.digest, weak.Make(node)}
 	return node
 }
 
-// remember notes what a state was decoded to. Nobody may change it any more, but for
-// its type.
+// remember stores the node that a state was decoded to. Nobody may change it
+// any more, except for its type.
 func (r *recall) remember(of state, node *corev1.Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,8 +79,8 @@ func (r *recall) remember(of state, node *corev1.Node) {
 	r.sweep = max(leastSweep, 2*len(r.known))
 }
 
-// stateOf reads the state of an encoded node. It is not ok for all that is no node,
-// and for what is encoded in another way than the API server does.
+// stateOf reads the state of an encoded node. It is not ok for anything that is
+// not a node, and for an encoding that differs from the API server's.
 func stateOf(encoded []byte) (s state, ok bool) {
 	all := span{len(envelope), len(encoded)}
 	if !bytes.HasPrefix(encoded, envelope) {
@@ -110,7 +110,7 @@ type span struct{ from, to int }
 
 func (s span) of(encoded []byte) []byte { return encoded[s.from:s.to] }
 
-// only finds the value of a field within a message that has it once.
+// only finds the value of a field that a message has exactly once.
 func only(encoded []byte, message span, field protowire.Number) (value span, ok bool) {
 	for at := message.from; at < message.to; {
 		number, wire, tag := protowire.ConsumeTag(encoded[at:message.to])
@@ -134,8 +134,8 @@ func only(encoded []byte, message span, field protowire.Number) (value span, ok 
 	return value, ok
 }
 
-// recalling decodes as its serializer does, but for nodes that it recalls. It makes
-// nodes small.
+// recalling decodes like its serializer, except for nodes that it recalls. It
+// reduces nodes.
 type recalling struct {
 	runtime.Serializer
 	recall *recall

@@ -30,7 +30,7 @@ func newReader(t testing.TB, from runtime.NegotiatedSerializer) reader {
 	return reader{t, objects, events}
 }
 
-// read sends a state of a node as an API server does, and returns what is kept of it.
+// read sends a state of a node as an API server does, and returns the node that is kept.
 func (r reader) read(node *corev1.Node) *corev1.Node {
 	r.t.Helper()
 	return r.decode(encode(r.t, &metav1.WatchEvent{Type: "MODIFIED", Object: runtime.RawExtension{Raw: enveloped(r.t, plain, node)}}))
@@ -49,7 +49,7 @@ func (r reader) decode(encoded []byte) *corev1.Node {
 	return node.(*corev1.Node)
 }
 
-// heartbeat is the next state of a node of which its kubelet has written the status.
+// heartbeat is the next state of a node after its kubelet has written the status.
 func heartbeat(node *corev1.Node, version int) *corev1.Node {
 	next := node.DeepCopy()
 	next.ResourceVersion = fmt.Sprint(version)
@@ -85,8 +85,8 @@ func TestHeartbeatIsNotDecoded(t *testing.T) {
 	}
 }
 
-// TestRecalledIsAsDecoded changes nodes at random, in what is kept of them and in
-// what is not.
+// TestRecalledIsAsDecoded changes nodes at random, both in fields that are kept
+// and in others.
 func TestRecalledIsAsDecoded(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	changes := []func(*corev1.Node){
@@ -130,8 +130,8 @@ func TestRecalledIsAsDecoded(t *testing.T) {
 	}
 }
 
-// FuzzRecall: whatever is read, twice and with another version, is kept as it would
-// be without recalling.
+// FuzzRecall: any input, read twice and with another version, is kept as it
+// would be without recalling.
 func FuzzRecall(f *testing.F) {
 	next := realisticNode(0)
 	next.ResourceVersion = "1000007" // of as many digits: it is recalled

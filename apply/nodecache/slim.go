@@ -6,13 +6,13 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// Slim drops from a node what no plan reads, as a cache does before it keeps one:
-// whoever reads a node past the cache does it by himself. It changes the node that
-// it is given, and leaves all that is no node as it is; it never fails.
+// Slim drops all fields of a node that no plan reads. The cache does so before
+// it keeps a node; a caller that bypasses the cache calls Slim itself. It
+// changes the given node, and does not change any other object; it never fails.
 //
-// A plan does read who owns labels, annotations and taints, so that much of the
-// managed fields stays. That and most of the labels, annotations and taints is the
-// same on many nodes, which share it: nobody may change what is cached. The node is
+// Plans read who owns labels, annotations and taints, so that part of the
+// managed fields is kept. This and most labels, annotations and taints are the
+// same on many nodes, which share them: nobody may change a cached node. It is
 // never written back: plans write patches.
 func Slim(object any) (any, error) {
 	if node, isNode := object.(*corev1.Node); isNode && !isSlim(node) {
@@ -37,8 +37,7 @@ func slim(node *corev1.Node) {
 	node.Status = corev1.NodeStatus{Conditions: conditions}
 }
 
-// isSlim reports whether a node is one that was made small, by its conditions, which
-// no other has.
+// isSlim reports whether a node was reduced, by its conditions, which no other node has.
 func isSlim(node *corev1.Node) bool {
 	conditions := node.Status.Conditions
 	return len(conditions) == 1 && (&conditions[0] == &readyConditions[0] || &conditions[0] == &unreadyConditions[0])
@@ -47,13 +46,13 @@ func isSlim(node *corev1.Node) bool {
 var (
 	// condenser is for all cached nodes.
 	condenser plan.Condenser
-	// readyConditions are those of every cached node that is ready, unreadyConditions
-	// those of every other.
+	// readyConditions are the conditions of every cached node that is ready,
+	// unreadyConditions those of all others.
 	readyConditions   = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	unreadyConditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
 )
 
-// Ready reports whether a node is ready, by its cached state or by a whole one.
+// Ready reports whether a node is ready; the node may be reduced or whole.
 func Ready(node *corev1.Node) bool {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {

@@ -8,9 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What a node takes in the cache, for nodes of the size of real ones. All of a
-// cluster's nodes are in there, so who set what must cost little beside what is
-// kept anyway.
+// How much memory a node of realistic size takes in the cache. All nodes of a
+// cluster are in it, so the managed fields must cost little beside the rest.
 func TestCachedNodeIsSmall(t *testing.T) {
 	const count = 500
 	size := len(asJSON(t, realisticNode(0)))
@@ -41,12 +40,12 @@ func TestCachedNodeIsSmall(t *testing.T) {
 	whole := perNode(func(*corev1.Node) {})
 	without := perNode(func(node *corev1.Node) { slimmed(node); node.ManagedFields = nil })
 	with := perNode(slimmed)
-	t.Logf("%d bytes of JSON; in memory %d whole, %d as cached, of which %d tell who set what", size, whole, with, with-without)
+	t.Logf("%d bytes of JSON; in memory %d whole, %d as cached, of which %d are managed fields", size, whole, with, with-without)
 	if with > whole/4 {
 		t.Errorf("a cached node takes %d bytes, and a whole one %d", with, whole)
 	}
 	if with-without > 600 {
-		t.Errorf("who set what takes %d bytes of each node: what is equal is not shared", with-without)
+		t.Errorf("managed fields take %d bytes of each node: equal ones are not shared", with-without)
 	}
 }
 

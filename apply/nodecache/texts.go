@@ -2,16 +2,15 @@ package nodecache
 
 import "sync"
 
-// sharedTexts are the labels, annotations and taints of all cached nodes. Nearly
-// all of their keys and most of their values stand on thousands of nodes, and each
-// node comes from the API server with a copy of its own.
+// sharedTexts are the labels, annotations and taints of all cached nodes.
+// Thousands of nodes have nearly all of their keys and most of their values in
+// common, and each node comes from the API server with its own copy.
 var sharedTexts texts
 
-// texts hands out one copy of texts that are equal. It remembers no more than
-// textsSize bytes: then it starts anew, so that what stands on one node only, or
-// on nodes that are gone, is not kept for good. A text that is on many nodes then
-// has one copy for each time that this happened between them. It may be used by
-// many goroutines at once.
+// texts interns strings: it returns one copy of equal texts. It remembers no
+// more than textsSize bytes: then it starts anew, so that texts of a single
+// node, or of deleted nodes, are not kept for good. A text of many nodes then
+// has one copy per restart. It may be used by many goroutines at once.
 type texts struct {
 	mu    sync.Mutex
 	known map[string]string
@@ -20,7 +19,7 @@ type texts struct {
 
 const textsSize = 512 << 10
 
-// one returns the copy of a text that all have.
+// one returns the shared copy of a text.
 func (t *texts) one(text string) string {
 	if text == "" {
 		return ""
@@ -30,8 +29,7 @@ func (t *texts) one(text string) string {
 	return t.shared(text)
 }
 
-// all returns a map with the same content in shared copies, no larger than that
-// takes.
+// all returns a map with the same content in shared copies, without spare capacity.
 func (t *texts) all(of map[string]string) map[string]string {
 	if len(of) == 0 {
 		return nil

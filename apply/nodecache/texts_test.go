@@ -37,7 +37,7 @@ func TestTextsThatAreEqualAreOne(t *testing.T) {
 	}
 }
 
-// What many nodes have each for itself does not pile up.
+// Texts of single nodes do not accumulate.
 func TestTextsAreBounded(t *testing.T) {
 	var set texts
 	check := func() {

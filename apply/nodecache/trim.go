@@ -11,15 +11,15 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// A trimmer appends to a slice what stays of an encoded message.
+// A trimmer appends to a slice the kept part of an encoded message.
 type trimmer func(to, encoded []byte) ([]byte, error)
 
-// message is what stays of an encoded message: of its fields, by their numbers,
-// those that are named. The numbers are those of generated.proto of each kind.
+// message lists the fields of an encoded message that are kept, by their
+// numbers in the generated.proto of each kind.
 type message map[protowire.Number]field
 
-// field is how much of a field stays: where only says so, and nothing but what the
-// trimmer leaves. Without them all of it stays.
+// field is how much of a field is kept: only values for which only returns
+// true, each reduced by trim. Without these it is kept whole.
 type field struct {
 	only func(value []byte) bool
 	trim trimmer
@@ -27,9 +27,9 @@ type field struct {
 
 var whole = field{}
 
-// What plans read of a node, and [Slim] leaves of it. Most of a node are its
-// images, its conditions, and who owns those: to read them takes longer than all
-// else that is done about a heartbeat, and leaves as much to collect.
+// What plans read of a node, and [Slim] keeps. Most of a node are its images,
+// its conditions, and their owners: decoding them takes longer than everything
+// else that a heartbeat causes, and produces as much garbage.
 var (
 	trimmedNode = message{
 		1: {trim: trimmedMetadata.trim},
@@ -48,13 +48,13 @@ var (
 	}
 )
 
-// isReadiness reports whether an encoded condition may be that of being ready.
+// isReadiness reports whether an encoded condition may be of type Ready.
 func isReadiness(condition []byte) bool {
 	var kind []byte
 	for len(condition) > 0 {
 		number, wire, tag := protowire.ConsumeTag(condition)
 		if tag < 0 {
-			return true // the decoder says what is wrong
+			return true // the decoder returns the error
 		}
 		length := protowire.ConsumeFieldValue(number, wire, condition[tag:])
 		if length < 0 {
@@ -73,8 +73,9 @@ func isReadOwner(entry []byte) bool {
 	return bytes.Contains(entry, []byte(v1.FieldManager)) || plan.MentionsWritten(entry)
 }
 
-// envelope begins every object that Kubernetes encodes as protobuf. A message
-// follows that holds the type in its first field and the object in its second.
+// envelope is the prefix of every object that Kubernetes encodes as protobuf. A
+// message follows that has the type in its first field and the object in its
+// second.
 var envelope = []byte("k8s\x00")
 
 var (
@@ -92,8 +93,8 @@ func encodedType(kind string) []byte {
 	return encoded
 }
 
-// trimEvent is the trimmer of an event of a watch. It has its type, and in a
-// RawExtension the object.
+// trimEvent is the trimmer of an event of a watch. An event has a type, and in
+// a RawExtension the object.
 func trimEvent(to, encoded []byte) ([]byte, error) { return watchEvent.trim(to, encoded) }
 
 var watchEvent = message{
@@ -108,8 +109,8 @@ func trimList(to, encoded []byte) ([]byte, error) {
 	return trimObject(to, encoded, nodeListType, envelopedNodeList)
 }
 
-// trimObject appends what stays of an object of a type in its envelope. Of one of
-// another type all stays.
+// trimObject appends the kept part of an object of a type in its envelope. An
+// object of another type is kept whole.
 func trimObject(to, encoded, ofType []byte, enveloped message) ([]byte, error) {
 	inside, found := bytes.CutPrefix(encoded, envelope)
 	if !found {
@@ -125,7 +126,7 @@ func trimObject(to, encoded, ofType []byte, enveloped message) ([]byte, error) {
 	return enveloped.trim(append(to, envelope...), inside)
 }
 
-// trim is a trimmer. What stays of a field stays in its place.
+// trim is a trimmer. It keeps the order of fields.
 func (m message) trim(to, encoded []byte) ([]byte, error) {
 	for len(encoded) > 0 {
 		number, wire, tag := protowire.ConsumeTag(encoded)
@@ -162,7 +163,7 @@ func (m message) trim(to, encoded []byte) ([]byte, error) {
 	return to, nil
 }
 
-// appendTrimmed appends what stays of a value, behind its length.
+// appendTrimmed appends the kept part of a value, after its length.
 func appendTrimmed(to, value []byte, trim trimmer) ([]byte, error) {
 	start := len(to)
 	to, err := trim(to, value)

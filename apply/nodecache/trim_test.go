@@ -21,9 +21,8 @@ import (
 // plain is how a client reads what is not trimmed.
 var plain = serializer.NewCodecFactory(scheme.Scheme).WithoutConversion()
 
-// TestTrimLosesNothingThatIsKept: a node that was trimmed while it was encoded is
-// kept as the same node would be that was not, whatever stands in any of its
-// fields.
+// TestTrimLosesNothingThatIsKept: whatever the values of its fields, a node
+// that was trimmed while it was encoded is kept like one that was not.
 func TestTrimLosesNothingThatIsKept(t *testing.T) {
 	random := randfill.NewWithSeed(1).NilChance(0.2).NumElements(0, 4).Funcs(
 		func(time *metav1.Time, c randfill.Continue) { *time = metav1.Unix(c.Int63n(1<<32), 0) },
@@ -85,8 +84,7 @@ func keptAsDecoded(t *testing.T, encoded []byte) *corev1.Node {
 	return got
 }
 
-// FuzzTrim: nothing that is read breaks the trimmer, and what is a node stays the
-// same one.
+// FuzzTrim: no input breaks the trimmer, and a valid node is kept unchanged.
 func FuzzTrim(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(encode(f, realisticNode(0)))
@@ -103,8 +101,8 @@ func FuzzTrim(f *testing.F) {
 				t.Errorf("%d bytes became %d", len(encoded), len(trimmed))
 			}
 		}
-		// What cannot be trimmed is decoded whole: groups that nobody has closed, which
-		// the decoder passes over.
+		// A message that cannot be trimmed is decoded whole: unclosed groups, which
+		// the decoder ignores.
 		_, err := trimmedNode.trim(nil, encoded)
 		if err == nil && (&corev1.Node{}).Unmarshal(encoded) == nil {
 			keptAsDecoded(t, encoded)
@@ -154,7 +152,7 @@ func TestTrimmingDecodesAsBefore(t *testing.T) {
 	}
 }
 
-// TestTrimmingTellsWhatIsTorn: data that was cut off is an error, and says the same
+// TestTrimmingTellsWhatIsTorn: truncated data is an error, with the same text
 // as without trimming.
 func TestTrimmingTellsWhatIsTorn(t *testing.T) {
 	whole, _ := decoders(t, plain)
@@ -178,8 +176,8 @@ func TestTrimmingTellsWhatIsTorn(t *testing.T) {
 	}
 }
 
-// TestTrimmedEventIsCheap counts what an event leaves to collect, beside what it
-// would without trimming: one that changes what is kept, and a heartbeat.
+// TestTrimmedEventIsCheap counts the allocations of an event that changes what
+// is kept, and of a heartbeat, beside those without trimming.
 func TestTrimmedEventIsCheap(t *testing.T) {
 	allocations := func(from runtime.NegotiatedSerializer, next func(*corev1.Node)) float64 {
 		r, node, version := newReader(t, from), realisticNode(0), 0

@@ -44,7 +44,7 @@ func witnesses(config *rest.Config) ([]guard.Witness, error) {
 	}
 	var all []guard.Witness
 	for resource := range followed {
-		all = append(all, guard.Witness{Resource: resource.GroupResource().String(), Ask: func(ctx context.Context) (string, error) {
+		all = append(all, guard.Witness{Resource: resource.GroupResource().String(), Version: func(ctx context.Context) (string, error) {
 			answer, err := api.Get().AbsPath(pathOf(resource)).Param("limit", "1").
 				SetHeader("Accept", firstMetadata).MaxRetries(0).DoRaw(ctx)
 			if apierrors.IsNotFound(err) {
