@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkSecret is what a review of 5,000 nodes asks, were all their values
-// different.
+// BenchmarkSecret measures what a review of 5,000 nodes costs if all their values differ.
 func BenchmarkSecret(b *testing.B) {
 	for b.Loop() {
 		finder := &Finder{}
@@ -18,7 +17,7 @@ func BenchmarkSecret(b *testing.B) {
 	}
 }
 
-// BenchmarkLargeValue is the largest value that a node can have.
+// BenchmarkLargeValue measures the largest value that a node can have.
 func BenchmarkLargeValue(b *testing.B) {
 	for name, text := range map[string]string{
 		"words": strings.Repeat("word ", 256<<10/5), "pairs": strings.Repeat("a: b, ", 256<<10/6), "JSON": `["` + strings.Repeat(`a","`, 256<<10/4) + `"]`,

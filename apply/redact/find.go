@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// maxDepth is how far text within text is looked into: JSON in base64 in YAML.
+	// maxDepth bounds the nesting that is searched: JSON in base64 in YAML.
 	maxDepth = 5
-	// maxWork bounds what is looked at for one value, in bytes. The annotations of a
-	// node have 256 KiB; what goes on beyond this is built to.
+	// maxWork bounds how much is searched for one value, in bytes. The annotations
+	// of a node have 256 KiB; only a value that is crafted for it exceeds this.
 	maxWork = 8 << 20
 )
 
-// Finder finds secrets. The zero value is ready; it remembers its answers, as the
-// same values stand on many nodes, and is not for several goroutines.
+// Finder finds secrets. The zero value is ready to use. It caches results, as
+// many nodes have the same values, and is not safe for concurrent use.
 type Finder struct{ known map[[2]string]bool }
 
-// Secret reports whether the value that has a name is a secret, or has one in it.
-// The name is the key of a label, annotation or taint, and may be empty.
+// Secret reports whether the value of a name is a secret, or contains one. The
+// name is the key of a label, annotation or taint, and may be empty.
 func (f *Finder) Secret(name, value string) bool {
 	name, _, _ = strings.Cut(name, ":") // the effect of a taint
 	if len(value) > maxRemembered {
@@ -38,7 +38,7 @@ func (f *Finder) Secret(name, value string) bool {
 	return found
 }
 
-// maxRemembered bounds the values that are remembered, in bytes.
+// maxRemembered bounds the size of a cached value, in bytes.
 const maxRemembered = 1024
 
 func secret(name, value string) bool {
@@ -48,9 +48,9 @@ func secret(name, value string) bool {
 	return secretName(name) || new(search).text(value, 0)
 }
 
-// Parts are the secrets that a value has in it, as far as they can be told from the
-// rest: what has to be masked where a part of the value is mentioned by itself. The
-// value as a whole is one where its name says so.
+// Parts returns the secrets in a value, as far as they can be separated from
+// the rest: they must be masked where a part of the value is mentioned by
+// itself. The whole value is one where its name is that of a secret.
 func Parts(name, value string) []string {
 	s := &search{all: true}
 	name, _, _ = strings.Cut(name, ":")
@@ -61,9 +61,9 @@ func Parts(name, value string) []string {
 	return slices.Compact(s.found)
 }
 
-// search is the search of one value.
+// search is the search for secrets in one value.
 type search struct {
-	// all searches on after a find, and collects them.
+	// all continues after the first secret, and collects them.
 	all   bool
 	found []string
 	work  int
@@ -72,8 +72,8 @@ type search struct {
 // maxFound bounds how many secrets of one value are collected.
 const maxFound = 100
 
-// find notes a secret, and reports whether the search is over.
-func (s *search) find(secrets ...string) bool {
+// add collects secrets, and reports whether the search is over.
+func (s *search) add(secrets ...string) bool {
 	if s.all && len(s.found) < maxFound {
 		s.found = append(s.found, secrets...)
 		return len(s.found) >= maxFound
@@ -84,7 +84,7 @@ func (s *search) find(secrets ...string) bool {
 // text reports whether there is a secret in a text, or in what it encodes.
 func (s *search) text(text string, depth int) bool {
 	if s.work += len(text); s.work > maxWork {
-		return true // nobody can say what is in it
+		return true // too nested or too large to decide
 	}
 	if s.shaped(text) || s.assigned(text) || s.flagged(text) {
 		return true
@@ -109,7 +109,7 @@ func (s *search) shaped(text string) bool {
 	for _, group := range [][]shape{shapes, rules()} {
 		for i := range group {
 			for _, match := range group[i].matches(text, lower, s.all) {
-				if s.find(match...) {
+				if s.add(match...) {
 					return true
 				}
 			}
@@ -128,7 +128,7 @@ func (s *search) assigned(text string) bool {
 	if !strings.ContainsAny(text, ":=") {
 		return false
 	}
-	names, line := 0, 0 // the line begins here
+	names, line := 0, 0 // line is where the current line begins
 	for at := 0; ; {
 		found := assignment.FindStringSubmatchIndex(text[at:])
 		if found == nil {
@@ -146,34 +146,34 @@ func (s *search) assigned(text string) bool {
 		if names++; names > maxNames {
 			return true
 		}
-		if value := valueOf(rest[:min(len(rest), maxBeginning)], indented); !none(name, value) && s.find(value) {
+		if value := valueOf(rest[:min(len(rest), maxBeginning)], indented); !none(name, value) && s.add(value) {
 			return true
 		}
 	}
 }
 
-// maxNames bounds how many names of secrets that have none are looked at in one
-// text. Nobody writes so many, but who wants the search to take long.
+// maxNames bounds how many names of secrets without a secret are checked in one
+// text. Only a text that is crafted to make the search slow has more.
 const maxNames = 500
 
-// maxBeginning is how much of a value is looked at to say whether it is one.
+// maxBeginning is how much of a value is read to decide whether it is a secret, in bytes.
 const maxBeginning = 512
 
 var (
-	// opening is what stands before the first text in a value.
+	// opening matches what precedes the first text in a value.
 	opening = regexp.MustCompile(`^(?:[\s\\"'{\[|>+-]|!!?[a-z]+\s|&[A-Za-z0-9]+\s|#[^\n]*\n)*`)
-	// before is a value that is masked already, with what may follow it: the effect of
-	// a taint, the end of a text.
+	// before matches a value that is masked already, with what may follow it: the
+	// effect of a taint, the end of a text.
 	before = regexp.MustCompile(`^[\s\\"']*\*{3}(?:$|["',;}\])]| \((?:before|after)\)|:(?:Prefer)?No[SE][a-z]+)`)
-	// variable is a value that another program fills in.
+	// variable matches a placeholder that another program replaces.
 	variable = regexp.MustCompile(`^[\s\\"']*(\$\{[A-Z0-9_]+\}|\$\([A-Z0-9_]+\)|\{\{[^{}]*\}\})(?:[\s\\"',}\]]|$)`)
-	// field is the name of a field of an object, with what stands before its value.
+	// field matches the name of a field of an object, up to its value.
 	field = regexp.MustCompile(`^[\w./-]+[\\"']*[ \t]*:(?:[ \t\\"']+|$)`)
 )
 
-// valueOf is the beginning of the value that begins a text: enough of it to say
-// whether it is one. The line that it is of is indented by a number of blanks; a
-// value may go on in the next one, where that is indented more.
+// valueOf returns the beginning of the value that begins a text: enough of it
+// to decide whether it is a secret. Its line is indented by a number of blanks;
+// a value may continue in the next line, where that is indented more.
 func valueOf(rest string, indented int) string {
 	line, following, _ := strings.Cut(rest, "\n")
 	if variable := variable.FindStringSubmatch(line); variable != nil {
@@ -190,7 +190,7 @@ func valueOf(rest string, indented int) string {
 		}
 		bare, _, _ = strings.Cut(opening.ReplaceAllString(following, ""), "\n")
 	}
-	bare = field.ReplaceAllString(bare, "") // one of an object that has no secret is none
+	bare = field.ReplaceAllString(bare, "") // a field without a value is no secret
 	if end := strings.IndexAny(bare, `,"'}]`); end >= 0 {
 		bare = bare[:end]
 	}
@@ -199,10 +199,10 @@ func valueOf(rest string, indented int) string {
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// flag is an option of a command line, with what ends its name.
+// flag matches an option of a command line, up to the end of its name.
 var flag = regexp.MustCompile(`(?:^|[\s"'=,\[(])--?([A-Za-z][A-Za-z0-9_.-]*)(=|["'\\,\s]+)`)
 
-// flagged reports whether an option of a command line has a secret.
+// flagged reports whether an option of a command line has a secret value.
 func (s *search) flagged(text string) bool {
 	if !strings.Contains(text, "-") {
 		return false
@@ -213,7 +213,7 @@ func (s *search) flagged(text string) bool {
 			return false
 		}
 		name, rest := text[at+found[2]:at+found[3]], text[at+found[1]:]
-		at += found[3] // what separates this one from the next begins it
+		at += found[3] // the separator from the next one is part of that one
 		if !secretName(name) {
 			continue
 		}
@@ -221,14 +221,14 @@ func (s *search) flagged(text string) bool {
 		if end := strings.IndexAny(value, " \t\r\n\"'\\,]"); end >= 0 {
 			value = value[:end]
 		}
-		if names++; names > maxNames || !strings.HasPrefix(value, "-") && !none(name, value) && s.find(value) {
+		if names++; names > maxNames || !strings.HasPrefix(value, "-") && !none(name, value) && s.add(value) {
 			return true
 		}
 	}
 }
 
-// unescaped looks at a text without the escapes of a URL, where it has some; in a
-// query a plus sign is a space.
+// unescaped searches a text without the escapes of a URL, where it has some; in
+// a query a plus sign is a space.
 func (s *search) unescaped(text string, depth int) bool {
 	if !strings.ContainsAny(text, "%+") {
 		return false
@@ -249,11 +249,11 @@ func (s *search) unescaped(text string, depth int) bool {
 var (
 	escapeOfURL = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 	inBase64    = regexp.MustCompile(`[A-Za-z0-9+/_-]{16,}={0,2}`)
-	// lineOfBase64 are the ends of lines in base64, as programs wrap it.
+	// lineOfBase64 matches the ends of wrapped base64 lines.
 	lineOfBase64 = regexp.MustCompile(`([A-Za-z0-9+/_-]{32,})[ \t]*\r?\n[ \t]*`)
 )
 
-// decoded looks at what stands in base64 in a text.
+// decoded searches base64 in a text.
 func (s *search) decoded(text string, depth int) bool {
 	for _, found := range inBase64.FindAllString(lineOfBase64.ReplaceAllString(text, "$1"), -1) {
 		if inside := decoded(found); inside != "" && s.text(inside, depth+1) {

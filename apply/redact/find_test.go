@@ -41,7 +41,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// What has the name of a secret is one, in whatever form the name and it stand.
+// A value with the name of a secret is one, in every form of writing both.
 func TestNames(t *testing.T) {
 	forms := map[string]func(name string) string{
 		"JSON": func(name string) string { return asJSON(map[string]any{"a": map[string]any{name: "X"}}) },
@@ -82,7 +82,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzSecret holds the search to its bounds, and to finding what is planted.
+// FuzzSecret checks that the search keeps to its bounds, and finds planted secrets.
 func FuzzSecret(f *testing.F) {
 	for _, credential := range secrets.Credentials() {
 		f.Add("a", credential.Text, "x")

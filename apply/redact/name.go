@@ -6,19 +6,19 @@ import (
 )
 
 var (
-	// word is a part of a name: it ends at a separator, or before a capital letter.
+	// word matches a part of a name: it ends at a separator, or before a capital letter.
 	word = regexp.MustCompile(`[A-Z]+[0-9]*(?:[^A-Za-z0-9]|$)|[A-Z]+[a-z]?[a-z0-9]*|[a-z0-9]+`)
 
-	// secretWord is the last word of the name of a secret.
+	// secretWord matches the last word of the name of a secret.
 	secretWord = regexp.MustCompile(`^(?:.*(?:passw(?:or)?d|passwort|passphrase|apikey|secretkey|accesskey|privatekey|sharedkey|accountkey|authkey)s?|` +
 		`(?:db|my|root|admin|user|sudo|ssh|sa|pg|mysql|redis|bind|ldap|smtp|mail|client|app|shared|access|api|auth|oauth|bearer|refresh|session|jwt|hmac|webhook|bot|join|node|cluster|agent|bootstrap|deploy|service|id|git|github|gitlab|slack|vault|ci|csrf|signing|storage)?` +
 		`(?:secret|token|pwd|passcode|pass|creds?)|` +
 		`auth|authorization|credentials?|cookie|mnemonic|otp|psk|bearer|dockercfg|dockerconfigjson|htpasswd|netrc|pgpass)$`)
 
-	// secretKeyOf is what stands before key, as the last word, in the name of one.
+	// secretKeyOf matches the word before key in the name of a secret.
 	secretKeyOf = regexp.MustCompile(`^(?:api|access|private|secret|client|tls|ssl|ssh|rsa|auth|account|shared|signing|sign|encryption|decryption|master|session|license|hmac|jwt|storage|deploy|host|ca|server|pgp|gpg|age|wireguard|service)$`)
 
-	// privateFile are the names of files with a private key.
+	// privateFile matches names of files with a private key.
 	privateFile = regexp.MustCompile(`(?i)(?:^|[._/-])(?:id_(?:rsa|dsa|ecdsa|ed25519)|ssh-?privatekey|[\w-]+\.key)$`)
 )
 
@@ -77,10 +77,10 @@ func secretName(name string) bool {
 	return false
 }
 
-// nameKeywords are in lower case; a name without any of them is that of no secret.
+// nameKeywords are in lower case; a name without any of them is not the name of a secret.
 var nameKeywords = []string{"pass", "secret", "token", "pwd", "cred", "auth", "key", "cookie", "mnemonic", "otp", "psk", "bearer", "docker", "netrc", "id_"}
 
-// maxName bounds what is looked at of a name, in bytes.
+// maxName bounds how much of a name is read, in bytes.
 const maxName = 512
 
 func notLetterOrDigit(r rune) bool {
@@ -90,11 +90,11 @@ func notLetterOrDigit(r rune) bool {
 var (
 	noValue     = map[string]bool{"": true, "true": true, "false": true, "null": true, "~": true, "none": true, "{}": true, "[]": true}
 	placeholder = regexp.MustCompile(`^(?:\*+|•+|\*{3} \((?:before|after)\)|\$\{[A-Z][A-Z0-9_]*\}|\$\([A-Z][A-Z0-9_]*\)|\{\{[^{}]*\}\}|(?i:\[?<?redacted>?\]?))$`)
-	// authKind is what a switch called auth is set to.
+	// authKind matches the values of a switch called auth.
 	authKind = regexp.MustCompile(`^(?i:basic|digest|bearer|jwt|oidc|oauth2?|ldaps?|saml|m?tls|x509|webhook|kerberos|iam|rbac|token|password|internal|external|enabled|disabled|required|optional|anonymous|always|never|on|off|yes|no|[0-9])$`)
 )
 
-// none reports whether the value of a name that calls for a secret is none: it is
+// none reports whether a value with the name of a secret is no secret: it is
 // empty, a switch, a placeholder, or masked already.
 func none(name, value string) bool {
 	value = strings.Trim(value, " \t\r\n\"'\\,;")

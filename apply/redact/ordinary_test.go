@@ -83,8 +83,7 @@ var ordinary = []struct{ key, value string }{
 	{"token", ""}, {"token", "***"}, {"token", "*** (before)"}, {"password", "{{ .Values.password }}"},
 }
 
-// What is no secret is shown: a review in which ordinary values are masked is not
-// read.
+// Ordinary values are shown: nobody reads a review in which they are masked.
 func TestOrdinaryValuesAreShown(t *testing.T) {
 	for _, each := range ordinary {
 		if new(Finder).Secret(each.key, each.value) {

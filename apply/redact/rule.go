@@ -7,25 +7,24 @@ import (
 	"sync"
 )
 
-// The rules of gitleaks, https://github.com/gitleaks/gitleaks, as its release has
-// them, under the MIT licence beside them. Its module is not imported: it would
+// The rules of a release of gitleaks, https://github.com/gitleaks/gitleaks, under the MIT licence beside them. Its module is not imported: it would
 // bring 170 packages and 10 MB into the program, for a scanner of repositories.
 //
 //go:embed gitleaks/gitleaks.toml
 var gitleaks string
 
-// unused are rules that say nothing of one value by itself, or too much: hashes and
-// public keys would be masked.
+// unused are rules that do not apply to a single value, or match too much:
+// hashes and public keys would be masked.
 var unused = map[string]bool{
-	"generic-api-key":          true, // names are looked at in name.go
+	"generic-api-key":          true, // name.go matches names
 	"sourcegraph-access-token": true, // any 40 hexadecimal digits
 	"flutterwave-public-key":   true,
-	"curl-auth-header":         true, // headers and users are looked at in shape.go, wherever they stand
+	"curl-auth-header":         true, // shape.go matches headers and users, in any text
 	"curl-auth-user":           true,
 }
 
-// contextual is how a rule begins that looks for the name of a provider in front of
-// a value that could be any hash.
+// contextual is the beginning of a rule that requires the name of a provider
+// before a value that could be any hash.
 const contextual = `[\w.-]{0,50}?`
 
 // rules are those that are used, in the order of the file.
@@ -34,8 +33,8 @@ var rules = sync.OnceValue(func() []shape {
 	return all
 })
 
-// parseRules reads the subset of TOML in which the rules are written. What cannot
-// be used is left out; the number of all rules says how much that is.
+// parseRules reads the subset of TOML in which the rules are written. Rules
+// that cannot be used are left out; all is the number of all rules.
 func parseRules(text string) (used []shape, all int) {
 	for _, part := range strings.Split(text, "[[rules]]\n")[1:] {
 		all++
@@ -69,8 +68,9 @@ func quotedIn(text, begin, end string) string {
 	return inside
 }
 
-// matches are the secrets of this shape in a text, which is given in lower case as
-// well: each as a whole, with its parts. Unless all are asked for, it is the first.
+// matches returns the secrets of this shape in a text, which is also given in
+// lower case: each as a whole, with its parts. Unless all is set, it returns
+// the first.
 func (s *shape) matches(text, lower string, all bool) (found [][]string) {
 	if !containsAny(lower, s.keywords) {
 		return nil

@@ -9,8 +9,7 @@ import (
 
 // The release of gitleaks that the rules are of, and what is in them. To update:
 // copy config/gitleaks.toml and LICENSE of a release of
-// https://github.com/gitleaks/gitleaks here, run the tests, and look at the rules
-// that are new: one that finds hashes or public keys belongs among the unused.
+// https://github.com/gitleaks/gitleaks here, run the tests, and review the new rules: one that finds hashes or public keys belongs among the unused.
 const (
 	gitleaksRelease = "v8.30.1"
 	gitleaksSum     = "e163e53b9e7e8a8511e77271e2b323ed057759542a6d988258afe3a1fa329caf"

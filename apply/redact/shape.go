@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// shape is what some secrets look like wherever they stand.
+// shape is a pattern of secrets that does not depend on a name.
 type shape struct {
 	// keywords are in lower case; a text without any of them is not matched.
 	keywords []string
 	pattern  *regexp.Regexp
-	// holds decides on a match where the pattern does not; nil where it does.
+	// holds decides on a match of the pattern; nil accepts every match.
 	holds func(match []string) bool
 }
 
-// shapes are those of this package. They ask for less than the rules of gitleaks
-// do: a token that is cut off is one, too.
+// shapes are those of this package. They require less than the rules of
+// gitleaks: a truncated token is a secret, too.
 var shapes = []shape{
 	{[]string{"-----begin", "private key", "putty-user-key"}, regexp.MustCompile(
 		`-{3,}BEGIN (?:[A-Z0-9 ]*PRIVATE KEY|PGP (?:MESSAGE|PRIVATE KEY BLOCK|SECRET KEY BLOCK)|AGE ENCRYPTED FILE|[A-Z0-9 ]*SECRET[A-Z0-9 ]*)(?s:.*?(?:-{3,}END [A-Z0-9 ]*-{3,}|$))|(?i:PuTTY-User-Key-File(?s:.*))`), nil},
@@ -53,8 +53,7 @@ var shapes = []shape{
 	{[]string{"mysql", "sshpass", "mariadb"}, regexp.MustCompile(`\b(?:mysql\w*|mariadb\w*|sshpass)\b.*\s-p ?[^\s-]\S*`), nil},
 }
 
-// userInfo reports whether what stands before the @ of a URL is more than a name to
-// log in by, such as that of ssh://git@host.
+// userInfo reports whether the part before the @ of a URL is more than a user name, such as that of ssh://git@host.
 func userInfo(match []string) bool {
 	scheme, user := strings.ToLower(match[1]), match[2]
 	name, password, found := strings.Cut(user, ":")
@@ -66,15 +65,15 @@ func userInfo(match []string) bool {
 	case found:
 		return !none("password", password)
 	case strings.HasPrefix(scheme, "http"), strings.HasPrefix(scheme, "git+http"):
-		return !none("password", name) // a token, as some servers take it
+		return !none("password", name) // a token, as some servers accept it
 	}
 	return len(name) >= 16 && strings.ContainsAny(name, "0123456789")
 }
 
 var portThenPath = regexp.MustCompile(`^[0-9]{1,5}/`)
 
-// decoded is the text that stands in base64, in any alphabet, or empty where what
-// stands there is no text.
+// decoded returns the text that is encoded in base64, in any alphabet, or
+// nothing where it is no text.
 func decoded(text string) string {
 	text = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(text), "=")
 	if len(text)%4 == 1 {

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// structure looks at a text as YAML, which JSON is as well. A text that cannot be
-// parsed was looked at as it is written.
+// structure searches a text as YAML, of which JSON is a subset. A text that
+// cannot be parsed was already searched as plain text.
 func (s *search) structure(text string, depth int) bool {
 	if !strings.ContainsAny(text, ":{[\"'\n") && !strings.HasPrefix(text, "-") {
 		return false
@@ -21,9 +21,9 @@ func (s *search) structure(text string, depth int) bool {
 	return false
 }
 
-// documents are those of a stream, up to the first that cannot be parsed.
+// documents returns those of a stream, up to the first that cannot be parsed.
 func documents(text string) (all []*yaml.Node) {
-	defer func() { _ = recover() }() // what the parser does not survive was looked at as it is written
+	defer func() { _ = recover() }() // what makes the parser panic was already searched as plain text
 	decoder := yaml.NewDecoder(bytes.NewReader([]byte(text)))
 	for {
 		document := &yaml.Node{}
@@ -34,17 +34,17 @@ func documents(text string) (all []*yaml.Node) {
 	}
 }
 
-// node looks at a part of a document that has a name. What is below the name of a
-// secret is one, whatever it is called there.
+// node searches a part of a document that has a name. Everything below the name
+// of a secret is a secret, whatever its own name.
 func (s *search) node(node *yaml.Node, name string, depth int) bool {
 	switch node.Kind {
 	case yaml.ScalarNode:
 		return s.scalar(node.Value, name, depth)
-	case yaml.AliasNode: // what it stands for was looked at under another name
+	case yaml.AliasNode: // its anchor was searched under another name
 		if !secretName(name) || node.Alias == nil || node.Alias.Kind == yaml.ScalarNode && none(name, node.Alias.Value) {
 			return false
 		}
-		return s.find(node.Alias.Value)
+		return s.add(node.Alias.Value)
 	case yaml.MappingNode:
 		return s.mapping(node, name, depth)
 	}
@@ -64,11 +64,11 @@ func (s *search) scalar(value, name string, depth int) bool {
 	if none(name, value) {
 		return false
 	}
-	return secretName(name) && s.find(value) || s.text(value, depth+1)
+	return secretName(name) && s.add(value) || s.text(value, depth+1)
 }
 
-// mapping looks at the fields of an object. In {name: TOKEN, value: abc} one field
-// names another.
+// mapping searches the fields of an object. In {name: TOKEN, value: abc} one
+// field names another.
 func (s *search) mapping(node *yaml.Node, name string, depth int) bool {
 	named := ""
 	for i := 0; i+1 < len(node.Content); i += 2 {

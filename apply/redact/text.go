@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Masked is what stands in the place of a secret.
+// Masked replaces a secret.
 const Masked = "***"
 
-// Text is a sentence without what looks like a credential in it. Of an address the
-// rest is kept.
+// Text returns a sentence without anything that looks like a credential. The
+// rest of an address is kept.
 func Text(text string) string {
 	lower := strings.ToLower(text)
 	for _, group := range [][]shape{shapes, rules()} {
