@@ -10,10 +10,11 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// An entry of the annotation [v1.AcknowledgeSelfJoinAnnotation] is one of the fields
-// by which nodes can join a pool, or get its pods, by themselves, a colon, and what
-// it has of that kind. A selector that only nodes with a protected label match has a
-// kind of its own: what is acknowledged there must not cover the key without it.
+// An entry of the annotation [v1.AcknowledgeSelfJoinAnnotation] is a field by
+// which nodes can join a pool, or attract its pods, by themselves, a colon, and
+// a key or pattern of that field. A selector that only nodes with a protected
+// label match has a kind of its own: its acknowledgement must not cover the key
+// without that label.
 const (
 	bySelector          = "selector:"
 	byProtectedSelector = "protectedSelector:"
@@ -38,8 +39,9 @@ func acknowledged(pool *v1.NodePool) []string {
 	return entries
 }
 
-// SelfJoins returns the entries that the annotation of a pool may have: by what nodes
-// can join the pool, and, where it shows that it is a wall, get its pods.
+// SelfJoins returns the entries that the annotation of a pool may have:
+// everything by which nodes can join the pool by themselves and, where the pool
+// is meant as a wall, attract its pods.
 func SelfJoins(pool *v1.NodePool) []string {
 	entries := slices.Concat(prefixed(byKeys(pool), SelfJoinKeys(pool)), prefixed(byNames, SelfJoinPatterns(pool)))
 	if choosesByProtected(pool) {
@@ -48,7 +50,7 @@ func SelfJoins(pool *v1.NodePool) []string {
 	return entries
 }
 
-// byKeys is what the entries for the keys of a pool's selector begin with.
+// byKeys returns the prefix of the entries for the keys of a pool's selector.
 func byKeys(pool *v1.NodePool) string {
 	if requiresProtected(pool) {
 		return byProtectedSelector
@@ -56,12 +58,12 @@ func byKeys(pool *v1.NodePool) string {
 	return bySelector
 }
 
-// maxSuggestSelfJoins is the number of entries up to which one that is not there is
-// compared with each of them to find the one that was meant.
+// maxSuggestSelfJoins is the number of entries up to which an unknown one is
+// compared with each of them to suggest the one that was meant.
 const maxSuggestSelfJoins = 20
 
-// checkAcknowledged reports what is acknowledged and not there. It would cover what
-// somebody adds later, and knows nothing of.
+// checkAcknowledged reports acknowledgements of what the pool does not have.
+// They would cover what somebody adds later, unaware of them.
 func (d *document) checkAcknowledged(pool *v1.NodePool) {
 	if _, found := pool.Annotations[v1.AcknowledgeSelfJoinAnnotation]; !found {
 		return

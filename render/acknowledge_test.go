@@ -8,8 +8,8 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// What is acknowledged is not warned of, and nothing else is: neither what comes
-// beside it, nor what has the same name and is another thing.
+// An acknowledgement silences its own warning, and no other: neither one beside
+// it, nor one of another kind with the same name.
 func TestAcknowledgedSelfJoins(t *testing.T) {
 	const (
 		open   = "spec:\n  selector: {matchLabels: {example.com/a: x, b: v}}\n"
@@ -50,7 +50,7 @@ func TestAcknowledgedSelfJoins(t *testing.T) {
 	}
 }
 
-// Each warning says with what it is acknowledged.
+// Each warning names the entry that acknowledges it.
 func TestWarningsSayHowTheyAreAcknowledged(t *testing.T) {
 	pool := func(annotation string) string {
 		return "apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata:\n  name: p\n" + annotation +
@@ -77,8 +77,8 @@ func TestWarningsSayHowTheyAreAcknowledged(t *testing.T) {
 	}
 }
 
-// What is acknowledged of a key that only nodes with a protected label can join by does
-// not cover the key alone, nor the other way round.
+// An acknowledgement of a key that is combined with a protected label does not
+// cover the key alone, nor the other way round.
 func TestAcknowledgedBesideAProtectedLabel(t *testing.T) {
 	for reason, test := range map[string]struct {
 		selector string
@@ -110,8 +110,8 @@ func TestAcknowledgedBesideAProtectedLabel(t *testing.T) {
 	}
 }
 
-// An entry for what is not there is refused, as it would cover what comes later; and
-// any number of them costs no time.
+// An entry without a counterpart is refused, as it would cover later additions;
+// and any number of them is cheap.
 func TestAcknowledgedMustBeThere(t *testing.T) {
 	pool := func(value, spec string) string {
 		return named("p", "  annotations:\n    "+v1.AcknowledgeSelfJoinAnnotation+": \""+value+"\"\n"+spec)

@@ -6,28 +6,29 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// agreements are what pools that have a node in common want of it together.
+// agreements caches what a set of pools wants of a node that is in all of them.
 // That depends on nothing else of the node, and thousands of nodes are in the
-// same few sets of pools, so each is worked out once.
+// same few sets of pools, so each set is computed once.
 type agreements struct {
 	mu   sync.RWMutex
 	kept map[string]Desired
-	// size is that of all that is kept, in keys and names of pools.
+	// size of all entries, in keys and names of pools.
 	size int
 }
 
-// maxAgreements bounds what is kept, and maxAgreementsSize its size, in keys and
-// names of pools of some 50 bytes each. Nodes that choose their own labels may be
-// in any sets of pools; those beyond are worked out each time.
+// maxAgreements bounds the number of entries, and maxAgreementsSize their size,
+// in keys and names of pools of some 50 bytes each. Nodes that choose their own
+// labels may be in any sets of pools; sets beyond the bounds are computed each
+// time.
 const (
 	maxAgreements     = 1024
 	maxAgreementsSize = 1 << 19
 )
 
-// of tells what these pools, sorted by name, want of the nodes that are in all
-// of them and in no others.
+// of returns what these pools, sorted by name, want of the nodes that are in
+// all of them and in no others.
 func (a *agreements) of(pools []*pool) Desired {
-	key := make([]byte, 0, 256) // the names, which have no / in them
+	key := make([]byte, 0, 256) // the names, which contain no /
 	for _, p := range pools {
 		key = append(append(key, p.name...), '/')
 	}
@@ -50,7 +51,7 @@ func (a *agreements) of(pools []*pool) Desired {
 	return desired
 }
 
-// agree works it out, and how large it is.
+// agree computes an agreement and its size.
 func agree(pools []*pool) (desired Desired, size int) {
 	active := make([]*pool, 0, len(pools))
 	for _, p := range pools {
@@ -78,7 +79,7 @@ func sizeOfWants[K comparable](wants map[K]Want) int {
 	return size
 }
 
-// each asks every pool once for what it puts on a node.
+// each calls keys once for every pool, and returns a function that looks up the result.
 func each[K comparable](pools []*pool, keys func(*pool) map[K]string) func(*pool) map[K]string {
 	all := make(map[*pool]map[K]string, len(pools))
 	for _, p := range pools {
@@ -87,15 +88,15 @@ func each[K comparable](pools []*pool, keys func(*pool) map[K]string) func(*pool
 	return func(p *pool) map[K]string { return all[p] }
 }
 
-// Wanted is what a pool by itself wants of its nodes.
+// Wanted returns what a pool by itself wants of its nodes.
 func Wanted(definition *v1.NodePool) Desired {
 	desired, _ := agree([]*pool{newPool(definition)})
 	return desired
 }
 
-// labels, and annotations and taints, are what the pool itself puts on a node.
-// What it inherits, the enclosing pools put there, since its nodes are theirs as
-// well.
+// labels, like annotations and taints, returns what the pool itself puts on a
+// node. What it inherits, the enclosing pools put there, since its nodes are
+// their members as well.
 func (p *pool) labels() map[string]string {
 	labels := make(map[string]string, len(p.definition.Spec.Labels)+1)
 	if !membersByRole(p.definition) {

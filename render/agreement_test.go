@@ -15,8 +15,8 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// What is kept is what is worked out anew, whoever asks first, and for however
-// many goroutines.
+// A cached agreement equals a computed one, in any order of calls, and for any
+// number of goroutines.
 func TestAgreementIsWhatIsWorkedOutAnew(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -51,7 +51,7 @@ func TestAgreementIsWhatIsWorkedOutAnew(t *testing.T) {
 }
 
 // Nodes that choose their labels may be in any set of pools. That costs no more
-// memory than is allowed, and no node its pools.
+// memory than is allowed, and every node keeps its pools.
 func TestAgreementsAreBounded(t *testing.T) {
 	var pools []*v1.NodePool
 	for i := range 11 {
@@ -75,8 +75,8 @@ func TestAgreementsAreBounded(t *testing.T) {
 	}
 }
 
-// What many pools want of the same keys costs as much as all that they say, and
-// what is kept of it is bounded by its size as well as by its number.
+// The cost of settling keys that many pools want is linear in their size, and
+// the cache is bounded by size as well as by number.
 func TestAgreementOfManyPoolsIsLinear(t *testing.T) {
 	cost := func(count int, value func(i int) string) uint64 {
 		var pools []*v1.NodePool
@@ -89,12 +89,12 @@ func TestAgreementOfManyPoolsIsLinear(t *testing.T) {
 		}
 		expansion := Expand(pools)
 		members := expansion.members.of("n", nil, nil)
-		asked, labels := 0, each(members, (*pool).labels)
+		calls, labels := 0, each(members, (*pool).labels)
 		bytes := allocated(func() {
-			_ = settle(members, func(p *pool) map[string]string { asked++; return labels(p) }, &sharedNames{known: map[string][]string{}})
+			_ = settle(members, func(p *pool) map[string]string { calls++; return labels(p) }, &sharedNames{known: map[string][]string{}})
 		})
-		if asked > 5*16*count {
-			t.Errorf("%d pools are asked %d times for what they want", count, asked)
+		if calls > 5*16*count {
+			t.Errorf("%d pools are called %d times for what they want", count, calls)
 		}
 		return bytes
 	}
@@ -139,7 +139,7 @@ func TestAgreementsAreBoundedBySize(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes a function allocates.
+// allocated returns how many bytes a function allocates.
 func allocated(do func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -5,9 +5,9 @@ package render
 // what pools need: the largest pool that the schema allows, with a thousand
 // node names of full length, is about 300 KiB.
 const (
-	// maxEntries is the number of files and folders of a tree that are looked
-	// at, of whatever kind. A few kilobytes of Git objects that name each other
-	// can stand for a tree of any size.
+	// maxEntries is the number of files and folders of a tree that are visited, of
+	// any kind. A few kilobytes of Git objects that name each other can encode a
+	// tree of any size.
 	maxEntries = 200_000
 	// maxFiles is the number of YAML files in a tree.
 	maxFiles = 10_000
@@ -29,19 +29,20 @@ const (
 	// as they are written, and as they are read, with every alias and merge key
 	// written out.
 	maxNodes = 50_000
-	// maxTreeNodes is the same of all documents of a tree, as they are read: time
-	// and memory go with it, also where no pool is valid.
+	// maxTreeNodes is the same for all documents of a tree, as they are read: time
+	// and memory grow with it, also where no pool is valid.
 	maxTreeNodes = 2_000_000
-	// maxPools is the number of pools in a tree. The API server and every node that
-	// joins are asked about each; large fleets have some hundreds.
+	// maxPools is the number of pools in a tree. Each is sent to the API server,
+	// and may be matched against every node that joins; large fleets have some
+	// hundreds.
 	maxPools = 10_000
 	// maxPoolBytes is the size of one pool as the API server stores it, in JSON with
 	// every alias written out. Managed fields can double that, and a request to etcd
 	// may have 1.5 MiB.
 	maxPoolBytes = 512 << 10
-	// maxPoolsBytes is that of all pools of a tree together: on average 1.6 KiB for
-	// as many as there may be. etcd keeps every version of each for some minutes,
-	// and has room for 2 GiB by default; the controller keeps all pools in memory.
+	// maxPoolsBytes is the size of all pools of a tree together: 1.6 KiB on
+	// average for maxPools. etcd keeps every version of each for some minutes, and
+	// holds 2 GiB by default; the controller keeps all pools in memory.
 	maxPoolsBytes = 16 << 20
 	// maxAncestors is the number of pools that may enclose a pool.
 	maxAncestors = 32

@@ -10,8 +10,8 @@ import (
 	"testing/fstest"
 )
 
-// hostile is what somebody writes who wants the controller to run out of
-// memory or time. Each is the content of a file, cut to the size of one.
+// hostile returns files that are crafted to make the controller run out of
+// memory or time, cut to the size of a file.
 func hostile() map[string]string {
 	fill := func(before, unit, after string) string {
 		return before + strings.Repeat(unit, (maxDocumentBytes-len(before)-len(after))/len(unit)) + after
@@ -67,7 +67,7 @@ func hostile() map[string]string {
 	return texts
 }
 
-// bomb is a chain of lines, each of which names the one before nine times.
+// bomb returns a chain of lines, each of which refers to the one before nine times.
 func bomb(indent, line string, steps int) string {
 	var text strings.Builder
 	for i := 1; i <= steps; i++ {
@@ -92,13 +92,13 @@ func differentKeys(count int) string {
 	return text.String()
 }
 
-// most is what a hostile tree may allocate in all.
+// most is what a hostile tree may allocate in total.
 const most = 512 << 20
 
 func TestLoadBoundsWhatHostileFilesCost(t *testing.T) {
-	// The densest file takes the parser about 130 MiB; what has no bound takes
-	// gigabytes. What is allocated is counted, as time depends on the machine;
-	// the race detector adds its share.
+	// The densest file takes the parser about 130 MiB; without bounds it would
+	// take gigabytes. Allocations are counted, as time depends on the machine; the
+	// race detector adds its share.
 	for name, text := range hostile() {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -146,7 +146,7 @@ func TestLoadBounds(t *testing.T) {
 			[]string{".:0:0: the documents have more than 2000000 keys and values together once their aliases are written out (point the path"}},
 		"many files": {"more than a tree may have", manyFiles(maxFiles+1, ".yaml"), []string{".:0:0: the tree has more than 10000 YAML files (point the path"}},
 
-		"entries":    {"more than are looked at", endless{wide: true}, []string{".:0:0: the tree has more than 200000 files and folders (point the path"}},
+		"entries":    {"more than are visited", endless{wide: true}, []string{".:0:0: the tree has more than 200000 files and folders (point the path"}},
 		"long paths": {"folders without end", endless{}, []string{strings.Repeat("a/", 512) + "…:0:0: the folder's path is longer than 1024 bytes"}},
 		"total": {"more than all files may have", func() fs.FS {
 			files := fstest.MapFS{}
@@ -162,7 +162,7 @@ func TestLoadBounds(t *testing.T) {
 			_, err := Load(c.files)
 			problems := problemsOf(t, err)
 			mustBeSafe(t, problems)
-			// What is wrong with single pools is there as well.
+			// Problems of single pools are reported as well.
 			problems = slices.DeleteFunc(problems, func(p Problem) bool { return strings.Contains(p.Message, "spec.priority") })
 			matchProblems(t, c.reason, problems, c.want)
 		})
@@ -215,7 +215,7 @@ func wideSelector(expressions int, value string) string {
 		strings.Repeat(", *e", expressions-1) + "]}\n"
 }
 
-// wide are pools that are small as they are written, and large as they are read.
+// wide returns pools that are small as they are written, and large as they are read.
 func wide(first, count int) string {
 	var text strings.Builder
 	for i := range count {
@@ -224,7 +224,7 @@ func wide(first, count int) string {
 	return text.String()
 }
 
-// pools are as small as can be.
+// pools returns minimal pools.
 func pools(first, count int) string {
 	var text strings.Builder
 	for i := range count {
@@ -249,8 +249,8 @@ func manyFiles(count int, extension string) fs.FS {
 	return files
 }
 
-// endless is a tree in which every folder has folders, as a few objects of Git
-// can make one: a thousand in the first, one in each of these.
+// endless is a tree in which every folder has folders, as a few Git objects can
+// encode: a thousand in the first, one in each of these.
 type endless struct{ wide bool }
 
 func (endless) Open(name string) (fs.File, error) {

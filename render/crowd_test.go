@@ -12,15 +12,15 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// A crowd of pools does not concern the node of benchNode, in one of the ways in
-// which that could be hard to see.
+// A crowd of pools does not match the node of benchNode, in one of the ways in
+// which that could be expensive to find out.
 type crowdKind struct {
 	name string
 	// pool makes the i-th pool of the crowd.
 	pool func(i int) v1.NodePoolSpec
-	// asksEach tells that each pool is asked about each node: nothing that the
-	// node has tells that the pool does not want it.
-	asksEach bool
+	// matchesEach is set where every pool is matched against every node: no trait
+	// of the node rules the pool out.
+	matchesEach bool
 }
 
 var crowdKinds = []crowdKind{
@@ -38,7 +38,7 @@ var crowdKinds = []crowdKind{
 	{name: "same-parent", pool: func(i int) v1.NodePoolSpec {
 		return v1.NodePoolSpec{Parent: "mine", Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"rack": v1.LabelValue(fmt.Sprintf("rack-%d", i))}}}
 	}},
-	{name: "not-in-only", asksEach: true, pool: func(i int) v1.NodePoolSpec {
+	{name: "not-in-only", matchesEach: true, pool: func(i int) v1.NodePoolSpec {
 		return selecting(
 			v1.LabelSelectorRequirement{Key: "rack", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"mine", fmt.Sprintf("rack-%d", i)}},
 		)
@@ -83,7 +83,7 @@ func crowdOfPools(count int, kind func(i int) v1.NodePoolSpec) []*v1.NodePool {
 	return pools
 }
 
-// benchNode is a node with as many labels as a cloud puts on one.
+// benchNode returns a node with as many labels as a cloud provider sets.
 func benchNode() (string, map[string]string) {
 	labels := map[string]string{
 		"cluster": "production", "team": "none", "topology.kubernetes.io/zone": "z", "kubernetes.io/os": "linux",
@@ -95,8 +95,8 @@ func benchNode() (string, map[string]string) {
 	return "node-1.example", labels
 }
 
-// asked counts the pools that are asked whether a node is theirs.
-func asked(e *Expansion, name string, have labels.Set) int {
+// matched counts the pools that are matched against a node.
+func matched(e *Expansion, name string, have labels.Set) int {
 	count := 0
 	for _, p := range e.pools {
 		ask := p.member
@@ -110,31 +110,31 @@ func asked(e *Expansion, name string, have labels.Set) int {
 	return count
 }
 
-// However many pools there are, a node costs no more than the pools that it may
-// be in.
+// The cost of a node depends on the pools that it may be in, and not on the
+// number of pools.
 func TestPoolsThatDoNotConcernANodeAreNotAsked(t *testing.T) {
 	name, labels := benchNode()
 	for _, kind := range crowdKinds {
 		t.Run(kind.name, func(t *testing.T) {
-			var questions []int
+			var matches []int
 			for _, count := range counts {
 				expansion := Expand(withTwoOfTheNode(crowdOfPools(count-2, kind.pool)))
-				questions = append(questions, asked(expansion, name, labels))
+				matches = append(matches, matched(expansion, name, labels))
 				if pools := expansion.Members(name, labels); !slices.Equal(pools, []string{"mine", "mine-by-rack"}) {
 					t.Fatalf("of %d pools the node is in %v", count, pools)
 				}
 			}
-			// Where few pools are, one may be filed under what the node has too.
-			if most := slices.Max(questions); most > 4 && !kind.asksEach {
-				t.Errorf("of %v pools, %v are asked", counts, questions)
-			} else if kind.asksEach && !slices.Equal(questions, counts) {
-				t.Errorf("of %v pools, %v are asked; is it known by now that most do not concern the node?", counts, questions)
+			// Where there are few pools, one may be filed under a trait of the node.
+			if most := slices.Max(matches); most > 4 && !kind.matchesEach {
+				t.Errorf("of %v pools, %v are matched", counts, matches)
+			} else if kind.matchesEach && !slices.Equal(matches, counts) {
+				t.Errorf("of %v pools, %v are matched; can most be ruled out by now?", counts, matches)
 			}
 		})
 	}
 }
 
-// What a node costs in memory does not grow with the number of pools either.
+// The memory that a node costs does not grow with the number of pools either.
 func TestNodeAllocatesTheSameWhateverTheNumberOfPools(t *testing.T) {
 	name, labels := benchNode()
 	for _, kind := range crowdKinds {

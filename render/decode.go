@@ -14,7 +14,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// manifest is what a file may say of a pool.
+// manifest has the fields that a file may set of a pool.
 type manifest struct {
 	APIVersion string          `json:"apiVersion"`
 	Kind       string          `json:"kind"`
@@ -22,10 +22,10 @@ type manifest struct {
 	Spec       v1.NodePoolSpec `json:"spec"`
 }
 
-// A decoder fills Go values from a tree of YAML nodes. The ready-made strict
-// decoders stop at the first fault or know no lines, and those that follow
-// aliases by themselves can be made to allocate without end; this one reports
-// every fault where it stands, and stops when its budget is spent.
+// A decoder fills Go values from a tree of YAML nodes. The strict decoders of
+// libraries stop at the first fault or know no lines, and those that follow
+// aliases can be made to allocate without bound; this one reports every fault
+// at its position, and stops when its budget is spent.
 type decoder struct {
 	*document
 	// left is the number of keys and values that may still be read.
@@ -47,7 +47,8 @@ func (d *decoder) fault(at *yaml.Node, path *field.Path, message, hint string) {
 	d.addAt(at, path, message, hint)
 }
 
-// addAt is add with the path, which is nil for the document itself, in front.
+// addAt is add with the path as a prefix of the message; a nil path is the
+// document itself.
 func (d *decoder) addAt(at *yaml.Node, path *field.Path, message, hint string) {
 	if path != nil {
 		message = path.String() + ": " + message
@@ -55,11 +56,11 @@ func (d *decoder) addAt(at *yaml.Node, path *field.Path, message, hint string) {
 	d.add(at, message, hint)
 }
 
-// spend takes one off the budget.
+// spend takes one from the budget, and reports whether there was one.
 func (d *decoder) spend() bool {
 	d.left--
 	if d.left == 0 {
-		// Nothing that is found after this can be relied on.
+		// Nothing that is found after this is reliable.
 		d.unread.add("", false)
 		d.add(nil, fmt.Sprintf("the document has more than %d keys and values once its aliases are written out", maxNodes), "")
 	}
@@ -98,14 +99,15 @@ func (d *decoder) value(at, node *yaml.Node, into reflect.Value, path *field.Pat
 	case reflect.Int32:
 		d.integer(at, node, into, path)
 	default:
-		// A test walks the types and keeps this from happening.
+		// A test that walks the types makes sure that this does not happen.
 		d.fault(at, path, "this field cannot be read from a file", "")
 	}
 }
 
-// is reports whether a node is a map or a list as it should be. Nothing at all
-// reads as an empty one: a selector whose lines are commented out is then an
-// empty selector, which is refused, rather than none, which chooses other nodes.
+// is reports whether a node is of the expected kind, map or list. An empty
+// value is read as an empty one: a selector whose lines are commented out is
+// then an empty selector, which is refused, rather than none, which selects
+// other nodes.
 func (d *decoder) is(kind yaml.Kind, at, node *yaml.Node, path *field.Path) bool {
 	want, tag := "a map", "!!map"
 	if kind == yaml.SequenceNode {
@@ -165,7 +167,7 @@ func (d *decoder) dictionary(node *yaml.Node, into reflect.Value, path *field.Pa
 }
 
 func (d *decoder) list(node *yaml.Node, into reflect.Value, path *field.Path) {
-	// Each item is paid for before it takes memory.
+	// Each item is taken from the budget before it is allocated.
 	into.Set(reflect.MakeSlice(into.Type(), 0, min(len(node.Content), d.left)))
 	item := reflect.New(into.Type().Elem()).Elem()
 	for i, child := range node.Content {
@@ -178,7 +180,7 @@ func (d *decoder) list(node *yaml.Node, into reflect.Value, path *field.Path) {
 	}
 }
 
-// decimal leaves out what YAML and people read differently: 010 is eight.
+// decimal matches numbers that YAML and people read alike: 010 is eight in YAML.
 var decimal = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
 
 func (d *decoder) integer(at, node *yaml.Node, into reflect.Value, path *field.Path) {
@@ -211,11 +213,11 @@ func (d *decoder) entries(node *yaml.Node, path *field.Path) []entry {
 	})
 }
 
-// knownFields keeps what fieldsOf has returned for the few types that there are.
+// knownFields caches the results of fieldsOf for the few types that there are.
 var knownFields sync.Map
 
-// fieldsOf returns the index of each field of a struct by its name in YAML. It is
-// shared, and not to be changed.
+// fieldsOf returns the index of each field of a struct by its name in YAML. The
+// result is shared, and must not be changed.
 func fieldsOf(of reflect.Type) map[string]int {
 	if known, found := knownFields.Load(of); found {
 		return known.(map[string]int)

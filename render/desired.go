@@ -9,13 +9,13 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// Desired is what the pools want of one node. It is independent of what stands
-// on the node; package plan weighs the two.
+// Desired is what the pools want of one node. It does not depend on the live
+// state of the node; package plan compares the two.
 type Desired struct {
 	// Pools are the names of the pools that the node is in, sorted.
 	Pools []string
 
-	// What the node shall carry, by key.
+	// The desired keys of the node.
 	Labels      map[string]Want
 	Annotations map[string]Want
 	Taints      map[TaintID]Want
@@ -24,20 +24,20 @@ type Desired struct {
 // Want is the value that a pool wants for one key of a node.
 type Want struct {
 	Value string
-	// Pool is the name of the pool that the value comes from. Where several of
-	// the highest priority agree on it, that is the one whose policy goes
-	// furthest: that another pool is content to report keeps none from having
-	// its way.
+	// Pool is the name of the pool that the value comes from. Where several of the
+	// highest priority agree on it, it is the one whose policy goes furthest: a
+	// pool that only reports conflicts does not weaken the policy of another.
 	Pool string
 	// Policy of that pool towards a value that somebody else has set.
 	Policy v1.ConflictPolicy
 	// Agreeing are the other pools that want this very value, sorted by name.
-	// They, too, do not get it where somebody else holds the key. Many keys share
-	// the list, and it is not to be changed.
+	// They do not get it either where somebody else holds the key. Many keys share
+	// the list, which must not be changed.
 	Agreeing []string
 	// Younger are the pools of the same priority that want another value, sorted by
-	// name. They do not get it, for Oldest was there before them; both are empty
-	// where there are none. Oldest wants Value, and is Pool or one of Agreeing.
+	// name. They do not get it, because Oldest was created before them; both are
+	// empty where there are none. Oldest wants Value, and is Pool or one of
+	// Agreeing.
 	Younger []Claim
 	Oldest  string
 	// Rank is the position of the pool that decided the value among all pools, the
@@ -51,8 +51,8 @@ type Claim struct {
 	Value string
 }
 
-// TaintID is what makes a taint one and the same: the API server demands that
-// the taints of a node are unique by key and effect.
+// TaintID identifies a taint: the API server requires that the taints of a node
+// are unique by key and effect.
 type TaintID struct {
 	Key    string
 	Effect corev1.TaintEffect

@@ -29,9 +29,9 @@ type document struct {
 	nodes int
 }
 
-// read takes the pool out of a document. It is named when there is a pool with
-// a name, be it that other things are wrong with it; an empty document is not,
-// and has no problems.
+// read returns the pool of a document. It is named when there is a pool with a
+// name, even if it has problems; an empty document is not named, and has no
+// problems.
 func (d *document) read() (pool placedPool, named bool) {
 	defer d.countOmitted()
 	if !d.parse() || !d.isPool() {
@@ -56,7 +56,7 @@ func (d *document) read() (pool placedPool, named bool) {
 		}
 	}
 	if d.problems > 0 {
-		// What is wrong may be its size, and nothing but these is asked for.
+		// The problem may be its size, and no other field is needed.
 		object.Spec = v1.NodePoolSpec{Parent: object.Spec.Parent}
 		object.Labels, object.Annotations = nil, nil
 		return pool, object.Name != ""
@@ -65,11 +65,11 @@ func (d *document) read() (pool placedPool, named bool) {
 	return pool, object.Name != ""
 }
 
-// validate reports what validation found, but for what follows from the fields
-// that could not be read.
+// validate reports the errors of validation, except those that follow from
+// fields that could not be read.
 func (d *document) validate(errs field.ErrorList, missing unread) {
-	// Validation walks maps in any order. Where there are more problems than
-	// are reported, it must be the same ones each time.
+	// Validation walks maps in random order. Where there are more problems than
+	// are reported, the same ones must be reported each time.
 	slices.SortFunc(errs, func(a, b *field.Error) int {
 		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.Detail, b.Detail), strings.Compare(fmt.Sprint(a.BadValue), fmt.Sprint(b.BadValue)))
 	})
@@ -86,7 +86,7 @@ func (d *document) validate(errs field.ErrorList, missing unread) {
 }
 
 // add reports a problem at a node. The path of the field is part of the
-// message; add puts the pool in front.
+// message; add prepends the pool.
 func (d *document) add(at *yaml.Node, message, hint string) {
 	d.addFunc(func() (*yaml.Node, string, string) { return at, message, hint })
 }
@@ -112,7 +112,7 @@ func (d *document) problem(at *yaml.Node, message, hint string) Problem {
 	return Problem{File: d.file, Line: place.line, Column: place.column, Pool: d.pool, Message: message, Hint: hint}
 }
 
-// countOmitted says how many problems the document has, where not all are shown.
+// countOmitted reports how many problems the document has, where not all are shown.
 func (d *document) countOmitted() {
 	if omitted := d.problems - maxDocumentProblems; omitted > 0 {
 		more := d.problem(nil, fmt.Sprintf("%d problems in one document: the first %d are shown", d.problems, maxDocumentProblems), "")
@@ -121,7 +121,8 @@ func (d *document) countOmitted() {
 	}
 }
 
-// position of a node in its file; that of the document's first line for none.
+// position returns the position of a node in its file; that of the document's
+// first line for nil.
 func (d *document) position(node *yaml.Node) position {
 	if node == nil {
 		return position{line: d.text.line, column: 1}
@@ -132,8 +133,7 @@ func (d *document) position(node *yaml.Node) position {
 	return position{line: d.text.line + node.Line - 1, column: node.Column}
 }
 
-// parse reads the text into d.root, and reports whether there is anything to
-// read on.
+// parse parses the text into d.root, and reports whether it has content.
 func (d *document) parse() bool {
 	if len(d.text.data) > maxDocumentBytes {
 		d.add(nil, fmt.Sprintf("the document is larger than %d KiB", maxDocumentBytes>>10), "")
@@ -155,7 +155,7 @@ func (d *document) parse() bool {
 	case err != nil:
 		d.syntax(err)
 		return false
-	default: // the parser knows better, but what it reads is not dropped
+	default: // unreachable, but never drop a document silently
 		d.add(second.Content[0], withoutMarker, markerHint)
 		return false
 	}

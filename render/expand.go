@@ -7,9 +7,9 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// Expansion is a set of pools, worked out so far that the question what they
-// want of a node costs no more than the pools which that node is in. What it
-// tells does not change, and it may be used by many goroutines at once.
+// Expansion is a set of pools, indexed so that computing what they want of a
+// node costs no more than the pools which that node is in. It is immutable, and
+// may be used by many goroutines at once.
 type Expansion struct {
 	pools   map[string]*pool
 	members *memberIndex
@@ -26,29 +26,30 @@ type pool struct {
 	policy v1.ConflictPolicy
 	// enclosing are the pools around this one, the innermost first.
 	enclosing []*pool
-	// member is nil where the definition does not tell who the members are.
-	// unreadable says why, or why they get a role that is not the pool's to give.
+	// member is nil where the definition does not say who the members are.
+	// unreadable says why, or why they would get a role that the pool may not
+	// give.
 	member     matcher
 	unreadable error
 
-	// paused pools want nothing and let go of nothing.
+	// paused pools want nothing and release nothing.
 	paused bool
-	// problem says why the pool cannot be carried out; it is then treated as a
-	// paused one, because what is in doubt is kept.
+	// problem says why the pool cannot be applied; it is then treated like a
+	// paused one, because nothing is released in doubt.
 	problem error
 
 	definition *v1.NodePool
 }
 
-// Expand works out a set of pools. Pools that are being deleted count as gone,
-// but for those that are paused: a pause holds whatever is asked for meanwhile.
-// A pool with a mistake in it does not keep the others from their work:
-// [Expansion.Problem] tells of it. The pools are kept, and must not change.
+// Expand prepares a set of pools. Pools that are being deleted count as gone,
+// except for paused ones: a pause freezes a pool, also against its deletion. A
+// faulty pool does not affect the others: [Expansion.Problem] returns its
+// error. The pools are kept, and must not change.
 func Expand(definitions []*v1.NodePool) *Expansion { return ExpandHeld(definitions, nil) }
 
-// ExpandHeld is [Expand] where some pools, by name, must stay as they are for a
-// reason that their definitions do not show. Such a pool has the reason as its
-// problem. It stays also while it is being deleted, and when there is no
+// ExpandHeld is [Expand] where some pools, by name, are frozen for a reason
+// that their definitions do not show. Such a pool has the reason as its
+// problem. It is also frozen while it is being deleted, and when there is no
 // definition of it any more.
 func ExpandHeld(definitions []*v1.NodePool, held map[string]error) *Expansion {
 	byName := make(map[string]*v1.NodePool, len(definitions))
@@ -80,9 +81,8 @@ func ExpandHeld(definitions []*v1.NodePool, held map[string]error) *Expansion {
 	return e
 }
 
-// enclose finds the pools around a pool, and says what is wrong with any of
-// them. That is wrong with the pool as well: nobody can tell which nodes are
-// within.
+// enclose finds the pools around a pool, and returns a problem of any of them.
+// It is a problem of the pool as well: its members are unknown.
 func (e *Expansion) enclose(p *pool, byName map[string]*v1.NodePool) error {
 	if p.definition.Spec.Parent != "" {
 		line, broken := lineage(p.definition, byName)
@@ -120,17 +120,17 @@ func newPool(definition *v1.NodePool) *pool {
 		definition: definition,
 	}
 	p.member, p.unreadable = newMatcher(definition)
-	// The schema refuses these too, but not in a pool that is older than the rule.
+	// The schema refuses these too, but not in a pool that was created before that rule.
 	if problems := v1.ValidateRoles(definition); p.unreadable == nil && len(problems) > 0 {
 		p.unreadable = problems[0]
 	}
 	return p
 }
 
-// Problem says why a pool cannot be carried out: its parents lead nowhere (a
-// [*ParentError]), its selector cannot be read, or it gives nodes a role that is
-// not its to give (a *field.Error). It is nil for a sound pool,
-// and for one that the expansion does not know.
+// Problem returns why a pool cannot be applied: a parent is missing or cyclic
+// (a [*ParentError]), its selector cannot be read, or it gives nodes a role
+// that it may not give (a *field.Error). It is nil for a pool without a
+// problem, and for one that the expansion does not know.
 func (e *Expansion) Problem(name string) error {
 	if p, found := e.pools[name]; found {
 		return p.problem
@@ -142,38 +142,38 @@ func (e *Expansion) Problem(name string) error {
 // does not.
 func (e *Expansion) Held(name string) error { return e.held[name] }
 
-// Holds reports whether what the pool has put on nodes must stay there untouched:
-// the pool is paused, so faulty that nobody can tell what it wants, or held.
+// Holds reports whether everything that the pool has put on nodes is frozen:
+// the pool is paused, held, or so faulty that its desired state is unknown.
 func (e *Expansion) Holds(name string) bool {
 	p, found := e.pools[name]
 	return found && (p.paused || p.problem != nil)
 }
 
-// HoldsRuntimeClass reports whether the RuntimeClass of the pool must stay as it is:
-// the pool holds still, or one that encloses it does. What a paused pool has put
-// on nodes is what it said before, and the RuntimeClass of a pool within has to
-// go on leading pods there.
+// HoldsRuntimeClass reports whether the RuntimeClass of the pool is frozen: the
+// pool is, or one that encloses it. What a paused pool has put on nodes follows
+// its earlier spec, and the RuntimeClass of a pool within must keep selecting
+// these nodes.
 func (e *Expansion) HoldsRuntimeClass(name string) bool {
 	p, found := e.pools[name]
 	return e.Holds(name) || found && slices.ContainsFunc(p.enclosing, func(around *pool) bool { return around.paused })
 }
 
-// Node tells what the pools want of the node with this name and these labels.
-// The labels must be those that no pool has put there, so that pools cannot
-// make members for each other in a circle. What it returns is shared, and not to
-// be changed.
+// Node returns what the pools want of the node with this name and these labels.
+// The labels must be those that no pool has set, so that pools cannot select on
+// each other's labels in a cycle. The result is shared, and must not be
+// changed.
 func (e *Expansion) Node(name string, labels map[string]string) Desired {
 	return e.agreed.of(e.members.of(name, labels, make([]*pool, 0, mostMembers)))
 }
 
-// Members are the names of the pools that a node is in, sorted. They are those
-// of [Expansion.Node], for the price of looking: whoever asks of thousands of
-// nodes which of them a change of pools concerns need not know what is wanted.
+// Members returns the names of the pools that a node is in, sorted. They are
+// those of [Expansion.Node], for the price of a lookup: to find the nodes among
+// thousands that a change of pools affects, the desired state is not needed.
 func (e *Expansion) Members(name string, labels map[string]string) []string {
 	return namesOf(e.members.of(name, labels, make([]*pool, 0, mostMembers)))
 }
 
-// mostMembers is how many pools a node may be in before that costs memory.
+// mostMembers is how many pools a node may be in before the lookup allocates.
 const mostMembers = 8
 
 func namesOf(pools []*pool) []string {

@@ -26,8 +26,8 @@ func BenchmarkExpand(b *testing.B) {
 	}
 }
 
-// heldBy is the memory, in bytes, that each of several things holds until it is
-// dropped.
+// heldBy returns the memory, in bytes, that each of several values holds until
+// it is dropped.
 func heldBy(several int, build func() any) float64 {
 	used := func() float64 {
 		runtime.GC()
@@ -60,13 +60,13 @@ func BenchmarkNode(b *testing.B) {
 						b.Fatalf("in %v", desired.Pools)
 					}
 				}
-				b.ReportMetric(float64(asked(expansion, name, labels)), "asked/node")
+				b.ReportMetric(float64(matched(expansion, name, labels)), "matched/node")
 			})
 		}
 	}
 }
 
-// BenchmarkMembers asks for the pools of a node alone.
+// BenchmarkMembers looks up the pools of a node alone.
 func BenchmarkMembers(b *testing.B) {
 	name, labels := benchNode()
 	for _, count := range counts {

@@ -13,7 +13,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// define makes a pool as it stands in a cluster.
+// define returns a pool as it is in a cluster.
 func define(name string, spec v1.NodePoolSpec) *v1.NodePool {
 	pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
 	v1.SetNodePoolDefaults(pool)
@@ -31,7 +31,7 @@ func deletedPool(pool *v1.NodePool) *v1.NodePool {
 	return pool
 }
 
-// onNode makes a pool of the one node named n.
+// onNode returns a pool of the one node named n.
 func onNode(name string, spec v1.NodePoolSpec) *v1.NodePool {
 	spec.NodeNames = []string{"n"}
 	return define(name, spec)
@@ -43,7 +43,7 @@ func noSchedule(key, value string) v1.Taint {
 	return v1.Taint{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule}
 }
 
-// wants is what a pool wants that says nothing of conflicts.
+// wants is what a pool wants that has the default conflict policy.
 func wants(pool, value string) Want {
 	return Want{Value: value, Pool: pool, Policy: v1.ReportConflicts}
 }
@@ -166,7 +166,7 @@ func TestExpansionNode(t *testing.T) {
 			},
 		},
 		"parent deleted": {
-			"nobody can tell what was within: the child is at fault and held, its members unknown",
+			"its members are unknown: the child is faulty and frozen",
 			[]*v1.NodePool{
 				deletedPool(onNode("outer", v1.NodePoolSpec{})),
 				onNode("inner", v1.NodePoolSpec{Parent: "outer"}),
@@ -220,9 +220,9 @@ func TestExpansionProblem(t *testing.T) {
 	}{
 		"sound":                  {"nothing is wrong", "", false},
 		"unknown":                {"there is no such pool, so nothing holds what it put anywhere", "", false},
-		"deleted":                {"a pool on its way out must let go, whatever is wrong with it", "", false},
+		"deleted":                {"a pool that is being deleted must release its nodes, even if it is faulty", "", false},
 		"paused":                 {"a pause is no fault", "", true},
-		"paused-deleted":         {"a pause holds whatever is asked for meanwhile", "", true},
+		"paused-deleted":         {"a pause freezes the pool, also against its deletion", "", true},
 		"unreadable":             {"its own selector", "spec.selector cannot be read", true},
 		"within-unreadable":      {"it names the pool at fault", `enclosing pool "unreadable": spec.selector cannot be read`, true},
 		"deep-within-unreadable": {"the same pool, not the one between", `enclosing pool "unreadable": spec.selector cannot be read`, true},
@@ -252,7 +252,7 @@ func TestExpansionProblem(t *testing.T) {
 	}
 }
 
-// A pool that is gone and held has no age, and takes no part in what others agree on.
+// A held pool without a definition has no age, and takes no part in what others agree on.
 func TestHeldPoolWithoutADefinition(t *testing.T) {
 	reason := errors.New("gone")
 	older := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: v1.NodePoolSpec{NodeNames: []string{"n"}, Labels: map[string]v1.LabelValue{"k": "v"}}}

@@ -13,7 +13,7 @@ import (
 )
 
 func TestLoadProblems(t *testing.T) {
-	// In each document, what is named stands after these four lines.
+	// In each document, the pool is preceded by these four lines.
 	spec := func(rest string) fs.FS { return tree("p.yaml", named("p", "spec:\n"+rest)) }
 	meta := func(rest string) fs.FS { return tree("p.yaml", named("p", rest)) }
 	cases := map[string]struct {
@@ -53,7 +53,7 @@ func TestLoadProblems(t *testing.T) {
 		"no colon":         {"a key without its colon", tree("p.yaml", named("p", "spec\n\nstatus: {}\n")), []string{`5:1: this is not YAML: could not find expected ':'`}},
 		"list that ends":   {"the line that is no item", tree("p.yaml", "- a\n- b\nc: d\n"), []string{`3:1: this is not YAML: did not find expected '-' indicator (check the`}},
 		"text after quote": {"in the list that ends there", tree("p.yaml", named("p", "spec:\n  nodeNames:\n  - 'a' b\n")), []string{`7:1: this is not YAML: did not find expected key (check the`}},
-		"unknown alias":    {"the parser tells no line", tree("p.yaml", "# c\n---\n"+named("p", "spec:\n  labels: *x\n")), []string{`8:1: this is not YAML: an alias has no anchor before it (anchors are known`}},
+		"unknown alias":    {"the parser reports no line", tree("p.yaml", "# c\n---\n"+named("p", "spec:\n  labels: *x\n")), []string{`8:1: this is not YAML: an alias has no anchor before it (anchors are known`}},
 
 		// Keys.
 		"unknown":            {"the field, not the map it is in", spec("  handler: runc\n  selektor: {}\n"), []string{`7:3: pool "p": spec: unknown field "selektor" (did you mean "selector"?)`}},
@@ -62,18 +62,18 @@ func TestLoadProblems(t *testing.T) {
 		"swapped letters":    {"one slip, not two", spec("  pareNt: x\n  prioirty: 1\n"), []string{`6:3: pool "p": spec: unknown field "pareNt" (did you mean "parent"?)`, `7:3: pool "p": spec: unknown field "prioirty" (did you mean "priority"?)`}},
 		"wrong place":        {"where it belongs is more help than what is known here", meta("taints: []\n"), []string{`5:1: pool "p": unknown field "taints" ("taints" belongs under spec)`}},
 		"labels on top":      {"labels belong in two places", meta("labels: {}\n"), []string{`5:1: pool "p": unknown field "labels" ("labels" belongs under spec, for`}},
-		"duplicate":          {"the second one", spec("  handler: runc\n  priority: 1\n  handler: kata\n"), []string{`8:3: pool "p": spec: the key "handler" stands there twice`}},
-		"duplicate top":      {"same", meta("spec: {}\nspec: {}\n"), []string{`6:1: pool "p": the key "spec" stands there twice`}},
-		"duplicate quoted":   {"quotes make no other key", spec("  labels:\n    a: b\n    \"a\": c\n"), []string{`8:5: pool "p": spec.labels: the key "a" stands there twice`}},
-		"duplicate of many":  {"large maps are searched another way", spec("  labels:\n" + manyLabels(20) + "    k3: x\n"), []string{`27:5: pool "p": spec.labels: the key "k3" stands there twice`}},
-		"duplicate merge":    {"YAML knows one", spec("  labels:\n    <<: {a: b}\n    <<: {c: d}\n"), []string{`8:5: pool "p": spec.labels: the key "<<" stands there twice`}},
+		"duplicate":          {"the second one", spec("  handler: runc\n  priority: 1\n  handler: kata\n"), []string{`8:3: pool "p": spec: the key "handler" appears twice`}},
+		"duplicate top":      {"same", meta("spec: {}\nspec: {}\n"), []string{`6:1: pool "p": the key "spec" appears twice`}},
+		"duplicate quoted":   {"quotes make no other key", spec("  labels:\n    a: b\n    \"a\": c\n"), []string{`8:5: pool "p": spec.labels: the key "a" appears twice`}},
+		"duplicate of many":  {"large maps are searched another way", spec("  labels:\n" + manyLabels(20) + "    k3: x\n"), []string{`27:5: pool "p": spec.labels: the key "k3" appears twice`}},
+		"duplicate merge":    {"YAML knows one", spec("  labels:\n    <<: {a: b}\n    <<: {c: d}\n"), []string{`8:5: pool "p": spec.labels: the key "<<" appears twice`}},
 		"merge of no map":    {"nothing to merge", spec("  labels:\n    <<: [{a: b}, c]\n"), []string{`7:5: pool "p": spec.labels: << merges maps, and this is the text "c"`}},
 		"merge of itself":    {"the parser lets it pass", spec("  labels: &l\n    a: b\n    <<: *l\n"), []string{`8:5: pool "p": spec.labels: merges itself`}},
 		"key that is a map":  {"not a text", spec("  labels:\n    ? {a: b}\n    : c\n"), []string{`7:8: pool "p": spec.labels: a key must be text, and is a map`}},
 		"key and its map":    {"what else is wrong with the map is said as well", spec("  labels:\n    8: c\n    a b: c\n    \"\": d\n    e: \"f g\"\n"), []string{`7:5: pool "p": spec.labels: a key must be text, and is the number 8`, `8:5: pool "p": spec.labels[a b]: "a b" is not valid`, `9:5: pool "p": spec.labels[]: the key is empty: must be a qualified name`, `10:5: pool "p": spec.labels[e]: "f g" is not valid`}},
 		"key alone":          {"no follow-on problem that nothing is in the selector", spec("  selector:\n    matchLabels:\n      8: c\n"), []string{`8:7: pool "p": spec.selector.matchLabels: a key must be text, and is the number 8`}},
 		"map for a key":      {"same", spec("  selector:\n    matchLabels:\n      ? [a]\n      : c\n"), []string{`8:9: pool "p": spec.selector.matchLabels: a key must be text, and is a list`}},
-		"key that is number": {"quotes tell what it is", spec("  labels:\n    8: c\n    on: d\n"), []string{`7:5: pool "p": spec.labels: a key must be text, and is the number 8 (put it in quotes: "8")`, `8:5: pool "p": spec.labels: a key must be text, and is the boolean on (put it in quotes: "on")`}},
+		"key that is number": {"quotes decide its type", spec("  labels:\n    8: c\n    on: d\n"), []string{`7:5: pool "p": spec.labels: a key must be text, and is the number 8 (put it in quotes: "8")`, `8:5: pool "p": spec.labels: a key must be text, and is the boolean on (put it in quotes: "on")`}},
 
 		// Values.
 		"number":          {"the example of the product has quotes for this", spec("  labels:\n    a: 8\n    b: 1.5\n    c: 0x1f\n"), []string{`7:5: pool "p": spec.labels[a]: must be text, and is the number 8 (put it in quotes: "8")`, `8:5: pool "p": spec.labels[b]: must be text, and is the number 1.5`, `9:5: pool "p": spec.labels[c]: must be text, and is the number 0x1f`}},
@@ -107,7 +107,7 @@ func TestLoadProblems(t *testing.T) {
 		"annotation key":   {"as the API server", meta("  annotations:\n    c d: e\n"), []string{`6:5: pool "p": metadata.annotations[c d]: "c d" is not valid`}},
 		"annotation bytes": {"as the API server", meta("  annotations:\n    a: " + strings.Repeat("x", 257<<10) + "\n"), []string{`5:3: pool "p": metadata.annotations: is too long: may not be more than 262144 bytes`}},
 
-		// What validation finds, where it stands.
+		// What validation finds, with its position.
 		"invalid name":       {"the role label is made of it", tree("p.yaml", header+"metadata:\n  name: A_b\n"), []string{`4:3: pool "A_b": metadata.name: "A_b" is not valid: a lowercase RFC 1123 subdomain`}},
 		"no metadata":        {"the nearest thing there is", tree("p.yaml", "# c\n"+header), []string{`2:1: metadata.name: is missing: a pool needs a name`}},
 		"taint without key":  {"the item, as the key has no line", spec("  taints:\n  - key: a\n    effect: NoSchedule\n  - effect: NoSchedule\n"), []string{`9:5: pool "p": spec.taints[1].key: is missing: must be a qualified name`}},
@@ -121,7 +121,7 @@ func TestLoadProblems(t *testing.T) {
 		"operator Equals":    {"of another notation", spec("  selector: {matchExpressions: [{key: a, operator: Equals, values: [b]}]}\n"), []string{`6:42: pool "p": spec.selector.matchExpressions[0].operator: "Equals" is not known: must be In, NotIn, Exists or DoesNotExist (did you mean "In"?)`}},
 		"operator joined":    {"of another notation", spec("  selector: {matchExpressions: [{key: a, operator: does_not-exist}]}\n"), []string{`6:42: pool "p": spec.selector.matchExpressions[0].operator: "does_not-exist" is not known: must be In, NotIn, Exists or DoesNotExist (did you mean "DoesNotExist"?)`}},
 		"values of Exists":   {"they would be passed over", spec("  selector: {matchExpressions: [{key: a, operator: Exists, values: [b]}]}\n"), []string{`6:60: pool "p": spec.selector.matchExpressions[0].values: the operators Exists and DoesNotExist go by the key alone`}},
-		"taint twice":        {"the second", spec("  taints:\n  - {key: a, effect: NoSchedule}\n  - {key: a, effect: NoSchedule, value: x}\n"), []string{`8:6: pool "p": spec.taints[1]: "a:NoSchedule" stands there twice`}},
+		"taint twice":        {"the second", spec("  taints:\n  - {key: a, effect: NoSchedule}\n  - {key: a, effect: NoSchedule, value: x}\n"), []string{`8:6: pool "p": spec.taints[1]: "a:NoSchedule" appears twice`}},
 		"effect":             {"the field", spec("  taints:\n  - key: a\n    effect: noschedule\n"), []string{`8:5: pool "p": spec.taints[0].effect: "noschedule" is not known: must be NoExecute, NoSchedule or PreferNoSchedule (did you mean "NoSchedule"?)`}},
 		"label key":          {"brackets and dots in a key are part of it", spec("  labels:\n    a].b[c: d\n    a: \"x y\"\n"), []string{`7:5: pool "p": spec.labels[a].b[c]: "a].b[c" is not valid`, `8:5: pool "p": spec.labels[a]: "x y" is not valid`}},
 		"our node label":     {"the controller's", spec("  labels:\n    nodes.lailin.xyz/x: d\n"), []string{`7:5: pool "p": spec.labels[nodes.lailin.xyz/x]: keys under`}},
@@ -155,9 +155,9 @@ func TestLoadProblems(t *testing.T) {
 	}
 }
 
-// matchProblems compares problems with file:line:column: message (hint), where
-// the file may be left out when it is p.yaml, and of message and hint only the
-// beginning needs to be there, or for the message, some part.
+// matchProblems compares problems with file:line:column: message (hint). The
+// file may be omitted when it is p.yaml, the hint may be a prefix, and the
+// message any part.
 func matchProblems(t *testing.T, reason string, problems Problems, want []string) {
 	t.Helper()
 	var got []string

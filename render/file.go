@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// isYAML goes by the name alone. Case does not count, so that a pool is not
-// lost over POOL.YAML.
+// isYAML reports whether a name is that of a YAML file. It ignores case, so
+// that POOL.YAML is not skipped.
 func isYAML(name string) bool {
 	extension := strings.ToLower(path.Ext(name))
 	return extension == ".yaml" || extension == ".yml"

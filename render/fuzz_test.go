@@ -12,9 +12,8 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// FuzzLoad feeds Load what no person would write. Whatever it reads, it does
-// not panic and its problems can be shown; and what it takes, kubectl and the
-// API server would read as the same pool.
+// FuzzLoad: for any input, Load does not panic and its problems can be printed;
+// and what it accepts, kubectl and the API server read as the same pool.
 func FuzzLoad(f *testing.F) {
 	for _, text := range hostile() {
 		if len(text) < 4096 {
@@ -62,8 +61,7 @@ func FuzzLoad(f *testing.F) {
 				t.Errorf("%s at line %d of %d: %v", d.Pool.Name, d.Line, lines, errs)
 			}
 		}
-		// Merging is left out: the strict reader takes an overridden key for
-		// one that stands there twice.
+		// Merge keys are excluded: the strict reader takes an overridden key for a duplicate.
 		if len(definitions) == 1 && !strings.Contains(string(data), "<<") {
 			sameAsStrict(t, data, definitions[0].Pool)
 		}

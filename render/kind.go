@@ -11,11 +11,11 @@ import (
 const keepOutside = "keep other manifests outside the path"
 
 // isPool reports whether a document says that it is a NodePool of our version,
-// and what is wrong if it does not. There is no kind that is passed over: it
-// could be a pool with a slip of the pen.
+// and what is wrong if it does not. No kind is ignored: it could be a pool
+// whose kind is mistyped.
 func (d *document) isPool() bool {
 	if d.root.Kind != yaml.MappingNode {
-		is := "a single value" // which may be a password: it is not told
+		is := "a single value" // which may be a password: it is not shown
 		if resolved(d.root).Kind != yaml.ScalarNode {
 			is = describe(resolved(d.root))
 		}

@@ -11,9 +11,9 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// Definition is a pool and where it is written.
+// Definition is a pool and the position of its definition.
 type Definition struct {
-	// Pool is what the file says and nothing else: apiVersion, kind, name,
+	// Pool has the fields of the file and nothing else: apiVersion, kind, name,
 	// labels, annotations and spec. Defaults of the schema (priority 0,
 	// conflictPolicy Report) are not filled in where the file leaves them out.
 	Pool *v1.NodePool
@@ -21,30 +21,28 @@ type Definition struct {
 	File string
 	// Line is that of the first key of the document, counted from 1.
 	Line int
-	// Warnings are sorted by the label key that they are about.
+	// Warnings are sorted by their label key.
 	Warnings []Warning
 }
 
-// Load reads every pool of a file tree, and returns them sorted by name. A
-// tree without any pool is no error: whether that can be meant is for the
-// caller to decide.
+// Load reads every pool of a file tree, and returns them sorted by name. A tree
+// without any pool is no error: the caller decides whether that is intended.
 //
-// The tree is taken whole or not at all: with any error, there are no pools,
-// and the error is a [Problems] that holds every problem of every file at
-// once.
+// The tree is accepted whole or not at all: with any error, there are no pools,
+// and the error is a [Problems] with every problem of every file.
 //
 // Every *.yaml and *.yml file is read, in all folders, apart from files and
 // folders whose name begins with a dot. Such a file may hold nothing but
-// NodePools, any number of them: what looks like another kind could be a pool
-// whose kind is mistyped, and to pass over it would look like its deletion.
-// Unknown fields, keys that stand there twice and values of a wrong type are
-// problems, as is everything that [v1.ValidateNodePool] finds. Among
-// themselves, the pools need names of their own and parents that exist.
+// NodePools, any number of them: another kind could be a pool whose kind is
+// mistyped, and ignoring it would look like its deletion. Unknown fields,
+// duplicate keys and values of a wrong type are problems, as is everything that
+// [v1.ValidateNodePool] finds. Among themselves, the pools need names of their
+// own and parents that exist.
 //
 // A hostile tree costs bounded memory and time; see the constants in bounds.go.
 func Load(files fs.FS) ([]Definition, error) {
 	l := &loader{files: files}
-	// The function below returns no error but those that end the walk.
+	// The function below returns only errors that end the walk.
 	if err := fs.WalkDir(files, ".", l.visit); err != nil {
 		l.file(".", "cannot read the folder: "+err.Error(), "")
 	}
@@ -89,8 +87,7 @@ type loader struct {
 	overflow  bool
 }
 
-// file reports a problem with a file as a whole. Whatever pools are in it are
-// unknown.
+// file reports a problem with a file as a whole. The pools in it are unknown.
 func (l *loader) file(name, message, hint string) {
 	l.incomplete = true
 	l.report.add(Problem{File: name, Message: message, Hint: hint})
@@ -121,8 +118,8 @@ func (l *loader) visit(name string, entry fs.DirEntry, err error) (next error) {
 	case entry.IsDir():
 		return nil
 	case entry.Type()&fs.ModeSymlink != 0 && (isYAML(name) || path.Ext(name) == ""):
-		// Links are not followed, as they may lead out of the tree. One to a
-		// folder or a pool file cannot be passed over in silence though.
+		// Links are not followed, as they may lead out of the tree. One to a folder
+		// or a pool file cannot be ignored silently though.
 		l.file(name, "is a symbolic link, which is not followed", "put the file or folder itself there, or give the link a name that begins with a dot")
 		return nil
 	case !isYAML(name):
@@ -134,7 +131,7 @@ func (l *loader) visit(name string, entry fs.DirEntry, err error) (next error) {
 	return l.read(name)
 }
 
-// parse takes the pools out of one file.
+// parse reads the pools of one file.
 func (l *loader) parse(name string, data []byte) {
 	data, problem := checkText(data)
 	if problem != nil {

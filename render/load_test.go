@@ -29,7 +29,7 @@ func tree(files ...string) fstest.MapFS {
 	return t
 }
 
-// where is what a test says about a definition: where it is, and its name.
+// where returns the position and the name of each definition.
 func where(definitions []Definition) []string {
 	var lines []string
 	for _, d := range definitions {

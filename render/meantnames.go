@@ -8,13 +8,12 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// maxMeantNames is the number of names up to which a list in one entry is taken for
-// what was meant.
+// maxMeantNames is the number of names up to which a list within one entry is suggested.
 const maxMeantNames = 10
 
-// meantNodeNames guesses the entries of spec.nodeNames for which one was written that
-// no node name can match; none where it cannot tell. It goes on to mend what other
-// notations have, the surest first, until what it has is valid.
+// meantNodeNames guesses the entries of spec.nodeNames that were meant by one
+// that no node name can match; it returns none where it cannot guess. It
+// converts other notations, the most certain first, until the result is valid.
 func meantNodeNames(entry string) []string {
 	if len(entry) > 253 {
 		return nil
@@ -22,10 +21,10 @@ func meantNodeNames(entry string) []string {
 	meant := []string{entry}
 	for _, mend := range []func(entry string) []string{
 		splitEntry,
-		inTurn(lowerCase.Replace, strings.ToLower, strings.TrimSpace),
-		inTurn(upwards),
-		inTurn(asPattern),
-		inTurn(openEnded),
+		compose(lowerCase.Replace, strings.ToLower, strings.TrimSpace),
+		compose(upwards),
+		compose(asPattern),
+		compose(openEnded),
 	} {
 		var next []string
 		for _, entry := range meant {
@@ -41,8 +40,8 @@ func meantNodeNames(entry string) []string {
 	return nil
 }
 
-// inTurn applies functions to an entry, the last one first.
-func inTurn(functions ...func(string) string) func(string) []string {
+// compose applies functions to an entry, the last one first.
+func compose(functions ...func(string) string) func(string) []string {
 	return func(entry string) []string {
 		for _, function := range slices.Backward(functions) {
 			entry = function(entry)
@@ -51,14 +50,14 @@ func inTurn(functions ...func(string) string) func(string) []string {
 	}
 }
 
-// braces is an alternative as shells write it.
+// braces matches an alternative of a shell.
 var braces = regexp.MustCompile(`^([^{}]*)\{([^{}]*)\}(.*)$`)
 
 // alternatives are written in parentheses in a regular expression.
 var alternatives = strings.NewReplacer("(?:", "{", "(", "{", ")", "}", "|", ",")
 
-// splitEntry takes a list in one entry apart: gpu-{1,2}, gpu-(1|2) or gpu-1, gpu-2. A
-// range {1..3} becomes the class [1-3].
+// splitEntry splits a list within one entry: gpu-{1,2}, gpu-(1|2) or gpu-1,
+// gpu-2. A range {1..3} becomes the class [1-3].
 func splitEntry(entry string) []string {
 	entry = alternatives.Replace(entry)
 	found := braces.FindStringSubmatch(entry)
@@ -94,7 +93,7 @@ func splitList(list string) []string {
 	return entries
 }
 
-// lowerCase puts a dash where people put what no node name has.
+// lowerCase replaces characters that no node name has with a dash.
 var lowerCase = strings.NewReplacer(" ", "-", "_", "-")
 
 // classes finds the classes of a pattern, and ranges what is in one.
@@ -103,7 +102,7 @@ var (
 	ranges  = regexp.MustCompile(`[a-z0-9]-[a-z0-9]`)
 )
 
-// upwards turns ranges around that go downwards.
+// upwards reverses descending ranges.
 func upwards(entry string) string {
 	return classes.ReplaceAllStringFunc(entry, func(class string) string {
 		return ranges.ReplaceAllStringFunc(class, func(r string) string {
@@ -112,15 +111,15 @@ func upwards(entry string) string {
 	})
 }
 
-// wildcards are what regular expressions have for those of a pattern.
+// wildcards replaces regular expressions with the wildcards of a pattern.
 var wildcards = strings.NewReplacer(".*", "*", ".+", "?*", `\d`, "[0-9]", `\.`, ".", "+", "*")
 
-// asPattern takes a regular expression for the pattern that was meant.
+// asPattern converts a regular expression to a pattern.
 func asPattern(entry string) string {
 	return wildcards.Replace(strings.TrimSuffix(strings.TrimPrefix(entry, "^"), "$"))
 }
 
-// openEnded takes a name that begins or ends with a separator for the part of one.
+// openEnded adds a wildcard to a name that begins or ends with a separator.
 func openEnded(entry string) string {
 	if strings.HasPrefix(entry, "-") || strings.HasPrefix(entry, ".") {
 		entry = "*" + entry

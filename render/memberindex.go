@@ -11,23 +11,22 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// memberIndex finds the pools of a node without asking every pool. Each pool is
-// filed under traits of which every one of its members has at least one, and
-// only the pools under a trait of the node are asked. So what a node costs does
-// not grow with the pools that do not concern it, but for those of which nothing
-// that the node has tells: whose selectors only say what a node must not have,
-// whose patterns begin and end with a wildcard, or which select nothing but the
-// labels that very many nodes and pools share. They are asked about every node
-// that they could have.
+// memberIndex finds the pools of a node without matching every pool. Each pool
+// is filed under traits of which each of its members has at least one, and only
+// the pools under a trait of the node are matched. So the cost of a node does
+// not grow with pools that do not match it, except for those that no trait
+// rules out: whose selectors only exclude nodes, whose patterns begin and end
+// with a wildcard, or which select only labels that very many nodes and pools
+// share. They are matched against every node that they could have.
 type memberIndex struct {
 	pools map[trait][]*pool
-	// keys are the label keys in pools. Most labels of a node are under none.
+	// keys are the label keys in pools. Most labels of a node are not among them.
 	keys map[string]bool
 	// beginnings and endings are the lengths of those of names in pools.
 	beginnings, endings []int
 }
 
-// trait is something about a node that can be looked up.
+// trait is a property of a node that can be looked up.
 type trait struct {
 	kind traitKind
 	// key of a label; empty for the traits of a name.
@@ -46,9 +45,9 @@ const (
 	nameEnds                    // has a name that ends so
 )
 
-// newMemberIndex files the pools. A pool that leaves a choice is filed where the
-// fewest pools could be, so that a label which many pools select on beside
-// others does not make them all be asked.
+// newMemberIndex files the pools. A pool with several choices is filed where
+// the fewest pools could be, so that a label on which many pools select beside
+// others does not cause all of them to be matched.
 func newMemberIndex(pools []*pool) *memberIndex {
 	crowd := make(map[trait]int, len(pools))
 	choices := make([][][]trait, len(pools))
@@ -85,7 +84,7 @@ func leastCrowded(choices [][]trait, crowd map[trait]int) []trait {
 
 func (x *memberIndex) file(p *pool, at trait) {
 	x.pools[at] = append(x.pools[at], p)
-	note := func(lengths *[]int) {
+	addLength := func(lengths *[]int) {
 		if !slices.Contains(*lengths, len(at.value)) {
 			*lengths = append(*lengths, len(at.value))
 		}
@@ -94,14 +93,14 @@ func (x *memberIndex) file(p *pool, at trait) {
 	case hasLabel, hasKey:
 		x.keys[at.key] = true
 	case nameBegins:
-		note(&x.beginnings)
+		addLength(&x.beginnings)
 	case nameEnds:
-		note(&x.endings)
+		addLength(&x.endings)
 	}
 }
 
-// traits are the choices of where a pool may be filed. Of each choice every
-// member has at least one trait.
+// traits returns the choices under which a pool may be filed. Every member has
+// at least one trait of each choice.
 func traits(definition *v1.NodePool) [][]trait {
 	spec := definition.Spec
 	switch {
@@ -132,7 +131,7 @@ func selectorTraits(selector *v1.LabelSelector) [][]trait {
 		}
 	}
 	if choices == nil {
-		// It only says what a node must not have: every node is asked about.
+		// It only excludes nodes: it is matched against every node.
 		return [][]trait{{{kind: nameBegins}}}
 	}
 	return choices
@@ -152,18 +151,18 @@ func nameTraits(patterns []string, of func(pattern string) trait) []trait {
 
 func isPattern(text string) bool { return strings.ContainsAny(text, `*?[\`) }
 
-// beginning is what every name that matches the pattern begins with.
+// beginning returns the prefix of every name that matches the pattern.
 func beginning(pattern string) trait {
 	return trait{kind: nameBegins, value: pattern[:strings.IndexAny(pattern, `*?[\`)]}
 }
 
-// ending is what every name that matches the pattern ends with: all behind the
-// last wildcard, or from a character on that is escaped.
+// ending returns the suffix of every name that matches the pattern: everything
+// after the last wildcard, or from an escaped character on.
 func ending(pattern string) trait {
 	return trait{kind: nameEnds, value: pattern[strings.LastIndexAny(pattern, `*?[]\`)+1:]}
 }
 
-// distinct keeps a pool from being filed in one place twice.
+// distinct keeps a pool from being filed under one trait twice.
 func distinct(choice []trait) []trait {
 	slices.SortFunc(choice, func(a, b trait) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.value, b.value))
@@ -198,6 +197,6 @@ func (x *memberIndex) of(name string, have labels.Set, members []*pool) []*pool 
 		}
 	}
 	slices.SortFunc(members, func(a, b *pool) int { return cmp.Compare(a.name, b.name) })
-	// A pool may stand under several traits that the node has.
+	// A pool may be filed under several traits of the node.
 	return slices.Compact(members)
 }

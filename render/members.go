@@ -11,8 +11,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// matcher reports whether a node belongs to a pool, the pools around it left
-// aside.
+// matcher reports whether a node matches a pool, regardless of the pools around it.
 type matcher func(name string, labels labels.Set) bool
 
 // membersByRole reports whether a pool's members are those with its role label.

@@ -14,21 +14,21 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// members are the pools of a node, asked one by one and looked up; the two must
-// be the same.
+// members reports whether a node is a member of a pool, by matching and by the
+// index; the two must agree.
 func members(t *testing.T, pool *v1.NodePool, name string, have labels.Set) bool {
 	t.Helper()
 	expansion := Expand([]*v1.NodePool{pool})
-	asked := expansion.pools[pool.Name].has(name, have)
+	matched := expansion.pools[pool.Name].has(name, have)
 	found := expansion.Node(name, have).Pools
-	if slices.Contains(found, pool.Name) != asked {
-		t.Errorf("node %q with %v: a member is %v when asked, and %v are found", name, have, asked, found)
+	if slices.Contains(found, pool.Name) != matched {
+		t.Errorf("node %q with %v: a member is %v when matched, and %v are found", name, have, matched, found)
 	}
-	return asked
+	return matched
 }
 
-// taken reports whether validation takes a pool, and fails where it takes one that
-// cannot be carried out.
+// taken reports whether validation accepts a pool, and fails where it accepts
+// one that cannot be applied.
 func taken(t *testing.T, pool *v1.NodePool) bool {
 	t.Helper()
 	problems := v1.ValidateNodePool(pool)
@@ -42,9 +42,9 @@ func valid(texts ...string) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool { return !utf8.ValidString(text) })
 }
 
-// FuzzNodeNames: patterns are those of package path to the letter, as far as
-// they may stand in a pool; they match what a reader of its rules would match;
-// and looking members up finds what asking finds.
+// FuzzNodeNames: patterns that a pool may have are exactly those of package
+// path; they match what its documentation says; and the index finds the same
+// members as matching.
 func FuzzNodeNames(f *testing.F) {
 	for _, pattern := range []string{"a", "*", "a*", "*-a*b-?", "[a-c]*", "[^a]", `a\*`, "a[", "[]a]", "[a-]", `[\]]`, "é?", "**a**b", "[a-c-e]", `\`, "[^]a]", "[", "[a", "a[^", "*[", "*\\"} {
 		f.Add(pattern, "gpu-[0-9]", "a-ab-b")
@@ -76,15 +76,17 @@ func FuzzNodeNames(f *testing.F) {
 	})
 }
 
-// plain are the patterns with classes of letters and digits alone, as people write
-// them, and odd those with a class of which validation wants more than package path.
+// plain matches patterns with classes of letters and digits alone, as people
+// write them, and odd those with a class for which validation is stricter than
+// package path.
 var (
 	plain = regexp.MustCompile(`^[^\\\[\]]*(\[[A-Za-z0-9-]+\][^\\\[\]]*)*$`)
 	odd   = regexp.MustCompile(`\[[^\]]*[\[^]|\\[\[\]]`)
 )
 
-// takesPattern reports whether validation takes an entry of nodeNames. What it
-// refuses no node name can match, and what it takes of plain patterns some can.
+// takesPattern reports whether validation accepts an entry of nodeNames. No
+// node name matches an entry that it refuses, and some name matches each plain
+// pattern that it accepts.
 func takesPattern(t *testing.T, pattern string) bool {
 	t.Helper()
 	problems := v1.ValidateNodeNamePattern(pattern, nil)
@@ -101,8 +103,8 @@ func takesPattern(t *testing.T, pattern string) bool {
 	return len(problems) == 0
 }
 
-// matchesSomeName reports whether a name that a node may have matches, however long:
-// it follows what a DNS subdomain may go on with through the parts.
+// matchesSomeName reports whether any valid node name matches: it follows the
+// continuations of a DNS subdomain through the parts.
 func matchesSomeName(parts []part) bool {
 	const ( // what the name so far ends with
 		nothing = 1 << iota // or with a dot
@@ -153,8 +155,8 @@ func (p part) takes(char rune) bool {
 	return within != p.not
 }
 
-// parsePattern reads a pattern by the rules of [path.Match] and knows nothing of
-// how it does it.
+// parsePattern reads a pattern by the rules of [path.Match], independently of
+// its implementation.
 func parsePattern(pattern string) (parts []part, ok bool) {
 	rest := []rune(pattern)
 	next := func() (rune, bool) {
@@ -231,9 +233,9 @@ func matches(parts []part, name []rune) bool {
 	return reached[len(name)]
 }
 
-// FuzzSelector: a selector is taken when apimachinery takes it, with validation
-// as without, and not when it is empty; it matches what a reader of the API's
-// documentation would match; and looking members up finds what asking finds.
+// FuzzSelector: a selector is accepted when apimachinery accepts it, with
+// validation as without, and not when it is empty; it matches what the API's
+// documentation says; and the index finds the same members as matching.
 func FuzzSelector(f *testing.F) {
 	f.Add("zone", "a", "gpu", "In", "a,b", "zone=a gpu=b")
 	f.Add("", "", "gpu", "NotIn", "a", "gpu=a")

@@ -102,7 +102,7 @@ func TestMembers(t *testing.T) {
 					t.Errorf("node %q with %v: %s (-want +got):\n%s", node.name, node.labels, c.reason, diff)
 				}
 				if diff := cmp.Diff(want, expansion.Members(node.name, node.labels)); diff != "" {
-					t.Errorf("node %q with %v, asked for its pools alone (-want +got):\n%s", node.name, node.labels, diff)
+					t.Errorf("node %q with %v, its pools alone (-want +got):\n%s", node.name, node.labels, diff)
 				}
 			}
 		})
@@ -129,8 +129,7 @@ func TestUnreadableMembers(t *testing.T) {
 	}
 }
 
-// The index is there to save time: what it finds is what asking every pool
-// finds.
+// The index only saves time: it finds the same members as matching every pool.
 func TestIndexFindsWhatAskingEveryPoolFinds(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -151,10 +150,10 @@ func TestIndexFindsWhatAskingEveryPoolFinds(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(want, expansion.Node(name, labels).Pools); diff != "" {
-				t.Fatalf("seed %d, node %q with %v (-asked +found):\n%s", seed, name, labels, diff)
+				t.Fatalf("seed %d, node %q with %v (-matched +found):\n%s", seed, name, labels, diff)
 			}
 			if diff := cmp.Diff(want, expansion.Members(name, labels)); diff != "" {
-				t.Fatalf("seed %d, node %q with %v (-asked +found for its pools alone):\n%s", seed, name, labels, diff)
+				t.Fatalf("seed %d, node %q with %v (-matched +found for its pools alone):\n%s", seed, name, labels, diff)
 			}
 		}
 	}

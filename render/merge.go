@@ -8,9 +8,9 @@ import (
 type entry struct{ key, value *yaml.Node }
 
 // flatten returns the entries of a map with its merge keys (<<) written out:
-// what the map says itself goes before what it merges, and what it merges first
-// before what it merges later. It returns early when spend says that enough has
-// been read. A node that is no map has no entries.
+// the map's own keys override those that it merges, and maps merged first
+// override later ones. It returns early when spend returns false. A node that
+// is not a map has no entries.
 func flatten(node *yaml.Node, spend func() bool, complain func(at *yaml.Node, message, hint string)) []entry {
 	f := flattener{spend: spend, complain: complain}
 	if len(node.Content) > 2*linearSearch {
@@ -78,7 +78,7 @@ func (f *flattener) add(node *yaml.Node, merges int) {
 		case key.Kind != yaml.ScalarNode:
 			f.complain(e.key, "a key must be text, and is "+describe(key), "")
 		case isMerge(key) && merge != nil, !isMerge(key) && f.within(before, key.Value):
-			f.complain(e.key, "the key "+quoted(key.Value)+" stands there twice", "keep one of the two")
+			f.complain(e.key, "the key "+quoted(key.Value)+" appears twice", "keep one of the two")
 		case isMerge(key):
 			merge = &e
 		case !f.has(key.Value):
@@ -91,7 +91,7 @@ func (f *flattener) add(node *yaml.Node, merges int) {
 }
 
 // within reports whether one of the entries from the given one on has the key.
-// Only those of the map at hand can be duplicates.
+// Only the entries of the current map can be duplicates.
 func (f *flattener) within(from int, key string) bool {
 	if from == 0 {
 		return f.has(key)

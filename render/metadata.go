@@ -11,15 +11,15 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// metadata is what a file may say in a pool's metadata.
+// metadata has the fields that a file may set in a pool's metadata.
 type metadata struct {
 	Name        string            `json:"name"`
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
 }
 
-// refusedFields are those that a NodePool has in the cluster but not in a file,
-// and why.
+// refusedFields are fields of a NodePool that the cluster sets and a file may
+// not, each with the reason.
 var refusedFields = map[string]string{
 	"status":                              "is what the controller reports, not for a file to say",
 	"metadata.namespace":                  "a NodePool has no namespace: it is of the whole cluster",
@@ -44,8 +44,8 @@ var switches = []string{v1.PruneAnnotation, v1.ReconcileAnnotation}
 // settable are all annotations of the project's own domain that a file may set.
 var settable = append(slices.Clone(switches), v1.AcknowledgeSelfJoinAnnotation)
 
-// validateMetadata holds labels and annotations to the rules of the API server,
-// and keeps what the controller writes there out of files.
+// validateMetadata checks labels and annotations by the rules of the API
+// server, and refuses those that the controller writes.
 func validateMetadata(m *metadata) field.ErrorList {
 	labels, annotations := field.NewPath("metadata", "labels"), field.NewPath("metadata", "annotations")
 	problems := metav1validation.ValidateLabels(m.Labels, labels)

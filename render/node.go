@@ -4,8 +4,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// resolved follows an alias. An alias leads to what is written out, never to
-// another alias.
+// resolved follows an alias, which never leads to another alias.
 func resolved(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		return node.Alias
@@ -21,7 +20,7 @@ func isNull(node *yaml.Node) bool {
 	return node.Kind == yaml.ScalarNode && node.ShortTag() == yaml.NodeTagNull
 }
 
-// describe says what a node is, for a message that says what it should be.
+// describe returns what a node is, for a message that says what it should be.
 func describe(node *yaml.Node) string {
 	switch node.Kind {
 	case yaml.MappingNode:
@@ -42,9 +41,9 @@ func describe(node *yaml.Node) string {
 	return quoted(node.Value)
 }
 
-// notText says why a node is no text, and what to do about it; empty if it is
-// one. The API server reads YAML 1.1, to which more is a boolean than to the
-// parser used here: yes, no, on, off.
+// notText returns why a node is not text, and a hint; both are empty if it is.
+// The API server reads YAML 1.1, which has more booleans than the parser used
+// here: yes, no, on, off.
 func notText(node *yaml.Node) (problem, hint string) {
 	if node.Kind != yaml.ScalarNode {
 		return describe(node), ""

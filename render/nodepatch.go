@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodePatch writes what the pools want of a node as the part of a Node that
-// they would apply. It is nil where the pools want nothing.
+// NodePatch returns what the pools want of a node as a partial Node. It is nil
+// where the pools want nothing.
 func (d Desired) NodePatch(name string) *corev1.Node {
 	patch := &corev1.Node{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},

@@ -8,15 +8,15 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// A ParentError says why the parents of a pool lead nowhere.
+// A ParentError says why the parents of a pool cannot be resolved.
 type ParentError struct {
 	// Pool is the name of the pool whose spec.parent is at fault.
 	Pool string
-	// Parent is what its spec.parent says.
+	// Parent is the value of its spec.parent.
 	Parent string
-	// Cycle is the way from a pool back to itself, with that pool first and
-	// last; nil unless the parents run in a circle. It begins with Pool, or,
-	// where Pool only leads into the circle, with the first pool on it.
+	// Cycle is the path from a pool back to itself, with that pool first and last;
+	// nil unless the parents form a cycle. It begins with Pool, or, where Pool
+	// only leads into the cycle, with the first pool on it.
 	Cycle []string
 	// Missing is the name of the pool that does not exist: the parent, or one of
 	// its own parents. Empty when none is missing.
@@ -41,7 +41,7 @@ func (e *ParentError) Error() string {
 }
 
 // lineage returns the pool and the pools that enclose it, the pool first, the
-// outermost last. Where its parents lead nowhere, it says why.
+// outermost last. It returns an error where a parent cannot be resolved.
 func lineage(pool *v1.NodePool, byName map[string]*v1.NodePool) ([]*v1.NodePool, *ParentError) {
 	line := []*v1.NodePool{pool}
 	names := []string{pool.Name}

@@ -77,7 +77,7 @@ func TestParentError(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 			if got != nil && got.Error() != c.text {
-				t.Errorf("told as\n  %s\nand not as\n  %s", got, c.text)
+				t.Errorf("got\n  %s\nwant\n  %s", got, c.text)
 			}
 		})
 	}

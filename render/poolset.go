@@ -9,7 +9,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// placedPool is a pool that has a name, and where its fields stand.
+// placedPool is a pool that has a name, and the positions of its fields.
 type placedPool struct {
 	Definition
 	name, parent position
@@ -25,8 +25,8 @@ func (p *placedPool) problem(at position, message, hint string) Problem {
 // poolSet is every pool of a tree that has a name, in the order of reading.
 type poolSet []placedPool
 
-// check holds the pools to what must be true among them. Where the set is not
-// complete, a parent that is missing may well be in what could not be read.
+// check reports violations of the rules among pools. Where the set is not
+// complete, a missing parent may be in a file that could not be read.
 func (s poolSet) check(report *report, incomplete bool) {
 	byName := make(map[string][]int, len(s))
 	pools := make(map[string]*v1.NodePool, len(s))
@@ -62,7 +62,7 @@ func (s poolSet) duplicate(report *report, i int, same []int) {
 
 func (p *placedPool) checkParent(report *report, pools map[string]*v1.NodePool, incomplete bool) {
 	switch p.Pool.Spec.Parent {
-	case "", p.Pool.Name: // the pool that is its own parent is refused by itself
+	case "", p.Pool.Name: // a pool that is its own parent is refused by validation
 		return
 	}
 	switch _, err := lineage(p.Pool, pools); {

@@ -109,7 +109,7 @@ func TestLoadProblemsAmongPools(t *testing.T) {
 	}
 }
 
-// chain is so many pools, each within the one before.
+// chain returns so many pools, each within the one before.
 func chain(pools int) string {
 	var text strings.Builder
 	text.WriteString(named("p0", ""))

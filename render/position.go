@@ -12,9 +12,9 @@ import (
 // A position in a file, both counted from 1, the column in characters.
 type position struct{ line, column int }
 
-// locate returns the node at which a reader looks for the field with that path
-// (as field.Path writes it): the key for a field of a map, the item for one of
-// a list. Where the field does not exist, it is the nearest thing around it.
+// locate returns the node of the field with that path (as field.Path writes
+// it): the key for a field of a map, the item for one of a list. Where the
+// field does not exist, it is the nearest enclosing node.
 func locate(root *yaml.Node, path string) *yaml.Node {
 	at, _ := descend(root, path)
 	return at
@@ -50,8 +50,8 @@ func blame(root *yaml.Node, err *field.Error) (at *yaml.Node, path string, writt
 	return at, err.Field, true
 }
 
-// step goes one step down the path. A key in brackets may hold brackets and
-// dots itself, so the tree says where it ends.
+// step follows one element of the path. A key in brackets may itself contain
+// brackets and dots, so the tree decides where it ends.
 func step(node *yaml.Node, path string) (at, value *yaml.Node, rest string) {
 	node = resolved(node)
 	switch node.Kind {
@@ -78,5 +78,5 @@ func step(node *yaml.Node, path string) (at, value *yaml.Node, rest string) {
 	return at, value, rest
 }
 
-// place is file:line, for a message.
+// place returns file:line, for a message.
 func place(file string, at position) string { return fmt.Sprintf("%s:%d", file, at.line) }

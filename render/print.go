@@ -14,18 +14,17 @@ import (
 	"github.com/nodepools/nodepools/api/sanitize"
 )
 
-// WriteYAML prints Kubernetes objects, or whatever else turns into a JSON
-// object, as a stream of YAML documents with --- between them. The same objects
-// give the same bytes, in the order of fields in which people write manifests,
-// and texts of several lines as blocks. Those in which a character is not seen, or
-// that a CI runner would take for a command, are quoted and have it as an escape.
+// WriteYAML prints Kubernetes objects, or other values that marshal to a JSON
+// object, as a stream of YAML documents separated by ---. The same objects give
+// the same bytes, with fields in the order in which people write manifests, and
+// multi-line strings as blocks. Strings with invisible characters, or with a
+// command to a CI runner, are quoted and escaped.
 //
-// What the Go types print although nobody has said it is left out: null,
-// a status that reports nothing, and empty structs that mean no more than their
-// absence. An empty map that does mean something, such as emptyDir: {}, stays.
+// Fields that the Go types print although nobody has set them are omitted:
+// null, a status that reports nothing, and empty structs that mean the same as
+// their absence. An empty map with a meaning, such as emptyDir: {}, stays.
 //
-// Either all objects are written or, with an error, maybe the first part of
-// them.
+// On an error, a part of the objects may have been written.
 func WriteYAML(w io.Writer, objects ...any) error {
 	for i, object := range objects {
 		node, err := toYAML(object)
@@ -47,8 +46,8 @@ func WriteYAML(w io.Writer, objects ...any) error {
 	return nil
 }
 
-// WriteJSON prints a document as indented JSON. What is in the values is as safe as
-// in [WriteYAML]; nothing is left out.
+// WriteJSON prints a document as indented JSON. Strings are sanitized as in
+// [WriteYAML]; no field is omitted.
 func WriteJSON(w io.Writer, document any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -61,14 +60,14 @@ func WriteJSON(w io.Writer, document any) error {
 	return err
 }
 
-// toYAML takes the way through JSON, as every Kubernetes object does.
+// toYAML marshals through JSON, as Kubernetes does.
 func toYAML(object any) (*yaml.Node, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber() // a large number must not turn into 1e+06
+	decoder.UseNumber() // a large number must not become 1e+06
 	var fields map[string]any
 	if err := decoder.Decode(&fields); err != nil {
 		return nil, err
@@ -76,14 +75,14 @@ func toYAML(object any) (*yaml.Node, error) {
 	if fields == nil {
 		return nil, errors.New("there is no object")
 	}
-	if saysNothing(fields["status"]) {
+	if isHollow(fields["status"]) {
 		delete(fields, "status")
 	}
 	return nodeOf(fields), nil
 }
 
-// hollow are the structs that the Go types print even when they are empty, and
-// that mean the same when they are absent.
+// hollow are structs that the Go types print even when they are empty, and that
+// mean the same when they are absent.
 var hollow = []string{"metadata", "resources", "spec", "strategy", "updateStrategy"}
 
 func nodeOf(value any) *yaml.Node {
@@ -119,14 +118,13 @@ func nodeOf(value any) *yaml.Node {
 	}
 }
 
-// textNode quotes what YAML 1.1, which the API server reads, takes for
-// something else than text.
+// textNode quotes strings that YAML 1.1, which the API server reads, does not
+// take for text.
 func textNode(text string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: text}
 	switch {
 	case sanitize.NeedsQuotes(text):
-		// What deceives a reader can be written as an escape in quotes alone, and what is
-		// in quotes begins no line.
+		// Only a quoted string can have escapes, and quoted text does not begin a line.
 		node.Style = yaml.DoubleQuotedStyle
 	case strings.Contains(text, "\n"):
 		node.Style = yaml.LiteralStyle
@@ -170,12 +168,12 @@ func isEmptyMap(value any) bool {
 	return isMap && !slices.ContainsFunc(orderedKeys(fields), func(key string) bool { return fields[key] != nil })
 }
 
-// saysNothing tells of a part of an object whether all in it is zero.
-func saysNothing(value any) bool {
+// isHollow reports whether all fields of a part of an object are zero.
+func isHollow(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, child := range value {
-			if !saysNothing(child) {
+			if !isHollow(child) {
 				return false
 			}
 		}

@@ -102,7 +102,7 @@ func TestWriteYAML(t *testing.T) {
 	}
 }
 
-// What is printed is what was given, to the reader that kubectl uses.
+// The parser of kubectl reads back what was printed.
 func TestWriteYAMLLosesNothing(t *testing.T) {
 	definitions := []*apiextensionsv1.CustomResourceDefinition{}
 	all, err := crds.All()

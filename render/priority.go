@@ -8,9 +8,9 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// settle decides, key by key, which of the pools that a node is in has its way.
-// The pools must be sorted by name; so is what comes of them. Its cost grows with
-// the number of keys that the pools want altogether.
+// settle decides, key by key, which of the pools of a node wins. The pools must
+// be sorted by name; so are the lists in the result. Its cost is linear in the
+// total number of keys that the pools want.
 func settle[K comparable](members []*pool, keys func(*pool) map[K]string, lists *sharedNames) map[K]Want {
 	claims := map[K][]*pool{}
 	for _, member := range members {
@@ -25,11 +25,10 @@ func settle[K comparable](members []*pool, keys func(*pool) map[K]string, lists 
 	return settled
 }
 
-// settleKey decides between the pools that want a value for one key. A pool goes
-// before the pools that enclose it, whatever their priorities, and they are then
-// out of the question; among the rest the highest priority wins, and among equals
-// the oldest: a pool that is added takes nothing from one that is there, whatever
-// it says.
+// settleKey decides between the pools that want a value for one key. A pool
+// overrides the pools that enclose it, regardless of priority; among the rest
+// the highest priority wins, and among equals the oldest: a new pool takes
+// nothing from an existing one.
 //
 // So a pool takes a key over from its parent at its own priority: a third pool
 // that is weaker than the parent and stronger than the child then wins.
@@ -60,9 +59,9 @@ func settleKey(claimants []*pool, value func(*pool) string, lists *sharedNames) 
 	return want
 }
 
-// furtherThan reports whether one of two pools that agree is to be named as the
-// one that has the key: the one whose policy goes further, then the first by name.
-// Age makes no difference, so that pools which agree may be created in any order.
+// furtherThan reports whether p, of two pools that agree, is named as the owner
+// of the key: the one whose policy goes further, then the first by name. Age
+// makes no difference, so that pools which agree may be created in any order.
 func furtherThan(p, other *pool) bool {
 	return cmp.Or(cmp.Compare(reach(other.policy), reach(p.policy)), strings.Compare(p.name, other.name)) < 0
 }
@@ -84,8 +83,8 @@ func withoutOverridden(claimants []*pool) []*pool {
 	return slices.DeleteFunc(slices.Clone(claimants), func(p *pool) bool { return overridden[p] })
 }
 
-// compareStrength orders pools by how strong they are, the strongest first: by
-// priority, then by age, then by name.
+// compareStrength orders pools by strength, the strongest first: by priority,
+// then by age, then by name.
 func compareStrength(a, b *pool) int {
 	return cmp.Or(
 		cmp.Compare(b.priority, a.priority),
@@ -94,8 +93,8 @@ func compareStrength(a, b *pool) int {
 	)
 }
 
-// compareAge puts the older pool first. A pool that the cluster does not have yet
-// has no time of creation, and is younger than all that it has.
+// compareAge orders the older pool first. A pool that is not in the cluster yet
+// has no creation time, and is younger than all others.
 func compareAge(a, b *v1.NodePool) int {
 	switch aNew, bNew := a.CreationTimestamp.IsZero(), b.CreationTimestamp.IsZero(); {
 	case aNew && bNew:
@@ -108,7 +107,7 @@ func compareAge(a, b *v1.NodePool) int {
 	return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 }
 
-// reach is how far a policy goes against a value that somebody else has set.
+// reach returns how far a policy goes against a value that somebody else has set.
 func reach(policy v1.ConflictPolicy) int {
 	switch policy {
 	case v1.Adopt:
@@ -120,11 +119,10 @@ func reach(policy v1.ConflictPolicy) int {
 	}
 }
 
-// sharedNames keeps one copy of lists of names that come again: pools that agree
-// on one key mostly agree on others.
+// sharedNames interns lists of names: pools that agree on one key mostly agree on others.
 type sharedNames struct {
 	known map[string][]string
-	// names is how many are kept in all lists.
+	// names is the number of names in all lists.
 	names int
 }
 

@@ -9,14 +9,14 @@ import (
 	"github.com/nodepools/nodepools/api/sanitize"
 )
 
-// A Problem is one reason for which a file tree is not taken.
+// A Problem is one reason for which a file tree is refused.
 //
 // Its texts are safe to log, to put into a status and to print on a terminal:
-// they are bounded, and what is not printable in them is escaped.
+// they are bounded, and unprintable characters in them are escaped.
 type Problem struct {
 	// File is slash-separated and relative to the root of the tree.
 	File string
-	// Line and Column of the field at fault, or of the nearest thing around it
+	// Line and Column of the field at fault, or of the nearest enclosing field
 	// when it is missing. Both count from 1, columns in characters; both are 0
 	// when the problem is with the file as a whole.
 	Line, Column int
@@ -26,12 +26,12 @@ type Problem struct {
 	Message string
 	// Hint says what to do about it; may be empty.
 	Hint string
-	// Omitted is 0 for a problem. Otherwise this is the end of a list that is too
-	// long, and Omitted is how many problems are left out there.
+	// Omitted is 0 for a problem. Otherwise this entry ends a truncated list, and
+	// Omitted is how many problems it leaves out.
 	Omitted int
 }
 
-// String is file:line: message.
+// String returns file:line: message.
 func (p Problem) String() string {
 	if p.Line == 0 {
 		return p.File + ": " + p.Message
@@ -39,30 +39,29 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
 }
 
-// A Warning is something that a pool says which is valid, and may not be meant.
-// Its texts are as safe as those of a [Problem].
+// A Warning is about a setting of a pool that is valid, and may not be
+// intended. Its texts are as safe as those of a [Problem].
 type Warning struct {
 	// File is slash-separated and relative to the root of the tree.
 	File string
-	// Line and Column of the field that it is about, both counted from 1.
+	// Line and Column of the field, both counted from 1.
 	Line, Column int
 	// Pool is the name of the pool.
 	Pool string
-	// Message says what follows, and what to do where that is not meant, in one
-	// line that begins in lower case.
+	// Message says what follows from the setting, and what to do where that is not
+	// intended, in one line that begins in lower case.
 	Message string
 }
 
-// String is file:line: warning: message.
+// String returns file:line: warning: message.
 func (w Warning) String() string {
 	return fmt.Sprintf("%s:%d: warning: %s", w.File, w.Line, w.Message)
 }
 
-// Problems is every reason for which a file tree is not taken, sorted by file
-// and line.
+// Problems are all reasons for which a file tree is refused, sorted by file and line.
 type Problems []Problem
 
-// Count returns how many problems there are, with those that are left out.
+// Count returns how many problems there are, including omitted ones.
 func (p Problems) Count() int {
 	count := 0
 	for _, problem := range p {
@@ -71,7 +70,7 @@ func (p Problems) Count() int {
 	return count
 }
 
-// Error has one problem per line, without the hints.
+// Error returns one problem per line, without the hints.
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
 	for i, problem := range p {
@@ -101,14 +100,14 @@ func (e *InvalidError) Error() string {
 // Unwrap returns the [Problems].
 func (e *InvalidError) Unwrap() error { return e.Problems }
 
-// report collects problems, and is the one place that makes their texts safe.
+// report collects problems, and is the one place that sanitizes their texts.
 type report struct {
-	// problems are the first that were found, and count is how many there are in all.
+	// problems are the first that were found, and count is how many there are in total.
 	problems Problems
 	count    int
 }
 
-// full reports whether problems are counted from now on, and not shown.
+// full reports whether further problems are only counted.
 func (r *report) full() bool { return len(r.problems) == maxProblems }
 
 func (r *report) add(problem Problem) {
@@ -136,14 +135,13 @@ func (r *report) sorted() Problems {
 	return slices.Compact(r.problems)
 }
 
-// quoted is a user's value within a message: in quotes, bounded, escaped.
+// quoted returns a user's value for a message: in quotes, bounded, escaped.
 func quoted(value string) string { return sanitize.Quote(clip(value, maxValue)) }
 
-// printable bounds a text and escapes what would not show, or would show as
-// something else, on a terminal.
+// printable bounds and sanitizes a text.
 func printable(text string, most int) string { return sanitize.Line(clip(text, most)) }
 
-// clip cuts a text after the given number of characters, at the end of one.
+// clip truncates a text to the given number of characters.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The awful repository has one problem of nearly every kind; the golden file
-// shows how all of them read together.
+// The awful repository has a problem of nearly every kind; the golden file
+// shows how they read together.
 func TestProblemsOfAnAwfulRepository(t *testing.T) {
 	_, err := Load(os.DirFS("testdata/awful"))
 	golden(t, "awful.golden", listing(problemsOf(t, err)))
 }
 
-// problemsOf takes the problems out of what Load returns.
+// problemsOf returns the problems in an error of Load.
 func problemsOf(t testing.TB, err error) Problems {
 	t.Helper()
 	if err == nil {
@@ -66,7 +66,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// mustBeSafe holds for every problem, whatever was read.
+// mustBeSafe checks what must hold for the problems of any input.
 func mustBeSafe(t testing.TB, problems Problems) {
 	t.Helper()
 	if len(problems) > maxProblems+1 {

@@ -11,10 +11,11 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// RuntimeClass is what leads pods to the nodes of a pool: it selects the labels
-// and the role labels, and tolerates the taints, of the pool and those around it. It has
-// no owner yet, since a pool in a file has no UID. It is nil for a pool that
-// the expansion does not know or that has a [Expansion.Problem].
+// RuntimeClass returns the RuntimeClass that schedules pods to the nodes of a
+// pool: it selects the labels and the role labels, and tolerates the taints, of
+// the pool and those around it. It has no owner yet, since a pool in a file has
+// no UID. It is nil for a pool that the expansion does not know or that has an
+// [Expansion.Problem].
 func (e *Expansion) RuntimeClass(name string) *nodev1.RuntimeClass {
 	p, found := e.pools[name]
 	if !found || p.problem != nil {
@@ -26,8 +27,7 @@ func (e *Expansion) RuntimeClass(name string) *nodev1.RuntimeClass {
 		Handler:    v1.DefaultHandler,
 		Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{}},
 	}
-	// From the outside in, so that what an inner pool says replaces what it
-	// inherits.
+	// From the outermost pool inwards, so that an inner pool overrides what it inherits.
 	line := append([]*pool{p}, p.enclosing...)
 	for _, each := range slices.Backward(line) {
 		if handler := each.definition.Spec.Handler; handler != "" {
@@ -39,9 +39,9 @@ func (e *Expansion) RuntimeClass(name string) *nodev1.RuntimeClass {
 	return class
 }
 
-// selection is how a pod finds the nodes of this pool: its labels, and its role
-// label. By labels alone it could be sent to any node whose kubelet has set them
-// itself, and the role label no kubelet can set.
+// selection returns the node selector of this pool: its labels, and its role
+// label. By the labels alone a pod could be sent to any node whose kubelet has
+// set them itself; no kubelet can set the role label.
 func (p *pool) selection() map[string]string {
 	selection := make(map[string]string, len(p.definition.Spec.Labels)+1)
 	for key, value := range p.definition.Spec.Labels {

@@ -9,9 +9,9 @@ import (
 	"github.com/nodepools/nodepools/testdata/secrets"
 )
 
-// Somebody commits a Secret beside the pools, whole or broken: what is wrong with
-// the file is told, and nothing of what the Secret holds. Of a NodePool, which
-// holds none, values are told as far as they are wrong.
+// Somebody commits a Secret beside the pools, whole or broken: the problems of
+// the file are reported, without any content of the Secret. Wrong values of a
+// NodePool, which holds no secrets, are shown.
 func TestSecretsInFiles(t *testing.T) {
 	const whole = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  password: %q\n"
 	for name, c := range map[string]struct{ reason, file string }{
@@ -49,7 +49,7 @@ func TestSecretsInFiles(t *testing.T) {
 			for _, problem := range problems {
 				text := fmt.Sprintf("%+v", problem)
 				if found := secrets.Find(text, secret); found != "" {
-					t.Errorf("%s: the secret is told, %s: %s", c.reason, found, text)
+					t.Errorf("%s: the secret is shown, %s: %s", c.reason, found, text)
 				}
 				if forged := secrets.Forgery(strings.ReplaceAll(problem.String(), "\n", "")); forged != "" {
 					t.Errorf("%s: %s", c.reason, forged)

@@ -13,12 +13,11 @@ import (
 )
 
 // SelfJoinKeys returns the label keys in a pool's selector that a kubelet may set
-// and remove on its own node, sorted. By them a node can join the pool, or leave
-// it, whoever controls the node: a selector that asks for the absence of a label
-// is no different. It returns none for a pool whose members are chosen by name or
-// by the role label, which are not for a kubelet to change; see
-// [SelfJoinPatterns]. What encloses the pool
-// is left aside: it only bounds which nodes can do so.
+// and remove on its own node, sorted. With these, whoever controls a node can
+// make it join the pool, or leave it; this includes a selector for the absence of
+// a label. It returns none for a pool whose members are selected by name or by
+// the role label, which a kubelet cannot change; see [SelfJoinPatterns].
+// Enclosing pools are ignored: they only bound which nodes can do so.
 func SelfJoinKeys(pool *v1.NodePool) []string {
 	if pool.Spec.Selector == nil {
 		return nil
@@ -37,9 +36,9 @@ func SelfJoinKeys(pool *v1.NodePool) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// requiresProtected reports whether no node matches a pool's selector without a label
-// that kubelets may not set. That a node lacks one, or has another value, is true of
-// every new node.
+// requiresProtected reports whether a node needs a label that kubelets may not
+// set to match a pool's selector. Requiring its absence, or another value, does
+// not count: every new node meets that.
 func requiresProtected(pool *v1.NodePool) bool {
 	if pool.Spec.Selector == nil {
 		return false
@@ -58,9 +57,9 @@ func requiresProtected(pool *v1.NodePool) bool {
 // SelfJoinPatterns returns the patterns in a pool's nodeNames, in their order. A
 // kubelet cannot change the name of its node, but whoever may bootstrap nodes of
 // any name, as a bootstrap token allows by default, can choose one that matches.
-// A pattern that matches every name is none: nobody chooses by it. Whole names
-// are none either: a node of such a name is one that somebody has meant, and to
-// take the place of one that exists is what no way to choose members prevents.
+// A pattern that matches every name is not listed: it does not select. Whole
+// names are not listed either: such a node was named on purpose, and no way to
+// select members prevents the replacement of an existing node.
 func SelfJoinPatterns(pool *v1.NodePool) []string {
 	var patterns []string
 	for _, pattern := range pool.Spec.NodeNames {
@@ -75,9 +74,8 @@ func SelfJoinPatterns(pool *v1.NodePool) []string {
 }
 
 // OpenLabels returns the keys of a pool's labels that a kubelet may set on its own
-// node, sorted. A pod that names nothing but these in its nodeSelector can be sent
-// to any node that has set them. The RuntimeClass of the pool selects its role
-// label too.
+// node, sorted. A pod with only these in its nodeSelector may be scheduled to any
+// node that has set them. The RuntimeClass of the pool selects its role label too.
 func OpenLabels(pool *v1.NodePool) []string {
 	var keys []string
 	for key := range pool.Spec.Labels {
@@ -89,9 +87,9 @@ func OpenLabels(pool *v1.NodePool) []string {
 	return keys
 }
 
-// KubeletMaySet reports whether the admission plugin NodeRestriction lets a kubelet
-// put a label on its own node: any outside of the domains of Kubernetes, and
-// within them those that kubelets report.
+// KubeletMaySet reports whether the admission plugin NodeRestriction allows a
+// kubelet to set a label on its own node: any outside of the domains of
+// Kubernetes, and within them those that kubelets report.
 func KubeletMaySet(key string) bool {
 	prefix, _, prefixed := strings.Cut(key, "/")
 	if !prefixed {
@@ -103,8 +101,8 @@ func KubeletMaySet(key string) bool {
 	return !inDomain(prefix, "kubernetes.io") && !inDomain(prefix, "k8s.io") || kubelet.IsKubeletLabel(key)
 }
 
-// isRestricted reports whether a label is under the domain that is there to be
-// protected from kubelets.
+// isRestricted reports whether a label is under the domain that is reserved
+// against kubelets.
 func isRestricted(key string) bool {
 	prefix, _, _ := strings.Cut(key, "/")
 	return inDomain(prefix, corev1.LabelNamespaceNodeRestriction)

@@ -11,8 +11,8 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// Which keys a kubelet may set is held to what the API server says by
-// TestKubeletsMaySetWhatWeWarnOf in apply/controller.
+// TestKubeletsMaySetWhatWeWarnOf in apply/controller compares which keys a
+// kubelet may set with the API server.
 func TestSelfJoinKeys(t *testing.T) {
 	expression := func(operator metav1.LabelSelectorOperator) *v1.LabelSelector {
 		return &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{{Key: "example.com/tier", Operator: operator}}}
@@ -32,7 +32,7 @@ func TestSelfJoinKeys(t *testing.T) {
 		"a parent only bounds which nodes":         {v1.NodePoolSpec{Parent: "wall", Selector: expression(metav1.LabelSelectorOpExists)}, own},
 		"protected labels":                         {v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"tenant.node-restriction.kubernetes.io/name": "a", "node-role.kubernetes.io/a": ""}}}, nil},
 		"by one of several a node can still leave": {v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"node-restriction.kubernetes.io/a": "", "b": "", "a": ""}}}, []string{"a", "b"}},
-		"a key that stands there twice": {v1.NodePoolSpec{Selector: &v1.LabelSelector{
+		"a duplicate key": {v1.NodePoolSpec{Selector: &v1.LabelSelector{
 			MatchLabels:      map[string]v1.LabelValue{"example.com/tier": "a"},
 			MatchExpressions: expression(metav1.LabelSelectorOpExists).MatchExpressions,
 		}}, own},
@@ -69,13 +69,12 @@ func TestOpenLabels(t *testing.T) {
 	}
 }
 
-// Patterns and labels are warned of where the pool shows that it is a wall, and
-// nowhere else.
+// Patterns and labels are warned of only where the pool is meant as a wall.
 func TestLoadWarnsOfWallsThatAreNone(t *testing.T) {
 	const restricted = "  selector: {matchLabels: {tenant.node-restriction.kubernetes.io/name: a}}\n"
 	for reason, test := range map[string]struct {
 		spec string
-		want []string // line:column, and what is said
+		want []string // line:column, and the message
 	}{
 		"patterns that sort":                 {"  nodeNames: ['a-*']\n  labels: {tier: a}\n  taints: [{key: a, effect: PreferNoSchedule}]\n", nil},
 		"patterns of a pool that is set off": {"  taints: [{key: a, effect: NoSchedule}]\n  nodeNames: [b, 'a-*']\n", []string{`7:3 "a-*" is a pattern`}},

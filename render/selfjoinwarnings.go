@@ -11,16 +11,17 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// selfJoinWarnings says by what nodes can join a pool, or get its pods, by
-// themselves, each at its place, and what to do instead.
+// selfJoinWarnings returns a warning for everything by which nodes can join a
+// pool, or attract its pods, by themselves, with its position and an
+// alternative.
 //
-// A warning that most pools have is read by nobody. So all that a kubelet may
-// choose by is warned of, as no administrator has to do anything for it to happen;
-// name patterns and labels of the pool, which nearly every pool has, only where
-// the pool shows that it is meant as a wall: patterns where it has a taint that
+// Nobody reads a warning that most pools have. So every selector key that a
+// kubelet may set is warned of, as no administrator has to do anything for it
+// to happen; name patterns and labels of the pool, which nearly every pool has,
+// only where the pool is meant as a wall: patterns where it has a taint that
 // keeps pods off its nodes, labels where its selector has a label that is
-// protected from kubelets. The condition SelfJoinable names them in any case. What
-// the pool acknowledges is not warned of.
+// protected from kubelets. The condition SelfJoinable names them in any case.
+// What the pool acknowledges is not warned of.
 func (d *document) selfJoinWarnings(pool *v1.NodePool) []Warning {
 	var warnings []Warning
 	within := ""
@@ -65,7 +66,7 @@ func prefixed(prefix string, names []string) []string {
 	return entries
 }
 
-// restricted is a label key that serves instead of one that kubelets may set.
+// restricted returns a protected label key to use instead of one that kubelets may set.
 func restricted(key string) string {
 	_, name, prefixed := strings.Cut(key, "/")
 	if !prefixed {
@@ -79,8 +80,8 @@ func keepsPodsOff(pool *v1.NodePool) bool {
 	return slices.ContainsFunc(pool.Spec.Taints, func(taint v1.Taint) bool { return taint.Effect != corev1.TaintEffectPreferNoSchedule })
 }
 
-// choosesByProtected reports whether a selector has a label under the domain that
-// is there to be protected from kubelets.
+// choosesByProtected reports whether a selector has a label under the domain
+// that is reserved against kubelets.
 func choosesByProtected(pool *v1.NodePool) bool {
 	if pool.Spec.Selector == nil {
 		return false
@@ -98,7 +99,7 @@ func choosesByProtected(pool *v1.NodePool) bool {
 	return false
 }
 
-// selectorPath is where the selector of a pool names a key first.
+// selectorPath returns the path at which the selector of a pool first names a key.
 func selectorPath(pool *v1.NodePool, key string) string {
 	if _, found := pool.Spec.Selector.MatchLabels[key]; found {
 		return "spec.selector.matchLabels[" + key + "]"

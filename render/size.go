@@ -7,9 +7,9 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// sizeOf is how many bytes a valid pool has as the API server stores it. Of
-// another one it could be anything: a text of any length can stand there any
-// number of times.
+// sizeOf returns the size of a valid pool as the API server stores it, in
+// bytes. An invalid one may have any size: aliases can repeat a text of any
+// length.
 func sizeOf(pool *v1.NodePool) int {
 	text, err := json.Marshal(pool)
 	if err != nil {
@@ -18,8 +18,8 @@ func sizeOf(pool *v1.NodePool) int {
 	return len(text)
 }
 
-// spend counts the keys and values of a document, and reports whether there is
-// room for more.
+// spend counts the keys and values of a document, and reports whether the bound
+// allows more.
 func (l *loader) spend(nodes int) bool {
 	l.nodes += nodes
 	if l.nodes > maxTreeNodes {
@@ -31,7 +31,7 @@ func (l *loader) spend(nodes int) bool {
 
 const fewerPools = "point the path at fewer pools, and give the others a NodePoolSource with a path of its own"
 
-// take adds a pool to the set, and reports whether there is room for more.
+// take adds a pool to the set, and reports whether the bound allows more.
 func (l *loader) take(pool placedPool) bool {
 	l.pools = append(l.pools, pool)
 	l.poolBytes += pool.size

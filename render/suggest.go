@@ -12,7 +12,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// meant guesses the field for which an unknown one was written.
+// meant guesses the field that was meant by an unknown one.
 func (d *decoder) meant(path *field.Path, name string, fields map[string]int) (meant, hint string) {
 	known := slices.Sorted(maps.Keys(fields))
 	if near := Nearest(name, known); near != "" {
@@ -36,9 +36,9 @@ func (d *decoder) meant(path *field.Path, name string, fields map[string]int) (m
 	return "", "known here: " + strings.Join(known, ", ")
 }
 
-// Nearest returns the known word for which another was probably written, empty
-// if there is none: one that differs in case, or in what joins its parts, alone, or
-// in a slip or two.
+// Nearest returns the known word that was probably meant by another, empty if
+// there is none: one that differs only in case or separators, or in one or two
+// typos.
 func Nearest(word string, known []string) string {
 	best, bestSlips := "", 3
 	joined := unjoined.Replace(word)
@@ -46,7 +46,7 @@ func Nearest(word string, known []string) string {
 		if strings.EqualFold(word, candidate) || strings.EqualFold(joined, candidate) {
 			return candidate
 		}
-		// A short word turns into any other with two slips.
+		// A short word becomes any other with two typos.
 		if slips := distance(word, candidate, 3); slips < bestSlips && slips*3 <= len(candidate) {
 			best, bestSlips = candidate, slips
 		}
@@ -54,11 +54,11 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// unjoined leaves out what other notations than ours put between the parts of a word.
+// unjoined removes the separators that other notations have within a word.
 var unjoined = strings.NewReplacer(" ", "", "_", "", "-", "")
 
-// meantOperator returns the operator of a selector that is written otherwise
-// elsewhere, empty if there is none.
+// meantOperator returns the operator of a selector for its notation in other
+// languages, empty if there is none.
 func meantOperator(word string) string {
 	switch strings.ToLower(unjoined.Replace(word)) {
 	case "=", "==", "eq", "equal", "equals", "is", "oneof":
@@ -74,9 +74,9 @@ func meantOperator(word string) string {
 	}
 }
 
-// distance is the number of bytes to insert, drop, change or swap with the next
-// that make one word of the other. From most on, it is not counted further: what is
-// that far from the diagonal of the table is left out of it.
+// distance returns the number of bytes to insert, drop, change or swap with the
+// next to make one word of the other, at most most: cells of the table that are
+// that far from its diagonal are not computed.
 func distance(a, b string, most int) int {
 	if len(a)-len(b) >= most || len(b)-len(a) >= most {
 		return most

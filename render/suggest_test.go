@@ -11,8 +11,8 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// What was meant is searched for, and a text built, for problems that are shown. What
-// is allocated is counted, as time depends on the machine.
+// Suggestions and texts are computed only for problems that are shown.
+// Allocations are counted, as time depends on the machine.
 func TestHintsAreOfProblemsThatAreShown(t *testing.T) {
 	full := func() *report {
 		r := &report{}

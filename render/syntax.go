@@ -11,7 +11,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// syntaxError takes the parser's error apart.
+// syntaxError matches an error of the parser.
 var syntaxError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
 // onTheNextLine are the errors for which the parser gives the line before.
@@ -24,7 +24,7 @@ var onTheNextLine = []string{
 	"found undefined tag handle",
 }
 
-// syntaxHints say what usually lies behind an error of the parser.
+// syntaxHints are the usual causes of errors of the parser.
 var syntaxHints = map[string]string{
 	"did not find expected key":                                    "check the indentation of this line and of those before it",
 	"did not find expected '-' indicator":                          "check the indentation of this line and of those before it",
@@ -46,8 +46,8 @@ const (
 	markerHint    = "write --- before it"
 )
 
-// syntax reports that a text is no YAML. The parser does not always tell the
-// line, and sometimes tells the one before.
+// syntax reports that a text is not YAML. The parser does not always give the
+// line, and sometimes gives the one before.
 func (d *document) syntax(err error) {
 	line, message := 0, err.Error()
 	if found := syntaxError.FindStringSubmatch(message); found != nil {
@@ -67,7 +67,7 @@ func (d *document) syntax(err error) {
 	case strings.HasPrefix(message, "unknown anchor '"):
 		name := strings.Split(message, "'")[1]
 		line = 1 + slices.IndexFunc(lines, func(text []byte) bool { return bytes.Contains(text, []byte("*"+name)) })
-		// Its name is not told: it may be a password that begins with *.
+		// Its name is not shown: it may be a password that begins with *.
 		message, hint = "an alias has no anchor before it", "anchors are known within one document; put text that begins with * in quotes"
 	}
 	line = min(max(line, 1), len(lines))
@@ -77,7 +77,7 @@ func (d *document) syntax(err error) {
 	d.add(&yaml.Node{Line: line, Column: 1}, "this is not YAML: "+message, hint)
 }
 
-// lineOfSyntaxError asks another parser, which for a fault in a block tells the
+// lineOfSyntaxError uses another parser, which for a fault in a block gives the
 // line of the fault and not that where the block begins.
 func (d *document) lineOfSyntaxError(line int) int {
 	var ignored any

@@ -7,7 +7,7 @@ import (
 )
 
 // checkText returns a file's text without its byte order mark, or the problem
-// for which it is no text.
+// for which it is not valid text.
 //
 // YAML takes more characters for the end of a line than editors do. They are
 // refused, so that what counts as a line is the same for the parser, for the
@@ -39,8 +39,8 @@ func checkText(data []byte) ([]byte, *Problem) {
 	return data, nil
 }
 
-// allowed tells of a character beyond ASCII, or a control character, whether it
-// may stand in a file.
+// allowed reports whether a character beyond ASCII, or a control character, may
+// occur in a file.
 func allowed(r rune) bool {
 	switch {
 	case r < 0xA0, r == '\u2028', r == '\u2029', r == '\uFEFF', r == '\uFFFE', r == '\uFFFF':
@@ -52,19 +52,19 @@ func allowed(r rune) bool {
 // A documentText is one document of a file.
 type documentText struct {
 	data []byte
-	// line is that of its first line in the file, counted from 1.
+	// line is the number of its first line in the file, counted from 1.
 	line int
 }
 
 // split cuts a file into documents, before each line that begins with ---.
-// YAML lets nothing else begin that way, not even inside a quoted or a block
-// text. Each document is then parsed for itself, so that a mistake in one hides
+// In YAML no other line begins that way, not even within a quoted or a block
+// text. Each document is then parsed separately, so that a mistake in one hides
 // none in the next, and anchors do not reach from one into another.
 func split(data []byte) []documentText {
 	var texts []documentText
 	start, startLine := 0, 1
-	// A marker belongs to what stands before it when that is no more than
-	// comments and directives (%YAML 1.2).
+	// A marker belongs to the lines before it when these are only comments and
+	// directives (%YAML 1.2).
 	preface := true
 	line := 1
 	for at := 0; at < len(data); line++ {

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// inWords says what validation found as one would say it to a colleague. The
-// path of the field is not part of it. A field that is written and has no value is
-// empty, and not missing.
+// inWords translates an error of validation to a message and a hint, without
+// the path of the field. A field that is written and has no value is empty, and
+// not missing.
 func inWords(err *field.Error, written bool) (message, hint string) {
 	detail := withoutRegexp(err.Detail)
 	absent := "is missing: "
@@ -43,7 +43,7 @@ func inWords(err *field.Error, written bool) (message, hint string) {
 		}
 		return quoted(value) + " is not known: must be " + either(supported), hint
 	case field.ErrorTypeDuplicate:
-		return quoted(fmt.Sprint(err.BadValue)) + " stands there twice", "keep one of the two"
+		return quoted(fmt.Sprint(err.BadValue)) + " appears twice", "keep one of the two"
 	case field.ErrorTypeTooLong:
 		return "is too long: " + detail, ""
 	case field.ErrorTypeTooMany:
@@ -53,7 +53,8 @@ func inWords(err *field.Error, written bool) (message, hint string) {
 	}
 }
 
-// withoutRegexp cuts out what only a program reads.
+// withoutRegexp removes the regular expression from an error, which is of no
+// use to people.
 func withoutRegexp(detail string) string {
 	before, after, found := strings.Cut(detail, "regex used for validation is '")
 	if !found {
@@ -86,7 +87,7 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// didYouMean is the hint that one or several words were meant; empty for none.
+// didYouMean returns the hint that one or several words were meant; empty for none.
 func didYouMean(words ...string) string {
 	if len(words) == 0 {
 		return ""

@@ -97,7 +97,7 @@ func (r *nodeReader) node(data []byte) error {
 	case node.Name == "":
 		return errors.New("a Node has no name")
 	case r.known[node.Name]:
-		return fmt.Errorf("node %q stands there twice", node.Name)
+		return fmt.Errorf("node %q appears twice", node.Name)
 	}
 	r.known[node.Name] = true
 	r.nodes = append(r.nodes, node)
