@@ -155,7 +155,7 @@ func (d *document) parse() bool {
 	case err != nil:
 		d.syntax(err)
 		return false
-	default: // unreachable, but never drop a document silently
+	default: // the parser finds a document that split does not; it must not be dropped
 		d.add(second.Content[0], withoutMarker, markerHint)
 		return false
 	}

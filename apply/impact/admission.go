@@ -15,21 +15,21 @@ import (
 // classes are RuntimeClasses by name.
 type classes map[string]*nodev1.RuntimeClass
 
-// next is what becomes of the next pod that is made.
+// next is the next pod that is created, after admission.
 type next struct {
 	// shape is nil where the API server refuses the pod.
 	shape *shape
-	// missing tells that it refuses it because its RuntimeClass does not exist.
+	// missing is set where it refuses it because its RuntimeClass does not exist.
 	missing bool
 	// refusal says why it refuses it otherwise.
 	refusal string
-	// wanted is where the DaemonSet controller makes a pod at all. It goes by the
-	// template: what the RuntimeClass would bring is nothing to it. Nil for pods that
-	// are made wherever they may run.
+	// wanted decides on which nodes the DaemonSet controller creates a pod at all.
+	// It uses the template, without what the RuntimeClass adds. Nil for pods that
+	// are created wherever they may run.
 	wanted *shape
 }
 
-// obstacle says why the pod cannot be on the node; empty if it can.
+// obstacle returns why the pod cannot be on the node; empty if it can.
 func (n *next) obstacle(at *site) string {
 	if n.wanted != nil {
 		if reason := n.wanted.obstacle(at); reason != "" {
@@ -42,7 +42,7 @@ func (n *next) obstacle(at *site) string {
 	return n.shape.obstacle(at)
 }
 
-// next is the next pod of what asks for this.
+// next returns the next pod with this scheduling.
 func (w *world) next(asks inventory.Scheduling, with classes) *next {
 	if asks.RuntimeClass == "" {
 		return &next{shape: w.shape(asks)}
@@ -58,10 +58,10 @@ func (w *world) next(asks inventory.Scheduling, with classes) *next {
 	return &next{shape: w.shape(merged)}
 }
 
-// admit merges the RuntimeClass into what a pod asks for, as the admission plugin
-// RuntimeClass does. Where both select another value of the same label it refuses
-// the pod. That the plugin leaves out tolerations which others include makes no
-// difference to what is tolerated.
+// admit merges the RuntimeClass into the scheduling of a pod, as the admission
+// plugin RuntimeClass does. It refuses the pod where both select different
+// values of one label. The plugin drops tolerations that others include, which
+// makes no difference here.
 func admit(asks inventory.Scheduling, class *nodev1.RuntimeClass) (merged inventory.Scheduling, refusal string) {
 	if class.Scheduling == nil {
 		return asks, ""
@@ -81,8 +81,8 @@ func admit(asks inventory.Scheduling, class *nodev1.RuntimeClass) (merged invent
 	return asks, ""
 }
 
-// unadmit takes out of what a pod asks for what its RuntimeClass has brought. What
-// the pod says itself, and the class as well, cannot be told apart and goes too.
+// unadmit removes from the scheduling of a pod what its RuntimeClass has added,
+// and also what both have set, as these cannot be distinguished.
 func unadmit(asks inventory.Scheduling, class *nodev1.RuntimeClass) inventory.Scheduling {
 	if class == nil || class.Scheduling == nil {
 		return asks
@@ -102,10 +102,10 @@ func unadmit(asks inventory.Scheduling, class *nodev1.RuntimeClass) inventory.Sc
 	return asks
 }
 
-// again is what becomes of a pod if it is made again, before the change and after
-// it. A workload makes it from its template, which may have changed since, and
-// admission adds to it what it has added to this one. A pod without a workload is
-// made from what it says itself.
+// again returns a pod as it would be recreated, before the change and after it.
+// A workload creates it from its template, which may have changed since, and
+// admission adds to it what it has added to this one. A pod without a workload
+// is created from its own spec.
 func (w *world) again(pod *inventory.Pod) (before, after *next) {
 	class := w.classesBefore[pod.RuntimeClass]
 	if of := w.workloads[pod.Owner]; of != nil {
@@ -116,11 +116,11 @@ func (w *world) again(pod *inventory.Pod) (before, after *next) {
 	return w.next(own, w.classesBefore), w.next(own, w.classesAfter)
 }
 
-// added are the tolerations that admission has added to a pod besides those of its
-// RuntimeClass. The plugin ExtendedResourceToleration lets pods that ask for a GPU
-// onto nodes with its taint, and templates say nothing of it. What plugins add has
-// the operator Exists; another toleration that the template has not is of an earlier
-// template, or RuntimeClass.
+// added returns the tolerations that admission has added to a pod besides those
+// of its RuntimeClass. The plugin ExtendedResourceToleration makes pods that
+// request a GPU tolerate its taint, which templates do not show. Plugins add
+// the operator Exists; any other toleration that the template does not have
+// comes from an earlier template, or RuntimeClass.
 func added(pod *inventory.Pod, template []corev1.Toleration, class *nodev1.RuntimeClass) []corev1.Toleration {
 	var list []corev1.Toleration
 	for i := range pod.Tolerations {

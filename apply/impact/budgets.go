@@ -6,10 +6,11 @@ import (
 	"github.com/nodepools/nodepools/apply/inventory"
 )
 
-// lostBudgets tells of each PodDisruptionBudget how many of its pods are lost. It
-// counts as Kubernetes does, which is healthy pods: one that was not ready, or
-// has finished, is missed by no budget. Pods that go later count like those that
-// go at once. A budget of which nothing else is known allows nothing.
+// lostBudgets counts for each PodDisruptionBudget how many of its pods are
+// lost. It counts healthy pods, as Kubernetes does: one that was not ready, or
+// has finished, does not count. Pods that are deleted later count like those
+// that are deleted at once. A budget that the inventory does not list allows
+// nothing.
 func lostBudgets(known []inventory.Budget, going map[*inventory.Pod]leaving, daemons *daemonChanges) []Budget {
 	lost := map[label]int{}
 	lose := func(pod *inventory.Pod) {

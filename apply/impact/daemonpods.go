@@ -8,10 +8,9 @@ import (
 	"github.com/nodepools/nodepools/apply/inventory"
 )
 
-// daemonTolerations are what the DaemonSet controller adds to the tolerations of
-// the pods that it makes. A pod in the network of its host tolerates
-// node.kubernetes.io/network-unavailable besides, which an inventory does not
-// tell.
+// daemonTolerations are the tolerations that the DaemonSet controller adds to
+// the pods that it creates. A pod in the host network also tolerates
+// node.kubernetes.io/network-unavailable; an inventory does not have this.
 var daemonTolerations = []corev1.Toleration{
 	{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
 	{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
@@ -21,25 +20,25 @@ var daemonTolerations = []corev1.Toleration{
 	{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
 }
 
-// daemonChanges are the pods of DaemonSets that come and go.
+// daemonChanges are the pods of DaemonSets that start or are removed.
 type daemonChanges struct {
 	removed []*inventory.Pod
 	groups  map[inventory.Owner]*DaemonPods
 }
 
-// daemonPods tells which pods the DaemonSet controller of Kubernetes removes, and
-// where it starts one.
+// daemonPods returns which pods the DaemonSet controller of Kubernetes removes,
+// and where it starts one.
 //
-// That controller goes by the template, without what the RuntimeClass brings. It
-// removes a pod when the node no longer matches, or has a NoExecute taint that the
-// template does not tolerate, and leaves it under a NoSchedule taint. It asks no
-// PodDisruptionBudget. What the RuntimeClass brings decides then where a pod that
-// it has made is scheduled.
+// That controller uses the template, without what the RuntimeClass adds. It
+// removes a pod when the node no longer matches, or has a NoExecute taint that
+// the template does not tolerate, and keeps it under a NoSchedule taint. It
+// ignores PodDisruptionBudgets. What the RuntimeClass adds decides where a
+// created pod is scheduled.
 func (w *world) daemonPods(going map[*inventory.Pod]leaving) *daemonChanges {
 	changes := &daemonChanges{groups: map[inventory.Owner]*DaemonPods{}}
 	for _, of := range w.daemons {
 		d := w.newDaemon(of)
-		for _, at := range w.places {
+		for _, at := range w.pairs {
 			if at.changed {
 				changes.remove(d, at, going)
 			}
@@ -52,14 +51,14 @@ func (w *world) daemonPods(going map[*inventory.Pod]leaving) *daemonChanges {
 	return changes
 }
 
-// daemon is a DaemonSet in the eyes of its controller.
+// daemon is a DaemonSet as its controller sees it.
 type daemon struct {
 	owner inventory.Owner
-	// before and after are the pods that it makes.
+	// before and after are the pods that it creates.
 	before, after *next
-	// template is what they ask for but for their RuntimeClass.
+	// template is their scheduling without their RuntimeClass.
 	template *shape
-	// admitted tells that its pods are no longer refused.
+	// admitted is set where its pods are no longer refused.
 	admitted bool
 }
 
@@ -72,7 +71,7 @@ func (w *world) newDaemon(of *workload) *daemon {
 }
 
 // wants reports whether the controller starts a pod on the node, and whether it
-// leaves one that is there.
+// keeps an existing one.
 func (d *daemon) wants(at *site) (start, keep bool) {
 	switch {
 	case !d.template.matches(at.node):
@@ -83,7 +82,7 @@ func (d *daemon) wants(at *site) (start, keep bool) {
 	return true, true
 }
 
-func (c *daemonChanges) remove(d *daemon, at *place, going map[*inventory.Pod]leaving) {
+func (c *daemonChanges) remove(d *daemon, at *nodePair, going map[*inventory.Pod]leaving) {
 	for _, pod := range at.pods {
 		if pod.Owner != d.owner || pod.Static || idle(pod) {
 			continue
@@ -106,10 +105,10 @@ func (c *daemonChanges) remove(d *daemon, at *place, going map[*inventory.Pod]le
 	}
 }
 
-// starts reports whether a pod starts on the node that could not before. The pod is
-// there already, and waits, where the controller wanted one before: it is then
-// as the RuntimeClass from before has made it.
-func (d *daemon) starts(at *place) bool {
+// starts reports whether a pod starts on the node that could not before. Where
+// the controller wanted one before, the pod exists already, and is pending: it
+// then has the scheduling of the earlier RuntimeClass.
+func (d *daemon) starts(at *nodePair) bool {
 	start, _ := d.wants(at.after)
 	if !start || d.runsOn(at) {
 		return false
@@ -121,7 +120,7 @@ func (d *daemon) starts(at *place) bool {
 	return !d.before.shape.fits(at.before) && d.before.shape.fits(at.after)
 }
 
-func (d *daemon) runsOn(at *place) bool {
+func (d *daemon) runsOn(at *nodePair) bool {
 	return slices.ContainsFunc(at.pods, func(pod *inventory.Pod) bool { return pod.Owner == d.owner && !idle(pod) })
 }
 

@@ -1,16 +1,16 @@
-// Package impact tells what a change of nodes and RuntimeClasses does to the pods
-// that run: which are evicted, which could not be scheduled again, which
-// PodDisruptionBudgets that breaks, and for which pods there is no place left.
+// Package impact computes what a change of nodes and RuntimeClasses does to
+// running pods: which are evicted, which could not be scheduled again, which
+// PodDisruptionBudgets are exceeded, and for which pods no node is left.
 //
 // Start with [Of]. Taints, tolerations and selectors are matched by Kubernetes'
-// own code. The package is pure: the same input gives the same answer, in the
+// own code. The package is pure: the same input gives the same result, in the
 // same order.
 //
 // The rules are those of Kubernetes 1.37: of its taint eviction controller, its
 // DaemonSet controller, its admission of RuntimeClasses and the filters of its
-// scheduler. Each is told of where it is computed.
+// scheduler. Each is documented where it is computed.
 //
-// What it leaves aside, as nodes alone decide nothing of it: resources, pod
-// affinity, topology spread, volumes and priorities. A pod of which it says that
-// it could be scheduled again may still find no room.
+// It ignores what nodes alone do not decide: resources, pod affinity, topology
+// spread, volumes and priorities. A pod that could be scheduled again by these
+// rules may still not fit.
 package impact

@@ -58,7 +58,7 @@ func TestEvictionOfOnePod(t *testing.T) {
 		"time is cut short":  {"unless the new taint is not tolerated at all", words("a=:NoExecute"), words("a=:NoExecute", noExecute), []corev1.Toleration{bearsFor(300, "a:NoExecute")}, atOnce(noExecute)},
 		"time goes on":       {"nor is it stopped where another taint comes in its place", words("a=:NoExecute"), words(noExecute), []corev1.Toleration{bearsFor(300, "a:NoExecute"), bearsFor(300, noExecute)}, nil},
 		"gone in no time":    {"and so is one that it leaves no time", words("a=:NoExecute"), words("a=:NoExecute", noExecute), []corev1.Toleration{bearsFor(0, "a:NoExecute")}, nil},
-		"going already":      {"a pod that a taint from before deletes is not told of", words("a=:NoExecute"), words("a=:NoExecute", noExecute), nil, nil},
+		"going already":      {"a pod that an earlier taint deletes is not listed", words("a=:NoExecute"), words("a=:NoExecute", noExecute), nil, nil},
 		"taint goes":         {"a taint that goes deletes nothing", words("a=:NoExecute", noExecute), words(noExecute), []corev1.Toleration{bears(noExecute)}, nil},
 	}
 	for _, name := range sortedNames(cases) {
@@ -75,7 +75,7 @@ func TestEvictionOfOnePod(t *testing.T) {
 	}
 }
 
-// TestEvictedPods goes through who is evicted and how that is told.
+// TestEvictedPods covers which pods are evicted and how they are listed.
 func TestEvictedPods(t *testing.T) {
 	tainted := words("gpu=yes:NoExecute")
 	cases := map[string]struct {
@@ -84,7 +84,7 @@ func TestEvictedPods(t *testing.T) {
 		want   Impact
 	}{
 		"a workload": {
-			"pods of one workload are told of together, and another node takes the next one",
+			"pods of one workload are grouped, and another node takes the next one",
 			(&scene{}).node("a", nil, tainted).node("b", nil, tainted).node("c", nil, nil).
 				workload("Deployment", "web", inventory.Scheduling{}, "b", "a", "c"),
 			Impact{Evictions: []Eviction{{Workload: inShop("Deployment", "web"), Taints: tainted, Pods: on("web-on-a a", "web-on-b b")}}},
@@ -111,7 +111,7 @@ func TestEvictedPods(t *testing.T) {
 			Impact{Evictions: []Eviction{{Workload: inShop("Deployment", "web"), Taints: tainted, Pods: on("web-on-a a")}}},
 		},
 		"different times": {
-			"pods of one workload that stay for different times are told of apart, the first to go first",
+			"pods of one workload that stay for different times are listed separately, the first to go first",
 			(&scene{}).node("a", nil, tainted).node("b", nil, nil).
 				workload("Deployment", "web", bearing(bearsFor(60, "gpu:NoExecute")), "a").
 				pods(func(pod *inventory.Pod) { pod.Name = "late" }).
@@ -155,7 +155,7 @@ func TestEvictedPods(t *testing.T) {
 			Impact{Evictions: []Eviction{{Workload: inShop("DaemonSet", "logs"), Taints: tainted, Pods: on("logs-on-a a")}}},
 		},
 		"a pod of a DaemonSet, and no place": {
-			"another node would take it by its RuntimeClass, and the DaemonSet controller, which goes by the template, makes none there",
+			"another node would take it by its RuntimeClass, and the DaemonSet controller, which uses the template, creates none there",
 			(&scene{}).node("a", nil, tainted).node("b", words("team=x:NoSchedule"), words("team=x:NoSchedule")).
 				class(newClass("x", "runc", bearing(bears("team:NoSchedule"))), newClass("x", "runc", bearing(bears("team:NoSchedule")))).
 				workload("DaemonSet", "logs", naming("x", asking()), "a"),
@@ -191,12 +191,12 @@ func TestEvictedPods(t *testing.T) {
 			Impact{},
 		},
 		"a node that is not known": {
-			"nothing can be told of its pods",
+			"nothing is known of its pods",
 			(&scene{}).bare("p", "gone", inventory.Scheduling{}),
 			Impact{},
 		},
 		"an unknown workload": {
-			"a pod whose workload is not known goes by itself, under the workload's name",
+			"a pod whose workload is not known uses its own spec, and is listed under the workload's name",
 			(&scene{}).node("a", nil, tainted).bare("p", "a", inventory.Scheduling{}).
 				pods(func(pod *inventory.Pod) { pod.Owner = inventory.Owner{Kind: "Rollout", Namespace: "shop", Name: "web"} }),
 			Impact{Evictions: []Eviction{{Workload: inShop("Rollout", "web"), Taints: tainted, Pods: on("p a"), Nowhere: true}}},

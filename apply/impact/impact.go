@@ -1,32 +1,31 @@
 package impact
 
-// Impact is what a change does to the pods that run. Its JSON form is part of the
-// one of a review; every list is there, empty where nothing is to be said. Lists of
-// workloads are sorted by namespace, kind, name and group.
+// Impact is what a change does to running pods. Its JSON form is part of the
+// one of a review; every list is present, possibly empty. Lists of workloads
+// are sorted by namespace, kind, name and group.
 type Impact struct {
 	// Evictions are pods that a new NoExecute taint deletes, by workload, the first to
-	// go first. A PodDisruptionBudget does not hold that back.
+	// go first. PodDisruptionBudgets do not prevent that.
 	Evictions []Eviction `json:"evictions"`
 	// Budgets are the PodDisruptionBudgets of pods that are evicted or removed, sorted
 	// by namespace and name.
 	Budgets []Budget `json:"disruptionBudgets"`
-	// Unschedulable are pods that go on running, and that could not be scheduled
-	// again on the node where they are, while they could before, by workload and
-	// reason. Pods of DaemonSets that stay under a new taint are among them.
+	// Unschedulable are pods that keep running, but could no longer be scheduled
+	// on their node, by workload and reason. They include pods of DaemonSets that
+	// stay under a new taint.
 	Unschedulable []Unschedulable `json:"unschedulable"`
-	// DaemonPods are pods of DaemonSets that come or go because their node's
-	// labels or taints do.
+	// DaemonPods are pods of DaemonSets that start or are removed because the
+	// labels or taints of their node change.
 	DaemonPods []DaemonPods `json:"daemonPods"`
-	// RuntimeClasses are those that go or are replaced while pods or workloads
-	// name them, sorted by name.
+	// RuntimeClasses are those that are deleted or replaced while pods or
+	// workloads name them, sorted by name.
 	RuntimeClasses []RuntimeClassUse `json:"runtimeClasses"`
-	// Overlaps are nodes in several pools on which the pods of none of these
-	// pools' RuntimeClasses can run, and could before, or that were in fewer.
+	// Overlaps are nodes in several pools on which pods of none of these pools'
+	// RuntimeClasses can run. They could before, or the node was in fewer pools.
 	Overlaps []Overlap `json:"overlaps"`
 }
 
-// Workload names what makes pods; its kind is Pod for a pod that nothing makes
-// anew.
+// Workload names what creates pods; its kind is Pod for a pod that nothing recreates.
 type Workload struct {
 	// Group is the API group of a kind that is not of Kubernetes itself.
 	Group     string `json:"group,omitempty"`
@@ -35,7 +34,7 @@ type Workload struct {
 	Name      string `json:"name"`
 }
 
-// Pod is a pod of the workload that is spoken of, and its node.
+// Pod is a pod of a workload, and its node.
 type Pod struct {
 	Name string `json:"name"`
 	Node string `json:"node"`
@@ -52,13 +51,13 @@ type Eviction struct {
 	AfterSeconds int64 `json:"afterSeconds"`
 	// Pods, sorted by name and node.
 	Pods []Pod `json:"pods"`
-	// Finished tells that these pods have finished already. The taint deletes them
-	// as it does others; nothing that runs is lost.
+	// Finished reports that these pods have finished already. The taint deletes
+	// them as it does others; nothing that runs is lost.
 	Finished bool `json:"finished,omitempty"`
-	// NotRecreated reports that nothing creates these pods again, which run: they have no
+	// NotRecreated reports that nothing recreates these running pods: they have no
 	// controller, or their DaemonSet is gone.
 	NotRecreated bool `json:"notRecreated"`
-	// Nowhere tells that no node takes the workload's next pod afterwards, going by
+	// Nowhere reports that no node accepts the workload's next pod afterwards, by
 	// labels and taints. Where nothing creates a next pod, it is false.
 	Nowhere bool `json:"nowhere"`
 }
@@ -67,11 +66,11 @@ type Eviction struct {
 type Budget struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Allowed is how many pods it lets go, Lost how many go that it counts as
-	// healthy.
+	// Allowed is how many disruptions it allows, Lost how many of its healthy pods
+	// are deleted.
 	Allowed int `json:"allowed"`
 	Lost    int `json:"lost"`
-	// Exceeded tells that more go than it allows.
+	// Exceeded reports that more are deleted than it allows.
 	Exceeded bool `json:"exceeded"`
 }
 
@@ -84,32 +83,32 @@ type Unschedulable struct {
 	Reason string `json:"reason"`
 	// Pods, sorted by name and node.
 	Pods []Pod `json:"pods"`
-	// Nowhere tells that no node takes the workload's next pod afterwards, going by
+	// Nowhere reports that no node accepts the workload's next pod afterwards, by
 	// labels and taints. Where nothing creates a next pod, it is false.
 	Nowhere bool `json:"nowhere"`
 }
 
-// DaemonPods are what becomes of one DaemonSet.
+// DaemonPods are the changes of the pods of one DaemonSet.
 type DaemonPods struct {
 	Workload Workload `json:"workload"`
-	// Removed are the pods that go because their node no longer matches, or has a
-	// NoExecute taint that their template does not tolerate, sorted by name and node.
-	// Those that such a taint evicts are among the evictions instead.
+	// Removed are the pods that are deleted because their node no longer matches, or
+	// has a NoExecute taint that their template does not tolerate, sorted by name and
+	// node. Those that such a taint evicts are among the evictions instead.
 	Removed []Pod `json:"removed"`
 	// Started are the nodes on which a pod of it starts, sorted.
 	Started []string `json:"started"`
 }
 
-// RuntimeClassUse is a RuntimeClass that goes, and what names it.
+// RuntimeClassUse is a RuntimeClass that is deleted or replaced, and what names it.
 type RuntimeClassUse struct {
 	Name string `json:"name"`
 	// Action is delete or replace.
 	Action string `json:"action"`
-	// Pods is how many pods name it, those left aside that have finished or are being
-	// deleted. They go on running.
+	// Pods is how many pods name it, except those that have finished or are being
+	// deleted. They keep running.
 	Pods int `json:"pods"`
-	// Workloads that name it, sorted. Their next pods are refused: for good where it
-	// is deleted, for the moment in which it is made anew where it is replaced.
+	// Workloads that name it, sorted. Their next pods are refused: for good where
+	// it is deleted, until it is created again where it is replaced.
 	Workloads []Workload `json:"workloads"`
 }
 

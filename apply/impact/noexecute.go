@@ -8,9 +8,9 @@ import (
 	"github.com/nodepools/nodepools/apply/inventory"
 )
 
-// freshTaints are the NoExecute taints of a node that were not there before. A
-// taint whose value changes is another one.
-func freshTaints(at *place) []corev1.Taint {
+// freshTaints returns the NoExecute taints of a node that it did not have
+// before. A taint whose value changes is another one.
+func freshTaints(at *nodePair) []corev1.Taint {
 	if !at.changed || at.before.taints == at.after.taints {
 		return nil
 	}
@@ -23,9 +23,9 @@ func freshTaints(at *place) []corev1.Taint {
 	return fresh
 }
 
-// unbearable are the texts of those taints that a pod does not tolerate for good.
-// They come sorted, as the taints do.
-func unbearable(taints []corev1.Taint, pod *inventory.Pod) []string {
+// notTolerated returns the texts of the taints that a pod does not tolerate for
+// good, in the order of the taints.
+func notTolerated(taints []corev1.Taint, pod *inventory.Pod) []string {
 	var texts []string
 	for i := range taints {
 		if !stayUnder(taints[i:i+1], pod.Tolerations).forGood {

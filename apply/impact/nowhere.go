@@ -5,13 +5,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// nowhere reports whether no node takes the pod afterwards, by labels and taints. A
-// pod that is refused has no place either.
+// nowhere reports whether no node accepts the pod afterwards, by labels and
+// taints. No node accepts a pod that is refused.
 func (w *world) nowhere(pod *next) bool {
 	if pod.shape == nil {
 		return true
 	}
-	asked := question{pod.shape, pod.wanted}
+	asked := query{pod.shape, pod.wanted}
 	none, known := w.nowheres[asked]
 	if !known {
 		none = !w.somewhere(asked)
@@ -20,11 +20,11 @@ func (w *world) nowhere(pod *next) bool {
 	return none
 }
 
-// question is which node takes such a pod, and, of a DaemonSet, is one on which its
-// controller wants it.
-type question struct{ pod, wanted *shape }
+// query is for nodes that accept such a pod and, for a DaemonSet, on which its
+// controller wants one.
+type query struct{ pod, wanted *shape }
 
-func (w *world) somewhere(asked question) bool {
+func (w *world) somewhere(asked query) bool {
 	if w.index == nil {
 		w.index = newIndex(w.nodes)
 	}
@@ -36,12 +36,12 @@ func (w *world) somewhere(asked question) bool {
 	return false
 }
 
-// index finds nodes by what a pod selects, so that not every node is asked.
+// index finds nodes by what a pod selects, so that not every node is matched.
 type index struct {
 	all     []*site
 	byName  map[string]*site
 	byLabel map[label][]*site
-	// byKey has the nodes with a label of any value, for keys that were asked for.
+	// byKey has the nodes with a label of any value, for keys that were looked up.
 	byKey map[string][]*site
 }
 
@@ -58,7 +58,7 @@ func newIndex(nodes []*site) *index {
 	return x
 }
 
-// candidates are nodes among which all are that match.
+// candidates returns a superset of the nodes that match.
 func (x *index) candidates(s *shape) []*site {
 	fewest := x.all
 	for key, value := range s.asks.NodeSelector {
@@ -74,7 +74,7 @@ func (x *index) candidates(s *shape) []*site {
 	return fewest
 }
 
-// having are the nodes that have the label, whatever its value.
+// having returns the nodes that have the label, with any value.
 func (x *index) having(key string) []*site {
 	some, known := x.byKey[key]
 	if !known {
@@ -88,8 +88,8 @@ func (x *index) having(key string) []*site {
 	return some
 }
 
-// ofTerms are candidates for any of the terms; unbounded where a term says only
-// what must not be there.
+// ofTerms returns candidates for any of the terms; they are unbounded where a
+// term only excludes nodes.
 func (x *index) ofTerms(terms []corev1.NodeSelectorTerm) (some []*site, bounded bool) {
 	for i := range terms {
 		if len(terms[i].MatchExpressions)+len(terms[i].MatchFields) == 0 {
@@ -126,7 +126,7 @@ func (x *index) ofTerm(term *corev1.NodeSelectorTerm) (some []*site, bounded boo
 		case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
 			ofExpression = x.having(expression.Key)
 		default:
-			continue // says what must not be there
+			continue // only excludes nodes
 		}
 		if !bounded || len(ofExpression) < len(some) {
 			some, bounded = ofExpression, true

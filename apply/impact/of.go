@@ -5,12 +5,12 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// Of tells what happens to the pods of an inventory when its cluster becomes the
-// one given, as [plan.Difference.After] has it. Neither is changed.
+// Of computes what happens to the pods of an inventory when its cluster becomes
+// the given one, as [plan.Difference.After] has it. Neither is changed.
 //
-// Kubernetes acts on a node when it changes, and so this looks at nodes whose
-// labels or taints change, and at pods whose RuntimeClass does. What is wrong
-// already, and goes on to be, is not told.
+// Kubernetes acts on a node when it changes, so only nodes whose labels or
+// taints change are considered, and pods whose RuntimeClass does. Existing
+// problems that remain are not listed.
 func Of(before *inventory.Inventory, after plan.Cluster) *Impact {
 	w := newWorld(before, after)
 	going := w.evictions()

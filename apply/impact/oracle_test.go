@@ -13,9 +13,9 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// The oracle tells what Kubernetes does to each pod, one by one and node by node,
-// in the words of its own controllers: what they do is written down here as it
-// stands in k8s.io/kubernetes v1.37.1, which cannot be imported. It shares no
+// The oracle computes what Kubernetes does to each pod, one by one and node by
+// node, in the words of its own controllers: what they do is written down here
+// as it is in k8s.io/kubernetes v1.37.1, which cannot be imported. It shares no
 // code with what it judges.
 type oracle struct {
 	before *inventory.Inventory
@@ -192,7 +192,7 @@ func affinityMatches(node *corev1.Node, asks inventory.Scheduling) bool {
 // and of a DaemonSet its controller, too.
 func (o oracle) lostItsPlace(pod *inventory.Pod, was, is *corev1.Node) bool {
 	if class := o.asksFor(pod).RuntimeClass; class != "" && classesOf(o.after.RuntimeClasses)[class] == nil {
-		return false // told with the RuntimeClass
+		return false // listed with the RuntimeClass
 	}
 	had, couldBe := o.next(pod, classesOf(o.before.RuntimeClasses))
 	if !couldBe || !schedulable(lasting(was, is), had) {

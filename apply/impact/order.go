@@ -8,11 +8,11 @@ import (
 	"github.com/nodepools/nodepools/apply/inventory"
 )
 
-// named is a workload by its name.
+// named returns the workload of an owner.
 func named(owner inventory.Owner) Workload { return Workload(owner) }
 
-// workloadOf names what a pod is counted under: its owner, or itself. A pod is in
-// the namespace of its owner, or the owner is in none.
+// workloadOf returns the workload that a pod is counted under: its owner, or
+// itself. A pod is in the namespace of its owner, or the owner is in none.
 func workloadOf(pod *inventory.Pod) Workload {
 	if pod.Owner == (inventory.Owner{}) {
 		return Workload{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}
@@ -20,7 +20,7 @@ func workloadOf(pod *inventory.Pod) Workload {
 	return Workload{Group: pod.Owner.Group, Kind: pod.Owner.Kind, Namespace: pod.Namespace, Name: pod.Owner.Name}
 }
 
-// groupKey is the same text for what is told in one line.
+// groupKey returns the same text for entries that are listed in one line.
 func groupKey(of Workload, texts ...string) string {
 	var key strings.Builder
 	writeTexts(&key, of.Group, of.Namespace, of.Kind, of.Name)

@@ -15,11 +15,11 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-// overlaps are the nodes in several pools on which the pods of none of them can
-// be scheduled afterwards: each is shut out by a taint of another pool, or by a
-// label that another pool has its way with. What others than pools put on a node
-// does not count. A node on which it was so before is not told of, unless it comes
-// into a further pool.
+// overlaps returns the nodes in several pools on which the pods of none of them
+// can be scheduled afterwards: each is kept out by a taint of another pool, or
+// by a label whose value another pool has won. What others than pools have set
+// on a node does not count. A node with an earlier overlap is not listed,
+// unless it joins a further pool.
 func overlaps(before, after plan.Cluster) []Overlap {
 	was, is := newPoolView(before), newPoolView(after)
 	stood := make(map[string]*corev1.Node, len(before.Nodes))
@@ -58,12 +58,12 @@ func containsAll(names, wanted []string) bool {
 	return !slices.ContainsFunc(wanted, func(name string) bool { return !slices.Contains(names, name) })
 }
 
-// poolView is what the pools of a cluster want, and where their RuntimeClasses
-// lead pods.
+// poolView is what the pools of a cluster want, and to which nodes their
+// RuntimeClasses send pods.
 type poolView struct {
 	expansion *render.Expansion
 	live      classes
-	// asks remembers what the pods of a pool ask for.
+	// asks caches the scheduling of the pods of a pool.
 	asks map[string]inventory.Scheduling
 }
 
@@ -76,11 +76,11 @@ func newPoolView(cluster plan.Cluster) *poolView {
 }
 
 // deadlock returns the pools of a node and why the pods of none of them can be
-// scheduled there; no reason where those of one can.
+// scheduled there; the reason is empty where those of one can.
 func (v *poolView) deadlock(node *corev1.Node) (pools []string, reason string) {
 	desired, err := plan.Desired(node, v.expansion)
 	if err != nil || len(desired.Pools) < 2 {
-		// A node whose record cannot be read is left alone, and reported as such.
+		// A node with an unreadable record is not changed, and reported as such.
 		return nil, ""
 	}
 	var reasons []string
@@ -97,10 +97,10 @@ func (v *poolView) deadlock(node *corev1.Node) (pools []string, reason string) {
 	return desired.Pools, strings.Join(reasons, ", ")
 }
 
-// maxReasons is how many pools of a node are told of in words.
+// maxReasons is how many pools of a node are named in the reason.
 const maxReasons = 3
 
-// shutOut says what of another pool keeps the pods of this one off the node;
+// shutOut returns what of another pool keeps the pods of this one off the node;
 // empty where nothing does.
 func (v *poolView) shutOut(pool string, node *corev1.Node, desired render.Desired) string {
 	asks := v.podsOf(pool)
@@ -126,7 +126,7 @@ func (v *poolView) shutOut(pool string, node *corev1.Node, desired render.Desire
 	return ""
 }
 
-// wantedBy names a pool other than this one that wants the value.
+// wantedBy returns a pool other than this one that wants the value.
 func wantedBy(want render.Want, value, not string) string {
 	switch {
 	case want.Value != value:
@@ -139,9 +139,9 @@ func wantedBy(want render.Want, value, not string) string {
 	return ""
 }
 
-// podsOf is what pods ask for that name the RuntimeClass of the pool and nothing
-// else. The one that stands in the cluster counts: that of a paused pool is what
-// the pool said before.
+// podsOf returns the scheduling of pods that name the RuntimeClass of the pool
+// and nothing else. The live RuntimeClass counts: that of a paused pool follows
+// its earlier spec.
 func (v *poolView) podsOf(pool string) inventory.Scheduling {
 	asks, known := v.asks[pool]
 	if !known {

@@ -118,7 +118,7 @@ func TestOverlaps(t *testing.T) {
 			is:     words(roles+"a", roles+"b", "team=somebody:NoSchedule", "for=b:NoSchedule"),
 		},
 		"it was so before": {
-			reason: "nothing new is to be told",
+			reason: "no new overlap is listed",
 			before: pools(newPool("a", n, "team=a:NoSchedule"), newPool("b", n, "for=b:NoSchedule")),
 			after:  pools(newPool("a", n, "team=a:NoSchedule", "new=label"), newPool("b", n, "for=b:NoSchedule")),
 			was:    words(roles+"a", roles+"b", "team=a:NoSchedule", "for=b:NoSchedule"),
@@ -143,7 +143,7 @@ func TestOverlaps(t *testing.T) {
 			is:     words(roles+"a", roles+"b", "team=a:NoSchedule", "for=b:NoSchedule"),
 		},
 		"many pools": {
-			reason: "three are told of in words",
+			reason: "three are named in the reason",
 			after: pools(newPool("a", n, "a=:NoSchedule"), newPool("b", n, "b=:NoSchedule"), newPool("c", n, "c=:NoSchedule"),
 				newPool("d", n, "d=:NoSchedule"), newPool("e", n, "e=:NoSchedule")),
 			is: words(roles+"a", roles+"b", roles+"c", roles+"d", roles+"e", "a=:NoSchedule", "b=:NoSchedule", "c=:NoSchedule", "d=:NoSchedule", "e=:NoSchedule"),
@@ -152,7 +152,7 @@ func TestOverlaps(t *testing.T) {
 				Reason: "pods of a do not tolerate b:NoSchedule of b, pods of b do not tolerate a:NoSchedule of a, pods of c do not tolerate a:NoSchedule of a, and so on for 2 more",
 			}},
 		},
-		"the RuntimeClass that stands there": {
+		"the live RuntimeClass": {
 			reason: "a RuntimeClass that is not as its pool says leads pods as it stands",
 			after:  pools(newPool("a", n, "team=a:NoSchedule"), newPool("b", n, "for=b:NoSchedule")),
 			is:     words(roles+"a", roles+"b", "team=a:NoSchedule", "for=b:NoSchedule"),
@@ -170,7 +170,7 @@ func TestOverlaps(t *testing.T) {
 		})
 	}
 
-	t.Run("nodes are told of together, sorted", func(t *testing.T) {
+	t.Run("nodes are listed together, sorted", func(t *testing.T) {
 		two := words("m", "n")
 		s := (&scene{}).node("n", nil, words("team=a:NoSchedule", "for=b:NoSchedule", roles+"a", roles+"b")).
 			node("m", nil, words("team=a:NoSchedule", "for=b:NoSchedule", roles+"a", roles+"b"))

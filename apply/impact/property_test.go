@@ -11,7 +11,7 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// randomWorlds is how many are looked at. Each takes about one millisecond.
+// randomWorlds is how many are generated. Each takes about one millisecond.
 const randomWorlds = 400
 
 // TestRandomWorldsFareAsKubernetesHasIt compares with the oracle what becomes of
@@ -22,7 +22,7 @@ func TestRandomWorldsFareAsKubernetesHasIt(t *testing.T) {
 		before, after := seeded(seed).world()
 		got := Of(before, after)
 		want := oracle{before, after}.fates()
-		if is := told(got); !maps.Equal(want, is) {
+		if is := fatesOf(got); !maps.Equal(want, is) {
 			t.Fatalf("seed %d: pods (-oracle +impact):\n%s", seed, cmp.Diff(want, is))
 		}
 		if diff := cmp.Diff(oracle{before, after}.started(), starting(got)); diff != "" {
@@ -53,7 +53,7 @@ func TestRandomWorldsFareAsKubernetesHasIt(t *testing.T) {
 	for _, what := range append(words("evicted at once", "evicted later", "removed", "unschedulable", "nowhere", "somewhere"), "not recreated",
 		"budget exceeded", "budget kept", "started", "class delete", "class replace", "overlap") {
 		if seen[what] == 0 {
-			t.Errorf("never %s: the worlds do not tell", what)
+			t.Errorf("never %s: the worlds do not cover it", what)
 		}
 	}
 }
@@ -64,8 +64,8 @@ func count(seen map[string]int, what string, it bool) {
 	}
 }
 
-// told is what an impact says of each pod.
-func told(i *Impact) map[string]fate {
+// fatesOf returns the fate of each pod according to an impact.
+func fatesOf(i *Impact) map[string]fate {
 	fates := map[string]fate{}
 	add := func(pods []Pod, f fate) {
 		for _, pod := range pods {
@@ -116,7 +116,7 @@ func TestOrderOfRandomWorlds(t *testing.T) {
 		want := Of(before, after)
 		again, afterAgain := seeded(seed).world()
 		if !reflect.DeepEqual(again, before) || !reflect.DeepEqual(afterAgain, after) {
-			t.Fatalf("seed %d: looking at a world has changed it (-was +is):\n%s%s", seed, cmp.Diff(again, before), cmp.Diff(afterAgain, after))
+			t.Fatalf("seed %d: computing the impact has changed the world (-was +is):\n%s%s", seed, cmp.Diff(again, before), cmp.Diff(afterAgain, after))
 		}
 		seeded(seed+randomWorlds).shuffle(again, &afterAgain)
 		if got := Of(again, afterAgain); !reflect.DeepEqual(want, got) {

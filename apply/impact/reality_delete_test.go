@@ -18,11 +18,11 @@ func (p *play) deleteForReal(stays outcome, homeless map[string]bool) {
 	for _, f := range stays {
 		places[place{workload: f.of, node: f.node}] = true
 	}
-	foretold, done := p.foretold(), map[string]bool{}
+	predicted, done := p.prediction(), map[string]bool{}
 	for _, f := range stays {
 		kind, name, _ := strings.Cut(f.of, "/")
 		// One that only stays for a while is left to the end of its time.
-		if done[f.of] || !slices.Contains(foretold, f) || kind != "Deployment" && kind != "StatefulSet" && kind != "DaemonSet" {
+		if done[f.of] || !slices.Contains(predicted, f) || kind != "Deployment" && kind != "StatefulSet" && kind != "DaemonSet" {
 			continue
 		}
 		done[f.of] = true
@@ -44,7 +44,7 @@ func (p *play) deleteForReal(stays outcome, homeless map[string]bool) {
 }
 
 // comesElsewhere checks that the next pod is not where none of its workload can be
-// scheduled, and waits where it is foretold to.
+// scheduled, and waits where it is predicted to.
 func (p *play) comesElsewhere(f fate, known map[types.UID]bool, places map[place]bool, homeless bool) {
 	p.t.Helper()
 	_, name, _ := strings.Cut(f.of, "/")

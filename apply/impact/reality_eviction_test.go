@@ -67,11 +67,11 @@ func noExecute(taints []corev1.Taint) []corev1.Taint {
 	return slices.DeleteFunc(slices.Clone(taints), func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectNoExecute })
 }
 
-// predictedHaveGone waits for the pods that were foretold to go: the taint
+// predictedHaveGone waits for the pods that were predicted to go: the taint
 // eviction is over, but what it has asked for may take its time.
 func (p *play) predictedHaveGone() {
 	p.t.Helper()
-	for _, f := range p.foretold() {
+	for _, f := range p.prediction() {
 		if f.pod == "" || f.what != removed && (f.what != evicted || f.seconds > soon) {
 			continue
 		}
@@ -91,7 +91,7 @@ func (p *play) calledOff() map[string]bool {
 		mild[name] = spec
 	}
 	var waiting []string
-	for _, f := range p.foretold() {
+	for _, f := range p.prediction() {
 		if f.what == evicted && f.seconds > soon {
 			waiting = append(waiting, p.slug+"/"+f.pod)
 		}
@@ -146,7 +146,7 @@ func (p *play) inTurn() {
 		turn int
 	}
 	var all []gone
-	for _, f := range p.foretold() {
+	for _, f := range p.prediction() {
 		if end, ended := p.history.of(p.uids[f.pod]); f.what == evicted && ended {
 			all = append(all, gone{fate: f, turn: end.turn})
 		}

@@ -76,7 +76,7 @@ func (p *play) observe() outcome {
 		// What has ended is not made anew.
 		// Of a DaemonSet pod that both are after, its controller and the taint, either
 		// may be the first.
-		goes := f.what == evicted || f.what == removed && p.foretoldEvicted(f.pod)
+		goes := f.what == evicted || f.what == removed && p.predictsEviction(f.pod)
 		if !f.finished && (goes || f.what == stuck) && homeless[f.of] && !slices.Contains(o, lonely) {
 			o = append(o, lonely)
 		}
@@ -113,8 +113,8 @@ func (p *play) recreated(w workload, class string) bool {
 	return true
 }
 
-// foretoldEvicted reports whether the taint was to delete a pod.
-func (p *play) foretoldEvicted(pod string) bool {
+// predictsEviction reports whether the taint was to delete a pod.
+func (p *play) predictsEviction(pod string) bool {
 	return slices.ContainsFunc(p.predicted.Evictions, func(e impact.Eviction) bool {
 		return slices.ContainsFunc(e.Pods, func(gone impact.Pod) bool { return gone.Name == pod })
 	})
@@ -262,7 +262,7 @@ func (p *play) observedStarts() outcome {
 			}
 			return nil
 		})
-		p.soonEnough(func() bool { return p.foretoldStarts(w.name) })
+		p.soonEnough(func() bool { return p.predictsStarts(w.name) })
 		for node := range p.history.nodes(p.slug, w.name, p.uids) {
 			if !had[place{workload: w.name, node: node}] && p.matches(w, node) {
 				o = append(o, fate{of: "DaemonSet/" + w.name, node: p.short(node), what: started})
@@ -272,11 +272,11 @@ func (p *play) observedStarts() outcome {
 	return o
 }
 
-// foretoldStarts reports whether all starts have been seen that were foretold: news
+// predictsStarts reports whether all starts have been seen that were predicted: news
 // takes its time.
-func (p *play) foretoldStarts(daemonSet string) bool {
+func (p *play) predictsStarts(daemonSet string) bool {
 	nodes := p.history.nodes(p.slug, daemonSet, p.uids)
-	return !slices.ContainsFunc(p.foretold(), func(f fate) bool {
+	return !slices.ContainsFunc(p.prediction(), func(f fate) bool {
 		return f.of == "DaemonSet/"+daemonSet && f.what == started && !nodes[p.full(f.node)]
 	})
 }

@@ -90,8 +90,8 @@ func (o outcome) compared() []string {
 	return sorted(lines)
 }
 
-// foretold is the prediction.
-func (p *play) foretold() outcome {
+// prediction is the predicted outcome.
+func (p *play) prediction() outcome {
 	var o outcome
 	homeless := map[string]bool{}
 	for _, e := range p.predicted.Evictions {

@@ -66,7 +66,7 @@ type play struct {
 	scenario scenario
 	slug     string
 
-	// What there was and what was foretold, when it was foretold.
+	// What there was and what was predicted, when it was predicted.
 	before    *inventory.Inventory
 	uids      map[string]types.UID // of the pods that have a node
 	classes   map[string]types.UID // of the RuntimeClasses
@@ -128,7 +128,7 @@ func slug(name string) string {
 func (p *play) full(name string) string  { return p.slug + "-" + name }
 func (p *play) short(name string) string { return strings.TrimPrefix(name, p.slug+"-") }
 
-// probes is the namespace of pods that only ask a question.
+// probes is the namespace of pods that only ask a query.
 func (p *play) probes() string { return p.slug + "-probes" }
 
 // predict tells what the change will do, as the product does.
@@ -142,7 +142,7 @@ func (p *play) predict() outcome {
 	}
 	p.predicted = impact.Of(p.before, difference.After(p.before.Cluster))
 	p.fitted, p.shut = p.fits(), p.shutNodes()
-	return p.foretold()
+	return p.prediction()
 }
 
 // carryOut does what was predicted of, and waits until Kubernetes has acted on it.
@@ -189,7 +189,7 @@ func (p *play) clear() {
 			p.t.Errorf("clear: %v", err)
 		}
 	}
-	cluster.Eventually(p.t, "the pools are gone", patience, func() error {
+	cluster.Eventually(p.t, "the pools are gone", timeout, func() error {
 		var pools v1.NodePoolList
 		err := p.List(ctx, &pools, client.MatchingLabels{v1.SourceLabel: p.slug})
 		if err == nil && len(pools.Items) > 0 {
@@ -209,7 +209,7 @@ func (p *play) do(err error) {
 
 func (p *play) eventually(what string, check func() error) {
 	p.t.Helper()
-	cluster.Eventually(p.t, what, patience, check)
+	cluster.Eventually(p.t, what, timeout, check)
 }
 
 // coreTaints reads taints written key=value:effect.

@@ -26,7 +26,7 @@ func (p *play) ask(probes map[place]probe) map[place]string {
 	p.t.Helper()
 	answers := map[place]string{}
 	asked := map[place]*corev1.Pod{}
-	for question, probe := range probes {
+	for query, probe := range probes {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-", Namespace: p.probes()}, Spec: probe.spec}
 		pod.Spec.TopologySpreadConstraints = nil
 		// How long something is tolerated is nothing to the scheduler, and the probe
@@ -39,23 +39,23 @@ func (p *play) ask(probes map[place]probe) map[place]string {
 			pin(&pod.Spec, p.full(probe.node))
 		}
 		if err := p.Create(p.t.Context(), pod); apierrors.IsForbidden(err) {
-			answers[question] = ""
+			answers[query] = ""
 			continue
 		} else if err != nil {
 			p.t.Fatal(err)
 		}
-		asked[question] = pod
+		asked[query] = pod
 	}
 	p.eventually("the scheduler has an answer", func() error {
-		for question, pod := range asked {
+		for query, pod := range asked {
 			var live corev1.Pod
 			if err := p.Get(p.t.Context(), client.ObjectKeyFromObject(pod), &live); err != nil {
 				return err
 			}
 			if live.Spec.NodeName == "" && !unschedulable(&live) {
-				return fmt.Errorf("none for %v: %v", question, live.Status.Conditions)
+				return fmt.Errorf("none for %v: %v", query, live.Status.Conditions)
 			}
-			answers[question] = p.short(live.Spec.NodeName)
+			answers[query] = p.short(live.Spec.NodeName)
 		}
 		return nil
 	})

@@ -25,9 +25,9 @@ import (
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
-// patience bounds every wait for the cluster. It is long because the machine
+// timeout bounds every wait for the cluster. It is long because the machine
 // may be busy; nothing is asserted about time.
-const patience = time.Minute
+const timeout = time.Minute
 
 // stage is the control plane that all scenarios share, with the product's loops
 // running against it.

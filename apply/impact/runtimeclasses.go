@@ -9,9 +9,9 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// runtimeClasses are the RuntimeClasses that go or are replaced and that something
-// names. Pods that have finished, or are being deleted, miss nothing. A workload of
-// which only the pods are known counts by them.
+// runtimeClasses returns the RuntimeClasses that are deleted or replaced while
+// something names them. Pods that have finished, or are being deleted, do not
+// count. A workload of which only the pods are known counts by its pods.
 func (w *world) runtimeClasses(before *inventory.Inventory) []RuntimeClassUse {
 	uses := map[string]*RuntimeClassUse{}
 	for name, class := range w.classesBefore {

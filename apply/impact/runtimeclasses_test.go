@@ -6,8 +6,8 @@ import (
 	"github.com/nodepools/nodepools/apply/inventory"
 )
 
-// TestRuntimeClasses tells which RuntimeClasses go or are replaced while somebody
-// names them.
+// TestRuntimeClasses covers which RuntimeClasses are deleted or replaced while
+// somebody names them.
 func TestRuntimeClasses(t *testing.T) {
 	gpu := newClass("gpu", "runc", asking())
 	web := []Workload{inShop("Deployment", "web")}

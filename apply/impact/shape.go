@@ -13,14 +13,14 @@ import (
 	"github.com/nodepools/nodepools/apply/inventory"
 )
 
-// shape is what a pod asks of a node: one for all pods that ask for the same.
+// shape is what a pod requires of a node, interned: equal requirements share one shape.
 type shape struct {
 	asks     inventory.Scheduling
 	affinity nodeaffinity.RequiredNodeAffinity
 	*tolerance
 }
 
-// shape returns the one of pods that ask for this.
+// shape returns the interned shape of a scheduling.
 func (w *world) shape(asks inventory.Scheduling) *shape {
 	key := shapeKey(asks)
 	s := w.shapes[key]
@@ -38,7 +38,7 @@ func (w *world) shape(asks inventory.Scheduling) *shape {
 	return s
 }
 
-// shapeKey is the same text for pods that ask for the same of a node.
+// shapeKey returns the same text for pods that require the same of a node.
 func shapeKey(asks inventory.Scheduling) string {
 	var key strings.Builder
 	for _, label := range slices.Sorted(maps.Keys(asks.NodeSelector)) {
@@ -48,14 +48,14 @@ func shapeKey(asks inventory.Scheduling) string {
 	key.WriteString(tolerationsKey(asks.Tolerations))
 	key.WriteByte('/')
 	if asks.Affinity != nil {
-		// A struct of texts and lists of texts is always written.
+		// A struct of strings and lists of strings can always be marshalled.
 		text, _ := json.Marshal(asks.Affinity)
 		key.Write(text)
 	}
 	return key.String()
 }
 
-// writeTexts writes texts so that no others read the same.
+// writeTexts writes texts unambiguously.
 func writeTexts(to *strings.Builder, texts ...string) {
 	for _, text := range texts {
 		fmt.Fprintf(to, "%d:%s", len(text), text)
@@ -64,19 +64,18 @@ func writeTexts(to *strings.Builder, texts ...string) {
 
 // matches reports whether the node selector and the required node affinity match.
 func (s *shape) matches(node *corev1.Node) bool {
-	// What cannot be read matches nothing, as it does for the scheduler.
+	// An invalid affinity matches nothing, as in the scheduler.
 	matched, _ := s.affinity.Match(node)
 	return matched
 }
 
-// fits reports whether the scheduler takes the node for the pod, by labels and
-// taints.
+// fits reports whether the scheduler accepts the node for the pod, by labels and taints.
 func (s *shape) fits(at *site) bool {
-	return !s.shutsOut(at.taints) && s.matches(at.node) && (!at.node.Spec.Unschedulable || s.bearsCordon())
+	return !s.shutsOut(at.taints) && s.matches(at.node) && (!at.node.Spec.Unschedulable || s.toleratesCordon())
 }
 
-// obstacle says why the pod cannot be scheduled on the node; empty if it can.
-// What is passing about the node is left aside.
+// obstacle returns why the pod cannot be scheduled on the node; empty if it
+// can. It ignores transient taints of the node.
 func (s *shape) obstacle(at *site) string {
 	if s.shutsOut(at.lasting) {
 		taint, _ := s.firstUntolerated(at.lasting)

@@ -9,8 +9,8 @@ import (
 )
 
 // taintSet are the taints of a node that keep pods out, those with NoSchedule and
-// NoExecute. It is one for all nodes that have the same, so that what is known of
-// it is known once.
+// NoExecute. Nodes with equal taints share one set, so that results about it are
+// computed once.
 type taintSet struct {
 	// number of the set, counted from 0.
 	number int
@@ -18,15 +18,15 @@ type taintSet struct {
 	list []corev1.Taint
 }
 
-// silent takes what Kubernetes' matching logs of values that are no numbers.
+// silent discards what Kubernetes' matching logs about values that are not numbers.
 var silent klog.Logger
 
-// comparisons are the operators Lt and Gt of tolerations. The API server takes
-// them only where the feature TaintTolerationComparisonOperators is on, so a
-// cluster whose pods have them understands them.
+// comparisons are the operators Lt and Gt of tolerations. The API server
+// accepts them only where the feature TaintTolerationComparisonOperators is
+// enabled, so a cluster whose pods have them supports them.
 const comparisons = true
 
-// intern returns the taint set of these taints, but for those left out.
+// intern returns the taint set of these taints, except those left out.
 func (w *world) intern(taints []corev1.Taint, leftOut map[corev1.Taint]bool) *taintSet {
 	var list []corev1.Taint
 	for _, taint := range taints {
@@ -52,8 +52,8 @@ func taintsKey(taints []corev1.Taint) string {
 	return key.String()
 }
 
-// plainTaint is a taint without the time at which it was added, which no pod
-// asks for.
+// plainTaint returns a taint without the time at which it was added, which does
+// not affect matching.
 func plainTaint(taint corev1.Taint) corev1.Taint {
 	return corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect}
 }
@@ -66,13 +66,13 @@ func keepsOut(taint *corev1.Taint) bool {
 // evicts reports whether such a taint deletes the pods that a node has.
 func evicts(taint *corev1.Taint) bool { return taint.Effect == corev1.TaintEffectNoExecute }
 
-// conditionTaints is what the keys begin with of the taints by which Kubernetes
-// says that a node is not ready, out of memory, or cordoned.
+// conditionTaints is the prefix of the keys of taints by which Kubernetes marks
+// a node as not ready, out of memory, or cordoned.
 const conditionTaints = "node.kubernetes.io/"
 
-// passingTaints are the taints by which Kubernetes tells of a passing state of
-// the node, as far as they stand there before and after.
-func passingTaints(before, after *corev1.Node) map[corev1.Taint]bool {
+// transientTaints returns the taints by which Kubernetes marks a transient
+// state of the node, as far as the node has them before and after.
+func transientTaints(before, after *corev1.Node) map[corev1.Taint]bool {
 	var passing map[corev1.Taint]bool
 	for _, taint := range after.Spec.Taints {
 		plain := plainTaint(taint)
@@ -90,11 +90,11 @@ func hasTaint(taints []corev1.Taint, wanted corev1.Taint) bool {
 	return slices.ContainsFunc(taints, func(taint corev1.Taint) bool { return plainTaint(taint) == plainTaint(wanted) })
 }
 
-// stay is how long the NoExecute taints of a node leave a pod there.
+// stay is how long the NoExecute taints of a node let a pod run there.
 type stay struct {
-	// tolerated tells that the pod tolerates all of them, if only for a time.
+	// tolerated is set where the pod tolerates all of them, if only for a time.
 	tolerated bool
-	// forGood tells that it tolerates all of them without an end.
+	// forGood is set where it tolerates all of them without a limit.
 	forGood bool
 	// seconds that it tolerates all of them.
 	seconds int64
@@ -105,8 +105,8 @@ func (s stay) endsAtOnce() bool { return !s.forGood && s.seconds == 0 }
 
 // stayUnder computes what the taint eviction controller of Kubernetes does: of
 // each taint the first toleration that matches counts, and of these the shortest
-// time; a time that is not positive is none. Taints of other effects are passed
-// over.
+// time; a time that is not positive is none. Taints of other effects are
+// ignored.
 func stayUnder(taints []corev1.Taint, tolerations []corev1.Toleration) stay {
 	result := stay{tolerated: true, forGood: true}
 	for i := range taints {

@@ -7,11 +7,10 @@ import (
 	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
 )
 
-// tolerance is what a pod tolerates: one for all pods that tolerate the same,
-// which are most of them.
+// tolerance is what a pod tolerates, interned: most pods share a few.
 type tolerance struct {
 	tolerations []corev1.Toleration
-	// known remembers by the number of a taint set whether it shuts the pod out.
+	// known caches by the number of a taint set whether it keeps the pod out.
 	known []verdict
 }
 
@@ -23,7 +22,7 @@ const (
 	shutOut
 )
 
-// tolerance returns the one of these tolerations.
+// tolerance returns the interned tolerance of these tolerations.
 func (w *world) tolerance(tolerations []corev1.Toleration) *tolerance {
 	key := tolerationsKey(tolerations)
 	t := w.tolerances[key]
@@ -34,8 +33,8 @@ func (w *world) tolerance(tolerations []corev1.Toleration) *tolerance {
 	return t
 }
 
-// tolerationsKey is the same text for tolerations that are the same to the
-// scheduler, which asks not for how long.
+// tolerationsKey returns the same text for tolerations that are equal to the
+// scheduler, which ignores their duration.
 func tolerationsKey(tolerations []corev1.Toleration) string {
 	var key strings.Builder
 	for _, toleration := range tolerations {
@@ -72,8 +71,8 @@ func (t *tolerance) evictedBy(taints *taintSet) bool {
 	return found
 }
 
-// bearsCordon reports whether the pod is scheduled on a node that is cordoned.
-func (t *tolerance) bearsCordon() bool {
+// toleratesCordon reports whether the pod can be scheduled on a cordoned node.
+func (t *tolerance) toleratesCordon() bool {
 	cordon := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
 	return schedulinghelper.TolerationsTolerateTaint(silent, t.tolerations, &cordon, comparisons)
 }

@@ -23,7 +23,7 @@ func TestUnschedulableOnItsNode(t *testing.T) {
 		"PreferNoSchedule":       {"PreferNoSchedule keeps nothing out", nil, words("gpu=yes:PreferNoSchedule"), asking(), ""},
 		"taint from before":      {"a pod that could not be scheduled before has lost nothing", words(noSchedule), words(noSchedule, "a=b:NoSchedule"), asking(), ""},
 		"another value":          {"another value is another taint", words("gpu=no:NoSchedule"), words(noSchedule), bearing(bears("gpu=no:NoSchedule")), "does not tolerate gpu=yes:NoSchedule"},
-		"several taints":         {"the first taint is told, by its text", nil, words("b=:NoSchedule", "a=:NoSchedule"), asking(), "does not tolerate a:NoSchedule"},
+		"several taints":         {"the first taint is named, by its text", nil, words("b=:NoSchedule", "a=:NoSchedule"), asking(), "does not tolerate a:NoSchedule"},
 		"from NoExecute":         {"a pod that was on its way out has lost nothing", words("gpu=yes:NoExecute"), words(noSchedule), asking(), ""},
 		"label gone":             {"a label that the pod selects has gone", words("disk=ssd"), nil, asking("disk=ssd"), "the node has no label disk=ssd"},
 		"label changed":          {"another value is not what it selects", words("disk=ssd"), words("disk=hdd"), asking("disk=ssd"), "the node has no label disk=ssd"},
@@ -119,7 +119,7 @@ func TestUnschedulablePods(t *testing.T) {
 			Impact{},
 		},
 		"the class goes": {
-			"which is told with the RuntimeClass",
+			"which is listed with the RuntimeClass",
 			(&scene{}).node("n", words("pool=old"), nil).class(newClass("gpu", "runc", asking("pool=old")), nil).
 				workload("Deployment", "web", naming("gpu", asking()), "n"),
 			Impact{RuntimeClasses: []RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 1, Workloads: []Workload{inShop("Deployment", "web")}}}},
@@ -173,7 +173,7 @@ func TestUnschedulablePods(t *testing.T) {
 			lost(inShop("Rollout", "web"), "the node has no label disk=ssd", true, "p n"),
 		},
 		"several nodes": {
-			"pods that have lost their place for one reason are told of together, sorted",
+			"pods that have lost their place for one reason are listed together, sorted",
 			(&scene{}).node("b", nil, words(noSchedule)).node("a", nil, words(noSchedule)).node("c", words("disk=ssd"), nil).
 				workload("Deployment", "web", asking(), "b", "a", "c"),
 			lost(inShop("Deployment", "web"), "does not tolerate gpu=yes:NoSchedule", false, "web-on-a a", "web-on-b b"),

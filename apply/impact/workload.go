@@ -8,20 +8,21 @@ import (
 	"github.com/nodepools/nodepools/apply/inventory"
 )
 
-// workload is what makes pods.
+// workload is what creates pods.
 type workload struct {
 	*inventory.Workload
-	// asks is what its pods ask for before admission.
+	// asks is the scheduling of its pods before admission.
 	asks inventory.Scheduling
-	// made are its next pods, by what admission adds to their tolerations.
+	// made caches its next pods, by the tolerations that admission adds.
 	made map[string]making
 }
 
-// making is what becomes of the next pod of a workload.
+// making is the next pod of a workload, before and after the change.
 type making struct{ before, after *next }
 
-// isDaemonSet tells of the kind whose controller goes by rules of its own. Those of
-// other groups, whatever their name, go by rules that are not known.
+// isDaemonSet reports whether an owner is a DaemonSet, whose controller has
+// rules of its own. The rules of kinds of that name in other groups are not
+// known.
 func isDaemonSet(owner inventory.Owner) bool { return owner.Group == "" && owner.Kind == "DaemonSet" }
 
 func newWorkload(of *inventory.Workload) *workload {
@@ -34,8 +35,8 @@ func newWorkload(of *inventory.Workload) *workload {
 
 func (w *workload) isDaemonSet() bool { return isDaemonSet(w.Owner) }
 
-// making is the next pod of a workload, before and after, to which admission adds
-// tolerations besides those of its RuntimeClass.
+// making returns the next pod of a workload, before and after, to which
+// admission adds tolerations besides those of its RuntimeClass.
 func (w *world) making(of *workload, added []corev1.Toleration) making {
 	key := tolerationsKey(added)
 	made, known := of.made[key]
@@ -52,15 +53,15 @@ func (w *world) making(of *workload, added []corev1.Toleration) making {
 	return made
 }
 
-// recreated reports whether something creates another pod in the place of a deleted
-// one. Nothing does for a bare pod, which has no controller, nor where the DaemonSet
-// of a pod is gone. A static pod is not asked about: its kubelet keeps it.
+// recreated reports whether something replaces a deleted pod. Nothing does for
+// a bare pod, which has no controller, nor where the DaemonSet of a pod is
+// gone. It is not called for static pods: their kubelet keeps them.
 func (w *world) recreated(pod *inventory.Pod) bool {
 	return pod.Owner != (inventory.Owner{}) && !w.orphan(pod)
 }
 
-// orphan reports whether the pod was made by a DaemonSet that is not known, and that
-// nothing makes anew.
+// orphan reports whether the pod was created by a DaemonSet that is not known,
+// so that nothing recreates it.
 func (w *world) orphan(pod *inventory.Pod) bool {
 	return isDaemonSet(pod.Owner) && w.workloads[pod.Owner] == nil
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// world is the cluster before and after the change, side by side, in the form in
-// which the questions of this package cost little.
+// world is the cluster before and after the change, side by side, indexed for
+// the queries of this package.
 type world struct {
-	// places are the nodes that stand there before and after, sorted by name.
-	places []*place
-	// nodes are all that stand there afterwards, sorted by name.
+	// pairs are the nodes that exist before and after, sorted by name.
+	pairs []*nodePair
+	// nodes are all that exist afterwards, sorted by name.
 	nodes     []*site
 	workloads map[inventory.Owner]*workload
 	// daemons are the workloads that are DaemonSets, sorted.
@@ -27,29 +27,28 @@ type world struct {
 	shapes                      map[string]*shape
 	tolerances                  map[string]*tolerance
 	taints                      map[string]*taintSet
-	// index is made when somebody asks which nodes take a pod, and nowheres are the
-	// answers.
+	// index is built by the first query for nodes that accept a pod, and nowheres
+	// caches the results.
 	index    *index
-	nowheres map[question]bool
+	nowheres map[query]bool
 }
 
-// place is a node before and after.
-type place struct {
+// nodePair is a node before and after.
+type nodePair struct {
 	name          string
 	before, after *site
-	// changed tells that the labels or the taints differ.
+	// changed is set where the labels or the taints differ.
 	changed bool
-	// pods that the node has now.
+	// pods that are on the node now.
 	pods []*inventory.Pod
 }
 
-// site is a node at one time.
+// site is one state of a node.
 type site struct {
 	node *corev1.Node
 	// taints that keep pods out.
 	taints *taintSet
-	// lasting are these but for what tells of a passing state of the node and
-	// stays as it is.
+	// lasting are the taints without those of a transient state that does not change.
 	lasting *taintSet
 }
 
@@ -61,7 +60,7 @@ func newWorld(before *inventory.Inventory, after plan.Cluster) *world {
 		shapes:        map[string]*shape{},
 		tolerances:    map[string]*tolerance{},
 		taints:        map[string]*taintSet{},
-		nowheres:      map[question]bool{},
+		nowheres:      map[query]bool{},
 	}
 	for i := range before.Workloads {
 		each := newWorkload(&before.Workloads[i])
@@ -86,22 +85,22 @@ func (w *world) setNodes(before, after []*corev1.Node) {
 		if !found {
 			was = node
 		}
-		passing := passingTaints(was, node)
-		p := &place{name: node.Name, after: w.site(node, passing)}
+		passing := transientTaints(was, node)
+		p := &nodePair{name: node.Name, after: w.site(node, passing)}
 		w.nodes = append(w.nodes, p.after)
 		if found {
 			p.before = w.site(was, passing)
 			p.changed = !sameNode(was, node)
-			w.places = append(w.places, p)
+			w.pairs = append(w.pairs, p)
 		}
 	}
 	slices.SortFunc(w.nodes, func(a, b *site) int { return cmp.Compare(a.node.Name, b.node.Name) })
-	slices.SortFunc(w.places, func(a, b *place) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(w.pairs, func(a, b *nodePair) int { return cmp.Compare(a.name, b.name) })
 }
 
 func (w *world) setPods(pods []inventory.Pod) {
-	places := make(map[string]*place, len(w.places))
-	for _, p := range w.places {
+	places := make(map[string]*nodePair, len(w.pairs))
+	for _, p := range w.pairs {
 		places[p.name] = p
 	}
 	for i := range pods {
@@ -134,6 +133,6 @@ func classesOf(list []*nodev1.RuntimeClass) classes {
 	return byName
 }
 
-// idle are pods that no change of their node takes anything from: they are over,
-// or about to be.
+// idle reports whether a change of its node does not affect a pod: it has
+// finished, or is being deleted.
 func idle(pod *inventory.Pod) bool { return pod.Finished || pod.Terminating }
