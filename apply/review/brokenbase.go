@@ -2,8 +2,8 @@ package review
 
 import "fmt"
 
-// BrokenText says in two sentences that the base is broken, and what is compared with
-// instead; empty where it is not.
+// BrokenText returns two sentences: that the base is broken, and what is
+// compared with instead. It is empty where the base is not broken.
 func (c Compared) BrokenText() string {
 	if c.BrokenBase == nil {
 		return ""
@@ -11,7 +11,7 @@ func (c Compared) BrokenText() string {
 	return fmt.Sprintf("the base %s is broken, and no source takes it. This compares with %s instead", c.BrokenBase.Revision, c.Base)
 }
 
-// List has the problems that are told, and how many there are besides.
+// List returns the listed problems, and a line with the number of further ones.
 func (b *BrokenBase) List() []string {
 	list := listOf(b.Problems)
 	if b.MoreProblems > 0 {

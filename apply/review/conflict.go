@@ -7,7 +7,7 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// Text says in one sentence what pools want of a key, and why they do not get it.
+// Text returns a sentence: what pools want of a key, and why they do not get it.
 func (c Conflict) Text() string {
 	var claims []string
 	for _, claim := range c.Claims {
@@ -42,8 +42,8 @@ func wantIt(pools int) string {
 	return "do not get it either"
 }
 
-// Text says in one sentence what is contested, where, and by whom as far as that is
-// known.
+// Text returns a sentence: what is contested, on which nodes, and by whom as
+// far as that is known.
 func (c Contest) Text() string {
 	shown := plan.PoolContest(c)
 	shown.Key, shown.NodeNames = Word(c.Key), nil
@@ -53,7 +53,7 @@ func (c Contest) Text() string {
 	return "pool " + Word(c.Pool) + ": " + shown.String()
 }
 
-// MoreContestsText says how many contests are not named; empty for none.
+// MoreContestsText returns how many contests are not listed; empty for none.
 func (r *Review) MoreContestsText() string {
 	if r.MoreContests == 0 {
 		return ""
@@ -61,7 +61,7 @@ func (r *Review) MoreContestsText() string {
 	return "and " + Count(r.MoreContests, "more key") + ", which the statuses of the pools only count"
 }
 
-// setting tells who has set the value that stands there, as far as that is known.
+// setting returns who has set the live value, as far as that is known.
 func setting(c plan.Conflict) string {
 	var names []string
 	for _, manager := range c.SetBy {
@@ -82,7 +82,7 @@ func setting(c plan.Conflict) string {
 	return enumerate(names) + " have set " + have
 }
 
-// enumerate joins words as a sentence does.
+// enumerate joins words into an enumeration.
 func enumerate(words []string) string {
 	last := len(words) - 1
 	if last < 1 {

@@ -24,12 +24,12 @@ import (
 // RuntimeClasses, and the keys of every map.
 func TestSameInputSameBytes(t *testing.T) {
 	const clusters, orders = 40, 4
-	told := 0
+	fields := 0
 	for seed := range uint64(clusters) {
 		r := rand.New(rand.NewPCG(seed, seed))
 		cluster, files := randomCluster(r)
 		first := bytesOf(t, cluster, files)
-		told += bytes.Count(first, []byte(`"field"`))
+		fields += bytes.Count(first, []byte(`"field"`))
 		for range orders {
 			shuffle(r, cluster.Pools)
 			shuffle(r, cluster.Nodes)
@@ -39,8 +39,8 @@ func TestSameInputSameBytes(t *testing.T) {
 			}
 		}
 	}
-	if told < clusters*10 {
-		t.Errorf("only %d changes and conflicts in %d clusters", told, clusters)
+	if fields < clusters*10 {
+		t.Errorf("only %d changes and conflicts in %d clusters", fields, clusters)
 	}
 }
 

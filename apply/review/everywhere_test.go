@@ -25,7 +25,7 @@ import (
 )
 
 // The secrets of two revisions and of others. The short ones are too short to be
-// told from a word.
+// distinguished from a word.
 const (
 	longBefore, longAfter   = "canary-of-before-0123", "canary-of-after-0123"
 	shortBefore, shortAfter = "zq7xb", "zq8xb"
@@ -68,8 +68,8 @@ func secretPools(long, short string) []render.Definition {
 	return []render.Definition{{Pool: a, File: "a.yaml", Line: 1}, {Pool: b, File: "b.yaml", Line: 1}}
 }
 
-// secretReview is the review of a change to a cluster whose pods tell of the secrets,
-// with what it was made of.
+// secretReview is the review of a change to a cluster whose pods mention the
+// secrets, with what it was made of.
 func secretReview(t *testing.T, before plan.Cluster, long, short string) (*review.Review, review.Input) {
 	t.Helper()
 	pools := secretPools(long, short)
@@ -228,7 +228,7 @@ func TestCredentialsAreMaskedEverywhere(t *testing.T) {
 	}
 }
 
-// expectThatChangesAreSeen looks for what a reader has to see in spite of masks.
+// expectThatChangesAreSeen checks that a reader sees changes in spite of masks.
 func expectThatChangesAreSeen(t *testing.T, r *review.Review) {
 	t.Helper()
 	var written bytes.Buffer

@@ -17,8 +17,8 @@ import (
 
 // Line is one line of what changes in an object, or on a node.
 type Line struct {
-	// Sign is + for what comes, - for what goes, ~ for another value, a space for
-	// what stays around it, and … for what is left out between.
+	// Sign is + for an added line, - for a removed one, ~ for another value, a
+	// space for context, and … for omitted lines.
 	Sign rune
 	Text string
 }
@@ -32,7 +32,7 @@ const (
 	Omitted = '…'
 )
 
-// Happened says of an action what it does to an object.
+// Happened returns the past participle of an action.
 func Happened(action plan.Action) string {
 	switch action {
 	case plan.Create:
@@ -47,9 +47,9 @@ func Happened(action plan.Action) string {
 	return string(action)
 }
 
-// Lines are the lines in which an object changes, with a little of what stands
-// around them; all of one that is new or goes. What the controller keeps on
-// objects for itself is left out: the owner, the finalizer, the revision.
+// Lines returns the lines in which an object changes, with some context; all
+// lines of one that is created or deleted. What the controller keeps on objects
+// for itself is omitted: the owner, the finalizer, the revision.
 func (o Object) Lines() []Line {
 	var lines []Line
 	before, after := written(o.Before), written(o.After)
@@ -63,7 +63,7 @@ func (o Object) Lines() []Line {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
 		case strings.HasPrefix(line, "@@"):
-			// The numbers are those of lines that stand in no file.
+			// The line numbers are those of no file.
 			if hunks++; hunks > 1 {
 				lines = append(lines, Line{Sign: Omitted})
 			}
@@ -74,7 +74,7 @@ func (o Object) Lines() []Line {
 	return lines
 }
 
-// written is an object as YAML, and nothing for none.
+// written returns an object as YAML, and nothing for nil.
 func written(object map[string]any) []byte {
 	if object == nil {
 		return nil
@@ -102,7 +102,7 @@ func asYAML(object map[string]any) []byte {
 	return text.Bytes()
 }
 
-// Lines are what changes on the nodes, a line for each key.
+// Lines returns what changes on the nodes, a line for each key.
 func (n Nodes) Lines() []Line {
 	lines := make([]Line, 0, len(n.Changes))
 	for _, change := range n.Changes {

@@ -12,19 +12,19 @@ import (
 	"github.com/nodepools/nodepools/apply/redact"
 )
 
-// Labels and annotations are no place for secrets, and people put them there all
-// the same. What looks like one is masked everywhere in a review, which may be read
-// by more people than the cluster is.
+// Labels and annotations are no place for secrets, but people put them there.
+// Everything that looks like one is masked throughout a review, which more
+// people may read than the cluster.
 
-// masked is what stands in the place of a secret. Where one becomes another, the
-// reader is to see that it changes.
+// masked replaces a secret. Where one becomes another, the reader must see that
+// it changes.
 const (
 	masked       = redact.Masked
 	maskedBefore = "*** (before)"
 	maskedAfter  = "*** (after)"
 )
 
-// mask replaces what looks like a secret, and then every other mention of it.
+// mask replaces everything that looks like a secret, and then every other mention of it.
 func mask(r *Review) {
 	m := &masker{found: map[string]bool{}}
 	for i := range r.Pools {
@@ -51,14 +51,14 @@ func mask(r *Review) {
 	m.mentions(r)
 }
 
-// masker remembers the secrets that it has masked, and what stands in them.
+// masker remembers the secrets that it has masked, and their parts.
 type masker struct {
 	finder redact.Finder
 	found  map[string]bool
 }
 
-// hide is the text, or what stands in its place where it is a secret or has one in
-// it. The other is what it becomes or was; nil for none.
+// hide returns the text, or its mask where it is or contains a secret. The
+// other is the text before or after the change; nil for none.
 func (m *masker) hide(key, text string, other *string, as string) string {
 	if !m.finder.Secret(key, text) {
 		return text
@@ -75,7 +75,7 @@ func (m *masker) hide(key, text string, other *string, as string) string {
 	return as
 }
 
-// pair masks an object as it was and as it becomes.
+// pair masks an object before and after the change.
 func (m *masker) pair(before, after map[string]any) {
 	for _, key := range keysOf(before, after) {
 		m.texts(nameOf(key, before), before[key], nameOf(key, after), after[key],
@@ -87,7 +87,7 @@ func (m *masker) pair(before, after map[string]any) {
 	}
 }
 
-// rename gives a field another name: the key of a label may be a secret, too.
+// rename renames a field: the key of a label may be a secret, too.
 func rename(object map[string]any, key, hidden string) {
 	if value, found := object[key]; found {
 		delete(object, key)
@@ -115,7 +115,7 @@ func (m *masker) texts(wasName string, was any, isName string, is any, setBefore
 	m.lists(wasName, wasList, isName, isList)
 }
 
-// lists masks what is in lists: taints, tolerations, the values of selectors.
+// lists masks the elements of lists: taints, tolerations, the values of selectors.
 func (m *masker) lists(wasName string, before []any, isName string, after []any) {
 	for i := range max(len(before), len(after)) {
 		var was, is any
@@ -136,7 +136,7 @@ func stringOf(value any) *string {
 	return nil
 }
 
-// nameOf is what a text is the value of: in a taint or a selector, that is its key.
+// nameOf returns the name of a value: in a taint or a selector, that is its key.
 func nameOf(field string, object map[string]any) string {
 	if key, found := object["key"].(string); found && (field == "value" || field == "values") {
 		return key
@@ -173,21 +173,21 @@ func (m *masker) claim(claim *plan.Conflict) {
 	claim.Want = m.hide(key, want, have, maskedAfter)
 }
 
-// record masks the values within a record, which is JSON. One without secrets stays
-// as it is written.
+// record masks the values within a record, which is JSON. One without secrets
+// is not changed.
 func (m *masker) record(value *string) {
 	var fields, original map[string]any
 	if json.Unmarshal([]byte(*value), &fields) != nil || json.Unmarshal([]byte(*value), &original) != nil {
 		return
 	}
 	m.pair(fields, nil)
-	before, _ := json.Marshal(original) // both are made of JSON
+	before, _ := json.Marshal(original) // both were decoded from JSON
 	if after, err := json.Marshal(fields); err == nil && string(after) != string(before) {
 		*value = string(after)
 	}
 }
 
-// mentions replaces, in what the review says in words, the secrets that stand
+// mentions replaces, in the sentences of the review, the secrets that occur
 // elsewhere in it.
 func (m *masker) mentions(r *Review) {
 	replacer := m.replacer()
@@ -232,14 +232,14 @@ func (m *masker) mentions(r *Review) {
 	}
 }
 
-// shortestMention is how long a secret is, in bytes, that is looked for in what is
-// said in words. Shorter ones are words too.
+// shortestMention is how long a secret is, in bytes, that is searched for in
+// sentences. Shorter ones may be ordinary words.
 const shortestMention = 8
 
 // quotedLength is how many characters of a value package plan quotes in a text.
 const quotedLength = 62
 
-// clipped is the beginning of a value, as it may be quoted.
+// clipped returns the beginning of a value, as it may be quoted.
 func clipped(secret string) string {
 	count := 0
 	for i := range secret {

@@ -34,7 +34,7 @@ func TestValuesAreMaskedWhole(t *testing.T) {
 	}
 }
 
-// Secrets that are too short to be looked for stand in an impact behind their key.
+// Secrets that are too short to be searched for follow their key in an impact.
 func TestSecretsInReasons(t *testing.T) {
 	cases := map[string]struct{ reason, text, want string }{
 		"taint":        {"the value goes, the effect stays", "does not tolerate token=abc:NoSchedule", "does not tolerate token=***:NoSchedule"},
@@ -42,7 +42,7 @@ func TestSecretsInReasons(t *testing.T) {
 		"label":        {"the value goes", "the node has no label api-key=abc", "the node has no label api-key=***"},
 		"credential":   {"the value says it", "the node has no label a=ghp_0123456789abcdefghij0123456789abcdef", "the node has no label a=***"},
 		"RuntimeClass": {"both values go", "its RuntimeClass a selects token=abc, and the pod token=abd", "its RuntimeClass a selects token=***, and the pod token=***"},
-		"pools": {"each taint is looked at", "pods of a do not tolerate token=abc:NoExecute of b, pods of b do not tolerate tier=gold:NoExecute of a",
+		"pools": {"each taint is masked", "pods of a do not tolerate token=abc:NoExecute of b, pods of b do not tolerate tier=gold:NoExecute of a",
 			"pods of a do not tolerate token=***:NoExecute of b, pods of b do not tolerate tier=gold:NoExecute of a"},
 		"set":       {"the other value goes too", `pods of a select token=abc, which b sets to "abd"`, `pods of a select token=***, which b sets to "***"`},
 		"set anew":  {"also where the first is empty", `pods of a select token, which b sets to "abd"`, `pods of a select token, which b sets to "***"`},

@@ -9,9 +9,9 @@ import (
 	"github.com/nodepools/nodepools/apply/redact"
 )
 
-// impact is the impact with secrets masked in what it says of taints and labels.
-// Those that are too short to be looked for as a word are found by the key that
-// stands before them. The one that is given stays as it is.
+// impact returns the impact with secrets masked in its taints and labels. Those
+// that are too short to be searched for are found by the key before them. The
+// given impact is not changed.
 func (m *masker) impact(given *impact.Impact) *impact.Impact {
 	if given == nil {
 		return nil
@@ -50,9 +50,9 @@ func (m *masker) taint(text string) string {
 }
 
 var (
-	// keyed is a taint or a label in a reason.
+	// keyed matches a taint or a label in a reason.
 	keyed = regexp.MustCompile(`([^\s=,]+)=([^\s=,]*[^\s=,:])`)
-	// setOtherwise is a label in a reason that another pool sets to another value.
+	// setOtherwise matches a label in a reason that another pool sets to another value.
 	setOtherwise = regexp.MustCompile(`([^\s=,]+)((?:=[^\s,]*)?, which \S+ sets to ")((?:[^"\\]|\\.)*)"`)
 )
 

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Compact writes names that differ in their last number alone as one, such as
-// gpu-[001-037,040], and leaves all others as they are. What comes out stands in
-// the order of the names, and means each of them once: numbers that begin with a
-// zero have all the same width.
+// Compact combines names that differ only in their last number, such as
+// gpu-[001-037,040], and keeps all others as they are. The result is in the
+// order of the names, and lists each of them once: numbers that begin with a
+// zero all have the same width.
 func Compact(names []string) []string {
 	families := map[family][]number{}
 	var compact []named
@@ -40,7 +40,7 @@ func Compact(names []string) []string {
 // named is a text and the first of the names that it stands for.
 type named struct{ first, text string }
 
-// family is what names have in common that differ in a number.
+// family is the common part of names that differ in a number.
 type family struct{ prefix, suffix string }
 
 type number struct {
@@ -48,7 +48,7 @@ type number struct {
 	value uint64
 }
 
-// maxDigits is how long a number may be that is counted with.
+// maxDigits is how long a number of a range may be.
 const maxDigits = 15
 
 // split finds the last number in a name.
@@ -65,8 +65,8 @@ func split(name string) (family, number, bool) {
 	return family{name[:start], name[end:]}, number{name[start:end], value}, err == nil
 }
 
-// byWidth parts numbers that begin with a zero, by their width, from those that
-// are as long as they are. One that could be either goes with the former.
+// byWidth groups numbers with leading zeros by their width, and all others
+// together. One that could be in either group is in the former.
 func byWidth(numbers []number) [][]number {
 	padded := map[int]bool{}
 	for _, n := range numbers {

@@ -24,7 +24,7 @@ func TestCompact(t *testing.T) {
 		"over a width": {"numbers grow as they do", []string{"n8", "n9", "n10", "n11"}, []string{"n[8-11]"}},
 		"padded and not": {"n-1 and n-01 are two nodes",
 			[]string{"n-1", "n-2", "n-01", "n-02", "n-10"}, []string{"n-[01-02,10]", "n-[1-2]"}},
-		"last number":    {"the address of a machine ends in what tells it apart", []string{"ip-10-0-3-17.x", "ip-10-0-3-18.x", "ip-10-0-4-17.x"}, []string{"ip-10-0-3-[17-18].x", "ip-10-0-4-17.x"}},
+		"last number":    {"the address of a machine ends in what distinguishes it", []string{"ip-10-0-3-17.x", "ip-10-0-3-18.x", "ip-10-0-4-17.x"}, []string{"ip-10-0-3-[17-18].x", "ip-10-0-4-17.x"}},
 		"suffix":         {"what follows the number has to be the same", []string{"a1x", "a2x", "a3y"}, []string{"a[1-2]x", "a3y"}},
 		"twice":          {"a name is one name", []string{"a1", "a1", "a2"}, []string{"a[1-2]"}},
 		"longest number": {"what is no number to count with is text", []string{"a1234567890123456", "a1234567890123457"}, []string{"a1234567890123456", "a1234567890123457"}},

@@ -12,12 +12,12 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// lastApplied is where kubectl keeps what it has applied. Nobody has written it,
-// and it says everything once more.
+// lastApplied is where kubectl keeps what it has applied. Nobody has written it
+// by hand, and it repeats the whole object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// PoolOf is the pool whose RuntimeClass has such a name; where it is of none, the name
-// as it is and false.
+// PoolOf returns the pool whose RuntimeClass has such a name; the name itself
+// and false where it belongs to none.
 func PoolOf(runtimeClass string) (pool string, found bool) {
 	return strings.CutPrefix(runtimeClass, v1.RuntimeClassPrefix)
 }
@@ -38,7 +38,7 @@ func runtimeClasses(d *plan.Difference) ([]Object, error) {
 	return objects, nil
 }
 
-// manifest is an object as somebody would write it; nil for none.
+// manifest returns an object as somebody would write it; nil for none.
 func manifest[T any](object *T, apiVersion, kind string) (map[string]any, error) {
 	if object == nil {
 		return nil, nil
@@ -57,7 +57,7 @@ func manifest[T any](object *T, apiVersion, kind string) (map[string]any, error)
 	if revision, _, _ := unstructured.NestedString(fields, "metadata", "annotations", v1.RevisionAnnotation); revision == "" {
 		unstructured.RemoveNestedField(fields, "metadata", "annotations", v1.RevisionAnnotation)
 	}
-	// An owner that is made in the same breath has no uid yet.
+	// An owner that is created by the same change has no uid yet.
 	owners, _, _ := unstructured.NestedSlice(fields, "metadata", "ownerReferences")
 	for _, owner := range owners {
 		if owner, isMap := owner.(map[string]any); isMap && owner["uid"] == "" {

@@ -54,7 +54,7 @@ func TestSummary(t *testing.T) {
 		review Review
 		want   Summary
 	}{
-		"nothing": {"that is told, too", Review{}, Summary{Changes: "no difference"}},
+		"nothing": {"that is reported, too", Review{}, Summary{Changes: "no difference"}},
 		"held back": {"what is held back is no difference, and has to be known",
 			Review{HeldBack: &HeldBack{Pools: []string{"a"}, Of: 3}}, Summary{Changes: "no difference, 1 pool not pruned"}},
 		"of one kind": {"the example of the product", Review{Impact: &impact.Impact{
@@ -151,20 +151,20 @@ func TestLines(t *testing.T) {
 			"spec": map[string]any{"handler": "runc", "labels": map[string]any{"tier": label}},
 		}
 	}
-	told := func(lines []Line) []string {
+	describe := func(lines []Line) []string {
 		var texts []string
 		for _, line := range lines {
 			texts = append(texts, string(line.Sign)+line.Text)
 		}
 		return texts
 	}
-	changed := told(Object{Before: object("iron"), After: object("gold")}.Lines())
+	changed := describe(Object{Before: object("iron"), After: object("gold")}.Lines())
 	if !slices.Contains(changed, "-    tier: iron") || !slices.Contains(changed, "+    tier: gold") {
-		t.Errorf("the change is not told: %q", changed)
+		t.Errorf("the change is not shown: %q", changed)
 	}
-	deleted := told(Object{Before: object("iron")}.Lines())
+	deleted := describe(Object{Before: object("iron")}.Lines())
 	if len(deleted) != 7 || slices.ContainsFunc(deleted, func(line string) bool { return !strings.HasPrefix(line, "-") }) {
-		t.Errorf("an object that goes is not told whole: %q", deleted)
+		t.Errorf("a deleted object is not shown whole: %q", deleted)
 	}
 	for _, line := range slices.Concat(changed, deleted) {
 		for _, own := range []string{"finalizers", "ownerReferences", "revision"} {
@@ -178,14 +178,14 @@ func TestLines(t *testing.T) {
 		"-annotation a=\"1\"  (pool p)",
 		"~label b=1 -> 2  (pool p, put back)",
 		"+taint c=2:NoExecute  (pool p)",
-	}, told(Nodes{Changes: []plan.KeyChange{
+	}, describe(Nodes{Changes: []plan.KeyChange{
 		{Field: plan.Annotation, Key: "a", Before: &was, Pool: "p"},
 		{Field: plan.Label, Key: "b", Before: &was, After: &is, Pool: "p", Drift: true},
 		{Field: plan.Taint, Key: "c:" + string(corev1.TaintEffectNoExecute), After: &is, Pool: "p"},
 	}}.Lines())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"~annotation nodes.lailin.xyz/applied  (whose each key is)"}, told(Nodes{}.Lines())); diff != "" {
+	if diff := cmp.Diff([]string{"~annotation nodes.lailin.xyz/applied  (whose each key is)"}, describe(Nodes{}.Lines())); diff != "" {
 		t.Errorf("the record alone (-want +got):\n%s", diff)
 	}
 }

@@ -12,8 +12,8 @@ const (
 	Kind       = "Review"
 )
 
-// Review is all that a change of pools does. Its JSON form is documented, and
-// stays; every list is there, empty where nothing is to be said.
+// Review is all that a change of pools does. Its JSON form is documented and
+// stable; every list is present, possibly empty.
 type Review struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -24,30 +24,30 @@ type Review struct {
 	Pools []Object `json:"pools"`
 	// RuntimeClasses that change, sorted by name.
 	RuntimeClasses []Object `json:"runtimeClasses"`
-	// Nodes that change, those with the same changes together. A node on which
-	// nothing changes but the record of whose each key is has no changes.
+	// Nodes that change, those with the same changes together. A node whose record
+	// of owners alone changes has no changes.
 	Nodes []Nodes `json:"nodes"`
-	// Records are what the record of nodes becomes, of those on which it changes.
+	// Records are the new records of nodes on which they change.
 	Records []Records `json:"records"`
 	// Members are the pools that nodes enter or leave, or on whose nodes something
 	// changes, sorted by name.
 	Members []Members `json:"members"`
-	// HeldBack says which pools the guards keep; null where they keep none.
+	// HeldBack has the pools that the guards keep; null where they keep none.
 	HeldBack *HeldBack `json:"heldBack"`
 	// HeldReleases are the changes that wait for an approval, because more nodes than
 	// the limit allows would leave a pool: the whole revision first, then pools by
 	// name. The review shows what the change does once it is approved.
 	HeldReleases []HeldRelease `json:"heldReleases"`
-	// Kept are the pools that vanish from Git and stay, because they are paused or
-	// somebody has said so, sorted.
+	// Kept are the pools that are gone from Git and stay, because they are paused
+	// or protected from pruning, sorted.
 	Kept []string `json:"kept"`
 	// Conflicts are the keys that pools want and do not get.
 	Conflicts []Conflict `json:"conflicts"`
-	// Problems are left alone, and would be reported.
+	// Problems are objects that the controller would report and not change.
 	Problems []string `json:"problems"`
 	// Impact is what happens to pods; null where pods are not known.
 	Impact *impact.Impact `json:"impact"`
-	// Notes are what the reader should know of how it was compared.
+	// Notes are what the reader should know about the comparison.
 	Notes []string `json:"notes"`
 	// Contests are keys that somebody else keeps changing on nodes now, whatever the
 	// change does, as the statuses of the pools have them; MoreContests is how many
@@ -56,7 +56,7 @@ type Review struct {
 	MoreContests int       `json:"moreContests"`
 }
 
-// Compared says what was compared with what.
+// Compared has what was compared with what.
 type Compared struct {
 	// Base and Head are in words: "cluster https://10.0.0.1:6443", "pools/",
 	// "main@sha1:<40 hex>", "working tree".
@@ -72,16 +72,16 @@ type Compared struct {
 	// Taken is when the inventory was taken, as RFC 3339 has it; empty where there
 	// is none.
 	Taken string `json:"taken,omitempty"`
-	// BrokenBase is the base that was asked for, where no source takes it. Base is then
+	// BrokenBase is the requested base, where no source accepts it. Base is then
 	// what is compared with instead, and says why.
 	BrokenBase *BrokenBase `json:"brokenBase,omitempty"`
 }
 
-// BrokenBase is a base that no source takes.
+// BrokenBase is a base that no source accepts.
 type BrokenBase struct {
-	// Revision that was asked for: "main@sha1:<40 hex>".
+	// Revision that was requested: "main@sha1:<40 hex>".
 	Revision string `json:"revision"`
-	// Problems are what is wrong with it; the first three are told.
+	// Problems are its problems, at most three.
 	Problems []string `json:"problems"`
 	// MoreProblems is how many there are besides.
 	MoreProblems int `json:"moreProblems,omitempty"`
@@ -115,7 +115,7 @@ type Nodes struct {
 type Records struct {
 	// Names, sorted.
 	Names []string `json:"names"`
-	// Value afterwards; empty where the annotation goes.
+	// Value afterwards; empty where the annotation is removed.
 	Value string `json:"value"`
 }
 
@@ -130,7 +130,7 @@ type Members struct {
 	Leaving  []string `json:"leaving"`
 }
 
-// HeldBack are the pools that vanish from Git and that a guard keeps.
+// HeldBack are the pools that are gone from Git and that a guard keeps.
 type HeldBack struct {
 	// Pools that would be deleted, sorted.
 	Pools []string `json:"pools"`
@@ -143,12 +143,12 @@ type HeldBack struct {
 
 // HeldRelease is a change that waits for an approval.
 type HeldRelease struct {
-	// Pool that is held; empty where it is the whole revision, of which nothing is
-	// done before.
+	// Pool that is held; empty where it is the whole revision, no part of which is
+	// applied before.
 	Pool string `json:"pool"`
 	// Losses are the pools that would lose too many nodes.
 	Losses []plan.Loss `json:"losses"`
-	// Reason says what is held back and why, Remedy what to do.
+	// Reason says what is held back and why, Remedy what to do about it.
 	Reason string `json:"reason"`
 	Remedy string `json:"remedy"`
 }
@@ -161,16 +161,16 @@ type Conflict struct {
 	Field plan.Field `json:"field"`
 	Key   string     `json:"key"`
 	// Claims are what each pool wants, with why it does not get it, sorted by pool.
-	// At most three are told.
+	// At most three are listed.
 	Claims []plan.Conflict `json:"claims"`
 	// MoreClaims is how many pools there are besides.
 	MoreClaims int `json:"moreClaims,omitempty"`
-	// Standing tells that it is the same before the change.
+	// Standing reports that it is the same before the change.
 	Standing bool `json:"standing"`
 }
 
-// Contest is a key of a pool that somebody else keeps changing on nodes, and that is
-// put back each time.
+// Contest is a key of a pool that somebody else keeps changing on nodes, and
+// that the controller repairs each time.
 type Contest struct {
 	Pool  string     `json:"pool"`
 	Field plan.Field `json:"field"`
@@ -178,10 +178,10 @@ type Contest struct {
 	// Nodes is how many there are, NodeNames are the first three of them.
 	Nodes     int      `json:"nodes"`
 	NodeNames []string `json:"nodeNames"`
-	// Managers are field managers that were found to own the key while it had to be
-	// put back; of a taint, who wrote the list of taints last.
+	// Managers are field managers that owned the key when it had to be repaired;
+	// for a taint, who wrote the list of taints last.
 	Managers []string `json:"managers"`
-	// Repairs is how often the key was put back on one of the nodes, at least.
+	// Repairs is how often the key was repaired on one of the nodes, at least.
 	Repairs int `json:"repairs"`
 }
 
@@ -197,13 +197,13 @@ type Summary struct {
 	Counts Counts `json:"counts"`
 }
 
-// Counts are how much of each there is. The names are those of --fail-on.
+// Counts are the numbers of a review. Their names are those of --fail-on.
 type Counts struct {
 	PoolsCreated  int `json:"poolsCreated"`
 	PoolsChanged  int `json:"poolsChanged"`
 	PoolsDeleted  int `json:"poolsDeleted"`
 	PoolsHeldBack int `json:"poolsHeldBack"`
-	// ReleasesHeldBack are the changes that wait for an approval of the releases.
+	// ReleasesHeldBack are the changes that wait for an approval of their releases.
 	ReleasesHeldBack       int `json:"releasesHeldBack"`
 	RuntimeClassesCreated  int `json:"runtimeClassesCreated"`
 	RuntimeClassesChanged  int `json:"runtimeClassesChanged"`
@@ -218,24 +218,22 @@ type Counts struct {
 	// that are not the same before the change.
 	Conflicts    int `json:"conflicts"`
 	NewConflicts int `json:"newConflicts"`
-	// Problems are all, NewProblems those that are not there before the change.
+	// Problems are all, NewProblems those that do not exist before the change.
 	Problems    int `json:"problems"`
 	NewProblems int `json:"newProblems"`
-	// Evictions are pods that run.
+	// Evictions are running pods.
 	Evictions int `json:"evictions"`
-	// FinishedPodsDeleted are pods that have finished, and that a NoExecute taint
-	// deletes as it does those that run.
+	// FinishedPodsDeleted are finished pods that a NoExecute taint deletes.
 	FinishedPodsDeleted int `json:"finishedPodsDeleted"`
 	BudgetsExceeded     int `json:"budgetsExceeded"`
 	Unschedulable       int `json:"unschedulable"` // pods
-	// NotRecreated are the evicted pods that nothing creates again.
+	// NotRecreated are the evicted pods that nothing recreates.
 	NotRecreated int `json:"notRecreated"`
 	// Nowhere are the workloads for whose next pod no node is left.
 	Nowhere           int `json:"nowhere"`
 	DaemonPodsRemoved int `json:"daemonPodsRemoved"`
 	DaemonPodsStarted int `json:"daemonPodsStarted"`
-	// RuntimeClassesInUse are those that go or are replaced while something names
-	// them.
+	// RuntimeClassesInUse are those that are deleted or replaced while something names them.
 	RuntimeClassesInUse int `json:"runtimeClassesInUse"`
 	// Overlaps are nodes on which the pods of none of their pools can run.
 	Overlaps int `json:"overlaps"`

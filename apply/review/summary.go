@@ -8,7 +8,7 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// summarize counts, and says in two lines what a reader has to know first.
+// summarize counts, and returns two lines with what a reader has to know first.
 func summarize(r *Review, newProblems int) Summary {
 	s := Summary{Counts: counts(r)}
 	s.Counts.NewProblems = newProblems
@@ -101,58 +101,58 @@ func (c *Counts) countImpact(i *impact.Impact) {
 
 func (c Counts) changes() string {
 	var parts []string
-	tell := func(n int, noun, verb string) {
+	add := func(n int, noun, verb string) {
 		if n > 0 {
 			parts = append(parts, strings.TrimSpace(Count(n, noun)+" "+verb))
 		}
 	}
-	tell(c.PoolsCreated, "pool", Happened(plan.Create))
-	tell(c.PoolsChanged, "pool", Happened(plan.Update))
-	tell(c.PoolsDeleted, "pool", Happened(plan.Delete))
-	tell(c.RuntimeClassesCreated, "RuntimeClass", Happened(plan.Create))
-	tell(c.RuntimeClassesChanged, "RuntimeClass", Happened(plan.Update))
-	tell(c.RuntimeClassesReplaced, "RuntimeClass", Happened(plan.Replace))
-	tell(c.RuntimeClassesDeleted, "RuntimeClass", Happened(plan.Delete))
-	tell(c.NodesChanged, "node", "changed")
+	add(c.PoolsCreated, "pool", Happened(plan.Create))
+	add(c.PoolsChanged, "pool", Happened(plan.Update))
+	add(c.PoolsDeleted, "pool", Happened(plan.Delete))
+	add(c.RuntimeClassesCreated, "RuntimeClass", Happened(plan.Create))
+	add(c.RuntimeClassesChanged, "RuntimeClass", Happened(plan.Update))
+	add(c.RuntimeClassesReplaced, "RuntimeClass", Happened(plan.Replace))
+	add(c.RuntimeClassesDeleted, "RuntimeClass", Happened(plan.Delete))
+	add(c.NodesChanged, "node", "changed")
 	if len(parts) == 0 {
 		parts = append(parts, "no difference")
 	}
-	tell(c.PoolsHeldBack, "pool", "not pruned")
-	tell(c.ReleasesHeldBack, "change", "held back for its releases")
-	tell(c.NewConflicts, "conflict", "")
-	tell(c.Conflicts-c.NewConflicts, "conflict", "as before")
-	tell(c.NewProblems, "problem", "")
-	tell(c.Problems-c.NewProblems, "problem", "as before")
+	add(c.PoolsHeldBack, "pool", "not pruned")
+	add(c.ReleasesHeldBack, "change", "held back for its releases")
+	add(c.NewConflicts, "conflict", "")
+	add(c.Conflicts-c.NewConflicts, "conflict", "as before")
+	add(c.NewProblems, "problem", "")
+	add(c.Problems-c.NewProblems, "problem", "as before")
 	return strings.Join(parts, ", ")
 }
 
-// worst tells what happens to pods, the worst first; empty where nothing does.
+// worst returns what happens to pods, the worst first; empty where nothing does.
 func worst(i *impact.Impact, c Counts) string {
 	if i == nil {
 		return ""
 	}
 	var parts []string
-	tell := func(n int, text string) {
+	add := func(n int, text string) {
 		if n > 0 {
 			parts = append(parts, text)
 		}
 	}
-	tell(c.Evictions, fmt.Sprintf("%s evicted%s", evicted(i.Evictions, c.Evictions), notRecreated(c)))
-	tell(c.BudgetsExceeded, exceeded(i.Budgets, c.BudgetsExceeded))
-	tell(c.Nowhere, fmt.Sprintf("no node left for %s", Count(c.Nowhere, "workload")))
+	add(c.Evictions, fmt.Sprintf("%s evicted%s", evicted(i.Evictions, c.Evictions), notRecreated(c)))
+	add(c.BudgetsExceeded, exceeded(i.Budgets, c.BudgetsExceeded))
+	add(c.Nowhere, fmt.Sprintf("no node left for %s", Count(c.Nowhere, "workload")))
 	for _, class := range i.RuntimeClasses {
 		if class.Action == string(plan.Delete) {
-			tell(1, fmt.Sprintf("RuntimeClass %s deleted, which %s", Word(class.Name), whoName(len(class.Workloads), class.Pods)))
+			add(1, fmt.Sprintf("RuntimeClass %s deleted, which %s", Word(class.Name), whoName(len(class.Workloads), class.Pods)))
 		}
 	}
-	tell(c.DaemonPodsRemoved, fmt.Sprintf("%s of DaemonSets removed", Count(c.DaemonPodsRemoved, "pod")))
-	tell(c.Unschedulable, fmt.Sprintf("%s could not be scheduled again", Count(c.Unschedulable, "pod")))
-	tell(c.FinishedPodsDeleted, fmt.Sprintf("%s deleted", Count(c.FinishedPodsDeleted, "finished pod")))
-	tell(c.Overlaps, fmt.Sprintf("%s on which pools shut each other's pods out", Count(c.Overlaps, "node")))
+	add(c.DaemonPodsRemoved, fmt.Sprintf("%s of DaemonSets removed", Count(c.DaemonPodsRemoved, "pod")))
+	add(c.Unschedulable, fmt.Sprintf("%s could not be scheduled again", Count(c.Unschedulable, "pod")))
+	add(c.FinishedPodsDeleted, fmt.Sprintf("%s deleted", Count(c.FinishedPodsDeleted, "finished pod")))
+	add(c.Overlaps, fmt.Sprintf("%s on which pools shut each other's pods out", Count(c.Overlaps, "node")))
 	return strings.Join(parts, "; ")
 }
 
-// evicted is "12 pods of 3 Deployments".
+// evicted returns "12 pods of 3 Deployments".
 func evicted(evictions []impact.Eviction, pods int) string {
 	owners, kinds := map[impact.Workload]bool{}, map[string]bool{}
 	for _, eviction := range evictions {
@@ -173,7 +173,7 @@ func evicted(evictions []impact.Eviction, pods int) string {
 	return fmt.Sprintf("%s of %s", Count(pods, "pod"), Count(len(owners), noun))
 }
 
-// notRecreated is how many of the evicted pods nothing creates again.
+// notRecreated returns how many of the evicted pods nothing recreates.
 func notRecreated(c Counts) string {
 	switch c.NotRecreated {
 	case 0:
@@ -206,8 +206,8 @@ func whoName(workloads, pods int) string {
 	return Count(workloads, "workload") + " name"
 }
 
-// Outlook says of evicted pods of a workload, or of those that could not be scheduled
-// again, why there are fewer afterwards; empty where nothing speaks against as many.
+// Outlook returns why a workload has fewer pods after an eviction, or after
+// pods could not be scheduled again; empty where it may have as many.
 func Outlook(of impact.Workload, notRecreated, nowhere bool) string {
 	switch {
 	case notRecreated && of.Kind == "Pod":
@@ -222,7 +222,7 @@ func Outlook(of impact.Workload, notRecreated, nowhere bool) string {
 	return ""
 }
 
-// Count is "1 pool", "2 pools".
+// Count returns "1 pool", "2 pools".
 func Count(n int, noun string) string {
 	switch {
 	case n == 1:

@@ -11,7 +11,7 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-// Threshold is from where on a count of a review is too much.
+// Threshold is the value from which on a count of a review is too high.
 type Threshold struct {
 	// Count is the name of one of [Counts], as JSON has it.
 	Count string
@@ -19,11 +19,11 @@ type Threshold struct {
 	TooMany int
 }
 
-// String is the threshold as [ParseThresholds] reads it.
+// String returns the threshold as [ParseThresholds] reads it.
 func (t Threshold) String() string { return fmt.Sprintf("%s>=%d", t.Count, t.TooMany) }
 
-// ErrNotKnown says that a count cannot be compared, because what it counts is not
-// known. That it is 0 means nothing then.
+// ErrNotKnown means that a count cannot be compared, because what it counts is
+// not known. Its value of 0 is then meaningless.
 var ErrNotKnown = errors.New("not known")
 
 // ParseThresholds reads thresholds such as "evictions>0,nodesChanged>=100". Each
@@ -40,8 +40,8 @@ func ParseThresholds(text string) ([]Threshold, error) {
 	return thresholds, nil
 }
 
-// operators that begin with another one come before it. Those that are refused are
-// here to be told apart.
+// operators that begin with another one come before it. Invalid ones are listed
+// so that they are recognized.
 var operators = []string{">=", "=>", "<=", "==", "!=", ">", "<", "="}
 
 func parseThreshold(item string) (Threshold, error) {
@@ -79,7 +79,7 @@ func parseThreshold(item string) (Threshold, error) {
 	return Threshold{Count: name, TooMany: int(limit)}, nil
 }
 
-// firstOf is a name if it is that of a count, and else another one.
+// firstOf returns name if it is that of a count, and else other.
 func firstOf(name, other string) string {
 	if checkCount(name) == nil {
 		return name
@@ -87,7 +87,7 @@ func firstOf(name, other string) string {
 	return other
 }
 
-// CountNames are the names of all counts, in the order in which a review has them.
+// CountNames returns the names of all counts, in the order in which a review has them.
 func CountNames() []string {
 	of := reflect.TypeFor[Counts]()
 	names := make([]string, of.NumField())
@@ -109,14 +109,14 @@ func checkCount(name string) error {
 	return fmt.Errorf("%q is no count: %s", name, known)
 }
 
-// number is the count of a name that [ParseThresholds] has taken.
+// number returns the count of a name that [ParseThresholds] has accepted.
 func (c Counts) number(name string) int {
 	return int(reflect.ValueOf(c).Field(slices.Index(CountNames(), name)).Int())
 }
 
-// Exceeds says in a sentence each of which thresholds are exceeded, in their order.
-// Where a threshold is about what is not known, the error is [ErrNotKnown], whatever
-// else is exceeded.
+// Exceeds returns a sentence for each exceeded threshold, in their order. Where
+// the count of a threshold is not known, the error is [ErrNotKnown], whether or
+// not others are exceeded.
 func (r *Review) Exceeds(thresholds []Threshold) ([]string, error) {
 	var exceeded []string
 	for _, threshold := range thresholds {
@@ -130,8 +130,7 @@ func (r *Review) Exceeds(thresholds []Threshold) ([]string, error) {
 	return exceeded, nil
 }
 
-// missing says what has to be known for a count and is not: "nodes", "pods", or
-// nothing.
+// missing returns what must be known for a count and is not: "nodes", "pods", or nothing.
 func (r *Review) missing(name string) string {
 	switch need := needs[name]; {
 	case need == "pods" && r.Impact == nil:
@@ -143,7 +142,7 @@ func (r *Review) missing(name string) string {
 	}
 }
 
-// needs is what has to be known for each count; nothing for those of files alone.
+// needs is what must be known for each count; nothing for those of files alone.
 var needs = map[string]string{
 	"poolsCreated":           "",
 	"poolsChanged":           "",

@@ -8,14 +8,14 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// plainWord is what names and keys look like that Kubernetes has checked.
+// plainWord matches names and keys that Kubernetes has validated.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.:/+@]*[A-Za-z0-9])?$`)
 
-// longestKey is how long a key may be that Kubernetes takes, in bytes. Names are
-// shorter; only a forged record has longer ones.
+// longestKey is how long a valid key may be, in bytes. Names are shorter; only
+// a forged record has longer ones.
 const longestKey = 253 + 1 + 63
 
-// Word is a name or a key as it is, and quoted and bounded where it is none.
+// Word returns a valid name or key as it is, and any other text quoted and bounded.
 func Word(text string) string {
 	if len(text) > longestKey {
 		text = sanitize.Begin(text, longestKey) + "…"
@@ -26,8 +26,8 @@ func Word(text string) string {
 	return quoted(text)
 }
 
-// Value is the value of a key. An annotation may hold anything at all, so it is
-// quoted; the others hold letters, digits and little else.
+// Value returns the value of a key. An annotation may have any value, so it is
+// quoted; labels and taints have letters, digits and few other characters.
 func Value(field plan.Field, text string) string {
 	if field == plan.Annotation || text == "" || quoted(text) != `"`+text+`"` {
 		return quoted(text)
@@ -35,7 +35,7 @@ func Value(field plan.Field, text string) string {
 	return text
 }
 
-// Written is a key with its value as kubectl label and kubectl taint take it.
+// Written returns a key with its value as kubectl label and kubectl taint accept it.
 func Written(field plan.Field, key, text string) string {
 	if i := strings.LastIndex(key, ":"); field == plan.Taint && i >= 0 {
 		if text == "" {
@@ -46,9 +46,9 @@ func Written(field plan.Field, key, text string) string {
 	return Word(key) + "=" + Value(field, text)
 }
 
-// Visible is a text in one line, with what cannot be seen, or turns what is around
-// it, as an escape.
+// Visible returns a text in one line, with invisible and direction-changing
+// characters as escapes.
 func Visible(text string) string { return sanitize.Line(text) }
 
-// quoted is a text in quotes, whole to the last character.
+// quoted returns a text in quotes, without a limit.
 func quoted(text string) string { return sanitize.Quote(text) }

@@ -6,7 +6,7 @@ import (
 	"github.com/nodepools/nodepools/apply/review"
 )
 
-// document is a comment before it is known what of it fits.
+// document is a comment before it is fitted into its limit.
 type document struct {
 	command string
 	// head is never cut: the marker, and paragraphs.
@@ -23,16 +23,15 @@ type section struct {
 	intro string // empty for none
 	table string // the head of the table; empty for a list
 	rows  []string
-	// one and more are what a row stands for.
+	// one and more name what a row is, in the singular and the plural.
 	one, more string
-	// fold has what is told of each row; it has no title without its lines.
+	// fold has the details of the rows; it is omitted where none of its lines fits.
 	fold *fold
 }
 
-// fold is what can be opened.
+// fold is a section that can be unfolded.
 type fold struct {
-	// html is the title of what can be opened, and markdown is it where there is
-	// nothing to open.
+	// html is the title of a fold with lines, and markdown that of one without.
 	html, markdown string
 	parts          []part
 }
@@ -69,7 +68,7 @@ func newDocument(r *review.Review, o Options) *document {
 	return d
 }
 
-// folds are all that can be opened, in their order.
+// folds returns all folds, in their order.
 func (d *document) folds() []fold {
 	var folds []fold
 	for _, section := range d.impact {
@@ -80,7 +79,7 @@ func (d *document) folds() []fold {
 	return append(folds, d.pools...)
 }
 
-// most are the limits with which nothing is left out.
+// most returns the limits with which nothing is omitted.
 func (d *document) most() limits {
 	most := limits{pools: len(d.pools), folds: len(d.folds())}
 	for _, section := range d.impact {
@@ -95,7 +94,7 @@ func (d *document) most() limits {
 	return most
 }
 
-// leftOut counts what limits leave out.
+// leftOut counts what limits omit.
 func (d *document) leftOut(l limits) left {
 	left := left{pools: max(0, len(d.pools)-l.pools)}
 	for _, section := range d.impact {
@@ -115,8 +114,8 @@ func (d *document) leftOut(l limits) left {
 	return left
 }
 
-// write writes what the limits allow, and reports whether the bytes hold it. It may
-// stop writing when they do not.
+// write writes what the limits allow, and reports whether it fits. It may stop
+// writing when it does not.
 func (d *document) write(l limits, maxBytes int) (string, bool) {
 	p := &page{max: maxBytes}
 	for _, paragraph := range d.head {
@@ -141,7 +140,7 @@ func (d *document) write(l limits, maxBytes int) (string, bool) {
 	return p.String(), p.Len() <= maxBytes
 }
 
-// page is what is written of a document, up to about what it may hold.
+// page is the text of a document, up to about its limit.
 type page struct {
 	strings.Builder
 	max int
@@ -149,8 +148,8 @@ type page struct {
 	list bool
 }
 
-// block writes a paragraph, a table, or anything else that has an empty line around
-// it. An empty one is not written.
+// block writes a paragraph, a table, or another element between empty lines. An
+// empty one is not written.
 func (p *page) block(text string) {
 	if text == "" || p.Len() > p.max {
 		return
@@ -163,7 +162,7 @@ func (p *page) block(text string) {
 	p.list = false
 }
 
-// item writes one of a list.
+// item writes an item of a list.
 func (p *page) item(text string) {
 	if p.Len() > p.max {
 		return
@@ -194,7 +193,7 @@ func (p *page) section(s section, rows int) {
 	}
 }
 
-// pools writes as many as the limits allow, that many of them to be opened.
+// pools writes as many as the limits allow, of which so many are folds.
 func (p *page) pools(all []fold, l limits, folds int) {
 	shown := all[:min(l.pools, len(all))]
 	if len(shown) == 0 {
@@ -224,8 +223,8 @@ func (p *page) pools(all []fold, l limits, folds int) {
 	}
 }
 
-// fold writes what can be opened. There are empty lines around what is Markdown in
-// it, and none in its title: else it would not be read as such.
+// fold writes a fold. Its Markdown is between empty lines, and its title has
+// none: otherwise neither would be parsed as such.
 func (p *page) fold(f fold, lines int) {
 	p.block("<details>\n<summary>" + f.html + "</summary>")
 	written := 0

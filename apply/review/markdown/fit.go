@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// fewLines is the least of a fold that is worth opening. Before less of each is
-// shown, the last folds are not shown at all.
+// fewLines is the least number of lines that a fold is worth. Rather than
+// showing fewer of each, the last folds are omitted.
 const fewLines = 8
 
-// A first look at everything comes before all of anything: that many rows of each
-// impact, and of each list.
+// An overview of everything comes before details of anything: so many rows of
+// each impact, and of each list.
 const (
 	fewRows    = 50
 	fewEntries = 5
@@ -23,13 +23,13 @@ type limits struct {
 	rows, entries int
 	// pools that are named at least.
 	pools int
-	// folds that can be opened, from the first one on, and the lines in each.
+	// folds from the first one on, and the lines in each.
 	folds, lines int
 }
 
-// fit writes as much of the document as the bytes hold. What is more important is
-// filled up first; within it each table, list or fold has the same share, so that
-// what is longest is cut first.
+// fit writes as much of the document as fits. The more important parts are
+// filled first; within a part each table, list or fold has the same share, so
+// that the longest is cut first.
 func (d *document) fit(maxBytes int) (string, error) {
 	if all, fits := d.write(unlimited(), maxBytes); fits {
 		return all, nil
@@ -65,8 +65,7 @@ func (d *document) fit(maxBytes int) (string, error) {
 	return comment, nil
 }
 
-// raise looks for the highest limit with which all still fits. It is given one that
-// does.
+// raise finds the highest limit with which everything fits. The given one does.
 func raise(limit *int, most int, fits func() bool) {
 	low, high := *limit, max(*limit, most)
 	for low < high {
@@ -84,10 +83,10 @@ func unlimited() limits {
 	return limits{math.MaxInt, math.MaxInt, math.MaxInt, math.MaxInt, math.MaxInt}
 }
 
-// left is what limits leave out.
+// left is what limits omit.
 type left struct{ pools, entries, lines int }
 
-// notice says what is left out, and where it is found.
+// notice returns what is omitted, and where to find it.
 func (l left) notice(command string) string {
 	var parts []string
 	if l.pools > 0 {

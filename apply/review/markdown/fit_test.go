@@ -86,7 +86,7 @@ func TestFit(t *testing.T) {
 		if !strings.HasPrefix(comment, head) {
 			t.Errorf("%d bytes: the summary is cut:\n%.1000s", size, comment)
 		}
-		for _, way := range inertness(comment) {
+		for _, way := range violations(comment) {
 			t.Errorf("%d bytes: %s", size, way)
 		}
 		cut, shown := counted(t, comment), countShown(withoutFences(comment))
@@ -110,7 +110,7 @@ var fenced = regexp.MustCompile("(?s)\n```+diff\n.*?\n```+\n")
 // withoutFences takes the fences out of a comment that has no backticks in them.
 func withoutFences(comment string) string { return fenced.ReplaceAllString(comment, "\n") }
 
-// A comment that fits is not cut, and one that does not uses most of its room.
+// A comment that fits is not cut, and one that does not uses most of its limit.
 func TestFitUsesTheRoom(t *testing.T) {
 	d := newDocument(plenty(), Options{Marker: "m", Command: "c"})
 	for _, size := range []int{9_000, 20_000, 40_000} {

@@ -15,8 +15,9 @@ import (
 )
 
 // FuzzWrite makes reviews of any shape, with hostile strings in all places. Whatever
-// they are, the comment is inert and well formed, is not longer than it may be, or
-// says how long it would have to be; and its fences hold the lines that they shall.
+// they are, the comment is sanitized and well formed, is not longer than it may be,
+// or says how long it would have to be; and its fences hold the lines that they
+// shall.
 func FuzzWrite(f *testing.F) {
 	for seed, text := range []string{"", "`", "```\n", "a|b\\|c", "<!-- --> -->", "\xff\x1b", "@x #1 https://x www.x", "| a |", "\\", "- x", "1. x", "a  b", "/close"} {
 		f.Add(uint64(seed), text, uint32(2000*seed))
@@ -38,12 +39,12 @@ func FuzzWrite(f *testing.F) {
 		if err != nil || b.Len() > o.MaxBytes {
 			t.Fatalf("of %d bytes there are %d: %v", o.MaxBytes, b.Len(), err)
 		}
-		for _, way := range inertness(b.String()) {
+		for _, way := range violations(b.String()) {
 			t.Error(way)
 		}
 		o.MaxBytes, o.Summary = boundless, false
 		comment := written(t, r, o)
-		for _, way := range inertness(comment) {
+		for _, way := range violations(comment) {
 			t.Error(way)
 		}
 		var want []string

@@ -8,13 +8,13 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// How much a cell of a table names.
+// Bounds of what a cell of a table names.
 const (
 	fewNames = 4
 	maxCell  = 120 // bytes
 )
 
-// impacts are what happens to pods, the worst first.
+// impacts returns what happens to pods, the worst first.
 func impacts(i *impact.Impact) []section {
 	if i == nil {
 		return nil
@@ -61,41 +61,40 @@ func budgets(all []impact.Budget) section {
 	return s.with([]string{"PodDisruptionBudget", "Pods it lets go", "Pods that go"}, rows)
 }
 
-// notRecreated lists evicted pods that nothing creates again, those of one workload
-// together.
+// notRecreated lists evicted pods that nothing recreates, grouped by workload.
 func notRecreated(all []impact.Eviction) section {
 	s := section{
 		title: "Evicted and not created again", intro: "They have no controller, or their DaemonSet is gone: nothing creates others in their place.",
 		one: "pod or workload", more: "pods or workloads",
 	}
-	told := map[impact.Workload]bool{}
+	listed := map[impact.Workload]bool{}
 	for _, eviction := range all {
-		if eviction.NotRecreated && !told[eviction.Workload] {
-			told[eviction.Workload] = true
+		if eviction.NotRecreated && !listed[eviction.Workload] {
+			listed[eviction.Workload] = true
 			s.rows = append(s.rows, workload(eviction.Workload))
 		}
 	}
 	return s
 }
 
-// nowhere lists workloads for whose next pod there is no node, each once.
+// nowhere lists workloads for whose next pod no node is left, each once.
 func nowhere(i *impact.Impact) section {
 	s := section{
 		title: "Nowhere to go", intro: "No node takes the next pod of these, going by labels and taints.",
 		one: "workload", more: "workloads",
 	}
-	told := map[impact.Workload]bool{}
-	tell := func(of impact.Workload, nowhere bool) {
-		if nowhere && !told[of] {
-			told[of] = true
+	listed := map[impact.Workload]bool{}
+	add := func(of impact.Workload, nowhere bool) {
+		if nowhere && !listed[of] {
+			listed[of] = true
 			s.rows = append(s.rows, workload(of))
 		}
 	}
 	for _, eviction := range i.Evictions {
-		tell(eviction.Workload, eviction.Nowhere)
+		add(eviction.Workload, eviction.Nowhere)
 	}
 	for _, pods := range i.Unschedulable {
-		tell(pods.Workload, pods.Nowhere)
+		add(pods.Workload, pods.Nowhere)
 	}
 	return s
 }
@@ -154,7 +153,7 @@ func overlaps(all []impact.Overlap) section {
 	return s.with([]string{"Pools", "On the nodes", "Why"}, rows)
 }
 
-// opening gives the section what can be opened to see each pod.
+// opening adds a fold with each pod to the section.
 func (s section) opening(parts []part, one, more string) section {
 	f := fold{parts: parts}
 	if n := f.lines(); n > 0 {
@@ -179,7 +178,7 @@ func workloads(all []impact.Workload) string {
 	return strings.Join(written, ", ")
 }
 
-// stay says when a pod goes.
+// stay returns when a pod is deleted.
 func stay(seconds int64) string {
 	if seconds <= 0 {
 		return "at once"
@@ -187,7 +186,7 @@ func stay(seconds int64) string {
 	return "after " + thousands(int(seconds)) + " s"
 }
 
-// nodesOf are the nodes of pods, each once, sorted.
+// nodesOf returns the nodes of pods, each once, sorted.
 func nodesOf(pods []impact.Pod) []string {
 	nodes := make([]string, 0, len(pods))
 	for _, pod := range pods {

@@ -6,7 +6,7 @@ import (
 	"github.com/nodepools/nodepools/apply/review"
 )
 
-// column is how wide a line of names becomes.
+// column is the width of a line of names.
 const column = 100
 
 func diffLines(lines []review.Line) []string {
@@ -32,7 +32,7 @@ func diffLine(sign rune, text string) string {
 	}
 }
 
-// nameLines are names in lines of a diff.
+// nameLines returns names as lines of a diff.
 func nameLines(sign rune, names []string) []string {
 	lines := wrapped(names)
 	for i, line := range lines {
@@ -41,8 +41,8 @@ func nameLines(sign rune, names []string) []string {
 	return lines
 }
 
-// wrapped writes all of some names compactly, in lines that are not much wider than
-// a page, and that end in a comma where there are more. They are visible.
+// wrapped writes names compactly, in lines that are not much wider than a page,
+// and that end in a comma where more follow. They are sanitized.
 func wrapped(names []string) []string {
 	seen := make([]string, 0, len(names))
 	for _, name := range names {

@@ -19,21 +19,21 @@ type changed struct {
 	classes []review.Object
 	members []review.Members
 	nodes   []review.Nodes
-	// elsewhere are nodes that change for this pool and are shown with another one:
-	// how many there are with each.
+	// elsewhere counts, by pool, the nodes that change for this pool and are shown
+	// with another one.
 	elsewhere map[string]int
 }
 
-// empty tells that a pool has nothing to show: that nodes change for other pools
-// which are in it, too.
+// empty reports whether there is nothing to show for a pool: its nodes change
+// for other pools only.
 func (c *changed) empty() bool {
 	coming := slices.ContainsFunc(c.members, func(m review.Members) bool { return len(m.Entering)+len(m.Leaving) > 0 })
 	return len(c.pools)+len(c.classes)+len(c.nodes)+len(c.elsewhere) == 0 && !coming
 }
 
-// pools are the pools to which something happens: first those that change in the
-// order of the review, then those of which only something else does, sorted, and at
-// last what belongs to none.
+// pools returns the affected pools: first those that change, in the order of
+// the review, then those of which only nodes or other objects change, sorted,
+// and last what belongs to none.
 func pools(r *review.Review) []fold {
 	byName := map[string]*changed{}
 	of := func(name string) *changed {
@@ -86,7 +86,7 @@ func lastEmpty(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// poolsOf are the pools for which nodes change, each once.
+// poolsOf returns the pools for which nodes change, each once.
 func poolsOf(nodes review.Nodes) []string {
 	pools := map[string]bool{}
 	for _, change := range nodes.Changes {
@@ -95,9 +95,9 @@ func poolsOf(nodes review.Nodes) []string {
 	return slices.Sorted(maps.Keys(pools))
 }
 
-// belongs says under which pool nodes are shown that change for several: one that
-// changes itself rather than another, then the one for which most keys change. It is
-// empty for nodes on which nothing changes but the record.
+// belongs returns the pool under which nodes are shown that change for several: one
+// that changes itself rather than another, then the one for which most keys change.
+// It is empty for nodes on which nothing changes but the record.
 func belongs(nodes review.Nodes, byName map[string]*changed) string {
 	if len(nodes.Changes) == 0 {
 		return ""
@@ -142,7 +142,7 @@ func (c *changed) fold() fold {
 	return f
 }
 
-// size says of how many nodes some change, where none comes or goes.
+// size returns how many nodes the pool has, where none enters or leaves.
 func (c *changed) size() string {
 	if len(c.members) != 1 || len(c.members[0].Entering)+len(c.members[0].Leaving) > 0 {
 		return ""
@@ -161,7 +161,7 @@ func where(o review.Object) string {
 	return " in " + code(o.File+":"+strconv.Itoa(o.Line))
 }
 
-// headline says in one line what happens to the pool.
+// headline returns in one line what happens to the pool.
 func (c *changed) headline(code func(string) string) string {
 	var what []string
 	for _, pool := range c.pools {
@@ -195,7 +195,7 @@ func (c *changed) headline(code func(string) string) string {
 	return title + ": " + strings.Join(what, ", ")
 }
 
-// nodeLines are what changes on the nodes, below the names of those on which the
+// nodeLines returns the changes of nodes, below the names of the nodes with the
 // same changes.
 func (c *changed) nodeLines() []string {
 	var lines []string

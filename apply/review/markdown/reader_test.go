@@ -44,9 +44,9 @@ var (
 	beginning = regexp.MustCompile("^(|#{3,4} .*|- .*|[|] .*|[*][*].*|```+(diff)?|… .*|[-+!] .*|  .*|@@ .*|</?(details|summary)>.*|<!-- nodepools:.*|(A|Changes|Compares|Keys|No|NodePool|Nodes|Of|Pods|RuntimeClass|They|What) .*)$")
 )
 
-// inertness are the ways in which foreign text has got out of its place in a
+// violations returns the ways in which foreign text has escaped its place in a
 // comment. There are none.
-func inertness(comment string) []string {
+func violations(comment string) []string {
 	var found []string
 	say := func(format string, a ...any) { found = append(found, fmt.Sprintf(format, a...)) }
 	if !utf8.ValidString(comment) {

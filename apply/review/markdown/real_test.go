@@ -117,7 +117,7 @@ spec:
 		t.Fatal(err)
 	}
 	comment := written(t, r, Options{})
-	for _, way := range inertness(comment) {
+	for _, way := range violations(comment) {
 		t.Error(way)
 	}
 	golden(t, "real", comment)

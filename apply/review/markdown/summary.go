@@ -8,13 +8,13 @@ import (
 	"github.com/nodepools/nodepools/apply/review"
 )
 
-// nothing tells that a review has nothing to tell, but for notes.
+// nothing reports whether a review is empty except for notes.
 func nothing(r *review.Review) bool {
 	return len(r.Pools)+len(r.RuntimeClasses)+len(r.Nodes)+len(r.Members)+len(r.Kept)+len(r.Conflicts)+len(r.Problems) == 0 &&
 		r.HeldBack == nil && len(r.HeldReleases) == 0 && len(impacts(r.Impact)) == 0
 }
 
-// summary is what is never cut.
+// summary returns the part that is never cut.
 func summary(r *review.Review) []string {
 	head := []string{"### " + capital(sentence(r.Summary.Changes))}
 	switch {
@@ -39,7 +39,7 @@ func summary(r *review.Review) []string {
 	return append(head, "Compares "+between(r.Compared, "with")+". "+known(r.Compared))
 }
 
-// brokenBase says why another base is compared with than was asked for.
+// brokenBase returns why the requested base is not the one that is compared.
 func brokenBase(b *review.BrokenBase) string {
 	return "**The base " + code(b.Revision) + " is broken, and no source takes it.** This compares with another one instead."
 }
@@ -56,7 +56,7 @@ func heldBack(h *review.HeldBack) string {
 	return text
 }
 
-// maxHeldReleases is how many changes the summary names that are held back.
+// maxHeldReleases is how many held-back changes the summary names.
 const maxHeldReleases = 5
 
 func heldRelease(h review.HeldRelease) string {
@@ -67,7 +67,7 @@ func heldRelease(h review.HeldRelease) string {
 	return text + capital(stop(sentence(h.Reason))) + " " + capital(stop(sentence(h.Remedy)))
 }
 
-// between says what was compared with what.
+// between returns what was compared with what.
 func between(c review.Compared, and string) string {
 	text := code(c.Base) + " " + and + " " + code(c.Head)
 	if c.Source != "" {
@@ -76,7 +76,7 @@ func between(c review.Compared, and string) string {
 	return text
 }
 
-// known says of which nodes and pods the review knows.
+// known returns which nodes and pods the review covers.
 func known(c review.Compared) string {
 	text := "Nodes and pods are not known"
 	switch {
@@ -91,7 +91,7 @@ func known(c review.Compared) string {
 	return text + "."
 }
 
-// lists are what is told after the pools.
+// lists returns the lists after the pools.
 func lists(r *review.Review) []section {
 	kept := section{title: "Pools that stay", intro: "They vanish from Git, and are kept because they are paused or because they say so.", one: "pool", more: "pools"}
 	for _, pool := range r.Kept {
@@ -131,7 +131,7 @@ func lists(r *review.Review) []section {
 	return lists
 }
 
-// on names nodes, with their number where it is not seen.
+// on names nodes, with their number where it is not obvious.
 func on(nodes []string) string {
 	if len(nodes) == 1 {
 		return code(nodes[0])
@@ -139,8 +139,8 @@ func on(nodes []string) string {
 	return count(len(nodes), "node", "nodes") + " (" + names(nodes, maxName) + ")"
 }
 
-// names writes names on a line, compactly where all have room, and else as many as
-// have, with how many more there are.
+// names writes names on a line, compactly where all fit, and else as many as
+// fit, with the number of further ones.
 func names(names []string, room int) string {
 	if compact := review.Compact(names); len(strings.Join(compact, ", ")) <= room {
 		return codes(compact, len(compact))
@@ -176,7 +176,7 @@ func bold(text string) string {
 	return "**" + text + "**"
 }
 
-// stop ends a sentence that may have its full stop.
+// stop ends a sentence with a full stop, unless it has one.
 func stop(sentence string) string {
 	if sentence == "" || strings.HasSuffix(sentence, ".") {
 		return sentence

@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// widest is up to which width a column is filled up with spaces, for who reads the
-// comment as it stands.
+// widest is the width up to which a column is padded with spaces, for readers
+// of the source.
 const widest = 48
 
-// with makes the section a table of columns and rows. The cells are inert.
+// with makes the section a table of columns and rows. The cells are sanitized.
 func (s section) with(columns []string, rows [][]string) section {
 	if len(rows) == 0 {
 		return s

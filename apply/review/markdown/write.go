@@ -8,31 +8,31 @@ import (
 	"github.com/nodepools/nodepools/apply/review"
 )
 
-// DefaultMaxBytes is what a comment on GitHub holds. It counts characters, of which
-// there are never more than bytes.
+// DefaultMaxBytes is the limit of a comment on GitHub. GitHub counts
+// characters, of which there are never more than bytes.
 const DefaultMaxBytes = 65536
 
-// DefaultMarker is the identity of a comment where there is one only.
+// DefaultMarker is the identity of a comment where there is only one.
 const DefaultMarker = "nodepools"
 
 // Options are how a comment is written.
 type Options struct {
 	// MaxBytes is how long the comment may be; 0 is DefaultMaxBytes.
 	MaxBytes int
-	// Marker tells several comments of one pull request apart, such as by the name
-	// of the source; empty is DefaultMarker.
+	// Marker distinguishes several comments of one pull request, such as by the
+	// name of the source; empty is DefaultMarker.
 	Marker string
-	// Summary leaves out all but the summary.
+	// Summary omits everything but the summary.
 	Summary bool
-	// Command is what a reader runs to see what is cut; empty is "nodepools diff".
+	// Command is what a reader runs to see the omitted parts; empty is "nodepools diff".
 	Command string
 }
 
 const hexadecimal = "0123456789ABCDEF"
 
-// Marker is the first line of a comment, which is not shown. By it a bot finds the
-// comment that it has written before, and edits it: it is the same for the same
-// identity, and different for each other.
+// Marker returns the first line of a comment, which is not shown. A bot uses it
+// to find and edit its earlier comment: equal identities have equal markers,
+// and different ones different markers.
 func Marker(identity string) string {
 	var b strings.Builder
 	for i := range len(identity) {
@@ -48,8 +48,8 @@ func Marker(identity string) string {
 }
 
 // Write writes a review as a comment, which is never longer than Options.MaxBytes:
-// what does not fit is left out from the least important end, and counted. It is an
-// error when not even the summary fits; the error says how many bytes it takes.
+// what does not fit is omitted, the least important first, and counted. It is an
+// error when not even the summary fits; the error says how many bytes it needs.
 func Write(w io.Writer, r *review.Review, o Options) error {
 	if o.MaxBytes < 0 {
 		return fmt.Errorf("a comment of %d bytes cannot be written", o.MaxBytes)

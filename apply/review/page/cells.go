@@ -9,26 +9,27 @@ import (
 )
 
 const (
-	// unknown is a number that the review does not tell.
+	// unknown is a number that the review does not have.
 	unknown = -1
-	// mostNamed is how many cells a page has room for with their names in them.
-	// Those of larger ones have them in their tips, and the lists below name all.
+	// mostNamed is the number of cells up to which a page shows their names in
+	// them. Those of larger pages have them in their tooltips, and the lists below
+	// name all.
 	mostNamed = 120
-	// mostCells is how many cells a page has: as many as a browser shows with ease,
-	// and a mebibyte or so of them. Further nodes are counted.
+	// mostCells is how many cells a page has: as many as a browser renders easily,
+	// about a mebibyte. Further nodes are counted.
 	mostCells = 24_000
-	// mostRest is how many cells are drawn for nodes that stay as they are.
+	// mostRest is how many cells are drawn for unchanged nodes.
 	mostRest = 200
 )
 
-// row is the nodes of a pool at one time.
+// row has the nodes of a pool before or after the change.
 type row struct {
 	// Name is Before, After, or nothing where both are the same nodes.
 	Name string
 	// Count is how many there are, or unknown.
 	Count int
 	Cells []cell
-	// Rest is how many more stay as they are, or unknown.
+	// Rest is how many more are unchanged, or unknown.
 	Rest int
 	// Named reports that the cells have their names in them.
 	Named bool
@@ -41,7 +42,7 @@ type cell struct {
 	Name string
 	// Kind is in, out, ch or empty, as in the style.
 	Kind string
-	// Pods is how many of them go.
+	// Pods is how many of its pods are deleted.
 	Pods int
 }
 
@@ -53,7 +54,7 @@ func cells(names []string, kind string) []cell {
 	return all
 }
 
-// draw puts cells into a row, as many as there is room for on the page.
+// draw puts cells into a row, as many as the limits of the page allow.
 func (p *picture) draw(r *row, groups ...[]cell) {
 	r.Cells = slices.Concat(groups...)
 	slices.SortStableFunc(r.Cells, func(a, b cell) int { return strings.Compare(a.Name, b.Name) })
@@ -63,19 +64,19 @@ func (p *picture) draw(r *row, groups ...[]cell) {
 	}
 	p.left -= len(r.Cells)
 	for i := range r.Cells {
-		if r.Cells[i].Kind != "" { // what goes goes when the change comes
+		if r.Cells[i].Kind != "" { // its pods are deleted by the change
 			r.Cells[i].Pods = p.pods[r.Cells[i].Name]
 		}
 	}
 }
 
-// Mark is the sign of what happens to the node, for those to whom a colour says
-// nothing. The style draws it.
+// Mark returns the sign of what happens to the node, for those who cannot
+// distinguish the colours. The style draws it.
 func (c cell) Mark() string {
 	return map[string]string{"in": "+", "out": "−", "ch": "~"}[c.Kind]
 }
 
-// Class is the kind, and whether pods go.
+// Class returns the CSS classes: the kind, and whether pods are deleted.
 func (c cell) Class() string {
 	if c.Pods > 0 {
 		return c.Kind + " hit"
@@ -83,7 +84,7 @@ func (c cell) Class() string {
 	return c.Kind
 }
 
-// Tip says in words what the cell shows.
+// Tip returns the tooltip of the cell.
 func (c cell) Tip() string {
 	tip := review.Word(c.Name)
 	if what := map[string]string{"in": "enters", "out": "leaves", "ch": "changed"}[c.Kind]; what != "" {
@@ -95,7 +96,7 @@ func (c cell) Tip() string {
 	return tip
 }
 
-// Title says how many nodes there are.
+// Title returns how many nodes there are.
 func (r row) Title() string {
 	if r.Count == unknown {
 		return ""
@@ -103,7 +104,7 @@ func (r row) Title() string {
 	return review.Count(r.Count, "node")
 }
 
-// Label says in words what the cells show, for those who do not see them.
+// Label returns a description of the cells for screen readers.
 func (r row) Label() string {
 	kinds, hit := map[string]int{}, 0
 	for _, cell := range r.Cells {
@@ -124,8 +125,7 @@ func (r row) Label() string {
 	return label
 }
 
-// Plain are the cells of nodes that stay as they are; there are none where they are
-// too many to draw.
+// Plain returns the cells of unchanged nodes; none where they are too many to draw.
 func (r row) Plain() []struct{} {
 	if r.Rest > mostRest {
 		return nil

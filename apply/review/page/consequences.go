@@ -11,14 +11,14 @@ import (
 const (
 	// mostPods is how many pods of one workload are named.
 	mostPods = 60
-	// fewPods are so few that those of a part are seen without unfolding them.
+	// fewPods is the number of pods up to which those of a part are shown unfolded.
 	fewPods = 20
 )
 
 // impacts are the parts of an impact, the worst first.
 type impacts struct {
 	Evicted part
-	// NotRecreated are of those evicted that nothing creates again.
+	// NotRecreated are the evicted pods that nothing recreates.
 	NotRecreated owners
 	// Nowhere are the workloads for whose next pod no node is left.
 	Nowhere  owners
@@ -27,7 +27,7 @@ type impacts struct {
 	Removed  part
 	Started  part
 	Classes  folded[classUse]
-	// Unschedulable are pods that run on.
+	// Unschedulable are pods that keep running.
 	Unschedulable part
 	Overlaps      overlaps
 }
@@ -35,7 +35,7 @@ type impacts struct {
 // part is what happens to some workloads.
 type part struct {
 	Workloads folded[workload]
-	// Pods are how many there are in all.
+	// Pods is how many there are in total.
 	Pods int
 
 	all  []workload
@@ -51,20 +51,20 @@ type workload struct {
 	// Outlook is why there are fewer pods afterwards; empty where there may be as many.
 	Outlook string
 	Pods    []impact.Pod
-	Nodes   []string // in the place of pods that have no name yet
+	Nodes   []string // instead of pods that have no name yet
 	// Count is how many pods there are, More how many of them are not listed.
 	Count, More int
-	// Open reports that the pods need not be unfolded.
+	// Open reports that the pods are shown unfolded.
 	Open bool
 }
 
-// owners are workloads, each once, and how many pods of them are meant.
+// owners are workloads, each once, and how many of their pods are affected.
 type owners struct {
 	Workloads folded[impact.Workload]
 	Pods      int
 
-	all  []impact.Workload
-	told map[impact.Workload]bool
+	all    []impact.Workload
+	listed map[impact.Workload]bool
 }
 
 // budgets are PodDisruptionBudgets, those first that are exceeded.
@@ -73,7 +73,7 @@ type budgets struct {
 	Exceeded int
 }
 
-// classUse is a RuntimeClass that goes while it is in use.
+// classUse is a RuntimeClass that is deleted or replaced while it is in use.
 type classUse struct {
 	impact.RuntimeClassUse
 	Workloads folded[impact.Workload]
@@ -106,17 +106,17 @@ func (p *part) fold() {
 }
 
 func (o *owners) add(of impact.Workload, pods int) {
-	if o.Pods += pods; o.told[of] {
+	if o.Pods += pods; o.listed[of] {
 		return
 	}
-	if o.told == nil {
-		o.told = map[impact.Workload]bool{}
+	if o.listed == nil {
+		o.listed = map[impact.Workload]bool{}
 	}
-	o.told[of] = true
+	o.listed[of] = true
 	o.all = append(o.all, of)
 }
 
-// consequences are nil where pods are not known.
+// consequences returns nil where pods are not known.
 func consequences(i *impact.Impact) *impacts {
 	if i == nil {
 		return nil
@@ -190,7 +190,7 @@ func (i *impacts) None() bool {
 	return i.Evicted.Pods+i.Finished.Pods+i.Removed.Pods+i.Started.Pods+i.Unschedulable.Pods+i.Budgets.Len()+i.Classes.Len()+i.Overlaps.Len() == 0
 }
 
-// fate says what becomes of the pods that name a RuntimeClass which goes.
+// fate returns what happens to the pods that name a deleted or replaced RuntimeClass.
 func fate(class classUse) string {
 	if class.Action == string(plan.Replace) {
 		return "replaced: pods that are created in the moment between are refused"
@@ -198,8 +198,8 @@ func fate(class classUse) string {
 	return "deleted: new pods that name it are refused"
 }
 
-// dots are the pods that a budget loses, and whether it does not allow that; none
-// where there are too many to be seen as a number.
+// dots returns for each pod that a budget loses whether that exceeds it; none
+// where there are too many to draw.
 func dots(b impact.Budget) []bool {
 	if b.Lost > mostPods {
 		return nil

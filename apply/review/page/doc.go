@@ -1,10 +1,9 @@
-// Package page writes a review as one HTML file for people who would rather look
-// than read: pools as groups, their nodes as cells, before and after where they are
-// not the same, and what happens to pods beside them. The counts of the summary and
-// an index of the pools lead to what they name. What is long is folded, in elements
-// that unfold without a script, and when a link leads into them.
+// Package page writes a review as one HTML file that visualizes it: pools as
+// groups, their nodes as cells, before and after where these differ, and what
+// happens to pods beside them. The counts of the summary and an index of the
+// pools link to the details. Long parts are folded, in elements that unfold
+// without a script, and when a link leads into them. Start with [Write].
 //
-// The file stands alone. It has no script and asks for nothing, and a security
-// policy in it forbids both. All that a review says is text in it, whatever it
-// says.
+// The file is self-contained. It has no script and requests nothing, and a
+// security policy in it forbids both. All content of a review is text in it.
 package page

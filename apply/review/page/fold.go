@@ -1,17 +1,17 @@
 package page
 
 const (
-	// mostSeen is how much of a list a reader sees without unfolding the rest.
+	// mostSeen is how many items of a list are shown without unfolding the rest.
 	mostSeen = 10
-	// mostListed is how much of it is there at all.
+	// mostListed is how many items of it are on the page at all.
 	mostListed = 300
 )
 
-// folded is a list that is long.
+// folded is a list whose end is folded.
 type folded[T any] struct {
-	// First are seen, and More can be unfolded.
+	// First are shown, and More can be unfolded.
 	First, More []T
-	// Left is how many further ones are left out.
+	// Left is how many further ones are omitted.
 	Left int
 }
 

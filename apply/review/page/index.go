@@ -11,25 +11,26 @@ import (
 )
 
 const (
-	// fewPools are so few that their cards are unfolded.
+	// fewPools is the number of pools up to which their cards are unfolded.
 	fewPools = 12
-	// fewCards are so few that each of them is seen, folded as it is. More of them
-	// are put into chunks, which a reader unfolds.
+	// fewCards is the number of cards up to which each is shown, folded. More of
+	// them are put into chunks, which a reader unfolds.
 	fewCards = 120
 	// chunkSize is how many pools are in one.
 	chunkSize = 50
 )
 
-// entries are the pools of an index to which the same happens.
+// entries are the pools of an index with the same kind of change.
 type entries struct {
-	// ID is the anchor of what the summary counts; empty where it does not.
+	// ID is the anchor for the count of the summary; empty where the summary does
+	// not count them.
 	ID    string
 	Title string
 	Tone  string
 	Pools []pool
 }
 
-// index names every pool, by what happens to it and then by name.
+// index lists every pool, by the kind of its change and then by name.
 func index(pools []pool) []entries {
 	all := []entries{
 		{ID: "pools-created", Title: "created", Tone: tone(plan.Create)},
@@ -71,14 +72,14 @@ func chunks(pools []pool) []chunk {
 	return all
 }
 
-// anchors are the ids of a page that are made of names, each of which is given once.
+// anchors are the ids of a page that are made of names; each is used once.
 type anchors map[string]bool
 
-// plainName is what names of Kubernetes look like.
+// plainName matches valid names of Kubernetes.
 var plainName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
-// anchor is the id for a name, such as pool-gpu. A name that is none of Kubernetes, or
-// is there twice, gets a number, after a character that no name has.
+// anchor returns the id for a name, such as pool-gpu. An invalid name, or one
+// that is used twice, gets a number, after a character that no name has.
 func (a anchors) anchor(kind, name string) string {
 	id := kind + "-" + name
 	if !plainName.MatchString(name) || a[id] {

@@ -15,7 +15,7 @@ import (
 
 // Options say how a review is written.
 type Options struct {
-	// Summary leaves out everything but the summary.
+	// Summary omits everything but the summary.
 	Summary bool
 }
 
@@ -31,7 +31,7 @@ var (
 		"cutLines": cutLines, "leftLines": leftLines, "recordsOnly": recordsOnly,
 	}).Parse(layout))
 
-	// policy lets the browser take the style, and nothing else from anywhere.
+	// policy allows the browser to use the style, and nothing else from anywhere.
 	policy = fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'", checksum(style))
 )
 
@@ -39,12 +39,12 @@ var (
 func Write(w io.Writer, r *review.Review, o Options) error {
 	content := document{
 		Review: r, Options: o, Policy: policy, Style: template.CSS(style),
-		Figures: figures(r),
+		Counts: counts(r),
 	}
 	if !o.Summary {
 		content.fill(r)
 	}
-	// A writer that fails has not got half of it.
+	// Nothing is written when the template fails.
 	var page bytes.Buffer
 	if err := pageTemplate.Execute(&page, content); err != nil {
 		return fmt.Errorf("write the review as a page: %w", err)
@@ -53,27 +53,27 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 	return err
 }
 
-// document is what the template is given.
+// document is the input of the template.
 type document struct {
 	*review.Review
 	Options Options
 	Policy  string
 	Style   template.CSS
-	Figures []figure
+	Counts  []count
 	Index   []entries
 	Chunks  []chunk
-	// Pictured reports that there are nodes to be seen.
+	// Pictured reports that there are nodes to draw.
 	Pictured bool
-	Nodes    nodes    // in the place of the review's own, as is what follows
+	Nodes    nodes    // replaces the review's own, as do the following
 	Impact   *impacts // nil where pods are not known
-	// RuntimeClasses are those of no pool.
+	// RuntimeClasses are those that belong to no pool.
 	RuntimeClasses []*review.Object
 	Conflicts      folded[review.Conflict]
 	Contests       folded[review.Contest]
 	Problems       folded[string]
 }
 
-// fill makes all but the summary.
+// fill adds everything but the summary.
 func (d *document) fill(r *review.Review) {
 	pools := pools(r)
 	d.Index, d.Chunks = index(pools), chunks(pools)
@@ -91,10 +91,10 @@ func (d *document) fill(r *review.Review) {
 	d.Conflicts, d.Contests, d.Problems = fold(r.Conflicts), fold(r.Contests), fold(r.Problems)
 }
 
-// fewObjects is how many manifests a reader sees without unfolding them.
+// fewObjects is the number of manifests up to which they are unfolded.
 const fewObjects = 6
 
-// checksum is what a security policy has for a style that it allows.
+// checksum returns the hash by which a security policy allows a style.
 func checksum(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return base64.StdEncoding.EncodeToString(sum[:])

@@ -9,47 +9,46 @@ import (
 	"github.com/nodepools/nodepools/apply/review"
 )
 
-// pool is a pool that the review tells of, with its nodes.
+// pool is a pool of the review, with its nodes.
 type pool struct {
 	Name string
 	// ID is the anchor of its card.
 	ID string
-	// Object is nil where only its nodes change, or its RuntimeClass, which is nil
-	// where it stays.
+	// Object is nil where only its nodes or its RuntimeClass change; RuntimeClass
+	// is nil where it does not change.
 	Object, RuntimeClass *review.Object
-	// Rows are its nodes: before and after, once where they are the same or there are
-	// none at one of these times, and not at all where nothing of them changes, or is
-	// known.
+	// Rows are its nodes: before and after, one row where both are the same or one
+	// is empty, and none where no node changes, or none is known.
 	Rows []row
-	// Entering, Leaving, Changed and Hit are those nodes, Hit those from which pods go.
+	// Entering, Leaving, Changed and Hit are the names of such nodes; Hit are
+	// those that lose pods.
 	Entering, Leaving, Changed, Hit []string
-	// Pods is how many pods go.
+	// Pods is how many pods are deleted.
 	Pods   int
 	Groups []group
 	// More are the nodes of groups that are not listed.
 	More int
-	// Open reports that the card need not be unfolded, Manifests that what is in it need
-	// not be.
+	// Open reports that the card is shown unfolded, Manifests that its content is.
 	Open, Manifests bool
 }
 
 // mostGroups is how many different changes of nodes a pool lists.
 const mostGroups = 100
 
-// group is nodes on which the pool changes the same.
+// group is nodes with the same changes by the pool.
 type group struct {
 	Names []string
 	Lines []review.Line
 }
 
-// pools are all that the review tells of: those that change, as it has them, then
+// pools returns all pools of the review: those that change, in its order, then
 // those of which only nodes or a RuntimeClass change, by name.
 func pools(r *review.Review) []pool {
 	p := collect(r)
 	var all []pool
-	told := map[string]bool{}
+	listed := map[string]bool{}
 	for i := range r.Pools {
-		told[r.Pools[i].Name] = true
+		listed[r.Pools[i].Name] = true
 		all = append(all, p.pool(r.Pools[i].Name, &r.Pools[i]))
 	}
 	others := map[string]bool{}
@@ -59,7 +58,7 @@ func pools(r *review.Review) []pool {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(others)) {
-		if !told[name] {
+		if !listed[name] {
 			all = append(all, p.pool(name, nil))
 		}
 	}
@@ -77,7 +76,7 @@ func pools(r *review.Review) []pool {
 	}
 	for i := range all {
 		all[i].Open = len(all) <= fewPools
-		// Who has unfolded a card has asked for what is in it.
+		// Whoever unfolds a card wants to see its content.
 		all[i].Manifests = objects <= fewObjects || !all[i].Open
 		for j := range all[i].Rows {
 			all[i].Rows[j].Named = drawn <= mostNamed
@@ -86,13 +85,13 @@ func pools(r *review.Review) []pool {
 	return all
 }
 
-// picture is what the review says of pools and nodes, by name.
+// picture has the changes of the review by pool and node.
 type picture struct {
 	members map[string]*review.Members
 	groups  map[string][]group
 	// classes are the RuntimeClasses of pools.
 	classes map[string]*review.Object
-	// pods are how many of a node go.
+	// pods counts the deleted pods of each node.
 	pods map[string]int
 	// left is how many cells may still be drawn.
 	left int
@@ -134,7 +133,7 @@ func collect(r *review.Review) *picture {
 	return p
 }
 
-// byPool parts the changes of nodes by the pool that they are made for.
+// byPool splits the changes of nodes by the pool that causes them.
 func byPool(nodes review.Nodes) []review.Nodes {
 	changes := map[string][]plan.KeyChange{}
 	for _, change := range nodes.Changes {
@@ -176,7 +175,7 @@ func (p *picture) pool(name string, object *review.Object) pool {
 	return all
 }
 
-// HowMany is how many nodes change, of those that the pool has.
+// HowMany returns how many nodes change, of those that the pool has.
 func (p pool) HowMany() string {
 	if len(p.Rows) == 1 && p.Rows[0].Rest > 0 {
 		return fmt.Sprintf("%d of %s", len(p.Changed), p.Rows[0].Title())
@@ -184,8 +183,8 @@ func (p pool) HowMany() string {
 	return review.Count(len(p.Changed), "node")
 }
 
-// rows are the nodes of a pool once, and twice where some enter or leave one that has
-// nodes before and after.
+// rows returns one row with the nodes of a pool, or two where nodes enter or
+// leave one that has nodes before and after.
 func (p *picture) rows(name string, of *pool) []row {
 	before, after := row{Count: unknown, Rest: unknown}, row{Count: unknown, Rest: unknown}
 	if members := p.members[name]; members != nil {
@@ -214,7 +213,7 @@ func (p *picture) rows(name string, of *pool) []row {
 	return nil
 }
 
-// recordsOnly are the nodes on which nothing changes but the record.
+// recordsOnly returns the nodes on which nothing changes but the record.
 func recordsOnly(r *review.Review) []string {
 	var names []string
 	for _, nodes := range r.Nodes {

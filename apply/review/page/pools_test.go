@@ -40,7 +40,7 @@ func TestRows(t *testing.T) {
 		"of another pool": {"a change that another pool makes is not this one's",
 			[]review.Nodes{changed("other", "a"), changed("p", "b")}, []review.Members{{Pool: "p", Before: 2, After: 2}},
 			[]string{"2: ~b, 1 as they are"}},
-		"number not told": {"without a number nothing is said of the others",
+		"unknown number": {"without a number the unchanged nodes are not described",
 			[]review.Nodes{changed("p", "a")}, nil, []string{"?: ~a"}},
 		"released late": {"a node that has left before, and lets go now, is no member",
 			[]review.Nodes{changed("p", "a", "b")}, []review.Members{{Pool: "p", Before: 1, After: 1}},
@@ -55,7 +55,7 @@ func TestRows(t *testing.T) {
 				}
 				var rows []string
 				for _, row := range pool.Rows {
-					rows = append(rows, strings.TrimSpace(row.Name+" "+told(row)))
+					rows = append(rows, strings.TrimSpace(row.Name+" "+describe(row)))
 				}
 				if diff := cmp.Diff(test.rows, rows); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", test.reason, diff)
@@ -65,7 +65,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-func told(r row) string {
+func describe(r row) string {
 	var cells []string
 	for _, cell := range r.Cells {
 		cells = append(cells, cell.Mark()+cell.Name)

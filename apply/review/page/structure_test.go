@@ -130,7 +130,7 @@ func TestCountsLeadToWhatTheyCount(t *testing.T) {
 			page := parsed(t, written(t, r, Options{}))
 			ids := page.ids(t)
 			var links int
-			for _, list := range page.all(classed("figures")) {
+			for _, list := range page.all(classed("counts")) {
 				for _, link := range list.all(named("a")) {
 					links++
 					target := ids[strings.TrimPrefix(link.attribute("href"), "#")]
@@ -141,7 +141,7 @@ func TestCountsLeadToWhatTheyCount(t *testing.T) {
 					}
 				}
 			}
-			if want := len(figures(r)); links != want {
+			if want := len(counts(r)); links != want {
 				t.Errorf("%d counts are links, want %d", links, want)
 			}
 			for id, action := range map[string]plan.Action{"pools-created": plan.Create, "pools-changed": plan.Update, "pools-deleted": plan.Delete} {

@@ -10,16 +10,15 @@ import (
 )
 
 const (
-	// longestText is how much of one text is written, in bytes. An annotation may
-	// have 256 KiB.
+	// longestText bounds a written text, in bytes. An annotation may have 256 KiB.
 	longestText = 2000
-	// mostNames is how many names stand in one list.
+	// mostNames is how many names one list has.
 	mostNames = 100
-	// mostLines is how much of one manifest is written.
+	// mostLines is how many lines of one manifest are written.
 	mostLines = 400
 )
 
-// shown is a text in which nothing is invisible, and that has an end.
+// shown returns a text without invisible characters, of bounded length.
 func shown(text string) string {
 	more := len(text) - longestText
 	if more <= 0 {
@@ -29,7 +28,7 @@ func shown(text string) string {
 	return fmt.Sprintf("%s… (%d bytes more)", review.Visible(begin), len(text)-len(begin))
 }
 
-// list is names in a row, those that differ in a number as one.
+// list joins names, compactly.
 func list(names []string) string {
 	words := make([]string, len(names))
 	for i, name := range names {
@@ -43,10 +42,10 @@ func list(names []string) string {
 	return text
 }
 
-// sentence is a text as one, with a capital letter and a full stop.
+// sentence returns a text with a capital letter and a full stop.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
 
-// kind is the class of a line in the style.
+// kind returns the CSS class of a line.
 func kind(line review.Line) string {
 	switch line.Sign {
 	case review.Added:
@@ -59,7 +58,7 @@ func kind(line review.Line) string {
 	return "same"
 }
 
-// sign is what stands before a line; a minus is as wide as a plus.
+// sign returns the sign of a line; its minus is as wide as its plus.
 func sign(line review.Line) string {
 	if line.Sign == review.Removed {
 		return "−"
@@ -71,7 +70,7 @@ func cutLines(lines []review.Line) []review.Line { return lines[:min(len(lines),
 
 func leftLines(lines []review.Line) int { return max(0, len(lines)-mostLines) }
 
-// tone is the class of an action in the style.
+// tone returns the CSS class of an action.
 func tone(action plan.Action) string {
 	switch action {
 	case plan.Create:
@@ -82,7 +81,7 @@ func tone(action plan.Action) string {
 	return "ch"
 }
 
-// seconds is how long a pod stays.
+// seconds returns how long a pod stays.
 func seconds(n int64) string {
 	if n == 0 {
 		return "at once"

@@ -1,6 +1,6 @@
 // Package text writes a review for people at a terminal, 80 characters wide: what
 // changes and the worst that it does in the first lines, then the details.
 //
-// Nothing in it does anything to the terminal but the colours that are asked for:
-// names and values that hold control characters are quoted.
+// Its only control sequences are the requested colours: names and values with
+// control characters are quoted.
 package text

@@ -11,7 +11,7 @@ import (
 // maxPods is how many pods of one workload are named.
 const maxPods = 8
 
-// impact tells what happens to pods, the worst first.
+// impact writes what happens to pods, the worst first.
 func (t *writer) impact(r *review.Review) {
 	if r.Impact == nil {
 		return
@@ -116,8 +116,8 @@ func (t *writer) overlaps(overlaps []impact.Overlap) {
 	}
 }
 
-// pods tells what happens to the pods of one workload and what comes of it, and names
-// some.
+// pods writes what happens to the pods of one workload and the consequence, and
+// names some.
 func (t *writer) pods(of impact.Workload, pods []impact.Pod, what, outlook string) {
 	line := fmt.Sprintf("%s: %s, %s", workload(of), review.Count(len(pods), "pod"), what)
 	if outlook != "" {
@@ -141,7 +141,7 @@ func workload(w impact.Workload) string {
 	return fmt.Sprintf("%s %s/%s", review.Word(w.Kind), review.Word(w.Namespace), review.Word(w.Name))
 }
 
-// enumerate joins what stands in a sentence, each of it inert.
+// enumerate joins sanitized items of a sentence.
 func enumerate(items []string) string {
 	text := ""
 	for i, item := range items {

@@ -14,9 +14,9 @@ import (
 
 // Options say how a review is written.
 type Options struct {
-	// Color marks what comes, goes and hurts by ANSI colours.
+	// Color marks additions, removals and problems by ANSI colours.
 	Color bool
-	// Summary leaves out everything but the summary.
+	// Summary omits everything but the summary.
 	Summary bool
 }
 
@@ -41,7 +41,7 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 	return err
 }
 
-// writer collects the text, so that a writer that fails has not got half of it.
+// writer buffers the text, so that no half of it is written when an error occurs.
 type writer struct {
 	bytes.Buffer
 	painter
@@ -73,8 +73,7 @@ func (t *writer) summary(r *review.Review) {
 	}
 }
 
-// known tells of a cluster that is written down how old that is, and how much of it
-// there is.
+// known writes the age of an inventory, and which parts of a cluster are known.
 func (t *writer) known(c review.Compared) {
 	if c.Taken == "" || c.Nodes == nil {
 		return
@@ -86,7 +85,7 @@ func (t *writer) known(c review.Compared) {
 	t.sentence("", fmt.Sprintf("As of %s, %s, %s", review.Word(c.Taken), review.Count(*c.Nodes, "node"), pods))
 }
 
-// brokenBase says what is compared with in place of the base.
+// brokenBase writes what is compared with in place of the base.
 func (t *writer) brokenBase(c review.Compared, summary bool) {
 	if c.BrokenBase == nil {
 		return
@@ -137,7 +136,7 @@ func (t *writer) objects(kind string, objects []review.Object) {
 	}
 }
 
-// sign is what stands in the column before a line of YAML.
+// sign returns the column before a line of YAML.
 func sign(of rune) string {
 	if of == review.Omitted {
 		return "  ..."
@@ -172,7 +171,7 @@ func (t *writer) members(pools []review.Members) {
 	}
 }
 
-// conflicts tells those of the same nodes together.
+// conflicts groups those of the same nodes.
 func (t *writer) conflicts(conflicts []review.Conflict) {
 	for i, conflict := range conflicts {
 		if i == 0 || conflict.Standing != conflicts[i-1].Standing || !slices.Equal(conflict.Nodes, conflicts[i-1].Nodes) {
@@ -210,7 +209,7 @@ func (t *writer) problems(problems []string) {
 	}
 }
 
-// words makes the words of a list, each of them inert.
+// words sanitizes the words of a list.
 func words(items []string) []string {
 	words := make([]string, len(items))
 	for i, item := range items {

@@ -54,11 +54,11 @@ func golden(t *testing.T, name, got string) {
 // TestNothingHostileComesThrough puts each hostile string everywhere, and then any
 // of them anywhere.
 func TestNothingHostileComesThrough(t *testing.T) {
-	inert := func(t *testing.T, r *review.Review) {
+	expectSanitized := func(t *testing.T, r *review.Review) {
 		t.Helper()
 		text := written(t, r, Options{})
 		if hidden := hostile.Hidden(text); len(hidden) > 0 {
-			t.Errorf("%q stand in the text:\n%.2000s", hidden, text)
+			t.Errorf("%q are in the text:\n%.2000s", hidden, text)
 		}
 		for line := range strings.Lines(text) {
 			if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") {
@@ -74,7 +74,7 @@ func TestNothingHostileComesThrough(t *testing.T) {
 		t.Run(bad.Name, func(t *testing.T) {
 			r := reviews.Everything()
 			hostile.Fill(r, func(string) string { return bad.Text })
-			inert(t, r)
+			expectSanitized(t, r)
 		})
 	}
 	for seed := range uint64(10) {
@@ -86,14 +86,14 @@ func TestNothingHostileComesThrough(t *testing.T) {
 			}
 			return hostile.Any(random, 5)
 		})
-		inert(t, r)
+		expectSanitized(t, r)
 	}
 }
 
 // colors are the only escape sequences that are written.
 var colors = regexp.MustCompile("\x1b\\[(1|31|32|33|1;31|0)m")
 
-// TestLinesFitATerminal looks at all lines that are ours to break: those of a
+// TestLinesFitATerminal checks all lines that are ours to break: those of a
 // manifest and of a key stand as they are.
 func TestLinesFitATerminal(t *testing.T) {
 	for _, sample := range reviews.All() {

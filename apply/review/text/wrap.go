@@ -9,15 +9,14 @@ import (
 	"github.com/nodepools/nodepools/apply/review"
 )
 
-// width is that of a terminal that everybody has, in characters.
+// width is that of the smallest usual terminal, in characters.
 const width = 80
 
-// compactNames is what review.Compact makes of names that are as Kubernetes has
-// them.
+// compactNames matches the result of review.Compact for valid names.
 var compactNames = regexp.MustCompile(`^[A-Za-z0-9]*[-A-Za-z0-9_.]*\[[0-9,-]+\][-A-Za-z0-9_.]*$`)
 
-// wrapped puts words into lines, the first and the others each with their own
-// beginning. A word is not parted, but for one that is a long list of numbers.
+// wrapped breaks words into lines; the first line and the others have their own
+// prefix. A word is not split, except for a long list of numbers.
 func wrapped(first, others string, words []string) string {
 	var text strings.Builder
 	line := first
@@ -37,8 +36,7 @@ func wrapped(first, others string, words []string) string {
 	return text.String()
 }
 
-// parted leaves words that fit into a line as they are, and parts longer ones
-// after a comma.
+// parted keeps words that fit into a line, and splits longer ones after a comma.
 func parted(words []string) []string {
 	var all []string
 	for _, word := range words {
@@ -55,10 +53,10 @@ func parted(words []string) []string {
 	return all
 }
 
-// maxLine is how long a line may be that is not ours to break, in characters.
+// maxLine bounds lines that are not ours to break, in characters.
 const maxLine = 1000
 
-// clipped is a line that a terminal can hold. The document has the whole of it.
+// clipped truncates a line for a terminal. The JSON document has the whole of it.
 func clipped(line string) string {
 	if len(line) <= maxLine {
 		return line
@@ -72,19 +70,19 @@ func clipped(line string) string {
 	return line
 }
 
-// list writes words that are the items of a list.
+// list writes words as the items of a list.
 func (t *writer) list(indent string, items []string) {
 	fmt.Fprint(t, wrapped(indent, indent+"  ", items))
 }
 
-// colored writes lines that all mean the same.
+// colored writes lines in the colour of a sign.
 func (t *writer) colored(sign rune, text string) {
 	for line := range strings.Lines(text) {
 		t.line(t.signed(sign, strings.TrimSuffix(line, "\n")))
 	}
 }
 
-// painter marks texts by ANSI colours; a false one leaves them as they are.
+// painter marks texts by ANSI colours; a false one does not change them.
 type painter bool
 
 const (
@@ -98,7 +96,7 @@ const (
 func (p painter) bold(text string) string  { return p.paint(bold, text) }
 func (p painter) alarm(text string) string { return p.paint(alarm, text) }
 
-// signed marks a line by what its sign says.
+// signed colours a line by its sign.
 func (p painter) signed(sign rune, text string) string {
 	switch sign {
 	case review.Added:

@@ -11,23 +11,22 @@ import (
 	"github.com/nodepools/nodepools/api/sanitize"
 )
 
-// How much is written of one text, in bytes of what is written, before the marks
-// around it. The summary has eight texts at the most, and stays far below what a
-// comment holds.
+// Bounds of a written text, in bytes, without the marks around it. The summary
+// has at most eight texts, and stays far below the limit of a comment.
 const (
 	maxName     = 400 // the key of a label has 317 at the most
 	maxSentence = 1000
 	maxLine     = 1000 // of a diff
 )
 
-// visible writes a text on one line, as [sanitize.Line] does. What is longer than the
-// limit is cut, and how much is said.
+// visible writes a text on one line, as [sanitize.Line] does. A text that is
+// longer than the limit is cut, with the number of omitted bytes.
 func visible(text string, limit int) string {
 	line := sanitize.Line(sanitize.Begin(text, limit+1))
 	if len(text) <= limit && len(line) <= limit {
 		return line
 	}
-	// An escape is longer than what it stands for, so less of the text has room.
+	// An escape is longer than its character, so less of the text fits.
 	most := sort.Search(limit, func(n int) bool { return len(sanitize.Line(sanitize.Begin(text, n+1))) > limit })
 	begin := sanitize.Begin(text, most)
 	return sanitize.Line(begin) + "… (" + count(len(text)-len(begin), "more byte", "more bytes") + ")"
@@ -39,7 +38,7 @@ func code(name string) string { return span(shown(name)) }
 // htmlCode writes a name as code in HTML, as the summary of a fold is.
 func htmlCode(name string) string { return "<code>" + html.EscapeString(shown(name)) + "</code>" }
 
-// shown is a name as it is shown: in quotes where its end would not be seen.
+// shown returns a name as it is shown: in quotes where its end would be invisible.
 func shown(name string) string {
 	if name == "" || name != strings.Trim(name, " ") {
 		name = `"` + name + `"`
@@ -51,12 +50,12 @@ func shown(name string) string {
 func span(text string) string {
 	marks := strings.Repeat("`", longestRun(text)+1)
 	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
-		text = " " + text + " " // the reader takes these off
+		text = " " + text + " " // renderers strip these
 	}
 	return marks + text + marks
 }
 
-// fence puts lines between marks that none of them can close.
+// fence puts lines into a fence that none of them can close.
 func fence(lines []string) string {
 	longest := 2
 	for _, line := range lines {
@@ -66,7 +65,7 @@ func fence(lines []string) string {
 	return marks + "diff\n" + strings.Join(lines, "\n") + "\n" + marks
 }
 
-// longestRun is the length of the longest run of backticks.
+// longestRun returns the length of the longest run of backticks.
 func longestRun(text string) int {
 	longest, run := 0, 0
 	for i := range len(text) {
@@ -81,26 +80,25 @@ func longestRun(text string) int {
 }
 
 var (
-	// token is what stands between spaces, or between quotes.
+	// token matches text between spaces, or between quotes.
 	token = regexp.MustCompile(`[(]?"(?:[^"\\]|\\.)*"[.,:;)]*|[^ ]+`)
-	// framed is a token with the punctuation around it.
+	// framed matches a token with the punctuation around it.
 	framed = regexp.MustCompile(`^([(]?)(.*?)([.,:;)]*)$`)
-	// word is a token that means nothing to anybody but a reader: a commit of digits
-	// and letters, a ticket (ABC-1), an address or a path is none.
+	// word matches a token without a meaning to GitHub or GitLab: a commit of
+	// digits and letters, a ticket (ABC-1), an address or a path has one.
 	word   = regexp.MustCompile(`^(…|[A-Za-z]+(['-][A-Za-z]+)*)$`)
 	number = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3}|[0-9]{1,3})?%?$`)
-	// linked are words that are linked all the same: a commit, and what an address
-	// begins with.
+	// linked matches words that are linked all the same: a commit, and the
+	// beginning of an address.
 	linked = regexp.MustCompile(`^(?i)([0-9a-f]{6,}|www)$`)
 	bullet = regexp.MustCompile(`^[0-9]+[.)]`)
 )
 
-// sentence writes a sentence that has names in it, without a way to tell which words
-// these are.
+// sentence sanitizes a sentence that contains names, whose positions are not known.
 func sentence(text string) string {
 	tokens := commands(token.FindAllString(visible(text, maxSentence), -1))
 	for i, t := range tokens {
-		tokens[i] = inert(t)
+		tokens[i] = escape(t)
 		if i == 0 && bullet.MatchString(t) {
 			tokens[i] = span(t) // a list would begin
 		}
@@ -108,12 +106,12 @@ func sentence(text string) string {
 	return strings.Join(tokens, " ")
 }
 
-// commands makes one token of a command that a sentence tells to run, so that it can
-// be copied: all from kubectl to a semicolon or the end.
+// commands makes one token of a command that a sentence suggests, so that it
+// can be copied: everything from kubectl to a semicolon or the end.
 func commands(tokens []string) []string {
 	begin := slices.Index(tokens, "kubectl")
 	if begin < 0 || begin+1 == len(tokens) {
-		return tokens // it is spoken of
+		return tokens // it is only mentioned
 	}
 	end := begin
 	for end+1 < len(tokens) && !strings.HasSuffix(tokens[end], ";") {
@@ -122,7 +120,8 @@ func commands(tokens []string) []string {
 	return slices.Replace(tokens, begin, end+1, strings.Join(tokens[begin:end+1], " "))
 }
 
-func inert(token string) string {
+// escape writes a word of a sentence, as a code span unless it is plain.
+func escape(token string) string {
 	parts := framed.FindStringSubmatch(token)
 	if parts == nil || parts[2] == "" {
 		return span(token)
@@ -133,8 +132,7 @@ func inert(token string) string {
 	return token
 }
 
-// capital writes a sentence that begins with a large letter. What it is given is
-// inert, and what it returns is.
+// capital capitalizes the first letter of a sanitized sentence.
 func capital(sentence string) string {
 	if sentence == "" {
 		return ""
@@ -142,7 +140,7 @@ func capital(sentence string) string {
 	return strings.ToUpper(sentence[:1]) + sentence[1:]
 }
 
-// count says how many there are.
+// count returns a number with its noun.
 func count(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one

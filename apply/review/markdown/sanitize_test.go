@@ -30,7 +30,7 @@ func TestHostile(t *testing.T) {
 		t.Run(s.Name, func(t *testing.T) {
 			long := len(s.Text) > 10_000
 			comment, want := comment(s.Text, long), outlines[long]
-			for _, way := range inertness(comment) {
+			for _, way := range violations(comment) {
 				t.Error(way)
 			}
 			if strings.TrimSpace(s.Text) == "" {
@@ -43,8 +43,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// The samples are inert, and their fences hold the lines of what changes, no more
-// and no less.
+// The samples are sanitized, and their fences hold the lines of what changes,
+// no more and no less.
 func TestFences(t *testing.T) {
 	for _, sample := range reviews.All() {
 		t.Run(sample.Name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestFences(t *testing.T) {
 				r = reviews.Big(20)
 			}
 			comment := written(t, r, o)
-			for _, way := range inertness(comment) {
+			for _, way := range violations(comment) {
 				t.Error(way)
 			}
 			var want []string
@@ -69,8 +69,8 @@ func TestFences(t *testing.T) {
 	}
 }
 
-// The test of inertness notices what foreign text does, as it is what holds.
-func TestInertnessNotices(t *testing.T) {
+// violations recognizes what foreign text can do: the tests above rely on it.
+func TestViolationsAreNoticed(t *testing.T) {
 	for reason, comment := range map[string]string{
 		"a link":                "[click](https://evil.example/)\n",
 		"a bare address":        "See https://evil.example/ for more.\n",
@@ -100,11 +100,11 @@ func TestInertnessNotices(t *testing.T) {
 		"an escape":             "- `\x1b`\n",
 		"no UTF-8":              "- `\xff`\n",
 	} {
-		if len(inertness(comment)) == 0 {
+		if len(violations(comment)) == 0 {
 			t.Errorf("%s is not noticed: %q", reason, comment)
 		}
 	}
-	if ways := inertness("<!-- nodepools:x -->\n\nNodePool `@mallory`, 3 nodes.\n"); len(ways) > 0 {
+	if ways := violations("<!-- nodepools:x -->\n\nNodePool `@mallory`, 3 nodes.\n"); len(ways) > 0 {
 		t.Error("noticed where there is nothing:", ways)
 	}
 }
