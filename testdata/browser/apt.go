@@ -8,8 +8,7 @@ import (
 	"os/exec"
 )
 
-// aptPackages are what Debian calls Chromium: without what only a screen needs,
-// and whole.
+// aptPackages are Debian's packages of Chromium: the headless one, and the whole one.
 var aptPackages = []string{"chromium-headless-shell", "chromium"}
 
 func aptPossible() error {
@@ -23,11 +22,11 @@ func aptPossible() error {
 }
 
 func aptInstall(ctx context.Context) error {
-	// A lock that another process has is waited for, but not for ever.
+	// Wait for a lock of another process, but not forever.
 	env := []string{"DEBIAN_FRONTEND=noninteractive"}
 	options := []string{"-qq", "-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=2"}
 	var failed []error
-	// One repository of several that cannot be reached need not be Chromium's.
+	// An unreachable repository may not be the one that has Chromium.
 	if err := quietly(ctx, "", env, "apt-get", append([]string{"update"}, options...)...); err != nil {
 		failed = append(failed, err)
 	}

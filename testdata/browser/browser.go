@@ -1,8 +1,8 @@
-// Package browser starts a real Chromium for tests, without a screen, and tells
-// what a page looks like, what it says, and all that it does.
+// Package browser starts a real, headless Chromium for tests, and reports how a
+// page is rendered, what it contains, and everything that it does.
 //
 // Start with [Start], then [Browser.Open] a page. The page never reaches the
-// network: whatever it asks for is refused, and noted.
+// network: every request is refused, and recorded.
 //
 // It speaks the browser's own DevTools protocol over a pair of pipes, so there is
 // no port, and a browser whose test has died ends by itself.
@@ -27,7 +27,7 @@ const (
 	pollInterval  = 20 * time.Millisecond
 )
 
-// Browser is a Chromium that runs.
+// Browser is a running Chromium.
 type Browser struct {
 	*connection
 	command *exec.Cmd
@@ -46,7 +46,7 @@ func Start(t testing.TB) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "nodepools-browser-") //nolint:usetesting // it is removed when the browser has let go of it
+	dir, err := os.MkdirTemp("", "nodepools-browser-") //nolint:usetesting // it is removed when the browser has closed it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func Start(t testing.TB) *Browser {
 	}
 	t.Cleanup(func() { b.stop(t) })
 	if err := b.call(t.Context(), "", "Browser.getVersion", nil, nil); err != nil {
-		t.Fatalf("start %s: %v\n%s", path, err, b.said())
+		t.Fatalf("start %s: %v\n%s", path, err, b.logTail())
 	}
 	return b
 }
@@ -82,7 +82,7 @@ func launch(path, dir string) (*Browser, error) {
 	cmd := exec.Command(path, arguments(path, dir)...)
 	cmd.ExtraFiles = []*os.File{commands, answers} // 3 and 4, as the protocol has it
 	cmd.Stdout, cmd.Stderr = log, log
-	// The user's own settings and proxies have no say in what a page looks like.
+	// The user's own settings and proxies must not affect how a page is rendered.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -104,8 +104,9 @@ func arguments(path, dir string) []string {
 		"--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio",
 		"--force-color-profile=srgb", "--font-render-hinting=none", "--lang=en-US",
 	}
-	// Chromium refuses to shut root into its sandbox, and the sandbox of the one in
-	// the cache folder would have to be root's. It sees the pages of tests alone.
+	// Chromium refuses to run root in its sandbox, and the sandbox of the one in
+	// the cache folder would have to be owned by root. It only opens pages of
+	// tests.
 	if own, err := cached(); os.Geteuid() == 0 || err == nil && path == own {
 		args = append(args, "--no-sandbox")
 	}
@@ -121,7 +122,7 @@ func (b *Browser) stop(t testing.TB) {
 	select {
 	case <-b.ended:
 	case <-ctx.Done():
-		t.Errorf("the browser did not end within %s, and is killed\n%s", stopTimeout, b.said())
+		t.Errorf("the browser did not end within %s, and is killed\n%s", stopTimeout, b.logTail())
 	}
 	if err := syscall.Kill(-b.command.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("kill the browser, process group %d: %v", b.command.Process.Pid, err)
@@ -148,8 +149,8 @@ func remove(t testing.TB, dir string) {
 	}
 }
 
-// said is the end of what the browser has written to its log.
-func (b *Browser) said() string {
+// logTail returns the end of the browser's log.
+func (b *Browser) logTail() string {
 	data, err := os.ReadFile(b.log)
 	if err != nil {
 		return fmt.Sprintf("(no log: %v)", err)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestEverythingIsNoticed shows that a test would see what a page must not do:
-// without it, a page that seems to do nothing proves nothing.
+// TestEverythingIsNoticed shows that a test detects what a page must not do:
+// otherwise a page that seems to do nothing proves nothing.
 func TestEverythingIsNoticed(t *testing.T) {
 	b := Start(t)
 	tests := map[string]struct {
@@ -26,7 +26,7 @@ func TestEverythingIsNoticed(t *testing.T) {
 			func(d Done) []string { return d.Dialogs }, "hello"},
 		"handler": {"a handler runs without a script element", `<img src=x onerror="alert('from a handler')">`,
 			func(d Done) []string { return d.Dialogs }, "from a handler"},
-		"image": {"a picture tells its server that the page was read", `<img src="https://far.invalid/seen">`,
+		"image": {"an image reports to its server that the page was read", `<img src="https://far.invalid/seen">`,
 			func(d Done) []string { return d.Requests }, "https://far.invalid/seen"},
 		"style": {"a style can ask for something, too", `<style>body{background:url(https://far.invalid/style)}</style>text`,
 			func(d Done) []string { return d.Requests }, "https://far.invalid/style"},
@@ -67,7 +67,7 @@ func TestView(t *testing.T) {
 		@media (prefers-color-scheme: dark) { p::after { content: "dark" } }
 		@media print { div::after { content: "paper" } }
 	</style><p></p><div></div><noscript>still</noscript><b style="display:block;height:3000px"></b>`
-	look := func(t *testing.T, view View) (*Page, string) {
+	open := func(t *testing.T, view View) (*Page, string) {
 		p := b.Open(t, html, view)
 		var got string
 		p.Evaluate(t, `[innerWidth, getComputedStyle(document.querySelector("p"), "::after").content,
@@ -84,7 +84,7 @@ func TestView(t *testing.T) {
 		"on paper":        {View{Print: true}, `1280 none "paper" still`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, got := look(t, test.view); got != test.want {
+			if _, got := open(t, test.view); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
@@ -98,7 +98,7 @@ func TestView(t *testing.T) {
 		}
 	})
 	t.Run("screenshot", func(t *testing.T) {
-		p, _ := look(t, View{Width: 400, Height: 300, Scale: 2})
+		p, _ := open(t, View{Width: 400, Height: 300, Scale: 2})
 		for whole, height := range map[bool]int{false: 600, true: 6000} {
 			picture, err := png.Decode(bytes.NewReader(p.Screenshot(t, whole)))
 			if err != nil {

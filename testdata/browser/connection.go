@@ -26,7 +26,7 @@ type message struct {
 	} `json:"error"`
 }
 
-// connection is the way to a browser and back.
+// connection is a DevTools connection to a browser.
 type connection struct {
 	to   *os.File
 	from *os.File
@@ -49,7 +49,7 @@ func connect(to, from *os.File) *connection {
 	return c
 }
 
-// read hands on what comes, message by message, each ended by a zero byte.
+// read dispatches incoming messages, each terminated by a zero byte.
 func (c *connection) read() {
 	defer close(c.done)
 	for from := bufio.NewReader(c.from); ; {
@@ -125,7 +125,7 @@ func (c *connection) call(ctx context.Context, session, method string, params ob
 	}
 }
 
-// handle lets a function see the events of a session. It must not wait for an
+// handle calls a function with the events of a session. It must not wait for an
 // answer, as nothing is read meanwhile.
 func (c *connection) handle(session string, function func(message)) {
 	c.mu.Lock()

@@ -11,18 +11,17 @@ import (
 	"time"
 )
 
-// given names the environment variable that names a Chromium; nothing else is
-// looked for then.
+// given is the environment variable that names a Chromium; no other is searched for then.
 const given = "NODEPOOLS_CHROMIUM"
 
-// versionTimeout is how long a program may take to say what it is.
+// versionTimeout bounds how long a program may take to print its version.
 const versionTimeout = time.Minute
 
-// ErrNone says that there is no Chromium on this machine.
+// ErrNone means that there is no Chromium on this machine.
 var ErrNone = errors.New("no Chromium was found")
 
-// names are those of Chromium, and of browsers that are made of it, in PATH and
-// where macOS keeps them.
+// names are those of Chromium and of browsers based on it, in PATH and in the
+// application folder of macOS.
 var names = []string{
 	"chromium", "chromium-browser", "chromium-headless-shell", "chrome-headless-shell",
 	"google-chrome", "google-chrome-stable", "chrome",
@@ -41,7 +40,7 @@ func Find(ctx context.Context) (string, error) {
 		return path, nil
 	}
 	for _, name := range names {
-		// On some systems the name in PATH is a script that says how to install it.
+		// On some systems the name in PATH is a script that only prints how to install it.
 		if path, err := exec.LookPath(name); err == nil && check(ctx, path) == nil {
 			return path, nil
 		}
@@ -52,7 +51,7 @@ func Find(ctx context.Context) (string, error) {
 	return "", ErrNone
 }
 
-// check asks a program for its version; nil means that it is a Chromium.
+// check runs a program for its version; nil means that it is a Chromium.
 func check(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
@@ -68,7 +67,7 @@ func check(ctx context.Context, path string) error {
 	return nil
 }
 
-// cached is where [Install] puts a Chromium, named after its version.
+// cached returns where [Install] puts a Chromium, named after its version.
 func cached() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -17,12 +17,12 @@ const installTimeout = 10 * time.Minute
 // way is one way of getting a Chromium.
 type way struct {
 	name string
-	// possible says what is missing for it; nil where it can be tried.
+	// possible returns what is missing for it; nil where it can be tried.
 	possible func() error
 	install  func(ctx context.Context) error
 }
 
-// ways, those first that leave the system as it is.
+// ways of installing, those that do not change the system first.
 var ways = []way{
 	{"npm", npmPossible, npmInstall},
 	{"apt-get", aptPossible, aptInstall},
@@ -30,8 +30,8 @@ var ways = []way{
 
 // Install returns the path of a Chromium, as [Find] does, and installs one where
 // there is none: with npm into the user's cache folder, or else with apt-get
-// where the user is root. It tells say what it is about to do. The error says of
-// each way why it did not work.
+// where the user is root. It calls say with what it is about to do. The error
+// has the reason why each way failed.
 func Install(ctx context.Context, say func(string)) (string, error) {
 	path, err := Find(ctx)
 	if !errors.Is(err, ErrNone) {
@@ -62,8 +62,8 @@ func bounded(ctx context.Context, install func(context.Context) error) error {
 	return install(ctx)
 }
 
-// quietly runs a program, and shows what it has said only if it fails. Where ctx
-// ends, so does it, with all that it has started.
+// quietly runs a program, and shows its output only if it fails. It is killed,
+// with its children, when ctx ends.
 func quietly(ctx context.Context, dir string, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// program writes a script that stands for a browser.
+// program writes a script that replaces a browser.
 func program(t *testing.T, dir, name, script string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -79,7 +79,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Whoever names a browser wants the tests to run: they fail, and are not skipped.
+// With a named browser the tests must run: they fail rather than being skipped.
 func TestFindTheOneThatIsNamedOrFail(t *testing.T) {
 	t.Setenv(given, filepath.Join(t.TempDir(), "missing"))
 	if path, err := Find(t.Context()); err == nil || errors.Is(err, ErrNone) {

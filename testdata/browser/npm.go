@@ -67,8 +67,9 @@ func npmPossible() error {
 	return nil
 }
 
-// npmInstall makes the folder aside and moves it to its place at the end, so that
-// one that is there is complete, whoever else installs at the same time.
+// npmInstall creates the folder under a temporary name and renames it at the
+// end, so that an existing one is complete, also when several install at the
+// same time.
 func npmInstall(ctx context.Context) error {
 	path, err := cached()
 	if err != nil {
@@ -82,14 +83,14 @@ func npmInstall(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make the folder for browsers: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(aside) }() // it is gone, but for a failure that is told
+	defer func() { _ = os.RemoveAll(aside) }() // it was moved, unless there is an error, which is returned
 	if err := npmUnpack(ctx, aside); err != nil {
 		return err
 	}
 	if err := check(ctx, filepath.Join(aside, filepath.Base(path))); err != nil {
 		return err
 	}
-	// What is in the place does not start, unless somebody else has just put it there.
+	// An existing one does not start, unless somebody else has just installed it.
 	if check(ctx, path) == nil {
 		return nil
 	}
@@ -143,7 +144,7 @@ func npmUnpack(ctx context.Context, dir string) error {
 	)
 }
 
-// verify reports whether an archive is the one that was meant.
+// verify returns an error if an archive does not have the pinned checksum.
 func verify(path string) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -13,42 +13,42 @@ import (
 )
 
 const (
-	// address is where a page believes that it is; nothing is asked there.
+	// address is the URL under which a page is shown; nothing is requested from it.
 	address = "https://page.invalid/"
-	// ours marks the scripts by which a test looks at a page.
-	ours = "test-looks-at-page"
+	// ours marks the scripts by which a test inspects a page.
+	ours = "test-inspects-page"
 )
 
-// View is how a page is looked at.
+// View is how a page is rendered.
 type View struct {
 	// Width and Height are those of the window, in CSS pixels; 1280 and 800 where
 	// they are 0.
 	Width, Height int
 	// Scale is how many pixels of a screenshot a CSS pixel is wide; 1 where it is 0.
 	Scale float64
-	// Dark is what the reader has asked for; light otherwise.
+	// Dark is the preferred colour scheme; light otherwise.
 	Dark bool
-	// Print is how it looks on paper.
+	// Print renders it as on paper.
 	Print bool
-	// NoScripts is a browser in which scripts are switched off.
+	// NoScripts disables scripts.
 	NoScripts bool
 }
 
-// Done is all that a page has done besides being looked at. One that is only to be
-// read has done nothing.
+// Done is everything that a page has done besides being rendered. A static page
+// has done nothing.
 type Done struct {
-	// Requests are the addresses that it has asked for, all refused.
+	// Requests are the addresses that it has requested, all refused.
 	Requests []string
-	// Dialogs are the texts of windows that it has opened to ask or tell something.
+	// Dialogs are the texts of dialogs that it has opened.
 	Dialogs []string
-	// Scripts are where scripts of it came from; each has run, or may yet.
+	// Scripts are the sources of its scripts; each has run, or may run later.
 	Scripts []string
-	// Complaints are what the browser complains of: something that its security
-	// policy forbids, or an error of a script.
+	// Complaints are messages of the browser: violations of the security policy,
+	// and errors of scripts.
 	Complaints []string
 }
 
-// Page is a page in a window of its own.
+// Page is a page in its own window.
 type Page struct {
 	browser *Browser
 	session string
@@ -60,7 +60,7 @@ type Page struct {
 	done   Done
 }
 
-// Open shows a page, and waits until it is there as a whole.
+// Open shows a page, and waits until it is loaded.
 func (b *Browser) Open(t testing.TB, html string, view View) *Page {
 	t.Helper()
 	p := &Page{browser: b, html: html, loaded: make(chan struct{})}
@@ -72,7 +72,7 @@ func (b *Browser) Open(t testing.TB, html string, view View) *Page {
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
-			t.Fatalf("open a page: %v\n%s", err, b.said())
+			t.Fatalf("open a page: %v\n%s", err, b.logTail())
 		}
 	}
 	must(b.call(t.Context(), "", "Target.createBrowserContext", nil, &window))
@@ -85,7 +85,7 @@ func (b *Browser) Open(t testing.TB, html string, view View) *Page {
 		must(p.call(t, domain+".enable", nil, nil))
 	}
 	must(p.call(t, "Fetch.enable", object{"patterns": []object{{"urlPattern": "*"}}}, nil))
-	must(p.look(t, view))
+	must(p.render(t, view))
 	must(p.call(t, "Page.navigate", object{"url": address}, nil))
 	select {
 	case <-p.loaded:
@@ -103,7 +103,7 @@ func (b *Browser) Open(t testing.TB, html string, view View) *Page {
 	return p
 }
 
-func (p *Page) look(t testing.TB, view View) error {
+func (p *Page) render(t testing.TB, view View) error {
 	if view.Width == 0 {
 		view.Width = 1280
 	}
@@ -136,8 +136,8 @@ func (p *Page) call(t testing.TB, method string, params object, result any) erro
 	return p.browser.call(t.Context(), p.session, method, params, result)
 }
 
-// Evaluate reads something of the page by an expression of JavaScript, whatever
-// the page allows itself.
+// Evaluate evaluates a JavaScript expression in the page, even if the page does
+// not allow scripts.
 func (p *Page) Evaluate(t testing.TB, expression string, into any) {
 	t.Helper()
 	var answer struct {
@@ -156,8 +156,7 @@ func (p *Page) Evaluate(t testing.TB, expression string, into any) {
 	}
 }
 
-// Screenshot returns a picture of the window, as PNG; whole is one of all that
-// there is below it as well.
+// Screenshot returns a picture of the window, as PNG; with whole, of the entire page.
 func (p *Page) Screenshot(t testing.TB, whole bool) []byte {
 	t.Helper()
 	var picture struct{ Data []byte }
@@ -173,7 +172,7 @@ func (p *Page) Screenshot(t testing.TB, whole bool) []byte {
 	return picture.Data
 }
 
-// Done tells what the page has done so far.
+// Done returns what the page has done so far.
 func (p *Page) Done() Done {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,7 +182,7 @@ func (p *Page) Done() Done {
 	}
 }
 
-// event notes what the page does. It sends and does not wait.
+// event records what the page does. It sends and does not wait.
 func (p *Page) event(m message) {
 	var event struct {
 		RequestID, URL, Message string
@@ -205,20 +204,20 @@ func (p *Page) event(m message) {
 	case "Fetch.requestPaused":
 		p.request(event.RequestID, event.Request.URL)
 	case "Page.javascriptDialogOpening":
-		p.note(&p.done.Dialogs, event.Message)
+		p.record(&p.done.Dialogs, event.Message)
 		p.post("Page.handleJavaScriptDialog", object{"accept": false})
 	case "Debugger.scriptParsed":
 		if !strings.HasSuffix(event.URL, ours) {
-			p.note(&p.done.Scripts, event.URL)
+			p.record(&p.done.Scripts, event.URL)
 		}
 	case "Log.entryAdded":
-		p.note(&p.done.Complaints, event.Entry.Text)
+		p.record(&p.done.Complaints, event.Entry.Text)
 	case "Runtime.exceptionThrown":
-		p.note(&p.done.Complaints, event.ExceptionDetails.Text)
+		p.record(&p.done.Complaints, event.ExceptionDetails.Text)
 	}
 }
 
-// request answers the first with the page, and refuses all others.
+// request answers the first request with the page, and refuses all others.
 func (p *Page) request(id, url string) {
 	p.mu.Lock()
 	first := !p.served && url == address && p.html != ""
@@ -239,12 +238,12 @@ func (p *Page) request(id, url string) {
 	})
 }
 
-// post sends a command whose answer nobody waits for.
+// post sends a command without waiting for its answer.
 func (p *Page) post(method string, params object) {
 	_, _ = p.browser.send(p.session, method, params) // a browser that has ended is noticed by who waits
 }
 
-func (p *Page) note(list *[]string, what string) {
+func (p *Page) record(list *[]string, what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	*list = append(*list, what)

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// auditPolicy has every request written down when it arrives and when it has
-// been answered, so that a write is seen as soon as it can have an effect.
+// auditPolicy logs every request when it arrives and when it has been answered,
+// so that a write is logged before it can have an effect.
 //
 //go:embed audit-policy.yaml
 var auditPolicy []byte
@@ -83,13 +83,13 @@ func (c *Cluster) startAPIServer(ctx context.Context, opts Options) (err error) 
 	return p.ready(ctx, c.serving)
 }
 
-// serving returns nil when the API server is ready and has made the namespaces
-// that everybody counts on, which it does a moment after it says that it is ready.
+// serving returns nil when the API server is ready and has created the system
+// namespaces, which it does shortly after it reports ready.
 func (c *Cluster) serving(ctx context.Context) error {
 	if err := healthy(ctx, c.Config, "/readyz"); err != nil {
 		return err
 	}
-	// While etcd is away the API server lets requests wait for a minute.
+	// Without etcd the API server lets requests wait for a minute.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	client, err := kubernetes.NewForConfig(c.Config)
@@ -98,7 +98,7 @@ func (c *Cluster) serving(ctx context.Context) error {
 	}
 	for _, namespace := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem, "kube-node-lease"} {
 		if _, err := client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{}); err != nil {
-			return fmt.Errorf("look for namespace %s: %w", namespace, err)
+			return fmt.Errorf("get namespace %s: %w", namespace, err)
 		}
 	}
 	return nil

@@ -19,8 +19,9 @@ import (
 const builder = "testdata/controlplane"
 
 // Assets returns the folder with the programs of the control plane. When some
-// are missing it downloads or builds them first, which may take minutes, and tells
-// about it on standard error. KUBEBUILDER_ASSETS may name a folder with ready-made ones.
+// are missing it downloads or builds them first, which may take minutes, and
+// reports progress on standard error. KUBEBUILDER_ASSETS may name a folder with
+// ready-made ones.
 func Assets(ctx context.Context) (string, error) {
 	dir, err := builderDir()
 	if err != nil {
@@ -45,12 +46,12 @@ func Assets(ctx context.Context) (string, error) {
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-// builderDir looks for the builder from the working directory upwards: tests
+// builderDir searches for the builder from the working directory upwards: tests
 // run in the folder of their package.
 func builderDir() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
-		return "", fmt.Errorf("look for %s: %w", builder, err)
+		return "", fmt.Errorf("find %s: %w", builder, err)
 	}
 	for dir := start; ; dir = filepath.Dir(dir) {
 		candidate := filepath.Join(dir, filepath.FromSlash(builder))
@@ -59,7 +60,7 @@ func builderDir() (string, error) {
 			return candidate, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("look for %s: %w", builder, err)
+			return "", fmt.Errorf("find %s: %w", builder, err)
 		}
 		if dir == filepath.Dir(dir) {
 			return "", fmt.Errorf("%s is not in %s nor above it\nrun this from within the repository", builder, start)

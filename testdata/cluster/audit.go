@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// Request is one request to the API server, as its audit log has it.
+// Request is one request to the API server, according to its audit log.
 type Request struct {
 	User   string // who asked; who was impersonated, with "--as"
 	Verb   string // get, list, watch, create, update, patch (apply too), delete, deletecollection
 	Object Object
 
-	// FieldManager and DryRun are what the URL says.
+	// FieldManager and DryRun are those of the URL.
 	FieldManager string
 	DryRun       bool
 
@@ -34,9 +34,9 @@ type Object struct {
 	Group, Resource, Subresource, Namespace, Name string
 }
 
-// Write says whether the request can change something in the cluster. A dry run
-// cannot. Asking for rights or tokens is a create which stores nothing, so it
-// is none either.
+// Write reports whether the request can change something in the cluster. A dry
+// run cannot, and neither can a review of access or a request for a token:
+// these are creates that store nothing.
 func (r Request) Write() bool {
 	switch r.Object.Group {
 	case "authorization.k8s.io", "authentication.k8s.io":
@@ -59,7 +59,7 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s by %s: %d", r.Verb, object, r.User, r.Code)
 }
 
-// errNoAudit says that there is no audit log to read.
+// errNoAudit means that there is no audit log to read.
 var errNoAudit = errors.New("the cluster keeps no audit log; start it with Options.Audit")
 
 // AuditMark returns where the audit log ends now. Give it to [Cluster.Audit].
@@ -69,14 +69,14 @@ func (c *Cluster) AuditMark() (int64, error) {
 	}
 	info, err := os.Stat(c.auditLog)
 	if err != nil {
-		return 0, fmt.Errorf("look at the audit log: %w", err)
+		return 0, fmt.Errorf("read the audit log: %w", err)
 	}
 	return info.Size(), nil
 }
 
 // Audit returns the requests since a mark, 0 for all, in the order in which
-// they arrived. A request is in it from before the API server acts on it, so
-// that no effect of a request is seen earlier than the request. Requests which
+// they arrived. A request is logged before the API server acts on it, so that
+// no effect of a request is visible earlier than the request. Requests which
 // were being served at the mark may be in it too.
 func (c *Cluster) Audit(mark int64) ([]Request, error) {
 	if c.auditLog == "" {
@@ -117,8 +117,8 @@ func (c *Cluster) Audit(mark int64) ([]Request, error) {
 }
 
 // WritesBy returns those of the requests by which the user, or any user when it
-// is empty, wanted to change something: refused ones too, which Code tells, and
-// renewed leases.
+// is empty, wanted to change something: including refused ones, by their Code,
+// and renewed leases.
 func WritesBy(user string, requests []Request) []Request {
 	return slices.DeleteFunc(slices.Clone(requests), func(r Request) bool {
 		return !r.Write() || (user != "" && r.User != user)
@@ -173,7 +173,7 @@ func (e auditEntry) request() Request {
 	if e.ImpersonatedUser != nil {
 		r.User = e.ImpersonatedUser.Username
 	}
-	// A URL which cannot be parsed asks for nothing special.
+	// A URL which cannot be parsed has no parameters.
 	if u, err := url.ParseRequestURI(e.RequestURI); err == nil {
 		r.FieldManager = u.Query().Get("fieldManager")
 		r.DryRun = u.Query().Has("dryRun")

@@ -58,7 +58,7 @@ func TestAuditTellsWhoDidWhat(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	Eventually(t, "the user may write", patience, func() error { return label(metav1.DryRunAll) })
+	Eventually(t, "the user may write", timeout, func() error { return label(metav1.DryRunAll) })
 	if err := label(); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestAuditTellsWhoDidWhat(t *testing.T) {
 		t.Errorf("the administrator's write is missing in %v", WritesBy("", requests))
 	}
 
-	Eventually(t, "the writes are counted", patience, func() error {
+	Eventually(t, "the writes are counted", timeout, func() error {
 		now, err := c.RequestCounts(t.Context())
 		if err != nil {
 			return err

@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// Backup is what etcd held at some time.
+// Backup is the content of etcd at some time.
 type Backup struct{ dir string }
 
-// Backup keeps what etcd holds. The control plane is away meanwhile.
+// Backup copies the content of etcd. The control plane is unavailable meanwhile.
 func (c *Cluster) Backup(ctx context.Context) (*Backup, error) {
 	c.mu.Lock()
 	c.files++
@@ -21,15 +21,15 @@ func (c *Cluster) Backup(ctx context.Context) (*Backup, error) {
 	return b, c.whileHalted(ctx, func() error { return os.CopyFS(b.dir, os.DirFS(c.etcdData())) })
 }
 
-// Restore brings back what etcd held at a backup: whatever was written since is lost,
-// and its resource versions are given once more.
+// Restore restores the content of etcd from a backup: later writes are lost,
+// and their resource versions are assigned again.
 func (c *Cluster) Restore(ctx context.Context, b *Backup) error {
 	return c.whileHalted(ctx, func() error {
 		return errors.Join(os.RemoveAll(c.etcdData()), os.CopyFS(c.etcdData(), os.DirFS(b.dir)))
 	})
 }
 
-// whileHalted does something while no API server and no etcd runs, and returns when
+// whileHalted calls do while no API server and no etcd runs, and returns when
 // the API server serves again.
 func (c *Cluster) whileHalted(ctx context.Context, do func() error) error {
 	if err := c.Halt("kube-apiserver", syscall.SIGKILL); err != nil {

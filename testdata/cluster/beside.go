@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// besideVariable tells a test process that it is the one beside another.
+// besideVariable is set in a test process that runs beside another.
 const besideVariable = "NODEPOOLS_TESTS_BESIDE"
 
 // besideOthers runs the tests that a pattern names in a process and with a cluster
 // of their own, while this process runs the others. A package of many tests waits
 // for its cluster most of the time, and tests of one cluster wait for each other.
 //
-// Nothing is parted where somebody has chosen what to run, or how it is measured.
-// The function returned waits for the other process, prints what it has printed,
+// Tests are not split where somebody has selected tests, or measures them. The
+// function returned waits for the other process, prints what it has printed,
 // and returns its exit code.
 func besideOthers(ctx context.Context, pattern string) (wait func() int) {
 	if pattern == "" || os.Getenv(besideVariable) != "" || chosen() {
@@ -51,7 +51,7 @@ func besideOthers(ctx context.Context, pattern string) (wait func() int) {
 	}
 }
 
-// chosen reports whether flags say more than that all tests are to be run.
+// chosen reports whether flags do more than run all tests.
 func chosen() bool {
 	flag.Parse()
 	found := *stress

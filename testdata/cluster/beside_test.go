@@ -25,12 +25,11 @@ func TestFailureBesideIsAFailure(t *testing.T) {
 	command.Env = append(os.Environ(), failEnv+"=1", besideVariable+"=")
 	out, err := command.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "FAIL: TestFailsBeside") || !strings.Contains(string(out), "in a process of their own") {
-		t.Errorf("the process beside failed, and this is told: %v\n%s", err, out)
+		t.Errorf("the process beside failed, and this was printed: %v\n%s", err, out)
 	}
 }
 
-// failEnv makes a test binary run nothing but a test that fails, in a process
-// beside.
+// failEnv makes a test binary run only a failing test, in a process beside.
 const failEnv = "NODEPOOLS_TESTS_FAIL_BESIDE"
 
 // none are no tests; those that are run are run beside.

@@ -64,7 +64,7 @@ type Cluster struct {
 	Config *rest.Config
 
 	dir        string       // temporary, for everything that the processes write
-	release    func() error // lets go of dir; nil after Stop
+	release    func() error // releases dir; nil after Stop
 	programs   string       // folder of the programs
 	kubeconfig string       // file with Config
 	authority  *authority

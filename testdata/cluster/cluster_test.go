@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-const patience = time.Minute
+const timeout = time.Minute
 
 func TestMain(m *testing.M) {
 	if os.Getenv(helperEnv) != "" {
@@ -61,7 +61,7 @@ spec:
   containers: [{name: main, image: registry.example/trainer}]
 `)
 	for _, name := range []string{"plain", "pooled"} {
-		Eventually(t, "node "+name+" is Ready", patience, func() error {
+		Eventually(t, "node "+name+" is Ready", timeout, func() error {
 			node, err := client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
 			if err != nil {
 				return err
@@ -74,7 +74,7 @@ spec:
 			return nil
 		})
 	}
-	Eventually(t, "pod trainer runs on node pooled", patience, func() error {
+	Eventually(t, "pod trainer runs on node pooled", timeout, func() error {
 		pod, err := client.CoreV1().Pods("default").Get(t.Context(), "trainer", metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ spec:
 	if err := client.CoreV1().Pods("default").EvictV1(t.Context(), eviction); err != nil {
 		t.Fatalf("evict the pod: %v", err)
 	}
-	Eventually(t, "the evicted pod is gone", patience, func() error {
+	Eventually(t, "the evicted pod is gone", timeout, func() error {
 		_, err := client.CoreV1().Pods("default").Get(t.Context(), "trainer", metav1.GetOptions{})
 		return wantNotFound(err)
 	})
@@ -149,7 +149,7 @@ func TestGarbageCollection(t *testing.T) {
 	if err := maps.Delete(t.Context(), owner.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	Eventually(t, "the dependent of a deleted owner is gone", patience, func() error {
+	Eventually(t, "the dependent of a deleted owner is gone", timeout, func() error {
 		_, err := maps.Get(t.Context(), dependent.Name, metav1.GetOptions{})
 		return wantNotFound(err)
 	})
@@ -200,7 +200,7 @@ func TestStartShowsTheLog(t *testing.T) {
 	}
 }
 
-// apply applies manifests and deletes what is in them when the test ends.
+// apply applies manifests and deletes their objects when the test ends.
 func apply(t *testing.T, c *Cluster, manifests string) {
 	t.Helper()
 	if _, err := c.Apply(t.Context(), manifests); err != nil {
@@ -223,7 +223,7 @@ func clientFor(t *testing.T, config *rest.Config) kubernetes.Interface {
 	return client
 }
 
-// wantNotFound returns nil for the error of reading what is not there.
+// wantNotFound returns nil for a NotFound error.
 func wantNotFound(err error) error {
 	if err == nil {
 		return errors.New("it is still there")

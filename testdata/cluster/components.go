@@ -28,7 +28,7 @@ func (c *Cluster) startControllerManager(ctx context.Context, extra []string) er
 		}
 		_, err = client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 		if err != nil {
-			return fmt.Errorf("look for the default service account: %w", err)
+			return fmt.Errorf("get the default service account: %w", err)
 		}
 		return nil
 	})

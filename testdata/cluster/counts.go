@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// RequestKind is what the API server's metric apiserver_request_total tells
-// apart. It knows no users; where they matter, use [Cluster.Audit].
+// RequestKind has labels of the API server's metric apiserver_request_total. It
+// has no users; where they matter, use [Cluster.Audit].
 type RequestKind struct {
 	Verb                         string // GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE, DELETECOLLECTION
 	Group, Resource, Subresource string

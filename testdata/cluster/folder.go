@@ -44,7 +44,7 @@ func newFolder() (dir string, release func() error, err error) {
 func removeAbandoned() error {
 	locks, err := filepath.Glob(filepath.Join(os.TempDir(), folderPattern, folderLock))
 	if err != nil {
-		return fmt.Errorf("look for abandoned control planes: %w", err)
+		return fmt.Errorf("find abandoned control planes: %w", err)
 	}
 	for _, lock := range locks {
 		file, err := os.Open(lock)
@@ -52,7 +52,7 @@ func removeAbandoned() error {
 			continue // stopped meanwhile, or somebody else's
 		}
 		if err != nil {
-			return fmt.Errorf("look for abandoned control planes: %w", err)
+			return fmt.Errorf("find abandoned control planes: %w", err)
 		}
 		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {

@@ -11,7 +11,7 @@ import (
 
 // Halt ends a program of the control plane, "etcd" or "kube-apiserver" above all,
 // and returns when it is gone: SIGKILL as a crash does, SIGTERM as an upgrade.
-// What is written stays, and so does the port. [Cluster.Resume] starts it again.
+// Its data and its port are kept. [Cluster.Resume] starts it again.
 func (c *Cluster) Halt(program string, signal syscall.Signal) error {
 	p, err := c.find(program)
 	if err != nil {

@@ -76,7 +76,7 @@ func TestKilledLeavesNoProcess(t *testing.T) {
 		t.Fatalf("the helper started processes %v, want 3", pids)
 	}
 	for _, pid := range pids {
-		Eventually(t, fmt.Sprintf("process %d is gone", pid), patience, func() error { return gone(pid) })
+		Eventually(t, fmt.Sprintf("process %d is gone", pid), timeout, func() error { return gone(pid) })
 	}
 }
 

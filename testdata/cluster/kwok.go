@@ -13,12 +13,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// kwokStages say what kwok makes of nodes and pods.
+// kwokStages define what kwok does with nodes and pods.
 //
 //go:embed kwok.yaml
 var kwokStages []byte
 
-// KwokOptions say which nodes kwok plays.
+// KwokOptions define which nodes kwok simulates.
 type KwokOptions struct {
 	// NodeAnnotation limits kwok to nodes with this annotation, written
 	// "kwok.x-k8s.io/node=fake". Empty means all nodes.

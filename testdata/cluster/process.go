@@ -53,8 +53,7 @@ func (c *Cluster) launch(name string, args []string) (*process, error) {
 
 	cmd := exec.Command(c.Program(name), args...)
 	cmd.Dir = c.dir
-	// Settings in the user's home and a proxy have no say in a control plane
-	// which talks to itself.
+	// Settings in the user's home and proxies must not affect a control plane on loopback.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + c.dir, "HOME=" + c.dir}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = attributes()
@@ -118,8 +117,7 @@ func (p *process) ready(ctx context.Context, check func(context.Context) error) 
 	}
 }
 
-// errNotReady stands in the error of a process which ended too early, even when
-// it ended without complaint.
+// errNotReady is in the error of a process which ended too early, even with exit code 0.
 var errNotReady = errors.New("it was to run until stopped")
 
 // tail returns the last lines of the log, or why they cannot be read.

@@ -21,10 +21,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Proxy stands between clients and the API server and disturbs what passes, as
-// [Proxy.Disturb] says; at first it disturbs nothing. It listens on loopback with
-// a certificate of the cluster's authority and passes everything on as one user:
-// a client certificate does not get through a proxy that ends TLS.
+// Proxy is between clients and the API server and injects the faults of
+// [Proxy.Disturb]; at first none. It listens on loopback with a certificate of
+// the cluster's authority and passes everything on as one user: a client
+// certificate does not get through a proxy that ends TLS.
 type Proxy struct {
 	// Config is that of the user, through the proxy.
 	Config *rest.Config
@@ -95,7 +95,7 @@ func (c *Cluster) Proxy(user *rest.Config) (*Proxy, error) {
 		ErrorLog:          log.New(io.Discard, "", 0),
 	}
 	go func() {
-		// It ends when the proxy is closed, and says no more than that.
+		// It returns when the proxy is closed, with no other error.
 		_ = p.server.ServeTLS(&listenerOf{Listener: listener, proxy: p}, "", "")
 	}()
 	return p, nil
@@ -118,8 +118,7 @@ func newToken() string {
 	return hex.EncodeToString(token)
 }
 
-// serve takes a request, and does to it what a fault says before the API server
-// sees it.
+// serve handles a request, and injects a fault before the API server receives it.
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+p.token)) == 0 {
 		http.Error(w, "the proxy is for the client of its configuration", http.StatusUnauthorized)
@@ -134,7 +133,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 			drop(r)
 		}
 		if f.Code != 0 {
-			p.told(passing, f.Code)
+			p.answered(passing, f.Code)
 			refuse(w, f.Fault)
 			return
 		}
@@ -145,7 +144,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, r.WithContext(context.WithValue(ctx, passingKey{}, passing)))
 }
 
-// answer does to an answer what a fault says, when the API server has acted.
+// answer injects a fault into the response of the API server.
 func (p *Proxy) answer(response *http.Response) error {
 	passing, ok := response.Request.Context().Value(passingKey{}).(*passing)
 	if !ok {
@@ -154,15 +153,15 @@ func (p *Proxy) answer(response *http.Response) error {
 	if passing.fault != nil && passing.fault.DropAnswer {
 		return errDropped // ErrorHandler drops it
 	}
-	p.told(passing, response.StatusCode)
+	p.answered(passing, response.StatusCode)
 	response.Body = p.newStream(response, passing)
 	return nil
 }
 
 var errDropped = errors.New("dropped by a fault")
 
-// drop ends the connection of a request, as a network does: with a reset, and
-// with everything else that is under way on it.
+// drop resets the connection of a request, as a network may: other requests in
+// flight on it are lost as well.
 func drop(r *http.Request) {
 	if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
 		c.reset()

@@ -122,7 +122,7 @@ func TestProxyShareAndTimes(t *testing.T) {
 	}
 }
 
-// The client waits as long as it is told to: only then does it say so again.
+// The client waits for as long as Retry-After says.
 func TestProxyRetryAfter(t *testing.T) {
 	p := newProxied(t)
 	p.Disturb(Fault{Code: http.StatusTooManyRequests, RetryAfter: 1, Times: 1})
@@ -134,7 +134,7 @@ func TestProxyRetryAfter(t *testing.T) {
 		t.Fatalf("the proxy has seen %v", seen)
 	}
 	if gap := seen[1].Came.Sub(seen[0].Came); gap < time.Second {
-		t.Errorf("the client came back after %s, and was told to wait a second", gap)
+		t.Errorf("the client came back after %s, and Retry-After was a second", gap)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestProxyCutsWatches(t *testing.T) {
 	}
 }
 
-// What a watch brings is held, and comes when it is let go.
+// Events of a watch are held, and arrive when the hold ends.
 func TestProxyHoldsAnswers(t *testing.T) {
 	p := newProxied(t)
 	running, err := p.through.CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
@@ -249,7 +249,7 @@ func (p proxied) touch(t *testing.T, value string) {
 // await waits until a watch brings a value.
 func await(t *testing.T, running watch.Interface, value string) {
 	t.Helper()
-	timeout := time.After(patience)
+	expired := time.After(timeout)
 	for {
 		select {
 		case event, open := <-running.ResultChan():
@@ -259,8 +259,8 @@ func await(t *testing.T, running watch.Interface, value string) {
 			if object, ok := event.Object.(*corev1.ConfigMap); ok && object.Data["value"] == value {
 				return
 			}
-		case <-timeout:
-			t.Fatalf("the watch did not bring %q within %s", value, patience)
+		case <-expired:
+			t.Fatalf("the watch did not bring %q within %s", value, timeout)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Fault is what a [Proxy] does to some requests. The fields from Delay on say
-// what; where several do, that is done in their order.
+// Fault is what a [Proxy] does to some requests. The fields from Delay on
+// define it; several apply in their order.
 type Fault struct {
 	// Verbs and Resources choose the requests, as [Request] names them: "patch",
 	// "nodes", "nodes/status". Empty means all.
@@ -37,15 +37,14 @@ type Fault struct {
 	// Retry-After of so many seconds when that is not 0.
 	Code       int
 	RetryAfter int
-	// DropAnswer drops the connection when the API server has acted and before
-	// the client hears of it.
+	// DropAnswer drops the connection when the API server has acted and before the
+	// client receives the response.
 	DropAnswer bool
-	// CutAfter ends an answer after this many bytes, without saying so; 0 means
-	// not at all.
+	// CutAfter truncates a response after this many bytes, without a regular end;
+	// 0 means not at all.
 	CutAfter int64
-	// HoldAnswer keeps what comes of an answer, but for its header, until it is
-	// closed. It concerns the watches that run already, too, and all that are
-	// chosen: there is no share of it.
+	// HoldAnswer holds the body of a response until it is closed. It also affects
+	// running watches, and all chosen requests regardless of Share.
 	HoldAnswer <-chan struct{}
 }
 
@@ -55,9 +54,9 @@ type fault struct {
 	left int
 }
 
-// Disturb puts faults in force, in the place of those that were. Of several that
-// choose a request, the first one disturbs it. Without any, the proxy disturbs
-// nothing from now on.
+// Disturb activates faults, in place of earlier ones. Of several that choose a
+// request, the first one disturbs it. Without any, the proxy disturbs nothing
+// from now on.
 func (p *Proxy) Disturb(faults ...Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +92,7 @@ func (p *Proxy) choose(passage *Passage) *fault {
 	return nil
 }
 
-// holding is what keeps an answer to such a request now, nil for nothing.
+// holding returns what currently holds the response to such a request, nil for nothing.
 func (p *Proxy) holding(passage *Passage) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +104,7 @@ func (p *Proxy) holding(passage *Passage) <-chan struct{} {
 	return nil
 }
 
-// wait waits as a fault says, and reports whether the client is still there.
+// wait waits as a fault requires, and reports whether the client is still connected.
 func (p *passing) wait(ctx context.Context, hold <-chan struct{}, delay time.Duration) bool {
 	if delay > 0 {
 		timer := time.NewTimer(delay)
@@ -124,7 +123,7 @@ func (p *passing) wait(ctx context.Context, hold <-chan struct{}, delay time.Dur
 	return ctx.Err() == nil
 }
 
-// refuse answers in the place of the API server, and in its words.
+// refuse answers in place of the API server, with a Status as it would.
 func refuse(w http.ResponseWriter, f Fault) {
 	reasons := map[int]metav1.StatusReason{
 		http.StatusConflict:            metav1.StatusReasonConflict,

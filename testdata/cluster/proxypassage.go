@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Passage is one request that has come to a [Proxy].
+// Passage is one request to a [Proxy].
 type Passage struct {
 	// Verb, Object and DryRun are as in [Request].
 	Verb   string
 	Object Object
 	DryRun bool
-	// Whole reports whether all objects are asked for, as a list does, and a watch
-	// that is to begin with them.
+	// Whole reports whether all objects are requested, by a list, or by a watch
+	// that begins with them.
 	Whole bool
-	// Came is when the request came.
+	// Came is when the request arrived.
 	Came time.Time
-	// Code is the HTTP status that the client was told; 0 for none. Answered is
+	// Code is the HTTP status that the client received; 0 for none. Answered is
 	// when it was.
 	Code     int
 	Answered time.Time
@@ -57,7 +57,7 @@ type passing struct {
 
 type passingKey struct{}
 
-// admit writes down a request that has come, and chooses its fault.
+// admit records a request, and chooses its fault.
 func (p *Proxy) admit(r *http.Request) *passing {
 	verb, object := parseRequest(r)
 	query := r.URL.Query()
@@ -72,8 +72,8 @@ func (p *Proxy) admit(r *http.Request) *passing {
 	return &passing{Passage: passage, fault: f}
 }
 
-// told notes what the client is told.
-func (p *Proxy) told(passing *passing, code int) {
+// answered records the response to the client.
+func (p *Proxy) answered(passing *passing, code int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	passing.Code, passing.Answered = code, time.Now()

@@ -155,7 +155,7 @@ func (c *connection) Close() error {
 	return c.TCPConn.Close()
 }
 
-// reset ends the connection without a word.
+// reset resets the connection.
 func (c *connection) reset() {
 	// A connection that has ended already needs no reset.
 	_ = c.SetLinger(0)

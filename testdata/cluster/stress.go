@@ -6,11 +6,11 @@ import "flag"
 // is no test does not get it.
 var stress = new(bool)
 
-// Stress reports whether tests run with -stress, as make stress runs them. A test
-// that looks for what happens rarely then looks for minutes, and shorter
-// otherwise; it asserts the same.
+// Stress reports whether tests run with -stress, as make stress runs them. A
+// test for rare events then runs for minutes, and shorter otherwise; it asserts
+// the same.
 func Stress() bool { return *stress }
 
 func defineFlags() {
-	stress = flag.Bool("stress", false, "look for minutes for what happens rarely")
+	stress = flag.Bool("stress", false, "run tests for rare events for minutes")
 }

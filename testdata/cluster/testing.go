@@ -16,9 +16,9 @@ import (
 //
 //	func TestMain(m *testing.M) { cluster.Main(m, cluster.Options{Scheduler: true}) }
 //
-// The cluster starts when a test first asks [Shared] for it, so tests which do
-// not can be run alone in no time. It stops when all have run, or when they
-// are interrupted.
+// The cluster starts with the first call of [Shared], so that tests without it
+// run alone in no time. It stops when all have run, or when they are
+// interrupted.
 func Main(m *testing.M, opts Options) {
 	os.Exit(Run(m, opts))
 }

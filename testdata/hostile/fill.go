@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// Fill puts a string in every place of a value that holds one: in fields, slices,
-// maps (as key and as value) and behind pointers, in an order that stays. A type
-// made of a string, such as an action, is no name and keeps its value. What is nil
-// or empty stays so: Fill makes nothing longer.
+// Fill replaces every string within a value: in fields, slices, maps (as key
+// and as value) and behind pointers, in a fixed order. A named string type,
+// such as an action, keeps its value. Nil and empty values stay so: Fill adds
+// no elements.
 //
-// The value must be a pointer. Next is given what stood there, and returns what shall.
+// The value must be a pointer. Next returns the replacement of a string.
 func Fill(value any, next func(was string) string) {
 	fill(reflect.ValueOf(value).Elem(), next)
 }
@@ -49,8 +49,7 @@ func fill(v reflect.Value, next func(string) string) {
 	}
 }
 
-// fillMap makes the map anew, as its keys change. Of two keys that become the same
-// one stays.
+// fillMap rebuilds the map, as its keys change. Of two keys that become equal one stays.
 func fillMap(v reflect.Value, next func(string) string) {
 	before := map[string]reflect.Value{}
 	for _, key := range v.MapKeys() {
@@ -64,7 +63,7 @@ func fillMap(v reflect.Value, next func(string) string) {
 	}
 }
 
-// filled is a copy of a value that cannot be set in place.
+// filled returns a filled copy of a value that cannot be set in place.
 func filled(v reflect.Value, next func(string) string) reflect.Value {
 	anew := reflect.New(v.Type()).Elem()
 	anew.Set(v)
@@ -72,10 +71,11 @@ func filled(v reflect.Value, next func(string) string) reflect.Value {
 	return anew
 }
 
-// Hidden are the characters of an output that no reader sees, or that drive what he
-// reads with: all that is not printed, but for the line feed and the space, and
-// what is invisible in spite of its class. It is empty for an output that is inert
-// in this respect. A byte that is no UTF-8 is told as the replacement character.
+// Hidden returns the characters of an output that no reader sees, or that
+// control a terminal: all unprintable ones except for the line feed and the
+// space, and those that are invisible in spite of their class. It is empty for
+// a sanitized output. A byte that is not UTF-8 is returned as the replacement
+// character.
 func Hidden(output string) []rune {
 	var found []rune
 	for i, r := range output {
@@ -92,18 +92,17 @@ func Hidden(output string) []rune {
 	return found
 }
 
-// blank are letters, marks and signs of which nothing is seen. Those of Unicode's
-// property Default_Ignorable_Code_Point that count as printed stand here one by one,
-// so that a mistake in the product's list is not repeated.
+// blank are invisible letters, marks and signs. Printable ones with Unicode's
+// property Default_Ignorable_Code_Point are listed one by one, so that a
+// mistake in the product's list is not repeated.
 var blank = &unicode.RangeTable{
 	R16: []unicode.Range16{{0x034f, 0x034f, 1}, {0x115f, 0x1160, 1}, {0x17b4, 0x17b5, 1}, {0x2800, 0x2800, 1}, {0x3164, 0x3164, 1}, {0xffa0, 0xffa0, 1}},
 	R32: []unicode.Range32{{0x1d159, 0x1d159, 1}},
 }
 
-// Commands are the parts of an output that a CI runner would obey if it came to a job
-// log.
+// Commands returns the parts of an output that a CI runner would execute in a job log.
 func Commands(output string) []string { return command.FindAllString(output, -1) }
 
-// command is written otherwise than the product has it. GitHub Actions takes the end
-// of a line from the process, and blanks from what Unicode calls white space.
+// command differs from the product's pattern on purpose. GitHub Actions reads
+// lines of the process, and blanks as Unicode defines white space.
 var command = regexp.MustCompile(`(?:^|[\n\r\x{85}\x{2028}\x{2029}])[\s\x{85}\p{Z}]*::[^\n]?|(?i:##[a-z]*\[)`)

@@ -2,11 +2,11 @@
 // annotation, a taint, a reason or a note to deceive whoever reads what is printed
 // of it: a reviewer in a terminal, a pull request, a browser, or a program.
 //
-// A test takes each of [Strings], puts it with [Fill] in every place of what its
-// writer is given, and looks at what comes out: [Hidden] finds the characters that
-// must not be in any output, and the names of [Host], [User] and [Call] are what a
-// link, a notification and a script would have in them. [Any] makes more strings of
-// the same parts, for tests that try at random.
+// A test takes each of [Strings], fills the input of its writer with it by
+// [Fill], and checks the output: [Hidden] finds characters that no output may
+// have, and [Host], [User] and [Call] are the names that a link, a notification
+// and a script would contain. [Any] makes more strings of the same parts, for
+// random tests.
 package hostile
 
 import (
@@ -16,8 +16,8 @@ import (
 	"sync"
 )
 
-// What the strings try to reach. None of it may come alive: no link to Host, no
-// notification of User, no call of Call.
+// The targets of the strings. There must be no link to Host, no notification of
+// User, no call of Call.
 const (
 	Host = "evil.example"
 	User = "mallory-canary"
@@ -26,7 +26,7 @@ const (
 
 // String is a hostile string.
 type String struct {
-	// Name says what it tries; it is unique, and fit to name a subtest.
+	// Name says what it attempts; it is unique, and suitable as the name of a subtest.
 	Name string
 	Text string
 }
@@ -35,7 +35,7 @@ type String struct {
 // pull request may be.
 const Long = 72 << 10
 
-// Strings are all of them, in an order that stays.
+// Strings returns all of them, in a fixed order.
 func Strings() []String { return slices.Clone(all()) }
 
 // all are made once, as some are long.
@@ -62,7 +62,7 @@ func Any(random *rand.Rand, parts int) string {
 	return b.String()
 }
 
-// terminal strings drive a terminal, or break a line of a log.
+// terminal strings control a terminal, or break a line of a log.
 func terminal() []String {
 	return []String{
 		{"colour", "\x1b[31mred\x1b[0m"},
@@ -85,7 +85,7 @@ func terminal() []String {
 	}
 }
 
-// unseen strings look like something else than they are.
+// unseen strings are not what they look like.
 func unseen() []String {
 	return []String{
 		{"right-to-left override", "gpu\u202egpj.exe"},

@@ -1,6 +1,6 @@
 package hostile
 
-// markdown strings close what they stand in, or make markup of their own.
+// markdown strings close the element around them, or add markup.
 func markdown() []String {
 	return []String{
 		{"backtick", "a`b"},
@@ -46,8 +46,7 @@ func markdown() []String {
 	}
 }
 
-// html strings leave the text, the attribute, the comment or the script in which
-// they stand.
+// html strings escape from a text, an attribute, a comment or a script.
 func html() []String {
 	return []String{
 		{"script", "<script>" + Call + "</script>"},

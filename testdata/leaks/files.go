@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// openFiles are those of this process, by what they lead to. Where the system
-// does not tell that they are numbers, and where it tells nothing there are none.
+// openFiles counts those of this process, by their targets. Where the system
+// does not report the targets they are numbers, and where it reports nothing
+// there are none.
 func openFiles() map[string]int {
 	counts := map[string]int{}
 	for _, folder := range []string{"/proc/self/fd", "/dev/fd"} {
@@ -39,8 +40,8 @@ func openFiles() map[string]int {
 	return counts
 }
 
-// connections are the TCP connections of this machine, by the name under which
-// they stand among the open files of a process.
+// connections returns the TCP connections of this machine, by their name among
+// the open files of a process.
 func connections() map[string]string {
 	named := map[string]string{}
 	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
@@ -71,8 +72,8 @@ func endpoint(text string) string {
 	return net.JoinHostPort(net.IP(bytes).String(), strconv.FormatUint(number, 10))
 }
 
-// children are the processes that this one has started and not waited for, dead
-// ones included. Where the system does not tell there are none.
+// children counts the processes that this one has started and not waited for,
+// including dead ones. Where the system does not report them there are none.
 func children() map[string]int {
 	counts := map[string]int{}
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")

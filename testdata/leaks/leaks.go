@@ -32,21 +32,21 @@ type Held struct {
 	heap       uint64
 }
 
-// roomForGarbage is how much memory a process may come to before garbage is
-// collected between Now and the end of a test, in bytes.
-const roomForGarbage = 256 << 20
+// garbageLimit is how much memory a process may use before garbage is collected
+// between Now and the end of a test, in bytes.
+const garbageLimit = 256 << 20
 
-// Now takes what is held as soon as the number of goroutines has come to rest.
-// From then on until the test ends garbage is collected rarely: collecting it
-// closes files that were forgotten, which then would not be missed.
+// Now records what is held as soon as the number of goroutines is stable. From
+// then on until the test ends garbage is collected rarely: collecting it closes
+// files that were forgotten, which then would not be missed.
 func Now(t testing.TB) Held {
 	heap := heap()
-	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(roomForGarbage)
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(garbageLimit)
 	t.Cleanup(func() {
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(limit)
 	})
-	rest(runtime.NumGoroutine)
+	settle(runtime.NumGoroutine)
 	held := now()
 	held.heap = heap
 	return held
@@ -56,7 +56,7 @@ func now() Held {
 	return Held{goroutines: goroutines(), files: openFiles(), children: children(), temporary: temporary()}
 }
 
-// heap is what is in use of it, garbage left out, in bytes.
+// heap returns its size in bytes, without garbage.
 func heap() uint64 {
 	runtime.GC()
 	var memory runtime.MemStats
@@ -64,13 +64,12 @@ func heap() uint64 {
 	return memory.HeapInuse
 }
 
-// rest waits, for a second at the most, until a figure has not gone down for a
-// while.
-func rest(figure func() int) {
-	least, since := figure(), 0
+// settle waits, for at most a second, until a count has not decreased for a while.
+func settle(count func() int) {
+	least, since := count(), 0
 	for range 100 {
 		time.Sleep(10 * time.Millisecond)
-		if n := figure(); n < least {
+		if n := count(); n < least {
 			least, since = n, 0
 		} else if since++; since == 20 {
 			return
@@ -78,12 +77,12 @@ func rest(figure func() int) {
 	}
 }
 
-// Check fails the test when more is held than at the beginning, and goes on being
-// held while patience lasts: what ends takes a moment to end. It logs what the
-// heap has come to, which says nothing by itself.
-func (before Held) Check(t testing.TB, patience time.Duration) {
+// Check fails the test when more is held than at the beginning, and still is
+// after the timeout: resources take a moment to be released. It logs the size
+// of the heap, which proves nothing by itself.
+func (before Held) Check(t testing.TB, timeout time.Duration) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(timeout)
 	after := now()
 	for ; !before.covers(after) && time.Now().Before(deadline); after = now() {
 		time.Sleep(20 * time.Millisecond)
@@ -109,8 +108,8 @@ func (before Held) Check(t testing.TB, patience time.Duration) {
 	}
 }
 
-// covers goes by the sums: a goroutine may wait at another line than before, and
-// a connection be another one.
+// covers compares the sums: a goroutine may wait at another line than before,
+// and a connection may be another one.
 func (before Held) covers(after Held) bool {
 	return sum(after.goroutines) <= sum(before.goroutines) && sum(after.files) <= sum(before.files) &&
 		sum(after.children) <= sum(before.children) && sum(after.temporary) <= sum(before.temporary)
@@ -124,8 +123,7 @@ func sum(counts map[string]int) int {
 	return total
 }
 
-// more lists what there is more of, the most first, and no more than a reader
-// reads.
+// more lists what there is more of, the most first, up to a limit.
 func more(before, after map[string]int) []string {
 	names := slices.SortedFunc(maps.Keys(after), func(a, b string) int {
 		if by := (after[b] - before[b]) - (after[a] - before[a]); by != 0 {

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// told is a test that only notes what it is told.
-type told struct {
+// recorder is a test that only records its errors.
+type recorder struct {
 	testing.TB
 	errors []string
 }
 
-func (f *told) Helper()             {}
-func (f *told) Logf(string, ...any) {}
-func (f *told) Errorf(format string, args ...any) {
+func (f *recorder) Helper()             {}
+func (f *recorder) Logf(string, ...any) {}
+func (f *recorder) Errorf(format string, args ...any) {
 	f.errors = append(f.errors, fmt.Sprintf(format, args...))
 }
 
@@ -31,7 +31,7 @@ func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		leak func(*testing.T) (clean func())
 		want string
-		only string // the system that tells of it; empty for all
+		only string // the system that reports it; empty for all
 	}{
 		"goroutine": {func(*testing.T) func() {
 			began, end := make(chan struct{}), make(chan struct{})
@@ -85,14 +85,14 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.only != "" && c.only != runtime.GOOS {
-				t.Skip("this system does not tell")
+				t.Skip("this system does not report it")
 			}
 			before := Now(t)
 			clean := c.leak(t)
-			check := &told{TB: t}
+			check := &recorder{TB: t}
 			before.Check(check, 0)
 			if text := strings.Join(check.errors, "\n"); !strings.Contains(text, c.want) {
-				t.Errorf("a leak is told as %q, want %q in it", text, c.want)
+				t.Errorf("a leak is reported as %q, want %q in it", text, c.want)
 			}
 			clean()
 			before.Check(t, 10*time.Second)

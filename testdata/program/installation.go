@@ -14,11 +14,11 @@ import (
 // Installation is what nodepools install prints, for a cluster that runs no
 // containers: the program then runs beside it, as the Deployment would run it.
 type Installation struct {
-	// Manifests are all but the Deployment.
+	// Manifests are all objects except for the Deployment.
 	Manifests string
 	// Account is the ServiceAccount that the program runs as.
 	Account *corev1.ServiceAccount
-	// Deployment that is left out.
+	// Deployment that Manifests omit.
 	Deployment *appsv1.Deployment
 }
 

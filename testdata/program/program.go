@@ -1,6 +1,7 @@
 // Package program runs nodepools run as a process of its own, for the demo and the
 // benchmark: as the real program, with the log in a file. Start with [Start];
-// [ReadInstallation] says with what rights and arguments a cluster runs it.
+// [ReadInstallation] returns the rights and arguments with which a cluster runs
+// it.
 package program
 
 import (
@@ -27,8 +28,8 @@ type Process struct {
 	err   error // why it ended; read it after ended is closed
 }
 
-// Start starts the program with its log in a file. When it ends, asked or not,
-// gone is told why.
+// Start starts the program with its log in a file. When it ends, stopped or
+// not, gone is called with the reason.
 func Start(program, dir, log string, args, env []string, gone func(error)) (*Process, error) {
 	file, err := os.Create(log)
 	if err != nil {
@@ -61,10 +62,10 @@ func Start(program, dir, log string, args, env []string, gone func(error)) (*Pro
 	return p, nil
 }
 
-// ErrEnded says that the program runs no longer.
+// ErrEnded means that the program no longer runs.
 var ErrEnded = errors.New("the cluster is followed no longer")
 
-// Stop ends the process as a cluster ends a pod: it is asked first.
+// Stop ends the process as a cluster ends a pod: with SIGTERM first.
 func (p *Process) Stop() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop nodepools run: %w", err)
@@ -94,7 +95,7 @@ func (p *Process) Tail() string {
 // PID of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Used is what the process has used, from when it has ended.
+// Used waits until the process has ended, and returns the resources that it has used.
 func (p *Process) Used() *os.ProcessState {
 	<-p.ended
 	return p.cmd.ProcessState

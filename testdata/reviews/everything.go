@@ -9,7 +9,7 @@ import (
 	"github.com/nodepools/nodepools/testdata/hostile"
 )
 
-// Everything has all that a review can tell, once at least.
+// Everything has all that a review can contain, at least once.
 func Everything() *review.Review {
 	r := blank()
 	r.Compared = review.Compared{
@@ -105,8 +105,8 @@ func everyObject(r *review.Review) {
 	}
 }
 
-// everyNode has nodes that enter, leave, gain, lose, change and are put right, for
-// one pool and for several.
+// everyNode has nodes that enter, leave, gain, lose, change and are repaired,
+// for one pool and for several.
 func everyNode(r *review.Review) {
 	r.Nodes = []review.Nodes{
 		{
@@ -186,7 +186,7 @@ func everyImpact() *impact.Impact {
 	}
 }
 
-// Big is as many pools as are asked for, of five nodes each; all change in one
+// Big is a review of so many pools, of five nodes each; all change in one
 // label, and the pods of every tenth are evicted.
 func Big(pools int) *review.Review {
 	r := blank()
@@ -224,7 +224,7 @@ func Big(pools int) *review.Review {
 	return r
 }
 
-// Hostile is Everything with a hostile string in the place of each other, the very
+// Hostile is Everything with each string replaced by a hostile one, the very
 // long ones cut.
 func Hostile() *review.Review {
 	r := Everything()
@@ -238,8 +238,7 @@ func Hostile() *review.Review {
 	return r
 }
 
-// Bare is a NoExecute taint that evicts as many pods as are asked for, each of which
-// stands for itself, and which nothing creates again.
+// Bare is a NoExecute taint that evicts so many bare pods, which nothing recreates.
 func Bare(pods int) *review.Review {
 	r := blank()
 	r.Compared = review.Compared{Base: "cluster https://10.0.0.1:6443", Head: "pools/", Nodes: ptr(100), Pods: ptr(pods)}

@@ -9,8 +9,8 @@ import (
 )
 
 // Fleet is a change of 5,000 nodes in 100 pools: most change in a label, every tenth
-// gains a taint that evicts pods, every twentieth exchanges a few of its nodes, one is
-// new and one goes.
+// gains a taint that evicts pods, every twentieth exchanges a few of its nodes, one
+// is created and one deleted.
 func Fleet() *review.Review {
 	const pools, size, exchanged = 100, 50, 3
 	r := blank()

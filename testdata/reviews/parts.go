@@ -7,7 +7,7 @@ import (
 	"github.com/nodepools/nodepools/apply/review"
 )
 
-// blank is a review with every list there, as a review has it.
+// blank returns an empty review, in which every list is present.
 func blank() *review.Review {
 	return &review.Review{
 		APIVersion: review.APIVersion, Kind: review.Kind,
@@ -26,7 +26,7 @@ func noImpact() *impact.Impact {
 
 func ptr[T any](value T) *T { return &value }
 
-// numbered are names with the numbers from first to last.
+// numbered returns names with the numbers from first to last.
 func numbered(format string, first, last int) []string {
 	var names []string
 	for i := first; i <= last; i++ {
@@ -39,7 +39,7 @@ func deployment(namespace, name string) impact.Workload {
 	return impact.Workload{Kind: "Deployment", Namespace: namespace, Name: name}
 }
 
-// podsOf are a pod on each node, named as a ReplicaSet or a DaemonSet names them.
+// podsOf returns a pod on each node, named as a ReplicaSet or a DaemonSet names them.
 func podsOf(prefix string, nodes []string) []impact.Pod {
 	pods := make([]impact.Pod, 0, len(nodes))
 	for i, node := range nodes {

@@ -1,6 +1,6 @@
-// Package reviews has sample reviews, for the golden files of whatever prints one.
-// They are written by hand: a sample says what a writer is given, and does not
-// change when it changes how a review is made.
+// Package reviews has sample reviews, for the golden files of writers. They are
+// written by hand, so that they do not change when the way changes in which
+// reviews are made. Start with [All].
 //
 // Each function makes its review anew, so that a test may change what it gets.
 package reviews
@@ -11,15 +11,15 @@ import (
 	"github.com/nodepools/nodepools/apply/review"
 )
 
-// Sample is a review with a name that is fit for a file's.
+// Sample is a review with a name that is suitable for a file.
 type Sample struct {
 	Name string
-	// Of says what the review is of.
+	// Of describes the review.
 	Of   string
 	Make func() *review.Review
 }
 
-// All are the samples, in an order that stays.
+// All returns the samples, in a fixed order.
 func All() []Sample {
 	return []Sample{
 		{"evictions", "a NoExecute taint for a pool with pods that do not tolerate it", Evictions},
@@ -28,7 +28,7 @@ func All() []Sample {
 		{"held-release", "a revision that a guard holds back whole", HeldRelease},
 		{"held-back", "a revision that a guard keeps from deleting pools", HeldBack},
 		{"broken-base", "the repair of a base that no source takes", BrokenBase},
-		{"everything", "all that a review can tell, once at least", Everything},
+		{"everything", "all that a review can contain, at least once", Everything},
 		{"big", "1,000 pools that change, with 5,000 nodes", func() *review.Review { return Big(1000) }},
 		{"hostile", "names and values that were written to deceive", Hostile},
 	}
@@ -101,8 +101,8 @@ func Empty() *review.Review {
 	return r
 }
 
-// Unknown compares Git with Git, without an inventory: a pool is new, a pool
-// goes, and what that does to nodes is not known.
+// Unknown compares Git with Git, without an inventory: a pool is created, a
+// pool is deleted, and the effect on nodes is not known.
 func Unknown() *review.Review {
 	r := blank()
 	r.Compared = review.Compared{
@@ -131,7 +131,7 @@ func Unknown() *review.Review {
 	return r
 }
 
-// BrokenBase repairs a base that no source takes, and goes back to what was good.
+// BrokenBase repairs a base that no source accepts, by a return to the last good one.
 func BrokenBase() *review.Review {
 	r := blank()
 	r.Compared = review.Compared{

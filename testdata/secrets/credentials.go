@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Credential is one as a program or a provider makes it. None is in use anywhere.
+// Credential has the form of those of a program or a provider. None is in use anywhere.
 type Credential struct {
-	// Name says whose it is; it is unique, and fit to name a subtest.
+	// Name says whose it is; it is unique, and suitable as the name of a subtest.
 	Name string
 	Text string
 }
 
-// Credentials are those of many kinds, in an order that stays.
+// Credentials returns those of many kinds, in a fixed order.
 func Credentials() []Credential {
 	return []Credential{
 		{"GitHub", "ghp_0123456789abcdefghij0123456789abcdef"},
@@ -72,7 +72,7 @@ func Credentials() []Credential {
 	}
 }
 
-// Core is the part of a credential that is secret, as far as it is one word.
+// Core returns the secret part of a credential, as far as it is one word.
 func (c Credential) Core() string {
 	switch {
 	case strings.Contains(c.Text, "hunter2"):
@@ -91,7 +91,7 @@ func (c Credential) Core() string {
 
 var coreWord = regexp.MustCompile(`[A-Za-z0-9+=]+`)
 
-// Wraps are the texts in which a credential may stand.
+// Wraps are texts that may contain a credential.
 var Wraps = map[string]func(string) string{
 	"itself":         func(s string) string { return s },
 	"sentence":       func(s string) string { return "use " + s + " for it" },

@@ -1,10 +1,10 @@
-// Package secrets finds out whether a secret has got to where others can read it.
+// Package secrets detects secrets that have leaked to where others can read them.
 //
 // [Of] makes one for each place where a credential can be configured or a
-// server can say something, so that one which turns up tells where it came from.
-// [Find] looks for it in what was logged, reported or recorded: the whole of it
-// and each part, as it is and in the forms in which programs pass text on.
-// [Forgery] looks for what else a server may smuggle into a text.
+// server can return text, so that one which leaks identifies its origin. [Find]
+// searches for it in what was logged, reported or recorded: the whole of it and
+// each part, as it is and in the forms in which programs pass text on.
+// [Forgery] searches for what else a server may smuggle into a text.
 package secrets
 
 import (
@@ -18,11 +18,11 @@ import (
 )
 
 // part is how many letters and digits of a secret are taken for more than
-// chance. They need not stand together: what is between them may be a colour, a
-// line break or a backslash.
+// chance. They need not be adjacent: between them may be a colour, a line break
+// or a backslash.
 const part = 8
 
-// Of is the secret of a place, the same in each run: 30 letters and digits
+// Of returns the secret of a place, the same in each run: 30 letters and digits
 // and, between them, two characters that are written differently in a URL.
 func Of(place string) string {
 	sum := sha256.Sum256([]byte("secret of " + place))
@@ -33,8 +33,8 @@ func Of(place string) string {
 	return text[:10] + "+" + text[10:20] + "=" + text[20:30]
 }
 
-// Find returns the form in which a part of a secret stands in a text, or the
-// empty string where none does.
+// Find returns the form in which a text contains a part of a secret, or the
+// empty string where it does not.
 func Find(text, secret string) string {
 	// Case does not count: who compares server texts often lowers them first.
 	haystack, needle := strings.ToLower(alphanumeric(text)), strings.ToLower(alphanumeric(secret))
@@ -54,8 +54,9 @@ func Find(text, secret string) string {
 }
 
 // Forgery returns what is wrong with a text that is to be one plain line: a
-// character that moves the cursor, colours a terminal, ends a line, is not seen,
-// or turns the direction of what is around it. It is empty where nothing is.
+// character that moves the cursor, colours a terminal, ends a line, is
+// invisible, or changes the direction of the text around it. It is empty where
+// nothing is wrong.
 func Forgery(text string) string {
 	for i, r := range text {
 		if !unicode.IsPrint(r) {
@@ -79,19 +80,19 @@ func windows(text string, length int) []string {
 	return all
 }
 
-// base64Forms are the parts of what a secret looks like in base64, wherever in
-// the encoded text it begins, and in either alphabet.
+// base64Forms returns the parts of a secret in base64, at any offset of the
+// encoded text, and in either alphabet.
 func base64Forms(secret string) []string {
 	var forms []string
 	for before := range 3 {
 		encoded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + secret))
-		// The first and the last characters hang on what is around the secret.
+		// The first and the last characters depend on the text around the secret.
 		forms = append(forms, windows(alphanumeric(encoded[4:len(encoded)-2]), 12)...)
 	}
 	return forms
 }
 
-// decimalForms are what %v prints of bytes.
+// decimalForms returns what %v prints for bytes.
 func decimalForms(secret string) []string {
 	var forms []string
 	for _, window := range windows(secret, part) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The finder has to find, or every test that uses it proves nothing.
+// Find must find secrets, or every test that uses it proves nothing.
 func TestFind(t *testing.T) {
 	secret := Of("this test")
 	quoted, err := json.Marshal(secret)
