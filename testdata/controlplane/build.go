@@ -36,8 +36,8 @@ func buildAll(ctx context.Context, dir, scratch string, todo []component) error 
 	return nil
 }
 
-// buildOne runs the go tool for one component and says every tick that it is
-// still at work.
+// buildOne runs the go tool for one component and reports every tick that it is
+// still running.
 func buildOne(ctx context.Context, scratch, step string, c component) error {
 	args := []string{"build", "-ldflags", c.ldflags, "-o", filepath.Join(scratch, c.name), c.pkg}
 	if strings.Contains(c.pkg, "@") {

@@ -69,10 +69,11 @@ func newDownloader(kubernetes, goos, goarch string) *downloader {
 }
 
 // download puts those of the components that are published into dir. The error
-// says why others could not be had; it is nil where none is published.
+// says why others could not be downloaded; it is nil where none is published.
 //
-// All servers are asked at the same time, so that several that are absent take no
-// longer than one. What envtest lacks is then taken from the release site.
+// All servers are requested at the same time, so that several unreachable ones
+// take no longer than one. What envtest lacks is then downloaded from the
+// release site.
 func (d *downloader) download(ctx context.Context, dir, scratch string, todo []component) error {
 	var bundled, released, both, others []component
 	for _, c := range todo {
@@ -94,9 +95,9 @@ func (d *downloader) download(ctx context.Context, dir, scratch string, todo []c
 	wg.Go(func() { fromEnvtest = d.fromEnvtest(ctx, dir, filepath.Join(scratch, "envtest"), bundled) })
 	wg.Go(func() { fromGitHub = d.fromGitHub(ctx, dir, filepath.Join(scratch, "github"), others) })
 	wg.Go(func() {
-		// It is asked for the checksums of what the bundle has, too: that shows
-		// whether it is there, should the bundle not be.
-		site.askFor(ctx, slices.Concat(released, both))
+		// The checksums of what the bundle has are requested, too: that shows whether
+		// the site is reachable, should the bundle not be.
+		site.fetchChecksums(ctx, slices.Concat(released, both))
 		fromSite = site.bring(ctx, released)
 	})
 	wg.Wait()
@@ -105,7 +106,7 @@ func (d *downloader) download(ctx context.Context, dir, scratch string, todo []c
 		if err != nil {
 			return err
 		}
-		// A site that is absent is said to be so once.
+		// An unreachable site is reported once.
 		if err := site.bring(ctx, left); fromSite == nil || site.absent == nil {
 			fromSite = errors.Join(fromSite, err)
 		}
@@ -163,7 +164,7 @@ func place(ctx context.Context, dir, scratch string, c component, from string) e
 	return os.Rename(program, filepath.Join(dir, c.name))
 }
 
-// checkVersion runs a program, as a checksum alone does not say what it is of.
+// checkVersion runs a program, as a checksum alone does not prove its version.
 func checkVersion(ctx context.Context, program string, c component) error {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
@@ -198,5 +199,5 @@ func reportOf(ctx context.Context, program string, args []string) (string, error
 	}
 }
 
-// quiet is the progress of what is small.
-func quiet(int64, int64) {}
+// noProgress is the progress of small files.
+func noProgress(int64, int64) {}

@@ -63,8 +63,8 @@ printf '#!/bin/sh\necho built\n' >"$to" && chmod +x "$to"
 	return log
 }
 
-// heard returns what is said on standard error meanwhile.
-func heard(t *testing.T, during func()) string {
+// stderrOf returns what is printed to standard error meanwhile.
+func stderrOf(t *testing.T, during func()) string {
 	t.Helper()
 	read, write, err := os.Pipe()
 	if err != nil {

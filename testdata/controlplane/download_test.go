@@ -126,7 +126,7 @@ func TestProvide(t *testing.T) {
 			tc.change(p)
 			dir := filepath.Join(t.TempDir(), "in", "cache")
 			fakeGo(t)
-			said := heard(t, func() {
+			said := stderrOf(t, func() {
 				if err := provide(t.Context(), dir, testComponents(t), downloaderOf(t, p)); err != nil {
 					t.Error(err)
 				}
@@ -167,7 +167,7 @@ func TestProvideWithoutServers(t *testing.T) {
 	fakeGo(t)
 	d := downloaderOf(t, newPublished())
 	d.index, d.site, d.github = address+"/index.yaml", address, address
-	said := heard(t, func() {
+	said := stderrOf(t, func() {
 		if err := provide(t.Context(), dir, testComponents(t), d); err != nil {
 			t.Error(err)
 		}

@@ -58,7 +58,7 @@ func (d *downloader) fromEnvtest(ctx context.Context, dir, scratch string, wante
 // bundle returns the address and the checksum of the bundle of our version.
 func (d *downloader) bundle(ctx context.Context) (address, sum string, err error) {
 	var text bytes.Buffer
-	if err := d.client.get(ctx, d.index, largestIndex, &text, quiet); err != nil {
+	if err := d.client.get(ctx, d.index, largestIndex, &text, noProgress); err != nil {
 		return "", "", err
 	}
 	var index struct {

@@ -51,8 +51,8 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// errUnavailable says that a server is not there, or too slow: whatever else is
-// asked of it will fail too.
+// errUnavailable means that a server is unreachable, or too slow: other
+// requests to it will fail too.
 var errUnavailable = errors.New("unavailable")
 
 // unavailable is an error that is [errUnavailable] and reads as its reason.

@@ -198,7 +198,7 @@ func TestGetRefuses(t *testing.T) {
 				c.http.Transport.(*http.Transport).TLSClientConfig = secure.Client().Transport.(*http.Transport).TLSClientConfig
 			}
 			var text bytes.Buffer
-			err := c.get(t.Context(), tc.address, tc.limit, &text, quiet)
+			err := c.get(t.Context(), tc.address, tc.limit, &text, noProgress)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("%s: the error is %v, want %q in it", tc.reason, err, tc.want)
 			}

@@ -14,7 +14,7 @@ import (
 )
 
 // fromGitHub downloads a component that is a file of a release on GitHub, which
-// tells the checksum of each.
+// publishes the checksum of each.
 func (d *downloader) fromGitHub(ctx context.Context, dir, scratch string, wanted []component) error {
 	if len(wanted) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func (d *downloader) fromGitHub(ctx context.Context, dir, scratch string, wanted
 func (d *downloader) asset(ctx context.Context, c component) (address, sum string, err error) {
 	list := fmt.Sprintf("%s/repos/%s/releases/tags/%s", strings.TrimRight(d.github, "/"), c.github, c.version)
 	var text bytes.Buffer
-	if err := d.client.get(ctx, list, largestIndex, &text, quiet); err != nil {
+	if err := d.client.get(ctx, list, largestIndex, &text, noProgress); err != nil {
 		return "", "", err
 	}
 	var release struct {

@@ -9,7 +9,8 @@
 // built. See [provide].
 //
 // The folder is in the user's cache and named after the versions in it. When
-// all is there, nothing is asked of anyone and nothing is said on standard error.
+// all programs are present, there are no requests and no output on standard
+// error.
 //
 // When KUBEBUILDER_ASSETS names a folder, the programs in it are used; those
 // which such folders usually lack come from the cache. See [assets].

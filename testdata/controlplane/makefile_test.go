@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// make demo and make test download, and build where they are told to. A browser is
+// make demo and make test download, and build where BUILD says so. A browser is
 // for tests alone.
 func TestMakeBuildsOnlyWhenTold(t *testing.T) {
 	for variable, want := range map[string]bool{"": false, "BUILD=": false, "BUILD=0": false, "BUILD=1": true, "BUILD=yes": true} {

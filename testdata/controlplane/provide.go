@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// tick is how often what takes long says that it is still at work.
+// tick is how often progress is reported.
 const tick = 10 * time.Second
 
 // origin is the ending of a file beside a downloaded program, which says where
@@ -99,7 +99,7 @@ func missing(dir string, components []component, built bool) ([]component, error
 			there = !downloaded
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look for %s: %w", c.name, err)
+			return nil, fmt.Errorf("find %s: %w", c.name, err)
 		}
 		if !there {
 			lacking = append(lacking, c)

@@ -22,12 +22,12 @@ type release struct {
 	absent error             // why nothing more is asked of the site
 }
 
-// askFor gets the checksums of components, for as long as the site answers.
-func (r *release) askFor(ctx context.Context, wanted []component) {
+// fetchChecksums fetches the checksums of components, for as long as the site answers.
+func (r *release) fetchChecksums(ctx context.Context, wanted []component) {
 	r.sums, r.failed = map[string]string{}, map[string]error{}
 	for _, c := range wanted {
 		var text bytes.Buffer
-		err := r.client.get(ctx, r.address(c)+".sha256", largestChecksum, &text, quiet)
+		err := r.client.get(ctx, r.address(c)+".sha256", largestChecksum, &text, noProgress)
 		if errors.Is(err, errUnavailable) {
 			r.absent = fmt.Errorf("release site: %w", err)
 			return
