@@ -11,13 +11,13 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// Options say how far a proposal goes. The zero value is ready.
+// Options configure a proposal. The zero value is ready to use.
 type Options struct {
-	// SelectBy are label keys by which pools may choose their members although a
+	// SelectBy are label keys by which pools may select their members although a
 	// kubelet may set them on its own node, the best first.
 	SelectBy []string
-	// Patterns makes pools that choose by names do so by patterns such as gpu-*,
-	// where these match their nodes and no others: nodes that join are members then.
+	// Patterns makes pools that select by names use patterns such as gpu-*, where
+	// these match their nodes and no others: nodes that join are members then.
 	Patterns bool
 	// NoNewRoles proposes no pool whose role label nodes do not carry already. Else
 	// each pool that is not of a role puts its own role label on its nodes.
@@ -43,16 +43,16 @@ type Proposal struct {
 	Pools []Pool
 	// LeftOut is what no pool gets, sorted by reason, field and key.
 	LeftOut []LeftOut
-	// Unreadable are the nodes whose record cannot be read, sorted. They are left
-	// alone.
+	// Unreadable are the nodes whose record cannot be read, sorted. They are not changed.
 	Unreadable []string
-	// OwnersUnknown is the number of nodes of whose labels nobody knows who set them, so
-	// that only the domains of keys say whose they are.
+	// OwnersUnknown is the number of nodes without owners of their labels, so that
+	// these are derived from the domains of keys alone.
 	OwnersUnknown int
-	// Splitting are the label and taint keys that part nodes into most pools, the worst
-	// first: candidates for Options.Exclude where there are too many pools.
+	// Splitting are the label and taint keys that split nodes into the most pools,
+	// the worst first: candidates for Options.Exclude where there are too many
+	// pools.
 	Splitting []string
-	// Unused are the keys of Options.SelectBy by which no pool chooses.
+	// Unused are the keys of Options.SelectBy by which no pool selects.
 	Unused []string
 }
 
@@ -64,12 +64,12 @@ type Pool struct {
 	// NewRole is true where the pool puts its role label on its nodes. It is the one
 	// thing that a proposal adds to a node.
 	NewRole bool
-	// Wider is what could stand for nodeNames: patterns that match the same nodes, and
-	// those that join later under such names. Nil where there are none, or they are
-	// what stands there.
+	// Wider is an alternative for nodeNames: patterns that match the same nodes,
+	// and those that join later under such names. Nil where there are none, or
+	// nodeNames has them already.
 	Wider []string
-	// SelectableBy are keys of labels by which provisioners tell the nodes of the pool
-	// from all others, sorted: candidates for Options.SelectBy.
+	// SelectableBy are keys of labels by which provisioners distinguish the nodes
+	// of the pool from all others, sorted: candidates for Options.SelectBy.
 	SelectableBy []string
 }
 
@@ -78,16 +78,16 @@ type LeftOut struct {
 	Field plan.Field
 	// Key of the label; key:effect of a taint.
 	Key string
-	// Why says what it is instead: "set by kubelet".
+	// Why is the reason: "set by kubelet".
 	Why string
 	// Nodes are how many carry it.
 	Nodes int
 }
 
 // Propose finds the pools that carry what the nodes of a cluster carry, with the
-// conflict policy Adopt. Carrying them out changes no label and no taint of any node,
-// but for the role labels of pools that have NewRole. The same cluster and options
-// give the same proposal.
+// conflict policy Adopt. Applying them changes no label and no taint of any
+// node, except for the role labels of pools that have NewRole. The same cluster
+// and options give the same proposal.
 //
 // More pools than a source may hold are a [*TooManyError]. Other errors say that the
 // options cannot be read, or that the plan by which the controller writes would change
@@ -118,11 +118,11 @@ func Propose(cluster plan.Cluster, o Options) (*Proposal, error) {
 // maxPools is how many pools a source may hold.
 const maxPools = 10_000
 
-// TooManyError says that nodes differ in so much that there would be more pools than a
-// source may hold.
+// TooManyError means that nodes differ so much that there would be more pools
+// than a source may have.
 type TooManyError struct {
 	Pools int
-	// Splitting are the keys that part the nodes most, the worst first.
+	// Splitting are the keys that split the nodes most, the worst first.
 	Splitting []string
 }
 
@@ -130,7 +130,7 @@ func (e *TooManyError) Error() string {
 	return fmt.Sprintf("nodes differ in so many labels and taints that there would be %d pools, more than the %d that a source may hold", e.Pools, maxPools)
 }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (e *TooManyError) Hint() string {
-	return "leave out what tells single nodes apart: --exclude " + strings.Join(e.Splitting, ",")
+	return "leave out what distinguishes single nodes: --exclude " + strings.Join(e.Splitting, ",")
 }

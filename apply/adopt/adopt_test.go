@@ -120,7 +120,7 @@ func TestPropose(t *testing.T) {
 			[]string{"edge-red [n2] team=red", "x [n1] team=red x=1"},
 		},
 		"protected label": {
-			"it tells the nodes, and no kubelet may set it",
+			"it distinguishes the nodes, and no kubelet may set it",
 			[]*corev1.Node{on("n1", "node-restriction.kubernetes.io/tenant=a", "!tenant=a"), on("n2", "node-restriction.kubernetes.io/tenant=b", "!tenant=b")}, adopt.Options{},
 			[]string{"tenant-a ?node-restriction.kubernetes.io/tenant=a !tenant=a", "tenant-b ?node-restriction.kubernetes.io/tenant=b !tenant=b"},
 		},
@@ -129,7 +129,7 @@ func TestPropose(t *testing.T) {
 			[]*corev1.Node{on("n1", "node-restriction.kubernetes.io/tenant=a")}, adopt.Options{},
 			[]string{"tenant-a [n1] node-restriction.kubernetes.io/tenant=a"},
 		},
-		"protected label that tells nothing": {
+		"protected label that distinguishes nothing": {
 			"other nodes have the same value",
 			[]*corev1.Node{on("n1", "node-restriction.kubernetes.io/tenant=a", "team=red"), on("n2", "node-restriction.kubernetes.io/tenant=a")}, adopt.Options{},
 			[]string{"red [n1] node-restriction.kubernetes.io/tenant=a team=red", "tenant-a [n2] node-restriction.kubernetes.io/tenant=a"},

@@ -8,9 +8,9 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// check holds the proposal to what it promises, by the plan that the controller
-// writes by: with the pools no node changes otherwise than without them, but for the
-// role labels of pools that have NewRole.
+// check verifies the proposal by the plan of the controller: with the pools no
+// node changes otherwise than without them, except for the role labels of pools
+// that have NewRole.
 func (p *Proposal) check(cluster plan.Cluster) error {
 	proposed := slices.Clone(cluster.Pools)
 	roles := map[string]map[string]bool{} // of each node, the role labels that it gets

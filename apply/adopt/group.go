@@ -20,7 +20,8 @@ type group struct {
 	features []feature
 }
 
-// frozen reports whether the node of the group is left alone. Its group has no other.
+// frozen reports whether the node of the group must not be changed. Its group
+// has no other.
 func (g *group) frozen() bool { return g.nodes[0].unreadable }
 
 // names are those of the nodes, sorted.
@@ -206,8 +207,8 @@ var poolLabels = []string{
 	"kubernetes.azure.com/agentpool", "lke.linode.com/pool-id", "worker.gardener.cloud/pool",
 }
 
-// protectedKeys are the label keys by which pools choose without being asked to,
-// sorted: people set them so that nodes are told apart by them, and no kubelet may.
+// protectedKeys returns the label keys by which pools select without an option,
+// sorted: people set them to distinguish nodes, and no kubelet may set them.
 func protectedKeys(groups []*group) []string {
 	keys := map[string]bool{}
 	for _, g := range groups {
@@ -222,8 +223,8 @@ func protectedKeys(groups []*group) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// isRestricted reports whether a label is under the domain that is there to be
-// protected from kubelets.
+// isRestricted reports whether a label is under the domain that is reserved
+// against kubelets.
 func isRestricted(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")
 	return domain == corev1.LabelNamespaceNodeRestriction || strings.HasSuffix(domain, "."+corev1.LabelNamespaceNodeRestriction)

@@ -9,17 +9,17 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// choice is which pools there shall be, and how they choose their members.
+// choice is which pools to propose, and how they select their members.
 type choice struct {
 	groups []*group
 	roles  map[string]*rolePool
 	// owned are the groups that get a pool of their own, with what it carries.
 	owned []ownPool
-	// keys are the labels by which pools choose, which no pool carries: what leads a
-	// node into a pool has to come from somebody else.
+	// keys are the labels by which pools select, which no pool has: a pool must
+	// not set the label by which a node joins it.
 	keys map[string]bool
-	// tell are the keys that tell the nodes of a group from all others.
-	tell *tellingKeys
+	// distinct are the keys that distinguish the nodes of a group from all others.
+	distinct *distinctKeys
 }
 
 // ownPool is the pool of one group.
@@ -30,19 +30,19 @@ type ownPool struct {
 	key string
 }
 
-// chooseMembers decides which groups need a pool of their own, and whether a label
-// tells its nodes from all others. It takes one that a kubelet cannot set, or that
-// the options name; a label by which no pool chooses in the end is carried like
-// others.
+// chooseMembers decides which groups need a pool of their own, and whether a
+// label distinguishes its nodes from all others. It uses one that a kubelet
+// cannot set, or that the options name; a label by which no pool selects in the
+// end is adopted like others.
 func chooseMembers(groups []*group, s *survey, o Options) *choice {
 	preferred := slices.Concat(o.SelectBy, protectedKeys(groups))
-	tell := newTellingKeys(groups, slices.Concat(preferred, poolLabels))
+	distinct := newDistinctKeys(groups, slices.Concat(preferred, poolLabels))
 	allowed := map[string]bool{}
 	for _, key := range preferred {
 		allowed[key] = !o.NoNewRoles
 	}
 	for {
-		c := choose(groups, s, allowed, tell)
+		c := choose(groups, s, allowed, distinct)
 		used := map[string]bool{}
 		for _, own := range c.owned {
 			if own.key != "" {
@@ -56,15 +56,15 @@ func chooseMembers(groups []*group, s *survey, o Options) *choice {
 	}
 }
 
-func choose(groups []*group, s *survey, allowed map[string]bool, tell *tellingKeys) *choice {
-	c := &choice{groups: groups, keys: map[string]bool{}, tell: tell}
+func choose(groups []*group, s *survey, allowed map[string]bool, distinct *distinctKeys) *choice {
+	c := &choice{groups: groups, keys: map[string]bool{}, distinct: distinct}
 	keys := make([]string, len(groups))
 	roles := rolePools(groups, s.taken, nil)
 	for i, g := range groups {
 		if g.frozen() || g.covered(g.features, roles) {
 			continue
 		}
-		for _, key := range tell.byGroup[i] {
+		for _, key := range distinct.byGroup[i] {
 			if allowed[key] && len(carried(g.features, map[string]bool{key: true})) > 0 {
 				keys[i], c.keys[key] = key, true
 				break
@@ -86,23 +86,23 @@ func (c *choice) unused(keys []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.keys[key] })
 }
 
-// tellingKeys are labels, and the groups whose nodes they tell from all others.
-type tellingKeys struct {
+// distinctKeys are labels, and the groups whose nodes they distinguish from all others.
+type distinctKeys struct {
 	groups map[*group]int
 	// byKey has, by key and group, the values of the label on the nodes of the group;
 	// none where other nodes have one of them, or a node of the group lacks the label.
 	byKey map[string]map[int][]string
-	// byGroup has the keys that tell the nodes of a group, the best first.
+	// byGroup has the keys that distinguish the nodes of a group, the best first.
 	byGroup [][]string
 }
 
 // mostValues is how many values of a label may choose the members of one pool.
 const mostValues = 100
 
-// newTellingKeys looks at keys, the best first. It goes over the labels of the nodes
-// once, as there may be as many keys as nodes.
-func newTellingKeys(groups []*group, keys []string) *tellingKeys {
-	t := &tellingKeys{groups: map[*group]int{}, byKey: map[string]map[int][]string{}, byGroup: make([][]string, len(groups))}
+// newDistinctKeys evaluates keys, the best first. It iterates over the labels
+// of the nodes once, as there may be as many keys as nodes.
+func newDistinctKeys(groups []*group, keys []string) *distinctKeys {
+	t := &distinctKeys{groups: map[*group]int{}, byKey: map[string]map[int][]string{}, byGroup: make([][]string, len(groups))}
 	uses := make(map[string]*labelUse, len(keys))
 	for _, key := range keys {
 		uses[key] = &labelUse{holder: map[string]int{}, values: map[int]map[string]bool{}, carriers: map[int]int{}}
@@ -121,7 +121,7 @@ func newTellingKeys(groups []*group, keys []string) *tellingKeys {
 		if t.byKey[key] != nil {
 			continue
 		}
-		t.byKey[key] = uses[key].telling(groups)
+		t.byKey[key] = uses[key].distinctValues(groups)
 		for i := range t.byKey[key] {
 			t.byGroup[i] = append(t.byGroup[i], key)
 		}
@@ -155,23 +155,23 @@ func (u *labelUse) add(group int, value string) {
 	u.carriers[group]++
 }
 
-// telling has the values of the label by the groups whose nodes it tells from all
-// others.
-func (u *labelUse) telling(groups []*group) map[int][]string {
-	telling := map[int][]string{}
+// distinctValues returns the values of the label by the groups whose nodes it
+// distinguishes from all others.
+func (u *labelUse) distinctValues(groups []*group) map[int][]string {
+	values := map[int][]string{}
 	for i, of := range u.values {
 		all := slices.Sorted(maps.Keys(of))
 		shared := slices.ContainsFunc(all, func(value string) bool { return u.holder[value] == several })
 		if u.carriers[i] == len(groups[i].nodes) && !shared && len(all) <= mostValues {
-			telling[i] = all
+			values[i] = all
 		}
 	}
-	return telling
+	return values
 }
 
 // values of a label on the nodes of a group, sorted, which no other node has; nil
-// where the label does not tell them from all others.
-func (t *tellingKeys) values(key string, group int) []string { return t.byKey[key][group] }
+// where the label does not distinguish them from all others.
+func (t *distinctKeys) values(key string, group int) []string { return t.byKey[key][group] }
 
 // selectorOf chooses nodes by the values of a label.
 func selectorOf(key string, values []string) *v1.LabelSelector {

@@ -15,14 +15,14 @@ import (
 // roleField is that of a role among the features by which a pool is named.
 const roleField plan.Field = "role"
 
-// mostWords is how many features a name is made of. What they do not tell apart, a
-// number does.
+// mostWords is how many features a name is made of. Names that are equal all
+// the same get a number.
 const mostWords = 4
 
-// longestName leaves room for a number behind it.
+// longestName leaves space for a number at the end.
 const longestName = validation.DNS1123LabelMaxLength - 8
 
-// namer gives pools names of what their nodes carry and other pools do not.
+// namer names pools after what their nodes have and other pools do not.
 type namer struct {
 	used map[string]bool
 	// next is the number that comes behind a name which is used.
@@ -58,7 +58,7 @@ func newNamer(owned []ownPool, s *survey) *namer {
 			n.features[i] = append(n.features[i], feature{field: roleField, key: role})
 		}
 	}
-	n.tellApart(alike, mostWords)
+	n.disambiguate(alike, mostWords)
 	return n
 }
 
@@ -67,10 +67,10 @@ func (n *namer) name(at int) string { return n.unique(n.said(at)) }
 
 func (n *namer) said(at int) string { return strings.Join(n.words[at], "-") }
 
-// tellApart adds words to pools whose names are alike so far: of each pool, what
-// fewest of the others have. It goes through the features of every pool once for each
-// word.
-func (n *namer) tellApart(alike []int, words int) {
+// disambiguate adds words to pools whose names are equal so far: for each pool,
+// what the fewest of the others have. It iterates over the features of every
+// pool once for each word.
+func (n *namer) disambiguate(alike []int, words int) {
 	if words == 0 || len(alike) == 1 && n.said(alike[0]) != "" && !n.used[n.said(alike[0])] {
 		return
 	}
@@ -82,12 +82,12 @@ func (n *namer) tellApart(alike []int, words int) {
 	}
 	named := map[string][]int{}
 	for _, at := range alike {
-		tells := func(f feature) bool {
+		distinguishes := func(f feature) bool {
 			return carriers[f] < len(alike) || len(alike) == 1 || len(n.words[at]) == 0
 		}
 		best := -1
 		for i, f := range n.features[at] {
-			if tells(f) && (best < 0 || compareTelling(f, n.features[at][best], carriers) < 0) {
+			if distinguishes(f) && (best < 0 || compareDistinct(f, n.features[at][best], carriers) < 0) {
 				best = i
 			}
 		}
@@ -99,11 +99,11 @@ func (n *namer) tellApart(alike []int, words int) {
 		named[n.said(at)] = append(named[n.said(at)], at)
 	}
 	for _, still := range named {
-		n.tellApart(still, words-1)
+		n.disambiguate(still, words-1)
 	}
 }
 
-// add adds what a feature says to the name of a pool, where there is room.
+// add adds the word of a feature to the name of a pool, where it fits.
 func (n *namer) add(at int, f feature) {
 	word := wordOf(f)
 	if word != "" && !slices.Contains(n.words[at], word) && len(n.said(at))+1+len(word) <= longestName {
@@ -111,9 +111,9 @@ func (n *namer) add(at int, f feature) {
 	}
 }
 
-// compareTelling puts first what tells a pool from all others, then what people use to
-// name pools, then what few pools have.
-func compareTelling(a, b feature, carriers map[feature]int) int {
+// compareDistinct orders first what distinguishes a pool from all others, then
+// what people use to name pools, then what few pools have.
+func compareDistinct(a, b feature, carriers map[feature]int) int {
 	return cmp.Or(
 		cmp.Compare(min(carriers[a], 2), min(carriers[b], 2)),
 		cmp.Compare(usual(a), usual(b)),
@@ -136,8 +136,7 @@ func (n *namer) unique(name string) string {
 	return free
 }
 
-// usualKeys are the names, behind the domain, of keys by which people tell pools
-// apart.
+// usualKeys are the names, without the domain, of keys by which people distinguish pools.
 var usualKeys = []string{
 	"pool", "nodepool", "node-pool", "nodegroup", "node-group", "dedicated", "role", "tier", "team", "tenant", "workload", "purpose", "type", "class", "group",
 }

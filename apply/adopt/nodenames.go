@@ -142,8 +142,7 @@ func classOf(digits []byte) string {
 	return class.String()
 }
 
-// newNodeNames looks at the names of all nodes at once, in time that grows with
-// their length.
+// newNodeNames processes the names of all nodes at once, in time linear in their length.
 func newNodeNames(groups []*group) *nodeNames {
 	w := &widener{wide: map[*group][]string{}}
 	for _, g := range groups {

@@ -7,8 +7,9 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// labelOwner says whose a label is that is not for a pool, by the field managers that
-// set it and else by its domain; empty where it is a person's or a script's.
+// labelOwner returns the owner of a label that no pool should have, by the
+// field managers that set it and else by its domain; empty where it is a
+// person's or a script's.
 func labelOwner(key string, setBy []string) string {
 	if at := slices.IndexFunc(setBy, isController); at >= 0 {
 		return "set by " + setBy[at]
@@ -20,8 +21,8 @@ func labelOwner(key string, setBy []string) string {
 }
 
 // taintOwner is the same of a taint. Taints are one list, of which managed fields
-// tell no more than who changed it last. A node brings its first ones with it, so
-// where that was its kubelet alone, all are what it was made with.
+// only have who changed it last. A node brings its first ones with it, so where
+// that was its kubelet alone, all are what it was made with.
 func taintOwner(key string, setBy []string) string {
 	if len(setBy) == 1 && setBy[0] == "kubelet" {
 		return "set by kubelet"
@@ -45,8 +46,8 @@ func isPerson(manager string) bool {
 	})
 }
 
-// controllerWords stand in the names of programs that keep what they have set, and
-// installers are those that set it when a node joins.
+// controllerWords are in the names of programs that enforce what they have set,
+// and installers are those that set it when a node joins.
 var (
 	controllerWords = []string{
 		"agent", "autoscaler", "controller", "daemon", "discovery", "karpenter", "kubelet",
@@ -58,8 +59,8 @@ var (
 )
 
 // isController reports whether a field manager is a program that is part of a
-// cluster. Managers choose their names, so this goes by what the known ones have in
-// common.
+// cluster. Managers choose their names, so this uses what the known ones have
+// in common.
 func isController(manager string) bool {
 	lower := strings.ToLower(manager)
 	return slices.Contains(installers, lower) ||
@@ -91,7 +92,7 @@ var labelDomains = map[string]string{
 // unprefixed are labels of clouds without a domain.
 var unprefixed = map[string]string{"agentpool": "Azure", "storageprofile": "Azure", "storagetier": "Azure"}
 
-// domainOwner says whose a key is by its domain.
+// domainOwner returns the owner of a key by its domain.
 func domainOwner(field plan.Field, key string) string {
 	if plan.OwnerByDomain(field, key) != plan.OfOthers {
 		return "in a domain of Kubernetes"

@@ -30,7 +30,7 @@ func (c *choice) pools(s *survey, o Options) []Pool {
 		name, parent := namer.name(i), parentOf([]*group{own.group}, c.roles)
 		if own.key != "" {
 			pool := newPool(name, own.features, parent)
-			pool.Spec.Selector = selectorOf(own.key, c.tell.values(own.key, c.tell.groups[own.group]))
+			pool.Spec.Selector = selectorOf(own.key, c.distinct.values(own.key, c.distinct.groups[own.group]))
 			pools = append(pools, Pool{NodePool: pool, Nodes: own.names(), NewRole: true})
 			continue
 		}
@@ -79,15 +79,15 @@ func wider(have, patterns []string) []string {
 	return patterns
 }
 
-// selectableBy are labels of provisioners that tell the nodes of a group from all
-// others.
+// selectableBy returns labels of provisioners that distinguish the nodes of a
+// group from all others.
 func (c *choice) selectableBy(g *group) []string {
 	return slices.DeleteFunc(slices.Clone(poolLabels), func(key string) bool {
-		return c.tell.values(key, c.tell.groups[g]) == nil
+		return c.distinct.values(key, c.distinct.groups[g]) == nil
 	})
 }
 
-// mostSplitting is how many keys are named that part nodes into pools.
+// mostSplitting is how many keys are named that split nodes into pools.
 const mostSplitting = 3
 
 // splitting are the keys of which the pools of groups have most values, the worst

@@ -17,7 +17,7 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-// In random clusters, what diff tells of the files that are proposed has no label and
+// In random clusters, the diff of the proposed files has no label and
 // no taint of any node in it, but for the role labels that the proposal names, and
 // none at all where no new role is asked for. Carried out, what a pool says is in the
 // records of its nodes, as adopted, and nothing is left to do. What is proposed depends

@@ -15,14 +15,14 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-// rules say which labels and taints are for pools to carry.
+// rules decide which labels and taints pools may have.
 type rules struct {
 	options Options
 	// pools are those that there are; nil where there are none.
 	pools *render.Expansion
 	// selectedBy are the keys by which existing pools choose, and one of them.
 	selectedBy map[string]string
-	// refused has what validation says, by what it was asked.
+	// refused caches the result of validation by feature.
 	refused map[feature]string
 }
 
@@ -61,8 +61,8 @@ type nodeRules struct {
 	taintSetters []string
 }
 
-// on reads what decides about the keys of a node. An error says that its record
-// cannot be read.
+// on reads the owners of the keys of a node. It returns an error where its
+// record cannot be read.
 func (r *rules) on(node *corev1.Node) (*nodeRules, error) {
 	underlying, err := plan.UnderlyingLabels(node)
 	if err != nil {
@@ -87,7 +87,8 @@ func (r *rules) on(node *corev1.Node) (*nodeRules, error) {
 	return on, nil
 }
 
-// refusal says why no pool gets a label or taint, as [LeftOut] has it; empty where one may have it.
+// refusal returns why no pool gets a label or taint, as [LeftOut] has it; empty
+// where one may have it.
 //
 // What pools have already, and what nodepools refuses, is never for a pool. Else what
 // the options say goes first, then who set it, then its domain.
@@ -114,7 +115,7 @@ func (n *nodeRules) refusal(f feature) string {
 	}
 }
 
-// poolOf says which pool has a key, or wants it; empty for none.
+// poolOf returns the pool that has a key, or wants it; empty for none.
 func (n *nodeRules) poolOf(f feature) string {
 	var entry plan.Entry
 	var want render.Want
@@ -138,8 +139,8 @@ func (n *nodeRules) poolOf(f feature) string {
 	return ""
 }
 
-// validate says why no pool of the policy Adopt may have a label or taint: by the
-// same function that refuses it in a file.
+// validate returns why no pool of the policy Adopt may have a label or taint:
+// by the same function that refuses it in a file.
 func (r *rules) validate(f feature) string {
 	switch {
 	case f.field == plan.Taint && v1.IsKubernetesTaint(f.name()):

@@ -43,8 +43,8 @@ type surveyed struct {
 	roles []string
 	// features are what pools may carry, sorted.
 	features []feature
-	// unreadable nodes are left alone. Their features are all that they carry, so that
-	// nothing changes when their record can be read again.
+	// unreadable nodes are not changed. Their features are all that they carry, so
+	// that nothing changes when their record can be read again.
 	unreadable bool
 }
 
@@ -57,7 +57,7 @@ type survey struct {
 	taken map[string]string
 	// recordedOn are the names of the nodes that carry keys of a pool, sorted, by pool.
 	recordedOn map[string][]string
-	// ownersUnknown counts nodes of whose labels nobody knows who set them.
+	// ownersUnknown counts nodes without owners of their labels.
 	ownersUnknown int
 }
 
@@ -162,13 +162,13 @@ func features(node *corev1.Node) []feature {
 	return all
 }
 
-// ownValues is from how many values on a key can tell nodes apart instead of putting
-// them together.
+// ownValues is the number of values from which on a key may identify nodes
+// instead of grouping them.
 const ownValues = 16
 
-// leaveOutOwnValues leaves out the keys that say which node it is, such as a serial
-// number: most nodes that carry one have a value of their own, or their name. A pool
-// for each node would come of it.
+// leaveOutOwnValues leaves out the keys that identify a node, such as a serial
+// number: most nodes with such a key have a unique value, or their name. They
+// would result in a pool for each node.
 func (s *survey) leaveOutOwnValues() {
 	type place struct {
 		field plan.Field

@@ -45,7 +45,7 @@ func (w world) cluster(t *testing.T) plan.Cluster {
 			node := like.DeepCopy()
 			node.Name = fmt.Sprintf(name, kind*100+i)
 			if w.oneIn(8) {
-				w.meddle(node)
+				w.mutate(node)
 			}
 			node.Labels["kubernetes.io/hostname"] = node.Name
 			w.own(node)
@@ -85,13 +85,13 @@ func (w world) cluster(t *testing.T) plan.Cluster {
 func (w world) node(name string) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
 	for range w.IntN(8) {
-		w.meddle(node)
+		w.mutate(node)
 	}
 	return node
 }
 
-// meddle is somebody labelling or tainting a node.
-func (w world) meddle(node *corev1.Node) {
+// mutate labels or taints a node as others do.
+func (w world) mutate(node *corev1.Node) {
 	switch w.IntN(3) {
 	case 0:
 		node.Labels[v1.RoleLabel(pick(w, worldRoles))] = pick(w, []string{"", "", "", "true"})

@@ -13,9 +13,9 @@ type protector struct {
 	selector labels.Selector
 }
 
-// newProtection reads the selectors as policy/v1 has them: an empty one selects
-// every pod of the namespace, one that is missing none. The API server takes none
-// that cannot be read; such a one selects nothing.
+// newProtection reads the selectors as policy/v1 defines them: an empty one
+// selects every pod of the namespace, a missing one none. The API server
+// accepts no invalid one; such a one selects nothing.
 func newProtection(budgets []Budget) protection {
 	all := protection{}
 	for _, budget := range budgets {
@@ -26,7 +26,7 @@ func newProtection(budgets []Budget) protection {
 	return all
 }
 
-// of are the names of the budgets that select a pod.
+// of returns the names of the budgets that select a pod.
 func (p protection) of(namespace string, pod labels.Set) []string {
 	var names []string
 	for _, each := range p[namespace] {

@@ -17,16 +17,16 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// Builder makes an inventory of the objects of a cluster, in whatever order they
-// come. It keeps of each as much as the inventory needs, so that a cluster can be
-// read page by page. The zero value is ready.
+// Builder makes an inventory of the objects of a cluster, which may be added in
+// any order. It keeps only what the inventory needs, so that a cluster can be
+// read page by page. The zero value is ready to use.
 type Builder struct {
 	nodes   map[objectName]*corev1.Node
 	classes map[objectName]*nodev1.RuntimeClass
 	pools   map[objectName]*v1.NodePool
 	sources map[objectName]*v1.NodePoolSource
 	budgets map[objectName]Budget
-	// workloads are those that no other workload makes; makers name what makes
+	// workloads are those that no other workload creates; makers name what creates
 	// the others.
 	workloads map[Owner]Workload
 	makers    map[Owner]Owner
@@ -45,10 +45,10 @@ type foundPod struct {
 	labels labels.Set
 }
 
-// Add takes up an object; one of the same name that was added before makes way
-// for it. The builder keeps what a plan reads as it is, and drops other fields of
-// nodes: the caller must not use the object any more. An object of a kind that no
-// inventory has is an error.
+// Add adds an object, in place of an earlier one of the same name. The builder
+// keeps the fields that a plan reads without copying them, and drops other
+// fields of nodes: the caller must not use the object any more. An object of a
+// kind that inventories do not have is an error.
 func (b *Builder) Add(object runtime.Object) error {
 	switch o := object.(type) {
 	case *corev1.Node:
@@ -90,9 +90,9 @@ func (b *Builder) Add(object runtime.Object) error {
 	return nil
 }
 
-// Forget drops all objects of the kind of a list that were added, for a list that
-// has to be read again from its beginning. A list of a kind that no inventory has is
-// an error.
+// Forget drops all objects of the kind of a list that were added, for a list
+// that must be read again from its beginning. A list of a kind that inventories
+// do not have is an error.
 func (b *Builder) Forget(list runtime.Object) error {
 	switch list.(type) {
 	case *corev1.NodeList:
@@ -139,8 +139,8 @@ func put[K comparable, V any](values *map[K]V, key K, value V) {
 	(*values)[key] = value
 }
 
-// slim drops what no plan and no impact reads: images, conditions, and most of
-// the managed fields.
+// slim drops fields that no plan and no impact reads: images, conditions, and
+// most of the managed fields.
 func slim(node *corev1.Node) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
@@ -163,14 +163,14 @@ func (b *Builder) addPod(pod *corev1.Pod) {
 		Finished:    pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		Terminating: !pod.DeletionTimestamp.IsZero(),
 	}}
-	// The picture of a static pod is owned by the node, and that makes none.
+	// The mirror of a static pod is owned by the node, which creates no pods.
 	if _, found.Static = pod.Annotations[corev1.MirrorPodAnnotationKey]; !found.Static {
 		found.Owner = controllerOf(pod)
 	}
 	put(&b.pods, nameOf(pod), found)
 }
 
-// addWorkload takes up what makes pods; without a template it makes no more.
+// addWorkload adds what creates pods; without a template it creates no more.
 func (b *Builder) addWorkload(kind string, object metav1.Object, template *corev1.PodTemplateSpec) {
 	self := Owner{Kind: kind, Namespace: object.GetNamespace(), Name: object.GetName()}
 	if maker := controllerOf(object); self.isLink() && maker != (Owner{}) {
@@ -180,7 +180,7 @@ func (b *Builder) addWorkload(kind string, object metav1.Object, template *corev
 	}
 }
 
-// Inventory is all that was added, as it was at a time that RFC 3339 writes.
+// Inventory returns everything that was added; taken is the time in RFC 3339.
 func (b *Builder) Inventory(taken string) *Inventory {
 	inv := &Inventory{
 		Taken: taken,
@@ -196,7 +196,7 @@ func (b *Builder) Inventory(taken string) *Inventory {
 	for _, found := range b.pods {
 		pod := found.Pod
 		if _, there := b.nodes[objectName{name: pod.Node}]; !there {
-			continue // its node is gone, and it goes too
+			continue // its node is gone, and it will be deleted
 		}
 		if maker, made := b.makers[pod.Owner]; made {
 			pod.Owner = maker

@@ -1,11 +1,12 @@
-// Package inventory is a cluster, written down: of its nodes, pods, workloads,
-// PodDisruptionBudgets, RuntimeClasses and pools as much as it takes to tell
-// what a change of pools does, and no more. There is no Secret in it, no
-// environment variable and no image.
+// Package inventory describes a cluster: its nodes, pods, workloads,
+// PodDisruptionBudgets, RuntimeClasses and pools, with the fields that are
+// needed to compute what a change of pools does, and no others. It has no
+// Secret, no environment variable and no image.
 //
-// A [Builder] makes one of the objects of a cluster; [Write] and [Read] are a file.
+// A [Builder] makes one from the objects of a cluster; [Write] and [Read]
+// convert it to and from a file.
 //
 // It is read from a cluster, or from a file that a nightly job commits, so that a
-// pull request is reviewed without a way to the cluster. The package is pure: it
+// pull request is reviewed without access to the cluster. The package is pure: it
 // has no client, no clock and no operating system.
 package inventory

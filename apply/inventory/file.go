@@ -10,24 +10,24 @@ import (
 )
 
 // The version and the kind of an inventory file. A file of another version is
-// refused: what is not understood could be what matters.
+// refused: fields that are not understood could matter.
 const (
 	APIVersion = "inventory.nodes.lailin.xyz/v1"
 	Kind       = "Inventory"
 )
 
-// Unknown is the value of an annotation of a node, read from a file, that is there
-// and whose value the file does not have. It differs from whatever a pool wants,
-// so that a plan takes it for somebody else's.
+// Unknown is the value of an annotation of a node that a file has without its
+// value. It differs from every value that a pool may want, so that a plan takes
+// it for somebody else's.
 const Unknown = "(not in the inventory)"
 
-// itself stands, in a label or an affinity, for the name of the node. It is neither
-// the value of a label nor the name of a node.
+// itself represents, in a label or an affinity, the name of the node. It is
+// neither a valid value of a label nor a valid name of a node.
 const itself = "$node"
 
-// The file, and with it the version, is what these types say. Like things stand
-// together, so that it stays short and a change of one thing is a change of one
-// line.
+// These types define the file, and with it the version. Equal objects are
+// grouped, so that the file stays short and a change of one object is a change
+// of one line.
 type file struct {
 	APIVersion     string         `json:"apiVersion"`
 	Kind           string         `json:"kind"`
@@ -58,8 +58,8 @@ type filePool struct {
 	ObservedMembership string `json:"observedMembership,omitempty"`
 	ReleaseBlocked     bool   `json:"releaseBlocked,omitempty"`
 	// Managed are the labels and annotations that came from Git, and AlsoApplied
-	// those of them that others apply as well. Managed is null where nothing is
-	// known of it.
+	// those of them that others apply as well. Managed is null where it is not
+	// known.
 	Managed     *fileKeys `json:"managed,omitempty"`
 	AlsoApplied *fileKeys `json:"alsoApplied,omitempty"`
 	// Contests are status.contests.
@@ -98,7 +98,7 @@ type fileClass struct {
 	Finalizers  []string          `json:"finalizers,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Pool owns it, and nothing else does. Else its owners are written out.
+	// Pool is its only owner. Otherwise its owners are written out.
 	Pool       string                  `json:"pool,omitempty"`
 	Owners     []metav1.OwnerReference `json:"ownerReferences,omitempty"`
 	Handler    string                  `json:"handler"`
@@ -114,16 +114,16 @@ type fileNodes struct {
 	// Labels that all have. The value $node is the node's own name.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Own are the labels of which nearly every node has another value: by key, and
-	// by node, each called as the pods' are.
+	// by node, named as in Pods.
 	Own         map[string]map[string]string `json:"ownLabels,omitempty"`
 	Taints      []corev1.Taint               `json:"taints,omitempty"`
 	Annotations map[string]string            `json:"annotations,omitempty"`
-	// Others are the keys of annotations that are nothing to pools.
+	// Others are the keys of annotations that do not concern pools.
 	Others []string `json:"otherAnnotations,omitempty"`
 	// AlsoApplied are the labels and annotations of pools that others apply as well.
 	AlsoApplied *fileKeys `json:"alsoApplied,omitempty"`
-	// SetBy says who set labels and taints, by field manager. Nothing is known of what
-	// is under none.
+	// SetBy has who set labels and taints, by field manager. The owners of all
+	// others are not known.
 	SetBy map[string]fileSet `json:"setBy,omitempty"`
 }
 
@@ -143,15 +143,15 @@ type fileBudget struct {
 	Desired   int32                 `json:"desired"`
 }
 
-// fileWorkload is what makes pods, and the pods. Those that nothing makes stand
-// under their namespace alone.
+// fileWorkload is what creates pods, and the pods. Those that nothing creates
+// are under their namespace alone.
 type fileWorkload struct {
 	// Group is left out for kinds of Kubernetes itself.
 	Group     string `json:"group,omitempty"`
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name,omitempty"`
-	// Template is null where it is not known what the next pod asks for.
+	// Template is null where the scheduling of the next pod is not known.
 	Template *fileScheduling `json:"template,omitempty"`
 	Pods     []filePods      `json:"pods,omitempty"`
 }
@@ -180,7 +180,7 @@ type filePods struct {
 	// Prefix is what the names begin with.
 	Prefix string `json:"prefix,omitempty"`
 	// Pods are each a node and the rest of the name: "gpu-001 x7k2p". Where there is
-	// no rest, it is the name of the node. A node is called by what stands before the
-	// first dot, where that is enough to tell which.
+	// no rest, it is the name of the node. A node is named by the part before the
+	// first dot, where that is unique.
 	Pods []string `json:"pods"`
 }

@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// hosts are the nodes by the names that tell which one is meant: the whole name,
-// and what stands before its first dot where no other node is called so. It has
-// the whole name of each; empty for a short one of several.
+// hosts maps the names of nodes to whole names: the whole name itself, and the
+// part before its first dot where that is unique. A short name of several nodes
+// maps to nothing.
 type hosts map[string]string
 
 func newHosts(nodes []*corev1.Node) hosts {
@@ -32,7 +32,7 @@ func (h hosts) add(name string) {
 
 func (h hosts) has(name string) bool { return h[name] == name }
 
-// short is the shortest name that says which node is meant.
+// short returns the shortest unique name of a node.
 func (h hosts) short(name string) string {
 	if short, _, _ := strings.Cut(name, "."); h[short] == name {
 		return short
@@ -40,7 +40,7 @@ func (h hosts) short(name string) string {
 	return name
 }
 
-// full is the whole name of a node.
+// full returns the whole name of a node.
 func (h hosts) full(name string) (string, bool) {
 	full := h[name]
 	return full, full != ""

@@ -25,8 +25,9 @@ type Inventory struct {
 	Budgets []Budget
 }
 
-// Owner names what makes a pod: the Deployment rather than its ReplicaSet, the
-// CronJob rather than its Job. It is empty for a pod that nothing makes anew.
+// Owner names what creates a pod: the Deployment rather than its ReplicaSet,
+// the CronJob rather than its Job. It is empty for a pod that nothing
+// recreates.
 type Owner struct {
 	// Group is the API group of a kind that is not of Kubernetes itself, which may
 	// have the name of one that is, such as apps.kruise.io of a DaemonSet. It is empty
@@ -37,18 +38,18 @@ type Owner struct {
 	Name      string `json:"name"`
 }
 
-// Workload is an owner, and what the next pod that it makes will ask for.
+// Workload is an owner, and the scheduling of the next pod that it creates.
 type Workload struct {
 	Owner
-	// Template is what the workload says, without what admission adds: the node
-	// selector and the tolerations of the RuntimeClass.
+	// Template is the scheduling of its pod template, without what admission adds:
+	// the node selector and the tolerations of the RuntimeClass.
 	Template Scheduling
 }
 
 // Scheduling is what decides on which nodes a pod may run, as far as labels and
 // taints of nodes go.
 type Scheduling struct {
-	// RuntimeClass is the name that the pod gives; empty for none.
+	// RuntimeClass is the name in the pod's spec; empty for none.
 	RuntimeClass string
 	NodeSelector map[string]string
 	// Affinity is the required node affinity; nil for none.
@@ -62,14 +63,13 @@ type Pod struct {
 	// Node that the pod is bound to.
 	Node  string
 	Owner Owner
-	// Scheduling is what the pod asks for as it stands in the cluster, with what
-	// admission has added.
+	// Scheduling is that of the live pod, including what admission has added.
 	Scheduling
 	// Budgets are the names of the PodDisruptionBudgets of its namespace that
 	// select it, sorted.
 	Budgets []string
-	// Static is a pod that its kubelet has from a file; in the cluster there is a
-	// picture of it only.
+	// Static is a pod that its kubelet reads from a file; the cluster only has a
+	// mirror of it.
 	Static bool
 	// Ready is what a PodDisruptionBudget counts as healthy.
 	Ready bool
@@ -82,7 +82,7 @@ type Pod struct {
 // Budget is a PodDisruptionBudget.
 type Budget struct {
 	Namespace, Name string
-	// Selector chooses its pods; see also Pod.Budgets.
+	// Selector selects its pods; see also Pod.Budgets.
 	Selector *metav1.LabelSelector
 	// Allowed is how many of its pods may be disrupted now, Healthy how many are,
 	// and Desired how many shall be at least.

@@ -2,11 +2,11 @@ package inventory
 
 import "bytes"
 
-// width is how long a line may get for a list or a map to stand on it whole.
+// width bounds the length of a line that has a whole list or map.
 const width = 140
 
-// layOut breaks JSON text into lines as a person would: what is short stands on
-// one line, of what is long each element has its own, so that a change of one is a
+// layOut breaks JSON text into lines as a person would: a short value is on one
+// line, a long one has a line per element, so that a change of an element is a
 // change of a line or two.
 func layOut(compact []byte) []byte {
 	var out bytes.Buffer
@@ -65,7 +65,7 @@ func (l layout) line(text []byte) {
 	}
 }
 
-// elements are the elements of a list or a map, as text.
+// elements returns the elements of a list or a map, as text.
 func elements(text []byte) [][]byte {
 	var all [][]byte
 	depth, start := 0, 1
@@ -88,7 +88,7 @@ func elements(text []byte) [][]byte {
 	return all
 }
 
-// stringEnd is where a string ends with which text begins.
+// stringEnd returns the end of the string at the beginning of text.
 func stringEnd(text []byte) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {

@@ -15,13 +15,13 @@ import (
 // maxDigits keeps numbers within what an int64 holds.
 const maxDigits = 15
 
-// numbered is a name taken apart at a number.
+// numbered is a name that is split at a number.
 type numbered struct {
 	prefix, digits, rest string
 }
 
-// takeApart finds the number by which the names of machines count: the last one
-// before the first dot.
+// takeApart splits a name at the number by which the names of machines count:
+// the last one before the first dot.
 func takeApart(name string) (numbered, bool) {
 	host, _, _ := strings.Cut(name, ".")
 	end := strings.LastIndexAny(host, "0123456789") + 1
@@ -118,15 +118,15 @@ func isNumber(text string) bool {
 	return text != "" && len(text) <= maxDigits && strings.Trim(text, "0123456789") == ""
 }
 
-// isName reports whether a text looks as names of nodes, pods and other objects do.
+// isName reports whether a text may be the name of a node, a pod or another object.
 func isName(text string) bool {
 	return text != "" && len(text) <= longestName && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
 }
 
-// longestName is how long Kubernetes lets a name be, in bytes.
+// longestName is how long a name in Kubernetes may be, in bytes.
 const longestName = 253
 
-// newName takes note of the name of an object, of which there may be one.
+// newName records the name of an object, and refuses a duplicate.
 func newName(names map[string]bool, kind, name string) error {
 	if !isName(name) {
 		return fmt.Errorf("%s is not the name of a %s", quote(name), kind)

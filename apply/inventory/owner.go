@@ -15,14 +15,14 @@ const (
 	job        = "Job"
 )
 
-// builtIn are the kinds that make pods in Kubernetes itself, and their groups.
+// builtIn are the kinds of Kubernetes itself that create pods, and their groups.
 var builtIn = map[string]string{
 	deployment: appsv1.GroupName, replicaSet: appsv1.GroupName,
 	"StatefulSet": appsv1.GroupName, "DaemonSet": appsv1.GroupName,
 	job: batchv1.GroupName, "CronJob": batchv1.GroupName,
 }
 
-// groupOf is the group of a kind as an [Owner] has it.
+// groupOf returns the group of a kind as an [Owner] has it.
 func groupOf(group, kind string) string {
 	if known, found := builtIn[kind]; found && group == known {
 		return ""
@@ -30,15 +30,14 @@ func groupOf(group, kind string) string {
 	return group
 }
 
-// isLink reports whether an object stands between pods and what makes them anew: a
+// isLink reports whether an object is between pods and what recreates them: a
 // ReplicaSet of a Deployment, a Job of a CronJob. One that nothing else controls is
 // the end of the chain.
 func (o Owner) isLink() bool { return o.Group == "" && (o.Kind == replicaSet || o.Kind == job) }
 
 func (o Owner) isDaemonSet() bool { return o.Group == "" && o.Kind == "DaemonSet" }
 
-// controllerOf is what an object is controlled by, whatever its kind; empty for
-// nothing.
+// controllerOf returns the controller of an object, of any kind; empty for none.
 func controllerOf(object metav1.Object) Owner {
 	controller := metav1.GetControllerOfNoCopy(object)
 	if controller == nil {
@@ -51,7 +50,7 @@ func controllerOf(object metav1.Object) Owner {
 	return Owner{Group: groupOf(group, controller.Kind), Kind: controller.Kind, Namespace: object.GetNamespace(), Name: controller.Name}
 }
 
-// isOver tells of a Job that makes no more pods.
+// isOver reports whether a Job creates no more pods.
 func isOver(job *batchv1.Job) bool {
 	for _, condition := range job.Status.Conditions {
 		ended := condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed
@@ -62,8 +61,7 @@ func isOver(job *batchv1.Job) bool {
 	return false
 }
 
-// isReady is what the disruption controller asks of a pod that it counts as
-// healthy.
+// isReady reports whether the disruption controller counts a pod as healthy.
 func isReady(pod *corev1.Pod) bool {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodReady {

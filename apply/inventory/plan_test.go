@@ -198,7 +198,7 @@ func (w world) cluster() plan.Cluster {
 		if w.oneIn(2) {
 			node = w.written(node, render.Expand(now))
 		}
-		w.meddle(node)
+		w.mutate(node)
 		cluster.Nodes = append(cluster.Nodes, node)
 	}
 	cluster.Pools = now
@@ -367,8 +367,8 @@ func (w world) written(node *corev1.Node, pools *render.Expansion) *corev1.Node 
 	return node
 }
 
-// meddle is others changing a node, or the record.
-func (w world) meddle(node *corev1.Node) {
+// mutate changes a node, or its record, as others do.
+func (w world) mutate(node *corev1.Node) {
 	switch w.IntN(6) {
 	case 0:
 		node.Labels[pick(w, worldKeys)] = pick(w, worldValues)

@@ -21,7 +21,7 @@ const (
 	maxNodes     = 200_000
 )
 
-// FileError says what in an inventory file cannot be read, and where.
+// FileError is an error in an inventory file, with its line.
 type FileError struct {
 	// Line, from 1; 0 where it is the file as a whole.
 	Line int
@@ -37,8 +37,8 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Read reads an inventory file, in JSON as [Write] writes it or in YAML. What it
-// does not know to the last field it refuses, with a [*FileError].
+// Read reads an inventory file, in JSON as [Write] writes it or in YAML. It
+// refuses unknown fields, with a [*FileError].
 func Read(r io.Reader) (*Inventory, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
@@ -61,7 +61,7 @@ func Read(r io.Reader) (*Inventory, error) {
 	return newReader(data).read()
 }
 
-// checkHeader finds out whether the text is JSON, and of a version that we know.
+// checkHeader checks that the text is JSON, and of a known version.
 func checkHeader(data []byte) error {
 	var header struct {
 		APIVersion string `json:"apiVersion"`
@@ -90,12 +90,11 @@ func lineAt(data []byte, offset int) int {
 	return 1 + bytes.Count(data[:min(offset, len(data))], []byte("\n"))
 }
 
-// goField finds in the words of a decoder what they say of the file: what is
-// there, and the field.
+// goField finds in an error of the decoder the value and the field.
 var goField = regexp.MustCompile(`^json: cannot unmarshal (.*) into Go (?:struct field [^.]*\.(\S*)|value) of type (\S+)$`)
 
-// fieldError says of a value that is of a wrong type where it is, without the
-// types of the program.
+// fieldError rewrites an error about a value of a wrong type without the types
+// of the program.
 func fieldError(err error) error {
 	found := goField.FindStringSubmatch(err.Error())
 	switch {
@@ -108,7 +107,7 @@ func fieldError(err error) error {
 	}
 }
 
-// maxShown bounds what an error repeats of a file, in bytes.
+// maxShown bounds what an error quotes of a file, in bytes.
 const maxShown = 100
 
 func clip(text string) string { return sanitize.Clip(text, maxShown) }

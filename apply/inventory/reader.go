@@ -15,8 +15,7 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// reader turns a file into an inventory, element by element, so that it can say
-// where one is that is wrong.
+// reader converts a file to an inventory, element by element, so that errors have a line.
 type reader struct {
 	data    []byte
 	decoder kjson.Decoder
@@ -42,8 +41,7 @@ func newReader(data []byte) *reader {
 	}
 }
 
-// read goes through the sections, in whatever order they are. The text is known to
-// be valid JSON.
+// read reads the sections, in any order. The text is valid JSON.
 func (r *reader) read() (*Inventory, error) {
 	if _, err := r.decoder.Token(); err != nil {
 		return nil, r.wrong(err)
@@ -70,11 +68,11 @@ func (r *reader) read() (*Inventory, error) {
 	return r.inv, nil
 }
 
-// moment is a time as RFC 3339 writes it.
+// moment matches a time in RFC 3339.
 var moment = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$`)
 
-// complete looks for what is missing. Nodes that are not there would look like a
-// cluster that has none.
+// complete returns an error if a section is missing. A file without nodes would
+// look like a cluster that has none.
 func (r *reader) complete() error {
 	if !r.seen["nodes"] {
 		return errors.New("there is no list of nodes")
@@ -124,7 +122,7 @@ func (r *reader) section(name string) error {
 	}
 }
 
-// each takes up the elements of a section, which is a list or null.
+// each reads the elements of a section, which is a list or null.
 func each[T any](r *reader, section string, take func(*T) error) error {
 	begin, err := r.decoder.Token()
 	if begin == nil && err == nil {
@@ -164,13 +162,13 @@ func each[T any](r *reader, section string, take func(*T) error) error {
 	return r.wrong(err)
 }
 
-// nextAt is where the next element begins, behind a comma and blanks.
+// nextAt returns the position of the next element, after a comma and blanks.
 func (r *reader) nextAt() int {
 	at := int(r.decoder.InputOffset())
 	return at + len(r.data[at:]) - len(bytes.TrimLeft(r.data[at:], ", \t\r\n"))
 }
 
-// wrong says where the reader is, of an error.
+// wrong adds the position of the reader to an error.
 func (r *reader) wrong(err error) error {
 	if err == nil {
 		return nil
@@ -178,8 +176,8 @@ func (r *reader) wrong(err error) error {
 	return &FileError{lineAt(r.data, int(r.decoder.InputOffset())), fieldError(err)}
 }
 
-// deletedOnce is when an object is said to have been deleted that is being
-// deleted: the file does not have when.
+// deletedOnce is the deletion time of objects that are being deleted: the file
+// does not have it.
 var deletedOnce = metav1.Unix(0, 0)
 
 func deletion(deleting bool) *metav1.Time {
@@ -273,7 +271,7 @@ func (r *reader) class(read *fileClass) error {
 	return nil
 }
 
-// findOwners gives RuntimeClasses the pools that own them.
+// findOwners sets the pools that own RuntimeClasses.
 func (r *reader) findOwners() error {
 	pools := map[string]*v1.NodePool{}
 	for _, pool := range r.inv.Pools {

@@ -48,8 +48,8 @@ func (r *reader) nodeGroup(group *fileNodes) error {
 	return ownLabelsTo(r.inv.Nodes[first:], group.Own)
 }
 
-// owned counts what is said of who set or applies something. It is read anew for each
-// node, although nodes share it.
+// owned counts the entries of owners. They are decoded for each node, although
+// nodes share them.
 func (g *fileNodes) owned() int {
 	keys := g.AlsoApplied.keys()
 	owned := len(keys.Labels) + len(keys.Annotations)
@@ -59,7 +59,7 @@ func (g *fileNodes) owned() int {
 	return owned
 }
 
-// labelsOf are the labels that a node has as its group has them.
+// labelsOf returns the labels of a node that its group has.
 func labelsOf(name string, group *fileNodes) map[string]string {
 	labels := maps.Clone(group.Labels)
 	for key, value := range labels {
@@ -70,7 +70,7 @@ func labelsOf(name string, group *fileNodes) map[string]string {
 	return labels
 }
 
-// ownLabelsTo gives nodes of a group the labels that each has for itself.
+// ownLabelsTo adds the individual labels to the nodes of a group.
 func ownLabelsTo(nodes []*corev1.Node, own map[string]map[string]string) error {
 	if len(own) == 0 {
 		return nil
@@ -91,7 +91,7 @@ func ownLabelsTo(nodes []*corev1.Node, own map[string]map[string]string) error {
 	return nil
 }
 
-// newNode takes note of a node, of which there may be one.
+// newNode records the name of a node, and refuses a duplicate.
 func (r *reader) newNode(name string) error {
 	if !isName(name) {
 		return fmt.Errorf("%s is not the name of a node", quote(name))

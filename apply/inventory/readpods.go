@@ -29,8 +29,8 @@ func (r *reader) workload(read *fileWorkload) error {
 	return nil
 }
 
-// owner is what makes the pods of a workload, of which there may be one; empty for
-// pods that nothing makes.
+// owner returns what creates the pods of a workload, and refuses a duplicate;
+// it is empty for pods that nothing creates.
 func (r *reader) owner(read *fileWorkload) (Owner, error) {
 	named := Owner{Group: groupOf(read.Group, read.Kind), Kind: read.Kind, Namespace: read.Namespace, Name: read.Name}
 	bare := named == (Owner{Namespace: read.Namespace})
@@ -40,7 +40,7 @@ func (r *reader) owner(read *fileWorkload) (Owner, error) {
 	case bare && read.Template != nil:
 		return Owner{}, errors.New("there is a template, and neither kind nor name of what makes pods of it")
 	case !bare && (read.Kind == "" || read.Name == ""):
-		// The API server asks no more of what a pod says of its owner.
+		// The API server does not require more of an owner reference.
 		return Owner{}, errors.New("what makes pods has a kind and a name, and one of them is missing")
 	case r.workloads[named] && bare:
 		return Owner{}, fmt.Errorf("the pods of namespace %q that nothing makes are there twice", read.Namespace)
@@ -54,7 +54,7 @@ func (r *reader) owner(read *fileWorkload) (Owner, error) {
 	return named, nil
 }
 
-// podGroup takes up pods that are alike. They share their maps and lists.
+// podGroup reads a group of equal pods. They share their maps and lists.
 func (r *reader) podGroup(namespace string, owner Owner, group *filePods) error {
 	scheduling := Scheduling(group.fileScheduling)
 	if group.Defaults {
@@ -62,7 +62,7 @@ func (r *reader) podGroup(namespace string, owner Owner, group *filePods) error 
 	} else if group.More != nil {
 		return errors.New("moreTolerations stand behind defaultTolerations, and there are none")
 	}
-	// They share all but the affinity; but each is looked at by itself.
+	// They share everything except for the affinity, but each is processed separately.
 	size := podValues + scheduling.size() + len(group.Budgets)
 	for _, line := range group.Pods {
 		short, rest, hasRest := strings.Cut(line, " ")

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// sort brings everything into the order that the types promise.
+// sort sorts everything as the types document.
 func (inv *Inventory) sort() {
 	sortByName(inv.Nodes)
 	sortByName(inv.RuntimeClasses)

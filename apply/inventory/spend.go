@@ -6,22 +6,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A file is worth so many values: what it says in words and, where ranges of names
-// and pods that are alike say it of many, of each of these. One is some 64 bytes of
-// memory, or as long as it takes to look at as much. So a short file cannot take all
-// memory, nor a review of it all day. Large clusters are far below:
-// TestLargeClusterIsRead says how far.
+// A file costs so many values: its own and, where ranges of names and groups of
+// pods expand to many objects, those of each object. A value is some 64 bytes
+// of memory, or the time to process as much. So a short file cannot use up all
+// memory, nor a review of it run all day. Large clusters are far below: see
+// TestLargeClusterIsRead.
 const (
 	maxValues = 8_000_000
-	// elementValues is what an element of a section is worth, objectValues what a
-	// map or an object in it is, besides what these hold.
+	// elementValues is the cost of an element of a section, objectValues that of a
+	// map or an object in it, without their content.
 	elementValues = 16
 	objectValues  = 8
-	// nodeValues and podValues are those of each node and pod.
+	// nodeValues and podValues are the costs of each node and pod.
 	nodeValues = 16
 	podValues  = 8
-	// workOfValue is how many nodes are asked, whether a pool or the pod of a
-	// DaemonSet is for them, in the time of one.
+	// workOfValue is how many nodes are matched against a pool or a DaemonSet in
+	// the time of one value.
 	workOfValue = 16
 )
 
@@ -33,7 +33,7 @@ func (r *reader) spend(values int) error {
 	return nil
 }
 
-// valuesOf counts what a text in JSON is worth.
+// valuesOf returns the cost of a JSON text.
 func valuesOf(text []byte) int {
 	values := 0
 	for i := 0; i < len(text); i++ {
@@ -49,12 +49,12 @@ func valuesOf(text []byte) int {
 	return values
 }
 
-// size counts what pods ask for.
+// size returns the cost of a scheduling.
 func (s *Scheduling) size() int {
 	return len(s.NodeSelector) + len(s.Tolerations) + sizeOf(s.Affinity)
 }
 
-// sizeOf counts what a copy of an affinity takes.
+// sizeOf returns the cost of a copy of an affinity.
 func sizeOf(affinity *corev1.NodeSelector) int {
 	if affinity == nil {
 		return 0

@@ -18,10 +18,10 @@ import (
 
 // Write writes an inventory as a file. The same inventory gives the same bytes.
 //
-// Of annotations of nodes the file has the values that a plan may read: those of
-// keys under nodes.lailin.xyz/, and of keys that a pool or the record of the node
-// names. Of all others it has the key alone. Who set a value it has of labels and
-// taints, by field manager, and of annotations no more than a plan needs.
+// The file has the values of node annotations that a plan may read: those of
+// keys under nodes.lailin.xyz/, and of keys that a pool or the record of the
+// node names. Of all others it has only the key. It has the field managers that
+// set labels and taints, and of annotations no more owners than a plan needs.
 func Write(w io.Writer, inv *Inventory) error {
 	f := file{
 		APIVersion: APIVersion, Kind: Kind, Taken: inv.Taken,
@@ -120,7 +120,7 @@ func classToFile(class *nodev1.RuntimeClass, pools []*v1.NodePool) fileClass {
 	return written
 }
 
-// ownerOf is the pool that owns a RuntimeClass as the controller has written it.
+// ownerOf returns the pool that owns a RuntimeClass as the controller writes it.
 func ownerOf(class *nodev1.RuntimeClass, pools []*v1.NodePool) *v1.NodePool {
 	if len(class.OwnerReferences) != 1 {
 		return nil
@@ -134,5 +134,5 @@ func ownerOf(class *nodev1.RuntimeClass, pools []*v1.NodePool) *v1.NodePool {
 	return pools[at]
 }
 
-// isOurs tells of keys that mean something to the controller.
+// isOurs reports whether a key has a meaning to the controller.
 func isOurs(key string) bool { return strings.HasPrefix(key, v1.Domain+"/") }

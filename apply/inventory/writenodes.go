@@ -11,11 +11,11 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// ownValues is from how many values on a label can tell nodes apart instead of
-// putting them together.
+// ownValues is the number of values from which on a label may identify nodes
+// instead of grouping them.
 const ownValues = 16
 
-// nodesToFile puts nodes together that are alike.
+// nodesToFile groups equal nodes.
 func nodesToFile(inv *Inventory) ([]fileNodes, error) {
 	named := map[string]bool{}
 	for _, pool := range inv.Pools {
@@ -53,8 +53,7 @@ func nodesToFile(inv *Inventory) ([]fileNodes, error) {
 	return all, nil
 }
 
-// nodeToFile is a node as those that are like it are written, and the labels that
-// are its own.
+// nodeToFile returns the group of a node, and the node's individual labels.
 func nodeToFile(node *corev1.Node, named, own map[string]bool) (fileNodes, map[string]string) {
 	written := fileNodes{Unschedulable: node.Spec.Unschedulable}
 	var owned map[string]string
@@ -69,7 +68,7 @@ func nodeToFile(node *corev1.Node, named, own map[string]bool) (fileNodes, map[s
 		}
 	}
 	for _, taint := range node.Spec.Taints {
-		taint.TimeAdded = nil // nothing asks how long it has been there
+		taint.TimeAdded = nil // nothing depends on it
 		written.Taints = append(written.Taints, taint)
 	}
 	recorded := recordedKeys(node)
@@ -89,7 +88,7 @@ func nodeToFile(node *corev1.Node, named, own map[string]bool) (fileNodes, map[s
 	return written, owned
 }
 
-// recordedKeys are what pools have put on a node; none where that cannot be read.
+// recordedKeys returns the keys in the record of a node; none where it cannot be read.
 func recordedKeys(node *corev1.Node) plan.Keys {
 	record, err := plan.ParseRecord(node.Annotations[v1.AppliedAnnotation])
 	if err != nil {
@@ -101,8 +100,8 @@ func recordedKeys(node *corev1.Node) plan.Keys {
 	}
 }
 
-// ownLabels are the keys of which most nodes that have them have a value of their
-// own, besides their name.
+// ownLabels returns the keys for which most nodes that have them have a unique
+// value other than their name.
 func ownLabels(nodes []*corev1.Node) map[string]bool {
 	values, carriers := map[string]map[string]bool{}, map[string]int{}
 	for _, node := range nodes {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// workloadsToFile puts pods under what makes them, and together where they are
-// alike; null where pods are not known.
+// workloadsToFile groups pods by what creates them, and equal ones together; it
+// returns null where pods are not known.
 func workloadsToFile(inv *Inventory) ([]fileWorkload, error) {
 	if inv.Pods == nil {
 		return nil, nil
@@ -48,7 +48,7 @@ func workloadsToFile(inv *Inventory) ([]fileWorkload, error) {
 	}
 	for owner, alike := range groups {
 		workload := under(owner)
-		// By what they have in common, so that no group moves when a pod does.
+		// By their common part, so that groups keep their order when pods change.
 		for _, same := range slices.Sorted(maps.Keys(alike)) {
 			slices.Sort(alike[same].Pods)
 			workload.Pods = append(workload.Pods, *alike[same])
@@ -64,7 +64,7 @@ func workloadsToFile(inv *Inventory) ([]fileWorkload, error) {
 	return all, nil
 }
 
-// podToFile is a pod as those that are like it are written, and its line.
+// podToFile returns the group of a pod, and the pod's line.
 func podToFile(pod Pod, called hosts) (filePods, string) {
 	written := filePods{
 		Static: pod.Static, NotReady: !pod.Ready, Finished: pod.Finished, Terminating: pod.Terminating,
@@ -90,7 +90,7 @@ var defaultTolerations = []corev1.Toleration{
 	{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](300)},
 }
 
-// indexDefaults is where the default tolerations begin; -1 where they are not.
+// indexDefaults returns the index of the default tolerations; -1 where there are none.
 func indexDefaults(tolerations []corev1.Toleration) int {
 	for at := 0; at+len(defaultTolerations) <= len(tolerations); at++ {
 		if slices.EqualFunc(tolerations[at:at+len(defaultTolerations)], defaultTolerations, sameToleration) {
@@ -105,9 +105,9 @@ func sameToleration(a, b corev1.Toleration) bool {
 		ptr.Equal(a.TolerationSeconds, b.TolerationSeconds)
 }
 
-// renamed puts one name of a node in place of another, where an affinity asks for
-// it: the controller of DaemonSets binds each pod to its node that way. What it is
-// given stays as it is.
+// renamed returns a copy of an affinity with one name of a node replaced by
+// another: the DaemonSet controller binds each pod to its node by such an
+// affinity.
 func renamed(affinity *corev1.NodeSelector, from, to string) *corev1.NodeSelector {
 	if affinity == nil || !asksFor(affinity, from) {
 		return affinity

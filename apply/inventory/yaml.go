@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// yamlToJSON turns one YAML document into JSON, with each value on the line where
-// it was. Anchors and aliases are refused: with them a short file can say without
-// end.
+// yamlToJSON converts one YAML document to JSON, with each value on its
+// original line. Anchors and aliases are refused: with them a short file can
+// expand without bound.
 func yamlToJSON(data []byte) ([]byte, error) {
 	if len(data) > MaxYAMLBytes {
 		return nil, &FileError{Err: fmt.Errorf("the file is too large for YAML: more than %d MiB; convert it to JSON", MaxYAMLBytes>>20)}
