@@ -81,7 +81,7 @@ fuzz: ## try what nobody would write, on each fuzz target for FUZZTIME (2m)
 	}
 
 .PHONY: lint
-lint: ## check the code, and which room may import which
+lint: ## check the code, and which package may import which
 	$(GO) run $(GOLANGCI_LINT) run $(PACKAGES)
 	cd testdata/controlplane && $(GO) run $(GOLANGCI_LINT) run
 
