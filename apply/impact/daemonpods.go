@@ -107,17 +107,17 @@ func (c *daemonChanges) remove(d *daemon, at *nodePair, going map[*inventory.Pod
 
 // starts reports whether a pod starts on the node that could not before. Where
 // the controller wanted one before, the pod exists already, and is pending: it
-// then has the scheduling of the earlier RuntimeClass.
+// then has the scheduling of the earlier RuntimeClass, and starts under taints for
+// which the controller would create none now, if it keeps it.
 func (d *daemon) starts(at *nodePair) bool {
-	start, _ := d.wants(at.after)
-	if !start || d.runsOn(at) {
+	if d.runsOn(at) {
 		return false
 	}
-	wanted, _ := d.wants(at.before)
-	if !wanted || d.before.shape == nil {
-		return d.after.shape != nil && d.after.shape.fits(at.after)
+	create, keep := d.wants(at.after)
+	if pending, _ := d.wants(at.before); pending && d.before.shape != nil {
+		return keep && !d.before.shape.fits(at.before) && d.before.shape.fits(at.after)
 	}
-	return !d.before.shape.fits(at.before) && d.before.shape.fits(at.after)
+	return create && d.after.shape != nil && d.after.shape.fits(at.after)
 }
 
 func (d *daemon) runsOn(at *nodePair) bool {

@@ -111,6 +111,13 @@ func TestDaemonPods(t *testing.T) {
 				workload("DaemonSet", "logs", naming("gpu", asking()), "n"),
 			removed("logs-on-n n"),
 		},
+		"pending, and let in by its RuntimeClass alone": {
+			"the controller keeps a pod that waits for a label under a taint for which it would create none, and the scheduler finds the node",
+			(&scene{}).node("n", nil, words("pool=gpu", "gpu=yes:NoSchedule")).
+				class(newClass("gpu", "runc", with(asking("pool=gpu"), bears("gpu:NoSchedule"))), newClass("gpu", "runc", with(asking("pool=gpu"), bears("gpu:NoSchedule")))).
+				workload("DaemonSet", "logs", naming("gpu", asking())),
+			started("n"),
+		},
 		"selected by its RuntimeClass alone": {
 			"and leaves one whose RuntimeClass selects a label that goes",
 			(&scene{}).node("n", words("pool=gpu"), nil).
