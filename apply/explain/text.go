@@ -89,10 +89,10 @@ func (e *Explanation) headline() string {
 	}
 	headline := "Node " + review.Word(e.Node) + " is in " + where
 	if e.Problem != "" {
-		return headline + ", as far as can be told"
+		return headline + ", as far as is known"
 	}
 	if slices.ContainsFunc(e.Pools, func(pool Pool) bool { return pool.State == Failed }) {
-		headline += ", as far as can be told"
+		headline += ", as far as is known"
 	}
 	var parts []string
 	for _, idle := range []struct {

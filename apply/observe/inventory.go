@@ -96,7 +96,7 @@ func (t *Inventory) Notes(server string) []string {
 		notes = append(notes, server+" does not know NodePools, so all of them are new; see 'nodepools install'")
 	}
 	if len(t.Withheld) > 0 {
-		notes = append(notes, fmt.Sprintf("what happens to pods is not told: the user may not list %s; see 'nodepools install --viewer'",
+		notes = append(notes, fmt.Sprintf("what happens to pods is not shown: the user may not list %s; see 'nodepools install --viewer'",
 			strings.Join(t.Withheld, ", ")))
 	}
 	return notes

@@ -88,7 +88,7 @@ func File(name string) (*State, error) {
 		Name: "inventory " + name, NodesKnown: true, Taken: read.Taken,
 	}
 	if read.Pods == nil {
-		state.Notes = append(state.Notes, "what happens to pods is not told: the inventory "+name+" was taken by somebody who may not list them")
+		state.Notes = append(state.Notes, "what happens to pods is not shown: the inventory "+name+" was taken by somebody who may not list them")
 	} else {
 		state.Inventory = read
 	}

@@ -24,14 +24,14 @@ own role label on its nodes, as every pool does that does not choose by it: the
 one label that 'nodepools diff' of these pools shows on nodes. --no-new-roles
 leaves out what takes one, so that it shows none.
 
-Members are chosen by what exactly tells them from all other nodes: their role,
+Members are chosen by what exactly distinguishes them from all other nodes: their role,
 a label that no kubelet may set, or their names. Nodes that join later under
 other names are no members then. --select-by names a label that may choose
 members though a kubelet may set it, such as that of a node pool of a cloud, and
 --patterns allows names such as gpu-*, where these match no other node.
 
 Left out are labels and taints of Kubernetes, of clouds and of other programs,
-as the managed fields of nodes tell, or else the domains of keys; keys that
+as the managed fields of nodes show, or else the domains of keys; keys that
 nodepools refuses; what pools have already; and what names one node. What is
 left out, and why, is printed to standard error. --include takes it in, if
 nodepools allows it, and --exclude leaves out more. Annotations are not adopted.`

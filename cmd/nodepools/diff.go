@@ -12,7 +12,7 @@ import (
 const diffLong = `Prints what 'nodepools run' would change, found by the same code: pools,
 RuntimeClasses and nodes, what it would leave alone, and why; and what that does
 to the pods that run. Nothing is written. The rights that 'nodepools install
---viewer' gives are enough; without those to pods all else is told.
+--viewer' gives are enough; without those to pods all else is shown.
 
 There are three comparisons:
 
@@ -44,7 +44,7 @@ that repairs it can be reviewed; where there is none, to the cluster of
 A review compares commits, with --head HEAD: what git writes into a working tree
 is not always what the commit has. A file of a working tree is refused where git
 converts it (the attributes ident, filter and working-tree-encoding), leaves it
-out, or is told not to look at it.
+out, or is configured to ignore it.
 
 --source without PATH fetches from the repository of the source, as the
 controller does. REF is a branch or a tag, also written refs/heads/NAME or

@@ -55,13 +55,13 @@ func (f *againstFlags) check(cmd *cobra.Command, args []string) error {
 	case given("ref") && path:
 		return excluding("--ref", "PATH", "the pools come from the repository of the source, or from PATH")
 	case given("ref") && !source:
-		return usagef("--ref says nothing without --source: it is of the repository of that source")
+		return usagef("--ref requires --source: it is a ref of the repository of that source")
 	case given("path") && path:
 		return excluding("--path", "PATH", "both name the folder")
 	}
 	for _, flag := range []string{"head", "merge-base", "path"} {
 		if given(flag) && !given("base") {
-			return usagef("--%s says nothing without --base, the revision to compare with", flag)
+			return usagef("--%s requires --base, the revision to compare with", flag)
 		}
 	}
 	live := []string{"kubeconfig", "context", "timeout", "server-side"}

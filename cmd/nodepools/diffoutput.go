@@ -76,7 +76,7 @@ func (o *diffOutput) check(cmd *cobra.Command) error {
 	}
 	for _, flag := range []string{"max-bytes", "marker"} {
 		if cmd.Flags().Changed(flag) && o.format != "markdown" {
-			return usagef("--%s says nothing without -o markdown", flag)
+			return usagef("--%s requires -o markdown", flag)
 		}
 	}
 	if o.maxBytes < 1 {

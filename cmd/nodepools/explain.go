@@ -11,9 +11,9 @@ import (
 func newExplain(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain",
-		Short: "Tell whose everything on a node is",
-		Long: `Tells of an object in the cluster whose everything on it is, and why. There is
-one kind to explain: 'nodepools explain node NAME'.`,
+		Short: "Show who owns everything on a node",
+		Long: `Shows who owns everything on an object of the cluster, and why. There is one
+kind to explain: 'nodepools explain node NAME'.`,
 		Example: `  nodepools explain node gpu-1`,
 		Args:    cobra.ArbitraryArgs,
 		RunE:    func(_ *cobra.Command, args []string) error { return unknownKind(args) },

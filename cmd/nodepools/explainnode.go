@@ -23,24 +23,24 @@ func newExplainNode(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "node NAME",
 		Aliases: []string{"nodes", "no"},
-		Short:   "Tell whose each label, annotation and taint of a node is",
-		Long: `Tells of each label, annotation and taint of a node in the cluster whose it is:
-a pool's, with the file, the line and the revision that the pool comes from, or
-somebody else's, with the field manager that set it, where the API server has
-noted one. It shows every conflict, what a pool has taken over, what is shared
-with others, and what 'nodepools run' would write now, found by the same code.
-Nothing is written; the right to list nodes and nodepools is enough.
+		Short:   "Show who owns each label, annotation and taint of a node",
+		Long: `Shows who owns each label, annotation and taint of a node in the cluster: a
+pool, with the file and the revision that the pool comes from, or somebody else,
+with the field manager that set it, where the API server has recorded one. It
+shows every conflict, what a pool has taken over, what is shared with others, and
+what 'nodepools run' would write now, found by the same code. Nothing is written;
+the right to list nodes and nodepools is enough.
 
-The API server notes for the list of taints as a whole who wrote it last, so of
-a single taint of somebody else it is not known who put it there.
+The API server records who wrote the list of taints last as a whole, so of a
+single taint of somebody else it is not known who put it there.
 
 Text shortens long values; -o yaml and -o json print them whole, in fields that
 stay: node, paused, problem, pools (name, member, state, deleting, problem,
-chosenBy, parent, source, file, line, revision), keys (field, key, value, owner,
-pool, recorded, before, adopted, wantedBy, setBy, due, after, conflicts,
-contests) and record, which is what the pools have put on the node. The owner of
-a key is pool, shared, other, kubernetes, controller (the record itself) or,
-where the record cannot be read, unknown. A key with due is one about which
+chosenBy, parent, source, file, revision), keys (field, key, value, owner, pool,
+recorded, before, adopted, wantedBy, setBy, due, after, conflicts, contests) and
+record, which is what the pools have put on the node. The owner of a key is pool,
+shared, other, kubernetes, controller (the record itself) or, where the record
+cannot be read, unknown. A key with due is one about which
 something is about to be written; after is the value that it has then, and none
 when it goes.
 

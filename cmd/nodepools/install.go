@@ -34,7 +34,7 @@ write nothing, and read no Secret.`,
   nodepools install --image registry.example.com/nodepools:v1 \
     | kubectl apply --server-side -f -
 
-  # look before
+  # read it before
   nodepools install --image registry.example.com/nodepools:v1 \
     | kubectl diff --server-side -f -
 
@@ -55,7 +55,7 @@ write nothing, and read no Secret.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.crdsOnly, "crds-only", false, "print the custom resource definitions alone")
-	flags.BoolVar(&o.viewer, "viewer", false, "print a service account that may only look, for a CI job")
+	flags.BoolVar(&o.viewer, "viewer", false, "print a service account that may only read, for a CI job")
 	flags.StringVar(&o.options.Image, "image", manifests.DefaultRepository+":"+o.build.imageTag(), "`name` of the controller's image")
 	flags.StringVar(&o.options.Namespace, "namespace", manifests.DefaultNamespace, "`name` of the controller's namespace")
 	completeFlag(cmd, "image", nothing)
@@ -77,12 +77,12 @@ type installOptions struct {
 func (o *installOptions) check(changed func(flag string) bool) error {
 	for _, flag := range []string{"image", "namespace"} {
 		if o.crdsOnly && changed(flag) {
-			return usagef("--%s says nothing together with --crds-only", flag)
+			return usagef("--%s cannot be combined with --crds-only", flag)
 		}
 	}
 	for _, flag := range []string{"image", "crds-only"} {
 		if o.viewer && changed(flag) {
-			return usagef("--%s says nothing together with --viewer", flag)
+			return usagef("--%s cannot be combined with --viewer", flag)
 		}
 	}
 	if err := o.output.check(); err != nil {

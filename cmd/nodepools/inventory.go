@@ -20,7 +20,7 @@ func newInventory(std streams) *cobra.Command {
 		Use:   "inventory",
 		Short: "Write down a cluster, for reviews without a way to it",
 		Long: `Reads a cluster and prints as much of it as 'nodepools diff --inventory' needs
-to tell what a change of pools does to nodes and pods: nodes, NodePools and
+to predict what a change of pools does to nodes and pods: nodes, NodePools and
 their sources, RuntimeClasses, pods, what makes them, and PodDisruptionBudgets.
 Commit the file, and let a nightly job keep it fresh.
 

@@ -230,7 +230,7 @@ subjects:
 	if len(taken.Nodes) != 1 || taken.Pods != nil || taken.Workloads != nil || taken.Budgets != nil {
 		t.Errorf("%d nodes, pods %v, workloads %v, budgets %v; want a node, and nothing known of the others", len(taken.Nodes), taken.Pods, taken.Workloads, taken.Budgets)
 	}
-	want := []string{"what happens to pods is not told: the user may not list replicationcontrollers, poddisruptionbudgets.policy, pods; see 'nodepools install --viewer'"}
+	want := []string{"what happens to pods is not shown: the user may not list replicationcontrollers, poddisruptionbudgets.policy, pods; see 'nodepools install --viewer'"}
 	if diff := cmp.Diff(want, taken.Notes("the cluster")); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}

@@ -21,7 +21,7 @@ func newRender(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render PATH",
 		Short: "Print what pool files stand for",
-		Long: `Prints the RuntimeClass of each pool, as YAML. With nodes to look at, it also
+		Long: `Prints the RuntimeClass of each pool, as YAML. With nodes given, it also
 prints what the pools want of each: a Node with the labels, annotations and
 taints that they put there, and nothing else.
 
@@ -50,7 +50,7 @@ What stands on a node by another hand is not weighed here: that is for
 			return o.run(cmd.Context(), std)
 		}),
 	}
-	cmd.Flags().StringVar(&o.nodes, "nodes", "", "`file` with the nodes to look at; - for standard input")
+	cmd.Flags().StringVar(&o.nodes, "nodes", "", "`file` with the nodes to use; - for standard input")
 	completeFlag(cmd, "nodes", files("yaml", "yml", "json"))
 	o.output.register(cmd, objectFormats...)
 	o.cluster.register(cmd)

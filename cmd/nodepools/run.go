@@ -25,7 +25,7 @@ func newRun(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the controller",
-		Long: `Runs the controller until it is told to stop: it follows the Git repositories
+		Long: `Runs the controller until it is stopped: it follows the Git repositories
 that NodePoolSources name, and brings nodes and RuntimeClasses to what the pools
 say. In a cluster it is started by the Deployment that 'nodepools install'
 prints.

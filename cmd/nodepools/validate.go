@@ -18,12 +18,12 @@ import (
 )
 
 const validateLong = `Checks the pools in a folder, or in one file, as the controller checks a
-revision before it takes it. Every problem is told at once, with its file and
+revision before it takes it. Every problem is reported at once, with its file and
 line. No cluster is needed.
 
 In a working tree of Git, a file is refused where a commit of it would hold
 other bytes than these: where git converts it (the attributes ident, filter and
-working-tree-encoding), or is told not to look at it. --revision reads the files
+working-tree-encoding), or is configured to ignore it. --revision reads the files
 of a commit instead, as a source does, and nothing from disk: use it in reviews.
 
 A pool that nodes can join or leave by themselves is valid, and gets a warning:

@@ -81,7 +81,7 @@ func WriteSARIF(w io.Writer, r *Report, version string) error {
 	}
 	for _, rule := range rules {
 		described := sarifRule{ID: rule.ID, ShortDescription: sarifText{rule.Title}, FullDescription: sarifText{rule.Description}}
-		described.Help = sarifText{"'nodepools validate --help' tells of the rules; a finding says in its second line what to do about it"}
+		described.Help = sarifText{"'nodepools validate --help' describes the rules; the second line of a finding says what to do about it"}
 		described.DefaultConfiguration.Level = rule.Severity
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, described)
 	}

@@ -161,7 +161,7 @@ func (r *Repository) entry(c *poolfile.Collector, given *attributes, e staged, n
 	case sameInGit(data, e.hash):
 		return nil
 	case e.hidden:
-		return converted(c, name, "differs from what Git has of it, and git is told not to look (assume-unchanged or skip-worktree)")
+		return converted(c, name, "differs from what Git has of it, and git is configured to ignore it (assume-unchanged or skip-worktree)")
 	case r.unchanged(e):
 		return converted(c, name, "differs from what Git has of it, and git takes it for unchanged")
 	}
