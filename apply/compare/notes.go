@@ -12,9 +12,9 @@ import (
 func (r *revisions) notes() []string {
 	var notes []string
 	switch {
-	case r.state.Inventory == nil && r.Source == "":
+	case !r.state.NodesKnown && r.Source == "":
 		notes = append(notes, "no NodePoolSource is known, so the defaults count: "+defaultPrune+"; what a source notes on its pools is left out, unless --source gives its name")
-	case r.state.Inventory == nil:
+	case !r.state.NodesKnown:
 		notes = append(notes, fmt.Sprintf("how NodePoolSource %q is set up is not known, so the defaults count: %s", r.Source, defaultPrune))
 	case r.nodePoolSource == nil:
 		notes = append(notes, "the inventory has no NodePoolSource: pools are compared as kubectl apply would bring them, and none is deleted")
@@ -24,7 +24,7 @@ func (r *revisions) notes() []string {
 			notes = append(notes, otherFolder(r.nodePoolSource, taken, r.folder))
 		}
 	}
-	if r.state.Inventory == nil {
+	if !r.state.NodesKnown {
 		notes = append(notes, "what becomes of nodes and pods is not known: --inventory names a file that knows them")
 	}
 	if untracked := r.head.untracked; len(untracked) > 0 {

@@ -87,7 +87,7 @@ type revisions struct {
 
 // open finds the repository, and the folder in it.
 func (r *revisions) open() (err error) {
-	if r.state.Inventory != nil {
+	if r.state.NodesKnown {
 		if r.nodePoolSource, err = ChooseSource(r.state, r.Source); err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (r *revisions) baseRevision(base *end) plan.Revision {
 // revision is one of the source, without its pools. Where no inventory says how
 // the source is set up, it is set up as it is by default.
 func (r *revisions) revision() plan.Revision {
-	if r.state.Inventory != nil {
+	if r.state.NodesKnown {
 		return revisionOf(r.nodePoolSource)
 	}
 	return plan.RevisionOfUnknown(r.Source)
