@@ -313,16 +313,21 @@ func (o oracle) started() []string {
 				return pod.Owner == of.Owner && pod.Node == is.Name && !pod.Terminating && !pod.Finished
 			})
 			wanted, _ := shouldRunDaemonPod(was, set)
-			wants, _ := shouldRunDaemonPod(is, set)
-			if exists || !wants {
+			wants, keeps := shouldRunDaemonPod(is, set)
+			if exists {
 				continue
 			}
 			pod := &inventory.Pod{Owner: of.Owner}
 			waiting, made := o.next(pod, classesOf(o.before.RuntimeClasses))
-			if !wanted || !made {
+			if pending := wanted && made; pending {
+				if !keeps || schedulable(was, waiting) {
+					continue
+				}
+			} else {
+				if !wants {
+					continue
+				}
 				waiting, made = o.next(pod, classesOf(o.after.RuntimeClasses))
-			} else if schedulable(was, waiting) {
-				continue
 			}
 			if made && schedulable(is, waiting) {
 				started = append(started, of.Name+" "+is.Name)
