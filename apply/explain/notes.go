@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/apply/plan"
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/review"
 	"github.com/nodepools/nodepools/apply/wrap"
 )
 

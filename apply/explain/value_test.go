@@ -7,7 +7,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/plan"
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/review"
 	hostiletexts "github.com/nodepools/nodepools/testdata/hostile"
 )
 

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/inventory"
+	"github.com/nodepools/nodepools/apply/preview/inventory"
 )
 
 // Inventory is a cluster, and what is to be known of how it was read.

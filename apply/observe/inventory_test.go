@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/inventory"
+	"github.com/nodepools/nodepools/apply/preview/inventory"
 )
 
 // expiringReader serves a list of two pages whose second has expired, and then, in

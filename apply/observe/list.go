@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nodepools/nodepools/apply/inventory"
+	"github.com/nodepools/nodepools/apply/preview/inventory"
 )
 
 // list returns every object of a kind, read page by page.

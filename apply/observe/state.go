@@ -7,8 +7,8 @@ import (
 
 	"github.com/nodepools/nodepools/api/hint"
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/inventory"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/preview/inventory"
 )
 
 // State is what lives in a cluster, as far as it is known.

@@ -16,9 +16,9 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/adopt"
-	"github.com/nodepools/nodepools/apply/inventory"
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/preview/inventory"
 	"github.com/nodepools/nodepools/apply/wrap"
 	"github.com/nodepools/nodepools/render"
 	hostiletexts "github.com/nodepools/nodepools/testdata/hostile"

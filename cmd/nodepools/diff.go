@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nodepools/nodepools/apply/dryrun"
+	"github.com/nodepools/nodepools/apply/preview/dryrun"
 )
 
 const diffLong = `Prints what 'nodepools run' would change, found by the same code: pools,

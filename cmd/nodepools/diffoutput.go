@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/nodepools/nodepools/apply/review"
-	"github.com/nodepools/nodepools/apply/review/markdown"
-	"github.com/nodepools/nodepools/apply/review/page"
-	"github.com/nodepools/nodepools/apply/review/text"
+	"github.com/nodepools/nodepools/apply/preview/review"
+	"github.com/nodepools/nodepools/apply/preview/review/markdown"
+	"github.com/nodepools/nodepools/apply/preview/review/page"
+	"github.com/nodepools/nodepools/apply/preview/review/text"
 )
 
 // diffOutput is how a review is printed.

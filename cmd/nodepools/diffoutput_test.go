@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/review"
 	deceit "github.com/nodepools/nodepools/testdata/hostile"
 	"github.com/nodepools/nodepools/testdata/reviews"
 )

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/compare"
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/apply/observe"
+	"github.com/nodepools/nodepools/apply/preview/compare"
 	"github.com/nodepools/nodepools/source/git"
 )
 

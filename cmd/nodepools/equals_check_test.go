@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/review"
 )
 
 // passed is what a pass of the controller has made of the cluster.

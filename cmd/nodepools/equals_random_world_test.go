@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/review"
 )
 
 // A random world is small, so that whatever can get into each other's way does:

@@ -20,7 +20,7 @@ import (
 	"github.com/nodepools/nodepools/api/crds"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller"
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/review"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 

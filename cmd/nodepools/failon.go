@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/api/hint"
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/review"
 )
 
 // failOn is the flag --fail-on: from where on what a change does is too much. It

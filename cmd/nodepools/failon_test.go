@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"github.com/nodepools/nodepools/apply/impact"
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/impact"
+	"github.com/nodepools/nodepools/apply/preview/review"
 )
 
 func TestFailOn(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nodepools/nodepools/apply/compare"
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/compare"
+	"github.com/nodepools/nodepools/apply/preview/review"
 )
 
 // inventoryFile has the source fleet, whose pools are in the folder pools, and

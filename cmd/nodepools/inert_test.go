@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nodepools/nodepools/api/sanitize"
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/review"
 	"github.com/nodepools/nodepools/render"
 	hostiletexts "github.com/nodepools/nodepools/testdata/hostile"
 )

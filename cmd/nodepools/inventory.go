@@ -11,7 +11,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/sanitize"
-	"github.com/nodepools/nodepools/apply/inventory"
+	"github.com/nodepools/nodepools/apply/preview/inventory"
 )
 
 func newInventory(std streams) *cobra.Command {

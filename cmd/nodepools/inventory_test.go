@@ -17,10 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/compare"
-	"github.com/nodepools/nodepools/apply/inventory"
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/preview/compare"
+	"github.com/nodepools/nodepools/apply/preview/inventory"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/inventory"
+	"github.com/nodepools/nodepools/apply/preview/inventory"
 )
 
 // inventoryOfRecipe is a file as 'nodepools inventory' writes it, of a cluster with

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/api/hint"
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/review"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/render/report"
 )

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodepools/nodepools/api/manifests"
-	"github.com/nodepools/nodepools/apply/inventory"
 	"github.com/nodepools/nodepools/apply/observe"
+	"github.com/nodepools/nodepools/apply/preview/inventory"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 

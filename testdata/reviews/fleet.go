@@ -3,9 +3,9 @@ package reviews
 import (
 	"fmt"
 
-	"github.com/nodepools/nodepools/apply/impact"
 	"github.com/nodepools/nodepools/apply/plan"
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/impact"
+	"github.com/nodepools/nodepools/apply/preview/review"
 )
 
 // Fleet is a change of 5,000 nodes in 100 pools: most change in a label, every tenth

@@ -3,8 +3,8 @@ package reviews
 import (
 	"fmt"
 
-	"github.com/nodepools/nodepools/apply/impact"
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/impact"
+	"github.com/nodepools/nodepools/apply/preview/review"
 )
 
 // blank returns an empty review, in which every list is present.

@@ -6,9 +6,9 @@
 package reviews
 
 import (
-	"github.com/nodepools/nodepools/apply/impact"
 	"github.com/nodepools/nodepools/apply/plan"
-	"github.com/nodepools/nodepools/apply/review"
+	"github.com/nodepools/nodepools/apply/preview/impact"
+	"github.com/nodepools/nodepools/apply/preview/review"
 )
 
 // Sample is a review with a name that is suitable for a file.

@@ -1,0 +1,86 @@
+package compare
+
+import (
+	"path"
+	"slices"
+
+	"github.com/nodepools/nodepools/apply/observe"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/preview/impact"
+	"github.com/nodepools/nodepools/apply/preview/inventory"
+	"github.com/nodepools/nodepools/apply/preview/review"
+	"github.com/nodepools/nodepools/render"
+)
+
+// Sides are the two sides of a comparison: what there is, and what comes.
+type Sides struct {
+	// Before is the cluster as it is, or as the base would have it.
+	Before plan.Cluster
+	// Revision is what comes.
+	Revision plan.Revision
+	// Files are what the revision defines, named as the reader finds them.
+	Files []render.Definition
+	// Compared names both sides.
+	Compared review.Compared
+	// Notes are what the reader should know of how it was compared.
+	Notes []string
+	// Server that Before was read from; nil where none was asked.
+	Server *observe.Server
+
+	// inventory has Before and its pods; nil where pods are not known.
+	inventory *inventory.Inventory
+	// only are the names of the pools that are compared; nil where all are.
+	only map[string]bool
+}
+
+// Difference plans what comes, as if what has to be approved had been.
+func (s *Sides) Difference() (*plan.Difference, error) {
+	revision := s.Revision
+	revision.AssumeApproved = true
+	difference, err := plan.Diff(revision, s.Before)
+	if err != nil {
+		return nil, err
+	}
+	if s.only != nil {
+		difference.Problems = slices.DeleteFunc(difference.Problems, func(problem plan.Problem) bool {
+			return problem.Pool != "" && !s.only[problem.Pool]
+		})
+	}
+	return difference, nil
+}
+
+// Review makes the review of a difference, with what it does to pods where these are
+// known.
+func (s *Sides) Review(difference *plan.Difference) (*review.Review, error) {
+	input := review.Input{Compared: s.Compared, Files: s.Files, Before: s.Before, Difference: difference, Notes: s.Notes}
+	if s.inventory != nil {
+		input.Impact = impact.Of(s.inventory, difference.After(s.Before))
+	}
+	return review.Of(input)
+}
+
+// on makes a state the side that is there already.
+func (s *Sides) on(state *observe.State) {
+	s.Before, s.inventory, s.Server = state.Cluster, state.Inventory, state.Server
+	s.Compared.Base = state.Name
+	s.Notes = append(s.Notes, state.Notes...)
+	if !state.NodesKnown {
+		return
+	}
+	nodes := len(state.Nodes)
+	s.Compared.Nodes, s.Compared.Taken = &nodes, state.Taken
+	if state.Inventory != nil {
+		pods := len(state.Inventory.Pods)
+		s.Compared.Pods = &pods
+	}
+}
+
+// within names the files of pools as the reader finds them: from the root of the
+// repository, or from where he is.
+func within(folder string, pools []render.Definition) []render.Definition {
+	named := slices.Clone(pools)
+	for i := range named {
+		named[i].File = path.Join(folder, named[i].File)
+	}
+	return named
+}

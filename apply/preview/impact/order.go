@@ -1,0 +1,58 @@
+package impact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/nodepools/nodepools/apply/preview/inventory"
+)
+
+// named returns the workload of an owner.
+func named(owner inventory.Owner) Workload { return Workload(owner) }
+
+// workloadOf returns the workload that a pod is counted under: its owner, or
+// itself. A pod is in the namespace of its owner, or the owner is in none.
+func workloadOf(pod *inventory.Pod) Workload {
+	if pod.Owner == (inventory.Owner{}) {
+		return Workload{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}
+	}
+	return Workload{Group: pod.Owner.Group, Kind: pod.Owner.Kind, Namespace: pod.Namespace, Name: pod.Owner.Name}
+}
+
+// groupKey returns the same text for entries that are listed in one line.
+func groupKey(of Workload, texts ...string) string {
+	var key strings.Builder
+	writeTexts(&key, of.Group, of.Namespace, of.Kind, of.Name)
+	writeTexts(&key, texts...)
+	return key.String()
+}
+
+func compareWorkloads(a, b Workload) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
+}
+
+func comparePods(a, b Pod) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Node, b.Node))
+}
+
+func compareEvictions(a, b Eviction) int {
+	return cmp.Or(
+		compareWorkloads(a.Workload, b.Workload),
+		cmp.Compare(a.AfterSeconds, b.AfterSeconds),
+		slices.Compare(a.Taints, b.Taints),
+		comparePods(a.Pods[0], b.Pods[0]),
+	)
+}
+
+func compareUnschedulable(a, b Unschedulable) int {
+	return cmp.Or(
+		compareWorkloads(a.Workload, b.Workload),
+		cmp.Compare(a.Reason, b.Reason),
+		comparePods(a.Pods[0], b.Pods[0]),
+	)
+}
+
+func compareBudgets(a, b Budget) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}

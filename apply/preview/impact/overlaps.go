@@ -1,0 +1,158 @@
+package impact
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/preview/inventory"
+	"github.com/nodepools/nodepools/render"
+)
+
+// overlaps returns the nodes in several pools on which the pods of none of them
+// can be scheduled afterwards: each is kept out by a taint of another pool, or
+// by a label whose value another pool has won. What others than pools have set
+// on a node does not count. A node with an earlier overlap is not listed,
+// unless it joins a further pool.
+func overlaps(before, after plan.Cluster) []Overlap {
+	was, is := newPoolView(before), newPoolView(after)
+	stood := make(map[string]*corev1.Node, len(before.Nodes))
+	for _, node := range before.Nodes {
+		stood[node.Name] = node
+	}
+	groups := map[string]*Overlap{}
+	for _, node := range after.Nodes {
+		pools, reason := is.deadlock(node)
+		if reason == "" {
+			continue
+		}
+		if earlier := stood[node.Name]; earlier != nil {
+			if had, reason := was.deadlock(earlier); reason != "" && containsAll(had, pools) {
+				continue
+			}
+		}
+		key := groupKey(Workload{}, append(slices.Clone(pools), reason)...)
+		if groups[key] == nil {
+			groups[key] = &Overlap{Pools: pools, Reason: reason}
+		}
+		groups[key].Nodes = append(groups[key].Nodes, node.Name)
+	}
+	list := make([]Overlap, 0, len(groups))
+	for _, group := range groups {
+		slices.Sort(group.Nodes)
+		list = append(list, *group)
+	}
+	slices.SortFunc(list, func(a, b Overlap) int {
+		return cmp.Or(slices.Compare(a.Pools, b.Pools), cmp.Compare(a.Reason, b.Reason))
+	})
+	return list
+}
+
+func containsAll(names, wanted []string) bool {
+	return !slices.ContainsFunc(wanted, func(name string) bool { return !slices.Contains(names, name) })
+}
+
+// poolView is what the pools of a cluster want, and to which nodes their
+// RuntimeClasses send pods.
+type poolView struct {
+	expansion *render.Expansion
+	live      classes
+	// asks caches the scheduling of the pods of a pool.
+	asks map[string]inventory.Scheduling
+}
+
+func newPoolView(cluster plan.Cluster) *poolView {
+	return &poolView{
+		expansion: plan.Expand(cluster.Pools, cluster.Nodes),
+		live:      classesOf(cluster.RuntimeClasses),
+		asks:      map[string]inventory.Scheduling{},
+	}
+}
+
+// deadlock returns the pools of a node and why the pods of none of them can be
+// scheduled there; the reason is empty where those of one can.
+func (v *poolView) deadlock(node *corev1.Node) (pools []string, reason string) {
+	desired, err := plan.Desired(node, v.expansion)
+	if err != nil || len(desired.Pools) < 2 {
+		// A node with an unreadable record is not changed, and reported as such.
+		return nil, ""
+	}
+	var reasons []string
+	for _, pool := range desired.Pools {
+		why := v.shutOut(pool, node, desired)
+		if why == "" {
+			return nil, ""
+		}
+		reasons = append(reasons, why)
+	}
+	if more := len(reasons) - maxReasons; more > 0 {
+		reasons = append(reasons[:maxReasons], fmt.Sprintf("and so on for %d more", more))
+	}
+	return desired.Pools, strings.Join(reasons, ", ")
+}
+
+// maxReasons is how many pools of a node are named in the reason.
+const maxReasons = 3
+
+// shutOut returns what of another pool keeps the pods of this one off the node;
+// empty where nothing does.
+func (v *poolView) shutOut(pool string, node *corev1.Node, desired render.Desired) string {
+	asks := v.podsOf(pool)
+	for _, taint := range slices.SortedFunc(slices.Values(node.Spec.Taints), render.CompareTaints) {
+		want, wanted := desired.Taints[render.TaintID{Key: taint.Key, Effect: taint.Effect}]
+		if !wanted || !keepsOut(&taint) || tolerationOf(&taint, asks.Tolerations) != nil {
+			continue
+		}
+		if other := wantedBy(want, taint.Value, pool); other != "" {
+			return fmt.Sprintf("pods of %s do not tolerate %s of %s", pool, taint.ToString(), other)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(asks.NodeSelector)) {
+		selected := asks.NodeSelector[key]
+		have, found := node.Labels[key]
+		want, wanted := desired.Labels[key]
+		switch {
+		case found && have == selected, !wanted:
+		case want.Pool != pool && want.Value != selected:
+			return fmt.Sprintf("pods of %s select %s, which %s sets to %q", pool, labelText(key, selected), want.Pool, want.Value)
+		}
+	}
+	return ""
+}
+
+// wantedBy returns a pool other than this one that wants the value.
+func wantedBy(want render.Want, value, not string) string {
+	switch {
+	case want.Value != value:
+		return ""
+	case want.Pool != not:
+		return want.Pool
+	case len(want.Agreeing) > 0:
+		return want.Agreeing[0]
+	}
+	return ""
+}
+
+// podsOf returns the scheduling of pods that name the RuntimeClass of the pool
+// and nothing else. The live RuntimeClass counts: that of a paused pool follows
+// its earlier spec.
+func (v *poolView) podsOf(pool string) inventory.Scheduling {
+	asks, known := v.asks[pool]
+	if !known {
+		class := v.live[v1.RuntimeClassName(pool)]
+		if class == nil {
+			class = v.expansion.RuntimeClass(pool)
+		}
+		if class != nil {
+			asks, _ = admit(inventory.Scheduling{}, class)
+		}
+		v.asks[pool] = asks
+	}
+	return asks
+}

@@ -1,0 +1,273 @@
+package review
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/preview/redact"
+)
+
+// Labels and annotations are no place for secrets, but people put them there.
+// Everything that looks like one is masked throughout a review, which more
+// people may read than the cluster.
+
+// masked replaces a secret. Where one becomes another, the reader must see that
+// it changes.
+const (
+	masked       = redact.Masked
+	maskedBefore = "*** (before)"
+	maskedAfter  = "*** (after)"
+)
+
+// mask replaces everything that looks like a secret, and then every other mention of it.
+func mask(r *Review) {
+	m := &masker{found: map[string]bool{}}
+	for i := range r.Pools {
+		m.pair(r.Pools[i].Before, r.Pools[i].After)
+	}
+	for i := range r.RuntimeClasses {
+		m.pair(r.RuntimeClasses[i].Before, r.RuntimeClasses[i].After)
+	}
+	for _, group := range r.Nodes {
+		for i := range group.Changes {
+			m.change(&group.Changes[i])
+		}
+	}
+	for i, conflict := range r.Conflicts {
+		r.Conflicts[i].Key = redact.Text(conflict.Key)
+		for j := range conflict.Claims {
+			m.claim(&conflict.Claims[j])
+		}
+	}
+	for i := range r.Records {
+		m.record(&r.Records[i].Value)
+	}
+	r.Impact = m.impact(r.Impact)
+	m.mentions(r)
+}
+
+// masker remembers the secrets that it has masked, and their parts.
+type masker struct {
+	finder redact.Finder
+	found  map[string]bool
+}
+
+// hide returns the text, or its mask where it is or contains a secret. The
+// other is the text before or after the change; nil for none.
+func (m *masker) hide(key, text string, other *string, as string) string {
+	if !m.finder.Secret(key, text) {
+		return text
+	}
+	if !m.found[text] {
+		m.found[text] = true
+		for _, part := range redact.Parts(key, text) {
+			m.found[part] = true
+		}
+	}
+	if other == nil || *other == text {
+		as = masked
+	}
+	return as
+}
+
+// pair masks an object before and after the change.
+func (m *masker) pair(before, after map[string]any) {
+	for _, key := range keysOf(before, after) {
+		m.texts(nameOf(key, before), before[key], nameOf(key, after), after[key],
+			func(text string) { before[key] = text }, func(text string) { after[key] = text })
+		if hidden := redact.Text(key); hidden != key {
+			rename(before, key, hidden)
+			rename(after, key, hidden)
+		}
+	}
+}
+
+// rename renames a field: the key of a label may be a secret, too.
+func rename(object map[string]any, key, hidden string) {
+	if value, found := object[key]; found {
+		delete(object, key)
+		for object[hidden] != nil {
+			hidden += "*"
+		}
+		object[hidden] = value
+	}
+}
+
+// texts masks the value of one field, or of one item of a list, on both sides.
+func (m *masker) texts(wasName string, was any, isName string, is any, setBefore, setAfter func(string)) {
+	before, after := stringOf(was), stringOf(is)
+	if before != nil {
+		setBefore(m.hide(wasName, *before, after, maskedBefore))
+	}
+	if after != nil {
+		setAfter(m.hide(isName, *after, before, maskedAfter))
+	}
+	wasMap, _ := was.(map[string]any)
+	isMap, _ := is.(map[string]any)
+	m.pair(wasMap, isMap)
+	wasList, _ := was.([]any)
+	isList, _ := is.([]any)
+	m.lists(wasName, wasList, isName, isList)
+}
+
+// lists masks the elements of lists: taints, tolerations, the values of selectors.
+func (m *masker) lists(wasName string, before []any, isName string, after []any) {
+	for i := range max(len(before), len(after)) {
+		var was, is any
+		if i < len(before) {
+			was = before[i]
+		}
+		if i < len(after) {
+			is = after[i]
+		}
+		m.texts(wasName, was, isName, is, func(text string) { before[i] = text }, func(text string) { after[i] = text })
+	}
+}
+
+func stringOf(value any) *string {
+	if text, isText := value.(string); isText {
+		return &text
+	}
+	return nil
+}
+
+// nameOf returns the name of a value: in a taint or a selector, that is its key.
+func nameOf(field string, object map[string]any) string {
+	if key, found := object["key"].(string); found && (field == "value" || field == "values") {
+		return key
+	}
+	return field
+}
+
+func keysOf(before, after map[string]any) []string {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func (m *masker) change(change *plan.KeyChange) {
+	before, after, key := change.Before, change.After, change.Key
+	change.Key = redact.Text(key)
+	if before != nil {
+		hidden := m.hide(key, *before, after, maskedBefore)
+		change.Before = &hidden
+	}
+	if after != nil {
+		hidden := m.hide(key, *after, before, maskedAfter)
+		change.After = &hidden
+	}
+}
+
+func (m *masker) claim(claim *plan.Conflict) {
+	want, have, key := claim.Want, claim.Have, claim.Key
+	claim.Key = redact.Text(key)
+	if have != nil {
+		hidden := m.hide(key, *have, &want, maskedBefore)
+		claim.Have = &hidden
+	}
+	claim.Want = m.hide(key, want, have, maskedAfter)
+}
+
+// record masks the values within a record, which is JSON. One without secrets
+// is not changed.
+func (m *masker) record(value *string) {
+	var fields, original map[string]any
+	if json.Unmarshal([]byte(*value), &fields) != nil || json.Unmarshal([]byte(*value), &original) != nil {
+		return
+	}
+	m.pair(fields, nil)
+	before, _ := json.Marshal(original) // both were decoded from JSON
+	if after, err := json.Marshal(fields); err == nil && string(after) != string(before) {
+		*value = string(after)
+	}
+}
+
+// mentions replaces, in the sentences of the review, the secrets that occur
+// elsewhere in it.
+func (m *masker) mentions(r *Review) {
+	replacer := m.replacer()
+	hide := func(texts ...*string) {
+		for _, text := range texts {
+			*text = redact.Text(replacer.Replace(*text))
+		}
+	}
+	lists := [][]string{r.Problems, r.Notes}
+	if broken := r.Compared.BrokenBase; broken != nil {
+		hide(&broken.Revision)
+		lists = append(lists, broken.Problems)
+	}
+	for _, list := range lists {
+		for i := range list {
+			hide(&list[i])
+		}
+	}
+	for i := range r.Records {
+		hide(&r.Records[i].Value)
+	}
+	hide(&r.Compared.Base, &r.Compared.Head)
+	for i := range r.HeldReleases {
+		hide(&r.HeldReleases[i].Reason, &r.HeldReleases[i].Remedy)
+	}
+	if r.HeldBack != nil {
+		hide(&r.HeldBack.Reason, &r.HeldBack.Remedy)
+	}
+	if r.Impact == nil {
+		return
+	}
+	for _, eviction := range r.Impact.Evictions {
+		for i := range eviction.Taints {
+			hide(&eviction.Taints[i])
+		}
+	}
+	for i := range r.Impact.Unschedulable {
+		hide(&r.Impact.Unschedulable[i].Reason)
+	}
+	for i := range r.Impact.Overlaps {
+		hide(&r.Impact.Overlaps[i].Reason)
+	}
+}
+
+// shortestMention is how long a secret is, in bytes, that is searched for in
+// sentences. Shorter ones may be ordinary words.
+const shortestMention = 8
+
+// quotedLength is how many characters of a value package plan quotes in a text.
+const quotedLength = 62
+
+// clipped returns the beginning of a value, as it may be quoted.
+func clipped(secret string) string {
+	count := 0
+	for i := range secret {
+		if count == quotedLength {
+			return secret[:i]
+		}
+		count++
+	}
+	return secret
+}
+
+// replacer masks every mention of the secrets that were found, the longest first:
+// one may begin another.
+func (m *masker) replacer() *strings.Replacer {
+	forms := map[string]bool{}
+	for secret := range m.found {
+		if len(secret) >= shortestMention {
+			for _, form := range []string{secret, clipped(secret)} {
+				quoted := strconv.Quote(form)
+				forms[form], forms[quoted[1:len(quoted)-1]] = true, true
+			}
+		}
+	}
+	var pairs []string
+	for _, form := range slices.SortedFunc(maps.Keys(forms), func(a, b string) int {
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	}) {
+		pairs = append(pairs, form, masked)
+	}
+	return strings.NewReplacer(pairs...)
+}

@@ -1,0 +1,154 @@
+package text
+
+import (
+	"fmt"
+
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/preview/impact"
+	"github.com/nodepools/nodepools/apply/preview/review"
+)
+
+// maxPods is how many pods of one workload are named.
+const maxPods = 8
+
+// impact writes what happens to pods, the worst first.
+func (t *writer) impact(r *review.Review) {
+	if r.Impact == nil {
+		return
+	}
+	t.evictions(r.Impact.Evictions)
+	t.budgets(r.Impact.Budgets)
+	t.daemons(r.Impact.DaemonPods)
+	t.classes(r.Impact.RuntimeClasses)
+	t.unschedulable(r.Impact.Unschedulable)
+	t.overlaps(r.Impact.Overlaps)
+}
+
+func (t *writer) evictions(evictions []impact.Eviction) {
+	if len(evictions) == 0 {
+		return
+	}
+	t.heading("Evicted, by NoExecute taints, which ask no PodDisruptionBudget:")
+	for _, eviction := range evictions {
+		when := "at once"
+		if eviction.AfterSeconds > 0 {
+			when = fmt.Sprintf("after %d s", eviction.AfterSeconds)
+		}
+		if eviction.Finished {
+			when += ", finished already"
+		}
+		t.pods(eviction.Workload, eviction.Pods, fmt.Sprintf("%s, by %s", when, enumerate(eviction.Taints)),
+			review.Outlook(eviction.Workload, eviction.NotRecreated, eviction.Nowhere))
+	}
+}
+
+func (t *writer) budgets(budgets []impact.Budget) {
+	if len(budgets) == 0 {
+		return
+	}
+	t.heading("PodDisruptionBudgets:")
+	for _, budget := range budgets {
+		verdict := "kept"
+		if budget.Exceeded {
+			verdict = "exceeded"
+		}
+		goes := "go"
+		if budget.Lost == 1 {
+			goes = "goes"
+		}
+		t.sentence("  ", fmt.Sprintf("%s/%s %s: %s %s, and it allows %d",
+			review.Word(budget.Namespace), review.Word(budget.Name), verdict, review.Count(budget.Lost, "pod"), goes, budget.Allowed))
+	}
+}
+
+func (t *writer) daemons(sets []impact.DaemonPods) {
+	if len(sets) == 0 {
+		return
+	}
+	t.heading("DaemonSets, whose nodes match no longer, or match now:")
+	for _, set := range sets {
+		if len(set.Removed) > 0 {
+			t.pods(set.Workload, set.Removed, "removed", "")
+		}
+		if len(set.Started) > 0 {
+			t.sentence("  ", fmt.Sprintf("%s: %s started, on", workload(set.Workload), review.Count(len(set.Started), "pod")))
+			t.list("    ", words(review.Compact(set.Started)))
+		}
+	}
+}
+
+func (t *writer) classes(classes []impact.RuntimeClassUse) {
+	if len(classes) == 0 {
+		return
+	}
+	t.heading("RuntimeClasses that are in use:")
+	for _, class := range classes {
+		fate := "deleted: new pods that name it are refused"
+		if class.Action == string(plan.Replace) {
+			fate = "replaced: pods that name it are refused in the moment between"
+		}
+		t.sentence("  ", fmt.Sprintf("%s is %s. %s named it, and run on", review.Word(class.Name), fate, review.Count(class.Pods, "pod")))
+		for _, owner := range class.Workloads {
+			t.sentence("    ", workload(owner))
+		}
+	}
+}
+
+func (t *writer) unschedulable(all []impact.Unschedulable) {
+	if len(all) == 0 {
+		return
+	}
+	t.heading("Running, and could not be scheduled again where they are:")
+	for _, pods := range all {
+		t.pods(pods.Workload, pods.Pods, pods.Reason, review.Outlook(pods.Workload, false, pods.Nowhere))
+	}
+}
+
+func (t *writer) overlaps(overlaps []impact.Overlap) {
+	if len(overlaps) == 0 {
+		return
+	}
+	t.heading("Nodes in several pools, on which no pod of any of their RuntimeClasses can run:")
+	for _, overlap := range overlaps {
+		t.list("  ", append([]string{"pools"}, words(overlap.Pools)...))
+		t.sentence("    ", overlap.Reason)
+		t.list("    ", append([]string{"on"}, words(review.Compact(overlap.Nodes))...))
+	}
+}
+
+// pods writes what happens to the pods of one workload and the consequence, and
+// names some.
+func (t *writer) pods(of impact.Workload, pods []impact.Pod, what, outlook string) {
+	line := fmt.Sprintf("%s: %s, %s", workload(of), review.Count(len(pods), "pod"), what)
+	if outlook != "" {
+		line += "; " + outlook
+	}
+	t.sentence("  ", line)
+	var names []string
+	for _, pod := range pods[:min(len(pods), maxPods)] {
+		names = append(names, fmt.Sprintf("%s on %s", review.Word(pod.Name), review.Word(pod.Node)))
+	}
+	for i := range names[:max(len(names)-1, 0)] {
+		names[i] += ","
+	}
+	if more := len(pods) - maxPods; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more; -o json has all", more))
+	}
+	t.list("    ", names)
+}
+
+func workload(w impact.Workload) string {
+	return fmt.Sprintf("%s %s/%s", review.Word(w.Kind), review.Word(w.Namespace), review.Word(w.Name))
+}
+
+// enumerate joins sanitized items of a sentence.
+func enumerate(items []string) string {
+	text := ""
+	for i, item := range items {
+		if i > 0 {
+			text += ", "
+		}
+		text += review.Visible(item)
+	}
+	return text
+}

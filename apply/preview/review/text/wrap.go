@@ -1,0 +1,117 @@
+package text
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nodepools/nodepools/apply/preview/review"
+)
+
+// width is that of the smallest usual terminal, in characters.
+const width = 80
+
+// compactNames matches the result of review.Compact for valid names.
+var compactNames = regexp.MustCompile(`^[A-Za-z0-9]*[-A-Za-z0-9_.]*\[[0-9,-]+\][-A-Za-z0-9_.]*$`)
+
+// wrapped breaks words into lines; the first line and the others have their own
+// prefix. A word is not split, except for a long list of numbers.
+func wrapped(first, others string, words []string) string {
+	var text strings.Builder
+	line := first
+	for i, word := range parted(words) {
+		word = clipped(strings.TrimRight(word, " "))
+		switch {
+		case i == 0:
+			line += word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
+			fmt.Fprintln(&text, strings.TrimRight(line, " "))
+			line = others + word
+		default:
+			line += " " + word
+		}
+	}
+	fmt.Fprintln(&text, strings.TrimRight(line, " "))
+	return text.String()
+}
+
+// parted keeps words that fit into a line, and splits longer ones after a comma.
+func parted(words []string) []string {
+	var all []string
+	for _, word := range words {
+		for len(word) > width-8 {
+			cut := strings.LastIndex(word[:width-8], ",") + 1
+			if cut == 0 {
+				break
+			}
+			all = append(all, word[:cut])
+			word = word[cut:]
+		}
+		all = append(all, word)
+	}
+	return all
+}
+
+// maxLine bounds lines that are not ours to break, in characters.
+const maxLine = 1000
+
+// clipped truncates a line for a terminal. The JSON document has the whole of it.
+func clipped(line string) string {
+	if len(line) <= maxLine {
+		return line
+	}
+	shown := 0
+	for i := range line {
+		if shown++; shown > maxLine {
+			return fmt.Sprintf("%s… and %d bytes more", line[:i], len(line)-i)
+		}
+	}
+	return line
+}
+
+// list writes words as the items of a list.
+func (t *writer) list(indent string, items []string) {
+	fmt.Fprint(t, wrapped(indent, indent+"  ", items))
+}
+
+// colored writes lines in the colour of a sign.
+func (t *writer) colored(sign rune, text string) {
+	for line := range strings.Lines(text) {
+		t.line(t.signed(sign, strings.TrimSuffix(line, "\n")))
+	}
+}
+
+// painter marks texts by ANSI colours; a false one does not change them.
+type painter bool
+
+const (
+	bold   = "1"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	alarm  = "1;31"
+)
+
+func (p painter) bold(text string) string  { return p.paint(bold, text) }
+func (p painter) alarm(text string) string { return p.paint(alarm, text) }
+
+// signed colours a line by its sign.
+func (p painter) signed(sign rune, text string) string {
+	switch sign {
+	case review.Added:
+		return p.paint(green, text)
+	case review.Removed:
+		return p.paint(red, text)
+	case review.Changed:
+		return p.paint(yellow, text)
+	}
+	return text
+}
+
+func (p painter) paint(color, text string) string {
+	if !p || text == "" {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}
