@@ -102,7 +102,7 @@ func withoutNulls(value any) any {
 
 // An inventory in YAML is the same inventory.
 func TestInventoryInYAML(t *testing.T) {
-	want, err := os.ReadFile(filepath.Join("..", "..", "apply", "inventory", "testdata", "fleet.json"))
+	want, err := os.ReadFile(filepath.Join("..", "..", "apply", "preview", "inventory", "testdata", "fleet.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
