@@ -108,8 +108,8 @@ func (d *document) problem(at *yaml.Node, message, hint string) Problem {
 	if d.pool != "" {
 		message = "pool " + quoted(d.pool) + ": " + message
 	}
-	place := d.position(at)
-	return Problem{File: d.file, Line: place.line, Column: place.column, Pool: d.pool, Message: message, Hint: hint}
+	found := d.position(at)
+	return Problem{File: found.file, Line: found.line, Column: found.column, Pool: d.pool, Message: message, Hint: hint}
 }
 
 // countOmitted reports how many problems the document has, where not all are shown.
@@ -125,12 +125,12 @@ func (d *document) countOmitted() {
 // first line for nil.
 func (d *document) position(node *yaml.Node) position {
 	if node == nil {
-		return position{line: d.text.line, column: 1}
+		return position{file: d.file, line: d.text.line, column: 1}
 	}
 	if node.Kind == yaml.MappingNode && len(node.Content) > 0 {
 		node = node.Content[0]
 	}
-	return position{line: d.text.line + node.Line - 1, column: node.Column}
+	return position{file: d.file, line: d.text.line + node.Line - 1, column: node.Column}
 }
 
 // parse parses the text into d.root, and reports whether it has content.

@@ -19,7 +19,7 @@ type placedPool struct {
 
 func (p *placedPool) problem(at position, message, hint string) Problem {
 	name := p.Pool.Name
-	return Problem{File: p.File, Line: at.line, Column: at.column, Pool: name, Message: "pool " + quoted(name) + ": " + message, Hint: hint}
+	return Problem{File: at.file, Line: at.line, Column: at.column, Pool: name, Message: "pool " + quoted(name) + ": " + message, Hint: hint}
 }
 
 // poolSet is every pool of a tree that has a name, in the order of reading.
@@ -50,7 +50,7 @@ func (s poolSet) duplicate(report *report, i int, same []int) {
 	var others []string
 	for _, other := range same[:min(len(same), most+1)] {
 		if other != i && len(others) < most {
-			others = append(others, place(s[other].File, s[other].name))
+			others = append(others, s[other].name.String())
 		}
 	}
 	where := strings.Join(others, ", ")

@@ -9,8 +9,15 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// A position in a file, both counted from 1, the column in characters.
-type position struct{ line, column int }
+// A position in a file of the tree, line and column counted from 1, the column in
+// characters.
+type position struct {
+	file         string
+	line, column int
+}
+
+// String returns file:line.
+func (p position) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
 
 // locate returns the node of the field with that path (as field.Path writes
 // it): the key for a field of a map, the item for one of a list. Where the
@@ -77,6 +84,3 @@ func step(node *yaml.Node, path string) (at, value *yaml.Node, rest string) {
 	}
 	return at, value, rest
 }
-
-// place returns file:line, for a message.
-func place(file string, at position) string { return fmt.Sprintf("%s:%d", file, at.line) }

@@ -34,9 +34,9 @@ func (d *document) selfJoinWarnings(pool *v1.NodePool) []Warning {
 			return
 		}
 		message += fmt.Sprintf("; where that is meant, annotate the pool with %s: %s", v1.AcknowledgeSelfJoinAnnotation, strings.Join(entries, " "))
-		place := d.position(at)
+		found := d.position(at)
 		warnings = append(warnings, Warning{
-			File: d.file, Line: place.line, Column: place.column, Pool: printable(pool.Name, maxValue),
+			File: found.file, Line: found.line, Column: found.column, Pool: printable(pool.Name, maxValue),
 			Message: printable("pool "+quoted(pool.Name)+": "+message, maxText),
 		})
 	}

@@ -43,7 +43,7 @@ func (l *loader) take(pool placedPool) bool {
 		l.file(".", fmt.Sprintf("the tree has more than %d pools", maxPools), fewerPools)
 	case l.poolBytes > maxPoolsBytes:
 		l.file(".", fmt.Sprintf("the pools are larger than %d MiB together, as they are stored, with every alias written out: the first %d have %d KiB, of which %s in %s has %d KiB",
-			maxPoolsBytes>>20, len(l.pools), l.poolBytes>>10, quoted(l.largest.Pool.Name), place(l.largest.File, l.largest.name), l.largest.size>>10), fewerPools)
+			maxPoolsBytes>>20, len(l.pools), l.poolBytes>>10, quoted(l.largest.Pool.Name), l.largest.name, l.largest.size>>10), fewerPools)
 	default:
 		return true
 	}
