@@ -29,15 +29,19 @@ type document struct {
 	nodes int
 }
 
-// read returns the pool of a document. It is named when there is a pool with a
-// name, even if it has problems; an empty document is not named, and has no
-// problems.
-func (d *document) read() (pool placedPool, named bool) {
-	defer d.countOmitted()
+// open parses a document, and reports whether there is a pool in it. An empty
+// document has none, and no problems.
+func (d *document) open() bool {
 	if !d.parse() || !d.isPool() {
-		return placedPool{}, false
+		return false
 	}
 	d.pool = textAt(d.root, "metadata", "name")
+	return true
+}
+
+// read returns the pool of an open document. It is named when the pool has a name,
+// even if it has problems.
+func (d *document) read() (pool placedPool, named bool) {
 	m := manifest{}
 	missing := d.decode(&m)
 	object := &v1.NodePool{Spec: m.Spec}

@@ -147,16 +147,26 @@ func (l *loader) parse(name string, data []byte) {
 	}
 	for _, text := range texts {
 		doc := &document{file: name, text: text, report: &l.report}
-		pool, named := doc.read()
-		if !l.spend(doc.nodes) {
-			return
-		}
-		if !named {
-			l.incomplete = l.incomplete || doc.problems > 0
-			continue
-		}
-		if !l.take(pool) {
+		if !l.document(doc) {
 			return
 		}
 	}
+}
+
+// document reads the pool of a document, and reports whether the bounds allow more.
+func (l *loader) document(doc *document) bool {
+	defer doc.countOmitted()
+	if !doc.open() {
+		l.incomplete = l.incomplete || doc.problems > 0
+		return true
+	}
+	pool, named := doc.read()
+	switch {
+	case !l.spend(doc.nodes):
+		return false
+	case !named:
+		l.incomplete = l.incomplete || doc.problems > 0
+		return true
+	}
+	return l.take(pool)
 }
