@@ -37,7 +37,7 @@ type decoder struct {
 func (d *document) decode(into *manifest) unread {
 	decoder := &decoder{document: d, left: maxNodes, unread: newUnread()}
 	decoder.value(d.root, d.root, reflect.ValueOf(into).Elem(), nil)
-	d.nodes = maxNodes - decoder.left
+	d.nodes += maxNodes - decoder.left
 	return decoder.unread
 }
 

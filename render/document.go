@@ -23,6 +23,11 @@ type document struct {
 	// pool is the name of the pool in it, as soon as it is known.
 	pool string
 
+	// origins has the document of each node that a later layer set, and changes what
+	// they set or removed, by the path of the field.
+	origins map[*yaml.Node]*document
+	changes map[string]Change
+
 	report   *report
 	problems int
 	// nodes is the number of keys and values that were read.
@@ -44,12 +49,13 @@ func (d *document) open() bool {
 func (d *document) read() (pool placedPool, named bool) {
 	m := manifest{}
 	missing := d.decode(&m)
+	delete(m.Metadata.Annotations, v1.LayerAnnotation) // it says what the document does, and nothing of the pool
 	object := &v1.NodePool{Spec: m.Spec}
 	object.APIVersion, object.Kind = v1.GroupVersion.String(), v1.NodePoolKind
 	object.Name, object.Labels, object.Annotations = m.Metadata.Name, m.Metadata.Labels, m.Metadata.Annotations
 	d.validate(append(validateMetadata(&m.Metadata), v1.ValidateNodePool(object)...), missing)
 	pool = placedPool{
-		Definition: Definition{Pool: object, File: d.file, Line: d.position(d.root).line},
+		Definition: Definition{Pool: object, File: d.file, Line: d.position(d.root).line, Changes: d.changed()},
 		name:       d.position(locate(d.root, "metadata.name")),
 		parent:     d.position(locate(d.root, "spec.parent")),
 	}
@@ -133,6 +139,9 @@ func (d *document) position(node *yaml.Node) position {
 	}
 	if node.Kind == yaml.MappingNode && len(node.Content) > 0 {
 		node = node.Content[0]
+	}
+	if from, found := d.origins[node]; found {
+		return position{file: from.file, line: from.text.line + node.Line - 1, column: node.Column}
 	}
 	return position{file: d.file, line: d.text.line + node.Line - 1, column: node.Column}
 }

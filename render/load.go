@@ -23,6 +23,8 @@ type Definition struct {
 	Line int
 	// Warnings are sorted by their label key.
 	Warnings []Warning
+	// Changes are what later layers changed, sorted by field.
+	Changes []Change
 }
 
 // Load reads every pool of a file tree, and returns them sorted by name. A tree
@@ -39,13 +41,18 @@ type Definition struct {
 // [v1.ValidateNodePool] finds. Among themselves, the pools need names of their
 // own and parents that exist.
 //
+// With layers, only these folders of the tree are read, see [CheckLayers]. A document
+// in a later layer changes the pool of that name of an earlier one: a map is merged by
+// its keys, and spec.taints by key and effect; other lists and values are replaced. The
+// value null removes a field or a key, and the item $patch: delete a taint. With the
+// annotation [v1.LayerAnnotation] the document defines a pool of its own, or removes
+// one. What is not there cannot be changed or removed: that is a problem, as it is
+// what a mistyped name looks like.
+//
 // A hostile tree costs bounded memory and time; see the constants in bounds.go.
-func Load(files fs.FS) ([]Definition, error) {
-	l := &loader{files: files}
-	// The function below returns only errors that end the walk.
-	if err := fs.WalkDir(files, ".", l.visit); err != nil {
-		l.file(".", "cannot read the folder: "+err.Error(), "")
-	}
+func Load(files fs.FS, layers ...string) ([]Definition, error) {
+	l := &loader{files: files, layers: layers}
+	l.walk()
 	l.pools.check(&l.report, l.incomplete)
 	omitted := l.report.count - l.report.problems.Count()
 	if problems := l.report.sorted(); len(problems) > 0 {
@@ -69,8 +76,13 @@ func Load(files fs.FS) ([]Definition, error) {
 // A loader is one pass over a tree.
 type loader struct {
 	files  fs.FS
+	layers []string
 	report report
 	pools  poolSet
+	// layer is the index of the layer that is being read, and changes are those of
+	// later layers whose definitions have not been read yet, by the name of the pool.
+	layer   int
+	changes map[string][]layerChange
 	// incomplete is set when there may be pools that are not in the set,
 	// because something could not be read.
 	incomplete bool
@@ -158,6 +170,12 @@ func (l *loader) document(doc *document) bool {
 	defer doc.countOmitted()
 	if !doc.open() {
 		l.incomplete = l.incomplete || doc.problems > 0
+		return true
+	}
+	if l.kept(doc) {
+		return l.spend(doc.nodes)
+	}
+	if !l.apply(doc) {
 		return true
 	}
 	pool, named := doc.read()

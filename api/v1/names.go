@@ -31,6 +31,12 @@ const (
 	// vanished from Git.
 	PruneAnnotation = "nodes.lailin.xyz/prune"
 
+	// LayerAnnotation in a pool file of a later layer says what the document does: add
+	// defines a pool that no earlier layer has, remove takes one of an earlier layer
+	// away. Without it, the document changes a pool of an earlier layer. It is not in
+	// the cluster.
+	LayerAnnotation = "nodes.lailin.xyz/layer"
+
 	// AcknowledgeSelfJoinAnnotation on a NodePool says that nodes are meant to be able
 	// to join it, or to get its pods, by themselves. It names by what:
 	// selector:<label key>, protectedSelector:<label key> where the selector also
