@@ -27,6 +27,11 @@ const (
 	// above it.
 	FileAnnotation = "nodes.lailin.xyz/file"
 
+	// LayersAnnotation on a NodePool has what later layers set of it when it last
+	// changed: a JSON object that has the fields by their file, such as
+	// {"clusters/prod-1/gpu.yaml":["spec.labels[tier]"]}.
+	LayersAnnotation = "nodes.lailin.xyz/layers"
+
 	// PruneAnnotation with the value Disabled keeps a NodePool that has
 	// vanished from Git.
 	PruneAnnotation = "nodes.lailin.xyz/prune"

@@ -52,6 +52,20 @@ type NodePoolSourceSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.matches('(^|/)[.][.](/|$)')",message="path must be relative to the repository and stay inside it"
 	Path string `json:"path,omitempty"`
 
+	// layers are folders within path, of which later ones change earlier ones: base,
+	// regions/eu, clusters/prod-1. Only they are read. A document in a later folder
+	// changes the pool of that name: maps are merged by key, taints by key and effect,
+	// null removes, and the annotation nodes.lailin.xyz/layer with the value add or
+	// remove adds or removes a pool. Without layers, all of path is read.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=255
+	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[^./][^/]*(/[^./][^/]*)*$')",message="a layer must be a folder within path, such as base or clusters/prod-1, without names that begin with a dot"
+	// +kubebuilder:validation:XValidation:rule="self.all(x, self.filter(y, (y + '/').startsWith(x + '/')).size() == 1)",message="layers must differ, and none may be within another: its files would be read twice"
+	Layers []string `json:"layers,omitempty"`
+
 	// interval between two looks at the repository, such as 30s or 5m; at least
 	// one second. A look that finds nothing new costs one request.
 	// +optional

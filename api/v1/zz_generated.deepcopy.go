@@ -283,6 +283,11 @@ func (in *NodePoolSourceSpec) DeepCopyInto(out *NodePoolSourceSpec) {
 		*out = new(GitRef)
 		**out = **in
 	}
+	if in.Layers != nil {
+		in, out := &in.Layers, &out.Layers
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	out.Interval = in.Interval
 	if in.Prune != nil {
 		in, out := &in.Prune, &out.Prune

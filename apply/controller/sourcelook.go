@@ -86,7 +86,7 @@ func (l *sourceLoop) look(ctx context.Context, src *v1.NodePoolSource, before *l
 		seen.good, seen.pools = before.good, before.pools
 	}
 	seen.at, seen.generation, seen.request = l.now(), src.Generation, src.Annotations[v1.RequestedAtAnnotation]
-	seen.unreachable = seen.read(ctx, Repository(src, l.fetchTimeout))
+	seen.unreachable = seen.read(ctx, Repository(src, l.fetchTimeout), src.Spec.Layers)
 	if seen.unreachable == nil {
 		seen.failures = 0
 		return seen
@@ -101,7 +101,7 @@ func (l *sourceLoop) look(ctx context.Context, src *v1.NodePoolSource, before *l
 // read brings the look up to date with the repository. An error says that the
 // repository could not be read; one that a revision is to blame for is noted
 // with the revision instead.
-func (seen *look) read(ctx context.Context, repository source.Repository) error {
+func (seen *look) read(ctx context.Context, repository source.Repository, layers []string) error {
 	revision, snapshot, err := repository.Latest(ctx, seen.revision)
 	switch {
 	case revision != "" && saysTheRevision(err):
@@ -110,15 +110,15 @@ func (seen *look) read(ctx context.Context, repository source.Repository) error 
 	case err != nil || snapshot == nil:
 		return err
 	}
-	seen.take(ctx, revision, snapshot)
+	seen.take(ctx, revision, snapshot, layers)
 	return nil
 }
 
 // take loads the pools of a revision. A revision with any problem is refused
 // whole, and the last good one stays.
-func (seen *look) take(ctx context.Context, revision string, snapshot *source.Snapshot) {
+func (seen *look) take(ctx context.Context, revision string, snapshot *source.Snapshot, layers []string) {
 	seen.revision, seen.refused = revision, nil
-	pools, err := render.Load(snapshot.Files)
+	pools, err := render.Load(snapshot.Files, layers...)
 	if err != nil {
 		seen.refused = &refusal{reason: v1.InvalidReason, err: err}
 		return

@@ -38,6 +38,7 @@ func Node(node *corev1.Node, pools []*v1.NodePool) *Explanation {
 	for _, status := range found.Keys {
 		e.Keys = append(e.Keys, keyOf(status))
 	}
+	e.addFiles(pools)
 	e.addContests(pools)
 	e.Pools = poolsOf(pools, expansion, found, record)
 	return e
@@ -45,6 +46,18 @@ func Node(node *corev1.Node, pools []*v1.NodePool) *Explanation {
 
 // Unreadable returns why the record of the node cannot be read; nil where it can.
 func (e *Explanation) Unreadable() *plan.RecordError { return e.unreadable }
+
+// addFiles adds to the keys which files of later layers set them.
+func (e *Explanation) addFiles(pools []*v1.NodePool) {
+	files := map[string]map[string]string{}
+	for _, pool := range pools {
+		files[pool.Name] = plan.LayerFiles(pool)
+	}
+	for i := range e.Keys {
+		k := &e.Keys[i]
+		k.File = files[k.Pool][k.Field.PathIn(k.Key)]
+	}
+}
 
 // addContests adds to the keys what the statuses of pools say of contests.
 func (e *Explanation) addContests(pools []*v1.NodePool) {

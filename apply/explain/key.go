@@ -13,6 +13,9 @@ type Key struct {
 	Value *string    `json:"value,omitempty"`
 	Owner plan.Owner `json:"owner"`
 	Pool  string     `json:"pool,omitempty"`
+	// File is the file of the later layer that set the key in the pool; empty where
+	// it is of the file of the pool.
+	File string `json:"file,omitempty"`
 	// Recorded is the value that the pool has put there, Before the one that it
 	// found there.
 	Recorded *string  `json:"recorded,omitempty"`

@@ -18,6 +18,9 @@ func poolNotes(k Key) []string {
 	if k.Conflicts != nil {
 		note(phrase("in conflict, see below"))
 	}
+	if k.File != "" {
+		note(phrase("set in"), []string{review.Word(k.File)})
+	}
 	switch k.Due {
 	case TakeOver:
 		if k.status.Planned.Adopted {

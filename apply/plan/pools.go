@@ -184,14 +184,20 @@ func wantPool(revision Revision, definition render.Definition) *v1.NodePool {
 		want.Annotations[v1.SourceUIDAnnotation] = string(revision.SourceUID)
 		want.Annotations[v1.RevisionAnnotation] = revision.Name
 		want.Annotations[v1.FileAnnotation] = definition.File
+		if layers := layersText(definition.Changes); layers != "" {
+			want.Annotations[v1.LayersAnnotation] = layers
+		}
 	}
 	v1.SetNodePoolDefaults(want)
 	return want
 }
 
-// poolChange compares a pool with its record. A new revision or another file
-// alone is no change: the annotations say where the pool was when it last changed,
-// and a commit that leaves a pool as it is, or moves it, writes nothing.
+// positions are the annotations that say where a pool was when it last changed.
+var positions = []string{v1.RevisionAnnotation, v1.FileAnnotation, v1.LayersAnnotation}
+
+// poolChange compares a pool with its record. A new revision, another file or another
+// layer alone is no change: a commit that leaves a pool as it is, or moves it, writes
+// nothing.
 func poolChange(live, want *v1.NodePool) PoolChange {
 	change := PoolChange{Name: want.Name, Live: live, Want: want}
 	keepApproval(live, want)
@@ -202,9 +208,10 @@ func poolChange(live, want *v1.NodePool) PoolChange {
 		// It comes back once it is gone.
 	case !equality.Semantic.DeepEqual(live.Spec, want.Spec),
 		!carries(live.Labels, want.Labels),
-		!carries(live.Annotations, want.Annotations, v1.RevisionAnnotation, v1.FileAnnotation),
+		!carries(live.Annotations, want.Annotations, positions...),
 		handedOver(live, want),
-		dropped(live, "labels", want.Labels) != nil, dropped(live, "annotations", want.Annotations) != nil:
+		dropped(live, "labels", want.Labels) != nil,
+		slices.ContainsFunc(dropped(live, "annotations", want.Annotations), func(key string) bool { return !slices.Contains(positions, key) }):
 		change.Action = Update
 	}
 	return change

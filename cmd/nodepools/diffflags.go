@@ -10,6 +10,8 @@ type againstFlags struct {
 	mergeBase  bool
 	// folder of the repository that is compared; empty where it is not said.
 	folder string
+	// layers of the folder; empty for those of the source.
+	layers layers
 	// inventory is a file that stands for the cluster.
 	inventory string
 	// ref of a source's repository.
@@ -24,6 +26,7 @@ func (f *againstFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.head, "head", "", "`revision` that is compared with --base (default: the working tree)")
 	flags.BoolVar(&f.mergeBase, "merge-base", false, "compare with the merge base of --base and the head")
 	flags.StringVar(&f.folder, "path", "", "`folder` of the repository, from its root, in place of PATH (default: that of the source)")
+	f.layers.register(cmd, "`folder` in PATH that is read, and changes what those before it say; repeat it for each (default: those of the source, or all of PATH)")
 	flags.StringVar(&f.inventory, "inventory", "", "compare with the cluster in this `file`, and ask none")
 	flags.StringVar(&f.ref, "ref", "", "`ref` that --source would follow: branch, tag, commit or range of versions (default: its own)")
 	flags.BoolVar(&f.serverSide, "server-side", false, "ask the API server about every write, as a dry run; takes the right to write")
@@ -63,6 +66,9 @@ func (f *againstFlags) check(cmd *cobra.Command, args []string) error {
 		if given(flag) && !given("base") {
 			return usagef("--%s requires --base, the revision to compare with", flag)
 		}
+	}
+	if err := f.layers.check(); err != nil {
+		return err
 	}
 	live := []string{"kubeconfig", "context", "timeout", "server-side"}
 	for _, flag := range live {

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/nodepools/nodepools/api/hint"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/preview/compare"
+	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/source/git"
 )
 
@@ -39,19 +42,37 @@ func (o *diffOptions) state(ctx context.Context) (*observe.State, error) {
 
 // files compares a cluster with the files in PATH.
 func (o *diffOptions) files(ctx context.Context) (*compare.Sides, error) {
-	files, err := loadPools(o.path)
-	if err != nil {
-		return nil, err
+	files, refused := loadPools(o.path, o.against.layers...)
+	if invalid := (*render.InvalidError)(nil); refused != nil && (o.against.layers != nil || !errors.As(refused, &invalid)) {
+		return nil, refused
 	}
-	if files.single && len(files.definitions) == 0 {
+	if refused == nil && files.single && len(files.definitions) == 0 {
 		return nil, files.noPools() // a folder may be meant to have none
 	}
 	state, err := o.state(ctx)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(refused, err)
 	}
-	pools := compare.Pools{Path: files.path, Single: files.single, Definitions: files.definitions}
+	if o.against.layers == nil {
+		if files, err = o.inLayersOfSource(files, refused, state); err != nil {
+			return nil, err
+		}
+	}
+	pools := compare.Pools{Path: files.path, Single: files.single, Layers: files.layers, Definitions: files.definitions}
 	return compare.Files(pools, state, o.source)
+}
+
+// inLayersOfSource reads files in the layers of the source that they are compared as.
+// Where it has none, what was read without any is it, or the error of that.
+func (o *diffOptions) inLayersOfSource(files *poolFiles, refused error, state *observe.State) (*poolFiles, error) {
+	source, err := compare.ChooseSource(state, o.source)
+	switch {
+	case err != nil || source == nil || len(source.Spec.Layers) == 0:
+		return files, cmp.Or(refused, err)
+	case files != nil && files.single:
+		return nil, hint.Add(fmt.Errorf("%s is a file, and NodePoolSource %q reads its folder in layers", o.path, source.Name), "name the folder: what the file says may depend on the other layers")
+	}
+	return loadPools(o.path, source.Spec.Layers...)
 }
 
 // revisions compares two revisions of the repository on this machine.
@@ -65,7 +86,7 @@ func (o *diffOptions) revisions(ctx context.Context) (*compare.Sides, error) {
 	}
 	sides, err := compare.Revisions(ctx, compare.RevisionOptions{
 		Base: o.against.base, Head: o.against.head, MergeBase: o.against.mergeBase,
-		Path: o.path, Folder: o.against.folder, Source: o.source,
+		Path: o.path, Folder: o.against.folder, Layers: o.against.layers, Source: o.source,
 	}, state)
 	if file := (*compare.NoFolderError)(nil); errors.As(err, &file) {
 		return nil, usageError{fmt.Errorf("%w; name the folder, or leave --base out", file)}
@@ -87,7 +108,7 @@ func (o *diffOptions) ref(ctx context.Context) (*compare.Sides, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compare.Ref(ctx, state, o.source, refs, func(src *v1.NodePoolSource) *git.Repository {
+	return compare.Ref(ctx, state, o.source, refs, o.against.layers, func(src *v1.NodePoolSource) *git.Repository {
 		return controller.Repository(src, max(o.cluster.timeout, git.DefaultTimeout))
 	})
 }

@@ -21,12 +21,13 @@ import (
 type poolFiles struct {
 	path        string
 	single      bool // PATH is a file
+	layers      []string
 	definitions []render.Definition
 }
 
 // loadPools reads the pools of a folder or of one file. In a working tree of Git they
 // are refused where a commit of them would be another than they seem.
-func loadPools(path string) (*poolFiles, error) {
+func loadPools(path string, layers ...string) (*poolFiles, error) {
 	snapshot, err := local.Checkout(path)
 	if err != nil {
 		return nil, err
@@ -35,12 +36,15 @@ func loadPools(path string) (*poolFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&poolFiles{path: path, single: !info.IsDir()}).load(snapshot)
+	if !info.IsDir() && len(layers) > 0 {
+		return nil, usagef("--layer requires PATH to be a folder, and %s is a file", path)
+	}
+	return (&poolFiles{path: path, single: !info.IsDir(), layers: layers}).load(snapshot)
 }
 
 // loadRevision reads the pools that a folder of a clone has in a revision, whatever is
 // on disk.
-func loadRevision(ctx context.Context, path, revision string) (*poolFiles, error) {
+func loadRevision(ctx context.Context, path, revision string, layers ...string) (*poolFiles, error) {
 	repository, err := local.Open(path)
 	if err != nil {
 		return nil, err
@@ -57,12 +61,12 @@ func loadRevision(ctx context.Context, path, revision string) (*poolFiles, error
 	if err != nil {
 		return nil, err
 	}
-	return (&poolFiles{path: path}).load(snapshot)
+	return (&poolFiles{path: path, layers: layers}).load(snapshot)
 }
 
 func (f *poolFiles) load(snapshot *source.Snapshot) (*poolFiles, error) {
 	var err error
-	f.definitions, err = render.Load(snapshot.Files)
+	f.definitions, err = render.Load(snapshot.Files, f.layers...)
 	if problems := (render.Problems)(nil); errors.As(err, &problems) {
 		return nil, f.invalid(problems)
 	}

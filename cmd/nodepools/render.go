@@ -52,6 +52,7 @@ What stands on a node by another hand is not weighed here: that is for
 	}
 	cmd.Flags().StringVar(&o.nodes, "nodes", "", "`file` with the nodes to use; - for standard input")
 	completeFlag(cmd, "nodes", files("yaml", "yml", "json"))
+	o.layers.register(cmd, "`folder` in PATH that is read, and changes what those before it say; repeat it for each (default: all of PATH)")
 	o.output.register(cmd, objectFormats...)
 	o.cluster.register(cmd)
 	return cmd
@@ -59,6 +60,7 @@ What stands on a node by another hand is not weighed here: that is for
 
 type renderOptions struct {
 	path, nodes string
+	layers      layers
 	output      outputFlags
 	cluster     clusterFlags
 	build       buildInfo
@@ -71,6 +73,9 @@ func (o *renderOptions) check() error {
 	if o.nodes != "" && o.live() {
 		return usagef("--nodes and --kubeconfig or --context exclude each other: the nodes come from one place")
 	}
+	if err := o.layers.check(); err != nil {
+		return err
+	}
 	if err := o.output.check(); err != nil {
 		return err
 	}
@@ -78,7 +83,7 @@ func (o *renderOptions) check() error {
 }
 
 func (o *renderOptions) run(ctx context.Context, std streams) error {
-	files, err := loadPools(o.path)
+	files, err := loadPools(o.path, o.layers...)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,9 @@ other bytes than these: where git converts it (the attributes ident, filter and
 working-tree-encoding), or is configured to ignore it. --revision reads the files
 of a commit instead, as a source does, and nothing from disk: use it in reviews.
 
+Where clusters take the folders of PATH in layers, each cluster is checked by
+itself: --layer names its folders in order, as spec.layers of its source does.
+
 A pool that nodes can join or leave by themselves is valid, and gets a warning:
 its selector names a label that a kubelet may set on its own node. Where a pool
 is there for security, choose its members by labels under
@@ -65,6 +68,9 @@ func newValidate(std streams) *cobra.Command {
   # annotate a pull request, in a step of GitHub Actions
   nodepools validate pools/ --revision HEAD -o github
 
+  # as the cluster prod-1 takes them
+  nodepools validate pools/ --layer base --layer clusters/prod-1
+
   # before each commit
   hook=.git/hooks/pre-commit
   printf '%s\n' '#!/bin/sh' 'nodepools validate pools/' >> $hook
@@ -75,6 +81,9 @@ func newValidate(std streams) *cobra.Command {
 			o.path = args[0]
 			if cmd.Flags().Changed("revision") && o.revision == "" {
 				return usagef("--revision is empty: give it a value, or leave it out")
+			}
+			if err := o.layers.check(); err != nil {
+				return err
 			}
 			if err := o.output.check(); err != nil {
 				return err
@@ -87,21 +96,23 @@ func newValidate(std streams) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.revision, "revision", "", "check what PATH has in this `revision` of the Git repository, and not the files on disk")
 	completeFlag(cmd, "revision", completeRevision)
+	o.layers.register(cmd, "`folder` in PATH that is read, and changes what those before it say; repeat it for each (default: all of PATH)")
 	o.output.register(cmd, "text", "json", "yaml", "github", "gitlab", "sarif")
 	return cmd
 }
 
 type validateOptions struct {
 	path, revision string
+	layers         layers
 	output         outputFlags
 	version        string
 }
 
 func (o validateOptions) load(ctx context.Context) (*poolFiles, error) {
 	if o.revision != "" {
-		return loadRevision(ctx, o.path, o.revision)
+		return loadRevision(ctx, o.path, o.revision, o.layers...)
 	}
-	return loadPools(o.path)
+	return loadPools(o.path, o.layers...)
 }
 
 func (o validateOptions) run(ctx context.Context, std streams) error {

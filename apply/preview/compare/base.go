@@ -121,7 +121,7 @@ func (r *revisions) lastGood(ctx context.Context) (*end, error) {
 			return nil, hint.Add(errTried, "name a good revision as the base")
 		}
 		good := end{
-			what: "base", name: shortRevision(ancestor.Revision), revision: ancestor.Revision,
+			what: "base", name: shortRevision(ancestor.Revision), revision: ancestor.Revision, layers: r.layers(),
 			note: fmt.Sprintf("last good ancestor of %s, %s before", r.base.called(), review.Count(ancestor.Generation, "commit")),
 		}
 		err := r.take(ctx, &good)

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nodepools/nodepools/api/hint"
@@ -24,6 +26,7 @@ type end struct {
 	// note says how it was found.
 	note        string
 	revision    string // empty for the working tree
+	layers      []string
 	definitions []render.Definition
 	// missing is true where there is no such folder.
 	missing bool
@@ -55,8 +58,24 @@ func (e *end) load(ctx context.Context, repository *local.Repository, folder str
 		return fmt.Errorf("%s: %w", e.what, err)
 	}
 	e.untracked = snapshot.Untracked
-	e.definitions, err = render.Load(snapshot.Files)
+	layers := e.layers
+	if e.what == "base" && len(layers) > 0 {
+		if layers = existing(snapshot.Files, layers); len(layers) == 0 {
+			e.missing = true
+			return nil
+		}
+	}
+	e.definitions, err = render.Load(snapshot.Files, layers...)
 	return e.invalid(err, repository.Root(), folder)
+}
+
+// existing are the layers that a base has. One that the change brings is not missing
+// there.
+func existing(files fs.FS, layers []string) []string {
+	return slices.DeleteFunc(slices.Clone(layers), func(layer string) bool {
+		_, err := fs.Stat(files, layer)
+		return errors.Is(err, fs.ErrNotExist)
+	})
 }
 
 func (e *end) snapshot(ctx context.Context, repository *local.Repository, folder string) (*source.Snapshot, error) {

@@ -16,7 +16,9 @@ type Pools struct {
 	Path string
 	// Single is true where Path is a file. Other pools are left out of the comparison
 	// then, and none is deleted.
-	Single      bool
+	Single bool
+	// Layers of the folder that were read; none for all of it.
+	Layers      []string
 	Definitions []render.Definition
 }
 
@@ -36,6 +38,7 @@ func Files(pools Pools, state *observe.State, sourceName string) (*Sides, error)
 	if source != nil {
 		s.Notes = append(s.Notes, notesOn(source)...)
 		s.Notes = append(s.Notes, notesOnFolder(source, pools)...)
+		s.Notes = append(s.Notes, notesOnLayers(source, pools.Layers)...)
 	}
 	if pools.Single {
 		s.Revision.Prune.Enabled = false

@@ -23,6 +23,7 @@ func (r *revisions) notes() []string {
 		if taken := path.Clean("./" + r.nodePoolSource.Spec.Path); taken != r.folder {
 			notes = append(notes, otherFolder(r.nodePoolSource, taken, r.folder))
 		}
+		notes = append(notes, notesOnLayers(r.nodePoolSource, r.layers())...)
 	}
 	if !r.state.NodesKnown {
 		notes = append(notes, "what becomes of nodes and pods is not known: --inventory names a file that knows them")

@@ -17,8 +17,9 @@ import (
 
 // Ref compares a cluster with what one of its sources, that of the name or the only
 // one, would take if it followed another ref. Of several refs the repository must have
-// one; no ref is the source's own. The repository of a source is made by repository.
-func Ref(ctx context.Context, state *observe.State, sourceName string, refs []git.Ref, repository func(*v1.NodePoolSource) *git.Repository) (*Sides, error) {
+// one; no ref is the source's own, and no layers are the source's. The repository of a
+// source is made by repository.
+func Ref(ctx context.Context, state *observe.State, sourceName string, refs []git.Ref, layers []string, repository func(*v1.NodePoolSource) *git.Repository) (*Sides, error) {
 	chosen, err := ChooseSource(state, sourceName)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,10 @@ func Ref(ctx context.Context, state *observe.State, sourceName string, refs []gi
 	s.Notes = append(s.Notes, notesOn(chosen)...)
 	s.Revision.Name = revision
 	s.Compared.Head, s.Compared.Source = revision, chosen.Name
-	s.Revision.Pools, err = render.Load(snapshot.Files)
+	if layers == nil {
+		layers = chosen.Spec.Layers
+	}
+	s.Revision.Pools, err = render.Load(snapshot.Files, layers...)
 	if err != nil {
 		name, _, _ := strings.Cut(revision, "@sha1:")
 		fetched := end{what: "head", name: name, revision: revision}

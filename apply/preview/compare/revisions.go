@@ -29,6 +29,8 @@ type RevisionOptions struct {
 	// Folder of the repository, from its root, where Path is empty; empty for that of
 	// the source.
 	Folder string
+	// Layers of the folder, see [render.Load]; nil for those of the source.
+	Layers []string
 	// Source is the name of the source that the pools are compared as; empty for the
 	// only one.
 	Source string
@@ -113,10 +115,18 @@ func (r *revisions) open() (err error) {
 	return err
 }
 
+// layers are those that are asked for, or those of the source.
+func (r *revisions) layers() []string {
+	if r.Layers == nil && r.nodePoolSource != nil {
+		return r.nodePoolSource.Spec.Layers
+	}
+	return r.Layers
+}
+
 // resolve finds the commits at both ends.
 func (r *revisions) resolve(ctx context.Context) (err error) {
-	r.base = end{what: "base", name: r.Base}
-	r.head = end{what: "head", name: "working tree"}
+	r.base = end{what: "base", name: r.Base, layers: r.layers()}
+	r.head = end{what: "head", name: "working tree", layers: r.layers()}
 	if r.Head != "" {
 		r.head.name = r.Head
 		if r.head.revision, err = r.head.resolve(ctx, r.repository, r.head.name); err != nil {

@@ -66,3 +66,17 @@ func notesOn(source *v1.NodePoolSource) []string {
 func otherFolder(source *v1.NodePoolSource, folder, compared string) string {
 	return fmt.Sprintf("NodePoolSource %q takes its pools from the folder %s of the repository, and not from %s", source.Name, strings.TrimPrefix(folder, "/"), compared)
 }
+
+// notesOnLayers say that other layers are compared than those of a source.
+func notesOnLayers(source *v1.NodePoolSource, compared []string) []string {
+	words := func(layers []string) string {
+		if len(layers) == 0 {
+			return "all of its folder"
+		}
+		return "the layers " + strings.Join(layers, ", ")
+	}
+	if slices.Equal(source.Spec.Layers, compared) {
+		return nil
+	}
+	return []string{fmt.Sprintf("NodePoolSource %q reads %s, and not %s", source.Name, words(source.Spec.Layers), words(compared))}
+}

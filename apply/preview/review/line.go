@@ -84,7 +84,9 @@ func written(object map[string]any) []byte {
 		unstructured.RemoveNestedField(object, "metadata", name)
 	}
 	if annotations, found, _ := unstructured.NestedMap(object, "metadata", "annotations"); found {
-		maps.DeleteFunc(annotations, func(key string, _ any) bool { return key == v1.RevisionAnnotation || key == v1.SourceUIDAnnotation })
+		maps.DeleteFunc(annotations, func(key string, _ any) bool {
+			return key == v1.RevisionAnnotation || key == v1.SourceUIDAnnotation || key == v1.LayersAnnotation
+		})
 		if len(annotations) == 0 {
 			unstructured.RemoveNestedField(object, "metadata", "annotations")
 		} else if err := unstructured.SetNestedMap(object, annotations, "metadata", "annotations"); err != nil {
