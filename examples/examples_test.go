@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	"sigs.k8s.io/yaml"
@@ -48,6 +49,44 @@ func TestTheAPIServerTakesEveryManifest(t *testing.T) {
 	for _, path := range append(repositories(t), "source.yaml") {
 		if _, err := c.Kubectl(t.Context(), "apply", "--dry-run=server", "--recursive", "-f", path); err != nil {
 			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// What the comments in layers say of the pools of each cluster.
+func TestLayersOfEachCluster(t *testing.T) {
+	taint := func(key, value string) v1.Taint {
+		return v1.Taint{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule}
+	}
+	batch := v1.NodePoolSpec{NodeNames: []string{"batch-*"}, Taints: []v1.Taint{taint("batch", "")}}
+	for _, c := range []struct {
+		layers []string
+		want   map[string]v1.NodePoolSpec
+	}{
+		{[]string{"base", "regions/eu", "clusters/prod-1"}, map[string]v1.NodePoolSpec{
+			"batch": batch,
+			"gpu": {
+				Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"example.com/accelerator": "h100"}},
+				Labels:   map[string]v1.LabelValue{"example.com/tier": "gold", "example.com/region": "eu"},
+				Taints:   []v1.Taint{taint("gpu", "h100"), taint("dedicated", "training")},
+				Handler:  "nvidia",
+			},
+			"ingress": {NodeNames: []string{"edge-*"}},
+		}},
+		{[]string{"base", "clusters/prod-2"}, map[string]v1.NodePoolSpec{
+			"gpu": {Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"example.com/accelerator": "a100"}}},
+		}},
+	} {
+		definitions, err := render.Load(os.DirFS("layers"), c.layers...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]v1.NodePoolSpec{}
+		for _, definition := range definitions {
+			got[definition.Pool.Name] = definition.Pool.Spec
+		}
+		if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", c.layers, diff)
 		}
 	}
 }
@@ -142,7 +181,7 @@ func repositories(t *testing.T) []string {
 	}
 	var folders []string
 	for _, file := range files {
-		if folder := filepath.Dir(file); folder != "ci" && folder != "delivery" { // for other programs, and no pools
+		if folder := filepath.Dir(file); folder != "ci" && folder != "delivery" && folder != "layers" { // for other programs, and in layers
 			folders = append(folders, folder)
 		}
 	}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"path"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -28,6 +29,8 @@ func (d *document) isPool() bool {
 	switch {
 	case ours && kind == v1.NodePoolKind:
 		return true
+	case isKustomization(d.file):
+		d.add(d.root, "a kustomization is not read", "render it, and commit what comes out of it; where clusters differ by little, layers do without it: see spec.layers of "+v1.NodePoolSourceKind+" and --layer")
 	case version == "" && kind == "":
 		d.add(d.root, "apiVersion and kind are missing", "begin a pool with apiVersion: "+group+" and kind: "+v1.NodePoolKind+"; "+keepOutside)
 	case strings.HasSuffix(kind, "List"):
@@ -46,6 +49,13 @@ func (d *document) isPool() bool {
 		d.add(locate(d.root, "kind"), "the kind "+orMissing(kind)+" of "+orMissing(version)+" is not a "+v1.NodePoolKind+" of "+group, keepOutside)
 	}
 	return false
+}
+
+// isKustomization reports whether a file is what kustomize takes for the description of
+// a folder.
+func isKustomization(file string) bool {
+	name := strings.ToLower(path.Base(file))
+	return name == "kustomization.yaml" || name == "kustomization.yml"
 }
 
 // meantVersion is the hint for a NodePool of another version: other projects

@@ -350,3 +350,13 @@ func TestLayersThatAreMuchWork(t *testing.T) {
 		}
 	}
 }
+
+func TestKustomizationGetsAHint(t *testing.T) {
+	for _, text := range []string{"resources: [gpu.yaml]\n", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [gpu.yaml]\n"} {
+		_, err := Load(tree("gpu.yaml", gpuBase, "kustomization.yaml", text))
+		problems := problemsOf(t, err)
+		if len(problems) != 1 || problems[0].String() != "kustomization.yaml:1: a kustomization is not read" || !strings.Contains(problems[0].Hint, "--layer") {
+			t.Errorf("problems %v", problems)
+		}
+	}
+}

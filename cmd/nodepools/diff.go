@@ -54,6 +54,10 @@ refs/tags/NAME, a full commit hash, or a range of versions such as ~1.4.
 the cluster. With --base it says what becomes of nodes; without it pools and
 RuntimeClasses are compared and nothing is known of nodes.
 
+--layer names folders in PATH that are read in order, where clusters differ by
+little; without it they are those of the source, of the cluster or of the
+inventory. A layer that the base lacks is brought by the change.
+
 --server-side, with a cluster, asks the API server whether it would take each of
 the writes, which is sent as a dry run. It takes the rights that the controller
 has.

@@ -120,6 +120,9 @@ func newReader(t *testing.T) *reader {
 	if err := os.CopyFS(filepath.Join(r.repository, "pools"), os.DirFS(filepath.Join(docs.Root(t), "examples", "tenants"))); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.CopyFS(filepath.Join(r.repository, "layers"), os.DirFS(filepath.Join(docs.Root(t), "examples", "layers"))); err != nil {
+		t.Fatal(err)
+	}
 	r.setUp(t, r.repository, "git init -q -b main && git add . && git commit -q -m pools && git tag v2.1.0")
 	objects := filepath.Join(home, "objects.yaml")
 	if err := os.WriteFile(objects, []byte(strings.ReplaceAll(readersObjects, "REPOSITORY", r.repository)), 0o600); err != nil {
