@@ -33,6 +33,8 @@ var (
 	ErrHostKey = newKind("HostKeyUntrusted", "give the server's host key in known_hosts format, from a place that you trust")
 	// ErrUnauthorized: the server wants a credential, or another one.
 	ErrUnauthorized = newKind("Unauthorized", "check the credential and what it may read")
+	// ErrCredential: a credential cannot be used, or not for this URL.
+	ErrCredential = newKind("CredentialInvalid", "correct the Secret")
 	// ErrRepositoryMissing: the server knows no such repository, or hides it.
 	ErrRepositoryMissing = newKind("RepositoryMissing", "check the URL; many servers answer like this for a private repository when the credential is missing")
 	// ErrAddress: the host name resolves to an address of this machine or of its

@@ -121,6 +121,13 @@ func NamespaceRules() []rbacv1.PolicyRule {
 			ResourceNames: []string{v1.LeaseName},
 			Verbs:         []string{"get", "update"},
 		},
+		{
+			// The Secrets that sources name, each by its name, and only here: which
+			// these are is not known in advance. None is listed or watched.
+			APIGroups: []string{""},
+			Resources: []string{"secrets"},
+			Verbs:     []string{"get"},
+		},
 	}
 }
 

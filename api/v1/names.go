@@ -32,6 +32,11 @@ const (
 	// {"clusters/prod-1/gpu.yaml":["spec.labels[tier]"]}.
 	LayersAnnotation = "nodes.lailin.xyz/layers"
 
+	// URLPrefixAnnotation on a Secret says which repositories its credential is for: a
+	// URL, of which that of a source must be a continuation. Without it, whoever may
+	// write a source could have any Secret sent to a server of their own.
+	URLPrefixAnnotation = "nodes.lailin.xyz/url-prefix"
+
 	// PruneAnnotation with the value Disabled keeps a NodePool that has
 	// vanished from Git.
 	PruneAnnotation = "nodes.lailin.xyz/prune"

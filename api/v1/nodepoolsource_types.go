@@ -31,15 +31,25 @@ type NodePoolSource struct {
 }
 
 // NodePoolSourceSpec says where the pools are and how to follow them.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.secretRef) || self.url.matches('^(https|ssh)://')",message="secretRef needs a url that begins with https:// or ssh://: over anything else a credential can be read on its way",reason="FieldValueForbidden"
 type NodePoolSourceSpec struct {
-	// url of the repository: https, http or file; ssh cannot be used yet, as there
-	// is no place for a host key. It must not carry a credential.
+	// url of the repository: https, ssh, http or file. It must not carry a credential;
+	// ssh needs one in secretRef, with the host keys of the server.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(https?|ssh|file)://')",message="url must begin with https://, http://, ssh:// or file://",reason="FieldValueForbidden"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@') && !self.matches('^[a-z]+://[^/]*/.*:/*[^/]*@') && !self.matches('[?#]')",message="url must not carry a credential, nor a query or a fragment: anybody who may read this object could read it",reason="FieldValueForbidden"
 	URL string `json:"url"`
+
+	// secretRef names the Secret with the credential for the repository, in the
+	// namespace of the controller. It has the keys that Flux knows: username and
+	// password, bearerToken, ca.crt, tls.crt and tls.key, identity and known_hosts. Its
+	// annotation nodes.lailin.xyz/url-prefix is required, and says which URLs the
+	// credential may be sent to.
+	// +optional
+	SecretRef *SecretRef `json:"secretRef,omitempty"`
 
 	// ref to follow; the repository's default branch where it is left out.
 	// +optional
@@ -136,6 +146,16 @@ const (
 	// DeletePools deletes them, and then lets the source go.
 	DeletePools DeletionPolicy = "Delete"
 )
+
+// SecretRef names a Secret in the namespace of the controller.
+type SecretRef struct {
+	// name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	Name string `json:"name"`
+}
 
 // GitRef chooses a commit of a repository, in one way.
 //

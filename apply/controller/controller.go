@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/nodepools/nodepools/api/manifests"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/plan"
@@ -28,6 +29,10 @@ type Options struct {
 	// MaxRetry is how soon, at the latest, a source that failed is tried again;
 	// 0 means DefaultMaxRetry.
 	MaxRetry time.Duration
+
+	// Namespace is where the Secrets are that sources name; empty means
+	// manifests.DefaultNamespace.
+	Namespace string
 
 	// repairs is for tests; the zero value means plan.DefaultRepairBackoff.
 	repairs plan.RepairBackoff
@@ -94,6 +99,7 @@ func Add(mgr manager.Manager, options Options) error {
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), applier: applier, pools: pools, events: recorder, now: time.Now,
 		fetchTimeout: cmp.Or(options.FetchTimeout, DefaultFetchTimeout),
 		maxRetry:     cmp.Or(options.MaxRetry, DefaultMaxRetry),
+		namespace:    cmp.Or(options.Namespace, manifests.DefaultNamespace),
 		looks:        map[string]*look{},
 	}
 	if err := sources.addTo(mgr); err != nil {

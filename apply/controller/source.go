@@ -41,8 +41,9 @@ type sourceLoop struct {
 	pools   *poolSet
 	events  events.EventRecorder
 	now     func() time.Time
-	// fetchTimeout and maxRetry are those of Options.
+	// fetchTimeout, maxRetry and namespace are those of Options.
 	fetchTimeout, maxRetry time.Duration
+	namespace              string
 
 	// writing is held from a plan to its last write. Two sources that bring the
 	// same new pools would else each make some, and then neither could go on.

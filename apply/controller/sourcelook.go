@@ -86,7 +86,7 @@ func (l *sourceLoop) look(ctx context.Context, src *v1.NodePoolSource, before *l
 		seen.good, seen.pools = before.good, before.pools
 	}
 	seen.at, seen.generation, seen.request = l.now(), src.Generation, src.Annotations[v1.RequestedAtAnnotation]
-	seen.unreachable = seen.read(ctx, Repository(src, l.fetchTimeout), src.Spec.Layers)
+	seen.unreachable = l.ask(ctx, src, seen)
 	if seen.unreachable == nil {
 		seen.failures = 0
 		return seen

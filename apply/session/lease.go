@@ -48,7 +48,7 @@ type Lease struct {
 func NewLease(config *rest.Config, namespace string) (*Lease, error) {
 	if namespace == "" {
 		var err error
-		if namespace, err = ownNamespace(); err != nil {
+		if namespace, err = PodNamespace(); err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +69,8 @@ func NewLease(config *rest.Config, namespace string) (*Lease, error) {
 // ErrNoPod says that there is no namespace that is the process's own.
 var ErrNoPod = errors.New("the namespace of the lease is not known: this is not a pod")
 
-func ownNamespace() (string, error) {
+// PodNamespace returns the namespace of the pod that the process is in, or [ErrNoPod].
+func PodNamespace() (string, error) {
 	data, err := os.ReadFile(podNamespace)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", ErrNoPod

@@ -52,7 +52,7 @@ func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guar
 	if err != nil {
 		return nil, listenError(HealthListener, fmt.Errorf("controller: %w", err))
 	}
-	if err := controller.Add(mgr, controller.Options{Concurrency: s.Concurrency}); err != nil {
+	if err := controller.Add(mgr, controller.Options{Concurrency: s.Concurrency, Namespace: s.Namespace}); err != nil {
 		return nil, fmt.Errorf("controller: %w", err)
 	}
 	err = errors.Join(

@@ -35,6 +35,9 @@ type Options struct {
 	// Lease to work under; nil without leader election.
 	Lease *Lease
 
+	// Namespace is where the Secrets are that sources name.
+	Namespace string
+
 	// Concurrency is the number of nodes written at once.
 	Concurrency int
 

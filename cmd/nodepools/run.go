@@ -74,12 +74,13 @@ func (o *runOptions) register(cmd *cobra.Command) {
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 for none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "work only while holding the shared lease; left out, where that can be had, and set, nowhere else")
 	flags.StringVar(&o.leaseNamespace, "leader-election-namespace", "", "`name` of the namespace of the lease (default: that of the pod, else "+manifests.DefaultNamespace+")")
+	flags.StringVar(&o.namespace, "namespace", "", "`name` of the namespace of the Secrets that sources name (default: that of the pod, else "+manifests.DefaultNamespace+")")
 	flags.IntVar(&o.concurrency, "concurrency", controller.DefaultConcurrency, "`number` of nodes written at once")
 	flags.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug, info or error")
 	flags.StringVar(&o.logFormat, "log-format", "text", "`format` of the log: text or json")
 	completeFlag(cmd, "log-level", fixed(logging.Levels()...))
 	completeFlag(cmd, "log-format", fixed(logging.Formats()...))
-	for _, flag := range []string{"metrics-bind-address", "health-probe-bind-address", "leader-election-namespace", "concurrency"} {
+	for _, flag := range []string{"metrics-bind-address", "health-probe-bind-address", "leader-election-namespace", "namespace", "concurrency"} {
 		completeFlag(cmd, flag, nothing)
 	}
 }
@@ -89,7 +90,7 @@ type runOptions struct {
 	metricsAddress, healthAddress string
 	// leaderElectSet is set when the flag is given.
 	leaderElect, leaderElectSet bool
-	leaseNamespace              string
+	leaseNamespace, namespace   string
 	concurrency                 int
 	logLevel, logFormat         string
 	build                       buildInfo
@@ -152,11 +153,16 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 		}
 		return err
 	}
+	namespace, err := o.secretNamespace()
+	if err != nil {
+		return err
+	}
 	logger.Info("starting", "version", o.build.version, "server", connect.ServerName(config))
 	err = session.Run(ctx, session.Options{
 		Config: config, Server: connect.ServerName(config),
 		Served:      func(ctx context.Context) error { return demandNodePools(ctx, config) },
 		Lease:       lease,
+		Namespace:   namespace,
 		Concurrency: o.concurrency, MetricsAddress: o.metricsAddress, HealthAddress: o.healthAddress,
 		Logger: logger, Held: held,
 	})
@@ -165,6 +171,18 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 	}
 	logger.Info("stopped")
 	return nil
+}
+
+// secretNamespace is where the Secrets are that sources name.
+func (o *runOptions) secretNamespace() (string, error) {
+	if o.namespace != "" {
+		return o.namespace, nil
+	}
+	namespace, err := session.PodNamespace()
+	if errors.Is(err, session.ErrNoPod) {
+		return manifests.DefaultNamespace, nil
+	}
+	return namespace, err
 }
 
 // listenHint names the flag that moves a listener to where it may listen.

@@ -57,6 +57,10 @@ func (t *target) dialHTTP(ctx context.Context) (server, error) {
 // its context, at the latest. A listing a minute does not need to keep them.
 func (t *target) newTransport(ctx context.Context, roots *x509.CertPool) *http.Transport {
 	direct, proxies := t.dialer(), &proxies{}
+	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	if t.Certificate != nil {
+		config.Certificates = []tls.Certificate{*t.Certificate}
+	}
 	return &http.Transport{
 		Proxy:                  proxies.of,
 		OnProxyConnectResponse: t.tunnel,
@@ -72,7 +76,7 @@ func (t *target) newTransport(ctx context.Context, roots *x509.CertPool) *http.T
 			}
 			return conn, err
 		},
-		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        config,
 		TLSHandshakeTimeout:    30 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
 		ForceAttemptHTTP2:      true,

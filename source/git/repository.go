@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"time"
 
@@ -42,6 +43,9 @@ type Repository struct {
 	// https beside those of the system.
 	CABundle []byte
 
+	// Certificate is the client's own, for https; nil for none.
+	Certificate *tls.Certificate
+
 	// TempDir is where a fetch keeps what a server sends while it reads it, up
 	// to MaxPackBytes. Empty means the system's folder for temporary files.
 	TempDir string
@@ -50,6 +54,12 @@ type Repository struct {
 	limits *limits
 	// resolver looks names up; nil means the system's.
 	resolver *net.Resolver
+}
+
+// IsSSH reports whether the repository is read by ssh.
+func (r *Repository) IsSSH() bool {
+	a, err := parseAddress(r.URL)
+	return err == nil && a.scheme == "ssh"
 }
 
 // target is a Git whose fields were checked.

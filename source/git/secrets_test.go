@@ -133,11 +133,11 @@ func basic(secret string) HTTPAuth {
 
 // overSSH is a place in a credential for ssh, at a server that takes none but
 // its own key.
-func overSSH(auth func(secret string, known gitssh.HostKeyCallbackHelper) SSHAuth) func(*testing.T, string) *Repository {
+func overSSH(auth func(secret string, known gitssh.HostKeyCallbackHelper) gitssh.AuthMethod) func(*testing.T, string) *Repository {
 	return func(t *testing.T, secret string) *Repository {
 		s := serveSSH(t)
 		known := gitssh.HostKeyCallbackHelper{HostKeyCallback: ssh.FixedHostKey(s.host.PublicKey())}
-		return &Repository{URL: "ssh://git@" + s.address + "/repo", SSHAuth: auth(secret, known)}
+		return &Repository{URL: "ssh://git@" + s.address + "/repo", SSHAuth: goGit{auth(secret, known)}}
 	}
 }
 
@@ -171,7 +171,7 @@ var placesOfAuth = []place{
 		return &Repository{URL: "ssh://git@" + closed(t) + "/repo", HTTPAuth: basic(secret)}
 	}, source.ErrInvalid},
 	{"password for ssh given to https", "it is of another kind", func(t *testing.T, secret string) *Repository {
-		return &Repository{URL: "https://" + closed(t) + "/repo", SSHAuth: &gitssh.Password{User: "git", Password: secret}}
+		return &Repository{URL: "https://" + closed(t) + "/repo", SSHAuth: goGit{&gitssh.Password{User: "git", Password: secret}}}
 	}, source.ErrInvalid},
 	{"password for https given to file", "nobody asks for it", func(_ *testing.T, secret string) *Repository {
 		return &Repository{URL: "file:///nowhere/at/all", HTTPAuth: basic(secret)}
@@ -180,28 +180,28 @@ var placesOfAuth = []place{
 		return &Repository{URL: "https://localhost/repo", CABundle: []byte("-----BEGIN PRIVATE KEY-----\n" + base64.StdEncoding.EncodeToString([]byte(secret)))}
 	}, source.ErrInvalid},
 
-	{"ssh password", "refused", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) SSHAuth {
+	{"ssh password", "refused", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) gitssh.AuthMethod {
 		return &gitssh.Password{User: "git", Password: secret, HostKeyCallbackHelper: known}
 	}), source.ErrUnauthorized},
-	{"ssh user", "refused; it may be a token", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) SSHAuth {
+	{"ssh user", "refused; it may be a token", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) gitssh.AuthMethod {
 		return &gitssh.Password{User: secret, Password: "x", HostKeyCallbackHelper: known}
 	}), source.ErrUnauthorized},
-	{"ssh password that is asked for", "the callback fails and says why", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) SSHAuth {
+	{"ssh password that is asked for", "the callback fails and says why", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) gitssh.AuthMethod {
 		return &gitssh.PasswordCallback{User: "git", HostKeyCallbackHelper: known, Callback: func() (string, error) {
 			return "", errors.New("the vault does not know " + secret)
 		}}
 	}), source.ErrUnauthorized},
-	{"ssh key that is asked for", "the callback fails and says why", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) SSHAuth {
+	{"ssh key that is asked for", "the callback fails and says why", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) gitssh.AuthMethod {
 		return &gitssh.PublicKeysCallback{User: "git", HostKeyCallbackHelper: known, Callback: func() ([]ssh.Signer, error) {
 			return nil, errors.New("the passphrase is not " + secret)
 		}}
 	}), source.ErrUnreachable},
-	{"ssh answer to a question", "the server asks for a password of its own", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) SSHAuth {
+	{"ssh answer to a question", "the server asks for a password of its own", overSSH(func(secret string, known gitssh.HostKeyCallbackHelper) gitssh.AuthMethod {
 		return &gitssh.KeyboardInteractive{User: "git", HostKeyCallbackHelper: known, Challenge: func(string, string, []string, []bool) ([]string, error) {
 			return []string{secret}, errors.New("the answer is not " + secret)
 		}}
 	}), source.ErrUnauthorized},
-	{"ssh host key", "the callback says what it knows", overSSH(func(secret string, _ gitssh.HostKeyCallbackHelper) SSHAuth {
+	{"ssh host key", "the callback says what it knows", overSSH(func(secret string, _ gitssh.HostKeyCallbackHelper) gitssh.AuthMethod {
 		return &gitssh.Password{User: "git", Password: secret, HostKeyCallbackHelper: gitssh.HostKeyCallbackHelper{
 			HostKeyCallback: func(host string, _ net.Addr, _ ssh.PublicKey) error { return errors.New(host + " is not " + secret) },
 		}}

@@ -3,6 +3,7 @@ package git
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"time"
@@ -79,23 +80,30 @@ const (
 	accepted
 )
 
+// hostKey is what was found of the host key, and why it was refused where the
+// credential says so.
+type hostKey struct {
+	trust trust
+	why   *source.Error
+}
+
 // defaultUser is whom servers of Git expect where the URL names nobody.
 const defaultUser = "git"
 
 // sshConfig takes login and host keys from SSHAuth. There is no way to switch the
 // check of host keys off by leaving something out.
-func (t *target) sshConfig() (*ssh.ClientConfig, *trust, error) {
+func (t *target) sshConfig() (*ssh.ClientConfig, *hostKey, error) {
 	switch {
 	case t.SSHAuth == nil && t.HTTPAuth == nil:
 		return nil, nil, t.fail(source.ErrHostKey, "ssh needs a credential and the server's host key, and there are none")
 	case t.SSHAuth == nil:
 		return nil, nil, t.fail(source.ErrInvalid, "the credential is not one for ssh")
 	}
-	given, err := t.SSHAuth.ClientConfig()
+	given, err := t.SSHAuth.ClientConfig(t.address.dialAddress())
 	if err != nil || given.HostKeyCallback == nil {
 		return nil, nil, t.fail(source.ErrHostKey, "there are no known host keys")
 	}
-	config, verified := *given, unseen
+	config, verified := *given, &hostKey{}
 	if config.User == "" {
 		config.User = t.address.user
 	}
@@ -104,23 +112,26 @@ func (t *target) sshConfig() (*ssh.ClientConfig, *trust, error) {
 	}
 	config.HostKeyCallback = func(host string, remote net.Addr, key ssh.PublicKey) error {
 		err := given.HostKeyCallback(host, remote, key)
-		if verified = accepted; err != nil {
-			verified = refused
+		if verified.trust = accepted; err != nil {
+			verified.trust = refused
+			verified.why, _ = errors.AsType[*source.Error](err)
 		}
 		return err
 	}
-	return &config, &verified, nil
+	return &config, verified, nil
 }
 
 // handshake explains why there is no connection. golang.org/x/crypto/ssh has
 // no type for a refused login, only a text, of its own.
-func (t *target) handshake(err error, verified trust) error {
+func (t *target) handshake(err error, verified hostKey) error {
 	switch {
-	case verified == refused:
+	case verified.why != nil && errors.Is(verified.why, source.ErrHostKey):
+		return t.fail(source.ErrHostKey, verified.why.Error()).WithHint(verified.why.Hint())
+	case verified.trust == refused:
 		return t.fail(source.ErrHostKey, "the server's host key is not the one that is known")
 	case t.network(err) != nil:
 		return err
-	case verified == accepted && strings.Contains(err.Error(), "unable to authenticate"):
+	case verified.trust == accepted && strings.Contains(err.Error(), "unable to authenticate"):
 		return t.fail(source.ErrUnauthorized, "the server does not accept the key or password")
 	case strings.Contains(err.Error(), "no common algorithm"):
 		return t.fail(source.ErrUnsupported, "the server offers no algorithm for ssh that is safe")

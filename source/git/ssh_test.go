@@ -19,7 +19,7 @@ func TestSSHTrust(t *testing.T) {
 	s := serveSSH(t)
 	t.Setenv("SSH_KNOWN_HOSTS", filepath.Join(t.TempDir(), "none"))
 	with := func(login ssh.Signer, callback ssh.HostKeyCallback) SSHAuth {
-		return &gitssh.PublicKeys{Signer: login, HostKeyCallbackHelper: gitssh.HostKeyCallbackHelper{HostKeyCallback: callback}}
+		return goGit{&gitssh.PublicKeys{Signer: login, HostKeyCallbackHelper: gitssh.HostKeyCallbackHelper{HostKeyCallback: callback}}}
 	}
 	known, other := ssh.FixedHostKey(s.host.PublicKey()), ssh.FixedHostKey(newSigner(t).PublicKey())
 	cases := map[string]struct {

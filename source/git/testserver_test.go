@@ -165,10 +165,15 @@ func (s *sshServer) exec(ctx context.Context, channel ssh.Channel, line string) 
 func (s *sshServer) repoURL(r *sources.Repo) string { return "ssh://git@" + s.address + r.Dir }
 
 func (s *sshServer) auth() SSHAuth {
-	return &gitssh.PublicKeys{User: "git", Signer: s.login, HostKeyCallbackHelper: gitssh.HostKeyCallbackHelper{
+	return goGit{&gitssh.PublicKeys{User: "git", Signer: s.login, HostKeyCallbackHelper: gitssh.HostKeyCallbackHelper{
 		HostKeyCallback: ssh.FixedHostKey(s.host.PublicKey()),
-	}}
+	}}}
 }
+
+// goGit is a credential of go-git, which does not ask for the address.
+type goGit struct{ gitssh.AuthMethod }
+
+func (g goGit) ClientConfig(string) (*ssh.ClientConfig, error) { return g.AuthMethod.ClientConfig() }
 
 func newSigner(t testing.TB) ssh.Signer {
 	t.Helper()

@@ -1,0 +1,77 @@
+package auth
+
+import (
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/nodepools/nodepools/api/sanitize"
+)
+
+// Covers returns why a credential must not be sent to a URL; nil where it may. The
+// prefix is a URL of the same scheme, host and port, whose path is that of the other
+// one or the beginning of it, by whole elements: https://git.example.com/platform
+// covers https://git.example.com/platform/pools.git, and not /platform-2. A user name
+// is no part of either. What could be read in two ways is covered by nothing.
+func Covers(prefix, rawURL string) error {
+	if prefix == "" {
+		return invalid("it does not say which URLs it is for")
+	}
+	within, problem := locate(prefix)
+	switch {
+	case problem != "":
+		return invalid("its URL prefix " + problem)
+	case within.scheme != "https" && within.scheme != "ssh":
+		return invalid("its URL prefix must begin with https:// or ssh://: over anything else a credential can be read on its way")
+	}
+	at, problem := locate(rawURL)
+	if problem != "" {
+		return invalid("the URL of the source " + problem + ", so no credential is sent there")
+	}
+	if at.scheme != within.scheme || at.host != within.host || len(at.path) < len(within.path) || !slices.Equal(at.path[:len(within.path)], within.path) {
+		return invalid("it is for URLs within another prefix than that of the source")
+	}
+	return nil
+}
+
+// location is the part of a URL by which prefixes are compared.
+type location struct {
+	scheme, host string // the host has a port
+	path         []string
+}
+
+var ports = map[string]string{"https": "443", "http": "80", "ssh": "22"}
+
+// locate reads a URL, or says what is wrong with it.
+func locate(raw string) (location, string) {
+	if sanitize.Line(raw) != raw || strings.ContainsAny(raw, ` \`) {
+		return location{}, "has a character that no URL has"
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Opaque != "" || u.Scheme == "" || u.Hostname() == "":
+		return location{}, "is no URL such as https://git.example.com/platform"
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(raw, "#"):
+		return location{}, "has a query or a fragment"
+	case strings.Contains(u.EscapedPath(), "%"):
+		return location{}, "has an escaped character in its path"
+	}
+	if _, password := u.User.Password(); password {
+		return location{}, "has a password in it"
+	}
+	port := u.Port()
+	if port == "" {
+		port = ports[u.Scheme]
+	}
+	l := location{scheme: u.Scheme, host: net.JoinHostPort(strings.ToLower(u.Hostname()), port)}
+	if path := strings.Trim(u.Path, "/"); path != "" {
+		l.path = strings.Split(path, "/")
+	}
+	for _, element := range l.path {
+		if element == "" || element == "." || element == ".." {
+			return location{}, "has an empty element, . or .. in its path"
+		}
+	}
+	return l, ""
+}

@@ -1,0 +1,84 @@
+package auth
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestCovers(t *testing.T) {
+	for _, c := range []struct {
+		reason, prefix, url string
+		want                string // in the error; empty for none
+	}{
+		{"the URL itself", "https://git.example.com/a/b.git", "https://git.example.com/a/b.git", ""},
+		{"a whole host", "https://git.example.com", "https://git.example.com/a/b.git", ""},
+		{"a slash behind", "https://git.example.com/a/", "https://git.example.com/a/b.git", ""},
+		{"case of the host", "https://Git.Example.com/a", "https://git.example.COM/a/b", ""},
+		{"the usual port", "https://git.example.com:443/a", "https://git.example.com/a/b", ""},
+		{"the usual port of ssh", "ssh://git.example.com/a", "ssh://git@git.example.com:22/a/b", ""},
+		{"another user", "ssh://git@git.example.com/a", "ssh://deploy@git.example.com/a/b", ""},
+
+		{"none", "", "https://git.example.com/a", "does not say"},
+		{"half an element", "https://git.example.com/a", "https://git.example.com/ab", "another prefix"},
+		{"without .git", "https://git.example.com/a/b", "https://git.example.com/a/b.git", "another prefix"},
+		{"case of the path", "https://git.example.com/a", "https://git.example.com/A/b", "another prefix"},
+		{"longer host", "https://git.example.com", "https://git.example.com.evil.example/a", "another prefix"},
+		{"host as the user", "https://git.example.com", "https://git.example.com@evil.example/a", "another prefix"},
+		{"other port", "https://git.example.com", "https://git.example.com:8443/a", "another prefix"},
+		{"other scheme", "https://git.example.com", "http://git.example.com/a", "another prefix"},
+		{"ssh for https", "ssh://git.example.com", "https://git.example.com/a", "another prefix"},
+		{"out of it again", "https://git.example.com/a", "https://git.example.com/a/../b", ". or .."},
+		{"escaped dots", "https://git.example.com/a", "https://git.example.com/a/%2e%2e/b", "escaped"},
+		{"escaped slash", "https://git.example.com/a", "https://git.example.com/a%2fb", "escaped"},
+		{"two slashes", "https://git.example.com/a/b", "https://git.example.com/a//b", "empty element"},
+		{"backslash", "https://git.example.com/a", `https://git.example.com\@evil.example/a`, "a character"},
+		{"line break", "https://git.example.com/a", "https://git.example.com/a\n/b", "a character"},
+		{"query", "https://git.example.com/a", "https://git.example.com/a?b", "a query"},
+		{"prefix without a scheme", "git.example.com/a", "https://git.example.com/a", "no URL"},
+		{"prefix of http", "http://git.example.com/a", "http://git.example.com/a", "must begin with https"},
+		{"prefix with a password", "https://u:p@git.example.com/a", "https://git.example.com/a", "password"},
+		{"prefix of all", "https://", "https://git.example.com/a", "no URL"},
+		{"pattern", "https://*.example.com", "https://git.example.com/a", "another prefix"},
+		{"short form of ssh", "ssh://git.example.com/a", "git@git.example.com:a/b", "no URL"},
+	} {
+		err := Covers(c.prefix, c.url)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.reason, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %s", c.reason, err, c.want)
+		}
+	}
+}
+
+// FuzzCovers: what a prefix covers has its scheme, its host and its port, as net/url
+// and so every request have them, and a path that does not leave it.
+func FuzzCovers(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"https://git.example.com/a", "https://git.example.com/a/b"}, {"https://[::1]:443", "https://[::1]/x"},
+		{"ssh://git@h/a", "ssh://h:22/a"}, {"https://h/a", `https://h\@e/a`}, {"https://h", "https://h@e"}, {"https://h/%61", "https://h/a"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, prefix, raw string) {
+		if Covers(prefix, raw) != nil {
+			return
+		}
+		p, err := url.Parse(prefix)
+		if err != nil {
+			t.Fatalf("prefix %q: %v", prefix, err)
+		}
+		u, err := url.Parse(raw)
+		if err != nil {
+			t.Fatalf("%q: %v", raw, err)
+		}
+		if u.Scheme != p.Scheme || !strings.EqualFold(u.Hostname(), p.Hostname()) || u.Scheme == "http" || u.Scheme == "file" {
+			t.Errorf("%q covers %q", prefix, raw)
+		}
+		within, path := strings.Trim(p.Path, "/")+"/", strings.Trim(u.Path, "/")+"/"
+		if within != "/" && !strings.HasPrefix(path, within) || strings.Contains("/"+path, "/../") {
+			t.Errorf("%q covers %q", prefix, raw)
+		}
+	})
+}
