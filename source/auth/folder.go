@@ -32,7 +32,7 @@ func Folder(folder fs.FS) (credential *Credential, prefix string, err error) {
 		data[name] = content
 	}
 	if data[URLPrefixFile] == nil {
-		return nil, "", invalid("there is no file "+URLPrefixFile).WithHint("write the URL that the credential is for into it, such as https://git.example.com/platform: it is sent to none outside of that")
+		return nil, "", invalid("there is no file " + URLPrefixFile).WithHint("write the URL that the credential is for into it, such as https://git.example.com/platform: it is sent to none outside of that")
 	}
 	credential, err = Parse(data)
 	return credential, line(data[URLPrefixFile]), err

@@ -58,7 +58,7 @@ func parseIdentity(pem []byte, passphrase string) (ssh.Signer, error) {
 	signer, err := ssh.ParsePrivateKey(pem)
 	if wants := (*ssh.PassphraseMissingError)(nil); errors.As(err, &wants) {
 		if passphrase == "" {
-			return nil, invalid(Identity+" is encrypted").WithHint("add its passphrase as the key " + Password)
+			return nil, invalid(Identity + " is encrypted").WithHint("add its passphrase as the key " + Password)
 		}
 		if signer, err = ssh.ParsePrivateKeyWithPassphrase(pem, []byte(passphrase)); err != nil {
 			return nil, invalid(Password + " is not the passphrase of " + Identity)

@@ -133,6 +133,8 @@ func (t *target) handshake(err error, verified hostKey) error {
 		return err
 	case verified.trust == accepted && strings.Contains(err.Error(), "unable to authenticate"):
 		return t.fail(source.ErrUnauthorized, "the server does not accept the key or password")
+	case strings.Contains(err.Error(), "no common algorithm for host key"):
+		return t.fail(source.ErrHostKey, "the server has no host key of a kind that is known")
 	case strings.Contains(err.Error(), "no common algorithm"):
 		return t.fail(source.ErrUnsupported, "the server offers no algorithm for ssh that is safe")
 	}

@@ -92,7 +92,12 @@ type sshServer struct {
 
 func serveSSH(t testing.TB) *sshServer {
 	t.Helper()
-	s := &sshServer{login: newSigner(t), host: newSigner(t)}
+	return (&sshServer{login: newSigner(t), host: newSigner(t)}).start(t)
+}
+
+// start serves with the host key, and with others beside it.
+func (s *sshServer) start(t testing.TB, others ...ssh.Signer) *sshServer {
+	t.Helper()
 	config := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
 		if !bytes.Equal(key.Marshal(), s.login.PublicKey().Marshal()) {
 			return nil, os.ErrPermission
@@ -100,6 +105,9 @@ func serveSSH(t testing.TB) *sshServer {
 		return nil, nil
 	}}
 	config.AddHostKey(s.host)
+	for _, other := range others {
+		config.AddHostKey(other)
+	}
 	listener := listen(t)
 	s.address = listener.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
