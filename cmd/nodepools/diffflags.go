@@ -16,6 +16,8 @@ type againstFlags struct {
 	inventory string
 	// ref of a source's repository.
 	ref string
+	// credential is a folder with the credential for the repository of a source.
+	credential string
 	// serverSide asks the API server about every write.
 	serverSide bool
 }
@@ -29,12 +31,14 @@ func (f *againstFlags) register(cmd *cobra.Command) {
 	f.layers.register(cmd, "`folder` in PATH that is read, and changes what those before it say; repeat it for each (default: those of the source, or all of PATH)")
 	flags.StringVar(&f.inventory, "inventory", "", "compare with the cluster in this `file`, and ask none")
 	flags.StringVar(&f.ref, "ref", "", "`ref` that --source would follow: branch, tag, commit or range of versions (default: its own)")
+	flags.StringVar(&f.credential, "credential-file", "", "`folder` with the credential for the repository of --source: the keys of its Secret as files, and url-prefix")
 	flags.BoolVar(&f.serverSide, "server-side", false, "ask the API server about every write, as a dry run; takes the right to write")
 	completeFlag(cmd, "base", completeRevision)
 	completeFlag(cmd, "head", completeRevision)
 	completeFlag(cmd, "path", completeFolder)
 	completeFlag(cmd, "inventory", files("json", "yaml", "yml"))
 	completeFlag(cmd, "ref", completeRef)
+	completeFlag(cmd, "credential-file", folders)
 }
 
 // check refuses flags that do not fit together, in an order that is always the
@@ -42,7 +46,7 @@ func (f *againstFlags) register(cmd *cobra.Command) {
 func (f *againstFlags) check(cmd *cobra.Command, args []string) error {
 	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
 	// An empty variable in a script must not make another comparison of it.
-	for _, flag := range []string{"base", "head", "path", "inventory", "ref", "source", "marker"} {
+	for _, flag := range []string{"base", "head", "path", "inventory", "ref", "source", "credential-file", "marker"} {
 		if given(flag) && cmd.Flags().Lookup(flag).Value.String() == "" {
 			return usagef("--%s is empty: give it a value, or leave it out", flag)
 		}
@@ -59,6 +63,8 @@ func (f *againstFlags) check(cmd *cobra.Command, args []string) error {
 		return excluding("--ref", "PATH", "the pools come from the repository of the source, or from PATH")
 	case given("ref") && !source:
 		return usagef("--ref requires --source: it is a ref of the repository of that source")
+	case given("credential-file") && (path || given("base")):
+		return usagef("--credential-file requires --source without PATH and --base: it is for the repository of that source")
 	case given("path") && path:
 		return excluding("--path", "PATH", "both name the folder")
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/nodepools/nodepools/api/hint"
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -12,6 +13,8 @@ import (
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/preview/compare"
 	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/source/auth"
 	"github.com/nodepools/nodepools/source/git"
 )
 
@@ -65,14 +68,14 @@ func (o *diffOptions) files(ctx context.Context) (*compare.Sides, error) {
 // inLayersOfSource reads files in the layers of the source that they are compared as.
 // Where it has none, what was read without any is it, or the error of that.
 func (o *diffOptions) inLayersOfSource(files *poolFiles, refused error, state *observe.State) (*poolFiles, error) {
-	source, err := compare.ChooseSource(state, o.source)
+	src, err := compare.ChooseSource(state, o.source)
 	switch {
-	case err != nil || source == nil || len(source.Spec.Layers) == 0:
+	case err != nil || src == nil || len(src.Spec.Layers) == 0:
 		return files, cmp.Or(refused, err)
 	case files != nil && files.single:
-		return nil, hint.Add(fmt.Errorf("%s is a file, and NodePoolSource %q reads its folder in layers", o.path, source.Name), "name the folder: what the file says may depend on the other layers")
+		return nil, hint.Add(fmt.Errorf("%s is a file, and NodePoolSource %q reads its folder in layers", o.path, src.Name), "name the folder: what the file says may depend on the other layers")
 	}
-	return loadPools(o.path, source.Spec.Layers...)
+	return loadPools(o.path, src.Spec.Layers...)
 }
 
 // revisions compares two revisions of the repository on this machine.
@@ -108,7 +111,32 @@ func (o *diffOptions) ref(ctx context.Context) (*compare.Sides, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compare.Ref(ctx, state, o.source, refs, o.against.layers, func(src *v1.NodePoolSource) *git.Repository {
-		return controller.Repository(src, max(o.cluster.timeout, git.DefaultTimeout))
+	return compare.Ref(ctx, state, o.source, refs, o.against.layers, func(src *v1.NodePoolSource) (*git.Repository, error) {
+		repository := controller.Repository(src, max(o.cluster.timeout, git.DefaultTimeout))
+		return repository, o.logIn(src, repository)
 	})
+}
+
+// logIn gives the repository of a source the credential of --credential-file.
+func (o *diffOptions) logIn(src *v1.NodePoolSource, repository *git.Repository) error {
+	folder := o.against.credential
+	if folder == "" {
+		if src.Spec.SecretRef != nil {
+			return hint.Add(fmt.Errorf("the repository of NodePoolSource %q is private", src.Name),
+				fmt.Sprintf("name a folder with --credential-file that has the keys of the Secret %s as files, and url-prefix", src.Spec.SecretRef.Name))
+		}
+		return nil
+	}
+	credential, prefix, err := auth.Folder(os.DirFS(folder))
+	if refused := auth.Covers(prefix, src.Spec.URL); err == nil && refused != nil {
+		return hint.Add(fmt.Errorf("--credential-file %s: %w", folder, refused),
+			fmt.Sprintf("if it is meant to be sent to %s, write the beginning of that into the file %s", src.Spec.URL, auth.URLPrefixFile))
+	}
+	if err == nil {
+		err = controller.UseCredential(repository, credential)
+	}
+	if err != nil {
+		return hint.Add(fmt.Errorf("--credential-file %s: %w", folder, err), source.Hint(err))
+	}
+	return nil
 }

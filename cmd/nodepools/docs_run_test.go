@@ -80,6 +80,19 @@ type reader struct {
 }
 
 const readersObjects = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: flux-system}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: nodepools-system}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: git, namespace: flux-system}
+stringData: {username: git, password: token}
+---
 apiVersion: nodes.lailin.xyz/v1
 kind: NodePool
 metadata: {name: gpu}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"syscall"
 	"testing"
 	"time"
@@ -77,7 +78,9 @@ func TestFaultSuspendedLeader(t *testing.T) {
 	})
 	leads := requestsOf(t, c, "old", continued, "update leases")[0].Received
 	for _, request := range cluster.WritesBy("old", audit(t, c)) {
-		if request.Received.After(continued) && request.Received.Before(leads) {
+		// A request that was on its way when the process was suspended is torn when it
+		// goes on, and the API server answers the half that it has with an error.
+		if request.Received.After(continued) && request.Received.Before(leads) && request.Code < http.StatusBadRequest {
 			t.Errorf("written by the old leader before it held the lease again: %s", request)
 		}
 	}

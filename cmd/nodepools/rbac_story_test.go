@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -140,6 +141,22 @@ func (s *story) provokeConflict() {
 	cancel()
 	<-ended
 	s.labelled("n2", "pool", "b")
+}
+
+// readSecret has a source name a Secret: get secrets.
+func (s *story) readSecret() {
+	s.t.Helper()
+	const url = "https://127.0.0.1:1/private"
+	s.do(s.Create(s.t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: manifests.DefaultNamespace, Name: "git", Annotations: map[string]string{v1.URLPrefixAnnotation: url}},
+		Data:       map[string][]byte{"bearerToken": []byte("x")},
+	}))
+	private := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "private"}, Spec: v1.NodePoolSourceSpec{
+		URL: url, SecretRef: &v1.SecretRef{Name: "git"}, Interval: metav1.Duration{Duration: time.Second},
+	}}
+	s.do(s.Create(s.t.Context(), private))
+	s.until("the Secret was read", func() error { return s.seen("get", "secrets") })
+	s.do(s.Delete(s.t.Context(), private))
 }
 
 // seen tells whether the controller has made such a request.

@@ -62,6 +62,29 @@ func TestShippedRightsAreJustEnough(t *testing.T) {
 	}
 }
 
+// The controller may get a Secret of its namespace, and there neither list nor watch
+// nor change any; and elsewhere it may do nothing with Secrets.
+func TestSecretsOfOneNamespace(t *testing.T) {
+	c := cluster.New(t, cluster.Options{})
+	install(t, c)
+	_, kubeconfig, err := c.ServiceAccount(t.Context(), manifests.DefaultNamespace, manifests.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, namespace := range []string{manifests.DefaultNamespace, "default", "kube-system"} {
+		for _, verb := range []string{"get", "list", "watch", "create", "update", "patch", "delete"} {
+			may, _ := c.Kubectl(t.Context(), "--kubeconfig", kubeconfig, "auth", "can-i", verb, "secrets", "-n", namespace) // the exit code is 1 for no
+			want := "no"
+			if verb == "get" && namespace == manifests.DefaultNamespace {
+				want = "yes"
+			}
+			if strings.TrimSpace(may) != want {
+				t.Errorf("may %s Secrets in %s: %s, want %s", verb, namespace, may, want)
+			}
+		}
+	}
+}
+
 // usedUnseen tells of the rights that are needed where the audit log does not
 // show it.
 func usedUnseen(right string, used map[string]bool) bool {
@@ -256,6 +279,7 @@ func liveThroughEverything(t *testing.T, c *cluster.Cluster) {
 	})
 	s.repeatDrift()
 	s.provokeConflict()
+	s.readSecret()
 	s.deleteTheSource()
 }
 

@@ -19,7 +19,7 @@ import (
 // one, would take if it followed another ref. Of several refs the repository must have
 // one; no ref is the source's own, and no layers are the source's. The repository of a
 // source is made by repository.
-func Ref(ctx context.Context, state *observe.State, sourceName string, refs []git.Ref, layers []string, repository func(*v1.NodePoolSource) *git.Repository) (*Sides, error) {
+func Ref(ctx context.Context, state *observe.State, sourceName string, refs []git.Ref, layers []string, repository func(*v1.NodePoolSource) (*git.Repository, error)) (*Sides, error) {
 	chosen, err := ChooseSource(state, sourceName)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,11 @@ func Ref(ctx context.Context, state *observe.State, sourceName string, refs []gi
 	if chosen == nil {
 		return nil, fmt.Errorf("%s has no NodePoolSource", state.Kind())
 	}
-	revision, snapshot, err := latest(ctx, repository(chosen), refs)
+	from, err := repository(chosen)
+	if err != nil {
+		return nil, err
+	}
+	revision, snapshot, err := latest(ctx, from, refs)
 	if err != nil {
 		return nil, notTaken(err)
 	}
