@@ -136,22 +136,7 @@ func (r *report) sorted() Problems {
 }
 
 // quoted returns a user's value for a message: in quotes, bounded, escaped.
-func quoted(value string) string { return sanitize.Quote(clip(value, maxValue)) }
+func quoted(value string) string { return sanitize.Quote(sanitize.ClipRunes(value, maxValue+1)) }
 
-// printable bounds and sanitizes a text.
-func printable(text string, most int) string { return sanitize.Line(clip(text, most)) }
-
-// clip truncates a text to the given number of characters.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	count := 0
-	for i := range text {
-		if count == most {
-			return text[:i] + "…"
-		}
-		count++
-	}
-	return text
-}
+// printable bounds a text in characters, apart from an ellipsis, and sanitizes it.
+func printable(text string, most int) string { return sanitize.Line(sanitize.ClipRunes(text, most+1)) }

@@ -8,6 +8,8 @@
 // they meant; [NewWriter] does it for all that is written to a stream. There is one
 // set of rules, for all of them: [Hidden] decides which characters are written as
 // escapes, and [Command] which texts a CI runner would execute.
+// [Clip] and [ClipRunes] bound a text, before it is sanitized: an escape is longer than
+// its character.
 package sanitize
 
 import (
@@ -91,27 +93,4 @@ func plainASCII(text string) bool {
 		}
 	}
 	return true
-}
-
-// Clip truncates a text to at most so many bytes, between two characters. A
-// truncated text ends with an ellipsis, which counts.
-func Clip(text string, most int) string {
-	const ellipsis = "…"
-	if len(text) <= most {
-		return text
-	}
-	return Begin(text, most-len(ellipsis)) + ellipsis
-}
-
-// Begin returns the beginning of a text, of at most so many bytes, cut between
-// two characters.
-func Begin(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	most = max(most, 0)
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -26,23 +27,13 @@ func (l *poolLoop) event(pool *v1.NodePool, kind, reason, action, format string,
 // 32,768, and a status that is refused would go on telling what was before.
 const maxMessage = 8192
 
-func clip(message string) string {
-	if runes := []rune(message); len(runes) > maxMessage {
-		return string(runes[:maxMessage-1]) + "…"
-	}
-	return message
-}
+func clip(message string) string { return sanitize.ClipRunes(message, maxMessage) }
 
 // maxEvent is what the API server takes as the note of an event, in bytes.
 const maxEvent = 1024
 
 func eventNote(format string, args ...any) string {
-	text := fmt.Sprintf(format, args...)
-	if len(text) <= maxEvent {
-		return text
-	}
-	const more = "…"
-	return strings.ToValidUTF8(text[:maxEvent-len(more)], "") + more
+	return sanitize.Clip(fmt.Sprintf(format, args...), maxEvent)
 }
 
 // deedEvents tells what was done on nodes since the last time, and of a RuntimeClass

@@ -43,10 +43,7 @@ func approveCommand(revision Revision) string {
 const maxApproval = 320
 
 func quoteApproval(text string) string {
-	if runes := []rune(text); len(runes) > maxApproval {
-		text = string(runes[:maxApproval-1]) + "…"
-	}
-	return sanitize.Quote(text)
+	return sanitize.Quote(sanitize.ClipRunes(text, maxApproval))
 }
 
 // shellWord writes a text so that a shell reads it as one word. A revision begins

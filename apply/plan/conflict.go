@@ -104,12 +104,10 @@ func ManagerName(manager string) string {
 // who may write to a node can make more.
 const maxSetBy = 3
 
-// maxQuoted bounds a value in a text; annotations may hold anything.
-const maxQuoted = 63
+// MaxQuoted bounds a value in a text, in characters; annotations may hold anything. A
+// longer value is truncated by [sanitize.ClipRunes].
+const MaxQuoted = 63
 
 func quote(value string) string {
-	if runes := []rune(value); len(runes) > maxQuoted {
-		value = string(runes[:maxQuoted-1]) + "…"
-	}
-	return sanitize.Quote(value)
+	return sanitize.Quote(sanitize.ClipRunes(value, MaxQuoted))
 }

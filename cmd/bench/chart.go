@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"fmt"
 	"strings"
+
+	"github.com/nodepools/nodepools/api/sanitize"
 )
 
 // Sizes of the chart, in pixels; the page shows it 800 wide at the most.
@@ -105,8 +107,8 @@ func (b bar) draw(body *strings.Builder, y int, scale float64) {
 		class, fill = ` class="ours"`, "ourbar"
 	}
 	label, whole := b.label, ""
-	if letters := []rune(label); len(letters) > labelMost {
-		label, whole = string(letters[:labelMost-1])+"…", "<title>"+escaped(b.label)+"</title>"
+	if label = sanitize.ClipRunes(label, labelMost); label != b.label {
+		whole = "<title>" + escaped(b.label) + "</title>"
 	}
 	fmt.Fprintf(body, `<text%s x="%d" y="%d" text-anchor="end">%s%s</text>`+"\n", class, barLeft-12, middle, escaped(label), whole)
 	from, to := pixels(b.of.from, scale), pixels(b.of.to, scale)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/api/hint"
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -62,7 +63,7 @@ func reportError(stderr io.Writer, command string, err error) int {
 	case err == nil:
 		return exitOK
 	case !errors.As(err, &ended):
-		fmt.Fprintf(stderr, "error: %s\nsee '%s --help'\n", plainText(err.Error()), command)
+		fmt.Fprintf(stderr, "error: %s\nsee '%s --help'\n", sanitize.Message(err.Error()), command)
 		return exitUsage
 	case ended.err == nil:
 		return ended.code
@@ -70,9 +71,9 @@ func reportError(stderr io.Writer, command string, err error) int {
 	if problems := (render.Problems)(nil); errors.As(ended.err, &problems) {
 		printProblems(stderr, problems)
 	}
-	fmt.Fprintf(stderr, "error: %s\n", plainText(ended.err.Error()))
+	fmt.Fprintf(stderr, "error: %s\n", sanitize.Message(ended.err.Error()))
 	if remedy := hint.Of(ended.err); remedy != "" {
-		fmt.Fprintln(stderr, plainText(remedy))
+		fmt.Fprintln(stderr, sanitize.Message(remedy))
 	}
 	return ended.code
 }

@@ -10,13 +10,6 @@ import (
 // What a program prints comes in part from libraries and from servers that say what
 // they like. This file makes plain text of it.
 
-// maxText bounds what is printed of one text, in bytes.
-const maxText = 8192
-
-// plainText is text as it may go to a terminal or into a log, of bounded length:
-// hidden characters are escapes. Line breaks are left.
-func plainText(text string) string { return sanitize.Text(sanitize.Clip(text, maxText)) }
-
 // inert is a sentence without what a terminal would obey.
 func inert(text string) string { return sanitize.Line(text) }
 
@@ -28,7 +21,7 @@ func (l standardLog) Write(line []byte) (int, error) {
 	if strings.Contains(string(line), "Unsolicited response received") {
 		return len(line), nil
 	}
-	if _, err := io.WriteString(l.Writer, plainText(string(line))); err != nil {
+	if _, err := io.WriteString(l.Writer, sanitize.Message(string(line))); err != nil {
 		return 0, err
 	}
 	return len(line), nil

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/redact"
 )
@@ -236,20 +237,8 @@ func (m *masker) mentions(r *Review) {
 // sentences. Shorter ones may be ordinary words.
 const shortestMention = 8
 
-// quotedLength is how many characters of a value package plan quotes in a text.
-const quotedLength = 62
-
-// clipped returns the beginning of a value, as it may be quoted.
-func clipped(secret string) string {
-	count := 0
-	for i := range secret {
-		if count == quotedLength {
-			return secret[:i]
-		}
-		count++
-	}
-	return secret
-}
+// clipped returns the beginning of a value, as package plan quotes it in a text.
+func clipped(secret string) string { return sanitize.BeginRunes(secret, plan.MaxQuoted-1) }
 
 // replacer masks every mention of the secrets that were found, the longest first:
 // one may begin another.

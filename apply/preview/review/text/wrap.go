@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/preview/review"
 )
 
@@ -58,14 +59,9 @@ const maxLine = 1000
 
 // clipped truncates a line for a terminal. The JSON document has the whole of it.
 func clipped(line string) string {
-	if len(line) <= maxLine {
-		return line
-	}
-	shown := 0
-	for i := range line {
-		if shown++; shown > maxLine {
-			return fmt.Sprintf("%s… and %d bytes more", line[:i], len(line)-i)
-		}
+	shown := sanitize.BeginRunes(line, maxLine)
+	if more := len(line) - len(shown); more > 0 {
+		return fmt.Sprintf("%s… and %d bytes more", shown, more)
 	}
 	return line
 }
