@@ -47,7 +47,7 @@ NODES ?= 5000
 POOLS ?= 100
 BENCH ?=
 .PHONY: bench
-bench: build controlplane ## measure it on a real control plane, for minutes (NODES=5000 POOLS=100)
+bench: build controlplane ## measure it on real control planes, for about an hour (NODES=5000 POOLS=100)
 	@$(GO) build -o bin/bench ./cmd/bench
 	@bin/bench -nodes $(NODES) -pools $(POOLS) $(BENCH)
 
