@@ -4,18 +4,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
-
-// isYAML reports whether a name is that of a YAML file. It ignores case, so
-// that POOL.YAML is not skipped.
-func isYAML(name string) bool {
-	extension := strings.ToLower(path.Ext(name))
-	return extension == ".yaml" || extension == ".yml"
-}
 
 func (l *loader) read(name string) error {
 	// The name goes into annotations, events and terminals.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/source/poolfile"
 )
 
 // maxLayers is the number of folders that a tree may be read from.
@@ -29,7 +30,7 @@ func CheckLayers(layers []string) error {
 		switch {
 		case !fs.ValidPath(layer) || layer == "." || len(layer) > maxFileName:
 			return fmt.Errorf("the layer %s is not a path within the folder, such as base or clusters/prod-1", quoted(layer))
-		case strings.HasPrefix(layer, ".") || strings.Contains(layer, "/."):
+		case poolfile.BelowHidden(layer):
 			return fmt.Errorf("the layer %s has a name that begins with a dot: such folders are not read", quoted(layer))
 		}
 		for _, earlier := range layers[:i] {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/source/poolfile"
 )
 
 // Definition is a pool and the position of its definition.
@@ -112,7 +113,7 @@ func (l *loader) visit(name string, entry fs.DirEntry, err error) (next error) {
 		l.file(name, "cannot be read: "+err.Error(), "")
 		return nil
 	}
-	if name != "." && strings.HasPrefix(entry.Name(), ".") {
+	if name != "." && poolfile.IsHidden(name) {
 		if entry.IsDir() {
 			return fs.SkipDir
 		}
@@ -129,12 +130,12 @@ func (l *loader) visit(name string, entry fs.DirEntry, err error) (next error) {
 		return fs.SkipAll
 	case entry.IsDir():
 		return nil
-	case entry.Type()&fs.ModeSymlink != 0 && (isYAML(name) || path.Ext(name) == ""):
+	case entry.Type()&fs.ModeSymlink != 0 && (poolfile.Is(name) || path.Ext(name) == ""):
 		// Links are not followed, as they may lead out of the tree. One to a folder
 		// or a pool file cannot be ignored silently though.
 		l.file(name, "is a symbolic link, which is not followed", "put the file or folder itself there, or give the link a name that begins with a dot")
 		return nil
-	case !isYAML(name):
+	case !poolfile.Is(name):
 		return nil
 	case !entry.Type().IsRegular():
 		l.file(name, "is not a regular file", "")

@@ -16,6 +16,7 @@ import (
 	"github.com/nodepools/nodepools/apply/adopt"
 	"github.com/nodepools/nodepools/apply/wrap"
 	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/source/poolfile"
 )
 
 // poolText is the file of one pool.
@@ -123,9 +124,8 @@ func otherPoolFiles(dir string, files []poolText) ([]string, error) {
 	var others []string
 	for _, entry := range entries {
 		name := entry.Name()
-		extension := filepath.Ext(name)
 		ours := slices.ContainsFunc(files, func(file poolText) bool { return file.name == name })
-		if !ours && !strings.HasPrefix(name, ".") && (entry.IsDir() || extension == ".yaml" || extension == ".yml") {
+		if !ours && !poolfile.IsHidden(name) && (entry.IsDir() || poolfile.Is(name)) {
 			others = append(others, name)
 		}
 	}

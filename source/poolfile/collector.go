@@ -44,7 +44,7 @@ func (c *Collector) Wants(name string, mode fs.FileMode) (bool, error) {
 	if mode.IsRegular() {
 		c.regular++
 	}
-	if isHidden(name) {
+	if IsHidden(name) {
 		return false, nil
 	}
 	return Is(name) || mode.IsDir() || mode&fs.ModeSymlink != 0, nil

@@ -17,7 +17,8 @@ import (
 	"github.com/nodepools/nodepools/source"
 )
 
-// Is reports whether a file of that name holds pools.
+// Is reports whether a file of that name holds pools. It ignores case, so that POOL.YAML
+// is not skipped.
 func Is(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".yaml", ".yml":
@@ -26,9 +27,9 @@ func Is(name string) bool {
 	return false
 }
 
-// isHidden reports whether a name begins with a dot. Neither what has such a name nor
+// IsHidden reports whether a name begins with a dot. Neither what has such a name nor
 // anything in it holds pools.
-func isHidden(name string) bool { return strings.HasPrefix(path.Base(name), ".") }
+func IsHidden(name string) bool { return strings.HasPrefix(path.Base(name), ".") }
 
 // BelowHidden reports whether a file, or a folder that it is in, is hidden: its name
 // begins with a dot, and it holds no pools.
