@@ -43,7 +43,7 @@ func (l *nodeLoop) addTo(mgr manager.Manager, concurrency int) error {
 		Watches(&corev1.Node{}, l.nodeEvents(), builder.WithPredicates(relevantToPlan)).
 		Watches(&v1.NodePool{}, l.poolEvents(), builder.WithPredicates(relevantToNodes)).
 		WatchesRawSource(keep).
-		Complete(patient(l))
+		Complete(withBackoff(l))
 }
 
 func (l *nodeLoop) nodeEvents() handler.EventHandler {

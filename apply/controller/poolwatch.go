@@ -23,7 +23,7 @@ import (
 // addTo watches pools, the RuntimeClasses of their names, and the tally.
 func (l *poolLoop) addTo(mgr manager.Manager) error {
 	figures := source.Func(func(_ context.Context, queue requestQueue) error {
-		counts := newGathering(func(pool string) { queue.Add(requestFor(pool)) })
+		counts := newCoalescer(func(pool string) { queue.Add(requestFor(pool)) })
 		l.tally.onMove(
 			func(pool string, news bool) {
 				if news {
@@ -49,7 +49,7 @@ func (l *poolLoop) addTo(mgr manager.Manager) error {
 		Watches(&v1.NodePool{}, l.poolEvents(), builder.WithPredicates(ownStatusIsNoNews)).
 		Watches(&nodev1.RuntimeClass{}, handler.EnqueueRequestsFromMapFunc(poolOfClass)).
 		WatchesRawSource(figures).
-		Complete(patient(l))
+		Complete(withBackoff(l))
 }
 
 // poolEvents lead to the pool and to those that it encloses, whose RuntimeClass

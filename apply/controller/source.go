@@ -63,7 +63,7 @@ func (l *sourceLoop) addTo(mgr manager.Manager) error {
 		For(&v1.NodePoolSource{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionBegan, finalizersChanged))).
 		Watches(&v1.NodePool{}, l.poolEvents(), builder.WithPredicates(changedByHand)).
-		Complete(patient(l))
+		Complete(withBackoff(l))
 }
 
 // poolEvents lead to the sources that a pool names as its owner, by UID or by name.

@@ -12,11 +12,11 @@ import (
 
 // Pools of which counts change are told once nodes are at rest, each once; while nodes
 // never rest, each after maxGathering, and no more often.
-func TestGathering(t *testing.T) {
+func TestCoalescer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		told := map[string]int{}
-		g := newGathering(func(pool string) {
+		g := newCoalescer(func(pool string) {
 			mu.Lock()
 			defer mu.Unlock()
 			told[pool]++

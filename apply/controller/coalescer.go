@@ -8,11 +8,11 @@ import (
 // maxGathering bounds how long counts are gathered while nodes do not come to rest.
 const maxGathering = 30 * time.Second
 
-// gathering keeps the pools of which nothing but counts has changed until nodes have
+// coalescer keeps the pools of which nothing but counts has changed until nodes have
 // been at rest for statusPeriod, or until maxGathering after the first such change of
 // a pool. To tell a count is a write, and while nodes join one after the other each of
 // them would find some in its way.
-type gathering struct {
+type coalescer struct {
 	tell func(pool string)
 
 	mu   sync.Mutex
@@ -20,48 +20,48 @@ type gathering struct {
 	due  map[string]time.Time // by pool, when it is told at the latest
 }
 
-func newGathering(tell func(pool string)) *gathering {
-	return &gathering{tell: tell, due: map[string]time.Time{}}
+func newCoalescer(tell func(pool string)) *coalescer {
+	return &coalescer{tell: tell, due: map[string]time.Time{}}
 }
 
 // add notes that a count of a pool has changed.
-func (g *gathering) add(pool string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.last = time.Now()
-	if _, waits := g.due[pool]; waits {
+func (c *coalescer) add(pool string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = time.Now()
+	if _, waits := c.due[pool]; waits {
 		return
 	}
-	if len(g.due) == 0 { // else a look is to come
-		time.AfterFunc(statusPeriod, g.look)
+	if len(c.due) == 0 { // else a look is to come
+		time.AfterFunc(statusPeriod, c.look)
 	}
-	g.due[pool] = g.last.Add(maxGathering)
+	c.due[pool] = c.last.Add(maxGathering)
 }
 
 // look tells the pools for which it is time, and looks again when it will be for the
 // others.
-func (g *gathering) look() {
-	for _, pool := range g.take() {
-		g.tell(pool)
+func (c *coalescer) look() {
+	for _, pool := range c.take() {
+		c.tell(pool)
 	}
 }
 
-func (g *gathering) take() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now, next := time.Now(), g.last.Add(statusPeriod)
+func (c *coalescer) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, next := time.Now(), c.last.Add(statusPeriod)
 	atRest := !now.Before(next)
 	var taken []string
-	for pool, due := range g.due {
+	for pool, due := range c.due {
 		if atRest || !now.Before(due) {
 			taken = append(taken, pool)
-			delete(g.due, pool)
+			delete(c.due, pool)
 		} else if due.Before(next) {
 			next = due
 		}
 	}
-	if len(g.due) > 0 {
-		time.AfterFunc(next.Sub(now), g.look)
+	if len(c.due) > 0 {
+		time.AfterFunc(next.Sub(now), c.look)
 	}
 	return taken
 }

@@ -25,7 +25,7 @@ func isSoonOver(err error) bool {
 	return apply.IsConflict(err) || errors.Is(err, errBehind) || errors.Is(err, errUnfinished)
 }
 
-// patient runs a loop whose passes may have to wait.
+// withBackoff runs a loop whose passes may have to wait.
 //
 // A pass that ends in a conflict is no failure: somebody else was faster, or the
 // cache is behind, and a moment later it goes through. Where it does not, because
@@ -36,7 +36,7 @@ func isSoonOver(err error) bool {
 // do, is not asked earlier. Writes of nodes come here with the first such answer,
 // see [apply.Throttle]; for all other requests the client waits so for ten times
 // before it gives up and leaves it to the loop.
-func patient(loop reconcile.Reconciler) reconcile.Reconciler {
+func withBackoff(loop reconcile.Reconciler) reconcile.Reconciler {
 	waits := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryPeriod, maxBackoff)
 	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 		result, err := loop.Reconcile(ctx, request)
