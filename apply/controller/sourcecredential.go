@@ -41,6 +41,8 @@ func (l *sourceLoop) ask(ctx context.Context, src *v1.NodePoolSource, seen *look
 // Secret. The Secret is read past the cache, by its name: nothing else may be read, and
 // nothing of it is kept.
 func (l *sourceLoop) logIn(ctx context.Context, src *v1.NodePoolSource, repository *git.Repository) (version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.fetchTimeout)
+	defer cancel()
 	name := client.ObjectKey{Namespace: l.namespace, Name: src.Spec.SecretRef.Name}
 	secret := &corev1.Secret{}
 	if err := l.live.Get(ctx, name, secret); err != nil {

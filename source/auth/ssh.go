@@ -92,7 +92,7 @@ func (s *SSH) ClientConfig(address string) (*ssh.ClientConfig, error) {
 		// Only what is known is asked for: a server with several keys would else
 		// present one that is not.
 		HostKeyAlgorithms: slices.DeleteFunc(s.known.HostKeyAlgorithms(address), func(algorithm string) bool {
-			return algorithm == ssh.KeyAlgoRSA || algorithm == ssh.CertAlgoRSAv01 || algorithm == ssh.InsecureKeyAlgoDSA || algorithm == ssh.InsecureCertAlgoDSAv01
+			return !slices.Contains(ssh.SupportedAlgorithms().HostKeys, algorithm)
 		}),
 		HostKeyCallback: func(host string, remote net.Addr, key ssh.PublicKey) error {
 			return hostKeyError(s.known.HostKeyCallback()(host, remote, key), key)
