@@ -125,11 +125,13 @@ func (l *loader) kept(doc *document) bool {
 	for _, other := range l.changes[doc.pool] {
 		if other.layer == l.layer {
 			doc.add(locate(doc.root, "metadata.name"), "the layer changes the pool in "+other.name.String()+" too", "keep one of the two")
+			return true
 		}
 	}
 	if !isChange {
 		return false
 	}
+	measure(doc.root, 1, &doc.nodes)
 	switch spec := locate(doc.root, "spec"); {
 	case doc.pool == "":
 		doc.add(nil, "metadata.name: is missing: must name the pool of an earlier layer that this changes", "")

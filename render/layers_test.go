@@ -340,9 +340,10 @@ func TestLayersThatAreMuchWork(t *testing.T) {
 		fmt.Fprintf(&wide, "k%d: v, ", i)
 	}
 	for name, c := range map[string]struct{ base, middle string }{
-		"many taints":  {named("p", "spec:\n  taints:\n"+many.String()), named("p", "spec:\n  taints:\n"+many.String())},
-		"wide aliases": {gpuBase, named("gpu", "spec:\n  taints:\n  - &a {"+wide.String()+"}\n"+strings.Repeat("  - *a\n", 9000))},
-		"own ancestor": {gpuBase, named("gpu", "spec: &s\n  selector: *s\n  labels: *s\n")},
+		"many taints":         {named("p", "spec:\n  taints:\n"+many.String()), named("p", "spec:\n  taints:\n"+many.String())},
+		"wide aliases":        {gpuBase, named("gpu", "spec:\n  taints:\n  - &a {"+wide.String()+"}\n"+strings.Repeat("  - *a\n", 9000))},
+		"changes of one pool": {gpuBase, strings.Repeat(named("gpu", "spec: {priority: 1}\n")+"---\n", 999)},
+		"own ancestor":        {gpuBase, named("gpu", "spec: &s\n  selector: *s\n  labels: *s\n")},
 	} {
 		_, err := Load(tree("base/p.yaml", c.base, "eu/p.yaml", c.middle), "base", "eu")
 		if problems := problemsOf(t, err); len(problems) == 0 {

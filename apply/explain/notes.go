@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/review"
 	"github.com/nodepools/nodepools/apply/wrap"
@@ -19,7 +20,7 @@ func poolNotes(k Key) []string {
 		note(phrase("in conflict, see below"))
 	}
 	if k.File != "" {
-		note(phrase("set in"), []string{review.Word(k.File)})
+		note(phrase("set in"), []string{review.Word(sanitize.Clip(k.File, longestChoice))})
 	}
 	switch k.Due {
 	case TakeOver:

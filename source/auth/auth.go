@@ -81,8 +81,10 @@ func (c *Credential) For(rawURL string) error {
 	switch {
 	case ssh && c.SSH == nil:
 		return missing(Identity, "the private key of ssh; the URL of the source is one of ssh")
+	case !ssh && c.SSH != nil && !c.HTTP():
+		return invalid("it has a key of ssh, and the URL of the source is one of https").WithHint("give https a Secret of its own: beside " + Identity + ", " + Password + " is the passphrase of the key")
 	case !ssh && !c.HTTP() && c.CABundle == nil && c.Certificate == nil:
-		return missing(Username, "and "+Password+", or "+BearerToken+": the URL of the source is one of https, and there is a key of ssh alone")
+		return missing(Username, "and "+Password+", or "+BearerToken+": the URL of the source is one of https")
 	}
 	return nil
 }

@@ -178,7 +178,7 @@ func TestCredentialOfAnotherScheme(t *testing.T) {
 	}{
 		{overSSH, "ssh://h/a", ""},
 		{overHTTPS, "https://h/a", ""},
-		{overSSH, "https://h/a", "the key username is missing"},
+		{overSSH, "https://h/a", "it has a key of ssh, and the URL of the source is one of https"},
 		{overHTTPS, "ssh://h/a", "the key identity is missing"},
 	} {
 		if err := c.credential.For(c.url); fmt.Sprint(err) != c.want && !(c.want == "" && err == nil) {
