@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/api/manifests"
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -101,6 +102,19 @@ func TestGitPrivateRepository(t *testing.T) {
 		w.follows("private", next)
 		w.carries("a1", tiers("a", fmt.Sprint(i+1)))
 	}
+	// Rotations while it polls: some polls meet the old Secret and the new token.
+	for i := range 100 {
+		token := fmt.Sprint(token, "-r", i)
+		secret := &corev1.Secret{}
+		w.do(w.Get(t.Context(), client.ObjectKey{Namespace: manifests.DefaultNamespace, Name: "git"}, secret))
+		secret.Data["bearerToken"] = []byte(token)
+		if i%2 == 0 {
+			server.token.Store(token)
+		}
+		w.do(w.Update(t.Context(), secret))
+		server.token.Store(token)
+	}
+	w.follows("private", repo.commit(files{"pools/a.yaml": poolFile("a", "rotated")}))
 	src := w.mustRead("private")
 	wantNoSecret(t, token, fmt.Sprint(src.Status, w.eventsOf(src)))
 	wantNoSecret(t, token, reachable(w.log.text()))
