@@ -166,8 +166,14 @@ func (p *patcher) entry(old *entry, by entry, path *field.Path) (entry, bool) {
 	return entry{}, false
 }
 
-// record notes the last change of a field.
+// record keeps the last change of a field. What is removed takes along what was in it.
 func (p *patcher) record(path *field.Path, at *yaml.Node, removed bool) {
+	if removed {
+		maps.DeleteFunc(p.into.changes, func(changed string, _ Change) bool {
+			rest, inside := strings.CutPrefix(changed, path.String())
+			return inside && rest != "" && strings.Contains(".[", rest[:1])
+		})
+	}
 	found := p.into.position(at)
 	if p.into.changes == nil {
 		p.into.changes = map[string]Change{}

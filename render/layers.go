@@ -115,6 +115,11 @@ type layerChange struct {
 // layer, and is kept until the definition of that is read, or it has a wrong annotation.
 func (l *loader) kept(doc *document) bool {
 	says := textAt(doc.root, "metadata", "annotations", v1.LayerAnnotation)
+	if _, value := descend(doc.root, layerAnnotationPath); value != nil && says == "" && l.layer > 0 {
+		doc.add(locate(doc.root, layerAnnotationPath), layerAnnotationPath+": must be "+layerAdds+" or "+layerRemoves+", and is "+describe(value), "")
+		l.incomplete = true
+		return true
+	}
 	if problem, hint := l.misplaced(says); problem != "" {
 		doc.add(locate(doc.root, layerAnnotationPath), layerAnnotationPath+": "+problem, hint)
 		l.incomplete = true

@@ -77,6 +77,18 @@ func TestLaterLayersChangeEarlierOnes(t *testing.T) {
 	}
 }
 
+// What is removed with its map is no change of a key any more.
+func TestRemovedMapTakesItsChangesAlong(t *testing.T) {
+	definitions, err := layered(t, gpuBase, named("gpu", "spec:\n  labels: {rack: r1}\n"), named("gpu", "spec:\n  labels: null\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Change{{Field: "spec.labels", Layer: "prod", File: "prod/gpu.yaml", Line: 6, Removed: true}}
+	if diff := cmp.Diff(want, definitions[0].Changes); diff != "" || len(definitions[0].Pool.Spec.Labels) > 0 {
+		t.Errorf("labels %v, changes (-want +got):\n%s", definitions[0].Pool.Spec.Labels, diff)
+	}
+}
+
 func TestLayersAddAndRemovePools(t *testing.T) {
 	definitions, err := Load(tree(
 		"base/a.yaml", named("a", "")+"---\n"+named("b", "")+"---\n"+named("c", "spec: {priority: 1}\n"),
@@ -116,6 +128,7 @@ func TestProblemsOfLayers(t *testing.T) {
 		{"twice", spec("  priority: 1\n") + "---\n" + spec("  priority: 2\n"), "", `eu/gpu.yaml:11: pool "gpu": the layer changes the pool in eu/gpu.yaml:4 too; keep one of the two`},
 		{"added though there", named("gpu", "  annotations: {nodes.lailin.xyz/layer: add}\n"), "", `eu/gpu.yaml:4: pool "gpu": the name is taken: it is defined in base/gpu.yaml:4 too`},
 		{"other word", named("gpu", "  annotations: {nodes.lailin.xyz/layer: drop}\n"), "", `eu/gpu.yaml:5: pool "gpu": metadata.annotations[nodes.lailin.xyz/layer]: must be add or remove, and is "drop"`},
+		{"no word", named("gpu", "  annotations: {nodes.lailin.xyz/layer: 5}\n"), "", `eu/gpu.yaml:5: pool "gpu": metadata.annotations[nodes.lailin.xyz/layer]: must be add or remove, and is the number 5`},
 		{"removed with a spec", named("gpu", "  annotations: {nodes.lailin.xyz/layer: remove}\nspec: {priority: 1}\n"), "", `eu/gpu.yaml:6: pool "gpu": spec: the annotation nodes.lailin.xyz/layer removes the pool`},
 		{"changed after its removal", named("gpu", "  annotations: {nodes.lailin.xyz/layer: remove}\n"), spec("  priority: 1\n"), `prod/gpu.yaml:4: pool "gpu": the pool is removed in eu/gpu.yaml:4: there is nothing left to change`},
 		{"null of nothing", spec("  labels: {teir: null}\n"), "", `eu/gpu.yaml:6: pool "gpu": spec.labels[teir]: no earlier layer sets it: there is nothing to remove`},
