@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
@@ -33,6 +35,8 @@ type httpServer struct {
 	client *http.Client
 	base   string      // the repository's URL, after redirects
 	bodies []io.Closer // of the answers so far
+
+	wantsCertificate atomic.Bool // the server has asked for a certificate of the client
 }
 
 func (t *target) dialHTTP(ctx context.Context) (server, error) {
@@ -47,7 +51,7 @@ func (t *target) dialHTTP(ctx context.Context) (server, error) {
 	s := &httpServer{target: t, ctx: ctx}
 	s.base = t.address.scheme + "://" + t.address.host + t.address.path
 	s.client = &http.Client{
-		Transport:     &credentialed{host: t.address.host, auth: auth, next: t.newTransport(ctx, roots)},
+		Transport:     &credentialed{host: t.address.host, auth: auth, next: s.newTransport(roots)},
 		CheckRedirect: s.follow,
 	}
 	return s, nil
@@ -55,15 +59,12 @@ func (t *target) dialHTTP(ctx context.Context) (server, error) {
 
 // newTransport makes connections that are this conversation's own and end with
 // its context, at the latest. A listing a minute does not need to keep them.
-func (t *target) newTransport(ctx context.Context, roots *x509.CertPool) *http.Transport {
-	direct, proxies := t.dialer(), &proxies{}
-	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-	if t.Certificate != nil {
-		config.Certificates = []tls.Certificate{*t.Certificate}
-	}
+func (s *httpServer) newTransport(roots *x509.CertPool) *http.Transport {
+	direct, proxies := s.dialer(), &proxies{}
+	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, GetClientCertificate: s.clientCertificate}
 	return &http.Transport{
 		Proxy:                  proxies.of,
-		OnProxyConnectResponse: t.tunnel,
+		OnProxyConnectResponse: s.tunnel,
 		DialContext: func(dialling context.Context, network, host string) (net.Conn, error) {
 			dialer := direct
 			if proxies.has(host) {
@@ -72,7 +73,7 @@ func (t *target) newTransport(ctx context.Context, roots *x509.CertPool) *http.T
 			}
 			conn, err := dialer.DialContext(dialling, network, host)
 			if err == nil {
-				context.AfterFunc(ctx, func() { _ = conn.Close() })
+				context.AfterFunc(s.ctx, func() { _ = conn.Close() })
 			}
 			return conn, err
 		},
@@ -81,6 +82,16 @@ func (t *target) newTransport(ctx context.Context, roots *x509.CertPool) *http.T
 		MaxResponseHeaderBytes: 256 << 10,
 		ForceAttemptHTTP2:      true,
 	}
+}
+
+// clientCertificate answers a server that asks for a certificate of the client,
+// with an empty one if there is none, and remembers that it asked.
+func (s *httpServer) clientCertificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	s.wantsCertificate.Store(true)
+	if s.Certificate == nil {
+		return &tls.Certificate{}, nil
+	}
+	return s.Certificate, nil
 }
 
 // tunnel reads a proxy's answer: of one that refuses a tunnel net/http would
@@ -162,13 +173,31 @@ func (s *httpServer) send(method, url string, body []byte) (*http.Response, erro
 	}
 	res, err := s.client.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, s.unanswered(err)
 	}
 	s.bodies = append(s.bodies, res.Body)
 	if res.StatusCode != http.StatusOK {
 		return nil, s.status(res.StatusCode) // the body is not even read
 	}
 	return res, nil
+}
+
+// unanswered explains a request that got no answer. From TLS 1.3 on a server
+// judges the certificate of the client when the client has sent its request
+// already: its alert and the end of the connection arrive in any order, and
+// net/http may have no more to tell than that the connection was lost.
+func (s *httpServer) unanswered(err error) error {
+	var ours *source.Error
+	var timeout net.Error
+	switch {
+	case !s.wantsCertificate.Load(), len(s.bodies) > 0, errors.As(err, &ours), s.ctx.Err() != nil,
+		errors.As(err, &timeout) && timeout.Timeout():
+		return err
+	case s.Certificate == nil:
+		return s.fail(source.ErrUnauthorized, "the server asks for a certificate of the client, and does not answer without one").
+			WithHint("give one, with its key, as tls.crt and tls.key")
+	}
+	return s.fail(source.ErrUnauthorized, "the server asks for a certificate of the client, and does not answer the one that it was given")
 }
 
 func hasType(res *http.Response, want string) bool {

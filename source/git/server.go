@@ -113,10 +113,8 @@ func (t *target) certificate(err error) *source.Error {
 	var record tls.RecordHeaderError
 	var remote *net.OpError
 	switch {
-	case errors.As(err, &remote) && remote.Op == "remote error" && t.Certificate != nil:
-		return t.fail(source.ErrUnauthorized, "the server does not accept the certificate of the client")
 	case errors.As(err, &remote) && remote.Op == "remote error":
-		return t.fail(source.ErrUnauthorized, "the server refuses TLS without a certificate of the client").WithHint("give one, with its key, as tls.crt and tls.key; if the server asks for none, it speaks another version of TLS")
+		return t.fail(source.ErrUnreachable, "the server refuses TLS").WithHint("check that it speaks TLS 1.2 or later")
 	case errors.As(err, &unknown):
 		return t.fail(source.ErrCertificate, "the certificate is signed by an unknown authority")
 	case errors.As(err, &host):
