@@ -24,7 +24,7 @@ type NodePatcher interface {
 // none when nothing changes. An error wraps the API server's: see [IsConflict];
 // NotFound means that the node is gone, and nothing was created.
 func (a *Applier) Node(ctx context.Context, node *corev1.Node, p *plan.NodePlan) error {
-	if p.Quiet() {
+	if p.NoOp() {
 		return nil
 	}
 	patch, err := p.Patch(node)

@@ -180,7 +180,7 @@ const (
 	Adopt           ConflictPolicy = "Adopt"
 )
 
-// NodePoolStatus tells how far the pool is carried out.
+// NodePoolStatus is how far the pool is carried out.
 type NodePoolStatus struct {
 	// observedGeneration is the generation of the spec that this status is of; -1 is
 	// of none.

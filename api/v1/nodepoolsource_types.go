@@ -77,7 +77,7 @@ type NodePoolSourceSpec struct {
 	Layers []string `json:"layers,omitempty"`
 
 	// interval between two looks at the repository, such as 30s or 5m; at least
-	// one second. A look that finds nothing new costs one request.
+	// one second. A poll that finds nothing new costs one request.
 	// +optional
 	// +kubebuilder:default="1m"
 	// +kubebuilder:validation:Type=string
@@ -186,7 +186,7 @@ type GitRef struct {
 	Commit string `json:"commit,omitempty"`
 }
 
-// NodePoolSourceStatus tells what was found at the repository.
+// NodePoolSourceStatus is what was found at the repository.
 type NodePoolSourceStatus struct {
 	// observedGeneration is the generation of the spec that this status is of; -1 is
 	// of none.
@@ -204,8 +204,7 @@ type NodePoolSourceStatus struct {
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// lastAttemptedRevision is the newest revision that was looked at, good or
-	// not.
+	// lastAttemptedRevision is the newest revision that was polled, good or not.
 	// +optional
 	LastAttemptedRevision string `json:"lastAttemptedRevision,omitempty"`
 
@@ -232,6 +231,11 @@ type NodePoolSourceStatus struct {
 	// from the repository any more.
 	// +optional
 	BlockedPrune *BlockedPrune `json:"blockedPrune,omitempty"`
+
+	// approvedPrune is what was deleted because somebody has approved the prune of the
+	// revision. It is gone when pools are taken from another revision.
+	// +optional
+	ApprovedPrune *ApprovedPrune `json:"approvedPrune,omitempty"`
 
 	// unowned is the number of pools that carry the name or the UID of this source,
 	// that the revision lacks, and that this source has not applied itself. They are
@@ -270,6 +274,23 @@ type BlockedPrune struct {
 	// than the first 100.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
+	Pools []string `json:"pools"`
+}
+
+// MaxApprovedPrunePools is how many pools of an approved prune are named.
+const MaxApprovedPrunePools = 10
+
+// ApprovedPrune is a prune that was approved.
+type ApprovedPrune struct {
+	// revision that was approved: the pools were missing there.
+	Revision string `json:"revision"`
+
+	// count is how many pools were deleted.
+	Count int32 `json:"count"`
+
+	// pools are their names; no more than the first 10.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
 	Pools []string `json:"pools"`
 }
 

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"time"
 
@@ -15,10 +16,14 @@ import (
 	"github.com/nodepools/nodepools/api/manifests"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/controller/fleet"
+	"github.com/nodepools/nodepools/apply/controller/nodes"
+	"github.com/nodepools/nodepools/apply/controller/pools"
+	"github.com/nodepools/nodepools/apply/controller/sources"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// Options of the loops.
+// Options of the reconcilers.
 type Options struct {
 	// Concurrency is how many nodes are written at once, at most: while the API
 	// server pushes back they are fewer. 0 means DefaultConcurrency.
@@ -36,8 +41,8 @@ type Options struct {
 
 	// repairs is for tests; the zero value means plan.DefaultRepairBackoff.
 	repairs plan.RepairBackoff
-	// added is for tests, and called with the loops that were added.
-	added func(*nodeLoop, *poolLoop, *sourceLoop)
+	// added is for tests, and called with what was added.
+	added func(*fleet.Fleet, *nodes.Reconciler, *pools.Reconciler, *sources.Reconciler)
 }
 
 // What the options are where they are left out.
@@ -50,7 +55,7 @@ const (
 // what limits the rate; more than a few dozen only queue up there.
 const DefaultConcurrency = 16
 
-// NewScheme returns a scheme that knows every kind that the loops read or write.
+// NewScheme returns a scheme that knows every kind that the reconcilers read or write.
 func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -63,50 +68,40 @@ func NewScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// Add adds the loops to a manager, which must have been made with [NewScheme]
+// Add adds the reconcilers to a manager, which must have been made with [NewScheme]
 // and [nodecache.New].
 func Add(mgr manager.Manager, options Options) error {
-	if options.Concurrency == 0 {
-		options.Concurrency = DefaultConcurrency
+	view := fleet.New(mgr.GetClient())
+	if err := view.Watch(context.Background(), mgr.GetCache()); err != nil {
+		return err
 	}
+	concurrency := cmp.Or(options.Concurrency, DefaultConcurrency)
 	nodeClient, err := apply.NewNodeClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return err
 	}
-	written := newInstances(mgr.GetLogger())
-	patcher := noting{apply.NewThrottle(nodeClient, options.Concurrency), written}
-	applier := apply.New(mgr.GetClient()).PatchingNodes(patcher).ReadingAdmission(mgr.GetAPIReader())
 	recorder := mgr.GetEventRecorder(v1.FieldManager)
-	pools := newPoolSet(mgr.GetClient())
-	figures := newTally()
 
-	nodes := &nodeLoop{
-		cached: mgr.GetClient(), live: mgr.GetAPIReader(),
-		applier: applier, pools: pools, tally: figures, instances: written,
-		repairs: newRepairs(cmp.Or(options.repairs, plan.DefaultRepairBackoff())),
+	ofNodes := nodes.New(mgr.GetClient(), mgr.GetAPIReader(), view, apply.NewThrottle(nodeClient, concurrency),
+		cmp.Or(options.repairs, plan.DefaultRepairBackoff()), mgr.GetLogger())
+	if err := ofNodes.AddTo(mgr, concurrency); err != nil {
+		return fmt.Errorf("nodes: %w", err)
 	}
-	if err := nodes.addTo(mgr, options.Concurrency); err != nil {
-		return fmt.Errorf("node loop: %w", err)
+	ofPools := pools.New(mgr.GetClient(), view, recorder)
+	if err := ofPools.AddTo(mgr); err != nil {
+		return fmt.Errorf("pools: %w", err)
 	}
-	poolLoop := &poolLoop{
-		client: mgr.GetClient(), applier: applier, pools: pools, tally: figures, events: recorder,
-		pace: newPace(mgr.GetClient(), figures),
-	}
-	if err := poolLoop.addTo(mgr); err != nil {
-		return fmt.Errorf("pool loop: %w", err)
-	}
-	sources := &sourceLoop{
-		client: mgr.GetClient(), live: mgr.GetAPIReader(), applier: applier, pools: pools, events: recorder, now: time.Now,
-		fetchTimeout: cmp.Or(options.FetchTimeout, DefaultFetchTimeout),
-		maxRetry:     cmp.Or(options.MaxRetry, DefaultMaxRetry),
-		namespace:    cmp.Or(options.Namespace, manifests.DefaultNamespace),
-		looks:        map[string]*look{},
-	}
-	if err := sources.addTo(mgr); err != nil {
-		return fmt.Errorf("source loop: %w", err)
+	ofSources := sources.New(mgr.GetClient(), mgr.GetAPIReader(), view, recorder, sources.Options{
+		FetchTimeout: cmp.Or(options.FetchTimeout, DefaultFetchTimeout),
+		MaxRetry:     cmp.Or(options.MaxRetry, DefaultMaxRetry),
+		Namespace:    cmp.Or(options.Namespace, manifests.DefaultNamespace),
+		Log:          mgr.GetLogger(),
+	})
+	if err := ofSources.AddTo(mgr); err != nil {
+		return fmt.Errorf("sources: %w", err)
 	}
 	if options.added != nil {
-		options.added(nodes, poolLoop, sources)
+		options.added(view, ofNodes, ofPools, ofSources)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/controller/nodes"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -134,10 +136,10 @@ func allowed(elapsed time.Duration, code int, object cluster.Object) int {
 	}
 	switch code {
 	case http.StatusConflict:
-		return passes(retryPeriod) * (2*maxTries - 1)
+		return passes(loop.RetryPeriod) * (2*nodes.MaxTries - 1)
 	case http.StatusTooManyRequests:
 		return 1 + int(elapsed/time.Second) // one at once, and then as it was told
 	default:
-		return passes(firstBackoff)
+		return passes(loop.FirstBackoff)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -83,7 +84,7 @@ const sceneSize = 20
 
 // recovery bounds the wait for what was delayed by failures: a pass, and before
 // it a watch, comes back after the longest pause at the latest.
-const recovery = patience + 2*maxBackoff
+const recovery = patience + 2*loop.MaxBackoff
 
 // newScene makes the nodes and the pools.
 func newScene(w *faultWorld) *scene {

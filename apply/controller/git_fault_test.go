@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller/sources"
 )
 
 // canary stands for whatever a server may say that is nobody's business.
@@ -171,11 +172,11 @@ func TestGitManyThatHang(t *testing.T) {
 	repo := newRepository(t)
 	server := repo.serve(t)
 	server.ill(server.hang)
-	for i := range sourcesAtOnce + 2 {
+	for i := range sources.Workers + 2 {
 		w.source(fmt.Sprintf("hangs-%d", i), server.url())
 	}
 	w.eventually("all workers hang", func() error {
-		if n := server.asked(http.MethodGet); n < sourcesAtOnce {
+		if n := server.asked(http.MethodGet); n < sources.Workers {
 			return fmt.Errorf("%d hang", n)
 		}
 		return nil

@@ -35,7 +35,7 @@ func TestGitNothingIsPrunedOnDoubt(t *testing.T) {
 		name   string
 		reason string
 		doubt  func(*gitWorld, *repository)
-		// stays tells whether the last good revision stays the one that the
+		// stays reports whether the last good revision stays the one that the
 		// cluster is of.
 		stays     bool
 		condition string

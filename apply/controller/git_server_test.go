@@ -152,7 +152,7 @@ func (s *gitServer) requests() (lists, packs int) {
 	return lists, packs
 }
 
-// asked tells whether there was any request of a kind since the last call of
+// asked reports whether there was any request of a kind since the last call of
 // requests.
 func (s *gitServer) asked(kind string) int {
 	s.mu.Lock()

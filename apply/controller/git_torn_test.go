@@ -17,9 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/controller/nodes"
 )
 
-// writesPool tells whether a request writes a pool, and is no rehearsal.
+// writesPool reports whether a request writes a pool, and is no rehearsal.
 func writesPool(request *http.Request, method, pool string) bool {
 	return request.Method == method && strings.HasSuffix(request.URL.Path, "/nodepools/"+pool) && !request.URL.Query().Has("dryRun")
 }
@@ -200,7 +202,7 @@ func TestGitTornByAKillAndAChange(t *testing.T) {
 		once.Do(func() {
 			w.changeSource("torn", func(src *v1.NodePoolSource) { src.Spec.Interval.Duration = 2 * time.Second })
 		})
-		time.Sleep(10 * gatherPeriod) // nodes would follow
+		time.Sleep(10 * nodes.CoalescePeriod) // nodes would follow
 		server.backend.ServeHTTP(answer, request)
 	})
 	w.start()
@@ -244,7 +246,7 @@ func TestGitPoolWaitsForAWriteOfItsKeys(t *testing.T) {
 	// pools were looked at.
 	w.kubectl("patch", "nodepool", "q", "--type=merge", "--patch", `{"spec":{"labels":{"example.com/later":"yes"}}}`)
 	w.carries("n2", map[string]string{v1.RoleLabel("q"): "", "example.com/later": "yes"})
-	time.Sleep(2 * retryPeriod)
+	time.Sleep(2 * loop.RetryPeriod)
 	w.poolsAre("p (leaving)", "q")
 	release()
 	w.poolsAre("q")
@@ -261,7 +263,7 @@ func TestGitTornByADeletion(t *testing.T) {
 	revision := repo.commit(files{"pools/a.yaml": poolFile("a", "A"), "pools/b.yaml": poolFile("b", "B")})
 	w.startBehind(func(_ map[string]int, request *http.Request) error {
 		if writesPool(request, http.MethodDelete, "b") {
-			time.Sleep(10 * gatherPeriod) // nodes would follow the deletion of a
+			time.Sleep(10 * nodes.CoalescePeriod) // nodes would follow the deletion of a
 		}
 		return nil
 	})

@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 
@@ -219,16 +218,5 @@ func TestGitPlanFromAnOldCache(t *testing.T) {
 	}
 	if err := w.Get(t.Context(), client.ObjectKey{Name: "a"}, &v1.NodePool{}); !apierrors.IsNotFound(err) {
 		t.Errorf("pool a was made anew: %v", err)
-	}
-}
-
-// What an API server says is bounded and on one line before it is told.
-func TestGitServerTextIsBounded(t *testing.T) {
-	long := &refusal{reason: v1.ApplyReason, err: fmt.Errorf("says:\x1b[31m\n%s", strings.Repeat("é", 5000))}
-	facts := sourceFacts{look: &look{good: "main@sha1:1", revision: "main@sha1:1"}, failure: long}
-	for _, c := range facts.conditions() {
-		if len(c.message) > 1000 || strings.ContainsRune(c.message, '\x1b') {
-			t.Errorf("%s has a message of %d bytes: %.300q", c.kind, len(c.message), c.message)
-		}
 	}
 }

@@ -13,50 +13,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller/fleet"
+	"github.com/nodepools/nodepools/apply/controller/nodes"
+	"github.com/nodepools/nodepools/apply/controller/pools"
+	"github.com/nodepools/nodepools/apply/controller/sources"
 )
 
-// memory is all that the loops keep by the name of a pool, a source or a node.
+// memory is all that the reconcilers keep by the name of a pool, a source or a node.
 type memory struct {
-	nodes   *nodeLoop
-	pools   *poolLoop
-	sources *sourceLoop
+	fleet   *fleet.Fleet
+	nodes   *nodes.Reconciler
+	pools   *pools.Reconciler
+	sources *sources.Reconciler
 }
 
 // sizes are the numbers of entries of what is not empty.
 func (m *memory) sizes() map[string]int {
-	all := map[string]int{}
-	t, set, gate, pace := m.nodes.tally, m.nodes.pools, m.nodes.pools.gate, m.pools.pace
-	t.mu.Lock()
-	all["tally.nodes"], all["tally.underway"], all["tally.looks"] = len(t.nodes), len(t.underway), len(t.looks)
-	all["tally.pools"], all["tally.awaited"] = len(t.pools), len(t.awaited)
-	t.mu.Unlock()
-	set.mu.Lock()
-	all["letGo"] = len(set.letGo)
-	all["deletions"] = len(set.deletions.seen)
-	if set.current != nil {
-		all["snapshot"] = len(set.current.pools) + len(set.current.held.names())
-	}
-	set.mu.Unlock()
-	gate.mu.Lock()
-	all["frozen"], all["unfinished"] = len(gate.frozen), len(gate.unfinished)
-	gate.mu.Unlock()
-	pace.mu.Lock()
-	all["pace.waiting"] = len(pace.waiting)
-	pace.mu.Unlock()
-	m.nodes.repairs.mu.Lock()
-	all["repairs"] = len(m.nodes.repairs.nodes)
-	m.nodes.repairs.mu.Unlock()
-	m.sources.mu.Lock()
-	all["looks"] = len(m.sources.looks)
-	m.sources.mu.Unlock()
-	for name, kept := range map[string]*perPool[string]{"written": &m.pools.written, "created": &m.pools.created} {
-		kept.mu.Lock()
-		all[name] = len(kept.values)
-		kept.mu.Unlock()
-	}
-	m.pools.reported.mu.Lock()
-	all["reported"] = len(m.pools.reported.values)
-	m.pools.reported.mu.Unlock()
+	all := m.fleet.Kept()
+	all["by the nodes"], all["by the pools"], all["by the sources"] = m.nodes.Kept(), m.pools.Kept(), m.sources.Kept()
 	maps.DeleteFunc(all, func(_ string, size int) bool { return size == 0 })
 	return all
 }
@@ -70,8 +44,8 @@ func TestNothingIsKeptOfWhatIsGone(t *testing.T) {
 	w.do(err)
 	user.QPS = -1
 	kept := &memory{}
-	options := Options{MaxRetry: time.Second, added: func(nodes *nodeLoop, pools *poolLoop, sources *sourceLoop) {
-		kept.nodes, kept.pools, kept.sources = nodes, pools, sources
+	options := Options{MaxRetry: time.Second, added: func(f *fleet.Fleet, n *nodes.Reconciler, p *pools.Reconciler, s *sources.Reconciler) {
+		kept.fleet, kept.nodes, kept.pools, kept.sources = f, n, p, s
 	}}
 	startLoopsWith(t, user, options, logr.Discard())
 	repo := newRepository(t)

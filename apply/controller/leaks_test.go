@@ -22,7 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/controller/fleet"
+	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/controller/sources"
 	"github.com/nodepools/nodepools/testdata/cluster"
 	"github.com/nodepools/nodepools/testdata/leaks"
 )
@@ -35,7 +37,7 @@ import (
 type passes struct {
 	*world
 	// patient has all the time there is, hasty gives up on a server that hangs.
-	patient, hasty *sourceLoop
+	patient, hasty *sources.Reconciler
 	taken          atomic.Int64
 }
 
@@ -45,16 +47,15 @@ func newPasses(t *testing.T) *passes {
 	p := &passes{world: &world{Client: newClient(t, c.Config), t: t, cluster: c}}
 	t.Cleanup(p.clear)
 	t.Cleanup(p.letGo)
-	var looks atomic.Int64
-	loop := func(timeout time.Duration) *sourceLoop {
-		return &sourceLoop{
-			client: p.Client, applier: apply.New(p.Client), pools: newPoolSet(p.Client), events: noEvents{},
-			// Whenever it is asked for the time it is a day later: every pass looks.
-			now:          func() time.Time { return time.Unix(0, 0).Add(time.Duration(looks.Add(1)) * 24 * time.Hour) },
-			fetchTimeout: timeout, maxRetry: time.Second, looks: map[string]*look{},
-		}
+	var polls atomic.Int64
+	reconciler := func(timeout time.Duration) *sources.Reconciler {
+		return sources.New(p.Client, p.Client, fleet.New(p.Client), noEvents{}, sources.Options{
+			// Whenever it is asked for the time it is a day later: every pass polls.
+			Now:          func() time.Time { return time.Unix(0, 0).Add(time.Duration(polls.Add(1)) * 24 * time.Hour) },
+			FetchTimeout: timeout, MaxRetry: time.Second, Log: logr.Discard(),
+		})
 	}
-	p.patient, p.hasty = loop(patience), loop(30*time.Millisecond)
+	p.patient, p.hasty = reconciler(patience), reconciler(30*time.Millisecond)
 	return p
 }
 
@@ -79,22 +80,22 @@ type noEvents struct{}
 func (noEvents) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
 
 // take is one pass over a source.
-func (p *passes) take(loop *sourceLoop, source string) error {
+func (p *passes) take(reconciler *sources.Reconciler, source string) error {
 	p.taken.Add(1)
-	_, err := loop.Reconcile(p.t.Context(), requestFor(source))
+	_, err := reconciler.Reconcile(p.t.Context(), loop.RequestFor(source))
 	return err
 }
 
 // all takes a pass over each source, as many at once as the loop takes.
-func (p *passes) all(sources []lasting) {
+func (p *passes) all(lasting []lasting) {
 	p.t.Helper()
 	var running sync.WaitGroup
-	turn := make(chan struct{}, sourcesAtOnce)
-	for _, source := range sources {
+	turn := make(chan struct{}, sources.Workers)
+	for _, source := range lasting {
 		turn <- struct{}{}
 		running.Go(func() {
 			defer func() { <-turn }()
-			if err := p.take(source.loop, source.name); err != nil {
+			if err := p.take(source.reconciler, source.name); err != nil {
 				p.t.Errorf("source %s: %v", source.name, err)
 			}
 		})
@@ -108,7 +109,7 @@ func (p *passes) all(sources []lasting) {
 // lasting is a source that is there all the time.
 type lasting struct {
 	name, url, path, branch string
-	loop                    *sourceLoop
+	reconciler              *sources.Reconciler
 	// condition is the one that is false, and why; empty for a source that is well.
 	condition, reason string
 }
@@ -136,7 +137,7 @@ func TestSourcePassesLeaveNothing(t *testing.T) {
 	p := newPasses(t)
 	t.Setenv("TMPDIR", t.TempDir()) // the control plane keeps its folder in the one before
 	repo, broken := newRepository(t), newRepository(t)
-	sources := p.sources(repo.serve(t), repo, broken)
+	lasting := p.sources(repo.serve(t), repo, broken)
 	commit := func(n int) {
 		changed := files{"none/README.md": fmt.Sprint(n)}
 		for i := range healthySources {
@@ -146,35 +147,35 @@ func TestSourcePassesLeaveNothing(t *testing.T) {
 		broken.commit(files{"pools/a.yaml": fmt.Sprintf("kind: Nonsense\nn: %d\n", n)})
 	}
 	commit(0)
-	for _, source := range sources {
+	for _, source := range lasting {
 		p.do(p.Create(t.Context(), source.object()))
 	}
 	round := func(n int) {
 		if n%10 == 0 {
 			commit(n + 1)
 		}
-		p.all(sources)
-		guest := sources[n%len(sources)]
+		p.all(lasting)
+		guest := lasting[n%len(lasting)]
 		guest.name = fmt.Sprintf("guest-%d", n)
 		if guest.reason == "" {
 			guest.path = "none" // two sources cannot have the same pools
 		}
 		src := guest.object()
 		p.do(p.Create(t.Context(), src))
-		p.do(p.take(guest.loop, guest.name))
+		p.do(p.take(guest.reconciler, guest.name))
 		p.do(p.Delete(t.Context(), src))
-		p.do(p.take(guest.loop, guest.name))
+		p.do(p.take(guest.reconciler, guest.name))
 	}
-	for n := range sources {
+	for n := range lasting {
 		round(n) // what the process keeps for good, such as connections to the API server
 	}
 	before := leaks.Now(t)
 	p.taken.Store(0)
 	for n := range rounds {
-		round(len(sources) + n)
+		round(len(lasting) + n)
 	}
 	p.t.Logf("%d passes", p.taken.Load())
-	for _, source := range sources {
+	for _, source := range lasting {
 		src := &v1.NodePoolSource{}
 		p.do(p.Get(t.Context(), client.ObjectKey{Name: source.name}, src))
 		want, condition := metav1.ConditionFalse, source.condition
@@ -185,11 +186,11 @@ func TestSourcePassesLeaveNothing(t *testing.T) {
 			t.Errorf("source %s: %v", source.name, err)
 		}
 		p.do(p.Delete(t.Context(), src))
-		p.do(p.take(source.loop, source.name))
+		p.do(p.take(source.reconciler, source.name))
 	}
 	before.Check(t, patience)
-	if left := len(p.patient.looks) + len(p.hasty.looks); left > 0 {
-		t.Errorf("%d sources are remembered that are gone: %v %v", left, p.patient.looks, p.hasty.looks)
+	if left := p.patient.Kept() + p.hasty.Kept(); left > 0 {
+		t.Errorf("%d sources are remembered that are gone", left)
 	}
 	if p.taken.Load() < 1000 {
 		t.Errorf("%d passes, want 1,000 at least", p.taken.Load())
@@ -216,8 +217,8 @@ func (p *passes) sources(server *gitServer, repo, broken *repository) []lasting 
 
 	failing := []lasting{
 		{name: "unreachable", url: "http://" + nobody.Addr().String() + "/repo", reason: "Unreachable"},
-		{name: "hangs", url: ill(server.hang), reason: "Timeout", loop: p.hasty},
-		{name: "hangs-in-pack", url: ill(inPack(server, server.hang)), reason: "Timeout", loop: p.hasty},
+		{name: "hangs", url: ill(server.hang), reason: "Timeout", reconciler: p.hasty},
+		{name: "hangs-in-pack", url: ill(inPack(server, server.hang)), reason: "Timeout", reconciler: p.hasty},
 		{name: "fails", url: ill(answer(500)), reason: "ServerFailed"},
 		{name: "breaks-off", url: ill(inPack(server, breakOff(server))), reason: "Unreachable"},
 		{name: "redirects", url: ill(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }), reason: "RedirectRefused"},
@@ -233,14 +234,14 @@ func (p *passes) sources(server *gitServer, repo, broken *repository) []lasting 
 		if i == 0 {
 			url = repo.url()
 		}
-		all = append(all, lasting{name: fmt.Sprintf("well-%d", i), url: url, path: fmt.Sprintf("h%d", i), loop: p.patient})
+		all = append(all, lasting{name: fmt.Sprintf("well-%d", i), url: url, path: fmt.Sprintf("h%d", i), reconciler: p.patient})
 	}
 	for _, source := range failing {
 		if source.condition == "" {
 			source.condition = v1.FetchedCondition
 		}
-		if source.loop == nil {
-			source.loop = p.patient
+		if source.reconciler == nil {
+			source.reconciler = p.patient
 		}
 		all = append(all, source)
 	}

@@ -27,7 +27,7 @@ type raceWriter struct {
 	write raceMeans
 	// more are keys that are its own beside those that begin with its name.
 	more []string
-	// cordons tells whether it is the one who says that nodes are unschedulable.
+	// cordons reports whether it is the one who says that nodes are unschedulable.
 	cordons bool
 
 	client  client.Client
@@ -42,7 +42,7 @@ type raceWriter struct {
 // meant for a node must not reach the next one under the same name.
 type raceMeans func(ctx context.Context, w *raceWriter, live *corev1.Node, after belongings) error
 
-// owns tells whether a key is the writer's.
+// owns reports whether a key is the writer's.
 func (w *raceWriter) owns(key string) bool {
 	return strings.HasPrefix(key, w.domain()) || slices.Contains(w.more, key)
 }

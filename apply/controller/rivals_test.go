@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/testdata/cluster"
@@ -143,7 +144,7 @@ func TestContendersAreCreatedInOrder(t *testing.T) {
 	applier, revision := apply.New(w), plan.Revision{Source: "order", Name: "main@sha1:1"}
 	write := func() {
 		t.Helper()
-		live, err := listPools(t.Context(), w)
+		live, err := loop.ListPools(t.Context(), w)
 		w.do(err)
 		p, err := plan.Pools(revision, live)
 		w.do(err)
@@ -155,9 +156,12 @@ func TestContendersAreCreatedInOrder(t *testing.T) {
 		revision.Pools = append(revision.Pools, contender(fmt.Sprintf("p%02d", i), fmt.Sprint("v", i)))
 	}
 	write()
-	live, err := listPools(t.Context(), w)
+	live, err := loop.ListPools(t.Context(), w)
 	w.do(err)
-	created := index(live)
+	created := map[string]*v1.NodePool{}
+	for _, pool := range live {
+		created[pool.Name] = pool
+	}
 	before := created["zz"].CreationTimestamp
 	if !created["p00"].CreationTimestamp.After(before.Time) {
 		t.Errorf("p00 was created at %v, and zz, which is older, at %v", created["p00"].CreationTimestamp, before)

@@ -2,15 +2,20 @@ package controller
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"testing"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/controller/fleet"
+	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/controller/nodes"
 	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -31,10 +36,11 @@ func TestNothingIsReleasedOnAStaleCache(t *testing.T) {
 	if slices.ContainsFunc(list.Items, func(pool v1.NodePool) bool { return pool.Name == "tenant" }) {
 		t.Fatal("the cache is not behind")
 	}
-	behind := newPoolSet(stale)
-	loop := &nodeLoop{cached: w, live: w, applier: apply.New(w), pools: behind, tally: newTally(), repairs: newRepairs(plan.DefaultRepairBackoff())}
+	patcher, err := apply.NewNodeClient(w.cluster.Config, http.DefaultClient)
+	w.do(err)
+	reconciler := nodes.New(w, w, fleet.New(stale), patcher, plan.DefaultRepairBackoff(), logr.Discard())
 	before := bare(t, w.get("n1"))
-	if _, err := loop.Reconcile(t.Context(), requestFor("n1")); err == nil {
+	if _, err := reconciler.Reconcile(t.Context(), loop.RequestFor("n1")); err == nil {
 		t.Error("the pass went well, want it to come back")
 	}
 	if now := bare(t, w.get("n1")); now != before {
@@ -44,10 +50,10 @@ func TestNothingIsReleasedOnAStaleCache(t *testing.T) {
 	// Once the pool is really gone, what it has put there goes.
 	w.kubectl("patch", "nodepool", "tenant", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	w.kubectl("delete", "nodepool", "tenant")
-	_, err := loop.Reconcile(t.Context(), requestFor("n1"))
+	_, err = reconciler.Reconcile(t.Context(), loop.RequestFor("n1"))
 	w.do(err)
 	w.carries("n1", role("tenant"))
-	if _, err := loop.Reconcile(t.Context(), requestFor("gone")); err != nil {
+	if _, err := reconciler.Reconcile(t.Context(), loop.RequestFor("gone")); err != nil {
 		t.Errorf("a node that is gone: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller/pools"
 	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
@@ -209,7 +210,7 @@ func (w *world) comesToRest() {
 	w.eventually("the loops come to rest", func() error {
 		w.settle()
 		mark := w.mark()
-		time.Sleep(statusPeriod + statusPeriod/4)
+		time.Sleep(pools.StatusPeriod + pools.StatusPeriod/4)
 		if writes := w.writesSince(mark); len(writes) > 0 {
 			return fmt.Errorf("they still write: %v", writes)
 		}

@@ -197,7 +197,7 @@ func (d *Difference) nodesAfter(live []*corev1.Node) []*corev1.Node {
 	}
 	after := make([]*corev1.Node, 0, len(live))
 	for _, node := range live {
-		if p := plans[node.Name]; p != nil && !p.Quiet() {
+		if p := plans[node.Name]; p != nil && !p.NoOp() {
 			node = p.After(node)
 		}
 		after = append(after, node)

@@ -48,7 +48,7 @@ func TestAfterADifferenceThereIsNone(t *testing.T) {
 			t.Errorf("there is a difference still: pools %+v, RuntimeClasses %+v, nodes %+v", again.PoolChanges, again.RuntimeClasses, changesOf(again))
 		}
 		for counter, so := range map[*int]bool{
-			&changed: !d.Empty(), &comebacks: len(first.returning()) > 0, &seconds: first.unsettled(),
+			&changed: !d.Empty(), &comebacks: len(first.recreating()) > 0, &seconds: first.unsettled(),
 			&blocked: d.Pools.Blocked != nil, &deleted: len(d.Pools.Deletes()) > 0,
 		} {
 			if so {

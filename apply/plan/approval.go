@@ -8,7 +8,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// approves tells whether somebody has approved what this very revision deletes,
+// approves reports whether somebody has approved what this very revision deletes,
 // and that was not done yet. Files that are no revision have no name that could
 // be approved.
 func (policy PrunePolicy) approves(revision Revision) bool {

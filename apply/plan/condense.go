@@ -128,7 +128,7 @@ func condense(entries []metav1.ManagedFieldsEntry, written func(raw []byte) stri
 	return condensed
 }
 
-// MentionsWritten tells whether a text of managed fields may have some that pools
+// MentionsWritten reports whether a text of managed fields may have some that pools
 // may want to write. [Condense] drops what others own that does not. Most entries
 // are about the status, long, and written often.
 func MentionsWritten(raw []byte) bool {
@@ -142,7 +142,7 @@ func writtenFields(raw []byte) string {
 	return text
 }
 
-// readWritten is writtenFields, and tells whether the fields can be read.
+// readWritten is writtenFields, and reports whether the fields can be read.
 func readWritten(raw []byte) (text string, readable bool) {
 	owned, kept := fieldSet(raw), &fieldpath.Set{}
 	if owned == nil {

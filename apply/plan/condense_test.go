@@ -173,8 +173,8 @@ func TestCondensedKeepsWhoAppliesByTheStatus(t *testing.T) {
 	setRecord(node, recordOf(Label, Entry{Pool: "gone", Value: "1"}))
 	node.ManagedFields = []metav1.ManagedFieldsEntry{managed("argo", metav1.ManagedFieldsOperationApply, "status", `{"f:metadata":{"f:labels":{"f:`+key+`":{}}}}`)}
 	p := samePlanWhenCondensed(t, node, expand())
-	if len(p.Changes) > 0 || p.Quiet() {
-		t.Errorf("changes %v, quiet %v: want the record to go and the label to stay", p.Changes, p.Quiet())
+	if len(p.Changes) > 0 || p.NoOp() {
+		t.Errorf("changes %v, quiet %v: want the record to go and the label to stay", p.Changes, p.NoOp())
 	}
 }
 
@@ -187,7 +187,7 @@ func TestCondensedKeepsNoFieldThatPoolsDoNotWrite(t *testing.T) {
 		managed(v1.FieldManager, metav1.ManagedFieldsOperationApply, "", podCIDR),
 		managed("argo", metav1.ManagedFieldsOperationApply, "", podCIDR),
 	}
-	if p := samePlanWhenCondensed(t, node, expand(onNode("a", want(Label, "1")))); p.Quiet() {
+	if p := samePlanWhenCondensed(t, node, expand(onNode("a", want(Label, "1")))); p.NoOp() {
 		t.Error("there is nothing to write, so nothing was compared")
 	}
 }

@@ -57,7 +57,7 @@ func (c Conflict) String() string {
 	return fmt.Sprintf("%s: %s; %s", stays, c.setter(), wants)
 }
 
-// setter tells who set the value that stands there, as far as that is known.
+// setter reports who set the value that stands there, as far as that is known.
 func (c Conflict) setter() string {
 	names := make([]string, 0, len(c.SetBy)+1)
 	for _, manager := range c.SetBy {

@@ -21,7 +21,7 @@ type SourceDeletion struct {
 	Why string
 }
 
-// Waits tells whether there are pools that have to be gone before the source may
+// Waits reports whether there are pools that have to be gone before the source may
 // go.
 func (d *SourceDeletion) Waits() bool { return len(d.Changes)+len(d.Leaving) > 0 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-// Desired tells what the pools want of a live node: they see it without the
+// Desired returns what the pools want of a live node: they see it without the
 // labels that they have put there themselves. A node whose record cannot be read
 // gives a [*RecordError].
 func Desired(node *corev1.Node, pools *render.Expansion) (render.Desired, error) {
@@ -17,7 +17,7 @@ func Desired(node *corev1.Node, pools *render.Expansion) (render.Desired, error)
 	return pools.Node(node.Name, recorded.underlyingLabels(node.Labels)), nil
 }
 
-// Members tells which pools a live node is in, sorted by name: those of [Desired],
+// Members returns the pools that a live node is in, sorted by name: those of [Desired],
 // for the price of looking. A node whose record cannot be read gives a
 // [*RecordError].
 func Members(node *corev1.Node, pools *render.Expansion) ([]string, error) {

@@ -73,8 +73,12 @@ type NodeDifference struct {
 //     which is for whoever prints the difference.
 //   - Of a source of which only the name is known, nothing in the cluster is: see
 //     [UnknownSourceUID]. A pool is then not seen as handed over.
-//   - Nothing waits. No key was put back lately, and every pool that is not there is
-//     gone: see [NodeFacts]. Pools that are deleted are known to be all.
+//   - Nothing waits. No key was put back lately ([NodeFacts.Repairs], [NodeFacts.Backoff],
+//     [NodeFacts.Now]), nor was a node found up to date ([NodeFacts.UpToDate],
+//     [NodeFacts.Members]), so that nothing is drift of somebody who fights. Every pool
+//     that is not there is gone ([NodeFacts.Known]), and has not just released its nodes
+//     ([HoldFacts.Released]). Pools that are deleted are known to be all
+//     ([HoldFacts.Deleting]).
 //   - A revision is written at once, so that there is no time at which a part of it
 //     stands, or others write.
 //   - Pools that are created are younger than all that are there, and among each other
@@ -96,15 +100,15 @@ func Diff(revision Revision, cluster Cluster) (*Difference, error) {
 		if err != nil {
 			return nil, err
 		}
-		returning := d.returning()
-		if len(returning) == 0 && !d.unsettled() {
+		recreating := d.recreating()
+		if len(recreating) == 0 && !d.unsettled() {
 			break
 		}
 		after := d.After(cluster)
 		keepAges(after.Pools, created)
 		var next *Difference
 		if next, err = diff(revision, after); err == nil {
-			d = d.then(next, returning)
+			d = d.compose(next, recreating)
 		}
 	}
 	return d, err
@@ -128,7 +132,7 @@ func diff(revision Revision, cluster Cluster) (*Difference, error) {
 	pools := outcome.Plan
 	d := &Difference{Pools: pools, carriers: map[string][]string{}, recreated: outcome.Recreated}
 	after := pools.After(cluster.Pools)
-	held := HeldReleases(pools.leaving(cluster.Pools), cluster.Nodes)
+	held := HoldsOf(pools.leaving(cluster.Pools), cluster.Nodes, HoldFacts{}).Blocked
 	for _, name := range slices.Sorted(maps.Keys(held)) {
 		d.Held = append(d.Held, held[name])
 	}
@@ -178,19 +182,19 @@ func (d *Difference) assume(held map[string]*ReleaseBlock) {
 
 // Expansion is what nodes follow when the pools have changed.
 func (d *Difference) Expansion(cluster Cluster) *render.Expansion {
-	held := make(map[string]error, len(d.Held))
+	held := Holds{Blocked: make(map[string]*ReleaseBlock, len(d.Held))}
 	for _, block := range d.Held {
 		if !d.assumed[block.Pool] {
-			held[block.Pool] = block
+			held.Blocked[block.Pool] = block
 		}
 	}
-	return render.ExpandHeld(d.Pools.leaving(cluster.Pools), held)
+	return held.Expand(d.Pools.leaving(cluster.Pools))
 }
 
 // Empty reports whether nothing would change.
 func (d *Difference) Empty() bool {
 	return len(d.PoolChanges) == 0 && len(d.RuntimeClasses) == 0 &&
-		!slices.ContainsFunc(d.Nodes, func(node NodeDifference) bool { return !node.Quiet() })
+		!slices.ContainsFunc(d.Nodes, func(node NodeDifference) bool { return !node.NoOp() })
 }
 
 // runtimeClasses changes those of the pools that stay.
@@ -231,7 +235,7 @@ func (d *Difference) nodes(cluster Cluster, expansion *render.Expansion) {
 		switch p := outcome.Plan; {
 		case outcome.State == NodeStateUnreadable:
 			d.Problems = append(d.Problems, Problem{Kind: NodeUnreadable, Node: node.Name, Err: outcome.Unreadable})
-		case p.Quiet() && len(p.Conflicts) == 0:
+		case p.NoOp() && len(p.Conflicts) == 0:
 		case outcome.State == NodeStatePaused:
 			d.Problems = append(d.Problems, Problem{Kind: NodePaused, Node: node.Name,
 				Err: fmt.Errorf("node %q is paused by its annotation %s", node.Name, v1.ReconcileAnnotation)})

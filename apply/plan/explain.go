@@ -60,7 +60,7 @@ type KeyStatus struct {
 	MoreConflicts int
 }
 
-// Due tells whether a write is due for the key, of the key or of the record.
+// Due reports whether a write is due for the key, of the key or of the record.
 func (k KeyStatus) Due() bool {
 	return k.Change != nil || (k.Recorded == nil) != (k.Planned == nil) || k.Recorded != nil && !k.Recorded.equal(*k.Planned)
 }
@@ -81,7 +81,7 @@ type Explanation struct {
 	Keys []KeyStatus
 }
 
-// Explain tells whose everything on a node is, and what is about to happen to
+// Explain returns who owns what on a node, and what is about to happen to
 // it, by the plan that is made for the node.
 func Explain(node *corev1.Node, pools *render.Expansion) *Explanation {
 	outcome := NodeOutcomeOf(node, pools, NodeFacts{})

@@ -162,8 +162,8 @@ func (at step) explanationIsThePlan(t *testing.T) {
 				t.Errorf("%s %s is told to be of %s: %+v", k.Field, k.Key, k.Owner, k)
 			}
 		}
-		if changes != len(p.Changes) || conflicts != len(conflictsOf(p)) || due == p.Quiet() {
-			t.Errorf("%d of %d changes and %d of %d conflicts are explained; due %v, quiet %v", changes, len(p.Changes), conflicts, len(conflictsOf(p)), due, p.Quiet())
+		if changes != len(p.Changes) || conflicts != len(conflictsOf(p)) || due == p.NoOp() {
+			t.Errorf("%d of %d changes and %d of %d conflicts are explained; due %v, quiet %v", changes, len(p.Changes), conflicts, len(conflictsOf(p)), due, p.NoOp())
 		}
 		for field := range explained {
 			for key := range had[field] {

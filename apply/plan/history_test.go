@@ -50,7 +50,7 @@ func TestHistoryMakesNoDifference(t *testing.T) {
 			w.arriveAt(t, s, final, history == 0)
 			w.node, _ = s.write(t, w.node, w.expansion())
 			settled, p := s.write(t, w.node, w.expansion())
-			if !p.Quiet() {
+			if !p.NoOp() {
 				t.Errorf("seed %d, history %d does not come to rest", seed, history)
 			}
 			got := standing(settled)
@@ -187,7 +187,7 @@ func TestRoom(t *testing.T) {
 		if bytes := annotationBytesOf(node.Annotations); bytes > maxAnnotations || bytes < maxAnnotations-4096 {
 			t.Errorf("the annotations take %d bytes of %d", bytes, maxAnnotations)
 		}
-		if again, err := Node(node, expand(full("big", 1000, 200), quarantine)); err != nil || !again.Quiet() {
+		if again, err := Node(node, expand(full("big", 1000, 200), quarantine)); err != nil || !again.NoOp() {
 			t.Errorf("a second plan is due: %v", err)
 		}
 	})
@@ -204,7 +204,7 @@ func TestRoom(t *testing.T) {
 		filled.Annotations = map[string]string{"a": fmt.Sprintf("%0*d", maxAnnotations-1, 0)}
 		_, p := s.write(t, filled, expand(quarantine))
 		check(t, p, map[string]int{"quarantine label": 1, "quarantine taint": 1})
-		if !p.Quiet() {
+		if !p.NoOp() {
 			t.Error("something is written")
 		}
 	})

@@ -19,7 +19,7 @@ import (
 type KeyConflict struct {
 	// reason has what is the same for all pools, with none of them named.
 	reason Conflict
-	// denied tells that the key stays as it is: the pools that agree on the value
+	// denied reports that the key stays as it is: the pools that agree on the value
 	// do not get it. Else only those do not that are younger than they are.
 	denied bool
 	want   render.Want

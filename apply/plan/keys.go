@@ -34,7 +34,7 @@ import (
 // pool's policy becomes. One that was taken over becomes adopted when the pool
 // that has it adopts.
 type keys[K comparable] struct {
-	place[K]
+	keyField[K]
 	node     *corev1.Node
 	others   *owners
 	pools    *render.Expansion
@@ -50,23 +50,23 @@ type verdict struct {
 	entry *Entry
 	// after is the value that stands there afterwards; nil for none.
 	after *string
-	// change tells whether after differs from what stands there now; pool is the
+	// change reports whether after differs from what stands there now; pool is the
 	// one that it is made for, and drift whether it undoes somebody's change.
 	change bool
 	pool   string
 	drift  bool
-	// conflict tells that the pools which agree on the value do not get it; holder
+	// conflict reports that the pools which agree on the value do not get it; holder
 	// is the pool that holds still and has the key, if that is why.
 	conflict bool
 	holder   string
-	// noRoom tells that it is a conflict because the key does not fit.
+	// noRoom reports that it is a conflict because the key does not fit.
 	noRoom bool
 }
 
-// atRest tells of almost every key, at once, that the rule changes nothing: it
+// unchanged reports of almost every key, at once, that the rule changes nothing: it
 // stands there as it is wanted, and is of the pool that wants it by the record, or
 // shared. Whether that pool holds still then makes no difference.
-func (k keys[K]) atRest(key K) bool {
+func (k keys[K]) unchanged(key K) bool {
 	want, wanted := k.want[key]
 	have, standing := k.value(k.node, key)
 	if !wanted || !standing || have != want.Value || len(want.Younger) > 0 || k.noRoom[key] {

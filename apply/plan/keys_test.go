@@ -162,7 +162,7 @@ func TestRule(t *testing.T) {
 					t.Errorf("conflicts: %s (-want +got):\n%s", c.reason, diff)
 				}
 				checkChange(t, p, field, c.have, c.after, c.drift)
-				if _, again := s.write(t, written, expansion); !again.Quiet() {
+				if _, again := s.write(t, written, expansion); !again.NoOp() {
 					t.Errorf("a second plan is not quiet: %v", again.Changes)
 				}
 			})

@@ -15,7 +15,7 @@ type Keys struct {
 	Labels, Annotations []string
 }
 
-// Empty tells whether there are none.
+// Empty reports whether there are none.
 func (k Keys) Empty() bool { return len(k.Labels)+len(k.Annotations) == 0 }
 
 // Applied are the labels and annotations of an object that our applies own. Of a

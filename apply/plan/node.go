@@ -22,22 +22,22 @@ type NodePlan struct {
 	// Record is what is ours afterwards.
 	Record Record
 
-	// unsettled tells that another write is due after this one.
+	// unsettled reports that another write is due after this one.
 	unsettled bool
 	recorded  Record // what is ours now
-	// text is the record as it stands on the node; rewritten tells that it is
+	// text is the record as it stands on the node; rewritten reports that it is
 	// another text afterwards though it says the same.
 	text        string
 	rewritten   bool
 	desired     render.Desired
 	pools       *render.Expansion
-	labels      outcome[string]
-	annotations outcome[string]
-	taints      outcome[render.TaintID]
+	labels      fieldPlan[string]
+	annotations fieldPlan[string]
+	taints      fieldPlan[render.TaintID]
 }
 
 // outcome is what becomes of the keys of one field.
-type outcome[K comparable] struct {
+type fieldPlan[K comparable] struct {
 	// record is what is ours afterwards. Until it is copied it is the very map of
 	// what is ours now.
 	record map[K]Entry
@@ -50,7 +50,7 @@ type outcome[K comparable] struct {
 
 // standing are the values of ours as they stand on the node afterwards: what an
 // apply has to carry.
-func (o outcome[K]) standing(on *corev1.Node, at place[K]) map[K]string {
+func (o fieldPlan[K]) standing(on *corev1.Node, at keyField[K]) map[K]string {
 	standing := make(map[K]string, len(o.record))
 	for key := range o.record {
 		if o.withheld[key] {
@@ -67,8 +67,8 @@ func (o outcome[K]) standing(on *corev1.Node, at place[K]) map[K]string {
 	return standing
 }
 
-// removes tells whether a key is taken off the node or given back.
-func (o outcome[K]) removes() bool {
+// removes reports whether a key is taken off the node or given back.
+func (o fieldPlan[K]) removes() bool {
 	for key, after := range o.changed {
 		if _, ours := o.record[key]; !ours || after == nil {
 			return true
@@ -114,7 +114,7 @@ func Node(node *corev1.Node, pools *render.Expansion) (*NodePlan, error) {
 // go of another label; more than one is rare.
 const maxRounds = 8
 
-// leavesLabels tells whether no label changes, nor what the record says of labels.
+// leavesLabels reports whether no label changes, nor what the record says of labels.
 // What the pools see is what it was then, as it is for a node at rest.
 func (p *NodePlan) leavesLabels() bool {
 	return len(p.labels.changed) == 0 && maps.EqualFunc(p.Record.Labels, p.recorded.Labels, Entry.equal)
@@ -138,13 +138,13 @@ func weighFields(node *corev1.Node, recorded Record, desired render.Desired, poo
 	others := &owners{object: node}
 
 	p.labels = weigh(p, keys[string]{
-		place: labels, node: node, others: others, pools: pools, recorded: recorded.Labels, want: desired.Labels, noRoom: noRoom.labels,
+		keyField: labels, node: node, others: others, pools: pools, recorded: recorded.Labels, want: desired.Labels, noRoom: noRoom.labels,
 	})
 	p.annotations = weigh(p, keys[string]{
-		place: annotations, node: node, others: others, pools: pools, recorded: recorded.Annotations, want: desired.Annotations, noRoom: noRoom.annotations,
+		keyField: annotations, node: node, others: others, pools: pools, recorded: recorded.Annotations, want: desired.Annotations, noRoom: noRoom.annotations,
 	})
 	p.taints = weigh(p, keys[render.TaintID]{
-		place: taints, node: node, others: others, pools: pools, recorded: recorded.Taints, want: desired.Taints, noRoom: noRoom.taints,
+		keyField: taints, node: node, others: others, pools: pools, recorded: recorded.Taints, want: desired.Taints, noRoom: noRoom.taints,
 	})
 	p.Record = Record{Labels: p.labels.record, Annotations: p.annotations.record, Taints: p.taints.record}
 	slices.SortFunc(p.Changes, compareKeyChanges)
@@ -169,15 +169,15 @@ func (p *NodePlan) labelsAfter(live map[string]string) map[string]string {
 	return after
 }
 
-// Quiet tells whether there is nothing to write.
-func (p *NodePlan) Quiet() bool {
+// NoOp reports whether there is nothing to write.
+func (p *NodePlan) NoOp() bool {
 	return len(p.Changes) == 0 && p.Record.Equal(p.recorded) && !p.rewritten
 }
 
 // Recorded is what is ours before the write.
 func (p *NodePlan) Recorded() Record { return p.recorded }
 
-// Releases tells which pools the write lets go of: they had keys on the node
+// Releases returns the pools that the write releases: they had keys on the node
 // and have none afterwards.
 func (p *NodePlan) Releases() []string {
 	after := p.Record.Pools()
@@ -188,10 +188,10 @@ func (p *NodePlan) Releases() []string {
 
 // weigh applies the rule to every key of one field and notes the changes and
 // conflicts in the plan.
-func weigh[K comparable](p *NodePlan, k keys[K]) outcome[K] {
-	out := outcome[K]{record: k.recorded}
+func weigh[K comparable](p *NodePlan, k keys[K]) fieldPlan[K] {
+	out := fieldPlan[K]{record: k.recorded}
 	consider := func(key K) {
-		if k.atRest(key) {
+		if k.unchanged(key) {
 			return
 		}
 		decision := k.verdict(key)
@@ -227,7 +227,7 @@ func weigh[K comparable](p *NodePlan, k keys[K]) outcome[K] {
 
 // note notes what the record says of a key afterwards; nil if nothing. What is
 // recorded now is copied when it first says something else.
-func (o *outcome[K]) note(key K, entry *Entry, recorded map[K]Entry) {
+func (o *fieldPlan[K]) note(key K, entry *Entry, recorded map[K]Entry) {
 	before, ours := recorded[key]
 	if entry == nil && !ours || entry != nil && ours && entry.equal(before) {
 		return

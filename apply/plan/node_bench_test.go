@@ -53,10 +53,10 @@ func BenchmarkPlanNode(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					p, err := Node(c.node, c.pools)
-					if err != nil || p.Quiet() != c.quiet {
+					if err != nil || p.NoOp() != c.quiet {
 						b.Fatal(p, err)
 					}
-					if p.Quiet() {
+					if p.NoOp() {
 						continue
 					}
 					if _, err := p.Patch(c.node); err != nil {
@@ -99,7 +99,7 @@ func BenchmarkPoolsToRecord(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					if p.Quiet() {
+					if p.NoOp() {
 						continue
 					}
 					written++
@@ -125,7 +125,7 @@ func TestPlanAtRestAllocatesTheSameWhateverTheNumberOfPools(t *testing.T) {
 			if !c.quiet {
 				continue
 			}
-			if p, err := Node(c.node, c.pools); err != nil || !p.Quiet() {
+			if p, err := Node(c.node, c.pools); err != nil || !p.NoOp() {
 				t.Fatalf("%s: %v, %v", c.name, p, err)
 			}
 			allocations[c.name] = append(allocations[c.name], testing.AllocsPerRun(50, func() {

@@ -63,13 +63,13 @@ func FuzzNodePlan(f *testing.F) {
 		at.heldAndDeniedKeysStay(t, &counts{})
 		at.sameInputSameBytes(t)
 		at.sameBytesFromEitherVersion(t)
-		if !p.Quiet() {
+		if !p.NoOp() {
 			at.recordRoundTrips(t)
 		}
 		for range 2 {
 			w.node, _ = s.write(t, w.node, w.expansion())
 		}
-		if again, err := Node(w.node, w.expansion()); err != nil || !again.Quiet() {
+		if again, err := Node(w.node, w.expansion()); err != nil || !again.NoOp() {
 			t.Errorf("it does not come to rest: %v, %v", again, err)
 		}
 		w.adoptedKeysGoWithTheLastPool(t, s)
@@ -153,7 +153,7 @@ func (at step) sameBytesFromEitherVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told, err := json.Marshal([]any{p.Pools, p.Changes, p.Conflicts, p.Releases(), p.Quiet(), patch.Type})
+		told, err := json.Marshal([]any{p.Pools, p.Changes, p.Conflicts, p.Releases(), p.NoOp(), patch.Type})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -155,7 +155,7 @@ func TestMembership(t *testing.T) {
 			if diff := cmp.Diff(c.after, get(node, Label)); diff != "" {
 				t.Errorf("on the node: %s (-want +got):\n%s", c.reason, diff)
 			}
-			if again, err := Node(node, expand(c.pools...)); err != nil || !again.Quiet() {
+			if again, err := Node(node, expand(c.pools...)); err != nil || !again.NoOp() {
 				t.Errorf("a second plan is not quiet: %v, %v", again, err)
 			}
 		})

@@ -83,9 +83,9 @@ func NodeOutcomeOf(node *corev1.Node, pools *render.Expansion, facts NodeFacts) 
 	}
 	o.Plan, o.Members, o.Admission = p, p.Pools, facts.admit(node, p)
 	switch {
-	case !o.Admission.Plan.Quiet():
+	case !o.Admission.Plan.NoOp():
 		o.State, o.Unconfirmed = NodeStateChanging, facts.unconfirmed(o.Admission.Plan)
-	case !p.Quiet():
+	case !p.NoOp():
 		o.State = NodeStateWaiting
 	default:
 		o.State = NodeStateUnchanged
@@ -110,7 +110,7 @@ func (f NodeFacts) admit(node *corev1.Node, p *NodePlan) Admission {
 	if f.Backoff == (RepairBackoff{}) {
 		return Admission{Plan: p}
 	}
-	restored := f.UpToDate && !p.Quiet() && slices.Equal(f.Members, p.Pools)
+	restored := f.UpToDate && !p.NoOp() && slices.Equal(f.Members, p.Pools)
 	return f.Backoff.Admit(node, p, f.Repairs, restored, f.Now)
 }
 

@@ -99,7 +99,7 @@ func TestNodeOutcome(t *testing.T) {
 				t.Errorf("members %v, carried %v and then %v; want %v, %v, %v: %s",
 					o.Members, o.CarriedBefore(), o.CarriedAfter(), c.members, c.before, c.after, c.reason)
 			}
-			if written := o.Admission.Plan != nil && !o.Admission.Plan.Quiet(); written != (o.State == NodeStateChanging || o.State == NodeStateUnconfirmed) {
+			if written := o.Admission.Plan != nil && !o.Admission.Plan.NoOp(); written != (o.State == NodeStateChanging || o.State == NodeStateUnconfirmed) {
 				t.Errorf("something is to be written: %t, of a node that is %s", written, o.State)
 			}
 		})

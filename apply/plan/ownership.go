@@ -35,7 +35,7 @@ type fieldOwner struct {
 func (o *owners) label(key string) bool      { return o.alsoApplied(labelPath(key)) }
 func (o *owners) annotation(key string) bool { return o.alsoApplied(annotationPath(key)) }
 
-// alsoApplied tells whether somebody else applies a field as well. Of other fields
+// alsoApplied reports whether somebody else applies a field as well. Of other fields
 // than those that pools write nothing is known: see [Condense].
 func (o *owners) alsoApplied(path fieldpath.Path) bool {
 	return isWritten(path) && slices.ContainsFunc(o.all(), func(other fieldOwner) bool { return other.applies && other.fields.Has(path) })
@@ -109,7 +109,7 @@ func fieldSet(raw []byte) *fieldpath.Set {
 // taintsPath is the list of taints, which is owned as a whole.
 var taintsPath = fieldPath("spec", "taints")
 
-// isWritten tells whether a field is one that pools write on nodes: one label,
+// isWritten reports whether a field is one that pools write on nodes: one label,
 // one annotation, or the list of taints.
 func isWritten(path fieldpath.Path) bool {
 	return path.Equals(taintsPath) || len(path) == 3 && path[2].FieldName != nil &&

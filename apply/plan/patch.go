@@ -49,12 +49,12 @@ func (p *NodePlan) Patch(node *corev1.Node) (Patch, error) {
 	return Patch{Type: kind, Data: data}, nil
 }
 
-// removes tells whether anything goes from the node or is given back.
+// removes reports whether anything goes from the node or is given back.
 func (p *NodePlan) removes() bool {
 	return p.Record.Empty() || p.labels.removes() || p.annotations.removes() || p.taints.removes()
 }
 
-// omits tells whether an apply would leave out a field that our earlier applies
+// omits reports whether an apply would leave out a field that our earlier applies
 // own and nobody else applies.
 func (p *NodePlan) omits(node *corev1.Node) bool {
 	owned := applied(node)

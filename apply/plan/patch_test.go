@@ -174,8 +174,8 @@ func TestPatch(t *testing.T) {
 				setRecord(node, c.record)
 			}
 			p, err := Node(node, expand(c.pools...))
-			if err != nil || p.Quiet() {
-				t.Fatalf("quiet %v, %v", p.Quiet(), err)
+			if err != nil || p.NoOp() {
+				t.Fatalf("quiet %v, %v", p.NoOp(), err)
 			}
 			patch, err := p.Patch(node)
 			if err != nil {

@@ -30,7 +30,7 @@ func TestOwnership(t *testing.T) {
 		reason string
 		edit   func(*v1.NodePool)
 		// taken and pruned are what becomes of the pool where the revision has it, and
-		// where it lacks it; reported tells that it is kept, and said to be.
+		// where it lacks it; reported reports that it is kept, and said to be.
 		taken, pruned, reported bool
 	}{
 		"applied":               {"it is the source's", func(*v1.NodePool) {}, true, true, false},

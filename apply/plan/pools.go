@@ -64,7 +64,7 @@ type PoolsPlan struct {
 	// ReleaseApproved reports that somebody has approved the releases of this
 	// revision, and that the approval is not used up.
 	ReleaseApproved bool
-	// Approved tells that somebody has approved what this revision deletes, and
+	// Approved reports that somebody has approved what this revision deletes, and
 	// that the approval is not used up. It is once there is nothing left to delete.
 	Approved bool
 }
@@ -89,7 +89,7 @@ func (p *PoolsPlan) Deletes() []string {
 	return names
 }
 
-// UsesUpApproval tells whether the approval has done what it was given for.
+// UsesUpApproval reports whether the approval has done what it was given for.
 func (p *PoolsPlan) UsesUpApproval() bool {
 	return p.Approved && p.Blocked == nil && len(p.Deletes()) == 0
 }

@@ -64,7 +64,7 @@ func reportOnly(field Field, key string) bool {
 	return field != Annotation && strings.HasPrefix(key, reportOnlyKey)
 }
 
-// declares tells whether a pool at work says that it takes the key from others,
+// declares reports whether a pool at work says that it takes the key from others,
 // and may.
 func (at step) declares(field Field, key string) bool {
 	if reportOnly(field, key) {
@@ -157,7 +157,7 @@ func (at step) told(pool string, field Field, key, value string) bool {
 	})
 }
 
-// loses tells whether another pool at work goes before this one: one within it,
+// loses reports whether another pool at work goes before this one: one within it,
 // or a stronger one that wants another value.
 func (at step) loses(pool *v1.NodePool, field Field, key, value string) bool {
 	return slices.ContainsFunc(at.atWork(), func(other *v1.NodePool) bool {
@@ -217,7 +217,7 @@ func (at step) oneWriteIsEnough(t *testing.T, seen *counts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Quiet() {
+	if again.NoOp() {
 		if diff := cmp.Diff(at.p.Pools, again.Pools); diff != "" {
 			t.Errorf("the write changed who has the node (-planned +after):\n%s", diff)
 		}
@@ -225,7 +225,7 @@ func (at step) oneWriteIsEnough(t *testing.T, seen *counts) {
 	}
 	seen.secondWrites++
 	at.world.node, _ = at.s.write(t, at.node, at.expansion())
-	if third, err := Node(at.world.node, at.expansion()); err != nil || !third.Quiet() {
+	if third, err := Node(at.world.node, at.expansion()); err != nil || !third.NoOp() {
 		t.Errorf("a third write is due: %v", err)
 	}
 }
@@ -261,7 +261,7 @@ func (w *world) driftIsPutBack(t *testing.T, s server, seen *counts) {
 	}
 }
 
-// concernsOthers tells whether two nodes differ in a key that is not for us to
+// concernsOthers reports whether two nodes differ in a key that is not for us to
 // put back and nothing else: not in the record, in conflict, of a pool that holds
 // still, or a label that was taken over, for pools see it as its owner wants it.
 func (w *world) concernsOthers(before, after *corev1.Node, p *NodePlan) bool {
@@ -287,7 +287,7 @@ func (w *world) concernsOthers(before, after *corev1.Node, p *NodePlan) bool {
 	return false
 }
 
-// takes tells whether a change of a key is remembered.
+// takes reports whether a change of a key is remembered.
 func (w *world) takes(entry Entry) bool {
 	return !entry.Adopted && (entry.Before != nil || w.pools[entry.Pool].Spec.ConflictPolicy == v1.TakeOver)
 }

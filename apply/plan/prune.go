@@ -24,7 +24,7 @@ type PrunePolicy struct {
 	// Approval is the revision that may delete more than Limit, once; empty where
 	// nobody has approved one.
 	Approval string
-	// ApprovalUsed tells that this was done, so that Approval counts no more.
+	// ApprovalUsed reports that this was done, so that Approval counts no more.
 	ApprovalUsed bool
 	// Blocked is a prune that was blocked and not approved since; nil for none. It
 	// stays blocked for its pools, however few of them are left, until it is
@@ -66,7 +66,7 @@ func (b *PruneBlock) Error() string {
 		len(b.Pools), b.Of, strings.Join(b.Pools, ", "), b.Reason, b.Remedy)
 }
 
-// kept tells whether somebody has said that the pool must stay, or that it must
+// kept reports whether somebody has said that the pool must stay, or that it must
 // be left alone for now: deleting a paused pool would release its nodes.
 func kept(pool *v1.NodePool) bool {
 	return v1.IsDisabled(pool, v1.PruneAnnotation) || v1.IsDisabled(pool, v1.ReconcileAnnotation)

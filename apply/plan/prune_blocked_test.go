@@ -166,7 +166,7 @@ func TestBlockedPruneStaysBlocked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newBlockedSource(t, 5)
 			if p := s.pass(); p.Blocked == nil || p.BlockedPrune == nil || p.BlockedPrune.Count != 5 {
-				t.Fatalf("it was not blocked in the first place: %+v", p)
+				t.Fatalf("it was not blocked in the first keyField: %+v", p)
 			}
 			p := s.pass()
 			for _, then := range c.then {

@@ -45,10 +45,10 @@ func (e *RecordError) Error() string {
 
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// Empty tells whether nothing on the node is ours.
+// Empty reports whether nothing on the node is ours.
 func (r Record) Empty() bool { return len(r.Labels)+len(r.Annotations)+len(r.Taints) == 0 }
 
-// Equal tells whether two records say the same.
+// Equal reports whether two records say the same.
 func (r Record) Equal(other Record) bool {
 	return maps.EqualFunc(r.Labels, other.Labels, Entry.equal) &&
 		maps.EqualFunc(r.Annotations, other.Annotations, Entry.equal) &&

@@ -224,8 +224,8 @@ func TestOldRecordIsWrittenAnewOnlyWithAnotherChange(t *testing.T) {
 			if got := after.Annotations[v1.AppliedAnnotation]; got != c.want {
 				t.Errorf("%s\n got %s\nwant %s", c.reason, got, c.want)
 			}
-			if p.Quiet() != (c.want == old) {
-				t.Errorf("quiet is %v: %s", p.Quiet(), c.reason)
+			if p.NoOp() != (c.want == old) {
+				t.Errorf("quiet is %v: %s", p.NoOp(), c.reason)
 			}
 		})
 	}

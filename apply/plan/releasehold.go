@@ -19,11 +19,7 @@ import (
 // Expand works out pools for the nodes that there are. It is [render.Expand],
 // where [HeldReleases] are held.
 func Expand(pools []*v1.NodePool, nodes []*corev1.Node) *render.Expansion {
-	reasons := map[string]error{}
-	for name, block := range HeldReleases(pools, nodes) {
-		reasons[name] = block
-	}
-	return render.ExpandHeld(pools, reasons)
+	return HoldsOf(pools, nodes, HoldFacts{}).Expand(pools)
 }
 
 // MayHoldReleases reports whether [HeldReleases] of the pools can depend on what

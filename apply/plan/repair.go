@@ -75,7 +75,7 @@ func (b RepairBackoff) Admit(node *corev1.Node, p *NodePlan, known *Repairs, res
 		}
 	}
 	admitted := p.without(a.withheld)
-	if restored && len(admitted.Changes) == 0 && !admitted.Quiet() {
+	if restored && len(admitted.Changes) == 0 && !admitted.NoOp() {
 		// Nothing but the record is put right.
 		a.consider(recordKey, repaired{pools: admitted.recordPools()})
 		if a.withheld[recordKey] {
@@ -88,7 +88,7 @@ func (b RepairBackoff) Admit(node *corev1.Node, p *NodePlan, known *Repairs, res
 // repairs reports whether a plan undoes somebody's change.
 func (p *NodePlan) repairs(restored bool) bool {
 	if restored {
-		return !p.Quiet()
+		return !p.NoOp()
 	}
 	for i := range p.Changes {
 		if p.Changes[i].Drift {

@@ -56,7 +56,7 @@ func TestRepairProperties(t *testing.T) {
 			f.boundHolds()
 		}
 		f.quiet()
-		if full, _ := f.pass(); !full.Quiet() || f.known != nil {
+		if full, _ := f.pass(); !full.NoOp() || f.known != nil {
 			t.Errorf("in the end %v is due, known is %+v", full.Changes, f.known)
 		}
 		if t.Failed() {

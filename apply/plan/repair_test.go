@@ -147,7 +147,7 @@ func contested(t *testing.T, s server, field Field, spec v1.NodePoolSpec, change
 	t.Helper()
 	f := newFight(t, s, newNode("n"), expand(onNode("a", spec)))
 	f.against(10, func(node *corev1.Node) { put(node, field, change) })
-	if _, admitted := f.pass(); !admitted.Quiet() || f.known.Contests() == nil {
+	if _, admitted := f.pass(); !admitted.NoOp() || f.known.Contests() == nil {
 		t.Fatalf("the fight is none: %+v", f.known)
 	}
 	f.repaired = map[repairKey][]time.Duration{}

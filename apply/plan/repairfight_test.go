@@ -55,7 +55,7 @@ func (f *fight) pass() (full, admitted *NodePlan) {
 	restored := f.settled && slices.Equal(full.Pools, f.members)
 	a := f.backoff.Admit(f.node, full, f.known, restored, start.Add(f.now))
 	f.before, f.settled, f.members, f.known = f.node, true, full.Pools, a.Written(start.Add(f.now))
-	if a.Plan.Quiet() {
+	if a.Plan.NoOp() {
 		return full, a.Plan
 	}
 	patch, err := a.Plan.Patch(f.node)

@@ -70,7 +70,7 @@ func TestFightsOverTheRecordBackOff(t *testing.T) {
 				}
 			}
 			f.quiet()
-			if full, _ := f.pass(); !full.Quiet() || *get(f.node, Label) != "ours" || f.known != nil {
+			if full, _ := f.pass(); !full.NoOp() || *get(f.node, Label) != "ours" || f.known != nil {
 				t.Errorf("in the end %v is due, known is %+v", full.Changes, f.known)
 			}
 		})
@@ -86,7 +86,7 @@ func TestContestedKeysAreWrittenTogether(t *testing.T) {
 	}
 	f := newFight(t, s, newNode("n"), expand(onNode("a", spec)))
 	for second := range 1200 {
-		if full, _ := f.pass(); full.Quiet() || second < 20 {
+		if full, _ := f.pass(); full.NoOp() || second < 20 {
 			f.node = s.update(t, f.node, "other", func(node *corev1.Node) {
 				for i := range min(8, 1+second/2) { // one after the other
 					delete(node.Labels, fmt.Sprint("k", i))

@@ -80,11 +80,13 @@ func recreated(revision Revision, live []*v1.NodePool) []string {
 // approval may be used up, or a limit be set, that a cache has not seen yet.
 func (p *PoolsPlan) ConfirmsSource() bool { return len(p.Deletes()) > 0 || p.ReleaseApproved }
 
-// Remember notes in the status of a source what later plans go by when the changes are
-// made: see [PrunePolicyOf] and [ReleasePolicyOf].
-func (p *PoolsPlan) Remember(source *v1.NodePoolSource, revision string, status *v1.NodePoolSourceStatus) {
+// Remember writes into the status of a source what later plans go by when the changes
+// are made: see [PrunePolicyOf] and [ReleasePolicyOf]. Approved are the pools that this
+// process has deleted at the revision because that was approved.
+func (p *PoolsPlan) Remember(source *v1.NodePoolSource, revision string, approved []string, status *v1.NodePoolSourceStatus) {
 	status.Revision, status.ApplyingRevision = revision, ""
 	status.BlockedPrune = p.BlockedPrune
+	status.ApprovedPrune = approvedPrune(source.Status.ApprovedPrune, revision, approved)
 	if p.Blocked == nil {
 		status.PruneBase = int32(p.OwnedAfter)
 	}
@@ -94,4 +96,16 @@ func (p *PoolsPlan) Remember(source *v1.NodePoolSource, revision string, status 
 	if approval := source.Annotations[v1.ApproveReleaseAnnotation]; approval != "" && approval == revision {
 		status.LastHandledReleaseApproval = approval
 	}
+}
+
+// approvedPrune is what was deleted at a revision because that was approved. A process
+// that has just begun did not see it, and keeps what its predecessor has written.
+func approvedPrune(before *v1.ApprovedPrune, revision string, deleted []string) *v1.ApprovedPrune {
+	switch {
+	case len(deleted) > 0:
+		return &v1.ApprovedPrune{Revision: revision, Count: int32(len(deleted)), Pools: deleted[:min(len(deleted), v1.MaxApprovedPrunePools)]}
+	case before != nil && before.Revision == revision:
+		return before
+	}
+	return nil
 }

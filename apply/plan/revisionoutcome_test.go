@@ -84,7 +84,7 @@ func TestRemember(t *testing.T) {
 	for label, c := range cases {
 		t.Run(label, func(t *testing.T) {
 			status := old
-			c.plan.Remember(src, name, &status)
+			c.plan.Remember(src, name, nil, &status)
 			if status.Revision != name || status.ApplyingRevision != "" {
 				t.Errorf("revision %q is applied and %q being applied, want %q alone", status.Revision, status.ApplyingRevision, name)
 			}

@@ -136,7 +136,7 @@ const (
 	poolFrame   = 64
 )
 
-func candidatesOf[K comparable](p *NodePlan, at place[K], planned outcome[K], want map[K]render.Want, deny func(*denials, K)) []candidate {
+func candidatesOf[K comparable](p *NodePlan, at keyField[K], planned fieldPlan[K], want map[K]render.Want, deny func(*denials, K)) []candidate {
 	var all []candidate
 	for key, entry := range planned.record {
 		wanted, found := want[key]

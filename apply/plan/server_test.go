@@ -142,7 +142,7 @@ func (s server) write(t testing.TB, node *corev1.Node, pools *render.Expansion) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Quiet() {
+	if p.NoOp() {
 		return node, p
 	}
 	patch, err := p.Patch(node)

@@ -40,13 +40,13 @@ func TestShortcutsDecideNothing(t *testing.T) {
 			}
 			others := &owners{object: at.before}
 			keysAtRest += decidesNothing(t, keys[string]{
-				place: labels, node: at.before, others: others, pools: pools, recorded: recorded.Labels, want: p.desired.Labels,
+				keyField: labels, node: at.before, others: others, pools: pools, recorded: recorded.Labels, want: p.desired.Labels,
 			})
 			keysAtRest += decidesNothing(t, keys[string]{
-				place: annotations, node: at.before, others: others, pools: pools, recorded: recorded.Annotations, want: p.desired.Annotations,
+				keyField: annotations, node: at.before, others: others, pools: pools, recorded: recorded.Annotations, want: p.desired.Annotations,
 			})
 			keysAtRest += decidesNothing(t, keys[render.TaintID]{
-				place: taints, node: at.before, others: others, pools: pools, recorded: recorded.Taints, want: p.desired.Taints,
+				keyField: taints, node: at.before, others: others, pools: pools, recorded: recorded.Taints, want: p.desired.Taints,
 			})
 			if diff := cmp.Diff(read, recorded); diff != "" {
 				t.Errorf("planning has changed what is remembered (-read +remembered):\n%s", diff)
@@ -62,7 +62,7 @@ func TestShortcutsDecideNothing(t *testing.T) {
 }
 
 // decidesNothing holds the keys at rest to the rule and counts them.
-func decidesNothing[K comparable](t *testing.T, k keys[K]) (atRest int) {
+func decidesNothing[K comparable](t *testing.T, k keys[K]) (unchanged int) {
 	t.Helper()
 	all := map[K]bool{}
 	for key := range k.want {
@@ -72,17 +72,17 @@ func decidesNothing[K comparable](t *testing.T, k keys[K]) (atRest int) {
 		all[key] = true
 	}
 	for key := range all {
-		if !k.atRest(key) {
+		if !k.unchanged(key) {
 			continue
 		}
-		atRest++
+		unchanged++
 		decision := k.verdict(key)
 		entry, ours := k.recorded[key]
 		if decision.change || decision.conflict || (decision.entry != nil) != ours || ours && !decision.entry.equal(entry) {
 			t.Errorf("%s %v is at rest, and the rule decides %+v", k.field, key, decision)
 		}
 	}
-	return atRest
+	return unchanged
 }
 
 // What is remembered is bounded, what is asked of again stays, and what cannot be

@@ -29,8 +29,8 @@ func (p *NodePlan) without(keys map[repairKey]bool) *NodePlan {
 }
 
 // withhold is an outcome without the changes of some keys.
-func withhold[K comparable](o outcome[K], field Field, recorded map[K]Entry, keys map[repairKey]bool) outcome[K] {
-	less := outcome[K]{record: maps.Clone(o.record), copied: true, changed: maps.Clone(o.changed), withheld: map[K]bool{}}
+func withhold[K comparable](o fieldPlan[K], field Field, recorded map[K]Entry, keys map[repairKey]bool) fieldPlan[K] {
+	less := fieldPlan[K]{record: maps.Clone(o.record), copied: true, changed: maps.Clone(o.changed), withheld: map[K]bool{}}
 	if less.record == nil {
 		less.record = map[K]Entry{}
 	}
@@ -53,9 +53,9 @@ func withhold[K comparable](o outcome[K], field Field, recorded map[K]Entry, key
 func (p *NodePlan) nothing() *NodePlan {
 	less := *p
 	less.Changes, less.Record, less.rewritten = nil, p.recorded, false
-	less.labels = outcome[string]{record: p.recorded.Labels}
-	less.annotations = outcome[string]{record: p.recorded.Annotations}
-	less.taints = outcome[render.TaintID]{record: p.recorded.Taints}
+	less.labels = fieldPlan[string]{record: p.recorded.Labels}
+	less.annotations = fieldPlan[string]{record: p.recorded.Annotations}
+	less.taints = fieldPlan[render.TaintID]{record: p.recorded.Taints}
 	return &less
 }
 

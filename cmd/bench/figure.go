@@ -37,7 +37,7 @@ func (f Figure) Ratio() float64 {
 	return f.Value / f.Baseline.Value
 }
 
-// Missed tells whether the figure has a target and does not reach it.
+// Missed reports whether the figure has a target and does not reach it.
 func (f Figure) Missed() bool {
 	if f.Target == nil {
 		return false

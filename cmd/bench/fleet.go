@@ -39,7 +39,7 @@ type member struct {
 	index int
 	pools []*pool
 	small bool
-	// joins tells that the node is only just there: nobody but its kubelet has
+	// joins reports that the node is only just there: nobody but its kubelet has
 	// looked at it.
 	joins bool
 }

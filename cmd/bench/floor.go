@@ -92,7 +92,7 @@ func firstApply(node *corev1.Node, pools *render.Expansion) (nodeWrite, error) {
 	if err != nil {
 		return nodeWrite{}, err
 	}
-	if p.Quiet() || patch.Type != types.ApplyPatchType {
+	if p.NoOp() || patch.Type != types.ApplyPatchType {
 		return nodeWrite{}, fmt.Errorf("node %q is not bare: what is to be sent is no first apply", node.Name)
 	}
 	return nodeWrite{node.Name, patch, v1.FieldManager}, nil

@@ -35,7 +35,7 @@ func (p *pool) taints() []corev1.Taint {
 	return []corev1.Taint{{Key: key, Value: p.name, Effect: corev1.TaintEffectPreferNoSchedule}}
 }
 
-// byPattern tells whether the pool chooses its nodes by the pattern of their names.
+// byPattern reports whether the pool chooses its nodes by the pattern of their names.
 func (p *pool) byPattern() bool { return p.group%4 == 3 }
 
 // record is the pool as a NodePool. Nodes are chosen in all the ways that people

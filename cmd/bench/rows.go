@@ -99,7 +99,7 @@ func everything(ctx context.Context, o options) (kubernetes string, figures []Fi
 	return kubernetes, figures, nil
 }
 
-// ofMain tells whether a row was chosen that is measured on the main fleet.
+// ofMain reports whether a row was chosen that is measured on the main fleet.
 func (o options) ofMain() bool {
 	return slices.ContainsFunc(rowNames, func(row string) bool { return o.rows[row] && !slices.Contains(elsewhere, row) })
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/hint"
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/controller/sources"
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/preview/compare"
 	"github.com/nodepools/nodepools/render"
@@ -112,7 +112,7 @@ func (o *diffOptions) ref(ctx context.Context) (*compare.Sides, error) {
 		return nil, err
 	}
 	return compare.Ref(ctx, state, o.source, refs, o.against.layers, func(src *v1.NodePoolSource) (*git.Repository, error) {
-		repository := controller.Repository(src, max(o.cluster.timeout, git.DefaultTimeout))
+		repository := sources.Repository(src, max(o.cluster.timeout, git.DefaultTimeout))
 		return repository, o.logIn(src, repository)
 	})
 }
@@ -133,7 +133,7 @@ func (o *diffOptions) logIn(src *v1.NodePoolSource, repository *git.Repository) 
 			fmt.Sprintf("if it is meant to be sent to %s, write the beginning of that into the file %s", src.Spec.URL, auth.URLPrefixFile))
 	}
 	if err == nil {
-		err = controller.UseCredential(repository, credential)
+		err = sources.UseCredential(repository, credential)
 	}
 	if err != nil {
 		return hint.Add(fmt.Errorf("--credential-file %s: %w", folder, err), source.Hint(err))

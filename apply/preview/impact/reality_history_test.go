@@ -28,7 +28,7 @@ type bound struct{ namespace, app, node string }
 type end struct {
 	// turn counts the deletions, in the order in which the API server had them.
 	turn int
-	// tainted tells that the taint eviction controller has said that it is the one
+	// tainted reports that the taint eviction controller has said that it is the one
 	// who deletes.
 	tainted bool
 }

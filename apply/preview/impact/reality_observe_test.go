@@ -153,7 +153,7 @@ func (p *play) nodeNamed(name string) *corev1.Node {
 	return &node
 }
 
-// observedClasses tells which RuntimeClasses have gone that somebody names.
+// observedClasses reports which RuntimeClasses have gone that somebody names.
 func (p *play) observedClasses() outcome {
 	p.t.Helper()
 	live := map[string]*nodev1.RuntimeClass{}

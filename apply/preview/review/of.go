@@ -97,7 +97,7 @@ func listOf[T any](list []T) []T { return append([]T{}, list...) }
 
 func nodes(d *plan.Difference) []Nodes {
 	groups := groupBy(d.Nodes, func(node plan.NodeDifference) (string, Nodes) {
-		if node.Quiet() {
+		if node.NoOp() {
 			return "", Nodes{}
 		}
 		return textOf(node.Changes), Nodes{Changes: listOf(node.Changes)}
@@ -114,7 +114,7 @@ func records(d *plan.Difference, before plan.Cluster) []Records {
 	}
 	return groupBy(d.Nodes, func(node plan.NodeDifference) (string, Records) {
 		record := node.Record.String()
-		if node.Quiet() || record == texts[node.Name] {
+		if node.NoOp() || record == texts[node.Name] {
 			return "", Records{}
 		}
 		return "record " + record, Records{Value: record}

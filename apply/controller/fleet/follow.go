@@ -1,0 +1,90 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// Follow leads from the pools that have changed since the last call to the nodes which
+// they may concern: enqueue is called with each. All others count as observed: a pass
+// over them would find what the last one has found.
+func (f *Fleet) Follow(ctx context.Context, enqueue func(node string)) error {
+	f.following.Lock()
+	defer f.following.Unlock()
+	pools, err := f.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	enqueueDue := func(node string) {
+		f.setDue(node)
+		enqueue(node)
+	}
+	var rest []lastObservation
+	for _, last := range f.begin(pools.Epoch) {
+		if pools.ChangedSince(last.Observation) {
+			enqueueDue(last.node)
+		} else {
+			rest = append(rest, last)
+		}
+	}
+	if pools.regrouped(f.followed) {
+		if rest, err = f.followMoved(ctx, pools, rest, enqueueDue); err != nil {
+			return err
+		}
+	}
+	f.advance(rest, pools.Epoch)
+	f.publishHeld(pools)
+	f.followed = pools
+	return nil
+}
+
+// followMoved leads to the nodes that are in other pools than they were, and returns the
+// observations of the others.
+func (f *Fleet) followMoved(ctx context.Context, pools *Snapshot, observations []lastObservation, enqueue func(node string)) ([]lastObservation, error) {
+	var nodes corev1.NodeList
+	if err := f.cached.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	stays := make(map[string]bool, len(nodes.Items))
+	members := map[string][]string{}
+	for _, last := range observations {
+		members[last.node] = last.Members
+	}
+	for i := range nodes.Items {
+		node := &nodes.Items[i]
+		now, err := plan.Members(node, pools.Expansion)
+		stays[node.Name] = err == nil && slices.Equal(now, members[node.Name])
+	}
+	return slices.DeleteFunc(observations, func(last lastObservation) bool {
+		if !stays[last.node] {
+			enqueue(last.node)
+		}
+		return !stays[last.node]
+	}), nil
+}
+
+// publishHeld publishes the pools that are held now and were not, or the other way
+// round, and once more those that wait for other deletions, when that time is over.
+func (f *Fleet) publishHeld(now *Snapshot) {
+	var before plan.Holds
+	if f.followed != nil {
+		before = f.followed.held.Holds
+	}
+	for _, pool := range now.held.Differences(before) {
+		f.changes.publish(pool, Held)
+	}
+	if gathered := now.held.Gathered; len(gathered) > 0 {
+		time.AfterFunc(time.Until(now.held.until), func() {
+			for _, pool := range gathered {
+				f.changes.publish(pool, Definition)
+			}
+		})
+	}
+}

@@ -1,0 +1,21 @@
+package fleet
+
+// Kept is how many entries are kept in memory by the name of a pool, a node or a source,
+// by what for; nothing is kept of what is gone.
+func (f *Fleet) Kept() map[string]int {
+	kept := map[string]int{}
+	f.counts.mu.Lock()
+	kept["nodes"], kept["nodes under way"], kept["epochs"] = len(f.counts.nodes), len(f.counts.underway), len(f.counts.epochs)
+	kept["counts"], kept["awaited pools"] = len(f.counts.pools), len(f.counts.awaited)
+	f.counts.mu.Unlock()
+	f.pools.mu.Lock()
+	kept["released pools"], kept["deleted pools"] = len(f.released), len(f.deletions.seen)
+	if f.current != nil {
+		kept["pools"] = len(f.current.pools) + len(f.current.held.Names())
+	}
+	f.pools.mu.Unlock()
+	f.gate.mu.Lock()
+	kept["frozen pools"], kept["unfinished revisions"] = len(f.gate.frozen), len(f.gate.unfinished)
+	f.gate.mu.Unlock()
+	return kept
+}

@@ -1,0 +1,115 @@
+package fleet
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// Observation is what a pass over a node has found there.
+type Observation struct {
+	// Epoch is that of the pools that the pass went by; of a node that was not observed
+	// yet, the one in which it came.
+	Epoch uint64
+	UID   types.UID
+	// Ready is the node's condition.
+	Ready bool
+	// Members are the pools that the node is in; Recorded are those that have keys in
+	// its record.
+	Members, Recorded []string
+	// Conflicts are the keys that pools do not get here, and Contests those that
+	// somebody else keeps changing.
+	Conflicts plan.Digest
+	Contests  []plan.Contest
+	// Problem says why the node could not be brought up to date; empty when it was.
+	// Stuck is set where it stays so until somebody acts.
+	Problem string
+	Stuck   bool
+
+	// observed is false as long as no pass over the node has ended.
+	observed bool
+	// due is set while the node is in the queue, as pools have changed since.
+	due bool
+}
+
+// Counts are what the nodes of a pool come to, for its status.
+type Counts struct {
+	v1.NodeCounts
+	// Recorded is the number of nodes that carry keys of the pool, Stuck of those that
+	// stay as they are until somebody acts.
+	Recorded, Stuck int
+	// Conflicts is how many keys the pool does not get, on all nodes together;
+	// ConflictsOn has them by node, Contests the keys that somebody else keeps changing
+	// there, and Problems what else is wrong.
+	Conflicts   int
+	ConflictsOn map[string]plan.Digest
+	Contests    map[string][]plan.Contest
+	Problems    map[string]string
+
+	// results by node, of which there was no event yet.
+	results map[string]Result
+}
+
+// Result is what was done on a node for a pool.
+type Result struct {
+	Updated, Repaired, Released bool
+}
+
+// And is what was done in two passes.
+func (r Result) And(other Result) Result {
+	return Result{r.Updated || other.Updated, r.Repaired || other.Repaired, r.Released || other.Released}
+}
+
+// pools are those that the node is in, or carries keys of.
+func (o *Observation) pools() []string {
+	pools := slices.Concat(o.Members, o.Recorded)
+	slices.Sort(pools)
+	return slices.Compact(pools)
+}
+
+// adds is how much the node adds to the counts of one of its pools.
+func (o *Observation) adds(pool string) (updated, ready int32) {
+	if o.Problem != "" || o.Conflicts.Count(pool) > 0 || len(contestsOf(pool, o.Contests)) > 0 {
+		return 0, 0
+	}
+	if o.Ready {
+		return 1, 1
+	}
+	return 1, 0
+}
+
+func contestsOf(pool string, all []plan.Contest) []plan.Contest {
+	var own []plan.Contest
+	for _, contest := range all {
+		if contest.Pool == pool {
+			own = append(own, contest)
+		}
+	}
+	return own
+}
+
+// equal reports whether two observations mean the same to every pool.
+func (o *Observation) equal(other *Observation) bool {
+	return o.Ready == other.Ready && slices.Equal(o.Members, other.Members) && slices.Equal(o.Recorded, other.Recorded) &&
+		o.equalTroubles(other)
+}
+
+// equalTroubles reports whether the same is wrong on the node.
+func (o *Observation) equalTroubles(other *Observation) bool {
+	return o.Problem == other.Problem && o.Stuck == other.Stuck &&
+		o.Conflicts.Equal(other.Conflicts) &&
+		slices.EqualFunc(o.Contests, other.Contests, plan.Contest.Equal)
+}
+
+// troubles reports whether something is wrong on the node that concerns a pool.
+func (o *Observation) troubles(pool string) bool {
+	return o.Problem != "" && slices.Contains(o.pools(), pool)
+}
+
+// orphaned reports whether the node still carries keys of a pool that it is not in.
+func (o *Observation) orphaned(pool string) bool {
+	return slices.Contains(o.Recorded, pool) && !slices.Contains(o.Members, pool)
+}

@@ -1,0 +1,151 @@
+package fleet
+
+import (
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+)
+
+// Snapshot is all pools at one epoch, worked out.
+type Snapshot struct {
+	*render.Expansion
+	Epoch uint64
+
+	pools map[string]poolState
+	held  holds
+	// gone has the names of pools that records speak of and that the API server was
+	// found not to have.
+	gone sync.Map
+}
+
+// poolState is one pool of a snapshot.
+type poolState struct {
+	// line is the pool and what encloses it, the pool first.
+	line []poolVersion
+	// since is the epoch from which on the line is what it is.
+	since uint64
+	// definition is the cache's, which nobody may change.
+	definition *v1.NodePool
+}
+
+func newSnapshot(definitions []*v1.NodePool, held holds, epoch uint64, before *Snapshot) *Snapshot {
+	s := &Snapshot{
+		Expansion: held.Expand(definitions), Epoch: epoch,
+		pools: make(map[string]poolState, len(definitions)), held: held,
+	}
+	known := byName(definitions)
+	for _, pool := range definitions {
+		state := poolState{line: lineOf(pool, known), since: epoch, definition: pool}
+		if before != nil {
+			was, found := before.pools[pool.Name]
+			if found && slices.Equal(was.line, state.line) && held.Has(pool.Name) == before.held.Has(pool.Name) {
+				state.since = was.since
+			}
+		}
+		s.pools[pool.Name] = state
+	}
+	return s
+}
+
+// IsMadeFrom reports whether the snapshot has a pool as it is here.
+func (s *Snapshot) IsMadeFrom(pool *v1.NodePool) bool {
+	state, found := s.pools[pool.Name]
+	return found && state.line[0] == versionOf(pool)
+}
+
+// Since is the epoch from which on a pool, and what encloses it, is what it is.
+func (s *Snapshot) Since(pool string) uint64 { return s.pools[pool].since }
+
+// Knows reports whether a pool is in the snapshot, or was confirmed to be gone.
+func (s *Snapshot) Knows(pool string) bool {
+	if _, cached := s.pools[pool]; cached {
+		return true
+	}
+	_, confirmed := s.gone.Load(pool)
+	return confirmed
+}
+
+// ConfirmGone takes note that the API server has no pool of a name.
+func (s *Snapshot) ConfirmGone(pool string) { s.gone.Store(pool, true) }
+
+// ChangedSince reports whether a pool that a node is in, or carries keys of, is another
+// one than when the node was observed.
+func (s *Snapshot) ChangedSince(o *Observation) bool {
+	changed := func(name string) bool {
+		state, found := s.pools[name]
+		return !found || state.since > o.Epoch
+	}
+	return slices.ContainsFunc(o.Members, changed) || slices.ContainsFunc(o.Recorded, changed)
+}
+
+// regrouped reports whether nodes may be in other pools than by an earlier snapshot:
+// pools have come or gone, or choose their members in another way.
+func (s *Snapshot) regrouped(before *Snapshot) bool {
+	if before == nil || len(s.pools) != len(before.pools) || len(s.held.Differences(before.held.Holds)) > 0 {
+		return true
+	}
+	for name, is := range s.pools {
+		was, known := before.pools[name]
+		if !known || is.since > before.Epoch && !sameMembers(was.definition, is.definition) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameMembers reports whether two definitions of a pool choose the same nodes, the pools
+// around it left aside.
+func sameMembers(a, b *v1.NodePool) bool {
+	return a.UID == b.UID && a.Spec.Parent == b.Spec.Parent && plan.Releasing(a) == plan.Releasing(b) &&
+		slices.Equal(a.Spec.NodeNames, b.Spec.NodeNames) && equality.Semantic.DeepEqual(a.Spec.Selector, b.Spec.Selector)
+}
+
+// poolVersion is what there is about a pool that nodes have to follow.
+type poolVersion struct {
+	name       string
+	uid        types.UID
+	generation int64
+	deleted    bool
+	// These annotations decide what becomes of nodes.
+	reconcile, requestedAt, approveRelease string
+}
+
+func versionOf(pool client.Object) poolVersion {
+	annotations := pool.GetAnnotations()
+	return poolVersion{
+		name: pool.GetName(), uid: pool.GetUID(), generation: pool.GetGeneration(),
+		deleted:     !pool.GetDeletionTimestamp().IsZero(),
+		reconcile:   annotations[v1.ReconcileAnnotation],
+		requestedAt: annotations[v1.RequestedAtAnnotation],
+
+		approveRelease: annotations[v1.ApproveReleaseAnnotation],
+	}
+}
+
+// SameDefinition reports whether two states of a pool are the same [Definition].
+func SameDefinition(a, b client.Object) bool { return versionOf(a) == versionOf(b) }
+
+// lineOf is a pool and what encloses it. A parent that does not exist is in it by its
+// name alone; a cycle is gone round once.
+func lineOf(pool *v1.NodePool, known map[string]*v1.NodePool) []poolVersion {
+	line := []poolVersion{versionOf(pool)}
+	for parent := pool.Spec.Parent; parent != ""; {
+		if slices.ContainsFunc(line, func(p poolVersion) bool { return p.name == parent }) {
+			break
+		}
+		next, found := known[parent]
+		if !found {
+			return append(line, poolVersion{name: parent})
+		}
+		line = append(line, versionOf(next))
+		parent = next.Spec.Parent
+	}
+	return line
+}

@@ -1,0 +1,76 @@
+package fleet
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nodepools/nodepools/apply/controller/loop"
+)
+
+// startup knows when a pass over every node has ended.
+type startup struct {
+	cached client.Reader
+	counts *counts
+	now    func() time.Time
+
+	mu       sync.Mutex
+	complete bool
+	// checked is when it was last found not to be complete; pending are the names of
+	// nodes that were not observed when all were last listed, or some of them.
+	checked time.Time
+	pending []string
+}
+
+func (s *startup) everyNodeObserved(ctx context.Context) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.complete || s.now().Sub(s.checked) < loop.RetryPeriod {
+		return s.complete, nil
+	}
+	// A list of all nodes is large, and asked for again and again while there is most
+	// to do for nodes: one at the start, and one when they are through.
+	if observed, err := s.pendingObserved(ctx); err != nil || !observed {
+		s.checked = s.now()
+		return false, err
+	}
+	if err := s.listPending(ctx); err != nil {
+		return false, err
+	}
+	s.complete = len(s.pending) == 0
+	s.checked = s.now()
+	return s.complete, nil
+}
+
+// pendingObserved reports whether each of the pending nodes was observed or is gone.
+func (s *startup) pendingObserved(ctx context.Context) (bool, error) {
+	for len(s.pending) > 0 {
+		if s.counts.Last(s.pending[0]) == nil {
+			err := s.cached.Get(ctx, types.NamespacedName{Name: s.pending[0]}, &corev1.Node{}, client.UnsafeDisableDeepCopy)
+			if !apierrors.IsNotFound(err) {
+				return false, err
+			}
+		}
+		s.pending = s.pending[1:]
+	}
+	return true, nil
+}
+
+func (s *startup) listPending(ctx context.Context) error {
+	nodes, err := loop.ListNodes(ctx, s.cached)
+	if err != nil {
+		return err
+	}
+	s.pending = nil
+	for _, node := range nodes {
+		if s.counts.Last(node.Name) == nil {
+			s.pending = append(s.pending, node.Name)
+		}
+	}
+	return nil
+}

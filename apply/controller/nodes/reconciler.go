@@ -1,0 +1,205 @@
+// Package nodes brings nodes to what the pools want: one pass for each node that has
+// changed, or that a changed pool may concern, and one write at most. What becomes of a
+// node is decided by [plan.NodeOutcomeOf]. Start with [Reconciler.Reconcile].
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/controller/fleet"
+	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/nodecache"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// MaxTries is how often a pass starts over because somebody else wrote the node
+// in between. After that it ends in a conflict.
+const MaxTries = 5
+
+// Reconciler brings nodes to what the pools want. Make one with [New].
+type Reconciler struct {
+	// cached reads the cache; live reads past it.
+	cached, live client.Reader
+	applier      *apply.Applier
+	fleet        *fleet.Fleet
+	repairs      *repairs
+	// instances notices others like this one.
+	instances *instances
+}
+
+// New returns a reconciler that reads nodes from a cache, or past it where that is
+// behind, and writes them by the patcher. Its log is for what concerns no single pass.
+func New(cached client.Client, live client.Reader, view *fleet.Fleet, patcher apply.NodePatcher, backoff plan.RepairBackoff, logger logr.Logger) *Reconciler {
+	instances := newInstances(logger)
+	return &Reconciler{
+		cached: cached, live: live, fleet: view, repairs: newRepairs(backoff), instances: instances,
+		applier: apply.New(cached).PatchingNodes(countingPatcher{patcher, instances}),
+	}
+}
+
+// observed is what one pass has found on a node and done there.
+type observed struct {
+	fleet.Observation
+	results map[string]fleet.Result // by pool
+	// again is after what time the node needs another pass, though nothing happens to
+	// it; 0 for none.
+	again time.Duration
+}
+
+// Reconcile plans one node from the cache and writes it. Where the API server
+// says that the cache is behind, it reads that one node and plans again.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	r.fleet.Enter(request.Name)
+	defer r.fleet.Leave(request.Name)
+	node := &corev1.Node{}
+	err := r.cached.Get(ctx, request.NamespacedName, node, client.UnsafeDisableDeepCopy)
+	for try := 1; ; try++ {
+		if apierrors.IsNotFound(err) {
+			r.fleet.Forget(request.Name)
+			r.repairs.forget(request.Name)
+			return reconcile.Result{}, nil
+		}
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+		var found *observed
+		found, err = r.pass(ctx, node)
+		if apierrors.IsNotFound(err) {
+			return reconcile.Result{}, nil // the event of its deletion follows
+		}
+		if found != nil && (!apply.IsConflict(err) || try == MaxTries) {
+			if again := r.fleet.Report(request.Name, found.Observation, found.results); again && err == nil {
+				return reconcile.Result{RequeueAfter: loop.AtOnce}, nil
+			}
+		}
+		if err == nil {
+			return reconcile.Result{RequeueAfter: found.again}, nil
+		}
+		if !apply.IsConflict(err) || try == MaxTries {
+			return reconcile.Result{}, err
+		}
+		node, err = r.read(ctx, request.NamespacedName)
+	}
+}
+
+// read gets a node from the API server, past the cache, in the form in which the
+// cache keeps it.
+func (r *Reconciler) read(ctx context.Context, name types.NamespacedName) (*corev1.Node, error) {
+	node := &corev1.Node{}
+	if err := r.live.Get(ctx, name, node); err != nil {
+		return nil, err
+	}
+	if _, err := nodecache.Slim(node); err != nil {
+		return nil, err
+	}
+	return node, nil
+}
+
+// pass reads what the plan goes by, asks it what becomes of a node, and executes that
+// once. What it found may be reported also when the write failed.
+func (r *Reconciler) pass(ctx context.Context, node *corev1.Node) (*observed, error) {
+	pools, err := r.fleet.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	outcome := plan.NodeOutcomeOf(node, pools.Expansion, r.facts(node, pools))
+	found := &observed{Observation: fleet.Observation{Epoch: pools.Epoch, UID: node.UID, Ready: nodecache.Ready(node), Members: outcome.Members}}
+	switch outcome.State {
+	case plan.NodeStateUnreadable:
+		r.repairs.forget(node.Name)
+		found.Problem, found.Stuck = "has a record that cannot be read: "+apply.Brief(outcome.Unreadable.Err), true
+		log.FromContext(ctx).Error(outcome.Unreadable, "node is left alone; repair its annotation, or run the version that wrote it")
+		return found, nil
+	case plan.NodeStatePaused:
+		r.repairs.forget(node.Name)
+		found.Recorded = outcome.CarriedBefore()
+		found.Problem, found.Stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
+		return found, nil
+	default:
+		return found, r.execute(ctx, node, pools, outcome, found)
+	}
+}
+
+// facts are what the plan has to know of a node besides what stands in the cluster.
+func (r *Reconciler) facts(node *corev1.Node, pools *fleet.Snapshot) plan.NodeFacts {
+	facts := plan.NodeFacts{
+		Backoff: r.repairs.backoff, Repairs: r.repairs.of(node.Name), Now: r.repairs.now(), Known: pools.Knows,
+	}
+	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID {
+		facts.UpToDate, facts.Members = last.Problem == "" && !pools.ChangedSince(last), last.Members
+	}
+	return facts
+}
+
+// execute writes a node, and observes what came of it.
+func (r *Reconciler) execute(ctx context.Context, node *corev1.Node, pools *fleet.Snapshot, outcome plan.NodeOutcome, found *observed) error {
+	found.Conflicts = plan.NewDigest(outcome.Plan.Conflicts)
+	found.Contests = outcome.Admission.Held.Contests()
+	if err := r.confirmGone(ctx, pools, outcome.Unconfirmed); err != nil {
+		found.Recorded, found.Problem = outcome.CarriedBefore(), "is left as it is: "+apply.Brief(err)
+		return err
+	}
+	p := outcome.Admission.Plan
+	if err := r.applier.Node(ctx, node, p); err != nil {
+		found.Recorded, found.Problem = outcome.CarriedBefore(), "could not be written: "+apply.Brief(err)
+		return err
+	}
+	written := outcome.Admission.Written(r.repairs.now())
+	found.Recorded, found.Contests = outcome.CarriedAfter(), written.Contests()
+	found.again = r.repairs.set(node.Name, written)
+	if !p.NoOp() {
+		found.results = resultsOf(p, found.Contests)
+		log.FromContext(ctx).V(1).Info("wrote node", "changes", len(p.Changes), "pools", p.Pools)
+	}
+	return nil
+}
+
+// resultsOf is what a written plan did for each pool. What was put back of a contested
+// key is no result: the contest is reported once, and not with each repair.
+func resultsOf(p *plan.NodePlan, contests []plan.Contest) map[string]fleet.Result {
+	results := map[string]fleet.Result{}
+	for _, change := range p.Changes {
+		if slices.ContainsFunc(contests, func(c plan.Contest) bool { return c.Field == change.Field && c.Key == change.Key }) {
+			continue
+		}
+		results[change.Pool] = results[change.Pool].And(fleet.Result{Updated: !change.Drift, Repaired: change.Drift})
+	}
+	for _, pool := range p.Releases() {
+		results[pool] = fleet.Result{Released: true}
+	}
+	return results
+}
+
+// confirmGone makes sure of the pools that a plan releases and that the cache does not
+// have. A pool that is deleted in the ordinary way is in the cache until its nodes are
+// released. One that is not may have lost its finalizer; but it may also be that the
+// cache was filled by an API server that lags behind the one by which the record was
+// written, and then its nodes must keep what they have. So the API server is asked,
+// which answers from the newest state. (A pool that the cache has in an older state is
+// carried out as that, until the newer one arrives.)
+func (r *Reconciler) confirmGone(ctx context.Context, pools *fleet.Snapshot, names []string) error {
+	for _, name := range names {
+		var found v1.NodePoolList
+		if err := r.live.List(ctx, &found, client.MatchingFields{"metadata.name": name}); err != nil {
+			return fmt.Errorf("pool %q is not in the cache; is it gone: %w", name, err)
+		}
+		if len(found.Items) > 0 {
+			return fmt.Errorf("pool %q exists, and nothing of it is released: %w", name, loop.ErrBehind)
+		}
+		pools.ConfirmGone(name)
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package nodes
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller/fleet"
+	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/nodecache"
+)
+
+// CoalescePeriod is how long changes of pools are gathered before nodes follow, so that
+// a commit which changes many pools costs each node one pass.
+const CoalescePeriod = 20 * time.Millisecond
+
+// AddTo adds the reconciler to a manager: it watches nodes, and the pools of the fleet
+// for what they mean to nodes.
+func (r *Reconciler) AddTo(mgr manager.Manager, concurrency int) error {
+	return builder.ControllerManagedBy(mgr).
+		Named("node").
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: loop.NewRateLimiter()}).
+		Watches(&corev1.Node{}, r.events(), builder.WithPredicates(relevantToPlan)).
+		WatchesRawSource(r.fleet.Requests(fleet.Definition, CoalescePeriod, r.follow)).
+		Complete(loop.WithBackoff(r))
+}
+
+func (r *Reconciler) events() handler.EventHandler {
+	enqueue := func(node client.Object, queue loop.Queue) {
+		queue.Add(loop.RequestFor(node.GetName()))
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, queue loop.Queue) {
+			r.fleet.Expect(e.Object.GetName())
+			enqueue(e.Object, queue)
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue loop.Queue) {
+			r.instances.changed(e.ObjectOld, e.ObjectNew)
+			enqueue(e.ObjectNew, queue)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue loop.Queue) { enqueue(e.Object, queue) },
+	}
+}
+
+// follow puts the nodes into the queue that a change of pools concerns, behind those to
+// which something has happened by themselves.
+func (r *Reconciler) follow(ctx context.Context, _ fleet.Changes, queue loop.Queue) error {
+	return r.fleet.Follow(ctx, func(node string) {
+		if queue, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+			queue.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(handler.LowPriority)}, loop.RequestFor(node))
+			return
+		}
+		queue.Add(loop.RequestFor(node))
+	})
+}
+
+// relevantToPlan passes the node events that a plan or a count can
+// depend on. Kubelets write the status of their nodes all the time. That
+// somebody else has set a value that stays the same is news for who reports it.
+var relevantToPlan = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, okBefore := e.ObjectOld.(*corev1.Node)
+		after, okAfter := e.ObjectNew.(*corev1.Node)
+		if !okBefore || !okAfter {
+			return true
+		}
+		return before.UID != after.UID ||
+			!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations) ||
+			!slices.EqualFunc(before.Spec.Taints, after.Spec.Taints, func(a, b corev1.Taint) bool {
+				return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value
+			}) ||
+			nodecache.Ready(before) != nodecache.Ready(after) || !sameSetters(before, after)
+	},
+}
+
+// sameSetters reports whether the same others own the same labels, annotations and
+// taints of two cached states of a node. What we own follows from what we write,
+// and is no news.
+func sameSetters(before, after *corev1.Node) bool {
+	others := func(node *corev1.Node) []metav1.ManagedFieldsEntry {
+		return slices.DeleteFunc(slices.Clone(node.ManagedFields), func(entry metav1.ManagedFieldsEntry) bool {
+			return entry.Manager == v1.FieldManager
+		})
+	}
+	return slices.EqualFunc(others(before), others(after), func(a, b metav1.ManagedFieldsEntry) bool {
+		return a.Manager == b.Manager && a.Operation == b.Operation && bytes.Equal(a.FieldsV1.GetRawBytes(), b.FieldsV1.GetRawBytes())
+	})
+}

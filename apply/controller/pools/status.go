@@ -1,0 +1,248 @@
+package pools
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/controller/fleet"
+	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+)
+
+// maxNamed is how many nodes or conflicts a message names; the rest is counted. What
+// is kept of the conflicts of a node has as many of each pool.
+const maxNamed = 3
+
+// poolFacts are what a pool's status is made of.
+type poolFacts struct {
+	outcome plan.PoolOutcome
+	counts  fleet.Counts
+	// settled reports whether a pass over every node has ended since the pool changed.
+	settled bool
+	// failed is what went wrong with the RuntimeClass.
+	failed *failure
+}
+
+// poolStatus says how far a pool is carried out, and what troubles its conditions
+// report. It is the same status for the same facts, so that nothing is written while
+// nothing happens.
+func poolStatus(pool *v1.NodePool, facts poolFacts) (v1.NodePoolStatus, troubles) {
+	status := *pool.Status.DeepCopy()
+	status.Nodes = &facts.counts.NodeCounts
+	status.RuntimeClassName = v1.RuntimeClassName(pool.Name)
+	status.Revision = pool.Annotations[v1.RevisionAnnotation]
+	if facts.settled {
+		if facts.outcome.MembershipObserved() {
+			status.ObservedMembership = plan.Membership(pool)
+		}
+		status.ObservedGeneration = pool.Generation
+		status.LastHandledReconcileAt = pool.Annotations[v1.RequestedAtAnnotation]
+	}
+	s, found := summarize(pool, facts), troubles{}
+	if s.state == stalled {
+		found[v1.StalledCondition] = trouble{s.reason, s.named}
+	}
+	// A condition cannot be of no generation.
+	conditions := loop.Conditions{List: &status.Conditions, Generation: max(0, status.ObservedGeneration)}
+	set := conditions.SetTo
+	set(v1.ReadyCondition, s.state == ready, s.reason, s.message)
+	set(v1.ReconcilingCondition, s.state == reconciling, s.reason, s.message)
+	set(v1.StalledCondition, s.state == stalled, s.reason, s.message)
+	if conflicts := conflictsOf(pool.Name, facts.counts); conflicts.String() != "" {
+		found[v1.ConflictedCondition] = trouble{v1.ConflictReason, conflicts.named}
+		set(v1.ConflictedCondition, true, v1.ConflictReason, conflicts.String())
+	} else {
+		set(v1.ConflictedCondition, false, v1.SucceededReason, "every key is the pool's to set")
+	}
+	loop.Conditions{List: &status.Conditions, Generation: pool.Generation}.SetReleaseBlocked(facts.outcome.Block)
+	status.Contests = contestsStatus(facts.counts.Contests)
+	if status.Contests == nil {
+		meta.RemoveStatusCondition(&status.Conditions, v1.ContestedCondition)
+	} else {
+		set(v1.ContestedCondition, true, v1.ContestedReason, contestsIn(pool.Name, status.Contests).String())
+	}
+	joinable, reason, message := describeSelfJoin(pool)
+	set(v1.SelfJoinableCondition, joinable, reason, message)
+	return status, found
+}
+
+// state is which of the three conditions Ready, Reconciling and Stalled is true.
+type state int
+
+const (
+	ready state = iota
+	reconciling
+	stalled
+	// idle is none of them: the pool is paused.
+	idle
+)
+
+// summary is what the conditions Ready, Reconciling and Stalled report.
+type summary struct {
+	state   state
+	reason  string
+	message string
+	// named is what the message names: all of it, but for how far the pool is and how
+	// many more are counted.
+	named []string
+}
+
+// summaryOf is a summary whose message names nothing but itself.
+func summaryOf(s state, reason, message string) summary {
+	return summary{s, reason, message, []string{message}}
+}
+
+// naming is a summary that says how far the pool is and names what is wrong.
+func naming(s state, reason, progress string, wrong listing) summary {
+	return summary{s, reason, progress + "; " + wrong.String(), wrong.named}
+}
+
+// summarize names the one thing that matters most about a pool.
+func summarize(pool *v1.NodePool, facts poolFacts) summary {
+	switch outcome := facts.outcome; outcome.State {
+	case plan.PoolStatePaused:
+		return paused(pool)
+	case plan.PoolStateBlocked:
+		return blocked(outcome.Block)
+	case plan.PoolStateReleasing:
+		return releasing(facts.counts)
+	case plan.PoolStateFaulty:
+		return faulty(outcome.Problem)
+	default:
+		return active(pool, facts)
+	}
+}
+
+// active says how far a pool is that is carried out.
+func active(pool *v1.NodePool, facts poolFacts) summary {
+	f := facts.counts
+	progress := fmt.Sprintf("%d of %s up to date", f.Updated, nodes(f.Desired))
+	switch {
+	case facts.failed != nil:
+		return summaryOf(stalled, v1.RuntimeClassReason, apply.Brief(facts.failed.err))
+	case !facts.settled:
+		return summaryOf(reconciling, v1.ProgressingReason, progress+" so far")
+	case f.Conflicts > 0:
+		return naming(stalled, v1.ConflictReason, progress, conflictsOf(pool.Name, f))
+	case len(f.Contests) > 0:
+		return naming(stalled, v1.ContestedReason, progress, contestsIn(pool.Name, contestsStatus(f.Contests)))
+	case f.Stuck > 0:
+		return naming(stalled, v1.NodesReason, progress, problemsOf(f.Problems))
+	case len(f.Problems) > 0:
+		return naming(reconciling, v1.NodesReason, progress, problemsOf(f.Problems))
+	case facts.outcome.ClassHeld:
+		return summaryOf(ready, v1.SucceededReason, progress+"; the RuntimeClass stays as it is while a pool around this one is paused")
+	case f.Desired == 0:
+		return summaryOf(ready, v1.SucceededReason, "no node is in this pool"+describeUnmatchable(pool))
+	default:
+		return summaryOf(ready, v1.SucceededReason, progress+describeUnmatchable(pool))
+	}
+}
+
+func paused(pool *v1.NodePool) summary {
+	what := "nothing is written for this pool"
+	if !pool.DeletionTimestamp.IsZero() {
+		what = "the pool is to be deleted, and its nodes are released once the annotation is gone"
+	}
+	return summaryOf(idle, v1.PausedReason, fmt.Sprintf("annotation %s is %s: %s", v1.ReconcileAnnotation, v1.Disabled, what))
+}
+
+// blocked says what waits for an approval.
+func blocked(block *plan.ReleaseBlock) summary {
+	s := summary{stalled, v1.ReleaseBlockedReason, block.Error(), []string{block.Remedy}}
+	for _, loss := range block.Named() {
+		s.named = append(s.named, loss.String())
+	}
+	return s
+}
+
+// faulty says why a pool cannot be carried out.
+func faulty(problem error) summary {
+	const stay = "; its nodes are left as they are"
+	parent, invalid, block := (*render.ParentError)(nil), (*field.Error)(nil), (*plan.ReleaseBlock)(nil)
+	switch {
+	case errors.As(problem, &parent):
+		return summaryOf(stalled, v1.ParentReason, apply.Brief(problem)+stay)
+	case errors.Is(problem, plan.ErrGathered):
+		return summaryOf(reconciling, v1.ProgressingReason, "a pool around it is being deleted"+stay)
+	case errors.As(problem, &block):
+		return summaryOf(stalled, v1.ReleaseBlockedReason, fmt.Sprintf("pool %q around it waits for an approval", block.Pool)+stay)
+	case errors.As(problem, &invalid):
+		return summaryOf(stalled, v1.InvalidReason, apply.Brief(problem)+stay)
+	default:
+		return summaryOf(stalled, v1.SelectorReason, apply.Brief(problem)+stay)
+	}
+}
+
+// describeUnmatchable names entries of spec.nodeNames that no node can match. The API
+// server refuses them, but not in a pool that is older than the rule: there they do no
+// harm, and the other entries hold.
+func describeUnmatchable(pool *v1.NodePool) string {
+	var entries []string
+	for i, entry := range pool.Spec.NodeNames {
+		if len(v1.ValidateNodeNamePattern(entry, nil)) > 0 {
+			entries = append(entries, fmt.Sprintf("spec.nodeNames[%d]: %q can match no node", i, entry))
+		}
+	}
+	if entries == nil {
+		return ""
+	}
+	return "; " + nameSome(entries)
+}
+
+// releasing says how far a pool is that is being deleted.
+func releasing(f fleet.Counts) summary {
+	left := nodes(int32(f.Recorded)) + " still to be released"
+	s := summaryOf(reconciling, v1.ReleasingReason, left)
+	if len(f.Problems) > 0 {
+		s = naming(reconciling, v1.ReleasingReason, left, problemsOf(f.Problems))
+		s.named = append(s.named, left) // each node that goes is news
+	}
+	if f.Stuck > 0 {
+		s.state = stalled
+	}
+	return s
+}
+
+func nodes(count int32) string {
+	if count == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", count)
+}
+
+// conflictsOf names the first conflicts of a pool and counts the others.
+func conflictsOf(pool string, f fleet.Counts) listing {
+	var named []string
+	for _, node := range slices.Sorted(maps.Keys(f.ConflictsOn)) {
+		for _, conflict := range f.ConflictsOn[node].Of(pool) {
+			if len(named) == maxNamed {
+				return listing{named, f.Conflicts - len(named)}
+			}
+			named = append(named, "node "+node+": "+conflict.String())
+		}
+	}
+	return listing{named, f.Conflicts - len(named)}
+}
+
+// problemsOf names the first nodes of which something else is wrong, and counts the
+// others.
+func problemsOf(byNode map[string]string) listing {
+	var l listing
+	for _, node := range slices.Sorted(maps.Keys(byNode)) {
+		if len(l.named) < maxNamed {
+			l.named = append(l.named, "node "+node+" "+byNode[node])
+		} else {
+			l.more++
+		}
+	}
+	return l
+}

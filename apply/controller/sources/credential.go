@@ -1,0 +1,98 @@
+package sources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/source/auth"
+	"github.com/nodepools/nodepools/source/git"
+)
+
+// ask reads a repository with the credential that the source names. The Secret is read
+// anew each time, and once more where the server refuses what was in it: a credential
+// that is replaced in between works at once.
+func (r *Reconciler) ask(ctx context.Context, src *v1.NodePoolSource, state *fetchState) error {
+	repository := Repository(src, r.options.FetchTimeout)
+	if src.Spec.SecretRef == nil {
+		return state.read(ctx, repository, src.Spec.Layers)
+	}
+	version, err := r.logIn(ctx, src, repository)
+	if err != nil {
+		return err
+	}
+	err = state.read(ctx, repository, src.Spec.Layers)
+	if !errors.Is(err, source.ErrUnauthorized) {
+		return err
+	}
+	if now, failed := r.logIn(ctx, src, repository); failed != nil || now == version {
+		return err
+	}
+	return state.read(ctx, repository, src.Spec.Layers)
+}
+
+// logIn gives a repository the credential of its source, and returns the version of the
+// Secret. The Secret is read past the cache, by its name: nothing else may be read, and
+// nothing of it is kept.
+func (r *Reconciler) logIn(ctx context.Context, src *v1.NodePoolSource, repository *git.Repository) (version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.options.FetchTimeout)
+	defer cancel()
+	name := client.ObjectKey{Namespace: r.options.Namespace, Name: src.Spec.SecretRef.Name}
+	secret := &corev1.Secret{}
+	if err := r.live.Get(ctx, name, secret); err != nil {
+		return "", unreadable(name, err)
+	}
+	if err := auth.Covers(secret.Annotations[v1.URLPrefixAnnotation], src.Spec.URL); err != nil {
+		return "", of(name, err).WithHint(fmt.Sprintf("if its credential is meant to be sent there: kubectl -n %s annotate --overwrite secret %s %s=<the beginning of the URL>", name.Namespace, name.Name, v1.URLPrefixAnnotation))
+	}
+	credential, err := auth.Parse(secret.Data)
+	if err == nil {
+		err = UseCredential(repository, credential)
+	}
+	if err != nil {
+		return "", of(name, err)
+	}
+	return secret.ResourceVersion, nil
+}
+
+// UseCredential gives a repository a credential, or returns why it is of no use there.
+func UseCredential(repository *git.Repository, credential *auth.Credential) error {
+	if err := credential.For(repository.URL); err != nil {
+		return err
+	}
+	repository.CABundle, repository.Certificate = credential.CABundle, credential.Certificate
+	repository.HTTPAuth, repository.SSHAuth = nil, nil
+	switch {
+	case credential.SSH != nil && repository.IsSSH():
+		repository.SSHAuth = credential.SSH
+	case credential.HTTP():
+		repository.HTTPAuth = credential
+	}
+	return nil
+}
+
+// unreadable explains why there is no Secret.
+func unreadable(name client.ObjectKey, err error) error {
+	switch {
+	case apierrors.IsNotFound(err):
+		return of(name, errors.New("does not exist")).WithHint(fmt.Sprintf("create it in the namespace %s, or correct spec.secretRef", name.Namespace))
+	case apierrors.IsForbidden(err):
+		return of(name, errors.New("may not be read")).WithHint("the Role that nodepools install prints allows to get Secrets in the namespace of the controller, and nowhere else")
+	}
+	return of(name, errors.New("cannot be read from the API server")).WithHint("it is tried again")
+}
+
+// of makes an error of a Secret, with the hint that it had before.
+func of(name client.ObjectKey, err error) *source.Error {
+	wrapped := source.NewError(source.ErrCredential, "Secret "+name.String(), err.Error())
+	if hint := source.Hint(err); hint != "" {
+		wrapped = wrapped.WithHint(hint)
+	}
+	return wrapped
+}

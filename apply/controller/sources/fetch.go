@@ -1,0 +1,192 @@
+package sources
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/source"
+	"github.com/nodepools/nodepools/source/git"
+)
+
+// fetchState is what the last poll of a repository found. It is lost with the process;
+// the first pass then polls again.
+type fetchState struct {
+	// source is the one that was polled: its name may be given again.
+	source types.UID
+	// at is when, and of which spec and request, so that a pass which only has to
+	// repair a pool does not bother the repository.
+	at         time.Time
+	generation int64
+	request    string
+	// revision is the one that was read last, good or not.
+	revision string
+	// refused says why that revision was not taken; nil for a good one.
+	refused *refusal
+	// unreachable says why the last poll failed, nil when it did not, and
+	// failures how many have in a row.
+	unreachable error
+	failures    int
+	// good and pools are the last good revision, if this process has state one.
+	good  string
+	pools []render.Definition
+	// approved are the pools that were deleted because somebody has approved the
+	// prune of the last good revision.
+	approved []string
+}
+
+// due reports whether it is time to poll the repository: the interval has passed,
+// the spec is another one, or somebody asks for it.
+func (r *Reconciler) due(src *v1.NodePoolSource, state *fetchState) bool {
+	return state == nil || state.generation != src.Generation ||
+		state.request != src.Annotations[v1.RequestedAtAnnotation] ||
+		r.now().Sub(state.at) >= r.period(src, state.failures)
+}
+
+// next is when the next pass is due: with the next poll, or earlier where the
+// pools could not be written.
+func (r *Reconciler) next(src *v1.NodePoolSource, state *fetchState, failure error) time.Duration {
+	if failure != nil {
+		return r.period(src, 1)
+	}
+	return max(r.period(src, state.failures)-r.now().Sub(state.at), loop.RetryPeriod)
+}
+
+// period is the time between two polls. After a failure it is not longer than
+// maxRetry; short intervals double up to that while it goes on.
+func (r *Reconciler) period(src *v1.NodePoolSource, failures int) time.Duration {
+	interval := src.Spec.Interval.Duration
+	if interval <= 0 {
+		interval = v1.DefaultInterval
+	}
+	if failures == 0 {
+		return interval
+	}
+	for ; failures > 1 && interval < r.options.MaxRetry; failures-- {
+		interval *= 2
+	}
+	return min(interval, r.options.MaxRetry)
+}
+
+// poll asks the repository for its revision, and reads it when it is new. It returns
+// what is known then; the state before it is not changed.
+func (r *Reconciler) poll(ctx context.Context, src *v1.NodePoolSource, before *fetchState) *fetchState {
+	state := &fetchState{source: src.UID}
+	if before != nil && before.generation == src.Generation {
+		*state = *before
+	} else if before != nil {
+		// Another spec may mean other files at the same revision, but the pools
+		// that are in the cluster came from the last good one all the same.
+		state.good, state.pools = before.good, before.pools
+	}
+	state.at, state.generation, state.request = r.now(), src.Generation, src.Annotations[v1.RequestedAtAnnotation]
+	state.unreachable = r.ask(ctx, src, state)
+	if state.unreachable == nil {
+		state.failures = 0
+		return state
+	}
+	// The pause begins now: a repository that hangs takes a worker as long as a
+	// poll may take.
+	state.at = r.now()
+	state.failures++
+	return state
+}
+
+// read brings the state up to date with the repository. An error says that the
+// repository could not be read; one that a revision is to blame for is kept with
+// the revision instead.
+func (state *fetchState) read(ctx context.Context, repository source.Repository, layers []string) error {
+	revision, snapshot, err := repository.Latest(ctx, state.revision)
+	switch {
+	case revision != "" && isOfTheRevision(err):
+		state.revision, state.refused = revision, &refusal{reason: source.Reason(err), err: err}
+		return nil
+	case err != nil || snapshot == nil:
+		return err
+	}
+	state.take(ctx, revision, snapshot, layers)
+	return nil
+}
+
+// take loads the pools of a revision. A revision with any problem is refused
+// whole, and the last good one stays.
+func (state *fetchState) take(ctx context.Context, revision string, snapshot *source.Snapshot, layers []string) {
+	state.revision, state.refused = revision, nil
+	pools, err := render.Load(snapshot.Files, layers...)
+	if err != nil {
+		state.refused = &refusal{reason: v1.InvalidReason, err: err}
+		return
+	}
+	log.FromContext(ctx).Info("read revision", "revision", revision, "pools", len(pools))
+	state.good, state.pools, state.approved = revision, pools, nil
+}
+
+// approve adds pools whose deletion is approved, and reports whether there are any
+// that were not among them.
+func (state *fetchState) approve(names []string) bool {
+	before := len(state.approved)
+	for _, name := range names {
+		if !slices.Contains(state.approved, name) {
+			state.approved = append(state.approved, name)
+		}
+	}
+	return len(state.approved) > before
+}
+
+// disapprove takes back what is kept after all.
+func (state *fetchState) disapprove(kept []string) {
+	state.approved = slices.DeleteFunc(state.approved, func(name string) bool { return slices.Contains(kept, name) })
+}
+
+// isOfTheRevision reports whether a fetch failed because of what the revision
+// holds: it would fail again, so it is not tried again until there is another.
+func isOfTheRevision(err error) bool {
+	return slices.ContainsFunc([]error{
+		source.ErrPathMissing, source.ErrPathNotFolder, source.ErrPathEmpty, source.ErrFile, source.ErrTooLarge,
+	}, func(kind error) bool { return errors.Is(err, kind) })
+}
+
+// Repository is what a source follows: its URL, its ref and its path. One poll
+// takes no longer than the timeout; 0 is git.DefaultTimeout.
+func Repository(src *v1.NodePoolSource, timeout time.Duration) *git.Repository {
+	repository := &git.Repository{URL: src.Spec.URL, Path: src.Spec.Path, Timeout: timeout}
+	if ref := src.Spec.Ref; ref != nil {
+		repository.Ref = git.Ref{Branch: ref.Branch, Tag: ref.Tag, Semver: ref.Semver, Commit: ref.Commit}
+	}
+	return repository
+}
+
+func (r *Reconciler) stateOf(src *v1.NodePoolSource) *fetchState {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if state := r.states[src.Name]; state != nil && state.source == src.UID {
+		return state
+	}
+	return nil
+}
+
+func (r *Reconciler) setState(src *v1.NodePoolSource, state *fetchState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.states[src.Name] = state
+}
+
+func (r *Reconciler) forget(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.states, name)
+}
+
+// Kept is how many sources are kept in memory; none that is gone.
+func (r *Reconciler) Kept() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.states)
+}

@@ -1,0 +1,207 @@
+// Package sources takes the pools of repositories into the cluster: one pass for each
+// NodePoolSource and interval, and for what changes in its pools. What becomes of a
+// source is decided by [plan.SourceOutcomeOf], and what becomes of a revision by
+// [plan.RevisionOutcomeOf]. Start with [Reconciler.Reconcile].
+package sources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/controller/fleet"
+	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// Workers is how many repositories are polled at the same time, so that one that hangs
+// does not hold up the others.
+const Workers = 8
+
+// Reconciler takes the pools of repositories into the cluster. Make one with [New].
+type Reconciler struct {
+	client client.Client
+	// live reads past the cache.
+	live    client.Reader
+	applier *apply.Applier
+	fleet   *fleet.Fleet
+	events  events.EventRecorder
+	options Options
+	now     func() time.Time
+
+	// writing is held from a plan to its last write. Two sources that bring the
+	// same new pools would else each make some, and then neither could go on.
+	writing sync.Mutex
+
+	mu     sync.Mutex
+	states map[string]*fetchState // by the name of the source
+}
+
+// Options of a reconciler of sources.
+type Options struct {
+	// FetchTimeout bounds one request to a repository.
+	FetchTimeout time.Duration
+	// MaxRetry is how soon, at the latest, a source that failed is tried again.
+	MaxRetry time.Duration
+	// Namespace is where the Secrets are that sources name.
+	Namespace string
+	// Log is for what concerns no single pass.
+	Log logr.Logger
+	// Now is the clock by which intervals pass; nil means time.Now.
+	Now func() time.Time
+}
+
+// New returns a reconciler of the sources that a client reads and writes. What must be
+// newer than its cache is read by live.
+func New(c client.Client, live client.Reader, view *fleet.Fleet, recorder events.EventRecorder, options Options) *Reconciler {
+	r := &Reconciler{
+		client: c, live: live, applier: apply.New(c).ReadingAdmission(live), fleet: view, events: recorder,
+		options: options, now: options.Now, states: map[string]*fetchState{},
+	}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	view.OnPartial(r.reportPartial)
+	return r
+}
+
+// Reconcile takes one pass over one source: it polls the repository when that is due,
+// brings the NodePools to the last good revision, and reports how it went.
+//
+// A pass that ends in a conflict, or with a revision that is written in part, is
+// soon repeated, and until then nobody follows what it has written: see
+// [fleet.Fleet.Freeze].
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+	if err := r.fleet.Resume(ctx); err != nil {
+		return reconcile.Result{}, err
+	}
+	unfinished := false
+	defer func() {
+		if !unfinished && err == nil {
+			r.fleet.Unfreeze(request.Name)
+		}
+	}()
+	src := &v1.NodePoolSource{}
+	if err := r.client.Get(ctx, request.NamespacedName, src); apierrors.IsNotFound(err) {
+		r.forget(request.Name)
+		return reconcile.Result{}, nil
+	} else if err != nil {
+		return reconcile.Result{}, err
+	}
+	outcome := plan.SourceOutcomeOf(src)
+	switch phase := outcome.State(); phase {
+	case plan.SourceStateDeleted:
+		r.forget(request.Name)
+		return reconcile.Result{}, nil
+	case plan.SourceStateDeleting:
+		r.forget(request.Name)
+		return r.reconcileDeletion(ctx, src)
+	case plan.SourceStateSuspended, plan.SourceStatePaused:
+		return reconcile.Result{}, r.report(ctx, src, sourceFacts{pause: pauseOf(phase)})
+	case plan.SourceStateActive:
+	}
+	finalizerErr := r.reconcileFinalizer(ctx, src, outcome)
+	if apply.IsConflict(finalizerErr) || apierrors.IsNotFound(finalizerErr) {
+		return reconcile.Result{}, client.IgnoreNotFound(finalizerErr)
+	}
+	state := r.stateOf(src)
+	if r.due(src, state) {
+		state = r.poll(ctx, src, state)
+		// A poll takes time. What it was made for may no longer hold.
+		if changed, err := r.changed(ctx, src); err != nil || changed {
+			unfinished = true // it may be; the pass that follows knows
+			return reconcile.Result{}, err
+		}
+		r.setState(src, state)
+	}
+	facts := r.carryOut(ctx, src, state)
+	facts.partly = facts.failure != nil && r.fleet.HasFrozen(src.Name)
+	if loop.IsSoonOver(facts.failure) {
+		return reconcile.Result{}, facts.failure
+	}
+	unfinished = facts.unfinished(src, r.fleet.IsWriting(src.Name))
+	notWritten, refused := facts.failure, facts.isRefused()
+	if facts.failure == nil {
+		facts.failure = finalizerErr
+	}
+	if err := r.report(ctx, src, facts); err != nil {
+		return reconcile.Result{}, err
+	}
+	if unfinished && notWritten != nil && !refused {
+		return reconcile.Result{}, fmt.Errorf("source %q: %w: %w", src.Name, loop.ErrUnfinished, notWritten)
+	}
+	return reconcile.Result{RequeueAfter: r.next(src, state, facts.failure)}, nil
+}
+
+// changed reports whether a source is no longer the one that a pass began with, or
+// the loops are to end. The change has led to a pass of its own.
+func (r *Reconciler) changed(ctx context.Context, src *v1.NodePoolSource) (bool, error) {
+	if ctx.Err() != nil {
+		return true, nil
+	}
+	now := &v1.NodePoolSource{}
+	if err := r.client.Get(ctx, client.ObjectKeyFromObject(src), now); apierrors.IsNotFound(err) {
+		return true, nil
+	} else if err != nil {
+		return false, err
+	}
+	return now.UID != src.UID || now.Generation != src.Generation || plan.SourceOutcomeOf(now).State() != plan.SourceStateActive, nil
+}
+
+// carryOut brings the NodePools to the last good revision. That repairs what was
+// changed by hand, too, so it is done in every pass.
+func (r *Reconciler) carryOut(ctx context.Context, src *v1.NodePoolSource, state *fetchState) sourceFacts {
+	facts := sourceFacts{fetchState: state, standing: src.Status.Revision}
+	if state.good == "" {
+		return facts
+	}
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	live, err := loop.ListPools(ctx, r.client)
+	if err != nil {
+		facts.failure = err
+		return facts
+	}
+	outcome, err := plan.RevisionOutcomeOf(plan.RevisionOf(src, state.good, state.pools), live, r.nodes(ctx))
+	if err != nil {
+		facts.failure = err
+		return facts
+	}
+	if facts.failure = refusalOf(outcome); facts.failure != nil {
+		return facts
+	}
+	if facts.failure = r.write(ctx, src, state, outcome.Plan); facts.failure != nil {
+		return facts
+	}
+	state.disapprove(outcome.Plan.Kept)
+	facts.plan, facts.recreated = outcome.Plan, outcome.Recreated
+	return facts
+}
+
+// nodes lists the nodes of the cache, for a plan that depends on them.
+func (r *Reconciler) nodes(ctx context.Context) func() ([]*corev1.Node, error) {
+	return func() ([]*corev1.Node, error) { return loop.ListNodes(ctx, r.client) }
+}
+
+// refusalOf is the failure of a revision of which nothing is applied; nil of one that is.
+func refusalOf(outcome plan.RevisionOutcome) error {
+	if outcome.Refused == nil {
+		return nil
+	}
+	reason := v1.ClaimedReason
+	if held := (*plan.ReleaseBlock)(nil); errors.As(outcome.Refused, &held) {
+		reason = v1.ReleaseBlockedReason
+	}
+	return &refusal{reason: reason, err: outcome.Refused}
+}
