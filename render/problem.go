@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -60,6 +61,16 @@ func (w Warning) String() string {
 
 // Problems are all reasons for which a file tree is refused, sorted by file and line.
 type Problems []Problem
+
+// WriteText writes each problem and, indented, what to do about it.
+func (p Problems) WriteText(w io.Writer) {
+	for _, problem := range p {
+		fmt.Fprintln(w, problem)
+		if problem.Hint != "" {
+			fmt.Fprintln(w, "    "+problem.Hint)
+		}
+	}
+}
 
 // Count returns how many problems there are, including omitted ones.
 func (p Problems) Count() int {

@@ -1,8 +1,12 @@
 package explain
 
 import (
+	"errors"
+
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/nodepools/nodepools/api/hint"
+	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/review"
@@ -44,8 +48,18 @@ func Node(node *corev1.Node, pools []*v1.NodePool) *Explanation {
 	return e
 }
 
-// Unreadable returns why the record of the node cannot be read; nil where it can.
-func (e *Explanation) Unreadable() *plan.RecordError { return e.unreadable }
+// Err returns why the record of the node cannot be read, and what to do about it; nil
+// where it can.
+func (e *Explanation) Err() error {
+	if e.unreadable == nil {
+		return nil
+	}
+	remedy := "the node is left alone until the annotation is repaired, or removed: then all that stands on the node counts as its own"
+	if errors.Is(e.unreadable, plan.ErrNewerRecord) {
+		remedy = "ask with the version of nodepools that runs in the cluster, or a later one"
+	}
+	return hint.Add(errors.New(sanitize.Line(e.unreadable.Error())), remedy)
+}
 
 // addFiles adds to the keys which files of later layers set them.
 func (e *Explanation) addFiles(pools []*v1.NodePool) {

@@ -75,7 +75,7 @@ func TestNode(t *testing.T) {
 				pools = append(pools, c.pool)
 			}
 			e := explain.Node(c.node, pools)
-			if e.Unreadable() != nil || len(e.Pools) != 1 || e.Pools[0].State != c.state {
+			if e.Err() != nil || len(e.Pools) != 1 || e.Pools[0].State != c.state {
 				t.Errorf("pools are %+v, want one that is %s: %s", e.Pools, c.state, c.reason)
 			}
 			for _, key := range e.Keys {
@@ -98,7 +98,7 @@ func TestNodeWithoutARecord(t *testing.T) {
 	node := gpuNode(map[string]string{"tier": "gold"})
 	node.Annotations = map[string]string{v1.AppliedAnnotation: "{"}
 	e := explain.Node(node, []*v1.NodePool{gpuPool("")})
-	if e.Unreadable() == nil || e.Problem == "" || e.Record != nil {
+	if e.Err() == nil || e.Problem == "" || e.Record != nil {
 		t.Errorf("the problem is %q, and the record %v", e.Problem, e.Record)
 	}
 	var text bytes.Buffer

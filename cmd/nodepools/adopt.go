@@ -3,13 +3,15 @@ package main
 import (
 	"context"
 	"path"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/apply/adopt"
 	"github.com/nodepools/nodepools/apply/observe"
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
+	"github.com/nodepools/nodepools/render/output"
 )
 
 const adoptLong = `Reads a cluster, or an inventory of one, and writes pools for the labels and
@@ -37,7 +39,7 @@ left out, and why, is printed to standard error. --include takes it in, if
 nodepools allows it, and --exclude leaves out more. Annotations are not adopted.`
 
 func newAdopt(std streams) *cobra.Command {
-	o := adoptOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	o := adoptOptions{build: builtFrom()}
 	cmd := &cobra.Command{
 		Use:   "adopt",
 		Short: "Write pools for what scripts have put on nodes",
@@ -69,7 +71,7 @@ type adoptOptions struct {
 	inventory, dir string
 	overwrite      bool
 	cluster        clusterFlags
-	build          buildInfo
+	build          build.Info
 }
 
 func (o *adoptOptions) register(cmd *cobra.Command) {
@@ -82,10 +84,10 @@ func (o *adoptOptions) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.NoNewRoles, "no-new-roles", false, "leave out pools whose role label nodes lack")
 	flags.StringSliceVar(&o.Include, "include", nil, "adopt this `key`, such as example.com/*, too")
 	flags.StringSliceVar(&o.Exclude, "exclude", nil, "do not adopt this `key`, such as rack")
-	completeFlag(cmd, "inventory", files("json", "yaml", "yml"))
-	completeFlag(cmd, "output-dir", folders)
+	complete.Flag(cmd, "inventory", complete.Files("json", "yaml", "yml"))
+	complete.Flag(cmd, "output-dir", complete.Folders)
 	for _, flag := range []string{"select-by", "include", "exclude"} {
-		completeFlag(cmd, flag, nothing)
+		complete.Flag(cmd, flag, complete.Nothing)
 	}
 	o.cluster.register(cmd)
 }
@@ -129,20 +131,23 @@ func (o *adoptOptions) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	files, err := poolTexts(proposal)
+	files, err := proposal.Files()
 	if err != nil {
 		return err
 	}
-	s := adoptSummary{Proposal: proposal, there: there, options: o, files: files}
+	s := adopt.Summary{Proposal: proposal, Nodes: len(there.Nodes), Files: files, Folder: o.dir, Inventory: o.inventory != ""}
+	if len(there.Sources) > 0 {
+		s.Source = there.Sources[0].Name
+	}
 	if o.dir == "" {
-		err = printAll(std.out, oneFile(files))
-	} else if err = writeFiles(o.dir, files, o.overwrite); err == nil {
-		s.beside, err = otherPoolFiles(o.dir, files)
+		err = output.Print(std.out, adopt.OneFile(files))
+	} else if err = output.WriteFiles(o.dir, files, o.overwrite); err == nil {
+		s.Others, err = output.OtherPoolFiles(o.dir, files)
 	}
 	if err != nil {
 		return err
 	}
-	s.write(std)
+	s.WriteText(std.err)
 	return nil
 }
 
@@ -151,7 +156,7 @@ func (o *adoptOptions) there(ctx context.Context) (*observe.State, error) {
 	if o.inventory != "" {
 		return observe.File(o.inventory)
 	}
-	server, err := o.cluster.server(o.build.userAgent())
+	server, err := o.cluster.server(o.build.UserAgent())
 	if err != nil {
 		return nil, err
 	}

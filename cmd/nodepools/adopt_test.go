@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -19,8 +18,8 @@ import (
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/inventory"
-	"github.com/nodepools/nodepools/apply/wrap"
 	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/render/output"
 	hostiletexts "github.com/nodepools/nodepools/testdata/hostile"
 )
 
@@ -35,22 +34,22 @@ func TestExampleIsWhatAdoptWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := poolTexts(proposal)
+	files, err := proposal.Files()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := writeFiles(dir, files, true); err != nil {
+		if err := output.WriteFiles(dir, files, true); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, file := range files {
-		have, err := os.ReadFile(filepath.Join(dir, file.name))
+		have, err := os.ReadFile(filepath.Join(dir, file.Name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(have), string(file.text)); diff != "" {
-			t.Errorf("%s (-there +written):\n%s", file.name, diff)
+		if diff := cmp.Diff(string(have), string(file.Text)); diff != "" {
+			t.Errorf("%s (-there +written):\n%s", file.Name, diff)
 		}
 	}
 	if proposal.OwnersUnknown > 0 {
@@ -93,44 +92,6 @@ func TestAdoptIsNotDeceived(t *testing.T) {
 		}
 		if _, err := render.Load(fstest.MapFS{"pools.yaml": &fstest.MapFile{Data: out.Bytes()}}); err != nil {
 			t.Errorf("%s: what is written cannot be read: %v\n%s", each.Name, err, out.String())
-		}
-	}
-}
-
-// Of very many pools it is said that no file holds them, and what parts the nodes so;
-// and no line is wider than a terminal, but for names that are.
-func TestSummaryOfManyPools(t *testing.T) {
-	var cluster plan.Cluster
-	for i := range maxFilePools + 1 {
-		cluster.Nodes = append(cluster.Nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-			Name: fmt.Sprint("n-", i), Labels: map[string]string{"rack": fmt.Sprint(i % 97), "slot": fmt.Sprint(i % 11), "env": "production"},
-		}})
-	}
-	proposal, err := adopt.Propose(cluster, adopt.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := poolTexts(proposal)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var errs bytes.Buffer
-	s := adoptSummary{Proposal: proposal, there: &observe.State{Cluster: cluster, Sources: []*v1.NodePoolSource{{ObjectMeta: metav1.ObjectMeta{Name: "fleet"}}}}, options: &adoptOptions{}, files: files}
-	s.write(streams{err: &errs})
-	text := strings.Join(strings.Fields(errs.String()), " ")
-	for _, want := range []string{
-		"1001 pools for 1001 of 1001 nodes",
-		"is rack, slot for the most part: --exclude",
-		"use --output-dir",
-		"beside those of NodePoolSource fleet",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("it does not say %q:\n%s", want, errs.String())
-		}
-	}
-	for line := range strings.Lines(errs.String()) {
-		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > wrap.Width {
-			t.Errorf("too wide: %s", line)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	hostiletexts "github.com/nodepools/nodepools/testdata/hostile"
+	"github.com/nodepools/nodepools/apply/observe"
 )
 
 // For each flag that takes a value it is said what is proposed, and for the arguments
@@ -55,32 +55,8 @@ func TestCompletionArgs(t *testing.T) {
 	}
 }
 
-// Whatever a cluster, a kubeconfig file or a clone of somebody else calls its things,
-// what is proposed means itself to every shell.
-func TestProposalsAreInert(t *testing.T) {
-	hostile := []string{
-		"$(reboot)", "`reboot`", "a;reboot", "a|b", "a&b", "a b", "a'b", `a"b`, `a\b`, "a>b", "a<b", "a*", "a?", "[a]", "{a,b}", "(a)", "a#b", "!a", "^a",
-		"-rf", "--kubeconfig=x", "~root", "=ls", "%1", "@a", "a\nb", "a\rb", "", "\tdescription", "a$b", "a%b", "a\t\x1b[2J", "a\tb\tc", "a\t$(reboot)",
-	}
-	for _, each := range hostiletexts.Strings() {
-		if len(hostiletexts.Hidden(each.Text)) > 0 || len(hostiletexts.Commands(each.Text)) > 0 {
-			hostile = append(hostile, each.Text)
-		}
-	}
-	for _, name := range hostile {
-		if got := inertProposals(unexplained([]string{name}), ""); len(got) > 0 {
-			t.Errorf("%q is proposed", name)
-		}
-	}
-	for _, name := range []string{"arn:aws:eks:eu-west-1:123:cluster/prod", "gpu-1.example.com", "größe", "refs/heads/main", "v1.2.3-rc.1+a", "user@staging", "a~1"} {
-		if got := inertProposals(unexplained([]string{name}), ""); len(got) != 1 {
-			t.Errorf("%q is not proposed", name)
-		}
-	}
-}
-
-// complete is what is proposed, without the directive.
-func complete(ctx context.Context, t *testing.T, args ...string) []string {
+// proposed is what completion proposes, without the directive.
+func proposed(ctx context.Context, t *testing.T, args ...string) []string {
 	t.Helper()
 	var out, errs bytes.Buffer
 	if code := execute(ctx, append([]string{completionCommand}, args...), streams{in: strings.NewReader(""), out: &out, err: &errs}); code != exitOK {
@@ -109,7 +85,7 @@ func kubeconfigOf(t *testing.T, server string) string {
 func TestCompletionOfServersInTrouble(t *testing.T) {
 	table := func(rows string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != nodesPath || r.URL.Query().Get("includeObject") != "None" || !strings.Contains(r.Header.Get("Accept"), "as=Table") {
+			if r.URL.Path != observe.NodesPath || r.URL.Query().Get("includeObject") != "None" || !strings.Contains(r.Header.Get("Accept"), "as=Table") {
 				t.Errorf("asked for %s as %s", r.URL, r.Header.Get("Accept"))
 			}
 			w.Header().Set("Content-Type", "application/json")
@@ -148,30 +124,10 @@ func TestCompletionOfServersInTrouble(t *testing.T) {
 			if test.want == nil && name != "no nodes" && name != "hostile names" {
 				args[5] = "500ms"
 			}
-			if got := complete(t.Context(), t, args...); !slices.Equal(got, test.want) {
+			if got := proposed(t.Context(), t, args...); !slices.Equal(got, test.want) {
 				t.Errorf("proposed: %q, want %q", got, test.want)
 			}
 		})
-	}
-}
-
-// What waits for somebody else, and knows no context, is given up: a credential plugin
-// that hangs, or a file that nobody writes.
-func TestCompletionIsBounded(t *testing.T) {
-	release := make(chan struct{})
-	t.Cleanup(func() { close(release) })
-	command := &cobra.Command{}
-	ctx, cancel := context.WithCancel(t.Context())
-	command.SetContext(ctx)
-	bounded := false
-	waiting := found(func(ctx context.Context, _ []string, _ string) []proposal {
-		_, bounded = ctx.Deadline()
-		cancel()
-		<-release
-		return []proposal{{"late", ""}}
-	})
-	if names, directive := waiting(command, nil, ""); len(names) > 0 || directive != cobra.ShellCompDirectiveNoFileComp || !bounded {
-		t.Errorf("proposed: %q, %d, with a deadline: %t", names, directive, bounded)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodepools/nodepools/apply/connect"
 	"github.com/nodepools/nodepools/apply/observe"
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
 // defaultTimeout bounds all requests of one command together.
@@ -25,15 +26,15 @@ type clusterFlags struct {
 func (f *clusterFlags) register(cmd *cobra.Command) {
 	registerKubeconfig(cmd, &f.kubeconfig, &f.context)
 	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "time for all requests together")
-	completeFlag(cmd, "timeout", nothing)
+	complete.Flag(cmd, "timeout", complete.Nothing)
 }
 
 // registerKubeconfig adds the flags that say which cluster is meant.
 func registerKubeconfig(cmd *cobra.Command, kubeconfig, context *string) {
 	cmd.Flags().StringVar(kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, else ~/.kube/config)")
 	cmd.Flags().StringVar(context, "context", "", "`context` of the kubeconfig file (default: its current one)")
-	completeFlag(cmd, "kubeconfig", files())
-	completeFlag(cmd, "context", completeContext(kubeconfig))
+	complete.Flag(cmd, "kubeconfig", complete.Files())
+	complete.Flag(cmd, "context", completeContext(kubeconfig))
 }
 
 func (f *clusterFlags) check() error {

@@ -90,7 +90,7 @@ func (g *gate) arm(at moment, kill func()) {
 	g.at, g.kill = &at, kill
 }
 
-// disarm lets everything through again. It tells whether the moment had not come.
+// disarm lets everything through again. It reports whether the moment had not come.
 func (g *gate) disarm() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -121,7 +121,7 @@ func (g *gate) forget() {
 	g.asked = map[string]bool{}
 }
 
-// reads tells whether a kind of objects was read since forget.
+// reads reports whether a kind of objects was read since forget.
 func (g *gate) reads(kind string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -69,7 +69,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// killed tells why a process that has ended did not end by being killed.
+// killed says why a process that has ended did not end by being killed.
 func (p *process) killed() error {
 	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {

@@ -191,7 +191,7 @@ func (s *script) makeByHand() {
 	}
 }
 
-// anyPaused tells whether a node is paused, which holds a deleted pool.
+// anyPaused reports whether a node is paused, which holds a deleted pool.
 func (s *script) anyPaused() bool {
 	for _, node := range s.nodes {
 		if _, paused := node.Annotations[v1.ReconcileAnnotation]; paused {

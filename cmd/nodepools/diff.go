@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/apply/preview/dryrun"
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
 const diffLong = `Prints what 'nodepools run' would change, found by the same code: pools,
@@ -70,7 +71,7 @@ The exit code is 0 when nothing would change, 1 when something would, and 2 for
 an error.`
 
 func newDiff(std streams) *cobra.Command {
-	o := diffOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	o := diffOptions{build: builtFrom()}
 	cmd := &cobra.Command{
 		Use:   "diff [PATH]",
 		Short: "Show what a change of pools would do",
@@ -89,7 +90,7 @@ func newDiff(std streams) *cobra.Command {
 
   # where several sources share the cluster
   nodepools diff pools/ --source team-a --context production`,
-		ValidArgsFunction: poolPath,
+		ValidArgsFunction: complete.PoolPath,
 		Args:              cobra.ArbitraryArgs, // what has to be there depends on the flags
 		RunE: work(exitUsage, func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd, args); err != nil {
@@ -102,7 +103,7 @@ func newDiff(std streams) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&o.source, "source", "", "`name` of the NodePoolSource to compare as (default: the only one)")
-	completeFlag(cmd, "source", found(o.proposeSources))
+	complete.Flag(cmd, "source", complete.Found(o.proposeSources))
 	cmd.Flags().BoolVar(&o.exitZero, "exit-zero", false, "exit with 0 where something would change, too")
 	o.failOn.register(cmd)
 	o.against.register(cmd)
@@ -118,7 +119,7 @@ type diffOptions struct {
 	against      againstFlags
 	output       diffOutput
 	cluster      clusterFlags
-	build        buildInfo
+	build        build.Info
 }
 
 func (o *diffOptions) check(cmd *cobra.Command, args []string) error {

@@ -87,7 +87,7 @@ func benchFleet(b *testing.B, changed int) (folder, file string) {
 			},
 		}})
 	}
-	difference, err := plan.Diff(plan.Revision{Source: "fleet", SourceUID: "uid-of-fleet", Name: "main@sha1:0", Pools: files.definitions}, cluster)
+	difference, err := plan.Diff(plan.Revision{Source: "fleet", SourceUID: "uid-of-fleet", Name: "main@sha1:0", Pools: files.Definitions}, cluster)
 	must(err)
 	inv := &inventory.Inventory{Taken: "2026-01-02T03:04:05Z", Cluster: difference.After(cluster)}
 	for i := range benchWorkloads {

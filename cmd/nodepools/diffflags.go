@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
+)
 
 // againstFlags say what is compared with what.
 type againstFlags struct {
@@ -33,12 +37,12 @@ func (f *againstFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.ref, "ref", "", "`ref` that --source would follow: branch, tag, commit or range of versions (default: its own)")
 	flags.StringVar(&f.credential, "credential-file", "", "`folder` with the credential for the repository of --source: the keys of its Secret as files, and url-prefix")
 	flags.BoolVar(&f.serverSide, "server-side", false, "ask the API server about every write, as a dry run; takes the right to write")
-	completeFlag(cmd, "base", completeRevision)
-	completeFlag(cmd, "head", completeRevision)
-	completeFlag(cmd, "path", completeFolder)
-	completeFlag(cmd, "inventory", files("json", "yaml", "yml"))
-	completeFlag(cmd, "ref", completeRef)
-	completeFlag(cmd, "credential-file", folders)
+	complete.Flag(cmd, "base", complete.Revision)
+	complete.Flag(cmd, "head", complete.Revision)
+	complete.Flag(cmd, "path", complete.RepositoryFolder)
+	complete.Flag(cmd, "inventory", complete.Files("json", "yaml", "yml"))
+	complete.Flag(cmd, "ref", complete.Ref)
+	complete.Flag(cmd, "credential-file", complete.Folders)
 }
 
 // check refuses flags that do not fit together, in an order that is always the

@@ -13,6 +13,8 @@ import (
 	"github.com/nodepools/nodepools/apply/preview/review/markdown"
 	"github.com/nodepools/nodepools/apply/preview/review/page"
 	"github.com/nodepools/nodepools/apply/preview/review/text"
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
+	"github.com/nodepools/nodepools/render/output"
 )
 
 // diffOutput is how a review is printed.
@@ -39,7 +41,7 @@ func (o *diffOutput) document(r *review.Review, color bool) ([]byte, error) {
 	case "html":
 		err = page.Write(&document, r, page.Options{Summary: o.summary})
 	default:
-		return marshal(o.format, o.chosen(r))
+		return output.Marshal(o.format, o.chosen(r))
 	}
 	return document.Bytes(), err
 }
@@ -65,9 +67,9 @@ func (o *diffOutput) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.summary, "summary", false, "print the summary alone")
 	cmd.Flags().IntVar(&o.maxBytes, "max-bytes", markdown.DefaultMaxBytes, "`number` of bytes that markdown may have; what does not fit is counted")
 	cmd.Flags().StringVar(&o.marker, "marker", markdown.DefaultMarker, "`name` by which a bot finds the comment, where a pull request has several")
-	completeFlag(cmd, "color", fixed(colorChoices...))
-	completeFlag(cmd, "max-bytes", nothing)
-	completeFlag(cmd, "marker", nothing)
+	complete.Flag(cmd, "color", complete.Fixed(colorChoices...))
+	complete.Flag(cmd, "max-bytes", complete.Nothing)
+	complete.Flag(cmd, "marker", complete.Nothing)
 }
 
 func (o *diffOutput) check(cmd *cobra.Command) error {
@@ -97,7 +99,7 @@ func (o *diffOutput) notesOnBase(compared review.Compared) []string {
 	return append([]string{compared.BrokenText()}, compared.BrokenBase.List()...)
 }
 
-// colored tells whether what is written may hold colours. See no-color.org.
+// colored reports whether what is written may hold colours. See no-color.org.
 func (o *diffOutput) colored(w io.Writer) bool {
 	if o.color != "auto" {
 		return o.color == "always"

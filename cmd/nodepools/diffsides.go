@@ -13,6 +13,7 @@ import (
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/preview/compare"
 	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/render/folder"
 	"github.com/nodepools/nodepools/source"
 	"github.com/nodepools/nodepools/source/auth"
 	"github.com/nodepools/nodepools/source/git"
@@ -36,7 +37,7 @@ func (o *diffOptions) state(ctx context.Context) (*observe.State, error) {
 	if o.against.inventory != "" {
 		return observe.File(o.against.inventory)
 	}
-	server, err := o.cluster.server(o.build.userAgent())
+	server, err := o.cluster.server(o.build.UserAgent())
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +50,8 @@ func (o *diffOptions) files(ctx context.Context) (*compare.Sides, error) {
 	if invalid := (*render.InvalidError)(nil); refused != nil && (o.against.layers != nil || !errors.As(refused, &invalid)) {
 		return nil, refused
 	}
-	if refused == nil && files.single && len(files.definitions) == 0 {
-		return nil, files.noPools() // a folder may be meant to have none
+	if refused == nil && files.Single && len(files.Definitions) == 0 {
+		return nil, files.EmptyError() // a folder may be meant to have none
 	}
 	state, err := o.state(ctx)
 	if err != nil {
@@ -61,18 +62,18 @@ func (o *diffOptions) files(ctx context.Context) (*compare.Sides, error) {
 			return nil, err
 		}
 	}
-	pools := compare.Pools{Path: files.path, Single: files.single, Layers: files.layers, Definitions: files.definitions}
+	pools := compare.Pools{Path: files.Path, Single: files.Single, Layers: files.Layers, Definitions: files.Definitions}
 	return compare.Files(pools, state, o.source)
 }
 
 // inLayersOfSource reads files in the layers of the source that they are compared as.
 // Where it has none, what was read without any is it, or the error of that.
-func (o *diffOptions) inLayersOfSource(files *poolFiles, refused error, state *observe.State) (*poolFiles, error) {
+func (o *diffOptions) inLayersOfSource(files *folder.Pools, refused error, state *observe.State) (*folder.Pools, error) {
 	src, err := compare.ChooseSource(state, o.source)
 	switch {
 	case err != nil || src == nil || len(src.Spec.Layers) == 0:
 		return files, cmp.Or(refused, err)
-	case files != nil && files.single:
+	case files != nil && files.Single:
 		return nil, hint.Add(fmt.Errorf("%s is a file, and NodePoolSource %q reads its folder in layers", o.path, src.Name), "name the folder: what the file says may depend on the other layers")
 	}
 	return loadPools(o.path, src.Spec.Layers...)

@@ -124,7 +124,7 @@ func (h *passed) compareStatuses(t *testing.T, r *review.Review, world string) {
 	}
 }
 
-// inTrouble tells whether the status of a pool tells of what a plan leaves alone,
+// inTrouble reports whether the status of a pool tells of what a plan leaves alone,
 // conflicts and nodes left aside.
 func inTrouble(pool *v1.NodePool) bool {
 	for _, condition := range pool.Status.Conditions {

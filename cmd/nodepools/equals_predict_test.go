@@ -65,7 +65,7 @@ func (p *prediction) errorf(format string, args ...any) {
 	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
 }
 
-// mine notes an object that the review speaks of, and tells whether it is one of
+// mine notes an object that the review speaks of, and reports whether it is one of
 // this world.
 func (p *prediction) mine(name string) bool {
 	if worldOf(name) != p.world {

@@ -141,7 +141,7 @@ func (p *proof) settle() {
 	})
 }
 
-// sourcesAnswer tells whether the newest revision of every source that is
+// sourcesAnswer reports whether the newest revision of every source that is
 // followed was looked at.
 func (p *proof) sourcesAnswer() error {
 	var sources v1.NodePoolSourceList
@@ -159,7 +159,7 @@ func (p *proof) sourcesAnswer() error {
 	return nil
 }
 
-// poolsAnswer tells whether the status of every pool is of its present spec, and
+// poolsAnswer reports whether the status of every pool is of its present spec, and
 // no RuntimeClass of a pool that is gone is left.
 func (p *proof) poolsAnswer() error {
 	var pools v1.NodePoolList

@@ -69,7 +69,7 @@ func reportError(stderr io.Writer, command string, err error) int {
 		return ended.code
 	}
 	if problems := (render.Problems)(nil); errors.As(ended.err, &problems) {
-		printProblems(stderr, problems)
+		problems.WriteText(stderr)
 	}
 	fmt.Fprintf(stderr, "error: %s\n", sanitize.Message(ended.err.Error()))
 	if remedy := hint.Of(ended.err); remedy != "" {

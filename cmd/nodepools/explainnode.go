@@ -5,21 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/api/hint"
-	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/explain"
 	"github.com/nodepools/nodepools/apply/observe"
-	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
+	"github.com/nodepools/nodepools/render/output"
 )
 
 func newExplainNode(std streams) *cobra.Command {
-	o := explainNodeOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	o := explainNodeOptions{build: builtFrom()}
 	cmd := &cobra.Command{
 		Use:     "node NAME",
 		Aliases: []string{"nodes", "no"},
@@ -52,8 +52,8 @@ read or the cluster cannot, and 2 for a wrong command line.`,
   nodepools explain node gpu-1 -o json \
     | jq '.keys[] | select(.conflicts)'`,
 		Args: oneNode,
-		ValidArgsFunction: onlyFirst(found(func(ctx context.Context, _ []string, _ string) []proposal {
-			return o.cluster.propose(ctx, nodesPath)
+		ValidArgsFunction: complete.OnlyFirst(complete.Found(func(ctx context.Context, _ []string, _ string) []complete.Proposal {
+			return o.cluster.propose(ctx, observe.NodesPath)
 		})),
 		RunE: work(exitFailed, func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
@@ -83,7 +83,7 @@ type explainNodeOptions struct {
 	name    string
 	output  outputFlags
 	cluster clusterFlags
-	build   buildInfo
+	build   build.Info
 }
 
 func (o *explainNodeOptions) check() error {
@@ -96,7 +96,7 @@ func (o *explainNodeOptions) check() error {
 // run prints the explanation. A record that cannot be read is an error after all
 // the rest is printed.
 func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
-	server, err := o.cluster.server(o.build.userAgent())
+	server, err := o.cluster.server(o.build.UserAgent())
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
 	if err := o.output.write(std.out, document); err != nil {
 		return err
 	}
-	return unreadable(explanation.Unreadable())
+	return explanation.Err()
 }
 
 // read reads the node. Where there is none, the error proposes others.
@@ -129,7 +129,7 @@ func (o *explainNodeOptions) read(ctx context.Context, server *observe.Server) (
 	if !errors.As(err, new(*observe.NoNodeError)) {
 		return live, err
 	}
-	names, _ := objectNames(ctx, server.Config(), nodesPath) // they are only to help
+	names, _ := observe.Names(ctx, server.Config(), observe.NodesPath) // they are only to help
 	near := nearNodes(o.name, names)
 	if len(near) == 0 {
 		return nil, hint.Add(err, "'kubectl get nodes' lists those that there are")
@@ -156,22 +156,10 @@ func nearNodes(name string, known []string) []string {
 	return near[:min(len(near), maxNear)]
 }
 
-// unreadable is the error of a record that cannot be read; nil where it can.
-func unreadable(record *plan.RecordError) error {
-	if record == nil {
-		return nil
-	}
-	remedy := "the node is left alone until the annotation is repaired, or removed: then all that stands on the node counts as its own"
-	if errors.Is(record, plan.ErrNewerRecord) {
-		remedy = "ask with the version of nodepools that runs in the cluster, or a later one"
-	}
-	return hint.Add(errors.New(sanitize.Line(record.Error())), remedy)
-}
-
 // document is the explanation in the format that is asked for.
 func (o *explainNodeOptions) document(e *explain.Explanation) ([]byte, error) {
 	if o.output.format != "text" {
-		return marshal(o.output.format, e)
+		return output.Marshal(o.output.format, e)
 	}
 	var text bytes.Buffer
 	err := e.WriteText(&text)

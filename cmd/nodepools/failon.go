@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/apply/preview/review"
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
 // failOn is the flag --fail-on: from where on what a change does is too much. It
@@ -50,7 +51,7 @@ func failOnCounts() string {
 
 func (f *failOn) register(cmd *cobra.Command) {
 	cmd.Flags().Var(f, "fail-on", "fail where the change does more, such as evictions>0,nodesChanged>=100")
-	completeFlag(cmd, "fail-on", completeThreshold)
+	complete.Flag(cmd, "fail-on", completeThreshold)
 }
 
 // completeThreshold proposes each count with the limit that most are given, after the

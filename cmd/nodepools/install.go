@@ -1,15 +1,16 @@
 package main
 
 import (
-	"runtime/debug"
-
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/api/manifests"
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
+	"github.com/nodepools/nodepools/render/output"
 )
 
 func newInstall(std streams) *cobra.Command {
-	o := installOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	o := installOptions{build: builtFrom()}
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Print the manifests that install the controller",
@@ -56,10 +57,10 @@ write nothing, and read no Secret.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&o.crdsOnly, "crds-only", false, "print the custom resource definitions alone")
 	flags.BoolVar(&o.viewer, "viewer", false, "print a service account that may only read, for a CI job")
-	flags.StringVar(&o.options.Image, "image", manifests.DefaultRepository+":"+o.build.imageTag(), "`name` of the controller's image")
+	flags.StringVar(&o.options.Image, "image", manifests.DefaultRepository+":"+o.build.ImageTag(), "`name` of the controller's image")
 	flags.StringVar(&o.options.Namespace, "namespace", manifests.DefaultNamespace, "`name` of the controller's namespace")
-	completeFlag(cmd, "image", nothing)
-	completeFlag(cmd, "namespace", nothing)
+	complete.Flag(cmd, "image", complete.Nothing)
+	complete.Flag(cmd, "namespace", complete.Nothing)
 	o.output.register(cmd, objectFormats...)
 	return cmd
 }
@@ -68,7 +69,7 @@ type installOptions struct {
 	crdsOnly, viewer bool
 	options          manifests.Options
 	output           outputFlags
-	build            buildInfo
+	build            build.Info
 	// givenImage says that the user named the image.
 	givenImage bool
 }
@@ -100,10 +101,10 @@ func (o *installOptions) run(std streams) error {
 	if err != nil {
 		return err
 	}
-	if !o.viewer && !o.crdsOnly && !o.givenImage && !o.build.released() {
+	if !o.viewer && !o.crdsOnly && !o.givenImage && !o.build.Released() {
 		std.note("this is a development build, and %s may not have been published: name yours with --image", o.options.Image)
 	}
-	document, err := marshalObjects(o.output.format, objects...)
+	document, err := output.MarshalObjects(o.output.format, objects...)
 	if err != nil {
 		return err
 	}

@@ -5,17 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/preview/inventory"
+	"github.com/nodepools/nodepools/render/output"
 )
 
 func newInventory(std streams) *cobra.Command {
-	o := inventoryOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	o := inventoryOptions{build: builtFrom()}
 	cmd := &cobra.Command{
 		Use:   "inventory",
 		Short: "Write down a cluster, for reviews without a way to it",
@@ -54,7 +55,7 @@ that may list what is read, and nothing else.`,
 type inventoryOptions struct {
 	output  outputFlags
 	cluster clusterFlags
-	build   buildInfo
+	build   build.Info
 }
 
 func (o *inventoryOptions) check() error {
@@ -65,7 +66,7 @@ func (o *inventoryOptions) check() error {
 }
 
 func (o *inventoryOptions) run(ctx context.Context, std streams) error {
-	server, err := o.cluster.server(o.build.userAgent())
+	server, err := o.cluster.server(o.build.UserAgent())
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (o *inventoryOptions) document(inv *inventory.Inventory) ([]byte, error) {
 	var err error
 	large := text.Len() > inventory.MaxYAMLBytes
 	if !large {
-		document, err = marshal(o.output.format, json.RawMessage(text.Bytes()))
+		document, err = output.Marshal(o.output.format, json.RawMessage(text.Bytes()))
 		large = len(document) > inventory.MaxYAMLBytes
 	}
 	if large {

@@ -150,7 +150,7 @@ func compared(t *testing.T, files map[string]string, with *observe.State) (*plan
 	if err != nil {
 		return nil, err
 	}
-	revision := plan.RevisionOf(source, "", loaded.definitions)
+	revision := plan.RevisionOf(source, "", loaded.Definitions)
 	return plan.Diff(revision, with.Cluster)
 }
 

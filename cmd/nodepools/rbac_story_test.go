@@ -159,7 +159,7 @@ func (s *story) readSecret() {
 	s.do(s.Delete(s.t.Context(), private))
 }
 
-// seen tells whether the controller has made such a request.
+// seen reports whether the controller has made such a request.
 func (s *story) seen(verb, resource string) error {
 	requests, err := s.c.Audit(0)
 	if err != nil {

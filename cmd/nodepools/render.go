@@ -2,22 +2,22 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/nodepools/nodepools/api/build"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/render/output"
 )
 
 func newRender(std streams) *cobra.Command {
-	o := renderOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	o := renderOptions{build: builtFrom()}
 	cmd := &cobra.Command{
 		Use:   "render PATH",
 		Short: "Print what pool files stand for",
@@ -41,7 +41,7 @@ What stands on a node by another hand is not weighed here: that is for
   nodepools render pools/ --nodes nodes.yaml
   kubectl get nodes -o yaml | nodepools render pools/ --nodes -`,
 		Args:              onePath,
-		ValidArgsFunction: poolPath,
+		ValidArgsFunction: complete.PoolPath,
 		RunE: work(exitFailed, func(cmd *cobra.Command, args []string) error {
 			o.path = args[0]
 			if err := o.check(); err != nil {
@@ -51,7 +51,7 @@ What stands on a node by another hand is not weighed here: that is for
 		}),
 	}
 	cmd.Flags().StringVar(&o.nodes, "nodes", "", "`file` with the nodes to use; - for standard input")
-	completeFlag(cmd, "nodes", files("yaml", "yml", "json"))
+	complete.Flag(cmd, "nodes", complete.Files("yaml", "yml", "json"))
 	o.layers.register(cmd, "`folder` in PATH that is read, and changes what those before it say; repeat it for each (default: all of PATH)")
 	o.output.register(cmd, objectFormats...)
 	o.cluster.register(cmd)
@@ -63,10 +63,10 @@ type renderOptions struct {
 	layers      layers
 	output      outputFlags
 	cluster     clusterFlags
-	build       buildInfo
+	build       build.Info
 }
 
-// live tells whether the nodes are those of a cluster.
+// live reports whether the nodes are those of a cluster.
 func (o *renderOptions) live() bool { return o.cluster.kubeconfig != "" || o.cluster.context != "" }
 
 func (o *renderOptions) check() error {
@@ -87,11 +87,11 @@ func (o *renderOptions) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	if len(files.definitions) == 0 {
-		return files.noPools()
+	if len(files.Definitions) == 0 {
+		return files.EmptyError()
 	}
 	var pools []*v1.NodePool
-	for _, definition := range files.definitions {
+	for _, definition := range files.Definitions {
 		pools = append(pools, definition.Pool)
 	}
 	expansion := render.Expand(pools)
@@ -110,7 +110,7 @@ func (o *renderOptions) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	document, err := marshalObjects(o.output.format, append(objects, patches...)...)
+	document, err := output.MarshalObjects(o.output.format, append(objects, patches...)...)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (o *renderOptions) readNodes(ctx context.Context, std streams) ([]*corev1.N
 	case o.nodes != "":
 		return nodesFile(o.nodes, std.in)
 	case o.live():
-		server, err := o.cluster.server(o.build.userAgent())
+		server, err := o.cluster.server(o.build.UserAgent())
 		if err != nil {
 			return nil, err
 		}
@@ -146,41 +146,9 @@ func nodePatches(nodes []*corev1.Node, pools *render.Expansion, std streams) ([]
 		if patch := desired.NodePatch(node.Name); patch != nil {
 			patches = append(patches, patch)
 		}
-		for _, conflict := range outdone(desired) {
+		for _, conflict := range plan.Undecided(desired) {
 			std.note("node %q: %s", node.Name, conflict)
 		}
 	}
 	return patches, nil
-}
-
-// maxOutdone is how many of the pools are told of that lose a key to an older one.
-const maxOutdone = 3
-
-// outdone tells of each key that pools want and another of the same priority has.
-func outdone(desired render.Desired) []string {
-	var told []string
-	tell := func(field plan.Field, key string, want render.Want) {
-		if len(want.Younger) == 0 {
-			return
-		}
-		var claims []string
-		for _, claim := range want.Younger[:min(len(want.Younger), maxOutdone)] {
-			claims = append(claims, fmt.Sprintf("pool %q wants %q", claim.Pool, claim.Value))
-		}
-		if more := len(want.Younger) - maxOutdone; more > 0 {
-			claims = append(claims, fmt.Sprintf("and %d more", more))
-		}
-		told = append(told, fmt.Sprintf("%s %s is as pool %q wants it: of pools of equal priority the one that is created first wins, here the first by name; %s", field, key, want.Oldest, strings.Join(claims, ", ")))
-	}
-	for _, key := range slices.Sorted(maps.Keys(desired.Labels)) {
-		tell(plan.Label, key, desired.Labels[key])
-	}
-	for _, key := range slices.Sorted(maps.Keys(desired.Annotations)) {
-		tell(plan.Annotation, key, desired.Annotations[key])
-	}
-	for id, want := range desired.Taints {
-		tell(plan.Taint, id.String(), want)
-	}
-	slices.Sort(told)
-	return told
 }

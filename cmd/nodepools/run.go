@@ -6,22 +6,23 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/manifests"
 	"github.com/nodepools/nodepools/apply/connect"
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/apply/logging"
 	"github.com/nodepools/nodepools/apply/session"
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
 func newRun(std streams) *cobra.Command {
-	o := runOptions{build: readBuildInfo(version, debug.ReadBuildInfo)}
+	o := runOptions{build: builtFrom()}
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the controller",
@@ -78,10 +79,10 @@ func (o *runOptions) register(cmd *cobra.Command) {
 	flags.IntVar(&o.concurrency, "concurrency", controller.DefaultConcurrency, "`number` of nodes written at once")
 	flags.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug, info or error")
 	flags.StringVar(&o.logFormat, "log-format", "text", "`format` of the log: text or json")
-	completeFlag(cmd, "log-level", fixed(logging.Levels()...))
-	completeFlag(cmd, "log-format", fixed(logging.Formats()...))
+	complete.Flag(cmd, "log-level", complete.Fixed(logging.Levels()...))
+	complete.Flag(cmd, "log-format", complete.Fixed(logging.Formats()...))
 	for _, flag := range []string{"metrics-bind-address", "health-probe-bind-address", "leader-election-namespace", "namespace", "concurrency"} {
-		completeFlag(cmd, flag, nothing)
+		complete.Flag(cmd, flag, complete.Nothing)
 	}
 }
 
@@ -93,7 +94,7 @@ type runOptions struct {
 	leaseNamespace, namespace   string
 	concurrency                 int
 	logLevel, logFormat         string
-	build                       buildInfo
+	build                       build.Info
 }
 
 func (o *runOptions) check() error {
@@ -157,7 +158,7 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	logger.Info("starting", "version", o.build.version, "server", connect.ServerName(config))
+	logger.Info("starting", "version", o.build.Version, "server", connect.ServerName(config))
 	err = session.Run(ctx, session.Options{
 		Config: config, Server: connect.ServerName(config),
 		Served:      func(ctx context.Context) error { return demandNodePools(ctx, config) },

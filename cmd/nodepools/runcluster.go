@@ -31,7 +31,7 @@ func (o *runOptions) config() (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.UserAgent = o.build.userAgent()
+	config.UserAgent = o.build.UserAgent()
 	// Every event of a watch would be packed there and unpacked here. That takes
 	// more than it saves where the two are near each other.
 	config.DisableCompression = true

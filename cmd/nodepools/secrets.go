@@ -10,9 +10,6 @@ import (
 // What a program prints comes in part from libraries and from servers that say what
 // they like. This file makes plain text of it.
 
-// inert is a sentence without what a terminal would obey.
-func inert(text string) string { return sanitize.Line(text) }
-
 // standardLog is where the standard library logs by itself. What net/http says of
 // a server that speaks before it was asked is left out: it repeats its words.
 type standardLog struct{ io.Writer }

@@ -235,7 +235,7 @@ func TestSecretsInLog(t *testing.T) {
 				p.cluster = strings.ReplaceAll(p.cluster, "SECRET", url.QueryEscape(secret)) + ", insecure-skip-tls-verify: true"
 				p.user = strings.ReplaceAll(p.user, "SECRET", secret)
 				write(t, file, refusing.kubeconfig(p))
-				out := &output{}
+				out := &transcript{}
 				cmd := exec.Command("nodepools", "run", "--kubeconfig", file, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--log-level=debug", "--log-format="+format)
 				cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 				cmd.Stdout, cmd.Stderr = out, out
@@ -270,19 +270,19 @@ func TestSecretsInLog(t *testing.T) {
 	}
 }
 
-// output collects what a process prints.
-type output struct {
+// transcript collects what a process prints.
+type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (w *output) Write(p []byte) (int, error) {
+func (w *transcript) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.text.Write(p)
 }
 
-func (w *output) String() string {
+func (w *transcript) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.text.String()
@@ -307,7 +307,7 @@ func TestStandardLog(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	out := &output{}
+	out := &transcript{}
 	before := log.Writer()
 	log.SetOutput(standardLog{out})
 	defer log.SetOutput(before)

@@ -6,15 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/apply/preview/review"
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/render/folder"
+	"github.com/nodepools/nodepools/render/output"
 	"github.com/nodepools/nodepools/render/report"
+	"github.com/nodepools/nodepools/source/local"
 )
 
 const validateLong = `Checks the pools in a folder, or in one file, as the controller checks a
@@ -58,7 +61,7 @@ The exit code is 0 when all is valid, 1 when something is not or PATH holds no
 pool, and 2 for a wrong command line.`
 
 func newValidate(std streams) *cobra.Command {
-	o := validateOptions{version: readBuildInfo(version, debug.ReadBuildInfo).version}
+	o := validateOptions{version: builtFrom().Version}
 	cmd := &cobra.Command{
 		Use:   "validate PATH",
 		Short: "Check pool files",
@@ -76,7 +79,7 @@ func newValidate(std streams) *cobra.Command {
   printf '%s\n' '#!/bin/sh' 'nodepools validate pools/' >> $hook
   chmod +x $hook`,
 		Args:              onePath,
-		ValidArgsFunction: poolPath,
+		ValidArgsFunction: complete.PoolPath,
 		RunE: work(exitFailed, func(cmd *cobra.Command, args []string) error {
 			o.path = args[0]
 			if cmd.Flags().Changed("revision") && o.revision == "" {
@@ -95,7 +98,7 @@ func newValidate(std streams) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&o.revision, "revision", "", "check what PATH has in this `revision` of the Git repository, and not the files on disk")
-	completeFlag(cmd, "revision", completeRevision)
+	complete.Flag(cmd, "revision", complete.Revision)
 	o.layers.register(cmd, "`folder` in PATH that is read, and changes what those before it say; repeat it for each (default: all of PATH)")
 	o.output.register(cmd, "text", "json", "yaml", "github", "gitlab", "sarif")
 	return cmd
@@ -108,17 +111,17 @@ type validateOptions struct {
 	version        string
 }
 
-func (o validateOptions) load(ctx context.Context) (*poolFiles, error) {
+func (o validateOptions) load(ctx context.Context) (*folder.Pools, error) {
 	if o.revision != "" {
-		return loadRevision(ctx, o.path, o.revision, o.layers...)
+		return folder.LoadRevision(ctx, o.path, o.revision, o.layers...)
 	}
 	return loadPools(o.path, o.layers...)
 }
 
 func (o validateOptions) run(ctx context.Context, std streams) error {
 	files, err := o.load(ctx)
-	if err == nil && len(files.definitions) == 0 {
-		err = files.noPools()
+	if err == nil && len(files.Definitions) == 0 {
+		err = files.EmptyError()
 	}
 	if o.output.format != "text" {
 		document, failed := o.document(o.report(files, err))
@@ -131,7 +134,7 @@ func (o validateOptions) run(ctx context.Context, std streams) error {
 		return verdict(std.err, files, countOnly(err))
 	}
 	if err == nil {
-		for _, warning := range files.warnings() {
+		for _, warning := range files.Warnings() {
 			fmt.Fprintln(std.err, warning)
 		}
 	}
@@ -139,11 +142,11 @@ func (o validateOptions) run(ctx context.Context, std streams) error {
 }
 
 // report returns what is found in files that were loaded, or why they were not.
-func (o validateOptions) report(files *poolFiles, err error) *report.Report {
+func (o validateOptions) report(files *folder.Pools, err error) *report.Report {
 	if err != nil {
 		return report.Refused(o.path, err, hint.Of(err))
 	}
-	return report.Accepted(o.path, len(files.definitions), files.warnings())
+	return report.Accepted(o.path, len(files.Definitions), files.Warnings())
 }
 
 // document returns the report in the format that is asked for.
@@ -152,13 +155,13 @@ func (o validateOptions) document(r *report.Report) ([]byte, error) {
 	var err error
 	switch o.output.format {
 	case "github":
-		err = report.WriteGitHub(&text, r.WithFiles(fromRepositoryRoot))
+		err = report.WriteGitHub(&text, r.WithFiles(local.FromRoot))
 	case "gitlab":
-		err = report.WriteGitLab(&text, r.WithFiles(fromRepositoryRoot))
+		err = report.WriteGitLab(&text, r.WithFiles(local.FromRoot))
 	case "sarif":
-		err = report.WriteSARIF(&text, r.WithFiles(fromRepositoryRoot), o.version)
+		err = report.WriteSARIF(&text, r.WithFiles(local.FromRoot), o.version)
 	default:
-		return marshal(o.output.format, r)
+		return output.Marshal(o.output.format, r)
 	}
 	return text.Bytes(), err
 }
@@ -173,16 +176,16 @@ func ruleList() string {
 }
 
 // verdict prints how many pools are valid, where all are.
-func verdict(w io.Writer, files *poolFiles, err error) error {
+func verdict(w io.Writer, files *folder.Pools, err error) error {
 	if err != nil {
 		return err
 	}
 	named := map[string]bool{}
-	for _, definition := range files.definitions {
+	for _, definition := range files.Definitions {
 		named[definition.File] = true
 	}
-	pools, verb := review.Count(len(files.definitions), "pool"), "are"
-	if len(files.definitions) == 1 {
+	pools, verb := review.Count(len(files.Definitions), "pool"), "are"
+	if len(files.Definitions) == 1 {
 		verb = "is"
 	}
 	_, err = fmt.Fprintf(w, "%s in %s %s valid\n", pools, review.Count(len(named), "file"), verb)

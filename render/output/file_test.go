@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"io"
@@ -23,7 +23,7 @@ func TestReplacedFileIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	if err := replaceFile(link, []byte("after")); err != nil {
+	if err := ReplaceFile(link, []byte("after")); err != nil {
 		t.Fatal(err)
 	}
 	if old, err := io.ReadAll(reader); err != nil || string(old) != "before" {
@@ -41,7 +41,7 @@ func TestReplacedFileIsWhole(t *testing.T) {
 	if left, err := os.ReadDir(folder); err != nil || len(left) != 2 {
 		t.Errorf("the folder holds %v, %v", left, err)
 	}
-	if err := replaceFile(filepath.Join(folder, "new.json"), nil); err != nil {
+	if err := ReplaceFile(filepath.Join(folder, "new.json"), nil); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(filepath.Join(folder, "new.json")); err != nil || info.Mode().Perm() != 0o644 {
@@ -77,7 +77,7 @@ func TestReplacedFileBehindLinks(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			err := replaceFile(filepath.Join(folder, "out.json"), []byte("new"))
+			err := ReplaceFile(filepath.Join(folder, "out.json"), []byte("new"))
 			if c.want != "" {
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("got %v, want %q: %s", err, c.want, c.reason)

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"github.com/nodepools/nodepools/api/hint"
 )
 
-// replaceFile writes a file whole or not at all: whoever reads it meanwhile reads
+// ReplaceFile writes a file whole or not at all: whoever reads it meanwhile reads
 // the one before.
-func replaceFile(path string, data []byte) (err error) {
+func ReplaceFile(path string, data []byte) (err error) {
 	// A link stays one, also where what it leads to is yet to be written.
 	if path, err = linked(path); err != nil {
 		return err

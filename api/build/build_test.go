@@ -1,4 +1,4 @@
-package main
+package build
 
 import (
 	"runtime/debug"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestReadBuildInfo(t *testing.T) {
+func TestReadVersion(t *testing.T) {
 	built := func(version string, settings ...debug.BuildSetting) func() (*debug.BuildInfo, bool) {
 		return func() (*debug.BuildInfo, bool) {
 			return &debug.BuildInfo{Main: debug.Module{Version: version}, Settings: settings}, true
@@ -34,12 +34,12 @@ func TestReadBuildInfo(t *testing.T) {
 		{"nothing is known", "", unknown, "nodepools devel\ncommit    unknown\n", "devel", false},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
-			info := readBuildInfo(test.linked, test.read)
+			info := readVersion(test.linked, test.read)
 			if printed := info.String(); !strings.HasPrefix(printed, test.prints) {
 				t.Errorf("written:\n%swant it to begin with:\n%s", printed, test.prints)
 			}
-			if info.imageTag() != test.tag || info.released() != test.released {
-				t.Errorf("tag %q, released %t; want %q, %t", info.imageTag(), info.released(), test.tag, test.released)
+			if info.ImageTag() != test.tag || info.Released() != test.released {
+				t.Errorf("tag %q, released %t; want %q, %t", info.ImageTag(), info.Released(), test.tag, test.released)
 			}
 		})
 	}
@@ -47,14 +47,14 @@ func TestReadBuildInfo(t *testing.T) {
 
 // Where git is not there, the commit is told, and goes before what Go has noted.
 func TestBuildInfoOfCommit(t *testing.T) {
-	noted := buildInfo{commit: "0123abcd", modified: true}
+	noted := Info{commit: "0123abcd", modified: true}
 	for _, test := range []struct {
 		reason, linked string
-		info, want     buildInfo
+		info, want     Info
 	}{
 		{"nothing is told", "", noted, noted},
-		{"it is told", "89abcdef", noted, buildInfo{commit: "89abcdef"}},
-		{"it is told, with changes", "89abcdef-dirty", buildInfo{}, buildInfo{commit: "89abcdef", modified: true}},
+		{"it is told", "89abcdef", noted, Info{commit: "89abcdef"}},
+		{"it is told, with changes", "89abcdef-dirty", Info{}, Info{commit: "89abcdef", modified: true}},
 	} {
 		if got := test.info.of(test.linked); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.reason, got, test.want)

@@ -1,4 +1,4 @@
-package main
+package local
 
 import (
 	"os"
@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// fromRepositoryRoot is the name of a file as the server of the repository knows
+// FromRoot is the name of a file as the server of the repository knows
 // it: with slashes, relative to the root. That is the nearest folder around the
 // file that has a .git. A checkout without Git has none; on GitHub it is in
 // $GITHUB_WORKSPACE. Where neither is of help, the name stays.
-func fromRepositoryRoot(name string) string {
+func FromRoot(name string) string {
 	name = filepath.Clean(filepath.FromSlash(name))
 	whole, err := filepath.Abs(name)
 	if err != nil {
 		return filepath.ToSlash(name)
 	}
-	root := repositoryRoot(whole)
+	root := Root(whole)
 	if root == "" {
 		root = os.Getenv("GITHUB_WORKSPACE")
 	}
@@ -26,9 +26,9 @@ func fromRepositoryRoot(name string) string {
 	return filepath.ToSlash(name)
 }
 
-// repositoryRoot is empty where no folder around a file has a .git, which is a
+// Root is the folder of the repository around a file. It is empty where no folder around a file has a .git, which is a
 // folder, or in a linked working tree a file.
-func repositoryRoot(name string) string {
+func Root(name string) string {
 	for folder := name; ; folder = filepath.Dir(folder) {
 		if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil {
 			return folder

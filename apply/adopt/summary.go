@@ -1,44 +1,52 @@
-package main
+package adopt
 
 import (
 	"fmt"
 	"io"
 	"strings"
 
-	"github.com/nodepools/nodepools/apply/adopt"
-	"github.com/nodepools/nodepools/apply/observe"
+	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/wrap"
+	"github.com/nodepools/nodepools/render/output"
 )
 
-// adoptSummary says what was adopted, and what was left out and why.
-type adoptSummary struct {
-	*adopt.Proposal
-	there   *observe.State
-	options *adoptOptions
-	files   []poolText
-	// beside are other pool files of the folder, and folders in it.
-	beside []string
+// Summary says what is adopted, and what is left out and why.
+type Summary struct {
+	*Proposal
+	// Nodes is how many there are. Source is the name of a NodePoolSource of the cluster,
+	// if it has any.
+	Nodes  int
+	Source string
+	// Files are those of the pools, and Folder is where they were written; empty where
+	// they were printed. Others are other pool files in it, and folders.
+	Files  []output.File
+	Folder string
+	Others []string
+	// Inventory is set where the cluster was read from a file, which may be older than
+	// this version.
+	Inventory bool
 }
 
-func (s adoptSummary) write(std streams) {
+// WriteText writes the summary for people.
+func (s Summary) WriteText(w io.Writer) {
 	pooled := map[string]bool{}
 	for _, pool := range s.Pools {
 		for _, node := range pool.Nodes {
 			pooled[node] = true
 		}
 	}
-	fmt.Fprintf(std.err, "%s for %d of %s\n", plural(len(s.Pools), "pool"), len(pooled), plural(len(s.there.Nodes), "node"))
+	fmt.Fprintf(w, "%s for %d of %s\n", plural(len(s.Pools), "pool"), len(pooled), plural(s.Nodes, "node"))
 	for _, pool := range s.Pools {
-		wrap.Hang(std.err, "  ", "    ", describePool(pool))
+		wrap.Hang(w, "  ", "    ", describePool(pool))
 	}
-	s.writeLeftOut(std.err)
+	s.writeLeftOut(w)
 	for _, note := range s.notes() {
-		wrap.Hang(std.err, "note: ", "  ", strings.Fields(note))
+		wrap.Hang(w, "note: ", "  ", strings.Fields(note))
 	}
 }
 
 // describePool is the line of a pool.
-func describePool(pool adopt.Pool) []string {
+func describePool(pool Pool) []string {
 	by := "by name"
 	switch {
 	case pool.Spec.Selector != nil:
@@ -46,10 +54,10 @@ func describePool(pool adopt.Pool) []string {
 	case !pool.NewRole:
 		by = "by role"
 	}
-	words := []string{inert(pool.Name) + ":", plural(len(pool.Nodes), "node"), by + ";", plural(len(pool.Spec.Labels), "label") + ",", plural(len(pool.Spec.Taints), "taint")}
+	words := []string{sanitize.Line(pool.Name) + ":", plural(len(pool.Nodes), "node"), by + ";", plural(len(pool.Spec.Labels), "label") + ",", plural(len(pool.Spec.Taints), "taint")}
 	if pool.Spec.Parent != "" {
 		words[len(words)-1] += ";"
-		words = append(words, "within "+inert(pool.Spec.Parent))
+		words = append(words, "within "+sanitize.Line(pool.Spec.Parent))
 	}
 	return words
 }
@@ -58,7 +66,7 @@ func describePool(pool adopt.Pool) []string {
 const fewKeys = 3
 
 // writeLeftOut has a paragraph for each reason.
-func (s adoptSummary) writeLeftOut(w io.Writer) {
+func (s Summary) writeLeftOut(w io.Writer) {
 	if len(s.LeftOut) == 0 {
 		return
 	}
@@ -68,14 +76,14 @@ func (s adoptSummary) writeLeftOut(w io.Writer) {
 		for next < len(s.LeftOut) && s.LeftOut[next].Why == s.LeftOut[first].Why {
 			next++
 		}
-		words := append(strings.Fields(inert(s.LeftOut[first].Why)+":"), wrap.List(s.keys(s.LeftOut[first:next]))...)
+		words := append(strings.Fields(sanitize.Line(s.LeftOut[first].Why)+":"), wrap.List(s.keys(s.LeftOut[first:next]))...)
 		wrap.Hang(w, "  ", "    ", words)
 		first = next
 	}
 }
 
 // keys are those that are left out for one reason; many of one domain are counted.
-func (s adoptSummary) keys(left []adopt.LeftOut) []string {
+func (s Summary) keys(left []LeftOut) []string {
 	domainOf := func(key string) string {
 		domain, _, prefixed := strings.Cut(key, "/")
 		if !prefixed {
@@ -92,13 +100,13 @@ func (s adoptSummary) keys(left []adopt.LeftOut) []string {
 		domain := domainOf(each.Key)
 		switch {
 		case domain != "" && sharing[domain] > fewKeys:
-			keys = append(keys, fmt.Sprintf("%d keys under %s/", sharing[domain], inert(domain)))
+			keys = append(keys, fmt.Sprintf("%d keys under %s/", sharing[domain], sanitize.Line(domain)))
 			sharing[domain] = -1
 		case sharing[domain] < 0:
-		case each.Nodes < len(s.there.Nodes):
-			keys = append(keys, fmt.Sprintf("%s %s (%s)", each.Field, inert(each.Key), plural(each.Nodes, "node")))
+		case each.Nodes < s.Nodes:
+			keys = append(keys, fmt.Sprintf("%s %s (%s)", each.Field, sanitize.Line(each.Key), plural(each.Nodes, "node")))
 		default:
-			keys = append(keys, fmt.Sprintf("%s %s", each.Field, inert(each.Key)))
+			keys = append(keys, fmt.Sprintf("%s %s", each.Field, sanitize.Line(each.Key)))
 		}
 	}
 	return keys
@@ -114,9 +122,9 @@ const (
 const manyPools = 50
 
 // notes are what the reader should know before the pools are committed.
-func (s adoptSummary) notes() []string {
+func (s Summary) notes() []string {
 	var notes []string
-	note := func(format string, args ...any) { notes = append(notes, inert(fmt.Sprintf(format, args...))) }
+	note := func(format string, args ...any) { notes = append(notes, sanitize.Line(fmt.Sprintf(format, args...))) }
 	if roles, nodes := s.newRoles(); len(roles) == 1 {
 		note("the role label of pool %s is new on %s; nothing else changes on nodes. --no-new-roles leaves the pool out", roles[0], plural(nodes, "node"))
 	} else if len(roles) > 1 {
@@ -127,7 +135,7 @@ func (s adoptSummary) notes() []string {
 	}
 	if s.OwnersUnknown > 0 {
 		again := ""
-		if s.options.inventory != "" {
+		if s.Inventory {
 			again = "; an inventory that is taken now has who set them"
 		}
 		note("nothing says who set the labels of %s: the domains of keys alone tell whose they are%s", plural(s.OwnersUnknown, "node"), again)
@@ -138,20 +146,20 @@ func (s adoptSummary) notes() []string {
 	if len(s.Pools) > manyPools && len(s.Splitting) > 0 {
 		note("what parts the nodes into so many pools is %s for the most part: --exclude leaves out what no pool should be of", strings.Join(s.Splitting, ", "))
 	}
-	if text := oneFile(s.files); s.options.dir == "" && (len(s.files) > maxFilePools || len(text) > maxFileBytes) {
+	if text := OneFile(s.Files); s.Folder == "" && (len(s.Files) > maxFilePools || len(text) > maxFileBytes) {
 		note("this is more than one file of a source may hold: use --output-dir")
 	}
-	if len(s.beside) > 0 {
-		note("%s also has %s, which may be of other pools: see with diff what they do beside these", s.options.dir, some(s.beside))
+	if len(s.Others) > 0 {
+		note("%s also has %s, which may be of other pools: see with diff what they do beside these", s.Folder, some(s.Others))
 	}
-	if len(s.there.Sources) > 0 {
-		note("put the pools beside those of NodePoolSource %s before you compare them: what its folder lacks is deleted", s.there.Sources[0].Name)
+	if s.Source != "" {
+		note("put the pools beside those of NodePoolSource %s before you compare them: what its folder lacks is deleted", s.Source)
 	}
 	return notes
 }
 
 // newRoles are the names of the pools whose role labels are new, and on how many nodes.
-func (s adoptSummary) newRoles() (pools []string, nodes int) {
+func (s Summary) newRoles() (pools []string, nodes int) {
 	on := map[string]bool{}
 	for _, pool := range s.Pools {
 		if !pool.NewRole {
@@ -178,7 +186,7 @@ func some(names []string) string {
 	const few = 3
 	var words []string
 	for _, name := range names[:min(len(names), few)] {
-		words = append(words, inert(name))
+		words = append(words, sanitize.Line(name))
 	}
 	text := strings.Join(words, ", ")
 	if more := len(names) - few; more > 0 {
