@@ -2,7 +2,6 @@ package controller
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"time"
 
@@ -72,9 +71,7 @@ func NewScheme() (*runtime.Scheme, error) {
 // and [nodecache.New].
 func Add(mgr manager.Manager, options Options) error {
 	view := fleet.New(mgr.GetClient())
-	if err := view.Watch(context.Background(), mgr.GetCache()); err != nil {
-		return err
-	}
+	view.Watch(mgr.GetCache())
 	concurrency := cmp.Or(options.Concurrency, DefaultConcurrency)
 	nodeClient, err := apply.NewNodeClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {

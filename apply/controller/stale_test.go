@@ -2,12 +2,12 @@ package controller
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"testing"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,7 +36,9 @@ func TestNothingIsReleasedOnAStaleCache(t *testing.T) {
 	if slices.ContainsFunc(list.Items, func(pool v1.NodePool) bool { return pool.Name == "tenant" }) {
 		t.Fatal("the cache is not behind")
 	}
-	patcher, err := apply.NewNodeClient(w.cluster.Config, http.DefaultClient)
+	connection, err := rest.HTTPClientFor(w.cluster.Config)
+	w.do(err)
+	patcher, err := apply.NewNodeClient(w.cluster.Config, connection)
 	w.do(err)
 	reconciler := nodes.New(w, w, fleet.New(stale), patcher, plan.DefaultRepairBackoff(), logr.Discard())
 	before := bare(t, w.get("n1"))

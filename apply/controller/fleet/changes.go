@@ -110,6 +110,9 @@ type requests struct {
 
 // Start implements [source.Source].
 func (r *requests) Start(ctx context.Context, queue loop.Queue) error {
+	if err := r.fleet.start(ctx, queue); err != nil {
+		return err
+	}
 	go func() {
 		for r.wait(ctx) {
 			changes := r.stream.take()
@@ -146,4 +149,4 @@ func (r *requests) wait(ctx context.Context) bool {
 }
 
 // WaitForSync implements [source.SyncingSource].
-func (r *requests) WaitForSync(ctx context.Context) error { return r.fleet.waitForSync(ctx) }
+func (r *requests) WaitForSync(ctx context.Context) error { return r.fleet.watching.WaitForSync(ctx) }

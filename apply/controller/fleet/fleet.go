@@ -2,16 +2,17 @@ package fleet
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller/loop"
 )
 
 // Fleet is the view of pools and nodes that the reconcilers share. Make one with [New].
@@ -22,8 +23,9 @@ type Fleet struct {
 
 	changes *publisher
 	cached  client.Reader
-	// registration is that of [Fleet.Watch]; nil where nothing is watched.
-	registration toolscache.ResourceEventHandlerRegistration
+	// watching is the source of all changes of pools; see [Fleet.Watch].
+	watching source.SyncingSource
+	started  sync.Once
 
 	// following is held by [Fleet.Follow]; followed are the pools that it has followed
 	// last.
@@ -31,8 +33,7 @@ type Fleet struct {
 	followed  *Snapshot
 }
 
-// New returns a view of what a cache has. It does not follow changes before
-// [Fleet.Watch].
+// New returns a view of what a cache has. [Fleet.Watch] makes it follow changes.
 func New(cached client.Reader) *Fleet {
 	changes := &publisher{}
 	counts := newCounts(changes)
@@ -42,48 +43,25 @@ func New(cached client.Reader) *Fleet {
 	}
 }
 
-// Watch follows the pools of a cache from now on.
-func (f *Fleet) Watch(ctx context.Context, informers cache.Informers) error {
-	informer, err := informers.GetInformer(ctx, &v1.NodePool{})
-	if err != nil {
-		return fmt.Errorf("watch pools: %w", err)
-	}
-	f.registration, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc: f.changedObject,
-		UpdateFunc: func(before, after any) {
-			was, okBefore := before.(client.Object)
-			is, okAfter := after.(client.Object)
-			if okBefore && okAfter && !SameDefinition(was, is) {
-				f.changed(is.GetName())
+// Watch follows the pools of a cache from the start of the first of [Fleet.Requests].
+// Not earlier: a manager that is stopped while it waits for a cache that was asked for
+// before it started does not end.
+func (f *Fleet) Watch(pools cache.Cache) {
+	f.watching = source.Kind(pools, client.Object(&v1.NodePool{}), handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, _ loop.Queue) { f.changed(e.Object.GetName()) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ loop.Queue) {
+			if !SameDefinition(e.ObjectOld, e.ObjectNew) {
+				f.changed(e.ObjectNew.GetName())
 			}
 		},
-		DeleteFunc: f.changedObject,
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ loop.Queue) { f.changed(e.Object.GetName()) },
 	})
-	if err != nil {
-		return fmt.Errorf("watch pools: %w", err)
-	}
-	return nil
 }
 
-// changedObject takes what informers hand over: a pool, or what the cache last had of
-// one whose deletion it has missed.
-func (f *Fleet) changedObject(object any) {
-	if missed, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
-		object = missed.Obj
-	}
-	if pool, ok := object.(client.Object); ok {
-		f.changed(pool.GetName())
-	}
-}
-
-func (f *Fleet) waitForSync(ctx context.Context) error {
-	if f.registration == nil {
-		return nil
-	}
-	if !toolscache.WaitForCacheSync(ctx.Done(), f.registration.HasSynced) {
-		return errors.New("the pools did not arrive in time")
-	}
-	return nil
+// start starts to follow the pools, once.
+func (f *Fleet) start(ctx context.Context, queue loop.Queue) (err error) {
+	f.started.Do(func() { err = f.watching.Start(ctx, queue) })
+	return err
 }
 
 // Expect adds a node that has come and will be observed.
