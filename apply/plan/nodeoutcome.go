@@ -12,31 +12,31 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-// NodeState is the one thing that matters most about a node.
-type NodeState string
+// NodeOutcomeState is the one thing that matters most about a node.
+type NodeOutcomeState string
 
 // The states of a node, the first that applies.
 const (
 	// NodeStateUnreadable: its record cannot be read, and nothing is written to it.
-	NodeStateUnreadable NodeState = "unreadable"
+	NodeStateUnreadable NodeOutcomeState = "unreadable"
 	// NodeStatePaused: its annotation pauses it, and nothing is written to it.
-	NodeStatePaused NodeState = "paused"
+	NodeStatePaused NodeOutcomeState = "paused"
 	// NodeStateUnconfirmed: the write releases pools of which it is not known that they are
 	// gone. Before it is made, that has to be confirmed.
-	NodeStateUnconfirmed NodeState = "unconfirmed"
+	NodeStateUnconfirmed NodeOutcomeState = "unconfirmed"
 	// NodeStateChanging: there is something to write.
-	NodeStateChanging NodeState = "changing"
+	NodeStateChanging NodeOutcomeState = "changing"
 	// NodeStateWaiting: all that there is to write has to wait, as it was put back too often
 	// of late.
-	NodeStateWaiting NodeState = "waiting"
+	NodeStateWaiting NodeOutcomeState = "waiting"
 	// NodeStateUnchanged: it is as the pools want it, but for conflicts.
-	NodeStateUnchanged NodeState = "unchanged"
+	NodeStateUnchanged NodeOutcomeState = "unchanged"
 )
 
 // NodeOutcome is what becomes of a node. The node reconciler executes it, statuses and
 // explain print it, and [Diff] carries it out on what it was given.
 type NodeOutcome struct {
-	State NodeState
+	State NodeOutcomeState
 	// Paused reports whether the annotation of the node pauses it. The state of such a
 	// node may be [NodeStateUnreadable].
 	Paused bool

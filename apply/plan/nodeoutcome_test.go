@@ -38,7 +38,7 @@ func TestNodeOutcome(t *testing.T) {
 		node          func() *corev1.Node
 		pools         []*v1.NodePool
 		facts         NodeFacts
-		want          NodeState
+		want          NodeOutcomeState
 		members       []string
 		before, after []string
 	}{

@@ -9,27 +9,27 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-// PoolState is the one thing that matters most about a pool.
-type PoolState string
+// PoolOutcomeState is the one thing that matters most about a pool.
+type PoolOutcomeState string
 
 // The states of a pool, the first that applies.
 const (
 	// PoolStatePaused: its annotation pauses it. Nothing is written for it, also while it
 	// is being deleted.
-	PoolStatePaused PoolState = "paused"
+	PoolStatePaused PoolOutcomeState = "paused"
 	// PoolStateBlocked: what its definition or its deletion would do to nodes waits for an
 	// approval.
-	PoolStateBlocked PoolState = "blocked"
+	PoolStateBlocked PoolOutcomeState = "blocked"
 	// PoolStateReleasing: it is being deleted, and goes when its nodes are released.
-	PoolStateReleasing PoolState = "releasing"
+	PoolStateReleasing PoolOutcomeState = "releasing"
 	// PoolStateFaulty: it cannot be carried out, because of itself or of a pool around it.
-	PoolStateFaulty PoolState = "faulty"
+	PoolStateFaulty PoolOutcomeState = "faulty"
 	// PoolStateActive: it is carried out.
-	PoolStateActive PoolState = "active"
+	PoolStateActive PoolOutcomeState = "active"
 )
 
 // PoolStateOf returns the state of a pool that is one of an expansion.
-func PoolStateOf(pool *v1.NodePool, pools *render.Expansion) PoolState {
+func PoolStateOf(pool *v1.NodePool, pools *render.Expansion) PoolOutcomeState {
 	switch {
 	case v1.IsDisabled(pool, v1.ReconcileAnnotation):
 		return PoolStatePaused
@@ -66,7 +66,7 @@ const (
 // RuntimeClass. The pool reconciler executes it, statuses and explain print it, and
 // [Diff] carries it out on what it was given.
 type PoolOutcome struct {
-	State PoolState
+	State PoolOutcomeState
 	// Problem is why the pool cannot be carried out; nil where it can. It may also be
 	// there in another state than [PoolStateFaulty].
 	Problem error

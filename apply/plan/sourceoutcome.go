@@ -6,21 +6,21 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// SourceState is the one thing that matters most about a source.
-type SourceState string
+// SourceOutcomeState is the one thing that matters most about a source.
+type SourceOutcomeState string
 
 // The states of a source, the first that applies.
 const (
 	// SourceStateDeleted: it is being deleted, and nothing is to be done for it.
-	SourceStateDeleted SourceState = "deleted"
+	SourceStateDeleted SourceOutcomeState = "deleted"
 	// SourceStateDeleting: it is being deleted, and goes when [Deletion] waits for nothing.
-	SourceStateDeleting SourceState = "deleting"
+	SourceStateDeleting SourceOutcomeState = "deleting"
 	// SourceStateSuspended: its spec suspends it. Nothing is fetched, and its pools stay.
-	SourceStateSuspended SourceState = "suspended"
+	SourceStateSuspended SourceOutcomeState = "suspended"
 	// SourceStatePaused: its annotation pauses it. Nothing is fetched, and its pools stay.
-	SourceStatePaused SourceState = "paused"
+	SourceStatePaused SourceOutcomeState = "paused"
 	// SourceStateActive: its revisions are applied.
-	SourceStateActive SourceState = "active"
+	SourceStateActive SourceOutcomeState = "active"
 )
 
 // SourceOutcome is what becomes of a source before any revision of it is looked at. What
@@ -28,13 +28,13 @@ const (
 // [RevisionOutcome] where it is active.
 type SourceOutcome struct {
 	// States are all that apply. The first is the one that counts.
-	States []SourceState
+	States []SourceOutcomeState
 	// Finalizer is ours, which keeps a source until its pools are gone.
 	Finalizer Finalizer
 }
 
 // State is the one that counts.
-func (o SourceOutcome) State() SourceState { return o.States[0] }
+func (o SourceOutcome) State() SourceOutcomeState { return o.States[0] }
 
 // SourceOutcomeOf decides what becomes of a source.
 func SourceOutcomeOf(source *v1.NodePoolSource) SourceOutcome {
@@ -60,6 +60,6 @@ func SourceOutcomeOf(source *v1.NodePoolSource) SourceOutcome {
 	default:
 		o.Finalizer = FinalizerReleased // its pools stay, and nothing is waited for
 	}
-	o.States = []SourceState{SourceStateActive}
+	o.States = []SourceOutcomeState{SourceStateActive}
 	return o
 }

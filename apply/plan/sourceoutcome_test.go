@@ -21,25 +21,25 @@ func TestSourceOutcome(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
 		edits     []func(*v1.NodePoolSource)
-		states    []SourceState
+		states    []SourceOutcomeState
 		finalizer Finalizer
 	}{
-		"plain":        {"its pools stay when it goes", nil, []SourceState{SourceStateActive}, FinalizerReleased},
-		"pools go too": {"it has to wait for them then", []func(*v1.NodePoolSource){deletePools}, []SourceState{SourceStateActive}, FinalizerEnsured},
+		"plain":        {"its pools stay when it goes", nil, []SourceOutcomeState{SourceStateActive}, FinalizerReleased},
+		"pools go too": {"it has to wait for them then", []func(*v1.NodePoolSource){deletePools}, []SourceOutcomeState{SourceStateActive}, FinalizerEnsured},
 		"suspended": {
 			"nothing of it is touched, its finalizer included", []func(*v1.NodePoolSource){suspend, deletePools},
-			[]SourceState{SourceStateSuspended}, FinalizerKept,
+			[]SourceOutcomeState{SourceStateSuspended}, FinalizerKept,
 		},
-		"paused": {"the same", []func(*v1.NodePoolSource){pause}, []SourceState{SourceStatePaused}, FinalizerKept},
+		"paused": {"the same", []func(*v1.NodePoolSource){pause}, []SourceOutcomeState{SourceStatePaused}, FinalizerKept},
 		"suspended and paused": {
-			"both have to be undone", []func(*v1.NodePoolSource){pause, suspend}, []SourceState{SourceStateSuspended, SourceStatePaused}, FinalizerKept,
+			"both have to be undone", []func(*v1.NodePoolSource){pause, suspend}, []SourceOutcomeState{SourceStateSuspended, SourceStatePaused}, FinalizerKept,
 		},
 		"deleted": {
 			"a pause keeps its pools, and nothing keeps it", []func(*v1.NodePoolSource){deleted, pause},
-			[]SourceState{SourceStateDeleted, SourceStatePaused}, FinalizerKept,
+			[]SourceOutcomeState{SourceStateDeleted, SourceStatePaused}, FinalizerKept,
 		},
 		"waiting for its pools": {
-			"they go first", []func(*v1.NodePoolSource){deleted, held, deletePools}, []SourceState{SourceStateDeleting}, FinalizerKept,
+			"they go first", []func(*v1.NodePoolSource){deleted, held, deletePools}, []SourceOutcomeState{SourceStateDeleting}, FinalizerKept,
 		},
 	}
 	for name, c := range cases {

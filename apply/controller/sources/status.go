@@ -35,7 +35,7 @@ type pause struct {
 }
 
 // pauseOf says of a source in a state why it is not followed; nil where it is.
-func pauseOf(state plan.SourceState) *pause {
+func pauseOf(state plan.SourceOutcomeState) *pause {
 	const holds = "the repository is not looked at, the pools stay"
 	switch state {
 	case plan.SourceStateSuspended:
