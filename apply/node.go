@@ -23,7 +23,7 @@ type NodePatcher interface {
 // Node writes a plan to the node that it was made for, in one request, or in
 // none when nothing changes. An error wraps the API server's: see [IsConflict];
 // NotFound means that the node is gone, and nothing was created.
-func (a *Applier) Node(ctx context.Context, node *corev1.Node, p *plan.NodePlan) error {
+func (a *Applier) Node(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) error {
 	if p.NoOp() {
 		return nil
 	}

@@ -2,8 +2,6 @@ package v1
 
 import (
 	"strings"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Names on NodePools.
@@ -176,7 +174,7 @@ const (
 // IsDisabled reports whether an annotation of an object switches off what it names.
 // Upper and lower case mean the same: a switch that is meant for safety must not
 // fail on that.
-func IsDisabled(object metav1.Object, annotation string) bool {
+func IsDisabled(object interface{ GetAnnotations() map[string]string }, annotation string) bool {
 	return strings.EqualFold(object.GetAnnotations()[annotation], Disabled)
 }
 

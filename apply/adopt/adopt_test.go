@@ -18,15 +18,15 @@ import (
 )
 
 // on makes a node of words: a role "@gpu", a label "team=a", a taint "!dedicated=gpu".
-func on(name string, words ...string) *corev1.Node {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
+func on(name string, words ...string) *plan.NodeState {
+	node := &plan.NodeState{Name: name, Labels: map[string]string{}}
 	for _, word := range words {
 		key, value, _ := strings.Cut(strings.TrimLeft(word, "@!"), "=")
 		switch word[0] {
 		case '@':
 			node.Labels[v1.RoleLabel(key)] = value
 		case '!':
-			node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule})
+			node.Taints = append(node.Taints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule})
 		default:
 			node.Labels[key] = value
 		}
@@ -65,120 +65,120 @@ func outline(pool adopt.Pool) string {
 func TestPropose(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
-		nodes   []*corev1.Node
+		nodes   []*plan.NodeState
 		options adopt.Options
 		want    []string
 	}{
 		"role": {
 			"what all nodes of a role have in common is its pool's",
-			[]*corev1.Node{on("n1", "@gpu", "env=prod", "!gpu=yes"), on("n2", "@gpu", "env=prod", "!gpu=yes")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "@gpu", "env=prod", "!gpu=yes"), on("n2", "@gpu", "env=prod", "!gpu=yes")}, adopt.Options{},
 			[]string{"gpu ?@ !gpu=yes env=prod"},
 		},
 		"roles within roles": {
 			"what a role around it carries is said there alone",
-			[]*corev1.Node{on("n1", "@gpu", "@worker", "env=prod", "card=a100"), on("n2", "@worker", "env=prod")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "@gpu", "@worker", "env=prod", "card=a100"), on("n2", "@worker", "env=prod")}, adopt.Options{},
 			[]string{"gpu <worker ?@ card=a100", "worker ?@ env=prod"},
 		},
 		"roles of the same nodes": {
 			"one pool is enough",
-			[]*corev1.Node{on("n1", "@node", "@worker", "env=prod")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "@node", "@worker", "env=prod")}, adopt.Options{},
 			[]string{"node ?@ env=prod"},
 		},
 		"control plane": {
 			"its role chooses, and is not carried",
-			[]*corev1.Node{on("n1", "@control-plane", "@master", "etcd=fast", "!node-role.kubernetes.io/control-plane")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "@control-plane", "@master", "etcd=fast", "!node-role.kubernetes.io/control-plane")}, adopt.Options{},
 			[]string{"control-plane ?@ etcd=fast"},
 		},
 		"role with a value": {
 			"no pool chooses by it",
-			[]*corev1.Node{on("n1", "@gpu=true", "team=red")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "@gpu=true", "team=red")}, adopt.Options{},
 			[]string{"red [n1] team=red"},
 		},
 		"more than the role": {
 			"what only some of a role have is a pool within it",
-			[]*corev1.Node{on("n1", "@worker", "env=prod", "team=red"), on("n2", "@worker", "env=prod")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "@worker", "env=prod", "team=red"), on("n2", "@worker", "env=prod")}, adopt.Options{},
 			[]string{"red <worker [n1] team=red", "worker ?@ env=prod"},
 		},
 		"no new roles": {
 			"what takes a pool of its own is left out",
-			[]*corev1.Node{on("n1", "@worker", "env=prod", "team=red"), on("n2", "@worker", "env=prod"), on("n3", "team=red")}, adopt.Options{NoNewRoles: true},
+			[]*plan.NodeState{on("n1", "@worker", "env=prod", "team=red"), on("n2", "@worker", "env=prod"), on("n3", "team=red")}, adopt.Options{NoNewRoles: true},
 			[]string{"worker ?@ env=prod"},
 		},
 		"no new roles, protected label": {
 			"no pool is left that chooses by it, so the role carries it",
-			[]*corev1.Node{on("n1", "@worker", "node-restriction.kubernetes.io/tenant=a"), on("n2", "node-restriction.kubernetes.io/tenant=b", "x=1")}, adopt.Options{NoNewRoles: true},
+			[]*plan.NodeState{on("n1", "@worker", "node-restriction.kubernetes.io/tenant=a"), on("n2", "node-restriction.kubernetes.io/tenant=b", "x=1")}, adopt.Options{NoNewRoles: true},
 			[]string{"worker ?@ node-restriction.kubernetes.io/tenant=a"},
 		},
 		"excluded role": {
 			"it is a label like any other",
-			[]*corev1.Node{on("n1", "@gpu", "team=red")}, adopt.Options{Exclude: []string{v1.RoleLabel("gpu")}},
+			[]*plan.NodeState{on("n1", "@gpu", "team=red")}, adopt.Options{Exclude: []string{v1.RoleLabel("gpu")}},
 			[]string{"red [n1] team=red"},
 		},
 		"same labels, other roles": {
 			"they are apart today",
-			[]*corev1.Node{on("n1", "@infra", "team=red", "x=1"), on("n2", "@edge", "team=red"), on("n3", "@infra"), on("n4", "@edge")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "@infra", "team=red", "x=1"), on("n2", "@edge", "team=red"), on("n3", "@infra"), on("n4", "@edge")}, adopt.Options{},
 			[]string{"edge-red [n2] team=red", "x [n1] team=red x=1"},
 		},
 		"protected label": {
 			"it distinguishes the nodes, and no kubelet may set it",
-			[]*corev1.Node{on("n1", "node-restriction.kubernetes.io/tenant=a", "!tenant=a"), on("n2", "node-restriction.kubernetes.io/tenant=b", "!tenant=b")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "node-restriction.kubernetes.io/tenant=a", "!tenant=a"), on("n2", "node-restriction.kubernetes.io/tenant=b", "!tenant=b")}, adopt.Options{},
 			[]string{"tenant-a ?node-restriction.kubernetes.io/tenant=a !tenant=a", "tenant-b ?node-restriction.kubernetes.io/tenant=b !tenant=b"},
 		},
 		"nothing but a protected label": {
 			"a pool that only chooses by it would carry nothing",
-			[]*corev1.Node{on("n1", "node-restriction.kubernetes.io/tenant=a")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "node-restriction.kubernetes.io/tenant=a")}, adopt.Options{},
 			[]string{"tenant-a [n1] node-restriction.kubernetes.io/tenant=a"},
 		},
 		"protected label that distinguishes nothing": {
 			"other nodes have the same value",
-			[]*corev1.Node{on("n1", "node-restriction.kubernetes.io/tenant=a", "team=red"), on("n2", "node-restriction.kubernetes.io/tenant=a")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "node-restriction.kubernetes.io/tenant=a", "team=red"), on("n2", "node-restriction.kubernetes.io/tenant=a")}, adopt.Options{},
 			[]string{"red [n1] node-restriction.kubernetes.io/tenant=a team=red", "tenant-a [n2] node-restriction.kubernetes.io/tenant=a"},
 		},
 		"label of a node pool of a cloud": {
 			"a kubelet may set it, so nobody chooses by it unasked",
-			[]*corev1.Node{on("n1", "cloud.google.com/gke-nodepool=x", "team=red")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "cloud.google.com/gke-nodepool=x", "team=red")}, adopt.Options{},
 			[]string{"red [n1] team=red"},
 		},
 		"select by": {
 			"several node pools of the cloud are one pool",
-			[]*corev1.Node{on("n1", "cloud.google.com/gke-nodepool=x", "team=red"), on("n2", "cloud.google.com/gke-nodepool=y", "team=red"), on("n3", "cloud.google.com/gke-nodepool=z")},
+			[]*plan.NodeState{on("n1", "cloud.google.com/gke-nodepool=x", "team=red"), on("n2", "cloud.google.com/gke-nodepool=y", "team=red"), on("n3", "cloud.google.com/gke-nodepool=z")},
 			adopt.Options{SelectBy: []string{"cloud.google.com/gke-nodepool"}},
 			[]string{"red ?cloud.google.com/gke-nodepool in [x y] team=red"},
 		},
 		"exclude": {
 			"nodes that differ in it alone are alike",
-			[]*corev1.Node{on("n1", "team=red", "rack=1"), on("n2", "team=red", "rack=2")}, adopt.Options{Exclude: []string{"rack"}},
+			[]*plan.NodeState{on("n1", "team=red", "rack=1"), on("n2", "team=red", "rack=2")}, adopt.Options{Exclude: []string{"rack"}},
 			[]string{"red [n1 n2] team=red"},
 		},
 		"include": {
 			"whoever set it, but not what nodepools refuses",
-			[]*corev1.Node{on("n1", "nvidia.com/gpu.product=A100", "kubernetes.io/os=linux", "topology.kubernetes.io/zone=z", "!node.kubernetes.io/unschedulable")},
+			[]*plan.NodeState{on("n1", "nvidia.com/gpu.product=A100", "kubernetes.io/os=linux", "topology.kubernetes.io/zone=z", "!node.kubernetes.io/unschedulable")},
 			adopt.Options{Include: []string{"*", "*/*"}},
 			[]string{"gpu-product-a100 [n1] nvidia.com/gpu.product=A100"},
 		},
 		"names": {
 			"short ones that people would give",
-			[]*corev1.Node{on("n1", "team=a", "ssd=true"), on("n2", "team=a", "ssd=false"), on("n3", "team=b"), on("n4", "example.com/tier=Ingress_1", "!x=y")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "team=a", "ssd=true"), on("n2", "team=a", "ssd=false"), on("n3", "team=b"), on("n4", "example.com/tier=Ingress_1", "!x=y")}, adopt.Options{},
 			[]string{"ingress-1 [n4] !x=y example.com/tier=Ingress_1", "ssd [n1] ssd=true team=a", "ssd-false [n2] ssd=false team=a", "team-b [n3] team=b"},
 		},
 		"name of a role": {
 			"its nodes would look like members",
-			[]*corev1.Node{on("n1", "team=infra"), on("n2", "@infra")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "team=infra"), on("n2", "@infra")}, adopt.Options{},
 			[]string{"infra-2 [n1] team=infra"},
 		},
 		"name of the control plane": {
 			"it has a meaning to Kubernetes",
-			[]*corev1.Node{on("n1", "team=master")}, adopt.Options{},
+			[]*plan.NodeState{on("n1", "team=master")}, adopt.Options{},
 			[]string{"master-2 [n1] team=master"},
 		},
 		"patterns": {
 			"nodes that join are members",
-			[]*corev1.Node{on("gpu-1", "team=red"), on("gpu-2", "team=red"), on("web-1")}, adopt.Options{Patterns: true},
+			[]*plan.NodeState{on("gpu-1", "team=red"), on("gpu-2", "team=red"), on("web-1")}, adopt.Options{Patterns: true},
 			[]string{"red [gpu-*] team=red"},
 		},
 		"name of the node": {
 			"a label that says it is for no pool",
-			[]*corev1.Node{on("a.example.com", "host=a", "fqdn=a.example.com"), on("b.example.com", "host=b", "fqdn=b.example.com", "tier=b")}, adopt.Options{},
+			[]*plan.NodeState{on("a.example.com", "host=a", "fqdn=a.example.com"), on("b.example.com", "host=b", "fqdn=b.example.com", "tier=b")}, adopt.Options{},
 			[]string{"tier-b [b.example.com] tier=b"},
 		},
 	}
@@ -210,7 +210,7 @@ func TestExistingPools(t *testing.T) {
 		RuntimeClasses: []*nodev1.RuntimeClass{
 			{ObjectMeta: metav1.ObjectMeta{Name: v1.RuntimeClassName("gpu")}, Handler: "nvidia"},
 		},
-		Nodes: []*corev1.Node{on("n1", "rack=1", "conflicting=no", "team=red"), on("n2", "@gpu", "card=a100")},
+		Nodes: []*plan.NodeState{on("n1", "rack=1", "conflicting=no", "team=red"), on("n2", "@gpu", "card=a100")},
 	})
 	torn := on("n3", "team=red")
 	torn.Annotations = map[string]string{v1.AppliedAnnotation: "torn"}
@@ -245,16 +245,16 @@ func TestExistingPools(t *testing.T) {
 // A record that names the pool of a role keeps others from proposing one, and may be
 // forged: the reason names a node to look at.
 func TestRecordNamesTheNode(t *testing.T) {
-	recorded := func(node *corev1.Node, pools ...string) *corev1.Node {
+	recorded := func(node *plan.NodeState, pools ...string) *plan.NodeState {
 		var record plan.Record
 		record.Labels = map[string]plan.Entry{}
 		for _, pool := range pools {
 			record.Labels["of-"+pool] = plan.Entry{Pool: pool, Value: "yes"}
 		}
-		metav1.SetMetaDataAnnotation(&node.ObjectMeta, v1.AppliedAnnotation, record.String())
+		annotate(node, v1.AppliedAnnotation, record.String())
 		return node
 	}
-	proposal, err := adopt.Propose(plan.Cluster{Nodes: []*corev1.Node{
+	proposal, err := adopt.Propose(plan.Cluster{Nodes: []*plan.NodeState{
 		recorded(on("n3", "@gpu", "@worker"), "gpu"), recorded(on("n2", "@gpu", "@worker"), "gpu", "worker"),
 		on("n1", "@gpu", "@worker", "env=prod"), recorded(on("n4"), "gpu"),
 	}}, adopt.Options{})
@@ -280,7 +280,7 @@ func TestMoreThanAPoolMayCarry(t *testing.T) {
 	for i := range 70 {
 		words = append(words, fmt.Sprintf("key-%02d=yes", i), fmt.Sprintf("!taint-%02d=yes", i))
 	}
-	proposal, err := adopt.Propose(plan.Cluster{Nodes: []*corev1.Node{on("n1", words...), on("n2", append(words, "@worker")...)}}, adopt.Options{})
+	proposal, err := adopt.Propose(plan.Cluster{Nodes: []*plan.NodeState{on("n1", words...), on("n2", append(words, "@worker")...)}}, adopt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestMoreThanAPoolMayCarry(t *testing.T) {
 
 // More pools than a source may hold are an error that says which keys make them.
 func TestTooManyPools(t *testing.T) {
-	var nodes []*corev1.Node
+	var nodes []*plan.NodeState
 	for i := range 10_100 {
 		nodes = append(nodes, on(fmt.Sprint("n", i), fmt.Sprint("rack=", i%101), fmt.Sprint("slot=", i%100), "env=prod"))
 	}
@@ -315,7 +315,7 @@ func TestTooManyPools(t *testing.T) {
 
 // The pools that take a part of the names each are numbered.
 func TestNamesOfParts(t *testing.T) {
-	var nodes []*corev1.Node
+	var nodes []*plan.NodeState
 	for i := range 6500 {
 		name := fmt.Sprintf("x%08xz", uint32(i)*2654435761)
 		if i%2 == 0 {

@@ -17,7 +17,7 @@ import (
 var fleets = map[string]func(nodes int) plan.Cluster{
 	// Racks of alike nodes, whose names count.
 	"racks": func(nodes int) plan.Cluster {
-		return fleet(nodes, func(i int, node *corev1.Node) {
+		return fleet(nodes, func(i int, node *plan.NodeState) {
 			node.Name = fmt.Sprintf("node-%05d", i)
 			node.Labels["example.com/team"] = fmt.Sprint("team-", i/100)
 		})
@@ -25,7 +25,7 @@ var fleets = map[string]func(nodes int) plan.Cluster{
 	// Every node carries another set of labels, and the names of alike ones do not
 	// stand together.
 	"each its own": func(nodes int) plan.Cluster {
-		return fleet(nodes, func(i int, node *corev1.Node) {
+		return fleet(nodes, func(i int, node *plan.NodeState) {
 			node.Name = fmt.Sprintf("ip-10-0-%d-%d", i%256, i/256)
 			for bit := range 13 {
 				if i&(1<<bit) != 0 {
@@ -36,14 +36,14 @@ var fleets = map[string]func(nodes int) plan.Cluster{
 	},
 	// A protected label for each node, any of which could choose the members of a pool.
 	"a key per tenant": func(nodes int) plan.Cluster {
-		return fleet(nodes, func(i int, node *corev1.Node) {
+		return fleet(nodes, func(i int, node *plan.NodeState) {
 			node.Name = fmt.Sprintf("node-%05d", i)
 			node.Labels[fmt.Sprint("node-restriction.kubernetes.io/tenant-", i)] = ""
 		})
 	},
 	// One group of names that nothing shortens, more than a pool may list.
 	"one of many names": func(nodes int) plan.Cluster {
-		return fleet(nodes, func(i int, node *corev1.Node) {
+		return fleet(nodes, func(i int, node *plan.NodeState) {
 			node.Name = fmt.Sprintf("ip-10-%d-%d-%d", i*7919%251, i*104729%241, i)
 			if i%2 == 0 {
 				node.Labels["example.com/team"] = "a"
@@ -52,16 +52,16 @@ var fleets = map[string]func(nodes int) plan.Cluster{
 	},
 }
 
-func fleet(nodes int, dress func(i int, node *corev1.Node)) plan.Cluster {
+func fleet(nodes int, dress func(i int, node *plan.NodeState)) plan.Cluster {
 	var cluster plan.Cluster
 	for i := range nodes {
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{
+		node := &plan.NodeState{Labels: map[string]string{
 			v1.RoleLabel("worker"): "", "kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux", "topology.kubernetes.io/zone": fmt.Sprint("zone-", i%3),
 			"node.kubernetes.io/instance-type": "large", "env": "production",
-		}}}
+		}}
 		dress(i, node)
 		node.Labels["kubernetes.io/hostname"] = node.Name
-		node.Spec.Taints = []corev1.Taint{{Key: "dedicated", Value: "worker", Effect: corev1.TaintEffectNoSchedule}}
+		node.Taints = []corev1.Taint{{Key: "dedicated", Value: "worker", Effect: corev1.TaintEffectNoSchedule}}
 		node.ManagedFields = []metav1.ManagedFieldsEntry{
 			{Manager: "kubectl-label", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:env":{},"f:example.com/team":{},"f:node-role.kubernetes.io/worker":{}}}}`)},
 			{Manager: "kubectl-taint", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:taints":{}}}`)},

@@ -7,7 +7,6 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -138,7 +137,7 @@ func throughFile(t *testing.T, cluster plan.Cluster) plan.Cluster {
 		add(class)
 	}
 	for _, node := range cluster.Nodes {
-		add(node)
+		add(node.Object())
 	}
 	var text bytes.Buffer
 	if err := inventory.Write(&text, builder.Inventory("")); err != nil {
@@ -154,7 +153,7 @@ func throughFile(t *testing.T, cluster plan.Cluster) plan.Cluster {
 // carriedOut compares what is in the records of nodes with what pools say.
 func carriedOut(cluster plan.Cluster, proposal *adopt.Proposal) error {
 	expansion := plan.Expand(cluster.Pools, cluster.Nodes)
-	nodes := map[string]*corev1.Node{}
+	nodes := map[string]*plan.NodeState{}
 	for _, node := range cluster.Nodes {
 		nodes[node.Name] = node
 	}

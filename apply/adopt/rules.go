@@ -63,7 +63,7 @@ type nodeRules struct {
 
 // on reads the owners of the keys of a node. It returns an error where its
 // record cannot be read.
-func (r *rules) on(node *corev1.Node) (*nodeRules, error) {
+func (r *rules) on(node *plan.NodeState) (*nodeRules, error) {
 	underlying, err := plan.UnderlyingLabels(node)
 	if err != nil {
 		return nil, err

@@ -7,9 +7,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/wrap"
 )
@@ -19,9 +16,8 @@ import (
 func TestSummaryOfManyPools(t *testing.T) {
 	var cluster plan.Cluster
 	for i := range maxFilePools + 1 {
-		cluster.Nodes = append(cluster.Nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-			Name: fmt.Sprint("n-", i), Labels: map[string]string{"rack": fmt.Sprint(i % 97), "slot": fmt.Sprint(i % 11), "env": "production"},
-		}})
+		cluster.Nodes = append(cluster.Nodes, &plan.NodeState{
+			Name: fmt.Sprint("n-", i), Labels: map[string]string{"rack": fmt.Sprint(i % 97), "slot": fmt.Sprint(i % 11), "env": "production"}})
 	}
 	proposal, err := Propose(cluster, Options{})
 	if err != nil {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/render"
@@ -72,7 +70,7 @@ func newSurvey(cluster plan.Cluster, o Options) *survey {
 		s.taken[pool.Name] = "the pool exists"
 	}
 	rules := newRules(cluster, o)
-	nodes := slices.SortedFunc(slices.Values(cluster.Nodes), func(a, b *corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
+	nodes := slices.SortedFunc(slices.Values(cluster.Nodes), func(a, b *plan.NodeState) int { return cmp.Compare(a.Name, b.Name) })
 	for _, node := range nodes {
 		s.add(node, rules)
 	}
@@ -99,7 +97,7 @@ func (s *survey) leave(f feature, why string) {
 }
 
 // add surveys a node.
-func (s *survey) add(node *corev1.Node, rules *rules) {
+func (s *survey) add(node *plan.NodeState, rules *rules) {
 	on, err := rules.on(node)
 	if err != nil {
 		s.nodes = append(s.nodes, surveyedUnreadable(node))
@@ -135,7 +133,7 @@ func (s *survey) add(node *corev1.Node, rules *rules) {
 	s.nodes = append(s.nodes, n)
 }
 
-func surveyedUnreadable(node *corev1.Node) surveyed {
+func surveyedUnreadable(node *plan.NodeState) surveyed {
 	n := surveyed{name: node.Name, labels: node.Labels, unreadable: true, features: features(node)}
 	for _, f := range n.features {
 		if role, isRole := strings.CutPrefix(f.key, v1.RoleLabelPrefix); isRole && f.field == plan.Label && f.value == "" {
@@ -146,13 +144,13 @@ func surveyedUnreadable(node *corev1.Node) surveyed {
 }
 
 // features are all labels and taints of a node, sorted.
-func features(node *corev1.Node) []feature {
-	all := make([]feature, 0, len(node.Labels)+len(node.Spec.Taints))
+func features(node *plan.NodeState) []feature {
+	all := make([]feature, 0, len(node.Labels)+len(node.Taints))
 	for _, key := range slices.Sorted(maps.Keys(node.Labels)) {
 		all = append(all, feature{plan.Label, key, node.Labels[key]})
 	}
 	values := map[render.TaintID]string{} // of two with one identity, which no API server has, the last counts
-	for _, taint := range node.Spec.Taints {
+	for _, taint := range node.Taints {
 		values[render.TaintID{Key: taint.Key, Effect: taint.Effect}] = taint.Value
 	}
 	for id, value := range values {

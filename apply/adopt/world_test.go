@@ -73,17 +73,17 @@ func (w world) cluster(t *testing.T) plan.Cluster {
 	for _, node := range cluster.Nodes {
 		switch w.IntN(30) {
 		case 0:
-			metav1.SetMetaDataAnnotation(&node.ObjectMeta, v1.AppliedAnnotation, "torn")
+			annotate(node, v1.AppliedAnnotation, "torn")
 		case 1:
-			metav1.SetMetaDataAnnotation(&node.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
+			annotate(node, v1.ReconcileAnnotation, v1.Disabled)
 		}
 	}
 	w.Shuffle(len(cluster.Nodes), func(i, j int) { cluster.Nodes[i], cluster.Nodes[j] = cluster.Nodes[j], cluster.Nodes[i] })
 	return cluster
 }
 
-func (w world) node(name string) *corev1.Node {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
+func (w world) node(name string) *plan.NodeState {
+	node := &plan.NodeState{Name: name, Labels: map[string]string{}}
 	for range w.IntN(8) {
 		w.mutate(node)
 	}
@@ -91,7 +91,7 @@ func (w world) node(name string) *corev1.Node {
 }
 
 // mutate labels or taints a node as others do.
-func (w world) mutate(node *corev1.Node) {
+func (w world) mutate(node *plan.NodeState) {
 	switch w.IntN(3) {
 	case 0:
 		node.Labels[v1.RoleLabel(pick(w, worldRoles))] = pick(w, []string{"", "", "", "true"})
@@ -99,17 +99,17 @@ func (w world) mutate(node *corev1.Node) {
 		node.Labels[pick(w, worldLabels)] = pick(w, worldValues)
 	default:
 		taint := corev1.Taint{Key: pick(w, worldTaints), Value: pick(w, worldValues), Effect: pick(w, worldEffects)}
-		for _, other := range node.Spec.Taints {
+		for _, other := range node.Taints {
 			if other.Key == taint.Key && other.Effect == taint.Effect {
 				return
 			}
 		}
-		node.Spec.Taints = append(node.Spec.Taints, taint)
+		node.Taints = append(node.Taints, taint)
 	}
 }
 
 // own says of each label, and of the taints, who set it: now and then nobody knows.
-func (w world) own(node *corev1.Node) {
+func (w world) own(node *plan.NodeState) {
 	if w.oneIn(4) {
 		return
 	}
@@ -180,4 +180,11 @@ func atRest(t *testing.T, cluster plan.Cluster) plan.Cluster {
 	}
 	t.Fatal("the pools of the cluster do not come to rest")
 	return cluster
+}
+
+func annotate(node *plan.NodeState, key, value string) {
+	if node.Annotations == nil {
+		node.Annotations = map[string]string{}
+	}
+	node.Annotations[key] = value
 }

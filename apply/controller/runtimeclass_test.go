@@ -99,7 +99,7 @@ func (w *world) diff(revision plan.Revision) *plan.Difference {
 		live.RuntimeClasses = append(live.RuntimeClasses, &classes.Items[i])
 	}
 	for i := range nodes.Items {
-		live.Nodes = append(live.Nodes, &nodes.Items[i])
+		live.Nodes = append(live.Nodes, plan.StateOf(&nodes.Items[i]))
 	}
 	difference, err := plan.Diff(revision, live)
 	w.do(err)

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -132,13 +131,10 @@ func (w *world) plansFromCacheAsFromTheServer(name string) {
 	for i := range list.Items {
 		pools = append(pools, &list.Items[i])
 	}
-	full := w.get(name)
-	cached := full.DeepCopy()
-	if _, err := nodecache.Slim(cached); err != nil {
-		w.t.Fatal(err)
-	}
+	cached, err := nodecache.GetLive(w.t.Context(), w, name)
+	w.do(err)
 	var told []string
-	for _, node := range []*corev1.Node{full, cached} {
+	for _, node := range []*plan.NodeState{plan.StateOf(w.get(name)), cached.NodeState} {
 		p, err := plan.Node(node, render.Expand(pools))
 		w.do(err)
 		text, err := json.MarshalIndent([]any{p.Pools, p.Changes, p.Conflicts, p.Record}, "", " ")

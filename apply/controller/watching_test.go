@@ -127,15 +127,15 @@ func (w *world) isReadyNode(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
 		w.eventually("node "+name+" is ready and at rest", func() error {
-			node := &corev1.Node{}
-			if err := w.Get(w.t.Context(), client.ObjectKey{Name: name}, node); err != nil {
+			node, err := nodecache.GetLive(w.t.Context(), w, name)
+			if err != nil {
 				return err
 			}
-			condition := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+			condition := slices.ContainsFunc(node.Taints, func(taint corev1.Taint) bool {
 				return strings.HasPrefix(taint.Key, "node.kubernetes.io/")
 			})
-			if condition || !nodecache.Ready(node) || node.Annotations["node.alpha.kubernetes.io/ttl"] == "" {
-				return fmt.Errorf("taints %v, annotations %v, conditions %v", node.Spec.Taints, node.Annotations, node.Status.Conditions)
+			if condition || !node.Ready || node.Annotations["node.alpha.kubernetes.io/ttl"] == "" {
+				return fmt.Errorf("taints %v, annotations %v, ready %t", node.Taints, node.Annotations, node.Ready)
 			}
 			return nil
 		})

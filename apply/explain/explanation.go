@@ -3,8 +3,6 @@ package explain
 import (
 	"errors"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -29,8 +27,8 @@ type Explanation struct {
 
 // Node explains a node by the pools of its cluster. Which other nodes a pool is waiting
 // for is read from the pool's status, so the other nodes are not needed.
-func Node(node *corev1.Node, pools []*v1.NodePool) *Explanation {
-	expansion := plan.Expand(pools, []*corev1.Node{node})
+func Node(node *plan.NodeState, pools []*v1.NodePool) *Explanation {
+	expansion := plan.Expand(pools, []*plan.NodeState{node})
 	found := plan.Explain(node, expansion)
 	e := &Explanation{Node: node.Name, Paused: found.Paused, unreadable: found.Unreadable}
 	var record plan.Record

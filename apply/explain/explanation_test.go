@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -22,8 +21,8 @@ func gpuPool(policy v1.ConflictPolicy) *v1.NodePool {
 	}
 }
 
-func gpuNode(labels map[string]string) *corev1.Node {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{v1.RoleLabel("gpu"): ""}}}
+func gpuNode(labels map[string]string) *plan.NodeState {
+	node := &plan.NodeState{Name: "n", Labels: map[string]string{v1.RoleLabel("gpu"): ""}}
 	for key, value := range labels {
 		node.Labels[key] = value
 	}
@@ -31,9 +30,9 @@ func gpuNode(labels map[string]string) *corev1.Node {
 }
 
 // applied is a node with what the pools want of it.
-func applied(t *testing.T, node *corev1.Node, pools ...*v1.NodePool) *corev1.Node {
+func applied(t *testing.T, node *plan.NodeState, pools ...*v1.NodePool) *plan.NodeState {
 	t.Helper()
-	p, err := plan.Node(node, plan.Expand(pools, []*corev1.Node{node}))
+	p, err := plan.Node(node, plan.Expand(pools, []*plan.NodeState{node}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +50,7 @@ func TestNode(t *testing.T) {
 	byHand.Labels["tier"] = "iron"
 	cases := map[string]struct {
 		reason string
-		node   *corev1.Node
+		node   *plan.NodeState
 		pool   *v1.NodePool // nil where there is none
 		state  explain.State
 		owner  plan.Owner

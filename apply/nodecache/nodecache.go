@@ -30,8 +30,7 @@ import (
 // objects whole. It is made for NewCache in the options of a manager. Options
 // that select or transform objects are an error: nodes are read as a whole.
 //
-// Callers should read nodes without copying them
-// ([client.UnsafeDisableDeepCopy]), and must not change them.
+// Nodes are read by [Get] and [List], which return no field that the cache has dropped.
 //
 // The reduction is not an option in ByObject: a manager would then look the
 // kind up at the API server when it is created, and could not be created while
@@ -59,7 +58,7 @@ func newCache(config *rest.Config, options cache.Options, by runtime.NegotiatedS
 	if err != nil {
 		return nil, err
 	}
-	options.DefaultTransform = Slim
+	options.DefaultTransform = transform
 	options.NewInformer = func(objects toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 		if _, isNode := example.(*corev1.Node); isNode {
 			objects = toolscache.NewListWatchFromClient(nodes, "nodes", corev1.NamespaceAll, fields.Everything())

@@ -50,7 +50,7 @@ func TestCacheReadsNoMoreThanItKeeps(t *testing.T) {
 				node := &corev1.Node{}
 				cluster.Eventually(t, want.Name+" is in the cache, and ready", timeout, func() error {
 					err := nodes.Get(t.Context(), client.ObjectKeyFromObject(want), node)
-					if err == nil && !Ready(node) {
+					if err == nil && !ready(node) {
 						err = errors.New("it is not ready")
 					}
 					return err

@@ -42,7 +42,7 @@ func (r reader) decode(encoded []byte) *corev1.Node {
 	if _, _, err := r.events.Decode(encoded, nil, &event); err != nil {
 		r.t.Fatal(err)
 	}
-	node, err := Slim(decode(r.t, r.objects, event.Object.Raw))
+	node, err := transform(decode(r.t, r.objects, event.Object.Raw))
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -6,15 +6,14 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// Slim drops all fields of a node that no plan reads. The cache does so before
-// it keeps a node; a caller that bypasses the cache calls Slim itself. It
-// changes the given node, and does not change any other object; it never fails.
+// transform drops all fields of a node that no plan reads, before the cache keeps it.
+// It changes the given node, and does not change any other object; it never fails.
 //
 // Plans read who owns labels, annotations and taints, so that part of the
 // managed fields is kept. This and most labels, annotations and taints are the
 // same on many nodes, which share them: nobody may change a cached node. It is
 // never written back: plans write patches.
-func Slim(object any) (any, error) {
+func transform(object any) (any, error) {
 	if node, isNode := object.(*corev1.Node); isNode && !isSlim(node) {
 		slim(node)
 	}
@@ -24,14 +23,14 @@ func Slim(object any) (any, error) {
 func slim(node *corev1.Node) {
 	node.ManagedFields = sharedOwners.share(condenser.Condense(node.ManagedFields))
 	node.Labels, node.Annotations = sharedTexts.all(node.Labels), sharedTexts.all(node.Annotations)
-	node.Spec = corev1.NodeSpec{Taints: node.Spec.Taints}
+	node.Spec = corev1.NodeSpec{Taints: node.Spec.Taints, Unschedulable: node.Spec.Unschedulable}
 	for i := range node.Spec.Taints {
 		taint := &node.Spec.Taints[i]
 		taint.Key, taint.Value = sharedTexts.one(taint.Key), sharedTexts.one(taint.Value)
 		taint.Effect = corev1.TaintEffect(sharedTexts.one(string(taint.Effect)))
 	}
 	conditions := unreadyConditions
-	if Ready(node) {
+	if ready(node) {
 		conditions = readyConditions
 	}
 	node.Status = corev1.NodeStatus{Conditions: conditions}
@@ -52,8 +51,8 @@ var (
 	unreadyConditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
 )
 
-// Ready reports whether a node is ready; the node may be reduced or whole.
-func Ready(node *corev1.Node) bool {
+// ready reports whether a node is ready; the node may be reduced or whole.
+func ready(node *corev1.Node) bool {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {
 			return condition.Status == corev1.ConditionTrue

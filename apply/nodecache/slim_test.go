@@ -32,7 +32,7 @@ func TestCachedNodeIsSmall(t *testing.T) {
 		return used / count
 	}
 	slimmed := func(node *corev1.Node) {
-		if _, err := Slim(node); err != nil {
+		if _, err := transform(node); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -27,13 +27,13 @@ type field struct {
 
 var whole = field{}
 
-// What plans read of a node, and [Slim] keeps. Most of a node are its images,
+// What plans read of a node, and slim keeps. Most of a node are its images,
 // its conditions, and their owners: decoding them takes longer than everything
 // else that a heartbeat causes, and produces as much garbage.
 var (
 	trimmedNode = message{
 		1: {trim: trimmedMetadata.trim},
-		2: {trim: message{5: whole}.trim}, // taints
+		2: {trim: message{4: whole, 5: whole}.trim}, // unschedulable, taints
 		3: {trim: message{4: {only: isReadiness, trim: trimmedCondition.trim}}.trim},
 	}
 	trimmedCondition = message{1: whole, 2: whole} // no heartbeat

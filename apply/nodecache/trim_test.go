@@ -41,20 +41,20 @@ func TestTrimLosesNothingThatIsKept(t *testing.T) {
 			condition.Status = []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse}[c.Intn(2)]
 		},
 	)
-	ready, owned := 0, 0
+	readies, owned := 0, 0
 	for range 2000 {
 		node := &corev1.Node{}
 		random.Fill(node)
 		kept := keptAsDecoded(t, encode(t, node))
-		if Ready(kept) {
-			ready++
+		if ready(kept) {
+			readies++
 		}
 		if len(kept.ManagedFields) > 0 {
 			owned++
 		}
 	}
-	if ready == 0 || owned == 0 {
-		t.Errorf("%d nodes were ready, and of %d somebody owned what a plan reads: that says nothing", ready, owned)
+	if readies == 0 || owned == 0 {
+		t.Errorf("%d nodes were ready, and of %d somebody owned what a plan reads: that says nothing", readies, owned)
 	}
 }
 
@@ -74,7 +74,7 @@ func keptAsDecoded(t *testing.T, encoded []byte) *corev1.Node {
 		t.Fatalf("what was trimmed is no node: %v", err)
 	}
 	for _, node := range []*corev1.Node{want, got} {
-		if _, err := Slim(node); err != nil {
+		if _, err := transform(node); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -243,7 +243,7 @@ func sameKept(t *testing.T, want, got runtime.Object) {
 			}
 		}
 		for _, node := range nodes {
-			if _, err := Slim(node); err != nil {
+			if _, err := transform(node); err != nil {
 				t.Fatal(err)
 			}
 		}

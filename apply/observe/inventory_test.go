@@ -111,7 +111,7 @@ func TestInventoryOfAListThatExpires(t *testing.T) {
 	}
 }
 
-func namesOf[T client.Object](objects []T) []string {
+func namesOf[T interface{ GetName() string }](objects []T) []string {
 	var names []string
 	for _, object := range objects {
 		names = append(names, object.GetName())

@@ -9,11 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // Node is one node, and the pools around it.
 type Node struct {
-	Node  *corev1.Node
+	Node  *plan.NodeState
 	Pools []*v1.NodePool
 	// Installed is false where the cluster does not know the kind NodePool.
 	Installed bool
@@ -38,7 +39,7 @@ func (s *Server) Node(ctx context.Context, name string) (*Node, error) {
 	if len(nodes.Items) == 0 {
 		return nil, &NoNodeError{name}
 	}
-	found.Node = &nodes.Items[0]
+	found.Node = plan.StateOf(&nodes.Items[0])
 	var err error
 	if found.Pools, err = list[v1.NodePool](ctx, s.reader, &v1.NodePoolList{}); apierrors.IsNotFound(err) {
 		found.Installed = false

@@ -10,12 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // ReadNodes reads nodes as kubectl prints them: a stream of YAML documents, or of JSON,
 // which is YAML too. Each is a Node or a list of them. A list may be empty, but not the
 // stream: that is what a command leaves behind when it has failed.
-func ReadNodes(from io.Reader) ([]*corev1.Node, error) {
+func ReadNodes(from io.Reader) ([]*plan.NodeState, error) {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(from))
 	found := nodeReader{known: map[string]bool{}}
 	documents := 0
@@ -46,7 +48,7 @@ func ReadNodes(from io.Reader) ([]*corev1.Node, error) {
 }
 
 type nodeReader struct {
-	nodes []*corev1.Node
+	nodes []*plan.NodeState
 	known map[string]bool
 }
 
@@ -100,6 +102,6 @@ func (r *nodeReader) node(data []byte) error {
 		return fmt.Errorf("node %q appears twice", node.Name)
 	}
 	r.known[node.Name] = true
-	r.nodes = append(r.nodes, node)
+	r.nodes = append(r.nodes, plan.StateOf(node))
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/apply/connect"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // Server is an API server that is read.
@@ -38,11 +39,15 @@ func (s *Server) Name() string { return connect.ServerName(s.config) }
 func (s *Server) Config() *rest.Config { return s.config }
 
 // Nodes lists the nodes alone.
-func (s *Server) Nodes(ctx context.Context) ([]*corev1.Node, error) {
+func (s *Server) Nodes(ctx context.Context) ([]*plan.NodeState, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	nodes, err := list[corev1.Node](ctx, s.reader, &corev1.NodeList{})
-	return nodes, s.explain("nodes", err)
+	states := make([]*plan.NodeState, len(nodes))
+	for i, node := range nodes {
+		states[i] = plan.StateOf(node)
+	}
+	return states, s.explain("nodes", err)
 }
 
 // explain says of an error what was to be listed.

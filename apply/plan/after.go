@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -190,12 +189,12 @@ func (c RuntimeClassChange) After() *nodev1.RuntimeClass {
 	}
 }
 
-func (d *Difference) nodesAfter(live []*corev1.Node) []*corev1.Node {
+func (d *Difference) nodesAfter(live []*NodeState) []*NodeState {
 	plans := make(map[string]*NodePlan, len(d.Nodes))
 	for _, node := range d.Nodes {
 		plans[node.Name] = node.NodePlan
 	}
-	after := make([]*corev1.Node, 0, len(live))
+	after := make([]*NodeState, 0, len(live))
 	for _, node := range live {
 		if p := plans[node.Name]; p != nil && !p.NoOp() {
 			node = p.After(node)
@@ -205,9 +204,9 @@ func (d *Difference) nodesAfter(live []*corev1.Node) []*corev1.Node {
 	return after
 }
 
-// After returns the node as it stands once the plan is carried out on it. The
-// status is shared with the node that it is given.
-func (p *NodePlan) After(node *corev1.Node) *corev1.Node {
+// After returns the node as it stands once the plan is carried out on it. It shares
+// with the given node what does not change.
+func (p *NodePlan) After(node *NodeState) *NodeState {
 	after := *node
 	after.Labels = p.labelsAfter(node.Labels)
 	after.Annotations = maps.Clone(node.Annotations)
@@ -227,7 +226,7 @@ func (p *NodePlan) After(node *corev1.Node) *corev1.Node {
 		delete(after.Annotations, v1.AppliedAnnotation)
 	}
 	if len(p.taints.changed) > 0 {
-		after.Spec.Taints = p.taintList(node.Spec.Taints)
+		after.Taints = p.taintList(node.Taints)
 	}
 	return &after
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -144,7 +143,7 @@ func (w *world) ofSource(pool *v1.NodePool) *v1.NodePool {
 }
 
 // disturbed is a node that somebody has written since.
-func (w *world) disturbed(node *corev1.Node) *corev1.Node {
+func (w *world) disturbed(node *NodeState) *NodeState {
 	if w.oneIn(2) {
 		w.meddle(node)
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -195,7 +194,7 @@ func TestCondensedKeepsNoFieldThatPoolsDoNotWrite(t *testing.T) {
 // planFromCache: the controller plans from condensed nodes, diff from full ones.
 func (at step) planFromCache(t *testing.T, seen *counts) {
 	t.Helper()
-	for _, node := range []*corev1.Node{at.before, at.node} {
+	for _, node := range []*NodeState{at.before, at.node} {
 		p := samePlanWhenCondensed(t, node, at.expansion())
 		for _, conflict := range p.Conflicts {
 			if len(conflict.reason.SetBy) > 0 {
@@ -207,13 +206,13 @@ func (at step) planFromCache(t *testing.T, seen *counts) {
 
 // samePlanWhenCondensed plans for a node and for what the cache keeps of it, and
 // compares all that is told and written.
-func samePlanWhenCondensed(t *testing.T, node *corev1.Node, pools *render.Expansion) *NodePlan {
+func samePlanWhenCondensed(t *testing.T, node *NodeState, pools *render.Expansion) *NodePlan {
 	t.Helper()
 	condensed := node.DeepCopy()
 	condensed.ManagedFields = Condense(node.ManagedFields)
 	var plans []*NodePlan
 	var texts []string
-	for _, node := range []*corev1.Node{node, condensed} {
+	for _, node := range []*NodeState{node, condensed} {
 		p, err := Node(node, pools)
 		if err != nil {
 			t.Fatal(err)

@@ -1,15 +1,13 @@
 package plan
 
 import (
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/nodepools/nodepools/render"
 )
 
 // Desired returns what the pools want of a live node: they see it without the
 // labels that they have put there themselves. A node whose record cannot be read
 // gives a [*RecordError].
-func Desired(node *corev1.Node, pools *render.Expansion) (render.Desired, error) {
+func Desired(node *NodeState, pools *render.Expansion) (render.Desired, error) {
 	recorded, err := readRecord(node)
 	if err != nil {
 		return render.Desired{}, err
@@ -20,7 +18,7 @@ func Desired(node *corev1.Node, pools *render.Expansion) (render.Desired, error)
 // Members returns the pools that a live node is in, sorted by name: those of [Desired],
 // for the price of looking. A node whose record cannot be read gives a
 // [*RecordError].
-func Members(node *corev1.Node, pools *render.Expansion) ([]string, error) {
+func Members(node *NodeState, pools *render.Expansion) ([]string, error) {
 	recorded, err := readRecord(node)
 	if err != nil {
 		return nil, err
@@ -31,7 +29,7 @@ func Members(node *corev1.Node, pools *render.Expansion) ([]string, error) {
 // UnderlyingLabels returns the labels of a live node by which pools choose their
 // members: those that pools have not put there, and the earlier values of those that
 // they have. A node whose record cannot be read gives a [*RecordError].
-func UnderlyingLabels(node *corev1.Node) (map[string]string, error) {
+func UnderlyingLabels(node *NodeState) (map[string]string, error) {
 	recorded, err := readRecord(node)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,7 +17,7 @@ import (
 type Cluster struct {
 	Pools          []*v1.NodePool
 	RuntimeClasses []*nodev1.RuntimeClass
-	Nodes          []*corev1.Node
+	Nodes          []*NodeState
 }
 
 // Difference is all that a revision would change in a cluster.
@@ -122,7 +121,7 @@ func (d *Difference) unsettled() bool {
 // diff returns what changes until the first thing has come to rest: pools that are
 // being deleted go, and do not come back.
 func diff(revision Revision, cluster Cluster) (*Difference, error) {
-	outcome, err := RevisionOutcomeOf(revision, cluster.Pools, func() ([]*corev1.Node, error) { return cluster.Nodes, nil })
+	outcome, err := RevisionOutcomeOf(revision, cluster.Pools, func() ([]*NodeState, error) { return cluster.Nodes, nil })
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +225,7 @@ func (d *Difference) orphanedClasses(cluster Cluster) {
 }
 
 func (d *Difference) nodes(cluster Cluster, expansion *render.Expansion) {
-	sorted := slices.SortedFunc(slices.Values(cluster.Nodes), func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
+	sorted := slices.SortedFunc(slices.Values(cluster.Nodes), func(a, b *NodeState) int { return strings.Compare(a.Name, b.Name) })
 	for _, node := range sorted {
 		outcome := NodeOutcomeOf(node, expansion, NodeFacts{})
 		for _, pool := range outcome.CarriedAfter() {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -43,7 +42,7 @@ func TestDiff(t *testing.T) {
 		spec.NodeNames = []string{pattern}
 		return spec
 	}
-	node := func(name string, edit ...func(*corev1.Node)) *corev1.Node {
+	node := func(name string, edit ...func(*NodeState)) *NodeState {
 		node := newNode(name)
 		for _, each := range edit {
 			each(node)
@@ -51,8 +50,8 @@ func TestDiff(t *testing.T) {
 		return node
 	}
 	// carries makes a node carry what the pools put there.
-	carries := func(pools ...*v1.NodePool) func(*corev1.Node) {
-		return func(node *corev1.Node) {
+	carries := func(pools ...*v1.NodePool) func(*NodeState) {
+		return func(node *NodeState) {
 			written, _ := newServer().write(t, node, expand(pools...))
 			*node = *written
 		}
@@ -71,19 +70,19 @@ func TestDiff(t *testing.T) {
 		"nothing": {
 			"the cluster is as the files say",
 			[]render.Definition{inFile("a", a.Spec)},
-			Cluster{Pools: []*v1.NodePool{a}, RuntimeClasses: []*nodev1.RuntimeClass{ownedClass(a, nil)}, Nodes: []*corev1.Node{node("n1", carries(a)), node("m")}},
+			Cluster{Pools: []*v1.NodePool{a}, RuntimeClasses: []*nodev1.RuntimeClass{ownedClass(a, nil)}, Nodes: []*NodeState{node("n1", carries(a)), node("m")}},
 			nil, true,
 		},
 		"first of all": {
 			"the pool, its RuntimeClass, and its nodes by name",
 			[]render.Definition{inFile("a", a.Spec)},
-			Cluster{Nodes: []*corev1.Node{node("n2"), node("m"), node("n1")}},
+			Cluster{Nodes: []*NodeState{node("n2"), node("m"), node("n1")}},
 			[]string{"pool create a", "class create node-pool-a", "node n1: 2 changes, 0 conflicts", "node n2: 2 changes, 0 conflicts"}, false,
 		},
 		"changed": {
 			"what is different, and only that",
 			[]render.Definition{inFile("a", named("n*", v1.NodePoolSpec{Labels: labels("2"), Handler: "kata"}))},
-			Cluster{Pools: []*v1.NodePool{a}, RuntimeClasses: []*nodev1.RuntimeClass{ownedClass(a, nil)}, Nodes: []*corev1.Node{node("n1", carries(a))}},
+			Cluster{Pools: []*v1.NodePool{a}, RuntimeClasses: []*nodev1.RuntimeClass{ownedClass(a, nil)}, Nodes: []*NodeState{node("n1", carries(a))}},
 			[]string{"pool update a", "class replace node-pool-a", "node n1: 1 changes, 0 conflicts"}, false,
 		},
 		"deleted": {
@@ -92,15 +91,15 @@ func TestDiff(t *testing.T) {
 			Cluster{
 				Pools:          []*v1.NodePool{a, fromGit("b", named("x", v1.NodePoolSpec{})), fromGit("c", named("x", v1.NodePoolSpec{}))},
 				RuntimeClasses: []*nodev1.RuntimeClass{ownedClass(fromGit("b", named("x", v1.NodePoolSpec{})), nil), ownedClass(a, nil), {ObjectMeta: metav1.ObjectMeta{Name: "node-pool-c"}}},
-				Nodes:          []*corev1.Node{node("n1", carries(a))},
+				Nodes:          []*NodeState{node("n1", carries(a))},
 			},
 			[]string{"pool delete a", "pool delete c", "class delete node-pool-a", "node n1: 2 changes, 0 conflicts"}, false,
 		},
 		"conflict": {
 			"it is told, and is no difference",
 			[]render.Definition{inFile("a", a.Spec)},
-			Cluster{Pools: []*v1.NodePool{a}, RuntimeClasses: []*nodev1.RuntimeClass{ownedClass(a, nil)}, Nodes: []*corev1.Node{
-				node("n1", func(node *corev1.Node) { node.Labels = map[string]string{"k": "theirs"} }, carries(a)),
+			Cluster{Pools: []*v1.NodePool{a}, RuntimeClasses: []*nodev1.RuntimeClass{ownedClass(a, nil)}, Nodes: []*NodeState{
+				node("n1", func(node *NodeState) { node.Labels = map[string]string{"k": "theirs"} }, carries(a)),
 			}},
 			[]string{"node n1: 0 changes, 1 conflicts"}, true,
 		},
@@ -110,10 +109,10 @@ func TestDiff(t *testing.T) {
 			Cluster{
 				Pools:          []*v1.NodePool{a, define("orphan", v1.NodePoolSpec{Parent: "gone"})},
 				RuntimeClasses: []*nodev1.RuntimeClass{{ObjectMeta: metav1.ObjectMeta{Name: "node-pool-a"}}},
-				Nodes: []*corev1.Node{
-					node("n2", func(node *corev1.Node) { node.Annotations = map[string]string{v1.AppliedAnnotation: "?"} }),
-					node("n1", func(node *corev1.Node) { node.Annotations = map[string]string{v1.ReconcileAnnotation: v1.Disabled} }),
-					node("m", func(node *corev1.Node) { node.Annotations = map[string]string{v1.ReconcileAnnotation: v1.Disabled} }),
+				Nodes: []*NodeState{
+					node("n2", func(node *NodeState) { node.Annotations = map[string]string{v1.AppliedAnnotation: "?"} }),
+					node("n1", func(node *NodeState) { node.Annotations = map[string]string{v1.ReconcileAnnotation: v1.Disabled} }),
+					node("m", func(node *NodeState) { node.Annotations = map[string]string{v1.ReconcileAnnotation: v1.Disabled} }),
 				},
 			},
 			[]string{
@@ -126,7 +125,7 @@ func TestDiff(t *testing.T) {
 		"paused by hand": {
 			"the record of the pool follows Git; its RuntimeClass and its nodes do not",
 			[]render.Definition{inFile("a", named("n*", v1.NodePoolSpec{Labels: labels("2"), Handler: "kata"}))},
-			Cluster{Pools: []*v1.NodePool{pausedByHand}, RuntimeClasses: []*nodev1.RuntimeClass{ownedClass(a, nil)}, Nodes: []*corev1.Node{node("n1", carries(a)), node("n2")}},
+			Cluster{Pools: []*v1.NodePool{pausedByHand}, RuntimeClasses: []*nodev1.RuntimeClass{ownedClass(a, nil)}, Nodes: []*NodeState{node("n1", carries(a)), node("n2")}},
 			[]string{"pool update a", "problem: pool \"a\" is paused by its annotation nodes.lailin.xyz/reconcile: its RuntimeClass and its nodes stay as they are"}, false,
 		},
 	}

@@ -83,7 +83,7 @@ type Explanation struct {
 
 // Explain returns who owns what on a node, and what is about to happen to
 // it, by the plan that is made for the node.
-func Explain(node *corev1.Node, pools *render.Expansion) *Explanation {
+func Explain(node *NodeState, pools *render.Expansion) *Explanation {
 	outcome := NodeOutcomeOf(node, pools, NodeFacts{})
 	if outcome.Unreadable != nil {
 		return explainUnreadable(node, outcome)
@@ -96,7 +96,7 @@ func Explain(node *corev1.Node, pools *render.Expansion) *Explanation {
 			func(key string) []string { return setters.setBy(labelPath(key)) }),
 		statuses(p, Annotation, node.Annotations, p.recorded.Annotations, p.annotations.record, p.desired.Annotations,
 			func(key string) []string { return setters.setBy(annotationPath(key)) }),
-		statuses(p, Taint, taintValues(node.Spec.Taints), p.recorded.Taints, p.taints.record, p.desired.Taints,
+		statuses(p, Taint, taintValues(node.Taints), p.recorded.Taints, p.taints.record, p.desired.Taints,
 			func(render.TaintID) []string { return setters.setBy(taintsPath) }),
 	)
 	return e
@@ -154,7 +154,7 @@ func statuses[K comparable](p *NodePlan, field Field, have map[K]string, recorde
 
 // explainUnreadable tells of a node whose record cannot be read who set what.
 // That may be us: then it was a pool's once.
-func explainUnreadable(node *corev1.Node, outcome NodeOutcome) *Explanation {
+func explainUnreadable(node *NodeState, outcome NodeOutcome) *Explanation {
 	e := &Explanation{Unreadable: outcome.Unreadable, Paused: outcome.Paused, Members: outcome.Members}
 	setters := &owners{object: node, ours: true}
 	tell := func(field Field, key, value string, setBy []string) {
@@ -170,7 +170,7 @@ func explainUnreadable(node *corev1.Node, outcome NodeOutcome) *Explanation {
 	for _, key := range slices.Sorted(maps.Keys(node.Annotations)) {
 		tell(Annotation, key, node.Annotations[key], setters.setBy(annotationPath(key)))
 	}
-	for _, taint := range node.Spec.Taints {
+	for _, taint := range node.Taints {
 		tell(Taint, render.TaintID{Key: taint.Key, Effect: taint.Effect}.String(), taint.Value, setters.setBy(taintsPath))
 	}
 	return e

@@ -114,7 +114,7 @@ func TestExplainUnreadableRecord(t *testing.T) {
 	node := newNode("n")
 	node.Labels = map[string]string{"ours": "1", "kubernetes.io/arch": "amd64"}
 	node.Annotations = map[string]string{v1.AppliedAnnotation: "{", "note": "x"}
-	node.Spec.Taints = []corev1.Taint{{Key: "k", Effect: "NoSchedule"}}
+	node.Taints = []corev1.Taint{{Key: "k", Effect: "NoSchedule"}}
 	node.ManagedFields = []metav1.ManagedFieldsEntry{managed(v1.FieldManager, metav1.ManagedFieldsOperationApply, "", `{"f:metadata":{"f:labels":{"f:ours":{}}}}`)}
 	e := Explain(node, expand(onNode("a", want(Label, "1"))))
 	if e.Unreadable == nil || e.Plan != nil || !slices.Equal(e.Members, []string{"a"}) {
@@ -141,7 +141,7 @@ func TestExplainUnreadableRecord(t *testing.T) {
 // called shared or somebody else's is not touched.
 func (at step) explanationIsThePlan(t *testing.T) {
 	t.Helper()
-	for _, node := range []*corev1.Node{at.before, at.node} {
+	for _, node := range []*NodeState{at.before, at.node} {
 		e, p := Explain(node, at.expansion()), mustPlan(t, node, at)
 		if diff := cmp.Diff(p.Pools, e.Members); diff != "" {
 			t.Errorf("members (-plan +explanation):\n%s", diff)
@@ -180,7 +180,7 @@ func (at step) explanationIsThePlan(t *testing.T) {
 	}
 }
 
-func mustPlan(t *testing.T, node *corev1.Node, at step) *NodePlan {
+func mustPlan(t *testing.T, node *NodeState, at step) *NodePlan {
 	t.Helper()
 	p, err := Node(node, at.expansion())
 	if err != nil {

@@ -13,10 +13,9 @@ import (
 )
 
 // newNode makes a node that the API server has stored.
-func newNode(name string) *corev1.Node {
-	return &corev1.Node{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-of-node", ResourceVersion: "1"},
+func newNode(name string) *NodeState {
+	return &NodeState{
+		Name: name, UID: "uid-of-node", ResourceVersion: "1",
 	}
 }
 
@@ -58,7 +57,7 @@ func want(field Field, value string) v1.NodePoolSpec {
 }
 
 // put gives the key a value on a node, or takes it away.
-func put(node *corev1.Node, field Field, value *string) {
+func put(node *NodeState, field Field, value *string) {
 	set := func(values *map[string]string) {
 		if value == nil {
 			delete(*values, key)
@@ -75,17 +74,17 @@ func put(node *corev1.Node, field Field, value *string) {
 	case Annotation:
 		set(&node.Annotations)
 	default:
-		node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+		node.Taints = slices.DeleteFunc(node.Taints, func(taint corev1.Taint) bool {
 			return taint.Key == key && taint.Effect == taintKey.Effect
 		})
 		if value != nil {
-			node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: key, Value: *value, Effect: taintKey.Effect})
+			node.Taints = append(node.Taints, corev1.Taint{Key: key, Value: *value, Effect: taintKey.Effect})
 		}
 	}
 }
 
 // get returns the value of the key on a node.
-func get(node *corev1.Node, field Field) *string {
+func get(node *NodeState, field Field) *string {
 	var value *string
 	switch field {
 	case Label:
@@ -93,7 +92,7 @@ func get(node *corev1.Node, field Field) *string {
 	case Annotation:
 		value, _ = lookup(node.Annotations, key)
 	default:
-		value, _ = lookup(taintValues(node.Spec.Taints), taintKey)
+		value, _ = lookup(taintValues(node.Taints), taintKey)
 	}
 	return value
 }
@@ -128,7 +127,7 @@ func entryOf(record Record, field Field) *Entry {
 	return &entry
 }
 
-func setRecord(node *corev1.Node, record Record) {
+func setRecord(node *NodeState, record Record) {
 	if node.Annotations == nil {
 		node.Annotations = map[string]string{}
 	}
@@ -162,4 +161,11 @@ func conflictsOf(p *NodePlan) []Conflict {
 		all = slices.AppendSeq(all, conflict.All())
 	}
 	return all
+}
+
+func annotate(node *NodeState, key, value string) {
+	if node.Annotations == nil {
+		node.Annotations = map[string]string{}
+	}
+	node.Annotations[key] = value
 }

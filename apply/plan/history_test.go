@@ -180,8 +180,8 @@ func TestRoom(t *testing.T) {
 	}
 	t.Run("one pool fills a node", func(t *testing.T) {
 		node, p := s.write(t, newNode("n"), expand(full("big", 1000, 200), quarantine))
-		if get := standing(node)[Taint]["q:NoExecute"]; len(node.Spec.Taints) != 1 || get != "" {
-			t.Errorf("taints %v", node.Spec.Taints)
+		if get := standing(node)[Taint]["q:NoExecute"]; len(node.Taints) != 1 || get != "" {
+			t.Errorf("taints %v", node.Taints)
 		}
 		check(t, p, map[string]int{"big annotation": 200 - 129})
 		if bytes := annotationBytesOf(node.Annotations); bytes > maxAnnotations || bytes < maxAnnotations-4096 {
@@ -213,7 +213,7 @@ func TestRoom(t *testing.T) {
 		node = node.DeepCopy()
 		node.Annotations["a"] = fmt.Sprintf("%0*d", maxAnnotations-1-annotationBytesOf(node.Annotations), 0)
 		node, p := s.write(t, node, expand(full("big", 1000, 20), quarantine))
-		if len(node.Spec.Taints) != 1 {
+		if len(node.Taints) != 1 {
 			t.Errorf("our own annotations do not make room for the taint: %v", conflictsOf(p))
 		}
 		if _, p = s.write(t, node, expand()); p.Record.String() != "" {

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
@@ -35,7 +33,7 @@ type HoldFacts struct {
 var ErrGathered = errors.New("is being deleted, and nodes follow when it is known which other pools are")
 
 // HoldsOf returns the pools whose changes nodes do not follow for now.
-func HoldsOf(pools []*v1.NodePool, nodes []*corev1.Node, facts HoldFacts) Holds {
+func HoldsOf(pools []*v1.NodePool, nodes []*NodeState, facts HoldFacts) Holds {
 	h := Holds{Blocked: HeldReleases(pools, nodes), Released: map[string]bool{}}
 	for name := range facts.Released {
 		at := slices.IndexFunc(pools, func(pool *v1.NodePool) bool { return pool.Name == name })

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -17,9 +16,9 @@ import (
 func TestHoldsOfReleasedPools(t *testing.T) {
 	const name = "gone"
 	pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid"}, Spec: v1.NodePoolSpec{NodeNames: []string{"n*"}, Labels: map[string]v1.LabelValue{"k": "v"}}}
-	var nodes []*corev1.Node
+	var nodes []*NodeState
 	for i := range 2 * v1.MinReleaseLimited {
-		bare := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i)}}
+		bare := &NodeState{Name: fmt.Sprint("n", i)}
 		p, err := Node(bare, Expand([]*v1.NodePool{pool}, nil))
 		if err != nil {
 			t.Fatal(err)
@@ -32,7 +31,7 @@ func TestHoldsOfReleasedPools(t *testing.T) {
 	for _, tc := range []struct {
 		reason    string
 		pools     []*v1.NodePool
-		nodes     []*corev1.Node
+		nodes     []*NodeState
 		released  map[string]bool
 		blocked   bool
 		remembers bool

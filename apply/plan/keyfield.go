@@ -14,7 +14,7 @@ import (
 type keyField[K comparable] struct {
 	field Field
 	// value of a key on a node.
-	value func(*corev1.Node, K) (string, bool)
+	value func(*NodeState, K) (string, bool)
 	// path of what managed fields tell of a key, and whether that is the key alone.
 	path  func(K) fieldpath.Path
 	alone bool
@@ -26,14 +26,14 @@ type keyField[K comparable] struct {
 var (
 	labels = keyField[string]{
 		field: Label, path: labelPath, alone: true, reportOnly: v1.ReportOnlyLabel,
-		value: func(node *corev1.Node, key string) (string, bool) {
+		value: func(node *NodeState, key string) (string, bool) {
 			value, found := node.Labels[key]
 			return value, found
 		},
 	}
 	annotations = keyField[string]{
 		field: Annotation, path: annotationPath, alone: true,
-		value: func(node *corev1.Node, key string) (string, bool) {
+		value: func(node *NodeState, key string) (string, bool) {
 			value, found := node.Annotations[key]
 			return value, found
 		},
@@ -46,8 +46,8 @@ var (
 )
 
 // taintValue looks through the list, which is short: to index it would cost more.
-func taintValue(node *corev1.Node, id render.TaintID) (string, bool) {
-	for _, taint := range slices.Backward(node.Spec.Taints) {
+func taintValue(node *NodeState, id render.TaintID) (string, bool) {
+	for _, taint := range slices.Backward(node.Taints) {
 		if taint.Key == id.Key && taint.Effect == id.Effect {
 			return taint.Value, true
 		}

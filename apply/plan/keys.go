@@ -3,8 +3,6 @@ package plan
 import (
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
@@ -35,7 +33,7 @@ import (
 // that has it adopts.
 type keys[K comparable] struct {
 	keyField[K]
-	node     *corev1.Node
+	node     *NodeState
 	others   *owners
 	pools    *render.Expansion
 	recorded map[K]Entry

@@ -20,7 +20,7 @@ func (k Keys) Empty() bool { return len(k.Labels)+len(k.Annotations) == 0 }
 
 // Applied are the labels and annotations of an object that our applies own. Of a
 // pool, these came from Git.
-func Applied(object metav1.Object) Keys {
+func Applied(object managedObject) Keys {
 	var keys Keys
 	applied(object).Iterate(func(path fieldpath.Path) {
 		switch {
@@ -38,7 +38,7 @@ func Applied(object metav1.Object) Keys {
 
 // AlsoApplied are those of the keys that somebody else applies as well, so that
 // they stay when we let go of them.
-func AlsoApplied(object metav1.Object, of Keys) Keys {
+func AlsoApplied(object managedObject, of Keys) Keys {
 	others := &owners{object: object}
 	except := func(coOwned func(string) bool) func(string) bool {
 		return func(key string) bool { return !coOwned(key) }

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
@@ -50,7 +48,7 @@ type fieldPlan[K comparable] struct {
 
 // standing are the values of ours as they stand on the node afterwards: what an
 // apply has to carry.
-func (o fieldPlan[K]) standing(on *corev1.Node, at keyField[K]) map[K]string {
+func (o fieldPlan[K]) standing(on *NodeState, at keyField[K]) map[K]string {
 	standing := make(map[K]string, len(o.record))
 	for key := range o.record {
 		if o.withheld[key] {
@@ -85,7 +83,7 @@ func (o fieldPlan[K]) removes() bool {
 // the plan lets go of and that stays, or that was adopted and goes, changes what
 // they see, and may lead to other pools; the plan then is the one for what they
 // will see, so that one write does it all.
-func Node(node *corev1.Node, pools *render.Expansion) (*NodePlan, error) {
+func Node(node *NodeState, pools *render.Expansion) (*NodePlan, error) {
 	recorded, err := readRecord(node)
 	if err != nil {
 		return nil, err
@@ -123,7 +121,7 @@ func (p *NodePlan) leavesLabels() bool {
 // weighAll plans for a node of which the pools see these labels. Where the API
 // server would refuse the plan, as the annotations are too large, it leaves out what
 // does not fit.
-func weighAll(node *corev1.Node, recorded Record, seen map[string]string, pools *render.Expansion) *NodePlan {
+func weighAll(node *NodeState, recorded Record, seen map[string]string, pools *render.Expansion) *NodePlan {
 	desired := pools.Node(node.Name, seen)
 	plan := func(noRoom denials) *NodePlan { return weighFields(node, recorded, desired, pools, noRoom) }
 	p := plan(denials{})
@@ -133,7 +131,7 @@ func weighAll(node *corev1.Node, recorded Record, seen map[string]string, pools 
 	return p
 }
 
-func weighFields(node *corev1.Node, recorded Record, desired render.Desired, pools *render.Expansion, noRoom denials) *NodePlan {
+func weighFields(node *NodeState, recorded Record, desired render.Desired, pools *render.Expansion, noRoom denials) *NodePlan {
 	p := &NodePlan{Pools: desired.Pools, recorded: recorded, text: node.Annotations[v1.AppliedAnnotation], desired: desired, pools: pools}
 	others := &owners{object: node}
 

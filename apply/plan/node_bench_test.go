@@ -18,7 +18,7 @@ var benchCounts = []int{10, 100, 1000}
 // benchCase is a node and what is about to happen to it.
 type benchCase struct {
 	name  string
-	node  *corev1.Node
+	node  *NodeState
 	pools *render.Expansion
 	quiet bool
 }
@@ -81,7 +81,7 @@ func BenchmarkPoolsToRecord(b *testing.B) {
 			member, _ := s.write(b, fresh, expand(before...))
 			delete(fresh.Labels, v1.RoleLabel("mine"))
 			other, _ := s.write(b, fresh, expand(before...))
-			cluster := make([]*corev1.Node, 0, nodes)
+			cluster := make([]*NodeState, 0, nodes)
 			for i := range nodes {
 				node := other
 				if i < members {
@@ -192,9 +192,9 @@ func otherPools(count int) []*v1.NodePool {
 }
 
 // benchNode is a node with as much on it as a cloud puts there.
-func benchNode(t testing.TB, s server) *corev1.Node {
+func benchNode(t testing.TB, s server) *NodeState {
 	t.Helper()
-	return s.update(t, newNode("n"), "kubelet", func(node *corev1.Node) {
+	return s.update(t, newNode("n"), "kubelet", func(node *NodeState) {
 		node.Labels = map[string]string{
 			"cluster": "production", "team": "none", "topology.kubernetes.io/zone": "z", "kubernetes.io/os": "linux",
 			"rack": "mine", v1.RoleLabel("mine"): "",
@@ -203,7 +203,7 @@ func benchNode(t testing.TB, s server) *corev1.Node {
 			node.Labels[fmt.Sprintf("cloud.example/label-%d", i)] = "value"
 		}
 		node.Annotations = map[string]string{"csi.volume.kubernetes.io/nodeid": `{"csi.example":"n"}`, "volumes.kubernetes.io/controller-managed-attach-detach": "true"}
-		node.Spec.Taints = []corev1.Taint{
+		node.Taints = []corev1.Taint{
 			{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoExecute},
 			{Key: "cloud.example/reserved", Value: "x", Effect: corev1.TaintEffectNoSchedule},
 		}

@@ -89,8 +89,8 @@ func (w *world) putTheirs(key, value string) {
 		(*values)[key] = value
 	}
 	taint := corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffectPreferNoSchedule}
-	if _, twice := taintValues(w.node.Spec.Taints)[render.TaintID{Key: key, Effect: taint.Effect}]; !twice {
-		w.node.Spec.Taints = append(w.node.Spec.Taints, taint)
+	if _, twice := taintValues(w.node.Taints)[render.TaintID{Key: key, Effect: taint.Effect}]; !twice {
+		w.node.Taints = append(w.node.Taints, taint)
 	}
 }
 
@@ -202,7 +202,7 @@ func (w *world) releaseUndoesApply(t *testing.T, s server) {
 			return recorded
 		})
 	}
-	if diff := cmp.Diff(theirs(start.Spec.Taints), theirs(w.node.Spec.Taints), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(theirs(start.Taints), theirs(w.node.Taints), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("taints of others (-before +after):\n%s", diff)
 	}
 }

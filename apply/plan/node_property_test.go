@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
@@ -32,7 +31,7 @@ func TestMain(m *testing.M) {
 type step struct {
 	*world
 	s      server
-	before *corev1.Node
+	before *NodeState
 	p      *NodePlan
 }
 
@@ -130,7 +129,7 @@ func TestReleaseUndoesAll(t *testing.T) {
 			selectsWhatOthersPut(step{})
 		}
 		ignore := cmp.Options{
-			cmpopts.IgnoreFields(corev1.Node{}, "ObjectMeta.ManagedFields", "ObjectMeta.ResourceVersion"), cmpopts.EquateEmpty(),
+			cmpopts.IgnoreFields(NodeState{}, "ManagedFields", "ResourceVersion"), cmpopts.EquateEmpty(),
 		}
 		if diff := cmp.Diff(start, w.node, ignore); diff != "" {
 			t.Errorf("the node (-before the first pool +after the last):\n%s", diff)

@@ -176,10 +176,10 @@ func TestKeysOfOthersAreNeverTaken(t *testing.T) {
 			})
 			start := newNode("n")
 			start.Labels = map[string]string{role: "", zone: "y", "free": "y"}
-			start.Spec.Taints = []corev1.Taint{{Key: taint, Effect: "NoSchedule"}}
+			start.Taints = []corev1.Taint{{Key: taint, Effect: "NoSchedule"}}
 			node, p := s.write(t, start, expand(pool))
-			if node.Labels[zone] != "y" || node.Spec.Taints[0].Value != "" {
-				t.Errorf("the zone is %q, the taint %q", node.Labels[zone], node.Spec.Taints[0].Value)
+			if node.Labels[zone] != "y" || node.Taints[0].Value != "" {
+				t.Errorf("the zone is %q, the taint %q", node.Labels[zone], node.Taints[0].Value)
 			}
 			var conflicts []string
 			for _, conflict := range p.Conflicts {
@@ -194,20 +194,20 @@ func TestKeysOfOthersAreNeverTaken(t *testing.T) {
 			}
 
 			equal := start.DeepCopy()
-			equal.Labels[zone], equal.Spec.Taints[0].Value = "x", "x"
+			equal.Labels[zone], equal.Taints[0].Value = "x", "x"
 			equal, _ = s.write(t, equal, expand(pool))
-			if equal, _ = s.write(t, equal, expand()); equal.Labels[zone] != "x" || len(equal.Spec.Taints) != 1 {
-				t.Errorf("when the pool goes, equal values go with it: labels %v, taints %v", equal.Labels, equal.Spec.Taints)
+			if equal, _ = s.write(t, equal, expand()); equal.Labels[zone] != "x" || len(equal.Taints) != 1 {
+				t.Errorf("when the pool goes, equal values go with it: labels %v, taints %v", equal.Labels, equal.Taints)
 			}
 
 			taken := start.DeepCopy()
-			taken.Labels[zone], taken.Spec.Taints[0].Value = "x", "x"
+			taken.Labels[zone], taken.Taints[0].Value = "x", "x"
 			setRecord(taken, Record{
 				Labels: map[string]Entry{zone: {Pool: "a", Value: "x", Before: ptr.To("y"), Adopted: policy == v1.Adopt}},
 				Taints: map[render.TaintID]Entry{{Key: taint, Effect: "NoSchedule"}: {Pool: "a", Value: "x", Before: ptr.To(""), Adopted: policy == v1.Adopt}},
 			})
-			if taken, _ = s.write(t, taken, expand()); taken.Labels[zone] != "y" || len(taken.Spec.Taints) != 1 || taken.Spec.Taints[0].Value != "" {
-				t.Errorf("what was taken does not come back: labels %v, taints %v", taken.Labels, taken.Spec.Taints)
+			if taken, _ = s.write(t, taken, expand()); taken.Labels[zone] != "y" || len(taken.Taints) != 1 || taken.Taints[0].Value != "" {
+				t.Errorf("what was taken does not come back: labels %v, taints %v", taken.Labels, taken.Taints)
 			}
 		})
 	}
@@ -234,7 +234,7 @@ func TestParentOfAChildAtWork(t *testing.T) {
 
 	orphaned, _ := s.write(t, node, expand(inner))
 	if get(orphaned, Taint) != nil || get(orphaned, Label) == nil {
-		t.Errorf("after the parent is gone: taints %v, labels %v; want the child's label alone", orphaned.Spec.Taints, orphaned.Labels)
+		t.Errorf("after the parent is gone: taints %v, labels %v; want the child's label alone", orphaned.Taints, orphaned.Labels)
 	}
 }
 
@@ -243,14 +243,14 @@ func TestTaintsOfOneKey(t *testing.T) {
 	s := newServer()
 	node := newNode("n")
 	foreign := corev1.Taint{Key: key, Value: "theirs", Effect: corev1.TaintEffectNoExecute}
-	node.Spec.Taints = []corev1.Taint{foreign}
+	node.Taints = []corev1.Taint{foreign}
 	node, p := s.write(t, node, expand(onNode("a", want(Taint, "ours"))))
 	ours := corev1.Taint{Key: key, Value: "ours", Effect: corev1.TaintEffectNoSchedule}
-	if diff := cmp.Diff([]corev1.Taint{foreign, ours}, node.Spec.Taints); diff != "" || len(p.Conflicts) != 0 {
+	if diff := cmp.Diff([]corev1.Taint{foreign, ours}, node.Taints); diff != "" || len(p.Conflicts) != 0 {
 		t.Errorf("conflicts %v, taints (-want +got):\n%s", p.Conflicts, diff)
 	}
 	node, _ = s.write(t, node, expand())
-	if diff := cmp.Diff([]corev1.Taint{foreign}, node.Spec.Taints); diff != "" {
+	if diff := cmp.Diff([]corev1.Taint{foreign}, node.Taints); diff != "" {
 		t.Errorf("after release (-want +got):\n%s", diff)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
@@ -70,7 +68,7 @@ type NodeFacts struct {
 }
 
 // NodeOutcomeOf decides what becomes of a node.
-func NodeOutcomeOf(node *corev1.Node, pools *render.Expansion, facts NodeFacts) NodeOutcome {
+func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) NodeOutcome {
 	o := NodeOutcome{Paused: v1.IsDisabled(node, v1.ReconcileAnnotation)}
 	p, err := Node(node, pools)
 	switch {
@@ -106,7 +104,7 @@ func (f NodeFacts) unconfirmed(p *NodePlan) []string {
 }
 
 // admit leaves out of a plan what has to wait.
-func (f NodeFacts) admit(node *corev1.Node, p *NodePlan) Admission {
+func (f NodeFacts) admit(node *NodeState, p *NodePlan) Admission {
 	if f.Backoff == (RepairBackoff{}) {
 		return Admission{Plan: p}
 	}
@@ -137,7 +135,7 @@ func poolsOf(record Record) []string { return slices.Sorted(maps.Keys(record.Poo
 // CurrentMembers returns the pools that a node is in as it stands, sorted. What pools
 // have put on a node whose record cannot be read is not known, and taken for the node's
 // own.
-func CurrentMembers(node *corev1.Node, pools *render.Expansion) []string {
+func CurrentMembers(node *NodeState, pools *render.Expansion) []string {
 	members, err := Members(node, pools)
 	if err != nil {
 		return pools.Members(node.Name, node.Labels)
@@ -146,7 +144,7 @@ func CurrentMembers(node *corev1.Node, pools *render.Expansion) []string {
 }
 
 // unreadable is the error of a record that cannot be read.
-func unreadable(node *corev1.Node, err error) *RecordError {
+func unreadable(node *NodeState, err error) *RecordError {
 	record := (*RecordError)(nil)
 	if !errors.As(err, &record) {
 		record = &RecordError{Node: node.Name, Err: err} // never: that is the only error

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -15,8 +14,8 @@ func TestNodeOutcome(t *testing.T) {
 	a := define("a", v1.NodePoolSpec{NodeNames: []string{"n"}, Labels: map[string]v1.LabelValue{key: "1"}})
 	const role = v1.RoleLabelPrefix + "a"
 	now := time.Unix(1_000_000, 0)
-	carrying := func(edit func(*corev1.Node)) func() *corev1.Node {
-		return func() *corev1.Node {
+	carrying := func(edit func(*NodeState)) func() *NodeState {
+		return func() *NodeState {
 			node, _ := newServer().write(t, newNode("n"), expand(a))
 			if edit != nil {
 				edit(node)
@@ -24,18 +23,18 @@ func TestNodeOutcome(t *testing.T) {
 			return node
 		}
 	}
-	pause := func(node *corev1.Node) { node.Annotations[v1.ReconcileAnnotation] = v1.Disabled }
-	spoil := func(node *corev1.Node) { node.Annotations[v1.AppliedAnnotation] = "no record" }
+	pause := func(node *NodeState) { node.Annotations[v1.ReconcileAnnotation] = v1.Disabled }
+	spoil := func(node *NodeState) { node.Annotations[v1.AppliedAnnotation] = "no record" }
 	backoff := DefaultRepairBackoff()
 	// fought has put the label back a moment ago.
 	fought := NodeFacts{Backoff: backoff, Now: now}
 	{
-		node := carrying(func(node *corev1.Node) { put(node, Label, ptr.To("2")) })()
+		node := carrying(func(node *NodeState) { put(node, Label, ptr.To("2")) })()
 		fought.Repairs = NodeOutcomeOf(node, expand(a), fought).Admission.Written(now)
 	}
 	cases := map[string]struct {
 		reason        string
-		node          func() *corev1.Node
+		node          func() *NodeState
 		pools         []*v1.NodePool
 		facts         NodeFacts
 		want          NodeOutcomeState
@@ -43,7 +42,7 @@ func TestNodeOutcome(t *testing.T) {
 		before, after []string
 	}{
 		"new": {
-			reason: "it is written", node: func() *corev1.Node { return newNode("n") }, pools: []*v1.NodePool{a},
+			reason: "it is written", node: func() *NodeState { return newNode("n") }, pools: []*v1.NodePool{a},
 			want: NodeStateChanging, members: []string{"a"}, after: []string{"a"},
 		},
 		"as it is wanted": {
@@ -59,7 +58,7 @@ func TestNodeOutcome(t *testing.T) {
 			want: NodeStateUnreadable, members: []string{"a"},
 		},
 		"unreadable and paused": {
-			reason: "the record comes first", node: carrying(func(node *corev1.Node) { pause(node); spoil(node) }),
+			reason: "the record comes first", node: carrying(func(node *NodeState) { pause(node); spoil(node) }),
 			pools: []*v1.NodePool{a}, want: NodeStateUnreadable, members: []string{"a"},
 		},
 		"pool that is gone": {
@@ -70,17 +69,17 @@ func TestNodeOutcome(t *testing.T) {
 			want: NodeStateUnconfirmed, before: []string{"a"},
 		},
 		"put back a moment ago": {
-			reason: "somebody else keeps changing it", node: carrying(func(node *corev1.Node) { put(node, Label, ptr.To("3")) }),
+			reason: "somebody else keeps changing it", node: carrying(func(node *NodeState) { put(node, Label, ptr.To("3")) }),
 			pools: []*v1.NodePool{a}, facts: fought, want: NodeStateWaiting, members: []string{"a"}, before: []string{"a"}, after: []string{"a"},
 		},
 		"put back a while ago": {
-			reason: "the wait is over", node: carrying(func(node *corev1.Node) { put(node, Label, ptr.To("3")) }), pools: []*v1.NodePool{a},
+			reason: "the wait is over", node: carrying(func(node *NodeState) { put(node, Label, ptr.To("3")) }), pools: []*v1.NodePool{a},
 			facts: NodeFacts{Backoff: backoff, Repairs: fought.Repairs, Now: now.Add(backoff.First)},
 			want:  NodeStateChanging, members: []string{"a"}, before: []string{"a"}, after: []string{"a"},
 		},
 		"record taken away": {
 			reason: "it was up to date, so somebody has undone it, and that is a repair",
-			node: carrying(func(node *corev1.Node) {
+			node: carrying(func(node *NodeState) {
 				delete(node.Annotations, v1.AppliedAnnotation)
 				delete(node.Labels, role)
 				put(node, Label, nil)

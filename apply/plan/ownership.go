@@ -10,12 +10,17 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
+// managedObject is a [NodeState], or any Kubernetes object.
+type managedObject interface {
+	GetManagedFields() []metav1.ManagedFieldsEntry
+}
+
 // owners answers who else set what stands on an object, by its managed fields:
 // the labels, the annotations and, of a node, the taints, which are one list. It
 // reads them when it is first asked, which is only when something is let go of
 // or in conflict.
 type owners struct {
-	object metav1.Object
+	object managedObject
 	// ours counts us among them.
 	ours   bool
 	read   bool
@@ -73,7 +78,7 @@ func (o *owners) all() []fieldOwner {
 
 // applied returns the fields of an object that our earlier applies own. An apply
 // that left one of them out would remove it.
-func applied(object metav1.Object) *fieldpath.Set {
+func applied(object managedObject) *fieldpath.Set {
 	for _, entry := range object.GetManagedFields() {
 		if isOurApply(entry) {
 			if set := fields(entry); set != nil {

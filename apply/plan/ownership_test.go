@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -39,7 +38,7 @@ func TestCoOwned(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			owners := &owners{object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.managed}}}
+			owners := &owners{object: &NodeState{ManagedFields: c.managed}}
 			for range 2 { // what was read once is remembered
 				if owners.label(key) != c.label || owners.annotation(key) != c.annotation {
 					t.Errorf("label %v, annotation %v: %s", owners.label(key), owners.annotation(key), c.reason)
@@ -65,7 +64,7 @@ func TestApplied(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.managed}}
+			node := &NodeState{ManagedFields: c.managed}
 			if got := applied(node).Has(taintsPath); got != c.want {
 				t.Errorf("owned: %v: %s", got, c.reason)
 			}
@@ -128,7 +127,7 @@ func TestSetBy(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			for range 2 { // what was read once is remembered, and not changed by what is asked
-				owners := &owners{object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.managed}}}
+				owners := &owners{object: &NodeState{ManagedFields: c.managed}}
 				if diff := cmp.Diff(c.label, owners.setBy(labelPath(key))); diff != "" {
 					t.Errorf("label: %s (-want +got):\n%s", c.reason, diff)
 				}
@@ -142,7 +141,7 @@ func TestSetBy(t *testing.T) {
 
 // tracked is a new node whose fields are booked from the start, as those of every
 // node of a cluster are.
-func tracked(t *testing.T, s server) *corev1.Node {
+func tracked(t *testing.T, s server) *NodeState {
 	return s.apply(t, newNode("n"), "creator", body(nil))
 }
 
@@ -150,12 +149,12 @@ func tracked(t *testing.T, s server) *corev1.Node {
 // it: whoever changed it last, and whoever applies the same.
 func TestConflictNamesWhoSetTheValue(t *testing.T) {
 	s := newServer()
-	sets := func(field Field, value string) func(*corev1.Node) {
-		return func(node *corev1.Node) { put(node, field, &value) }
+	sets := func(field Field, value string) func(*NodeState) {
+		return func(node *NodeState) { put(node, field, &value) }
 	}
 	for _, field := range []Field{Label, Annotation, Taint} {
 		t.Run(string(field), func(t *testing.T) {
-			setBy := func(node *corev1.Node, stage string, managers ...string) {
+			setBy := func(node *NodeState, stage string, managers ...string) {
 				t.Helper()
 				_, p := s.write(t, node, expand(onNode("a", want(field, "ours"))))
 				if len(p.Conflicts) != 1 {
@@ -167,7 +166,7 @@ func TestConflictNamesWhoSetTheValue(t *testing.T) {
 			}
 			node := s.update(t, tracked(t, s), "kubectl-label", sets(field, "theirs"))
 			setBy(node, "set by one", "kubectl-label")
-			node = s.update(t, node, "cloud", func(node *corev1.Node) { node.Spec.ProviderID = "x" })
+			node = s.update(t, node, "cloud", func(node *NodeState) { node.Unschedulable = true })
 			setBy(node, "another field is set by another", "kubectl-label")
 			node = s.update(t, node, "script", sets(field, "theirs"))
 			setBy(node, "set once more to what it is", "kubectl-label")
@@ -186,7 +185,7 @@ func TestConflictNamesWhoSetTheValue(t *testing.T) {
 func TestConflictOverATaintOfOurListNamesNobody(t *testing.T) {
 	s := newServer()
 	theirs := "theirs"
-	node := s.update(t, tracked(t, s), "kubectl-taint", func(node *corev1.Node) { put(node, Taint, &theirs) })
+	node := s.update(t, tracked(t, s), "kubectl-taint", func(node *NodeState) { put(node, Taint, &theirs) })
 	pool := onNode("a", want(Taint, "ours"))
 	pool.Spec.Taints = append(pool.Spec.Taints, v1.Taint{Key: "another", Effect: "NoSchedule"})
 	node, p := s.write(t, node, expand(pool))
@@ -233,8 +232,8 @@ func TestWhatAKubeletMayNotSetIsReleased(t *testing.T) {
 // What is taken over comes back as its owner wants it by then.
 func TestTakeOverFollowsTheOwner(t *testing.T) {
 	for _, field := range []Field{Label, Annotation, Taint} {
-		sets := func(value *string) func(*corev1.Node) {
-			return func(node *corev1.Node) { put(node, field, value) }
+		sets := func(value *string) func(*NodeState) {
+			return func(node *NodeState) { put(node, field, value) }
 		}
 		cases := map[string]struct {
 			reason string
@@ -273,7 +272,7 @@ func TestTakeOverFollowsTheOwner(t *testing.T) {
 	s := newServer()
 	spec := want(Label, "ours")
 	spec.ConflictPolicy = v1.TakeOver
-	node := s.update(t, tracked(t, s), "nfd-master", func(node *corev1.Node) { put(node, Label, ptr.To("0")) })
+	node := s.update(t, tracked(t, s), "nfd-master", func(node *NodeState) { put(node, Label, ptr.To("0")) })
 	node, _ = s.write(t, node, expand(onNode("a", spec)))
 	node = s.apply(t, node, "argo", body(map[string]any{"labels": map[string]any{key: "ours"}}))
 	if node, _ = s.write(t, node, expand()); get(node, Label) == nil || *get(node, Label) != "ours" {

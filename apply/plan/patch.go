@@ -35,7 +35,7 @@ type Patch struct {
 //
 // Both carry the UID and the resource version: the API server refuses them when
 // anybody has changed the node since, and neither can bring a node to life.
-func (p *NodePlan) Patch(node *corev1.Node) (Patch, error) {
+func (p *NodePlan) Patch(node *NodeState) (Patch, error) {
 	kind, body := types.MergePatchType, any(nil)
 	if p.removes() || p.omits(node) {
 		body = p.mergePatch(node)
@@ -56,7 +56,7 @@ func (p *NodePlan) removes() bool {
 
 // omits reports whether an apply would leave out a field that our earlier applies
 // own and nobody else applies.
-func (p *NodePlan) omits(node *corev1.Node) bool {
+func (p *NodePlan) omits(node *NodeState) bool {
 	owned := applied(node)
 	if owned.Empty() {
 		return false
@@ -72,7 +72,7 @@ func (p *NodePlan) omits(node *corev1.Node) bool {
 }
 
 // carried are the fields of a node that applyPatch writes.
-func (p *NodePlan) carried(node *corev1.Node) *fieldpath.Set {
+func (p *NodePlan) carried(node *NodeState) *fieldpath.Set {
 	carried := fieldpath.NewSet(annotationPath(v1.AppliedAnnotation))
 	for key := range p.labels.standing(node, labels) {
 		carried.Insert(labelPath(key))
@@ -107,7 +107,7 @@ type specPatch struct {
 	Taints []corev1.Taint `json:"taints"`
 }
 
-func (p *NodePlan) applyPatch(node *corev1.Node) nodePatch {
+func (p *NodePlan) applyPatch(node *NodeState) nodePatch {
 	patch := nodePatch{
 		APIVersion: "v1",
 		Kind:       "Node",
@@ -122,12 +122,12 @@ func (p *NodePlan) applyPatch(node *corev1.Node) nodePatch {
 	record := p.Record.String()
 	patch.Metadata.Annotations[v1.AppliedAnnotation] = &record
 	if len(p.taints.standing(node, taints)) > 0 {
-		patch.Spec = &specPatch{Taints: p.taintList(node.Spec.Taints)}
+		patch.Spec = &specPatch{Taints: p.taintList(node.Taints)}
 	}
 	return patch
 }
 
-func (p *NodePlan) mergePatch(node *corev1.Node) nodePatch {
+func (p *NodePlan) mergePatch(node *NodeState) nodePatch {
 	patch := nodePatch{Metadata: metadataPatch{
 		UID:             node.UID,
 		ResourceVersion: node.ResourceVersion,
@@ -136,7 +136,7 @@ func (p *NodePlan) mergePatch(node *corev1.Node) nodePatch {
 	}}
 	maps.Copy(patch.Metadata.Annotations, p.annotations.changed)
 	if len(p.taints.changed) > 0 {
-		patch.Spec = &specPatch{Taints: p.taintList(node.Spec.Taints)}
+		patch.Spec = &specPatch{Taints: p.taintList(node.Taints)}
 	}
 	patch.Metadata.Annotations[v1.AppliedAnnotation] = nil
 	if record := p.Record.String(); record != "" {

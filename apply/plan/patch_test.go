@@ -28,7 +28,7 @@ func TestPatch(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		pools  []*v1.NodePool
-		edit   func(*corev1.Node)
+		edit   func(*NodeState)
 		record Record
 		kind   types.PatchType
 		want   string
@@ -36,7 +36,7 @@ func TestPatch(t *testing.T) {
 		"labels alone": {
 			"an apply carries what is ours; no taint is, so the list is left out",
 			[]*v1.NodePool{byRole(v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "1"}, Annotations: map[string]v1.AnnotationValue{"n": "<"}})},
-			func(node *corev1.Node) { node.Labels, node.Spec.Taints = role, []corev1.Taint{foreign} },
+			func(node *NodeState) { node.Labels, node.Taints = role, []corev1.Taint{foreign} },
 			Record{}, apply,
 			`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"uid-of-node","resourceVersion":"1","labels":{"k":"1"},` +
 				`"annotations":{"n":"\u003c","nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"},\"annotations\":{\"n\":\"\u003c\"}}}}"}}}`,
@@ -44,7 +44,7 @@ func TestPatch(t *testing.T) {
 		"taints": {
 			"the whole list, others' first and as they stand, ours after them, sorted",
 			[]*v1.NodePool{byRole(v1.NodePoolSpec{Taints: []v1.Taint{{Key: "b", Value: "2", Effect: "NoSchedule"}, {Key: "a", Effect: "NoSchedule"}}})},
-			func(node *corev1.Node) { node.Labels, node.Spec.Taints = role, []corev1.Taint{foreign} },
+			func(node *NodeState) { node.Labels, node.Taints = role, []corev1.Taint{foreign} },
 			Record{}, apply,
 			`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"uid-of-node","resourceVersion":"1",` +
 				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"a\":{\"taints\":{\"a:NoSchedule\":\"\",\"b:NoSchedule\":\"2\"}}}}"}},` +
@@ -53,9 +53,9 @@ func TestPatch(t *testing.T) {
 		"another label of ours": {
 			"what does not change is carried too, and so is the list: an apply that left it out would remove it",
 			[]*v1.NodePool{byRole(v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "1", "l": "2"}, Taints: []v1.Taint{{Key: "a", Effect: "NoSchedule"}}})},
-			func(node *corev1.Node) {
+			func(node *NodeState) {
 				node.Labels = map[string]string{v1.RoleLabel("a"): "", "k": "1", "foreign": "x"}
-				node.Spec.Taints = []corev1.Taint{{Key: "a", Effect: "NoSchedule"}, foreign}
+				node.Taints = []corev1.Taint{{Key: "a", Effect: "NoSchedule"}, foreign}
 			},
 			Record{Labels: map[string]Entry{"k": {Pool: "a", Value: "1"}}, Taints: taintRecord("a", Entry{Pool: "a"})}, apply,
 			`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"uid-of-node","resourceVersion":"1","labels":{"k":"1","l":"2"},` +
@@ -65,9 +65,9 @@ func TestPatch(t *testing.T) {
 		"one label goes": {
 			"by name, in a merge patch; the taints are not touched, so they are not in it",
 			[]*v1.NodePool{byRole(v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "2"}, Taints: []v1.Taint{{Key: "a", Effect: "NoSchedule"}}})},
-			func(node *corev1.Node) {
+			func(node *NodeState) {
 				node.Labels = map[string]string{v1.RoleLabel("a"): "", "k": "1", "l": "2"}
-				node.Spec.Taints = []corev1.Taint{{Key: "a", Effect: "NoSchedule"}, foreign}
+				node.Taints = []corev1.Taint{{Key: "a", Effect: "NoSchedule"}, foreign}
 			},
 			Record{Labels: map[string]Entry{"k": {Pool: "a", Value: "1"}, "l": {Pool: "a", Value: "2"}}, Taints: taintRecord("a", Entry{Pool: "a"})}, merge,
 			`{"metadata":{"uid":"uid-of-node","resourceVersion":"1","labels":{"k":"2","l":null},` +
@@ -76,9 +76,9 @@ func TestPatch(t *testing.T) {
 		"one taint goes": {
 			"out of the list, the others as they stand",
 			[]*v1.NodePool{byRole(v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "1"}})},
-			func(node *corev1.Node) {
+			func(node *NodeState) {
 				node.Labels = map[string]string{v1.RoleLabel("a"): "", "k": "1"}
-				node.Spec.Taints = []corev1.Taint{{Key: "a", Effect: "NoSchedule"}, foreign}
+				node.Taints = []corev1.Taint{{Key: "a", Effect: "NoSchedule"}, foreign}
 			},
 			Record{Labels: map[string]Entry{"k": {Pool: "a", Value: "1"}}, Taints: taintRecord("a", Entry{Pool: "a"})}, merge,
 			`{"metadata":{"uid":"uid-of-node","resourceVersion":"1","annotations":{"nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"}}}}"}},` +
@@ -87,9 +87,9 @@ func TestPatch(t *testing.T) {
 		"all goes": {
 			"the record too, and the list when nothing is left on it",
 			nil,
-			func(node *corev1.Node) {
+			func(node *NodeState) {
 				node.Labels = map[string]string{"k": "1", "t": "1"}
-				node.Spec.Taints = []corev1.Taint{{Key: "a", Effect: "NoSchedule"}}
+				node.Taints = []corev1.Taint{{Key: "a", Effect: "NoSchedule"}}
 			},
 			Record{Labels: map[string]Entry{"k": {Pool: "a", Value: "1"}, "t": {Pool: "a", Value: "1", Before: ptr.To("0")}}, Taints: taintRecord("a", Entry{Pool: "a"})}, merge,
 			`{"metadata":{"uid":"uid-of-node","resourceVersion":"1","labels":{"k":null,"t":"0"},"annotations":{"nodes.lailin.xyz/applied":null}},"spec":{"taints":null}}`,
@@ -97,15 +97,15 @@ func TestPatch(t *testing.T) {
 		"only the record goes": {
 			"somebody has changed the label, so it is theirs",
 			nil,
-			func(node *corev1.Node) { node.Labels = map[string]string{"k": "9"} },
+			func(node *NodeState) { node.Labels = map[string]string{"k": "9"} },
 			Record{Labels: map[string]Entry{"k": {Pool: "a", Value: "1"}}}, merge,
 			`{"metadata":{"uid":"uid-of-node","resourceVersion":"1","annotations":{"nodes.lailin.xyz/applied":null}}}`,
 		},
 		"a taint taken over and given back": {
 			"in its place and with its age",
 			nil,
-			func(node *corev1.Node) {
-				node.Spec.Taints = []corev1.Taint{{Key: "a", Value: "1", Effect: "NoSchedule", TimeAdded: &added}, foreign}
+			func(node *NodeState) {
+				node.Taints = []corev1.Taint{{Key: "a", Value: "1", Effect: "NoSchedule", TimeAdded: &added}, foreign}
 			},
 			Record{Taints: taintRecord("a", Entry{Pool: "a", Value: "1", Before: ptr.To("0")})}, merge,
 			`{"metadata":{"uid":"uid-of-node","resourceVersion":"1","annotations":{"nodes.lailin.xyz/applied":null}},` +
@@ -114,7 +114,7 @@ func TestPatch(t *testing.T) {
 		"owned beyond the record: a label": {
 			"an apply without it would remove it, though nobody said so",
 			[]*v1.NodePool{byRole(v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "1"}})},
-			func(node *corev1.Node) {
+			func(node *NodeState) {
 				node.Labels, node.ManagedFields = role, owns(`{"f:metadata":{`+recorded+`,"f:labels":{"f:k":{},"f:other":{}}}}`)
 			},
 			Record{}, merge,
@@ -124,8 +124,8 @@ func TestPatch(t *testing.T) {
 		"owned beyond the record: the taints": {
 			"an apply without the list would shed every taint on it",
 			[]*v1.NodePool{byRole(v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "1"}})},
-			func(node *corev1.Node) {
-				node.Labels, node.Spec.Taints = role, []corev1.Taint{foreign}
+			func(node *NodeState) {
+				node.Labels, node.Taints = role, []corev1.Taint{foreign}
 				node.ManagedFields = owns(`{"f:metadata":{` + recorded + `},"f:spec":{"f:taints":{}}}`)
 			},
 			Record{}, merge,
@@ -135,7 +135,7 @@ func TestPatch(t *testing.T) {
 		"owned beyond the record: anything": {
 			"somebody applied as nodepools what nodepools never does",
 			[]*v1.NodePool{byRole(v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "1"}})},
-			func(node *corev1.Node) {
+			func(node *NodeState) {
 				node.Labels, node.ManagedFields = role, owns(`{"f:metadata":{`+recorded+`},"f:spec":{"f:unschedulable":{}}}`)
 			},
 			Record{}, merge,
@@ -145,7 +145,7 @@ func TestPatch(t *testing.T) {
 		"owned beyond the record, and by another": {
 			"who applies it too keeps it: leaving it out removes nothing",
 			[]*v1.NodePool{byRole(v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "1"}})},
-			func(node *corev1.Node) {
+			func(node *NodeState) {
 				node.Labels = role
 				node.ManagedFields = append(owns(`{"f:metadata":{`+recorded+`,"f:labels":{"f:other":{}}}}`),
 					managed("argo", metav1.ManagedFieldsOperationApply, "", `{"f:metadata":{"f:labels":{"f:other":{}}}}`))
@@ -157,7 +157,7 @@ func TestPatch(t *testing.T) {
 		"owned, and all carried": {
 			"the ordinary case: the next apply",
 			[]*v1.NodePool{byRole(v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "2"}})},
-			func(node *corev1.Node) {
+			func(node *NodeState) {
 				node.Labels = map[string]string{v1.RoleLabel("a"): "", "k": "1"}
 				node.ManagedFields = owns(`{"f:metadata":{` + recorded + `,"f:labels":{"f:k":{}}}}`)
 			},
@@ -197,8 +197,8 @@ func TestListOfTaintsIsShed(t *testing.T) {
 	s := newServer()
 	node := newNode("n")
 	with, without := onNode("a", want(Taint, "1")), onNode("a", v1.NodePoolSpec{})
-	taint := func(node *corev1.Node) {
-		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "not-ready", Effect: "NoExecute"})
+	taint := func(node *NodeState) {
+		node.Taints = append(node.Taints, corev1.Taint{Key: "not-ready", Effect: "NoExecute"})
 	}
 	node = s.update(t, node, "kube-controller-manager", taint)
 	node, _ = s.write(t, node, expand(with))
@@ -211,7 +211,7 @@ func TestListOfTaintsIsShed(t *testing.T) {
 	}
 	without.Spec.Labels = map[string]v1.LabelValue{"k": "1"}
 	node, _ = s.write(t, node, expand(without))
-	if len(node.Spec.Taints) != 1 || node.Spec.Taints[0].Key != "not-ready" {
-		t.Errorf("taints %v, want the one of others", node.Spec.Taints)
+	if len(node.Taints) != 1 || node.Taints[0].Key != "not-ready" {
+		t.Errorf("taints %v, want the one of others", node.Taints)
 	}
 }

@@ -34,7 +34,7 @@ func (at step) nothingForeignIsTouched(t *testing.T) {
 			}
 		}
 	}
-	live := taintValues(at.before.Spec.Taints)
+	live := taintValues(at.before.Taints)
 	foreign := func(taints []corev1.Taint) []corev1.Taint {
 		return slices.DeleteFunc(slices.Clone(taints), func(taint corev1.Taint) bool {
 			id := render.TaintID{Key: taint.Key, Effect: taint.Effect}
@@ -43,7 +43,7 @@ func (at step) nothingForeignIsTouched(t *testing.T) {
 			return recorded || !stood || at.declares(Taint, id.String())
 		})
 	}
-	if diff := cmp.Diff(foreign(at.before.Spec.Taints), foreign(at.node.Spec.Taints), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(foreign(at.before.Taints), foreign(at.node.Taints), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("taints of others (-before +after):\n%s", diff)
 	}
 }
@@ -239,7 +239,7 @@ func (w *world) driftIsPutBack(t *testing.T, s server, seen *counts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drifted := s.update(t, before, "kubectl", func(node *corev1.Node) {
+	drifted := s.update(t, before, "kubectl", func(node *NodeState) {
 		w.meddle(node)
 		w.meddle(node)
 	})
@@ -264,7 +264,7 @@ func (w *world) driftIsPutBack(t *testing.T, s server, seen *counts) {
 // concernsOthers reports whether two nodes differ in a key that is not for us to
 // put back and nothing else: not in the record, in conflict, of a pool that holds
 // still, or a label that was taken over, for pools see it as its owner wants it.
-func (w *world) concernsOthers(before, after *corev1.Node, p *NodePlan) bool {
+func (w *world) concernsOthers(before, after *NodeState, p *NodePlan) bool {
 	had, has, ours, expansion := standing(before), standing(after), entries(p.Record), w.expansion()
 	theirs := func(field Field, key string) bool {
 		entry, recorded := ours[field][key]

@@ -3,14 +3,12 @@ package plan
 import (
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
 // readRecord reads the record of a node. What it returns is shared, and not to be
 // changed. One that cannot be read gives a [*RecordError].
-func readRecord(node *corev1.Node) (Record, error) {
+func readRecord(node *NodeState) (Record, error) {
 	record, err := remembered.read(node.Annotations[v1.AppliedAnnotation])
 	if err != nil {
 		return Record{}, &RecordError{Node: node.Name, Err: err}

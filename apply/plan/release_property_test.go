@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
@@ -137,7 +135,7 @@ func (w *releaseWorld) follow() {
 
 func (w *releaseWorld) some(share float64) {
 	expansion := Expand(w.cluster.Pools, w.cluster.Nodes)
-	nodes := make([]*corev1.Node, 0, len(w.cluster.Nodes))
+	nodes := make([]*NodeState, 0, len(w.cluster.Nodes))
 	for _, node := range w.cluster.Nodes {
 		p, err := Node(node, expansion)
 		if err != nil {
@@ -161,7 +159,7 @@ func (w *releaseWorld) reportHolds() Cluster {
 	return next
 }
 
-func carryingOf(nodes []*corev1.Node) int {
+func carryingOf(nodes []*NodeState) int {
 	count := 0
 	for _, node := range nodes {
 		if record, err := readRecord(node); err == nil && !record.Empty() {
@@ -186,7 +184,7 @@ func severalGo(pools []*v1.NodePool, carriers map[string]int) bool {
 }
 
 // lostAny reports whether a node carries keys of fewer pools.
-func lostAny(before, after *corev1.Node) bool {
+func lostAny(before, after *NodeState) bool {
 	was, errWas := readRecord(before)
 	is, errIs := readRecord(after)
 	if errWas != nil || errIs != nil {

@@ -98,7 +98,7 @@ func (policy ReleasePolicy) remedy(revision Revision) string {
 // Pools that the revision changes, and that may change, are marked as approved for
 // [HeldReleases]. Pools of files that no source has are not limited here: it is
 // those who write them that [HeldReleases] is for.
-func (p *PoolsPlan) LimitReleases(revision Revision, live []*v1.NodePool, nodes []*corev1.Node) {
+func (p *PoolsPlan) LimitReleases(revision Revision, live []*v1.NodePool, nodes []*NodeState) {
 	if revision.Source == "" || len(p.Changes) == 0 {
 		return
 	}
@@ -117,7 +117,7 @@ func (p *PoolsPlan) LimitReleases(revision Revision, live []*v1.NodePool, nodes 
 }
 
 // losses are those of the pools that lose more than the limit allows, sorted.
-func (p *PoolsPlan) losses(revision Revision, live []*v1.NodePool, nodes []*corev1.Node) []Loss {
+func (p *PoolsPlan) losses(revision Revision, live []*v1.NodePool, nodes []*NodeState) []Loss {
 	c := p.countLosses(revision, live, nodes)
 	var losses []Loss
 	for _, pool := range slices.Sorted(maps.Keys(c.leaving)) {
@@ -149,7 +149,7 @@ type lossCount struct {
 	carrying         int
 }
 
-func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []*corev1.Node) *lossCount {
+func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []*NodeState) *lossCount {
 	after := p.After(live)
 	before, then := Expand(live, nodes), render.Expand(after)
 	concerned, deleted := p.concerned(revision, after), p.Deletes()
@@ -190,7 +190,7 @@ func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []
 
 // countEvictions counts a node that gets a NoExecute taint which nothing would have
 // put there before.
-func (c *lossCount) countEvictions(node *corev1.Node, evicting map[string]bool, before, then render.Desired) {
+func (c *lossCount) countEvictions(node *NodeState, evicting map[string]bool, before, then render.Desired) {
 	var pools []string
 	for id, want := range then.Taints {
 		if id.Effect != corev1.TaintEffectNoExecute || !evicting[want.Pool] || hasTaint(node, id, want.Value) {
@@ -269,7 +269,7 @@ func covers(set *fieldpath.Set, path fieldpath.Path) bool {
 
 // approveReleases marks those pools that [HeldReleases] would hold, or could when
 // nodes change meanwhile.
-func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*corev1.Node) {
+func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState) {
 	c := countReleases(p.leaving(live), nodes)
 	approve, held, deletes := map[string]bool{}, map[string]*ReleaseBlock{}, len(p.Deletes())
 	c.holdDeparting(held)

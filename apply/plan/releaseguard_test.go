@@ -78,7 +78,7 @@ func TestRevisionIsHeldForItsReleases(t *testing.T) {
 		"blocked before": {"by then only half would leave", ReleasePolicy{Blocked: second}, []*v1.NodePool{ofZone("p", "a"), ofZone("q", "a"), ofZone("r", "b")}, nil, []string{"p"}},
 		"paused nodes": {"nothing is taken off them", ReleasePolicy{}, []*v1.NodePool{ofZone("p", "A"), ofZone("q", "a"), ofZone("r", "b")}, func(c *Cluster) {
 			for _, node := range c.Nodes {
-				metav1.SetMetaDataAnnotation(&node.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
+				annotate(node, v1.ReconcileAnnotation, v1.Disabled)
 			}
 		}, nil},
 		"nodes left before": {"they leave by their own labels", ReleasePolicy{}, []*v1.NodePool{ofZone("p", "a", "b", "x"), ofZone("q", "a"), ofZone("r", "b")}, func(c *Cluster) {

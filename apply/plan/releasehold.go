@@ -18,7 +18,7 @@ import (
 
 // Expand works out pools for the nodes that there are. It is [render.Expand],
 // where [HeldReleases] are held.
-func Expand(pools []*v1.NodePool, nodes []*corev1.Node) *render.Expansion {
+func Expand(pools []*v1.NodePool, nodes []*NodeState) *render.Expansion {
 	return HoldsOf(pools, nodes, HoldFacts{}).Expand(pools)
 }
 
@@ -46,7 +46,7 @@ func MayHoldReleases(pools []*v1.NodePool) bool {
 //
 // What was blocked stays so until it is approved or changed, whatever becomes of
 // its nodes meanwhile. All is decided by what stands in the cluster.
-func HeldReleases(pools []*v1.NodePool, nodes []*corev1.Node) map[string]*ReleaseBlock {
+func HeldReleases(pools []*v1.NodePool, nodes []*NodeState) map[string]*ReleaseBlock {
 	c := countReleases(pools, nodes)
 	held := map[string]*ReleaseBlock{}
 	c.holdChanged(held)
@@ -58,7 +58,7 @@ func HeldReleases(pools []*v1.NodePool, nodes []*corev1.Node) map[string]*Releas
 // Departing are the names of the pools that are being deleted, that nodes carry keys
 // of, and that nobody has approved, sorted. There are none where so few nodes carry
 // anything that their release is not limited.
-func Departing(pools []*v1.NodePool, nodes []*corev1.Node) []string {
+func Departing(pools []*v1.NodePool, nodes []*NodeState) []string {
 	c := countReleases(pools, nodes)
 	if c.carrying < v1.MinReleaseLimited {
 		return nil
@@ -87,7 +87,7 @@ type releaseCount struct {
 	vanished  map[string]*Loss
 }
 
-func countReleases(pools []*v1.NodePool, nodes []*corev1.Node) *releaseCount {
+func countReleases(pools []*v1.NodePool, nodes []*NodeState) *releaseCount {
 	c := &releaseCount{
 		pools: make(map[string]*v1.NodePool, len(pools)), changed: map[string]bool{}, nodes: len(nodes),
 		carriers: map[string]int{}, leaving: map[string]*Loss{}, evicted: map[string]*Loss{},
@@ -114,7 +114,7 @@ func countReleases(pools []*v1.NodePool, nodes []*corev1.Node) *releaseCount {
 }
 
 // count counts one node.
-func (c *releaseCount) count(node *corev1.Node, record Record) {
+func (c *releaseCount) count(node *NodeState, record Record) {
 	var members []string
 	if c.free != nil {
 		seen := record.underlyingLabels(node.Labels)
@@ -147,7 +147,7 @@ func (c *releaseCount) count(node *corev1.Node, record Record) {
 	}
 }
 
-func (c *releaseCount) countEvictions(node *corev1.Node, desired render.Desired) {
+func (c *releaseCount) countEvictions(node *NodeState, desired render.Desired) {
 	var pools []string
 	for id, want := range desired.Taints {
 		if id.Effect != corev1.TaintEffectNoExecute || !c.changed[want.Pool] || !evicts(c.pools[want.Pool]) {
@@ -164,8 +164,8 @@ func (c *releaseCount) countEvictions(node *corev1.Node, desired render.Desired)
 	}
 }
 
-func hasTaint(node *corev1.Node, id render.TaintID, value string) bool {
-	return slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+func hasTaint(node *NodeState, id render.TaintID, value string) bool {
+	return slices.ContainsFunc(node.Taints, func(taint corev1.Taint) bool {
 		return taint.Key == id.Key && taint.Effect == id.Effect && taint.Value == value
 	})
 }

@@ -18,8 +18,8 @@ import (
 const zone = "example.com/zone"
 
 // inZones makes so many nodes in each zone.
-func inZones(counts map[string]int) []*corev1.Node {
-	var nodes []*corev1.Node
+func inZones(counts map[string]int) []*NodeState {
+	var nodes []*NodeState
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		for i := range counts[name] {
 			node := newNode(fmt.Sprintf("%s-%02d", name, i))
@@ -73,7 +73,7 @@ func report(cluster Cluster) Cluster {
 }
 
 // carriersOf counts the nodes that carry keys of each pool.
-func carriersOf(nodes []*corev1.Node) map[string]int {
+func carriersOf(nodes []*NodeState) map[string]int {
 	carriers := map[string]int{}
 	for _, node := range nodes {
 		record, err := readRecord(node)
@@ -169,7 +169,7 @@ func TestHeldReleases(t *testing.T) {
 			func(c Cluster) Cluster {
 				c.Pools = edited(c.Pools, "p", zones("x"))
 				for _, node := range c.Nodes {
-					metav1.SetMetaDataAnnotation(&node.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
+					annotate(node, v1.ReconcileAnnotation, v1.Disabled)
 				}
 				return c
 			}, nil},

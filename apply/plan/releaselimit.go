@@ -145,4 +145,4 @@ func Membership(pool *v1.NodePool) string {
 }
 
 // leavesAlone reports whether no pool can take anything off a node: it is paused.
-func leavesAlone(node *corev1.Node) bool { return v1.IsDisabled(node, v1.ReconcileAnnotation) }
+func leavesAlone(node *NodeState) bool { return v1.IsDisabled(node, v1.ReconcileAnnotation) }

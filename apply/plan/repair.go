@@ -3,7 +3,6 @@ package plan
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -59,7 +58,7 @@ func (a Admission) Written(now time.Time) *Repairs {
 // that somebody has removed or replaced, together with what it described, is no
 // drift by what the node says. All other changes are never delayed, those of a key
 // that is fought over included.
-func (b RepairBackoff) Admit(node *corev1.Node, p *NodePlan, known *Repairs, restored bool, now time.Time) Admission {
+func (b RepairBackoff) Admit(node *NodeState, p *NodePlan, known *Repairs, restored bool, now time.Time) Admission {
 	if known == nil && !p.repairs(restored) {
 		return Admission{Plan: p}
 	}

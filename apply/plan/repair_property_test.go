@@ -3,8 +3,6 @@ package plan
 import (
 	"testing"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // mostInAMinute is how often a key is put back within any minute: after nothing, and
@@ -25,12 +23,12 @@ func TestRepairProperties(t *testing.T) {
 		meddle := w.meddle
 		if w.oneIn(2) { // the same change, over and over
 			kept := standing(f.node)
-			meddle = func(node *corev1.Node) {
+			meddle = func(node *NodeState) {
 				for key := range kept[Label] {
 					node.Labels[key] = "theirs"
 				}
-				if len(node.Spec.Taints) > 0 {
-					node.Spec.Taints = node.Spec.Taints[1:]
+				if len(node.Taints) > 0 {
+					node.Taints = node.Taints[1:]
 				}
 			}
 		}

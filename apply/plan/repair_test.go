@@ -42,13 +42,13 @@ func TestRepairsBackOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			node := newNode("n")
 			if name != "last taint removed" {
-				node.Spec.Taints = []corev1.Taint{{Key: "theirs", Effect: "NoExecute"}}
+				node.Taints = []corev1.Taint{{Key: "theirs", Effect: "NoExecute"}}
 			}
 			f := newFight(t, s, node, expand(onNode("a", want(c.field, "ours"))))
 			id := repairKey{c.field, keyIn(c.field)}
 			f.repaired = map[repairKey][]time.Duration{}
 			f.now = time.Hour // the pool came long before
-			f.against(200, func(node *corev1.Node) { put(node, c.field, c.change) })
+			f.against(200, func(node *NodeState) { put(node, c.field, c.change) })
 			at := func(all ...int) []time.Duration {
 				times := seconds(all...)
 				for i := range times {
@@ -70,7 +70,7 @@ func TestRepairsBackOff(t *testing.T) {
 			if value := get(f.node, c.field); value == nil || *value != "ours" || f.known != nil {
 				t.Errorf("in the end the key is %v, and known is %+v", value, f.known)
 			}
-			f.against(1, func(node *corev1.Node) { put(node, c.field, c.change) })
+			f.against(1, func(node *NodeState) { put(node, c.field, c.change) })
 			if last := f.repaired[id][len(f.repaired[id])-1]; last != f.now-time.Second {
 				t.Errorf("a change by hand at %v was put back at %v", f.now-time.Second, last)
 			}
@@ -96,7 +96,7 @@ func TestRepairsNowAndThenAreMadeAtOnce(t *testing.T) {
 			f := newFight(t, s, newNode("n"), expand(onNode("a", want(Taint, "ours"))))
 			for i := range 10 {
 				f.now += c.every
-				f.node = s.update(t, f.node, "kubectl", func(node *corev1.Node) { put(node, Taint, nil) })
+				f.node = s.update(t, f.node, "kubectl", func(node *NodeState) { put(node, Taint, nil) })
 				f.pass()
 				if get(f.node, Taint) == nil {
 					t.Errorf("repair %d waits: %s", i, c.reason)
@@ -131,7 +131,7 @@ func TestThirdRepairWithinAMinuteIsAContest(t *testing.T) {
 			f := newFight(t, s, newNode("n"), expand(onNode("a", want(Label, "ours"))))
 			for _, at := range seconds(c.at...) {
 				f.now = at
-				f.node = s.update(t, f.node, "kubectl", func(node *corev1.Node) { put(node, Label, nil) })
+				f.node = s.update(t, f.node, "kubectl", func(node *NodeState) { put(node, Label, nil) })
 				f.pass()
 			}
 			if got := f.known.Contests() != nil; got != c.want {
@@ -146,7 +146,7 @@ func TestThirdRepairWithinAMinuteIsAContest(t *testing.T) {
 func contested(t *testing.T, s server, field Field, spec v1.NodePoolSpec, change *string) *fight {
 	t.Helper()
 	f := newFight(t, s, newNode("n"), expand(onNode("a", spec)))
-	f.against(10, func(node *corev1.Node) { put(node, field, change) })
+	f.against(10, func(node *NodeState) { put(node, field, change) })
 	if _, admitted := f.pass(); !admitted.NoOp() || f.known.Contests() == nil {
 		t.Fatalf("the fight is none: %+v", f.known)
 	}
@@ -181,15 +181,15 @@ func TestAFightDelaysNothingElse(t *testing.T) {
 
 				f.become(expand(onNode("a", spec("2"))))
 				f.pass()
-				if f.node.Labels["other"] != "2" || taintValues(f.node.Spec.Taints)[otherTaint] != "2" {
-					t.Errorf("the change of the pool waits: %v, %v", f.node.Labels, f.node.Spec.Taints)
+				if f.node.Labels["other"] != "2" || taintValues(f.node.Taints)[otherTaint] != "2" {
+					t.Errorf("the change of the pool waits: %v, %v", f.node.Labels, f.node.Taints)
 				}
 				f.become(expand(onNode("a", spec("2")), onNode("quarantine", v1.NodePoolSpec{
 					Priority: 1000, Taints: []v1.Taint{{Key: "quarantine", Effect: "NoExecute"}},
 				})))
 				f.pass()
-				if _, found := taintValues(f.node.Spec.Taints)[quarantineTaint]; !found {
-					t.Errorf("the quarantine waits: %v", f.node.Spec.Taints)
+				if _, found := taintValues(f.node.Taints)[quarantineTaint]; !found {
+					t.Errorf("the quarantine waits: %v", f.node.Taints)
 				}
 				if got := get(f.node, field); !ptr.Equal(got, change) {
 					t.Errorf("the contested key was written before its time: %v", got)
@@ -207,7 +207,7 @@ func TestAFightDelaysNothingElse(t *testing.T) {
 				f.become(expand())
 				f.pass()
 				bare := newNode("n")
-				ignore := cmpopts.IgnoreFields(corev1.Node{}, "ObjectMeta.ManagedFields", "ObjectMeta.ResourceVersion")
+				ignore := cmpopts.IgnoreFields(NodeState{}, "ManagedFields", "ResourceVersion")
 				if diff := cmp.Diff(bare, f.node, ignore, cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("what is left once the pools are gone (-want +got):\n%s", diff)
 				}

@@ -16,13 +16,13 @@ type fight struct {
 	t       *testing.T
 	s       server
 	backoff RepairBackoff
-	node    *corev1.Node
+	node    *NodeState
 	pools   *render.Expansion
 	known   *Repairs
 	// now is the time since the start.
 	now time.Duration
 	// before is the node as it was before the last pass.
-	before *corev1.Node
+	before *NodeState
 	// settled reports that the pools are what they were in the last pass, in which
 	// the node had these members.
 	settled bool
@@ -34,7 +34,7 @@ type fight struct {
 // start is any time: what it is makes no difference.
 var start = time.Date(2026, 3, 29, 1, 59, 0, 0, time.UTC)
 
-func newFight(t *testing.T, s server, node *corev1.Node, pools *render.Expansion) *fight {
+func newFight(t *testing.T, s server, node *NodeState, pools *render.Expansion) *fight {
 	f := &fight{t: t, s: s, backoff: DefaultRepairBackoff(), node: node, pools: pools, repaired: map[repairKey][]time.Duration{}}
 	f.pass()
 	return f
@@ -78,7 +78,7 @@ func (f *fight) pass() (full, admitted *NodePlan) {
 
 // against lets somebody change the node whenever the plan is carried out in full,
 // as fast as can be, for so many seconds.
-func (f *fight) against(seconds int, change func(*corev1.Node)) {
+func (f *fight) against(seconds int, change func(*NodeState)) {
 	f.t.Helper()
 	for range seconds {
 		f.node = f.s.update(f.t, f.node, "readiness-controller", change)
@@ -111,7 +111,7 @@ var (
 )
 
 // mustRead is the record of a node.
-func mustRead(t *testing.T, node *corev1.Node) Record {
+func mustRead(t *testing.T, node *NodeState) Record {
 	t.Helper()
 	record, err := readRecord(node)
 	if err != nil {

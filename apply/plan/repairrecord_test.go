@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
@@ -15,7 +14,7 @@ import (
 // an older one back, together with what it describes. By what stands on the node that
 // is no drift, and it is fought no faster.
 func TestFightsOverTheRecordBackOff(t *testing.T) {
-	older := func(t *testing.T, s server) *corev1.Node {
+	older := func(t *testing.T, s server) *NodeState {
 		f := newFight(t, s, newNode("n"), expand(onNode("a", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"dropped": "1", key: "old"}})))
 		return f.node
 	}
@@ -24,28 +23,28 @@ func TestFightsOverTheRecordBackOff(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		spec   v1.NodePoolSpec
-		change func(was *corev1.Node) func(*corev1.Node)
+		change func(was *NodeState) func(*NodeState)
 		// contested are the keys, want how often each was written.
 		contested []string
 	}{
 		"all of ours is taken away": {
 			"as if the node had just joined", want(Label, "ours"),
-			func(*corev1.Node) func(*corev1.Node) {
-				return func(node *corev1.Node) { node.Labels, node.Annotations = nil, nil }
+			func(*NodeState) func(*NodeState) {
+				return func(node *NodeState) { node.Labels, node.Annotations = nil, nil }
 			},
 			[]string{"label " + key, "label " + v1.RoleLabel("a")},
 		},
 		"an older state is put back": {
 			"a key that the pool has dropped comes again after it was removed", want(Label, "ours"),
-			func(was *corev1.Node) func(*corev1.Node) {
-				return func(node *corev1.Node) { node.Labels, node.Annotations = was.Labels, was.Annotations }
+			func(was *NodeState) func(*NodeState) {
+				return func(node *NodeState) { node.Labels, node.Annotations = was.Labels, was.Annotations }
 			},
 			[]string{"label dropped", "label " + key},
 		},
 		"the record is taken away": {
 			"of a pool that adopts: no label changes", adopting,
-			func(*corev1.Node) func(*corev1.Node) {
-				return func(node *corev1.Node) { delete(node.Annotations, v1.AppliedAnnotation) }
+			func(*NodeState) func(*NodeState) {
+				return func(node *NodeState) { delete(node.Annotations, v1.AppliedAnnotation) }
 			},
 			[]string{"annotation " + v1.AppliedAnnotation},
 		},
@@ -87,13 +86,13 @@ func TestContestedKeysAreWrittenTogether(t *testing.T) {
 	f := newFight(t, s, newNode("n"), expand(onNode("a", spec)))
 	for second := range 1200 {
 		if full, _ := f.pass(); full.NoOp() || second < 20 {
-			f.node = s.update(t, f.node, "other", func(node *corev1.Node) {
+			f.node = s.update(t, f.node, "other", func(node *NodeState) {
 				for i := range min(8, 1+second/2) { // one after the other
 					delete(node.Labels, fmt.Sprint("k", i))
 				}
 			})
 		} else {
-			f.node = s.update(t, f.node, "other", func(node *corev1.Node) { clear(node.Labels) })
+			f.node = s.update(t, f.node, "other", func(node *NodeState) { clear(node.Labels) })
 		}
 		f.now += time.Second
 	}
@@ -120,7 +119,7 @@ func TestARecreatedNodeIsNotKnown(t *testing.T) {
 	f.node, f.settled = again, false
 	f.pass()
 	if get(f.node, Taint) == nil || f.known != nil {
-		t.Errorf("the new node has %v, and known is %+v", f.node.Spec.Taints, f.known)
+		t.Errorf("the new node has %v, and known is %+v", f.node.Taints, f.known)
 	}
 }
 

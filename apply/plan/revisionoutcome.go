@@ -3,8 +3,6 @@ package plan
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
@@ -37,7 +35,7 @@ func RevisionOf(source *v1.NodePoolSource, name string, pools []render.Definitio
 // RevisionOutcomeOf decides what becomes of a revision, given the pools and the nodes of
 // a cluster. Nodes is called only where the answer depends on them, as there may be very
 // many; it is the only source of an error.
-func RevisionOutcomeOf(revision Revision, live []*v1.NodePool, nodes func() ([]*corev1.Node, error)) (RevisionOutcome, error) {
+func RevisionOutcomeOf(revision Revision, live []*v1.NodePool, nodes func() ([]*NodeState, error)) (RevisionOutcome, error) {
 	o := RevisionOutcome{Recreated: recreated(revision, live)}
 	p, err := Pools(revision, live)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -14,7 +13,7 @@ import (
 
 func TestRevisionOutcome(t *testing.T) {
 	const name = "main@sha1:new"
-	none := func() ([]*corev1.Node, error) { return nil, nil }
+	none := func() ([]*NodeState, error) { return nil, nil }
 	revision := func(edit func(*Revision)) Revision {
 		r := revisionOfPools(name, ReleasePolicy{}, define("p", v1.NodePoolSpec{}))
 		edit(&r)
@@ -28,14 +27,14 @@ func TestRevisionOutcome(t *testing.T) {
 	})
 	t.Run("nothing changes", func(t *testing.T) {
 		cluster := appliedRevision(t, revision(func(*Revision) {}), Cluster{})
-		ask := func() ([]*corev1.Node, error) { t.Error("nodes are listed for nothing"); return nil, nil }
+		ask := func() ([]*NodeState, error) { t.Error("nodes are listed for nothing"); return nil, nil }
 		if o, err := RevisionOutcomeOf(revision(func(*Revision) {}), cluster.Pools, ask); err != nil || o.Refused != nil || len(o.Plan.Changes) > 0 {
 			t.Errorf("outcome %+v and error %v, want no change", o, err)
 		}
 	})
 	t.Run("nodes that cannot be listed", func(t *testing.T) {
 		broken := errors.New("broken")
-		if _, err := RevisionOutcomeOf(revision(func(*Revision) {}), nil, func() ([]*corev1.Node, error) { return nil, broken }); !errors.Is(err, broken) {
+		if _, err := RevisionOutcomeOf(revision(func(*Revision) {}), nil, func() ([]*NodeState, error) { return nil, broken }); !errors.Is(err, broken) {
 			t.Errorf("error %v, want %v: nothing may be released on doubt", err, broken)
 		}
 	})
@@ -53,7 +52,7 @@ func TestRevisionOutcome(t *testing.T) {
 		cluster := appliedRevision(t, first, Cluster{Nodes: nodes})
 		second := revisionOfPools(name, ReleasePolicy{}, ofZone("p", "a"))
 		second.AssumeApproved = assumed
-		o, err := RevisionOutcomeOf(second, cluster.Pools, func() ([]*corev1.Node, error) { return cluster.Nodes, nil })
+		o, err := RevisionOutcomeOf(second, cluster.Pools, func() ([]*NodeState, error) { return cluster.Nodes, nil })
 		if err != nil || o.Plan.Held == nil || (o.Refused == nil) != assumed || (len(o.Plan.Changes) > 0) != assumed {
 			t.Errorf("approval assumed %t: plan %+v, refused %v, error %v", assumed, o.Plan, o.Refused, err)
 		}

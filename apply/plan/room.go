@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -26,7 +25,7 @@ type denials struct {
 // exceeds reports whether the API server would refuse the plan, as the annotations
 // of the node would be too large, with the record among them. Of almost every plan
 // that is known without writing the record.
-func (p *NodePlan) exceeds(node *corev1.Node) bool {
+func (p *NodePlan) exceeds(node *NodeState) bool {
 	if len(p.annotations.changed) == 0 && p.Record.Equal(p.recorded) {
 		return false
 	}
@@ -66,7 +65,7 @@ func sizeOfEntries(record Record) int {
 
 // annotationBytes are what the annotations of the node take after the write, as the
 // API server counts them.
-func (p *NodePlan) annotationBytes(node *corev1.Node) int {
+func (p *NodePlan) annotationBytes(node *NodeState) int {
 	size := 0
 	for key, value := range p.After(node).Annotations {
 		size += len(key) + len(value)
@@ -89,7 +88,7 @@ type candidate struct {
 // when each key has got its room. Taints go before labels, and labels before
 // annotations: no annotation keeps a pool from setting a node apart. Among them the
 // strongest pool goes first, so that none takes room from a stronger one.
-func (p *NodePlan) deniedBy(node *corev1.Node, plan func(denials) *NodePlan) denials {
+func (p *NodePlan) deniedBy(node *NodeState, plan func(denials) *NodePlan) denials {
 	none := denials{labels: map[string]bool{}, annotations: map[string]bool{}, taints: map[render.TaintID]bool{}}
 	all := candidatesOf(p, labels, p.labels, p.desired.Labels, func(d *denials, key string) { d.labels[key] = true })
 	all = append(all, candidatesOf(p, taints, p.taints, p.desired.Taints, func(d *denials, id render.TaintID) { d.taints[id] = true })...)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,7 +33,7 @@ func newServer() server {
 
 // send carries a patch out as the controller sends it. It refuses what is not
 // tied to the very version of the node.
-func (s server) send(t testing.TB, node *corev1.Node, patch Patch) *corev1.Node {
+func (s server) send(t testing.TB, node *NodeState, patch Patch) *NodeState {
 	t.Helper()
 	body := map[string]any{}
 	if err := json.Unmarshal(patch.Data, &body); err != nil {
@@ -53,7 +54,7 @@ func (s server) send(t testing.TB, node *corev1.Node, patch Patch) *corev1.Node 
 }
 
 // apply is a forced server-side apply by some manager.
-func (s server) apply(t testing.TB, node *corev1.Node, manager string, body map[string]any) *corev1.Node {
+func (s server) apply(t testing.TB, node *NodeState, manager string, body map[string]any) *NodeState {
 	t.Helper()
 	applied, err := s.fields.Apply(toUnstructured(t, node), &unstructured.Unstructured{Object: body}, manager, true)
 	if err != nil {
@@ -63,14 +64,14 @@ func (s server) apply(t testing.TB, node *corev1.Node, manager string, body map[
 }
 
 // update is what somebody does with kubectl label, annotate or taint.
-func (s server) update(t testing.TB, node *corev1.Node, manager string, change func(*corev1.Node)) *corev1.Node {
+func (s server) update(t testing.TB, node *NodeState, manager string, change func(*NodeState)) *NodeState {
 	t.Helper()
 	changed := node.DeepCopy()
 	change(changed)
 	return s.updateTo(t, node, manager, toMap(t, changed))
 }
 
-func (s server) updateTo(t testing.TB, node *corev1.Node, manager string, body map[string]any) *corev1.Node {
+func (s server) updateTo(t testing.TB, node *NodeState, manager string, body map[string]any) *NodeState {
 	t.Helper()
 	updated, err := s.fields.Update(toUnstructured(t, node), &unstructured.Unstructured{Object: body}, manager)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s server) updateTo(t testing.TB, node *corev1.Node, manager string, body m
 }
 
 // next is the node as it is stored, in its next version.
-func next(t testing.TB, object runtime.Object) *corev1.Node {
+func next(t testing.TB, object runtime.Object) *NodeState {
 	t.Helper()
 	node := &corev1.Node{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.(*unstructured.Unstructured).Object, node); err != nil {
@@ -99,7 +100,7 @@ func next(t testing.TB, object runtime.Object) *corev1.Node {
 		}
 		seen[id] = true
 	}
-	return node
+	return StateOf(node)
 }
 
 // mergeJSON is RFC 7386.
@@ -122,21 +123,23 @@ func mergeJSON(target, patch any) any {
 	return merged
 }
 
-func toMap(t testing.TB, node *corev1.Node) map[string]any {
+func toMap(t testing.TB, node *NodeState) map[string]any {
 	t.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(node)
+	object := node.Object()
+	object.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return content
 }
 
-func toUnstructured(t testing.TB, node *corev1.Node) *unstructured.Unstructured {
+func toUnstructured(t testing.TB, node *NodeState) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: toMap(t, node)}
 }
 
 // write plans a node, sends the plan, and returns what came of it and the plan.
-func (s server) write(t testing.TB, node *corev1.Node, pools *render.Expansion) (*corev1.Node, *NodePlan) {
+func (s server) write(t testing.TB, node *NodeState, pools *render.Expansion) (*NodeState, *NodePlan) {
 	t.Helper()
 	p, err := Node(node, pools)
 	if err != nil {

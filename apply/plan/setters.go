@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
@@ -12,12 +11,12 @@ import (
 // Setters names the field managers that set what stands on a node, ours left aside,
 // as its managed fields tell.
 type Setters struct {
-	node   *corev1.Node
+	node   *NodeState
 	owners owners
 }
 
 // SettersOf reads the managed fields of a node.
-func SettersOf(node *corev1.Node) *Setters {
+func SettersOf(node *NodeState) *Setters {
 	return &Setters{node, owners{object: node}}
 }
 
@@ -48,7 +47,7 @@ func (s *Setters) All() []Setter {
 		owner.fields.Iterate(func(path fieldpath.Path) {
 			switch {
 			case path.Equals(taintsPath):
-				if len(s.node.Spec.Taints) > 0 {
+				if len(s.node.Taints) > 0 {
 					of(owner.manager).Taints = true
 				}
 			case len(path) == 3 && path[2].FieldName != nil && path[:2].Equals(labelsPath):

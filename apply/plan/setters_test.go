@@ -11,7 +11,7 @@ import (
 func TestSetters(t *testing.T) {
 	node := newNode("n")
 	node.Labels = map[string]string{"team": "a", "shared": "x", "ours": "y", "nobody": "z"}
-	node.Spec.Taints = []corev1.Taint{{Key: "dedicated", Effect: corev1.TaintEffectNoSchedule}}
+	node.Taints = []corev1.Taint{{Key: "dedicated", Effect: corev1.TaintEffectNoSchedule}}
 	entry := func(manager, fields string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: metav1.NewFieldsV1(fields)}
 	}

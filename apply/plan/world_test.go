@@ -30,7 +30,7 @@ var (
 // world is a node and the pools that are around it.
 type world struct {
 	r     *rand.Rand
-	node  *corev1.Node
+	node  *NodeState
 	pools map[string]*v1.NodePool
 	// Which policies pools may have, and whether they may be paused or broken.
 	policies []v1.ConflictPolicy
@@ -53,7 +53,7 @@ func newWorld(seed uint64) *world {
 			added := metav1.NewTime(time.Unix(int64(w.r.IntN(1000)), 0).UTC())
 			taint.TimeAdded = &added
 		}
-		w.node.Spec.Taints = append(w.node.Spec.Taints, taint)
+		w.node.Taints = append(w.node.Taints, taint)
 	}
 	return w
 }
@@ -135,7 +135,7 @@ func (w *world) pool(name string) *v1.NodePool {
 }
 
 // meddle is somebody else changing the node: any key, ours or not.
-func (w *world) meddle(node *corev1.Node) {
+func (w *world) meddle(node *NodeState) {
 	change := func(values *map[string]string) {
 		if *values == nil {
 			*values = map[string]string{}
@@ -153,11 +153,11 @@ func (w *world) meddle(node *corev1.Node) {
 		change(&node.Annotations)
 	default:
 		id := render.TaintID{Key: pick(w.r, worldKeys), Effect: pick(w.r, worldEffects)}
-		node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+		node.Taints = slices.DeleteFunc(node.Taints, func(taint corev1.Taint) bool {
 			return taint.Key == id.Key && taint.Effect == id.Effect
 		})
 		if !w.oneIn(3) {
-			node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: id.Key, Value: pick(w.r, worldValues), Effect: id.Effect})
+			node.Taints = append(node.Taints, corev1.Taint{Key: id.Key, Value: pick(w.r, worldValues), Effect: id.Effect})
 		}
 	}
 }
@@ -170,12 +170,12 @@ func (w *world) meddleByApply() map[string]any {
 
 // standing is all that stands on a node and that pools could touch, by field and
 // key.
-func standing(node *corev1.Node) map[Field]map[string]string {
+func standing(node *NodeState) map[Field]map[string]string {
 	all := map[Field]map[string]string{Label: {}, Annotation: {}, Taint: {}}
 	maps.Copy(all[Label], node.Labels)
 	maps.Copy(all[Annotation], node.Annotations)
 	delete(all[Annotation], v1.AppliedAnnotation)
-	for _, taint := range node.Spec.Taints {
+	for _, taint := range node.Taints {
 		all[Taint][taint.Key+":"+string(taint.Effect)] = taint.Value
 	}
 	return all

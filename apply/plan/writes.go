@@ -1,7 +1,5 @@
 package plan
 
-import corev1 "k8s.io/api/core/v1"
-
 // Write is one of the writes by which a difference is carried out. One of its fields is
 // set.
 type Write struct {
@@ -12,7 +10,7 @@ type Write struct {
 
 // NodeWrite is the write of one node, by the plan that was made for it.
 type NodeWrite struct {
-	Node *corev1.Node
+	Node *NodeState
 	Plan *NodePlan
 }
 
@@ -30,7 +28,7 @@ func (d *Difference) Writes(cluster Cluster) []Write {
 			all = append(all, Write{RuntimeClass: change})
 		}
 	}
-	live := make(map[string]*corev1.Node, len(cluster.Nodes))
+	live := make(map[string]*NodeState, len(cluster.Nodes))
 	for _, node := range cluster.Nodes {
 		live[node.Name] = node
 	}

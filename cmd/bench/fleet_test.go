@@ -58,7 +58,7 @@ func TestFleetIsWhatPoolsMean(t *testing.T) {
 			pools, inTwo := f.expand(), 0
 			for _, m := range f.members {
 				node := m.registration()
-				p, err := plan.Node(node, pools)
+				p, err := plan.Node(plan.StateOf(node), pools)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -74,7 +74,7 @@ func TestFleetIsWhatPoolsMean(t *testing.T) {
 				if err := f.right(node); err == nil {
 					t.Fatalf("node %s is right before anybody has written it", m.name)
 				}
-				if err := f.right(p.After(node)); err != nil {
+				if err := f.right(after(p, node)); err != nil {
 					t.Fatalf("after the plan: %v", err)
 				}
 				if len(m.pools) > 1 {
@@ -103,7 +103,7 @@ func TestRightSeesEverything(t *testing.T) {
 	if len(m.taints()) == 0 {
 		t.Fatal("the node has no taint of others")
 	}
-	p, err := plan.Node(m.registration(), f.expand())
+	p, err := plan.Node(plan.StateOf(m.registration()), f.expand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestRightSeesEverything(t *testing.T) {
 		"there is a taint too many":      func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "more"}) },
 		"a taint of others has no value": func(n *corev1.Node) { n.Spec.Taints[0].Value = "" },
 	} {
-		node := p.After(m.registration())
+		node := after(p, m.registration())
 		if err := f.right(node); err != nil {
 			t.Fatal(err)
 		}
@@ -133,11 +133,11 @@ func TestRightSeesEverything(t *testing.T) {
 func TestCleaning(t *testing.T) {
 	f := newFleet(size{nodes: 20, pools: 4, overlap: 2})
 	m := f.members[0]
-	p, err := plan.Node(m.registration(), f.expand())
+	p, err := plan.Node(plan.StateOf(m.registration()), f.expand())
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(f.cleaning(p.After(m.registration())))
+	text, err := json.Marshal(f.cleaning(after(p, m.registration())))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,4 +190,9 @@ func TestUsualPool(t *testing.T) {
 	if n := len(f.membersOf(f.usual())); n != 50 {
 		t.Errorf("it has %d nodes, expected 50", n)
 	}
+}
+
+// after is a node once a plan is carried out on it.
+func after(p *plan.NodePlan, node *corev1.Node) *corev1.Node {
+	return p.After(plan.StateOf(node)).Object()
 }

@@ -83,7 +83,8 @@ func (w *world) planned(ctx context.Context) ([]nodeWrite, error) {
 }
 
 // firstApply is the write that the program would send to a node that is bare.
-func firstApply(node *corev1.Node, pools *render.Expansion) (nodeWrite, error) {
+func firstApply(bare *corev1.Node, pools *render.Expansion) (nodeWrite, error) {
+	node := plan.StateOf(bare)
 	p, err := plan.Node(node, pools)
 	if err != nil {
 		return nodeWrite{}, err

@@ -69,7 +69,7 @@ func settled(world *story, revision string) (*state, error) {
 	}
 	expansion := render.Expand(pools)
 	for name, node := range s.Nodes {
-		if p, err := plan.Node(node, expansion); err != nil || !p.NoOp() {
+		if p, err := plan.Node(plan.StateOf(node), expansion); err != nil || !p.NoOp() {
 			return nil, errors.Join(err, fmt.Errorf("there is something to write to node %s", name))
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -78,14 +77,13 @@ func benchFleet(b *testing.B, changed int) (folder, file string) {
 
 	cluster := plan.Cluster{}
 	for i := range benchNodes {
-		cluster.Nodes = append(cluster.Nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		cluster.Nodes = append(cluster.Nodes, &plan.NodeState{
 			Name: fmt.Sprintf("node-%04d", i),
 			Labels: map[string]string{
 				"kubernetes.io/hostname": fmt.Sprintf("node-%04d", i), "kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux",
 				"node.kubernetes.io/instance-type": "m6i.4xlarge", "topology.kubernetes.io/region": "eu-central-1",
 				"topology.kubernetes.io/zone": fmt.Sprintf("eu-central-1%c", 'a'+i%3), "group": fmt.Sprint(i % benchPools),
-			},
-		}})
+			}})
 	}
 	difference, err := plan.Diff(plan.Revision{Source: "fleet", SourceUID: "uid-of-fleet", Name: "main@sha1:0", Pools: files.Definitions}, cluster)
 	must(err)

@@ -172,6 +172,7 @@ var samePlan = cmp.Options{
 		return conflicts
 	}),
 	cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields", "ResourceVersion", "Generation", "CreationTimestamp", "Finalizers"),
+	cmpopts.IgnoreFields(plan.NodeState{}, "ManagedFields", "ResourceVersion"),
 	cmpopts.IgnoreTypes(v1.NodePoolStatus{}, metav1.TypeMeta{}),
 	cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }),
 }

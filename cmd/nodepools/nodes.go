@@ -5,17 +5,16 @@ import (
 	"io"
 	"os"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/apply/observe"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 const nodesHint = "--nodes takes a file with what 'kubectl get nodes -o yaml' prints, or - for standard input"
 
 // nodesFile reads nodes as kubectl prints them, from a file or, for -, from
 // standard input.
-func nodesFile(path string, stdin io.Reader) ([]*corev1.Node, error) {
+func nodesFile(path string, stdin io.Reader) ([]*plan.NodeState, error) {
 	name, from := path, stdin
 	if path == "-" {
 		name = "standard input"

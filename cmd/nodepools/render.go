@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodepools/nodepools/api/build"
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -117,7 +116,7 @@ func (o *renderOptions) run(ctx context.Context, std streams) error {
 	return o.output.write(std.out, document)
 }
 
-func (o *renderOptions) readNodes(ctx context.Context, std streams) ([]*corev1.Node, error) {
+func (o *renderOptions) readNodes(ctx context.Context, std streams) ([]*plan.NodeState, error) {
 	switch {
 	case o.nodes != "":
 		return nodesFile(o.nodes, std.in)
@@ -135,8 +134,8 @@ func (o *renderOptions) readNodes(ctx context.Context, std streams) ([]*corev1.N
 // nodePatches are what the pools want of each node, sorted by its name. What
 // pools want of a key that another of the same priority has is no part of it, and is
 // told: files do not say which pool is created first, and the name decides.
-func nodePatches(nodes []*corev1.Node, pools *render.Expansion, std streams) ([]any, error) {
-	slices.SortFunc(nodes, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
+func nodePatches(nodes []*plan.NodeState, pools *render.Expansion, std streams) ([]any, error) {
+	slices.SortFunc(nodes, func(a, b *plan.NodeState) int { return strings.Compare(a.Name, b.Name) })
 	var patches []any
 	for _, node := range nodes {
 		desired, err := plan.Desired(node, pools)

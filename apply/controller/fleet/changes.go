@@ -15,16 +15,16 @@ import (
 type Change uint8
 
 const (
-	// Definition: the pool has become another one, by what it says or by its deletion.
+	// Definition is that the pool has become another one, by what it says or by its deletion.
 	Definition Change = 1 << iota
-	// Held: it waits now for an approval, or for other deletions, or no longer does.
+	// Held is that it waits now for an approval, or for other deletions, or no longer does.
 	Held
-	// Settled: passes over all nodes have ended that [Fleet.Await] was asked about.
+	// Settled is that passes over all nodes have ended that [Fleet.Await] was asked about.
 	Settled
-	// News: something has happened on its nodes that people have to know of, or that
+	// News is that something has happened on its nodes that people have to know of, or that
 	// the pool waits for.
 	News
-	// Numbers: its counts have changed, and nothing else.
+	// Numbers is that its counts have changed, and nothing else.
 	Numbers
 )
 

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -265,7 +264,7 @@ func TestCountsOfPools(t *testing.T) {
 // conflictOf is what is kept of a node on which a pool does not get a label.
 func conflictOf(t *testing.T, pool string) plan.Digest {
 	t.Helper()
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"k": "theirs"}}}
+	node := &plan.NodeState{Name: "a", Labels: map[string]string{"k": "theirs"}}
 	p, err := plan.Node(node, render.Expand([]*v1.NodePool{{
 		ObjectMeta: metav1.ObjectMeta{Name: pool},
 		Spec:       v1.NodePoolSpec{NodeNames: []string{"a"}, Labels: map[string]v1.LabelValue{"k": "w"}},

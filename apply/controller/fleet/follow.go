@@ -2,13 +2,10 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -48,17 +45,16 @@ func (f *Fleet) Follow(ctx context.Context, enqueue func(node string)) error {
 // followMoved leads to the nodes that are in other pools than they were, and returns the
 // observations of the others.
 func (f *Fleet) followMoved(ctx context.Context, pools *Snapshot, observations []lastObservation, enqueue func(node string)) ([]lastObservation, error) {
-	var nodes corev1.NodeList
-	if err := f.cached.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list nodes: %w", err)
+	nodes, err := nodecache.List(ctx, f.cached)
+	if err != nil {
+		return nil, err
 	}
-	stays := make(map[string]bool, len(nodes.Items))
+	stays := make(map[string]bool, len(nodes))
 	members := map[string][]string{}
 	for _, last := range observations {
 		members[last.node] = last.Members
 	}
-	for i := range nodes.Items {
-		node := &nodes.Items[i]
+	for _, node := range nodes {
 		now, err := plan.Members(node, pools.Expansion)
 		stays[node.Name] = err == nil && slices.Equal(now, members[node.Name])
 	}

@@ -25,7 +25,7 @@ type poolList struct {
 	client.Reader
 	pools   map[string]*v1.NodePool
 	sources []v1.NodePoolSource
-	nodes   []corev1.Node
+	nodes   []plan.NodeState
 }
 
 func (l *poolList) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
@@ -37,7 +37,9 @@ func (l *poolList) List(_ context.Context, list client.ObjectList, _ ...client.L
 	case *v1.NodePoolSourceList:
 		list.Items = l.sources
 	case *corev1.NodeList:
-		list.Items = l.nodes
+		for i := range l.nodes {
+			list.Items = append(list.Items, *l.nodes[i].Object())
+		}
 	default:
 		return fmt.Errorf("a list of %T", list)
 	}
@@ -92,10 +94,10 @@ func TestChangesConcernEveryNodeWhosePlanChanges(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		cache := &poolList{pools: map[string]*v1.NodePool{}}
 		pools := New(cache)
-		nodes := []*corev1.Node{
-			{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{"zone": "1", v1.RoleLabel("a"): ""}}},
-			{ObjectMeta: metav1.ObjectMeta{Name: "n2", Labels: map[string]string{"x": "1"}}},
-			{ObjectMeta: metav1.ObjectMeta{Name: "m1", Labels: map[string]string{v1.RoleLabel("b"): "", v1.RoleLabel("c"): ""}}},
+		nodes := []*plan.NodeState{
+			{Name: "n1", Labels: map[string]string{"zone": "1", v1.RoleLabel("a"): ""}},
+			{Name: "n2", Labels: map[string]string{"x": "1"}},
+			{Name: "m1", Labels: map[string]string{v1.RoleLabel("b"): "", v1.RoleLabel("c"): ""}},
 		}
 		var before *Snapshot
 		found, plans := map[string]*Observation{}, map[string]*plan.NodePlan{}
@@ -152,7 +154,7 @@ func TestNodeThatIsDueStaysSo(t *testing.T) {
 	}
 	cache := &poolList{
 		pools: map[string]*v1.NodePool{"q": named("q", 1, "other")},
-		nodes: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "n2"}}},
+		nodes: []plan.NodeState{{Name: "n1"}, {Name: "n2"}},
 	}
 	fleet, queued := New(cache), map[string]bool{}
 	change := func(pool *v1.NodePool) {

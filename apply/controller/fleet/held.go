@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -62,7 +62,7 @@ func (p *pools) holdsOf(ctx context.Context, definitions []*v1.NodePool) (holds,
 	if p.current != nil && len(p.current.held.Names()) == 0 && !p.lost(definitions) && !plan.MayHoldReleases(definitions) {
 		return holds{}, nil
 	}
-	nodes, err := loop.ListNodes(ctx, p.cached)
+	nodes, err := nodecache.List(ctx, p.cached)
 	if err != nil {
 		return holds{}, err
 	}

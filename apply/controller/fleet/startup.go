@@ -5,12 +5,11 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/nodecache"
 )
 
 // startup knows when a pass over every node has ended.
@@ -51,7 +50,7 @@ func (s *startup) everyNodeObserved(ctx context.Context) (bool, error) {
 func (s *startup) pendingObserved(ctx context.Context) (bool, error) {
 	for len(s.pending) > 0 {
 		if s.counts.Last(s.pending[0]) == nil {
-			err := s.cached.Get(ctx, types.NamespacedName{Name: s.pending[0]}, &corev1.Node{}, client.UnsafeDisableDeepCopy)
+			_, err := nodecache.Get(ctx, s.cached, s.pending[0])
 			if !apierrors.IsNotFound(err) {
 				return false, err
 			}
@@ -62,7 +61,7 @@ func (s *startup) pendingObserved(ctx context.Context) (bool, error) {
 }
 
 func (s *startup) listPending(ctx context.Context) error {
-	nodes, err := loop.ListNodes(ctx, s.cached)
+	nodes, err := nodecache.List(ctx, s.cached)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -71,19 +70,6 @@ const maxNote = 1024
 // Event records an event of an object. Its note is cut to what the API server takes.
 func Event(recorder events.EventRecorder, object client.Object, kind, reason, action, format string, args ...any) {
 	recorder.Eventf(object, nil, kind, reason, action, "%s", sanitize.Clip(fmt.Sprintf(format, args...), maxNote))
-}
-
-// ListNodes lists the nodes of a cache. They are the cache's, and must not change.
-func ListNodes(ctx context.Context, cached client.Reader) ([]*corev1.Node, error) {
-	var list corev1.NodeList
-	if err := cached.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list nodes: %w", err)
-	}
-	nodes := make([]*corev1.Node, 0, len(list.Items))
-	for i := range list.Items {
-		nodes = append(nodes, &list.Items[i])
-	}
-	return nodes, nil
 }
 
 // ListPools lists the pools that there are.

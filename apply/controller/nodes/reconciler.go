@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -64,8 +62,7 @@ type observed struct {
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	r.fleet.Enter(request.Name)
 	defer r.fleet.Leave(request.Name)
-	node := &corev1.Node{}
-	err := r.cached.Get(ctx, request.NamespacedName, node, client.UnsafeDisableDeepCopy)
+	node, err := nodecache.Get(ctx, r.cached, request.Name)
 	for try := 1; ; try++ {
 		if apierrors.IsNotFound(err) {
 			r.fleet.Forget(request.Name)
@@ -91,32 +88,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		if !apply.IsConflict(err) || try == MaxTries {
 			return reconcile.Result{}, err
 		}
-		node, err = r.read(ctx, request.NamespacedName)
+		node, err = nodecache.GetLive(ctx, r.live, request.Name)
 	}
-}
-
-// read gets a node from the API server, past the cache, in the form in which the
-// cache keeps it.
-func (r *Reconciler) read(ctx context.Context, name types.NamespacedName) (*corev1.Node, error) {
-	node := &corev1.Node{}
-	if err := r.live.Get(ctx, name, node); err != nil {
-		return nil, err
-	}
-	if _, err := nodecache.Slim(node); err != nil {
-		return nil, err
-	}
-	return node, nil
 }
 
 // pass reads what the plan goes by, asks it what becomes of a node, and executes that
 // once. What it found may be reported also when the write failed.
-func (r *Reconciler) pass(ctx context.Context, node *corev1.Node) (*observed, error) {
+func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed, error) {
 	pools, err := r.fleet.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	outcome := plan.NodeOutcomeOf(node, pools.Expansion, r.facts(node, pools))
-	found := &observed{Observation: fleet.Observation{Epoch: pools.Epoch, UID: node.UID, Ready: nodecache.Ready(node), Members: outcome.Members}}
+	outcome := plan.NodeOutcomeOf(node.NodeState, pools.Expansion, r.facts(node.NodeState, pools))
+	found := &observed{Observation: fleet.Observation{Epoch: pools.Epoch, UID: node.UID, Ready: node.Ready, Members: outcome.Members}}
 	switch outcome.State {
 	case plan.NodeStateUnreadable:
 		r.repairs.forget(node.Name)
@@ -129,12 +113,12 @@ func (r *Reconciler) pass(ctx context.Context, node *corev1.Node) (*observed, er
 		found.Problem, found.Stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
 		return found, nil
 	default:
-		return found, r.execute(ctx, node, pools, outcome, found)
+		return found, r.execute(ctx, node.NodeState, pools, outcome, found)
 	}
 }
 
 // facts are what the plan has to know of a node besides what stands in the cluster.
-func (r *Reconciler) facts(node *corev1.Node, pools *fleet.Snapshot) plan.NodeFacts {
+func (r *Reconciler) facts(node *plan.NodeState, pools *fleet.Snapshot) plan.NodeFacts {
 	facts := plan.NodeFacts{
 		Backoff: r.repairs.backoff, Repairs: r.repairs.of(node.Name), Now: r.repairs.now(), Known: pools.Knows,
 	}
@@ -145,7 +129,7 @@ func (r *Reconciler) facts(node *corev1.Node, pools *fleet.Snapshot) plan.NodeFa
 }
 
 // execute writes a node, and observes what came of it.
-func (r *Reconciler) execute(ctx context.Context, node *corev1.Node, pools *fleet.Snapshot, outcome plan.NodeOutcome, found *observed) error {
+func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *fleet.Snapshot, outcome plan.NodeOutcome, found *observed) error {
 	found.Conflicts = plan.NewDigest(outcome.Plan.Conflicts)
 	found.Contests = outcome.Admission.Held.Contests()
 	if err := r.confirmGone(ctx, pools, outcome.Unconfirmed); err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/nodecache"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // CoalescePeriod is how long changes of pools are gathered before nodes follow, so that
@@ -75,25 +76,25 @@ func (r *Reconciler) follow(ctx context.Context, _ fleet.Changes, queue loop.Que
 // somebody else has set a value that stays the same is news for who reports it.
 var relevantToPlan = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		before, okBefore := e.ObjectOld.(*corev1.Node)
-		after, okAfter := e.ObjectNew.(*corev1.Node)
+		before, okBefore := nodecache.Of(e.ObjectOld)
+		after, okAfter := nodecache.Of(e.ObjectNew)
 		if !okBefore || !okAfter {
 			return true
 		}
 		return before.UID != after.UID ||
 			!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations) ||
-			!slices.EqualFunc(before.Spec.Taints, after.Spec.Taints, func(a, b corev1.Taint) bool {
+			!slices.EqualFunc(before.Taints, after.Taints, func(a, b corev1.Taint) bool {
 				return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value
 			}) ||
-			nodecache.Ready(before) != nodecache.Ready(after) || !sameSetters(before, after)
+			before.Ready != after.Ready || !sameSetters(before.NodeState, after.NodeState)
 	},
 }
 
 // sameSetters reports whether the same others own the same labels, annotations and
 // taints of two cached states of a node. What we own follows from what we write,
 // and is no news.
-func sameSetters(before, after *corev1.Node) bool {
-	others := func(node *corev1.Node) []metav1.ManagedFieldsEntry {
+func sameSetters(before, after *plan.NodeState) bool {
+	others := func(node *plan.NodeState) []metav1.ManagedFieldsEntry {
 		return slices.DeleteFunc(slices.Clone(node.ManagedFields), func(entry metav1.ManagedFieldsEntry) bool {
 			return entry.Manager == v1.FieldManager
 		})

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,6 +21,7 @@ import (
 	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -190,8 +190,8 @@ func (r *Reconciler) carryOut(ctx context.Context, src *v1.NodePoolSource, state
 }
 
 // nodes lists the nodes of the cache, for a plan that depends on them.
-func (r *Reconciler) nodes(ctx context.Context) func() ([]*corev1.Node, error) {
-	return func() ([]*corev1.Node, error) { return loop.ListNodes(ctx, r.client) }
+func (r *Reconciler) nodes(ctx context.Context) func() ([]*plan.NodeState, error) {
+	return func() ([]*plan.NodeState, error) { return nodecache.List(ctx, r.client) }
 }
 
 // refusalOf is the failure of a revision of which nothing is applied; nil of one that is.

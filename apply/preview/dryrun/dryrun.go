@@ -158,25 +158,26 @@ func (r *run) runtimeClass(ctx context.Context, change plan.RuntimeClassChange) 
 const maxConflicts = 5
 
 // node asks about a node as it is now: kubelets write to it all the time.
-func (r *run) node(ctx context.Context, node *corev1.Node, p *plan.NodePlan, pools *render.Expansion) error {
+func (r *run) node(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, pools *render.Expansion) error {
 	for try := 1; ; try++ {
 		err := r.applier.Node(ctx, node, p)
 		if !apply.IsConflict(err) || try == maxConflicts {
 			return err
 		}
 		now := &corev1.Node{}
-		if err := r.client.Get(ctx, client.ObjectKeyFromObject(node), now); apierrors.IsNotFound(err) {
+		if err := r.client.Get(ctx, client.ObjectKey{Name: node.Name}, now); apierrors.IsNotFound(err) {
 			return nil // nothing is written to a node that is gone
 		} else if err != nil {
 			return fmt.Errorf("read node %q: %w", node.Name, err)
 		}
-		outcome := plan.NodeOutcomeOf(now, pools, plan.NodeFacts{})
+		state := plan.StateOf(now)
+		outcome := plan.NodeOutcomeOf(state, pools, plan.NodeFacts{})
 		switch {
 		case outcome.Unreadable != nil:
 			return outcome.Unreadable
 		case outcome.Paused:
 			return nil // nothing is written to a node that is paused by now
 		}
-		node, p = now, outcome.Plan
+		node, p = state, outcome.Plan
 	}
 }

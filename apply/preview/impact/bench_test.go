@@ -103,7 +103,7 @@ func benchPool(i int, changed bool) *v1.NodePool {
 	return pool
 }
 
-func benchNode(i int) *corev1.Node {
+func benchNode(i int) *plan.NodeState {
 	node := newNode(fmt.Sprintf("node-%04d-%d", i%benchPools, i/benchPools), "zone="+fmt.Sprint(i%3))
 	node.Labels["kubernetes.io/hostname"] = node.Name
 	for j := range 16 {
@@ -113,16 +113,16 @@ func benchNode(i int) *corev1.Node {
 }
 
 // carrying is the node with what the pools want of it.
-func carrying(node *corev1.Node, pools *render.Expansion) *corev1.Node {
+func carrying(node *plan.NodeState, pools *render.Expansion) *plan.NodeState {
 	after := node.DeepCopy()
 	desired := pools.Node(node.Name, node.Labels)
 	for key, want := range desired.Labels {
 		after.Labels[key] = want.Value
 	}
 	for id, want := range desired.Taints {
-		after.Spec.Taints = append(after.Spec.Taints, corev1.Taint{Key: id.Key, Value: want.Value, Effect: id.Effect})
+		after.Taints = append(after.Taints, corev1.Taint{Key: id.Key, Value: want.Value, Effect: id.Effect})
 	}
-	slices.SortFunc(after.Spec.Taints, render.CompareTaints)
+	slices.SortFunc(after.Taints, render.CompareTaints)
 	return after
 }
 

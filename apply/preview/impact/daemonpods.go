@@ -74,7 +74,7 @@ func (w *world) newDaemon(of *workload) *daemon {
 // keeps an existing one.
 func (d *daemon) wants(at *site) (start, keep bool) {
 	switch {
-	case !d.template.matches(at.node):
+	case !d.template.matches(at):
 		return false, false
 	case d.template.shutsOut(at.taints):
 		return false, !d.template.evictedBy(at.taints)

@@ -70,7 +70,7 @@ func (o oracle) fates() map[string]fate {
 
 // evicted is processPodOnNode of pkg/controller/tainteviction: the timer that the
 // taints from before have started, then what the taints afterwards make of it.
-func (o oracle) evicted(pod *inventory.Pod, was, is *corev1.Node) (int64, bool) {
+func (o oracle) evicted(pod *inventory.Pod, was, is *plan.NodeState) (int64, bool) {
 	created := time.Unix(0, 0)
 	now := created.Add(time.Second)
 	var timer *time.Time
@@ -100,15 +100,15 @@ func (o oracle) evicted(pod *inventory.Pod, was, is *corev1.Node) (int64, bool) 
 }
 
 // deleted reports whether the node's taints have deleted the pod already.
-func (o oracle) deleted(pod *inventory.Pod, on *corev1.Node) bool {
+func (o oracle) deleted(pod *inventory.Pod, on *plan.NodeState) bool {
 	taints := noExecuteTaints(on)
 	allTolerated, used := matchingTolerations(taints, pod.Tolerations)
 	return len(taints) > 0 && (!allTolerated || minTolerationTime(used) == 0)
 }
 
-func noExecuteTaints(node *corev1.Node) []corev1.Taint {
+func noExecuteTaints(node *plan.NodeState) []corev1.Taint {
 	var result []corev1.Taint
-	for _, taint := range node.Spec.Taints {
+	for _, taint := range node.Taints {
 		if taint.Effect == corev1.TaintEffectNoExecute {
 			result = append(result, taint)
 		}
@@ -161,7 +161,7 @@ func minTolerationTime(tolerations []corev1.Toleration) time.Duration {
 }
 
 // shouldRunDaemonPod is nodeShouldRunDaemonPod of pkg/controller/daemon.
-func shouldRunDaemonPod(node *corev1.Node, template *inventory.Scheduling) (run, goOn bool) {
+func shouldRunDaemonPod(node *plan.NodeState, template *inventory.Scheduling) (run, goOn bool) {
 	tolerations := slices.Concat(template.Tolerations, daemonTolerations)
 	if !affinityMatches(node, *template) {
 		return false, false
@@ -172,25 +172,25 @@ func shouldRunDaemonPod(node *corev1.Node, template *inventory.Scheduling) (run,
 	return true, true
 }
 
-func untolerated(node *corev1.Node, tolerations []corev1.Toleration, effects ...corev1.TaintEffect) bool {
-	_, found := schedulinghelper.FindMatchingUntoleratedTaint(silent, node.Spec.Taints, tolerations, func(taint *corev1.Taint) bool {
+func untolerated(node *plan.NodeState, tolerations []corev1.Toleration, effects ...corev1.TaintEffect) bool {
+	_, found := schedulinghelper.FindMatchingUntoleratedTaint(silent, node.Taints, tolerations, func(taint *corev1.Taint) bool {
 		return slices.Contains(effects, taint.Effect)
 	}, true)
 	return found
 }
 
-func affinityMatches(node *corev1.Node, asks inventory.Scheduling) bool {
+func affinityMatches(node *plan.NodeState, asks inventory.Scheduling) bool {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: asks.NodeSelector}}
 	if asks.Affinity != nil {
 		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: asks.Affinity}}
 	}
-	matched, _ := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node)
+	matched, _ := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node.Object())
 	return matched
 }
 
 // lostItsPlace asks the scheduler's filters of the pod's node, before and after,
 // and of a DaemonSet its controller, too.
-func (o oracle) lostItsPlace(pod *inventory.Pod, was, is *corev1.Node) bool {
+func (o oracle) lostItsPlace(pod *inventory.Pod, was, is *plan.NodeState) bool {
 	if class := o.asksFor(pod).RuntimeClass; class != "" && classesOf(o.after.RuntimeClasses)[class] == nil {
 		return false // listed with the RuntimeClass
 	}
@@ -216,17 +216,17 @@ func (o oracle) lostItsPlace(pod *inventory.Pod, was, is *corev1.Node) bool {
 
 // lasting is the node without a cordon and without the conditions that it has in
 // the other state, too.
-func lasting(node, other *corev1.Node) *corev1.Node {
+func lasting(node, other *plan.NodeState) *plan.NodeState {
 	lasting := node.DeepCopy()
-	lasting.Spec.Unschedulable = false
-	lasting.Spec.Taints = slices.DeleteFunc(lasting.Spec.Taints, func(taint corev1.Taint) bool {
-		return taint.Key == corev1.TaintNodeNotReady && slices.Contains(other.Spec.Taints, taint)
+	lasting.Unschedulable = false
+	lasting.Taints = slices.DeleteFunc(lasting.Taints, func(taint corev1.Taint) bool {
+		return taint.Key == corev1.TaintNodeNotReady && slices.Contains(other.Taints, taint)
 	})
 	return lasting
 }
 
-func schedulable(node *corev1.Node, asks inventory.Scheduling) bool {
-	if node.Spec.Unschedulable && !schedulinghelper.TolerationsTolerateTaint(silent, asks.Tolerations,
+func schedulable(node *plan.NodeState, asks inventory.Scheduling) bool {
+	if node.Unschedulable && !schedulinghelper.TolerationsTolerateTaint(silent, asks.Tolerations,
 		&corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}, true) {
 		return false
 	}
@@ -235,7 +235,7 @@ func schedulable(node *corev1.Node, asks inventory.Scheduling) bool {
 
 func (o oracle) anywhere(pod *inventory.Pod) bool {
 	asks, can := o.next(pod, classesOf(o.after.RuntimeClasses))
-	return can && slices.ContainsFunc(o.after.Nodes, func(node *corev1.Node) bool {
+	return can && slices.ContainsFunc(o.after.Nodes, func(node *plan.NodeState) bool {
 		if set := o.daemonSet(pod.Owner); set != nil {
 			if made, _ := shouldRunDaemonPod(node, set); !made {
 				return false
@@ -347,8 +347,8 @@ func (o oracle) daemonSet(owner inventory.Owner) *inventory.Scheduling {
 	return nil
 }
 
-func nodeOf(nodes []*corev1.Node, name string) *corev1.Node {
-	i := slices.IndexFunc(nodes, func(node *corev1.Node) bool { return node.Name == name })
+func nodeOf(nodes []*plan.NodeState, name string) *plan.NodeState {
+	i := slices.IndexFunc(nodes, func(node *plan.NodeState) bool { return node.Name == name })
 	if i < 0 {
 		return nil
 	}

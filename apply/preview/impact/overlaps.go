@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/inventory"
@@ -22,7 +20,7 @@ import (
 // unless it joins a further pool.
 func overlaps(before, after plan.Cluster) []Overlap {
 	was, is := newPoolView(before), newPoolView(after)
-	stood := make(map[string]*corev1.Node, len(before.Nodes))
+	stood := make(map[string]*plan.NodeState, len(before.Nodes))
 	for _, node := range before.Nodes {
 		stood[node.Name] = node
 	}
@@ -77,7 +75,7 @@ func newPoolView(cluster plan.Cluster) *poolView {
 
 // deadlock returns the pools of a node and why the pods of none of them can be
 // scheduled there; the reason is empty where those of one can.
-func (v *poolView) deadlock(node *corev1.Node) (pools []string, reason string) {
+func (v *poolView) deadlock(node *plan.NodeState) (pools []string, reason string) {
 	desired, err := plan.Desired(node, v.expansion)
 	if err != nil || len(desired.Pools) < 2 {
 		// A node with an unreadable record is not changed, and reported as such.
@@ -102,9 +100,9 @@ const maxReasons = 3
 
 // shutOut returns what of another pool keeps the pods of this one off the node;
 // empty where nothing does.
-func (v *poolView) shutOut(pool string, node *corev1.Node, desired render.Desired) string {
+func (v *poolView) shutOut(pool string, node *plan.NodeState, desired render.Desired) string {
 	asks := v.podsOf(pool)
-	for _, taint := range slices.SortedFunc(slices.Values(node.Spec.Taints), render.CompareTaints) {
+	for _, taint := range slices.SortedFunc(slices.Values(node.Taints), render.CompareTaints) {
 		want, wanted := desired.Taints[render.TaintID{Key: taint.Key, Effect: taint.Effect}]
 		if !wanted || !keepsOut(&taint) || tolerationOf(&taint, asks.Tolerations) != nil {
 			continue

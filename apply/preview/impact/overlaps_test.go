@@ -21,7 +21,7 @@ func newPool(name string, nodes []string, words ...string) *v1.NodePool {
 		}
 		pool.Spec.Labels[key] = v1.LabelValue(carrying.Labels[key])
 	}
-	for _, taint := range carrying.Spec.Taints {
+	for _, taint := range carrying.Taints {
 		pool.Spec.Taints = append(pool.Spec.Taints, v1.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect})
 	}
 	return pool

@@ -81,9 +81,9 @@ func (r randomly) pools() []*v1.NodePool {
 	return pools
 }
 
-func (r randomly) node(name string) *corev1.Node {
+func (r randomly) node(name string) *plan.NodeState {
 	node := newNode(name)
-	node.Spec.Unschedulable = r.oneIn(10)
+	node.Unschedulable = r.oneIn(10)
 	for range r.IntN(4) {
 		node.Labels[pick(r, randomKeys)] = pick(r, randomValues)
 	}
@@ -92,7 +92,7 @@ func (r randomly) node(name string) *corev1.Node {
 		taint := corev1.Taint{Key: pick(r, randomKeys), Value: pick(r, randomValues), Effect: pick(r, randomEffects)}
 		if id := (render.TaintID{Key: taint.Key, Effect: taint.Effect}); !seen[id] {
 			seen[id] = true
-			node.Spec.Taints = append(node.Spec.Taints, taint)
+			node.Taints = append(node.Taints, taint)
 		}
 	}
 	return node
@@ -222,9 +222,9 @@ func (r randomly) shuffle(before *inventory.Inventory, after *plan.Cluster) {
 	mix(r, before.Pods)
 	mix(r, before.Workloads)
 	mix(r, before.Budgets)
-	for _, nodes := range [][]*corev1.Node{before.Nodes, after.Nodes} {
+	for _, nodes := range [][]*plan.NodeState{before.Nodes, after.Nodes} {
 		for _, node := range nodes {
-			mix(r, node.Spec.Taints)
+			mix(r, node.Taints)
 		}
 	}
 }

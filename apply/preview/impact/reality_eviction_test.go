@@ -24,7 +24,7 @@ func (p *play) evictionIsOver() {
 	p.t.Helper()
 	before := map[string][]corev1.Taint{}
 	for _, node := range p.before.Nodes {
-		before[node.Name] = noExecute(node.Spec.Taints)
+		before[node.Name] = noExecute(node.Taints)
 	}
 	for _, node := range p.nodes() {
 		var known []corev1.Toleration

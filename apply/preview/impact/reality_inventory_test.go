@@ -23,7 +23,7 @@ func (p *play) takeInventory() *inventory.Inventory {
 	var b inventory.Builder
 	world := p.world()
 	for _, node := range world.Nodes {
-		p.do(b.Add(node))
+		p.do(b.Add(node.Object()))
 	}
 	for _, pool := range world.Pools {
 		p.do(b.Add(pool))

@@ -115,7 +115,10 @@ func (p *play) revision(pools map[string]v1.NodePoolSpec) plan.Revision {
 // world is the part of the cluster that is this play's.
 func (p *play) world() plan.Cluster {
 	p.t.Helper()
-	world := plan.Cluster{Nodes: p.nodes()}
+	var world plan.Cluster
+	for _, node := range p.nodes() {
+		world.Nodes = append(world.Nodes, plan.StateOf(node))
+	}
 	var pools v1.NodePoolList
 	p.do(p.List(p.t.Context(), &pools, client.MatchingLabels{v1.SourceLabel: p.slug}))
 	for i := range pools.Items {

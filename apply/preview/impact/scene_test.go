@@ -18,14 +18,14 @@ import (
 
 // newNode makes a node from words as people write them: disk=ssd is a label,
 // gpu=yes:NoSchedule a taint, and cordoned says so.
-func newNode(name string, words ...string) *corev1.Node {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
+func newNode(name string, words ...string) *plan.NodeState {
+	node := &plan.NodeState{Name: name, Labels: map[string]string{}}
 	for _, word := range words {
 		switch {
 		case word == "cordoned":
-			node.Spec.Unschedulable = true
+			node.Unschedulable = true
 		case strings.Contains(word, ":"):
-			node.Spec.Taints = append(node.Spec.Taints, newTaint(word))
+			node.Taints = append(node.Taints, newTaint(word))
 		default:
 			key, value, _ := strings.Cut(word, "=")
 			node.Labels[key] = value

@@ -63,15 +63,15 @@ func writeTexts(to *strings.Builder, texts ...string) {
 }
 
 // matches reports whether the node selector and the required node affinity match.
-func (s *shape) matches(node *corev1.Node) bool {
+func (s *shape) matches(at *site) bool {
 	// An invalid affinity matches nothing, as in the scheduler.
-	matched, _ := s.affinity.Match(node)
+	matched, _ := s.affinity.Match(at.object)
 	return matched
 }
 
 // fits reports whether the scheduler accepts the node for the pod, by labels and taints.
 func (s *shape) fits(at *site) bool {
-	return !s.shutsOut(at.taints) && s.matches(at.node) && (!at.node.Spec.Unschedulable || s.toleratesCordon())
+	return !s.shutsOut(at.taints) && s.matches(at) && (!at.node.Unschedulable || s.toleratesCordon())
 }
 
 // obstacle returns why the pod cannot be scheduled on the node; empty if it
@@ -81,7 +81,7 @@ func (s *shape) obstacle(at *site) string {
 		taint, _ := s.firstUntolerated(at.lasting)
 		return "does not tolerate " + taint.ToString()
 	}
-	if s.matches(at.node) {
+	if s.matches(at) {
 		return ""
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.asks.NodeSelector)) {

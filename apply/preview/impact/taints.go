@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
+
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // taintSet are the taints of a node that keep pods out, those with NoSchedule and
@@ -72,11 +74,11 @@ const conditionTaints = "node.kubernetes.io/"
 
 // transientTaints returns the taints by which Kubernetes marks a transient
 // state of the node, as far as the node has them before and after.
-func transientTaints(before, after *corev1.Node) map[corev1.Taint]bool {
+func transientTaints(before, after *plan.NodeState) map[corev1.Taint]bool {
 	var passing map[corev1.Taint]bool
-	for _, taint := range after.Spec.Taints {
+	for _, taint := range after.Taints {
 		plain := plainTaint(taint)
-		if strings.HasPrefix(taint.Key, conditionTaints) && hasTaint(before.Spec.Taints, plain) {
+		if strings.HasPrefix(taint.Key, conditionTaints) && hasTaint(before.Taints, plain) {
 			if passing == nil {
 				passing = map[corev1.Taint]bool{}
 			}

@@ -45,7 +45,9 @@ type nodePair struct {
 
 // site is one state of a node.
 type site struct {
-	node *corev1.Node
+	node *plan.NodeState
+	// object is the node for Kubernetes' own matching.
+	object *corev1.Node
 	// taints that keep pods out.
 	taints *taintSet
 	// lasting are the taints without those of a transient state that does not change.
@@ -75,8 +77,8 @@ func newWorld(before *inventory.Inventory, after plan.Cluster) *world {
 	return w
 }
 
-func (w *world) setNodes(before, after []*corev1.Node) {
-	stood := make(map[string]*corev1.Node, len(before))
+func (w *world) setNodes(before, after []*plan.NodeState) {
+	stood := make(map[string]*plan.NodeState, len(before))
 	for _, node := range before {
 		stood[node.Name] = node
 	}
@@ -110,19 +112,19 @@ func (w *world) setPods(pods []inventory.Pod) {
 	}
 }
 
-func (w *world) site(node *corev1.Node, passing map[corev1.Taint]bool) *site {
-	s := &site{node: node, taints: w.intern(node.Spec.Taints, nil)}
+func (w *world) site(node *plan.NodeState, passing map[corev1.Taint]bool) *site {
+	s := &site{node: node, object: node.Object(), taints: w.intern(node.Taints, nil)}
 	s.lasting = s.taints
 	if len(passing) > 0 {
-		s.lasting = w.intern(node.Spec.Taints, passing)
+		s.lasting = w.intern(node.Taints, passing)
 	}
 	return s
 }
 
 // sameNode reports whether two states of a node are the same for pods.
-func sameNode(a, b *corev1.Node) bool {
-	return a == b || maps.Equal(a.Labels, b.Labels) && a.Spec.Unschedulable == b.Spec.Unschedulable &&
-		slices.EqualFunc(a.Spec.Taints, b.Spec.Taints, func(a, b corev1.Taint) bool { return plainTaint(a) == plainTaint(b) })
+func sameNode(a, b *plan.NodeState) bool {
+	return a == b || maps.Equal(a.Labels, b.Labels) && a.Unschedulable == b.Unschedulable &&
+		slices.EqualFunc(a.Taints, b.Taints, func(a, b corev1.Taint) bool { return plainTaint(a) == plainTaint(b) })
 }
 
 func classesOf(list []*nodev1.RuntimeClass) classes {

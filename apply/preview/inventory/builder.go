@@ -21,7 +21,7 @@ import (
 // any order. It keeps only what the inventory needs, so that a cluster can be
 // read page by page. The zero value is ready to use.
 type Builder struct {
-	nodes   map[objectName]*corev1.Node
+	nodes   map[objectName]*plan.NodeState
 	classes map[objectName]*nodev1.RuntimeClass
 	pools   map[objectName]*v1.NodePool
 	sources map[objectName]*v1.NodePoolSource
@@ -52,7 +52,7 @@ type foundPod struct {
 func (b *Builder) Add(object runtime.Object) error {
 	switch o := object.(type) {
 	case *corev1.Node:
-		put(&b.nodes, nameOf(o), slim(o))
+		put(&b.nodes, nameOf(o), stateOf(o))
 	case *nodev1.RuntimeClass:
 		put(&b.classes, nameOf(o), o)
 	case *v1.NodePool:
@@ -139,17 +139,11 @@ func put[K comparable, V any](values *map[K]V, key K, value V) {
 	(*values)[key] = value
 }
 
-// slim drops fields that no plan and no impact reads: images, conditions, and
-// most of the managed fields.
-func slim(node *corev1.Node) *corev1.Node {
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion,
-			Labels: node.Labels, Annotations: node.Annotations,
-			ManagedFields: plan.Condense(node.ManagedFields),
-		},
-		Spec: corev1.NodeSpec{Taints: node.Spec.Taints, Unschedulable: node.Spec.Unschedulable},
-	}
+// stateOf keeps of a node what plans and impacts read.
+func stateOf(node *corev1.Node) *plan.NodeState {
+	state := plan.StateOf(node)
+	state.ManagedFields = plan.Condense(state.ManagedFields)
+	return state
 }
 
 func (b *Builder) addPod(pod *corev1.Pod) {

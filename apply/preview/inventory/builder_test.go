@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
+
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // built makes an inventory of objects, and again of the same in the other order,
@@ -242,5 +244,6 @@ func TestAddedAgain(t *testing.T) {
 var sameInventory = cmp.Options{
 	cmpopts.EquateEmpty(),
 	cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields", "ResourceVersion", "DeletionTimestamp"),
+	cmpopts.IgnoreFields(plan.NodeState{}, "ManagedFields", "ResourceVersion"),
 	cmpopts.IgnoreTypes(metav1.TypeMeta{}),
 }

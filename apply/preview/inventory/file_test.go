@@ -50,9 +50,9 @@ func smallFleet() []runtime.Object {
 		Overhead:   &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}},
 		Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{"sandbox": "yes"}},
 	}
-	cordoned := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "edge-1", Labels: map[string]string{"zone": "dmz"}, Annotations: map[string]string{v1.ReconcileAnnotation: v1.Disabled, "example.com/password": "hunter2"}},
-		Spec:       corev1.NodeSpec{Unschedulable: true, Taints: []corev1.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule, TimeAdded: &deleted}}},
+	cordoned := &plan.NodeState{
+		Name: "edge-1", Labels: map[string]string{"zone": "dmz"}, Annotations: map[string]string{v1.ReconcileAnnotation: v1.Disabled, "example.com/password": "hunter2"},
+		Unschedulable: true, Taints: []corev1.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule, TimeAdded: &deleted}},
 	}
 	static := &corev1.Pod{ObjectMeta: inNamespace("kube-system", "proxy-edge-1"), Spec: corev1.PodSpec{NodeName: "edge-1"}}
 	static.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "hash"}
@@ -66,7 +66,7 @@ func smallFleet() []runtime.Object {
 	advanced := &corev1.Pod{ObjectMeta: inNamespace("kube-system", "agent-0-x"), Spec: corev1.PodSpec{NodeName: "edge-1"}}
 	advanced.OwnerReferences = controlledBy("DaemonSet", "agent-0")
 	advanced.OwnerReferences[0].APIVersion = "apps.kruise.io/v1beta1"
-	return append(objects, advanced, source, leaving, class, cordoned, static, done, sandboxed,
+	return append(objects, advanced, source, leaving, class, cordoned.Object(), static, done, sandboxed,
 		&appsv1.StatefulSet{ObjectMeta: inNamespace("default", "db"), Spec: appsv1.StatefulSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RuntimeClassName: ptr.To("gvisor")}}}})
 }
 
@@ -116,8 +116,8 @@ func TestFile(t *testing.T) {
 				node.Annotations[key] = Unknown
 			}
 		}
-		for i := range node.Spec.Taints {
-			node.Spec.Taints[i].TimeAdded = nil
+		for i := range node.Taints {
+			node.Taints[i].TimeAdded = nil
 		}
 	}
 	for _, source := range known.Sources {

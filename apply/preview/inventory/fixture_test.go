@@ -46,7 +46,7 @@ func fleet(nodes, pools, pods int, add func(runtime.Object)) {
 		add(pool)
 	}
 	for i := range nodes {
-		add(carrying(machine(i, pools), expansion))
+		add(carrying(machine(i, pools), expansion).Object())
 	}
 	daemons := 4
 	for i := range daemons {
@@ -92,9 +92,9 @@ func fleet(nodes, pools, pods int, add func(runtime.Object)) {
 }
 
 // machine is a node as a cloud registers it.
-func machine(i, pools int) *corev1.Node {
+func machine(i, pools int) *plan.NodeState {
 	name := machineName(i)
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid("node", i), ResourceVersion: fmt.Sprint(i), Labels: map[string]string{
+	node := &plan.NodeState{Name: name, UID: uid("node", i), ResourceVersion: fmt.Sprint(i), Labels: map[string]string{
 		"beta.kubernetes.io/arch": "amd64", "beta.kubernetes.io/instance-type": "m5.4xlarge", "beta.kubernetes.io/os": "linux",
 		"failure-domain.beta.kubernetes.io/region": "eu-west-1", "failure-domain.beta.kubernetes.io/zone": fmt.Sprintf("eu-west-1%c", 'a'+i%3),
 		"k8s.io/cloud-provider-aws": "4b0a9d8e1c2f3a4b5c6d7e8f90a1b2c3", "kubernetes.io/arch": "amd64", "kubernetes.io/hostname": name,
@@ -104,7 +104,7 @@ func machine(i, pools int) *corev1.Node {
 	}, Annotations: map[string]string{
 		"alpha.kubernetes.io/provided-node-ip": fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), "csi.volume.kubernetes.io/nodeid": fmt.Sprintf(`{"ebs.csi.aws.com":"i-%017x"}`, i),
 		"node.alpha.kubernetes.io/ttl": "0", "volumes.kubernetes.io/controller-managed-attach-detach": "true",
-	}}}
+	}}
 	return node
 }
 
@@ -113,7 +113,7 @@ func machineName(i int) string {
 }
 
 // carrying makes a node carry what pools want, as a controller has written it.
-func carrying(node *corev1.Node, pools *render.Expansion) *corev1.Node {
+func carrying(node *plan.NodeState, pools *render.Expansion) *plan.NodeState {
 	p, err := plan.Node(node, pools)
 	if err != nil {
 		panic(err)
@@ -130,7 +130,7 @@ func carrying(node *corev1.Node, pools *render.Expansion) *corev1.Node {
 				panic(err)
 			}
 			var taints []corev1.Taint
-			for _, taint := range node.Spec.Taints {
+			for _, taint := range node.Taints {
 				if taint.Key != id.Key || taint.Effect != id.Effect {
 					taints = append(taints, taint)
 				}
@@ -138,7 +138,7 @@ func carrying(node *corev1.Node, pools *render.Expansion) *corev1.Node {
 			if change.After != nil {
 				taints = append(taints, corev1.Taint{Key: id.Key, Value: *change.After, Effect: id.Effect})
 			}
-			node.Spec.Taints = taints
+			node.Taints = taints
 		}
 	}
 	record := p.Record.String()

@@ -3,7 +3,7 @@ package inventory
 import (
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // hosts maps the names of nodes to whole names: the whole name itself, and the
@@ -11,7 +11,7 @@ import (
 // maps to nothing.
 type hosts map[string]string
 
-func newHosts(nodes []*corev1.Node) hosts {
+func newHosts(nodes []*plan.NodeState) hosts {
 	h := hosts{}
 	for _, node := range nodes {
 		h.add(node.Name)

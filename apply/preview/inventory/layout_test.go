@@ -57,8 +57,8 @@ func TestSmallChangesAreFewLines(t *testing.T) {
 			}
 		}, 15}, // one for each kind of node, of which there are 15
 		"a node is cordoned": {func(inv *Inventory) {
-			inv.Nodes[0].Spec.Unschedulable = true
-			inv.Nodes[0].Spec.Taints = append(inv.Nodes[0].Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+			inv.Nodes[0].Unschedulable = true
+			inv.Nodes[0].Taints = append(inv.Nodes[0].Taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
 		}, 45}, // a group of its own, with all that it has
 	}
 	for name, c := range cases {

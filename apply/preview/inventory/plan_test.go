@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -81,6 +80,7 @@ var samePlan = cmp.Options{
 		return conflicts
 	}),
 	cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields", "ResourceVersion", "DeletionTimestamp"),
+	cmpopts.IgnoreFields(plan.NodeState{}, "ManagedFields", "ResourceVersion"),
 	cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }),
 }
 
@@ -95,7 +95,7 @@ func throughFile(t *testing.T, cluster plan.Cluster) plan.Cluster {
 		must(t, b.Add(class.DeepCopy()))
 	}
 	for _, node := range cluster.Nodes {
-		must(t, b.Add(node.DeepCopy()))
+		must(t, b.Add(node.DeepCopy().Object()))
 	}
 	var text bytes.Buffer
 	must(t, inventory.Write(&text, b.Inventory("")))
@@ -127,7 +127,7 @@ func withoutValues(cluster plan.Cluster) plan.Cluster {
 			named[key] = true
 		}
 	}
-	var nodes []*corev1.Node
+	var nodes []*plan.NodeState
 	for _, node := range cluster.Nodes {
 		node = node.DeepCopy()
 		record, err := plan.ParseRecord(node.Annotations[v1.AppliedAnnotation])

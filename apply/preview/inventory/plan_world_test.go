@@ -179,8 +179,8 @@ func (w world) class(pool *v1.NodePool) *nodev1.RuntimeClass {
 	return class
 }
 
-func (w world) node(name string) *corev1.Node {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ResourceVersion: "7", Labels: w.values(4), Annotations: w.values(4)}}
+func (w world) node(name string) *plan.NodeState {
+	node := &plan.NodeState{Name: name, UID: types.UID("uid-" + name), ResourceVersion: "7", Labels: w.values(4), Annotations: w.values(4)}
 	node.Labels["kubernetes.io/hostname"] = name
 	for _, pool := range worldPools {
 		if w.oneIn(3) {
@@ -193,7 +193,7 @@ func (w world) node(name string) *corev1.Node {
 			added := metav1.Unix(1_700_000_000, 0)
 			taint.TimeAdded = &added
 		}
-		node.Spec.Taints = append(node.Spec.Taints, taint)
+		node.Taints = append(node.Taints, taint)
 	}
 	return node
 }
@@ -229,29 +229,29 @@ func (w world) managed(labels, annotations []string) []metav1.ManagedFieldsEntry
 }
 
 // written is a node as the controller leaves it.
-func (w world) written(node *corev1.Node, pools *render.Expansion) *corev1.Node {
+func (w world) written(node *plan.NodeState, pools *render.Expansion) *plan.NodeState {
 	node = inventory.Carrying(node, pools)
 	node.ManagedFields = w.managed(slices.Collect(maps.Keys(node.Labels)), slices.Collect(maps.Keys(node.Annotations)))
 	return node
 }
 
 // mutate changes a node, or its record, as others do.
-func (w world) mutate(node *corev1.Node) {
+func (w world) mutate(node *plan.NodeState) {
 	switch w.IntN(6) {
 	case 0:
 		node.Labels[pick(w, worldKeys)] = pick(w, worldValues)
 	case 1:
 		delete(node.Labels, pick(w, worldKeys))
 	case 2:
-		metav1.SetMetaDataAnnotation(&node.ObjectMeta, pick(w, worldKeys), pick(w, worldValues))
+		annotate(node, pick(w, worldKeys), pick(w, worldValues))
 	case 3:
-		node.Spec.Taints = nil
+		node.Taints = nil
 	}
 	if w.oneIn(15) {
-		metav1.SetMetaDataAnnotation(&node.ObjectMeta, v1.AppliedAnnotation, pick(w, []string{"?", `{"version":9}`}))
+		annotate(node, v1.AppliedAnnotation, pick(w, []string{"?", `{"version":9}`}))
 	}
 	if w.oneIn(15) {
-		metav1.SetMetaDataAnnotation(&node.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
+		annotate(node, v1.ReconcileAnnotation, v1.Disabled)
 	}
 }
 
@@ -268,4 +268,11 @@ func (w world) revision() plan.Revision {
 		revision.Pools = append(revision.Pools, render.Definition{Pool: pool, File: pool.Name + ".yaml", Line: 1})
 	}
 	return revision
+}
+
+func annotate(node *plan.NodeState, key, value string) {
+	if node.Annotations == nil {
+		node.Annotations = map[string]string{}
+	}
+	node.Annotations[key] = value
 }

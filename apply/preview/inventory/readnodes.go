@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodepools/nodepools/apply/plan"
@@ -37,11 +36,9 @@ func (r *reader) nodeGroup(group *fileNodes) error {
 			if err := r.newNode(name); err != nil {
 				return err
 			}
-			r.inv.Nodes = append(r.inv.Nodes, &corev1.Node{
-				ObjectMeta: metav1.ObjectMeta{
-					Name: name, Labels: labelsOf(name, group), Annotations: maps.Clone(annotations), ManagedFields: managed,
-				},
-				Spec: corev1.NodeSpec{Taints: slices.Clone(group.Taints), Unschedulable: group.Unschedulable},
+			r.inv.Nodes = append(r.inv.Nodes, &plan.NodeState{
+				Name: name, Labels: labelsOf(name, group), Annotations: maps.Clone(annotations), ManagedFields: managed,
+				Taints: slices.Clone(group.Taints), Unschedulable: group.Unschedulable,
 			})
 		}
 	}
@@ -71,11 +68,11 @@ func labelsOf(name string, group *fileNodes) map[string]string {
 }
 
 // ownLabelsTo adds the individual labels to the nodes of a group.
-func ownLabelsTo(nodes []*corev1.Node, own map[string]map[string]string) error {
+func ownLabelsTo(nodes []*plan.NodeState, own map[string]map[string]string) error {
 	if len(own) == 0 {
 		return nil
 	}
-	called, byName := newHosts(nodes), make(map[string]*corev1.Node, len(nodes))
+	called, byName := newHosts(nodes), make(map[string]*plan.NodeState, len(nodes))
 	for _, node := range nodes {
 		byName[node.Name] = node
 	}

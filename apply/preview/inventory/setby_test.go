@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -20,15 +19,15 @@ func TestWhoSetLabelsAndTaints(t *testing.T) {
 		{Manager: "kubectl-taint", Taints: true},
 		{Manager: "kubelet", Labels: []string{"kubernetes.io/os"}},
 	}
-	node := func(name string, by []plan.Setter) *corev1.Node {
-		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"env": "prod", "team": "a", "kubernetes.io/os": "linux"}}}
-		n.Spec.Taints = []corev1.Taint{{Key: "dedicated", Effect: corev1.TaintEffectNoSchedule}}
+	node := func(name string, by []plan.Setter) *plan.NodeState {
+		n := &plan.NodeState{Name: name, Labels: map[string]string{"env": "prod", "team": "a", "kubernetes.io/os": "linux"}}
+		n.Taints = []corev1.Taint{{Key: "dedicated", Effect: corev1.TaintEffectNoSchedule}}
 		for _, setter := range by {
 			n.ManagedFields = append(n.ManagedFields, plan.SetBy(setter)...)
 		}
 		return n
 	}
-	text := written(t, built(t, node("n-1", setters), node("n-2", setters), node("n-3", nil)))
+	text := written(t, built(t, node("n-1", setters).Object(), node("n-2", setters).Object(), node("n-3", nil).Object()))
 	if !strings.Contains(string(text), `"n-[1-2]"`) {
 		t.Errorf("nodes that are alike do not stand together:\n%s", text)
 	}

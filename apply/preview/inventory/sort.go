@@ -3,8 +3,6 @@ package inventory
 import (
 	"cmp"
 	"slices"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // sort sorts everything as the types document.
@@ -25,7 +23,7 @@ func (inv *Inventory) sort() {
 	}
 }
 
-func sortByName[T metav1.Object](objects []T) {
+func sortByName[T interface{ GetName() string }](objects []T) {
 	slices.SortFunc(objects, func(a, b T) int { return cmp.Compare(a.GetName(), b.GetName()) })
 }
 

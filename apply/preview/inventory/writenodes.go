@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -54,8 +52,8 @@ func nodesToFile(inv *Inventory) ([]fileNodes, error) {
 }
 
 // nodeToFile returns the group of a node, and the node's individual labels.
-func nodeToFile(node *corev1.Node, named, own map[string]bool) (fileNodes, map[string]string) {
-	written := fileNodes{Unschedulable: node.Spec.Unschedulable}
+func nodeToFile(node *plan.NodeState, named, own map[string]bool) (fileNodes, map[string]string) {
+	written := fileNodes{Unschedulable: node.Unschedulable}
 	var owned map[string]string
 	for key, value := range node.Labels {
 		switch {
@@ -67,7 +65,7 @@ func nodeToFile(node *corev1.Node, named, own map[string]bool) (fileNodes, map[s
 			put(&written.Labels, key, value)
 		}
 	}
-	for _, taint := range node.Spec.Taints {
+	for _, taint := range node.Taints {
 		taint.TimeAdded = nil // nothing depends on it
 		written.Taints = append(written.Taints, taint)
 	}
@@ -89,7 +87,7 @@ func nodeToFile(node *corev1.Node, named, own map[string]bool) (fileNodes, map[s
 }
 
 // recordedKeys returns the keys in the record of a node; none where it cannot be read.
-func recordedKeys(node *corev1.Node) plan.Keys {
+func recordedKeys(node *plan.NodeState) plan.Keys {
 	record, err := plan.ParseRecord(node.Annotations[v1.AppliedAnnotation])
 	if err != nil {
 		return plan.Keys{}
@@ -102,7 +100,7 @@ func recordedKeys(node *corev1.Node) plan.Keys {
 
 // ownLabels returns the keys for which most nodes that have them have a unique
 // value other than their name.
-func ownLabels(nodes []*corev1.Node) map[string]bool {
+func ownLabels(nodes []*plan.NodeState) map[string]bool {
 	values, carriers := map[string]map[string]bool{}, map[string]int{}
 	for _, node := range nodes {
 		for key, value := range node.Labels {

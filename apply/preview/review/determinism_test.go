@@ -82,8 +82,8 @@ func bytesOf(t *testing.T, cluster plan.Cluster, files []render.Definition) []by
 func randomCluster(r *rand.Rand) (plan.Cluster, []render.Definition) {
 	var cluster plan.Cluster
 	for i := range 12 {
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i), Labels: randomValues(r, 3), Annotations: randomValues(r, 3)}}
-		node.Spec.Taints = randomTaints(r)
+		node := &plan.NodeState{Name: fmt.Sprintf("n%d", i), Labels: randomValues(r, 3), Annotations: randomValues(r, 3)}
+		node.Taints = randomTaints(r)
 		cluster.Nodes = append(cluster.Nodes, node)
 	}
 	earlier, err := plan.Diff(plan.Revision{Source: "team", SourceUID: "uid-of-team", Pools: randomFiles(r)}, cluster)
@@ -93,7 +93,7 @@ func randomCluster(r *rand.Rand) (plan.Cluster, []render.Definition) {
 	cluster = earlier.After(cluster)
 	for _, node := range cluster.Nodes {
 		if r.IntN(3) == 0 {
-			metav1.SetMetaDataLabel(&node.ObjectMeta, fmt.Sprintf("k%d", r.IntN(3)), "by-hand")
+			node.Labels[fmt.Sprintf("k%d", r.IntN(3))] = "by-hand"
 		}
 	}
 	cluster.RuntimeClasses = slices.DeleteFunc(cluster.RuntimeClasses, func(*nodev1.RuntimeClass) bool { return r.IntN(4) == 0 })

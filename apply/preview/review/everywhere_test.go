@@ -85,7 +85,7 @@ func secretReview(t *testing.T, before plan.Cluster, long, short string) (*revie
 	difference.Pools.Blocked.Reason += ", says " + long + foreign
 	difference.Pools.Blocked.Remedy += ", says " + foreign + ", as https://me:hunter2@example.com"
 	known := &inventory.Inventory{Cluster: before}
-	run := func(name string, on *corev1.Node, asks inventory.Scheduling) {
+	run := func(name string, on *plan.NodeState, asks inventory.Scheduling) {
 		owner := inventory.Owner{Kind: "Deployment", Namespace: "shop", Name: name}
 		known.Workloads = append(known.Workloads, inventory.Workload{Owner: owner, Template: asks})
 		known.Pods = append(known.Pods, inventory.Pod{Namespace: "shop", Name: name, Node: on.Name, Owner: owner, Scheduling: asks, Ready: true})
@@ -140,8 +140,8 @@ var reviewWriters = map[string]func(*bytes.Buffer, *review.Review) error{
 // TestSecretsAreMaskedEverywhere puts secrets wherever a review has a value, and
 // looks for them in all that is written of it.
 func TestSecretsAreMaskedEverywhere(t *testing.T) {
-	empty := plan.Cluster{Nodes: []*corev1.Node{
-		{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{"their-secret": foreign}}},
+	empty := plan.Cluster{Nodes: []*plan.NodeState{
+		{Name: "n1", Labels: map[string]string{"their-secret": foreign}},
 	}}
 	for _, name := range []string{"gone", "left"} {
 		empty.Pools = append(empty.Pools, &v1.NodePool{ObjectMeta: metav1.ObjectMeta{
@@ -152,7 +152,7 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 	world := in.Difference.After(empty)
 	// This node comes into the pools only now: of the other one it is known already that
 	// no pod can run there.
-	world.Nodes = append(world.Nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2"}})
+	world.Nodes = append(world.Nodes, &plan.NodeState{Name: "n2"})
 	changed, _ := secretReview(t, world, longAfter, shortAfter)
 	for name, r := range map[string]*review.Review{"created": created, "changed": changed} {
 		for writer, write := range reviewWriters {
@@ -183,7 +183,7 @@ func TestCredentialsAreMaskedEverywhere(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{}},
 		Spec:       v1.NodePoolSpec{NodeNames: []string{"n*"}, Handler: "runc", ConflictPolicy: v1.ReportConflicts, Annotations: map[string]v1.AnnotationValue{}},
 	}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Annotations: map[string]string{}}}
+	node := &plan.NodeState{Name: "n1", Annotations: map[string]string{}}
 	var notes []string
 	for i, credential := range secrets.Credentials() {
 		for wrap, wrapped := range secrets.Wraps {
@@ -197,7 +197,7 @@ func TestCredentialsAreMaskedEverywhere(t *testing.T) {
 	}
 	const inKey = "ghp_0123456789abcdefghij0123456789abcdef"
 	pool.Spec.Labels = map[string]v1.LabelValue{"example.com/" + inKey: "x"}
-	before := plan.Cluster{Nodes: []*corev1.Node{node}}
+	before := plan.Cluster{Nodes: []*plan.NodeState{node}}
 	pools := []render.Definition{{Pool: pool, File: "a.yaml", Line: 1}}
 	difference, err := plan.Diff(plan.Revision{Source: "team", Name: "main@sha1:new", Pools: pools}, before)
 	if err != nil {

@@ -89,10 +89,10 @@ func wholeInput(t *testing.T) Input {
 	definition := func(name string, spec v1.NodePoolSpec) render.Definition {
 		return render.Definition{Pool: &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, File: name + ".yaml", Line: 1}
 	}
-	node := func(name, tier string) *corev1.Node {
-		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"tier": tier}}}
+	node := func(name, tier string) *plan.NodeState {
+		return &plan.NodeState{Name: name, Labels: map[string]string{"tier": tier}}
 	}
-	before := plan.Cluster{Nodes: []*corev1.Node{node("n1", "foreign"), node("n2", "gold"), {ObjectMeta: metav1.ObjectMeta{Name: "n3"}}}}
+	before := plan.Cluster{Nodes: []*plan.NodeState{node("n1", "foreign"), node("n2", "gold"), {Name: "n3"}}}
 	files := []render.Definition{
 		definition("a", v1.NodePoolSpec{NodeNames: []string{"n*"}, Labels: label("gold"), Taints: []v1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}}}),
 		definition("b", v1.NodePoolSpec{NodeNames: []string{"n*"}, Labels: label("iron")}),

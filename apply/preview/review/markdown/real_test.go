@@ -83,11 +83,11 @@ func gpuPods(i *inventory.Inventory) {
 // 37 nodes gains a NoExecute taint and a second pool on three of them, and another
 // pool goes.
 func TestReal(t *testing.T) {
-	var nodes []*corev1.Node
+	var nodes []*plan.NodeState
 	for i := range 37 {
-		nodes = append(nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("gpu-%03d", i+1)}})
+		nodes = append(nodes, &plan.NodeState{Name: fmt.Sprintf("gpu-%03d", i+1)})
 	}
-	nodes = append(nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "old-1"}})
+	nodes = append(nodes, &plan.NodeState{Name: "old-1"})
 	bare := plan.Cluster{Nodes: nodes}
 	legacy := strings.NewReplacer("gpu-*", "old-*", "name: gpu", "name: legacy").Replace(gpuPool(""))
 	before := difference(t, map[string]string{"gpu.yaml": gpuPool(""), "legacy.yaml": legacy}, bare).After(bare)
