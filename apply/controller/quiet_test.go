@@ -48,8 +48,8 @@ func TestSteadyStateCostsNoWrite(t *testing.T) {
 	w := newWorld(t)
 	w.fleet(20)
 	w.pool(tenantPool)
-	w.pool(redPool)
-	w.pool(bluePool) // and one that is in conflict
+	w.pool(bluePool)
+	w.pool(redPool) // which is in conflict, as it is not the older one
 	w.node("both", role("red", "blue"))
 	w.isReadyNode("both")
 	w.isReady("tenant", 20)
@@ -176,8 +176,8 @@ func TestStartCostsNoWrite(t *testing.T) {
 	w := newWorld(t)
 	w.fleet(20)
 	w.pool(tenantPool)
-	w.pool(redPool)
 	w.pool(bluePool)
+	w.pool(redPool) // which is in conflict, as it is not the older one
 	w.node("both", role("red", "blue"))
 	w.isReadyNode("both")
 	w.isReady("tenant", 20)
