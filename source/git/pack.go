@@ -19,7 +19,10 @@ import (
 //
 // go-git's object storage is not used for three reasons: it reads every object
 // of a pack into memory, however large; it cannot be interrupted while it
-// resolves deltas; and it leaves files open when a pack is broken.
+// resolves deltas; and it leaves files open when a pack is broken. Its parser alone,
+// which has the first of these too, takes 2.2 times as long for 10,000 small files and
+// allocates 4 times as much; for one file of 60 MiB it takes 1.4 times as long, and
+// allocates 25 MB for 30 kB (BenchmarkPack, which grants it the pack as a file).
 type pack struct {
 	target  *target
 	ctx     context.Context

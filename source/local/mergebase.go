@@ -61,6 +61,10 @@ const (
 // mergeBases walks back from both commits, the youngest first, until all that is
 // left lies behind an ancestor in common: git's own way. Where several are found
 // it goes on to the end, as dates can deceive about which is behind which.
+//
+// go-git walks the whole history of one of them: for a branch that has left a history of
+// 20,000 commits a hundred commits ago it takes 77 times as long and allocates 80 times
+// as much (BenchmarkMergeBase).
 func (o *objects) mergeBases(one, other plumbing.Hash) ([]plumbing.Hash, error) {
 	walk := &history{objects: o, painted: map[plumbing.Hash]paint{}, queued: map[plumbing.Hash]int{}, common: map[plumbing.Hash]bool{}}
 	if err := walk.reach(one, fromOne); err != nil {

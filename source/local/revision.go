@@ -19,7 +19,8 @@ import (
 // Resolve finds the commit that a revision names, as git does: a branch, a tag,
 // origin/main, HEAD or @, FETCH_HEAD, a hash or the beginning of one, each with
 // any number of ~N and ^N after it. Unlike git it takes no name that could mean
-// several of these.
+// several of these. (go-git takes the first commit that it finds for such a name, that
+// of an abbreviated hash before that of a branch, and the second parent for ^3.)
 //
 // Errors: source.ErrRefMissing, source.ErrAmbiguous, source.ErrInvalid for a way to
 // write a revision that is not known here, source.ErrIncomplete where the history is cut
