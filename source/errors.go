@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/nodepools/nodepools/api/sanitize"
 )
@@ -141,6 +142,14 @@ func (e *Error) Unwrap() []error {
 		return []error{e.kind}
 	}
 	return []error{e.kind, e.cause}
+}
+
+// IsOfRevision reports whether err is about what a revision holds: reading the same one
+// again would fail again.
+func IsOfRevision(err error) bool {
+	return slices.ContainsFunc([]error{ErrPathMissing, ErrPathNotFolder, ErrPathEmpty, ErrFile, ErrTooLarge}, func(kind error) bool {
+		return errors.Is(err, kind)
+	})
 }
 
 // Reason returns a CamelCase word for the kind of err, as a condition's reason:

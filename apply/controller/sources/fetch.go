@@ -2,7 +2,6 @@ package sources
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -105,7 +104,7 @@ func (r *Reconciler) poll(ctx context.Context, src *v1.NodePoolSource, before *f
 func (state *fetchState) read(ctx context.Context, repository source.Repository, layers []string) error {
 	revision, snapshot, err := repository.Latest(ctx, state.revision)
 	switch {
-	case revision != "" && isOfTheRevision(err):
+	case revision != "" && source.IsOfRevision(err):
 		state.revision, state.refused = revision, &refusal{reason: source.Reason(err), err: err}
 		return nil
 	case err != nil || snapshot == nil:
@@ -143,14 +142,6 @@ func (state *fetchState) approve(names []string) bool {
 // disapprove takes back what is kept after all.
 func (state *fetchState) disapprove(kept []string) {
 	state.approved = slices.DeleteFunc(state.approved, func(name string) bool { return slices.Contains(kept, name) })
-}
-
-// isOfTheRevision reports whether a fetch failed because of what the revision
-// holds: it would fail again, so it is not tried again until there is another.
-func isOfTheRevision(err error) bool {
-	return slices.ContainsFunc([]error{
-		source.ErrPathMissing, source.ErrPathNotFolder, source.ErrPathEmpty, source.ErrFile, source.ErrTooLarge,
-	}, func(kind error) bool { return errors.Is(err, kind) })
 }
 
 // Repository is what a source follows: its URL, its ref and its path. One poll
