@@ -30,13 +30,13 @@ func Hang(w io.Writer, first, others string, words []string) {
 		case i == 0:
 			line += word
 		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > Width:
-			fmt.Fprintln(w, line)
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
 			line = others + strings.TrimLeft(word, " ")
 		default:
 			line += " " + word
 		}
 	}
-	fmt.Fprintln(w, line)
+	fmt.Fprintln(w, strings.TrimRight(line, " "))
 }
 
 // List returns the words of a list: each item but the last is followed by a comma.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodepools/nodepools/apply/preview/review"
+	"github.com/nodepools/nodepools/apply/wrap"
 	"github.com/nodepools/nodepools/testdata/hostile"
 	"github.com/nodepools/nodepools/testdata/reviews"
 )
@@ -99,7 +100,7 @@ func TestLinesFitATerminal(t *testing.T) {
 	for _, sample := range reviews.All() {
 		for line := range strings.Lines(written(t, sample.Make(), Options{})) {
 			line = strings.TrimSuffix(line, "\n")
-			if utf8.RuneCountInString(line) > width && strings.Contains(strings.TrimSpace(line), " ") && !strings.HasPrefix(line, "  +") &&
+			if utf8.RuneCountInString(line) > wrap.Width && strings.Contains(strings.TrimSpace(line), " ") && !strings.HasPrefix(line, "  +") &&
 				!strings.HasPrefix(line, "  -") && !strings.HasPrefix(line, "  ~") && !strings.HasPrefix(line, "   ") && sample.Name != "hostile" {
 				t.Errorf("%s: %d characters: %s", sample.Name, utf8.RuneCountInString(line), line)
 			}

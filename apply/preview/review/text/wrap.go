@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/preview/review"
+	"github.com/nodepools/nodepools/apply/wrap"
 )
-
-// width is that of the smallest usual terminal, in characters.
-const width = 80
 
 // compactNames matches the result of review.Compact for valid names.
 var compactNames = regexp.MustCompile(`^[A-Za-z0-9]*[-A-Za-z0-9_.]*\[[0-9,-]+\][-A-Za-z0-9_.]*$`)
@@ -19,21 +16,12 @@ var compactNames = regexp.MustCompile(`^[A-Za-z0-9]*[-A-Za-z0-9_.]*\[[0-9,-]+\][
 // wrapped breaks words into lines; the first line and the others have their own
 // prefix. A word is not split, except for a long list of numbers.
 func wrapped(first, others string, words []string) string {
-	var text strings.Builder
-	line := first
-	for i, word := range parted(words) {
-		word = clipped(strings.TrimRight(word, " "))
-		switch {
-		case i == 0:
-			line += word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
-			fmt.Fprintln(&text, strings.TrimRight(line, " "))
-			line = others + word
-		default:
-			line += " " + word
-		}
+	words = parted(words)
+	for i, word := range words {
+		words[i] = clipped(strings.TrimRight(word, " "))
 	}
-	fmt.Fprintln(&text, strings.TrimRight(line, " "))
+	var text strings.Builder
+	wrap.Hang(&text, first, others, words)
 	return text.String()
 }
 
@@ -41,8 +29,8 @@ func wrapped(first, others string, words []string) string {
 func parted(words []string) []string {
 	var all []string
 	for _, word := range words {
-		for len(word) > width-8 {
-			cut := strings.LastIndex(word[:width-8], ",") + 1
+		for len(word) > wrap.Width-8 {
+			cut := strings.LastIndex(word[:wrap.Width-8], ",") + 1
 			if cut == 0 {
 				break
 			}
