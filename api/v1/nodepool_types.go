@@ -195,7 +195,7 @@ type NodePoolStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// nodes counts the members. Changed counts are told once nodes have been at rest
+	// nodes counts the members. Changed counts are reported once nodes have been unchanged
 	// for a second, and within 30 seconds while they come and go without a rest.
 	// +optional
 	Nodes *NodeCounts `json:"nodes,omitempty"`

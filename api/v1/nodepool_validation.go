@@ -43,7 +43,7 @@ func IsKubernetesTaint(key string) bool {
 // ValidateNodePool returns every reason for which the API server would refuse
 // the pool.
 // It looks at the one pool; what pools must hold among themselves (unique
-// names, parents that exist) is for the room that knows them all.
+// names, parents that exist) is for the package that knows them all.
 func ValidateNodePool(pool *NodePool) field.ErrorList {
 	problems := validateName(pool.Name, field.NewPath("metadata", "name"))
 	spec := field.NewPath("spec")

@@ -172,7 +172,7 @@ func checkURLs(loaded *clientcmdapi.Config, contextName string) error {
 }
 
 // parses reports whether the library would take an address: a URL, or host:port.
-// A user in the latter would be read as part of the host, and told in errors.
+// A user in the latter would be read as part of the host, and printed in errors.
 func parses(address string) bool {
 	if with, err := url.Parse(address); err == nil && with.Scheme != "" && with.Host != "" {
 		return true

@@ -171,7 +171,7 @@ func (p Pool) title() string {
 // origin says where a pool comes from, line by line, and how it chooses its nodes.
 func (p Pool) origin() []string {
 	if p.State == Gone {
-		return []string{"what is left of it is let go of"}
+		return []string{"what is left of it is released"}
 	}
 	lines := []string{"made by hand"}
 	if p.Source != "" || p.Revision != "" {

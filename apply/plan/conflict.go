@@ -19,7 +19,7 @@ type Conflict struct {
 	// Older it is the value that stands there after the write.
 	Have *string `json:"have,omitempty"`
 	// SetBy are the field managers that set that value, as the managed fields of
-	// the node tell, sorted and without ours; none where they tell of nobody. At
+	// the node say, sorted and without ours; none where they name nobody. At
 	// most three are named. The taints of a node are one list that has one owner:
 	// for a taint it is who wrote that list last, whoever put the taint there.
 	SetBy []string `json:"setBy,omitempty"`
@@ -36,7 +36,7 @@ type Conflict struct {
 	NoRoom bool `json:"noRoom,omitempty"`
 }
 
-// String tells the conflict in words.
+// String describes the conflict.
 func (c Conflict) String() string {
 	have := "unset"
 	if c.Have != nil {

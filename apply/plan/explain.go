@@ -29,7 +29,7 @@ const (
 	OfKubernetes Owner = "kubernetes"
 	// OfController is the record.
 	OfController Owner = "controller"
-	// OfUnknown is a key of which nobody can tell, as the record cannot be read.
+	// OfUnknown is a key whose owner is unknown, as the record cannot be read.
 	OfUnknown Owner = "unknown"
 )
 
@@ -51,11 +51,11 @@ type KeyStatus struct {
 	// WantedBy are the pools that want the key at the value that stands there,
 	// sorted, of a shared key.
 	WantedBy []string
-	// SetBy are the field managers that set the value, as managed fields tell,
+	// SetBy are the field managers that set the value, by the managed fields,
 	// sorted and without ours; of a taint, who wrote the list of taints last.
 	SetBy []string
 	// Conflicts are those of pools that do not get the key, sorted by pool. At most
-	// three are told, and MoreConflicts is how many there are besides.
+	// three are listed, and MoreConflicts is how many there are besides.
 	Conflicts     []Conflict
 	MoreConflicts int
 }
@@ -65,7 +65,7 @@ func (k KeyStatus) Due() bool {
 	return k.Change != nil || (k.Recorded == nil) != (k.Planned == nil) || k.Recorded != nil && !k.Recorded.equal(*k.Planned)
 }
 
-// Explanation tells of everything on a node whose it is.
+// Explanation says who owns each label, annotation and taint of a node.
 type Explanation struct {
 	// Plan is what would be written now; nil when the record cannot be read.
 	Plan *NodePlan
@@ -152,12 +152,12 @@ func statuses[K comparable](p *NodePlan, field Field, have map[K]string, recorde
 	return all
 }
 
-// explainUnreadable tells of a node whose record cannot be read who set what.
+// explainUnreadable says of a node whose record cannot be read who set what.
 // That may be us: then it was a pool's once.
 func explainUnreadable(node *NodeState, outcome NodeOutcome) *Explanation {
 	e := &Explanation{Unreadable: outcome.Unreadable, Paused: outcome.Paused, Members: outcome.Members}
 	setters := &owners{object: node, ours: true}
-	tell := func(field Field, key, value string, setBy []string) {
+	add := func(field Field, key, value string, setBy []string) {
 		s := KeyStatus{Field: field, Key: key, Have: &value, Owner: OwnerByDomain(field, key), SetBy: setBy}
 		if s.Owner == OfOthers {
 			s.Owner = OfUnknown
@@ -165,13 +165,13 @@ func explainUnreadable(node *NodeState, outcome NodeOutcome) *Explanation {
 		e.Keys = append(e.Keys, s)
 	}
 	for _, key := range slices.Sorted(maps.Keys(node.Labels)) {
-		tell(Label, key, node.Labels[key], setters.setBy(labelPath(key)))
+		add(Label, key, node.Labels[key], setters.setBy(labelPath(key)))
 	}
 	for _, key := range slices.Sorted(maps.Keys(node.Annotations)) {
-		tell(Annotation, key, node.Annotations[key], setters.setBy(annotationPath(key)))
+		add(Annotation, key, node.Annotations[key], setters.setBy(annotationPath(key)))
 	}
 	for _, taint := range node.Taints {
-		tell(Taint, render.TaintID{Key: taint.Key, Effect: taint.Effect}.String(), taint.Value, setters.setBy(taintsPath))
+		add(Taint, render.TaintID{Key: taint.Key, Effect: taint.Effect}.String(), taint.Value, setters.setBy(taintsPath))
 	}
 	return e
 }

@@ -15,7 +15,7 @@ type keyField[K comparable] struct {
 	field Field
 	// value of a key on a node.
 	value func(*NodeState, K) (string, bool)
-	// path of what managed fields tell of a key, and whether that is the key alone.
+	// path of what managed fields say of a key, and whether that is the key alone.
 	path  func(K) fieldpath.Path
 	alone bool
 	// reportOnly reports whether a key belongs to another program, so that pools

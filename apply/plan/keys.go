@@ -203,12 +203,12 @@ func (k keys[K]) release(key K, have *string, entry Entry) verdict {
 // coApplied reports whether another applier keeps a key that is released. A kubelet
 // may apply the value that stands there, as that changes nothing: of what a kubelet
 // may not set, nobody else keeps anything, or a node that is thrown out of a pool
-// would keep its labels. Which field manager is a kubelet's nobody can tell.
+// would keep its labels. Which field manager is a kubelet's cannot be known.
 func (k keys[K]) coApplied(key K) bool {
 	return k.alone && !(k.field == Label && !render.KubeletMaySet(fmt.Sprint(key))) && k.others.alsoApplied(k.path(key))
 }
 
-// conflict is what pools are to be told of a key after a verdict.
+// conflict is what is reported to pools of a key after a verdict.
 func (k keys[K]) conflict(key K, have *string, decision verdict) KeyConflict {
 	c := KeyConflict{
 		reason: Conflict{Field: k.field, Key: fmt.Sprint(key), Have: decision.after, Holder: decision.holder, NoRoom: decision.noRoom},

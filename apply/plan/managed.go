@@ -37,7 +37,7 @@ func Applied(object managedObject) Keys {
 }
 
 // AlsoApplied are those of the keys that somebody else applies as well, so that
-// they stay when we let go of them.
+// they stay when we release them.
 func AlsoApplied(object managedObject, of Keys) Keys {
 	others := &owners{object: object}
 	except := func(coOwned func(string) bool) func(string) bool {

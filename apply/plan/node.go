@@ -103,7 +103,7 @@ func Node(node *NodeState, pools *render.Expansion) (*NodePlan, error) {
 		p = weighAll(node, recorded, seen, pools)
 	}
 	// What the pools see goes to and fro. Step by step it comes to rest: what
-	// was let go of in the first step is not in the record of the second.
+	// was released in the first step is not in the record of the second.
 	first.unsettled = true
 	return first, nil
 }
@@ -113,7 +113,7 @@ func Node(node *NodeState, pools *render.Expansion) (*NodePlan, error) {
 const maxRounds = 8
 
 // leavesLabels reports whether no label changes, nor what the record says of labels.
-// What the pools see is what it was then, as it is for a node at rest.
+// What the pools see is what it was then, as it is for an unchanged node.
 func (p *NodePlan) leavesLabels() bool {
 	return len(p.labels.changed) == 0 && maps.EqualFunc(p.Record.Labels, p.recorded.Labels, Entry.equal)
 }

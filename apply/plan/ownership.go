@@ -17,7 +17,7 @@ type managedObject interface {
 
 // owners answers who else set what stands on an object, by its managed fields:
 // the labels, the annotations and, of a node, the taints, which are one list. It
-// reads them when it is first asked, which is only when something is let go of
+// reads them when it is first asked, which is only when something is released
 // or in conflict.
 type owners struct {
 	object managedObject
@@ -30,7 +30,7 @@ type owners struct {
 // fieldOwner is one entry of managed fields that is not ours.
 type fieldOwner struct {
 	manager string
-	// applies tells an apply from an update. Only an apply repeats a value that
+	// applies distinguishes an apply from an update. Only an apply repeats a value that
 	// stands there already: an update owns what it changed, and by changing it
 	// took it from all others.
 	applies bool

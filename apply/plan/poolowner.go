@@ -24,7 +24,7 @@ func isOf(source types.UID, pool *v1.NodePool) bool {
 
 // owns reports whether the source has applied the pool itself. That the annotation
 // has its UID does not prove it, as whoever may write pools may write that; the
-// managed fields tell who did. An object of an API server has them always.
+// managed fields say who did. An object of an API server has them always.
 func owns(source types.UID, pool *v1.NodePool) bool {
 	return isOf(source, pool) &&
 		(source == "" || len(pool.ManagedFields) == 0 || applied(pool).Has(annotationPath(v1.SourceUIDAnnotation)))

@@ -33,7 +33,7 @@ type Entry struct {
 }
 
 // RecordError says that the record of a node cannot be read. Such a node must
-// be left alone: without the record nobody can tell what is ours.
+// be left alone: without the record it is unknown what is ours.
 type RecordError struct {
 	Node string
 	Err  error

@@ -16,7 +16,7 @@ func readRecord(node *NodeState) (Record, error) {
 	return record, nil
 }
 
-// remembered keeps what texts say. Reading one is most of what a node at rest costs;
+// remembered keeps what texts say. Reading one is most of what an unchanged node costs;
 // it stays the same for as long as nothing is written, and nodes that are in the
 // same pools have the same.
 var remembered recordMemo

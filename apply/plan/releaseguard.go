@@ -46,8 +46,8 @@ func ReleasePolicyOf(source *v1.NodePoolSource) ReleasePolicy {
 }
 
 func blockedRevision(source *v1.NodePoolSource) string {
-	told := meta.FindStatusCondition(source.Status.Conditions, v1.ReleaseBlockedCondition)
-	if told == nil || told.Status != metav1.ConditionTrue || told.ObservedGeneration != source.Generation {
+	blocked := meta.FindStatusCondition(source.Status.Conditions, v1.ReleaseBlockedCondition)
+	if blocked == nil || blocked.Status != metav1.ConditionTrue || blocked.ObservedGeneration != source.Generation {
 		return ""
 	}
 	return source.Status.LastAttemptedRevision

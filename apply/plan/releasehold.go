@@ -34,8 +34,8 @@ func MayHoldReleases(pools []*v1.NodePool) bool {
 // A pool is held whose definition takes more nodes out of a pool than the default
 // limit allows: out of itself, or one within it. What the definition was before is
 // not known, but by status.observedMembership whether it changed since it was last
-// carried out; who was a member is told by the records of nodes. A node that leaves
-// because its own labels changed holds nothing. Nor is a pool let go of by a change
+// carried out; who was a member is in the records of nodes. A node that leaves
+// because its own labels changed holds nothing. Nor is a pool released by a change
 // that puts a NoExecute taint on more nodes than the limit allows of all.
 //
 // Pools that are being deleted are held when, together, they release more nodes
@@ -286,8 +286,8 @@ func evicts(pool *v1.NodePool) bool {
 // WasBlocked reports whether the pool, as it is now, was found to wait for an
 // approval before.
 func WasBlocked(pool *v1.NodePool) bool {
-	told := meta.FindStatusCondition(pool.Status.Conditions, v1.ReleaseBlockedCondition)
-	return told != nil && told.Status == metav1.ConditionTrue && told.ObservedGeneration == pool.Generation
+	blocked := meta.FindStatusCondition(pool.Status.Conditions, v1.ReleaseBlockedCondition)
+	return blocked != nil && blocked.Status == metav1.ConditionTrue && blocked.ObservedGeneration == pool.Generation
 }
 
 func approveReleaseCommand(kind, name, value string) string {

@@ -140,7 +140,7 @@ func (b RepairBackoff) delay(count int) time.Duration {
 }
 
 // next is when a key may be put back again. Keys that are put back at the slowest
-// pace are put back together, so that many of them cost a node as many writes as
+// rate are put back together, so that many of them cost a node as many writes as
 // one: slot is when that was done last.
 func (b RepairBackoff) next(k repaired, slot time.Time) time.Time {
 	delay := b.delay(k.count)

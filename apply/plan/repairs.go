@@ -17,7 +17,7 @@ import (
 type Repairs struct {
 	node types.UID
 	keys map[repairKey]repaired
-	// slot is when keys that are put back at the slowest pace were last put back.
+	// slot is when keys that are put back at the slowest rate were last put back.
 	slot time.Time
 }
 

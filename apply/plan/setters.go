@@ -9,7 +9,7 @@ import (
 )
 
 // Setters names the field managers that set what stands on a node, ours left aside,
-// as its managed fields tell.
+// by its managed fields.
 type Setters struct {
 	node   *NodeState
 	owners owners

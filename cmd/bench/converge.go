@@ -10,7 +10,7 @@ import (
 
 // convergence is how a fleet of bare nodes became what the pools say: by the program,
 // a round at a time, and by a bare client, before the first round and after each. A
-// machine is faster at one moment than at another, so one round tells little.
+// machine is faster at one moment than at another, so one round shows little.
 type convergence struct {
 	size    size
 	kubectl time.Duration // 0 where it was not asked for
@@ -163,7 +163,7 @@ var sparingTarget = &Target{AtMost: 1.1}
 
 const floorName = "bare client, same applies"
 
-// figures tell of times those of the middle round, of what must not be more than so
+// figures are, of times, those of the middle round, of what must not be more than so
 // much the most of all rounds, and of all else the median.
 func (c *convergence) figures() []Figure {
 	took, all := c.took(), number(float64(c.size.nodes))
@@ -216,7 +216,7 @@ func (c *convergence) figures() []Figure {
 	)
 }
 
-// processorFigures tell where the time of the processors has gone, the bare client's
+// processorFigures show where the time of the processors has gone, the bare client's
 // beside it. The server's differs by what else it is asked for, and by what it
 // answers with.
 func (c *convergence) processorFigures() []Figure {

@@ -133,10 +133,10 @@ func (f *fleet) names() []string {
 	return names
 }
 
-// bare tells in what a node differs from what it is without any pool.
+// bare reports in what a node differs from what it is without any pool.
 func (f *fleet) bare(node *corev1.Node) error { return f.compare(node, false) }
 
-// right tells in what a node differs from what it is with its pools: to the last
+// right reports in what a node differs from what it is with its pools: to the last
 // label and taint, those of others included.
 func (f *fleet) right(node *corev1.Node) error { return f.compare(node, true) }
 

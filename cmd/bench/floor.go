@@ -25,7 +25,7 @@ type nodeWrite struct {
 	manager string
 }
 
-// floored is what the floor costs: the bare client's turn.
+// floored is what the floor costs: the bare client's part.
 type floored struct {
 	took  time.Duration
 	spent processors // until the last node
@@ -57,7 +57,7 @@ func (w *world) floor(ctx context.Context, send writer) (f floored, err error) {
 	if err := sendAll(ctx, writes, w.o.concurrency, send); err != nil {
 		return f, err
 	}
-	if err := right.wait(ctx, w.patience()); err != nil {
+	if err := right.wait(ctx, w.waitTimeout()); err != nil {
 		return f, err
 	}
 	after, err := everybody()

@@ -24,7 +24,7 @@ func (w *world) kubectl(ctx context.Context) (time.Duration, error) {
 			}
 		}
 	}
-	if err := right.wait(ctx, w.patience()); err != nil {
+	if err := right.wait(ctx, w.waitTimeout()); err != nil {
 		return 0, err
 	}
 	return right.last.Sub(start), nil

@@ -177,7 +177,7 @@ func (o options) crowded() size {
 	return size{nodes: o.size.nodes, pools: o.manyPools, overlap: o.size.overlap}
 }
 
-// status tells on standard error what is being done: it takes minutes.
+// status prints on standard error what is being done: it takes minutes.
 func status(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
 }

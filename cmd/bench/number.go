@@ -47,7 +47,7 @@ func (f Figure) measured() string {
 	return withUnit(f.Value, f.Unit)
 }
 
-// apart writes a number with as many digits as tell it from its target: what misses
+// apart writes a number with as many digits as distinguish it from its target: what misses
 // it by little must not look like it.
 func apart(n, target float64) string {
 	text := number(n)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// observer is a bare informer on nodes, which tells when each node is as it is
+// observer is a bare informer on nodes, which reports when each node is as it is
 // expected. All that is compared is seen by it alone, the program and what it is
 // measured against, so that what it costs is the same for all.
 type observer struct {

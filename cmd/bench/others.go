@@ -21,7 +21,7 @@ func exactly(n float64) extent { return extent{n, n} }
 
 var others = []other{
 	{
-		name:     "Flux, Node manifests", // told of a push; by polling it is slower
+		name:     "Flux, Node manifests", // notified of a push; by polling it is slower
 		converge: extent{6.3, 11.8},
 		memory:   exactly(223 + 102), // its two controllers
 	},

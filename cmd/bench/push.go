@@ -73,7 +73,7 @@ func (w *world) forgetRecord(ctx context.Context, o client.Object) error {
 	return w.records.Delete(ctx, o)
 }
 
-// pushed tells how the nodes followed a push.
+// pushed is how the nodes followed a push.
 type pushed struct {
 	first, last time.Duration // from the return of git push
 	settled     time.Duration // from the last node until every pool says that it is carried out
@@ -83,9 +83,9 @@ type pushed struct {
 	others      int // writes of the program that are not of nodes
 }
 
-// push commits and pushes pools, tells the source of it, as a webhook of the Git
+// push commits and pushes pools, notifies the source, as a webhook of the Git
 // server would, and waits for the nodes. Time counts from the return of git push.
-// Were the source not told, the wait for its next look would come on top: that is
+// Were the source not notified, the wait for its next poll would come on top: that is
 // a setting, and no speed.
 func (w *world) push(ctx context.Context, pools []*pool, nodes []string) (p pushed, err error) {
 	if err := w.repository.commit(ctx, pools); err != nil {
@@ -110,10 +110,10 @@ func (w *world) push(ctx context.Context, pools []*pool, nodes []string) (p push
 	if err != nil {
 		return p, err
 	}
-	if err := w.tell(ctx); err != nil {
+	if err := w.notify(ctx); err != nil {
 		return p, err
 	}
-	if err := right.wait(ctx, w.patience()); err != nil {
+	if err := right.wait(ctx, w.waitTimeout()); err != nil {
 		return p, err
 	}
 	use, err := w.runs.use()
@@ -140,12 +140,12 @@ func (w *world) push(ctx context.Context, pools []*pool, nodes []string) (p push
 	return p, err
 }
 
-// tell asks the source for a look at once.
-func (w *world) tell(ctx context.Context) error {
+// notify asks the source to poll at once.
+func (w *world) notify(ctx context.Context) error {
 	source := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: sourceName}}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1.RequestedAtAnnotation, time.Now().Format(time.RFC3339Nano))
 	if err := w.records.Patch(ctx, source, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
-		return fmt.Errorf("tell the source of the push: %w", err)
+		return fmt.Errorf("notify the source of the push: %w", err)
 	}
 	return nil
 }
@@ -171,14 +171,14 @@ func (w *world) poolsReady(ctx context.Context) error {
 
 // poll waits until check returns nil.
 func (w *world) poll(ctx context.Context, what string, check func(context.Context) error) error {
-	deadline := time.Now().Add(w.patience())
+	deadline := time.Now().Add(w.waitTimeout())
 	for {
 		err := check(ctx)
 		if err == nil {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%s: not within %s: %w", what, w.patience(), err)
+			return fmt.Errorf("%s: not within %s: %w", what, w.waitTimeout(), err)
 		}
 		if err := pause(ctx, 250*time.Millisecond); err != nil {
 			return err
@@ -186,7 +186,7 @@ func (w *world) poll(ctx context.Context, what string, check func(context.Contex
 	}
 }
 
-// wrong tells of a node what right does not, for a node that has been made wrong.
+// wrong reports of a node what right does not, for a node that has been made wrong.
 func (w *world) wrong(node *corev1.Node) error {
 	if w.fleet.right(node) == nil {
 		return fmt.Errorf("node %q is right", node.Name)

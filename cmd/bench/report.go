@@ -30,7 +30,7 @@ type Report struct {
 // Machine is what matters of the machine, without naming it.
 type Machine struct {
 	Cores int `json:"cores"`
-	// MemoryMiB is 0 where the system does not tell.
+	// MemoryMiB is 0 where the system does not report it.
 	MemoryMiB int    `json:"memoryMiB,omitempty"`
 	OS        string `json:"os"`
 	Arch      string `json:"arch"`

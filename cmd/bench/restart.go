@@ -39,7 +39,7 @@ func restartRows(ctx context.Context, w *world) ([]Figure, error) {
 	if err := w.startProgram(); err != nil {
 		return nil, err
 	}
-	if err := right.wait(ctx, w.patience()); err != nil {
+	if err := right.wait(ctx, w.waitTimeout()); err != nil {
 		return nil, err
 	}
 	took := right.last.Sub(start)

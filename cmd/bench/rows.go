@@ -52,14 +52,14 @@ func programVersion(ctx context.Context, program string) (string, error) {
 	return strings.TrimPrefix(line, "nodepools "), nil
 }
 
-// known leaves out figures that this system does not tell.
+// known leaves out figures that this system does not report.
 func known(figures []Figure) []Figure {
 	return slices.DeleteFunc(figures, func(f Figure) bool {
 		return math.IsNaN(f.Value) || f.Baseline != nil && math.IsNaN(f.Baseline.Value)
 	})
 }
 
-// everything is the one place where rows are gathered. It tells the version of the
+// everything is the one place where rows are gathered. It returns the version of the
 // control plane, too, where one was started.
 func everything(ctx context.Context, o options) (kubernetes string, figures []Figure, err error) {
 	var main *convergence

@@ -79,7 +79,7 @@ type running struct {
 	stopped chan struct{} // closed when it is asked to end
 }
 
-// start starts the program. When it ends before it is asked to, gone is told.
+// start starts the program. When it ends before it is asked to, gone is called.
 func (l *launch) start(gone func(error)) (*running, error) {
 	l.starts++
 	r := &running{stopped: make(chan struct{})}

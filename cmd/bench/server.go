@@ -16,7 +16,7 @@ import (
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
-// auditPolicy writes down what the program asks for, so that it can be told from
+// auditPolicy writes down what the program asks for, so that it can be distinguished from
 // all else. Patches of nodes are left out: the API server counts them, and writing
 // each down would make it slower.
 //
@@ -67,7 +67,7 @@ func (w *world) startCluster(ctx context.Context) (err error) {
 		return err
 	}
 	w.account = accountClient.CoreV1().RESTClient()
-	// As nodepools run connects where it is not told to write more nodes at once.
+	// As nodepools run connects where it is not asked to write more nodes at once.
 	accountConfig.NextProtos, accountConfig.DisableCompression = []string{"http/1.1"}, true
 	connections, err := rest.HTTPClientFor(accountConfig)
 	if err != nil {

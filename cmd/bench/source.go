@@ -10,7 +10,7 @@ import (
 )
 
 // sourceSize is how large the repository is, and how often each thing is done. What
-// is told of several times is the median, and of memory the most.
+// is reported of several times is the median, and of memory the most.
 type sourceSize struct {
 	Files, Commits, Refs int
 	Polls, Fetches       int

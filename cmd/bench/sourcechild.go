@@ -90,7 +90,7 @@ func fetchNew(ctx context.Context, repository *git.Repository, known string) (st
 	return revision, err
 }
 
-// ownPeak is the most memory that this process has had. Linux tells it of the program
+// ownPeak is the most memory that this process has had. Linux reports it of the program
 // alone; the usual way, by getrusage, counts the process that has started it, too, if
 // that was larger.
 func ownPeak() (int64, error) {
@@ -111,12 +111,12 @@ func ownPeak() (int64, error) {
 func peakOf(ended *os.ProcessState) (int64, error) {
 	usage, ok := ended.SysUsage().(*syscall.Rusage)
 	if !ok {
-		return 0, errors.New("this system does not tell how much memory a process had")
+		return 0, errors.New("this system does not report how much memory a process had")
 	}
 	return inKiB(usage.Maxrss), nil
 }
 
-// inKiB: macOS tells bytes, others KiB.
+// inKiB: macOS reports bytes, others KiB.
 func inKiB(maxrss int64) int64 {
 	if runtime.GOOS == "darwin" {
 		return maxrss / 1024

@@ -57,7 +57,7 @@ func serveGit(ctx context.Context, folder string) (*gitServer, error) {
 	git := &cgi.Handler{
 		Path:   backend,
 		Env:    append(gitEnvironment(), "GIT_PROJECT_ROOT="+folder, "GIT_HTTP_EXPORT_ALL=1"),
-		Stderr: io.Discard, // it tells of clients that hang up
+		Stderr: io.Discard, // it logs clients that hang up
 		Logger: log.New(io.Discard, "", 0),
 	}
 	s.server = &http.Server{

@@ -63,7 +63,7 @@ func steadyRows(ctx context.Context, w *world) ([]Figure, error) {
 	return w.steadyFigures(before, after, askedAfter.since(asked), beats)
 }
 
-// beats tells how often kubelets wrote.
+// beats returns how often kubelets wrote.
 type beats struct {
 	leases, statuses int
 	err              chan error

@@ -13,7 +13,7 @@ import (
 )
 
 // usage is what a process has used since its start. It is read from /proc: what a
-// system tells when a process has ended may have the peak of the process that
+// system reports when a process has ended may have the peak of the process that
 // started it. Where there is no /proc, both are not a number, as are the figures
 // that come of them, and those are left out.
 type usage struct {
@@ -25,7 +25,7 @@ type usage struct {
 // runs on.
 const ticksPerSecond = 100
 
-// use tells what the program has used so far.
+// use returns what the program has used so far.
 func (r *running) use() (usage, error) { return processUsage(r.process.PID()) }
 
 func processUsage(pid int) (usage, error) {
@@ -44,7 +44,7 @@ func processUsage(pid int) (usage, error) {
 }
 
 // processors is the processor time, in seconds, of this process and of those that it
-// has started and that run. Differences of it tell what some work costs, whatever
+// has started and that run. Differences of it show what some work costs, whatever
 // else the machine is busy with.
 type processors struct {
 	server  float64 // API server and etcd
@@ -57,7 +57,7 @@ func (p processors) since(earlier processors) processors {
 	return processors{p.server - earlier.server, p.clients - earlier.clients}
 }
 
-// everybody tells the processor time so far.
+// everybody returns the processor time so far.
 func everybody() (sum processors, err error) {
 	if runtime.GOOS != "linux" {
 		return processors{math.NaN(), math.NaN()}, nil

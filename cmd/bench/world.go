@@ -43,7 +43,7 @@ type world struct {
 }
 
 // newWorld starts a control plane with the nodes of a size, and the repository. When
-// the program ends unasked, gone is told, and is to end the context.
+// the program ends unasked, gone is called, and is to end the context.
 func newWorld(ctx context.Context, o options, s size, gone func(error)) (_ *world, err error) {
 	w := &world{o: o, size: s, fleet: newFleet(s), gone: gone}
 	defer func() {
@@ -79,7 +79,7 @@ func newWorld(ctx context.Context, o options, s size, gone func(error)) (_ *worl
 	return w, nil
 }
 
-// startProgram starts the program, and the world's end is told when it ends.
+// startProgram starts the program, and the world's end is called when it ends.
 func (w *world) startProgram() (err error) {
 	w.runs, err = w.launch.start(w.gone)
 	return err
@@ -91,15 +91,15 @@ func (w *world) stopProgram() (usage, error) {
 	return runs.stop()
 }
 
-// patience is how long to wait for what nodes do: generous, as a run that is cut
+// waitTimeout is how long to wait for what nodes do: generous, as a run that is cut
 // off has measured nothing.
-func (w *world) patience() time.Duration {
+func (w *world) waitTimeout() time.Duration {
 	return 2*time.Minute + time.Duration(w.size.nodes)*60*time.Millisecond
 }
 
 // until waits for a check to hold for some nodes.
 func (w *world) until(ctx context.Context, what string, nodes []string, check func(*corev1.Node) error) error {
-	return w.observer.expect(what, nodes, check).wait(ctx, w.patience())
+	return w.observer.expect(what, nodes, check).wait(ctx, w.waitTimeout())
 }
 
 // checkAll asks the API server for every node, and refuses any that is not what

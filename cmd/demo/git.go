@@ -42,7 +42,7 @@ func serveGit(ctx context.Context, root string, env []string) (*gitServer, error
 		Handler: withLength(&cgi.Handler{
 			Path:   backend,
 			Env:    append([]string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}, env...),
-			Stderr: io.Discard, // it tells of clients that hang up
+			Stderr: io.Discard, // it logs clients that hang up
 		}),
 	}
 	go func() {
@@ -54,7 +54,7 @@ func serveGit(ctx context.Context, root string, env []string) (*gitServer, error
 }
 
 // withLength takes in what comes in chunks before it is handled. Git sends a push
-// of more than http.postBuffer, 1 MiB, that way; a CGI program has to be told the
+// of more than http.postBuffer, 1 MiB, that way; a CGI program has to be given the
 // length, and package cgi refuses chunks.
 func withLength(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

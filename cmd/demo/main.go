@@ -4,7 +4,7 @@
 //	make demo
 //
 // Every command that it shows is run as it stands, and what follows is what it
-// printed. It waits for what it tells of and fails when that does not come to
+// printed. It waits for what it shows and fails when that does not come to
 // pass, so it is a test as well.
 //
 // The story is in story.go, one function per chapter; the stage that it plays on
@@ -48,7 +48,7 @@ func main() {
 	os.Exit(run(ctx, s, *program))
 }
 
-// run tells the story, clears the stage whatever happened, and returns the exit
+// run shows the story, clears the stage whatever happened, and returns the exit
 // code.
 func run(ctx context.Context, s *stage, program string) int {
 	err := play(ctx, s, program)
@@ -90,7 +90,7 @@ func play(ctx context.Context, s *stage, program string) error {
 			}
 		}
 		s.out.title("%d/%d  %s", i+1, len(story), c.title)
-		if err := c.tell(ctx, s); err != nil {
+		if err := c.show(ctx, s); err != nil {
 			// The end of the controller explains more than what did not happen after it.
 			if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 				err = cause
@@ -111,7 +111,7 @@ func play(ctx context.Context, s *stage, program string) error {
 	return s.keep(ctx)
 }
 
-// describe tells why the story ended early, with the end of the controller's
+// describe says why the story ended early, with the end of the controller's
 // log, before that is removed.
 func describe(s *stage, err error) string {
 	if err == nil {

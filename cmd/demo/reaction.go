@@ -14,7 +14,7 @@ import (
 // reaction shows a command and measures, by watching a node, the time from the
 // moment when began holds for it to the moment when done does.
 func (s *stage) reaction(ctx context.Context, node, command string, began, done func(*corev1.Node) error) (time.Duration, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("expected a reaction on node %s within %s", node, patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, waitTimeout, fmt.Errorf("expected a reaction on node %s within %s", node, waitTimeout))
 	defer cancel()
 	watcher, err := s.client.CoreV1().Nodes().Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + node})
 	if err != nil {

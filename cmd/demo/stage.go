@@ -25,7 +25,7 @@ type stage struct {
 	git     *gitServer
 
 	// controller is nil until the story starts it, with the program at the path;
-	// gone is told when it ends unasked.
+	// gone is called when it ends unasked.
 	controller *program.Process
 	program    string
 	gone       func(error)

@@ -12,10 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// story is told from the first chapter to the last; each builds on those before.
+// story is shown from the first chapter to the last; each builds on those before.
 var story = []struct {
 	title string
-	tell  func(context.Context, *stage) error
+	show  func(context.Context, *stage) error
 }{
 	{"Twenty nodes, and what Kubernetes knows of their pools", before},
 	{"Install nodepools", install},

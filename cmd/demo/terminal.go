@@ -41,7 +41,7 @@ func (t *terminal) title(format string, args ...any) {
 	fmt.Fprintf(t.out, "\n%s\n%s\n", t.style(bold, text), strings.Repeat("-", len(text)))
 }
 
-// text tells something, in lines of at most width columns.
+// text prints something, in lines of at most width columns.
 func (t *terminal) text(format string, args ...any) {
 	fmt.Fprintf(t.out, "\n%s\n", fill(fmt.Sprintf(format, args...), width))
 }

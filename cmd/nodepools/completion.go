@@ -34,7 +34,7 @@ func programName(program string) string {
 	return strings.TrimSuffix(filepath.Base(program), ".exe")
 }
 
-// shells are those that there is a completion for, and how each is told.
+// shells are those that there is a completion for, and how each is set up.
 var shells = map[string]string{
 	"bash": `Prints a script that completes commands in bash. It needs the package
 bash-completion.

@@ -7,7 +7,7 @@ import (
 
 // heapGrowth is by how many percent the heap of the controller may grow before it
 // is collected. Left to itself it may double: that is memory for little, as what
-// is read of a cluster is mostly dropped at once, and the controller at rest reads
+// is read of a cluster is mostly dropped at once, and an idle controller reads
 // little.
 const heapGrowth = 40
 

@@ -185,7 +185,7 @@ func (s *httpServer) send(method, url string, body []byte) (*http.Response, erro
 // unanswered explains a request that got no answer. From TLS 1.3 on a server
 // judges the certificate of the client when the client has sent its request
 // already: its alert and the end of the connection arrive in any order, and
-// net/http may have no more to tell than that the connection was lost.
+// net/http may report no more than that the connection was lost.
 func (s *httpServer) unanswered(err error) error {
 	var ours *source.Error
 	var timeout net.Error

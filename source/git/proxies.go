@@ -9,7 +9,7 @@ import (
 )
 
 // proxies are those that the environment names for the requests of a conversation.
-// A connection to one is told from a connection to the server by its address.
+// A connection to one is distinguished from a connection to the server by its address.
 type proxies struct {
 	mu    sync.Mutex
 	known map[string]bool

@@ -36,7 +36,7 @@ type Repository struct {
 	HTTPAuth HTTPAuth
 
 	// SSHAuth is the credential for ssh. Without it ssh fails with source.ErrHostKey: a
-	// server that cannot be told from another is not asked for pools.
+	// server that cannot be distinguished from another is not asked for pools.
 	SSHAuth SSHAuth
 
 	// CABundle holds certificate authorities in PEM form that are trusted for

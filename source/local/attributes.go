@@ -15,7 +15,7 @@ import (
 var conversions = []string{"ident", "filter", "working-tree-encoding"}
 
 // attributes says which attributes the repository gives to the files of a folder. What
-// it cannot tell it takes for given: it is asked about files alone that are not those
+// it cannot know it takes for given: it is asked about files alone that are not those
 // of the index.
 type attributes struct {
 	lines  []attributeLine
@@ -118,7 +118,7 @@ func (a *attributes) apply(fields []string, given map[string]bool, depth int) {
 	}
 }
 
-// matches goes by the last part of the pattern alone where more cannot be told.
+// matches goes by the last part of the pattern alone where more cannot be known.
 func (line attributeLine) matches(name string) bool {
 	inside := name
 	if line.domain != "." {

@@ -83,7 +83,7 @@ type lastObservation struct {
 }
 
 // begin starts an epoch: every node is to be observed again, or to be advanced. It
-// returns the last observations of the nodes at rest. The others will be observed
+// returns the last observations of the unchanged nodes. The others will be observed
 // anyway, and what was found there before says nothing of now: those that are new,
 // those that are due, and those of which a pass is under way.
 func (c *counts) begin(epoch uint64) []lastObservation {

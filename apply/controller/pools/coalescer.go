@@ -9,7 +9,7 @@ import (
 const maxCoalesce = 30 * time.Second
 
 // coalescer keeps the pools of which nothing but numbers has changed until nodes have
-// been at rest for StatusPeriod, or until maxCoalesce after the first such change of a
+// been unchanged for StatusPeriod, or until maxCoalesce after the first such change of a
 // pool. To report a number is a write, and while nodes join one after the other each of
 // them would find some in its way.
 type coalescer struct {

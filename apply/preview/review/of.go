@@ -17,7 +17,7 @@ import (
 // Input is what a review is made of.
 type Input struct {
 	Compared Compared
-	// Files are what the head defines; a pool that changes is told with its file
+	// Files are what the head defines; a pool that changes is shown with its file
 	// and line.
 	Files []render.Definition
 	// Before is the cluster that the difference is to.
@@ -122,7 +122,7 @@ func records(d *plan.Difference, before plan.Cluster) []Records {
 }
 
 // groupBy puts the nodes of which the same is to be said together, in the order of
-// the first of each. Nothing is to be said where what tells them apart is empty.
+// the first of each. Nothing is to be said where what distinguishes them is empty.
 func groupBy[G any](nodes []plan.NodeDifference, say func(plan.NodeDifference) (string, G), add func(*G, string)) []G {
 	groups, at := []G{}, map[string]int{}
 	for _, node := range nodes {
@@ -141,7 +141,7 @@ func groupBy[G any](nodes []plan.NodeDifference, say func(plan.NodeDifference) (
 	return groups
 }
 
-// textOf tells things apart that differ in anything.
+// textOf differs for things that differ in anything.
 func textOf(things any) string {
 	text, err := json.Marshal(things)
 	if err != nil {
@@ -150,10 +150,10 @@ func textOf(things any) string {
 	return string(text)
 }
 
-// maxClaims is how many pools are told of that do not get a key of a node.
+// maxClaims is how many pools are listed that do not get a key of a node.
 const maxClaims = 3
 
-// conflicts tells of the keys that pools do not get, and puts the nodes together on
+// conflicts lists the keys that pools do not get, and puts the nodes together on
 // which that is the same.
 func conflicts(d, standing *plan.Difference) []Conflict {
 	before := map[string]bool{}
