@@ -26,9 +26,9 @@ func TestFailOn(t *testing.T) {
 	}{
 		"none":     {"nothing is asked", nil, known, 0, ""},
 		"below":    {"37 are no 100", []string{"--fail-on", "nodesChanged>=100"}, known, 0, ""},
-		"exceeded": {"it is told what, and how much", []string{"--fail-on", "evictions>0"}, known, 3, "error: the change does more than --fail-on allows\nevictions: 12, and the limit is 0\n"},
+		"exceeded": {"it is reported what, and how much", []string{"--fail-on", "evictions>0"}, known, 3, "error: the change does more than --fail-on allows\nevictions: 12, and the limit is 0\n"},
 		"several": {
-			"all of it is told, from each flag", []string{"--fail-on=evictions>0,conflicts>0", "--fail-on", "nodesChanged>=37"}, known, 3,
+			"all of it is reported, from each flag", []string{"--fail-on=evictions>0,conflicts>0", "--fail-on", "nodesChanged>=37"}, known, 3,
 			"error: the change does more than --fail-on allows\nevictions: 12, and the limit is 0\nnodesChanged: 37, and the limit is 36\n",
 		},
 		"not known": {
@@ -37,7 +37,7 @@ func TestFailOn(t *testing.T) {
 		},
 		"wrong": {
 			"a wrong command line", []string{"--fail-on", "evicted>0"}, known, 2,
-			"error: invalid argument \"evicted>0\" for \"--fail-on\" flag: threshold \"evicted>0\": \"evicted\" is no count: known are poolsCreated, poolsChanged, poolsDeleted, poolsHeldBack, releasesHeldBack, runtimeClassesCreated, runtimeClassesChanged, runtimeClassesReplaced, runtimeClassesDeleted, nodesChanged, nodesEntering, nodesLeaving, conflicts, newConflicts, problems, newProblems, evictions, finishedPodsDeleted, budgetsExceeded, unschedulable, notRecreated, nowhere, daemonPodsRemoved, daemonPodsStarted, runtimeClassesInUse, overlaps\nsee 'diff --help'\n",
+			"error: invalid argument \"evicted>0\" for \"--fail-on\" flag: threshold \"evicted>0\": \"evicted\" is no count: known are poolsCreated, poolsChanged, poolsDeleted, poolsHeldBack, releasesHeldBack, runtimeClassesCreated, runtimeClassesChanged, runtimeClassesReplaced, runtimeClassesDeleted, nodesChanged, nodesEntering, nodesLeaving, conflicts, newConflicts, problems, newProblems, evictions, finishedPodsDeleted, budgetsExceeded, unschedulable, notRecreated, noFeasibleNode, daemonPodsRemoved, daemonPodsStarted, runtimeClassesInUse, overlaps\nsee 'diff --help'\n",
 		},
 		"empty": {
 			"an empty variable is no threshold", []string{"--fail-on", ""}, known, 2,

@@ -18,12 +18,12 @@ func Everything() *review.Review {
 	}
 	r.Summary = review.Summary{
 		Changes: "1 pool created, 2 pools changed, 1 pool deleted, 1 RuntimeClass created, 1 RuntimeClass replaced, 1 RuntimeClass deleted, 7 nodes changed, 2 pools not pruned, 1 change held back for its releases, 3 conflicts, 2 problems",
-		Impact:  "3 pods of 2 workloads evicted, 1 of them not created again; PodDisruptionBudget web/api exceeded; no node left for 1 workload; RuntimeClass node-pool-legacy deleted, which 2 workloads name; 1 pod of DaemonSets removed; 2 pods could not be scheduled again; 1 finished pod deleted; 1 node on which pools shut each other's pods out",
+		Impact:  "3 pods of 2 workloads evicted, 1 of them not created again; PodDisruptionBudget web/api exceeded; no feasible node for 1 workload; RuntimeClass node-pool-legacy deleted, which 2 workloads name; 1 pod of DaemonSets removed; 2 pods could not be scheduled again; 1 finished pod deleted; 1 node on which pools shut each other's pods out",
 		Counts: review.Counts{
 			PoolsCreated: 1, PoolsChanged: 2, PoolsDeleted: 1, PoolsHeldBack: 2, ReleasesHeldBack: 1,
 			RuntimeClassesCreated: 1, RuntimeClassesReplaced: 1, RuntimeClassesDeleted: 1,
 			NodesChanged: 7, NodesEntering: 3, NodesLeaving: 2, Conflicts: 3, NewConflicts: 3, Problems: 2, NewProblems: 2,
-			Evictions: 3, FinishedPodsDeleted: 1, BudgetsExceeded: 1, Unschedulable: 2, NotRecreated: 1, Nowhere: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
+			Evictions: 3, FinishedPodsDeleted: 1, BudgetsExceeded: 1, Unschedulable: 2, NotRecreated: 1, NoFeasibleNode: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
 			RuntimeClassesInUse: 2, Overlaps: 1,
 		},
 	}
@@ -167,7 +167,7 @@ func everyImpact() *impact.Impact {
 		},
 		Unschedulable: []impact.Unschedulable{{
 			Workload: impact.Workload{Kind: "StatefulSet", Namespace: "data", Name: "db"},
-			Reason:   "the node has no label node-pool.example.com/gpu=v100", Nowhere: true, Pods: podsOf("db-", numbered("gpu-%03d", 1, 2)),
+			Reason:   impact.Words("the node has no label node-pool.example.com/gpu=v100"), NoFeasibleNode: true, Pods: podsOf("db-", numbered("gpu-%03d", 1, 2)),
 		}},
 		DaemonPods: []impact.DaemonPods{{
 			Workload: impact.Workload{Kind: "DaemonSet", Namespace: "kube-system", Name: "driver"},
@@ -181,7 +181,7 @@ func everyImpact() *impact.Impact {
 		},
 		Overlaps: []impact.Overlap{{
 			Pools: []string{"build", "gpu"}, Nodes: []string{"gpu-003"},
-			Reason: "pods of node-pool-build do not tolerate dedicated=gpu:NoExecute of pool gpu, pods of node-pool-gpu do not match node-role.kubernetes.io/gpu",
+			Reason: impact.Words("pods of node-pool-build do not tolerate dedicated=gpu:NoExecute of pool gpu, pods of node-pool-gpu do not match node-role.kubernetes.io/gpu"),
 		}},
 	}
 }

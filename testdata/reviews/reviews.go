@@ -46,10 +46,10 @@ func Evictions() *review.Review {
 	}
 	r.Summary = review.Summary{
 		Changes: "1 pool changed, 1 RuntimeClass changed, 37 nodes changed",
-		Impact:  "12 pods of 3 Deployments evicted; PodDisruptionBudget web/api exceeded; no node left for 1 workload",
+		Impact:  "12 pods of 3 Deployments evicted; PodDisruptionBudget web/api exceeded; no feasible node for 1 workload",
 		Counts: review.Counts{
 			PoolsChanged: 1, RuntimeClassesChanged: 1, NodesChanged: 37,
-			Evictions: 12, BudgetsExceeded: 1, Nowhere: 1,
+			Evictions: 12, BudgetsExceeded: 1, NoFeasibleNode: 1,
 		},
 	}
 	label := map[string]any{"node-pool.example.com/gpu": "a100"}
@@ -77,7 +77,7 @@ func Evictions() *review.Review {
 			Pods: podsOf("api-7d9f8b6c5-", nodes[0:7]),
 		},
 		{
-			Workload: deployment("batch", "trainer"), Taints: []string{taint}, AfterSeconds: 300, Nowhere: true,
+			Workload: deployment("batch", "trainer"), Taints: []string{taint}, AfterSeconds: 300, NoFeasibleNode: true,
 			Pods: podsOf("trainer-5c6d7f9b8-", nodes[7:11]),
 		},
 		{

@@ -1,7 +1,6 @@
 package impact
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -22,17 +21,22 @@ type next struct {
 	// missing is set where it refuses it because its RuntimeClass does not exist.
 	missing bool
 	// refusal says why it refuses it otherwise.
-	refusal string
+	refusal Reason
 	// wanted decides on which nodes the DaemonSet controller creates a pod at all.
 	// It uses the template, without what the RuntimeClass adds. Nil for pods that
 	// are created wherever they may run.
 	wanted *shape
 }
 
+// equal reports whether two next pods are the same.
+func (n *next) equal(other *next) bool {
+	return n.shape == other.shape && n.missing == other.missing && n.refusal.Equal(other.refusal) && n.wanted == other.wanted
+}
+
 // obstacle returns why the pod cannot be on the node; empty if it can.
-func (n *next) obstacle(at *site) string {
+func (n *next) obstacle(at *site) Reason {
 	if n.wanted != nil {
-		if reason := n.wanted.obstacle(at); reason != "" {
+		if reason := n.wanted.obstacle(at); reason != nil {
 			return reason
 		}
 	}
@@ -52,7 +56,7 @@ func (w *world) next(asks inventory.Scheduling, with classes) *next {
 		return &next{missing: true}
 	}
 	merged, refusal := admit(asks, class)
-	if refusal != "" {
+	if refusal != nil {
 		return &next{refusal: refusal}
 	}
 	return &next{shape: w.shape(merged)}
@@ -62,23 +66,23 @@ func (w *world) next(asks inventory.Scheduling, with classes) *next {
 // plugin RuntimeClass does. It refuses the pod where both select different
 // values of one label. The plugin drops tolerations that others include, which
 // makes no difference here.
-func admit(asks inventory.Scheduling, class *nodev1.RuntimeClass) (merged inventory.Scheduling, refusal string) {
+func admit(asks inventory.Scheduling, class *nodev1.RuntimeClass) (merged inventory.Scheduling, refusal Reason) {
 	if class.Scheduling == nil {
-		return asks, ""
+		return asks, nil
 	}
 	selector := make(map[string]string, len(asks.NodeSelector)+len(class.Scheduling.NodeSelector))
 	maps.Copy(selector, asks.NodeSelector)
 	for _, key := range slices.Sorted(maps.Keys(class.Scheduling.NodeSelector)) {
 		want := class.Scheduling.NodeSelector[key]
 		if own, found := selector[key]; found && own != want {
-			return inventory.Scheduling{}, fmt.Sprintf("its RuntimeClass %s selects %s=%s, and the pod %s=%s",
-				class.Name, key, want, key, own)
+			return inventory.Scheduling{}, Words("its RuntimeClass "+class.Name+" selects ").and(
+				labelReason(key, want), Words(", and the pod "), labelReason(key, own))
 		}
 		selector[key] = want
 	}
 	asks.NodeSelector = selector
 	asks.Tolerations = slices.Concat(asks.Tolerations, class.Scheduling.Tolerations)
-	return asks, ""
+	return asks, nil
 }
 
 // unadmit removes from the scheduling of a pod what its RuntimeClass has added,

@@ -56,7 +56,7 @@ func TestDaemonPods(t *testing.T) {
 		"taint comes": {
 			"a NoSchedule taint leaves the pod that is there, and lets none come after it",
 			(&scene{}).node("n", nil, words("gpu=yes:NoSchedule")).workload("DaemonSet", "logs", asking(), "n"),
-			Impact{Unschedulable: []Unschedulable{{Workload: inShop("DaemonSet", "logs"), Reason: "does not tolerate gpu=yes:NoSchedule", Pods: on("logs-on-n n"), Nowhere: true}}},
+			Impact{Unschedulable: []Unschedulable{{Workload: inShop("DaemonSet", "logs"), Reason: Words("does not tolerate gpu=yes:NoSchedule"), Pods: on("logs-on-n n"), NoFeasibleNode: true}}},
 		},
 		"still there": {
 			"a pod that outlived the taint is not started again",
@@ -123,7 +123,7 @@ func TestDaemonPods(t *testing.T) {
 			(&scene{}).node("n", words("pool=gpu"), nil).
 				class(newClass("gpu", "runc", asking("pool=gpu")), newClass("gpu", "runc", asking("pool=gpu"))).
 				workload("DaemonSet", "logs", naming("gpu", asking()), "n"),
-			Impact{Unschedulable: []Unschedulable{{Workload: inShop("DaemonSet", "logs"), Reason: "the node has no label pool=gpu", Pods: on("logs-on-n n"), Nowhere: true}}},
+			Impact{Unschedulable: []Unschedulable{{Workload: inShop("DaemonSet", "logs"), Reason: Words("the node has no label pool=gpu"), Pods: on("logs-on-n n"), NoFeasibleNode: true}}},
 		},
 		"waits for a label": {
 			"a pod that its RuntimeClass keeps off the node starts when the label comes",
@@ -180,7 +180,7 @@ func TestDaemonPods(t *testing.T) {
 				}),
 			Impact{Unschedulable: []Unschedulable{{
 				Workload: Workload{Group: "apps.kruise.io", Kind: "DaemonSet", Namespace: "shop", Name: "logs"},
-				Reason:   "the node has no label disk=ssd", Pods: on("p n"), Nowhere: true,
+				Reason:   Words("the node has no label disk=ssd"), Pods: on("p n"), NoFeasibleNode: true,
 			}}},
 		},
 		"DaemonSets of two groups": {
@@ -189,7 +189,7 @@ func TestDaemonPods(t *testing.T) {
 				pods(func(pod *inventory.Pod) { pod.Owner.Group = "apps.kruise.io" }),
 			Impact{Unschedulable: []Unschedulable{{
 				Workload: Workload{Group: "apps.kruise.io", Kind: "DaemonSet", Namespace: "shop", Name: "logs"},
-				Reason:   "the node has no label disk=ssd", Pods: on("logs-on-n n"), Nowhere: true,
+				Reason:   Words("the node has no label disk=ssd"), Pods: on("logs-on-n n"), NoFeasibleNode: true,
 			}}},
 		},
 	}

@@ -69,10 +69,10 @@ func (w *world) groupEvictions(going map[*inventory.Pod]leaving) []Eviction {
 			if w.recreated(pod) && (!pod.Finished || w.workloads[pod.Owner] != nil) {
 				// Of finished pods, only those of a workload are recreated.
 				_, again := w.again(pod)
-				entry.Nowhere = w.nowhere(again)
+				entry.NoFeasibleNode = !w.feasible(again)
 			}
 			entry.NotRecreated = !pod.Finished && !w.recreated(pod)
-			key := groupKey(entry.Workload, append([]string{fmt.Sprint(entry.AfterSeconds, entry.Finished, entry.NotRecreated, entry.Nowhere)}, entry.Taints...)...)
+			key := groupKey(entry.Workload, append([]string{fmt.Sprint(entry.AfterSeconds, entry.Finished, entry.NotRecreated, entry.NoFeasibleNode)}, entry.Taints...)...)
 			group := groups[key]
 			if group == nil {
 				group = &entry

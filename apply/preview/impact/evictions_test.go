@@ -89,17 +89,17 @@ func TestEvictedPods(t *testing.T) {
 				workload("Deployment", "web", inventory.Scheduling{}, "b", "a", "c"),
 			Impact{Evictions: []Eviction{{Workload: inShop("Deployment", "web"), Taints: tainted, Pods: on("web-on-a a", "web-on-b b")}}},
 		},
-		"nowhere": {
+		"noFeasibleNode": {
 			"no node is left for the next pod",
 			(&scene{}).node("a", nil, tainted).node("b", nil, tainted).workload("Deployment", "web", inventory.Scheduling{}, "a"),
-			Impact{Evictions: []Eviction{{Workload: inShop("Deployment", "web"), Taints: tainted, Pods: on("web-on-a a"), Nowhere: true}}},
+			Impact{Evictions: []Eviction{{Workload: inShop("Deployment", "web"), Taints: tainted, Pods: on("web-on-a a"), NoFeasibleNode: true}}},
 		},
-		"nowhere, by a RuntimeClass that goes": {
+		"infeasible, by a RuntimeClass that goes": {
 			"a pod that is refused has no place either",
 			(&scene{}).node("a", nil, tainted).node("b", nil, nil).class(newClass("gpu", "runc", asking()), nil).
 				workload("Deployment", "web", naming("gpu", asking()), "a"),
 			Impact{
-				Evictions:      []Eviction{{Workload: inShop("Deployment", "web"), Taints: tainted, Pods: on("web-on-a a"), Nowhere: true}},
+				Evictions:      []Eviction{{Workload: inShop("Deployment", "web"), Taints: tainted, Pods: on("web-on-a a"), NoFeasibleNode: true}},
 				RuntimeClasses: []RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 1, Workloads: []Workload{inShop("Deployment", "web")}}},
 			},
 		},
@@ -135,7 +135,7 @@ func TestEvictedPods(t *testing.T) {
 		"finished, and to be again": {
 			"a CronJob makes another",
 			(&scene{}).node("a", nil, tainted).workload("CronJob", "nightly", inventory.Scheduling{}, "a").pods(func(pod *inventory.Pod) { pod.Finished = true }),
-			Impact{Evictions: []Eviction{{Workload: inShop("CronJob", "nightly"), Taints: tainted, Pods: on("nightly-on-a a"), Finished: true, Nowhere: true}}},
+			Impact{Evictions: []Eviction{{Workload: inShop("CronJob", "nightly"), Taints: tainted, Pods: on("nightly-on-a a"), Finished: true, NoFeasibleNode: true}}},
 		},
 		"terminating": {
 			"what is being deleted is not deleted again",
@@ -159,7 +159,7 @@ func TestEvictedPods(t *testing.T) {
 			(&scene{}).node("a", nil, tainted).node("b", words("team=x:NoSchedule"), words("team=x:NoSchedule")).
 				class(newClass("x", "runc", bearing(bears("team:NoSchedule"))), newClass("x", "runc", bearing(bears("team:NoSchedule")))).
 				workload("DaemonSet", "logs", naming("x", asking()), "a"),
-			Impact{Evictions: []Eviction{{Workload: inShop("DaemonSet", "logs"), Taints: tainted, Pods: on("logs-on-a a"), Nowhere: true}}},
+			Impact{Evictions: []Eviction{{Workload: inShop("DaemonSet", "logs"), Taints: tainted, Pods: on("logs-on-a a"), NoFeasibleNode: true}}},
 		},
 		"a bare pod, and no place": {
 			"it has no next pod, whether a node would take one or not",
@@ -169,7 +169,7 @@ func TestEvictedPods(t *testing.T) {
 		"a pod of a StatefulSet, and no place": {
 			"its controller creates the pod of the same name again, and that waits",
 			(&scene{}).node("a", nil, tainted).workload("StatefulSet", "db", inventory.Scheduling{}, "a"),
-			Impact{Evictions: []Eviction{{Workload: inShop("StatefulSet", "db"), Taints: tainted, Pods: on("db-on-a a"), Nowhere: true}}},
+			Impact{Evictions: []Eviction{{Workload: inShop("StatefulSet", "db"), Taints: tainted, Pods: on("db-on-a a"), NoFeasibleNode: true}}},
 		},
 		"a pod of a Job, and a place": {
 			"its controller creates another one",
@@ -199,7 +199,7 @@ func TestEvictedPods(t *testing.T) {
 			"a pod whose workload is not known uses its own spec, and is listed under the workload's name",
 			(&scene{}).node("a", nil, tainted).bare("p", "a", inventory.Scheduling{}).
 				pods(func(pod *inventory.Pod) { pod.Owner = inventory.Owner{Kind: "Rollout", Namespace: "shop", Name: "web"} }),
-			Impact{Evictions: []Eviction{{Workload: inShop("Rollout", "web"), Taints: tainted, Pods: on("p a"), Nowhere: true}}},
+			Impact{Evictions: []Eviction{{Workload: inShop("Rollout", "web"), Taints: tainted, Pods: on("p a"), NoFeasibleNode: true}}},
 		},
 	}
 	for _, name := range sortedNames(cases) {

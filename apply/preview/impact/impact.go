@@ -57,9 +57,9 @@ type Eviction struct {
 	// NotRecreated reports that nothing recreates these running pods: they have no
 	// controller, or their DaemonSet is gone.
 	NotRecreated bool `json:"notRecreated"`
-	// Nowhere reports that no node accepts the workload's next pod afterwards, by
+	// NoFeasibleNode reports that no node accepts the workload's next pod afterwards, by
 	// labels and taints. Where nothing creates a next pod, it is false.
-	Nowhere bool `json:"nowhere"`
+	NoFeasibleNode bool `json:"noFeasibleNode"`
 }
 
 // Budget is a PodDisruptionBudget and what is lost of its pods.
@@ -80,12 +80,12 @@ type Unschedulable struct {
 	Workload Workload `json:"workload"`
 	// Reason says why, such as "does not tolerate gpu=yes:NoSchedule" or "the node
 	// has no label disk=ssd".
-	Reason string `json:"reason"`
+	Reason Reason `json:"reason"`
 	// Pods, sorted by name and node.
 	Pods []Pod `json:"pods"`
-	// Nowhere reports that no node accepts the workload's next pod afterwards, by
+	// NoFeasibleNode reports that no node accepts the workload's next pod afterwards, by
 	// labels and taints. Where nothing creates a next pod, it is false.
-	Nowhere bool `json:"nowhere"`
+	NoFeasibleNode bool `json:"noFeasibleNode"`
 }
 
 // DaemonPods are the changes of the pods of one DaemonSet.
@@ -120,5 +120,5 @@ type Overlap struct {
 	Nodes []string `json:"nodes"`
 	// Reason says for each pool, up to three, which taint of which other its pods do
 	// not tolerate, or which label they do not find.
-	Reason string `json:"reason"`
+	Reason Reason `json:"reason"`
 }

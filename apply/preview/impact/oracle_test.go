@@ -24,12 +24,12 @@ type oracle struct {
 
 // fate is what becomes of a pod. Afterwards is whether its next pod has a place.
 type fate struct {
-	Evicted       bool
-	AfterSeconds  int64
-	Removed       bool
-	Unschedulable bool
-	NotRecreated  bool
-	Nowhere       bool
+	Evicted        bool
+	AfterSeconds   int64
+	Removed        bool
+	Unschedulable  bool
+	NotRecreated   bool
+	NoFeasibleNode bool
 }
 
 // fates are those of the pods that something happens to, by name.
@@ -59,7 +59,7 @@ func (o oracle) fates() map[string]fate {
 		created := pod.Owner != (inventory.Owner{}) && (made || pod.Owner.Kind != "DaemonSet")
 		f.NotRecreated = f.Evicted && !pod.Finished && !created
 		if created && (f.Evicted && (made || !pod.Finished) || f.Unschedulable) {
-			f.Nowhere = !o.anywhere(pod)
+			f.NoFeasibleNode = !o.anywhere(pod)
 		}
 		if f != (fate{}) {
 			fates[pod.Name] = f

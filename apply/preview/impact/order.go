@@ -48,7 +48,7 @@ func compareEvictions(a, b Eviction) int {
 func compareUnschedulable(a, b Unschedulable) int {
 	return cmp.Or(
 		compareWorkloads(a.Workload, b.Workload),
-		cmp.Compare(a.Reason, b.Reason),
+		cmp.Compare(a.Reason.String(), b.Reason.String()),
 		comparePods(a.Pods[0], b.Pods[0]),
 	)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
@@ -27,15 +26,15 @@ func overlaps(before, after plan.Cluster) []Overlap {
 	groups := map[string]*Overlap{}
 	for _, node := range after.Nodes {
 		pools, reason := is.deadlock(node)
-		if reason == "" {
+		if reason == nil {
 			continue
 		}
 		if earlier := stood[node.Name]; earlier != nil {
-			if had, reason := was.deadlock(earlier); reason != "" && containsAll(had, pools) {
+			if had, reason := was.deadlock(earlier); reason != nil && containsAll(had, pools) {
 				continue
 			}
 		}
-		key := groupKey(Workload{}, append(slices.Clone(pools), reason)...)
+		key := groupKey(Workload{}, append(slices.Clone(pools), reason.String())...)
 		if groups[key] == nil {
 			groups[key] = &Overlap{Pools: pools, Reason: reason}
 		}
@@ -47,7 +46,7 @@ func overlaps(before, after plan.Cluster) []Overlap {
 		list = append(list, *group)
 	}
 	slices.SortFunc(list, func(a, b Overlap) int {
-		return cmp.Or(slices.Compare(a.Pools, b.Pools), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(slices.Compare(a.Pools, b.Pools), cmp.Compare(a.Reason.String(), b.Reason.String()))
 	})
 	return list
 }
@@ -75,24 +74,30 @@ func newPoolView(cluster plan.Cluster) *poolView {
 
 // deadlock returns the pools of a node and why the pods of none of them can be
 // scheduled there; the reason is empty where those of one can.
-func (v *poolView) deadlock(node *plan.NodeState) (pools []string, reason string) {
+func (v *poolView) deadlock(node *plan.NodeState) (pools []string, reason Reason) {
 	desired, err := plan.Desired(node, v.expansion)
 	if err != nil || len(desired.Pools) < 2 {
 		// A node with an unreadable record is not changed, and reported as such.
-		return nil, ""
+		return nil, nil
 	}
-	var reasons []string
+	var reasons []Reason
 	for _, pool := range desired.Pools {
 		why := v.shutOut(pool, node, desired)
-		if why == "" {
-			return nil, ""
+		if why == nil {
+			return nil, nil
 		}
 		reasons = append(reasons, why)
 	}
 	if more := len(reasons) - maxReasons; more > 0 {
-		reasons = append(reasons[:maxReasons], fmt.Sprintf("and so on for %d more", more))
+		reasons = append(reasons[:maxReasons], Words(fmt.Sprintf("and so on for %d more", more)))
 	}
-	return desired.Pools, strings.Join(reasons, ", ")
+	for i, next := range reasons {
+		if i > 0 {
+			reason = reason.and(Words(", "))
+		}
+		reason = reason.and(next)
+	}
+	return desired.Pools, reason
 }
 
 // maxReasons is how many pools of a node are named in the reason.
@@ -100,15 +105,15 @@ const maxReasons = 3
 
 // shutOut returns what of another pool keeps the pods of this one off the node;
 // empty where nothing does.
-func (v *poolView) shutOut(pool string, node *plan.NodeState, desired render.Desired) string {
+func (v *poolView) shutOut(pool string, node *plan.NodeState, desired render.Desired) Reason {
 	asks := v.podsOf(pool)
-	for _, taint := range slices.SortedFunc(slices.Values(node.Taints), render.CompareTaints) {
-		want, wanted := desired.Taints[render.TaintID{Key: taint.Key, Effect: taint.Effect}]
-		if !wanted || !keepsOut(&taint) || tolerationOf(&taint, asks.Tolerations) != nil {
+	for _, each := range slices.SortedFunc(slices.Values(node.Taints), render.CompareTaints) {
+		want, wanted := desired.Taints[render.TaintID{Key: each.Key, Effect: each.Effect}]
+		if !wanted || !keepsOut(&each) || tolerationOf(&each, asks.Tolerations) != nil {
 			continue
 		}
-		if other := wantedBy(want, taint.Value, pool); other != "" {
-			return fmt.Sprintf("pods of %s do not tolerate %s of %s", pool, taint.ToString(), other)
+		if other := wantedBy(want, each.Value, pool); other != "" {
+			return Words("pods of "+pool+" do not tolerate ").and(taintReason(&each), Words(" of "+other))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(asks.NodeSelector)) {
@@ -118,10 +123,10 @@ func (v *poolView) shutOut(pool string, node *plan.NodeState, desired render.Des
 		switch {
 		case found && have == selected, !wanted:
 		case want.Pool != pool && want.Value != selected:
-			return fmt.Sprintf("pods of %s select %s, which %s sets to %q", pool, labelText(key, selected), want.Pool, want.Value)
+			return Words("pods of "+pool+" select ").and(labelReason(key, selected), Words(", which "+want.Pool+" sets to "), quotedReason(key, want.Value))
 		}
 	}
-	return ""
+	return nil
 }
 
 // wantedBy returns a pool other than this one that wants the value.

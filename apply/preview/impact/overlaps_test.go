@@ -55,7 +55,7 @@ func TestOverlaps(t *testing.T) {
 			is:     words(roles+"a", roles+"b", "team=a:NoSchedule", "for=b:NoExecute"),
 			want: []Overlap{{
 				Pools: words("a", "b"), Nodes: n,
-				Reason: "pods of a do not tolerate for=b:NoExecute of b, pods of b do not tolerate team=a:NoSchedule of a",
+				Reason: Words("pods of a do not tolerate for=b:NoExecute of b, pods of b do not tolerate team=a:NoSchedule of a"),
 			}},
 		},
 		"one pool alone": {
@@ -80,7 +80,7 @@ func TestOverlaps(t *testing.T) {
 			is: words(roles+"outer", roles+"x", roles+"y", "team=a:NoSchedule", "x=:NoSchedule", "y=:NoSchedule"),
 			want: []Overlap{{
 				Pools: words("outer", "x", "y"), Nodes: n,
-				Reason: "pods of outer do not tolerate x:NoSchedule of x, pods of x do not tolerate y:NoSchedule of y, pods of y do not tolerate x:NoSchedule of x",
+				Reason: Words("pods of outer do not tolerate x:NoSchedule of x, pods of x do not tolerate y:NoSchedule of y, pods of y do not tolerate x:NoSchedule of x"),
 			}},
 		},
 		"PreferNoSchedule": {
@@ -99,7 +99,7 @@ func TestOverlaps(t *testing.T) {
 			is:     words(roles+"a", roles+"b", "tier=high", "team=a:NoSchedule"),
 			want: []Overlap{{
 				Pools: words("a", "b"), Nodes: n,
-				Reason: `pods of a select tier=low, which b sets to "high", pods of b do not tolerate team=a:NoSchedule of a`,
+				Reason: Words(`pods of a select tier=low, which b sets to "high", pods of b do not tolerate team=a:NoSchedule of a`),
 			}},
 		},
 		"a label over which they disagree": {
@@ -132,7 +132,7 @@ func TestOverlaps(t *testing.T) {
 			is:     words(roles+"a", roles+"b", roles+"c", "team=a:NoSchedule", "for=b:NoSchedule"),
 			want: []Overlap{{
 				Pools: words("a", "b", "c"), Nodes: n,
-				Reason: "pods of a do not tolerate for=b:NoSchedule of b, pods of b do not tolerate team=a:NoSchedule of a, pods of c do not tolerate for=b:NoSchedule of b",
+				Reason: Words("pods of a do not tolerate for=b:NoSchedule of b, pods of b do not tolerate team=a:NoSchedule of a, pods of c do not tolerate for=b:NoSchedule of b"),
 			}},
 		},
 		"a third pool goes": {
@@ -149,7 +149,7 @@ func TestOverlaps(t *testing.T) {
 			is: words(roles+"a", roles+"b", roles+"c", roles+"d", roles+"e", "a=:NoSchedule", "b=:NoSchedule", "c=:NoSchedule", "d=:NoSchedule", "e=:NoSchedule"),
 			want: []Overlap{{
 				Pools: words("a", "b", "c", "d", "e"), Nodes: n,
-				Reason: "pods of a do not tolerate b:NoSchedule of b, pods of b do not tolerate a:NoSchedule of a, pods of c do not tolerate a:NoSchedule of a, and so on for 2 more",
+				Reason: Words("pods of a do not tolerate b:NoSchedule of b, pods of b do not tolerate a:NoSchedule of a, pods of c do not tolerate a:NoSchedule of a, and so on for 2 more"),
 			}},
 		},
 		"the live RuntimeClass": {
@@ -177,7 +177,7 @@ func TestOverlaps(t *testing.T) {
 		s.after.Pools = pools(newPool("b", two, "for=b:NoSchedule"), newPool("a", two, "team=a:NoSchedule"))
 		expectEqual(t, "one overlap of two nodes", Impact{Overlaps: []Overlap{{
 			Pools: words("a", "b"), Nodes: two,
-			Reason: "pods of a do not tolerate for=b:NoSchedule of b, pods of b do not tolerate team=a:NoSchedule of a",
+			Reason: Words("pods of a do not tolerate for=b:NoSchedule of b, pods of b do not tolerate team=a:NoSchedule of a"),
 		}}}, s.of())
 	})
 }

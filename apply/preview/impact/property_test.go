@@ -33,8 +33,8 @@ func TestRandomWorldsFareAsKubernetesHasIt(t *testing.T) {
 			count(seen, "evicted later", f.Evicted && f.AfterSeconds > 0)
 			count(seen, "removed", f.Removed)
 			count(seen, "unschedulable", f.Unschedulable)
-			count(seen, "nowhere", f.Nowhere)
-			count(seen, "somewhere", f.Evicted && !f.NotRecreated && !f.Nowhere)
+			count(seen, "infeasible", f.NoFeasibleNode)
+			count(seen, "feasible", f.Evicted && !f.NotRecreated && !f.NoFeasibleNode)
 			count(seen, "not recreated", f.NotRecreated)
 		}
 		for _, budget := range got.Budgets {
@@ -50,7 +50,7 @@ func TestRandomWorldsFareAsKubernetesHasIt(t *testing.T) {
 		count(seen, "overlap", len(got.Overlaps) > 0)
 	}
 	t.Logf("seen: %v", seen)
-	for _, what := range append(words("evicted at once", "evicted later", "removed", "unschedulable", "nowhere", "somewhere"), "not recreated",
+	for _, what := range append(words("evicted at once", "evicted later", "removed", "unschedulable", "infeasible", "feasible"), "not recreated",
 		"budget exceeded", "budget kept", "started", "class delete", "class replace", "overlap") {
 		if seen[what] == 0 {
 			t.Errorf("never %s: the worlds do not cover it", what)
@@ -73,10 +73,10 @@ func fatesOf(i *Impact) map[string]fate {
 		}
 	}
 	for _, e := range i.Evictions {
-		add(e.Pods, fate{Evicted: true, AfterSeconds: e.AfterSeconds, NotRecreated: e.NotRecreated, Nowhere: e.Nowhere})
+		add(e.Pods, fate{Evicted: true, AfterSeconds: e.AfterSeconds, NotRecreated: e.NotRecreated, NoFeasibleNode: e.NoFeasibleNode})
 	}
 	for _, u := range i.Unschedulable {
-		add(u.Pods, fate{Unschedulable: true, Nowhere: u.Nowhere})
+		add(u.Pods, fate{Unschedulable: true, NoFeasibleNode: u.NoFeasibleNode})
 	}
 	for _, d := range i.DaemonPods {
 		add(d.Removed, fate{Removed: true})

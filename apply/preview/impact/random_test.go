@@ -201,7 +201,7 @@ func (r randomly) work(to *inventory.Inventory) {
 			}
 		}
 		if class := live[pod.RuntimeClass]; class != nil {
-			if merged, refusal := admit(pod.Scheduling, class); refusal == "" {
+			if merged, refusal := admit(pod.Scheduling, class); refusal == nil {
 				pod.Scheduling = merged
 			}
 		}

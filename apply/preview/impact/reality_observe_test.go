@@ -18,7 +18,7 @@ import (
 	"github.com/nodepools/nodepools/apply/preview/impact"
 )
 
-// observe tells what has become of everything.
+// observe reports what has become of everything.
 func (p *play) observe() outcome {
 	p.t.Helper()
 	p.predictedHaveGone()
@@ -26,7 +26,7 @@ func (p *play) observe() outcome {
 	fits, homeless, shut := p.fits(), p.homeless(), p.shutNodes()
 	o := append(p.observedClasses(), p.observedStarts()...)
 	for node, pools := range shut {
-		// Where it was so before, it is told only of a node that is in a further pool.
+		// Where it was so before, it is reported only of a node that is in a further pool.
 		was, did := p.shut[node]
 		if !did || slices.ContainsFunc(pools, func(pool string) bool { return !slices.Contains(was, pool) }) {
 			o = append(o, p.overlapFate(pools, node))
@@ -72,7 +72,7 @@ func (p *play) observe() outcome {
 		}
 	}
 	for _, f := range o {
-		lonely := fate{of: f.of, what: nowhere}
+		lonely := fate{of: f.of, what: infeasible}
 		// What has ended is not made anew.
 		// Of a DaemonSet pod that both are after, its controller and the taint, either
 		// may be the first.
@@ -233,7 +233,7 @@ func (p *play) poolsOf(node *corev1.Node) []string {
 	return slices.Sorted(maps.Keys(record.Pools()))
 }
 
-// observedStarts tells on which nodes DaemonSets have a pod that had none.
+// observedStarts reports on which nodes DaemonSets have a pod that had none.
 //
 // A pod that waits asks for its node by name, and no more for what the affinity of
 // its template asks of labels. Where a change lets it onto the node that no longer

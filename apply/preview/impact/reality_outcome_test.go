@@ -31,7 +31,7 @@ const (
 	removed    = "removed because the node no longer matches"
 	started    = "started"
 	stuck      = "could not be scheduled again"
-	nowhere    = "finds no node"
+	infeasible = "finds no node"
 	gone       = "is not created again"
 	shutOut    = "nobody can run"
 	deletedBy  = "deleted by somebody else"
@@ -101,17 +101,17 @@ func (p *play) prediction() outcome {
 				o = append(o, fate{of: called(e.Workload), what: gone})
 			}
 		}
-		homeless[called(e.Workload)] = homeless[called(e.Workload)] || e.Nowhere
+		homeless[called(e.Workload)] = homeless[called(e.Workload)] || e.NoFeasibleNode
 	}
 	for _, u := range p.predicted.Unschedulable {
 		for _, pod := range u.Pods {
 			o = append(o, fate{of: called(u.Workload), pod: pod.Name, node: p.short(pod.Node), what: stuck})
 		}
-		homeless[called(u.Workload)] = homeless[called(u.Workload)] || u.Nowhere
+		homeless[called(u.Workload)] = homeless[called(u.Workload)] || u.NoFeasibleNode
 	}
 	for of, without := range homeless {
 		if without {
-			o = append(o, fate{of: of, what: nowhere})
+			o = append(o, fate{of: of, what: infeasible})
 		}
 	}
 	for _, d := range p.predicted.DaemonPods {

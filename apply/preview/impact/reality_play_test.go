@@ -131,7 +131,7 @@ func (p *play) short(name string) string { return strings.TrimPrefix(name, p.slu
 // probes is the namespace of pods that only ask a query.
 func (p *play) probes() string { return p.slug + "-probes" }
 
-// predict tells what the change will do, as the product does.
+// predict reports what the change will do, as the product does.
 func (p *play) predict() outcome {
 	p.t.Helper()
 	p.before = p.takeInventory()

@@ -84,7 +84,7 @@ func unschedulable(pod *corev1.Pod) bool {
 	})
 }
 
-// fits tells for every workload and each node on which a pod of it runs, whether
+// fits reports for every workload and each node on which a pod of it runs, whether
 // its next pod would be put there.
 func (p *play) fits() map[place]bool {
 	p.t.Helper()
@@ -98,7 +98,7 @@ func (p *play) fits() map[place]bool {
 			w := p.workloadOf(pod.Name, pod.Owner.Name)
 			at := place{workload: w.title(), node: p.short(pod.Node)}
 			spec := p.nextPod(w)
-			// A cordon is left aside: what is told does not depend on the hour.
+			// A cordon is left aside: what is reported does not depend on the hour.
 			spec.Tolerations = append(spec.Tolerations, cordonToleration)
 			probes[at] = probe{spec: spec, node: at.node}
 			if w.kind == "DaemonSet" && spec.RuntimeClassName != nil {

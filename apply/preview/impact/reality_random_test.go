@@ -137,7 +137,7 @@ func (c chance) workload(name string, before pools) workload {
 		}
 	}
 	// What a pod alone says itself and what its RuntimeClass has brought cannot be
-	// told apart afterwards.
+	// distinguished afterwards.
 	plain := len(options) > 0 && kind == 0
 	for range c.IntN(4) {
 		if !plain {

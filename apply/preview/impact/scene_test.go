@@ -189,6 +189,26 @@ func expectEqual(t *testing.T, reason string, want Impact, got *Impact) {
 	if diff := cmp.Diff(whole(want), *got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", reason, diff)
 	}
+	for _, unschedulable := range got.Unschedulable {
+		expectValuesApart(t, unschedulable.Reason)
+	}
+	for _, overlap := range got.Overlaps {
+		expectValuesApart(t, overlap.Reason)
+	}
+}
+
+// expectValuesApart checks that no words of a reason have the value of a label or a
+// taint, which could not be masked there.
+func expectValuesApart(t *testing.T, reason Reason) {
+	t.Helper()
+	for _, part := range reason {
+		if _, after, found := strings.Cut(part.Text, "="); part.Key == "" && found && after != "" {
+			t.Errorf("%q is among the words of %q", after, reason)
+		}
+	}
+	if shown := reason.Masked(func(string, string) string { return "" }).String(); strings.Contains(shown, "=yes") || strings.Contains(shown, `sets to "h`) {
+		t.Errorf("values left in %q", shown)
+	}
 }
 
 // whole makes lists that are not there empty ones.

@@ -76,26 +76,19 @@ func (s *shape) fits(at *site) bool {
 
 // obstacle returns why the pod cannot be scheduled on the node; empty if it
 // can. It ignores transient taints of the node.
-func (s *shape) obstacle(at *site) string {
+func (s *shape) obstacle(at *site) Reason {
 	if s.shutsOut(at.lasting) {
-		taint, _ := s.firstUntolerated(at.lasting)
-		return "does not tolerate " + taint.ToString()
+		untolerated, _ := s.firstUntolerated(at.lasting)
+		return Words("does not tolerate ").and(taintReason(&untolerated))
 	}
 	if s.matches(at) {
-		return ""
+		return nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.asks.NodeSelector)) {
 		want := s.asks.NodeSelector[key]
 		if have, found := at.node.Labels[key]; !found || have != want {
-			return "the node has no label " + labelText(key, want)
+			return Words("the node has no label ").and(labelReason(key, want))
 		}
 	}
-	return "the node does not match the required node affinity"
-}
-
-func labelText(key, value string) string {
-	if value == "" {
-		return key
-	}
-	return key + "=" + value
+	return Words("the node does not match the required node affinity")
 }

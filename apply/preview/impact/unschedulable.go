@@ -31,15 +31,15 @@ func (w *world) unschedulable(going map[*inventory.Pod]leaving, daemons *daemonC
 				continue
 			}
 			before, after := w.again(pod)
-			if !at.changed && *before == *after {
+			if !at.changed && before.equal(after) {
 				continue
 			}
 			reason := lostPlace(at, before, after)
-			if reason == "" || stayUnder(at.before.taints.list, pod.Tolerations).endsAtOnce() {
+			if reason == nil || stayUnder(at.before.taints.list, pod.Tolerations).endsAtOnce() {
 				continue
 			}
-			entry := Unschedulable{Workload: workloadOf(pod), Reason: reason, Nowhere: w.recreated(pod) && w.nowhere(after)}
-			key := groupKey(entry.Workload, entry.Reason, fmt.Sprint(entry.Nowhere))
+			entry := Unschedulable{Workload: workloadOf(pod), Reason: reason, NoFeasibleNode: w.recreated(pod) && !w.feasible(after)}
+			key := groupKey(entry.Workload, entry.Reason.String(), fmt.Sprint(entry.NoFeasibleNode))
 			group := groups[key]
 			if group == nil {
 				group = &entry
@@ -59,13 +59,13 @@ func (w *world) unschedulable(going map[*inventory.Pod]leaving, daemons *daemonC
 
 // lostPlace returns why a pod cannot be scheduled on the node any more; empty
 // if it can, or could not before.
-func lostPlace(at *nodePair, before, after *next) string {
+func lostPlace(at *nodePair, before, after *next) Reason {
 	if before.shape == nil || after.missing {
-		return ""
+		return nil
 	}
 	reason := after.obstacle(at.after)
-	if reason == "" || before.obstacle(at.before) != "" {
-		return ""
+	if reason == nil || before.obstacle(at.before) != nil {
+		return nil
 	}
 	return reason
 }

@@ -49,7 +49,7 @@ func TestUnschedulableOnItsNode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var want []Unschedulable
 			if c.want != "" {
-				want = []Unschedulable{{Workload: inShop("Deployment", "web"), Reason: c.want, Pods: on("web-on-n n")}}
+				want = []Unschedulable{{Workload: inShop("Deployment", "web"), Reason: Words(c.want), Pods: on("web-on-n n")}}
 			}
 			s := (&scene{}).node("n", c.was, c.is).node("free", words("disk=ssd", "cores=8", "gpu="), words("disk=ssd", "cores=8", "gpu="))
 			expectEqual(t, c.reason, Impact{Unschedulable: want}, s.workload("Deployment", "web", c.asks, "n").of())
@@ -61,8 +61,8 @@ func TestUnschedulableOnItsNode(t *testing.T) {
 // RuntimeClasses bear on it.
 func TestUnschedulablePods(t *testing.T) {
 	const noSchedule = "gpu=yes:NoSchedule"
-	lost := func(of Workload, reason string, nowhere bool, pods ...string) Impact {
-		return Impact{Unschedulable: []Unschedulable{{Workload: of, Reason: reason, Pods: on(pods...), Nowhere: nowhere}}}
+	lost := func(of Workload, reason string, infeasible bool, pods ...string) Impact {
+		return Impact{Unschedulable: []Unschedulable{{Workload: of, Reason: Words(reason), Pods: on(pods...), NoFeasibleNode: infeasible}}}
 	}
 	cases := map[string]struct {
 		reason string
@@ -183,14 +183,14 @@ func TestUnschedulablePods(t *testing.T) {
 			(&scene{}).node("a", nil, words("b=:NoSchedule")).node("b", nil, words("a=:NoSchedule")).
 				workload("Deployment", "web", asking(), "a", "b"),
 			Impact{Unschedulable: []Unschedulable{
-				{Workload: inShop("Deployment", "web"), Reason: "does not tolerate a:NoSchedule", Pods: on("web-on-b b"), Nowhere: true},
-				{Workload: inShop("Deployment", "web"), Reason: "does not tolerate b:NoSchedule", Pods: on("web-on-a a"), Nowhere: true},
+				{Workload: inShop("Deployment", "web"), Reason: Words("does not tolerate a:NoSchedule"), Pods: on("web-on-b b"), NoFeasibleNode: true},
+				{Workload: inShop("Deployment", "web"), Reason: Words("does not tolerate b:NoSchedule"), Pods: on("web-on-a a"), NoFeasibleNode: true},
 			}},
 		},
 		"evicted": {
 			"a pod that is evicted does not go on running",
 			(&scene{}).node("n", nil, words("gpu=yes:NoExecute", "a=:NoSchedule")).workload("Deployment", "web", asking(), "n"),
-			Impact{Evictions: []Eviction{{Workload: inShop("Deployment", "web"), Taints: words("gpu=yes:NoExecute"), Pods: on("web-on-n n"), Nowhere: true}}},
+			Impact{Evictions: []Eviction{{Workload: inShop("Deployment", "web"), Taints: words("gpu=yes:NoExecute"), Pods: on("web-on-n n"), NoFeasibleNode: true}}},
 		},
 		"idle and static": {
 			"what has finished, is being deleted or comes from a file is not scheduled again",
@@ -204,7 +204,7 @@ func TestUnschedulablePods(t *testing.T) {
 		"a pod of a DaemonSet": {
 			"its controller leaves it under a NoSchedule taint, and makes none in its place when it ends",
 			(&scene{}).node("n", nil, words(noSchedule)).workload("DaemonSet", "logs", asking(), "n"),
-			Impact{Unschedulable: []Unschedulable{{Workload: inShop("DaemonSet", "logs"), Reason: "does not tolerate gpu=yes:NoSchedule", Pods: on("logs-on-n n"), Nowhere: true}}},
+			Impact{Unschedulable: []Unschedulable{{Workload: inShop("DaemonSet", "logs"), Reason: Words("does not tolerate gpu=yes:NoSchedule"), Pods: on("logs-on-n n"), NoFeasibleNode: true}}},
 		},
 	}
 	for _, name := range sortedNames(cases) {

@@ -27,10 +27,10 @@ type world struct {
 	shapes                      map[string]*shape
 	tolerances                  map[string]*tolerance
 	taints                      map[string]*taintSet
-	// index is built by the first query for nodes that accept a pod, and nowheres
+	// index is built by the first query for nodes that accept a pod, and feasibility
 	// caches the results.
-	index    *index
-	nowheres map[query]bool
+	index       *index
+	feasibility map[query]bool
 }
 
 // nodePair is a node before and after.
@@ -62,7 +62,7 @@ func newWorld(before *inventory.Inventory, after plan.Cluster) *world {
 		shapes:        map[string]*shape{},
 		tolerances:    map[string]*tolerance{},
 		taints:        map[string]*taintSet{},
-		nowheres:      map[query]bool{},
+		feasibility:   map[query]bool{},
 	}
 	for i := range before.Workloads {
 		each := newWorkload(&before.Workloads[i])

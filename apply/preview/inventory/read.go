@@ -90,7 +90,8 @@ func lineAt(data []byte, offset int) int {
 	return 1 + bytes.Count(data[:min(offset, len(data))], []byte("\n"))
 }
 
-// goField finds in an error of the decoder the value and the field.
+// goField finds in an error of the decoder the value and the field, as its package does
+// not export the error's type.
 var goField = regexp.MustCompile(`^json: cannot unmarshal (.*) into Go (?:struct field [^.]*\.(\S*)|value) of type (\S+)$`)
 
 // fieldError rewrites an error about a value of a wrong type without the types

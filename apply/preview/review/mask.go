@@ -225,11 +225,11 @@ func (m *masker) mentions(r *Review) {
 			hide(&eviction.Taints[i])
 		}
 	}
-	for i := range r.Impact.Unschedulable {
-		hide(&r.Impact.Unschedulable[i].Reason)
+	for _, unschedulable := range r.Impact.Unschedulable {
+		hide(&unschedulable.Reason[0].Text) // words, by Masked
 	}
-	for i := range r.Impact.Overlaps {
-		hide(&r.Impact.Overlaps[i].Reason)
+	for _, overlap := range r.Impact.Overlaps {
+		hide(&overlap.Reason[0].Text)
 	}
 }
 

@@ -1,6 +1,10 @@
 package review
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/nodepools/nodepools/apply/preview/impact"
+)
 
 // A value that has a secret in it is masked as a whole: what is shown of the rest
 // may be a part of it. One without stays as it is, on the other side of a change too.
@@ -36,23 +40,46 @@ func TestValuesAreMaskedWhole(t *testing.T) {
 
 // Secrets that are too short to be searched for follow their key in an impact.
 func TestSecretsInReasons(t *testing.T) {
-	cases := map[string]struct{ reason, text, want string }{
-		"taint":        {"the value goes, the effect stays", "does not tolerate token=abc:NoSchedule", "does not tolerate token=***:NoSchedule"},
-		"no value":     {"there is nothing to hide", "does not tolerate token:NoSchedule", "does not tolerate token:NoSchedule"},
-		"label":        {"the value goes", "the node has no label api-key=abc", "the node has no label api-key=***"},
-		"credential":   {"the value says it", "the node has no label a=ghp_0123456789abcdefghij0123456789abcdef", "the node has no label a=***"},
-		"RuntimeClass": {"both values go", "its RuntimeClass a selects token=abc, and the pod token=abd", "its RuntimeClass a selects token=***, and the pod token=***"},
-		"pools": {"each taint is masked", "pods of a do not tolerate token=abc:NoExecute of b, pods of b do not tolerate tier=gold:NoExecute of a",
+	pair := func(key, value string) impact.Reason {
+		return impact.Reason{{Text: key + "="}, {Key: key, Text: value}}
+	}
+	text := func(parts ...any) (reason impact.Reason) {
+		for _, part := range parts {
+			switch part := part.(type) {
+			case string:
+				reason = append(reason, impact.Words(part)...)
+			case impact.Reason:
+				reason = append(reason, part...)
+			}
+		}
+		return reason
+	}
+	cases := map[string]struct {
+		reason string
+		given  impact.Reason
+		want   string
+	}{
+		"taint":        {"the value goes, the effect stays", text("does not tolerate ", pair("token", "abc"), ":NoSchedule"), "does not tolerate token=***:NoSchedule"},
+		"no value":     {"there is nothing to hide", text("does not tolerate gpu:NoSchedule"), "does not tolerate gpu:NoSchedule"},
+		"label":        {"the value goes", text("the node has no label ", pair("api-key", "abc")), "the node has no label api-key=***"},
+		"credential":   {"the value says it", text("the node has no label ", pair("a", "ghp_0123456789abcdefghij0123456789abcdef")), "the node has no label a=***"},
+		"key":          {"a key may be one, too", text("the node has no label ", pair("ghp_0123456789abcdefghij0123456789abcdef", "abc")), "the node has no label ***=abc"},
+		"RuntimeClass": {"both values go", text("its RuntimeClass a selects ", pair("token", "abc"), ", and the pod ", pair("token", "abd")), "its RuntimeClass a selects token=***, and the pod token=***"},
+		"pools": {"each taint is masked", text("pods of a do not tolerate ", pair("token", "abc"), ":NoExecute of b, pods of b do not tolerate ", pair("tier", "gold"), ":NoExecute of a"),
 			"pods of a do not tolerate token=***:NoExecute of b, pods of b do not tolerate tier=gold:NoExecute of a"},
-		"set":       {"the other value goes too", `pods of a select token=abc, which b sets to "abd"`, `pods of a select token=***, which b sets to "***"`},
-		"set anew":  {"also where the first is empty", `pods of a select token, which b sets to "abd"`, `pods of a select token, which b sets to "***"`},
-		"disagreed": {"the sentence goes on", "pods of a select token=abc, over which pools disagree", "pods of a select token=***, over which pools disagree"},
-		"ordinary":  {"what is no secret stays", `pods of a select tier=gold, which b sets to "silver"`, `pods of a select tier=gold, which b sets to "silver"`},
+		"set":      {"the other value goes too", text("pods of a select ", pair("token", "abc"), `, which b sets to "`, impact.Reason{{Key: "token", Text: "abd"}}, `"`), `pods of a select token=***, which b sets to "***"`},
+		"ordinary": {"what is no secret stays", text("pods of a select ", pair("tier", "gold"), `, which b sets to "silver"`), `pods of a select tier=gold, which b sets to "silver"`},
 	}
 	for name, c := range cases {
 		m := &masker{found: map[string]bool{}}
-		if got := m.reason(c.text); got != c.want {
-			t.Errorf("%s: %q, want %q: %s", name, got, c.want, c.reason)
+		r := &Review{Impact: m.impact(&impact.Impact{
+			Unschedulable: []impact.Unschedulable{{Reason: c.given}}, Overlaps: []impact.Overlap{{Reason: c.given}},
+		})}
+		m.mentions(r)
+		for _, got := range []string{r.Impact.Unschedulable[0].Reason.String(), r.Impact.Overlaps[0].Reason.String()} {
+			if got != c.want {
+				t.Errorf("%s: %q, want %q: %s", name, got, c.want, c.reason)
+			}
 		}
 	}
 }

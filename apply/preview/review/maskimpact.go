@@ -1,7 +1,6 @@
 package review
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -27,11 +26,11 @@ func (m *masker) impact(given *impact.Impact) *impact.Impact {
 	}
 	hidden.Unschedulable = slices.Clone(given.Unschedulable)
 	for i := range hidden.Unschedulable {
-		hidden.Unschedulable[i].Reason = m.reason(hidden.Unschedulable[i].Reason)
+		hidden.Unschedulable[i].Reason = hidden.Unschedulable[i].Reason.Masked(m.value)
 	}
 	hidden.Overlaps = slices.Clone(given.Overlaps)
 	for i := range hidden.Overlaps {
-		hidden.Overlaps[i].Reason = m.reason(hidden.Overlaps[i].Reason)
+		hidden.Overlaps[i].Reason = hidden.Overlaps[i].Reason.Masked(m.value)
 	}
 	return &hidden
 }
@@ -49,19 +48,5 @@ func (m *masker) taint(text string) string {
 	return redact.Text(key) + "=" + m.hide(key, value, nil, masked) + effect
 }
 
-var (
-	// keyed matches a taint or a label in a reason.
-	keyed = regexp.MustCompile(`([^\s=,]+)=([^\s=,]*[^\s=,:])`)
-	// setOtherwise matches a label in a reason that another pool sets to another value.
-	setOtherwise = regexp.MustCompile(`([^\s=,]+)((?:=[^\s,]*)?, which \S+ sets to ")((?:[^"\\]|\\.)*)"`)
-)
-
-// reason masks the values of taints and labels in a sentence of package impact,
-// such as "does not tolerate token=abc:NoSchedule".
-func (m *masker) reason(text string) string {
-	text = setOtherwise.ReplaceAllStringFunc(text, func(found string) string {
-		part := setOtherwise.FindStringSubmatch(found)
-		return part[1] + part[2] + m.hide(part[1], part[3], nil, masked) + `"`
-	})
-	return keyed.ReplaceAllStringFunc(text, func(found string) string { return m.taint(found) })
-}
+// value masks the value of a label or a taint in a reason.
+func (m *masker) value(key, value string) string { return m.hide(key, value, nil, masked) }

@@ -23,7 +23,7 @@ func TestOf(t *testing.T) {
 	}
 	if diff := cmp.Diff(Counts{
 		PoolsCreated: 3, PoolsHeldBack: 1, RuntimeClassesCreated: 2, NodesChanged: 3, NodesEntering: 6, Conflicts: 3, NewConflicts: 3, Problems: 1, NewProblems: 1,
-		Evictions: 1, BudgetsExceeded: 1, Unschedulable: 1, Nowhere: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 1,
+		Evictions: 1, BudgetsExceeded: 1, Unschedulable: 1, NoFeasibleNode: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 1,
 		RuntimeClassesInUse: 1, Overlaps: 1,
 	}, r.Summary.Counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
@@ -43,8 +43,8 @@ func TestSummary(t *testing.T) {
 	deployment := func(name string) impact.Workload {
 		return impact.Workload{Kind: "Deployment", Namespace: "web", Name: name}
 	}
-	evicted := func(of impact.Workload, pods int, nowhere bool) impact.Eviction {
-		return impact.Eviction{Workload: of, Pods: make([]impact.Pod, pods), Nowhere: nowhere}
+	evicted := func(of impact.Workload, pods int, infeasible bool) impact.Eviction {
+		return impact.Eviction{Workload: of, Pods: make([]impact.Pod, pods), NoFeasibleNode: infeasible}
 	}
 	bare := func(name string) impact.Eviction {
 		return impact.Eviction{Workload: impact.Workload{Kind: "Pod", Namespace: "web", Name: name}, Pods: make([]impact.Pod, 1), NotRecreated: true}
@@ -63,10 +63,10 @@ func TestSummary(t *testing.T) {
 		}}, Summary{Changes: "no difference", Impact: "12 pods of 3 Deployments evicted; PodDisruptionBudget web/api exceeded"}},
 		"of several kinds": {"no kind is named that not all are of", Review{Impact: &impact.Impact{
 			Evictions: []impact.Eviction{evicted(deployment("a"), 1, true), evicted(impact.Workload{Kind: "StatefulSet", Namespace: "web", Name: "b"}, 1, true)},
-		}}, Summary{Changes: "no difference", Impact: "2 pods of 2 workloads evicted; no node left for 2 workloads"}},
+		}}, Summary{Changes: "no difference", Impact: "2 pods of 2 workloads evicted; no feasible node for 2 workloads"}},
 		"some not created again": {"a bare pod has no next pod, for which a node could be left", Review{Impact: &impact.Impact{
 			Evictions: []impact.Eviction{evicted(deployment("a"), 2, true), bare("b")},
-		}}, Summary{Changes: "no difference", Impact: "3 pods of 2 workloads evicted, 1 of them not created again; no node left for 1 workload"}},
+		}}, Summary{Changes: "no difference", Impact: "3 pods of 2 workloads evicted, 1 of them not created again; no feasible node for 1 workload"}},
 		"bare pods": {"they are no workloads", Review{Impact: &impact.Impact{
 			Evictions: []impact.Eviction{bare("a"), bare("b")},
 		}}, Summary{Changes: "no difference", Impact: "2 pods evicted, not created again"}},
@@ -75,8 +75,8 @@ func TestSummary(t *testing.T) {
 		}}, Summary{Changes: "no difference", Impact: "2 finished pods deleted"}},
 		"twice": {"a workload is one, whatever happens to it", Review{Impact: &impact.Impact{
 			Evictions:     []impact.Eviction{evicted(deployment("a"), 1, true)},
-			Unschedulable: []impact.Unschedulable{{Workload: deployment("a"), Pods: make([]impact.Pod, 2), Nowhere: true}},
-		}}, Summary{Changes: "no difference", Impact: "1 pod of 1 Deployment evicted; no node left for 1 workload; 2 pods could not be scheduled again"}},
+			Unschedulable: []impact.Unschedulable{{Workload: deployment("a"), Pods: make([]impact.Pod, 2), NoFeasibleNode: true}},
+		}}, Summary{Changes: "no difference", Impact: "1 pod of 1 Deployment evicted; no feasible node for 1 workload; 2 pods could not be scheduled again"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -91,19 +91,19 @@ func TestSummary(t *testing.T) {
 
 func TestOutlook(t *testing.T) {
 	cases := map[string]struct {
-		kind                  string
-		notRecreated, nowhere bool
-		want                  string
+		kind                     string
+		notRecreated, infeasible bool
+		want                     string
 	}{
 		"nothing to say":    {"Deployment", false, false, ""},
-		"Deployment":        {"Deployment", false, true, "no node is left for its next pod"},
-		"DaemonSet":         {"DaemonSet", false, true, "no node is left for its pods"},
+		"Deployment":        {"Deployment", false, true, "no node is feasible for its next pod"},
+		"DaemonSet":         {"DaemonSet", false, true, "no node is feasible for its pods"},
 		"bare pod":          {"Pod", true, false, "it has no controller, so nothing creates it again"},
 		"DaemonSet is gone": {"DaemonSet", true, false, "their DaemonSet is gone, so nothing creates them again"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Outlook(impact.Workload{Kind: c.kind}, c.notRecreated, c.nowhere); got != c.want {
+			if got := Outlook(impact.Workload{Kind: c.kind}, c.notRecreated, c.infeasible); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

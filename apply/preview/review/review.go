@@ -229,8 +229,8 @@ type Counts struct {
 	Unschedulable       int `json:"unschedulable"` // pods
 	// NotRecreated are the evicted pods that nothing recreates.
 	NotRecreated int `json:"notRecreated"`
-	// Nowhere are the workloads for whose next pod no node is left.
-	Nowhere           int `json:"nowhere"`
+	// NoFeasibleNode are the workloads for whose next pod no node is feasible.
+	NoFeasibleNode    int `json:"noFeasibleNode"`
 	DaemonPodsRemoved int `json:"daemonPodsRemoved"`
 	DaemonPodsStarted int `json:"daemonPodsStarted"`
 	// RuntimeClassesInUse are those that are deleted or replaced while something names them.

@@ -96,7 +96,7 @@ func wholeInput(t *testing.T) Input {
 	files := []render.Definition{
 		definition("a", v1.NodePoolSpec{NodeNames: []string{"n*"}, Labels: label("gold"), Taints: []v1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}}}),
 		definition("b", v1.NodePoolSpec{NodeNames: []string{"n*"}, Labels: label("iron")}),
-		definition("c", v1.NodePoolSpec{Parent: "nowhere"}),
+		definition("c", v1.NodePoolSpec{Parent: "infeasible"}),
 	}
 	difference, err := plan.Diff(plan.Revision{Source: "s", SourceUID: "uid-of-s", Name: "main@sha1:0", Pools: files}, before)
 	if err != nil {
@@ -109,12 +109,12 @@ func wholeInput(t *testing.T) Input {
 		Compared: Compared{Base: "a", Head: "b", Source: "s", Nodes: &nodes, Pods: &known, Taken: "2026-01-01T00:00:00Z"},
 		Files:    files, Before: before, Difference: difference, Notes: []string{"a note"},
 		Impact: &impact.Impact{
-			Evictions:      []impact.Eviction{{Workload: owner, Taints: []string{"k:NoExecute"}, Pods: pods, Nowhere: true}},
+			Evictions:      []impact.Eviction{{Workload: owner, Taints: []string{"k:NoExecute"}, Pods: pods, NoFeasibleNode: true}},
 			Budgets:        []impact.Budget{{Namespace: "web", Name: "api", Lost: 1, Exceeded: true}},
-			Unschedulable:  []impact.Unschedulable{{Workload: owner, Reason: "does not tolerate k:NoExecute", Pods: pods}},
+			Unschedulable:  []impact.Unschedulable{{Workload: owner, Reason: impact.Words("does not tolerate k:NoExecute"), Pods: pods}},
 			DaemonPods:     []impact.DaemonPods{{Workload: owner, Removed: pods, Started: []string{"n2"}}},
 			RuntimeClasses: []impact.RuntimeClassUse{{Name: "node-pool-a", Action: "delete", Pods: 1, Workloads: []impact.Workload{owner}}},
-			Overlaps:       []impact.Overlap{{Pools: []string{"a", "b"}, Nodes: []string{"n1"}, Reason: "of k"}},
+			Overlaps:       []impact.Overlap{{Pools: []string{"a", "b"}, Nodes: []string{"n1"}, Reason: impact.Words("of k")}},
 		},
 	}
 }

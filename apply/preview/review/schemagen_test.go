@@ -1,6 +1,7 @@
 package review
 
 import (
+	"encoding"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -79,6 +80,9 @@ func (g *generator) note(name string, doc *ast.CommentGroup, spec *ast.TypeSpec)
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func (g *generator) of(t reflect.Type) map[string]any {
+	if t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+		return map[string]any{"type": "string"}
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return orNull(g.of(t.Elem()))

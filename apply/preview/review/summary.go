@@ -63,7 +63,7 @@ func counts(r *Review) Counts {
 }
 
 func (c *Counts) countImpact(i *impact.Impact) {
-	nowhere := map[impact.Workload]bool{}
+	infeasible := map[impact.Workload]bool{}
 	for _, eviction := range i.Evictions {
 		if eviction.Finished {
 			c.FinishedPodsDeleted += len(eviction.Pods)
@@ -73,17 +73,17 @@ func (c *Counts) countImpact(i *impact.Impact) {
 		if eviction.NotRecreated {
 			c.NotRecreated += len(eviction.Pods)
 		}
-		if eviction.Nowhere {
-			nowhere[eviction.Workload] = true
+		if eviction.NoFeasibleNode {
+			infeasible[eviction.Workload] = true
 		}
 	}
 	for _, pods := range i.Unschedulable {
 		c.Unschedulable += len(pods.Pods)
-		if pods.Nowhere {
-			nowhere[pods.Workload] = true
+		if pods.NoFeasibleNode {
+			infeasible[pods.Workload] = true
 		}
 	}
-	c.Nowhere = len(nowhere)
+	c.NoFeasibleNode = len(infeasible)
 	for _, budget := range i.Budgets {
 		if budget.Exceeded {
 			c.BudgetsExceeded++
@@ -139,7 +139,7 @@ func worst(i *impact.Impact, c Counts) string {
 	}
 	add(c.Evictions, fmt.Sprintf("%s evicted%s", evicted(i.Evictions, c.Evictions), notRecreated(c)))
 	add(c.BudgetsExceeded, exceeded(i.Budgets, c.BudgetsExceeded))
-	add(c.Nowhere, fmt.Sprintf("no node left for %s", Count(c.Nowhere, "workload")))
+	add(c.NoFeasibleNode, fmt.Sprintf("no feasible node for %s", Count(c.NoFeasibleNode, "workload")))
 	for _, class := range i.RuntimeClasses {
 		if class.Action == string(plan.Delete) {
 			add(1, fmt.Sprintf("RuntimeClass %s deleted, which %s", Word(class.Name), whoName(len(class.Workloads), class.Pods)))
@@ -208,16 +208,16 @@ func whoName(workloads, pods int) string {
 
 // Outlook returns why a workload has fewer pods after an eviction, or after
 // pods could not be scheduled again; empty where it may have as many.
-func Outlook(of impact.Workload, notRecreated, nowhere bool) string {
+func Outlook(of impact.Workload, notRecreated, infeasible bool) string {
 	switch {
 	case notRecreated && of.Kind == "Pod":
 		return "it has no controller, so nothing creates it again"
 	case notRecreated:
 		return fmt.Sprintf("their %s is gone, so nothing creates them again", Word(of.Kind))
-	case nowhere && of.Kind == "DaemonSet":
-		return "no node is left for its pods"
-	case nowhere:
-		return "no node is left for its next pod"
+	case infeasible && of.Kind == "DaemonSet":
+		return "no node is feasible for its pods"
+	case infeasible:
+		return "no node is feasible for its next pod"
 	}
 	return ""
 }

@@ -165,7 +165,7 @@ var needs = map[string]string{
 	"budgetsExceeded":        "pods",
 	"unschedulable":          "pods",
 	"notRecreated":           "pods",
-	"nowhere":                "pods",
+	"noFeasibleNode":         "pods",
 	"daemonPodsRemoved":      "pods",
 	"daemonPodsStarted":      "pods",
 	"runtimeClassesInUse":    "pods",

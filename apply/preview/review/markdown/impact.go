@@ -20,7 +20,7 @@ func impacts(i *impact.Impact) []section {
 		return nil
 	}
 	all := []section{
-		evictions(i.Evictions), notRecreated(i.Evictions), budgets(i.Budgets), nowhere(i), unschedulable(i.Unschedulable),
+		evictions(i.Evictions), notRecreated(i.Evictions), budgets(i.Budgets), infeasible(i), unschedulable(i.Unschedulable),
 		daemonPods(i.DaemonPods), runtimeClasses(i.RuntimeClasses), overlaps(i.Overlaps),
 	}
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.rows) == 0 })
@@ -58,7 +58,7 @@ func budgets(all []impact.Budget) section {
 			rows = append(rows, []string{code(budget.Namespace + "/" + budget.Name), thousands(budget.Allowed), thousands(budget.Lost)})
 		}
 	}
-	return s.with([]string{"PodDisruptionBudget", "Pods it lets go", "Pods that go"}, rows)
+	return s.with([]string{"PodDisruptionBudget", "Disruptions allowed", "Pods deleted"}, rows)
 }
 
 // notRecreated lists evicted pods that nothing recreates, grouped by workload.
@@ -77,24 +77,24 @@ func notRecreated(all []impact.Eviction) section {
 	return s
 }
 
-// nowhere lists workloads for whose next pod no node is left, each once.
-func nowhere(i *impact.Impact) section {
+// infeasible lists workloads for whose next pod no node is feasible, each once.
+func infeasible(i *impact.Impact) section {
 	s := section{
-		title: "Nowhere to go", intro: "No node takes the next pod of these, going by labels and taints.",
+		title: "No feasible node", intro: "No node takes the next pod of these, going by labels and taints.",
 		one: "workload", more: "workloads",
 	}
 	listed := map[impact.Workload]bool{}
-	add := func(of impact.Workload, nowhere bool) {
-		if nowhere && !listed[of] {
+	add := func(of impact.Workload, infeasible bool) {
+		if infeasible && !listed[of] {
 			listed[of] = true
 			s.rows = append(s.rows, workload(of))
 		}
 	}
 	for _, eviction := range i.Evictions {
-		add(eviction.Workload, eviction.Nowhere)
+		add(eviction.Workload, eviction.NoFeasibleNode)
 	}
 	for _, pods := range i.Unschedulable {
-		add(pods.Workload, pods.Nowhere)
+		add(pods.Workload, pods.NoFeasibleNode)
 	}
 	return s
 }
@@ -107,7 +107,7 @@ func unschedulable(all []impact.Unschedulable) section {
 	var rows [][]string
 	var parts []part
 	for _, pods := range all {
-		rows = append(rows, []string{workload(pods.Workload), thousands(len(pods.Pods)), sentence(pods.Reason), names(nodesOf(pods.Pods), maxCell)})
+		rows = append(rows, []string{workload(pods.Workload), thousands(len(pods.Pods)), sentence(pods.Reason.String()), names(nodesOf(pods.Pods), maxCell)})
 		parts = append(parts, part{"Of " + workload(pods.Workload) + ":", podLines('!', pods.Pods)})
 	}
 	return s.with([]string{"Workload", "Pods", "Why", "On the nodes"}, rows).opening(parts, "pod", "pods")
@@ -148,7 +148,7 @@ func overlaps(all []impact.Overlap) section {
 	}
 	var rows [][]string
 	for _, overlap := range all {
-		rows = append(rows, []string{codes(overlap.Pools, fewNames), names(overlap.Nodes, maxCell), sentence(overlap.Reason)})
+		rows = append(rows, []string{codes(overlap.Pools, fewNames), names(overlap.Nodes, maxCell), sentence(overlap.Reason.String())})
 	}
 	return s.with([]string{"Pools", "On the nodes", "Why"}, rows)
 }

@@ -20,13 +20,13 @@ type impacts struct {
 	Evicted part
 	// NotRecreated are the evicted pods that nothing recreates.
 	NotRecreated owners
-	// Nowhere are the workloads for whose next pod no node is left.
-	Nowhere  owners
-	Finished part
-	Budgets  budgets
-	Removed  part
-	Started  part
-	Classes  folded[classUse]
+	// NoFeasibleNode are the workloads for whose next pod no node is feasible.
+	NoFeasibleNode owners
+	Finished       part
+	Budgets        budgets
+	Removed        part
+	Started        part
+	Classes        folded[classUse]
 	// Unschedulable are pods that keep running.
 	Unschedulable part
 	Overlaps      overlaps
@@ -130,12 +130,12 @@ func consequences(i *impact.Impact) *impacts {
 		if eviction.NotRecreated {
 			all.NotRecreated.add(eviction.Workload, len(eviction.Pods))
 		}
-		if eviction.Nowhere {
-			all.Nowhere.add(eviction.Workload, len(eviction.Pods))
+		if eviction.NoFeasibleNode {
+			all.NoFeasibleNode.add(eviction.Workload, len(eviction.Pods))
 		}
 		into.add(workload{
 			Workload: eviction.Workload, What: what + seconds(eviction.AfterSeconds),
-			Because: eviction.Taints, Outlook: review.Outlook(eviction.Workload, eviction.NotRecreated, eviction.Nowhere),
+			Because: eviction.Taints, Outlook: review.Outlook(eviction.Workload, eviction.NotRecreated, eviction.NoFeasibleNode),
 		}, eviction.Pods)
 	}
 	for _, daemon := range i.DaemonPods {
@@ -147,18 +147,18 @@ func consequences(i *impact.Impact) *impacts {
 		}
 	}
 	for _, pods := range i.Unschedulable {
-		if pods.Nowhere {
-			all.Nowhere.add(pods.Workload, len(pods.Pods))
+		if pods.NoFeasibleNode {
+			all.NoFeasibleNode.add(pods.Workload, len(pods.Pods))
 		}
 		all.Unschedulable.add(workload{
-			Workload: pods.Workload, What: "could not be scheduled again", Because: []string{pods.Reason},
-			Outlook: review.Outlook(pods.Workload, false, pods.Nowhere),
+			Workload: pods.Workload, What: "could not be scheduled again", Because: []string{pods.Reason.String()},
+			Outlook: review.Outlook(pods.Workload, false, pods.NoFeasibleNode),
 		}, pods.Pods)
 	}
 	for _, p := range []*part{&all.Evicted, &all.Finished, &all.Removed, &all.Started, &all.Unschedulable} {
 		p.fold()
 	}
-	for _, o := range []*owners{&all.NotRecreated, &all.Nowhere} {
+	for _, o := range []*owners{&all.NotRecreated, &all.NoFeasibleNode} {
 		o.Workloads = fold(o.all)
 	}
 	all.Budgets, all.Overlaps = budgetsOf(i.Budgets), overlapsOf(i.Overlaps)

@@ -32,7 +32,7 @@ func counts(r *review.Review) []count {
 	add(c.Evictions, "pod", "evicted", "evictions", true)
 	add(c.NotRecreated, "evicted pod", "not created again", "not-created-again", true)
 	add(c.BudgetsExceeded, "disruption budget", "exceeded", "disruption-budgets", true)
-	add(c.Nowhere, "workload", "with no node left", "no-node-left", true)
+	add(c.NoFeasibleNode, "workload", "without a feasible node", "no-feasible-node", true)
 	add(c.DaemonPodsRemoved, "daemon pod", "removed", "daemon-pods-removed", true)
 	add(c.Unschedulable, "pod", "not schedulable again", "unschedulable", true)
 	add(c.RuntimeClassesInUse, "used RuntimeClass", "going", "runtimeclasses-in-use", true)

@@ -34,10 +34,10 @@ func deceptive() []*review.Review {
 	return made
 }
 
-// TestHostileContentIsInert looks at hostile content in a real browser, with the
+// TestHostileContentIsSanitized looks at hostile content in a real browser, with the
 // page's own policy and without it: the policy is the second wall, and the first
 // has to hold alone.
-func TestHostileContentIsInert(t *testing.T) {
+func TestHostileContentIsSanitized(t *testing.T) {
 	b := browser.Start(t)
 	harmless := map[string]bool{}
 	resting := reviews.Everything()

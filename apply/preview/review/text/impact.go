@@ -38,7 +38,7 @@ func (t *writer) evictions(evictions []impact.Eviction) {
 			when += ", finished already"
 		}
 		t.pods(eviction.Workload, eviction.Pods, fmt.Sprintf("%s, by %s", when, enumerate(eviction.Taints)),
-			review.Outlook(eviction.Workload, eviction.NotRecreated, eviction.Nowhere))
+			review.Outlook(eviction.Workload, eviction.NotRecreated, eviction.NoFeasibleNode))
 	}
 }
 
@@ -100,7 +100,7 @@ func (t *writer) unschedulable(all []impact.Unschedulable) {
 	}
 	t.heading("Running, and could not be scheduled again where they are:")
 	for _, pods := range all {
-		t.pods(pods.Workload, pods.Pods, pods.Reason, review.Outlook(pods.Workload, false, pods.Nowhere))
+		t.pods(pods.Workload, pods.Pods, pods.Reason.String(), review.Outlook(pods.Workload, false, pods.NoFeasibleNode))
 	}
 }
 
@@ -111,7 +111,7 @@ func (t *writer) overlaps(overlaps []impact.Overlap) {
 	t.heading("Nodes in several pools, on which no pod of any of their RuntimeClasses can run:")
 	for _, overlap := range overlaps {
 		t.list("  ", append([]string{"pools"}, words(overlap.Pools)...))
-		t.sentence("    ", overlap.Reason)
+		t.sentence("    ", overlap.Reason.String())
 		t.list("    ", append([]string{"on"}, words(review.Compact(overlap.Nodes))...))
 	}
 }

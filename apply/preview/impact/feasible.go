@@ -5,26 +5,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// nowhere reports whether no node accepts the pod afterwards, by labels and
-// taints. No node accepts a pod that is refused.
-func (w *world) nowhere(pod *next) bool {
+// feasible reports whether a node is feasible for the pod afterwards, by labels and
+// taints. None is for a pod that is refused.
+func (w *world) feasible(pod *next) bool {
 	if pod.shape == nil {
-		return true
+		return false
 	}
 	asked := query{pod.shape, pod.wanted}
-	none, known := w.nowheres[asked]
+	found, known := w.feasibility[asked]
 	if !known {
-		none = !w.somewhere(asked)
-		w.nowheres[asked] = none
+		found = w.findFeasible(asked)
+		w.feasibility[asked] = found
 	}
-	return none
+	return found
 }
 
 // query is for nodes that accept such a pod and, for a DaemonSet, on which its
 // controller wants one.
 type query struct{ pod, wanted *shape }
 
-func (w *world) somewhere(asked query) bool {
+func (w *world) findFeasible(asked query) bool {
 	if w.index == nil {
 		w.index = newIndex(w.nodes)
 	}

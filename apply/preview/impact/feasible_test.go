@@ -8,9 +8,9 @@ import (
 	"github.com/nodepools/nodepools/apply/preview/inventory"
 )
 
-// TestNowhere asks whether the next pod of a workload that is evicted from one
+// TestFeasible asks whether the next pod of a workload that is evicted from one
 // node finds another.
-func TestNowhere(t *testing.T) {
+func TestFeasible(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		other  []string
@@ -42,7 +42,7 @@ func TestNowhere(t *testing.T) {
 			s := (&scene{}).node("n", nil, words("gpu=yes:NoExecute")).node("other", c.other, c.other).
 				workload("Deployment", "web", c.asks, "n")
 			expectEqual(t, c.reason, Impact{Evictions: []Eviction{{
-				Workload: inShop("Deployment", "web"), Taints: words("gpu=yes:NoExecute"), Pods: on("web-on-n n"), Nowhere: c.want,
+				Workload: inShop("Deployment", "web"), Taints: words("gpu=yes:NoExecute"), Pods: on("web-on-n n"), NoFeasibleNode: c.want,
 			}}}, s.of())
 		})
 	}
