@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// The story is told to its end, in 80 columns. That what it tells comes to pass it
+// The story is printed to its end, in 80 columns. That what it says comes to pass it
 // sees to itself: the evictions that were foretold, the conflict, and all else.
 func TestStory(t *testing.T) {
 	if testing.Short() {
@@ -29,8 +29,8 @@ func TestStory(t *testing.T) {
 	if code := run(t.Context(), s, program); code != 0 {
 		t.Fatalf("the exit code is %d\n%s", code, out.String())
 	}
-	told := out.String()
-	for line := range strings.Lines(told) {
+	printed := out.String()
+	for line := range strings.Lines(printed) {
 		// The name of the folder of this test is as long as it is.
 		if line = strings.TrimRight(line, "\n"); utf8.RuneCountInString(line) > 80 && !strings.Contains(line, dir) {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
@@ -44,8 +44,8 @@ func TestStory(t *testing.T) {
 		"is kept as a page. Open it in a browser:\n\n" + s.page + "\n",
 		"What was started is stopped and removed.",
 	} {
-		if !strings.Contains(told, want) {
-			t.Errorf("%q is not told", want)
+		if !strings.Contains(printed, want) {
+			t.Errorf("%q is not printed", want)
 		}
 	}
 	if page, err := os.ReadFile(s.page); err != nil || !strings.Contains(string(page), "default/shop") {
@@ -64,10 +64,10 @@ func TestStory(t *testing.T) {
 	if !found || !ended {
 		t.Fatal("the README has no excerpt")
 	}
-	told = timeless(told)
+	printed = timeless(printed)
 	for paragraph := range strings.SplitSeq(timeless(excerpt), "\n\n") {
-		if !strings.Contains(told, strings.TrimSpace(paragraph)) {
-			t.Errorf("the README has what the demo does not tell:\n%s", paragraph)
+		if !strings.Contains(printed, strings.TrimSpace(paragraph)) {
+			t.Errorf("the README has what the demo does not print:\n%s", paragraph)
 		}
 	}
 }

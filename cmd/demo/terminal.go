@@ -5,10 +5,9 @@ import (
 	"io"
 	"os"
 	"strings"
-)
 
-// width is how many columns the story's own words take.
-const width = 78
+	"github.com/nodepools/nodepools/apply/wrap"
+)
 
 // terminal prints the story. Its words are set apart from what commands print by
 // colour where there is colour, and by the $ in front of commands where not.
@@ -41,9 +40,10 @@ func (t *terminal) title(format string, args ...any) {
 	fmt.Fprintf(t.out, "\n%s\n%s\n", t.style(bold, text), strings.Repeat("-", len(text)))
 }
 
-// text prints something, in lines of at most width columns.
+// text prints something, in lines that fit a terminal.
 func (t *terminal) text(format string, args ...any) {
-	fmt.Fprintf(t.out, "\n%s\n", fill(fmt.Sprintf(format, args...), width))
+	fmt.Fprintln(t.out)
+	wrap.Hang(t.out, "", "", strings.Fields(fmt.Sprintf(format, args...)))
 }
 
 // command shows what a user types.
@@ -60,21 +60,4 @@ func (t *terminal) output(text string, most int) {
 	if text != "" {
 		fmt.Fprintln(t.out, strings.Join(lines, "\n"))
 	}
-}
-
-// fill breaks a text between words. A word that is longer has a line of its own.
-func fill(text string, columns int) string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case len(line)+1+len(word) <= columns:
-			line += " " + word
-		default:
-			lines, line = append(lines, line), word
-		}
-	}
-	return strings.Join(append(lines, line), "\n")
 }

@@ -5,27 +5,6 @@ import (
 	"testing"
 )
 
-func TestFill(t *testing.T) {
-	tests := []struct {
-		reason string
-		text   string
-		want   string
-	}{
-		{"a short text stays one line", "one two", "one two"},
-		{"lines break between words", "one two three", "one two\nthree"},
-		{"a line may be full to the last column", "four four", "four four"},
-		{"a word that is too long has a line of its own", "a elevenchars b", "a\nelevenchars\nb"},
-		{"nothing stays nothing", "", ""},
-	}
-	for _, test := range tests {
-		t.Run(test.reason, func(t *testing.T) {
-			if got := fill(test.text, 9); got != test.want {
-				t.Errorf("fill gives %q, want %q", got, test.want)
-			}
-		})
-	}
-}
-
 func TestOutput(t *testing.T) {
 	tests := []struct {
 		reason string
