@@ -186,7 +186,7 @@ func TestThrottleRecovers(t *testing.T) {
 	})
 }
 
-func TestThrottleWaitsAsLongAsItIsTold(t *testing.T) {
+func TestThrottleWaitsAsLongAsItIsAsked(t *testing.T) {
 	cases := map[string]struct {
 		reason             string
 		suggested, resumes time.Duration

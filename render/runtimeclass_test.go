@@ -76,7 +76,7 @@ func TestRuntimeClass(t *testing.T) {
 			class("node-pool-outer", "kata", map[string]string{"zone": "a", "tier": "outer", role("outer"): ""},
 				equal("k", "outer", "NoSchedule"), equal("k", "out", "NoExecute")),
 		},
-		"faulty":  {"nobody can tell what it should be", []*v1.NodePool{define("a", v1.NodePoolSpec{Parent: "gone"})}, "a", nil},
+		"faulty":  {"it is unknown what it should be", []*v1.NodePool{define("a", v1.NodePoolSpec{Parent: "gone"})}, "a", nil},
 		"unknown": {"no pool, no RuntimeClass", nil, "a", nil},
 	}
 	for name, c := range cases {

@@ -45,16 +45,16 @@ func TestReadVersion(t *testing.T) {
 	}
 }
 
-// Where git is not there, the commit is told, and goes before what Go has noted.
+// Where git is not there, the commit is reported, and goes before what Go has noted.
 func TestBuildInfoOfCommit(t *testing.T) {
 	noted := Info{commit: "0123abcd", modified: true}
 	for _, test := range []struct {
 		reason, linked string
 		info, want     Info
 	}{
-		{"nothing is told", "", noted, noted},
-		{"it is told", "89abcdef", noted, Info{commit: "89abcdef"}},
-		{"it is told, with changes", "89abcdef-dirty", Info{}, Info{commit: "89abcdef", modified: true}},
+		{"nothing is reported", "", noted, noted},
+		{"it is reported", "89abcdef", noted, Info{commit: "89abcdef"}},
+		{"it is reported, with changes", "89abcdef-dirty", Info{}, Info{commit: "89abcdef", modified: true}},
 	} {
 		if got := test.info.of(test.linked); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.reason, got, test.want)

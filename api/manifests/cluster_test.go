@@ -13,8 +13,8 @@ import (
 	"github.com/nodepools/nodepools/testdata/policies"
 )
 
-// patience bounds every wait for the cluster; nothing is asserted about time.
-const patience = 60 * time.Second
+// waitTimeout bounds every wait for the cluster; nothing is asserted about time.
+const waitTimeout = 60 * time.Second
 
 func TestMain(m *testing.M) {
 	definitions, err := crds.All()

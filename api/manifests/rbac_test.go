@@ -52,7 +52,7 @@ func TestRulesThatGiveSecretsAreFound(t *testing.T) {
 	}
 }
 
-// wholesale tells of the rules that give more than can be looked over.
+// wholesale reports the rules that give more than can be looked over.
 func wholesale(rules []rbacv1.PolicyRule) []string {
 	var problems []string
 	for i, rule := range rules {

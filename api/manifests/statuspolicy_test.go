@@ -63,7 +63,7 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 	}
 	author := as([]rbacv1.PolicyRule{standard})
 	for resource, write := range forgeries {
-		cluster.Eventually(t, "without the policy an author forges "+resource, patience, func() error { return write(author) })
+		cluster.Eventually(t, "without the policy an author forges "+resource, waitTimeout, func() error { return write(author) })
 	}
 
 	p.Apply(manifests.StatusPolicy())
@@ -72,7 +72,7 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	cluster.Eventually(t, "the policy is enforced", patience, func() error {
+	cluster.Eventually(t, "the policy is enforced", waitTimeout, func() error {
 		for resource, write := range forgeries {
 			if err := write(author); !apierrors.IsForbidden(err) {
 				return fmt.Errorf("%s: a forged status: %w", resource, err)
@@ -93,11 +93,11 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 		user := as(test.rules)
 		for resource, write := range forgeries {
 			if test.allowed {
-				cluster.Eventually(t, reason+" writes the status of "+resource, patience, func() error { return write(user) })
+				cluster.Eventually(t, reason+" writes the status of "+resource, waitTimeout, func() error { return write(user) })
 				continue
 			}
 			// The API server may not know the role yet, and refuses that as well.
-			cluster.Eventually(t, reason+" is refused", patience, func() error {
+			cluster.Eventually(t, reason+" is refused", waitTimeout, func() error {
 				err := write(user)
 				if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+manifests.StatusPolicyName+"'") || !strings.Contains(err.Error(), "the right to write nodepools/status") {
 					return fmt.Errorf("%s: got %w", resource, err)

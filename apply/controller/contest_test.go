@@ -154,7 +154,7 @@ func TestFightsAreFoughtEverMoreRarely(t *testing.T) {
 	w.isReadyNode(names...)
 	w.pool(gatedPool)
 	w.isReady("gated", size)
-	w.comesToRest()
+	w.becomesIdle()
 
 	mark, began := w.mark(), time.Now()
 	stopTaint := w.rival("node-readiness-controller", withoutGate)

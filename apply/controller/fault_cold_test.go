@@ -27,7 +27,7 @@ func TestFaultColdCache(t *testing.T) {
 	w := newFaultWorld(t, cluster.Shared(t))
 	s := newScene(w)
 	s.runs()
-	s.comesToRest()
+	s.becomesIdle()
 
 	poolsThat := func(fault cluster.Fault) []cluster.Fault {
 		fault.Verbs, fault.Resources = reads, []string{"nodepools"}
@@ -90,7 +90,7 @@ func TestFaultColdCacheInEveryOrder(t *testing.T) {
 	w := newFaultWorld(t, cluster.Shared(t))
 	s := newScene(w)
 	s.runs()
-	s.comesToRest()
+	s.becomesIdle()
 	orders := permutations(slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return kind == "nodepools" }))
 	for _, order := range orders {
 		s.stop()
@@ -137,7 +137,7 @@ func TestFaultCacheFallsBehind(t *testing.T) {
 	w := newFaultWorld(t, cluster.Shared(t))
 	s := newScene(w)
 	s.runs()
-	s.comesToRest()
+	s.becomesIdle()
 	never := make(chan struct{})
 	began, mark := time.Now(), s.mark()
 	s.proxy.Disturb(cluster.Fault{Verbs: reads, Resources: []string{"nodepools"}, Hold: never})
@@ -164,7 +164,7 @@ func TestFaultCacheFallsBehind(t *testing.T) {
 	s.proxy.Disturb()
 	close(never)
 	s.stands(true)
-	s.comesToRest()
+	s.becomesIdle()
 }
 
 // A source whose pools are not in the cache yet makes none of them again and

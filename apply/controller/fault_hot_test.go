@@ -27,7 +27,7 @@ func TestFaultNoHotLoop(t *testing.T) {
 		name   string
 		faults []cluster.Fault
 		// then is what goes wrong once nodes are being written: a watch that does not
-		// come back would have told the loops nothing to write.
+		// come back would have given the loops nothing to write.
 		then []cluster.Fault
 	}{
 		{"conflicts", []cluster.Fault{
@@ -62,7 +62,7 @@ func TestFaultNoHotLoop(t *testing.T) {
 			s.stands(true)
 		})
 	}
-	s.comesToRest()
+	s.becomesIdle()
 }
 
 // nodesDisturbed waits until the change of the pools has led to writes of so many
@@ -88,16 +88,16 @@ func (s *scene) nodesDisturbed(since time.Time, atLeast int) {
 // limiters allow in that time.
 func (s *scene) reckon(seen []cluster.Passage, elapsed time.Duration) {
 	s.t.Helper()
-	asked, told := map[cluster.Object]int{}, map[cluster.Object]int{}
+	asked, answered := map[cluster.Object]int{}, map[cluster.Object]int{}
 	for _, passage := range seen {
 		if passage.Disturbed || passage.Verb == "get" { // a conflict leads to a get
 			asked[passage.Object]++
-			told[passage.Object] = max(told[passage.Object], passage.Code)
+			answered[passage.Object] = max(answered[passage.Object], passage.Code)
 		}
 	}
 	most := map[int]int{}
 	for object, count := range asked {
-		code := told[object]
+		code := answered[object]
 		if object.Resource == "nodes" && object.Name != "" {
 			most[code] = max(most[code], count)
 		}
@@ -106,7 +106,7 @@ func (s *scene) reckon(seen []cluster.Passage, elapsed time.Duration) {
 			allowed *= len(s.pools())
 		}
 		if count > allowed {
-			s.t.Errorf("%+v was asked for %d times within %s and told %d, want %d at most", object, count, elapsed, code, allowed)
+			s.t.Errorf("%+v was asked for %d times within %s and answered %d, want %d at most", object, count, elapsed, code, allowed)
 		}
 	}
 	if len(asked) < DefaultConcurrency {
@@ -115,14 +115,14 @@ func (s *scene) reckon(seen []cluster.Passage, elapsed time.Duration) {
 	s.t.Logf("within %s %d requests about %d objects", elapsed, len(seen), len(asked))
 	for code, count := range most {
 		node := cluster.Object{Resource: "nodes", Name: "any"}
-		s.t.Logf("for one node that is told %d: %d requests of %d allowed", code, count, allowed(elapsed, code, node))
+		s.t.Logf("for one node that is answered %d: %d requests of %d allowed", code, count, allowed(elapsed, code, node))
 	}
 }
 
 // allowed is how many requests one object may cost in a time in which all are
-// told this code, 0 for none. The pauses double, so that the tries grow with the
+// answered this code, 0 for none. The pauses double, so that the tries grow with the
 // logarithm of the time; each of the pools that change may lead to a pass of its
-// own. What is told of a pool is told once in a statusPeriod, and the client
+// own. What is reported of a pool is reported once in a statusPeriod, and the client
 // itself repeats a read that was dropped once a second. A pass that ends in a
 // conflict reads and writes several times.
 func allowed(elapsed time.Duration, code int, object cluster.Object) int {
@@ -138,7 +138,7 @@ func allowed(elapsed time.Duration, code int, object cluster.Object) int {
 	case http.StatusConflict:
 		return passes(loop.RetryPeriod) * (2*nodes.MaxTries - 1)
 	case http.StatusTooManyRequests:
-		return 1 + int(elapsed/time.Second) // one at once, and then as it was told
+		return 1 + int(elapsed/time.Second) // one at once, and then as it was asked to
 	default:
 		return passes(loop.FirstBackoff)
 	}

@@ -73,7 +73,7 @@ func (o *other) turn(ctx context.Context) error {
 	}
 }
 
-// lost tells what somebody has changed of what the other has written.
+// lost reports what somebody has changed of what the other has written.
 func (o *other) lost(node *corev1.Node) error {
 	want, have := carried{Labels: map[string]string{}, Annotations: map[string]string{}}, stateOf(node)
 	o.addTo(&want)

@@ -41,7 +41,7 @@ func TestFaultRandomly(t *testing.T) {
 	}
 	s.proxy.Disturb()
 	s.stands(true)
-	s.comesToRest()
+	s.becomesIdle()
 	for _, pool := range s.pools() {
 		s.remove(pool.Name)
 	}

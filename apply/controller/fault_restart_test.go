@@ -56,7 +56,7 @@ func TestFaultRestartOfControlPlane(t *testing.T) {
 		restart("kube-apiserver", signal)
 		restart("etcd", signal)
 	}
-	s.comesToRest()
+	s.becomesIdle()
 	for _, pool := range s.pools() {
 		s.remove(pool.Name)
 	}

@@ -67,14 +67,14 @@ func TestFaultOfEveryKind(t *testing.T) {
 			s.proxy.Disturb()
 			s.stands(true)
 			if cluster.Stress() {
-				s.comesToRest()
+				s.becomesIdle()
 			}
 		})
 		if !went {
 			t.Fatalf("the case is there because %s; what comes after it would only fail as well", tc.reason)
 		}
 	}
-	s.comesToRest()
+	s.becomesIdle()
 	s.everyoneTurns()
 	s.stands(true)
 	for _, pool := range s.pools() {

@@ -84,7 +84,7 @@ const sceneSize = 20
 
 // recovery bounds the wait for what was delayed by failures: a pass, and before
 // it a watch, comes back after the longest pause at the latest.
-const recovery = patience + 2*loop.MaxBackoff
+const recovery = waitTimeout + 2*loop.MaxBackoff
 
 // newScene makes the nodes and the pools.
 func newScene(w *faultWorld) *scene {

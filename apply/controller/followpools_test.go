@@ -23,11 +23,11 @@ func TestPoolChangeLeadsToItsNodesOnly(t *testing.T) {
 		{"a label", `{"spec":{"labels":{"example.com/changed":"yes"}}}`},
 		{"its members, who are the same by another rule", `{"spec":{"nodeNames":["one"]}}`},
 	} {
-		w.comesToRest()
+		w.becomesIdle()
 		before := nodePasses(t)
 		w.kubectl("patch", "nodepool", "red", "--type=merge", "--patch", tc.patch)
 		w.isReady("red", 1)
-		w.comesToRest()
+		w.becomesIdle()
 		if n := nodePasses(t) - before; n == 0 || n > most {
 			t.Errorf("%s of a pool of one node changed, and %d nodes were looked at, want 1 to %d", tc.name, n, most)
 		}

@@ -58,10 +58,10 @@ func TestGitApprovedPruneHappensOnce(t *testing.T) {
 		w.carries(name+"1", role(name))
 	}
 	w.eventually("the event is there", func() error {
-		if told := w.eventsOf(w.mustRead("once")); !slices.ContainsFunc(told, func(event string) bool {
+		if reported := w.eventsOf(w.mustRead("once")); !slices.ContainsFunc(reported, func(event string) bool {
 			return strings.HasPrefix(event, "PruneApproved: ") && strings.HasSuffix(event, "deleting 4 pools: a, b, c, d")
 		}) {
-			return fmt.Errorf("events are %q", told)
+			return fmt.Errorf("events are %q", reported)
 		}
 		return nil
 	})
@@ -74,7 +74,7 @@ func TestGitApprovedPruneHappensOnce(t *testing.T) {
 		}
 	}
 
-	// It stays told, and nothing is written for that.
+	// It stays reported, and nothing is written for that.
 	mark = w.mark()
 	w.request("once", "look")
 	w.pruneWasApproved("once", second, "4 pools deleted: a, b, c, d")
@@ -174,7 +174,7 @@ func TestCrashDuringAnApprovedPrune(t *testing.T) {
 
 		w.stop()
 		halted := w.startUntil(func(seen map[string]int, request *http.Request) bool {
-			// The three deletions are rehearsed first.
+			// The three deletions are dry runs first.
 			return seen["DELETE nodepools"] == 3+gone && request.Method == http.MethodDelete ||
 				gone == 3 && seen["DELETE nodepools"] == 6 && strings.Contains(request.URL.Path, "/nodepoolsources/")
 		})

@@ -89,7 +89,7 @@ func TestGitBadRevisionChangesNothing(t *testing.T) {
 		},
 		{
 			name:   "missing parent",
-			reason: "its nodes cannot be told",
+			reason: "its nodes are not known",
 			files:  files{"pools/c.yaml": poolFile("c", "x", "  parent: nobody")},
 			says:   []string{"c.yaml:8: ", `"nobody"`},
 		},

@@ -121,7 +121,7 @@ func TestGitDeletionWaitsAndIsCalledOff(t *testing.T) {
 
 // What somebody has asked to be left alone is left alone: the pools stay, and an
 // event says so.
-func TestGitDeletionOfASourceAtRest(t *testing.T) {
+func TestGitDeletionOfAnIdleSource(t *testing.T) {
 	w := newGitWorld(t)
 	repo := newRepository(t)
 	w.node("a1", role("a"))
@@ -171,7 +171,7 @@ func TestCrashDuringADeletion(t *testing.T) {
 		w.poolsReady("a", "b", "c") // a status that is written still would refuse a deletion
 		w.stop()
 		halted := w.startUntil(func(seen map[string]int, request *http.Request) bool {
-			// The three deletions are rehearsed first.
+			// The three deletions are dry runs first.
 			return seen["DELETE nodepools"] == 3+deleted && request.Method == http.MethodDelete ||
 				deleted == 3 && seen["DELETE nodepools"] == 6 && request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/nodepoolsources/cut")
 		})
@@ -292,13 +292,13 @@ func (w *gitWorld) isGone(source string) {
 func (w *gitWorld) toldOf(object client.Object, reason string, texts ...string) {
 	w.t.Helper()
 	w.eventually("an event "+reason, func() error {
-		told := w.eventsOf(object)
-		for _, event := range told {
+		reported := w.eventsOf(object)
+		for _, event := range reported {
 			missing := slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(event, text) })
 			if strings.HasPrefix(event, reason) && !missing {
 				return nil
 			}
 		}
-		return fmt.Errorf("events are %q, want %q in one", told, texts)
+		return fmt.Errorf("events are %q, want %q in one", reported, texts)
 	})
 }

@@ -107,8 +107,8 @@ func TestGitTrouble(t *testing.T) {
 	}
 	src, err := w.readSource("ill")
 	w.do(err)
-	told := append(w.eventsOf(src), w.log.text(), fmt.Sprint(messages(src)))
-	for _, text := range told {
+	reported := append(w.eventsOf(src), w.log.text(), fmt.Sprint(messages(src)))
+	for _, text := range reported {
 		wantNoSecret(t, canary, text)
 	}
 	if !strings.Contains(w.log.text(), `"read revision"`) || len(w.eventsOf(src)) == 0 {
@@ -118,7 +118,7 @@ func TestGitTrouble(t *testing.T) {
 
 // While a server is ill, its status says so once and stays as it is: no write
 // and no event for each attempt.
-func TestGitTroubleIsToldOnce(t *testing.T) {
+func TestGitTroubleIsReportedOnce(t *testing.T) {
 	w := newGitWorld(t)
 	repo := newRepository(t)
 	server := repo.serve(t)
@@ -152,7 +152,7 @@ func TestGitTroubleIsToldOnce(t *testing.T) {
 	}
 }
 
-// A repository without a commit is told as one, and followed from its first
+// A repository without a commit is reported as one, and followed from its first
 // commit on.
 func TestGitEmptyRepository(t *testing.T) {
 	w := newGitWorld(t)

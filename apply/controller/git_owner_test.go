@@ -39,18 +39,18 @@ func TestGitNothingIsPrunedThatWasNotApplied(t *testing.T) {
 	})
 	w.toldOf(w.mustRead("mine"), "NotOwned: ", "2 pools kept", "given, hand")
 
-	// It stays so, is not told again, and a deletion of the source takes neither.
+	// It stays so, is not reported again, and a deletion of the source takes neither.
 	mark := w.mark()
 	w.request("mine", "again")
 	w.wroteOnly(mark, "patch nodepoolsources/status mine")
-	told := 0
+	reported := 0
 	for _, event := range w.eventsOf(w.mustRead("mine")) {
 		if strings.HasPrefix(event, "NotOwned: ") {
-			told++
+			reported++
 		}
 	}
-	if told > 2 { // one may be of the first pool alone
-		t.Errorf("told %d times", told)
+	if reported > 2 { // one may be of the first pool alone
+		t.Errorf("reported %d times", reported)
 	}
 	w.changeSource("mine", deletes)
 	w.kubectl("delete", "nodepoolsource", "mine")

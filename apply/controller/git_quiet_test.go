@@ -12,7 +12,7 @@ import (
 
 // A look that finds nothing new costs one list of refs, whatever was found
 // before; a new revision costs one pack more. Nothing is written for a look.
-func TestGitLookCosts(t *testing.T) {
+func TestGitPollCosts(t *testing.T) {
 	w := newGitWorld(t)
 	repo := newRepository(t)
 	server := repo.serve(t)

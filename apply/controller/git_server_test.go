@@ -26,7 +26,7 @@ type gitServer struct {
 	fault    http.Handler // answers instead of Git; nil for a server that is well
 	seen     []string
 	running  *httptest.Server // nil while nobody listens
-	released chan struct{}    // closed when hanging requests are let go
+	released chan struct{}    // closed when hanging requests are released
 }
 
 // serve starts a server for repositories that lie beside this one.
@@ -119,7 +119,7 @@ func (s *gitServer) hang(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// halt holds every request for a pack until goOn is closed, and tells of each by
+// halt holds every request for a pack until goOn is closed, and reports each by
 // asked.
 func (s *gitServer) halt() (asked <-chan struct{}, goOn chan<- struct{}) {
 	began, released := make(chan struct{}), make(chan struct{})

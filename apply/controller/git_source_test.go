@@ -172,7 +172,7 @@ func TestGitSourceDeletedAndMadeAgain(t *testing.T) {
 
 // A source that is changed while it is being looked at is not carried out as it
 // was.
-func TestGitSourceChangedDuringALook(t *testing.T) {
+func TestGitSourceChangedDuringAPoll(t *testing.T) {
 	w := newGitWorld(t)
 	repo := newRepository(t)
 	server := repo.serve(t)
@@ -207,7 +207,7 @@ func TestGitSourceChangedDuringALook(t *testing.T) {
 
 // A source that is deleted and made again under its name while it is being
 // looked at inherits nothing that was read for its namesake.
-func TestGitSourceReplacedDuringALook(t *testing.T) {
+func TestGitSourceReplacedDuringAPoll(t *testing.T) {
 	w := newGitWorld(t)
 	repo, other := newRepository(t), newRepository(t)
 	server := repo.serve(t)

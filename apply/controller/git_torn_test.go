@@ -21,7 +21,7 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/nodes"
 )
 
-// writesPool reports whether a request writes a pool, and is no rehearsal.
+// writesPool reports whether a request writes a pool, and is no dry run.
 func writesPool(request *http.Request, method, pool string) bool {
 	return request.Method == method && strings.HasSuffix(request.URL.Path, "/nodepools/"+pool) && !request.URL.Query().Has("dryRun")
 }
@@ -242,7 +242,7 @@ func TestGitPoolWaitsForAWriteOfItsKeys(t *testing.T) {
 	w.kubectl("label", "node", "n1", "zone=a")
 	<-reached
 	w.kubectl("delete", "nodepool", "p", "--wait=false")
-	// What comes after the deletion is carried out, as far as it can be told: the
+	// What comes after the deletion is carried out, as far as it is known: the
 	// pools were looked at.
 	w.kubectl("patch", "nodepool", "q", "--type=merge", "--patch", `{"spec":{"labels":{"example.com/later":"yes"}}}`)
 	w.carries("n2", map[string]string{v1.RoleLabel("q"): "", "example.com/later": "yes"})

@@ -88,8 +88,8 @@ func TestGitRefusedByTheServer(t *testing.T) {
 		reason string
 		files  files
 		says   []string
-		// rehearsed is what the audit log cannot tell from a write.
-		rehearsed string
+		// dryRun is what the audit log cannot distinguish from a write.
+		dryRun string
 	}{
 		{
 			name: "a new pool", reason: "it comes after one that changes",
@@ -104,7 +104,7 @@ func TestGitRefusedByTheServer(t *testing.T) {
 		{
 			name: "a deleted pool", reason: "deletions come last, when the rest is written, and one would go",
 			files: files{"pools/a.yaml": "", "pools/keep.yaml": "", "pools/z.yaml": poolFile("z", "3")},
-			says:  []string{`delete pool "keep"`, "this pool is kept"}, rehearsed: "delete nodepools a",
+			says:  []string{`delete pool "keep"`, "this pool is kept"}, dryRun: "delete nodepools a",
 		},
 	} {
 		mark, before := w.mark(), w.allPools()
@@ -113,7 +113,7 @@ func TestGitRefusedByTheServer(t *testing.T) {
 		if src := w.mustRead("whole"); src.Status.Revision != good || src.Status.LastAttemptedRevision != bad {
 			t.Errorf("%s: revision is %q, attempted was %q", tc.name, src.Status.Revision, src.Status.LastAttemptedRevision)
 		}
-		w.wroteOnly(mark, "patch nodepoolsources/status whole", tc.rehearsed)
+		w.wroteOnly(mark, "patch nodepoolsources/status whole", tc.dryRun)
 		w.poolsAre("a", "keep", "z")
 		for name, pool := range w.allPools() {
 			if pool.UID != before[name].UID || pool.Generation != before[name].Generation {

@@ -99,7 +99,7 @@ func poolFile(name, tier string, spec ...string) string {
 }
 
 // source makes a NodePoolSource that takes the folder pools of a repository,
-// every second unless it is told otherwise.
+// every second unless it is configured otherwise.
 func (w *gitWorld) source(name, url string, adjust ...func(*v1.NodePoolSource)) {
 	w.t.Helper()
 	src := &v1.NodePoolSource{
@@ -180,7 +180,7 @@ func (w *gitWorld) follows(name, revision string) {
 	})
 }
 
-// stands waits until a source has a trouble, told by one condition and by Ready.
+// stands waits until a source has a trouble, reported by one condition and by Ready.
 func (w *gitWorld) stands(name, kind string, status metav1.ConditionStatus, reason string, texts ...string) {
 	w.t.Helper()
 	w.sourceIs(name, fmt.Sprintf("has %s=%s for %s", kind, status, reason), func(src *v1.NodePoolSource) error {

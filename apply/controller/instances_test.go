@@ -51,7 +51,7 @@ func TestTwoInstancesAreNoticed(t *testing.T) {
 		})
 		w.isReady("shared", 60)
 	}
-	cluster.Eventually(t, "an instance notices that there are others", patience, func() error {
+	cluster.Eventually(t, "an instance notices that there are others", waitTimeout, func() error {
 		change()
 		if said[0].Load()+said[1].Load() == 0 {
 			return fmt.Errorf("none says so in %d turns", turn)

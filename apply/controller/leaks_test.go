@@ -46,7 +46,7 @@ func newPasses(t *testing.T) *passes {
 	c := cluster.Shared(t)
 	p := &passes{world: &world{Client: newClient(t, c.Config), t: t, cluster: c}}
 	t.Cleanup(p.clear)
-	t.Cleanup(p.letGo)
+	t.Cleanup(p.releaseAll)
 	var polls atomic.Int64
 	reconciler := func(timeout time.Duration) *sources.Reconciler {
 		return sources.New(p.Client, p.Client, fleet.New(p.Client), noEvents{}, sources.Options{
@@ -55,22 +55,22 @@ func newPasses(t *testing.T) *passes {
 			FetchTimeout: timeout, MaxRetry: time.Second, Log: logr.Discard(),
 		})
 	}
-	p.patient, p.hasty = reconciler(patience), reconciler(30*time.Millisecond)
+	p.patient, p.hasty = reconciler(waitTimeout), reconciler(30*time.Millisecond)
 	return p
 }
 
-// letGo takes the finalizer off all pools, as the pool loop would, which does not
+// releaseAll takes the finalizer off all pools, as the pool loop would, which does not
 // run.
-func (p *passes) letGo() {
+func (p *passes) releaseAll() {
 	ctx := context.Background()
 	var pools v1.NodePoolList
 	if err := p.List(ctx, &pools); err != nil {
-		p.t.Errorf("let go of pools: %v", err)
+		p.t.Errorf("release pools: %v", err)
 	}
 	for i := range pools.Items {
 		free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 		if err := p.Patch(ctx, &pools.Items[i], free); err != nil {
-			p.t.Errorf("let go of pool %q: %v", pools.Items[i].Name, err)
+			p.t.Errorf("release pool %q: %v", pools.Items[i].Name, err)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestSourcePassesLeaveNothing(t *testing.T) {
 		p.do(p.Delete(t.Context(), src))
 		p.do(p.take(source.reconciler, source.name))
 	}
-	before.Check(t, patience)
+	before.Check(t, waitTimeout)
 	if left := p.patient.Kept() + p.hasty.Kept(); left > 0 {
 		t.Errorf("%d sources are remembered that are gone", left)
 	}
@@ -305,5 +305,5 @@ func TestLoopsLeaveNothing(t *testing.T) {
 	for n := range 5 {
 		once(n)
 	}
-	before.Check(t, patience)
+	before.Check(t, waitTimeout)
 }

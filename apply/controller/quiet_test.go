@@ -12,7 +12,7 @@ import (
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
-// fleet makes nodes of the pool tenant and waits until they are at rest.
+// fleet makes nodes of the pool tenant and waits until they are idle.
 func (w *world) fleet(count int) {
 	w.t.Helper()
 	names := make([]string, count)
@@ -54,7 +54,7 @@ func TestSteadyStateCostsNoWrite(t *testing.T) {
 	w.isReadyNode("both")
 	w.isReady("tenant", 20)
 	w.poolIs("red", "reports its conflict", isConflicted(1))
-	w.comesToRest()
+	w.becomesIdle()
 
 	mark := w.mark()
 	before, err := w.cluster.RequestCounts(t.Context())
@@ -100,13 +100,13 @@ func TestOneWritePerNodeAndChange(t *testing.T) {
 	w.fleet(size)
 	w.node("stranger", nil)
 	w.isReadyNode("stranger")
-	w.comesToRest()
+	w.becomesIdle()
 	change := func(what string, nodes int, change func()) {
 		t.Helper()
 		mark := w.mark()
 		change()
 		w.isReady("tenant", size)
-		w.comesToRest()
+		w.becomesIdle()
 		done, refused := w.nodeWrites(mark)
 		t.Logf("%s: %d nodes written, %d writes refused and repeated", what, len(done), refused)
 		if len(done) != nodes {
@@ -152,7 +152,7 @@ func TestOneWritePerNodeAndChange(t *testing.T) {
 	})
 	mark := w.mark()
 	w.remove("tenant")
-	w.comesToRest()
+	w.becomesIdle()
 	done, _ := w.nodeWrites(mark)
 	if len(done) != size {
 		t.Errorf("the pool goes: %d nodes were written, want %d: %v", len(done), size, done)
@@ -182,12 +182,12 @@ func TestStartCostsNoWrite(t *testing.T) {
 	w.isReadyNode("both")
 	w.isReady("tenant", 20)
 	w.poolIs("red", "reports its conflict", isConflicted(1))
-	w.comesToRest()
+	w.becomesIdle()
 	for range 3 {
 		mark := w.mark()
 		w.stop()
 		w.start()
-		w.comesToRest()
+		w.becomesIdle()
 		for _, write := range w.writesSince(mark) {
 			t.Errorf("write after a start: %s", write)
 		}
@@ -196,16 +196,16 @@ func TestStartCostsNoWrite(t *testing.T) {
 
 // Pools that change at once are looked at together, and what many nodes have to
 // say of a pool is gathered into few writes of its status.
-func TestManyChangesAreToldInFewWrites(t *testing.T) {
+func TestManyChangesAreReportedInFewWrites(t *testing.T) {
 	w := newWorld(t)
 	w.pool(tenantPool)
 	w.isReady("tenant", 0)
-	w.comesToRest()
+	w.becomesIdle()
 	mark := w.mark()
 	began := time.Now()
 	w.fleet(100)
 	w.isReady("tenant", 100)
-	w.comesToRest()
+	w.becomesIdle()
 	seconds := int(time.Since(began)/time.Second) + 1
 	statuses := w.statusWrites(mark, "tenant")
 	t.Logf("100 nodes have joined in %d seconds: %d writes of the status", seconds, statuses)
@@ -223,7 +223,7 @@ func TestManyChangesAreToldInFewWrites(t *testing.T) {
 	for i := range 30 {
 		w.isReady(fmt.Sprintf("crowd-%02d", i), 100)
 	}
-	w.comesToRest()
+	w.becomesIdle()
 	done, refused := w.nodeWrites(mark)
 	total := 0
 	for _, writes := range done {

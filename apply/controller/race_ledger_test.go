@@ -34,7 +34,7 @@ func (l *raceLedger) note(change func(*raceScore)) {
 	change(&l.score)
 }
 
-// lost notes losses. The first few are kept to be told.
+// lost notes losses. The first few are kept to be reported.
 func (l *raceLedger) lost(losses []loss) {
 	const most = 20
 	l.mu.Lock()

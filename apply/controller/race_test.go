@@ -26,7 +26,7 @@ func TestRaceLosesNothingOfOthers(t *testing.T) {
 	r.look()
 	defer r.tell(mark)
 	if score, _, _ := r.ledger.read(); score.lost > 0 {
-		return // and it is told what
+		return // and it is reported what
 	}
 	defer func() {
 		// Who was slower reads and tries again: that is no error.

@@ -7,7 +7,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// Without its record nobody can tell what on a node is ours. Such a node is told
+// Without its record it is unknown what on a node is ours. Such a node is reported
 // of on its pools and left alone to the last byte, whatever the pools do.
 func TestNodeWithAnUnreadableRecordIsLeftAlone(t *testing.T) {
 	cases := map[string]struct {
@@ -148,7 +148,7 @@ func TestEntryTakenOutOfTheRecordStays(t *testing.T) {
 			w.change("tenant", func(pool *v1.NodePool) {
 				pool.Spec = v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"more": "again"}}
 			})
-			w.eventually("the pool lets go of nearly all", func() error {
+			w.eventually("the pool releases nearly all", func() error {
 				return wantLabel(w.get("n1"), "more", "again")
 			})
 			stays("after a partial release")

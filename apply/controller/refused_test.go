@@ -35,7 +35,7 @@ spec: {policyName: refusing, validationActions: [Deny]}
 `
 
 // A node that the API server will not have written does not hold up the others,
-// the pool tells why, and it is carried out when the reason is gone.
+// the pool reports why, and it is carried out when the reason is gone.
 func TestNodeThatCannotBeWritten(t *testing.T) {
 	w := newWorld(t)
 	w.node("guarded", role("tenant"))
@@ -62,7 +62,7 @@ func TestNodeThatCannotBeWritten(t *testing.T) {
 
 	guard()
 	w.pool(tenantPool)
-	w.poolIs("tenant", "tells of the node", func(pool *v1.NodePool) error {
+	w.poolIs("tenant", "reports the node", func(pool *v1.NodePool) error {
 		return conditionIs(pool.Status.Conditions, v1.ReconcilingCondition, metav1.ConditionTrue, v1.NodesReason,
 			"1 of 2 nodes up to date", "node guarded could not be written", "this node is under guard")
 	})
@@ -75,10 +75,10 @@ func TestNodeThatCannotBeWritten(t *testing.T) {
 	w.carries("guarded", full, "tenant=a:NoSchedule", "tenant=a:NoExecute")
 	w.isReady("tenant", 2)
 
-	// A pool is not let go of while its keys are on a node.
+	// A pool is not released while its keys are on a node.
 	guard()
 	w.do(w.Delete(t.Context(), &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "tenant"}}))
-	w.poolIs("tenant", "tells what it waits for", func(pool *v1.NodePool) error {
+	w.poolIs("tenant", "reports what it waits for", func(pool *v1.NodePool) error {
 		return conditionIs(pool.Status.Conditions, v1.ReconcilingCondition, metav1.ConditionTrue, v1.ReleasingReason,
 			"1 node still to be released", "node guarded could not be written")
 	})

@@ -118,7 +118,7 @@ func (w *world) isOlder(than string, create func()) {
 		w.t.Fatal(err)
 	}
 	probe := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-"}}
-	cluster.Eventually(w.t, "the clock of the API server has passed the second in which "+than+" was created", patience, func() error {
+	cluster.Eventually(w.t, "the clock of the API server has passed the second in which "+than+" was created", waitTimeout, func() error {
 		would := probe.DeepCopy()
 		if err := w.Create(w.t.Context(), would, client.DryRunAll); err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 func wantNoSecret(t *testing.T, secret, text string) {
 	t.Helper()
 	if found := secrets.Find(text, secret); found != "" {
-		t.Errorf("the secret is told, %s, in:\n%s", found, text)
+		t.Errorf("the secret is leaked, %s, in:\n%s", found, text)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestSecretsInURL(t *testing.T) {
 			if !tc.past {
 				return
 			}
-			w.sourceIs(name, "is told", func(src *v1.NodePoolSource) error {
+			w.sourceIs(name, "is reported", func(src *v1.NodePoolSource) error {
 				for _, condition := range src.Status.Conditions {
 					if condition.Type == v1.FetchedCondition && condition.Status == metav1.ConditionFalse {
 						return nil
@@ -87,7 +87,7 @@ func TestSecretsInURL(t *testing.T) {
 // them. --log-level=debug ends at 5, which a test of the command holds.
 var tracing = regexp.MustCompile(`"level"=([6-9]|1[0-9]) `)
 
-// reachable are the lines of a log that the program can be told to write.
+// reachable are the lines of a log that the program can be configured to write.
 func reachable(log string) string {
 	var lines []string
 	for line := range strings.Lines(log) {

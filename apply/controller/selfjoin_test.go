@@ -67,7 +67,7 @@ func TestKubeletsMaySetWhatWeWarnOf(t *testing.T) {
 
 // The warning is true: by such a label a kubelet brings its node into the pool,
 // and out of it. By a protected one it does neither.
-func TestPoolTellsWhetherNodesCanJoinByThemselves(t *testing.T) {
+func TestPoolReportsWhetherNodesCanJoinByThemselves(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", nil)
 	kubelet := w.kubelet("n1")
@@ -87,7 +87,7 @@ func TestPoolTellsWhetherNodesCanJoinByThemselves(t *testing.T) {
 		"usual": {metav1.ConditionFalse, v1.ProtectedReason, nil},
 		"named": {metav1.ConditionTrue, v1.NamePatternsReason, []string{"whoever may bootstrap nodes of any name", "patterns: a-*;"}},
 	} {
-		w.poolIs(pool, "tells whether nodes can join", func(pool *v1.NodePool) error {
+		w.poolIs(pool, "reports whether nodes can join", func(pool *v1.NodePool) error {
 			return conditionIs(pool.Status.Conditions, v1.SelfJoinableCondition, want.status, want.reason, want.texts...)
 		})
 		w.isReady(pool, 0)
@@ -140,8 +140,8 @@ func TestPoolTellsWhetherNodesCanJoinByThemselves(t *testing.T) {
 		t.Errorf("a kubelet leaves the pool: %v", err)
 	}
 
-	// It is told once: there is no event of it, and nothing more to write.
-	w.comesToRest()
+	// It is reported once: there is no event of it, and nothing more to write.
+	w.becomesIdle()
 	var events corev1.EventList
 	w.do(w.List(t.Context(), &events))
 	for _, event := range events.Items {

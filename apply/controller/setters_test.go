@@ -99,24 +99,24 @@ func TestConflictNamesWhoSetTheValue(t *testing.T) {
 			w.plansFromCacheAsFromTheServer(name)
 		})
 	}
-	w.comesToRest()
+	w.becomesIdle()
 
-	// Somebody else says the same as well: that is told once, and no more.
+	// Somebody else says the same as well: that is reported once, and no more.
 	mark := w.mark()
 	label(w, "kubectl", "argocd-controller", apply("kubectl"))
 	w.poolIs("kubectl", "names the other as well", isConflicted(1, "argocd-controller and kubectl-label have set it"))
-	w.comesToRest()
-	told := 0
+	w.becomesIdle()
+	reported := 0
 	for _, write := range w.writesSince(mark) {
 		if write.Object.Resource != "events" {
-			told++
+			reported++
 		}
 		if write.Object.Resource != "events" && (write.Object.Subresource != "status" || write.Object.Name != "kubectl") {
 			t.Errorf("write without a reason: %s", write)
 		}
 	}
-	if told != 1 {
-		t.Errorf("it was told in %d writes, want 1", told)
+	if reported != 1 {
+		t.Errorf("it was reported in %d writes, want 1", reported)
 	}
 	w.staysQuiet()
 }
@@ -133,18 +133,18 @@ func (w *world) plansFromCacheAsFromTheServer(name string) {
 	}
 	cached, err := nodecache.GetLive(w.t.Context(), w, name)
 	w.do(err)
-	var told []string
+	var reported []string
 	for _, node := range []*plan.NodeState{plan.StateOf(w.get(name)), cached.NodeState} {
 		p, err := plan.Node(node, render.Expand(pools))
 		w.do(err)
 		text, err := json.MarshalIndent([]any{p.Pools, p.Changes, p.Conflicts, p.Record}, "", " ")
 		w.do(err)
-		told = append(told, string(text))
+		reported = append(reported, string(text))
 	}
-	if diff := cmp.Diff(told[0], told[1]); diff != "" {
+	if diff := cmp.Diff(reported[0], reported[1]); diff != "" {
 		w.t.Errorf("the plan from the cache is another (-server +cache):\n%s", diff)
 	}
-	if !strings.Contains(told[0], "setBy") {
-		w.t.Errorf("nobody is named in %s", told[0])
+	if !strings.Contains(reported[0], "setBy") {
+		w.t.Errorf("nobody is named in %s", reported[0])
 	}
 }

@@ -74,7 +74,7 @@ spec:
 	w.isReady("taker", 3)
 	w.isReady("adopter", 2)
 	w.isReady("named", 2)
-	w.comesToRest()
+	w.becomesIdle()
 	records := map[string]string{}
 	for _, name := range upgraded {
 		records[name] = w.recordByV1(name)
@@ -157,7 +157,7 @@ func TestUpgradeFromRecordV1(t *testing.T) {
 			t.Fatalf("the record of node %s is of version %d at first", name, versions[name])
 		}
 	}
-	// step does something, and tells how often each node must be written for it.
+	// step does something, and reports how often each node must be written for it.
 	// From then on its record is of this version, or gone.
 	step := func(what string, do func(), writes map[string]int) {
 		t.Helper()
@@ -190,7 +190,7 @@ func TestUpgradeFromRecordV1(t *testing.T) {
 	}
 
 	mark := w.mark()
-	step("the upgrade", func() { w.start(); w.comesToRest() }, map[string]int{})
+	step("the upgrade", func() { w.start(); w.becomesIdle() }, map[string]int{})
 	for _, write := range w.writesSince(mark) {
 		t.Errorf("the upgrade alone writes: %s", write)
 	}

@@ -126,7 +126,7 @@ func (w *world) hasEvent(pool, reason string, texts ...string) {
 func (w *world) isReadyNode(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
-		w.eventually("node "+name+" is ready and at rest", func() error {
+		w.eventually("node "+name+" is ready and idle", func() error {
 			node, err := nodecache.GetLive(w.t.Context(), w, name)
 			if err != nil {
 				return err
@@ -203,9 +203,9 @@ func (w *world) heartbeats(lasting, every time.Duration) (beats int) {
 	return beats
 }
 
-// comesToRest waits until the loops have written nothing for longer than they
+// becomesIdle waits until the loops have written nothing for longer than they
 // gather news for a status.
-func (w *world) comesToRest() {
+func (w *world) becomesIdle() {
 	w.t.Helper()
 	w.eventually("the loops come to rest", func() error {
 		w.settle()
@@ -222,7 +222,7 @@ func (w *world) comesToRest() {
 // heartbeats.
 func (w *world) staysQuiet() {
 	w.t.Helper()
-	w.comesToRest()
+	w.becomesIdle()
 	mark := w.mark()
 	w.heartbeats(3*time.Second, 100*time.Millisecond)
 	w.settle()

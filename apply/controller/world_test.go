@@ -44,9 +44,9 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// patience bounds every wait for the cluster. It is long because the machine
+// waitTimeout bounds every wait for the cluster. It is long because the machine
 // may be busy; nothing is asserted about time.
-const patience = 30 * time.Second
+const waitTimeout = 30 * time.Second
 
 // world is a control plane with the loops running against it, as one test sees
 // it. Everything that a test makes is gone when it ends, the loops last.
@@ -151,7 +151,7 @@ func (w *world) clear() {
 	if err := w.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace("default"), client.GracePeriodSeconds(0)); err != nil {
 		w.t.Errorf("clear: %v", err)
 	}
-	cluster.Eventually(w.t, "what the test made is gone", patience, func() error {
+	cluster.Eventually(w.t, "what the test made is gone", waitTimeout, func() error {
 		for _, list := range []client.ObjectList{&v1.NodePoolSourceList{}, &v1.NodePoolList{}, &corev1.NodeList{}} {
 			if err := w.List(ctx, list); err != nil {
 				return err
@@ -272,7 +272,7 @@ func (w *world) do(err error) {
 // eventually waits until a check passes.
 func (w *world) eventually(what string, check func() error) {
 	w.t.Helper()
-	cluster.Eventually(w.t, what, patience, check)
+	cluster.Eventually(w.t, what, waitTimeout, check)
 }
 
 // carries waits until a node has exactly these labels and taints, left aside

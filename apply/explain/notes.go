@@ -27,7 +27,7 @@ func poolNotes(k Key) []string {
 		if k.status.Planned.Adopted {
 			note(phrase("set by"), k.setters("somebody else"), phrase("and about to be adopted"))
 		} else {
-			note(phrase("set by"), k.setters("somebody else"), phrase("and about to be taken over; it comes back when the pool lets go"))
+			note(phrase("set by"), k.setters("somebody else"), phrase("and about to be taken over; it comes back when the pool releases it"))
 		}
 		return joined(notes)
 	case PutBack:
@@ -60,7 +60,7 @@ func poolNotes(k Key) []string {
 	case k.Adopted:
 		note(phrase("adopted; it was"), []string{shown(k.Field, *k.Before, shortValue)})
 	default:
-		note([]string{"taken", "over;"}, []string{shown(k.Field, *k.Before, shortValue)}, phrase("comes back when the pool lets go"))
+		note([]string{"taken", "over;"}, []string{shown(k.Field, *k.Before, shortValue)}, phrase("comes back when the pool releases it"))
 	}
 	if k.Due == "" && k.SetBy != nil && k.Value != nil && *k.Value == *k.Recorded && k.Field != plan.Taint {
 		note(phrase("also set by"), k.setters(""))

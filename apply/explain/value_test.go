@@ -12,7 +12,7 @@ import (
 )
 
 // Nothing of it reaches the terminal, and no line is longer for it.
-func TestHostileTextIsInert(t *testing.T) {
+func TestHostileTextIsSanitized(t *testing.T) {
 	for name, text := range hostiletexts.Samples() {
 		t.Run(name, func(t *testing.T) {
 			for _, field := range []plan.Field{plan.Label, plan.Annotation, plan.Taint} {
@@ -45,7 +45,7 @@ func TestShown(t *testing.T) {
 		"empty":        {"it must be seen", plan.Label, "", 40, `""`},
 		"annotation":   {"anything may stand in it", plan.Annotation, "a b", 40, `"a b"`},
 		"JSON":         {"no backslash before each quotation mark", plan.Annotation, `{"a":1}`, 40, "`{\"a\":1}`"},
-		"long":         {"its size is told", plan.Annotation, strings.Repeat("é", 600), 20, `"ééééééééé…" (1 KiB)`},
+		"long":         {"its size is reported", plan.Annotation, strings.Repeat("é", 600), 20, `"ééééééééé…" (1 KiB)`},
 		"little space": {"something is shown all the same", plan.Annotation, strings.Repeat("x", 600), 5, `"…" (600 B)`},
 	}
 	for name, c := range cases {

@@ -27,15 +27,15 @@ func TestLogger(t *testing.T) {
 		reason, level, format string
 		want                  []string
 	}{
-		{"text at info", "info", "text", []string{"level=info msg=told n=1", "level=error msg=failed err=why"}},
-		{"json at info", "info", "json", []string{`"level":"info","msg":"told","n":1}`, `"level":"error","msg":"failed","err":"why"}`}},
-		{"everything", "debug", "text", []string{"level=info msg=told n=1", "level=debug msg=detail", "level=error msg=failed err=why"}},
+		{"text at info", "info", "text", []string{"level=info msg=reported n=1", "level=error msg=failed err=why"}},
+		{"json at info", "info", "json", []string{`"level":"info","msg":"reported","n":1}`, `"level":"error","msg":"failed","err":"why"}`}},
+		{"everything", "debug", "text", []string{"level=info msg=reported n=1", "level=debug msg=detail", "level=error msg=failed err=why"}},
 		{"errors alone", "error", "text", []string{"level=error msg=failed err=why"}},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			var written strings.Builder
 			logger := New(&written, test.level, test.format)
-			logger.Info("told", "n", 1)
+			logger.Info("reported", "n", 1)
 			logger.V(5).Info("detail")
 			logger.Error(errors.New("why"), "failed")
 			logger.WithName("manager").Error(errors.New("leader election lost"), "error received after stop sequence was engaged")

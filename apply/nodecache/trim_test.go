@@ -152,9 +152,9 @@ func TestTrimmingDecodesAsBefore(t *testing.T) {
 	}
 }
 
-// TestTrimmingTellsWhatIsTorn: truncated data is an error, with the same text
+// TestTrimmingReportsWhatIsTorn: truncated data is an error, with the same text
 // as without trimming.
-func TestTrimmingTellsWhatIsTorn(t *testing.T) {
+func TestTrimmingReportsWhatIsTorn(t *testing.T) {
 	whole, _ := decoders(t, plain)
 	trimmed, _ := decoders(t, newTrimming(plain))
 	data := enveloped(t, plain, &corev1.NodeList{Items: []corev1.Node{*realisticNode(0)}})

@@ -18,7 +18,7 @@ import (
 )
 
 // When a difference is carried out, there is none any more: on that rests what is
-// told of two revisions without a cluster. And what Diff and After are given, they
+// given two revisions without a cluster. And what Diff and After are given, they
 // leave as it is.
 func TestAfterADifferenceThereIsNone(t *testing.T) {
 	const clusters = 300

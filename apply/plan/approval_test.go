@@ -114,12 +114,12 @@ func TestApproval(t *testing.T) {
 			}
 			for _, part := range c.says {
 				if !strings.Contains(text, part) {
-					t.Errorf("%s: told as %q, want %q in it", c.reason, text, part)
+					t.Errorf("%s: reported as %q, want %q in it", c.reason, text, part)
 				}
 			}
 			for _, part := range c.not {
 				if strings.Contains(text, part) {
-					t.Errorf("%s: told as %q, want no %q in it", c.reason, text, part)
+					t.Errorf("%s: reported as %q, want no %q in it", c.reason, text, part)
 				}
 			}
 		})
@@ -168,7 +168,7 @@ func TestApprovalInMessages(t *testing.T) {
 	} {
 		p := planned(t, Revision{Source: "team", SourceUID: teamUID, Name: name, Prune: PrunePolicy{Enabled: true, Limit: intstr.FromInt32(0)}}, 3, poolsOfTeam(4, ""))
 		if text := p.Blocked.Remedy; !strings.Contains(text, v1.ApprovePruneAnnotation+"="+want+";") {
-			t.Errorf("%s is told as %q, want %s", name, text, want)
+			t.Errorf("%s is reported as %q, want %s", name, text, want)
 		}
 	}
 }

@@ -142,13 +142,13 @@ func TestCondenserRemembers(t *testing.T) {
 			fmt.Sprintf(`{"f:metadata":{"f:annotations":{"f:ttl":{}}},"f:spec":{"f:podCIDRs":{".":{},"v:\"10.0.%d.0/24\"":{}}}}`, i))})
 	}
 	if len(condenser.written) != 2 {
-		t.Errorf("it remembers %d texts, want those 2 that do not tell one node from another", len(condenser.written))
+		t.Errorf("it remembers %d texts, want those 2 that do not distinguish one node from another", len(condenser.written))
 	}
 }
 
 // Texts that are one without the values of their sets say the same, also where a
 // value holds what ends a text, and where one came before that cannot be read.
-func TestCondenserTellsTornFromWhole(t *testing.T) {
+func TestCondenserDistinguishesTornFromWhole(t *testing.T) {
 	fields := func(value string) []metav1.ManagedFieldsEntry {
 		return []metav1.ManagedFieldsEntry{managed("x", metav1.ManagedFieldsOperationUpdate, "",
 			`{"f:metadata":{"f:finalizers":{`+value+`:{}},"f:labels":{"f:a\"v:b":{}}}}`)}
@@ -165,7 +165,7 @@ func TestCondenserTellsTornFromWhole(t *testing.T) {
 }
 
 // A label that somebody applies by way of the status is theirs as well, and stays
-// when we let go, also for a plan that is made from what the cache keeps.
+// when we release it, also for a plan that is made from what the cache keeps.
 func TestCondensedKeepsWhoAppliesByTheStatus(t *testing.T) {
 	node := newNode("n")
 	node.Labels = map[string]string{key: "1"}
@@ -205,7 +205,7 @@ func (at step) planFromCache(t *testing.T, seen *counts) {
 }
 
 // samePlanWhenCondensed plans for a node and for what the cache keeps of it, and
-// compares all that is told and written.
+// compares all that is reported and written.
 func samePlanWhenCondensed(t *testing.T, node *NodeState, pools *render.Expansion) *NodePlan {
 	t.Helper()
 	condensed := node.DeepCopy()
@@ -221,11 +221,11 @@ func samePlanWhenCondensed(t *testing.T, node *NodeState, pools *render.Expansio
 		if err != nil {
 			t.Fatal(err)
 		}
-		told, err := json.MarshalIndent([]any{p.Pools, p.Changes, p.Conflicts, p.Record, p.Releases(), patch.Type}, "", " ")
+		reported, err := json.MarshalIndent([]any{p.Pools, p.Changes, p.Conflicts, p.Record, p.Releases(), patch.Type}, "", " ")
 		if err != nil {
 			t.Fatal(err)
 		}
-		plans, texts = append(plans, p), append(texts, string(told)+string(patch.Data))
+		plans, texts = append(plans, p), append(texts, string(reported)+string(patch.Data))
 	}
 	if diff := cmp.Diff(texts[0], texts[1]); diff != "" {
 		t.Errorf("the plan from a condensed node is another (-full +condensed):\n%s", diff)

@@ -16,8 +16,8 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-// told writes a difference in a few words.
-func told(d *Difference) []string {
+// reported writes a difference in a few words.
+func reported(d *Difference) []string {
 	var lines []string
 	for _, change := range d.Pools.Changes {
 		lines = append(lines, fmt.Sprintf("pool %s %s", change.Action, change.Name))
@@ -96,7 +96,7 @@ func TestDiff(t *testing.T) {
 			[]string{"pool delete a", "pool delete c", "class delete node-pool-a", "node n1: 2 changes, 0 conflicts"}, false,
 		},
 		"conflict": {
-			"it is told, and is no difference",
+			"it is reported, and is no difference",
 			[]render.Definition{inFile("a", a.Spec)},
 			Cluster{Pools: []*v1.NodePool{a}, RuntimeClasses: []*nodev1.RuntimeClass{ownedClass(a, nil)}, Nodes: []*NodeState{
 				node("n1", func(node *NodeState) { node.Labels = map[string]string{"k": "theirs"} }, carries(a)),
@@ -104,7 +104,7 @@ func TestDiff(t *testing.T) {
 			[]string{"node n1: 0 changes, 1 conflicts"}, true,
 		},
 		"problems": {
-			"each is told, pools first, then RuntimeClasses, then nodes by name; the rest goes on",
+			"each is reported, pools first, then RuntimeClasses, then nodes by name; the rest goes on",
 			[]render.Definition{inFile("a", a.Spec)},
 			Cluster{
 				Pools:          []*v1.NodePool{a, define("orphan", v1.NodePoolSpec{Parent: "gone"})},
@@ -136,7 +136,7 @@ func TestDiff(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(c.want, told(d)); diff != "" {
+				if diff := cmp.Diff(c.want, reported(d)); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 				}
 				if d.Empty() != c.empty {
@@ -158,6 +158,6 @@ func TestDiffOfClaims(t *testing.T) {
 		t.Fatalf("%v, %v", d, err)
 	}
 	if !strings.Contains(err.Error(), `a.yaml:3`) {
-		t.Errorf("not told where: %v", err)
+		t.Errorf("not reported where: %v", err)
 	}
 }

@@ -21,7 +21,7 @@ const (
 	// OfPool is a key that is in the record, or about to be.
 	OfPool Owner = "pool"
 	// Shared is a key that a pool wants at the value at which somebody else has
-	// put it there. It stays when the pool lets go.
+	// put it there. It stays when the pool releases it.
 	Shared Owner = "shared"
 	// OfOthers is a key of somebody else; a pool may want it at another value.
 	OfOthers Owner = "other"

@@ -71,7 +71,7 @@ func TestExplainKey(t *testing.T) {
 					t.Errorf("value afterwards: %s (-want +got):\n%s", c.reason, diff)
 				}
 				if wantPool := map[bool]string{true: "a"}[c.owner == OfPool]; k.Pool != wantPool {
-					t.Errorf("it is told to be of pool %q", k.Pool)
+					t.Errorf("it is reported to be of pool %q", k.Pool)
 				}
 				if c.owner == Shared && !slices.Equal(k.WantedBy, []string{"a"}) {
 					t.Errorf("wanted by %v", k.WantedBy)
@@ -103,13 +103,13 @@ func TestExplainForeignKeys(t *testing.T) {
 		node := newNode("n")
 		node.Labels = map[string]string{key: "x"}
 		if got := statusOf(t, Explain(node, expand()), Label, key).Owner; got != owner {
-			t.Errorf("%s is told to be of %s, want %s", key, got, owner)
+			t.Errorf("%s is reported to be of %s, want %s", key, got, owner)
 		}
 	}
 }
 
-// Without its record nobody can tell whose the keys of a node are; who set them
-// is told all the same, and that may be us.
+// Without its record it is unknown whose the keys of a node are; who set them
+// is reported all the same, and that may be us.
 func TestExplainUnreadableRecord(t *testing.T) {
 	node := newNode("n")
 	node.Labels = map[string]string{"ours": "1", "kubernetes.io/arch": "amd64"}
@@ -159,7 +159,7 @@ func (at step) explanationIsThePlan(t *testing.T) {
 			conflicts += len(k.Conflicts) + k.MoreConflicts
 			due = due || k.Due()
 			if k.Owner != OfPool && (k.Due() || k.Recorded != nil || k.Planned != nil) {
-				t.Errorf("%s %s is told to be of %s: %+v", k.Field, k.Key, k.Owner, k)
+				t.Errorf("%s %s is reported to be of %s: %+v", k.Field, k.Key, k.Owner, k)
 			}
 		}
 		if changes != len(p.Changes) || conflicts != len(conflictsOf(p)) || due == p.NoOp() {

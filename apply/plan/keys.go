@@ -17,7 +17,7 @@ import (
 //     the one we put there is somebody else's and stays.
 //   - Not in the record and not on the node: it is put there.
 //   - Not in the record, on the node with the value that is wanted: it is shared.
-//     Nothing is written, and nothing will go when the pool lets go of it.
+//     Nothing is written, and nothing will go when the pool releases it.
 //   - Not in the record, on the node with another value: it is somebody else's,
 //     and the pool's conflict policy decides.
 //   - A key that belongs to another program is never taken: its policy is Report
@@ -184,7 +184,7 @@ func (k keys[K]) set(have *string, entry Entry) verdict {
 	}
 }
 
-// release lets go of a key that is ours and no longer wanted.
+// release decides on a key that is ours and no longer wanted.
 func (k keys[K]) release(key K, have *string, entry Entry) verdict {
 	switch {
 	case have == nil || *have != entry.Value:

@@ -100,7 +100,7 @@ func TestRule(t *testing.T) {
 		"empty, taken":       {"an empty value is remembered too", value(""), nil, map[string]wish{"a": {value: "1", policy: v1.TakeOver}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("")}, false, nil},
 		"foreign, adopted":   {"it is replaced for good", value("9"), nil, map[string]wish{"a": {value: "1", policy: v1.Adopt}}, value("1"), &Entry{Pool: "a", Value: "1", Before: value("9"), Adopted: true}, false, nil},
 		"nobody wants it":    {"what is not ours is not looked at", value("9"), nil, nil, value("9"), nil, false, nil},
-		"several miss it":    {"each pool that wants the value is told", value("9"), nil, map[string]wish{"a": {value: "1"}, "b": {value: "1"}, "c": {value: "1", priority: -1}, "d": {value: "2", priority: -1}}, value("9"), nil, false, []Conflict{{Pool: "a", Want: "1", Have: value("9")}, {Pool: "b", Want: "1", Have: value("9")}, {Pool: "c", Want: "1", Have: value("9")}}},
+		"several miss it":    {"each pool that wants the value is reported", value("9"), nil, map[string]wish{"a": {value: "1"}, "b": {value: "1"}, "c": {value: "1", priority: -1}, "d": {value: "2", priority: -1}}, value("9"), nil, false, []Conflict{{Pool: "a", Want: "1", Have: value("9")}, {Pool: "b", Want: "1", Have: value("9")}, {Pool: "c", Want: "1", Have: value("9")}}},
 		"one of them insist": {"who takes over does, whatever equal ones are content with", value("9"), nil, map[string]wish{"a": {value: "1"}, "b": {value: "1", policy: v1.TakeOver}}, value("1"), &Entry{Pool: "b", Value: "1", Before: value("9")}, false, nil},
 
 		// Changed by somebody while it is taken over.
@@ -129,13 +129,13 @@ func TestRule(t *testing.T) {
 		"paused":                 {"it stays as it is", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "2", still: true}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, nil},
 		"paused and changed":     {"not even drift is put back", value("9"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}}, value("9"), &Entry{Pool: "a", Value: "1"}, false, nil},
 		"paused and removed":     {"nor does it come back", nil, &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}}, nil, &Entry{Pool: "a", Value: "1"}, false, nil},
-		"broken":                 {"nobody can tell what it wants", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "2", broken: true}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, nil},
+		"broken":                 {"it is unknown what it wants", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "2", broken: true}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, nil},
 		"paused, never put on":   {"a paused pool puts nothing on", nil, nil, map[string]wish{"a": {value: "1", still: true}}, nil, nil, false, nil},
 		"held from another":      {"the other does not get it, and says why", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}, "b": {value: "2", priority: 9}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "2", Have: value("1"), Holder: "a"}}},
 		"held, changed by hand":  {"the same where somebody removed it", nil, &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", broken: true}, "b": {value: "2"}}, nil, &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "2", Holder: "a"}}},
 		"held at what is wanted": {"the other has what it wants", value("2"), &Entry{Pool: "a", Value: "2"}, map[string]wish{"a": {value: "1", still: true}, "b": {value: "2"}}, value("2"), &Entry{Pool: "a", Value: "2"}, false, nil},
 		"held, disputed":         {"who agrees with what is held has it, and is the older one", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}, "b": {value: "1"}, "c": {value: "2"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "c", Want: "2", Have: value("1"), Older: "b"}}},
-		"held from both":         {"both are told of the holder", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}, "b": {value: "2"}, "c": {value: "3"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "2", Have: value("1"), Holder: "a"}, {Pool: "c", Want: "3", Have: value("1"), Holder: "a"}}},
+		"held from both":         {"both are given the holder", value("1"), &Entry{Pool: "a", Value: "1"}, map[string]wish{"a": {value: "1", still: true}, "b": {value: "2"}, "c": {value: "3"}}, value("1"), &Entry{Pool: "a", Value: "1"}, false, []Conflict{{Pool: "b", Want: "2", Have: value("1"), Holder: "a"}, {Pool: "c", Want: "3", Have: value("1"), Holder: "a"}}},
 	}
 	s := newServer()
 	for name, c := range cases {
@@ -170,7 +170,7 @@ func TestRule(t *testing.T) {
 	}
 }
 
-// checkChange holds what a plan tells of the key to what it does.
+// checkChange compares what a plan reports of the key with what it does.
 func checkChange(t *testing.T, p *NodePlan, field Field, have, after *string, drift bool) {
 	t.Helper()
 	i := slices.IndexFunc(p.Changes, func(change KeyChange) bool {
@@ -178,15 +178,15 @@ func checkChange(t *testing.T, p *NodePlan, field Field, have, after *string, dr
 	})
 	if ptr.Equal(have, after) {
 		if i >= 0 {
-			t.Errorf("a change is told where there is none: %+v", p.Changes[i])
+			t.Errorf("a change is reported where there is none: %+v", p.Changes[i])
 		}
 		return
 	}
 	if i < 0 {
-		t.Fatal("the change is not told")
+		t.Fatal("the change is not reported")
 	}
 	change := p.Changes[i]
 	if !ptr.Equal(change.Before, have) || !ptr.Equal(change.After, after) || change.Drift != drift || change.Pool == "" {
-		t.Errorf("told as %+v, drift %v; want drift %v", change, change.Drift, drift)
+		t.Errorf("reported as %+v, drift %v; want drift %v", change, change.Drift, drift)
 	}
 }

@@ -80,7 +80,7 @@ func (o fieldPlan[K]) removes() bool {
 // [*RecordError] and must be left as it is.
 //
 // Pools see a node without the labels that they have put there. A label that
-// the plan lets go of and that stays, or that was adopted and goes, changes what
+// the plan releases and that stays, or that was adopted and goes, changes what
 // they see, and may lead to other pools; the plan then is the one for what they
 // will see, so that one write does it all.
 func Node(node *NodeState, pools *render.Expansion) (*NodePlan, error) {

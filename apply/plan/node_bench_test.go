@@ -116,9 +116,9 @@ func BenchmarkPoolsToRecord(b *testing.B) {
 	}
 }
 
-// What a node at rest costs in memory does not grow with the number of pools
+// What an idle node costs in memory does not grow with the number of pools
 // that do not concern it.
-func TestPlanAtRestAllocatesTheSameWhateverTheNumberOfPools(t *testing.T) {
+func TestUnchangedPlanAllocatesTheSameWhateverTheNumberOfPools(t *testing.T) {
 	allocations := map[string][]float64{}
 	for _, count := range benchCounts {
 		for _, c := range benchCases(t, count) {

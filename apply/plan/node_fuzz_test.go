@@ -18,7 +18,7 @@ import (
 )
 
 // FuzzNodePlan puts any record on the node of a random world, a key and a value
-// of somebody else's beside it. A forged record can make us let go of what it
+// of somebody else's beside it. A forged record can make us release what it
 // names, and of nothing else; the plan comes to rest; the same input gives the
 // same bytes, whichever version the record is of; and when the pools go, the
 // node is as if they had never come.
@@ -42,7 +42,7 @@ func FuzzNodePlan(f *testing.F) {
 		if err != nil {
 			var unreadable *RecordError
 			if p, err := Node(w.node, w.expansion()); p != nil || !errors.As(err, &unreadable) {
-				t.Errorf("planned %v, %v: nobody can tell what is ours there", p, err)
+				t.Errorf("planned %v, %v: it is unknown what is ours there", p, err)
 			}
 			return
 		}
@@ -153,11 +153,11 @@ func (at step) sameBytesFromEitherVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told, err := json.Marshal([]any{p.Pools, p.Changes, p.Conflicts, p.Releases(), p.NoOp(), patch.Type})
+		reported, err := json.Marshal([]any{p.Pools, p.Changes, p.Conflicts, p.Releases(), p.NoOp(), patch.Type})
 		if err != nil {
 			t.Fatal(err)
 		}
-		plans = append(plans, string(told)+string(patch.Data))
+		plans = append(plans, string(reported)+string(patch.Data))
 	}
 	if diff := cmp.Diff(plans[0], plans[1]); diff != "" {
 		t.Errorf("the plan depends on the version of the record (-2 +1):\n%s", diff)

@@ -18,8 +18,8 @@ func onNode(name string, spec v1.NodePoolSpec) *v1.NodePool {
 	return define(name, spec)
 }
 
-// A plan tells everything that it does, sorted, and the pools that have the node.
-func TestNodeTellsWhatItDoes(t *testing.T) {
+// A plan reports everything that it does, sorted, and the pools that have the node.
+func TestNodeReportsWhatItDoes(t *testing.T) {
 	s := newServer()
 	node := newNode("n")
 	node.Labels = map[string]string{"foreign": "x", "taken": "theirs", "disputed": "9"}
@@ -58,12 +58,12 @@ func TestNodeTellsWhatItDoes(t *testing.T) {
 		t.Errorf("pools (-want +got):\n%s", diff)
 	}
 	if releases := p.Releases(); len(releases) != 0 {
-		t.Errorf("lets go of %v", releases)
+		t.Errorf("releases %v", releases)
 	}
 
 	_, p = s.write(t, node, expand(b))
 	if diff := cmp.Diff([]string{"a", "c"}, p.Releases()); diff != "" {
-		t.Errorf("pools that are let go of (-want +got):\n%s", diff)
+		t.Errorf("pools that are released (-want +got):\n%s", diff)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestUnreadableRecord(t *testing.T) {
 	p, err := Node(node, pools)
 	var unreadable *RecordError
 	if p != nil || !errors.As(err, &unreadable) || unreadable.Node != "n" || !errors.Is(err, ErrNewerRecord) {
-		t.Errorf("planned %v, %v: nobody can tell what is ours there", p, err)
+		t.Errorf("planned %v, %v: it is unknown what is ours there", p, err)
 	}
 	if _, err := Desired(node, pools); !errors.As(err, &unreadable) {
 		t.Errorf("desired: %v", err)
@@ -214,7 +214,7 @@ func TestKeysOfOthersAreNeverTaken(t *testing.T) {
 }
 
 // A parent that holds still keeps what it put on, also from its child, which is
-// told; a parent that is gone gives its keys up, and its child is held.
+// reported; a parent that is gone gives its keys up, and its child is held.
 func TestParentOfAChildAtWork(t *testing.T) {
 	s := newServer()
 	outer, inner := onNode("outer", want(Taint, "outer")), onNode("inner", want(Label, "1"))

@@ -72,7 +72,7 @@ func TestApplied(t *testing.T) {
 	}
 }
 
-// What another tool applies at the same value stays when we let go, and goes
+// What another tool applies at the same value stays when we release it, and goes
 // with us when it stopped doing so.
 func TestCoOwnedKeysStay(t *testing.T) {
 	s := newServer()

@@ -12,8 +12,8 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-// told writes an outcome in a few words.
-func (o PoolOutcome) told() string {
+// reported writes an outcome in a few words.
+func (o PoolOutcome) reported() string {
 	text := string(o.State)
 	if o.Finalizer != FinalizerKept {
 		text += ", finalizer " + string(o.Finalizer)
@@ -83,7 +83,7 @@ func TestPoolOutcome(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			o := PoolOutcomeOf(c.pool, render.ExpandHeld(append(c.others, c.pool), c.held), c.class)
-			if got := o.told(); got != c.want {
+			if got := o.reported(); got != c.want {
 				t.Errorf("outcome is %s, want %s: %s", got, c.want, c.reason)
 			}
 			if o.Releases(0) != c.releases || o.Releases(1) {

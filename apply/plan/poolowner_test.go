@@ -245,7 +245,7 @@ func (w *ownerWorld) apply(source string) {
 	}
 	again, err := Pools(revision, w.live)
 	if err != nil || len(again.Changes) > 0 {
-		w.t.Fatalf("at rest: %v, %v", err, again)
+		w.t.Fatalf("idle: %v, %v", err, again)
 	}
 	if diff := cmp.Diff(p.Unowned, again.Unowned); diff != "" {
 		w.t.Fatalf("reported (-once +again):\n%s", diff)

@@ -129,7 +129,7 @@ func (at step) heldAndDeniedKeysStay(t *testing.T, seen *counts) {
 }
 
 // noPoolMissesAKeyInSilence: each pool at work has what it wants, or has lost to
-// another pool by the rules, or is told of the conflict; and it is told of none
+// another pool by the rules, or has a conflict reported; and none is reported
 // where it has what it wants.
 func (at step) noPoolMissesAKeyInSilence(t *testing.T) {
 	t.Helper()
@@ -137,21 +137,21 @@ func (at step) noPoolMissesAKeyInSilence(t *testing.T) {
 	for _, pool := range at.atWork() {
 		for field, wanted := range wishes(pool) {
 			for key, value := range wanted {
-				told := at.told(pool.Name, field, key, value)
+				reported := at.reported(pool.Name, field, key, value)
 				now, stands := has[field][key]
 				missed := !stands || now != value
-				if missed && !told && !at.loses(pool, field, key, value) {
-					t.Errorf("pool %s wants %s %s=%q, which is %q, and is told nothing", pool.Name, field, key, value, now)
+				if missed && !reported && !at.loses(pool, field, key, value) {
+					t.Errorf("pool %s wants %s %s=%q, which is %q, and nothing is reported", pool.Name, field, key, value, now)
 				}
-				if told && !missed {
-					t.Errorf("pool %s is told of a conflict over %s %s=%q, which it has", pool.Name, field, key, value)
+				if reported && !missed {
+					t.Errorf("a conflict of pool %s is reported over %s %s=%q, which it has", pool.Name, field, key, value)
 				}
 			}
 		}
 	}
 }
 
-func (at step) told(pool string, field Field, key, value string) bool {
+func (at step) reported(pool string, field Field, key, value string) bool {
 	return slices.ContainsFunc(conflictsOf(at.p), func(conflict Conflict) bool {
 		return conflict.Field == field && conflict.Key == key && conflict.Pool == pool && conflict.Want == value
 	})
@@ -187,11 +187,11 @@ func (at step) sameInputSameBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told, err := json.Marshal([]any{again.Pools, again.Changes, again.Conflicts, again.Record.String(), again.Releases(), patch.Type})
+		reported, err := json.Marshal([]any{again.Pools, again.Changes, again.Conflicts, again.Record.String(), again.Releases(), patch.Type})
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts = append(texts, string(told)+string(patch.Data))
+		texts = append(texts, string(reported)+string(patch.Data))
 	}
 	if len(slices.Compact(texts)) != 1 {
 		t.Errorf("different plans:\n%s", strings.Join(texts, "\n"))
@@ -231,7 +231,7 @@ func (at step) oneWriteIsEnough(t *testing.T, seen *counts) {
 }
 
 // driftIsPutBack: a change of keys that are ours, and of nothing else, is undone
-// to the last byte, is told as drift, and leads the node into no other pool.
+// to the last byte, is reported as drift, and leads the node into no other pool.
 func (w *world) driftIsPutBack(t *testing.T, s server, seen *counts) {
 	t.Helper()
 	before := w.node
@@ -256,7 +256,7 @@ func (w *world) driftIsPutBack(t *testing.T, s server, seen *counts) {
 	for _, change := range put.Changes {
 		seen.repaired++
 		if !change.Drift {
-			t.Errorf("not told as drift: %+v", change)
+			t.Errorf("not reported as drift: %+v", change)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func TestPrune(t *testing.T) {
 				of = min(of, c.policy.Base)
 			}
 			if text := p.Blocked.Error(); !strings.Contains(text, c.why) || p.Blocked.Of != of {
-				t.Errorf("told as %q, of %d pools; want %q", text, p.Blocked.Of, c.why)
+				t.Errorf("reported as %q, of %d pools; want %q", text, p.Blocked.Of, c.why)
 			}
 		})
 	}

@@ -26,7 +26,7 @@ type Entry struct {
 	// Value that was put there. Another value on the node is somebody else's.
 	Value string
 	// Before is the value that somebody else had set, nil when there was none.
-	// It comes back when the pool lets go, unless it was adopted.
+	// It comes back when the pool releases it, unless it was adopted.
 	Before *string
 	// Adopted says that the pool took the key over for good.
 	Adopted bool

@@ -56,7 +56,7 @@ func TestParseRecord(t *testing.T) {
 		"none":                     {"a node that no pool has touched", "", Record{}, ""},
 		"empty":                    {"nothing is ours", `{"version":2}`, Record{}, ""},
 		"white space":              {"somebody has formatted it", " {\n \"version\": 2 } \n", Record{}, ""},
-		"no JSON":                  {"nobody can tell what is ours", "?", Record{}, "not a record"},
+		"no JSON":                  {"it is unknown what is ours", "?", Record{}, "not a record"},
 		"null":                     {"it says nothing", "null", Record{}, "version 0"},
 		"a list":                   {"it is something else", "[]", Record{}, "not a record: misplaced array, up to byte 1"},
 		"no version":               {"a record always has one", `{}`, Record{}, "version 0, which never was"},
@@ -209,7 +209,7 @@ func TestOldRecordIsWrittenAnewOnlyWithAnotherChange(t *testing.T) {
 			`{"version":2,"pools":{"a":{"labels":{"k":"1"}}},"before":{"labels":{"k":"0"}}}`,
 		},
 		"beside a pause": {
-			"what is held is told anew as well: no record is of two versions", []*v1.NodePool{paused(asBefore.DeepCopy()), other},
+			"what is held is reported anew as well: no record is of two versions", []*v1.NodePool{paused(asBefore.DeepCopy()), other},
 			`{"version":2,"pools":{"a":{"labels":{"k":"1","l":"1"}},"b":{"labels":{"m":"2"}}},"before":{"labels":{"k":"0"}}}`,
 		},
 		"release": {"the last pool goes, and the record with it", nil, ""},

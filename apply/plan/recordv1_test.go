@@ -21,7 +21,7 @@ func TestParseRecordV1(t *testing.T) {
 		"key twice, escaped":  {"the same", `{"version":1,"labels":{"l":{"pool":"a","value":"1"},"\u006c":{"pool":"b","value":"1"}}}`, Record{}, `duplicate field "labels.l"`},
 		"value twice":         {"which one is ours", `{"version":1,"labels":{"l":{"pool":"a","value":"1","value":"2"}}}`, Record{}, `duplicate field "labels.l.value"`},
 		"taint twice":         {"whose is it", `{"version":1,"taints":{"t:NoSchedule":{"pool":"a","value":"1"},"t:NoSchedule":{"pool":"b","value":"1"}}}`, Record{}, `duplicate field "taints.t:NoSchedule"`},
-		"no value":            {"what is ours cannot be told from what is not", `{"version":1,"labels":{"l":{"pool":"a"}}}`, Record{}, `the entry of "l" has no value`},
+		"no value":            {"what is ours cannot be distinguished from what is not", `{"version":1,"labels":{"l":{"pool":"a"}}}`, Record{}, `the entry of "l" has no value`},
 		"null as value":       {"the same", `{"version":1,"taints":{"t:NoSchedule":{"pool":"a","value":null}}}`, Record{}, `the entry of "t:NoSchedule" has no value`},
 		"number as value":     {"no value is a number", `{"version":1,"labels":{"l":{"pool":"a","value":1}}}`, Record{}, "misplaced number, up to byte 48"},
 		"nobody's label":      {"whom should it be released for", `{"version":1,"labels":{"l":{"value":"1"}}}`, Record{}, "names no pool"},

@@ -100,7 +100,7 @@ func readV2[K comparable](into *map[K]Entry, written recordV2, of func(valuesV2)
 			return fmt.Errorf("%q had a value before, and is of no pool", fmt.Sprint(key))
 		}
 		if before == nil {
-			return fmt.Errorf("%q had a value before that is not told", fmt.Sprint(key))
+			return fmt.Errorf("%q had a value before that is missing", fmt.Sprint(key))
 		}
 		entry.Before = before
 		entries[key] = entry

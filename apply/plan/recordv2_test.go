@@ -24,7 +24,7 @@ func TestParseRecordV2(t *testing.T) {
 		"key of two pools":     {"whose is it", `{"version":2,"pools":{"a":{"labels":{"l":"1"}},"b":{"labels":{"l":"1"}}}}`, Record{}, `the entry of "l" is of two pools`},
 		"taint of two pools":   {"whose is it", `{"version":2,"pools":{"a":{"taints":{"t:NoSchedule":"1"}},"b":{"taints":{"t:NoSchedule":"1"}}}}`, Record{}, `the entry of "t:NoSchedule" is of two pools`},
 		"label and annotation": {"two keys of one name are two keys", `{"version":2,"pools":{"a":{"labels":{"k":"1"}},"b":{"annotations":{"k":"1"}}}}`, Record{Labels: map[string]Entry{"k": {Pool: "a", Value: "1"}}, Annotations: map[string]Entry{"k": {Pool: "b", Value: "1"}}}, ""},
-		"null as value":        {"what is ours cannot be told from what is not", `{"version":2,"pools":{"a":{"labels":{"l":null}}}}`, Record{}, `the entry of "l" has no value`},
+		"null as value":        {"what is ours cannot be distinguished from what is not", `{"version":2,"pools":{"a":{"labels":{"l":null}}}}`, Record{}, `the entry of "l" has no value`},
 		"number as value":      {"no value is a number", `{"version":2,"pools":{"a":{"labels":{"l":1}}}}`, Record{}, "misplaced number, up to byte"},
 		"list as pools":        {"pools have names", `{"version":2,"pools":[]}`, Record{}, "misplaced array, up to byte"},
 		"nobody's label":       {"whom should it be released for", `{"version":2,"pools":{"":{"labels":{"l":"1"}}}}`, Record{}, "names no pool"},
@@ -33,7 +33,7 @@ func TestParseRecordV2(t *testing.T) {
 		"taint sans effect":    {"a taint is known by key and effect", `{"version":2,"pools":{"a":{"taints":{"t":"1"}}}}`, Record{}, "key:effect"},
 		"before of nobody":     {"a value would come back for no reason", labels + `,"before":{"labels":{"m":"0"}}}`, Record{}, `"m" had a value before, and is of no pool`},
 		"before elsewhere":     {"the annotation of that name is not ours", labels + `,"before":{"annotations":{"l":"0"}}}`, Record{}, `"l" had a value before, and is of no pool`},
-		"before is null":       {"none before is not to be told", labels + `,"before":{"labels":{"l":null}}}`, Record{}, `"l" had a value before that is not told`},
+		"before is null":       {"none before is not to be recorded", labels + `,"before":{"labels":{"l":null}}}`, Record{}, `"l" had a value before that is missing`},
 		"adopted of nobody":    {"a key would go for no reason", labels + `,"adopted":{"taints":{"t:NoSchedule":""}}}`, Record{}, `"t:NoSchedule" is adopted, and is of no pool`},
 		"before and adopted":   {"it comes back or it does not", labels + `,"before":{"labels":{"l":"0"}},"adopted":{"labels":{"l":"0"}}}`, Record{}, `"l" is adopted, and has a value to come back`},
 	})

@@ -58,7 +58,7 @@ func TestReleasesStayWithinTheLimit(t *testing.T) {
 	}
 }
 
-// releaseWorld is a cluster that is at rest at first.
+// releaseWorld is a cluster that is idle at first.
 type releaseWorld struct {
 	t       *testing.T
 	r       *rand.Rand

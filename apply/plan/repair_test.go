@@ -65,7 +65,7 @@ func TestRepairsBackOff(t *testing.T) {
 				t.Errorf("contests (-want +got):\n%s", diff)
 			}
 			if took := f.quiet(); took > 3*time.Minute {
-				t.Errorf("at rest after %v", took)
+				t.Errorf("idle after %v", took)
 			}
 			if value := get(f.node, c.field); value == nil || *value != "ours" || f.known != nil {
 				t.Errorf("in the end the key is %v, and known is %+v", value, f.known)

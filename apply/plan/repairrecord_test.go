@@ -123,7 +123,7 @@ func TestARecreatedNodeIsNotKnown(t *testing.T) {
 	}
 }
 
-// A node at rest, one that joins, and one whose pools change cost the decision
+// An idle node, one that joins, and one whose pools change cost the decision
 // nothing.
 func TestAdmitCostsNothingWithoutARepair(t *testing.T) {
 	s := newServer()
@@ -136,7 +136,7 @@ func TestAdmitCostsNothingWithoutARepair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]*NodePlan{"at rest": rest, "joins": join, "changes": change} {
+	for name, p := range map[string]*NodePlan{"idle": rest, "joins": join, "changes": change} {
 		t.Run(name, func(t *testing.T) {
 			b := DefaultRepairBackoff()
 			if a := b.Admit(joined, p, nil, false, start); a.Plan != p || a.Held != nil || a.Written(start) != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestShortcutsDecideNothing holds what saves a plan time to what it saves: of a
-// key at rest the rule decides nothing, and where labels are left alone pools see
+// unchanged key the rule decides nothing, and where labels are left alone pools see
 // what they saw. A record from memory is the one that is read.
 func TestShortcutsDecideNothing(t *testing.T) {
 	s, keysAtRest, labelsLeft := newServer(), 0, 0
@@ -57,11 +57,11 @@ func TestShortcutsDecideNothing(t *testing.T) {
 		}
 	}
 	if keysAtRest < worlds || labelsLeft < worlds {
-		t.Errorf("only %d keys at rest, and labels left alone %d times, in %d worlds", keysAtRest, labelsLeft, worlds)
+		t.Errorf("only %d unchanged keys, and labels left alone %d times, in %d worlds", keysAtRest, labelsLeft, worlds)
 	}
 }
 
-// decidesNothing holds the keys at rest to the rule and counts them.
+// decidesNothing holds the unchanged keys to the rule and counts them.
 func decidesNothing[K comparable](t *testing.T, k keys[K]) (unchanged int) {
 	t.Helper()
 	all := map[K]bool{}
@@ -79,7 +79,7 @@ func decidesNothing[K comparable](t *testing.T, k keys[K]) (unchanged int) {
 		decision := k.verdict(key)
 		entry, ours := k.recorded[key]
 		if decision.change || decision.conflict || (decision.entry != nil) != ours || ours && !decision.entry.equal(entry) {
-			t.Errorf("%s %v is at rest, and the rule decides %+v", k.field, key, decision)
+			t.Errorf("%s %v is unchanged, and the rule decides %+v", k.field, key, decision)
 		}
 	}
 	return unchanged

@@ -36,7 +36,7 @@ func TestPercentile(t *testing.T) {
 	}
 }
 
-// The round that is told is the one in the middle by what it is a multiple of, and
+// The round that is reported is the one in the middle by what it is a multiple of, and
 // not by its time: a round beside a slow bare client was slow for the same reason.
 func TestMiddleRound(t *testing.T) {
 	seconds := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
@@ -48,17 +48,17 @@ func TestMiddleRound(t *testing.T) {
 		c.rounds = append(c.rounds, round{pushed: pushed{last: seconds(took)}})
 	}
 	if c.took() != 24 || c.floor() != 20 || c.ratio() != 1.2 {
-		t.Errorf("told are %g s beside %g s, expected 24 beside 20", c.took(), c.floor())
+		t.Errorf("reported are %g s beside %g s, expected 24 beside 20", c.took(), c.floor())
 	}
 	for _, took := range []float64{10, 10, 10, 12} {
 		c.sparing = append(c.sparing, floored{took: seconds(took)})
 	}
 	if c.sparingRatio() != 2 { // 2, 2.4 and 2 times
-		t.Errorf("told is %g times the client that asks as little, expected 2", c.sparingRatio())
+		t.Errorf("reported is %g times the client that asks as little, expected 2", c.sparingRatio())
 	}
 	c.rounds, c.floors = c.rounds[:2], c.floors[:3]
 	if c.ratio() != 2 {
-		t.Errorf("of two rounds, the one of %g times is told, expected the worse one, of 2", c.ratio())
+		t.Errorf("of two rounds, the one of %g times is reported, expected the worse one, of 2", c.ratio())
 	}
 }
 

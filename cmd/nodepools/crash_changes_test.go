@@ -38,7 +38,7 @@ func (s *script) redraw() []string {
 	s.published[name] = s.spec(name)
 	s.published[name].Priority, s.published[name].Handler = before.Priority, before.Handler
 	s.publish()
-	return []string{"PATCH nodes", "PATCH nodepools", "rehearse PATCH nodepools", "PATCH runtimeclasses", "PATCH nodepools/status"}
+	return []string{"PATCH nodes", "PATCH nodepools", "dry-run PATCH nodepools", "PATCH runtimeclasses", "PATCH nodepools/status"}
 }
 
 // handle changes nothing but a handler, so that a RuntimeClass is replaced.

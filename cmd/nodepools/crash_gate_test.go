@@ -182,7 +182,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // writeOf is the kind of a write: "PATCH nodes", "PATCH nodepools/status",
-// "rehearse PATCH nodepools". It is empty for what writes nothing, and for events
+// "dry-run PATCH nodepools". It is empty for what writes nothing, and for events
 // and leases. What a repository is asked for counts as well.
 func writeOf(r *http.Request) string {
 	kind := kindOf(r)
@@ -192,7 +192,7 @@ func writeOf(r *http.Request) string {
 	case r.Method == http.MethodGet, kind == "events", kind == "leases":
 		return ""
 	case r.URL.Query().Has("dryRun"):
-		return "rehearse " + r.Method + " " + kind
+		return "dry-run " + r.Method + " " + kind
 	default:
 		return r.Method + " " + kind
 	}

@@ -78,7 +78,7 @@ func (p *process) killed() error {
 	return p.sound()
 }
 
-// sound tells of what must never stand in a log.
+// sound reports what must never stand in a log.
 func (p *process) sound() error {
 	for _, bad := range []string{"panic", "DATA RACE", "fatal error"} {
 		if strings.Contains(p.log.String(), bad) {
@@ -96,7 +96,7 @@ func (p *process) stop(t *testing.T) {
 	}
 	<-p.ended
 	if !p.cmd.ProcessState.Success() {
-		t.Errorf("the controller was told to stop and ended with %s:\n%s", p.cmd.ProcessState, p.log.String())
+		t.Errorf("the controller was asked to stop and ended with %s:\n%s", p.cmd.ProcessState, p.log.String())
 	}
 	if err := p.sound(); err != nil {
 		t.Error(err)
@@ -171,14 +171,14 @@ func (m *mortal) live(while time.Duration, decide func() fate) {
 	case <-time.After(f.within):
 	}
 	if m.gate.disarm() {
-		death = "at rest" // the write did not come
+		death = "idle" // the write did not come
 	}
 	p.kill()
 	m.deaths[death]++
 	if err := p.killed(); err != nil {
 		m.t.Fatal(err)
 	}
-	cluster.Eventually(m.t, "the git programs of the killed controller are gone", patience, p.leftBehind)
+	cluster.Eventually(m.t, "the git programs of the killed controller are gone", waitTimeout, p.leftBehind)
 }
 
 func (m *mortal) kills() int {
@@ -189,7 +189,7 @@ func (m *mortal) kills() int {
 	return sum
 }
 
-// leavesNothing tells of files that were left behind. One name without content is
+// leavesNothing reports files that were left behind. One name without content is
 // none: a controller that is killed just between making a file for what it fetches
 // and taking the name away leaves that.
 func (m *mortal) leavesNothing() error {

@@ -43,10 +43,10 @@ func settled(world *story, revision string) (*state, error) {
 	}
 	src := s.Sources["pools"]
 	if src.Status.Revision != revision || src.Status.LastAttemptedRevision != revision {
-		return nil, fmt.Errorf("the source is at %s, and looked at %s: %s", src.Status.Revision, src.Status.LastAttemptedRevision, told(src.Status.Conditions))
+		return nil, fmt.Errorf("the source is at %s, and looked at %s: %s", src.Status.Revision, src.Status.LastAttemptedRevision, reported(src.Status.Conditions))
 	}
 	if !meta.IsStatusConditionTrue(src.Status.Conditions, v1.ReadyCondition) {
-		return nil, fmt.Errorf("the source is not ready: %s", told(src.Status.Conditions))
+		return nil, fmt.Errorf("the source is not ready: %s", reported(src.Status.Conditions))
 	}
 	var pools []*v1.NodePool
 	for name, pool := range s.Pools {
@@ -55,7 +55,7 @@ func settled(world *story, revision string) (*state, error) {
 			return nil, fmt.Errorf("pool %s is being deleted", name)
 		}
 		if pool.Status.ObservedGeneration != pool.Generation || meta.IsStatusConditionTrue(pool.Status.Conditions, v1.ReconcilingCondition) {
-			return nil, fmt.Errorf("pool %s: generation %d of %d observed: %s", name, pool.Status.ObservedGeneration, pool.Generation, told(pool.Status.Conditions))
+			return nil, fmt.Errorf("pool %s: generation %d of %d observed: %s", name, pool.Status.ObservedGeneration, pool.Generation, reported(pool.Status.Conditions))
 		}
 		if !slices.Contains(pool.Finalizers, v1.ReleaseFinalizer) {
 			return nil, fmt.Errorf("pool %s can go before its nodes are released", name)
@@ -77,10 +77,10 @@ func settled(world *story, revision string) (*state, error) {
 	return s, nil
 }
 
-func told(conditions []metav1.Condition) string {
+func reported(conditions []metav1.Condition) string {
 	ready := meta.FindStatusCondition(conditions, v1.ReadyCondition)
 	if ready == nil {
-		return "nothing is told"
+		return "nothing is reported"
 	}
 	return ready.Reason + ": " + ready.Message
 }
@@ -159,7 +159,7 @@ func forgetTimes(conditions []metav1.Condition) {
 	slices.SortFunc(conditions, func(a, b metav1.Condition) int { return cmp.Compare(a.Type, b.Type) })
 }
 
-// released tells what is wrong with a cluster in which there are no pools any
+// released reports what is wrong with a cluster in which there are no pools any
 // more. Its nodes have to be what they would be if there had never been one, to
 // the last field and in order: all of metadata but what forgetTime leaves out, all
 // of spec and of status.
@@ -180,7 +180,7 @@ func (s *script) released(world *story) error {
 		want[name].Spec.Taints = slices.DeleteFunc(want[name].Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == "owner" })
 	}
 	for _, node := range left.Nodes {
-		if err := letGo(node); err != nil {
+		if err := stillOwned(node); err != nil {
 			return err
 		}
 		forgetTime(node)
@@ -191,7 +191,7 @@ func (s *script) released(world *story) error {
 	return nil
 }
 
-// held tells of a pool that is gone while a node still carries something of it.
+// held reports a pool that is gone while a node still carries something of it.
 func (s *story) held() error {
 	live, err := s.read()
 	if err != nil {
@@ -211,11 +211,11 @@ func (s *story) held() error {
 	return nil
 }
 
-// letGo tells what of a node the API server still takes for ours. No apply may be
+// stillOwned reports what of a node the API server still takes for ours. No apply may be
 // left, as a later one would take away what it names. Whoever writes last is named
 // as the one who did: so we stay named for the list of taints as others have it,
 // and for the values that were given back.
-func letGo(node *corev1.Node) error {
+func stillOwned(node *corev1.Node) error {
 	mayStay := fieldpath.NewSet(
 		fieldpath.MakePathOrDie("spec", "taints"),
 		fieldpath.MakePathOrDie("metadata", "labels", "site"),

@@ -256,7 +256,7 @@ func (s *script) compare(m *mortal) {
 	}
 }
 
-// classesKept tells what others have lost that they had put on RuntimeClasses.
+// classesKept reports what others have lost that they had put on RuntimeClasses.
 func (s *script) classesKept(both *state) error {
 	for name, want := range s.classes {
 		class := both.Classes[name]

@@ -176,6 +176,6 @@ func TestUnknownPodsPassNoLimit(t *testing.T) {
 		t.Errorf("exit code %d, want %d, with the reason:\n%s", code, exitUsage, problems.String())
 	}
 	if !strings.Contains(out.String(), `"pods": null`) || !strings.Contains(out.String(), `"impact": null`) {
-		t.Errorf("pods are told as known:\n%s", out.String())
+		t.Errorf("pods are reported as known:\n%s", out.String())
 	}
 }

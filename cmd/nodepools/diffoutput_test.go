@@ -40,16 +40,16 @@ func document(t *testing.T, name string, r *review.Review, o diffOutput) {
 	golden(t, filepath.Join("testdata", "documents", name), strings.TrimSuffix(text.String(), "\n"))
 }
 
-// TestDocumentsAreInertAndWhole writes hostile content as JSON and as YAML: nothing
+// TestDocumentsAreSanitizedAndWhole writes hostile content as JSON and as YAML: nothing
 // of it does anything to a terminal, and all of it can be read back.
-func TestDocumentsAreInertAndWhole(t *testing.T) {
+func TestDocumentsAreSanitizedAndWhole(t *testing.T) {
 	for _, bad := range deceit.Strings() {
 		if len(bad.Text) > 64<<10 {
 			continue // read by a parser some hundred times
 		}
 		r := reviews.Everything()
 		deceit.Fill(r, func(string) string { return bad.Text })
-		want := throughJSON(t, r) // what is no UTF-8 is told as that
+		want := throughJSON(t, r) // what is no UTF-8 is reported as that
 		for format, parse := range map[string]func([]byte, any) error{
 			"json": json.Unmarshal,
 			"yaml": func(text []byte, into any) error { return yaml.Unmarshal(text, into) },

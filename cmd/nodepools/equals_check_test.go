@@ -42,7 +42,7 @@ func (p *proof) watch(before objects) *passed {
 func (h *passed) compare(t *testing.T, said *prediction, revisionKnown bool) {
 	t.Helper()
 	for _, wrong := range said.wrong {
-		t.Errorf("the state before is told wrong: %s", wrong)
+		t.Errorf("the state before is reported wrong: %s", wrong)
 	}
 	happened := objects{}
 	for name, object := range h.after.of(said.world) {
@@ -124,7 +124,7 @@ func (h *passed) compareStatuses(t *testing.T, r *review.Review, world string) {
 	}
 }
 
-// inTrouble reports whether the status of a pool tells of what a plan leaves alone,
+// inTrouble reports whether the status of a pool reports what a plan leaves alone,
 // conflicts and nodes left aside.
 func inTrouble(pool *v1.NodePool) bool {
 	for _, condition := range pool.Status.Conditions {

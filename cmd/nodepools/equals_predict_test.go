@@ -20,7 +20,7 @@ type prediction struct {
 	// written are the objects that the review speaks of, sorted; collected are
 	// those of them that go with their owner, by the garbage collector.
 	written, collected []string
-	// between are objects that may be written without being told of: what comes
+	// between are objects that may be written without being reported: what comes
 	// goes again.
 	between []string
 	// stays are pools that are deleted and are not gone yet.
@@ -72,7 +72,7 @@ func (p *prediction) mine(name string) bool {
 		return false
 	}
 	if slices.Contains(p.written, name) {
-		p.errorf("%s is told of twice", name)
+		p.errorf("%s is reported twice", name)
 	}
 	p.written = append(p.written, name)
 	return true
@@ -83,9 +83,9 @@ func (p *prediction) object(name string, change review.Object, revisionKnown boo
 		return
 	}
 	live, there := p.after[name]
-	told, after := manifest(name, change.Before), manifest(name, change.After)
-	if diff := cmp.Diff(untold(live), told); diff != "" {
-		p.errorf("%s before (-cluster +told):\n%s", name, diff)
+	reported, after := manifest(name, change.Before), manifest(name, change.After)
+	if diff := cmp.Diff(unreported(live), reported); diff != "" {
+		p.errorf("%s before (-cluster +reported):\n%s", name, diff)
 	}
 	if !revisionKnown {
 		delete(annotationsOf(after), "nodes.lailin.xyz/revision")
@@ -94,22 +94,22 @@ func (p *prediction) object(name string, change review.Object, revisionKnown boo
 	switch change.Action {
 	case plan.Create:
 		if there || after == nil {
-			p.errorf("%s is told to be created: there before is %t, told afterwards is %t", name, there, after != nil)
+			p.errorf("%s is reported to be created: there before is %t, reported afterwards is %t", name, there, after != nil)
 		}
 	case plan.Update:
 		if !there || after == nil {
-			p.errorf("%s is told to be updated: there before is %t, told afterwards is %t", name, there, after != nil)
+			p.errorf("%s is reported to be updated: there before is %t, reported afterwards is %t", name, there, after != nil)
 			return
 		}
 		uid = uidOf(live)
 	case plan.Replace:
 		p.replace(name)
 		if !there || after == nil {
-			p.errorf("%s is told to be replaced: there before is %t, told afterwards is %t", name, there, after != nil)
+			p.errorf("%s is reported to be replaced: there before is %t, reported afterwards is %t", name, there, after != nil)
 		}
 	case plan.Delete:
 		if !there || after != nil {
-			p.errorf("%s is told to be deleted: there before is %t, told afterwards is %t", name, there, after != nil)
+			p.errorf("%s is reported to be deleted: there before is %t, reported afterwards is %t", name, there, after != nil)
 		}
 		if strings.HasPrefix(name, "runtimeclasses/") {
 			p.collected = append(p.collected, name)
@@ -155,12 +155,12 @@ func (p *prediction) node(name string, group review.Nodes) {
 	}
 	node, there := p.after[name]
 	if !there {
-		p.errorf("%s is told to change, and is not there", name)
+		p.errorf("%s is reported to change, and is not there", name)
 		return
 	}
 	for _, change := range group.Changes {
 		if have := valueAt(node, change.Field, change.Key); !equalText(have, change.Before) {
-			p.errorf("%s: %s %s is %s, and told as %s", name, change.Field, change.Key, quoted(have), quoted(change.Before))
+			p.errorf("%s: %s %s is %s, and reported as %s", name, change.Field, change.Key, quoted(have), quoted(change.Before))
 		}
 		if equalText(change.Before, change.After) {
 			p.errorf("%s: %s %s does not change", name, change.Field, change.Key)
@@ -177,7 +177,7 @@ func (p *prediction) record(name, value string) {
 	}
 	node, there := p.after[name]
 	if !there || !slices.Contains(p.written, name) {
-		p.errorf("%s: the record is told to change, and the node is not", name)
+		p.errorf("%s: the record is reported to change, and the node is not", name)
 		return
 	}
 	record := &value
@@ -194,22 +194,22 @@ func (p *prediction) record(name, value string) {
 const recordKey = "nodes.lailin.xyz/applied"
 
 // manifest is what a review says of an object, with owners that are new named so.
-func manifest(name string, told map[string]any) map[string]any {
-	if told == nil {
+func manifest(name string, reported map[string]any) map[string]any {
+	if reported == nil {
 		return nil
 	}
-	told = runtime.DeepCopyJSON(told)
-	owners, _ := metadataOf(told)["ownerReferences"].([]any)
+	reported = runtime.DeepCopyJSON(reported)
+	owners, _ := metadataOf(reported)["ownerReferences"].([]any)
 	for _, owner := range owners {
 		if uid, _ := owner.(map[string]any)["uid"].(string); uid == "" {
 			owner.(map[string]any)["uid"] = newUID
 		}
 	}
-	return tidied(name, told)
+	return tidied(name, reported)
 }
 
-// untold is an object without what is compared and what no review tells.
-func untold(object map[string]any) map[string]any {
+// unreported is an object without what is compared and what no review tells.
+func unreported(object map[string]any) map[string]any {
 	if object == nil {
 		return nil
 	}

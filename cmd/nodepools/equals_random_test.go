@@ -44,7 +44,7 @@ func TestDiffEqualsRunInRandomWorlds(t *testing.T) {
 			t.Fatalf("-equals-seed %d, round %d of %d worlds", seed, round, count)
 		}
 	}
-	t.Logf("%d worlds in %d rounds are as diff has said: %d pools, %d RuntimeClasses and %d nodes were written; %d conflicts and %d problems were told",
+	t.Logf("%d worlds in %d rounds are as diff has said: %d pools, %d RuntimeClasses and %d nodes were written; %d conflicts and %d problems were reported",
 		count, rounds, u.pools, u.classes, u.nodes, u.conflicts, u.problems)
 }
 

@@ -73,16 +73,16 @@ func TestDiffEqualsRun(t *testing.T) {
 	}
 	h := p.watch(before)
 	for _, sc := range all {
-		for _, told := range said[sc.name] {
-			t.Run(fmt.Sprintf("%s/%s", sc.name, strings.Join(told.args, " ")), func(t *testing.T) {
+		for _, reported := range said[sc.name] {
+			t.Run(fmt.Sprintf("%s/%s", sc.name, strings.Join(reported.args, " ")), func(t *testing.T) {
 				t.Log(sc.reason)
-				h.compareScenario(t, sc, told)
+				h.compareScenario(t, sc, reported)
 				if sc.refused != "" || sc.noted != "" {
 					return
 				}
 				src := &v1.NodePoolSource{}
 				p.do(p.Get(t.Context(), client.ObjectKey{Name: sc.name}, src))
-				compareHeldBack(t, told.review, src)
+				compareHeldBack(t, reported.review, src)
 			})
 		}
 	}
@@ -121,11 +121,11 @@ func (p *proof) ask(sc scenario, before objects, revisionKnown bool, args ...str
 	return &answer{args: args, review: r, prediction: said, revisionKnown: revisionKnown}
 }
 
-func (h *passed) compareScenario(t *testing.T, sc scenario, told *answer) {
+func (h *passed) compareScenario(t *testing.T, sc scenario, reported *answer) {
 	t.Helper()
-	h.compare(t, told.prediction, told.revisionKnown)
+	h.compare(t, reported.prediction, reported.revisionKnown)
 	if sc.refused == "" && sc.noted == "" {
-		h.compareStatuses(t, told.review, sc.name)
+		h.compareStatuses(t, reported.review, sc.name)
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 func revisionScenarios() []scenario {
 	return []scenario{
 		{name: "first-revision", reason: "everything is new: pools, RuntimeClasses, keys and records", nodes: gpuNodes(), next: gpu(plainGPU)},
-		{name: "same-revision", reason: "nothing is written, and nothing is told", nodes: gpuNodes(), first: gpu(plainGPU)},
+		{name: "same-revision", reason: "nothing is written, and nothing is reported", nodes: gpuNodes(), first: gpu(plainGPU)},
 		{name: "values-change", reason: "labels, annotations and taints change, come and go in one write", nodes: gpuNodes(), first: gpu(plainGPU), next: gpu(otherGPU)},
 		{name: "label-dropped", reason: "what nobody wants any more goes", nodes: gpuNodes(), first: gpu(plainGPU), next: gpu(`labels: {team: ml}`)},
 		{name: "all-dropped", reason: "the last key goes, and the record with it", nodes: gpuNodes(), first: gpu(plainGPU), next: gpu(``)},

@@ -14,8 +14,8 @@ func conflictScenarios() []scenario {
 	theirs := []testNode{{name: "a", labels: "team=theirs", annotations: "motd=theirs", taints: "gpu=theirs:NoSchedule other=:NoExecute"}, {name: "b"}}
 	equal := []testNode{{name: "a", labels: "team=ml tier=front", annotations: "motd=hello", taints: "gpu=yes:NoSchedule"}}
 	return []scenario{
-		{name: "foreign-keys", reason: "what somebody else has set stays, and is told", nodes: theirs, next: gpu(allNodes + plainGPU)},
-		{name: "foreign-keys-known", reason: "a conflict that is there already writes nothing and is told again", nodes: theirs, first: gpu(allNodes + plainGPU)},
+		{name: "foreign-keys", reason: "what somebody else has set stays, and is reported", nodes: theirs, next: gpu(allNodes + plainGPU)},
+		{name: "foreign-keys-known", reason: "a conflict that is there already writes nothing and is reported again", nodes: theirs, first: gpu(allNodes + plainGPU)},
 		{name: "take-over", reason: "the value of somebody else is replaced and remembered", nodes: theirs, next: gpu(allNodes + `conflictPolicy: TakeOver, ` + plainGPU)},
 		{name: "take-over-released", reason: "it comes back", nodes: theirs, first: gpu(allNodes + `conflictPolicy: TakeOver, ` + plainGPU), next: gpu(allNodes + `conflictPolicy: TakeOver`)},
 		{name: "take-over-to-report", reason: "what was taken over stays the pool's", nodes: theirs, first: gpu(allNodes + `conflictPolicy: TakeOver, ` + plainGPU), next: gpu(allNodes + otherGPU)},

@@ -94,7 +94,7 @@ func poolScenarios() []scenario {
 			away: func(s *stage) { s.create(handMade) }},
 		{name: "hand-made-changes", reason: "a pool that was just changed by hand", nodes: gpuNodes(), first: gitPools{"x": {}}, hand: []string{handMade},
 			away: func(s *stage) { s.edit(aPool, "$gpu", `{"spec":{"labels":{"team":"hand"},"handler":"kata"}}`) }},
-		{name: "parent-missing", reason: "nobody can tell which nodes are within, so all stays", nodes: gpuNodes(), first: gitPools{"x": {}},
+		{name: "parent-missing", reason: "it is unknown which nodes are within, so all stays", nodes: gpuNodes(), first: gitPools{"x": {}},
 			hand: []string{aPool + "metadata: {name: $outer}\nspec: {nodeNames: [\"$*\"]}", aPool + "metadata: {name: $in}\nspec: {parent: $outer, nodeNames: [\"$a\"], labels: {in: \"1\"}}"},
 			away: func(s *stage) { s.remove(aPool, "$outer") }},
 		{name: "parent-missing-new", reason: "a pool without its parent does nothing", nodes: gpuNodes(), first: gitPools{"x": {}},

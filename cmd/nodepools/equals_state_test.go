@@ -22,7 +22,7 @@ type objects map[string]map[string]any
 
 // leftAside is all that a comparison of diff with run does not look at, besides
 // events:
-//   - status is told, and not predicted; it is compared with what the JSON says
+//   - status is reported, and not predicted; it is compared with what the JSON says
 //     of members, conflicts and problems instead;
 //   - the others are what the API server counts, dates and signs by itself.
 //
@@ -110,7 +110,7 @@ func tidied(name string, object map[string]any) map[string]any {
 	if priority, found, _ := unstructured.NestedFieldNoCopy(object, "spec", "priority"); strings.HasPrefix(name, "nodepools/") && found && fmt.Sprint(priority) == "0" {
 		unstructured.RemoveNestedField(object, "spec", "priority")
 	}
-	// Taints are known by key and effect; in which order they stand is not told.
+	// Taints are known by key and effect; in which order they stand is not reported.
 	if spec, _ := object["spec"].(map[string]any); strings.HasPrefix(name, "nodes/") && spec["taints"] != nil {
 		slices.SortFunc(spec["taints"].([]any), func(a, b any) int {
 			return strings.Compare(taintKey(a.(map[string]any)), taintKey(b.(map[string]any)))

@@ -126,7 +126,7 @@ func (p *proof) request() {
 // settle waits until the controller has seen everything and is quiet.
 func (p *proof) settle() {
 	p.t.Helper()
-	cluster.Eventually(p.t, "the controller has done all", 3*patience, func() error {
+	cluster.Eventually(p.t, "the controller has done all", 3*waitTimeout, func() error {
 		if err := errors.Join(p.sourcesAnswer(), p.poolsAnswer()); err != nil {
 			return err
 		}
@@ -190,11 +190,11 @@ func (p *proof) poolsAnswer() error {
 // field, as it is documented. The exit code has to say the same.
 func (p *proof) diff(args ...string) (*review.Review, error) {
 	p.t.Helper()
-	var out, told bytes.Buffer
+	var out, reported bytes.Buffer
 	args = append([]string{"nodepools", "diff", "--kubeconfig", p.c.Kubeconfig(), "-o", "json"}, args...)
-	code := execute(context.Background(), args, streams{in: strings.NewReader(""), out: &out, err: &told})
+	code := execute(context.Background(), args, streams{in: strings.NewReader(""), out: &out, err: &reported})
 	if code > 1 {
-		return nil, fmt.Errorf("exit code %d: %s", code, told.String())
+		return nil, fmt.Errorf("exit code %d: %s", code, reported.String())
 	}
 	decoder := json.NewDecoder(&out)
 	decoder.DisallowUnknownFields()

@@ -21,7 +21,7 @@ import (
 func TestFaultRunOutlivesAPIServer(t *testing.T) {
 	away := 5 * time.Second
 	if cluster.Stress() {
-		away = time.Minute // longer than any patience with single requests
+		away = time.Minute // longer than any waitTimeout with single requests
 	}
 	definitions, err := crds.All()
 	if err != nil {

@@ -28,7 +28,7 @@ func inventoryFile(t *testing.T, pools, nodes, source string) string {
 	return name
 }
 
-// reviewed is what diff tells of the working tree against main.
+// reviewed is what diff reports the working tree against main.
 func reviewed(t *testing.T, g *gitFolder, inventory string) *review.Review {
 	t.Helper()
 	t.Chdir(g.dir)
@@ -36,16 +36,16 @@ func reviewed(t *testing.T, g *gitFolder, inventory string) *review.Review {
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	told := &review.Review{}
-	if err := json.Unmarshal([]byte(stdout), told); err != nil {
+	reported := &review.Review{}
+	if err := json.Unmarshal([]byte(stdout), reported); err != nil {
 		t.Fatal(err)
 	}
-	return told
+	return reported
 }
 
-// TestDiffTellsOnlyWhatTheHeadDoes: a cluster that lags behind the base, with pools
+// TestDiffShowsOnlyWhatTheHeadDoes: a cluster that lags behind the base, with pools
 // and keys of others, is brought to the base first, and what is of others stays.
-func TestDiffTellsOnlyWhatTheHeadDoes(t *testing.T) {
+func TestDiffShowsOnlyWhatTheHeadDoes(t *testing.T) {
 	g := newGitFolder(t)
 	g.pool("gpu", "gold")
 	g.pool("web", "silver") // the cluster does not have it yet
@@ -68,23 +68,23 @@ func TestDiffTellsOnlyWhatTheHeadDoes(t *testing.T) {
 		{name: hand, uid: u2, spec: {priority: 10, nodeNames: [gpu-3], labels: {tier: hand}}}`,
 		`{names: ["gpu-[1-3]"], labels: {node-role.kubernetes.io/gpu: ""}},
 		{names: [web-1], labels: {node-role.kubernetes.io/web: ""}}`, "}}")
-	told := reviewed(t, g, inventory)
+	reported := reviewed(t, g, inventory)
 	var nodes []string
-	for _, group := range told.Nodes {
+	for _, group := range reported.Nodes {
 		nodes = append(nodes, group.Names...)
 	}
 	if diff := cmp.Diff([]string{"gpu-1", "gpu-2"}, nodes); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)
 	}
-	if len(told.Pools) != 1 || told.Pools[0].Name != "gpu" {
-		t.Fatalf("pools: %v", told.Pools)
+	if len(reported.Pools) != 1 || reported.Pools[0].Name != "gpu" {
+		t.Fatalf("pools: %v", reported.Pools)
 	}
-	before := fmt.Sprint(told.Pools[0].Before["spec"])
+	before := fmt.Sprint(reported.Pools[0].Before["spec"])
 	if !strings.Contains(before, "gold") {
 		t.Errorf("gpu was %s, and not what the base has", before)
 	}
-	if told.Compared.Nodes == nil || *told.Compared.Nodes != 4 || told.Compared.Source != "fleet" || told.Compared.Head != "working tree" {
-		t.Errorf("compared: %+v", told.Compared)
+	if reported.Compared.Nodes == nil || *reported.Compared.Nodes != 4 || reported.Compared.Source != "fleet" || reported.Compared.Head != "working tree" {
+		t.Errorf("compared: %+v", reported.Compared)
 	}
 }
 
@@ -105,25 +105,25 @@ func TestDiffLimitIsThatOfTheBase(t *testing.T) {
 	}
 	inventory := inventoryFile(t, `{name: p0, uid: u0, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {}}`, "", "}, pruneBase: 1}")
 	remove(3)
-	if told := reviewed(t, g, inventory); told.HeldBack != nil || told.Summary.Counts.PoolsDeleted != 3 {
-		t.Errorf("3 of 10 pools: %+v, %+v", told.HeldBack, told.Summary.Counts)
+	if reported := reviewed(t, g, inventory); reported.HeldBack != nil || reported.Summary.Counts.PoolsDeleted != 3 {
+		t.Errorf("3 of 10 pools: %+v, %+v", reported.HeldBack, reported.Summary.Counts)
 	}
 	remove(4)
-	if told := reviewed(t, g, inventory); told.HeldBack == nil || told.HeldBack.Of != 10 || told.Summary.Counts.PoolsDeleted != 0 {
-		t.Errorf("4 of 10 pools: %+v, %+v", told.HeldBack, told.Summary.Counts)
+	if reported := reviewed(t, g, inventory); reported.HeldBack == nil || reported.HeldBack.Of != 10 || reported.Summary.Counts.PoolsDeleted != 0 {
+		t.Errorf("4 of 10 pools: %+v, %+v", reported.HeldBack, reported.Summary.Counts)
 	}
 	// How the source is set up counts.
 	generous := inventoryFile(t, "", "", ", pruneLimit: 5}}")
-	if told := reviewed(t, g, generous); told.HeldBack != nil || told.Summary.Counts.PoolsDeleted != 4 {
-		t.Errorf("4 of 10 pools, and 5 may go: %+v, %+v", told.HeldBack, told.Summary.Counts)
+	if reported := reviewed(t, g, generous); reported.HeldBack != nil || reported.Summary.Counts.PoolsDeleted != 4 {
+		t.Errorf("4 of 10 pools, and 5 may go: %+v, %+v", reported.HeldBack, reported.Summary.Counts)
 	}
 	never := inventoryFile(t, "", "", ", prune: false}}")
-	if told := reviewed(t, g, never); told.HeldBack != nil || told.Summary.Counts.PoolsDeleted != 0 {
-		t.Errorf("4 of 10 pools, and none may go: %+v, %+v", told.HeldBack, told.Summary.Counts)
+	if reported := reviewed(t, g, never); reported.HeldBack != nil || reported.Summary.Counts.PoolsDeleted != 0 {
+		t.Errorf("4 of 10 pools, and none may go: %+v, %+v", reported.HeldBack, reported.Summary.Counts)
 	}
 }
 
-// TestDiffBaseThatIsNotTaken: a base that has no place in the cluster is told as
+// TestDiffBaseThatIsNotTaken: a base that has no place in the cluster is reported as
 // such, the head is compared with the cluster, and a head that has none either is an error.
 func TestDiffBaseThatIsNotTaken(t *testing.T) {
 	g := newGitFolder(t)
@@ -137,13 +137,13 @@ func TestDiffBaseThatIsNotTaken(t *testing.T) {
 	}
 	g.git("mv", "pools/gpu.yaml", "pools/gold.yaml")
 	g.pool("gold", "gold")
-	told := reviewed(t, g, inventory)
-	broken := told.Compared.BrokenBase
+	reported := reviewed(t, g, inventory)
+	broken := reported.Compared.BrokenBase
 	if broken == nil || len(broken.Problems) != 1 || !strings.HasPrefix(broken.Problems[0], `the base main would not be taken: gpu.yaml:1: pool "gpu" exists already`) {
 		t.Errorf("the broken base is %+v", broken)
 	}
-	if want := "inventory " + inventory + " (main, or what it builds on, is not taken there)"; told.Compared.Base != want || told.Summary.Counts.PoolsCreated != 1 {
-		t.Errorf("compared with %q, want %q: %s", told.Compared.Base, want, told.Summary.Changes)
+	if want := "inventory " + inventory + " (main, or what it builds on, is not taken there)"; reported.Compared.Base != want || reported.Summary.Counts.PoolsCreated != 1 {
+		t.Errorf("compared with %q, want %q: %s", reported.Compared.Base, want, reported.Summary.Changes)
 	}
 }
 
@@ -162,9 +162,9 @@ func TestDiffBaseOfAPoolThatWasHandedOver(t *testing.T) {
 		`{names: [web-1], labels: {node-role.kubernetes.io/web: ""}}`, "}}")
 	g.git("rm", "--quiet", "pools/gpu.yaml")
 	g.pool("web", "gold")
-	told := reviewed(t, g, inventory)
-	if told.Compared.BrokenBase == nil || told.Summary.Counts.NodesChanged != 1 {
-		t.Errorf("compared with %s: %s", told.Compared.Base, told.Summary.Changes)
+	reported := reviewed(t, g, inventory)
+	if reported.Compared.BrokenBase == nil || reported.Summary.Counts.NodesChanged != 1 {
+		t.Errorf("compared with %s: %s", reported.Compared.Base, reported.Summary.Changes)
 	}
 }
 
@@ -204,15 +204,15 @@ func TestDiffOfARepair(t *testing.T) {
 	g.pool("web", "[1]") // broken in another way
 	g.commit()
 	g.pool("web", "iron")
-	told := reviewed(t, g, inventory)
-	if want := "sha1:" + good + " (last good ancestor of main, 2 commits before)"; told.Compared.Base != want {
-		t.Errorf("compared with %s, want %s", told.Compared.Base, want)
+	reported := reviewed(t, g, inventory)
+	if want := "sha1:" + good + " (last good ancestor of main, 2 commits before)"; reported.Compared.Base != want {
+		t.Errorf("compared with %s, want %s", reported.Compared.Base, want)
 	}
-	if len(told.Pools) != 1 || told.Pools[0].Name != "web" || told.Summary.Counts.NodesChanged != 1 || told.Summary.Counts.NewProblems != 0 {
-		t.Errorf("it does: %s", told.Summary.Changes)
+	if len(reported.Pools) != 1 || reported.Pools[0].Name != "web" || reported.Summary.Counts.NodesChanged != 1 || reported.Summary.Counts.NewProblems != 0 {
+		t.Errorf("it does: %s", reported.Summary.Changes)
 	}
-	if *told.Compared.Nodes != 4 || told.Compared.Source != "fleet" {
-		t.Errorf("compared: %+v", told.Compared)
+	if *reported.Compared.Nodes != 4 || reported.Compared.Source != "fleet" {
+		t.Errorf("compared: %+v", reported.Compared)
 	}
 }
 

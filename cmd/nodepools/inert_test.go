@@ -19,7 +19,7 @@ import (
 var hostile = hostiletexts.Samples()
 
 // In JSON and YAML nothing of it is lost, and nothing is obeyed.
-func TestStructuredOutputIsExactAndInert(t *testing.T) {
+func TestStructuredOutputIsExactAndSanitized(t *testing.T) {
 	for name, text := range hostile {
 		if !utf8.ValidString(text) {
 			continue // an API server stores no such text

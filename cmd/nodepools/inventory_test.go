@@ -109,7 +109,7 @@ spec: {taints: [{key: maintenance, effect: NoSchedule}]}
 // bothWays is the cluster as it was read, and as its inventory file has it.
 func bothWays(t *testing.T, c *cluster.Cluster) (live, filed *observe.State, err error) {
 	t.Helper()
-	reader, err := (&clusterFlags{kubeconfig: c.Kubeconfig(), timeout: patience}).server("test")
+	reader, err := (&clusterFlags{kubeconfig: c.Kubeconfig(), timeout: waitTimeout}).server("test")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -178,7 +178,7 @@ var samePlan = cmp.Options{
 }
 
 // TestInventoryWithoutPods reads a cluster as somebody who may not list all that a
-// change is told in: what is left is whole in itself.
+// change concerns: what is left is whole in itself.
 func TestInventoryWithoutPods(t *testing.T) {
 	c := cluster.Shared(t)
 	if err := reset(t.Context(), c); err != nil {
@@ -219,12 +219,12 @@ subjects:
 		t.Fatal(err)
 	}
 	newStory(t, c).node("n1", "a")
-	reader, err := (&clusterFlags{kubeconfig: kubeconfig, timeout: patience}).server("test")
+	reader, err := (&clusterFlags{kubeconfig: kubeconfig, timeout: waitTimeout}).server("test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var taken *observe.Inventory
-	cluster.Eventually(t, "the role counts", patience, func() (err error) {
+	cluster.Eventually(t, "the role counts", waitTimeout, func() (err error) {
 		taken, err = reader.Inventory(t.Context(), true)
 		return err
 	})

@@ -74,7 +74,7 @@ func TestANodeCannotAvoidQuarantine(t *testing.T) {
 	p.Uninstalled()
 	p.Do(p.Patch(kubelet, "n1", pause))
 	q.role("n1")
-	q.pool("tells that the node is paused", func(pool *v1.NodePool) error {
+	q.pool("reports that the node is paused", func(pool *v1.NodePool) error {
 		if pool.Status.Nodes == nil || pool.Status.Nodes.Desired != 1 || pool.Status.Nodes.Updated != 0 {
 			return fmt.Errorf("its nodes are %+v", pool.Status.Nodes)
 		}
@@ -91,13 +91,13 @@ func TestANodeCannotAvoidQuarantine(t *testing.T) {
 
 // What a kubelet can do all the same: fill its node up before it is set apart. The
 // record does not fit in then. It is not silent, which is what docs/pools.md says.
-func TestAFullNodeIsTold(t *testing.T) {
+func TestAFullNodeIsReported(t *testing.T) {
 	q := newQuarantine(t)
 	p := q.Test
 	p.Install()
 	p.Do(p.Patch(policies.KubeletOf(t, p.Cluster, "n1"), "n1", map[string]any{"annotations": map[string]any{"a": strings.Repeat("x", 256<<10-1)}}))
 	q.role("n1")
-	q.pool("tells of the node that cannot be written", func(pool *v1.NodePool) error {
+	q.pool("reports the node that cannot be written", func(pool *v1.NodePool) error {
 		ready := meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition)
 		if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != v1.ConflictReason || !strings.Contains(ready.Message, "node n1: ") || !strings.Contains(ready.Message, "there is no room to record it") {
 			return fmt.Errorf("it says %+v", ready)
@@ -171,7 +171,7 @@ func (q *quarantine) step(number int) {
 
 func (q *quarantine) pool(what string, check func(*v1.NodePool) error) {
 	q.t.Helper()
-	cluster.Eventually(q.t, "the pool "+what, patience, func() error {
+	cluster.Eventually(q.t, "the pool "+what, waitTimeout, func() error {
 		pool := &v1.NodePool{}
 		if err := q.objects.Get(q.t.Context(), client.ObjectKey{Name: "quarantine"}, pool); err != nil {
 			return err
@@ -184,7 +184,7 @@ func (q *quarantine) pool(what string, check func(*v1.NodePool) error) {
 // those of Kubernetes.
 func (q *quarantine) carries(name string, keys ...string) {
 	q.t.Helper()
-	cluster.Eventually(q.t, fmt.Sprintf("the node carries the taints %v", keys), patience, func() error {
+	cluster.Eventually(q.t, fmt.Sprintf("the node carries the taints %v", keys), waitTimeout, func() error {
 		var have []string
 		for _, taint := range q.Get(name).Spec.Taints {
 			if !v1.IsKubernetesTaint(taint.Key) {

@@ -79,7 +79,7 @@ func (s *story) do(err error) {
 
 func (s *story) until(what string, check func() error) {
 	s.t.Helper()
-	cluster.Eventually(s.t, what, patience, check)
+	cluster.Eventually(s.t, what, waitTimeout, check)
 }
 
 func (s *story) patch(object client.Object, patch string) {

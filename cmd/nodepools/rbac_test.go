@@ -23,8 +23,8 @@ import (
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
-// patience bounds every wait for the cluster; nothing is asserted about time.
-const patience = 60 * time.Second
+// waitTimeout bounds every wait for the cluster; nothing is asserted about time.
+const waitTimeout = 60 * time.Second
 
 // TestShippedRightsAreJustEnough runs the controller as the service account that
 // install ships, through all that it ever does. The audit log of the API server
@@ -85,12 +85,12 @@ func TestSecretsOfOneNamespace(t *testing.T) {
 	}
 }
 
-// usedUnseen tells of the rights that are needed where the audit log does not
+// usedUnseen reports the rights that are needed where the audit log does not
 // show it.
 func usedUnseen(right string, used map[string]bool) bool {
 	if object, isList := strings.CutPrefix(right, "list "); isList {
 		// A watch streams the list as well where the API server can do that;
-		// older ones, and one that is told not to, are asked for a list.
+		// older ones, and one that is configured not to, are asked for a list.
 		return used["watch "+object]
 	}
 	// The admission policy asks for it, and no request is made with it: see

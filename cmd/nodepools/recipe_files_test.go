@@ -159,7 +159,7 @@ func TestWorkflowsAreCareful(t *testing.T) {
 
 // What the README says to set for each cluster is what the scripts read, and has all
 // that two clusters would take from one another.
-func TestRecipesTellWhatIsPerCluster(t *testing.T) {
+func TestRecipesShowWhatIsPerCluster(t *testing.T) {
 	var settings string
 	for _, script := range []string{"review.sh", "inventory.sh"} {
 		text, err := os.ReadFile(filepath.Join(recipeFolder, script))
@@ -173,18 +173,18 @@ func TestRecipesTellWhatIsPerCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(text), "## Several clusters\n")
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[A-Z_`, ]+`) \\|").FindAllStringSubmatch(section, -1) {
 		for _, name := range strings.Split(row[1], ", ") {
 			name = strings.Trim(name, "`")
-			told[name] = true
+			reported[name] = true
 			if name != "KUBECONFIG" && !regexp.MustCompile("(?m)^#   "+name+" ").MatchString(settings) {
 				t.Errorf("no script has the setting %s", name)
 			}
 		}
 	}
 	for _, name := range []string{"BRANCH", "INVENTORY_REV", "POOLS", "SOURCE", "MARKER", "CODE_QUALITY", "KUBECONFIG"} {
-		if !told[name] {
+		if !reported[name] {
 			t.Errorf("the README does not say that %s is for each cluster", name)
 		}
 	}

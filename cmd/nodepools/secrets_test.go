@@ -110,7 +110,7 @@ func TestSecrets(t *testing.T) {
 					t.Errorf("%s is done, though %s: this proves nothing\n%s", command[0], p.reason, out)
 				}
 				if found := secrets.Find(out, secret); found != "" {
-					t.Errorf("%s (%s): the secret is told, %s, in:\n%s", command[0], p.reason, found, out)
+					t.Errorf("%s (%s): the secret is leaked, %s, in:\n%s", command[0], p.reason, found, out)
 				}
 				wantPlain(t, out)
 			}

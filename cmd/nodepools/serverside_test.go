@@ -111,14 +111,14 @@ func diffed(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return out.String(), err.String(), code
 }
 
-// rehearsed is a cluster in which a change does one of everything.
-type rehearsed struct {
+// dryRunWorld is a cluster in which a change does one of everything.
+type dryRunWorld struct {
 	client.Client
 	t     *testing.T
 	files string
 }
 
-func newRehearsed(t *testing.T, c *cluster.Cluster) *rehearsed {
+func newDryRunWorld(t *testing.T, c *cluster.Cluster) *dryRunWorld {
 	t.Helper()
 	quietLibraries()
 	if err := reset(t.Context(), c); err != nil {
@@ -132,7 +132,7 @@ func newRehearsed(t *testing.T, c *cluster.Cluster) *rehearsed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &rehearsed{Client: api, t: t, files: t.TempDir()}
+	w := &dryRunWorld{Client: api, t: t, files: t.TempDir()}
 	source := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "fleet"}, Spec: v1.NodePoolSourceSpec{URL: "https://git.example.com/fleet.git", Interval: metav1.Duration{Duration: time.Minute}}}
 	w.create(source)
 	for _, name := range []string{"gpu", "web", "old", "same"} {
@@ -166,14 +166,14 @@ func newRehearsed(t *testing.T, c *cluster.Cluster) *rehearsed {
 	return w
 }
 
-func (w *rehearsed) create(object client.Object) {
+func (w *dryRunWorld) create(object client.Object) {
 	w.t.Helper()
 	if err := w.Create(w.t.Context(), object); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *rehearsed) file(pool, spec string) {
+func (w *dryRunWorld) file(pool, spec string) {
 	w.t.Helper()
 	content := "apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata:\n  name: " + pool + "\nspec:\n  " + spec + "\n"
 	if err := os.WriteFile(filepath.Join(w.files, pool+".yaml"), []byte(content), 0o600); err != nil {
@@ -182,7 +182,7 @@ func (w *rehearsed) file(pool, spec string) {
 }
 
 // versions are the resourceVersions of everything, which every write changes.
-func (w *rehearsed) versions() map[string]string {
+func (w *dryRunWorld) versions() map[string]string {
 	w.t.Helper()
 	all := map[string]string{}
 	for _, kind := range []client.ObjectList{&v1.NodePoolList{}, &v1.NodePoolSourceList{}, &nodev1.RuntimeClassList{}, &corev1.NodeList{}} {
@@ -215,7 +215,7 @@ func (w *rehearsed) versions() map[string]string {
 // it a dry run. Without the flag nothing is sent but lists.
 func TestServerSideIsADryRun(t *testing.T) {
 	c := cluster.Shared(t)
-	w := newRehearsed(t, c)
+	w := newDryRunWorld(t, c)
 	r := recordRequests(t, c.Config)
 	kubeconfig := r.kubeconfig(t)
 	before := w.versions()
@@ -284,12 +284,12 @@ metadata: {name: gpu-full}
 spec: {policyName: gpu-full, validationActions: [Deny]}
 `
 
-// TestServerSideTellsRefusals: what the API server would not take is a problem that
+// TestServerSideReportsRefusals: what the API server would not take is a problem that
 // names the object and why, the rest is asked about all the same, and the exit code
 // is that of an error.
-func TestServerSideTellsRefusals(t *testing.T) {
+func TestServerSideReportsRefusals(t *testing.T) {
 	c := cluster.Shared(t)
-	w := newRehearsed(t, c)
+	w := newDryRunWorld(t, c)
 	r := recordRequests(t, c.Config)
 	w.create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: "gpu-full", Labels: map[string]string{v1.RoleLabelPrefix + "gpu": ""},
@@ -335,7 +335,7 @@ func TestServerSideTellsRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster.Eventually(t, "the role is in force", patience, func() error {
+	cluster.Eventually(t, "the role is in force", waitTimeout, func() error {
 		if _, stderr, code := diffed(t, w.files, "--kubeconfig", viewer); code != 1 {
 			return fmt.Errorf("exit code %d: %s", code, stderr)
 		}
@@ -351,7 +351,7 @@ func TestServerSideTellsRefusals(t *testing.T) {
 // refusal.
 func TestServerSideFollowsANodeThatMoves(t *testing.T) {
 	c := cluster.Shared(t)
-	w := newRehearsed(t, c)
+	w := newDryRunWorld(t, c)
 	r := recordRequests(t, c.Config)
 	touched := 0
 	r.before = func(request recorded) {

@@ -44,7 +44,7 @@ func TestANodeThatIsThrownOutKeepsNothingOfAWall(t *testing.T) {
 	wall("n1")
 	has := func(what string, want ...string) {
 		t.Helper()
-		cluster.Eventually(t, what, patience, func() error {
+		cluster.Eventually(t, what, waitTimeout, func() error {
 			node := p.Get("n1")
 			var have []string
 			for _, key := range []string{wallLabel, v1.RoleLabel("wall"), "example.com/honest"} {

@@ -34,7 +34,7 @@ func TestViewerMayOnlyLook(t *testing.T) {
 		}
 	}
 	user := "system:serviceaccount:" + namespace + ":" + manifests.ViewerName
-	cluster.Eventually(t, "the role counts", patience, func() error {
+	cluster.Eventually(t, "the role counts", waitTimeout, func() error {
 		out, err := c.Kubectl(t.Context(), "auth", "can-i", "list", "pods", "--as", user)
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, out)

@@ -48,7 +48,7 @@ func reportOf(text string) *Report {
 // commandsOfOurs are those that WriteGitHub is there to write.
 var commandsOfOurs = regexp.MustCompile(`(?m)^::(?:error|warning) file=`)
 
-func TestHostileFindingsAreInert(t *testing.T) {
+func TestHostileFindingsAreSanitized(t *testing.T) {
 	texts := hostile.Samples()
 	for _, each := range hostile.Strings() {
 		texts[each.Name] = each.Text

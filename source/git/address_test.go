@@ -14,7 +14,7 @@ func TestParseAddress(t *testing.T) {
 		"https slash": {"a slash at the end means nothing", "https://example.com/a/b/", "https://example.com/a/b"},
 		"http port":   {"a port is kept", "http://example.com:3000/a", "http://example.com:3000/a"},
 		"escaped":     {"escapes stay escaped", "https://example.com/a%20b", "https://example.com/a%20b"},
-		"ssh":         {"a user may be named, and is not told: it may be a token", "ssh://git@example.com:2222/a.git", "ssh://example.com:2222/a.git"},
+		"ssh":         {"a user may be named, and is not reported: it may be a token", "ssh://git@example.com:2222/a.git", "ssh://example.com:2222/a.git"},
 		"scp":         {"git's short form", "git@example.com:a/b.git", "ssh://example.com/a/b.git"},
 		"scp no user": {"the user may be left out", "example.com:a/b.git", "ssh://example.com/a/b.git"},
 		"file":        {"three slashes", "file:///srv/pools.git", "file:///srv/pools.git"},

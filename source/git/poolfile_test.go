@@ -16,7 +16,7 @@ var fetching = map[string]sources.Reading{
 	},
 }
 
-func TestWhatIsNoPoolFileIsNotLookedAt(t *testing.T) { sources.TestHarmlessFiles(t, fetching) }
+func TestWhatIsNoPoolFileIsNotRead(t *testing.T) { sources.TestHarmlessFiles(t, fetching) }
 
 func TestWhatCouldHidePoolsIsRefused(t *testing.T) { sources.TestHiddenPools(t, fetching) }
 

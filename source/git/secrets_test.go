@@ -235,7 +235,7 @@ var placesInURL = []place{
 	{"fragment", "a token may be there", inURL("https://example.com/a#access_token=%s"), source.ErrInvalid},
 	{"URL within the URL", "a mirror that takes another server's address as a path", inURL("https://mirror.invalid/https://user:%s@example.com/a"), source.ErrInvalid},
 	{"user of the URL within", "the same", inURL("https://mirror.invalid/https://%s@example.com/a"), source.ErrInvalid},
-	{"ssh user", "a token of a hosting service; it is in the object, but not in what is told of it", func(t *testing.T, secret string) *Repository {
+	{"ssh user", "a token of a hosting service; it is in the object, but not in what is said of it", func(t *testing.T, secret string) *Repository {
 		return &Repository{URL: "ssh://" + url.QueryEscape(secret) + "@" + closed(t) + "/a", SSHAuth: serveSSH(t).auth()}
 	}, source.ErrUnreachable},
 }

@@ -40,7 +40,7 @@ func allReadings() map[string]sources.Reading {
 	return all
 }
 
-func TestWhatIsNoPoolFileIsNotLookedAt(t *testing.T) { sources.TestHarmlessFiles(t, allReadings()) }
+func TestWhatIsNoPoolFileIsNotRead(t *testing.T) { sources.TestHarmlessFiles(t, allReadings()) }
 
 func TestWhatCouldHidePoolsIsRefused(t *testing.T) { sources.TestHiddenPools(t, allReadings()) }
 

@@ -254,7 +254,7 @@ func TestWorkTreeNamesWhatGitDoesNotTrack(t *testing.T) {
 	}
 }
 
-// A file system that does not tell a from A keeps one of the two files. This one does,
+// A file system that does not distinguish a from A keeps one of the two files. This one does,
 // so that the other is deleted here.
 func TestWorkTreeOfNamesThatDifferInCase(t *testing.T) {
 	r := sources.NewRepo(t)

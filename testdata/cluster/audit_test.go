@@ -16,7 +16,7 @@ import (
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
 )
 
-func TestAuditTellsWhoDidWhat(t *testing.T) {
+func TestAuditShowsWhoDidWhat(t *testing.T) {
 	c := Shared(t)
 	config, kubeconfig, err := c.ServiceAccount(t.Context(), "default", "writer")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // make demo and make test download, and build where BUILD says so. A browser is
 // for tests alone.
-func TestMakeBuildsOnlyWhenTold(t *testing.T) {
+func TestMakeBuildsOnlyWhenAsked(t *testing.T) {
 	for variable, want := range map[string]bool{"": false, "BUILD=": false, "BUILD=0": false, "BUILD=1": true, "BUILD=yes": true} {
 		for _, target := range []string{"demo", "test", "stress", "controlplane"} {
 			cmd := exec.Command("make", "-C", "../..", "--dry-run", target)

@@ -23,8 +23,8 @@ import (
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
-// patience bounds every wait for the cluster; nothing is asserted about time.
-const patience = 60 * time.Second
+// waitTimeout bounds every wait for the cluster; nothing is asserted about time.
+const waitTimeout = 60 * time.Second
 
 // Test is a cluster in which the policies can be installed, as its administrator.
 type Test struct {
@@ -84,7 +84,7 @@ func (p *Test) Install() {
 			p.t.Error(err)
 		}
 	})
-	cluster.Eventually(p.t, "the policy is enforced", patience, func() error {
+	cluster.Eventually(p.t, "the policy is enforced", waitTimeout, func() error {
 		if err := p.forge(); !apierrors.IsForbidden(err) {
 			return fmt.Errorf("a forged record: %w", err)
 		}
@@ -95,7 +95,7 @@ func (p *Test) Install() {
 // Uninstalled waits until the policy for nodes of an earlier test is no longer enforced.
 func (p *Test) Uninstalled() {
 	p.t.Helper()
-	cluster.Eventually(p.t, "no policy is enforced", patience, p.forge)
+	cluster.Eventually(p.t, "no policy is enforced", waitTimeout, p.forge)
 }
 
 // forge is a dry run of what the policy is to refuse.
@@ -163,7 +163,7 @@ func (p *Test) UserWith(t *testing.T, rules []rbacv1.PolicyRule) string {
 	})
 	// The authorizer sees a role a moment after it was created.
 	user := UserOf(t, p.Cluster, name)
-	cluster.Eventually(t, "the role is in force", patience, func() error {
+	cluster.Eventually(t, "the role is in force", waitTimeout, func() error {
 		_, err := user.CoreV1().Nodes().Patch(t.Context(), "n1", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	})

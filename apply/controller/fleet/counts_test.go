@@ -60,15 +60,15 @@ func TestCountsSettleOnce(t *testing.T) {
 	figures, published := newCountsTest()
 	tells := func(reason string, want ...string) {
 		t.Helper()
-		var told []string
+		var reported []string
 		for pool, change := range published.take() {
 			if change&Settled != 0 {
-				told = append(told, pool)
+				reported = append(reported, pool)
 			}
 		}
-		slices.Sort(told)
-		if !slices.Equal(told, want) {
-			t.Errorf("%s: settled are %v, want %v", reason, told, want)
+		slices.Sort(reported)
+		if !slices.Equal(reported, want) {
+			t.Errorf("%s: settled are %v, want %v", reason, reported, want)
 		}
 	}
 	if !figures.Await("p", 5) {
@@ -116,7 +116,7 @@ func TestCountsWaitForPassesThatAreUnderWay(t *testing.T) {
 	figures.Report("n", Observation{Epoch: 4}, nil)
 	figures.advance(figures.begin(5), 5)
 	if !figures.Await("p", 5) {
-		t.Error("the node is at rest, and p is not settled")
+		t.Error("the node is idle, and p is not settled")
 	}
 	figures.Leave("n")
 
@@ -219,7 +219,7 @@ func TestCountsOfPools(t *testing.T) {
 		t.Errorf("what was done for p (-want +got):\n%s", diff)
 	}
 	if left := figures.Results("p"); len(left) > 0 {
-		t.Errorf("told already, and told again: %v", left)
+		t.Errorf("reported already, and reported again: %v", left)
 	}
 	figures.Forget("a")
 	tells("the node goes", "p has news", "q has news")

@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// Pools of which counts change are told once nodes are at rest, each once; while nodes
+// Pools of which counts change are reported once nodes are idle, each once; while nodes
 // never rest, each after maxCoalesce, and no more often.
 func TestCoalescer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		told := map[string]int{}
+		reported := map[string]int{}
 		g := newCoalescer(func(pool string) {
 			mu.Lock()
 			defer mu.Unlock()
-			told[pool]++
+			reported[pool]++
 		})
 		expect := func(reason string, want ...string) {
 			t.Helper()
 			synctest.Wait()
 			mu.Lock()
 			defer mu.Unlock()
-			if got := slices.Sorted(maps.Keys(told)); !slices.Equal(got, want) {
-				t.Errorf("%s: told %v, want %v", reason, got, want)
+			if got := slices.Sorted(maps.Keys(reported)); !slices.Equal(got, want) {
+				t.Errorf("%s: reported %v, want %v", reason, got, want)
 			}
-			for pool, times := range told {
+			for pool, times := range reported {
 				if times > 1 {
-					t.Errorf("%s: %s was told %d times", reason, pool, times)
+					t.Errorf("%s: %s was reported %d times", reason, pool, times)
 				}
 			}
-			clear(told)
+			clear(reported)
 		}
 		g.add("a")
 		time.Sleep(StatusPeriod - time.Millisecond)
@@ -44,7 +44,7 @@ func TestCoalescer(t *testing.T) {
 		time.Sleep(StatusPeriod - time.Millisecond)
 		expect("a moment ago again")
 		time.Sleep(time.Millisecond)
-		expect("at rest", "a", "b")
+		expect("idle", "a", "b")
 		time.Sleep(2 * maxCoalesce)
 		expect("nothing more has changed")
 
@@ -66,6 +66,6 @@ func TestCoalescer(t *testing.T) {
 		for i := range int(maxCoalesce/pause) - 2 {
 			rest = append(rest, fmt.Sprintf("p%02d", i+1))
 		}
-		expect("at rest again", rest...)
+		expect("idle again", rest...)
 	})
 }

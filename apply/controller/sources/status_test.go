@@ -8,7 +8,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// What an API server says is bounded and on one line before it is told.
+// What an API server says is bounded and on one line before it is reported.
 func TestGitServerTextIsBounded(t *testing.T) {
 	long := &refusal{reason: v1.ApplyReason, err: fmt.Errorf("says:\x1b[31m\n%s", strings.Repeat("é", 5000))}
 	facts := sourceFacts{fetchState: &fetchState{good: "main@sha1:1", revision: "main@sha1:1"}, failure: long}
