@@ -23,7 +23,7 @@ var daemonTolerations = []corev1.Toleration{
 // daemonChanges are the pods of DaemonSets that start or are removed.
 type daemonChanges struct {
 	removed []*inventory.Pod
-	groups  map[inventory.Owner]*DaemonPods
+	groups  groups[inventory.Owner, DaemonPods]
 }
 
 // daemonPods returns which pods the DaemonSet controller of Kubernetes removes,
@@ -35,7 +35,7 @@ type daemonChanges struct {
 // ignores PodDisruptionBudgets. What the RuntimeClass adds decides where a
 // created pod is scheduled.
 func (w *world) daemonPods(going map[*inventory.Pod]leaving) *daemonChanges {
-	changes := &daemonChanges{groups: map[inventory.Owner]*DaemonPods{}}
+	changes := &daemonChanges{groups: groups[inventory.Owner, DaemonPods]{}}
 	for _, of := range w.daemons {
 		d := w.newDaemon(of)
 		for _, at := range w.pairs {
@@ -125,21 +125,13 @@ func (d *daemon) runsOn(at *nodePair) bool {
 }
 
 func (c *daemonChanges) group(of inventory.Owner) *DaemonPods {
-	group := c.groups[of]
-	if group == nil {
-		group = &DaemonPods{Workload: named(of), Removed: []Pod{}, Started: []string{}}
-		c.groups[of] = group
-	}
-	return group
+	return c.groups.of(of, DaemonPods{Workload: named(of), Removed: []Pod{}, Started: []string{}})
 }
 
 func (c *daemonChanges) list() []DaemonPods {
-	list := make([]DaemonPods, 0, len(c.groups))
-	for _, group := range c.groups {
+	finish := func(group *DaemonPods) {
 		slices.SortFunc(group.Removed, comparePods)
 		slices.Sort(group.Started)
-		list = append(list, *group)
 	}
-	slices.SortFunc(list, func(a, b DaemonPods) int { return compareWorkloads(a.Workload, b.Workload) })
-	return list
+	return c.groups.list(finish, func(a, b DaemonPods) int { return compareWorkloads(a.Workload, b.Workload) })
 }

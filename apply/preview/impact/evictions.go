@@ -58,7 +58,7 @@ func evictedAfter(at *nodePair, pod *inventory.Pod) (seconds int64, evicted bool
 }
 
 func (w *world) groupEvictions(going map[*inventory.Pod]leaving) []Eviction {
-	groups := map[string]*Eviction{}
+	all := groups[string, Eviction]{}
 	for _, at := range w.pairs {
 		for _, pod := range at.pods {
 			goes, evicted := going[pod]
@@ -73,19 +73,9 @@ func (w *world) groupEvictions(going map[*inventory.Pod]leaving) []Eviction {
 			}
 			entry.NotRecreated = !pod.Finished && !w.recreated(pod)
 			key := groupKey(entry.Workload, append([]string{fmt.Sprint(entry.AfterSeconds, entry.Finished, entry.NotRecreated, entry.NoFeasibleNode)}, entry.Taints...)...)
-			group := groups[key]
-			if group == nil {
-				group = &entry
-				groups[key] = group
-			}
+			group := all.of(key, entry)
 			group.Pods = append(group.Pods, Pod{Name: pod.Name, Node: pod.Node})
 		}
 	}
-	list := make([]Eviction, 0, len(groups))
-	for _, group := range groups {
-		slices.SortFunc(group.Pods, comparePods)
-		list = append(list, *group)
-	}
-	slices.SortFunc(list, compareEvictions)
-	return list
+	return all.list(func(group *Eviction) { slices.SortFunc(group.Pods, comparePods) }, compareEvictions)
 }

@@ -3,7 +3,6 @@ package impact
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/nodepools/nodepools/apply/preview/inventory"
 )
@@ -18,14 +17,6 @@ func workloadOf(pod *inventory.Pod) Workload {
 		return Workload{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}
 	}
 	return Workload{Group: pod.Owner.Group, Kind: pod.Owner.Kind, Namespace: pod.Namespace, Name: pod.Owner.Name}
-}
-
-// groupKey returns the same text for entries that are listed in one line.
-func groupKey(of Workload, texts ...string) string {
-	var key strings.Builder
-	writeTexts(&key, of.Group, of.Namespace, of.Kind, of.Name)
-	writeTexts(&key, texts...)
-	return key.String()
 }
 
 func compareWorkloads(a, b Workload) int {

@@ -23,7 +23,7 @@ func overlaps(before, after plan.Cluster) []Overlap {
 	for _, node := range before.Nodes {
 		stood[node.Name] = node
 	}
-	groups := map[string]*Overlap{}
+	all := groups[string, Overlap]{}
 	for _, node := range after.Nodes {
 		pools, reason := is.deadlock(node)
 		if reason == nil {
@@ -35,20 +35,12 @@ func overlaps(before, after plan.Cluster) []Overlap {
 			}
 		}
 		key := groupKey(Workload{}, append(slices.Clone(pools), reason.String())...)
-		if groups[key] == nil {
-			groups[key] = &Overlap{Pools: pools, Reason: reason}
-		}
-		groups[key].Nodes = append(groups[key].Nodes, node.Name)
+		group := all.of(key, Overlap{Pools: pools, Reason: reason})
+		group.Nodes = append(group.Nodes, node.Name)
 	}
-	list := make([]Overlap, 0, len(groups))
-	for _, group := range groups {
-		slices.Sort(group.Nodes)
-		list = append(list, *group)
-	}
-	slices.SortFunc(list, func(a, b Overlap) int {
+	return all.list(func(group *Overlap) { slices.Sort(group.Nodes) }, func(a, b Overlap) int {
 		return cmp.Or(slices.Compare(a.Pools, b.Pools), cmp.Compare(a.Reason.String(), b.Reason.String()))
 	})
-	return list
 }
 
 func containsAll(names, wanted []string) bool {

@@ -24,7 +24,7 @@ func (w *world) unschedulable(going map[*inventory.Pod]leaving, daemons *daemonC
 	for _, pod := range daemons.removed {
 		removed[pod] = true
 	}
-	groups := map[string]*Unschedulable{}
+	all := groups[string, Unschedulable]{}
 	for _, at := range w.pairs {
 		for _, pod := range at.pods {
 			if _, evicted := going[pod]; evicted || removed[pod] || pod.Static || idle(pod) || w.orphan(pod) {
@@ -40,21 +40,11 @@ func (w *world) unschedulable(going map[*inventory.Pod]leaving, daemons *daemonC
 			}
 			entry := Unschedulable{Workload: workloadOf(pod), Reason: reason, NoFeasibleNode: w.recreated(pod) && !w.feasible(after)}
 			key := groupKey(entry.Workload, entry.Reason.String(), fmt.Sprint(entry.NoFeasibleNode))
-			group := groups[key]
-			if group == nil {
-				group = &entry
-				groups[key] = group
-			}
+			group := all.of(key, entry)
 			group.Pods = append(group.Pods, Pod{Name: pod.Name, Node: pod.Node})
 		}
 	}
-	list := make([]Unschedulable, 0, len(groups))
-	for _, group := range groups {
-		slices.SortFunc(group.Pods, comparePods)
-		list = append(list, *group)
-	}
-	slices.SortFunc(list, compareUnschedulable)
-	return list
+	return all.list(func(group *Unschedulable) { slices.SortFunc(group.Pods, comparePods) }, compareUnschedulable)
 }
 
 // lostPlace returns why a pod cannot be scheduled on the node any more; empty
