@@ -13,7 +13,6 @@ import (
 
 	"github.com/nodepools/nodepools/api/hint"
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/connect"
 )
 
@@ -35,7 +34,6 @@ func (o *runOptions) config() (*rest.Config, error) {
 	// Every event of a watch would be packed there and unpacked here. That takes
 	// more than it saves where the two are near each other.
 	config.DisableCompression = true
-	connect.OnePerRequest(config, o.concurrency+apply.PoolsAtOnce)
 	return config, nil
 }
 
