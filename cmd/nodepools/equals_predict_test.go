@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/review"
 )
@@ -84,6 +85,9 @@ func (p *prediction) object(name string, change review.Object, revisionKnown boo
 	}
 	live, there := p.after[name]
 	reported, after := manifest(name, change.Before), manifest(name, change.After)
+	if live != nil && metadataOf(live)["deletionTimestamp"] != nil { // as in comparable
+		delete(annotationsOf(reported), v1.ApproveReleaseAnnotation)
+	}
 	if diff := cmp.Diff(unreported(live), reported); diff != "" {
 		p.errorf("%s before (-cluster +reported):\n%s", name, diff)
 	}
@@ -117,6 +121,7 @@ func (p *prediction) object(name string, change review.Object, revisionKnown boo
 		delete(p.after, name)
 		if p.stays[change.Name] {
 			live["metadata"].(map[string]any)["deletionTimestamp"] = deletionSet
+			delete(annotationsOf(live), v1.ApproveReleaseAnnotation)
 			p.after[name] = live
 		}
 		return
@@ -127,6 +132,7 @@ func (p *prediction) object(name string, change review.Object, revisionKnown boo
 		metadataOf(after)["uid"] = uid
 		if deleted := metadataOf(live)["deletionTimestamp"]; change.Action == plan.Update && deleted != nil {
 			metadataOf(after)["deletionTimestamp"] = deleted
+			delete(annotationsOf(after), v1.ApproveReleaseAnnotation)
 		}
 		p.after[name] = after
 	}
