@@ -33,6 +33,7 @@ type NodePoolSource struct {
 // NodePoolSourceSpec says where the pools are and how to follow them.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.secretRef) || self.url.matches('^(https|ssh)://')",message="secretRef needs a url that begins with https:// or ssh://: over anything else a credential can be read on its way",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule="!has(self.proxySecretRef) || !self.url.startsWith('file:')",message="proxySecretRef needs a url that begins with https://, http:// or ssh://",reason="FieldValueForbidden"
 type NodePoolSourceSpec struct {
 	// url of the repository: https, ssh, http or file. It must not carry a credential;
 	// ssh needs one in secretRef, with the host keys of the server.
@@ -50,6 +51,13 @@ type NodePoolSourceSpec struct {
 	// credential may be sent to.
 	// +optional
 	SecretRef *SecretRef `json:"secretRef,omitempty"`
+
+	// proxySecretRef names the Secret with the proxy for https, http and ssh, in the
+	// namespace of the controller: address, a URL of http, https or socks5; username and
+	// password where it wants a login; noProxy, a list of hosts that are reached without
+	// it. Without it, https and http take the proxy of the controller's environment.
+	// +optional
+	ProxySecretRef *SecretRef `json:"proxySecretRef,omitempty"`
 
 	// ref to follow; the repository's default branch where it is left out.
 	// +optional

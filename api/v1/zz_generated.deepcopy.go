@@ -303,6 +303,11 @@ func (in *NodePoolSourceSpec) DeepCopyInto(out *NodePoolSourceSpec) {
 		*out = new(SecretRef)
 		**out = **in
 	}
+	if in.ProxySecretRef != nil {
+		in, out := &in.ProxySecretRef, &out.ProxySecretRef
+		*out = new(SecretRef)
+		**out = **in
+	}
 	if in.Ref != nil {
 		in, out := &in.Ref, &out.Ref
 		*out = new(GitRef)

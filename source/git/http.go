@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net"
@@ -36,6 +35,7 @@ type httpServer struct {
 	base   string      // the repository's URL, after redirects
 	bodies []io.Closer // of the answers so far
 
+	proxies          *proxiesInUse
 	wantsCertificate atomic.Bool // the server has asked for a certificate of the client
 }
 
@@ -48,7 +48,7 @@ func (t *target) dialHTTP(ctx context.Context) (server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &httpServer{target: t, ctx: ctx}
+	s := &httpServer{target: t, ctx: ctx, proxies: &proxiesInUse{target: t}}
 	s.base = t.address.scheme + "://" + t.address.host + t.address.path
 	s.client = &http.Client{
 		Transport:     &credentialed{host: t.address.host, auth: auth, next: s.newTransport(roots)},
@@ -60,16 +60,15 @@ func (t *target) dialHTTP(ctx context.Context) (server, error) {
 // newTransport makes connections that are this conversation's own and end with
 // its context, at the latest. A listing a minute does not need to keep them.
 func (s *httpServer) newTransport(roots *x509.CertPool) *http.Transport {
-	direct, proxies := s.dialer(), &proxies{}
+	direct := s.dialer()
 	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, GetClientCertificate: s.clientCertificate}
 	return &http.Transport{
-		Proxy:                  proxies.of,
+		Proxy:                  s.proxies.of,
 		OnProxyConnectResponse: s.tunnel,
 		DialContext: func(dialling context.Context, network, host string) (net.Conn, error) {
 			dialer := direct
-			if proxies.has(host) {
-				// A proxy is what the administrator has set, and often on this machine.
-				dialer = &net.Dialer{Timeout: direct.Timeout}
+			if s.proxies.has(host) {
+				dialer = proxyDialer()
 			}
 			conn, err := dialer.DialContext(dialling, network, host)
 			if err == nil {
@@ -97,14 +96,7 @@ func (s *httpServer) clientCertificate(*tls.CertificateRequestInfo) (*tls.Certif
 // tunnel reads a proxy's answer: of one that refuses a tunnel net/http would
 // make an error of no kind, out of the proxy's words.
 func (t *target) tunnel(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
-	switch answer.StatusCode {
-	case http.StatusOK:
-		return nil
-	case http.StatusProxyAuthRequired:
-		return t.status(answer.StatusCode)
-	default:
-		return t.fail(source.ErrUnreachable, fmt.Sprintf("the proxy answered with HTTP status %d", answer.StatusCode))
-	}
+	return t.proxyAnswered(answer.StatusCode)
 }
 
 func (t *target) httpAuth() (HTTPAuth, error) {
@@ -189,6 +181,9 @@ func (s *httpServer) send(method, url string, body []byte) (*http.Response, erro
 func (s *httpServer) unanswered(err error) error {
 	var ours *source.Error
 	var timeout net.Error
+	if unclear := s.proxies.unclear(err); unclear != nil && len(s.bodies) == 0 && s.ctx.Err() == nil {
+		return unclear
+	}
 	switch {
 	case !s.wantsCertificate.Load(), len(s.bodies) > 0, errors.As(err, &ours), s.ctx.Err() != nil,
 		errors.As(err, &timeout) && timeout.Timeout():

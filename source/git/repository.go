@@ -46,6 +46,10 @@ type Repository struct {
 	// Certificate is the client's own, for https; nil for none.
 	Certificate *tls.Certificate
 
+	// Proxy chooses the proxy for https, http and ssh. Nil takes those that the
+	// environment names, as [http.ProxyFromEnvironment] has it, for https and http.
+	Proxy Proxy
+
 	// TempDir is where a fetch keeps what a server sends while it reads it, up
 	// to MaxPackBytes. Empty means the system's folder for temporary files.
 	TempDir string

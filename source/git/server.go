@@ -91,6 +91,7 @@ func (t *target) network(err error) *source.Error {
 	var dns *net.DNSError
 	var errno syscall.Errno
 	var timeout net.Error
+	var socks *net.OpError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return t.fail(source.ErrUnreachable, "the host name is not known")
@@ -100,6 +101,8 @@ func (t *target) network(err error) *source.Error {
 		return t.fail(source.ErrUnreachable, errno.Error())
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return t.fail(source.ErrTimeout, "the server did not answer in time")
+	case errors.As(err, &socks) && strings.HasPrefix(socks.Op, "socks"):
+		return t.socksRefused(socks.Err)
 	}
 	return nil
 }
@@ -171,7 +174,7 @@ func (t *target) status(code int) *source.Error {
 	case code == 404, code == 410:
 		return t.fail(source.ErrRepositoryMissing, text)
 	case code == 407:
-		return t.fail(source.ErrUnreachable, "the proxy wants a credential")
+		return t.proxyLogin()
 	case code >= 300 && code < 400:
 		return t.fail(source.ErrRedirect, text)
 	}

@@ -20,7 +20,7 @@ func (t *target) dialSSH(ctx context.Context) (server, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := t.dialer().DialContext(ctx, "tcp", t.address.dialAddress())
+	conn, err := t.dialServer(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ import (
 // that is replaced in between works at once.
 func (r *Reconciler) ask(ctx context.Context, src *v1.NodePoolSource, state *fetchState) error {
 	repository := Repository(src, r.options.FetchTimeout)
+	if err := r.useProxy(ctx, src, repository); err != nil {
+		return err
+	}
 	if src.Spec.SecretRef == nil {
 		return state.read(ctx, repository, src.Spec.Layers)
 	}
@@ -37,16 +40,41 @@ func (r *Reconciler) ask(ctx context.Context, src *v1.NodePoolSource, state *fet
 	return state.read(ctx, repository, src.Spec.Layers)
 }
 
-// logIn gives a repository the credential of its source, and returns the version of the
-// Secret. The Secret is read past the cache, by its name: nothing else may be read, and
-// nothing of it is kept.
-func (r *Reconciler) logIn(ctx context.Context, src *v1.NodePoolSource, repository *git.Repository) (version string, err error) {
+// secret reads the Secret that a field of a source names. It is read past the cache, by
+// its name: nothing else may be read, and nothing of it is kept.
+func (r *Reconciler) secret(ctx context.Context, field string, ref *v1.SecretRef) (client.ObjectKey, *corev1.Secret, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.options.FetchTimeout)
 	defer cancel()
-	name := client.ObjectKey{Namespace: r.options.Namespace, Name: src.Spec.SecretRef.Name}
-	secret := &corev1.Secret{}
+	name, secret := client.ObjectKey{Namespace: r.options.Namespace, Name: ref.Name}, &corev1.Secret{}
 	if err := r.live.Get(ctx, name, secret); err != nil {
-		return "", unreadable(name, err)
+		return name, nil, unreadable(field, name, err)
+	}
+	return name, secret, nil
+}
+
+// useProxy gives a repository the proxy of its source, if it names one.
+func (r *Reconciler) useProxy(ctx context.Context, src *v1.NodePoolSource, repository *git.Repository) error {
+	if src.Spec.ProxySecretRef == nil {
+		return nil
+	}
+	name, secret, err := r.secret(ctx, "spec.proxySecretRef", src.Spec.ProxySecretRef)
+	if err != nil {
+		return err
+	}
+	proxy, err := auth.ParseProxy(secret.Data)
+	if err != nil {
+		return of(name, err)
+	}
+	repository.Proxy = proxy.For
+	return nil
+}
+
+// logIn gives a repository the credential of its source, and returns the version of the
+// Secret.
+func (r *Reconciler) logIn(ctx context.Context, src *v1.NodePoolSource, repository *git.Repository) (version string, err error) {
+	name, secret, err := r.secret(ctx, "spec.secretRef", src.Spec.SecretRef)
+	if err != nil {
+		return "", err
 	}
 	if err := auth.Covers(secret.Annotations[v1.URLPrefixAnnotation], src.Spec.URL); err != nil {
 		return "", of(name, err).WithHint(fmt.Sprintf("if its credential is meant to be sent there: kubectl -n %s annotate --overwrite secret %s %s=<the beginning of the URL>", name.Namespace, name.Name, v1.URLPrefixAnnotation))
@@ -78,10 +106,10 @@ func UseCredential(repository *git.Repository, credential *auth.Credential) erro
 }
 
 // unreadable explains why there is no Secret.
-func unreadable(name client.ObjectKey, err error) error {
+func unreadable(field string, name client.ObjectKey, err error) error {
 	switch {
 	case apierrors.IsNotFound(err):
-		return of(name, errors.New("does not exist")).WithHint(fmt.Sprintf("create it in the namespace %s, or correct spec.secretRef", name.Namespace))
+		return of(name, errors.New("does not exist")).WithHint(fmt.Sprintf("create it in the namespace %s, or correct %s", name.Namespace, field))
 	case apierrors.IsForbidden(err):
 		return of(name, errors.New("may not be read")).WithHint("the Role that nodepools install prints allows to get Secrets in the namespace of the controller, and nowhere else")
 	}
