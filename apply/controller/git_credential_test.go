@@ -62,7 +62,7 @@ func TestGitPrivateRepository(t *testing.T) {
 	const token = "s3cr3t-canary-token"
 	w := newGitWorld(t)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: manifests.DefaultNamespace}}
-	_ = w.Create(t.Context(), namespace) // another test may have made it
+	w.do(client.IgnoreAlreadyExists(w.Create(t.Context(), namespace))) // another test may have made it
 	repo := newRepository(t)
 	server := repo.servePrivately(t, token)
 	first := repo.commit(files{"pools/a.yaml": poolFile("a", "0")})

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/api/manifests"
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -18,7 +19,8 @@ import (
 func TestGitRepositoryBehindAProxy(t *testing.T) {
 	const token, password = "s3cr3t-canary-token", "s3cr3t-canary-proxy"
 	w := newGitWorld(t)
-	_ = w.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: manifests.DefaultNamespace}}) // another test may have made it
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: manifests.DefaultNamespace}}
+	w.do(client.IgnoreAlreadyExists(w.Create(t.Context(), namespace))) // another test may have made it
 	repo := newRepository(t)
 	server := repo.servePrivately(t, token)
 	servers := map[string]string{"example.com:443": server.Listener.Addr().String()}

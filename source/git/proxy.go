@@ -73,7 +73,8 @@ func (p *proxiesInUse) unclear(err error) error {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
 	}
-	return p.notHTTP()
+	return p.fail(source.ErrUnreachable, "what answers, the proxy or the server behind it, does not speak the protocol that is expected there").
+		WithHint("check the addresses of the proxy and of the repository, their ports above all")
 }
 
 // notHTTP explains a proxy that speaks something else.

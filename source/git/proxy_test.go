@@ -170,25 +170,14 @@ func TestTroubleWithProxies(t *testing.T) {
 // nothing any more; it is the address.
 func speak(t *testing.T, text string) string {
 	t.Helper()
-	listener := listen(t)
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				_, _ = conn.Read(make([]byte, 1))
-				_, _ = io.WriteString(conn, text)
-				if text != "" {
-					_ = conn.(*net.TCPConn).CloseWrite()
-				}
-				_, _ = io.Copy(io.Discard, conn)
-				_ = conn.Close()
-			}()
+	return accept(t, func(conn net.Conn) { // whose client may have gone at any point
+		_, _ = conn.Read(make([]byte, 1))
+		_, _ = io.WriteString(conn, text)
+		if text != "" {
+			_ = conn.(*net.TCPConn).CloseWrite()
 		}
-	}()
-	return listener.Addr().String()
+		_, _ = io.Copy(io.Discard, conn)
+	})
 }
 
 // What a server has said in the same packet as the answer of the proxy is not lost:

@@ -33,22 +33,12 @@ func pkt(line string) string { return fmt.Sprintf("%04x%s", len(line)+4, line) }
 // raw answers every connection by these very bytes and closes it.
 func raw(words func(secret string) string) func(*testing.T, string) *Repository {
 	return func(t *testing.T, secret string) *Repository {
-		listener := listen(t)
-		go func() {
-			for {
-				conn, err := listener.Accept()
-				if err != nil {
-					return
-				}
-				go func() {
-					defer conn.Close()
-					if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
-						_, _ = io.WriteString(conn, words(secret))
-					}
-				}()
+		address := accept(t, func(conn net.Conn) {
+			if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+				_, _ = io.WriteString(conn, words(secret))
 			}
-		}()
-		return &Repository{URL: "http://" + listener.Addr().String() + "/repo"}
+		})
+		return &Repository{URL: "http://" + address + "/repo"}
 	}
 }
 

@@ -2,6 +2,7 @@ package git
 
 import (
 	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -20,27 +21,17 @@ func sshThat(configure func(*ssh.ServerConfig, string), serve func(ssh.NewChanne
 		if configure != nil {
 			configure(config, secret)
 		}
-		listener := listen(t)
-		go func() {
-			for {
-				conn, err := listener.Accept()
-				if err != nil {
-					return
-				}
-				go func() {
-					defer conn.Close()
-					_, channels, requests, err := ssh.NewServerConn(conn, config)
-					if err != nil {
-						return
-					}
-					go ssh.DiscardRequests(requests)
-					for offered := range channels {
-						serve(offered, secret)
-					}
-				}()
+		address := accept(t, func(conn net.Conn) {
+			_, channels, requests, err := ssh.NewServerConn(conn, config)
+			if err != nil {
+				return
 			}
-		}()
-		return &Repository{URL: "ssh://git@" + listener.Addr().String() + "/repo", SSHAuth: s.auth(), Timeout: 5 * time.Second}
+			go ssh.DiscardRequests(requests)
+			for offered := range channels {
+				serve(offered, secret)
+			}
+		})
+		return &Repository{URL: "ssh://git@" + address + "/repo", SSHAuth: s.auth(), Timeout: 5 * time.Second}
 	}
 }
 

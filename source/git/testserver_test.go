@@ -196,6 +196,25 @@ func newSigner(t testing.TB) ssh.Signer {
 	return signer
 }
 
+// accept serves every connection by itself, and returns the address.
+func accept(t testing.TB, serve func(net.Conn)) string {
+	t.Helper()
+	listener := listen(t)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				serve(conn)
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
 func listen(t testing.TB) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

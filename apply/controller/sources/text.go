@@ -17,7 +17,7 @@ import (
 // them all.
 const maxListed = 10
 
-// describe describes an error in bounded length, with what to do about it.
+// describe is an error in bounded length, with what to do about it.
 func describe(err error) string {
 	problems, claims, block, release := render.Problems(nil), (*plan.ClaimError)(nil), (*plan.PruneBlock)(nil), (*plan.ReleaseBlock)(nil)
 	switch {
@@ -70,7 +70,7 @@ func describeApproved(prune *v1.ApprovedPrune) string {
 	return fmt.Sprintf("the prune of %s is approved; %s deleted: %s", prune.Revision, pools(int(prune.Count)), named)
 }
 
-// describeDeletion describes what a source that is being deleted waits for.
+// describeDeletion is what a source that is being deleted waits for.
 func describeDeletion(deletion *plan.SourceDeletion) string {
 	names := deletion.WaitsFor()
 	text := fmt.Sprintf("%s deleted with the source, and waited for until gone: %s", pools(len(names)), listed(names, ", "))
