@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/api/sanitize"
+	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 // Sizes of the chart, in pixels; the page shows it 800 wide at the most.
@@ -57,7 +58,7 @@ func (r Report) chart() string {
 		fmt.Fprintf(&body, `<text class="%s" x="%d" y="%d">%s</text>`+"\n", class, chartMargin, y, escaped(text))
 	}
 	write("title", "nodepools: "+r.size())
-	for _, line := range wrap(r.circumstances(), 110) {
+	for _, line := range wrap.Lines(r.circumstances(), 110) {
 		y += 20
 		write("note", plainSpaces(line))
 	}
@@ -71,7 +72,7 @@ func (r Report) chart() string {
 			y += barStep
 		}
 	}
-	for _, line := range wrap(chartNote, 112) {
+	for _, line := range wrap.Lines(chartNote, 112) {
 		y += 18
 		write("note", line)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 // section is the report for the page: the chart, by a path relative to the page, the
@@ -10,7 +12,7 @@ import (
 func (r Report) section() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\n![%s](../%s)\n\n", cell(description(r.panels())), chartFile)
-	for _, line := range wrap(cell(r.size()+"; "+r.circumstances()+". "+r.balance()), columns) {
+	for _, line := range wrap.Lines(cell(r.size()+"; "+r.circumstances()+". "+r.balance()), wrap.Width) {
 		out.WriteString(line + "\n")
 	}
 	out.WriteString("\n| | measured | compared with | ratio | at most |\n|---|--:|---|--:|--:|\n")
