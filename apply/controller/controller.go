@@ -92,7 +92,6 @@ func Add(mgr manager.Manager, options Options) error {
 		FetchTimeout: cmp.Or(options.FetchTimeout, DefaultFetchTimeout),
 		MaxRetry:     cmp.Or(options.MaxRetry, DefaultMaxRetry),
 		Namespace:    cmp.Or(options.Namespace, manifests.DefaultNamespace),
-		Log:          mgr.GetLogger(),
 	})
 	if err := ofSources.AddTo(mgr); err != nil {
 		return fmt.Errorf("sources: %w", err)

@@ -11,7 +11,8 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/loop"
 )
 
-// Change is what has changed about a pool. Several changes are combined by |.
+// Change is what has changed about a pool, or, for [Partial], about a source. Several
+// changes are combined by |.
 type Change uint8
 
 const (
@@ -26,9 +27,12 @@ const (
 	News
 	// Numbers is that its counts have changed, and nothing else.
 	Numbers
+	// Partial is that nodes follow from now on the part of a source's revision that an
+	// earlier process has written; see [Fleet.PartialRevision].
+	Partial
 )
 
-// Changes are what has changed, by pool.
+// Changes are what has changed, by the name of the pool; [Partial] by that of the source.
 type Changes map[string]Change
 
 // stream has the changes that its one reader has not taken yet. What waits is coalesced

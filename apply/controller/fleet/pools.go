@@ -35,16 +35,15 @@ type pools struct {
 	released map[string]bool
 
 	gate *gate
-	// onPartial is called with a source, and its revision, of which nodes follow a part
-	// from then on.
-	onPartial func(source, revision string)
+	// partial has, by source, the revision of which nodes follow a part.
+	partial map[string]string
 }
 
 func newPools(cached client.Reader, changes *publisher) *pools {
 	return &pools{
 		cached: cached, changes: changes, epoch: 1,
 		deletions: deletions{now: time.Now, seen: map[types.UID]bool{}}, released: map[string]bool{},
-		gate: newGate(), onPartial: func(string, string) {},
+		gate: newGate(), partial: map[string]string{},
 	}
 }
 
@@ -141,11 +140,11 @@ func (p *pools) Freeze(ctx context.Context, source string, names []string) error
 // and ends the wait for a revision of it that an earlier process has begun.
 func (p *pools) Unfreeze(source string) {
 	names := p.gate.unfreeze(source)
-	if len(names) == 0 {
-		return
-	}
 	p.mu.Lock()
-	p.epoch++
+	delete(p.partial, source)
+	if len(names) > 0 {
+		p.epoch++
+	}
 	p.mu.Unlock()
 	for _, name := range names {
 		p.changes.publish(name, Definition)
@@ -161,9 +160,21 @@ func (p *pools) HasFrozen(source string) bool { return p.gate.freezes(source) }
 // IsWriting reports whether a source is writing a revision, or has one to finish.
 func (p *pools) IsWriting(source string) bool { return p.gate.writes(source) }
 
-// OnPartial sets what is called with a source, and its revision, of which nodes follow
-// from then on the part that an earlier process has written.
-func (p *pools) OnPartial(report func(source, revision string)) { p.onPartial = report }
+// PartialRevision returns the revision of a source of which nodes follow the part that
+// an earlier process has written. It is empty where that is not so.
+func (p *pools) PartialRevision(source string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.partial[source]
+}
+
+// followPartially publishes that nodes no longer wait for the rest of a revision.
+func (p *pools) followPartially(source, revision string) {
+	p.mu.Lock()
+	p.partial[source] = revision
+	p.mu.Unlock()
+	p.changes.publish(source, Partial)
+}
 
 // Resume makes [Fleet.Snapshot] wait for the revisions that an earlier process has not
 // finished. It does so once, before the first snapshot and the first pass over a source.
@@ -179,7 +190,7 @@ func (p *pools) Resume(ctx context.Context) error {
 	}
 	for i := range sources.Items {
 		if name, revision := sources.Items[i].Name, sources.Items[i].Status.ApplyingRevision; revision != "" {
-			p.gate.await(name, func() { p.onPartial(name, revision) })
+			p.gate.await(name, func() { p.followPartially(name, revision) })
 		}
 	}
 	p.resumed = true

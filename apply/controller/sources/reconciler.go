@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,8 +55,6 @@ type Options struct {
 	MaxRetry time.Duration
 	// Namespace is where the Secrets are that sources name.
 	Namespace string
-	// Log is for what concerns no single pass.
-	Log logr.Logger
 	// Now is the clock by which intervals pass; nil means time.Now.
 	Now func() time.Time
 }
@@ -72,7 +69,6 @@ func New(c client.Client, live client.Reader, view *fleet.Fleet, recorder events
 	if r.now == nil {
 		r.now = time.Now
 	}
-	view.OnPartial(r.reportPartial)
 	return r
 }
 

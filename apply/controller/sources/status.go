@@ -7,10 +7,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
@@ -127,16 +129,24 @@ func (r *Reconciler) event(src *v1.NodePoolSource, kind, reason, action, format 
 	loop.Event(r.events, src, kind, reason, action, format, args...)
 }
 
-// reportPartial reports that nodes follow a revision of which an earlier process has
-// written a part.
-func (r *Reconciler) reportPartial(source, revision string) {
-	ctx := context.Background()
-	message := fmt.Sprintf("an earlier process has written a part of %s, and the rest could not be written within %v: nodes follow that part until it is", revision, fleet.MaxUnfinishedWait)
-	r.options.Log.Info(message, "source", source)
-	src := &v1.NodePoolSource{}
-	if err := r.client.Get(ctx, types.NamespacedName{Name: source}, src); err == nil {
+// reportPartial reports the sources of whose revision an earlier process has written a
+// part that nodes follow now. It implements [fleet.Deliver].
+func (r *Reconciler) reportPartial(ctx context.Context, changes fleet.Changes, _ loop.Queue) error {
+	for source := range changes {
+		revision := r.fleet.PartialRevision(source)
+		src := &v1.NodePoolSource{}
+		err := r.client.Get(ctx, types.NamespacedName{Name: source}, src)
+		switch {
+		case apierrors.IsNotFound(err), err == nil && revision == "": // it was deleted, or is written meanwhile
+			continue
+		case err != nil:
+			return err
+		}
+		message := fmt.Sprintf("an earlier process has written a part of %s, and the rest could not be written within %v: nodes follow that part until it is", revision, fleet.MaxUnfinishedWait)
+		log.FromContext(ctx).Info(message, "source", source)
 		r.event(src, corev1.EventTypeWarning, v1.PartialReason, "apply", "%s", message)
 	}
+	return nil
 }
 
 // sourceStatus says how far a source is followed. It is the same status for the

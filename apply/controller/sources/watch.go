@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
 )
 
@@ -27,6 +28,7 @@ func (r *Reconciler) AddTo(mgr manager.Manager) error {
 		For(&v1.NodePoolSource{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, loop.DeletionBegan, loop.FinalizersChanged))).
 		Watches(&v1.NodePool{}, r.poolEvents(), builder.WithPredicates(changedByHand)).
+		WatchesRawSource(r.fleet.Requests(fleet.Partial, 0, r.reportPartial)).
 		Complete(loop.WithBackoff(r))
 }
 
