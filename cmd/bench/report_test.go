@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew, and what follows from the results of the last run")
@@ -146,7 +148,7 @@ func TestTableIsNarrow(t *testing.T) {
 	r.Kubernetes, r.Program = long, long
 	r.Figures = append(r.Figures, Figure{long, long, -1e18, long, &Baseline{long, 1e-9}, &Target{1e18}})
 	for line := range strings.Lines(r.table()) {
-		if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > columns {
+		if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > wrap.Width {
 			t.Errorf("%d columns:\n%s", width, line)
 		}
 	}
