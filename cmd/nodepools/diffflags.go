@@ -20,8 +20,8 @@ type againstFlags struct {
 	inventory string
 	// ref of a source's repository.
 	ref string
-	// credential is a folder with the credential for the repository of a source.
-	credential string
+	// login is for the repository of a source.
+	login loginFlags
 	// serverSide asks the API server about every write.
 	serverSide bool
 }
@@ -35,14 +35,13 @@ func (f *againstFlags) register(cmd *cobra.Command) {
 	f.layers.register(cmd, "`folder` in PATH that is read, and changes what those before it say; repeat it for each (default: those of the source, or all of PATH)")
 	flags.StringVar(&f.inventory, "inventory", "", "compare with the cluster in this `file`, and ask none")
 	flags.StringVar(&f.ref, "ref", "", "`ref` that --source would follow: branch, tag, commit or range of versions (default: its own)")
-	flags.StringVar(&f.credential, "credential-file", "", "`folder` with the credential for the repository of --source: the keys of its Secret as files, and url-prefix")
+	f.login.register(cmd)
 	flags.BoolVar(&f.serverSide, "server-side", false, "ask the API server about every write, as a dry run; takes the right to write")
 	complete.Flag(cmd, "base", complete.Revision)
 	complete.Flag(cmd, "head", complete.Revision)
 	complete.Flag(cmd, "path", complete.RepositoryFolder)
 	complete.Flag(cmd, "inventory", complete.Files("json", "yaml", "yml"))
 	complete.Flag(cmd, "ref", complete.Ref)
-	complete.Flag(cmd, "credential-file", complete.Folders)
 }
 
 // check refuses flags that do not fit together, in an order that is always the
@@ -67,8 +66,6 @@ func (f *againstFlags) check(cmd *cobra.Command, args []string) error {
 		return excluding("--ref", "PATH", "the pools come from the repository of the source, or from PATH")
 	case given("ref") && !source:
 		return usagef("--ref requires --source: it is a ref of the repository of that source")
-	case given("credential-file") && (path || given("base")):
-		return usagef("--credential-file requires --source without PATH and --base: it is for the repository of that source")
 	case given("path") && path:
 		return excluding("--path", "PATH", "both name the folder")
 	}
@@ -78,6 +75,9 @@ func (f *againstFlags) check(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if err := f.layers.check(); err != nil {
+		return err
+	}
+	if err := f.login.check(given, path || given("base")); err != nil {
 		return err
 	}
 	live := []string{"kubeconfig", "context", "timeout", "server-side"}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/nodepools/nodepools/api/hint"
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -14,8 +13,6 @@ import (
 	"github.com/nodepools/nodepools/apply/preview/compare"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/render/folder"
-	"github.com/nodepools/nodepools/source"
-	"github.com/nodepools/nodepools/source/auth"
 	"github.com/nodepools/nodepools/source/git"
 )
 
@@ -114,30 +111,6 @@ func (o *diffOptions) ref(ctx context.Context) (*compare.Sides, error) {
 	}
 	return compare.Ref(ctx, state, o.source, refs, o.against.layers, func(src *v1.NodePoolSource) (*git.Repository, error) {
 		repository := sources.Repository(src, max(o.cluster.timeout, git.DefaultTimeout))
-		return repository, o.logIn(src, repository)
+		return repository, o.against.login.use(ctx, src, repository)
 	})
-}
-
-// logIn gives the repository of a source the credential of --credential-file.
-func (o *diffOptions) logIn(src *v1.NodePoolSource, repository *git.Repository) error {
-	folder := o.against.credential
-	if folder == "" {
-		if src.Spec.SecretRef != nil {
-			return hint.Add(fmt.Errorf("the repository of NodePoolSource %q is private", src.Name),
-				fmt.Sprintf("name a folder with --credential-file that has the keys of the Secret %s as files, and url-prefix", src.Spec.SecretRef.Name))
-		}
-		return nil
-	}
-	credential, prefix, err := auth.Folder(os.DirFS(folder))
-	if refused := auth.Covers(prefix, src.Spec.URL); err == nil && refused != nil {
-		return hint.Add(fmt.Errorf("--credential-file %s: %w", folder, refused),
-			fmt.Sprintf("if it is meant to be sent to %s, write the beginning of that into the file %s", src.Spec.URL, auth.URLPrefixFile))
-	}
-	if err == nil {
-		err = sources.UseCredential(repository, credential)
-	}
-	if err != nil {
-		return hint.Add(fmt.Errorf("--credential-file %s: %w", folder, err), source.Hint(err))
-	}
-	return nil
 }

@@ -17,9 +17,29 @@ import (
 
 // SSH is a login by ssh, and the host keys of its server.
 type SSH struct {
-	signer ssh.Signer
-	user   string
-	known  *knownhosts.HostKeyDB
+	signers func() ([]ssh.Signer, error)
+	user    string
+	known   *knownhosts.HostKeyDB
+}
+
+// NewSSH returns a login with the keys that signers returns, which is called when a
+// server asks for one, and the host keys of a text in the form of known_hosts. Keys of
+// kinds that are not safe are left out. An empty user is that of the URL.
+func NewSSH(user string, knownHosts []byte, signers func() ([]ssh.Signer, error)) (*SSH, error) {
+	known, err := parseKnownHosts(knownHosts)
+	if err != nil {
+		return nil, err
+	}
+	return &SSH{user: user, known: known, signers: func() ([]ssh.Signer, error) {
+		all, err := signers()
+		var safe []ssh.Signer
+		for _, signer := range all {
+			if restricted, err := restrict(signer); err == nil {
+				safe = append(safe, restricted)
+			}
+		}
+		return safe, err
+	}}, nil
 }
 
 // String keeps a key out of whatever prints one.
@@ -44,16 +64,11 @@ func (c *Credential) readSSH(data map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	known, err := parseKnownHosts(data[KnownHosts])
-	if err != nil {
-		return err
-	}
-	c.SSH = &SSH{signer: signer, user: line(data[Username]), known: known}
-	return nil
+	c.SSH, err = NewSSH(line(data[Username]), data[KnownHosts], func() ([]ssh.Signer, error) { return []ssh.Signer{signer}, nil })
+	return err
 }
 
-// parseIdentity reads a private key. A key of RSA signs with SHA-2 alone: SHA-1 is
-// what ssh-rsa stands for.
+// parseIdentity reads a private key.
 func parseIdentity(pem []byte, passphrase string) (ssh.Signer, error) {
 	signer, err := ssh.ParsePrivateKey(pem)
 	if wants := (*ssh.PassphraseMissingError)(nil); errors.As(err, &wants) {
@@ -67,20 +82,27 @@ func parseIdentity(pem []byte, passphrase string) (ssh.Signer, error) {
 	if err != nil {
 		return nil, invalid(Identity + " is no private key in the form of OpenSSH or PEM")
 	}
+	return restrict(signer)
+}
+
+// restrict refuses a key of a kind that is not safe. A key of RSA signs with SHA-2
+// alone: SHA-1 is what ssh-rsa stands for.
+func restrict(signer ssh.Signer) (ssh.Signer, error) {
 	switch signer.PublicKey().Type() {
 	case ssh.KeyAlgoRSA:
 		algorithms, is := signer.(ssh.AlgorithmSigner)
 		if !is {
 			return nil, invalid(Identity + " cannot sign with SHA-2")
 		}
-		if signer, err = ssh.NewSignerWithAlgorithms(algorithms, []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}); err != nil {
+		restricted, err := ssh.NewSignerWithAlgorithms(algorithms, []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256})
+		if err != nil {
 			return nil, invalid(Identity + " cannot sign with SHA-2")
 		}
-	case ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521:
-	default:
-		return nil, invalid(Identity + " is of a kind that is not safe").WithHint("make a key of ed25519")
+		return restricted, nil
+	case ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256:
+		return signer, nil
 	}
-	return signer, nil
+	return nil, invalid(Identity + " is of a kind that is not safe").WithHint("make a key of ed25519")
 }
 
 // ClientConfig says how to log in at an address, host and port, and which host keys
@@ -88,7 +110,7 @@ func parseIdentity(pem []byte, passphrase string) (ssh.Signer, error) {
 func (s *SSH) ClientConfig(address string) (*ssh.ClientConfig, error) {
 	return &ssh.ClientConfig{
 		User: s.user,
-		Auth: []ssh.AuthMethod{ssh.PublicKeys(s.signer)},
+		Auth: []ssh.AuthMethod{ssh.PublicKeysCallback(s.signers)},
 		// Only what is known is asked for: a server with several keys would else
 		// present one that is not.
 		HostKeyAlgorithms: slices.DeleteFunc(s.known.HostKeyAlgorithms(address), func(algorithm string) bool {

@@ -127,6 +127,9 @@ func (t *target) handshake(err error, verified hostKey) error {
 	switch {
 	case verified.why != nil && errors.Is(verified.why, source.ErrHostKey):
 		return t.fail(source.ErrHostKey, verified.why.Error()).WithHint(verified.why.Hint())
+	case errors.Is(err, source.ErrCredential): // there is no key to offer
+		why, _ := errors.AsType[*source.Error](err)
+		return t.fail(source.ErrCredential, why.Error()).WithHint(why.Hint())
 	case verified.trust == refused:
 		return t.fail(source.ErrHostKey, "the server's host key is not the one that is known")
 	case t.network(err) != nil:
