@@ -36,6 +36,8 @@ var (
 	ErrUnauthorized = newKind("Unauthorized", "check the credential and what it may read")
 	// ErrCredential: a credential cannot be used, or not for this URL.
 	ErrCredential = newKind("CredentialInvalid", "correct the Secret")
+	// ErrToken: the server that issues tokens for the repository issues none.
+	ErrToken = newKind("TokenRefused", "check the identity that the token is for, and what it may read")
 	// ErrRepositoryMissing: the server knows no such repository, or hides it.
 	ErrRepositoryMissing = newKind("RepositoryMissing", "check the URL; many servers answer like this for a private repository when the credential is missing")
 	// ErrAddress: the host name resolves to an address of this machine or of its

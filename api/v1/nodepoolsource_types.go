@@ -34,6 +34,9 @@ type NodePoolSource struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.secretRef) || self.url.matches('^(https|ssh)://')",message="secretRef needs a url that begins with https:// or ssh://: over anything else a credential can be read on its way",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule="!has(self.proxySecretRef) || !self.url.startsWith('file:')",message="proxySecretRef needs a url that begins with https://, http:// or ssh://",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule="!has(self.provider) || self.provider != 'github' || has(self.secretRef)",message="provider github needs secretRef: a Secret with githubAppID and githubAppPrivateKey"
+// +kubebuilder:validation:XValidation:rule="!has(self.provider) || self.provider != 'azure' || self.url.matches('^https://(dev[.]azure[.]com|[a-z0-9-]+[.]visualstudio[.]com)/')",message="provider azure needs a url that begins with https://dev.azure.com/ or https://<organization>.visualstudio.com/: the token of the controller is sent nowhere else",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule="!has(self.provider) || self.provider != 'aws' || self.url.matches('^https://git-codecommit[.][a-z0-9-]+[.]amazonaws[.]com([.]cn)?/')",message="provider aws needs a url that begins with https://git-codecommit.<region>.amazonaws.com/: the password of the controller is sent nowhere else",reason="FieldValueForbidden"
 type NodePoolSourceSpec struct {
 	// url of the repository: https, ssh, http or file. It must not carry a credential;
 	// ssh needs one in secretRef, with the host keys of the server.
@@ -46,11 +49,21 @@ type NodePoolSourceSpec struct {
 
 	// secretRef names the Secret with the credential for the repository, in the
 	// namespace of the controller. It has the keys that Flux knows: username and
-	// password, bearerToken, ca.crt, tls.crt and tls.key, identity and known_hosts. Its
+	// password, bearerToken, ca.crt, tls.crt and tls.key, identity and known_hosts,
+	// githubAppID, githubAppInstallationID or githubAppInstallationOwner,
+	// githubAppPrivateKey and githubAppBaseURL; those of Argo CD are understood too. Its
 	// annotation nodes.lailin.xyz/url-prefix is required, and says which URLs the
 	// credential may be sent to.
 	// +optional
 	SecretRef *SecretRef `json:"secretRef,omitempty"`
+
+	// provider of the credential. generic: that of secretRef, or none. github: the tokens
+	// of the GitHub App of secretRef, which are used without this field too. azure and
+	// aws: those that the cloud issues to the identity of the controller's
+	// ServiceAccount; they are sent to Azure DevOps, or to the CodeCommit of the region
+	// that the url names, and secretRef may have nothing but ca.crt beside them.
+	// +optional
+	Provider Provider `json:"provider,omitempty"`
 
 	// proxySecretRef names the Secret with the proxy for https, http and ssh, in the
 	// namespace of the controller: address, a URL of http, https or socks5; username and
@@ -153,6 +166,22 @@ const (
 	OrphanPools DeletionPolicy = "Orphan"
 	// DeletePools deletes them, and then lets the source go.
 	DeletePools DeletionPolicy = "Delete"
+)
+
+// Provider is where the credential of a repository comes from.
+//
+// +kubebuilder:validation:Enum=generic;github;azure;aws
+type Provider string
+
+const (
+	// GenericProvider is the Secret that the source names.
+	GenericProvider Provider = "generic"
+	// GitHubProvider is the GitHub App in the Secret.
+	GitHubProvider Provider = "github"
+	// AzureProvider is the workload identity of the controller at Azure.
+	AzureProvider Provider = "azure"
+	// AWSProvider is the IAM role of the controller.
+	AWSProvider Provider = "aws"
 )
 
 // SecretRef names a Secret in the namespace of the controller.

@@ -56,11 +56,14 @@ func (f *loginFlags) use(ctx context.Context, src *v1.NodePoolSource, repository
 	var err error
 	switch {
 	case f.folder != "":
-		flag, err = "--credential-file "+f.folder, f.useFolder(src, repository)
+		flag, err = "--credential-file "+f.folder, f.useFolder(ctx, src, repository)
 	case f.agent:
 		flag, err = "--ssh-agent", useAgent(repository)
 	case f.helper:
 		flag, err = "--credential-helper", useHelper(ctx, repository)
+	case sources.OfController(src.Spec.Provider):
+		return hint.Add(fmt.Errorf("the repository of NodePoolSource %q is read with the identity of the controller, which this machine does not have", src.Name),
+			"log in with --credential-helper, or name a folder with --credential-file that has username and password as files, and url-prefix")
 	case src.Spec.SecretRef != nil:
 		return hint.Add(fmt.Errorf("the repository of NodePoolSource %q is private", src.Name),
 			fmt.Sprintf("log in with --ssh-agent or --credential-helper, or name a folder with --credential-file that has the keys of the Secret %s as files, and url-prefix", src.Spec.SecretRef.Name))
@@ -71,7 +74,7 @@ func (f *loginFlags) use(ctx context.Context, src *v1.NodePoolSource, repository
 	return nil
 }
 
-func (f *loginFlags) useFolder(src *v1.NodePoolSource, repository *git.Repository) error {
+func (f *loginFlags) useFolder(ctx context.Context, src *v1.NodePoolSource, repository *git.Repository) error {
 	credential, prefix, err := auth.Folder(os.DirFS(f.folder))
 	if err != nil {
 		return err
@@ -79,7 +82,10 @@ func (f *loginFlags) useFolder(src *v1.NodePoolSource, repository *git.Repositor
 	if err := auth.Covers(prefix, src.Spec.URL); err != nil {
 		return hint.Add(err, fmt.Sprintf("if it is meant to be sent to %s, write the beginning of that into the file %s", src.Spec.URL, auth.URLPrefixFile))
 	}
-	return sources.UseCredential(repository, credential)
+	if err := sources.UseCredential(repository, credential); err != nil || credential.App == nil || repository.IsSSH() {
+		return err
+	}
+	return sources.UseApp(ctx, repository, credential.App)
 }
 
 func useAgent(repository *git.Repository) error {

@@ -29,11 +29,17 @@ const (
 	KnownHosts  = "known_hosts"
 )
 
-// aliases are names that Flux had before for some of the keys.
-var aliases = map[string]string{"caFile": CA, "certFile": Certificate, "keyFile": PrivateKey}
+// aliases are names that Flux had before for some of the keys, and those of Argo CD.
+var aliases = map[string]string{
+	"caFile": CA, "certFile": Certificate, "keyFile": PrivateKey,
+	"sshPrivateKey": Identity, "tlsClientCertData": Certificate, "tlsClientCertKey": PrivateKey, "githubAppEnterpriseBaseUrl": AppBaseURL,
+}
 
 // keys are all that can be used; identity.pub follows from identity.
-var keys = []string{Username, Password, BearerToken, CA, Certificate, PrivateKey, Identity, KnownHosts}
+var keys = []string{
+	Username, Password, BearerToken, CA, Certificate, PrivateKey, Identity, KnownHosts,
+	AppID, AppInstallation, AppOwner, AppPrivateKey, AppBaseURL,
+}
 
 // A Credential is how to log in at a server of Git, and what is known of it.
 type Credential struct {
@@ -46,13 +52,15 @@ type Credential struct {
 	Certificate *tls.Certificate
 	// SSH is the login by ssh; nil for none.
 	SSH *SSH
+	// App is the GitHub App that tokens for https are issued to; nil for none.
+	App *App
 }
 
 // Parse reads a credential from the data of a Secret. An error names the key at fault.
 func Parse(data map[string][]byte) (*Credential, error) {
 	data = withoutAliases(data)
 	c := &Credential{}
-	for _, read := range []func(map[string][]byte) error{c.readLogin, c.readToken, c.readCA, c.readCertificate, c.readSSH} {
+	for _, read := range []func(map[string][]byte) error{c.readLogin, c.readToken, c.readApp, c.readCA, c.readCertificate, c.readSSH} {
 		if err := read(data); err != nil {
 			return nil, err
 		}
@@ -81,9 +89,9 @@ func (c *Credential) For(rawURL string) error {
 	switch {
 	case ssh && c.SSH == nil:
 		return missing(Identity, "the private key of ssh; the URL of the source is one of ssh")
-	case !ssh && c.SSH != nil && !c.HTTP():
+	case !ssh && c.SSH != nil && !c.HTTP() && c.App == nil:
 		return invalid("it has a key of ssh, and the URL of the source is one of https").WithHint("give https a Secret of its own: beside " + Identity + ", " + Password + " is the passphrase of the key")
-	case !ssh && !c.HTTP() && c.CABundle == nil && c.Certificate == nil:
+	case !ssh && !c.HTTP() && c.App == nil && c.CABundle == nil && c.Certificate == nil:
 		return missing(Username, "and "+Password+", or "+BearerToken+": the URL of the source is one of https")
 	}
 	return nil

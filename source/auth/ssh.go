@@ -50,7 +50,7 @@ func (s *SSH) GoString() string { return s.String() }
 
 func (c *Credential) readSSH(data map[string][]byte) error {
 	if data[Identity] == nil {
-		if data[KnownHosts] != nil && c.HTTP() {
+		if data[KnownHosts] != nil && (c.HTTP() || c.App != nil) {
 			return nil // a Secret may serve several sources
 		} else if data[KnownHosts] != nil {
 			return missing(Identity, "the private key of ssh")

@@ -13,20 +13,27 @@ import (
 	"github.com/nodepools/nodepools/source"
 	"github.com/nodepools/nodepools/source/auth"
 	"github.com/nodepools/nodepools/source/git"
+	"github.com/nodepools/nodepools/source/token"
 )
+
+// login is what a repository is read with.
+type login struct {
+	// version is that of the Secret; empty without one.
+	version string
+	// token is nil where none was issued.
+	token *token.Token
+}
 
 // ask reads a repository with the credential that the source names. The Secret is read
 // anew each time, and once more where the server refuses what was in it: a credential
-// that is replaced in between works at once.
+// that is replaced in between works at once. A token that is refused is replaced.
 func (r *Reconciler) ask(ctx context.Context, src *v1.NodePoolSource, state *fetchState) error {
 	repository := Repository(src, r.options.FetchTimeout)
-	if err := r.useProxy(ctx, src, repository); err != nil {
+	proxy, err := r.useProxy(ctx, src, repository)
+	if err != nil {
 		return err
 	}
-	if src.Spec.SecretRef == nil {
-		return state.read(ctx, repository, src.Spec.Layers)
-	}
-	version, err := r.logIn(ctx, src, repository)
+	with, err := r.logIn(ctx, src, repository, proxy)
 	if err != nil {
 		return err
 	}
@@ -34,10 +41,17 @@ func (r *Reconciler) ask(ctx context.Context, src *v1.NodePoolSource, state *fet
 	if !errors.Is(err, source.ErrUnauthorized) {
 		return err
 	}
-	if now, failed := r.logIn(ctx, src, repository); failed != nil || now == version {
-		return err
+	if with.token != nil {
+		r.tokens.Refuse(with.token)
 	}
-	return state.read(ctx, repository, src.Spec.Layers)
+	switch again, failed := r.logIn(ctx, src, repository, proxy); {
+	case failed != nil && with.token != nil:
+		return failed
+	case failed != nil || again == with:
+		return tokenRefused(src, with, err)
+	default:
+		return tokenRefused(src, again, state.read(ctx, repository, src.Spec.Layers))
+	}
 }
 
 // secret reads the Secret that a field of a source names. It is read past the cache, by
@@ -52,41 +66,57 @@ func (r *Reconciler) secret(ctx context.Context, field string, ref *v1.SecretRef
 	return name, secret, nil
 }
 
-// useProxy gives a repository the proxy of its source, if it names one.
-func (r *Reconciler) useProxy(ctx context.Context, src *v1.NodePoolSource, repository *git.Repository) error {
+// useProxy gives a repository the proxy of its source, if it names one, and returns a
+// name for it.
+func (r *Reconciler) useProxy(ctx context.Context, src *v1.NodePoolSource, repository *git.Repository) (string, error) {
 	if src.Spec.ProxySecretRef == nil {
-		return nil
+		return "", nil
 	}
 	name, secret, err := r.secret(ctx, "spec.proxySecretRef", src.Spec.ProxySecretRef)
 	if err != nil {
-		return err
+		return "", err
 	}
 	proxy, err := auth.ParseProxy(secret.Data)
 	if err != nil {
-		return of(name, err)
+		return "", of(name, err)
 	}
 	repository.Proxy = proxy.For
-	return nil
+	return name.Name + " " + secret.ResourceVersion, nil
 }
 
-// logIn gives a repository the credential of its source, and returns the version of the
-// Secret.
-func (r *Reconciler) logIn(ctx context.Context, src *v1.NodePoolSource, repository *git.Repository) (version string, err error) {
+// logIn gives a repository the credential of its source: what is in its Secret, or a
+// token that is issued for that, or for the identity of the controller. proxy is the name
+// of the one that it has.
+func (r *Reconciler) logIn(ctx context.Context, src *v1.NodePoolSource, repository *git.Repository, proxy string) (with login, err error) {
+	if src.Spec.SecretRef == nil {
+		with.token, err = r.useIdentity(ctx, src, repository, proxy)
+		return with, err
+	}
 	name, secret, err := r.secret(ctx, "spec.secretRef", src.Spec.SecretRef)
 	if err != nil {
-		return "", err
+		return login{}, err
 	}
 	if err := auth.Covers(secret.Annotations[v1.URLPrefixAnnotation], src.Spec.URL); err != nil {
-		return "", of(name, err).WithHint(fmt.Sprintf("if its credential is meant to be sent there: kubectl -n %s annotate --overwrite secret %s %s=<the beginning of the URL>", name.Namespace, name.Name, v1.URLPrefixAnnotation))
+		return login{}, of(name, err).WithHint(fmt.Sprintf("if its credential is meant to be sent there: kubectl -n %s annotate --overwrite secret %s %s=<the beginning of the URL>", name.Namespace, name.Name, v1.URLPrefixAnnotation))
 	}
 	credential, err := auth.Parse(secret.Data)
 	if err == nil {
 		err = UseCredential(repository, credential)
 	}
-	if err != nil {
-		return "", of(name, err)
+	with.version = secret.ResourceVersion
+	if err == nil && OfController(src.Spec.Provider) {
+		if err = credential.Unfit(string(src.Spec.Provider)); err == nil {
+			with.token, err = r.useIdentity(ctx, src, repository, proxy)
+			return with, err
+		}
 	}
-	return secret.ResourceVersion, nil
+	if err == nil {
+		with.token, err = r.useApp(ctx, src, credential, repository, proxy)
+	}
+	if err != nil {
+		return login{}, of(name, err)
+	}
+	return with, nil
 }
 
 // UseCredential gives a repository a credential, or returns why it is of no use there.
@@ -116,9 +146,16 @@ func unreadable(field string, name client.ObjectKey, err error) error {
 	return of(name, errors.New("cannot be read from the API server")).WithHint("it is tried again")
 }
 
-// of makes an error of a Secret, with the hint that it had before.
-func of(name client.ObjectKey, err error) *source.Error {
-	wrapped := source.NewError(source.ErrCredential, "Secret "+name.String(), err.Error())
+// of makes an error of a Secret, of the kind and with the hint that it had before.
+func of(name client.ObjectKey, err error) *source.Error { return about("Secret "+name.String(), err) }
+
+// about makes an error of what the credential of a source comes from.
+func about(subject string, err error) *source.Error {
+	kind, ours := errors.AsType[*source.Kind](err)
+	if !ours {
+		kind = source.ErrCredential
+	}
+	wrapped := source.NewError(kind, subject, err.Error()).WithCause(err)
 	if hint := source.Hint(err); hint != "" {
 		wrapped = wrapped.WithHint(hint)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/source/token"
 )
 
 // Workers is how many repositories are polled at the same time, so that one that hangs
@@ -38,6 +39,7 @@ type Reconciler struct {
 	events  events.EventRecorder
 	options Options
 	now     func() time.Time
+	tokens  *token.Cache
 
 	// writing is held from a plan to its last write. Two sources that bring the
 	// same new pools would else each make some, and then neither could go on.
@@ -69,6 +71,7 @@ func New(c client.Client, live client.Reader, view *fleet.Fleet, recorder events
 	if r.now == nil {
 		r.now = time.Now
 	}
+	r.tokens = token.NewCache(r.now)
 	return r
 }
 
