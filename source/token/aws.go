@@ -24,7 +24,7 @@ const (
 
 var (
 	codeCommit = regexp.MustCompile(`^git-codecommit\.([a-z]{2,4}(?:-[a-z]+){1,3}-[0-9]{1,2})\.(amazonaws\.com(?:\.cn)?)$`)
-	roleARN    = regexp.MustCompile(`^arn:[a-z-]{1,32}:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,1024}$`)
+	roleARN    = regexp.MustCompile(`^arn:[a-z-]{1,32}:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]+$`)
 )
 
 // AWS issues passwords of CodeCommit to the IAM role of the controller: its projected
