@@ -18,13 +18,19 @@ var (
 	makeCall   = regexp.MustCompile(`(?:^|\s)make ([a-z][a-z-]*)`)
 )
 
+// inReality is the reason of what needs a private repository.
+const inReality = "would need a source of https; `TestGitCredentialsOfFluxAndArgoCD` follows one with the three commands"
+
 // notRun are the commands of the documentation that TestDocumentedCommandsRun does not
 // run, each with the reason, or with the test that runs it.
 var notRun = map[string]string{
-	`kubectl patch nodepoolsource platform --type merge -p '{"spec": {"secretRef": {"name": "git"}}}'`:        "would need a source of https; `TestGitPrivateRepository` follows one with a Secret",
-	`kubectl patch nodepoolsource platform --type merge -p '{"spec": {"proxySecretRef": {"name": "proxy"}}}'`: "would need a source of https; `TestGitRepositoryBehindAProxy` follows one with a proxy",
-	"make image IMAGE=registry.example.com/nodepools:v1":                                                      "needs Docker; `TestImagesOfTheDockerfileHaveFullNames` and `TestLabelsOfTheImage` hold what can be held without",
-	"docker push registry.example.com/nodepools:v1":                                                           "needs Docker and a registry",
+	`kubectl patch nodepoolsource platform --type merge -p '{"spec": {"secretRef": {"name": "flux-system"}}}'`:                                                              inReality,
+	`kubectl patch nodepoolsource platform --type merge -p '{"spec": {"secretRef": {"name": "platform-repo"}}}'`:                                                            inReality,
+	`kubectl patch nodepoolsource platform --type merge -p '{"spec": {"url": "https://dev.azure.com/acme/platform/_git/node-pools", "provider": "azure"}}'`:                 "would send the source elsewhere; `TestGitTokens` follows one of Azure DevOps",
+	`kubectl patch nodepoolsource platform --type merge -p '{"spec": {"url": "https://git-codecommit.eu-central-1.amazonaws.com/v1/repos/node-pools", "provider": "aws"}}'`: "would send the source elsewhere; `TestGitTokens` follows one of CodeCommit",
+	`kubectl patch nodepoolsource platform --type merge -p '{"spec": {"proxySecretRef": {"name": "proxy"}}}'`:                                                               "would need a source of https; `TestGitRepositoryBehindAProxy` follows one with a proxy",
+	"make image IMAGE=registry.example.com/nodepools:v1":                                                                                                                    "needs Docker; `TestImagesOfTheDockerfileHaveFullNames` and `TestLabelsOfTheImage` hold what can be held without",
+	"docker push registry.example.com/nodepools:v1":                                                                                                                         "needs Docker and a registry",
 	"nodepools run":              "does not end by itself; `TestClusterScripts/run` runs it",
 	"make build":                 ".ci/run runs it",
 	"make demo":                  ".ci/run runs it, and `TestStory` its program",

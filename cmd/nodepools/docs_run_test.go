@@ -89,9 +89,18 @@ kind: Namespace
 metadata: {name: nodepools-system}
 ---
 apiVersion: v1
+kind: Namespace
+metadata: {name: argocd}
+---
+apiVersion: v1
 kind: Secret
-metadata: {name: git, namespace: flux-system}
+metadata: {name: flux-system, namespace: flux-system}
 stringData: {username: git, password: token}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: platform-repo, namespace: argocd, labels: {argocd.argoproj.io/secret-type: repository}}
+stringData: {type: git, url: "https://git.example.com/platform", username: git, password: token}
 ---
 apiVersion: nodes.lailin.xyz/v1
 kind: NodePool

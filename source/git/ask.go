@@ -2,7 +2,6 @@ package git
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -59,10 +58,8 @@ func (t *target) ask(request *http.Request) (*http.Response, error) {
 	defer func() { _ = answer.Body.Close() }()
 	content, err := io.ReadAll(io.LimitReader(answer.Body, MaxAnswerBytes+1))
 	switch {
-	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, err
 	case err != nil:
-		return nil, io.ErrUnexpectedEOF
+		return nil, err
 	case len(content) > MaxAnswerBytes:
 		return nil, t.fail(source.ErrServer, fmt.Sprintf("the server answers with more than %d KiB, which no token has", MaxAnswerBytes>>10))
 	}
