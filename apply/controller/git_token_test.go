@@ -21,6 +21,9 @@ import (
 	"github.com/nodepools/nodepools/testdata/proxies"
 )
 
+// shortly is how long tokens last that are to be renewed in a test: after half of it.
+const shortly = 4 * time.Second
+
 // tokenWorld is a world with servers of tokens, and a proxy that knows them by their
 // names.
 type tokenWorld struct {
@@ -41,8 +44,7 @@ func newTokenWorld(t *testing.T) *tokenWorld {
 	}
 	backend := w.repo.serve(t).backend
 	w.issuers.Change(func() {
-		// Renewed after two seconds: half of what they last.
-		w.issuers.Life, w.issuers.Git = 4*time.Second, backend
+		w.issuers.Life, w.issuers.Git = shortly, backend
 		w.issuers.App = issuers.App{ID: "1234", Key: &key.PublicKey, Installation: 42, Owner: "acme", Kind: "orgs", Repositories: []string{"repo"}}
 		w.issuers.Azure = issuers.AzureIdentity{Tenant: "tenant-1", Client: "client-1", Assertion: "s3cr3t-canary-projected"}
 		w.issuers.AWS = issuers.AWSIdentity{Role: "arn:aws:iam::111122223333:role/nodepools", Assertion: "s3cr3t-canary-projected"}
@@ -149,6 +151,7 @@ func TestGitTokens(t *testing.T) {
 	} {
 		t.Run(string(c.provider), func(t *testing.T) {
 			c.set()
+			w.issuers.Change(func() { w.issuers.Life = shortly })
 			name := string(c.provider)
 			next := func() string {
 				tier++
@@ -164,7 +167,9 @@ func TestGitTokens(t *testing.T) {
 			w.poolsReady(name)
 			w.renews(3)
 			w.follows(name, next())
-			// A token that was revoked is replaced in the same poll.
+			// A token that was revoked is replaced, however long it would last.
+			w.issuers.Change(func() { w.issuers.Life = time.Hour })
+			w.renews(1)
 			w.issuers.Revoke()
 			w.follows(name, next())
 			for _, trouble := range c.troubles {

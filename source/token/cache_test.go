@@ -70,7 +70,7 @@ func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
 
 // Fifty callers share one request. Another identity and another way have their own.
 func TestCallersShareARequest(t *testing.T) {
-	clock, began, goOn := newClock(), make(chan struct{}), make(chan struct{})
+	clock, began, goOn := newClock(), make(chan struct{}, 50), make(chan struct{})
 	c := NewCache(clock.Now)
 	s := &counted{clock: clock, issue: func(context.Context) error { began <- struct{}{}; <-goOn; return nil }}
 	var tokens sync.Map
