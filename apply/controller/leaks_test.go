@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -52,7 +51,7 @@ func newPasses(t *testing.T) *passes {
 		return sources.New(p.Client, p.Client, fleet.New(p.Client), noEvents{}, sources.Options{
 			// Whenever it is asked for the time it is a day later: every pass polls.
 			Now:          func() time.Time { return time.Unix(0, 0).Add(time.Duration(polls.Add(1)) * 24 * time.Hour) },
-			FetchTimeout: timeout, MaxRetry: time.Second, Log: logr.Discard(),
+			FetchTimeout: timeout, MaxRetry: time.Second,
 		})
 	}
 	p.patient, p.hasty = reconciler(waitTimeout), reconciler(30*time.Millisecond)

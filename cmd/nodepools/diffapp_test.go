@@ -89,7 +89,7 @@ func TestDiffAsAGitHubApp(t *testing.T) {
 		"with the keys":           {[]string{"--source", "app", "--credential-file", folder(nil)}, exitFailed, "NodePool gpu"},
 		"of another installation": {[]string{"--source", "app", "--credential-file", folder(map[string]string{"githubAppInstallationID": "43"})}, exitUsage, "the GitHub App has no such installation\ncorrect githubAppInstallationID"},
 		"a key that is none":      {[]string{"--source", "app", "--credential-file", folder(map[string]string{"githubAppPrivateKey": "x"})}, exitUsage, "githubAppPrivateKey is no private key in PEM form"},
-		"of the controller":       {[]string{"--source", "cloud"}, exitUsage, "is read with the identity of the controller, which this machine does not have\nname a folder with --credential-file"},
+		"of the controller":       {[]string{"--source", "cloud"}, exitUsage, "is read with the identity of the controller, which this machine does not have\nlog in with --credential-helper, or name a folder"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer

@@ -79,6 +79,13 @@ func TestCallersShareARequest(t *testing.T) {
 		ended.Go(func() { tokens.Store(get(t, c, s), true) })
 	}
 	<-began
+	for all := false; !all; { // they wait, or there is another request
+		c.mu.Lock()
+		for _, e := range c.entries {
+			all = e.request.waiting == 50 || s.asked.Load() > 1
+		}
+		c.mu.Unlock()
+	}
 	other := &counted{name: "other", clock: clock}
 	get(t, c, other)
 	if _, err := c.Token(t.Context(), other, "another way", nil); err != nil || other.asked.Load() != 2 {
