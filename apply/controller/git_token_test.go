@@ -167,11 +167,6 @@ func TestGitTokens(t *testing.T) {
 			w.poolsReady(name)
 			w.renews(3)
 			w.follows(name, next())
-			// A token that was revoked is replaced, however long it would last.
-			w.issuers.Change(func() { w.issuers.Life = time.Hour })
-			w.renews(1)
-			w.issuers.Revoke()
-			w.follows(name, next())
 			for _, trouble := range c.troubles {
 				before := fmt.Sprint(tier)
 				trouble.wrong()
@@ -181,6 +176,11 @@ func TestGitTokens(t *testing.T) {
 				w.follows(name, next())
 				w.carries(name+"-1", tiers(name, fmt.Sprint(tier)))
 			}
+			// A token that was revoked is replaced, however long it would last.
+			w.issuers.Change(func() { w.issuers.Life = time.Hour })
+			w.renews(1)
+			w.issuers.Revoke()
+			w.follows(name, next())
 			w.wantNoToken(name)
 			w.kubectl("delete", "nodepoolsource", name)
 			w.repo.commit(files{"pools/" + name + ".yaml": ""})
