@@ -1,6 +1,8 @@
 package manifests
 
 import (
+	"fmt"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -31,13 +33,13 @@ func Deployment(o Options) *appsv1.Deployment {
 			Selector: &metav1.LabelSelector{MatchLabels: Labels()},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: Labels()},
-				Spec:       podSpec(o.Image),
+				Spec:       podSpec(o),
 			},
 		},
 	}
 }
 
-func podSpec(image string) corev1.PodSpec {
+func podSpec(o Options) corev1.PodSpec {
 	return corev1.PodSpec{
 		ServiceAccountName: Name,
 		PriorityClassName:  criticalPriority,
@@ -47,7 +49,7 @@ func podSpec(image string) corev1.PodSpec {
 			RunAsGroup:     ptr.To[int64](nonRoot),
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
-		Containers: []corev1.Container{container(image)},
+		Containers: []corev1.Container{container(o)},
 		// A fetch keeps what a server sends here while it reads it: 512 MiB at the
 		// most, and eight of them may run at once.
 		Volumes: []corev1.Volume{{
@@ -62,21 +64,27 @@ func podSpec(image string) corev1.PodSpec {
 	}
 }
 
-func container(image string) corev1.Container {
+func container(o Options) corev1.Container {
 	port := func(name string, number int32) corev1.ContainerPort {
 		return corev1.ContainerPort{Name: name, ContainerPort: number, Protocol: corev1.ProtocolTCP}
 	}
 	probe := func(path string) *corev1.Probe {
 		return &corev1.Probe{
-			ProbeHandler:   corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("health")}},
+			ProbeHandler:   corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString(healthPort)}},
 			TimeoutSeconds: 5,
 		}
 	}
+	args := []string{"run", "--leader-elect"}
+	ports := []corev1.ContainerPort{port(metricsPort, metricsPortNumber), port(healthPort, healthPortNumber)}
+	if o.Webhook {
+		args = append(args, fmt.Sprintf("--webhook-bind-address=:%d", webhookPortNumber))
+		ports = append(ports, port(webhookPort, webhookPortNumber))
+	}
 	return corev1.Container{
 		Name:           Name,
-		Image:          image,
-		Args:           []string{"run", "--leader-elect"},
-		Ports:          []corev1.ContainerPort{port("metrics", 8080), port("health", 8081)},
+		Image:          o.Image,
+		Args:           args,
+		Ports:          ports,
 		LivenessProbe:  probe("/healthz"),
 		ReadinessProbe: probe("/readyz"),
 		Env:            []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: heapLimit}},

@@ -46,6 +46,9 @@ type Options struct {
 
 	// Image of the controller, with a tag or a digest.
 	Image string
+
+	// Webhook has the controller receive webhooks, and adds the Service for them.
+	Webhook bool
 }
 
 // imageName is a name, with a registry before it or not, and a tag or a digest
@@ -73,6 +76,10 @@ func All(o Options) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	var webhook []Object
+	if o.Webhook {
+		webhook = Webhook(o.Namespace)
+	}
 	return slices.Concat(
 		definitions,
 		Namespace(o.Namespace),
@@ -80,6 +87,7 @@ func All(o Options) ([]Object, error) {
 		// After the role that lets the controller pass.
 		NodePolicy(),
 		StatusPolicy(),
+		webhook,
 		[]Object{Deployment(o)},
 	), nil
 }

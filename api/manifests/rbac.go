@@ -83,8 +83,9 @@ func reportRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{
 			// Sources are the administrator's: read, and patched for nothing but the
-			// finalizer of those that take their pools along. Which there are is also
-			// listed past the cache, before a pool is deleted for it.
+			// finalizer of those that take their pools along, and the request for a
+			// poll that a webhook causes. Which there are is also listed past the
+			// cache, before a pool is deleted for it.
 			APIGroups: []string{v1.GroupVersion.Group},
 			Resources: []string{"nodepoolsources"},
 			Verbs:     []string{"list", "watch", "patch"},

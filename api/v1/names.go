@@ -35,6 +35,11 @@ const (
 	// write a source could have any Secret sent to a server of their own.
 	URLPrefixAnnotation = "nodes.lailin.xyz/url-prefix"
 
+	// WebhookSecretType is the type of the Secrets that spec.webhook of a source may
+	// name. Whoever may write a source could else have the path of its webhook computed
+	// from any Secret of the namespace, and try guesses of what is in it.
+	WebhookSecretType = "nodes.lailin.xyz/webhook"
+
 	// PruneAnnotation with the value Disabled keeps a NodePool that has
 	// vanished from Git.
 	PruneAnnotation = "nodes.lailin.xyz/prune"
@@ -159,6 +164,9 @@ const (
 
 	// FetchedCondition is true when the newest revision could be read.
 	FetchedCondition = "Fetched"
+	// WebhookReadyCondition is true on a NodePoolSource with spec.webhook while the Git
+	// server can ask for a poll. Its pools are followed all the same without.
+	WebhookReadyCondition = "WebhookReady"
 	// ValidCondition is true when the newest revision holds valid pools only.
 	ValidCondition = "Valid"
 	// PruneBlockedCondition is true while pools that vanished from Git are

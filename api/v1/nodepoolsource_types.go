@@ -107,6 +107,12 @@ type NodePoolSourceSpec struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="interval must be between 1s and 24h"
 	Interval metav1.Duration `json:"interval,omitempty"`
 
+	// webhook lets the Git server ask for a poll, so that a push is followed at once. The
+	// controller has to run with --webhook-bind-address; the path of the URL stands in
+	// status.webhookPath.
+	// +optional
+	Webhook *Webhook `json:"webhook,omitempty"`
+
 	// prune deletes pools of this source that are no longer in the repository.
 	// +optional
 	// +kubebuilder:default=true
@@ -194,6 +200,15 @@ type SecretRef struct {
 	Name string `json:"name"`
 }
 
+// Webhook is how a Git server says that something was pushed.
+type Webhook struct {
+	// secretRef names the Secret with the token that requests are authenticated by, in
+	// the namespace of the controller: of the type nodes.lailin.xyz/webhook, with the
+	// key token, of at least 16 bytes.
+	// +required
+	SecretRef SecretRef `json:"secretRef"`
+}
+
 // GitRef chooses a commit of a repository, in one way.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.branch), has(self.tag), has(self.semver), has(self.commit)].filter(x, x).size() == 1",message="ref must have exactly one of branch, tag, semver and commit"
@@ -231,7 +246,8 @@ type NodePoolSourceStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions: Ready, Reconciling, Stalled, Fetched, Valid, PruneBlocked,
-	// and ReleaseBlocked once a revision was held back for its releases.
+	// ReleaseBlocked once a revision was held back for its releases, and WebhookReady
+	// with spec.webhook.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -296,6 +312,11 @@ type NodePoolSourceStatus struct {
 	// nodes.lailin.xyz/requestedAt that was acted on last.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+
+	// webhookPath is the path of the URL at which the Git server asks for a poll. It
+	// follows from the token and the name of the source.
+	// +optional
+	WebhookPath string `json:"webhookPath,omitempty"`
 }
 
 // MaxBlockedPrunePools is how many pools of a blocked prune are remembered by name.

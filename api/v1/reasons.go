@@ -40,6 +40,8 @@ const (
 
 	// SuspendedReason: spec.suspend is true.
 	SuspendedReason = "Suspended"
+	// WebhookDisabledReason: the controller runs without --webhook-bind-address.
+	WebhookDisabledReason = "WebhookDisabled"
 	// InvalidReason: the revision of a source holds files that are not valid pools;
 	// or a pool in the cluster breaks a rule that is newer than it.
 	InvalidReason = "Invalid"

@@ -37,6 +37,8 @@ type Options struct {
 	// Namespace is where the Secrets are that sources name; empty means
 	// manifests.DefaultNamespace.
 	Namespace string
+	// Webhooks reports that Git servers can ask for polls: a receiver runs.
+	Webhooks bool
 
 	// repairs is for tests; the zero value means plan.DefaultRepairBackoff.
 	repairs plan.RepairBackoff
@@ -92,6 +94,7 @@ func Add(mgr manager.Manager, options Options) error {
 		FetchTimeout: cmp.Or(options.FetchTimeout, DefaultFetchTimeout),
 		MaxRetry:     cmp.Or(options.MaxRetry, DefaultMaxRetry),
 		Namespace:    cmp.Or(options.Namespace, manifests.DefaultNamespace),
+		Webhooks:     options.Webhooks,
 	})
 	if err := ofSources.AddTo(mgr); err != nil {
 		return fmt.Errorf("sources: %w", err)

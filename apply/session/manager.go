@@ -17,6 +17,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/controller/receiver"
 	"github.com/nodepools/nodepools/apply/guard"
 	"github.com/nodepools/nodepools/apply/nodecache"
 )
@@ -52,7 +53,10 @@ func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guar
 	if err != nil {
 		return nil, listenError(HealthListener, fmt.Errorf("controller: %w", err))
 	}
-	if err := controller.Add(mgr, controller.Options{Concurrency: s.Concurrency, Namespace: s.Namespace}); err != nil {
+	if err := controller.Add(mgr, controller.Options{Concurrency: s.Concurrency, Namespace: s.Namespace, Webhooks: s.WebhookAddress != ""}); err != nil {
+		return nil, fmt.Errorf("controller: %w", err)
+	}
+	if err := s.addReceiver(mgr); err != nil {
 		return nil, fmt.Errorf("controller: %w", err)
 	}
 	err = errors.Join(
@@ -63,6 +67,30 @@ func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guar
 	return mgr, err
 }
 
+// addReceiver adds what serves webhooks, where there is an address for it. Its requests
+// are sent past the guard: see package receiver.
+func (s session) addReceiver(mgr manager.Manager) error {
+	if s.WebhookAddress == "" {
+		return nil
+	}
+	r, err := receiver.Add(mgr, receiver.Options{
+		Address: s.WebhookAddress, CertFile: s.WebhookCertFile, KeyFile: s.WebhookKeyFile,
+		Config: s.Config, Namespace: s.Namespace,
+	})
+	if err != nil {
+		return err
+	}
+	return mgr.Add(webhooks{r})
+}
+
+// webhooks names the listener of a receiver that cannot listen.
+type webhooks struct{ *receiver.Receiver }
+
+// Start implements [manager.Runnable].
+func (w webhooks) Start(ctx context.Context) error {
+	return listenError(WebhookListener, w.Receiver.Start(ctx))
+}
+
 // Listener is one of the addresses that a manager listens at.
 type Listener string
 
@@ -70,6 +98,7 @@ type Listener string
 const (
 	MetricsListener Listener = "metrics"
 	HealthListener  Listener = "health probes"
+	WebhookListener Listener = "webhooks"
 )
 
 // ListenError says that a manager cannot listen at one of its addresses.
@@ -88,6 +117,9 @@ func (e *ListenError) Unwrap() error { return e.Err }
 // manager opens that of the probes when it is made, and that of the metrics when it
 // starts.
 func listenError(l Listener, err error) error {
+	if known := (*ListenError)(nil); errors.As(err, &known) {
+		return err
+	}
 	if failed := (*net.OpError)(nil); errors.As(err, &failed) && failed.Op == "listen" {
 		return &ListenError{Listener: l, Err: err}
 	}

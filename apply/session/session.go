@@ -44,6 +44,10 @@ type Options struct {
 	// MetricsAddress and HealthAddress are listened at; "0" is none.
 	MetricsAddress, HealthAddress string
 
+	// WebhookAddress is where Git servers ask for polls; empty is nowhere. With the
+	// files of a certificate and its key, by TLS.
+	WebhookAddress, WebhookCertFile, WebhookKeyFile string
+
 	// Logger has all errors. Held holds back those that may be of an API server that
 	// is away.
 	Logger logr.Logger

@@ -28,6 +28,10 @@ taint, because the taints that pools put on nodes must not drive out the
 controller that can take them off again; they move from a node that is lost
 after 30 seconds. They prefer control-plane nodes where there are any.
 
+--webhook lets Git servers report pushes, so that they are followed at once: the
+Deployment listens for that, and there are a Service for an Ingress to lead to,
+and a NetworkPolicy by which nothing else is reached from outside.
+
 --viewer prints something else: a service account, in the same namespace, with a
 role that may list what 'nodepools diff' and 'nodepools inventory' read. It may
 write nothing, and read no Secret.`,
@@ -41,6 +45,10 @@ write nothing, and read no Secret.`,
 
   # to run the controller elsewhere, or to try it from a laptop
   nodepools install --crds-only | kubectl apply --server-side -f -
+
+  # followed at once when something is pushed
+  nodepools install --webhook --image registry.example.com/nodepools:v1 \
+    | kubectl apply --server-side -f -
 
   # for a CI job that runs diff or inventory, and a token for it
   nodepools install --viewer | kubectl apply --server-side -f -
@@ -57,6 +65,7 @@ write nothing, and read no Secret.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&o.crdsOnly, "crds-only", false, "print the custom resource definitions alone")
 	flags.BoolVar(&o.viewer, "viewer", false, "print a service account that may only read, for a CI job")
+	flags.BoolVar(&o.options.Webhook, "webhook", false, "receive webhooks of Git servers, and add the Service for them")
 	flags.StringVar(&o.options.Image, "image", manifests.DefaultRepository+":"+o.build.ImageTag(), "`name` of the controller's image")
 	flags.StringVar(&o.options.Namespace, "namespace", manifests.DefaultNamespace, "`name` of the controller's namespace")
 	complete.Flag(cmd, "image", complete.Nothing)
@@ -76,12 +85,12 @@ type installOptions struct {
 
 // check refuses values that no cluster would take.
 func (o *installOptions) check(changed func(flag string) bool) error {
-	for _, flag := range []string{"image", "namespace"} {
+	for _, flag := range []string{"image", "namespace", "webhook"} {
 		if o.crdsOnly && changed(flag) {
 			return usagef("--%s cannot be combined with --crds-only", flag)
 		}
 	}
-	for _, flag := range []string{"image", "crds-only"} {
+	for _, flag := range []string{"image", "crds-only", "webhook"} {
 		if o.viewer && changed(flag) {
 			return usagef("--%s cannot be combined with --viewer", flag)
 		}

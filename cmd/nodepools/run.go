@@ -39,7 +39,12 @@ a second one at once.
 Of several instances one works: the one that holds the lease nodepools, in the
 namespace of the pod, else in nodepools-system. Where that lease cannot be had,
 for want of rights or of the namespace, the log says so, and nothing keeps
-another instance from working as well.`,
+another instance from working as well.
+
+With --webhook-bind-address, Git servers report pushes to sources that have
+spec.webhook, by requests signed with the token of the source. Such a request
+causes a poll, one in two seconds at the most, and nothing else. Every instance
+receives, also one that does not hold the lease.`,
 		Example: `  # from a laptop, against the cluster of the current context
   nodepools install --crds-only | kubectl apply --server-side -f -
   nodepools run
@@ -73,6 +78,9 @@ func (o *runOptions) register(cmd *cobra.Command) {
 	registerKubeconfig(cmd, &o.kubeconfig, &o.context)
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`address` of the metrics; 0 for none")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 for none")
+	flags.StringVar(&o.webhookAddress, "webhook-bind-address", "", "`address` at which Git servers report pushes, such as :9292 (default: none)")
+	flags.StringVar(&o.webhookCertFile, "webhook-cert-file", "", "`file` of a certificate, to receive these by TLS")
+	flags.StringVar(&o.webhookKeyFile, "webhook-key-file", "", "`file` of the key of that certificate")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "work only while holding the shared lease; left out, where that can be had, and set, nowhere else")
 	flags.StringVar(&o.leaseNamespace, "leader-election-namespace", "", "`name` of the namespace of the lease (default: that of the pod, else "+manifests.DefaultNamespace+")")
 	flags.StringVar(&o.namespace, "namespace", "", "`name` of the namespace of the Secrets that sources name (default: that of the pod, else "+manifests.DefaultNamespace+")")
@@ -81,7 +89,9 @@ func (o *runOptions) register(cmd *cobra.Command) {
 	flags.StringVar(&o.logFormat, "log-format", "text", "`format` of the log: text or json")
 	complete.Flag(cmd, "log-level", complete.Fixed(logging.Levels()...))
 	complete.Flag(cmd, "log-format", complete.Fixed(logging.Formats()...))
-	for _, flag := range []string{"metrics-bind-address", "health-probe-bind-address", "leader-election-namespace", "namespace", "concurrency"} {
+	complete.Flag(cmd, "webhook-cert-file", complete.Files("crt", "pem"))
+	complete.Flag(cmd, "webhook-key-file", complete.Files("key", "pem"))
+	for _, flag := range []string{"metrics-bind-address", "health-probe-bind-address", "webhook-bind-address", "leader-election-namespace", "namespace", "concurrency"} {
 		complete.Flag(cmd, flag, complete.Nothing)
 	}
 }
@@ -89,6 +99,9 @@ func (o *runOptions) register(cmd *cobra.Command) {
 type runOptions struct {
 	kubeconfig, context           string
 	metricsAddress, healthAddress string
+	webhookAddress                string
+	// webhookCertFile and webhookKeyFile are both given, or neither is.
+	webhookCertFile, webhookKeyFile string
 	// leaderElectSet is set when the flag is given.
 	leaderElect, leaderElectSet bool
 	leaseNamespace, namespace   string
@@ -109,7 +122,26 @@ func (o *runOptions) check() error {
 			return usagef("%s %q is not an address such as :8080 or 127.0.0.1:8080, and not 0", flag, address)
 		}
 	}
+	if err := o.checkWebhook(); err != nil {
+		return err
+	}
 	return o.checkLogging()
+}
+
+// checkWebhook refuses flags of a receiver that belong together and are not.
+func (o *runOptions) checkWebhook() error {
+	if o.webhookAddress != "" {
+		if _, _, err := net.SplitHostPort(o.webhookAddress); err != nil {
+			return usagef("--webhook-bind-address %q is not an address such as :9292 or 127.0.0.1:9292", o.webhookAddress)
+		}
+	}
+	if (o.webhookCertFile == "") != (o.webhookKeyFile == "") {
+		return usagef("--webhook-cert-file and --webhook-key-file require each other")
+	}
+	if o.webhookCertFile != "" && o.webhookAddress == "" {
+		return usagef("--webhook-cert-file requires --webhook-bind-address")
+	}
+	return nil
 }
 
 // checkLogging refuses a level or a format that there is not.
@@ -165,6 +197,7 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 		Lease:       lease,
 		Namespace:   namespace,
 		Concurrency: o.concurrency, MetricsAddress: o.metricsAddress, HealthAddress: o.healthAddress,
+		WebhookAddress: o.webhookAddress, WebhookCertFile: o.webhookCertFile, WebhookKeyFile: o.webhookKeyFile,
 		Logger: logger, Held: held,
 	})
 	if err != nil {
@@ -190,8 +223,12 @@ func (o *runOptions) secretNamespace() (string, error) {
 func listenHint(err error) error {
 	if failed := (*session.ListenError)(nil); errors.As(err, &failed) {
 		flag := "--metrics-bind-address"
-		if failed.Listener == session.HealthListener {
+		switch failed.Listener {
+		case session.HealthListener:
 			flag = "--health-probe-bind-address"
+		case session.WebhookListener:
+			return hint.Add(err, "name another address with --webhook-bind-address, or leave it out for none")
+		case session.MetricsListener:
 		}
 		return hint.Add(err, "name another address with "+flag+", or 0 for none")
 	}

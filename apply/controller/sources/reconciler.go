@@ -57,6 +57,8 @@ type Options struct {
 	MaxRetry time.Duration
 	// Namespace is where the Secrets are that sources name.
 	Namespace string
+	// Webhooks reports that Git servers can ask for polls.
+	Webhooks bool
 	// Now is the clock by which intervals pass; nil means time.Now.
 	Now func() time.Time
 }
@@ -125,6 +127,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		r.setState(src, state)
 	}
 	facts := r.carryOut(ctx, src, state)
+	facts.hook = r.hookOf(ctx, src)
 	facts.partly = facts.failure != nil && r.fleet.HasFrozen(src.Name)
 	if loop.IsSoonOver(facts.failure) {
 		return reconcile.Result{}, facts.failure
@@ -140,7 +143,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if unfinished && notWritten != nil && !refused {
 		return reconcile.Result{}, fmt.Errorf("source %q: %w: %w", src.Name, loop.ErrUnfinished, notWritten)
 	}
-	return reconcile.Result{RequeueAfter: r.next(src, state, facts.failure)}, nil
+	next := r.next(src, state, facts.failure)
+	if facts.hook.retried() {
+		next = min(next, r.options.MaxRetry)
+	}
+	return reconcile.Result{RequeueAfter: next}, nil
 }
 
 // changed reports whether a source is no longer the one that a pass began with, or

@@ -63,6 +63,8 @@ type sourceFacts struct {
 	// partly is true where this process has written a part of a revision, and nodes
 	// follow the pools from before it.
 	partly bool
+	// hook is the webhook of the source.
+	hook hook
 	// recreated are pools that have to be gone before they can be created again.
 	recreated []string
 }
@@ -92,6 +94,7 @@ func (facts sourceFacts) isRefused() bool {
 func (r *Reconciler) report(ctx context.Context, src *v1.NodePoolSource, facts sourceFacts) error {
 	status := sourceStatus(src, facts)
 	was, unowned := meta.FindStatusCondition(src.Status.Conditions, v1.ReadyCondition), src.Status.Unowned
+	hookWas := meta.FindStatusCondition(src.Status.Conditions, v1.WebhookReadyCondition)
 	if written, err := r.writeStatus(ctx, src, status); err != nil || !written {
 		return err
 	}
@@ -102,6 +105,10 @@ func (r *Reconciler) report(ctx context.Context, src *v1.NodePoolSource, facts s
 		r.event(src, corev1.EventTypeWarning, is.Reason, "reconcile", "%s", is.Message)
 	case is.Status == metav1.ConditionTrue && was != nil && was.Status == metav1.ConditionFalse:
 		r.event(src, corev1.EventTypeNormal, "Recovered", "reconcile", "%s", is.Message)
+	}
+	hookIs := meta.FindStatusCondition(status.Conditions, v1.WebhookReadyCondition)
+	if hookIs != nil && hookIs.Status == metav1.ConditionFalse && (hookWas == nil || hookWas.Message != hookIs.Message) {
+		r.event(src, corev1.EventTypeWarning, hookIs.Reason, "reconcile", "webhook: %s", hookIs.Message)
 	}
 	if status.Unowned > unowned {
 		r.event(src, corev1.EventTypeWarning, v1.NotOwnedReason, "prune", "%s", describeUnowned(facts.plan.Unowned))
@@ -163,6 +170,7 @@ func sourceStatus(src *v1.NodePoolSource, facts sourceFacts) v1.NodePoolSourceSt
 		return status
 	}
 	status.LastHandledReconcileAt = facts.request
+	facts.hook.report(src, &status)
 	if facts.revision != "" {
 		status.LastAttemptedRevision = facts.revision
 	}

@@ -1,0 +1,170 @@
+package receiver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/net/netutil"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// Bounds of what whoever can connect may take.
+const (
+	// maxConnections are served at a time; others wait.
+	maxConnections = 256
+	// maxHeader bounds the header of a request, in bytes. Those of Git servers have
+	// fewer than 2,000.
+	maxHeader = 16 << 10
+	// headerTimeout, requestTimeout and idleTimeout bound how long a connection takes
+	// to send a header, to send all of a request, and to send another one.
+	headerTimeout  = 5 * time.Second
+	requestTimeout = 30 * time.Second
+	idleTimeout    = 30 * time.Second
+	// shutdownTimeout bounds the requests that are under way at the end, and then what
+	// they have asked for.
+	shutdownTimeout = 5 * time.Second
+)
+
+// Options of a receiver.
+type Options struct {
+	// Address to listen at.
+	Address string
+	// CertFile and KeyFile are read again when they change. Without them requests come
+	// in the clear, from whatever terminates TLS before.
+	CertFile, KeyFile string
+	// Config of the client that reads Secrets and asks for polls. Nothing may hold its
+	// requests back while this replica does not hold the lease.
+	Config *rest.Config
+	// Namespace is where the Secrets are that sources name.
+	Namespace string
+	// Listening is called with the address that is listened at; nil calls nothing.
+	Listening func(net.Addr)
+}
+
+// Receiver serves webhooks. It is a runnable of a manager. Make one with [Add].
+type Receiver struct {
+	options  Options
+	handler  *handler
+	requests *requests
+	log      logr.Logger
+}
+
+// Add returns a receiver that works with the caches of a manager, which is to run it.
+func Add(mgr manager.Manager, options Options) (*Receiver, error) {
+	ctx := context.Background() // nothing is sent: the cache has not started
+	err := mgr.GetFieldIndexer().IndexField(ctx, &v1.NodePoolSource{}, pathIndex, pathsOf)
+	if err != nil {
+		return nil, fmt.Errorf("webhooks: %w", err)
+	}
+	api, err := client.New(options.Config, client.Options{Scheme: mgr.GetScheme()})
+	if err != nil {
+		return nil, fmt.Errorf("webhooks: %w", err)
+	}
+	logger := mgr.GetLogger().WithName("webhook")
+	r := &Receiver{
+		options:  options,
+		log:      logger,
+		requests: newRequests(mgr.GetClient(), api, logger),
+	}
+	r.handler = newHandler(mgr.GetClient(), newTokens(api, options.Namespace), r.requests.add)
+	return r, nil
+}
+
+// NeedLeaderElection has a replica receive that does not hold the lease.
+func (*Receiver) NeedLeaderElection() bool { return false }
+
+// Start serves until the context ends, and then sends what is not sent yet. A manager
+// calls it when its caches are filled.
+func (r *Receiver) Start(ctx context.Context) error {
+	secure, err := r.tls(ctx)
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", r.options.Address)
+	if err != nil {
+		return fmt.Errorf("webhooks: %w", err)
+	}
+	if r.options.Listening != nil {
+		r.options.Listening(listener.Addr())
+	}
+	r.log.Info("receiving webhooks", "address", listener.Addr().String(), "tls", secure != nil)
+	listener = netutil.LimitListener(listener, maxConnections)
+	if secure != nil {
+		listener = tls.NewListener(listener, secure)
+	}
+	server := newServer(r.handler)
+	working := r.requests.start()
+	reporting := r.handler.refused.report(ctx, r.log)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		err = r.stop(server)
+		<-served
+	}
+	working()
+	<-reporting
+	return err
+}
+
+// stop ends the server when the requests that are under way are answered, or in time.
+func (r *Receiver) stop(server *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(ctx); err == nil {
+		return nil
+	}
+	if err := server.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("webhooks: %w", err)
+	}
+	return nil
+}
+
+func newServer(handler http.Handler) *http.Server {
+	protocols := &http.Protocols{}
+	// One request to a connection at a time: a client of HTTP/2 has many.
+	protocols.SetHTTP1(true)
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       requestTimeout,
+		WriteTimeout:      requestTimeout + headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		Protocols:         protocols,
+		// Each line would be for one connection, and have what a stranger has sent.
+		ErrorLog:                     log.New(io.Discard, "", 0),
+		DisableGeneralOptionsHandler: true,
+	}
+}
+
+// tls returns how to serve TLS; nil without a certificate.
+func (r *Receiver) tls(ctx context.Context) (*tls.Config, error) {
+	if r.options.CertFile == "" {
+		return nil, nil
+	}
+	watcher, err := certwatcher.New(r.options.CertFile, r.options.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate of webhooks: %w", err)
+	}
+	go func() {
+		if err := watcher.Start(ctx); err != nil {
+			r.log.Error(err, "a new certificate of webhooks is not noticed")
+		}
+	}()
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: watcher.GetCertificate}, nil
+}

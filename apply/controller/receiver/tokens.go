@@ -1,0 +1,78 @@
+package receiver
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nodepools/nodepools/source/webhook"
+)
+
+const (
+	// tokenPeriod is how long a token is used before its Secret is read again: a burst
+	// of requests, right or wrong, costs one read in a second.
+	tokenPeriod = time.Second
+	// readTimeout bounds one read.
+	readTimeout = 5 * time.Second
+)
+
+// errNoAnswer says that it is not known whether there is a token.
+var errNoAnswer = errors.New("the Secret cannot be read from the API server")
+
+// tokens reads the Secrets that sources name, each by its name.
+type tokens struct {
+	api       client.Reader
+	namespace string
+	now       func() time.Time
+
+	mu   sync.Mutex
+	read map[string]tokenRead // by the name of the Secret; none older than the period
+}
+
+type tokenRead struct {
+	at    time.Time
+	token webhook.Token
+	err   error
+}
+
+func newTokens(api client.Reader, namespace string) *tokens {
+	return &tokens{api: api, namespace: namespace, now: time.Now, read: map[string]tokenRead{}}
+}
+
+// of returns the token in a Secret. Where several ask at a time, one reads.
+func (t *tokens) of(ctx context.Context, secret string) (webhook.Token, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.read, func(_ string, r tokenRead) bool { return t.now().Sub(r.at) >= tokenPeriod })
+	known, found := t.read[secret]
+	if found {
+		return known.token, known.err
+	}
+	known.token, known.err = t.get(ctx, secret)
+	known.at = t.now()
+	if ctx.Err() == nil { // else it is of this request, and not of the Secret
+		t.read[secret] = known
+	}
+	return known.token, known.err
+}
+
+func (t *tokens) get(ctx context.Context, name string) (webhook.Token, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	secret := &corev1.Secret{}
+	err := t.api.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: name}, secret)
+	switch {
+	case err == nil:
+		return webhook.ParseToken(string(secret.Type), secret.Data)
+	case apierrors.IsNotFound(err):
+		return webhook.Token{}, err
+	default:
+		return webhook.Token{}, errNoAnswer
+	}
+}
