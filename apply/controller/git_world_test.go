@@ -50,7 +50,7 @@ func (w *gitWorld) start() {
 	user, err := w.cluster.AddUser(loopsUser, "system:masters")
 	w.do(err)
 	user.QPS = -1
-	options := Options{FetchTimeout: 3 * time.Second, MaxRetry: time.Second}
+	options := Options{FetchTimeout: 3 * time.Second, MaxRetry: time.Second, Webhooks: true}
 	w.stop = startLoopsWith(w.t, user, options, funcr.New(w.log.add, funcr.Options{Verbosity: 10}))
 	w.t.Cleanup(w.clear) // while they run: pools are released by them
 }
