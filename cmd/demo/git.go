@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,7 @@ import (
 type gitServer struct {
 	url    string
 	server *http.Server // nil where git comes without http-backend
+	hook   atomic.Pointer[hook]
 }
 
 // serveGit starts to serve. Some distributions ship git without its
@@ -37,20 +39,21 @@ func serveGit(ctx context.Context, root string, env []string) (*gitServer, error
 	if err != nil {
 		return nil, fmt.Errorf("serve git: %w", err)
 	}
-	server := &http.Server{
+	g := &gitServer{url: "http://" + listener.Addr().String()}
+	g.server = &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
-		Handler: withLength(&cgi.Handler{
+		Handler: reporting(withLength(&cgi.Handler{
 			Path:   backend,
 			Env:    append([]string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}, env...),
 			Stderr: io.Discard, // it logs clients that hang up
-		}),
+		}), &g.hook),
 	}
 	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := g.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			fmt.Fprintf(os.Stderr, "demo: serve git: %v\n", err)
 		}
 	}()
-	return &gitServer{url: "http://" + listener.Addr().String(), server: server}, nil
+	return g, nil
 }
 
 // withLength takes in what comes in chunks before it is handled. Git sends a push
@@ -82,6 +85,14 @@ func withLength(next http.Handler) http.Handler {
 		r.Body, r.TransferEncoding = body, nil
 		next.ServeHTTP(w, r)
 	})
+}
+
+// interval is how often to poll. Without a server nobody reports a push.
+func (g *gitServer) interval() string {
+	if g.server == nil {
+		return "1s"
+	}
+	return "10m"
 }
 
 func (g *gitServer) close() error {

@@ -13,7 +13,7 @@ import (
 // beside the cluster with the rights that it would have inside.
 func install(ctx context.Context, s *stage) error {
 	s.out.text("nodepools install prints all that an administrator applies. There are no containers on this cluster, so all but the Deployment is applied, and the controller is a process of its own, with the token of its ServiceAccount and no other rights than its RBAC gives.")
-	manifests, err := s.sh.run(ctx, "nodepools install --image registry.example.com/nodepools:demo")
+	manifests, err := s.sh.run(ctx, "nodepools install --webhook --image registry.example.com/nodepools:demo")
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, manifests)
 	}
@@ -39,9 +39,11 @@ func install(ctx context.Context, s *stage) error {
 	}
 	// The usual ports may be in use on this machine.
 	s.out.command("nodepools run --kubeconfig ../controller.kubeconfig \\\n" +
-		"    --metrics-bind-address 0 --health-probe-bind-address 0 &")
-	s.controller, err = program.Start(s.program, s.sh.dir, filepath.Join(s.dir, "controller.log"), []string{
+		"    --metrics-bind-address 0 --health-probe-bind-address 0 \\\n" +
+		"    --webhook-bind-address 127.0.0.1:0 &")
+	s.controller, err = program.Start(s.program, s.sh.dir, s.controllerLogFile(), []string{
 		"run", "--kubeconfig", "../controller.kubeconfig", "--metrics-bind-address", "0", "--health-probe-bind-address", "0",
+		"--webhook-bind-address", "127.0.0.1:0",
 	}, s.sh.env, s.gone)
 	return err
 }

@@ -32,6 +32,9 @@ type stage struct {
 
 	dir string // temporary, for all files
 
+	// token is what the Git server signs its reports with.
+	token string
+
 	// foretold are the names of the pods of which diff has said that they go.
 	foretold []string
 
@@ -159,6 +162,8 @@ func (s *stage) clear() error {
 	}
 	return errors.Join(errs...)
 }
+
+func (s *stage) controllerLogFile() string { return filepath.Join(s.dir, "controller.log") }
 
 func (s *stage) controllerLog() string {
 	if s.controller == nil {

@@ -43,8 +43,11 @@ func follow(ctx context.Context, s *stage) error {
 	if err := s.sh.show(ctx, "cat "+masterFile); err != nil {
 		return err
 	}
+	if err := s.makeToken(ctx); err != nil {
+		return err
+	}
 	source := fmt.Sprintf("apiVersion: nodes.lailin.xyz/v1\nkind: NodePoolSource\nmetadata:\n  name: platform\n"+
-		"spec:\n  url: %s/platform.git\n  ref: {branch: main}\n  path: pools\n  interval: 1s\n", s.git.url)
+		"spec:\n  url: %s/platform.git\n  ref: {branch: main}\n  path: pools\n  interval: %s\n  webhook: {secretRef: {name: push}}\n", s.git.url, s.git.interval())
 	if err := s.write("../source.yaml", source); err != nil {
 		return err
 	}
@@ -53,6 +56,9 @@ func follow(ctx context.Context, s *stage) error {
 	}
 	took, err := s.untilPools(ctx, time.Now())
 	if err != nil {
+		return err
+	}
+	if err := s.reportPushes(ctx); err != nil {
 		return err
 	}
 	s.out.text("After %s, every node carries what its pools say. The ROLES column shows the pools; worker-01 is in two, and so are the nodes of the pool within gpu.", seconds(took))
