@@ -9,7 +9,7 @@ import (
 
 func everything(t *testing.T) []Object {
 	t.Helper()
-	all, err := All(Options{Namespace: DefaultNamespace, Image: DefaultRepository + ":v1"})
+	all, err := All(Options{Namespace: DefaultNamespace, Image: DefaultRepository + ":v1", Webhook: true})
 	if err != nil {
 		t.Fatal(err)
 	}

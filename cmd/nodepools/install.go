@@ -47,8 +47,8 @@ write nothing, and read no Secret.`,
   nodepools install --crds-only | kubectl apply --server-side -f -
 
   # followed at once when something is pushed
-  nodepools install --webhook --image registry.example.com/nodepools:v1 \
-    | kubectl apply --server-side -f -
+  nodepools install --webhook \
+    --image registry.example.com/nodepools:v1 | kubectl apply --server-side -f -
 
   # for a CI job that runs diff or inventory, and a token for it
   nodepools install --viewer | kubectl apply --server-side -f -
