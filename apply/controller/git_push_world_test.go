@@ -40,7 +40,7 @@ type pushWorld struct {
 	stop func()
 }
 
-func newPushWorld(t *testing.T) *pushWorld {
+func newPushWorld(t *testing.T, adjust ...func(*receiver.Options)) *pushWorld {
 	t.Helper()
 	w := &pushWorld{gitWorld: newGitWorld(t), said: &logLines{}, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: manifests.DefaultNamespace}}
@@ -55,9 +55,13 @@ func newPushWorld(t *testing.T) *pushWorld {
 	})
 	w.do(err)
 	address := make(chan net.Addr, 1)
-	r, err := receiver.Add(mgr, receiver.Options{
+	options := receiver.Options{
 		Address: "127.0.0.1:0", Config: config, Namespace: manifests.DefaultNamespace, Listening: func(a net.Addr) { address <- a },
-	})
+	}
+	for _, each := range adjust {
+		each(&options)
+	}
+	r, err := receiver.Add(mgr, options)
 	w.do(err)
 	w.do(mgr.Add(r))
 	ctx, cancel := context.WithCancel(context.Background())

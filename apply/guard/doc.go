@@ -11,6 +11,9 @@
 //   - The API server answers (watch.go). While it does not, reads wait as well, and
 //     it is probed once per second.
 //
+// What goes past it is the request for a poll of package receiver, which depends on
+// nothing that is in memory.
+//
 // A request that waits does not fail, so its caller neither logs nor backs off,
 // and continues at once.
 package guard

@@ -31,6 +31,7 @@ var notRun = map[string]string{
 	`kubectl patch nodepoolsource platform --type merge -p '{"spec": {"proxySecretRef": {"name": "proxy"}}}'`:                                                               "would need a source of https; `TestGitRepositoryBehindAProxy` follows one with a proxy",
 	"make image IMAGE=registry.example.com/nodepools:v1":                                                                                                                    "needs Docker; `TestImagesOfTheDockerfileHaveFullNames` and `TestLabelsOfTheImage` hold what can be held without",
 	"docker push registry.example.com/nodepools:v1":                                                                                                                         "needs Docker and a registry",
+	`printf push | curl -d @- -H "X-Signature: sha256=$(printf push | openssl dgst -sha256 -hmac "$TOKEN" | sed 's/.* //')" "$URL"`:                                         "takes a controller that listens, curl and openssl; `TestEveryReplicaReceivesWebhooks` sends the same",
 	"nodepools run":              "does not end by itself; `TestClusterScripts/run` runs it",
 	"make build":                 ".ci/run runs it",
 	"make demo":                  ".ci/run runs it, and `TestStory` its program",

@@ -176,9 +176,9 @@ func rights(rules []rbacv1.PolicyRule) map[string]bool {
 }
 
 // install applies what the install command prints, as an administrator would.
-func install(t *testing.T, c *cluster.Cluster) {
+func install(t *testing.T, c *cluster.Cluster, args ...string) {
 	t.Helper()
-	printed, err := exec.CommandContext(t.Context(), "nodepools", "install").Output()
+	printed, err := exec.CommandContext(t.Context(), "nodepools", append([]string{"install"}, args...)...).Output()
 	if err != nil {
 		t.Fatalf("nodepools install: %v", err)
 	}

@@ -28,7 +28,7 @@ const webhookToken = "a-token-of-a-webhook"
 // right that is not shipped.
 func TestEveryReplicaReceivesWebhooks(t *testing.T) {
 	c := cluster.New(t, cluster.Options{Audit: true})
-	install(t, c)
+	install(t, c, "--webhook")
 	_, kubeconfig, err := c.ServiceAccount(t.Context(), manifests.DefaultNamespace, manifests.Name)
 	if err != nil {
 		t.Fatal(err)
