@@ -60,8 +60,8 @@ func (f *clusterFlags) unattended() (*rest.Config, error) {
 // it.
 func (o *diffOptions) proposeSources(ctx context.Context, _ []string, _ string) []complete.Proposal {
 	switch {
-	case o.against.inventory != "":
-		there, err := observe.File(o.against.inventory)
+	case len(o.against.inventories) > 0:
+		there, err := observe.File(o.against.inventories[0])
 		if err != nil {
 			return nil
 		}

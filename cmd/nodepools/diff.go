@@ -53,7 +53,10 @@ refs/tags/NAME, a full commit hash, or a range of versions such as ~1.4.
 
 --inventory names a file that 'nodepools inventory' has written. It stands for
 the cluster. With --base it says what becomes of nodes; without it pools and
-RuntimeClasses are compared and nothing is known of nodes.
+RuntimeClasses are compared and nothing is known of nodes. Given several times,
+the review has a section for each cluster, with the path and the layers of its
+source, and first a table of all, the worst on top. A cluster that cannot be
+compared hides nothing of the others, and the exit code is 2 then.
 
 --layer names folders in PATH that are read in order, where clusters differ by
 little; without it they are those of the source, of the cluster or of the
@@ -84,6 +87,10 @@ func newDiff(std streams) *cobra.Command {
   # what it does to the nodes of the cluster that a nightly job has noted
   nodepools diff --base origin/main --merge-base \
     --inventory production.yaml
+
+  # what it does to each of two clusters
+  nodepools diff --base origin/main --merge-base --head HEAD \
+    --inventory prod-1.yaml --inventory prod-2.yaml
 
   # what production would do if it followed the tag v2.1.0
   nodepools diff --source production --ref v2.1.0
@@ -134,6 +141,9 @@ func (o *diffOptions) check(cmd *cobra.Command, args []string) error {
 
 // run prints the review; a difference is an outcome of its own, and not an error.
 func (o *diffOptions) run(ctx context.Context, std streams) error {
+	if len(o.against.inventories) > 1 {
+		return o.runClusters(ctx, std)
+	}
 	s, err := o.sides(ctx)
 	if err != nil {
 		return err
@@ -162,10 +172,15 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 	if err := asked.Err(); err != nil {
 		return err
 	}
-	if err := o.failOn.check(reviewed); err != nil {
+	return o.outcome(reviewed)
+}
+
+// outcome is how the command ends after all is printed.
+func (o *diffOptions) outcome(r countable) error {
+	if err := o.failOn.check(r); err != nil {
 		return err
 	}
-	if !reviewed.Empty() && !o.exitZero {
+	if !r.Empty() && !o.exitZero {
 		return &outcome{code: exitFailed}
 	}
 	return nil

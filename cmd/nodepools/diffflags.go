@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
@@ -16,8 +18,8 @@ type againstFlags struct {
 	folder string
 	// layers of the folder; empty for those of the source.
 	layers layers
-	// inventory is a file that stands for the cluster.
-	inventory string
+	// inventories are files that stand for clusters; none is the cluster itself.
+	inventories []string
 	// ref of a source's repository.
 	ref string
 	// login is for the repository of a source.
@@ -33,7 +35,7 @@ func (f *againstFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.mergeBase, "merge-base", false, "compare with the merge base of --base and the head")
 	flags.StringVar(&f.folder, "path", "", "`folder` of the repository, from its root, in place of PATH (default: that of the source)")
 	f.layers.register(cmd, "`folder` in PATH that is read, and changes what those before it say; repeat it for each (default: those of the source, or all of PATH)")
-	flags.StringVar(&f.inventory, "inventory", "", "compare with the cluster in this `file`, and ask none")
+	flags.StringArrayVar(&f.inventories, "inventory", nil, "compare with the cluster in this `file`, and ask none; repeat it for each cluster")
 	flags.StringVar(&f.ref, "ref", "", "`ref` that --source would follow: branch, tag, commit or range of versions (default: its own)")
 	f.login.register(cmd)
 	flags.BoolVar(&f.serverSide, "server-side", false, "ask the API server about every write, as a dry run; takes the right to write")
@@ -49,10 +51,13 @@ func (f *againstFlags) register(cmd *cobra.Command) {
 func (f *againstFlags) check(cmd *cobra.Command, args []string) error {
 	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
 	// An empty variable in a script must not make another comparison of it.
-	for _, flag := range []string{"base", "head", "path", "inventory", "ref", "source", "credential-file", "marker"} {
+	for _, flag := range []string{"base", "head", "path", "ref", "source", "credential-file", "marker"} {
 		if given(flag) && cmd.Flags().Lookup(flag).Value.String() == "" {
-			return usagef("--%s is empty: give it a value, or leave it out", flag)
+			return empty(flag)
 		}
+	}
+	if slices.Contains(f.inventories, "") {
+		return empty("inventory")
 	}
 	path, source := len(args) == 1, given("source")
 	switch {
@@ -90,6 +95,10 @@ func (f *againstFlags) check(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return nil
+}
+
+func empty(flag string) error {
+	return usagef("--%s is empty: give it a value, or leave it out", flag)
 }
 
 func excluding(one, other, why string) error {

@@ -59,6 +59,51 @@ func (o *diffOutput) chosen(r *review.Review) any {
 	}{r.APIVersion, r.Kind, r.Compared, r.Summary}
 }
 
+// documentOfClusters is the reviews of several clusters in the form that is asked for.
+func (o *diffOutput) documentOfClusters(r *review.Reviews, color bool) ([]byte, error) {
+	var document bytes.Buffer
+	var err error
+	switch o.format {
+	case "text":
+		err = text.WriteClusters(&document, r, text.Options{Color: color, Summary: o.summary})
+	case "markdown":
+		err = markdown.WriteClusters(&document, r, markdown.Options{Summary: o.summary, Marker: o.marker, MaxBytes: o.maxBytes})
+	case "html":
+		err = page.WriteClusters(&document, r, page.Options{Summary: o.summary})
+	default:
+		return output.Marshal(o.format, o.chosenOfClusters(r))
+	}
+	return document.Bytes(), err
+}
+
+// chosenOfClusters is the document, or of it and of each cluster what comes first.
+func (o *diffOutput) chosenOfClusters(r *review.Reviews) any {
+	if !o.summary {
+		return r
+	}
+	type cluster struct {
+		Name      string          `json:"name"`
+		Inventory string          `json:"inventory"`
+		Review    any             `json:"review"`
+		Failure   *review.Failure `json:"failure"`
+	}
+	clusters := []cluster{}
+	for _, each := range r.Clusters {
+		short := cluster{Name: each.Name, Inventory: each.Inventory, Failure: each.Failure}
+		if each.Review != nil {
+			short.Review = o.chosen(each.Review)
+		}
+		clusters = append(clusters, short)
+	}
+	return struct {
+		APIVersion string         `json:"apiVersion"`
+		Kind       string         `json:"kind"`
+		Summary    review.Summary `json:"summary"`
+		Clusters   []cluster      `json:"clusters"`
+		Notes      []string       `json:"notes"`
+	}{r.APIVersion, r.Kind, r.Summary, clusters, r.Notes}
+}
+
 var colorChoices = []string{"auto", "always", "never"}
 
 func (o *diffOutput) register(cmd *cobra.Command) {
@@ -111,6 +156,15 @@ func (o *diffOutput) colored(w io.Writer) bool {
 // write writes the review, whole or not at all.
 func (o *diffOutput) write(out io.Writer, r *review.Review) error {
 	document, err := o.document(r, o.colored(out))
+	if err != nil {
+		return err
+	}
+	return o.outputFlags.write(out, document)
+}
+
+// writeClusters writes the reviews, whole or not at all.
+func (o *diffOutput) writeClusters(out io.Writer, r *review.Reviews) error {
+	document, err := o.documentOfClusters(r, o.colored(out))
 	if err != nil {
 		return err
 	}

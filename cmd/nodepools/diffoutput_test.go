@@ -27,6 +27,8 @@ func TestDocuments(t *testing.T) {
 			}
 			document(t, sample.Name+"."+format, sample.Make(), diffOutput{outputFlags: to(format), color: "never"})
 		}
+		clustersDocument(t, "clusters."+format, diffOutput{outputFlags: to(format), color: "never"})
+		clustersDocument(t, "clusters.summary."+format, diffOutput{outputFlags: to(format), color: "never", summary: true})
 		document(t, "summary."+format, reviews.Everything(), diffOutput{outputFlags: to(format), color: "never", summary: true})
 	}
 }
@@ -35,6 +37,15 @@ func document(t *testing.T, name string, r *review.Review, o diffOutput) {
 	t.Helper()
 	var text bytes.Buffer
 	if err := o.write(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join("testdata", "documents", name), strings.TrimSuffix(text.String(), "\n"))
+}
+
+func clustersDocument(t *testing.T, name string, o diffOutput) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := o.writeClusters(&text, reviews.Clusters()); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, filepath.Join("testdata", "documents", name), strings.TrimSuffix(text.String(), "\n"))

@@ -16,6 +16,13 @@ import (
 	"github.com/nodepools/nodepools/source/git"
 )
 
+// sidesOf reads what the flags say is to be compared with one of several clusters.
+func (o *diffOptions) sidesOf(ctx context.Context, inventory string) (*compare.Sides, error) {
+	one := *o
+	one.against.inventories = []string{inventory}
+	return one.sides(ctx)
+}
+
 // sides reads what the flags say is to be compared.
 func (o *diffOptions) sides(ctx context.Context) (*compare.Sides, error) {
 	switch {
@@ -31,8 +38,8 @@ func (o *diffOptions) sides(ctx context.Context) (*compare.Sides, error) {
 // state is the cluster to compare with: that of --inventory, or the one that the
 // kubeconfig file names.
 func (o *diffOptions) state(ctx context.Context) (*observe.State, error) {
-	if o.against.inventory != "" {
-		return observe.File(o.against.inventory)
+	if len(o.against.inventories) > 0 {
+		return observe.File(o.against.inventories[0])
 	}
 	server, err := o.cluster.server(o.build.UserAgent())
 	if err != nil {
@@ -79,9 +86,9 @@ func (o *diffOptions) inLayersOfSource(files *folder.Pools, refused error, state
 // revisions compares two revisions of the repository on this machine.
 func (o *diffOptions) revisions(ctx context.Context) (*compare.Sides, error) {
 	var state *observe.State
-	if o.against.inventory != "" {
+	if len(o.against.inventories) > 0 {
 		var err error
-		if state, err = observe.File(o.against.inventory); err != nil {
+		if state, err = observe.File(o.against.inventories[0]); err != nil {
 			return nil, err
 		}
 	}

@@ -84,10 +84,16 @@ func (f *failOn) String() string {
 // Type is what stands for the value in a help text.
 func (f *failOn) Type() string { return "thresholds" }
 
+// countable is a review, or those of several clusters.
+type countable interface {
+	Exceeds(thresholds []review.Threshold) ([]string, error)
+	Empty() bool
+}
+
 // check is to be called after all of the review is printed. Its error is an
 // [outcome]: code 3 where a threshold is exceeded, whatever the command would end
 // with otherwise, and 2 where one is about what is not known.
-func (f *failOn) check(r *review.Review) error {
+func (f *failOn) check(r countable) error {
 	exceeded, err := r.Exceeds(f.thresholds)
 	switch {
 	case errors.Is(err, review.ErrNotKnown):

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/impact"
@@ -29,6 +30,8 @@ type Sides struct {
 
 	// inventory has Before and its pods; nil where pods are not known.
 	inventory *inventory.Inventory
+	// sources are those of the cluster.
+	sources []*v1.NodePoolSource
 	// only are the names of the pools that are compared; nil where all are.
 	only map[string]bool
 }
@@ -62,6 +65,7 @@ func (s *Sides) Review(difference *plan.Difference) (*review.Review, error) {
 // on makes a state the side that is there already.
 func (s *Sides) on(state *observe.State) {
 	s.Before, s.inventory, s.Server = state.Cluster, state.Inventory, state.Server
+	s.sources = state.Sources
 	s.Compared.Base = state.Name
 	s.Notes = append(s.Notes, state.Notes...)
 	if !state.NodesKnown {

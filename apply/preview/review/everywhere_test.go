@@ -3,6 +3,7 @@ package review_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -135,6 +136,11 @@ var reviewWriters = map[string]func(*bytes.Buffer, *review.Review) error{
 	"page":     func(to *bytes.Buffer, r *review.Review) error { return page.Write(to, r, page.Options{}) },
 	"JSON":     func(to *bytes.Buffer, r *review.Review) error { return json.NewEncoder(to).Encode(r) },
 	"YAML":     func(to *bytes.Buffer, r *review.Review) error { return render.WriteYAML(to, r) },
+	"clusters": func(to *bytes.Buffer, r *review.Review) error {
+		all := review.OfClusters([]review.Cluster{{Name: "a", Review: r}, {Name: "b", Review: r}}, nil)
+		return errors.Join(text.WriteClusters(to, all, text.Options{}), markdown.WriteClusters(to, all, markdown.Options{}),
+			page.WriteClusters(to, all, page.Options{}), json.NewEncoder(to).Encode(all))
+	},
 }
 
 // TestSecretsAreMaskedEverywhere puts secrets wherever a review has a value, and

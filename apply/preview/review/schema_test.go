@@ -21,12 +21,22 @@ import (
 
 var update = flag.Bool("update", false, "write the schema and the golden files anew")
 
-const schemaFile = "schema.json"
+// The schema of a review, and that of the reviews of several clusters.
+const (
+	schemaFile         = "schema.json"
+	clustersSchemaFile = "clusters.schema.json"
+)
 
-// TestSchema holds the published schema against the types, whose comments are its
+// TestSchema holds the published schemas against the types, whose comments are their
 // descriptions.
 func TestSchema(t *testing.T) {
-	schema := schemaOf(t, Review{}, ".", "../impact", "../../plan")
+	expectSchema(t, schemaFile, Review{})
+	expectSchema(t, clustersSchemaFile, Reviews{})
+}
+
+func expectSchema(t *testing.T, schemaFile string, root any) {
+	t.Helper()
+	schema := schemaOf(t, root, ".", "../impact", "../../plan")
 	text, err := json.MarshalIndent(schema, "", "  ")
 	if err != nil {
 		t.Fatal(err)

@@ -53,13 +53,13 @@ func (f fold) lines() int {
 func newDocument(r *review.Review, o Options) *document {
 	d := &document{command: o.Command}
 	if nothing(r) {
-		d.head = []string{Marker(o.Marker), "**No difference** between " + between(r.Compared, "and") + "."}
+		d.head = []string{"**No difference** between " + between(r.Compared, "and") + "."}
 		if r.Compared.BrokenBase != nil {
 			d.head = append(d.head, brokenBase(r.Compared.BrokenBase))
 		}
 		d.lists = lists(r)
 	} else {
-		d.head = append([]string{Marker(o.Marker)}, summary(r)...)
+		d.head = summary(r)
 		d.impact, d.pools, d.lists = impacts(r.Impact), pools(r), lists(r)
 	}
 	if o.Summary {

@@ -41,7 +41,7 @@ var (
 	diffSign = regexp.MustCompile(`^([-+!] |  |@@ )`)
 	// What each line of the source may begin with: bots, and GitLab with its quick
 	// actions, read it line by line, without reading Markdown.
-	beginning = regexp.MustCompile("^(|#{3,4} .*|- .*|[|] .*|[*][*].*|```+(diff)?|… .*|[-+!] .*|  .*|@@ .*|</?(details|summary)>.*|<!-- nodepools:.*|(A|Changes|Compares|Keys|No|NodePool|Nodes|Of|Pods|RuntimeClass|They|What) .*)$")
+	beginning = regexp.MustCompile("^(|#{2,4} .*|Note: .*|- .*|[|] .*|[*][*].*|```+(diff)?|… .*|[-+!] .*|  .*|@@ .*|</?(details|summary)>.*|<!-- nodepools:.*|(A|Changes|Compares|Keys|No|NodePool|Nodes|Of|Pods|RuntimeClass|They|What) .*)$")
 )
 
 // violations returns the ways in which foreign text has escaped its place in a
@@ -84,7 +84,7 @@ func violations(comment string) []string {
 				say("a fold is within another")
 			}
 		case *ast.Heading:
-			if n.Level != 3 && n.Level != 4 {
+			if n.Level < 2 || n.Level > 4 {
 				say("there is a heading of level %d", n.Level)
 			}
 		case *ast.Emphasis:

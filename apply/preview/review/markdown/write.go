@@ -51,6 +51,21 @@ func Marker(identity string) string {
 // what does not fit is omitted, the least important first, and counted. It is an
 // error when not even the summary fits; the error says how many bytes it needs.
 func Write(w io.Writer, r *review.Review, o Options) error {
+	if err := o.complete(); err != nil {
+		return err
+	}
+	d := newDocument(r, o)
+	d.head = append([]string{Marker(o.Marker)}, d.head...)
+	comment, err := d.fit(o.MaxBytes)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, comment)
+	return err
+}
+
+// complete fills in the defaults.
+func (o *Options) complete() error {
 	if o.MaxBytes < 0 {
 		return fmt.Errorf("a comment of %d bytes cannot be written", o.MaxBytes)
 	}
@@ -63,10 +78,5 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 	if o.Command == "" {
 		o.Command = "nodepools diff"
 	}
-	comment, err := newDocument(r, o).fit(o.MaxBytes)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, comment)
-	return err
+	return nil
 }

@@ -17,8 +17,7 @@ type count struct {
 }
 
 // counts returns those that are not zero.
-func counts(r *review.Review) []count {
-	c := r.Summary.Counts
+func counts(c review.Counts) []count {
 	var all []count
 	add := func(n int, noun, verb, target string, bad bool) {
 		if n == 0 {

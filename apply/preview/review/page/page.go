@@ -28,34 +28,48 @@ var (
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"word": review.Word, "shown": shown, "count": review.Count, "happened": review.Happened,
 		"list": list, "sentence": sentence, "kind": kind, "sign": sign, "tone": tone, "fate": fate, "dots": dots,
-		"cutLines": cutLines, "leftLines": leftLines, "recordsOnly": recordsOnly,
+		"cutLines": cutLines, "leftLines": leftLines, "recordsOnly": recordsOnly, "at": within(""),
 	}).Parse(layout))
-
-	// policy allows the browser to use the style, and nothing else from anywhere.
-	policy = fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'", checksum(style))
 )
+
+// policy allows the browser to use a style, and nothing else from anywhere.
+func policy(style string) string {
+	return fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'", checksum(style))
+}
+
+// within returns a function that names the anchors of one review, of which a page may
+// have several.
+func within(prefix string) func(string) string {
+	return func(id string) string { return prefix + id }
+}
 
 // Write writes a review.
 func Write(w io.Writer, r *review.Review, o Options) error {
-	content := document{
-		Review: r, Options: o, Policy: policy, Style: template.CSS(style),
-		Counts: counts(r),
-	}
-	if !o.Summary {
-		content.fill(r)
-	}
-	// Nothing is written when the template fails.
+	content := newDocument(r, o)
+	content.Policy, content.Style = policy(style), template.CSS(style)
+	return execute(w, "page", "", content)
+}
+
+// execute writes a template whose anchors begin with a prefix. Nothing is written when
+// it fails.
+func execute(w io.Writer, name, prefix string, content any) error {
+	written, err := pageTemplate.Clone() // one that was executed takes no function any more
 	var page bytes.Buffer
-	if err := pageTemplate.Execute(&page, content); err != nil {
+	if err == nil {
+		err = written.Funcs(template.FuncMap{"at": within(prefix)}).ExecuteTemplate(&page, name, content)
+	}
+	if err != nil {
 		return fmt.Errorf("write the review as a page: %w", err)
 	}
-	_, err := w.Write(page.Bytes())
+	_, err = w.Write(page.Bytes())
 	return err
 }
 
 // document is the input of the template.
 type document struct {
 	*review.Review
+	// Cluster is its name, where the page has several; empty for the only one.
+	Cluster string
 	Options Options
 	Policy  string
 	Style   template.CSS
@@ -71,6 +85,14 @@ type document struct {
 	Conflicts      folded[review.Conflict]
 	Contests       folded[review.Contest]
 	Problems       folded[string]
+}
+
+func newDocument(r *review.Review, o Options) *document {
+	d := &document{Review: r, Options: o, Counts: counts(r.Summary.Counts)}
+	if !o.Summary {
+		d.fill(r)
+	}
+	return d
 }
 
 // fill adds everything but the summary.

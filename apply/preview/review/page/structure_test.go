@@ -141,7 +141,7 @@ func TestCountsLeadToWhatTheyCount(t *testing.T) {
 					}
 				}
 			}
-			if want := len(counts(r)); links != want {
+			if want := len(counts(r.Summary.Counts)); links != want {
 				t.Errorf("%d counts are links, want %d", links, want)
 			}
 			for id, action := range map[string]plan.Action{"pools-created": plan.Create, "pools-changed": plan.Update, "pools-deleted": plan.Delete} {

@@ -23,7 +23,13 @@ type Options struct {
 // Write writes a review.
 func Write(w io.Writer, r *review.Review, o Options) error {
 	t := &writer{painter: painter(o.Color)}
-	t.summary(r)
+	t.review(r, o)
+	_, err := io.WriteString(w, sanitize.BreakCommands(t.String()))
+	return err
+}
+
+func (t *writer) review(r *review.Review, o Options) {
+	t.summary(r.Summary)
 	t.known(r.Compared)
 	t.brokenBase(r.Compared, o.Summary)
 	if !o.Summary {
@@ -37,8 +43,6 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 		t.contests(r)
 		t.problems(r.Problems)
 	}
-	_, err := io.WriteString(w, sanitize.BreakCommands(t.String()))
-	return err
 }
 
 // writer buffers the text, so that no half of it is written when an error occurs.
@@ -62,12 +66,12 @@ func (t *writer) sentence(indent, text string) {
 	fmt.Fprint(t, wrapped(indent, indent+"  ", strings.Fields(review.Visible(text))))
 }
 
-func (t *writer) summary(r *review.Review) {
-	for line := range strings.Lines(wrapped("", "  ", strings.SplitAfter(review.Visible(r.Summary.Changes), ", "))) {
+func (t *writer) summary(s review.Summary) {
+	for line := range strings.Lines(wrapped("", "  ", strings.SplitAfter(review.Visible(s.Changes), ", "))) {
 		t.line(t.bold(strings.TrimSuffix(line, "\n")))
 	}
-	if r.Summary.Impact != "" {
-		for line := range strings.Lines(wrapped("", "  ", strings.SplitAfter(review.Visible(r.Summary.Impact), "; "))) {
+	if s.Impact != "" {
+		for line := range strings.Lines(wrapped("", "  ", strings.SplitAfter(review.Visible(s.Impact), "; "))) {
 			t.line(t.alarm(strings.TrimSuffix(line, "\n")))
 		}
 	}

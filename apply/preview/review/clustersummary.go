@@ -1,0 +1,127 @@
+package review
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Columns are the headings of the table of clusters, after that of their names.
+var Columns = []string{"Pools", "Nodes", "Evictions", "Budgets", "Conflicts", "Problems"}
+
+// NotKnown is the cell of a count that is not known.
+const NotKnown = "?"
+
+// Cells returns the row of the cluster in the table: pools and nodes that change, pods
+// that are evicted, PodDisruptionBudgets that are exceeded, conflicts and problems. It is
+// empty where the cluster could not be compared.
+func (c Cluster) Cells() []string {
+	if c.Review == nil {
+		return nil
+	}
+	counts := c.Review.Summary.Counts
+	cell := func(count string, n int) string {
+		if c.Review.missing(count) != "" {
+			return NotKnown
+		}
+		return strconv.Itoa(n)
+	}
+	return []string{
+		strconv.Itoa(counts.PoolsCreated + counts.PoolsChanged + counts.PoolsDeleted),
+		cell("nodesChanged", counts.NodesChanged), cell("evictions", counts.Evictions), cell("budgetsExceeded", counts.BudgetsExceeded),
+		cell("conflicts", counts.Conflicts), strconv.Itoa(counts.Problems),
+	}
+}
+
+// sortWorstFirst sorts clusters by severity, and those of equal severity by name.
+func sortWorstFirst(clusters []Cluster) {
+	slices.SortFunc(clusters, func(a, b Cluster) int {
+		return cmp.Or(slices.Compare(b.severity(), a.severity()), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Inventory, b.Inventory))
+	})
+}
+
+// severity returns numbers of which the first that differs decides; greater is worse.
+func (c Cluster) severity() []int {
+	if c.Review == nil {
+		return []int{1}
+	}
+	n := c.Review.Summary.Counts
+	unknown := 0
+	if c.Review.Impact == nil && !c.Review.Empty() {
+		unknown = 1
+	}
+	return []int{
+		0, n.Evictions, n.BudgetsExceeded, n.NoFeasibleNode, n.RuntimeClassesInUse, n.DaemonPodsRemoved, n.Unschedulable, unknown,
+		n.NewProblems + n.NewConflicts, n.PoolsHeldBack + n.ReleasesHeldBack, n.PoolsDeleted, n.NodesChanged, n.PoolsCreated + n.PoolsChanged,
+		n.RuntimeClassesCreated + n.RuntimeClassesChanged + n.RuntimeClassesReplaced + n.RuntimeClassesDeleted,
+	}
+}
+
+// summarizeClusters adds up what the clusters have.
+func summarizeClusters(clusters []Cluster) Summary {
+	var s Summary
+	var failed, changed, noPods int
+	for _, cluster := range clusters {
+		switch {
+		case cluster.Review == nil:
+			failed++
+			continue
+		case !cluster.Review.Empty():
+			changed++
+		}
+		if cluster.Review.Impact == nil {
+			noPods++
+		}
+		s.Counts = s.Counts.plus(cluster.Review.Summary.Counts)
+	}
+	parts := []string{}
+	add := func(n int, verb string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, verb))
+		}
+	}
+	add(failed, "not compared")
+	add(changed, "changed")
+	add(len(clusters)-failed-changed, "without a difference")
+	s.Changes = Count(len(clusters), "cluster") + ": " + strings.Join(parts, ", ")
+	s.Impact = s.Counts.worstOfClusters(noPods)
+	return s
+}
+
+// plus returns the sums of both.
+func (c Counts) plus(other Counts) Counts {
+	sum, more := reflect.ValueOf(&c).Elem(), reflect.ValueOf(other)
+	for i := range sum.NumField() {
+		sum.Field(i).SetInt(sum.Field(i).Int() + more.Field(i).Int())
+	}
+	return c
+}
+
+// worstOfClusters returns what happens in all clusters together, the worst first.
+func (c Counts) worstOfClusters(noPods int) string {
+	var parts []string
+	add := func(n int, noun, verb string) {
+		if n > 0 {
+			parts = append(parts, Count(n, noun)+" "+verb)
+		}
+	}
+	add(c.Evictions, "pod", "evicted"+notRecreated(c))
+	add(c.BudgetsExceeded, "PodDisruptionBudget", "exceeded")
+	add(c.NoFeasibleNode, "workload", "without a feasible node")
+	add(c.RuntimeClassesInUse, "RuntimeClass", "deleted or replaced while in use")
+	add(c.DaemonPodsRemoved, "pod", "of DaemonSets removed")
+	add(c.Unschedulable, "pod", "that could not be scheduled again")
+	add(c.FinishedPodsDeleted, "finished pod", "deleted")
+	add(c.Overlaps, "node", "on which pools shut each other's pods out")
+	add(c.NewProblems, "problem", "that the change brings")
+	add(c.NewConflicts, "conflict", "that the change brings")
+	add(c.PoolsHeldBack, "pool", "not pruned")
+	add(c.ReleasesHeldBack, "change", "held back for releases")
+	if noPods > 0 {
+		parts = append(parts, "pods of "+Count(noPods, "cluster")+" are not known")
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodepools/nodepools/api/hint"
+	"github.com/nodepools/nodepools/apply/preview/compare"
+	"github.com/nodepools/nodepools/apply/preview/review"
+)
+
+// runClusters prints the reviews of several clusters in one document.
+func (o *diffOptions) runClusters(ctx context.Context, std streams) error {
+	reviewed, err := compare.Clusters(o.against.inventories, func(inventory string) (*compare.Sides, error) {
+		return o.sidesOf(ctx, inventory)
+	})
+	if twice := (*compare.SameInventoryError)(nil); errors.As(err, &twice) {
+		return usagef("--inventory: %w", twice)
+	}
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err // half of the clusters look as if they had failed
+	}
+	for _, note := range o.output.notesOnClusters(reviewed) {
+		std.note("%s", note)
+	}
+	if err := o.output.writeClusters(std.out, reviewed); err != nil {
+		return err
+	}
+	if err := failedClusters(reviewed); err != nil {
+		return err
+	}
+	return o.outcome(reviewed)
+}
+
+// failedClusters is the error where some clusters could not be compared.
+func failedClusters(r *review.Reviews) error {
+	var failures []string
+	for _, cluster := range r.Clusters {
+		if cluster.Failure != nil {
+			failures = append(failures, review.Word(cluster.Name)+": "+cluster.Failure.Message)
+			for _, problem := range cluster.Failure.List() {
+				failures = append(failures, "    "+problem)
+			}
+		}
+	}
+	if len(failures) == 0 {
+		return nil
+	}
+	return hint.Add(fmt.Errorf("%d of %s could not be compared", len(r.Failed()), review.Count(len(r.Clusters), "cluster")), strings.Join(failures, "\n"))
+}
+
+// notesOnClusters are the notes of all clusters: those that hold for each of them once,
+// and others after the name of the cluster.
+func (o *diffOutput) notesOnClusters(r *review.Reviews) []string {
+	var notes []string
+	if o.format != "text" {
+		notes = append(notes, r.Notes...)
+	}
+	clusters := 0
+	count := map[string]int{}
+	for _, cluster := range r.Clusters {
+		if cluster.Review != nil {
+			clusters++
+			for _, note := range cluster.Review.Notes {
+				count[note]++
+			}
+		}
+	}
+	for _, cluster := range r.Clusters {
+		if cluster.Review == nil {
+			continue
+		}
+		for _, note := range append(o.notesOnBase(cluster.Review.Compared), cluster.Review.Notes...) {
+			if clusters > 1 && count[note] == clusters {
+				if !slices.Contains(notes, note) {
+					notes = append(notes, note)
+				}
+				continue
+			}
+			notes = append(notes, review.Word(cluster.Name)+": "+note)
+		}
+	}
+	return notes
+}
