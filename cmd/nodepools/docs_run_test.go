@@ -166,7 +166,7 @@ func (r *reader) clone(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "clone")
 	r.setUp(t, r.home, "git clone -q "+r.repository+" "+dir)
 	r.setUp(t, dir, `git checkout -q -b change && rm pools/search.yaml && git commit -q -a -m change
-		mkdir bin && cp "$HOME/inventory.json" inventory.json`)
+		mkdir bin && cp "$HOME/inventory.json" inventory.json && cp inventory.json prod-1.json && cp inventory.json prod-2.json`)
 	program, err := os.Executable() // as nodepools, it is nodepools
 	if err != nil {
 		t.Fatal(err)

@@ -3,10 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/api/hint"
+	"github.com/nodepools/nodepools/apply/observe"
+	"github.com/nodepools/nodepools/apply/preview/compare"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/render/folder"
@@ -42,4 +46,56 @@ func loadPools(path string, layers ...string) (*folder.Pools, error) {
 		return nil, usagef("--layer requires PATH to be a folder, and %s is a file", file.Path)
 	}
 	return pools, err
+}
+
+// layersOfClusters are the layers that clusters read, by their inventories.
+type layersOfClusters struct {
+	inventories []string
+	source      string
+}
+
+func (l *layersOfClusters) register(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&l.inventories, "inventory", nil, "check the layers that the source in this `file` reads; repeat it for each cluster")
+	cmd.Flags().StringVar(&l.source, "source", "", "`name` of the NodePoolSource of --inventory (default: the only one)")
+	complete.Flag(cmd, "inventory", complete.Files("json", "yaml", "yml"))
+	complete.Flag(cmd, "source", complete.Nothing)
+}
+
+func (l *layersOfClusters) check(cmd *cobra.Command) error {
+	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
+	switch {
+	case slices.Contains(l.inventories, ""):
+		return empty("inventory")
+	case given("source") && l.source == "":
+		return empty("source")
+	case given("source") && !given("inventory"):
+		return usagef("--source requires --inventory, which says what layers the source reads")
+	case given("inventory") && given("layer"):
+		return excluding("--layer", "--inventory", "the layers are those that are named, or those of the source")
+	}
+	return nil
+}
+
+// find returns the layers of each cluster, each list once. An inventory that cannot be
+// read is no problem of the pools.
+func (l *layersOfClusters) find() ([][]string, error) {
+	var all [][]string
+	for _, file := range l.inventories {
+		state, err := observe.File(file)
+		if err != nil {
+			return nil, &outcome{code: exitUsage, err: err}
+		}
+		source, err := compare.ChooseSource(state, l.source)
+		if err != nil {
+			return nil, &outcome{code: exitUsage, err: hint.Add(fmt.Errorf("inventory %s: %w", file, err), hint.Of(err))}
+		}
+		var layers []string
+		if source != nil {
+			layers = source.Spec.Layers
+		}
+		if !slices.ContainsFunc(all, func(other []string) bool { return slices.Equal(other, layers) }) {
+			all = append(all, layers)
+		}
+	}
+	return all, nil
 }

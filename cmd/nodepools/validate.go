@@ -31,6 +31,8 @@ of a commit instead, as a source does, and nothing from disk: use it in reviews.
 
 Where clusters take the folders of PATH in layers, each cluster is checked by
 itself: --layer names its folders in order, as spec.layers of its source does.
+--inventory names a file that 'nodepools inventory' has written, and stands for
+the layers of its source; repeat it for each cluster.
 
 A pool that nodes can join or leave by themselves is valid, and gets a warning:
 its selector names a label that a kubelet may set on its own node. Where a pool
@@ -88,6 +90,9 @@ func newValidate(std streams) *cobra.Command {
 			if err := o.layers.check(); err != nil {
 				return err
 			}
+			if err := o.clusters.check(cmd); err != nil {
+				return err
+			}
 			if err := o.output.check(); err != nil {
 				return err
 			}
@@ -100,6 +105,7 @@ func newValidate(std streams) *cobra.Command {
 	cmd.Flags().StringVar(&o.revision, "revision", "", "check what PATH has in this `revision` of the Git repository, and not the files on disk")
 	complete.Flag(cmd, "revision", complete.Revision)
 	o.layers.register(cmd, "`folder` in PATH that is read, and changes what those before it say; repeat it for each (default: all of PATH)")
+	o.clusters.register(cmd)
 	o.output.register(cmd, "text", "json", "yaml", "github", "gitlab", "sarif")
 	return cmd
 }
@@ -107,15 +113,34 @@ func newValidate(std streams) *cobra.Command {
 type validateOptions struct {
 	path, revision string
 	layers         layers
+	clusters       layersOfClusters
 	output         outputFlags
 	version        string
 }
 
+// load reads the pools, as each of the clusters reads them.
 func (o validateOptions) load(ctx context.Context) (*folder.Pools, error) {
-	if o.revision != "" {
-		return folder.LoadRevision(ctx, o.path, o.revision, o.layers...)
+	if len(o.clusters.inventories) == 0 {
+		return o.loadLayers(ctx, o.layers)
 	}
-	return loadPools(o.path, o.layers...)
+	all, err := o.clusters.find()
+	if err != nil {
+		return nil, err
+	}
+	var loaded folder.Union
+	for _, layers := range all {
+		if err := loaded.Add(o.loadLayers(ctx, layers)); err != nil {
+			return nil, err
+		}
+	}
+	return loaded.Pools()
+}
+
+func (o validateOptions) loadLayers(ctx context.Context, layers []string) (*folder.Pools, error) {
+	if o.revision != "" {
+		return folder.LoadRevision(ctx, o.path, o.revision, layers...)
+	}
+	return loadPools(o.path, layers...)
 }
 
 func (o validateOptions) run(ctx context.Context, std streams) error {

@@ -17,9 +17,13 @@
 #   SOURCE         the NodePoolSource that the pools are of, where the inventory has
 #                  several
 #   INVENTORY      what is known of the cluster, a file in the repository
-#                  (inventory.json); where there is none, nothing is told of nodes
+#                  (inventory.json); where there is none, nothing is told of nodes. Of
+#                  a folder, all files that end in .json, .yaml or .yml are taken, each
+#                  of one cluster
 #   INVENTORY_REV  the branch or commit that has it, written as BASE is ($BASE); not
-#                  the pull request, so that nobody hides pods by changing it
+#                  the pull request, so that nobody hides pods by changing it. Several
+#                  have blanks between them, and each is of one cluster. The review has
+#                  a section for each cluster, with the layers of its source
 #   FAIL_ON        what is too much, such as evictions>0,nodesChanged>=100 (nothing)
 #   ANNOTATE       how problems in files are told: github, text, or gitlab, which
 #                  writes a code quality report (text)
@@ -66,6 +70,7 @@ main() {
 	trap 'exit 2' HUP INT TERM
 
 	known
+	inventories || fail 2 'What is known of the clusters could not be read.'
 	if unchanged; then
 		[ "$ANNOTATE" != gitlab ] || echo '[]' >"$CODE_QUALITY" || exit 2
 		printf '%s\nNo difference: all of %s is as it was.\n' "$marker" "$POOLS" >"$work/comment"
@@ -75,17 +80,30 @@ main() {
 	validate
 	case $? in
 	0) ;;
-	1) fail 1 'The pools of this change are not valid.' ;;
-	*) fail 2 'The pools of this change could not be checked.' ;;
+	1) others 1 || fail 1 'The pools of this change are not valid.' ;;
+	*) others 2 || fail 2 'The pools of this change could not be checked.' ;;
 	esac
 	diff
 	case $? in
 	0) comment "$work/comment" unless-first && exit 0 ;;
 	1) comment "$work/comment" && exit 0 ;;
 	3) comment "$work/comment" && exit 3 ;;
-	*) fail 2 'What this change does could not be worked out.' ;;
+	*)
+		[ "$clusters" -gt 1 ] && [ -s "$work/comment" ] && comment "$work/comment" && exit 2
+		fail 2 'What this change does could not be worked out.'
+		;;
 	esac
 	exit 2
+}
+
+# others says what the change does to all clusters, also where something is wrong in one
+# of them, and ends with the code. It fails where there is nothing to say.
+others() {
+	[ "$clusters" -gt 1 ] || return
+	diff
+	[ -s "$work/comment" ] || return
+	comment "$work/comment" || exit 2
+	exit "$1"
 }
 
 # revisions finds the commits that are compared, each by one name that stands for
@@ -96,8 +114,10 @@ revisions() {
 	POOLS=${POOLS#./}
 	POOLS=${POOLS%/}
 	: "${POOLS:=.}"
-	for name in BASE INVENTORY_REV; do
-		eval "value=\$$name"
+	set -f # a name of a branch has no pattern in it
+	for value in "$BASE" $INVENTORY_REV; do
+		name=INVENTORY_REV
+		[ "$value" != "$BASE" ] || name=BASE
 		case $value in
 		refs/*) git check-ref-format "$value" && continue ;;
 		*[!0-9a-f]*) ;;
@@ -105,6 +125,7 @@ revisions() {
 		esac
 		give_up "$name is $value, which is neither a full name, such as refs/remotes/origin/main, nor the full hash of a commit"
 	done
+	set +f
 	base=$(commit "$BASE") || base=
 	head=$(commit HEAD) || head=
 }
@@ -185,26 +206,87 @@ known() {
 
 require() { eval "[ -n \"\${$1-}\" ]" || give_up "$1 is not set"; }
 
+# inventories puts what is known of the clusters into files that have their names, and
+# sets clusters to how many there are.
+inventories() {
+	mkdir "$work/inventories" || return
+	clusters=0
+	set -f
+	# shellcheck disable=SC2086 # several revisions have blanks between them
+	set -- $INVENTORY_REV
+	set +f
+	several=$#
+	for rev; do
+		at=$(commit "$rev") || at=none # with nothing before the colon, git looks into its index
+		case $(git cat-file -t "$at:$INVENTORY" 2>/dev/null) in
+		blob) inventory "$at:$INVENTORY" "$(cluster_of "$rev")" || return ;;
+		tree)
+			git ls-tree -r -z --name-only "$at:$INVENTORY" | tr '\0\n' '\n?' >"$work/names" || return
+			while IFS= read -r file; do
+				case $file in
+				*.json | *.yaml | *.yml) inventory "$at:$INVENTORY/$file" "$(printf '%s' "${file%.*}" | tr / -)" || return ;;
+				esac
+			done <"$work/names"
+			;;
+		*)
+			complain "there is no $INVENTORY in $rev, so nothing is told of nodes and pods"
+			# Of several clusters, none is left out in silence.
+			[ "$several" -eq 1 ] || return
+			;;
+		esac
+	done
+}
+
+# cluster_of is the name of the cluster whose inventory a branch has.
+cluster_of() {
+	if [ "$several" -eq 1 ]; then
+		echo inventory
+		return
+	fi
+	name=${1##*/}
+	echo "${name#inventory-}"
+}
+
+# inventory OBJECT NAME writes the file of a cluster.
+inventory() {
+	case $2 in
+	'' | .* | *[!A-Za-z0-9._-]*)
+		complain "$1 is not named after a cluster, by letters, digits, dots and dashes"
+		return 2
+		;;
+	esac
+	if [ -e "$work/inventories/$2.inventory" ]; then
+		complain "there are two inventories of the cluster $2"
+		return 2
+	fi
+	git cat-file blob "$1" >"$work/inventories/$2.inventory" || return
+	clusters=$((clusters + 1))
+}
+
 validate() {
+	set --
+	for file in "$work"/inventories/*; do
+		[ ! -e "$file" ] || set -- "$@" --inventory "$file"
+	done
+	if [ -n "$SOURCE" ] && [ "$clusters" -gt 0 ]; then
+		set -- "$@" --source "$SOURCE"
+	fi
 	case $ANNOTATE in
 	gitlab)
 		true >"$CODE_QUALITY" || return 2
-		nodepools validate "$POOLS" --revision "$head" -o gitlab >"$CODE_QUALITY" 2>/dev/null ||
-			nodepools validate "$POOLS" --revision "$head" # for the log
+		nodepools validate "$POOLS" --revision "$head" "$@" -o gitlab >"$CODE_QUALITY" 2>/dev/null ||
+			nodepools validate "$POOLS" --revision "$head" "$@" # for the log
 		;;
-	*) nodepools validate "$POOLS" --revision "$head" -o "$ANNOTATE" ;;
+	*) nodepools validate "$POOLS" --revision "$head" "$@" -o "$ANNOTATE" ;;
 	esac
 }
 
 # diff leaves the comment in a file, and ends with the code of nodepools diff.
 diff() {
 	set -- --base "$BASE" --merge-base --head HEAD --path "$POOLS" -o markdown --marker "$MARKER"
-	if at=$(commit "$INVENTORY_REV") && git cat-file -e "$at:$INVENTORY" 2>/dev/null; then
-		git cat-file blob "$at:$INVENTORY" >"$work/inventory" || return 2
-		set -- "$@" --inventory "$work/inventory"
-	else
-		complain "there is no $INVENTORY in $INVENTORY_REV, so nothing is told of nodes and pods"
-	fi
+	for file in "$work"/inventories/*; do
+		[ ! -e "$file" ] || set -- "$@" --inventory "$file"
+	done
 	if [ -n "$SOURCE" ]; then
 		set -- "$@" --source "$SOURCE"
 	fi

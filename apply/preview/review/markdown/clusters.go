@@ -97,7 +97,7 @@ func sectionOf(c review.Cluster, o Options) clusterSection {
 		s.document = newDocument(c.Review, o)
 		return s
 	}
-	s.document = &document{command: o.Command, head: []string{"**Not compared with " + code(c.Inventory) + ":** " + stop(sentence(c.Failure.Message))}}
+	s.document = &document{command: o.Command, head: []string{"**Not compared:** " + stop(sentence(c.Failure.Message))}}
 	if c.Failure.Remedy != "" {
 		s.head = append(s.head, "What to do: "+stop(sentence(c.Failure.Remedy)))
 	}
