@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/cgi"
@@ -16,17 +18,23 @@ import (
 	"time"
 )
 
-// gitServer serves the bare repositories of a folder over HTTP, for reading and
-// for pushing, by means of git's own http-backend.
+// gitServer serves the bare repositories of a folder over HTTPS, for reading and
+// for pushing, to whoever has its token, by means of git's own http-backend.
 type gitServer struct {
-	url    string
-	server *http.Server // nil where git comes without http-backend
-	hook   atomic.Pointer[hook]
+	url string
+	// private and server are nil where git comes without http-backend.
+	private *private
+	server  *http.Server
+	// settings are those with which git reaches it.
+	settings []string
+	// hook is where it reports pushes.
+	hook atomic.Pointer[hook]
 }
 
-// serveGit starts to serve. Some distributions ship git without its
-// http-backend; there, the folder itself is what the URL names.
-func serveGit(ctx context.Context, root string, env []string) (*gitServer, error) {
+// serveGit starts to serve, with what it takes to reach it in files of dir. Some
+// distributions ship git without its http-backend; there, the folder itself is what the
+// URL names, and there is nothing to log in to.
+func serveGit(ctx context.Context, root, dir string, env []string) (*gitServer, error) {
 	execPath, err := exec.CommandContext(ctx, "git", "--exec-path").Output()
 	if err != nil {
 		return nil, fmt.Errorf("git --exec-path: %w\ninstall git and put it on PATH", err)
@@ -39,17 +47,26 @@ func serveGit(ctx context.Context, root string, env []string) (*gitServer, error
 	if err != nil {
 		return nil, fmt.Errorf("serve git: %w", err)
 	}
-	g := &gitServer{url: "http://" + listener.Addr().String()}
+	g := &gitServer{url: "https://" + listener.Addr().String()}
+	if g.private, err = newPrivate(dir); err == nil {
+		g.settings, err = g.private.settings(listener.Addr().String())
+	}
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
 	g.server = &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
-		Handler: reporting(withLength(&cgi.Handler{
-			Path:   backend,
-			Env:    append([]string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}, env...),
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{g.private.certificate}, MinVersion: tls.VersionTLS12},
+		ErrorLog:          log.New(io.Discard, "", 0), // clients that do not know the authority yet
+		Handler: g.private.admit(reporting(withLength(&cgi.Handler{
+			Path: backend,
+			// With a user, http-backend takes pushes.
+			Env:    append([]string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + gitUser}, env...),
 			Stderr: io.Discard, // it logs clients that hang up
-		}), &g.hook),
+		}), &g.hook)),
 	}
 	go func() {
-		if err := g.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := g.server.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
 			fmt.Fprintf(os.Stderr, "demo: serve git: %v\n", err)
 		}
 	}()
@@ -105,22 +122,27 @@ func (g *gitServer) close() error {
 // makeRepository makes the bare repository platform.git under root, with the
 // pools of a folder in pools/ on the branch main, and leaves the working copy in
 // the shell's folder.
-func makeRepository(ctx context.Context, sh *shell, root, url, pools string) error {
+func makeRepository(ctx context.Context, sh *shell, root string, server *gitServer, pools string) error {
 	bare := filepath.Join(root, "platform.git")
 	if err := os.CopyFS(filepath.Join(sh.dir, "pools"), os.DirFS(pools)); err != nil {
 		return fmt.Errorf("copy the pools: %w", err)
 	}
-	for _, command := range []string{
+	commands := []string{
 		// init --initial-branch and git switch would want a newer git.
 		"git init --quiet --bare " + quoted(bare),
 		"git -C " + quoted(bare) + " symbolic-ref HEAD refs/heads/main",
-		"git -C " + quoted(bare) + " config http.receivepack true",
 		"git init --quiet",
 		"git symbolic-ref HEAD refs/heads/main",
-		"git remote add origin " + quoted(url+"/platform.git"),
+		"git remote add origin " + quoted(server.url+"/platform.git"),
+	}
+	for _, setting := range server.settings {
+		key, value, _ := strings.Cut(setting, "=")
+		commands = append(commands, "git config "+key+" "+quoted(value))
+	}
+	for _, command := range append(commands,
 		"git add pools && git commit --quiet --message 'Our pools'",
 		"git push --quiet --set-upstream origin main",
-	} {
+	) {
 		if err := sh.quietly(ctx, command); err != nil {
 			return err
 		}

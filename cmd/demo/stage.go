@@ -97,10 +97,10 @@ func (s *stage) setRepository(ctx context.Context) (err error) {
 	if err := os.Mkdir(root, 0o755); err != nil {
 		return err
 	}
-	if s.git, err = serveGit(ctx, root, s.sh.env); err != nil {
+	if s.git, err = serveGit(ctx, root, filepath.Join(s.dir, "home"), s.sh.env); err != nil {
 		return err
 	}
-	return makeRepository(ctx, s.sh, root, s.git.url, filepath.FromSlash("examples/quickstart"))
+	return makeRepository(ctx, s.sh, root, s.git, filepath.FromSlash("examples/quickstart"))
 }
 
 // asked reports whether a variable of the environment switches something on.

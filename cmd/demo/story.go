@@ -35,39 +35,6 @@ func before(ctx context.Context, s *stage) error {
 	return s.sh.showHead(ctx, "kubectl get nodes", 9)
 }
 
-func follow(ctx context.Context, s *stage) error {
-	s.out.text("The repository holds one file per pool. This one is a whole pool; its members are the nodes with the role label, as nothing else is said:")
-	if err := s.sh.show(ctx, "ls pools/*.yaml"); err != nil {
-		return err
-	}
-	if err := s.sh.show(ctx, "cat "+masterFile); err != nil {
-		return err
-	}
-	if err := s.makeToken(ctx); err != nil {
-		return err
-	}
-	source := fmt.Sprintf("apiVersion: nodes.lailin.xyz/v1\nkind: NodePoolSource\nmetadata:\n  name: platform\n"+
-		"spec:\n  url: %s/platform.git\n  ref: {branch: main}\n  path: pools\n  interval: %s\n  webhook: {secretRef: {name: push}}\n", s.git.url, s.git.interval())
-	if err := s.write("../source.yaml", source); err != nil {
-		return err
-	}
-	if err := s.sh.show(ctx, "cat ../source.yaml && kubectl apply -f ../source.yaml"); err != nil {
-		return err
-	}
-	took, err := s.untilPools(ctx, time.Now())
-	if err != nil {
-		return err
-	}
-	if err := s.reportPushes(ctx); err != nil {
-		return err
-	}
-	s.out.text("After %s, every node carries what its pools say. The ROLES column shows the pools; worker-01 is in two, and so are the nodes of the pool within gpu.", seconds(took))
-	if err := s.sh.show(ctx, "kubectl get nodepools"); err != nil {
-		return err
-	}
-	return s.sh.show(ctx, "kubectl get nodes")
-}
-
 func pod(ctx context.Context, s *stage) error {
 	manifest, err := os.ReadFile(filepath.FromSlash("examples/pod.yaml"))
 	if err != nil {

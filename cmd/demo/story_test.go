@@ -36,10 +36,14 @@ func TestStory(t *testing.T) {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 		}
 	}
+	if s.git.private != nil && strings.Contains(printed, s.git.private.token) {
+		t.Error("the token is printed")
+	}
 	for _, want := range []string{
 		"2 pods of 1 Deployment evicted; PodDisruptionBudget default/shop exceeded",
 		"exactly the pods that diff has",
 		"label example.com/backup stays \"daily\": backup has set it",
+		"Secret nodepools-system/platform: does not exist", "secret/platform created", "https://127.0.0.1:",
 		"12/12  ", "That was all, in ",
 		"is kept as a page. Open it in a browser:\n\n" + s.page + "\n",
 		"What was started is stopped and removed.",
