@@ -160,6 +160,22 @@ type NodePoolSourceSpec struct {
 	// +optional
 	// +kubebuilder:default=Orphan
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+
+	// windows are when a new revision may be applied; several are their union. Outside
+	// them it is fetched and validated, and waits. What was changed by hand is put back at
+	// any time. Without windows, revisions are applied at any time that is not excluded.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Windows []Window `json:"windows,omitempty"`
+
+	// exclusions are when no new revision is applied, whatever the windows say.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Exclusions []Exclusion `json:"exclusions,omitempty"`
 }
 
 // DeletionPolicy is what becomes of the pools of a source that is deleted.

@@ -143,7 +143,7 @@ func (c *Calendar) nextWindow(t time.Time) time.Time {
 
 // Until returns the end of the opening that t is in: windows that overlap or touch are
 // one, and the start of an exclusion ends them. It is zero where the calendar stays open
-// for more than a year, or is not open at t. Where more than 5,000 windows touch, it may
+// for more than 400 days, or is not open at t. Where more than 5,000 windows touch, it may
 // be the end of one of them.
 func (c *Calendar) Until(t time.Time) time.Time {
 	if !c.Open(t) {
@@ -163,7 +163,7 @@ func (c *Calendar) Until(t time.Time) time.Time {
 }
 
 // An Opening is a time in which something may change: from Start until End, which is not
-// part of it. An End that is zero is more than a year away.
+// part of it. An End that is zero is more than 400 days away.
 type Opening struct{ Start, End time.Time }
 
 // Openings returns the next openings, n at most. One that t is in comes first, and
@@ -199,7 +199,7 @@ type span interface {
 }
 
 // union returns until when spans cover t together without a pause; zero where that is
-// more than a year away. It reports whether one covers t. It takes a step for each span
+// more than 400 days away. It reports whether one covers t. It takes a step for each span
 // that is put behind another, and stops when there are none left.
 func union[S span](spans []S, t time.Time, steps *int) (time.Time, bool) {
 	covered := false

@@ -43,7 +43,7 @@ func (e exclusion) covers(t time.Time) bool {
 }
 
 // until returns the end of an exclusion that is in force at t; zero where there is none, or
-// one that recurs covers the year that follows.
+// one that recurs covers the 400 days that follow.
 func (e exclusion) until(t time.Time) (time.Time, bool) {
 	switch {
 	case e.forever:

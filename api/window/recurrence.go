@@ -19,9 +19,10 @@ const (
 	// searchYears is how far a next start is searched for. The rarest days are those of
 	// leap years, which are eight years apart around 2100.
 	searchYears = 9
-	// mergeLimit is how far windows that touch are followed. What is open for longer
+	// mergeLimit is how far windows that touch are followed: past the next change of the
+	// offset of the same kind, which may be 371 days away. What is open for longer
 	// has no end.
-	mergeLimit = 366 * 24 * time.Hour
+	mergeLimit = 400 * 24 * time.Hour
 )
 
 // Next returns the first start after t; zero where there is none within nine years.
@@ -119,7 +120,7 @@ func (r *Recurrence) covers(t time.Time) bool {
 }
 
 // until returns the end of the window that is open at t, and of those that follow it
-// without a pause; zero where that is more than a year away. It reports whether one
+// without a pause; zero where that is more than 400 days away. It reports whether one
 // is open.
 func (r *Recurrence) until(t time.Time) (time.Time, bool) {
 	start := r.last(t.Add(-r.duration), t)

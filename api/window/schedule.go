@@ -143,6 +143,9 @@ func (f fieldOf) checkItem(item string) error {
 		return err
 	}
 	last, err := f.value(to)
+	if err == nil && strings.Trim(from, digits) == "" != (strings.Trim(to, digits) == "") {
+		return fmt.Errorf("the range %s must have two numbers or two names", values)
+	}
 	if err == nil && last < first {
 		return fmt.Errorf("the range %s ends before it begins; write two of them, as in %s-%s,%s-%s", values, from, f.word(f.max), f.word(f.min), to)
 	}
@@ -184,9 +187,11 @@ func (f fieldOf) word(value int) string {
 	return f.names[value-f.min]
 }
 
+const digits = "0123456789"
+
 // number parses one or two digits, and neither a sign nor blanks.
 func number(text string) (int, error) {
-	if len(text) < 1 || len(text) > 2 || strings.Trim(text, "0123456789") != "" {
+	if len(text) < 1 || len(text) > 2 || strings.Trim(text, digits) != "" {
 		return 0, errors.New("is no number of one or two digits")
 	}
 	return strconv.Atoi(text)

@@ -41,6 +41,7 @@ func TestParseSchedule(t *testing.T) {
 		"0 2 * * 7":                            {"Sunday is 0", "Sunday is 0"},
 		"0 2 * * sat-sun":                      {"goes over the end of the week", "two of them, as in sat-sat,sun-sun"},
 		"0 22-2 * * *":                         {"goes over midnight", "two of them, as in 22-23,0-2"},
+		"0 2 * * mon-5":                        {"hard to read", "two numbers or two names"},
 		"0 0 2 * * 6":                          {"six fields", "five fields"},
 		"0 2 * *":                              {"four fields", "five fields"},
 		"":                                     {"nothing", "five fields"},
