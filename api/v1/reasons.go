@@ -38,6 +38,8 @@ const (
 	// ProtectedReason: members are chosen by what no kubelet can change.
 	ProtectedReason = "Protected"
 
+	// WaitingForWindowReason: a new revision waits until a window of the source opens.
+	WaitingForWindowReason = "WaitingForWindow"
 	// SuspendedReason: spec.suspend is true.
 	SuspendedReason = "Suspended"
 	// WebhookDisabledReason: the controller runs without --webhook-bind-address.

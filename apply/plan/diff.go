@@ -70,6 +70,8 @@ type NodeDifference struct {
 //     is blocked stays blocked.
 //   - A source that is suspended, paused or being deleted goes on: see [SourceOutcomeOf],
 //     which is for whoever prints the difference.
+//   - A source is within its windows: see [WindowWaitOf], which is for whoever prints the
+//     difference.
 //   - Of a source of which only the name is known, nothing in the cluster is: see
 //     [UnknownSourceUID]. A pool is then not seen as handed over.
 //   - Nothing waits. No key was put back lately ([NodeFacts.Repairs], [NodeFacts.Backoff],

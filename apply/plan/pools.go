@@ -111,6 +111,9 @@ type Revision struct {
 	// AssumeApproved asks for what happens once the releases are approved that are
 	// held back: somebody who reviews a change has to see what is approved.
 	AssumeApproved bool
+	// Wait is why the revision is not applied yet where it changes anything; nil where it
+	// is. See [WindowWaitOf].
+	Wait *WindowWait
 }
 
 // Pools plans what a revision does to the NodePools in the cluster. A pool that

@@ -16,8 +16,8 @@ type RevisionOutcome struct {
 	// back, unless an approval is assumed, and is nil where the revision claims pools
 	// that are not its source's.
 	Plan *PoolsPlan
-	// Refused is why nothing of the revision is applied: a [*ClaimError] or a
-	// [*ReleaseBlock]; nil where it is applied.
+	// Refused is why nothing of the revision is applied: a [*ClaimError], a
+	// [*ReleaseBlock] or a [*WindowWait]; nil where it is applied.
 	Refused error
 	// Recreated are the pools of the revision that are being deleted, sorted. They are
 	// created again when they are gone.
@@ -51,8 +51,11 @@ func RevisionOutcomeOf(revision Revision, live []*v1.NodePool, nodes func() ([]*
 		return RevisionOutcome{}, err
 	}
 	p.LimitReleases(revision, live, all)
-	if p.Held != nil && !revision.AssumeApproved {
-		o.Refused = p.Held
+	switch {
+	case p.Held != nil && !revision.AssumeApproved:
+		o.Refused = p.Held // reported before its time, so that it can be approved
+	case revision.Wait != nil:
+		o.Refused = revision.Wait
 	}
 	return o, nil
 }

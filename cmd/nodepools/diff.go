@@ -111,6 +111,7 @@ func newDiff(std streams) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.source, "source", "", "`name` of the NodePoolSource to compare as (default: the only one)")
 	complete.Flag(cmd, "source", complete.Found(o.proposeSources))
+	o.at.register(cmd)
 	cmd.Flags().BoolVar(&o.exitZero, "exit-zero", false, "exit with 0 where something would change, too")
 	o.failOn.register(cmd)
 	o.against.register(cmd)
@@ -127,6 +128,7 @@ type diffOptions struct {
 	output       diffOutput
 	cluster      clusterFlags
 	build        build.Info
+	at           atFlag
 }
 
 func (o *diffOptions) check(cmd *cobra.Command, args []string) error {
@@ -148,6 +150,7 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
+	s.AddWindowNote(o.at.moment)
 	difference, err := s.Difference()
 	if err != nil {
 		return err

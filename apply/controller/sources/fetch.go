@@ -36,6 +36,10 @@ type fetchState struct {
 	// good and pools are the last good revision, if this process has state one.
 	good  string
 	pools []render.Definition
+	// applied and appliedPools are the revision that was applied last, if this process has
+	// applied one: while a newer one waits for a window, its pools are repaired.
+	applied      string
+	appliedPools []render.Definition
 	// approved are the pools that were deleted because somebody has approved the
 	// prune of the last good revision.
 	approved []string
@@ -84,6 +88,7 @@ func (r *Reconciler) poll(ctx context.Context, src *v1.NodePoolSource, before *f
 		// Another spec may mean other files at the same revision, but the pools
 		// that are in the cluster came from the last good one all the same.
 		state.good, state.pools = before.good, before.pools
+		state.applied, state.appliedPools = before.applied, before.appliedPools
 	}
 	state.at, state.generation, state.request = r.now(), src.Generation, src.Annotations[v1.RequestedAtAnnotation]
 	state.unreachable = r.ask(ctx, src, state)

@@ -143,11 +143,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if unfinished && notWritten != nil && !refused {
 		return reconcile.Result{}, fmt.Errorf("source %q: %w: %w", src.Name, loop.ErrUnfinished, notWritten)
 	}
-	next := r.next(src, state, facts.failure)
-	if facts.hook.retried() {
-		next = min(next, r.options.MaxRetry)
-	}
-	return reconcile.Result{RequeueAfter: next}, nil
+	return reconcile.Result{RequeueAfter: r.nextOf(src, state, facts)}, nil
 }
 
 // changed reports whether a source is no longer the one that a pass began with, or
@@ -179,18 +175,25 @@ func (r *Reconciler) carryOut(ctx context.Context, src *v1.NodePoolSource, state
 		facts.failure = err
 		return facts
 	}
-	outcome, err := plan.RevisionOutcomeOf(plan.RevisionOf(src, state.good, state.pools), live, r.nodes(ctx))
+	wait := plan.WindowWaitOf(src, state.good, r.now())
+	outcome, err := plan.RevisionOutcomeOf(plan.RevisionOf(src, state.good, state.pools).Awaiting(wait), live, r.nodes(ctx))
 	if err != nil {
 		facts.failure = err
 		return facts
 	}
 	if facts.failure = refusalOf(outcome); facts.failure != nil {
+		if facts.wait() != nil {
+			if err := r.repair(ctx, src, state, live); err != nil {
+				facts.failure = err
+			}
+		}
 		return facts
 	}
 	if facts.failure = r.write(ctx, src, state, outcome.Plan); facts.failure != nil {
 		return facts
 	}
 	state.disapprove(outcome.Plan.Kept)
+	state.applied, state.appliedPools = state.good, state.pools
 	facts.plan, facts.recreated = outcome.Plan, outcome.Recreated
 	return facts
 }
@@ -206,8 +209,12 @@ func refusalOf(outcome plan.RevisionOutcome) error {
 		return nil
 	}
 	reason := v1.ClaimedReason
-	if held := (*plan.ReleaseBlock)(nil); errors.As(outcome.Refused, &held) {
+	held, wait := (*plan.ReleaseBlock)(nil), (*plan.WindowWait)(nil)
+	switch {
+	case errors.As(outcome.Refused, &held):
 		reason = v1.ReleaseBlockedReason
+	case errors.As(outcome.Refused, &wait):
+		reason = v1.WaitingForWindowReason
 	}
 	return &refusal{reason: reason, err: outcome.Refused}
 }

@@ -101,6 +101,8 @@ func (r *Reconciler) report(ctx context.Context, src *v1.NodePoolSource, facts s
 	is := meta.FindStatusCondition(status.Conditions, v1.ReadyCondition)
 	switch {
 	case was != nil && was.Status == is.Status && was.Message == is.Message:
+	case is.Reason == v1.WaitingForWindowReason:
+		r.event(src, corev1.EventTypeNormal, is.Reason, "wait", "%s", is.Message)
 	case is.Status == metav1.ConditionFalse && facts.pause == nil:
 		r.event(src, corev1.EventTypeWarning, is.Reason, "reconcile", "%s", is.Message)
 	case is.Status == metav1.ConditionTrue && was != nil && was.Status == metav1.ConditionFalse:
@@ -235,6 +237,8 @@ func (facts sourceFacts) conditions(approved *v1.ApprovedPrune) []condition {
 		valid = condition{v1.ValidCondition, metav1.ConditionUnknown, facts.refused.reason, "no pool was read of " + facts.revision}
 	case facts.refused != nil:
 		fail(&valid, v1.StalledCondition, facts.refused.reason, facts.notTaken(facts.refused.err))
+	case facts.wait() != nil:
+		fail(nil, v1.ReconcilingCondition, v1.WaitingForWindowReason, facts.describeWait(facts.wait()))
 	case errors.As(facts.failure, &refused) && refused.reason == v1.ReleaseBlockedReason:
 		fail(nil, v1.StalledCondition, refused.reason, facts.notTaken(refused.err))
 	case errors.As(facts.failure, &refused):

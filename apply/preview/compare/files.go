@@ -32,7 +32,7 @@ func Files(pools Pools, state *observe.State, sourceName string) (*Sides, error)
 	if pools.Single {
 		folder = filepath.Dir(folder)
 	}
-	s := &Sides{Files: within(filepath.ToSlash(filepath.Clean(folder)), pools.Definitions), Revision: revisionOf(source)}
+	s := &Sides{Files: within(filepath.ToSlash(filepath.Clean(folder)), pools.Definitions), Revision: revisionOf(source), source: source}
 	s.on(state)
 	s.Revision.Pools, s.Compared.Head, s.Compared.Source = pools.Definitions, pools.Path, s.Revision.Source
 	if source != nil {

@@ -35,7 +35,7 @@ func Ref(ctx context.Context, state *observe.State, sourceName string, refs []gi
 	if err != nil {
 		return nil, notTaken(err)
 	}
-	s := &Sides{Revision: revisionOf(chosen)}
+	s := &Sides{Revision: revisionOf(chosen), source: chosen}
 	s.on(state)
 	s.Notes = append(s.Notes, notesOn(chosen)...)
 	s.Revision.Name = revision

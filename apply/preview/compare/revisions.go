@@ -159,6 +159,7 @@ func (r *revisions) sides() (*Sides, error) {
 	s := &Sides{Files: within(r.folder, r.head.definitions)}
 	s.on(r.state)
 	s.Compared.Base, s.Compared.Head, s.Compared.BrokenBase = r.base.title(), r.head.title(), r.broken
+	s.source = r.nodePoolSource
 	s.Revision, s.Notes = r.revision(), append(s.Notes, r.notes()...)
 	s.Compared.Source = s.Revision.Source
 	s.Revision.Pools = r.head.definitions

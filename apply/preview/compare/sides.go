@@ -28,6 +28,8 @@ type Sides struct {
 	// Server that Before was read from; nil where none was asked.
 	Server *observe.Server
 
+	// source that the revision is of; nil where none is known.
+	source *v1.NodePoolSource
 	// inventory has Before and its pods; nil where pods are not known.
 	inventory *inventory.Inventory
 	// sources are those of the cluster.

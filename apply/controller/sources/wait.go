@@ -1,0 +1,72 @@
+package sources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// wait is why the revision waits for a window; nil where it does not.
+func (facts sourceFacts) wait() *plan.WindowWait {
+	wait := (*plan.WindowWait)(nil)
+	if errors.As(facts.failure, &wait) {
+		return wait
+	}
+	return nil
+}
+
+// describeWait says which revision waits for what, and which one holds meanwhile.
+func (facts sourceFacts) describeWait(wait *plan.WindowWait) string {
+	text := fmt.Sprintf("revision %s is valid, and waits: %v", facts.good, wait)
+	if facts.standing != "" {
+		text += fmt.Sprintf("; %s stays", facts.standing)
+	}
+	return text
+}
+
+// repair puts back what was changed by hand in the pools of the revision that stands,
+// while a newer one waits. A process that was started meanwhile does not know its pools:
+// then they are left as they are, and nodes follow them, until the newer one is applied.
+func (r *Reconciler) repair(ctx context.Context, src *v1.NodePoolSource, state *fetchState, live []*v1.NodePool) error {
+	if state.applied == "" || state.applied != src.Status.Revision {
+		return nil
+	}
+	outcome, err := plan.RevisionOutcomeOf(plan.RevisionOf(src, state.applied, state.appliedPools), live, r.nodes(ctx))
+	if err != nil || outcome.Refused != nil {
+		return err // what is refused is reported with the newer revision
+	}
+	repairs := outcome.Plan.Repairs()
+	if len(repairs.Changes) == 0 {
+		return nil
+	}
+	// No revision is begun by that: the status says of none that it is being written.
+	if err := refused(r.writeRevision(ctx, src, repairs, "")); err != nil {
+		return err
+	}
+	r.event(src, corev1.EventTypeNormal, "Repaired", "apply", "%s at %s, which stays until a window opens", describePools(repairs), state.applied)
+	return nil
+}
+
+// nextOf is when the next pass is due: with the next poll, or earlier where the pools
+// could not be written, the Secret of the webhook not be read, or when the window opens
+// that a revision waits for.
+func (r *Reconciler) nextOf(src *v1.NodePoolSource, state *fetchState, facts sourceFacts) time.Duration {
+	failure, wait := facts.failure, facts.wait()
+	if wait != nil {
+		failure = nil
+	}
+	next := r.next(src, state, failure)
+	if facts.hook.retried() {
+		next = min(next, r.options.MaxRetry)
+	}
+	if wait == nil || wait.Next.IsZero() {
+		return next
+	}
+	return max(min(next, wait.Next.Sub(r.now())), time.Millisecond)
+}

@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// WindowWait is why a new revision is not applied yet: its source is outside its windows,
+// or an exclusion is in force. It says the same until that changes.
+type WindowWait struct {
+	// Next is when the revision may be applied; zero where no such moment was found.
+	Next time.Time
+	// Excluded reports whether an exclusion is in force, of this reason.
+	Excluded bool
+	Reason   string
+	// Problems are windows and exclusions that cannot be read.
+	Problems []error
+}
+
+func (w *WindowWait) Error() string {
+	text := "outside the windows of the source"
+	if w.Excluded {
+		text = "an exclusion of the source is in force"
+		if w.Reason != "" {
+			text += " (" + w.Reason + ")"
+		}
+	}
+	if w.Next.IsZero() {
+		text += "; they never open"
+	} else {
+		text += "; the next opening is " + describeMoment(w.Next)
+	}
+	for _, problem := range w.Problems {
+		text += "; " + problem.Error()
+	}
+	return text
+}
+
+// describeMoment is a moment by the clocks of its zone, and in UTC.
+func describeMoment(t time.Time) string {
+	text := t.Format(time.RFC3339)
+	if _, offset := t.Zone(); offset != 0 {
+		text += fmt.Sprintf(" (%s)", t.UTC().Format(time.RFC3339))
+	}
+	return text
+}
+
+// WindowWaitOf returns why a revision of a source is not applied at a moment; nil where
+// it may be.
+//
+// The revision that the source has already does not wait: what is left of it is repair.
+// Nor does one that has been begun, or that follows one of which a part is written: the
+// cluster is between two revisions, and that ends as soon as it can.
+func WindowWaitOf(source *v1.NodePoolSource, revision string, at time.Time) *WindowWait {
+	calendar := source.Calendar()
+	switch {
+	case calendar.Unrestricted(), calendar.Open(at):
+		return nil
+	case revision != "" && revision == source.Status.Revision, source.Status.ApplyingRevision != "":
+		return nil
+	}
+	wait := &WindowWait{Problems: calendar.Problems()}
+	wait.Reason, wait.Excluded = calendar.Excluded(at)
+	if next, found := calendar.Next(at); found {
+		wait.Next = next.In(calendar.Zone())
+	}
+	return wait
+}
+
+// Awaiting returns the revision as it is where it has to wait; nil is no reason to.
+func (r Revision) Awaiting(wait *WindowWait) Revision {
+	r.Wait = wait
+	return r
+}
+
+// Repairs returns the plan of a revision that a newer one waits to follow: what has been
+// changed by hand is put back, and nothing is deleted. An approval of a prune is bound to
+// the revision, which is about to be another.
+func (p *PoolsPlan) Repairs() *PoolsPlan {
+	repairs := &PoolsPlan{}
+	for _, change := range p.Changes {
+		if change.Action != Delete {
+			repairs.Changes = append(repairs.Changes, change)
+		}
+	}
+	return repairs
+}

@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+func TestWindowWait(t *testing.T) {
+	at := time.Date(2026, time.October, 24, 12, 0, 0, 0, time.UTC)
+	nightly := v1.Window{Schedule: "30 2 * * *", TimeZone: "Europe/Berlin", Duration: metav1.Duration{Duration: 4 * time.Hour}}
+	peak := v1.Exclusion{Start: &metav1.Time{Time: at.Add(-time.Hour)}, End: &metav1.Time{Time: at.Add(time.Hour)}, Reason: "peak season"}
+	const night = "outside the windows of the source; the next opening is 2026-10-25T02:30:00+02:00 (2026-10-25T00:30:00Z)"
+	cases := map[string]struct {
+		reason string
+		source v1.NodePoolSource
+		at     time.Time
+		want   string // empty where the revision does not wait
+	}{
+		"no windows":      {"nothing is said", v1.NodePoolSource{}, at, ""},
+		"outside":         {"it waits for the night", windowed(nightly), at, night},
+		"inside":          {"it is night", windowed(nightly), at.Add(13 * time.Hour), ""},
+		"at the opening":  {"the start is part of it", windowed(nightly), time.Date(2026, time.October, 25, 0, 30, 0, 0, time.UTC), ""},
+		"at the closing":  {"the end is not", windowed(nightly), time.Date(2026, time.October, 24, 4, 30, 0, 0, time.UTC), night},
+		"excluded":        {"an exclusion has its reason", excluded(peak), at, "an exclusion of the source is in force (peak season); the next opening is 2026-10-24T13:00:00Z"},
+		"exclusion over":  {"it is over", excluded(peak), at.Add(time.Hour), ""},
+		"unknown zone":    {"closed, and it says why", windowed(v1.Window{Schedule: "@daily", TimeZone: "Europe/Atlantis", Duration: nightly.Duration}), at, `outside the windows of the source; they never open; windows[0]: timeZone "Europe/Atlantis" is not in the time zone database; it stays closed`},
+		"impossible date": {"the same", windowed(v1.Window{Schedule: "0 0 30 2 *", Duration: nightly.Duration}), at, `outside the windows of the source; they never open; windows[0]: schedule "0 0 30 2 *" never starts: none of its months has any of its days; it stays closed`},
+		"applied already": {"what is left of it is repair", with(windowed(nightly), func(s *v1.NodePoolSource) { s.Status.Revision = "main@sha1:new" }), at, ""},
+		"begun":           {"the cluster is between two revisions", with(windowed(nightly), func(s *v1.NodePoolSource) { s.Status.ApplyingRevision = "main@sha1:older" }), at, ""},
+	}
+	for name, c := range cases {
+		wait := WindowWaitOf(&c.source, "main@sha1:new", c.at)
+		if got := (wait != nil); got != (c.want != "") || got && wait.Error() != c.want {
+			t.Errorf("%s: waits as %v, want %q: %s", name, wait, c.want, c.reason)
+		}
+	}
+}
+
+func windowed(w v1.Window) v1.NodePoolSource {
+	return v1.NodePoolSource{Spec: v1.NodePoolSourceSpec{Windows: []v1.Window{w}}}
+}
+
+func excluded(e v1.Exclusion) v1.NodePoolSource {
+	return v1.NodePoolSource{Spec: v1.NodePoolSourceSpec{Exclusions: []v1.Exclusion{e}}}
+}
+
+func with(source v1.NodePoolSource, change func(*v1.NodePoolSource)) v1.NodePoolSource {
+	change(&source)
+	return source
+}
+
+// A revision waits when it changes something, and nothing else about it is refused: what
+// has to be approved is known before the window opens.
+func TestRevisionWaits(t *testing.T) {
+	wait := &WindowWait{Reason: "peak season"}
+	none := func() ([]*NodeState, error) { return nil, nil }
+	revision := revisionOfPools("main@sha1:new", ReleasePolicy{}, define("p", v1.NodePoolSpec{}))
+	o, err := RevisionOutcomeOf(revision.Awaiting(wait), nil, none)
+	if waits := (*WindowWait)(nil); err != nil || !errors.As(o.Refused, &waits) || waits != wait {
+		t.Errorf("outcome %+v and error %v, want it to wait", o, err)
+	}
+	standing := appliedRevision(t, revision, Cluster{})
+	if o, err := RevisionOutcomeOf(revision.Awaiting(wait), standing.Pools, none); err != nil || o.Refused != nil {
+		t.Errorf("outcome %+v and error %v, want nothing to wait for", o, err)
+	}
+	foreign := revision
+	foreign.SourceUID = teamUID
+	o, err = RevisionOutcomeOf(foreign.Awaiting(wait), []*v1.NodePool{define("p", v1.NodePoolSpec{})}, none)
+	if claim := (*ClaimError)(nil); err != nil || !errors.As(o.Refused, &claim) {
+		t.Errorf("outcome %+v and error %v, want a claim that is refused at once", o, err)
+	}
+}
+
+// While a newer revision waits, the one that stands is repaired, and deletes nothing.
+func TestRepairs(t *testing.T) {
+	p := &PoolsPlan{Approved: true, Changes: []PoolChange{{Action: Update, Name: "a"}, {Action: Create, Name: "b"}, {Action: Delete, Name: "c"}}}
+	if names := strings.Join(p.Repairs().Names(), " "); names != "a b" || p.Repairs().Approved {
+		t.Errorf("repairs are %s (approved: %t), want a and b", names, p.Repairs().Approved)
+	}
+}

@@ -1,0 +1,111 @@
+// Package agenda lists when pools and sources may change: whether they may at a moment,
+// why not, and in which openings after it. Start with [Of]; [Agenda.WriteText] writes it
+// for people.
+package agenda
+
+import (
+	"slices"
+	"time"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/api/window"
+)
+
+// The version and the kind of the document.
+const (
+	APIVersion = "windows.nodes.lailin.xyz/v1"
+	Kind       = "Windows"
+)
+
+// Agenda is the document of what may change when.
+type Agenda struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// At is the moment that it is about, in UTC.
+	At time.Time `json:"at"`
+	// Entries are those of sources, then those of pools by name.
+	Entries []Entry `json:"entries"`
+}
+
+// Entry is about one pool, or one source.
+type Entry struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	File string `json:"file"`
+	// Open reports whether it may change at the moment.
+	Open bool `json:"open"`
+	// Unrestricted is true where there are neither windows nor exclusions.
+	Unrestricted bool `json:"unrestricted,omitempty"`
+	// Excluded is true where it may not, as an exclusion is in force; Reason is its.
+	Excluded bool   `json:"excluded,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	// TimeZone is that of the first window.
+	TimeZone string `json:"timeZone"`
+	// Openings come one after the other. One that has begun at the moment starts then.
+	Openings []Opening `json:"openings"`
+	// Problems are windows and exclusions that cannot be read.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// Opening is a time in which something may change. An end is left out where it is more
+// than 400 days away.
+type Opening struct {
+	Start Moment  `json:"start"`
+	End   *Moment `json:"end,omitempty"`
+}
+
+// Moment is one moment by three clocks, as RFC 3339 writes it.
+type Moment struct {
+	InZone time.Time `json:"inZone"`
+	UTC    time.Time `json:"utc"`
+	Local  time.Time `json:"local"`
+}
+
+// Subject is what has a calendar.
+type Subject struct {
+	Kind, Name, File string
+	Calendar         *window.Calendar
+}
+
+// OfPool returns a pool as a subject; file is where it stands.
+func OfPool(pool *v1.NodePool, file string) Subject {
+	return Subject{Kind: v1.NodePoolKind, Name: pool.Name, File: file, Calendar: pool.Calendar()}
+}
+
+// OfSource returns a source as a subject; file is where it stands.
+func OfSource(source *v1.NodePoolSource, file string) Subject {
+	return Subject{Kind: v1.NodePoolSourceKind, Name: source.Name, File: file, Calendar: source.Calendar()}
+}
+
+// Of lists the next openings of subjects after a moment, count at most of each. Local is
+// the zone of who reads it.
+func Of(subjects []Subject, at time.Time, count int, local *time.Location) *Agenda {
+	a := &Agenda{APIVersion: APIVersion, Kind: Kind, At: at.UTC().Truncate(time.Second), Entries: []Entry{}}
+	for _, subject := range subjects {
+		calendar := subject.Calendar
+		zone := calendar.Zone()
+		entry := Entry{
+			Kind: subject.Kind, Name: subject.Name, File: subject.File, TimeZone: zone.String(),
+			Open: calendar.Open(at), Unrestricted: calendar.Unrestricted(), Openings: []Opening{},
+		}
+		entry.Reason, entry.Excluded = calendar.Excluded(at)
+		for _, problem := range calendar.Problems() {
+			entry.Problems = append(entry.Problems, problem.Error())
+		}
+		for _, o := range calendar.Openings(a.At, count) {
+			opening := Opening{Start: momentOf(o.Start, zone, local)}
+			if !o.End.IsZero() {
+				end := momentOf(o.End, zone, local)
+				opening.End = &end
+			}
+			entry.Openings = append(entry.Openings, opening)
+		}
+		a.Entries = append(a.Entries, entry)
+	}
+	slices.SortStableFunc(a.Entries, byKindAndName)
+	return a
+}
+
+func momentOf(t time.Time, zone, local *time.Location) Moment {
+	return Moment{InZone: t.In(zone), UTC: t.UTC(), Local: t.In(local)}
+}

@@ -1,0 +1,79 @@
+package agenda
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/nodepools/nodepools/api/sanitize"
+)
+
+func byKindAndName(a, b Entry) int {
+	// NodePoolSource comes before NodePool: what it brings comes before what pools do.
+	return cmp.Or(-cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+}
+
+const (
+	dayAndMinute = "Mon 2006-01-02 15:04"
+	minute       = "2006-01-02 15:04"
+)
+
+// WriteText writes the agenda in lines of 80 columns, but for names and reasons that are
+// longer.
+func (a *Agenda) WriteText(w io.Writer) error {
+	var text strings.Builder
+	for i, entry := range a.Entries {
+		if i > 0 {
+			text.WriteString("\n")
+		}
+		entry.write(&text, a.At)
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+func (e Entry) write(text *strings.Builder, at time.Time) {
+	fmt.Fprintf(text, "%s %s (%s)\n  %s\n", e.Kind, sanitize.Line(e.Name), sanitize.Line(e.File), e.state(at))
+	for _, problem := range e.Problems {
+		fmt.Fprintf(text, "  %s\n", sanitize.Line(problem))
+	}
+	if e.Unrestricted || len(e.Openings) == 0 {
+		return
+	}
+	fmt.Fprintf(text, "  %-20s  %-20s  %-16s  %s\n", "OPENS", "CLOSES", "OPENS, UTC", "OPENS, LOCAL")
+	for _, opening := range e.Openings {
+		closes := "-"
+		if opening.End != nil {
+			closes = opening.End.InZone.Format(dayAndMinute)
+		}
+		fmt.Fprintf(text, "  %-20s  %-20s  %-16s  %s\n", opening.Start.InZone.Format(dayAndMinute), closes,
+			opening.Start.UTC.Format(minute), opening.Start.Local.Format(minute))
+	}
+}
+
+// state says whether it may change at the moment, and why not.
+func (e Entry) state(at time.Time) string {
+	zone := "; in " + e.TimeZone + ":"
+	switch {
+	case e.Unrestricted:
+		return "may change at any time"
+	case len(e.Openings) == 0 && e.Excluded:
+		return "closed, and never opens: " + e.exclusion()
+	case len(e.Openings) == 0:
+		return "closed, and never opens"
+	case e.Open:
+		return "open at " + at.Format(time.RFC3339) + zone
+	case e.Excluded:
+		return "closed at " + at.Format(time.RFC3339) + ": " + e.exclusion() + zone
+	}
+	return "closed at " + at.Format(time.RFC3339) + zone
+}
+
+func (e Entry) exclusion() string {
+	if e.Reason == "" {
+		return "an exclusion is in force"
+	}
+	return "excluded, " + sanitize.Line(e.Reason)
+}
