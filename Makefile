@@ -6,11 +6,19 @@ CONTROLLER_GEN = sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 GOLANGCI_LINT  = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 GO      ?= go
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-IMAGE   ?= nodepools:$(VERSION)
+
+# A file that git does not know is compiled like any other: the working tree is dirty
+# with it, which git describe --dirty would not say.
+DIRTY    = $(if $(shell git status --porcelain 2>/dev/null | head -n 1),-dirty)
+VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)$(DIRTY)
 
 # The whole commit, which an image is told, as it is built without git.
-COMMIT ?= $(shell git describe --always --abbrev=40 --exclude='*' --dirty 2>/dev/null)
+COMMIT ?= $(addsuffix $(DIRTY),$(shell git rev-parse --verify --quiet HEAD 2>/dev/null))
+
+# Where make push and make docker-image bring the image.
+IMAGE ?=
+# Where the image of a release is published: the manifests of a release name it.
+REPOSITORY ?= ghcr.io/nodepools/nodepools
 
 # The user's own flags and workspace are about other modules. An empty GOFLAGS
 # would let those of `go env -w` in.
@@ -21,6 +29,9 @@ export GOWORK  := off
 # but not those that are a module of their own.
 TESTDATA := $(addprefix ./,$(filter-out $(dir $(wildcard testdata/*/go.mod)),$(sort $(dir $(wildcard testdata/*/*.go)))))
 PACKAGES := ./... $(TESTDATA)
+
+# What is a Go module of its own is tested and checked in its own folder.
+MODULES = testdata/controlplane cmd/publish
 
 # The commit is written into the program where git can tell it.
 BUILDVCS = $(shell git rev-parse --verify --quiet HEAD >/dev/null 2>&1 && echo auto || echo false)
@@ -57,7 +68,7 @@ bench: build controlplane ## measure it on real control planes, for about an hou
 test: controlplane browser ## run every test, the long ones in a short form, with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector stays off"
 	$(GO) test $(RACE) -count=1 -timeout 45m $(PACKAGES)
-	cd testdata/controlplane && $(GO) test $(RACE) -count=1 ./...
+	@for module in $(MODULES); do (cd $$module && set -x && $(GO) test $(RACE) -count=1 -timeout 20m ./...) || exit 1; done
 
 .PHONY: stress
 stress: controlplane ## race, kill and disturb the controller for long
@@ -84,7 +95,7 @@ fuzz: ## try what nobody would write, on each fuzz target for FUZZTIME (2m)
 .PHONY: lint
 lint: ## check the code, and which package may import which
 	$(GO) run $(GOLANGCI_LINT) run $(PACKAGES)
-	cd testdata/controlplane && $(GO) run $(GOLANGCI_LINT) run
+	@for module in $(MODULES); do (cd $$module && set -x && $(GO) run $(GOLANGCI_LINT) run) || exit 1; done
 
 .PHONY: generate
 generate: ## write the deep copies and the CRDs that follow from the types in api
@@ -98,16 +109,34 @@ verify: ## check that generated code and go.mod are up to date
 	for file in v1/zz_generated.deepcopy.go $$(cd "$$new" && ls crds/*.yaml) $$(cd api && ls crds/*.yaml); do \
 		diff -u "api/$$file" "$$new/$$file" || { echo "api/$$file is not what the types say; run make generate" >&2; exit 1; }; \
 	done
-	@$(GO) mod tidy -diff || { echo "go.mod or go.sum is not tidy; run go mod tidy" >&2; exit 1; }
+	@for module in . cmd/publish; do \
+		$(GO) mod tidy -C $$module -diff || { echo "go.mod or go.sum in $$module is not tidy; run go mod tidy" >&2; exit 1; }; \
+	done
 	@echo "generated code, go.mod and go.sum are up to date"
 
 .PHONY: golden
 golden: controlplane browser ## renew the golden files; read the diff
 	$(GO) test $$(grep -rlE 'flag\.Bool(Var)?\(.*"update"' --include='*.go' . | xargs -n1 dirname | sort -u) -update
 
+# What builds and publishes image and release is a Go module of its own. It is built
+# for this machine, whatever platform GOOS names.
+PUBLISH = @GOOS= GOARCH= $(GO) build -C cmd/publish -o ../../bin/publish . && bin/publish
+
 .PHONY: image
-image: ## build the image with docker (IMAGE=name:tag VERSION=v1.2.3)
-	DOCKER_BUILDKIT=1 docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t $(IMAGE) .
+image: ## build the image for amd64 and arm64, without Docker, into bin/image
+	$(PUBLISH) image -go '$(GO)' -version '$(VERSION)' -commit '$(COMMIT)'
+
+.PHONY: push
+push: ## push bin/image to a registry (IMAGE=registry.example.com/nodepools:v1)
+	$(PUBLISH) push -image '$(IMAGE)'$(if $(filter-out 0 no false off,$(INSECURE)), -insecure)
+
+.PHONY: release
+release: ## build what a release publishes into bin/release (VERSION=v1.2.3)
+	$(PUBLISH) release -go '$(GO)' -version '$(VERSION)' -commit '$(COMMIT)' -repository '$(REPOSITORY)'
+
+.PHONY: docker-image
+docker-image: ## build the same image with Docker (IMAGE=name:tag VERSION=v1.2.3)
+	DOCKER_BUILDKIT=1 docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t $(or $(IMAGE),nodepools:$(VERSION)) .
 
 # BUILD=1 builds what could be downloaded, too, in place of what has been.
 BUILD ?=

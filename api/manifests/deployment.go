@@ -15,7 +15,7 @@ const (
 	// criticalPriority makes room for the controller where there is none: without
 	// it no node gets or loses a taint.
 	criticalPriority = "system-cluster-critical"
-	// nonRoot is the user of the distroless images.
+	// nonRoot is the user of the image.
 	nonRoot = 65532
 	// memoryLimit has room for large repositories, which take far more than nodes
 	// do; before it is reached, at heapLimit, what is free is given back at once.

@@ -18,6 +18,7 @@ import (
 	"context"
 	"log"
 	"os"
+	_ "time/tzdata" // an image has no zone files
 )
 
 func main() {

@@ -1,0 +1,69 @@
+package artifacts
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// checksumsFile lists every other file.
+const checksumsFile = "checksums.txt"
+
+// folder gathers the files of a release, and writes them at once.
+type folder map[string][]byte
+
+// checksums returns what sha256sum -c reads.
+func (f folder) checksums() []byte {
+	var names []string
+	for name := range f {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var list strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&list, "%s  %s\n", digest(f[name]), name)
+	}
+	return []byte(list.String())
+}
+
+func digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// write replaces a folder that an earlier release has written, and no other. What was
+// there stays until the new files are complete.
+func (f folder) write(dir string) error {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		if _, err := os.Stat(filepath.Join(dir, checksumsFile)); err != nil {
+			return fmt.Errorf("%s is no release: move it out of the way", dir)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	next, err := os.MkdirTemp(filepath.Dir(dir), ".release-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(next)
+	if err := os.Chmod(next, 0o755); err != nil {
+		return err
+	}
+	for name, content := range f {
+		if err := os.WriteFile(filepath.Join(next, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(next, checksumsFile), f.checksums(), 0o644); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.Rename(next, dir)
+}
