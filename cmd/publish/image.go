@@ -38,7 +38,7 @@ func runImage(ctx context.Context, flags *flag.FlagSet, args []string, out, log 
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { _ = os.RemoveAll(scratch) }() // what is left lies among temporary files
 	programs, err := b.build(ctx, scratch, targets)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func runTree(ctx context.Context, flags *flag.FlagSet, args []string, _, log io.
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { _ = os.RemoveAll(scratch) }() // what is left lies among temporary files
 	programs, err := b.build(ctx, scratch, targets)
 	if err != nil {
 		return err

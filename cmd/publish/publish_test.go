@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		defer os.RemoveAll(scratch)
+		defer func() { _ = os.RemoveAll(scratch) }() // what is left lies among temporary files
 		return m.Run()
 	}())
 }

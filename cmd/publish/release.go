@@ -43,7 +43,7 @@ func runRelease(ctx context.Context, flags *flag.FlagSet, args []string, out, lo
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { _ = os.RemoveAll(scratch) }() // what is left lies among temporary files
 	compiled, err := b.build(ctx, scratch, targets)
 	if err != nil {
 		return err

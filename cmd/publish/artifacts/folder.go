@@ -50,7 +50,7 @@ func (f folder) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(next)
+	defer func() { _ = os.RemoveAll(next) }() // moved away by then, unless there is an error, which is returned
 	if err := os.Chmod(next, 0o755); err != nil {
 		return err
 	}

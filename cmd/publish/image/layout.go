@@ -39,7 +39,7 @@ func Write(dir string, s program.Source, programs []Program) (v1.Hash, error) {
 	if err != nil {
 		return v1.Hash{}, err
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { _ = os.RemoveAll(scratch) }() // moved away by then, unless there is an error, which is returned
 	next := filepath.Join(scratch, "next")
 	digest, err := write(next, s, programs)
 	if err != nil {
