@@ -74,11 +74,11 @@ func TestIdentityIsBoundToItsCloud(t *testing.T) {
 		"":                                                                             "",
 		"://":                                                                          "",
 	} {
-		for asked, make := range map[string]func() (Issuer, error){
+		for asked, issuerOf := range map[string]func() (Issuer, error){
 			"azure": func() (Issuer, error) { return Azure(w.getenv, url) },
 			"aws":   func() (Issuer, error) { return AWS(w.getenv, w.clock.Now, url) },
 		} {
-			_, err := make()
+			_, err := issuerOf()
 			if allowed := err == nil; allowed != (asked == provider) {
 				t.Errorf("%s, as one of %s: %v", url, asked, err)
 			}

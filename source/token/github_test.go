@@ -164,7 +164,7 @@ func TestTroubleWithGitHub(t *testing.T) {
 func TestTroubleWithIssuers(t *testing.T) {
 	w := newWorld(t)
 	for name, c := range faults(w) {
-		for provider, make := range map[string]func() (Issuer, error){
+		for provider, issuerOf := range map[string]func() (Issuer, error){
 			"github": func() (Issuer, error) { return GitHub(app(t, nil), "https://github.com/acme/pools") },
 			"azure":  func() (Issuer, error) { return Azure(w.getenv, "https://dev.azure.com/acme/p/_git/pools") },
 			"aws": func() (Issuer, error) {
@@ -174,7 +174,7 @@ func TestTroubleWithIssuers(t *testing.T) {
 			t.Run(provider+"/"+name, func(t *testing.T) {
 				w := &world{Server: w.Server, t: t, clock: w.clock, proxy: w.proxy}
 				w.Change(func() { w.Fault = c.fault })
-				issuer, err := make()
+				issuer, err := issuerOf()
 				if err != nil {
 					t.Fatal(err)
 				}
