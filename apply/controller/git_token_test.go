@@ -151,7 +151,6 @@ func TestGitTokens(t *testing.T) {
 	} {
 		t.Run(string(c.provider), func(t *testing.T) {
 			c.set()
-			w.issuers.Change(func() { w.issuers.Life = shortly })
 			name := string(c.provider)
 			next := func() string {
 				tier++
@@ -167,6 +166,8 @@ func TestGitTokens(t *testing.T) {
 			w.poolsReady(name)
 			w.renews(3)
 			w.follows(name, next())
+			w.issuers.Revoke()
+			w.follows(name, next())
 			for _, trouble := range c.troubles {
 				before := fmt.Sprint(tier)
 				trouble.wrong()
@@ -176,15 +177,27 @@ func TestGitTokens(t *testing.T) {
 				w.follows(name, next())
 				w.carries(name+"-1", tiers(name, fmt.Sprint(tier)))
 			}
-			// A token that was revoked is replaced, however long it would last.
-			w.issuers.Change(func() { w.issuers.Life = time.Hour })
-			w.renews(1)
-			w.issuers.Revoke()
-			w.follows(name, next())
 			w.wantNoToken(name)
 			w.kubectl("delete", "nodepoolsource", name)
 			w.repo.commit(files{"pools/" + name + ".yaml": ""})
 		})
+	}
+}
+
+// A token that was revoked is replaced, however long it would last.
+func TestGitRevokedTokenIsReplaced(t *testing.T) {
+	w := newTokenWorld(t)
+	w.issuers.Change(func() { w.issuers.Life = time.Hour })
+	w.secret("git", "https://github.com/acme", w.app)
+	first := w.repo.commit(files{"pools/a.yaml": poolFile("a", "0")})
+	w.source("revoked", "https://github.com/acme/repo", func(src *v1.NodePoolSource) {
+		src.Spec.SecretRef, src.Spec.ProxySecretRef = &v1.SecretRef{Name: "git"}, &v1.SecretRef{Name: "proxy"}
+	})
+	w.follows("revoked", first)
+	w.issuers.Revoke()
+	w.follows("revoked", w.repo.commit(files{"pools/a.yaml": poolFile("a", "1")}))
+	if asked := w.issuers.Asked(); len(asked) != 2 {
+		t.Errorf("asked %v, want one request for each of two tokens", asked)
 	}
 }
 
