@@ -62,6 +62,11 @@ write nothing, and read no Secret.`,
 			return o.run(std)
 		}),
 	}
+	o.register(cmd)
+	return cmd
+}
+
+func (o *installOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&o.crdsOnly, "crds-only", false, "print the custom resource definitions alone")
 	flags.BoolVar(&o.viewer, "viewer", false, "print a service account that may only read, for a CI job")
@@ -71,7 +76,6 @@ write nothing, and read no Secret.`,
 	complete.Flag(cmd, "image", complete.Nothing)
 	complete.Flag(cmd, "namespace", complete.Nothing)
 	o.output.register(cmd, objectFormats...)
-	return cmd
 }
 
 type installOptions struct {
