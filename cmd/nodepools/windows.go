@@ -23,6 +23,9 @@ repeat happens twice, and a duration is time that passes. An opening that has
 begun starts at the time that is asked about. One that closes at - stays open for
 more than 400 days. A window of a zone that is not known never opens.
 
+The controller waits for the windows of sources. It does not hold nodes back by
+those of pools yet.
+
 Formats are text, json (apiVersion windows.nodes.lailin.xyz/v1, kind Windows; each
 moment as inZone, utc and local) and yaml.`
 
