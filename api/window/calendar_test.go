@@ -26,6 +26,7 @@ func TestCalendar(t *testing.T) {
 		"windows that touch":         {"they are one", []Rule{nightly, rule("0 4 * * *", time.Hour)}, nil, "2026-07-01T12:00:00+02:00", "2026-07-02T02:00:00+02:00", "2026-07-02T05:00:00+02:00"},
 		"longer than its period":     {"always open", []Rule{rule("0 2 * * *", 30*time.Hour)}, nil, "2026-07-01T12:00:00+02:00", "2026-07-01T12:00:00+02:00", ""},
 		"as long as its period":      {"the day on which clocks go back has 25 hours", []Rule{rule("0 12 * * *", 24*time.Hour)}, nil, "2026-07-01T12:00:00+02:00", "2026-07-01T12:00:00+02:00", "2026-10-25T11:00:00+01:00"},
+		"an evening that is skipped": {"its start comes at midnight, and the day begins an hour later", []Rule{{Schedule: "* 1-23 * * *", TimeZone: "America/Nuuk", Duration: 2 * time.Minute}}, nil, "2026-03-29T01:00:00Z", "2026-03-29T01:00:00Z", "2026-03-29T01:02:00Z"},
 		"only exclusions":            {"open but for them", nil, []Rule{once("2026-07-01T00:00:00Z", "2026-08-01T00:00:00Z")}, "2026-07-02T12:00:00Z", "2026-08-01T00:00:00Z", ""},
 		"an exclusion to come":       {"it ends the opening", nil, []Rule{once("2026-07-01T00:00:00Z", "2026-08-01T00:00:00Z")}, "2026-06-02T12:00:00Z", "2026-06-02T12:00:00Z", "2026-07-01T00:00:00Z"},
 		"an exclusion within":        {"the window opens in two parts", []Rule{nightly}, []Rule{rule("30 2 * * *", 30*time.Minute)}, "2026-07-01T12:00:00+02:00", "2026-07-02T02:00:00+02:00", "2026-07-02T02:30:00+02:00"},

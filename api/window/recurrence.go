@@ -151,6 +151,9 @@ func (r *Recurrence) reach(start, end time.Time) time.Time {
 	}
 	local := start.In(r.zone)
 	_, offset := local.Zone()
+	if regular := r.schedule.next(start.UTC().Add(-1), offset); !regular.Equal(start) {
+		return end // it stands for one that was skipped, and the next of this day may be far
+	}
 	fixed := start.In(time.FixedZone("", offset))
 	day := time.Date(fixed.Year(), fixed.Month(), fixed.Day()+1, 0, 0, 0, 0, fixed.Location()).Add(-time.Second)
 	if changes := r.stretchEnd(start); !changes.IsZero() && !day.Before(changes) {
