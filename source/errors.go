@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/nodepools/nodepools/api/sanitize"
 )
@@ -48,6 +49,9 @@ var (
 	ErrRedirect = newKind("RedirectRefused", "use the URL that the repository has now")
 	// ErrServer: the server failed, or does not speak the protocol.
 	ErrServer = newKind("ServerFailed", "")
+	// ErrRateLimited: the server has had too many requests. [RetryAfter] is how long it
+	// asks to wait, where it says so.
+	ErrRateLimited = newKind("RateLimited", "nothing to do, it is asked again later; where this keeps happening, raise spec.interval, or give a credential: servers allow more to those who log in")
 	// ErrEmptyRepository: the repository has no commit.
 	ErrEmptyRepository = newKind("RepositoryEmpty", "push a first commit")
 	// ErrRefMissing: no such branch, tag or commit, or no tag in the range.
@@ -98,6 +102,8 @@ type Error struct {
 	kind *Kind
 	text string
 	hint string
+	// retryAfter is how long a server asks to wait; 0 where it does not.
+	retryAfter time.Duration
 	// cause is context.Canceled or context.DeadlineExceeded, or nil.
 	cause error
 }
@@ -129,11 +135,23 @@ func (e *Error) WithCause(cause error) *Error {
 	return e
 }
 
+// MaxRetryAfter bounds how long a server can have itself left alone.
+const MaxRetryAfter = time.Hour
+
+// WithRetryAfter says how long the server asks to wait before the next request.
+func (e *Error) WithRetryAfter(wait time.Duration) *Error {
+	e.retryAfter = min(max(wait, 0), MaxRetryAfter)
+	return e
+}
+
 // Error is one line in our own words that names the subject.
 func (e *Error) Error() string { return e.text }
 
 // Hint says what to do about it, in one line, or is empty.
 func (e *Error) Hint() string { return e.hint }
+
+// Kind is the kind of the error.
+func (e *Error) Kind() *Kind { return e.kind }
 
 // Reason is the word for the reason of a condition.
 func (e *Error) Reason() string { return e.kind.reason }
@@ -173,4 +191,13 @@ func Hint(err error) string {
 		return ours.hint
 	}
 	return ""
+}
+
+// RetryAfter is how long the server asks to wait before the next request, at most
+// [MaxRetryAfter]; 0 where it does not ask.
+func RetryAfter(err error) time.Duration {
+	if ours, ok := errors.AsType[*Error](err); ok {
+		return ours.retryAfter
+	}
+	return 0
 }

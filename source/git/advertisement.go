@@ -3,6 +3,7 @@ package git
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -13,12 +14,25 @@ import (
 )
 
 // advertisement is what a server says of itself and its refs, of which only
-// those asked for are kept: a busy repository has hundreds of thousands.
+// those asked for are kept: a busy repository has hundreds of thousands. In version 2
+// of the protocol it says the one and the other apart.
 type advertisement struct {
-	capabilities map[string]bool
+	version      int                      // 2, or 0 for any earlier one
+	capabilities map[string]string        // with their values, if any
 	head         string                   // the ref that HEAD points to, or empty
 	refs         map[string]plumbing.Hash // by full name
 	peeled       map[string]plumbing.Hash // the commits of annotated tags
+}
+
+// offers reports whether the server has a capability.
+func (a *advertisement) offers(capability string) bool {
+	_, offered := a.capabilities[capability]
+	return offered
+}
+
+// fetches reports whether fetch of a server of version 2 has a feature.
+func (a *advertisement) fetches(feature string) bool {
+	return slices.Contains(strings.Fields(a.capabilities["fetch"]), feature)
 }
 
 // at is the commit of a ref, and a zero hash where there is none.
@@ -40,8 +54,9 @@ var (
 	errEmpty  = errors.New("empty repository")
 )
 
-// refs reads the server's list of refs, and keeps those that keep names.
-func (t *target) refs(s server, keep func(name string, hash plumbing.Hash) bool) (*advertisement, error) {
+// greet reads what a server begins with: its capabilities, and before version 2 the list
+// of refs, of which those are kept that keep names.
+func (t *target) greet(s server, keep func(name string, hash plumbing.Hash) bool) (*advertisement, error) {
 	stream, err := s.advertise()
 	if err != nil {
 		return nil, err
@@ -57,17 +72,24 @@ func (t *target) refs(s server, keep func(name string, hash plumbing.Hash) bool)
 	return a, err
 }
 
-// readAdvertisement understands versions 0 and 1 of the protocol:
-// https://git-scm.com/docs/pack-protocol#_reference_discovery
+// readAdvertisement understands versions 0 and 1 of the protocol, and of version 2 the
+// capabilities: https://git-scm.com/docs/pack-protocol#_reference_discovery and
+// https://git-scm.com/docs/protocol-v2#_capability_advertisement
 func readAdvertisement(r io.Reader, keep func(string, plumbing.Hash) bool) (*advertisement, error) {
 	lines := pktline.NewScanner(r)
 	if err := skipPreamble(lines); err != nil {
 		return nil, err
 	}
 	a := &advertisement{
-		capabilities: map[string]bool{},
+		capabilities: map[string]string{},
 		refs:         map[string]plumbing.Hash{},
 		peeled:       map[string]plumbing.Hash{},
+	}
+	if strings.TrimSuffix(string(lines.Bytes()), "\n") == "version 2" {
+		if err := a.readCapabilities(lines); err != nil {
+			return nil, err
+		}
+		return a, nil
 	}
 	var last string // the ref before a peeled line, which repeats its name
 	var lastHash plumbing.Hash
@@ -103,6 +125,31 @@ func readAdvertisement(r io.Reader, keep func(string, plumbing.Hash) bool) (*adv
 		return nil, errEmpty
 	}
 	return a, nil
+}
+
+// readCapabilities reads those of version 2, one a line, to the end.
+func (a *advertisement) readCapabilities(lines *pktline.Scanner) error {
+	a.version = 2
+	for lines.Scan() {
+		line := strings.TrimSuffix(string(lines.Bytes()), "\n")
+		if line == "" {
+			return a.usable()
+		}
+		name, value, _ := strings.Cut(line, "=")
+		a.capabilities[name] = value
+	}
+	return broken(lines.Err())
+}
+
+// usable is an error where the server lacks what is asked of it, or has other hashes.
+func (a *advertisement) usable() error {
+	switch {
+	case a.capabilities["object-format"] == "sha256":
+		return errSHA256
+	case !a.offers("ls-refs"), !a.offers("fetch"):
+		return errGarbled
+	}
+	return nil
 }
 
 // skipPreamble goes to the first line that is about refs: over http a line with
@@ -151,7 +198,7 @@ func (a *advertisement) learn(words string) {
 		if head, ok := strings.CutPrefix(value, "HEAD:"); ok && name == "symref" {
 			a.head = head
 		}
-		a.capabilities[name] = true
+		a.capabilities[name] = value
 	}
 }
 

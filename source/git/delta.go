@@ -21,7 +21,7 @@ func (p *pack) resolve() error {
 					o.base.isBase = true
 				}
 			}
-			if o.base == nil || o.base.kind == plumbing.InvalidObject {
+			if o.base == nil || o.base.hash.IsZero() {
 				waiting = append(waiting, o)
 				continue
 			}
@@ -38,7 +38,10 @@ func (p *pack) resolve() error {
 // resolveDelta gives a delta its hash. What is too large stays unknown, and so
 // does what builds on it; it matters only if it is asked for.
 func (p *pack) resolveDelta(o *packed) error {
-	o.depth = o.base.depth + 1
+	if first := p.objects[o.base.hash]; first != nil {
+		o.base = first // of several that are equal
+	}
+	o.ref, o.depth = o.base.hash, o.base.depth+1
 	if o.depth > object.MaxDeltaChain {
 		return errors.New("a chain of deltas without end")
 	}
@@ -51,9 +54,9 @@ func (p *pack) resolveDelta(o *packed) error {
 		return err
 	}
 	o.kind, o.size = o.base.kind, int64(len(content))
-	hash := plumbing.ComputeHash(o.kind, content)
-	if p.objects[hash] == nil {
-		p.objects[hash] = o
+	o.hash = plumbing.ComputeHash(o.kind, content)
+	if p.objects[o.hash] == nil {
+		p.objects[o.hash] = o
 	}
 	return nil
 }

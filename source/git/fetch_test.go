@@ -26,6 +26,12 @@ func everywhere(t *testing.T, r *sources.Repo, test func(t *testing.T, g Reposit
 		s := serveSSH(t)
 		test(t, Repository{URL: s.repoURL(r), SSHAuth: s.auth()})
 	})
+	t.Run("old http", func(t *testing.T) { test(t, Repository{URL: serveHTTP(t, r, false, old).repoURL()}) })
+	t.Run("old ssh", func(t *testing.T) {
+		s := serveSSH(t)
+		s.old = true
+		test(t, Repository{URL: s.repoURL(r), SSHAuth: s.auth()})
+	})
 }
 
 func TestFetch(t *testing.T) {
@@ -182,14 +188,14 @@ func TestFetchMoved(t *testing.T) {
 			want := sources.Contents(t, fetch(t, &g, asked).Files)
 			r.Commit(map[string]string{"a.yaml": t.Name()})
 			snapshot, err := g.Fetch(t.Context(), asked)
-			if strings.HasPrefix(g.URL, "http") { // git gives it over http
-				if err != nil {
-					t.Fatal(err)
-				}
-				sources.WantFiles(t, snapshot, want)
+			if strings.HasPrefix(t.Name(), "TestFetchMoved/forward/old_ssh") { // git gives it otherwise
+				sources.WantError(t, err, source.ErrMoved)
 				return
 			}
-			sources.WantError(t, err, source.ErrMoved)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources.WantFiles(t, snapshot, want)
 		})
 	})
 	t.Run("rewritten", func(t *testing.T) {
@@ -199,8 +205,12 @@ func TestFetchMoved(t *testing.T) {
 			g.Ref.Branch = "main"
 			asked := head(t, &g)
 			r.Git("commit", "--quiet", "--amend", "--message="+t.Name())
-			_, err := g.Fetch(t.Context(), asked)
-			sources.WantError(t, err, source.ErrMoved)
+			snapshot, err := g.Fetch(t.Context(), asked)
+			if strings.Contains(t.Name(), "/old_") {
+				sources.WantError(t, err, source.ErrMoved)
+			} else if err != nil || snapshot.Revision != asked { // git of version 2 gives out what it has
+				t.Errorf("%v", err)
+			}
 			fetch(t, &g, head(t, &g))
 		})
 	})

@@ -5,13 +5,14 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/nodepools/nodepools/source"
 	"github.com/nodepools/nodepools/source/object"
 )
 
-// Head asks which revision the ref stands at. It costs one listing of refs (over
-// http one request) and fetches nothing. A Ref that names a commit is its own
-// answer and costs nothing at all.
+// Head asks which revision the ref stands at. It costs one listing of refs and fetches
+// nothing. A Ref that names a commit is its own answer and costs nothing at all.
+//
+// Over http that is one request; two to a server of version 2 of the protocol, where
+// Repository.Cache does not know it.
 //
 // The revision is "main@sha1:<40 hex>", with the name of the branch or tag, or
 // "sha1:<40 hex>" for a commit.
@@ -24,31 +25,24 @@ func (r *Repository) Head(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if t.Ref.Commit != "" {
-		return object.Revision{Hash: plumbing.NewHash(t.Ref.Commit)}.String(), nil
+		return t.named().String(), nil
 	}
 	ctx, cancel := r.within(ctx)
 	defer cancel()
 
-	found, err := t.list(ctx)
+	c, err := t.resume(ctx, t.ofRef(plumbing.ZeroHash))
 	if err != nil {
 		return "", t.explain(ctx, err)
 	}
-	if found.Hash.IsZero() {
-		return "", t.fail(source.ErrRefMissing, "there is no "+t.Ref.String())
+	defer c.close()
+	found, err := c.head()
+	if err != nil {
+		return "", t.explain(ctx, err)
 	}
 	return found.String(), nil
 }
 
-// list opens a connection, reads the refs and hangs up.
-func (t *target) list(ctx context.Context) (found object.Revision, err error) {
-	server, err := t.dial(ctx)
-	if err != nil {
-		return object.Revision{}, err
-	}
-	defer server.close()
-	refs, err := t.refs(server, func(name string, _ plumbing.Hash) bool { return t.Ref.wants(name) })
-	if err != nil {
-		return object.Revision{}, err
-	}
-	return t.Ref.resolve(refs), nil
+// named is the revision of a ref that names a commit.
+func (t *target) named() object.Revision {
+	return object.Revision{Hash: plumbing.NewHash(t.Ref.Commit)}
 }

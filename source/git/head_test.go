@@ -1,6 +1,7 @@
 package git
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,15 +85,31 @@ func sha256Repo(t testing.TB) *sources.Repo {
 	return r
 }
 
+// In version 2 of the protocol the first poll is two requests, and each later one is one,
+// whether anything is known of the server otherwise or not; in version 0 each is one.
 func TestHeadIsOneRequest(t *testing.T) {
 	r, _, latest := tagged(t)
+	const greeting, listing = "GET /repo/info/refs?service=git-upload-pack", "POST /repo/git-upload-pack"
 	for name, ref := range map[string]Ref{"default": {}, "branch": {Branch: "main"}, "tag": {Tag: "v1.9.0"}, "semver": {Semver: "*"}} {
 		t.Run(name, func(t *testing.T) {
-			w := serveHTTP(t, r, false, nil)
-			head(t, &Repository{URL: w.repoURL(), Ref: ref})
-			want := []string{"GET /repo/info/refs?service=git-upload-pack"}
-			if diff := cmp.Diff(want, w.requests()); diff != "" {
-				t.Errorf("requests (-want +got):\n%s", diff)
+			for _, c := range []struct {
+				wrap func(http.Handler) http.Handler
+				want []string
+			}{
+				{nil, []string{greeting, listing, listing, listing}},
+				{old, []string{greeting, greeting, greeting}},
+			} {
+				w := serveHTTP(t, r, false, c.wrap)
+				g := &Repository{URL: w.repoURL(), Ref: ref, Cache: newCache(t)}
+				first := head(t, g)
+				for range 2 {
+					if again, snapshot, err := g.Latest(t.Context(), first); again != first || snapshot != nil || err != nil {
+						t.Errorf("Latest gives %s, %v, %v, want %s", again, snapshot, err, first)
+					}
+				}
+				if diff := cmp.Diff(c.want, w.requests()); diff != "" {
+					t.Errorf("requests (-want +got):\n%s", diff)
+				}
 			}
 		})
 	}

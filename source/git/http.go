@@ -15,19 +15,18 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
-
 	"github.com/nodepools/nodepools/source"
 )
 
 const (
 	infoRefs     = "/info/refs"
 	service      = "git-upload-pack"
+	version2     = "version=2"
 	maxRedirects = 5
 )
 
-// httpServer speaks the smart HTTP protocol, version 0, where a listing of refs
-// is one request: https://git-scm.com/docs/http-protocol#_smart_clients
+// httpServer speaks the smart HTTP protocol: https://git-scm.com/docs/http-protocol#_smart_clients.
+// In version 2 each request is complete in itself.
 type httpServer struct {
 	*target
 	ctx    context.Context
@@ -158,7 +157,8 @@ func (s *httpServer) send(method, url string, body []byte) (*http.Response, erro
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("User-Agent", capability.DefaultAgent()+" nodepools")
+	req.Header.Set("User-Agent", agent+" nodepools")
+	req.Header.Set("Git-Protocol", version2) // those that know no other version ignore it
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-git-upload-pack-request")
 		req.Header.Set("Accept", "application/x-git-upload-pack-result")
@@ -169,7 +169,7 @@ func (s *httpServer) send(method, url string, body []byte) (*http.Response, erro
 	}
 	s.bodies = append(s.bodies, res.Body)
 	if res.StatusCode != http.StatusOK {
-		return nil, s.status(res.StatusCode) // the body is not even read
+		return nil, s.status(res) // the body is not even read
 	}
 	return res, nil
 }

@@ -44,7 +44,7 @@ func TestHTTPAnswers(t *testing.T) {
 		"403":           {"another credential is wanted", answer(403, "text/plain", canary), source.ErrUnauthorized},
 		"404":           {"no such repository", answer(404, "text/html", canary), source.ErrRepositoryMissing},
 		"410":           {"no longer there", answer(410, "text/html", canary), source.ErrRepositoryMissing},
-		"429":           {"too often", answer(429, "text/plain", canary), source.ErrServer},
+		"429":           {"too often", answer(429, "text/plain", canary), source.ErrRateLimited},
 		"500":           {"the server failed", answer(500, refs, canary), source.ErrServer},
 		"login page":    {"200 and a page for people", answer(200, "text/html", canary), source.ErrServer},
 		"nothing":       {"200 and nothing", answer(200, refs, ""), source.ErrServer},
@@ -101,22 +101,35 @@ func TestHTTPAnswersToFetch(t *testing.T) {
 	cases := map[string]struct {
 		reason, contentType, body string
 		status                    int
+		old                       bool
 		want                      error
 	}{
-		"500":            {"the server failed", "text/plain", canary, 500, source.ErrServer},
-		"401":            {"only the second request is refused", "text/plain", canary, 401, source.ErrUnauthorized},
-		"redirect":       {"a request with a body does not move", "text/plain", canary, 307, source.ErrRedirect},
-		"page":           {"a page for people", "text/html", canary, 200, source.ErrServer},
-		"ERR":            {"the server will not give it", result, pkt("ERR upload-pack: not our ref " + canary), 200, source.ErrMoved},
-		"channel 3":      {"an error among the pack", result, "0000" + pkt("NAK\n") + pkt("\x03"+canary), 200, source.ErrServer},
-		"no pack":        {"something else than a pack", result, "0000" + pkt("NAK\n") + pkt("\x01"+canary), 200, source.ErrServer},
-		"no pack at all": {"nothing", result, "0000" + pkt("NAK\n") + "0000", 200, source.ErrServer},
+		"500":            {"the server failed", "text/plain", canary, 500, false, source.ErrServer},
+		"401":            {"only the request for the pack is refused", "text/plain", canary, 401, false, source.ErrUnauthorized},
+		"429":            {"too often", "text/plain", canary, 429, false, source.ErrRateLimited},
+		"redirect":       {"a request with a body does not move", "text/plain", canary, 307, false, source.ErrRedirect},
+		"page":           {"a page for people", "text/html", canary, 200, false, source.ErrServer},
+		"ERR":            {"the server will not give it", result, pkt("ERR upload-pack: not our ref " + canary), 200, false, source.ErrMoved},
+		"channel 3":      {"an error among the pack", result, pkt("packfile\n") + pkt("\x03"+canary), 200, false, source.ErrServer},
+		"no pack":        {"something else than a pack", result, pkt("packfile\n") + pkt("\x01"+canary), 200, false, source.ErrServer},
+		"no section":     {"not a word of the protocol", result, pkt(canary) + "0000", 200, false, source.ErrServer},
+		"elsewhere":      {"a section that was not asked for", result, pkt("packfile-uris\n") + pkt(aCommit+" https://"+canary) + "0001" + pkt("packfile\n"), 200, false, source.ErrServer},
+		"no pack at all": {"nothing", result, "0000", 200, false, source.ErrServer},
+		"cut off":        {"an end before the pack", result, pkt("shallow-info\n"), 200, false, source.ErrUnreachable},
+
+		"version 0, ERR":            {"the server will not give it", result, pkt("ERR upload-pack: not our ref " + canary), 200, true, source.ErrMoved},
+		"version 0, channel 3":      {"an error among the pack", result, "0000" + pkt("NAK\n") + pkt("\x03"+canary), 200, true, source.ErrServer},
+		"version 0, no pack":        {"something else than a pack", result, "0000" + pkt("NAK\n") + pkt("\x01"+canary), 200, true, source.ErrServer},
+		"version 0, no pack at all": {"nothing", result, "0000" + pkt("NAK\n") + "0000", 200, true, source.ErrServer},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := serveHTTP(t, r, false, func(next http.Handler) http.Handler {
+				if c.old {
+					next = old(next)
+				}
 				return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-					if req.Method == http.MethodGet {
+					if !fetches(req) {
 						next.ServeHTTP(w, req)
 						return
 					}
@@ -289,7 +302,7 @@ func TestHTTPCertificate(t *testing.T) {
 func cutting(after int) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if req.Method == http.MethodPost {
+			if fetches(req) {
 				w = &cut{ResponseWriter: w, left: after}
 			}
 			next.ServeHTTP(w, req)

@@ -19,7 +19,14 @@ const (
 	// a million refs. Only the refs that are asked for stay in memory.
 	MaxAdvertisementBytes = 64 << 20
 
-	// DefaultTimeout bounds one Head or one Fetch when Repository.Timeout is zero.
+	// MaxKeptBytes and MaxKeptFiles bound what all repositories of [Caches] keep on disk
+	// between two fetches, and MaxKeptOfOne what one does: 512 and 128 MiB, and one file
+	// each. What does not fit is fetched whole each time.
+	MaxKeptBytes = 512 << 20
+	MaxKeptFiles = 256
+	MaxKeptOfOne = 128 << 20
+
+	// DefaultTimeout bounds one Head, Fetch or attempt of Latest when Repository.Timeout is zero.
 	DefaultTimeout = time.Minute
 )
 

@@ -15,7 +15,8 @@ import (
 	"github.com/nodepools/nodepools/source/object"
 )
 
-// pack is what a server sent: on disk, and in memory an index of it.
+// pack is what a server sent, behind what is kept of an earlier fetch, if anything is: on
+// disk, and in memory an index of it.
 //
 // go-git's object storage is not used for three reasons: it reads every object
 // of a pack into memory, however large; it cannot be interrupted while it
@@ -27,7 +28,11 @@ type pack struct {
 	target  *target
 	ctx     context.Context
 	file    *os.File
-	partial bool // the server was asked to leave out large files
+	start   int64 // where in the file the pack begins
+	end     int64 // and where it ends, once it was received
+	earlier *kept // what comes before it; nil for nothing
+	shallow bool  // the server was asked for commits without their history
+	partial bool  // the server was asked to leave out large files
 
 	objects map[plumbing.Hash]*packed
 	offsets map[int64]*packed
@@ -40,7 +45,8 @@ type pack struct {
 
 // packed is one object of the pack.
 type packed struct {
-	offset int64
+	hash   plumbing.Hash       // once it is known
+	offset int64               // in the file
 	kind   plumbing.ObjectType // of the object, once it is known
 	size   int64               // of the object, or of the delta while pending
 	base   *packed             // of a delta
@@ -58,6 +64,10 @@ func newPack(ctx context.Context, t *target) (*pack, error) {
 		return nil, t.fail(source.ErrTemporary, "no temporary file can be made")
 	}
 	_ = os.Remove(file.Name()) // discard tries again
+	return packIn(ctx, t, file), nil
+}
+
+func packIn(ctx context.Context, t *target, file *os.File) *pack {
 	return &pack{
 		target:  t,
 		ctx:     ctx,
@@ -65,12 +75,15 @@ func newPack(ctx context.Context, t *target) (*pack, error) {
 		objects: map[plumbing.Hash]*packed{},
 		offsets: map[int64]*packed{},
 		cache:   cache.NewBufferLRU(object.DeltaCacheBytes),
-	}, nil
+	}
 }
 
-func (p *pack) discard() {
-	_ = p.file.Close() // nothing in it is needed any more
-	_ = os.Remove(p.file.Name())
+func (p *pack) discard() { discard(p.file) }
+
+// discard closes a file and removes it: nothing in it is needed any more.
+func discard(file *os.File) {
+	_ = file.Close()
+	_ = os.Remove(file.Name())
 }
 
 func (p *pack) has(hash plumbing.Hash) bool { return p.objects[hash] != nil }
@@ -78,6 +91,9 @@ func (p *pack) has(hash plumbing.Hash) bool { return p.objects[hash] != nil }
 // receive writes the pack to disk and indexes it on the way, then resolves the
 // deltas.
 func (p *pack) receive(from io.Reader) error {
+	if _, err := p.file.Seek(p.start, io.SeekStart); err != nil {
+		return p.target.fail(source.ErrTemporary, "the temporary file cannot be written")
+	}
 	bounded := &boundedReader{from: from, left: p.target.limits.packBytes}
 	disk := &diskWriter{file: p.file}
 	p.scanner = packfile.NewScanner(io.TeeReader(&contextReader{p.ctx, bounded}, disk))
@@ -90,6 +106,7 @@ func (p *pack) receive(from io.Reader) error {
 	case err != nil:
 		return err
 	}
+	p.end = p.start + disk.written
 	p.scanner = packfile.NewScanner(&contextFile{p.ctx, p.file})
 	return p.resolve()
 }
@@ -101,7 +118,7 @@ func (p *pack) index() error {
 	if err != nil {
 		return broken(err)
 	}
-	if most := p.target.limits.packObjects; count > most {
+	if most := p.target.limits.packObjects; int64(count)+int64(len(p.objects)) > int64(most) {
 		return p.target.fail(source.ErrTooLarge, fmt.Sprintf("the revision takes more than %d objects to fetch", most))
 	}
 	for range count {
@@ -109,7 +126,7 @@ func (p *pack) index() error {
 		if err != nil {
 			return broken(err)
 		}
-		o := &packed{offset: header.Offset, kind: header.Type, size: header.Length}
+		o := &packed{offset: p.start + header.Offset, kind: header.Type, size: header.Length}
 		if header.Type.IsDelta() {
 			err = p.indexDelta(o, header)
 		} else {
@@ -133,13 +150,14 @@ func (p *pack) indexWhole(o *packed) error {
 	if n != o.size {
 		return errors.New("an object of another size than it said")
 	}
-	p.objects[hasher.Sum()] = o
+	o.hash = hasher.Sum()
+	p.objects[o.hash] = o
 	return nil
 }
 
 func (p *pack) indexDelta(o *packed, header *packfile.ObjectHeader) error {
 	if header.Type == plumbing.OFSDeltaObject {
-		if o.base = p.offsets[header.OffsetReference]; o.base == nil {
+		if o.base = p.offsets[p.start+header.OffsetReference]; o.base == nil {
 			return errors.New("a delta without its base")
 		}
 		o.base.isBase = true
@@ -154,12 +172,14 @@ func (p *pack) indexDelta(o *packed, header *packfile.ObjectHeader) error {
 // diskWriter remembers an error of the disk, which must not be taken for one of
 // the server.
 type diskWriter struct {
-	file *os.File
-	err  error
+	file    *os.File
+	written int64
+	err     error
 }
 
 func (d *diskWriter) Write(b []byte) (int, error) {
 	n, err := d.file.Write(b)
+	d.written += int64(n)
 	d.err = err
 	return n, err
 }

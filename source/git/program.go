@@ -33,7 +33,7 @@ func (t *target) startProgram(ctx context.Context) (server, error) {
 func (t *target) start(cmd *exec.Cmd, cancel func()) (server, error) {
 	stderr := &stderrText{}
 	cmd.Stderr = stderr
-	cmd.Env = environment(os.Environ())
+	cmd.Env = append(environment(os.Environ()), "GIT_PROTOCOL="+version2)
 	cmd.WaitDelay = gracePeriod // for children that hold the pipes open
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -27,8 +27,8 @@ type Repository struct {
 	// repository: "pools", "./pools/" or "" and "." for the root.
 	Path string
 
-	// Timeout bounds one Head or one Fetch, from the first lookup of a name to
-	// the last byte. Zero means DefaultTimeout.
+	// Timeout bounds one Head, one Fetch or one attempt of Latest, from the first lookup
+	// of a name to the last byte. Zero means DefaultTimeout.
 	Timeout time.Duration
 
 	// HTTPAuth is the credential for https, or nil for none. It is sent to the host of
@@ -53,6 +53,10 @@ type Repository struct {
 	// TempDir is where a fetch keeps what a server sends while it reads it, up
 	// to MaxPackBytes. Empty means the system's folder for temporary files.
 	TempDir string
+
+	// Cache is what earlier calls have left for this one, which leaves something in it
+	// in turn; nil for nothing. It is of this URL, Ref, Path, credential and proxy.
+	Cache *Cache
 
 	// limits are the package's unless a test makes them smaller.
 	limits *limits

@@ -136,13 +136,23 @@ func refs(body func(secret string) string) func(*testing.T, string) *Repository 
 	}
 }
 
+// ofPack is of version 0 of the protocol, ofPackV2 of version 2.
 func ofPack(body func(secret string) string) func(*testing.T, string) *Repository {
+	return packFrom(old, body)
+}
+
+func ofPackV2(body func(secret string) string) func(*testing.T, string) *Repository {
+	return packFrom(func(next http.Handler) http.Handler { return next }, body)
+}
+
+func packFrom(wrap func(http.Handler) http.Handler, body func(secret string) string) func(*testing.T, string) *Repository {
 	return func(t *testing.T, secret string) *Repository {
 		r := sources.NewRepo(t)
 		r.Commit(map[string]string{"a.yaml": "a"})
 		return &Repository{URL: serveHTTP(t, r, false, func(next http.Handler) http.Handler {
+			next = wrap(next)
 			return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-				if req.Method == http.MethodGet {
+				if !fetches(req) {
 					next.ServeHTTP(w, req)
 					return
 				}
@@ -175,6 +185,12 @@ var placesInGit = []place{
 	{"error channel", "an error among the pack", ofPack(func(secret string) string { return "0000" + pkt("NAK\n") + pkt("\x03"+secrets.Hostile(secret)) }), source.ErrServer},
 	{"unknown channel", "there are three", ofPack(func(secret string) string { return "0000" + pkt("NAK\n") + pkt("\x09"+secret) }), source.ErrServer},
 	{"pack", "it is none", ofPack(func(secret string) string { return "0000" + pkt("NAK\n") + pkt("\x01"+secret) + "0000" }), source.ErrServer},
+
+	{"capability of version 2", "the listing is cut off after it", refs(func(secret string) string { return pkt("version 2\n") + pkt("agent="+secret+"\n") + pkt(secret+"\n") }), source.ErrUnreachable},
+	{"section", "not a word of version 2", ofPackV2(func(secret string) string { return pkt(secret+"\n") + "0000" }), source.ErrServer},
+	{"ERR for a pack of version 2", "the server will not give it", ofPackV2(func(secret string) string { return pkt("ERR upload-pack: not our ref " + secret) }), source.ErrMoved},
+	{"shallow commit", "it is none", ofPackV2(func(secret string) string { return pkt("shallow-info\n") + pkt(secret+"\n") }), source.ErrServer},
+	{"address of a pack", "it was not asked for", ofPackV2(func(secret string) string { return pkt("packfile-uris\n") + pkt(aCommit+" https://"+secret+"\n") + "0000" }), source.ErrServer},
 
 	{"commit message", "the path is not there", func(t *testing.T, secret string) *Repository {
 		r := sources.NewRepo(t)

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,13 +17,14 @@ import (
 	"github.com/nodepools/nodepools/source/object"
 )
 
-// server is one conversation with git-upload-pack, over any transport: first
-// what it has, then, perhaps, one request for a pack. Closing the context that
-// it was dialled with ends whatever it is waiting for.
+// server is git-upload-pack, over any transport: first what it says by itself, then the
+// answers to requests. Closing the context that it was dialled with ends whatever it is
+// waiting for.
 type server interface {
-	// advertise returns the stream of the server's refs.
+	// advertise returns the stream of what the server begins with.
 	advertise() (io.Reader, error)
-	// request sends one upload-pack request and returns the answer.
+	// request sends one request and returns the answer, which the caller has read before
+	// the next request.
 	request(body []byte) (io.Reader, error)
 	// explainEnd explains a server that ended the stream without a word.
 	explainEnd() error
@@ -32,7 +32,7 @@ type server interface {
 	close()
 }
 
-// dial opens a conversation.
+// dial connects to the server.
 //
 // go-git's own clients are not used: its ssh client cannot be interrupted in
 // the handshake, its http client puts the server's text into errors, and both
@@ -161,22 +161,4 @@ func (t *target) explainText(words string) *source.Error {
 		return t.fail(source.ErrUnauthorized, "access is denied")
 	}
 	return t.fail(source.ErrServer, "the server refused")
-}
-
-// status explains an HTTP status.
-func (t *target) status(code int) *source.Error {
-	text := fmt.Sprintf("the server answered with HTTP status %d", code)
-	switch {
-	case code == 401 && t.HTTPAuth == nil:
-		return t.fail(source.ErrUnauthorized, text).WithHint("the repository is private, or does not exist: give a credential, or check the URL")
-	case code == 401, code == 403:
-		return t.fail(source.ErrUnauthorized, text)
-	case code == 404, code == 410:
-		return t.fail(source.ErrRepositoryMissing, text)
-	case code == 407:
-		return t.proxyLogin()
-	case code >= 300 && code < 400:
-		return t.fail(source.ErrRedirect, text)
-	}
-	return t.fail(source.ErrServer, text)
 }

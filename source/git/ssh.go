@@ -60,6 +60,9 @@ func (t *target) session(client *ssh.Client, end func()) (*stream, error) {
 	}
 	stderr := &stderrText{}
 	session.Stderr = stderr
+	if err := requestVersion2(session); err != nil {
+		return nil, err
+	}
 	if err := session.Start(service + " " + shellQuote(t.address.path)); err != nil {
 		return nil, err
 	}
@@ -69,6 +72,13 @@ func (t *target) session(client *ssh.Client, end func()) (*stream, error) {
 		_ = session.Wait() // the exit code says nothing that stderr does not
 	}
 	return &stream{target: t, in: in, out: bufio.NewReader(out), stderr: stderr, end: end, awaitStderr: awaitStderr}, nil
+}
+
+// requestVersion2 sets a variable of the program. As with git, no answer is asked for: a
+// server that refuses it speaks an earlier version.
+func requestVersion2(session *ssh.Session) error {
+	_, err := session.SendRequest("env", false, ssh.Marshal(struct{ Name, Value string }{"GIT_PROTOCOL", version2}))
+	return err
 }
 
 // trust is how far checking a host key came.

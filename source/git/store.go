@@ -37,6 +37,9 @@ func (p *pack) Read(hash plumbing.Hash, kind plumbing.ObjectType) ([]byte, error
 	if errors.Is(err, object.ErrTooLarge) {
 		return nil, p.target.fail(source.ErrTooLarge, fmt.Sprintf("%s %s is larger than %d bytes", kind, hash, object.MaxBytes))
 	}
+	if err == nil && p.earlier != nil && plumbing.ComputeHash(kind, data) != hash {
+		return nil, fmt.Errorf("%s %s is not what was kept", kind, hash) // the disk is not trusted for so long
+	}
 	return bytes.Clone(data), err
 }
 

@@ -19,13 +19,11 @@ type stream struct {
 	end         func() // ends the program or the connection and waits for it
 	awaitStderr func() // waits, not for long, until all that was said has arrived
 	once        sync.Once
-	asked       bool
 }
 
 func (s *stream) advertise() (io.Reader, error) { return s.out, nil }
 
 func (s *stream) request(body []byte) (io.Reader, error) {
-	s.asked = true
 	if _, err := s.in.Write(body); err != nil {
 		return nil, err
 	}
@@ -43,13 +41,11 @@ func (s *stream) explainEnd() error {
 	return s.explainText(words)
 }
 
-// close says to the server that nothing is wanted, where nothing was, so that it
-// does not complain in its log.
+// close says to the server that nothing more is wanted, so that it does not complain in
+// its log.
 func (s *stream) close() {
 	s.once.Do(func() {
-		if !s.asked {
-			_, _ = s.in.Write(pktline.FlushPkt) // politeness; it may have gone
-		}
+		_, _ = s.in.Write(pktline.FlushPkt) // politeness; it may have gone
 		s.end()
 	})
 }

@@ -40,6 +40,13 @@ func fetch(t testing.TB, g *Repository, revision string) *source.Snapshot {
 	return snapshot
 }
 
+// newCache is a cache that is discarded with the test.
+func newCache(t testing.TB) *Cache {
+	caches := NewCaches()
+	t.Cleanup(caches.Close)
+	return caches.Of("repository", "1")
+}
+
 // both is what a controller does.
 func both(ctx context.Context, g *Repository) (*source.Snapshot, error) {
 	revision, err := g.Head(ctx)

@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
+	"io"
 	"net"
 	"net/http"
 	"net/http/cgi"
@@ -77,6 +78,24 @@ func (w *webServer) requests() []string {
 	return append([]string{}, w.seen...)
 }
 
+// old has a server see nothing of a version of the protocol, so that it speaks 0.
+func old(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		req.Header.Del("Git-Protocol")
+		next.ServeHTTP(w, req)
+	})
+}
+
+// fetches reports whether a request is for a pack, in any version.
+func fetches(req *http.Request) bool {
+	if req.Method != http.MethodPost {
+		return false
+	}
+	body, err := io.ReadAll(req.Body)
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	return err == nil && !bytes.Contains(body, []byte("command=ls-refs"))
+}
+
 func (w *webServer) repoURL() string { return w.URL + "/repo" }
 
 func (w *webServer) ca() []byte {
@@ -88,6 +107,7 @@ type sshServer struct {
 	address string
 	login   ssh.Signer
 	host    ssh.Signer
+	old     bool // takes no variables, and so speaks version 0
 }
 
 func serveSSH(t testing.TB) *sshServer {
@@ -141,23 +161,31 @@ func (s *sshServer) serve(ctx context.Context, conn net.Conn, config *ssh.Server
 			return
 		}
 		go func() {
+			var env []string
 			for request := range requests {
-				line := string(request.Payload[4:])
-				_ = request.Reply(request.Type == "exec", nil)
-				if request.Type == "exec" {
-					s.exec(ctx, channel, line)
+				switch request.Type {
+				case "env":
+					var variable struct{ Name, Value string }
+					if ssh.Unmarshal(request.Payload, &variable) == nil && !s.old {
+						env = append(env, variable.Name+"="+variable.Value)
+					}
+				case "exec":
+					_ = request.Reply(true, nil)
+					s.exec(ctx, channel, string(request.Payload[4:]), env)
+				default:
+					_ = request.Reply(false, nil)
 				}
 			}
 		}()
 	}
 }
 
-func (s *sshServer) exec(ctx context.Context, channel ssh.Channel, line string) {
+func (s *sshServer) exec(ctx context.Context, channel ssh.Channel, line string, env []string) {
 	defer channel.Close()
 	path := strings.Trim(strings.TrimPrefix(line, "git-upload-pack "), "'")
 	path = strings.ReplaceAll(path, `'\''`, `'`)
 	cmd := exec.CommandContext(ctx, "git", "upload-pack", path)
-	cmd.Env, cmd.Stdout, cmd.Stderr = sources.Env(), channel, channel.Stderr()
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(sources.Env(), env...), channel, channel.Stderr()
 	in, err := cmd.StdinPipe()
 	if err != nil || cmd.Start() != nil {
 		return

@@ -1,0 +1,128 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/nodepools/nodepools/source/object"
+)
+
+// kept is what stays of a fetch for the next one: the objects of a commit, in a file that
+// has no name. Behind each pack in it lies an index of the pack, so that in between no
+// memory is taken.
+type kept struct {
+	file    *os.File
+	commit  plumbing.Hash
+	shallow bool // without the history of the commit
+	partial bool // without large files
+	skipped bool // objects that are too large to resolve are not in the index
+	// indexes are where those lie, in the order of their packs.
+	indexes []index
+	// whole is where the first pack and its index end, and size where all do.
+	whole, size int64
+}
+
+// index is where the index of a pack lies, and of how many objects it is.
+type index struct {
+	at    int64
+	count int
+}
+
+// maxAdditions is how many packs may lie behind the first one.
+const maxAdditions = 100
+
+// isFull reports whether so much was added that the whole is better fetched anew.
+func (k *kept) isFull() bool {
+	return len(k.indexes) > maxAdditions || k.size-k.whole > k.whole/2+1<<20
+}
+
+func (k *kept) discard() { discard(k.file) }
+
+// entry is an object in an index.
+type entry struct {
+	Hash, Base plumbing.Hash // Base is zero for an object that is no delta
+	Offset     int64
+	Size       int64
+	Depth      int32
+	Kind       plumbing.ObjectType
+}
+
+// entrySize is the size of an entry on disk.
+var entrySize = int64(binary.Size(entry{}))
+
+// keep writes the index of a pack behind it, and returns what there is then.
+func (p *pack) keep(commit plumbing.Hash) (*kept, error) {
+	k := &kept{file: p.file, commit: commit, shallow: p.shallow, partial: p.partial, skipped: p.skipped}
+	if p.earlier != nil {
+		k.whole, k.indexes = p.earlier.whole, append(k.indexes, p.earlier.indexes...)
+	}
+	if _, err := p.file.Seek(p.end, io.SeekStart); err != nil {
+		return nil, err
+	}
+	out, count := bufio.NewWriter(p.file), 0
+	for _, o := range p.offsets {
+		if o.hash.IsZero() || p.objects[o.hash] != o {
+			continue
+		}
+		e := entry{Hash: o.hash, Offset: o.offset, Size: o.size, Depth: int32(o.depth), Kind: o.kind}
+		if o.base != nil {
+			e.Base = o.base.hash
+		}
+		if err := binary.Write(out, binary.BigEndian, e); err != nil {
+			return nil, err
+		}
+		count++
+	}
+	k.indexes = append(k.indexes, index{p.end, count})
+	if k.size = p.end + int64(count)*entrySize; k.whole == 0 {
+		k.whole = k.size
+	}
+	return k, out.Flush()
+}
+
+// reopen makes what is kept the beginning of a further pack.
+func (t *target) reopen(ctx context.Context, earlier *kept) (*pack, error) {
+	p := packIn(ctx, t, earlier.file)
+	p.earlier, p.start = earlier, earlier.size
+	p.partial, p.skipped = earlier.partial, earlier.skipped
+	for _, each := range earlier.indexes {
+		if err := p.load(each); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range p.objects {
+		if o.ref.IsZero() {
+			continue
+		}
+		if o.base = p.objects[o.ref]; o.base == nil || o.base.depth >= o.depth {
+			return nil, errDamaged
+		}
+		o.base.isBase = true
+	}
+	return p, nil
+}
+
+// errDamaged: what is kept is not what was written.
+var errDamaged = errors.New("the temporary file is damaged")
+
+func (p *pack) load(from index) error {
+	in := bufio.NewReader(io.NewSectionReader(p.file, from.at, int64(from.count)*entrySize))
+	buffer := make([]byte, entrySize)
+	for range from.count {
+		var e entry
+		if _, err := io.ReadFull(in, buffer); err != nil {
+			return errDamaged
+		}
+		if _, err := binary.Decode(buffer, binary.BigEndian, &e); err != nil || e.Depth > object.MaxDeltaChain {
+			return errDamaged
+		}
+		p.objects[e.Hash] = &packed{hash: e.Hash, offset: e.Offset, kind: e.Kind, size: e.Size, ref: e.Base, depth: int(e.Depth)}
+	}
+	return nil
+}
