@@ -69,7 +69,7 @@ func TestGitTrouble(t *testing.T) {
 		{"refuses connections", "nobody listens", func(*gitWorld) { server.refuse() }, func(*gitWorld) { server.accept() }, "Unreachable"},
 		{"hangs", "it accepts and never answers", ill(server.hang), well, "Timeout"},
 		{"hangs within the pack", "the list of refs is answered, the pack is not", ill(func(rw http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPost {
+			if kindOfGit(r) == packing {
 				server.hang(rw, r)
 				return
 			}
@@ -131,7 +131,7 @@ func TestGitTroubleIsReportedOnce(t *testing.T) {
 	mark := w.mark()
 	server.requests()
 	w.eventually("three more attempts", func() error {
-		if n := server.asked(http.MethodGet); n < 3 {
+		if n := server.asked(listing); n < 3 {
 			return fmt.Errorf("%d attempts", n)
 		}
 		return nil
@@ -176,7 +176,7 @@ func TestGitManyThatHang(t *testing.T) {
 		w.source(fmt.Sprintf("hangs-%d", i), server.url())
 	}
 	w.eventually("all workers hang", func() error {
-		if n := server.asked(http.MethodGet); n < sources.Workers {
+		if n := server.asked(listing); n < sources.Workers {
 			return fmt.Errorf("%d hang", n)
 		}
 		return nil

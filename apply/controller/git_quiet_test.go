@@ -2,7 +2,6 @@ package controller
 
 import (
 	"fmt"
-	"net/http"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,8 +60,8 @@ func TestGitPollCosts(t *testing.T) {
 		revision := tc.commit()
 		w.request("costs", fmt.Sprintf("new-%d", i))
 		tc.check(revision)
-		if lists, packs := server.requests(); lists != 2 || packs != 1 {
-			t.Errorf("%s: the first look cost %d lists and %d packs, want 2 and 1 (%s)", tc.name, lists, packs, tc.reason)
+		if lists, packs := server.requests(); lists != 1 || packs != 1 {
+			t.Errorf("%s: the first look cost %d lists and %d packs, want 1 and 1 (%s)", tc.name, lists, packs, tc.reason)
 		}
 		for again := range 2 {
 			mark := w.mark()
@@ -130,7 +129,7 @@ func TestGitSteadyState(t *testing.T) {
 	mark = w.mark()
 	server.requests()
 	w.eventually("three more looks", func() error {
-		if n := server.asked(http.MethodGet); n < 3 {
+		if n := server.asked(listing); n < 3 {
 			return fmt.Errorf("%d looks", n)
 		}
 		return nil

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"bytes"
 	"io"
 	"log"
 	"net"
@@ -10,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -72,13 +72,30 @@ func (s *gitServer) listen(address string) {
 
 func (s *gitServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	s.seen = append(s.seen, r.Method+" "+r.URL.RequestURI())
+	s.seen = append(s.seen, kindOfGit(r))
 	handler := s.fault
 	s.mu.Unlock()
 	if handler == nil {
 		handler = s.backend
 	}
 	handler.ServeHTTP(w, r)
+}
+
+// The kinds of requests to a Git server.
+const listing, packing = "list of refs", "pack"
+
+// kindOfGit tells a request for the list of refs, or for what the server is, from one for a
+// pack. In version 2 of the protocol the body says which it is.
+func kindOfGit(r *http.Request) string {
+	if r.Method == http.MethodGet {
+		return listing
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if err == nil && bytes.Contains(body, []byte("command=ls-refs")) {
+		return listing
+	}
+	return packing
 }
 
 func (s *gitServer) url() string { return "http://" + s.address + "/repo" }
@@ -124,7 +141,7 @@ func (s *gitServer) hang(_ http.ResponseWriter, r *http.Request) {
 func (s *gitServer) halt() (asked <-chan struct{}, goOn chan<- struct{}) {
 	began, released := make(chan struct{}), make(chan struct{})
 	s.ill(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
+		if kindOfGit(r) == packing {
 			select {
 			case began <- struct{}{}:
 				<-released
@@ -142,7 +159,7 @@ func (s *gitServer) requests() (lists, packs int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, request := range s.seen {
-		if strings.HasPrefix(request, http.MethodGet) {
+		if request == listing {
 			lists++
 		} else {
 			packs++
@@ -157,5 +174,5 @@ func (s *gitServer) requests() (lists, packs int) {
 func (s *gitServer) asked(kind string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(slices.DeleteFunc(slices.Clone(s.seen), func(request string) bool { return !strings.HasPrefix(request, kind) }))
+	return len(slices.DeleteFunc(slices.Clone(s.seen), func(request string) bool { return request != kind }))
 }

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"fmt"
-	"net/http"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,7 +57,7 @@ func TestGitSuspend(t *testing.T) {
 		clock.commit(files{"pools/clock.yaml": poolFile("clock-"+fmt.Sprint(i), "0")})
 		w.source(fmt.Sprintf("clock-%d", i), ticks.url())
 		w.eventually("three looks at another source", func() error {
-			if n := ticks.asked(http.MethodGet); n < 4 {
+			if n := ticks.asked(listing); n < 4 {
 				return fmt.Errorf("%d requests", n)
 			}
 			return nil

@@ -220,6 +220,7 @@ func (p *passes) sources(server *gitServer, repo, broken *repository) []lasting 
 		{name: "hangs", url: ill(server.hang), reason: "Timeout", reconciler: p.hasty},
 		{name: "hangs-in-pack", url: ill(inPack(server, server.hang)), reason: "Timeout", reconciler: p.hasty},
 		{name: "fails", url: ill(answer(500)), reason: "ServerFailed"},
+		{name: "limits", url: ill(answer(429)), reason: "RateLimited"},
 		{name: "breaks-off", url: ill(inPack(server, breakOff(server))), reason: "Unreachable"},
 		{name: "redirects", url: ill(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }), reason: "RedirectRefused"},
 		{name: "untrusted", url: secure.URL + "/repo", reason: "CertificateUntrusted"},
@@ -252,7 +253,7 @@ func (p *passes) sources(server *gitServer, repo, broken *repository) []lasting 
 // otherwise.
 func inPack(server *gitServer, pack http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
+		if kindOfGit(r) == packing {
 			body, _ := io.ReadAll(r.Body) // unread, it would hide the end of the connection
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			pack(w, r)

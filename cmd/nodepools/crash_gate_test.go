@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"io"
@@ -188,6 +189,9 @@ func writeOf(r *http.Request) string {
 	kind := kindOf(r)
 	switch {
 	case strings.HasPrefix(r.URL.Path, gitRoot+"/"):
+		if isListing(r) {
+			return ""
+		}
 		return r.Method + " " + path.Base(r.URL.Path)
 	case r.Method == http.MethodGet, kind == "events", kind == "leases":
 		return ""
@@ -196,6 +200,17 @@ func writeOf(r *http.Request) string {
 	default:
 		return r.Method + " " + kind
 	}
+}
+
+// isListing reports whether a request to a Git server is for the list of refs: in version 2
+// of the protocol the body says so.
+func isListing(r *http.Request) bool {
+	if r.Method != http.MethodPost {
+		return false
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return err == nil && bytes.Contains(body, []byte("command=ls-refs"))
 }
 
 // kindOf is what a request is about: "nodes", "nodepools/status".

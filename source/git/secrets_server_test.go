@@ -190,7 +190,9 @@ var placesInGit = []place{
 	{"section", "not a word of version 2", ofPackV2(func(secret string) string { return pkt(secret+"\n") + "0000" }), source.ErrServer},
 	{"ERR for a pack of version 2", "the server will not give it", ofPackV2(func(secret string) string { return pkt("ERR upload-pack: not our ref " + secret) }), source.ErrMoved},
 	{"shallow commit", "it is none", ofPackV2(func(secret string) string { return pkt("shallow-info\n") + pkt(secret+"\n") }), source.ErrServer},
-	{"address of a pack", "it was not asked for", ofPackV2(func(secret string) string { return pkt("packfile-uris\n") + pkt(aCommit+" https://"+secret+"\n") + "0000" }), source.ErrServer},
+	{"address of a pack", "it was not asked for", ofPackV2(func(secret string) string {
+		return pkt("packfile-uris\n") + pkt(aCommit+" https://"+secret+"\n") + "0000"
+	}), source.ErrServer},
 
 	{"commit message", "the path is not there", func(t *testing.T, secret string) *Repository {
 		r := sources.NewRepo(t)

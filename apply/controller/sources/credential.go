@@ -37,7 +37,13 @@ func (r *Reconciler) ask(ctx context.Context, src *v1.NodePoolSource, state *fet
 	if err != nil {
 		return err
 	}
-	err = state.read(ctx, repository, src.Spec.Layers)
+	// What is kept was read with this proxy and Secret. A token comes and goes.
+	read := func(with login) error {
+		version := fmt.Sprintf("%s/%d/%s/%s", src.UID, src.Generation, proxy, with.version)
+		repository.Cache = r.caches.Of(src.Name, version)
+		return state.read(ctx, repository, src.Spec.Layers)
+	}
+	err = read(with)
 	if !errors.Is(err, source.ErrUnauthorized) {
 		return err
 	}
@@ -50,7 +56,7 @@ func (r *Reconciler) ask(ctx context.Context, src *v1.NodePoolSource, state *fet
 	case failed != nil || again == with:
 		return tokenRefused(src, with, err)
 	default:
-		return tokenRefused(src, again, state.read(ctx, repository, src.Spec.Layers))
+		return tokenRefused(src, again, read(again))
 	}
 }
 

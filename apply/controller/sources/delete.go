@@ -74,7 +74,7 @@ func (r *Reconciler) reconcileDeletion(ctx context.Context, cached *v1.NodePoolS
 	} else if written && failure != nil {
 		r.event(src, corev1.EventTypeWarning, v1.ApplyReason, "delete", "%s", describe(failure))
 	}
-	return reconcile.Result{RequeueAfter: r.period(src, 1)}, nil
+	return reconcile.Result{RequeueAfter: r.period(src, plan.Poll{At: r.now(), Failures: 1})}, nil
 }
 
 // reread reads a source past the cache; nil where it is gone.

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/source"
 	"github.com/nodepools/nodepools/source/git"
@@ -45,37 +46,31 @@ type fetchState struct {
 	approved []string
 }
 
-// due reports whether it is time to poll the repository: the interval has passed,
-// the spec is another one, or somebody asks for it.
+// due reports whether it is time to poll the repository: the period has passed, the spec
+// is another one, or somebody asks for it, which a server that is to be left alone for a
+// while gets too.
 func (r *Reconciler) due(src *v1.NodePoolSource, state *fetchState) bool {
 	return state == nil || state.generation != src.Generation ||
 		state.request != src.Annotations[v1.RequestedAtAnnotation] ||
-		r.now().Sub(state.at) >= r.period(src, state.failures)
+		r.now().Sub(state.at) >= r.period(src, state.last())
 }
 
 // next is when the next pass is due: with the next poll, or earlier where the
 // pools could not be written.
 func (r *Reconciler) next(src *v1.NodePoolSource, state *fetchState, failure error) time.Duration {
 	if failure != nil {
-		return r.period(src, 1)
+		return r.period(src, plan.Poll{At: state.at, Failures: 1})
 	}
-	return max(r.period(src, state.failures)-r.now().Sub(state.at), loop.RetryPeriod)
+	return max(r.period(src, state.last())-r.now().Sub(state.at), loop.RetryPeriod)
 }
 
-// period is the time between two polls. After a failure it is not longer than
-// maxRetry; short intervals double up to that while it goes on.
-func (r *Reconciler) period(src *v1.NodePoolSource, failures int) time.Duration {
-	interval := src.Spec.Interval.Duration
-	if interval <= 0 {
-		interval = v1.DefaultInterval
-	}
-	if failures == 0 {
-		return interval
-	}
-	for ; failures > 1 && interval < r.options.MaxRetry; failures-- {
-		interval *= 2
-	}
-	return min(interval, r.options.MaxRetry)
+func (r *Reconciler) period(src *v1.NodePoolSource, last plan.Poll) time.Duration {
+	return plan.PollPeriod(src, last, r.options.MaxRetry)
+}
+
+// last is the last poll, for the plan of the next one.
+func (state *fetchState) last() plan.Poll {
+	return plan.Poll{At: state.at, Failures: state.failures, RetryAfter: source.RetryAfter(state.unreachable)}
 }
 
 // poll asks the repository for its revision, and reads it when it is new. It returns
@@ -174,7 +169,9 @@ func (r *Reconciler) setState(src *v1.NodePoolSource, state *fetchState) {
 	r.states[src.Name] = state
 }
 
+// forget discards all that is known of a source.
 func (r *Reconciler) forget(name string) {
+	r.caches.Drop(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.states, name)

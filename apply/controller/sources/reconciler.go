@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -22,8 +23,11 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/source/git"
 	"github.com/nodepools/nodepools/source/token"
 )
+
+var _ manager.Runnable = (*Reconciler)(nil)
 
 // Workers is how many repositories are polled at the same time, so that one that hangs
 // does not hold up the others.
@@ -44,6 +48,9 @@ type Reconciler struct {
 	// writing is held from a plan to its last write. Two sources that bring the
 	// same new pools would else each make some, and then neither could go on.
 	writing sync.Mutex
+
+	// caches have what a poll leaves for the next one, by the name of the source.
+	caches *git.Caches
 
 	mu     sync.Mutex
 	states map[string]*fetchState // by the name of the source
@@ -68,13 +75,21 @@ type Options struct {
 func New(c client.Client, live client.Reader, view *fleet.Fleet, recorder events.EventRecorder, options Options) *Reconciler {
 	r := &Reconciler{
 		client: c, live: live, applier: apply.New(c).ReadingAdmission(live), fleet: view, events: recorder,
-		options: options, now: options.Now, states: map[string]*fetchState{},
+		options: options, now: options.Now, states: map[string]*fetchState{}, caches: git.NewCaches(),
 	}
 	if r.now == nil {
 		r.now = time.Now
 	}
 	r.tokens = token.NewCache(r.now)
 	return r
+}
+
+// Start waits until the loops are to end, and then discards what polls have left: see
+// [manager.Runnable].
+func (r *Reconciler) Start(ctx context.Context) error {
+	<-ctx.Done()
+	r.caches.Close()
+	return nil
 }
 
 // Reconcile takes one pass over one source: it polls the repository when that is due,
@@ -109,6 +124,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		r.forget(request.Name)
 		return r.reconcileDeletion(ctx, src)
 	case plan.SourceStateSuspended, plan.SourceStatePaused:
+		r.caches.Drop(src.Name)
 		return reconcile.Result{}, r.report(ctx, src, sourceFacts{pause: pauseOf(phase)})
 	case plan.SourceStateActive:
 	}

@@ -21,6 +21,9 @@ import (
 // AddTo adds the reconciler to a manager: it watches sources, and the pools that came
 // from them.
 func (r *Reconciler) AddTo(mgr manager.Manager) error {
+	if err := mgr.Add(r); err != nil {
+		return err
+	}
 	changedByHand := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	return builder.ControllerManagedBy(mgr).
 		Named("source").

@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"time"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// Poll is what a source knows of its last poll when it decides on the next one.
+type Poll struct {
+	// At is when it ended.
+	At time.Time
+	// Failures is how many have failed in a row, this one included.
+	Failures int
+	// RetryAfter is how long the server has asked to wait; 0 where it has not.
+	RetryAfter time.Duration
+}
+
+// jitter is the share of its period by which a poll comes earlier or later: sources that
+// are made at the same time, or that a server has failed together, do not poll together.
+const jitter = 0.1
+
+// PollPeriod is the time from a poll to the next one: the interval of the source, give or
+// take a tenth. After failures it is at most maxRetry, and short intervals double up to
+// that; but never is it less than the server has asked for. It is the same for the same
+// source and poll.
+func PollPeriod(src *v1.NodePoolSource, last Poll, maxRetry time.Duration) time.Duration {
+	period := src.Spec.Interval.Duration
+	if period <= 0 {
+		period = v1.DefaultInterval
+	}
+	if last.Failures == 0 {
+		return jittered(period, src, last)
+	}
+	for failures := last.Failures; failures > 1 && period < maxRetry; failures-- {
+		period *= 2
+	}
+	period = min(jittered(min(period, maxRetry), src, last), maxRetry)
+	if wait := last.RetryAfter; period < wait {
+		return wait + (jittered(wait, src, last)-wait*9/10)/2 // up to a tenth later, and never earlier
+	}
+	return period
+}
+
+// jittered changes a period by up to its tenth, by the source and by when it was polled
+// last.
+func jittered(period time.Duration, src *v1.NodePoolSource, last Poll) time.Duration {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(src.UID)) // a hash takes all
+	_, _ = hash.Write(binary.BigEndian.AppendUint64(nil, uint64(last.At.UnixNano())))
+	// FNV mixes the last bytes into the upper bits least; the middle ones are well mixed.
+	share := float64(hash.Sum64()>>16&0xffff) / 0xffff // between 0 and 1
+	return period + time.Duration(float64(period)*jitter*(2*share-1))
+}

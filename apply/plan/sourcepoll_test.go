@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+func TestPollPeriod(t *testing.T) {
+	const maxRetry = 30 * time.Second
+	for name, c := range map[string]struct {
+		reason             string
+		interval           time.Duration
+		failures           int
+		retryAfter         time.Duration
+		atLeast, atMost    time.Duration
+		spreadBelow, above time.Duration
+	}{
+		"interval":           {reason: "a tenth earlier or later", interval: time.Minute, atLeast: 54 * time.Second, atMost: 66 * time.Second, spreadBelow: 55 * time.Second, above: 65 * time.Second},
+		"default":            {reason: "that of the API", atLeast: v1.DefaultInterval * 9 / 10, atMost: v1.DefaultInterval * 11 / 10, spreadBelow: v1.DefaultInterval, above: v1.DefaultInterval},
+		"short, first":       {reason: "not slower than before", interval: time.Second, failures: 1, atLeast: 900 * time.Millisecond, atMost: 1100 * time.Millisecond, spreadBelow: time.Second, above: time.Second},
+		"short, third":       {reason: "it has doubled twice", interval: time.Second, failures: 3, atLeast: 3600 * time.Millisecond, atMost: 4400 * time.Millisecond, spreadBelow: 4 * time.Second, above: 4 * time.Second},
+		"short, many":        {reason: "up to the limit and no further", interval: time.Second, failures: 50, atLeast: 27 * time.Second, atMost: maxRetry, spreadBelow: 28 * time.Second, above: 29 * time.Second},
+		"long, failed":       {reason: "sooner than the interval", interval: time.Hour, failures: 1, atLeast: 27 * time.Second, atMost: maxRetry, spreadBelow: 28 * time.Second, above: 29 * time.Second},
+		"asked to wait":      {reason: "never earlier, and not all at once", interval: time.Second, failures: 1, retryAfter: 10 * time.Minute, atLeast: 10 * time.Minute, atMost: 11 * time.Minute, spreadBelow: 10*time.Minute + 10*time.Second, above: 10*time.Minute + 50*time.Second},
+		"asked to wait less": {reason: "than it waits anyway", interval: time.Minute, failures: 9, retryAfter: time.Second, atLeast: 27 * time.Second, atMost: maxRetry, spreadBelow: 28 * time.Second, above: 29 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			least, most := time.Duration(1<<62), time.Duration(0)
+			for i := range 2000 {
+				src := &v1.NodePoolSource{}
+				src.UID = types.UID(fmt.Sprintf("uid-%d", i%40))
+				src.Spec.Interval = metav1.Duration{Duration: c.interval}
+				last := Poll{At: time.Unix(1_700_000_000+int64(i), int64(i)), Failures: c.failures, RetryAfter: c.retryAfter}
+				period := PollPeriod(src, last, maxRetry)
+				if again := PollPeriod(src.DeepCopy(), last, maxRetry); again != period {
+					t.Fatalf("%v, and then %v, of one source and poll", period, again)
+				}
+				least, most = min(least, period), max(most, period)
+			}
+			if least < c.atLeast || most > c.atMost {
+				t.Errorf("between %v and %v, want %v to %v: %s", least, most, c.atLeast, c.atMost, c.reason)
+			}
+			if least > c.spreadBelow || most < c.above {
+				t.Errorf("between %v and %v: all come at once", least, most)
+			}
+		})
+	}
+}
