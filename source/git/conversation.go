@@ -101,6 +101,15 @@ func (c *conversation) begin() error {
 	return nil
 }
 
+// renew makes room for another request for a pack, after one that has led to nothing.
+func (c *conversation) renew() error {
+	if _, web := c.server.(*httpServer); web && c.greeting.version == 2 {
+		return nil // requests are independent of each other
+	}
+	c.close()
+	return c.begin()
+}
+
 // list asks for the refs that matter, where they are not known.
 func (c *conversation) list() (*advertisement, error) {
 	if c.refs != nil {

@@ -61,8 +61,7 @@ func (c *conversation) fetch(wanted object.Revision) (*source.Snapshot, error) {
 		if err == nil || !c.retriesWhole(err) {
 			return snapshot, err
 		}
-		c.close()
-		if err := c.begin(); err != nil {
+		if err := c.renew(); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 
 	"github.com/nodepools/nodepools/source/object"
 )
@@ -90,6 +91,7 @@ func (p *pack) keep(commit plumbing.Hash) (*kept, error) {
 func (t *target) reopen(ctx context.Context, earlier *kept) (*pack, error) {
 	p := packIn(ctx, t, earlier.file)
 	p.earlier, p.start = earlier, earlier.size
+	p.scanner = packfile.NewScanner(&contextFile{ctx, p.file})
 	p.partial, p.skipped = earlier.partial, earlier.skipped
 	for _, each := range earlier.indexes {
 		if err := p.load(each); err != nil {

@@ -11,6 +11,9 @@ import (
 	"github.com/nodepools/nodepools/testdata/leaks"
 )
 
+// leakTime is how long what has ended may take to be gone.
+const leakTime = 10 * time.Second
+
 var quiet = log.New(io.Discard, "", 0)
 
 func copyTo(in io.WriteCloser, from io.Reader) (int64, error) {
@@ -63,5 +66,5 @@ func wantNoLeak(t *testing.T, f func()) {
 	t.Setenv("TMPDIR", t.TempDir())
 	before := leaks.Now(t)
 	f()
-	before.Check(t, 10*time.Second)
+	before.Check(t, leakTime)
 }
