@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/nodepools/nodepools/source/git"
 )
 
 // sourceSize is how large the repository is, and how often each thing is done. What
@@ -115,11 +117,14 @@ func beside(row, name, unit string, all []contender, outcomes []outcome, of func
 // pollRow is a look at a repository that has nothing new.
 func pollRow(ctx context.Context, row string, server *gitServer, name string, polls int) ([]Figure, error) {
 	url := server.url + "/" + name
-	known, err := follow(url).Head(ctx)
+	caches := git.NewCaches()
+	defer caches.Close()
+	poll := follow(url)
+	poll.Cache = caches.Of(url, "")
+	known, err := poll.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
-	poll := follow(url)
 	// What is fetched goes through a temporary file: where there can be none, only a
 	// poll that fetches nothing succeeds.
 	poll.TempDir = filepath.Join("no", "such", "folder")
@@ -155,6 +160,7 @@ func pollRow(ctx context.Context, row string, server *gitServer, name string, po
 		[]Figure{
 			{Row: row, Name: "requests", Unit: "requests", Value: slices.Max(outcomes[0].requests), Target: &Target{AtMost: 1}},
 			{Row: row, Name: "requests for objects", Unit: "requests", Value: slices.Max(outcomes[0].packs), Target: &Target{AtMost: 0}},
+			{Row: row, Name: "both ways", Unit: "KiB", Value: slices.Max(outcomes[0].traffic) / 1024, Target: &Target{AtMost: 2}},
 		},
 		beside(row, "requests", "requests", all, outcomes, func(o outcome) float64 { return median(o.requests) }),
 		beside(row, "both ways", "KiB", all, outcomes, func(o outcome) float64 { return median(o.traffic) / 1024 }),
@@ -163,14 +169,11 @@ func pollRow(ctx context.Context, row string, server *gitServer, name string, po
 }
 
 // changeRow is a look at a repository in which one file of the pools has changed,
-// each in a process of its own. git is there twice: with nothing, as nodepools is
-// each time, and with the commit before.
+// each in a process of its own. nodepools has read the commit before in that process, and
+// its memory is the most of both. git is there twice: with nothing, as nodepools is at
+// its start, and with the commit before.
 func changeRow(ctx context.Context, row string, server *gitServer, repository *gitRepository, folder string, fetches int) ([]Figure, error) {
 	url := server.url + "/" + filepath.Base(repository.dir)
-	known, err := follow(url).Head(ctx)
-	if err != nil {
-		return nil, err
-	}
 	fetch := func(dir string) sourceJob {
 		return sourceJob{By: "git", Dir: dir, Git: []string{
 			"-c", "gc.auto=0", "fetch", "--quiet", "--depth", "1", "--no-tags", url, "+refs/heads/main:refs/heads/main",
@@ -183,17 +186,24 @@ func changeRow(ctx context.Context, row string, server *gitServer, repository *g
 	if _, err := fetch(old).do(ctx); err != nil {
 		return nil, err
 	}
-	before := func(ctx context.Context) error {
+	var follower *child
+	stop := func() {
+		if follower != nil {
+			follower.stop()
+		}
+	}
+	defer func() { stop() }()
+	before := func(ctx context.Context) (err error) {
 		round++
+		stop()
+		if follower, err = (sourceJob{By: "nodepools", URL: url, Follow: true}).start(ctx); err != nil {
+			return err
+		}
 		fresh = filepath.Join(folder, fmt.Sprintf("new-clone-%d.git", round))
 		return errors.Join(repository.changePool(ctx), runGit(ctx, "", nil, "init", "--quiet", "--bare", fresh))
 	}
 	all := []contender{
-		{"nodepools", func(ctx context.Context) (sourceDone, error) {
-			done, err := sourceJob{By: "nodepools", URL: url, Known: known}.inChild(ctx)
-			known = done.Revision
-			return done, err
-		}},
+		{"nodepools", func(context.Context) (sourceDone, error) { return follower.finish() }},
 		{"git fetch --depth 1 into nothing", func(ctx context.Context) (sourceDone, error) { return fetch(fresh).inChild(ctx) }},
 		{"git fetch --depth 1 onto the commit before", func(ctx context.Context) (sourceDone, error) { return fetch(old).inChild(ctx) }},
 		{"go-git, shallow clone into memory", func(ctx context.Context) (sourceDone, error) {
@@ -204,10 +214,14 @@ func changeRow(ctx context.Context, row string, server *gitServer, repository *g
 	if err != nil {
 		return nil, err
 	}
+	times := beside(row, "time", "s", all, outcomes, func(o outcome) float64 { return median(o.seconds) })
+	traffic := beside(row, "both ways", "KiB", all, outcomes, func(o outcome) float64 { return median(o.traffic) / 1024 })
+	const onto = 1 // of those that are compared with: git, which has the commit before, too
+	times[onto].Target, traffic[onto].Target = &Target{AtMost: 1.5}, &Target{AtMost: 2}
 	return slices.Concat(
-		beside(row, "time", "s", all, outcomes, func(o outcome) float64 { return median(o.seconds) }),
+		times,
 		beside(row, "peak memory", "MiB", all, outcomes, func(o outcome) float64 { return slices.Max(o.peakKiB) / 1024 }),
-		beside(row, "both ways", "KiB", all, outcomes, func(o outcome) float64 { return median(o.traffic) / 1024 }),
+		traffic,
 		beside(row, "requests", "requests", all, outcomes, func(o outcome) float64 { return median(o.requests) }),
 	), nil
 }

@@ -52,6 +52,9 @@ func TestSourceRows(t *testing.T) {
 		if f := figureOf(t, figures, row, "requests for objects", ""); f.Value != 0 || f.Missed() {
 			t.Errorf("%s: %v requests for objects, want none", row, f.Value)
 		}
+		if f := figureOf(t, figures, row, "both ways", ""); f.Value <= 0 || f.Missed() {
+			t.Errorf("%s: %v KiB, want at most %v", row, f.Value, f.Target)
+		}
 		for _, by := range []string{"git ls-remote", "go-git"} {
 			if f := figureOf(t, figures, row, "time", by); f.Value <= 0 || f.Baseline.Value <= 0 {
 				t.Errorf("%s: nobody takes no time: %v beside %v", row, f.Value, f.Baseline)
@@ -64,6 +67,9 @@ func TestSourceRows(t *testing.T) {
 	}
 	whole := figureOf(t, figures, change, "both ways", "git fetch --depth 1 into nothing")
 	delta := figureOf(t, figures, change, "both ways", "git fetch --depth 1 onto")
+	if delta.Target == nil || delta.Missed() || delta.Value <= 0 {
+		t.Errorf("a fetch takes %v KiB, want at most twice the %v of git", delta.Value, delta.Baseline.Value)
+	}
 	if delta.Baseline.Value > whole.Baseline.Value/5 {
 		t.Errorf("git has fetched %v KiB onto the commit before, and %v into nothing: it has not had it", delta.Baseline.Value, whole.Baseline.Value)
 	}
@@ -131,11 +137,11 @@ func TestGitServerCounts(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 
 	known := ""
+	// Version 2 of the protocol takes two for a first listing, of which none is for objects.
 	wantRequests("a listing", during(func() (err error) {
 		known, err = follow(url).Head(t.Context())
 		return err
-	}), 1, 0)
-	// Version 2 of the protocol takes two for a listing, of which none is for objects.
+	}), 2, 0)
 	wantRequests("git ls-remote", during(func() error {
 		return runGit(t.Context(), "", nil, "-c", "protocol.version=2", "ls-remote", url)
 	}), 2, 0)

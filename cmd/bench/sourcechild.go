@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -22,18 +24,19 @@ const sourceChild = "source-child"
 // sourceJob is what such a process does.
 type sourceJob struct {
 	// By is who fetches: "nodepools", "go-git" or "git".
-	By    string
-	URL   string
-	Known string   // the revision that nodepools knows already
-	Git   []string // the arguments of git
-	Dir   string   // the folder of git
+	By  string
+	URL string
+	// Follow has nodepools fetch what there is at first, and say so; what counts is the
+	// poll after that, for which it waits to be told.
+	Follow bool
+	Git    []string // the arguments of git
+	Dir    string   // the folder of git
 }
 
 // sourceDone is what it has taken.
 type sourceDone struct {
-	Seconds  float64
-	PeakKiB  int64
-	Revision string
+	Seconds float64
+	PeakKiB int64
 }
 
 // runSourceChild is the child's whole life.
@@ -53,7 +56,7 @@ func (j sourceJob) do(ctx context.Context) (done sourceDone, err error) {
 	began := time.Now()
 	switch j.By {
 	case "nodepools":
-		done.Revision, err = fetchNew(ctx, follow(j.URL), j.Known)
+		began, err = followed(ctx, follow(j.URL), j.Follow)
 	case "go-git":
 		err = goGitClone(ctx, j.URL)
 	case "git":
@@ -75,6 +78,29 @@ func (j sourceJob) do(ctx context.Context) (done sourceDone, err error) {
 	done.PeakKiB, err = ownPeak()
 	return done, err
 }
+
+// followed fetches what there is, and then, where it is to follow, what is new when it is
+// told that there is something. It returns when the last of them began.
+func followed(ctx context.Context, repository *git.Repository, follows bool) (time.Time, error) {
+	caches := git.NewCaches()
+	defer caches.Close()
+	repository.Cache = caches.Of(repository.URL, "")
+	began := time.Now()
+	known, err := fetchNew(ctx, repository, "")
+	if err != nil || !follows {
+		return began, err
+	}
+	fmt.Println(ready)
+	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
+		return began, fmt.Errorf("wait for something new: %w", err)
+	}
+	began = time.Now()
+	_, err = fetchNew(ctx, repository, known)
+	return began, err
+}
+
+// ready is what a child says that has fetched what there is.
+const ready = "ready"
 
 // follow is the repository as the controller follows it.
 func follow(url string) *git.Repository {
@@ -125,24 +151,82 @@ func inKiB(maxrss int64) int64 {
 }
 
 // inChild does the job in a process of its own.
-func (j sourceJob) inChild(ctx context.Context) (done sourceDone, err error) {
+func (j sourceJob) inChild(ctx context.Context) (sourceDone, error) {
+	c, err := j.start(ctx)
+	if err != nil {
+		return sourceDone{}, err
+	}
+	defer c.stop()
+	return c.finish()
+}
+
+// child is a process that does a job.
+type child struct {
+	job    sourceJob
+	cmd    *exec.Cmd
+	cancel context.CancelFunc
+	in     io.WriteCloser
+	out    *bufio.Reader
+	said   bytes.Buffer
+}
+
+// start starts it, and waits until one that follows is ready. The caller stops it.
+func (j sourceJob) start(ctx context.Context) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return done, err
+		return nil, err
 	}
 	argument, err := json.Marshal(j)
 	if err != nil {
-		return done, err
+		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, sourceChild, string(argument))
-	var said bytes.Buffer
-	cmd.Stderr, cmd.Env = &said, gitEnvironment()
-	out, err := cmd.Output()
-	if err != nil {
-		return done, fmt.Errorf("fetch by %s: %w\n%s", j.By, err, said.String())
+	ctx, cancel := context.WithCancel(ctx)
+	c := &child{job: j, cancel: cancel, cmd: exec.CommandContext(ctx, self, sourceChild, string(argument))}
+	c.cmd.Stderr, c.cmd.Env = &c.said, gitEnvironment()
+	out, outErr := c.cmd.StdoutPipe()
+	in, inErr := c.cmd.StdinPipe()
+	if err := errors.Join(outErr, inErr); err != nil {
+		cancel()
+		return nil, err
 	}
-	if err := json.Unmarshal(out, &done); err != nil {
-		return done, fmt.Errorf("fetch by %s: %w", j.By, err)
+	c.in, c.out = in, bufio.NewReader(out)
+	if err := c.cmd.Start(); err != nil {
+		cancel()
+		return nil, err
+	}
+	if !j.Follow {
+		return c, nil
+	}
+	if line, err := c.out.ReadString('\n'); err != nil || line != ready+"\n" {
+		c.stop()
+		return nil, c.failed(errors.Join(err, errors.New("it does not get ready")))
+	}
+	return c, nil
+}
+
+// finish tells one that is ready to go on, and returns what it has taken.
+func (c *child) finish() (done sourceDone, err error) {
+	if c.job.Follow {
+		if _, err := io.WriteString(c.in, "\n"); err != nil {
+			return done, c.failed(err)
+		}
+	}
+	answer, err := io.ReadAll(c.out)
+	if err := errors.Join(err, c.cmd.Wait()); err != nil {
+		return done, c.failed(err)
+	}
+	if err := json.Unmarshal(answer, &done); err != nil {
+		return done, c.failed(err)
 	}
 	return done, nil
+}
+
+// stop ends it, if it runs, and waits until it has.
+func (c *child) stop() {
+	c.cancel()
+	_ = c.cmd.Wait() // it was killed, or waited for before
+}
+
+func (c *child) failed(err error) error {
+	return fmt.Errorf("fetch by %s: %w\n%s", c.job.By, err, c.said.String())
 }

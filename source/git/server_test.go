@@ -58,10 +58,10 @@ func slow(t testing.TB) map[string]*Repository {
 	r := sources.NewRepo(t)
 	r.Commit(map[string]string{"a.yaml": sources.Noise(100_000)})
 	s := serveSSH(t)
-	hang := func(method string) func(http.Handler) http.Handler {
+	hang := func(at func(*http.Request) bool) func(http.Handler) http.Handler {
 		return func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-				if req.Method == method {
+				if at(req) {
 					_, _ = io.Copy(io.Discard, req.Body) // without it the end of the connection is not seen
 					<-req.Context().Done()
 					return
@@ -76,8 +76,9 @@ func slow(t testing.TB) map[string]*Repository {
 		"http headers without end":         {URL: "http://" + mute(t, "HTTP/1.1 200 OK\r\nX: ") + "/a"},
 		"http body without end":            {URL: "http://" + mute(t, "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\n\r\n00") + "/a"},
 		"https without a handshake":        {URL: "https://" + mute(t, "") + "/a"},
-		"http listing that hangs":          {URL: serveHTTP(t, r, false, hang("GET")).repoURL()},
-		"http pack that hangs":             {URL: serveHTTP(t, r, false, hang("POST")).repoURL()},
+		"http listing that hangs":          {URL: serveHTTP(t, r, false, hang(func(req *http.Request) bool { return req.Method == http.MethodGet })).repoURL()},
+		"http refs that hang":              {URL: serveHTTP(t, r, false, hang(func(req *http.Request) bool { return req.Method == http.MethodPost })).repoURL()},
+		"http pack that hangs":             {URL: serveHTTP(t, r, false, hang(fetches)).repoURL()},
 		"http byte by byte":                {URL: serveHTTP(t, r, false, drip).repoURL()},
 		"https byte by byte":               {URL: dripping.repoURL(), CABundle: dripping.ca()},
 		"ssh that never answers":           {URL: "ssh://git@" + mute(t, "") + "/a", SSHAuth: s.auth()},
