@@ -17,11 +17,11 @@
 //     because a file that is missing would otherwise look like a pool that was
 //     deleted. What cannot be one by its name is not read.
 //   - Every call ends no later than its context, and leaves neither goroutine nor
-//     file behind.
+//     file behind, but for what its caller has it keep for the next one.
 //   - Every error is an [Error]: our own words, one line, at most
 //     [MaxErrorLength] bytes, with nothing in it that a remote server said and
 //     no credential. [Reason] gives the word for a condition, [Hint] what to do
 //     about it.
-//   - No state is shared between calls and none of the process's global state is
-//     changed.
+//   - No state is shared between calls but such, which changes no result, and none of
+//     the process's global state is changed.
 package source

@@ -51,7 +51,8 @@ func podSpec(o Options) corev1.PodSpec {
 		},
 		Containers: []corev1.Container{container(o)},
 		// A fetch keeps what a server sends here while it reads it: 512 MiB at the
-		// most, and eight of them may run at once.
+		// most, and eight of them may run at once. What is kept for the next fetch of
+		// each source takes 512 MiB at the most, for all of them.
 		Volumes: []corev1.Volume{{
 			Name: "tmp",
 			VolumeSource: corev1.VolumeSource{

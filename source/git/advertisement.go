@@ -127,6 +127,12 @@ func readAdvertisement(r io.Reader, keep func(string, plumbing.Hash) bool) (*adv
 	return a, nil
 }
 
+// regarded are the capabilities of version 2 that make a difference. They are kept from
+// poll to poll, so they are bounded.
+var regarded = []string{"ls-refs", "fetch", "object-format", "agent"}
+
+const maxCapability = 1000
+
 // readCapabilities reads those of version 2, one a line, to the end.
 func (a *advertisement) readCapabilities(lines *pktline.Scanner) error {
 	a.version = 2
@@ -136,7 +142,12 @@ func (a *advertisement) readCapabilities(lines *pktline.Scanner) error {
 			return a.usable()
 		}
 		name, value, _ := strings.Cut(line, "=")
-		a.capabilities[name] = value
+		if slices.Contains(regarded, name) {
+			if len(value) > maxCapability {
+				return errGarbled
+			}
+			a.capabilities[name] = value
+		}
 	}
 	return broken(lines.Err())
 }

@@ -47,6 +47,12 @@ func TestReadAdvertisement(t *testing.T) {
 		"SHA-256":             {"reported by the length", lines(strings.Repeat("1", 64)+" HEAD\x00\n", ""), nil, nil, errSHA256},
 		"nothing":             {"hung up", "", nil, nil, errSilent},
 		"cut off":             {"no flush at the end", lines(one + " HEAD\x00\n"), nil, nil, io.ErrUnexpectedEOF},
+		"version 2":           {"the refs come later", lines("version 2\n", "agent=x\n", "ls-refs=unborn\n", "fetch=shallow filter\n", ""), nil, nil, nil},
+		"version 2, http":     {"some send the line of version 0 first", lines("# service=git-upload-pack\n", "", "version 2\n", "ls-refs\n", "fetch\n", "object-format=sha1\n", ""), nil, nil, nil},
+		"version 2, SHA-256":  {"reported by name", lines("version 2\n", "ls-refs\n", "fetch\n", "object-format=sha256\n", ""), nil, nil, errSHA256},
+		"version 2, no fetch": {"of no use", lines("version 2\n", "ls-refs\n", ""), nil, nil, errGarbled},
+		"version 2, cut off":  {"no flush at the end", lines("version 2\n", "ls-refs\n", "fetch\n"), nil, nil, io.ErrUnexpectedEOF},
+		"version 2, long":     {"it would be kept", lines("version 2\n", "ls-refs\n", "fetch="+strings.Repeat("x ", 600)+"\n", ""), nil, nil, errGarbled},
 		"garbage":             {"lines, but no refs", lines("hello\n", ""), nil, nil, errGarbled},
 	}
 	for name, c := range cases {

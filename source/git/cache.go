@@ -85,7 +85,7 @@ type Cache struct {
 
 // knownServer is a server that speaks version 2 over http.
 type knownServer struct {
-	base     string // the repository's URL, after redirects
+	base     string // the repository's URL
 	greeting *advertisement
 }
 

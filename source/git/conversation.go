@@ -65,7 +65,7 @@ func (t *target) converse(ctx context.Context, about interest) (*conversation, e
 // and need not be greeted again.
 func (t *target) resume(ctx context.Context, about interest) (*conversation, error) {
 	c := &conversation{target: t, ctx: ctx, about: about}
-	known := t.Cache.server()
+	known := t.cache().server()
 	if known == nil {
 		return c, c.begin()
 	}
@@ -101,8 +101,15 @@ func (c *conversation) begin() error {
 	return nil
 }
 
-// renew makes room for another request for a pack, after one that has led to nothing.
+// renew makes room for another request, after one that has led to nothing. What a server
+// has said an earlier time may no longer hold then.
 func (c *conversation) renew() error {
+	if c.resumed {
+		c.cache().forgetServer()
+		c.resumed = false
+		c.close()
+		return c.begin()
+	}
 	if _, web := c.server.(*httpServer); web && c.greeting.version == 2 {
 		return nil // requests are independent of each other
 	}
@@ -117,18 +124,17 @@ func (c *conversation) list() (*advertisement, error) {
 	}
 	refs, err := c.listed()
 	if c.resumed && err != nil {
-		c.Cache.forgetServer()
-		if c.resumed = false; !c.surprising(c.ctx, err) {
+		c.cache().forgetServer()
+		if !c.surprising(c.ctx, err) {
 			return nil, err
 		}
-		c.close()
-		if err := c.begin(); err != nil {
+		if err := c.renew(); err != nil {
 			return nil, err
 		}
 		return c.list()
 	}
-	if web, ok := c.server.(*httpServer); ok && err == nil {
-		c.Cache.rememberServer(web.base, c.greeting)
+	if web, ok := c.server.(*httpServer); ok && err == nil && web.isWhereTheURLSays() {
+		c.cache().rememberServer(web.base, c.greeting)
 	}
 	c.refs = refs
 	return refs, err

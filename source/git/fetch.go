@@ -56,7 +56,7 @@ func (r *Repository) Fetch(ctx context.Context, revision string) (*source.Snapsh
 
 // fetch brings a revision: onto what is kept of an earlier one, or whole.
 func (c *conversation) fetch(wanted object.Revision) (*source.Snapshot, error) {
-	if kept := c.Cache.take(); kept != nil {
+	if kept := c.cache().take(); kept != nil {
 		snapshot, err := c.fetchOnto(kept, wanted)
 		if err == nil || !c.retriesWhole(err) {
 			return snapshot, err
@@ -66,6 +66,12 @@ func (c *conversation) fetch(wanted object.Revision) (*source.Snapshot, error) {
 		}
 	}
 	snapshot, err := c.fetchWhole(wanted)
+	if c.resumed && c.retriesWhole(err) {
+		if err := c.renew(); err != nil {
+			return nil, err
+		}
+		snapshot, err = c.fetchWhole(wanted)
+	}
 	if errors.Is(err, errRefused) && c.Ref.Commit != "" {
 		snapshot, err = c.fetchFromHistory(wanted)
 	}
@@ -99,12 +105,12 @@ func (c *conversation) fetchOnto(earlier *kept, wanted object.Revision) (*source
 	}
 	switch {
 	case err == nil, source.IsOfRevision(err) && !c.retriesWhole(err):
-		c.Cache.keep(store, wanted.Hash)
+		c.cache().keep(store, wanted.Hash)
 	case c.retriesWhole(err):
-		c.Cache.disappoint()
+		c.cache().disappoint()
 		store.discard()
 	default: // the server may be there the next time
-		c.Cache.putBack(earlier)
+		c.cache().putBack(earlier)
 	}
 	return snapshot, err
 }
@@ -124,7 +130,7 @@ func (c *conversation) fetchWhole(wanted object.Revision) (*source.Snapshot, err
 		store.discard()
 		return nil, err
 	}
-	c.Cache.keep(store, wanted.Hash)
+	c.cache().keep(store, wanted.Hash)
 	return snapshot, err
 }
 

@@ -47,14 +47,21 @@ func (t *target) dialHTTP(ctx context.Context) (server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &httpServer{target: t, ctx: ctx, proxies: &proxiesInUse{target: t}}
-	s.base = t.address.scheme + "://" + t.address.host + t.address.path
+	s := &httpServer{target: t, ctx: ctx, proxies: &proxiesInUse{target: t}, base: t.url()}
 	s.client = &http.Client{
 		Transport:     &credentialed{host: t.address.host, auth: auth, next: s.newTransport(roots)},
 		CheckRedirect: s.follow,
 	}
 	return s, nil
 }
+
+// url is that of the repository, as it was given.
+func (t *target) url() string { return t.address.scheme + "://" + t.address.host + t.address.path }
+
+// isWhereTheURLSays reports whether the repository was not redirected to, but for the
+// ending that GitLab adds. Of one that has moved it is asked each time where to: its former
+// place may come to be that of another one.
+func (s *httpServer) isWhereTheURLSays() bool { return s.base == s.url() || s.base == s.url()+".git" }
 
 // newTransport makes connections that are this conversation's own and end with
 // its context, at the latest. A listing a minute does not need to keep them.

@@ -67,11 +67,11 @@ func (p *pack) keep(commit plumbing.Hash) (*kept, error) {
 		return nil, err
 	}
 	out, count := bufio.NewWriter(p.file), 0
-	for _, o := range p.offsets {
+	for _, o := range p.order {
 		if o.hash.IsZero() || p.objects[o.hash] != o {
 			continue
 		}
-		e := entry{Hash: o.hash, Offset: o.offset, Size: o.size, Depth: int32(o.depth), Kind: o.kind}
+		e := entry{Hash: o.hash, Offset: o.offset, Size: o.size, Depth: o.depth, Kind: o.kind}
 		if o.base != nil {
 			e.Base = o.base.hash
 		}
@@ -93,6 +93,11 @@ func (t *target) reopen(ctx context.Context, earlier *kept) (*pack, error) {
 	p.earlier, p.start = earlier, earlier.size
 	p.scanner = packfile.NewScanner(&contextFile{ctx, p.file})
 	p.partial, p.skipped = earlier.partial, earlier.skipped
+	total := 0
+	for _, each := range earlier.indexes {
+		total += each.count
+	}
+	p.objects = make(map[plumbing.Hash]*packed, total)
 	for _, each := range earlier.indexes {
 		if err := p.load(each); err != nil {
 			return nil, err
@@ -115,8 +120,8 @@ var errDamaged = errors.New("the temporary file is damaged")
 
 func (p *pack) load(from index) error {
 	in := bufio.NewReader(io.NewSectionReader(p.file, from.at, int64(from.count)*entrySize))
-	buffer := make([]byte, entrySize)
-	for range from.count {
+	buffer, all := make([]byte, entrySize), make([]packed, from.count)
+	for i := range all {
 		var e entry
 		if _, err := io.ReadFull(in, buffer); err != nil {
 			return errDamaged
@@ -124,7 +129,8 @@ func (p *pack) load(from index) error {
 		if _, err := binary.Decode(buffer, binary.BigEndian, &e); err != nil || e.Depth > object.MaxDeltaChain {
 			return errDamaged
 		}
-		p.objects[e.Hash] = &packed{hash: e.Hash, offset: e.Offset, kind: e.Kind, size: e.Size, ref: e.Base, depth: int(e.Depth)}
+		all[i] = packed{hash: e.Hash, offset: e.Offset, kind: e.Kind, size: e.Size, ref: e.Base, depth: e.Depth}
+		p.objects[e.Hash] = &all[i]
 	}
 	return nil
 }

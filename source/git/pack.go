@@ -1,11 +1,13 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
@@ -35,7 +37,7 @@ type pack struct {
 	partial bool  // the server was asked to leave out large files
 
 	objects map[plumbing.Hash]*packed
-	offsets map[int64]*packed
+	order   []*packed // those of the pack itself, as they lie in it
 	pending []*packed // deltas whose hash is not known yet
 	skipped bool      // some were too large to resolve
 
@@ -43,16 +45,25 @@ type pack struct {
 	cache   *cache.BufferLRU
 }
 
-// packed is one object of the pack.
+// packed is one object of the pack. There are many: its size counts.
 type packed struct {
-	hash   plumbing.Hash       // once it is known
-	offset int64               // in the file
+	hash   plumbing.Hash // once it is known
+	ref    plumbing.Hash // of the base of a delta
+	offset int64         // in the file
+	size   int64         // of the object, or of the delta while pending
+	base   *packed       // of a delta, once it is found
+	depth  int32
 	kind   plumbing.ObjectType // of the object, once it is known
-	size   int64               // of the object, or of the delta while pending
-	base   *packed             // of a delta
-	ref    plumbing.Hash       // the base's hash, until base is found
-	depth  int
-	isBase bool // another object is stored as a difference to this one
+	isBase bool                // another object is stored as a difference to this one
+}
+
+// at finds the object of the pack that lies at an offset.
+func (p *pack) at(offset int64) *packed {
+	i, found := slices.BinarySearchFunc(p.order, offset, func(o *packed, offset int64) int { return cmp.Compare(o.offset, offset) })
+	if !found {
+		return nil
+	}
+	return p.order[i]
 }
 
 // newPack opens the file. It has no name from the start, so that not even a
@@ -73,7 +84,6 @@ func packIn(ctx context.Context, t *target, file *os.File) *pack {
 		ctx:     ctx,
 		file:    file,
 		objects: map[plumbing.Hash]*packed{},
-		offsets: map[int64]*packed{},
 		cache:   cache.NewBufferLRU(object.DeltaCacheBytes),
 	}
 }
@@ -135,7 +145,7 @@ func (p *pack) index() error {
 		if err != nil {
 			return err
 		}
-		p.offsets[o.offset] = o
+		p.order = append(p.order, o)
 	}
 	_, err = p.scanner.Checksum()
 	return err
@@ -157,7 +167,7 @@ func (p *pack) indexWhole(o *packed) error {
 
 func (p *pack) indexDelta(o *packed, header *packfile.ObjectHeader) error {
 	if header.Type == plumbing.OFSDeltaObject {
-		if o.base = p.offsets[p.start+header.OffsetReference]; o.base == nil {
+		if o.base = p.at(p.start + header.OffsetReference); o.base == nil {
 			return errors.New("a delta without its base")
 		}
 		o.base.isBase = true

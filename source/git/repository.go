@@ -98,6 +98,14 @@ func (r *Repository) check() (*target, error) {
 	return t, nil
 }
 
+// cache is that of a ref which can move: a commit is fetched once.
+func (t *target) cache() *Cache {
+	if t.Ref.Commit != "" {
+		return nil
+	}
+	return t.Cache
+}
+
 // within bounds a call by the timeout.
 func (r *Repository) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	timeout := r.Timeout
