@@ -84,7 +84,7 @@ func TestCacheRandomly(t *testing.T) {
 				g.Cache, g.limits = newCache(t), &small
 			}
 			read, failed := 0, 0
-			for range 30 {
+			for range 25 {
 				c.step()
 				for i, g := range followers {
 					fresh := &Repository{URL: c.r.URL(), Ref: g.Ref, Path: g.Path, limits: &small}

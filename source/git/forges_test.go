@@ -29,7 +29,7 @@ type forge struct {
 	capabilities []string
 	// without are the features of fetch that go, in version 2.
 	without []string
-	// filter has git serve partial clones.
+	// filter has it serve partial clones.
 	filter bool
 	// multiACK refuses a request for a pack that does not take a multi_ack.
 	multiACK bool
@@ -44,7 +44,7 @@ var forges = map[string]forge{
 	"GitHub":         {reason: "version 2, and partial clones", filter: true},
 	"GitLab":         {reason: "the same, behind a server of its own that sends the line of version 0", filter: true, preamble: true},
 	"Gitea":          {reason: "runs git, with partial clones switched on", filter: true},
-	"Bitbucket":      {reason: "version 2, and no partial clones", without: []string{"filter", "wait-for-done"}},
+	"Bitbucket":      {reason: "version 2, and no partial clones: large files come along", without: []string{"wait-for-done"}},
 	"Azure DevOps":   {reason: "no version 2, no request without multi_ack, no symref", v0: true, multiACK: true, capabilities: []string{"multi_ack", "multi_ack_detailed", "thin-pack", "side-band", "side-band-64k", "no-progress", "ofs-delta", "shallow"}},
 	"multi_ack":      {reason: "the older form of it alone", v0: true, noGit: true, multiACK: true, capabilities: []string{"multi_ack", "thin-pack", "side-band-64k", "ofs-delta", "shallow"}},
 	"CodeCommit":     {reason: "no version 2, no ofs-delta, no symref", v0: true, capabilities: []string{"multi_ack_detailed", "shallow", "side-band-64k", "thin-pack", "allow-tip-sha1-in-want", "allow-reachable-sha1-in-want"}},
@@ -52,7 +52,6 @@ var forges = map[string]forge{
 	"no multi_ack":   {reason: "each answer is the last one", v0: true, capabilities: []string{"side-band-64k", "thin-pack", "ofs-delta", "shallow"}},
 	"v0, no shallow": {reason: "the history comes along", v0: true, noGit: true, capabilities: []string{"multi_ack_detailed", "side-band-64k", "thin-pack", "ofs-delta"}},
 	"no capability":  {reason: "all are optional", v0: true, noGit: true, capabilities: []string{}},
-	"v2, no filter":  {reason: "large files come along", without: []string{"filter"}},
 	"v2, no shallow": {reason: "the history comes along", noGit: true, without: []string{"shallow"}},
 }
 
@@ -64,9 +63,6 @@ type forgeServer struct {
 
 func (f forge) serve(t testing.TB, r *sources.Repo) *forgeServer {
 	t.Helper()
-	if f.filter {
-		r.Git("config", "uploadpack.allowFilter", "true")
-	}
 	s := &forgeServer{}
 	s.webServer = serveHTTP(t, r, false, func(next http.Handler) http.Handler {
 		if f.v0 {
@@ -118,7 +114,9 @@ func (f forge) advertise(t testing.TB, text []byte) []byte {
 			line = first + "\x00" + strings.Join(kept, " ") + "\n"
 		}
 		if features, found := strings.CutPrefix(line, "fetch="); found {
-			kept := slices.DeleteFunc(strings.Fields(features), func(word string) bool { return slices.Contains(f.without, word) })
+			kept := slices.DeleteFunc(strings.Fields(features), func(word string) bool {
+				return slices.Contains(f.without, word) || word == "filter" && !f.filter
+			})
 			line = "fetch=" + strings.Join(kept, " ") + "\n"
 		}
 		write(line)
@@ -139,6 +137,7 @@ const filesOfStory = 100
 
 func newStory(t testing.TB) *story {
 	s := &story{r: sources.NewRepo(t)}
+	s.r.Git("config", "uploadpack.allowFilter", "true")
 	files := map[string]string{"big.bin": sources.Noise(20_000)}
 	for i := range filesOfStory {
 		files[fmt.Sprintf("pools/%d/%d.yaml", i/20, i)] = strings.Repeat(fmt.Sprintf("kind: NodePool # %d\n", i), 30)
@@ -184,70 +183,119 @@ func (s *forgeServer) latest(t testing.TB, g *Repository, known string) (revisio
 // nothing, from the repository itself.
 func wantSame(t testing.TB, r *sources.Repo, ref Ref, path, revision string, snapshot *source.Snapshot) {
 	t.Helper()
-	fresh, want, err := (&Repository{URL: r.URL(), Ref: ref, Path: path}).Latest(t.Context(), "")
+	_, want, err := (&Repository{URL: r.URL(), Ref: ref, Path: path}).Latest(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if snapshot == nil || revision != fresh || snapshot.Revision != fresh || snapshot.TreeHash != want.TreeHash {
-		t.Fatalf("revision %s, %+v, want %s and the tree %s", revision, snapshot, fresh, want.TreeHash)
+	wantEqual(t, want, revision, snapshot)
+}
+
+func wantEqual(t testing.TB, want *source.Snapshot, revision string, got *source.Snapshot) {
+	t.Helper()
+	if got == nil || revision != want.Revision || got.Revision != want.Revision || got.TreeHash != want.TreeHash {
+		t.Fatalf("revision %s, %+v, want %s and the tree %s", revision, got, want.Revision, want.TreeHash)
 	}
-	if diff := cmp.Diff(sources.Contents(t, want.Files), sources.Contents(t, snapshot.Files)); diff != "" {
+	if diff := cmp.Diff(sources.Contents(t, want.Files), sources.Contents(t, got.Files)); diff != "" {
 		t.Fatalf("files (-fetched whole +got):\n%s", diff)
 	}
+}
+
+// follower follows a branch on one kind of server.
+type follower struct {
+	forge
+	server     *forgeServer
+	repository *Repository
+	known      string
+	whole      int        // what the first fetch took, in bytes
+	byGit      func() int // what a fetch of git takes, onto the one before; 0 where it cannot
+}
+
+func (f forge) follow(t testing.TB, story *story) *follower {
+	t.Helper()
+	s := f.serve(t, story.r)
+	g := &follower{forge: f, server: s, byGit: func() int { return 0 }}
+	g.repository = &Repository{URL: s.repoURL(), Ref: Ref{Branch: "main"}, Path: "pools", Cache: newCache(t)}
+	known, snapshot, requests, whole, err := s.latest(t, g.repository, "")
+	if err != nil {
+		t.Fatalf("%s: %v", f.reason, err)
+	}
+	wantSame(t, story.r, g.repository.Ref, g.repository.Path, known, snapshot)
+	if want := map[bool]int{false: 3, true: 2}[f.v0]; requests != want {
+		t.Errorf("the first fetch is %d requests, want %d: %v", requests, want, s.requests())
+	}
+	g.known, g.whole = known, whole
+	if !f.noGit {
+		g.byGit = gitFetching(t, s)
+		g.byGit()
+	}
+	return g
 }
 
 // TestForges follows a branch on servers of each kind through all that may happen to it.
 // What is read is always what a fetch of the whole gives, in so many requests, and what
 // changes by a file costs at most twice the bytes that it costs git.
 func TestForges(t *testing.T) {
+	story := newStory(t)
+	followers := map[string]*follower{}
 	for name, f := range forges {
-		t.Run(name, func(t *testing.T) {
-			story := newStory(t)
-			s := f.serve(t, story.r)
-			g := &Repository{URL: s.repoURL(), Ref: Ref{Branch: "main"}, Path: "pools", Cache: newCache(t)}
-			known, snapshot, requests, whole, err := s.latest(t, g, "")
-			if err != nil {
-				t.Fatalf("%s: %v", f.reason, err)
-			}
-			wantSame(t, story.r, g.Ref, g.Path, known, snapshot)
-			if want := map[bool]int{false: 3, true: 2}[f.v0]; requests != want {
-				t.Errorf("the first fetch is %d requests, want %d: %v", requests, want, s.requests())
-			}
-			clone := func() int { return 0 }
-			if !f.noGit {
-				clone = gitFetching(t, s)
-			}
-			for _, step := range steps {
-				step.do(story)
-				revision, snapshot, requests, sent, err := s.latest(t, g, known)
-				if !step.branch {
-					sources.WantError(t, err, source.ErrRefMissing)
-					if want := map[bool]int{false: 2, true: 1}[f.v0]; requests != want {
-						t.Errorf("%s: %d requests, want %d", step.name, requests, want)
-					}
-					continue
-				}
-				if err != nil {
-					t.Fatalf("%s: %v", step.name, err)
-				}
-				wantSame(t, story.r, g.Ref, g.Path, revision, snapshot)
-				if requests != 2 {
-					t.Errorf("%s: %d requests, want one for the refs and one for the objects", step.name, requests)
-				}
-				if by := clone(); !f.noGit && sent > 2*by {
-					t.Errorf("%s: %d bytes, and git takes %d", step.name, sent, by)
-				}
-				if step.name == steps[0].name && sent > whole/4 {
-					t.Errorf("%s: %d bytes, and the whole was %d", step.name, sent, whole)
-				}
-				known = revision
-				again, snapshot, requests, sent, err := s.latest(t, g, known)
-				if err != nil || again != known || snapshot != nil || requests != 1 || sent > 2048 {
-					t.Errorf("unchanged, after %s: %s, %v, %v, %d requests and %d bytes", step.name, again, snapshot, err, requests, sent)
-				}
-			}
-		})
+		followers[name] = f.follow(t, story)
 	}
+	for i, step := range steps {
+		step.do(story)
+		var want *source.Snapshot
+		if step.branch {
+			var err error
+			if _, want, err = (&Repository{URL: story.r.URL(), Ref: Ref{Branch: "main"}, Path: "pools"}).Latest(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, f := range followers {
+			t.Run(step.name+"/"+name, func(t *testing.T) {
+				if want == nil {
+					f.misses(t)
+					return
+				}
+				sent := f.reads(t, want)
+				if i > 2 {
+					return // git has taken part so far
+				}
+				if by := f.byGit(); !f.noGit && sent > 2*by {
+					t.Errorf("%d bytes, and git takes %d", sent, by)
+				}
+				if i == 0 && sent > f.whole/4 {
+					t.Errorf("%d bytes, and the whole was %d", sent, f.whole)
+				}
+			})
+		}
+	}
+}
+
+// misses polls a branch that is not there.
+func (f *follower) misses(t *testing.T) {
+	_, _, requests, _, err := f.server.latest(t, f.repository, f.known)
+	sources.WantError(t, err, source.ErrRefMissing)
+	if want := map[bool]int{false: 2, true: 1}[f.v0]; requests != want {
+		t.Errorf("%d requests, want %d", requests, want)
+	}
+}
+
+// reads polls a branch that has changed, and then once more. It returns how many bytes the
+// server has sent of the change.
+func (f *follower) reads(t *testing.T, want *source.Snapshot) int {
+	revision, snapshot, requests, sent, err := f.server.latest(t, f.repository, f.known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantEqual(t, want, revision, snapshot)
+	if requests != 2 {
+		t.Errorf("%d requests, want one for the refs and one for the objects", requests)
+	}
+	f.known = revision
+	again, snapshot, requests, polled, err := f.server.latest(t, f.repository, f.known)
+	if err != nil || again != f.known || snapshot != nil || requests != 1 || polled > 2048 {
+		t.Errorf("unchanged: %s, %v, %v, %d requests and %d bytes", again, snapshot, err, requests, polled)
+	}
+	return sent
 }
 
 // gitFetching returns what git takes to fetch main once more onto what it has, in bytes.
@@ -302,7 +350,7 @@ func TestForgesThatChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			story := newStory(t)
-			f := &forge{filter: true}
+			f := &forge{}
 			s := &forgeServer{}
 			s.webServer = serveHTTP(t, story.r, false, func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -312,7 +360,6 @@ func TestForgesThatChange(t *testing.T) {
 					next.ServeHTTP(w, req)
 				})
 			})
-			story.r.Git("config", "uploadpack.allowFilter", "true")
 			g := &Repository{URL: s.repoURL(), Ref: Ref{Branch: "main"}, Path: "pools", Cache: newCache(t)}
 			known, _, _, _, err := s.latest(t, g, "")
 			if err != nil {
