@@ -1,0 +1,60 @@
+package git
+
+import (
+	"encoding/binary"
+	"io"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/nodepools/nodepools/testdata/sources"
+)
+
+// swap has each of two objects lie where the other one does, in the first index of what is
+// kept.
+func (k *kept) swap(t *testing.T, one, other plumbing.Hash) {
+	t.Helper()
+	at := map[plumbing.Hash]int64{}
+	found := map[plumbing.Hash]entry{}
+	for i := range k.indexes[0].count {
+		offset := k.indexes[0].at + int64(i)*entrySize
+		var e entry
+		if err := binary.Read(io.NewSectionReader(k.file, offset, entrySize), binary.BigEndian, &e); err != nil {
+			t.Fatal(err)
+		}
+		at[e.Hash], found[e.Hash] = offset, e
+	}
+	for hash, by := range map[plumbing.Hash]plumbing.Hash{one: other, other: one} {
+		e := found[by]
+		e.Hash = hash
+		if at[hash] == 0 || e.Offset == 0 {
+			t.Fatalf("%s is not in the index", hash)
+		}
+		if err := binary.Write(io.NewOffsetWriter(k.file, at[hash]), binary.BigEndian, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Two files that have changed places on the disk would make a snapshot that is whole and
+// wrong. They are not what their hashes say, so the revision is fetched whole.
+func TestKeptObjectsAreVerified(t *testing.T) {
+	r := sources.NewRepo(t)
+	r.Commit(map[string]string{"a.yaml": "kind: A", "b.yaml": "kind: B", "c.yaml": "c"})
+	g := &Repository{URL: r.URL(), Ref: Ref{Branch: "main"}, Cache: newCache(t)}
+	known, _, err := g.Latest(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := func(name string) plumbing.Hash { return plumbing.NewHash(r.Git("rev-parse", "HEAD:"+name)) }
+	g.Cache.kept.swap(t, hash("a.yaml"), hash("b.yaml"))
+	r.Commit(map[string]string{"c.yaml": "changed"})
+	revision, snapshot, err := g.Latest(t.Context(), known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSame(t, r, g.Ref, "", revision, snapshot)
+	if g.Cache.failures != 1 {
+		t.Errorf("%d fetches have led to nothing, want 1", g.Cache.failures)
+	}
+}
