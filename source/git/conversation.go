@@ -66,13 +66,15 @@ func (t *target) converse(ctx context.Context, about interest) (*conversation, e
 func (t *target) resume(ctx context.Context, about interest) (*conversation, error) {
 	c := &conversation{target: t, ctx: ctx, about: about}
 	known := t.cache().server()
-	if known == nil {
+	if known == nil || !t.isAt(known.base) {
 		return c, c.begin()
 	}
 	if err := c.connect(); err != nil {
 		return nil, err
 	}
-	c.server.(*httpServer).base = known.base
+	if web, ok := c.server.(*httpServer); ok {
+		web.base = known.base
+	}
 	c.greeting, c.resumed = known.greeting, true
 	return c, nil
 }
@@ -133,7 +135,7 @@ func (c *conversation) list() (*advertisement, error) {
 		}
 		return c.list()
 	}
-	if web, ok := c.server.(*httpServer); ok && err == nil && web.isWhereTheURLSays() {
+	if web, ok := c.server.(*httpServer); ok && err == nil && c.isAt(web.base) {
 		c.cache().rememberServer(web.base, c.greeting)
 	}
 	c.refs = refs

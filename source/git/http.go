@@ -58,10 +58,10 @@ func (t *target) dialHTTP(ctx context.Context) (server, error) {
 // url is that of the repository, as it was given.
 func (t *target) url() string { return t.address.scheme + "://" + t.address.host + t.address.path }
 
-// isWhereTheURLSays reports whether the repository was not redirected to, but for the
-// ending that GitLab adds. Of one that has moved it is asked each time where to: its former
-// place may come to be that of another one.
-func (s *httpServer) isWhereTheURLSays() bool { return s.base == s.url() || s.base == s.url()+".git" }
+// isAt reports whether the URL of the repository is one to which it was not redirected, but
+// for the ending that GitLab adds. Of one that has moved it is asked each time where to: its
+// former place may come to be that of another one.
+func (t *target) isAt(base string) bool { return base == t.url() || base == t.url()+".git" }
 
 // newTransport makes connections that are this conversation's own and end with
 // its context, at the latest. A listing a minute does not need to keep them.
