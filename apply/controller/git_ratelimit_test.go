@@ -24,7 +24,7 @@ func TestGitRateLimit(t *testing.T) {
 	w.carries("a1", tiers("a", "0"))
 	w.poolsReady("a")
 
-	server.ill(func(rw http.ResponseWriter, r *http.Request) {
+	server.ill(func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Retry-After", "3600")
 		http.Error(rw, canary, http.StatusTooManyRequests)
 	})

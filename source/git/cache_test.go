@@ -119,7 +119,7 @@ var liars = map[string]liar{
 	"older pack":   {"what it has sent before", func(_ *testing.T, _ []byte, earlier [][]byte) []byte { return earlier[len(earlier)-1] }},
 	"first pack":   {"of another revision, and right in itself", func(_ *testing.T, _ []byte, earlier [][]byte) []byte { return earlier[0] }},
 	"flipped bit":  {"the checksum of the pack is wrong", func(_ *testing.T, right []byte, _ [][]byte) []byte { right[len(right)-40] ^= 4; return right }},
-	"empty pack":   {"objects are left out, and no one is wrong", func(t *testing.T, _ []byte, _ [][]byte) []byte { return inSections(encodePack(nil)) }},
+	"empty pack":   {"objects are left out, and no one is wrong", func(_ *testing.T, _ []byte, _ [][]byte) []byte { return inSections(encodePack(nil)) }},
 	"wrong delta":  {"to a base that nobody has", func(t *testing.T, _ []byte, _ [][]byte) []byte { return inSections(orphan(t)) }},
 	"an error":     {"in the words of the server", func(*testing.T, []byte, [][]byte) []byte { return []byte(pkt("ERR no")) }},
 	"other answer": {"an answer to ls-refs", func(*testing.T, []byte, [][]byte) []byte { return []byte(pkt(aCommit+" refs/heads/main\n") + "0000") }},

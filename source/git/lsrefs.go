@@ -80,7 +80,7 @@ func readListing(r io.Reader, keep func(string, plumbing.Hash) bool) (*advertise
 	for first := true; ; first = false {
 		kind, line, err := lines.next()
 		switch {
-		case err == io.EOF && first:
+		case errors.Is(err, io.EOF) && first:
 			return nil, errSilent
 		case err != nil:
 			return nil, broken(ignoreEOF(err))

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -61,7 +62,7 @@ func (p *packets) next() (packet, string, error) {
 
 // ignoreEOF is nil for an end of the stream, which is in the middle of a line here.
 func ignoreEOF(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err
