@@ -9,14 +9,18 @@ import (
 	"github.com/nodepools/nodepools/testdata/sources"
 )
 
+func noFilter(r *sources.Repo, _ *forge) { r.Git("config", "uploadpack.allowFilter", "false") }
+
 // A server that no longer offers what it has offered at the last poll.
 func TestServerThatChanges(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
+		files  int // that are kept at the most
 		change func(r *sources.Repo, f *forge)
 	}{
-		"no more filter":    {"a partial clone is refused", func(r *sources.Repo, _ *forge) { r.Git("config", "uploadpack.allowFilter", "false") }},
-		"no more version 2": {"a proxy drops the header", func(_ *sources.Repo, f *forge) { f.v0 = true }},
+		"no more filter":           {"a partial clone is refused", 1, noFilter},
+		"no more filter, all anew": {"the same, where nothing is kept", 0, noFilter},
+		"no more version 2":        {"a proxy drops the header", 1, func(_ *sources.Repo, f *forge) { f.v0 = true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			story := newStory(t)
@@ -31,6 +35,7 @@ func TestServerThatChanges(t *testing.T) {
 				})
 			})
 			g := &Repository{URL: s.repoURL(), Ref: Ref{Branch: "main"}, Path: "pools", Cache: newCache(t)}
+			g.Cache.of.maxFiles = c.files
 			known, _, _, _, err := s.latest(t, g, "")
 			if err != nil {
 				t.Fatal(err)
