@@ -47,15 +47,35 @@ func (k *kept) discard() { discard(k.file) }
 
 // entry is an object in an index.
 type entry struct {
-	Hash, Base plumbing.Hash // Base is zero for an object that is no delta
-	Offset     int64
-	Size       int64
-	Depth      int32
-	Kind       plumbing.ObjectType
+	hash, base plumbing.Hash // base is zero for an object that is no delta
+	offset     int64
+	size       int64
+	depth      int32
+	kind       plumbing.ObjectType
 }
 
 // entrySize is the size of an entry on disk.
-var entrySize = int64(binary.Size(entry{}))
+const entrySize = 2*20 + 2*8 + 4 + 1
+
+// encode appends the entry to what is written. There are many: nothing is allocated.
+func (e entry) encode(to []byte) []byte {
+	to = append(append(to, e.hash[:]...), e.base[:]...)
+	to = binary.BigEndian.AppendUint64(to, uint64(e.offset))
+	to = binary.BigEndian.AppendUint64(to, uint64(e.size))
+	to = binary.BigEndian.AppendUint32(to, uint32(e.depth))
+	return append(to, byte(e.kind))
+}
+
+// decodeEntry reads what encode has written, which is of entrySize.
+func decodeEntry(from []byte) (e entry) {
+	copy(e.hash[:], from)
+	copy(e.base[:], from[20:])
+	e.offset = int64(binary.BigEndian.Uint64(from[40:]))
+	e.size = int64(binary.BigEndian.Uint64(from[48:]))
+	e.depth = int32(binary.BigEndian.Uint32(from[56:]))
+	e.kind = plumbing.ObjectType(int8(from[60]))
+	return e
+}
 
 // keep writes the index of a pack behind it, and returns what there is then.
 func (p *pack) keep(commit plumbing.Hash) (*kept, error) {
@@ -66,16 +86,16 @@ func (p *pack) keep(commit plumbing.Hash) (*kept, error) {
 	if _, err := p.file.Seek(p.end, io.SeekStart); err != nil {
 		return nil, err
 	}
-	out, count := bufio.NewWriter(p.file), 0
+	out, count, buffer := bufio.NewWriter(p.file), 0, make([]byte, 0, entrySize)
 	for _, o := range p.order {
 		if o.hash.IsZero() || p.objects[o.hash] != o {
 			continue
 		}
-		e := entry{Hash: o.hash, Offset: o.offset, Size: o.size, Depth: o.depth, Kind: o.kind}
+		e := entry{hash: o.hash, offset: o.offset, size: o.size, depth: o.depth, kind: o.kind}
 		if o.base != nil {
-			e.Base = o.base.hash
+			e.base = o.base.hash
 		}
-		if err := binary.Write(out, binary.BigEndian, e); err != nil {
+		if _, err := out.Write(e.encode(buffer)); err != nil {
 			return nil, err
 		}
 		count++
@@ -122,15 +142,15 @@ func (p *pack) load(from index) error {
 	in := bufio.NewReader(io.NewSectionReader(p.file, from.at, int64(from.count)*entrySize))
 	buffer, all := make([]byte, entrySize), make([]packed, from.count)
 	for i := range all {
-		var e entry
 		if _, err := io.ReadFull(in, buffer); err != nil {
 			return errDamaged
 		}
-		if _, err := binary.Decode(buffer, binary.BigEndian, &e); err != nil || e.Depth > object.MaxDeltaChain {
+		e := decodeEntry(buffer)
+		if e.depth < 0 || e.depth > object.MaxDeltaChain {
 			return errDamaged
 		}
-		all[i] = packed{hash: e.Hash, offset: e.Offset, kind: e.Kind, size: e.Size, ref: e.Base, depth: e.Depth}
-		p.objects[e.Hash] = &all[i]
+		all[i] = packed{hash: e.hash, offset: e.offset, kind: e.kind, size: e.size, ref: e.base, depth: e.depth}
+		p.objects[e.hash] = &all[i]
 	}
 	return nil
 }

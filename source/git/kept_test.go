@@ -1,8 +1,6 @@
 package git
 
 import (
-	"encoding/binary"
-	"io"
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -18,19 +16,20 @@ func (k *kept) swap(t *testing.T, one, other plumbing.Hash) {
 	found := map[plumbing.Hash]entry{}
 	for i := range k.indexes[0].count {
 		offset := k.indexes[0].at + int64(i)*entrySize
-		var e entry
-		if err := binary.Read(io.NewSectionReader(k.file, offset, entrySize), binary.BigEndian, &e); err != nil {
+		buffer := make([]byte, entrySize)
+		if _, err := k.file.ReadAt(buffer, offset); err != nil {
 			t.Fatal(err)
 		}
-		at[e.Hash], found[e.Hash] = offset, e
+		e := decodeEntry(buffer)
+		at[e.hash], found[e.hash] = offset, e
 	}
 	for hash, by := range map[plumbing.Hash]plumbing.Hash{one: other, other: one} {
 		e := found[by]
-		e.Hash = hash
-		if at[hash] == 0 || e.Offset == 0 {
+		e.hash = hash
+		if at[hash] == 0 || e.offset == 0 {
 			t.Fatalf("%s is not in the index", hash)
 		}
-		if err := binary.Write(io.NewOffsetWriter(k.file, at[hash]), binary.BigEndian, e); err != nil {
+		if _, err := k.file.WriteAt(e.encode(nil), at[hash]); err != nil {
 			t.Fatal(err)
 		}
 	}
