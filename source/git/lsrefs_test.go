@@ -2,6 +2,7 @@ package git
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"strings"
@@ -163,4 +164,24 @@ func FuzzListing(f *testing.F) {
 			t.Errorf("(-all, and then some +some):\n%s", diff)
 		}
 	})
+}
+
+// However many refs a repository has, the server sends those that matter.
+func TestListingOfManyRefs(t *testing.T) {
+	r := sources.NewRepo(t)
+	commit := r.Commit(map[string]string{"a.yaml": "a"})
+	r.Git("tag", "v1.0.0")
+	var refs strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&refs, "create refs/heads/topic/%d %s\ncreate refs/pull/%d/head %s\n", i, commit, i, commit)
+	}
+	r.Feed(refs.String(), "update-ref", "--stdin")
+	s := forge{}.serve(t, r)
+	for _, ref := range []Ref{{}, {Branch: "main"}, {Tag: "v1.0.0"}, {Semver: "*"}} {
+		g := &Repository{URL: s.repoURL(), Ref: ref, Cache: newCache(t)}
+		known := head(t, g)
+		if again, snapshot, requests, sent, err := s.latest(t, g, known); err != nil || again != known || snapshot != nil || requests != 1 || sent > 200 {
+			t.Errorf("%s: %s, %v, %v, %d requests and %d bytes", ref, again, snapshot, err, requests, sent)
+		}
+	}
 }
