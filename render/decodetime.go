@@ -3,7 +3,7 @@ package render
 import (
 	"reflect"
 	"regexp"
-	"time"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -17,20 +17,20 @@ var durationPattern = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`)
 func (d *decoder) temporal(at, node *yaml.Node, into reflect.Value, path *field.Path) bool {
 	switch value := into.Addr().Interface().(type) {
 	case *metav1.Duration:
-		duration, err := time.ParseDuration(node.Value)
+		var duration metav1.Duration
+		err := duration.UnmarshalJSON([]byte(strconv.Quote(node.Value)))
 		if problem, _ := notText(node); problem != "" || err != nil || !durationPattern.MatchString(node.Value) {
 			d.fault(at, path, "must be a duration, and is "+describe(node), "write hours, minutes and seconds, as in 4h or 1h30m")
 			return true
 		}
-		value.Duration = duration
+		*value = duration
 	case *metav1.Time:
 		// Without quotes it is a timestamp to YAML, and no text.
-		moment, err := time.Parse(time.RFC3339, node.Value)
+		err := value.UnmarshalText([]byte(node.Value))
 		if node.Kind != yaml.ScalarNode || err != nil {
 			d.fault(at, path, "must be a date and a time, and is "+describe(node), "write it as RFC 3339 does, with the offset from UTC: 2026-12-18T00:00:00+01:00")
 			return true
 		}
-		value.Time = moment
 	default:
 		return false
 	}

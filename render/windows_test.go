@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -89,7 +90,7 @@ func TestLoadWindows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			definitions, err := Load(tree("p.yaml", named("p", "spec:\n  rollout:"+c.rollout)))
 			var problems, warnings []string
-			if found, ok := err.(Problems); ok {
+			if found, ok := errors.AsType[Problems](err); ok {
 				for _, p := range found {
 					problems = append(problems, fmt.Sprintf("%d: %s", p.Line, p.Message[len(`pool "p": `):]))
 				}

@@ -149,7 +149,7 @@ func TestGitTokens(t *testing.T) {
 			{"not trusted", wrong(func() { w.issuers.AWS.Role = "other" }), wrong(func() { w.issuers.AWS.Role = "arn:aws:iam::111122223333:role/nodepools" }), "TokenRefused", "spec.provider aws: ", "may not assume the role"},
 		}},
 	} {
-		t.Run(string(c.provider), func(t *testing.T) {
+		t.Run(string(c.provider), func(*testing.T) {
 			c.set()
 			name := string(c.provider)
 			next := func() string {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -58,8 +57,8 @@ func (s *stage) logIn(ctx context.Context) error {
 	}
 	_, err := until(ctx, time.Now(), "the source to say that its Secret does not exist", func(ctx context.Context) error {
 		said := s.source(ctx)
-		if said == nil || !strings.Contains(said.Error(), "does not exist") {
-			return fmt.Errorf("it says: %w", errors.Join(said))
+		if !strings.Contains(said.Error(), "does not exist") {
+			return fmt.Errorf("it says: %w", said)
 		}
 		return nil
 	})

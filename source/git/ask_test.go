@@ -3,6 +3,7 @@ package git
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -112,7 +113,7 @@ func TestTroubleWithAsking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := serve(t, true, c.answer)
 			g := &Repository{URL: "https://git.example.com/repo", CABundle: w.ca(), Timeout: time.Second}
-			if c.want != source.ErrTimeout {
+			if !errors.Is(c.want, source.ErrTimeout) {
 				g.Timeout = time.Minute
 			}
 			_, err := askFor(t, g, w.URL+"/token")

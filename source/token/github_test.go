@@ -3,6 +3,7 @@ package token
 import (
 	"crypto/rand"
 	"crypto/rsa"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -180,7 +181,7 @@ func TestTroubleWithIssuers(t *testing.T) {
 				}
 				r := w.repository("https://github.com/acme/pools")
 				r.Timeout = time.Second
-				if c.kind != source.ErrTimeout {
+				if !errors.Is(c.kind, source.ErrTimeout) {
 					r.Timeout = time.Minute
 				}
 				_, err = issuer.Issue(t.Context(), r.Ask, w.clock.Now())

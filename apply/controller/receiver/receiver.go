@@ -114,7 +114,9 @@ func (r *Receiver) Start(ctx context.Context) error {
 	case err = <-served:
 	case <-ctx.Done():
 		err = r.stop(server)
-		<-served
+		if ended := <-served; err == nil && !errors.Is(ended, http.ErrServerClosed) {
+			err = ended
+		}
 	}
 	working()
 	<-reporting

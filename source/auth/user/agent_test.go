@@ -37,7 +37,7 @@ func serveAgent(t *testing.T, keys ...crypto.PrivateKey) string {
 // serveSocket serves each connection to a socket, until the test ends.
 func serveSocket(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "agent") // the path of a socket is short
+	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // the path of a socket is short, and that of TempDir may be long
 	if err != nil {
 		t.Fatal(err)
 	}
