@@ -74,9 +74,6 @@ func (d *decoder) value(at, node *yaml.Node, into reflect.Value, path *field.Pat
 		return
 	}
 	node = resolved(node)
-	if d.temporal(at, node, into, path) {
-		return
-	}
 	switch into.Kind() {
 	case reflect.Pointer:
 		into.Set(reflect.New(into.Type().Elem()))

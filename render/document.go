@@ -71,7 +71,7 @@ func (d *document) read() (pool placedPool, named bool) {
 		object.Labels, object.Annotations = nil, nil
 		return pool, object.Name != ""
 	}
-	pool.Warnings = append(d.selfJoinWarnings(object), d.windowWarnings(object)...)
+	pool.Warnings = d.selfJoinWarnings(object)
 	return pool, object.Name != ""
 }
 

@@ -40,22 +40,9 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
 }
 
-// WarningKind says what a warning is about.
-type WarningKind string
-
-// The kinds of warnings.
-const (
-	// SelfJoinWarning: nodes can join the pool by themselves.
-	SelfJoinWarning WarningKind = ""
-	// WindowsWarning: windows are always open, or never.
-	WindowsWarning WarningKind = "windows"
-)
-
 // A Warning is about a setting of a pool that is valid, and may not be
 // intended. Its texts are as safe as those of a [Problem].
 type Warning struct {
-	// Kind says what the warning is about.
-	Kind WarningKind
 	// File is slash-separated and relative to the root of the tree.
 	File string
 	// Line and Column of the field, both counted from 1.

@@ -128,11 +128,6 @@ type NodePoolSpec struct {
 	// +optional
 	// +kubebuilder:default=Report
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
-
-	// rollout says when the nodes of the pool may change. The command windows prints it;
-	// this version of the controller does not hold nodes back by it.
-	// +optional
-	Rollout *Rollout `json:"rollout,omitempty"`
 }
 
 // LabelValue is the value of a label: at most 63 characters, may be empty.

@@ -59,9 +59,6 @@ func ValidateNodePool(pool *NodePool) field.ErrorList {
 			problems = append(problems, field.Invalid(spec.Child("handler"), pool.Spec.Handler, message))
 		}
 	}
-	if rollout := pool.Spec.Rollout; rollout != nil {
-		problems = append(problems, ValidateCalendar(rollout.Windows, rollout.Exclusions, spec.Child("rollout"))...)
-	}
 	policies := []ConflictPolicy{Adopt, ReportConflicts, TakeOver}
 	if policy := pool.Spec.ConflictPolicy; policy != "" && !slices.Contains(policies, policy) {
 		problems = append(problems, field.NotSupported(spec.Child("conflictPolicy"), policy, policies))

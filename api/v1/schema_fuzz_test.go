@@ -20,7 +20,7 @@ import (
 // middle of a revision; one that only the latter took would be refused in a file
 // and not from kubectl.
 func FuzzSchema(f *testing.F) {
-	spec := specSchema(f)
+	spec := specSchema(f, v1.NodePoolKind)
 	long, prefix := strings.Repeat("a", 63), strings.Repeat("a.", 126)+"a"
 	for _, text := range []string{
 		"", "a", "A_b.c-1", "-a", "a-", long, long + "a", prefix + "/" + long, prefix + "a/" + long, prefix + "/" + long + "a", "a/b/c", "/a", "a/",
@@ -115,18 +115,18 @@ func valuesFor(operator string) []string {
 	return nil
 }
 
-func specSchema(f *testing.F) apiextensionsv1.JSONSchemaProps {
+func specSchema(f *testing.F, kind string) apiextensionsv1.JSONSchemaProps {
 	f.Helper()
 	all, err := crds.All()
 	if err != nil {
 		f.Fatal(err)
 	}
 	for _, crd := range all {
-		if crd.Spec.Names.Kind == v1.NodePoolKind {
+		if crd.Spec.Names.Kind == kind {
 			return crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 		}
 	}
-	f.Fatal("no schema of NodePools")
+	f.Fatalf("no schema of %s", kind)
 	return apiextensionsv1.JSONSchemaProps{}
 }
 

@@ -24,15 +24,15 @@ func TestWindowsInAnEmptyRoot(t *testing.T) {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	pool := "apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: gpu}\nspec: {rollout: {windows: [{schedule: 30 2 * * *, timeZone: Europe/Berlin, duration: 1h}]}}\n"
-	if err := os.WriteFile(filepath.Join(root, "gpu.yaml"), []byte(pool), 0o644); err != nil {
+	source := "apiVersion: nodes.lailin.xyz/v1\nkind: NodePoolSource\nmetadata: {name: fleet}\nspec: {url: \"https://a/b\", windows: [{schedule: 30 2 * * *, timeZone: Europe/Berlin, duration: 1h}]}\n"
+	if err := os.WriteFile(filepath.Join(root, "source.yaml"), []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(root)
 	if err != nil || len(entries) != 2 {
-		t.Fatalf("the root holds %v (error %v), want the program and the pool", entries, err)
+		t.Fatalf("the root holds %v (error %v), want the program and the source", entries, err)
 	}
-	run := exec.CommandContext(t.Context(), "/nodepools", "windows", "/gpu.yaml", "--at", "2026-03-28T12:00:00Z", "--next", "1")
+	run := exec.CommandContext(t.Context(), "/nodepools", "windows", "/source.yaml", "--at", "2026-03-28T12:00:00Z", "--next", "1")
 	run.Dir, run.Env = "/", []string{}
 	run.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
 	output, err := run.CombinedOutput()

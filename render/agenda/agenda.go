@@ -1,11 +1,14 @@
-// Package agenda lists when pools and sources may change: whether they may at a moment,
-// why not, and in which openings after it. Start with [Of]; [Agenda.WriteText] writes it
+// Package agenda lists when sources may apply a new revision: whether they may at a
+// moment, why not, and in which openings after it. Start with [Of]; [Agenda.WriteText] writes it
 // for people.
 package agenda
 
 import (
+	"cmp"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/api/window"
@@ -23,11 +26,11 @@ type Agenda struct {
 	Kind       string `json:"kind"`
 	// At is the moment that it is about, in UTC.
 	At time.Time `json:"at"`
-	// Entries are those of sources, then those of pools by name.
+	// Entries are those of sources, by name.
 	Entries []Entry `json:"entries"`
 }
 
-// Entry is about one pool, or one source.
+// Entry is about one source.
 type Entry struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
@@ -43,7 +46,7 @@ type Entry struct {
 	TimeZone string `json:"timeZone"`
 	// Openings come one after the other. One that has begun at the moment starts then.
 	Openings []Opening `json:"openings"`
-	// Problems are windows and exclusions that cannot be read.
+	// Problems are windows and exclusions that cannot be read, or make no sense.
 	Problems []string `json:"problems,omitempty"`
 }
 
@@ -65,16 +68,17 @@ type Moment struct {
 type Subject struct {
 	Kind, Name, File string
 	Calendar         *window.Calendar
-}
-
-// OfPool returns a pool as a subject; file is where it stands.
-func OfPool(pool *v1.NodePool, file string) Subject {
-	return Subject{Kind: v1.NodePoolKind, Name: pool.Name, File: file, Calendar: pool.Calendar()}
+	// warnings are about what is valid and makes no sense.
+	warnings []string
 }
 
 // OfSource returns a source as a subject; file is where it stands.
 func OfSource(source *v1.NodePoolSource, file string) Subject {
-	return Subject{Kind: v1.NodePoolSourceKind, Name: source.Name, File: file, Calendar: source.Calendar()}
+	subject := Subject{Kind: v1.NodePoolSourceKind, Name: source.Name, File: file, Calendar: source.Calendar()}
+	for _, warning := range v1.WarnCalendar(source.Spec.Windows, source.Spec.Exclusions, field.NewPath("spec")) {
+		subject.warnings = append(subject.warnings, warning.Field+": "+warning.Detail)
+	}
+	return subject
 }
 
 // Of lists the next openings of subjects after a moment, count at most of each. Local is
@@ -92,6 +96,7 @@ func Of(subjects []Subject, at time.Time, count int, local *time.Location) *Agen
 		for _, problem := range calendar.Problems() {
 			entry.Problems = append(entry.Problems, problem.Error())
 		}
+		entry.Problems = append(entry.Problems, subject.warnings...)
 		for _, o := range calendar.Openings(a.At, count) {
 			opening := Opening{Start: momentOf(o.Start, zone, local)}
 			if !o.End.IsZero() {
@@ -102,7 +107,7 @@ func Of(subjects []Subject, at time.Time, count int, local *time.Location) *Agen
 		}
 		a.Entries = append(a.Entries, entry)
 	}
-	slices.SortStableFunc(a.Entries, byKindAndName)
+	slices.SortStableFunc(a.Entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return a
 }
 

@@ -1,7 +1,6 @@
 package agenda
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -9,11 +8,6 @@ import (
 
 	"github.com/nodepools/nodepools/api/sanitize"
 )
-
-func byKindAndName(a, b Entry) int {
-	// NodePoolSource comes before NodePool: what it brings comes before what pools do.
-	return cmp.Or(-cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-}
 
 const (
 	dayAndMinute = "Mon 2006-01-02 15:04"
@@ -58,7 +52,7 @@ func (e Entry) state(at time.Time) string {
 	zone := "; in " + e.TimeZone + ":"
 	switch {
 	case e.Unrestricted:
-		return "may change at any time"
+		return "may apply a revision at any time"
 	case len(e.Openings) == 0 && e.Excluded:
 		return "closed, and never opens: " + e.exclusion()
 	case len(e.Openings) == 0:

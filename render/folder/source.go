@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
@@ -15,12 +16,14 @@ import (
 // maxSourceBytes is how large a file with a source may be.
 const maxSourceBytes = 256 << 10
 
-// LoadSource reads the file of a NodePoolSource; nil where the path is no file, or holds
-// something else. Its windows are valid.
+// LoadSource reads the file of a NodePoolSource, and validates its windows.
 func LoadSource(path string) (*v1.NodePoolSource, error) {
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSourceBytes {
-		return nil, nil // for who reads pools to report
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > maxSourceBytes:
+		return nil, hint.Add(fmt.Errorf("%s is not the file of a %s", path, v1.NodePoolSourceKind), "name the file that is applied with kubectl")
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -32,9 +35,11 @@ func LoadSource(path string) (*v1.NodePoolSource, error) {
 		return nil, err
 	}
 	source := &v1.NodePoolSource{}
-	if err := yaml.UnmarshalStrict(text, source); source.Kind != v1.NodePoolSourceKind || source.APIVersion != v1.GroupVersion.String() {
-		return nil, nil
-	} else if err != nil {
+	err = yaml.UnmarshalStrict(text, source)
+	switch {
+	case source.Kind != v1.NodePoolSourceKind || source.APIVersion != v1.GroupVersion.String():
+		return nil, hint.Add(fmt.Errorf("%s has no %s of %s", path, v1.NodePoolSourceKind, v1.GroupVersion), "name the file that is applied with kubectl")
+	case err != nil:
 		return nil, fmt.Errorf("%s: %s", path, sanitize.Line(err.Error()))
 	}
 	if problems := v1.ValidateCalendar(source.Spec.Windows, source.Spec.Exclusions, field.NewPath("spec")); len(problems) > 0 {

@@ -60,12 +60,8 @@ const (
 func Accepted(path string, pools int, warnings []render.Warning) *Report {
 	r := &Report{APIVersion: APIVersion, Kind: Kind, Path: path, Valid: true, Pools: pools, Problems: []Finding{}}
 	for _, w := range warnings {
-		rule := SelfJoinableRule
-		if w.Kind == render.WindowsWarning {
-			rule = WindowsRule
-		}
 		r.Problems = append(r.Problems, Finding{
-			Severity: Warning, Rule: rule, File: filepath.ToSlash(w.File), Line: w.Line, Column: w.Column,
+			Severity: Warning, Rule: SelfJoinableRule, File: filepath.ToSlash(w.File), Line: w.Line, Column: w.Column,
 			Pool: w.Pool, Message: w.Message,
 		})
 	}

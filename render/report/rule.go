@@ -17,7 +17,6 @@ const (
 	DocumentRule     RuleID = "document"
 	PoolRule         RuleID = "pool"
 	SelfJoinableRule RuleID = "self-joinable"
-	WindowsRule      RuleID = "windows"
 )
 
 // Rule is what all findings of a kind have in common.
@@ -34,7 +33,6 @@ var rules = []Rule{
 	{DocumentRule, Error, "Not a NodePool", "text that is no YAML, or no NodePool with a name"},
 	{PoolRule, Error, "Invalid NodePool", "what a pool says, or how it fits with the others"},
 	{SelfJoinableRule, Warning, "Nodes can join the pool by themselves", "a label that a kubelet may set, or a pattern of node names"},
-	{WindowsRule, Warning, "Windows that are always open, or never", "windows that are always open, or never"},
 }
 
 // Rules returns all rules, in an order that stays.

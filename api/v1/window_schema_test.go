@@ -7,14 +7,14 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/api/window"
 )
 
 // FuzzScheduleSchema: the schema takes a schedule that the parser takes, and no other,
 // but for days that do not exist: those only who validates files knows.
 func FuzzScheduleSchema(f *testing.F) {
-	rollout := specSchema(f).Properties["rollout"]
-	schema := rollout.Properties["windows"].Items.Schema.Properties["schedule"]
+	schema := specSchema(f, v1.NodePoolSourceKind).Properties["windows"].Items.Schema.Properties["schedule"]
 	var must, mustNot []*regexp.Regexp
 	for _, rule := range schema.XValidations {
 		for _, found := range regexp.MustCompile(`(!?)self\.matches\(r'([^']*)'\)`).FindAllStringSubmatch(rule.Rule, -1) {

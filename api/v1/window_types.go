@@ -2,25 +2,6 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Rollout says how changes of a pool come to its nodes.
-type Rollout struct {
-	// windows are when nodes of the pool may change; several are their union. Without
-	// windows they may at any time that is not excluded. Windows are not inherited from the
-	// parent: a node that is in several pools is subject to those of each of them.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=16
-	Windows []Window `json:"windows,omitempty"`
-
-	// exclusions are when nodes of the pool may not change, whatever the windows say.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=64
-	Exclusions []Exclusion `json:"exclusions,omitempty"`
-}
-
 // Window is a time in which something may change, and that comes again and again.
 type Window struct {
 	// schedule is when the window opens: five fields of cron (minute, hour, day of month,

@@ -2,14 +2,6 @@ package v1
 
 import "github.com/nodepools/nodepools/api/window"
 
-// Calendar returns when nodes of the pool may change.
-func (pool *NodePool) Calendar() *window.Calendar {
-	if pool.Spec.Rollout == nil {
-		return calendarOf(nil, nil)
-	}
-	return calendarOf(pool.Spec.Rollout.Windows, pool.Spec.Rollout.Exclusions)
-}
-
 // Calendar returns when revisions of the source may be applied.
 func (source *NodePoolSource) Calendar() *window.Calendar {
 	return calendarOf(source.Spec.Windows, source.Spec.Exclusions)
