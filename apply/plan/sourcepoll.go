@@ -16,7 +16,16 @@ type Poll struct {
 	Failures int
 	// RetryAfter is how long the server has asked to wait; 0 where it has not.
 	RetryAfter time.Duration
+	// Requested is true where somebody has asked for another one since.
+	Requested bool
+	// Forced is when the source was polled last because somebody had asked for it while
+	// the server asked to wait; zero for never.
+	Forced time.Time
 }
+
+// ForcedPeriod is the least time between two polls that somebody asks for while the
+// server asks to wait: a webhook would else do so with every push.
+const ForcedPeriod = 10 * time.Second
 
 // jitter is the share of its period by which a poll comes earlier or later: sources that
 // are made at the same time, or that a server has failed together, do not poll together.
@@ -25,8 +34,19 @@ const jitter = 0.1
 // PollPeriod is the time from a poll to the next one: the interval of the source, give or
 // take a tenth. After failures it is at most maxRetry, and short intervals double up to
 // that; but never is it less than the server has asked for. It is the same for the same
-// source and poll.
+// source and poll. Who asks for a poll gets it at once, or after [ForcedPeriod].
 func PollPeriod(src *v1.NodePoolSource, last Poll, maxRetry time.Duration) time.Duration {
+	period := pollPeriod(src, last, maxRetry)
+	switch {
+	case !last.Requested:
+		return period
+	case last.RetryAfter == 0 || last.Forced.IsZero():
+		return 0
+	}
+	return min(period, max(0, last.Forced.Add(ForcedPeriod).Sub(last.At)))
+}
+
+func pollPeriod(src *v1.NodePoolSource, last Poll, maxRetry time.Duration) time.Duration {
 	period := src.Spec.Interval.Duration
 	if period <= 0 {
 		period = v1.DefaultInterval

@@ -52,3 +52,23 @@ func TestPollPeriod(t *testing.T) {
 		})
 	}
 }
+
+// Who asks for a poll gets it at once; while the server asks to wait, not more often than
+// once in ten seconds.
+func TestPollPeriodOfRequests(t *testing.T) {
+	at := time.Unix(1_700_000_000, 0)
+	for reason, c := range map[string]struct {
+		last Poll
+		want time.Duration
+	}{
+		"the server has asked for nothing":           {Poll{At: at, Requested: true, Forced: at}, 0},
+		"the first one while the server asks":        {Poll{At: at, Failures: 1, RetryAfter: time.Hour, Requested: true}, 0},
+		"the next one, at once after it":             {Poll{At: at, Failures: 2, RetryAfter: time.Hour, Requested: true, Forced: at}, ForcedPeriod},
+		"the next one, of a poll that took a second": {Poll{At: at.Add(time.Second), Failures: 2, RetryAfter: time.Hour, Requested: true, Forced: at}, ForcedPeriod - time.Second},
+		"the next one, much later":                   {Poll{At: at.Add(time.Minute), Failures: 3, RetryAfter: time.Hour, Requested: true, Forced: at}, 0},
+	} {
+		if got := PollPeriod(&v1.NodePoolSource{}, c.last, 30*time.Second); got != c.want {
+			t.Errorf("%s: %v, want %v", reason, got, c.want)
+		}
+	}
+}

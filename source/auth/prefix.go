@@ -52,6 +52,8 @@ func locate(raw string) (location, string) {
 	switch {
 	case err != nil || u.Opaque != "" || u.Scheme == "" || u.Hostname() == "":
 		return location{}, "is no URL such as https://git.example.com/platform"
+	case strings.ContainsFunc(u.Host, func(r rune) bool { return r >= 0x80 }):
+		return location{}, "has a host name with letters that are not of ASCII, which is to be written as xn--"
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(raw, "#"):
 		return location{}, "has a query or a fragment"
 	case strings.Contains(u.EscapedPath(), "%"):

@@ -12,6 +12,9 @@ func TestCovers(t *testing.T) {
 		want                string // in the error; empty for none
 	}{
 		{"the URL itself", "https://git.example.com/a/b.git", "https://git.example.com/a/b.git", ""},
+		{"another host, whose lower case is the one that is meant", "https://github.com", "https://g\u0130thub.com/a", "not of ASCII"},
+		{"the same, escaped", "https://github.com", "https://g%C4%B0thub.com/a", "not of ASCII"},
+		{"a prefix of other letters", "https://g\u0130thub.com", "https://github.com/a", "not of ASCII"},
 		{"a whole host", "https://git.example.com", "https://git.example.com/a/b.git", ""},
 		{"a slash behind", "https://git.example.com/a/", "https://git.example.com/a/b.git", ""},
 		{"case of the host", "https://Git.Example.com/a", "https://git.example.COM/a/b", ""},

@@ -79,6 +79,9 @@ func parseURL(raw string) (address, error) {
 	switch {
 	case a.scheme == "file" && a.host != "":
 		return address{}, invalidURL("a file URL names no host").WithHint("write file:///absolute/path, with three slashes")
+	case !isASCII(u.Host):
+		// Cases and forms of other letters are compared here in one way, and looked up in another.
+		return address{}, invalidURL("the host name has letters that are not of ASCII").WithHint("write it as it is looked up, which begins with xn--")
 	case a.scheme != "file" && u.Hostname() == "":
 		return address{}, invalidURL("the URL names no host")
 	case a.scheme == "http", a.scheme == "https":
@@ -137,3 +140,7 @@ func (a address) dialAddress() string {
 }
 
 func invalidURL(text string) *source.Error { return source.NewError(source.ErrInvalid, "url", text) }
+
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r >= 0x80 })
+}

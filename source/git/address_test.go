@@ -55,6 +55,9 @@ func TestParseAddressRefuses(t *testing.T) {
 		"control character": {"no line break", "https://example.com/a\n" + canary},
 		"option as path":    {"a server's shell could take it for an option", "git@example.com:-" + canary},
 		"option as host":    {"a program could take it for an option", "-oProxyCommand=" + canary + ":a"},
+		"other letters":     {"its lower case is another host: i for a dotted capital", "https://g\u0130thub.com/" + canary},
+		"escaped letters":   {"the same, escaped", "https://g%C4%B0thub.com/" + canary},
+		"control in host":   {"of a terminal", "https://x%C2%9B31m.example/" + canary},
 		"very long":         {"no room for it in an error", "https://example.com/" + canary + strings.Repeat("a", 3000)},
 	}
 	for name, c := range cases {

@@ -92,6 +92,10 @@ type knownServer struct {
 // maxFailures is how often a server is tried that makes nothing of what is kept.
 const maxFailures = 3
 
+// maxMissed is how often in a row a fetch onto what is kept may end without an answer,
+// until the whole is asked for.
+const maxMissed = 2
+
 func (c *Cache) server() *knownServer {
 	if c == nil {
 		return nil
@@ -142,6 +146,10 @@ func (c *Cache) take() *kept {
 // keep takes over the file of a pack for the next fetch, in place of what was kept before.
 func (c *Cache) keep(p *pack, commit plumbing.Hash) {
 	if c == nil {
+		p.discard()
+		return
+	}
+	if p.end > MaxKeptOfOne {
 		p.discard()
 		return
 	}

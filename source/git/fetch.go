@@ -109,7 +109,12 @@ func (c *conversation) fetchOnto(earlier *kept, wanted object.Revision) (*source
 	case c.retriesWhole(err):
 		c.cache().disappoint()
 		store.discard()
+	case errors.Is(err, source.ErrRateLimited), errors.Is(err, source.ErrCanceled): // what is kept has no part in it
+		c.cache().putBack(earlier)
+	case earlier.missed+1 >= maxMissed: // what is asked for beside it may be what the server fails at
+		store.discard()
 	default: // the server may be there the next time
+		earlier.missed++
 		c.cache().putBack(earlier)
 	}
 	return snapshot, err

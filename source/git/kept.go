@@ -25,6 +25,8 @@ type kept struct {
 	skipped bool // objects that are too large to resolve are not in the index
 	// indexes are where those lie, in the order of their packs.
 	indexes []index
+	// missed is how often in a row nothing came of a fetch onto it.
+	missed int
 	// whole is where the first pack and its index end, and size where all do.
 	whole, size int64
 }

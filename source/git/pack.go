@@ -104,7 +104,8 @@ func (p *pack) receive(from io.Reader) error {
 	if _, err := p.file.Seek(p.start, io.SeekStart); err != nil {
 		return p.target.fail(source.ErrTemporary, "the temporary file cannot be written")
 	}
-	bounded := &boundedReader{from: from, left: p.target.limits.packBytes}
+	// With what is kept, so that the file is bounded.
+	bounded := &boundedReader{from: from, left: p.target.limits.packBytes - p.start}
 	disk := &diskWriter{file: p.file}
 	p.scanner = packfile.NewScanner(io.TeeReader(&contextReader{p.ctx, bounded}, disk))
 	err := p.index()

@@ -39,6 +39,9 @@ func AWS(environment Environment, clock func() time.Time, repository string) (Is
 		return nil, wrongHost("git-codecommit.<region>.amazonaws.com")
 	}
 	parts := codeCommit.FindStringSubmatch(u.Host)
+	if strings.HasPrefix(parts[1], "cn-") != strings.HasSuffix(parts[2], ".cn") {
+		return nil, wrongHost("git-codecommit.<region>.amazonaws.com, or .amazonaws.com.cn for regions of China")
+	}
 	values, err := environment.variables(awsWebhook, awsRole, awsFile)
 	if err != nil {
 		return nil, err

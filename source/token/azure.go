@@ -62,7 +62,7 @@ func Azure(environment Environment, repository string) (Issuer, error) {
 // isAzure reports whether a token of Azure DevOps may be sent to a URL.
 func isAzure(u *url.URL) bool {
 	host := strings.ToLower(u.Host)
-	return u.Scheme == "https" && (host == "dev.azure.com" || visualStudio.MatchString(host))
+	return u.Scheme == "https" && len(host) == len(u.Host) && (host == "dev.azure.com" || visualStudio.MatchString(host))
 }
 
 // parseAuthority reads where tokens are issued. It is the administrator's, as the

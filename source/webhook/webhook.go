@@ -63,8 +63,12 @@ func ParseToken(secretType string, data map[string][]byte) (Token, error) {
 // know the token, and it is another one with another token. A source that is made again
 // under its name keeps it.
 func (t Token) Path(sourceName string) string {
-	mac := hmac.New(sha256.New, t.secret)
-	mac.Write([]byte("nodepools webhook\x00" + sourceName)) // never fails
+	// Never an HMAC by the token itself: that would be the signature of a body, and the
+	// path is public.
+	key := hmac.New(sha256.New, []byte("nodepools webhook path"))
+	key.Write(t.secret) // never fails
+	mac := hmac.New(sha256.New, key.Sum(nil))
+	mac.Write([]byte(sourceName))
 	return PathPrefix + hex.EncodeToString(mac.Sum(nil))
 }
 

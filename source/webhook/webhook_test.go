@@ -173,6 +173,23 @@ func TestPath(t *testing.T) {
 	}
 }
 
+// The path of a webhook is public, and no signature of anything by the token: nobody can
+// send a body that it signs.
+func TestPathIsNoSignature(t *testing.T) {
+	token := tokenOf(t, secret)
+	path := token.Path("pools")
+	public := strings.TrimPrefix(path, PathPrefix)
+	for _, body := range []string{"pools", "nodepools webhook\x00pools", "nodepools webhook path", "nodepools webhook path\x00pools", path, ""} {
+		for _, header := range []string{"X-Hub-Signature-256", "X-Signature"} {
+			r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+			r.Header.Set(header, "sha256="+public)
+			if err := token.Authenticate(r); err == nil {
+				t.Errorf("who knows the path signs %q as %s", body, header)
+			}
+		}
+	}
+}
+
 func TestTokenIsNotPrinted(t *testing.T) {
 	token := tokenOf(t, secret)
 	for _, format := range []string{"%v", "%s", "%+v", "%#v", "%q"} {

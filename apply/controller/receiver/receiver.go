@@ -89,6 +89,8 @@ func (*Receiver) NeedLeaderElection() bool { return false }
 // Start serves until the context ends, and then sends what is not sent yet. A manager
 // calls it when its caches are filled.
 func (r *Receiver) Start(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx) // a server that fails ends the rest, too
+	defer cancel()
 	secure, err := r.tls(ctx)
 	if err != nil {
 		return err
@@ -112,6 +114,7 @@ func (r *Receiver) Start(ctx context.Context) error {
 	go func() { served <- server.Serve(listener) }()
 	select {
 	case err = <-served:
+		cancel()
 	case <-ctx.Done():
 		err = r.stop(server)
 		if ended := <-served; err == nil && !errors.Is(ended, http.ErrServerClosed) {

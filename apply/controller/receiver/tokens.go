@@ -32,34 +32,50 @@ type tokens struct {
 	now       func() time.Time
 
 	mu   sync.Mutex
-	read map[string]tokenRead // by the name of the Secret; none older than the period
+	read map[string]*tokenRead // by the name of the Secret
 }
 
+// tokenRead is what a Secret had when it was read last.
 type tokenRead struct {
+	mu    sync.Mutex // held while it is read
 	at    time.Time
 	token webhook.Token
 	err   error
 }
 
 func newTokens(api client.Reader, namespace string) *tokens {
-	return &tokens{api: api, namespace: namespace, now: time.Now, read: map[string]tokenRead{}}
+	return &tokens{api: api, namespace: namespace, now: time.Now, read: map[string]*tokenRead{}}
 }
 
-// of returns the token in a Secret. Where several ask at a time, one reads.
+// of returns the token in a Secret. Where several ask at a time, one reads; other Secrets
+// do not wait for it. The answer is of the Secret, and not of the request: it is kept
+// though the client may be gone.
 func (t *tokens) of(ctx context.Context, secret string) (webhook.Token, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	maps.DeleteFunc(t.read, func(_ string, r tokenRead) bool { return t.now().Sub(r.at) >= tokenPeriod })
-	known, found := t.read[secret]
-	if found {
-		return known.token, known.err
-	}
-	known.token, known.err = t.get(ctx, secret)
-	known.at = t.now()
-	if ctx.Err() == nil { // else it is of this request, and not of the Secret
-		t.read[secret] = known
+	known := t.readOf(secret)
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if t.now().Sub(known.at) >= tokenPeriod {
+		known.token, known.err = t.get(context.WithoutCancel(ctx), secret)
+		known.at = t.now()
 	}
 	return known.token, known.err
+}
+
+// readOf returns what is known of a Secret, and drops what is known of others for too long.
+func (t *tokens) readOf(secret string) *tokenRead {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.read, func(name string, r *tokenRead) bool {
+		if name == secret || !r.mu.TryLock() {
+			return false
+		}
+		defer r.mu.Unlock()
+		return t.now().Sub(r.at) >= tokenPeriod
+	})
+	if t.read[secret] == nil {
+		t.read[secret] = &tokenRead{}
+	}
+	return t.read[secret]
 }
 
 func (t *tokens) get(ctx context.Context, name string) (webhook.Token, error) {

@@ -30,6 +30,9 @@ type fetchState struct {
 	revision string
 	// refused says why that revision was not taken; nil for a good one.
 	refused *refusal
+	// forced is when it was polled last because somebody had asked for it, while the
+	// server asked to wait.
+	forced time.Time
 	// unreachable says why the last poll failed, nil when it did not, and
 	// failures how many have in a row.
 	unreachable error
@@ -46,13 +49,11 @@ type fetchState struct {
 	approved []string
 }
 
-// due reports whether it is time to poll the repository: the period has passed, the spec
-// is another one, or somebody asks for it, which a server that is to be left alone for a
-// while gets too.
+// due reports whether it is time to poll the repository: the spec is another one, or the
+// period has passed, which is none where somebody asks for a poll.
 func (r *Reconciler) due(src *v1.NodePoolSource, state *fetchState) bool {
 	return state == nil || state.generation != src.Generation ||
-		state.request != src.Annotations[v1.RequestedAtAnnotation] ||
-		r.now().Sub(state.at) >= r.period(src, state.last())
+		r.now().Sub(state.at) >= r.period(src, state.last(src))
 }
 
 // next is when the next pass is due: with the next poll, or earlier where the
@@ -61,7 +62,7 @@ func (r *Reconciler) next(src *v1.NodePoolSource, state *fetchState, failure err
 	if failure != nil {
 		return r.period(src, plan.Poll{At: state.at, Failures: 1})
 	}
-	return max(r.period(src, state.last())-r.now().Sub(state.at), loop.RetryPeriod)
+	return max(r.period(src, state.last(src))-r.now().Sub(state.at), loop.RetryPeriod)
 }
 
 func (r *Reconciler) period(src *v1.NodePoolSource, last plan.Poll) time.Duration {
@@ -69,8 +70,11 @@ func (r *Reconciler) period(src *v1.NodePoolSource, last plan.Poll) time.Duratio
 }
 
 // last is the last poll, for the plan of the next one.
-func (state *fetchState) last() plan.Poll {
-	return plan.Poll{At: state.at, Failures: state.failures, RetryAfter: source.RetryAfter(state.unreachable)}
+func (state *fetchState) last(src *v1.NodePoolSource) plan.Poll {
+	return plan.Poll{
+		At: state.at, Failures: state.failures, RetryAfter: source.RetryAfter(state.unreachable),
+		Requested: state.request != src.Annotations[v1.RequestedAtAnnotation], Forced: state.forced,
+	}
 }
 
 // poll asks the repository for its revision, and reads it when it is new. It returns
@@ -84,6 +88,9 @@ func (r *Reconciler) poll(ctx context.Context, src *v1.NodePoolSource, before *f
 		// that are in the cluster came from the last good one all the same.
 		state.good, state.pools = before.good, before.pools
 		state.applied, state.appliedPools = before.applied, before.appliedPools
+	}
+	if before != nil && before.last(src).Requested && source.RetryAfter(before.unreachable) > 0 {
+		state.forced = r.now()
 	}
 	state.at, state.generation, state.request = r.now(), src.Generation, src.Annotations[v1.RequestedAtAnnotation]
 	state.unreachable = r.ask(ctx, src, state)

@@ -27,11 +27,16 @@ func Helper(ctx context.Context, folder, rawURL string) (*auth.Credential, error
 	if err != nil || at.Scheme != "https" || at.Host == "" {
 		return nil, refuse("git's credential helper is for URLs of https", "")
 	}
+	path := strings.TrimPrefix(at.Path, "/")
+	if strings.ContainsFunc(at.Host+path, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
+		// Decoded, a %0a would begin another line of the request, such as host=.
+		return nil, refuse("the URL has an escaped character that git's credential helper is not asked with", "")
+	}
 	answer := &bounded{left: maxAnswer}
 	git := exec.CommandContext(ctx, "git", "-c", "core.askPass=", "credential", "fill")
 	git.Dir = folder
 	git.Env = unattended(os.Environ())
-	git.Stdin = strings.NewReader("protocol=https\nhost=" + at.Host + "\npath=" + strings.TrimPrefix(at.Path, "/") + "\n\n")
+	git.Stdin = strings.NewReader("protocol=https\nhost=" + at.Host + "\npath=" + path + "\n\n")
 	git.Stdout = answer
 	git.WaitDelay = time.Second // a helper that git has started may live on
 	err = git.Run()
@@ -49,7 +54,7 @@ func Helper(ctx context.Context, folder, rawURL string) (*auth.Credential, error
 			said[key] = []byte(value)
 		}
 	}
-	if len(said["password"]) == 0 {
+	if len(said["password"]) == 0 || string(said["protocol"]) != "https" || string(said["host"]) != at.Host {
 		return nil, unknown(at)
 	}
 	return auth.Parse(map[string][]byte{auth.Username: said["username"], auth.Password: said["password"]})

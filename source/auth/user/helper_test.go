@@ -34,14 +34,16 @@ func TestHelper(t *testing.T) {
 		reason, helper, url string
 		want, text          string // the header, or the error
 	}{
-		"a login":       {"as git would use it", "echo username=u; echo password=s3cr3t", url, "u s3cr3t", ""},
-		"by host":       {"git is asked for the host, with its port, and the path", "cat | tr '\\\\n' ',' >asked; echo username=u; echo password=p", url, "u p", ""},
-		"nothing known": {"and nobody is asked", "true", url, "", "git's credential helper knows no login for https://git.example.com:8443"},
-		"no password":   {"a user name is no login", "echo username=u", url, "", "git's credential helper knows no login for https://git.example.com:8443"},
-		"fails":         {"what it prints is not repeated", "echo s3cr3t >&2; exit 1", url, "", "git's credential helper knows no login for https://git.example.com:8443"},
-		"prints much":   {"no memory is filled", "head -c 1000000 /dev/zero | tr '\\\\0' x", url, "", "git's credential helper knows no login for https://git.example.com:8443"},
-		"http":          {"it would be sent in the clear", "echo username=u; echo password=p", "http://git.example.com/a", "", "git's credential helper is for URLs of https"},
-		"line break":    {"it would be a line of its own", "echo username=u; echo password=p", "https://git.example.com\nhost=other/a", "", "git's credential helper is for URLs of https"},
+		"a login":         {"as git would use it", "echo username=u; echo password=s3cr3t", url, "u s3cr3t", ""},
+		"by host":         {"git is asked for the host, with its port, and the path", "cat | tr '\\\\n' ',' >asked; echo username=u; echo password=p", url, "u p", ""},
+		"nothing known":   {"and nobody is asked", "true", url, "", "git's credential helper knows no login for https://git.example.com:8443"},
+		"no password":     {"a user name is no login", "echo username=u", url, "", "git's credential helper knows no login for https://git.example.com:8443"},
+		"fails":           {"what it prints is not repeated", "echo s3cr3t >&2; exit 1", url, "", "git's credential helper knows no login for https://git.example.com:8443"},
+		"prints much":     {"no memory is filled", "head -c 1000000 /dev/zero | tr '\\\\0' x", url, "", "git's credential helper knows no login for https://git.example.com:8443"},
+		"http":            {"it would be sent in the clear", "echo username=u; echo password=p", "http://git.example.com/a", "", "git's credential helper is for URLs of https"},
+		"line in escapes": {"git would read it as a line of its own", "echo username=u; echo password=p", "https://git.example.com/x%0ahost=other.example.com%0apath=", "", "the URL has an escaped character that git's credential helper is not asked with"},
+		"another host":    {"a credential is for the host that was asked about", "echo host=other.example.com; echo username=u; echo password=p", url, "", "git's credential helper knows no login for https://git.example.com:8443"},
+		"line break":      {"it would be a line of its own", "echo username=u; echo password=p", "https://git.example.com\nhost=other/a", "", "git's credential helper is for URLs of https"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := configure(t, c.helper)
