@@ -42,8 +42,8 @@ func TestGitPushIsFollowed(t *testing.T) {
 		w.carries("n-"+name, tiers(name, "1"))
 		above = append(above, time.Since(start)-fetching())
 		w.follows(name, next)
-		if lists, packs := server.requests(); lists != 2 || packs != 1 {
-			t.Errorf("a push led to %d lists and %d packs, want those of one poll and one fetch: 2 and 1", lists, packs)
+		if lists, packs := server.requests(); lists != 1 || packs != 1 {
+			t.Errorf("a push led to %d lists and %d packs, want those of one poll, which fetches: 1 and 1", lists, packs)
 		}
 		if asked := w.asked(mark); asked["patch nodepoolsources"] != 1 || asked["get secrets"] > 1 || len(asked) > 2 {
 			t.Errorf("a push led to %v", asked)
