@@ -289,7 +289,7 @@ func TestCachesAreBounded(t *testing.T) {
 	}
 }
 
-// What belongs to another version of a source, or to one that is gone, is of no use to
+// What belongs to another version of a source, or to one that is gone, is not used by
 // anyone, also where a call of it is still under way.
 func TestCachesForget(t *testing.T) {
 	r := sources.NewRepo(t)
