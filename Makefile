@@ -7,18 +7,30 @@ GOLANGCI_LINT  = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 GO      ?= go
 
+# What git and users name gets to commands by the environment, as "$$VERSION", and
+# never by being written into them: a shell would run what stands in the name of a tag.
+# $(value) takes what the environment has as it is, where $(VERSION) would expand it.
+
 # A file that git does not know is compiled like any other: the working tree is dirty
 # with it, which git describe --dirty would not say.
-DIRTY    = $(if $(shell git status --porcelain 2>/dev/null | head -n 1),-dirty)
-VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)$(DIRTY)
+DIRTY := $(if $(shell git status --porcelain --untracked-files=all 2>/dev/null | head -n 1),-dirty)
+ifeq ($(origin VERSION),undefined)
+VERSION := $(shell git describe --tags --always 2>/dev/null || echo dev)$(DIRTY)
+endif
 
 # The whole commit, which an image is told, as it is built without git.
-COMMIT ?= $(addsuffix $(DIRTY),$(shell git rev-parse --verify --quiet HEAD 2>/dev/null))
+ifeq ($(origin COMMIT),undefined)
+COMMIT := $(addsuffix $(DIRTY),$(shell git rev-parse --verify --quiet HEAD 2>/dev/null))
+endif
+build image release docker-image: export VERSION := $(value VERSION)
+image release docker-image: export COMMIT := $(value COMMIT)
 
 # Where make push and make docker-image bring the image.
 IMAGE ?=
+push docker-image: export IMAGE := $(value IMAGE)
 # Where the image of a release is published: the manifests of a release name it.
 REPOSITORY ?= ghcr.io/nodepools/nodepools
+release: export REPOSITORY := $(value REPOSITORY)
 
 # The user's own flags and workspace are about other modules. An empty GOFLAGS
 # would let those of `go env -w` in.
@@ -46,7 +58,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/nodepools
-	$(GO) build -buildvcs=$(BUILDVCS) -ldflags "-X main.version=$(VERSION)" -o bin/nodepools ./cmd/nodepools
+	$(GO) build -buildvcs=$(BUILDVCS) -ldflags "-X main.version=$$VERSION" -o bin/nodepools ./cmd/nodepools
 
 .PHONY: demo
 demo: build controlplane ## watch a commit change a cluster; DEMO_STEP=1 step by step
@@ -57,10 +69,13 @@ demo: build controlplane ## watch a commit change a cluster; DEMO_STEP=1 step by
 NODES ?= 5000
 POOLS ?= 100
 BENCH ?=
+bench: export NODES := $(value NODES)
+bench: export POOLS := $(value POOLS)
+bench: export BENCH := $(value BENCH)
 .PHONY: bench
 bench: build controlplane ## measure it on real control planes, for about an hour (NODES=5000 POOLS=100)
 	@$(GO) build -o bin/bench ./cmd/bench
-	@bin/bench -nodes $(NODES) -pools $(POOLS) $(BENCH)
+	@bin/bench -nodes "$$NODES" -pools "$$POOLS" $$BENCH
 
 # -count=1, as a result from the cache says nothing of the control plane and the
 # Git servers that a test talks to.
@@ -79,14 +94,15 @@ stress: controlplane ## race, kill and disturb the controller for long
 # Targets are asked for, so that none is forgotten. Making an interesting input
 # short may by default take a minute, in which nothing else is tried.
 FUZZTIME ?= 2m
+fuzz: export FUZZTIME := $(value FUZZTIME)
 .PHONY: fuzz
 fuzz: ## try what nobody would write, on each fuzz target for FUZZTIME (2m)
 	@listed=$$($(GO) test -list '^Fuzz' $(PACKAGES)) || { echo "$$listed" >&2; exit 1; }; \
 	echo "$$listed" | awk '/^Fuzz/ { targets[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2, targets[i]; n = 0 }' | { \
 		found=; \
 		while read -r package target; do \
-			echo "$$target of $$package, for $(FUZZTIME)"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s "$$package" </dev/null || \
+			echo "$$target of $$package, for $$FUZZTIME"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime "$$FUZZTIME" -fuzzminimizetime 5s "$$package" </dev/null || \
 				found="$$found$$target: $$($(GO) list -f '{{.Dir}}' "$$package")/testdata/fuzz/$$target\n"; \
 		done; \
 		[ -z "$$found" ] || { printf "these have failed; a new entry of the corpus is in the folder; commit it with what mends it:\n$$found" >&2; exit 1; }; \
@@ -122,21 +138,22 @@ golden: controlplane browser ## renew the golden files; read the diff
 # for this machine, whatever platform GOOS names.
 PUBLISH = @GOOS= GOARCH= $(GO) build -C cmd/publish -o ../../bin/publish . && bin/publish
 
+image release: export GO := $(value GO)
 .PHONY: image
 image: ## build the image for amd64 and arm64, without Docker, into bin/image
-	$(PUBLISH) image -go '$(GO)' -version '$(VERSION)' -commit '$(COMMIT)'
+	$(PUBLISH) image -go "$$GO" -version "$$VERSION" -commit "$$COMMIT"
 
 .PHONY: push
 push: ## push bin/image to a registry (IMAGE=registry.example.com/nodepools:v1)
-	$(PUBLISH) push -image '$(IMAGE)'$(if $(filter-out 0 no false off,$(INSECURE)), -insecure)
+	$(PUBLISH) push -image "$$IMAGE"$(if $(filter-out 0 no false off,$(INSECURE)), -insecure)
 
 .PHONY: release
 release: ## build what a release publishes into bin/release (VERSION=v1.2.3)
-	$(PUBLISH) release -go '$(GO)' -version '$(VERSION)' -commit '$(COMMIT)' -repository '$(REPOSITORY)'
+	$(PUBLISH) release -go "$$GO" -version "$$VERSION" -commit "$$COMMIT" -repository "$$REPOSITORY"
 
 .PHONY: docker-image
 docker-image: ## build the same image with Docker (IMAGE=name:tag VERSION=v1.2.3)
-	DOCKER_BUILDKIT=1 docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t $(or $(IMAGE),nodepools:$(VERSION)) .
+	DOCKER_BUILDKIT=1 docker build --build-arg VERSION="$$VERSION" --build-arg COMMIT="$$COMMIT" -t "$${IMAGE:-nodepools:$$VERSION}" .
 
 # BUILD=1 builds what could be downloaded, too, in place of what has been.
 BUILD ?=
