@@ -76,7 +76,10 @@ func tryPublish(t *testing.T, dir string, env []string, args ...string) (out, lo
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
-	cmd.Env = append(cmd.Environ(), append([]string{"SOURCE_DATE_EPOCH=" + testDate}, env...)...)
+	cmd.Env = append(cmd.Environ(), append([]string{
+		"SOURCE_DATE_EPOCH=" + testDate,
+		"GIT_DIR=" + filepath.Join(scratch, "no-clone"), // the commit of the tests is not the one that is checked out
+	}, env...)...)
 	err = cmd.Run()
 	return stdout.String(), stderr.String(), err
 }

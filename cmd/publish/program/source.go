@@ -44,13 +44,50 @@ func Open(ctx context.Context, dir, version, commit string) (Source, error) {
 	if commit != "" && !validCommit.MatchString(commit) {
 		return s, fmt.Errorf("commit %q is not valid\nname it in full, as git rev-parse HEAD prints it", commit)
 	}
+	if err := s.checkHead(ctx); err != nil {
+		return s, err
+	}
 	var err error
 	s.Date, err = date(ctx, dir)
 	return s, err
 }
 
+// checkHead refuses a commit that is not the one that is checked out, and one that
+// leaves out that the working tree differs from it. A folder that is not itself a clone
+// is taken as it is described: the clone around it is of something else.
+func (s Source) checkHead(ctx context.Context) error {
+	if s.Commit == "" {
+		return nil
+	}
+	prefix, err := git(ctx, s.Dir, "rev-parse", "--show-prefix")
+	if err != nil || prefix != "" {
+		return ctx.Err()
+	}
+	head, err := git(ctx, s.Dir, "rev-parse", "--verify", "--quiet", "HEAD")
+	if err != nil {
+		return ctx.Err() // there is no commit yet
+	}
+	if commit := strings.TrimSuffix(s.Commit, dirtyMark); commit != head {
+		return fmt.Errorf("the commit is given as %.12s, and %.12s is checked out\nleave COMMIT out, or check out the commit that it names", commit, head)
+	}
+	if s.Dirty() {
+		return nil
+	}
+	changed, err := git(ctx, s.Dir, "status", "--porcelain", "--untracked-files=all")
+	if err != nil {
+		return fmt.Errorf("cannot compare the working tree with its commit: %w", err)
+	}
+	if changed != "" {
+		return fmt.Errorf("the working tree differs from the commit %.12s, which is given without %s\ncommit or remove what git status shows, or leave COMMIT out", head, dirtyMark)
+	}
+	return nil
+}
+
+// dirtyMark is at the end of a commit that the working tree differs from.
+const dirtyMark = "-dirty"
+
 // Dirty reports whether the working tree differs from the commit.
-func (s Source) Dirty() bool { return strings.HasSuffix(s.Commit, "-dirty") }
+func (s Source) Dirty() bool { return strings.HasSuffix(s.Commit, dirtyMark) }
 
 // date follows https://reproducible-builds.org/docs/source-date-epoch/.
 func date(ctx context.Context, dir string) (time.Time, error) {

@@ -1,7 +1,9 @@
 package program
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -71,6 +73,52 @@ func TestOpenRefusesWhatIsNoVersion(t *testing.T) {
 		}
 		if err == nil && source.Dirty() != strings.HasSuffix(c.commit, "-dirty") {
 			t.Errorf("%s: dirty is %t", reason, source.Dirty())
+		}
+	}
+}
+
+// The commit that is written into a program is the one that it is compiled from.
+func TestOpenTakesTheCommitThatIsCheckedOut(t *testing.T) {
+	dir := t.TempDir()
+	git := func(args ...string) string {
+		t.Helper()
+		args = append([]string{"-C", dir, "-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false"}, args...)
+		output, err := exec.Command("git", args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, output)
+		}
+		return strings.TrimSpace(string(output))
+	}
+	git("init", "--quiet")
+	git("config", "status.showUntrackedFiles", "no")
+	git("commit", "--quiet", "--allow-empty", "--message", "first")
+	first := git("rev-parse", "HEAD")
+	git("commit", "--quiet", "--allow-empty", "--message", "second")
+	second := git("rev-parse", "HEAD")
+	for _, step := range []struct {
+		reason, dir, commit, says string
+		file                      string
+	}{
+		{reason: "HEAD", dir: dir, commit: second},
+		{reason: "no commit", dir: dir},
+		{reason: "an earlier commit", dir: dir, commit: first, says: "the commit is given as " + first[:12] + ", and " + second[:12] + " is checked out"},
+		{reason: "an earlier commit and more", dir: dir, commit: first + "-dirty", says: "is checked out"},
+		{reason: "a file that git does not know", dir: dir, commit: second, file: "unknown.go", says: "the working tree differs from the commit"},
+		{reason: "a difference that is named", dir: dir, commit: second + "-dirty"},
+		{reason: "source without history", dir: t.TempDir(), commit: first},
+		{reason: "source without history, in the clone of something else", dir: filepath.Join(dir, "vendor"), commit: first},
+	} {
+		if err := os.MkdirAll(step.dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if step.file != "" {
+			if err := os.WriteFile(filepath.Join(dir, step.file), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := Open(t.Context(), step.dir, "v1.2.3", step.commit)
+		if (err == nil) != (step.says == "") || err != nil && !strings.Contains(err.Error(), step.says) {
+			t.Errorf("%s: %v, want %q", step.reason, err, step.says)
 		}
 	}
 }
