@@ -3,7 +3,9 @@ package artifacts
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,10 +40,8 @@ func digest(content []byte) string {
 // write replaces a folder that an earlier release has written, and no other. What was
 // there stays until the new files are complete.
 func (f folder) write(dir string) error {
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		if _, err := os.Stat(filepath.Join(dir, checksumsFile)); err != nil {
-			return fmt.Errorf("%s is no release: move it out of the way", dir)
-		}
+	if err := checkReplaceable(dir); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -66,4 +66,31 @@ func (f folder) write(dir string) error {
 		return err
 	}
 	return os.Rename(next, dir)
+}
+
+// checkReplaceable refuses a folder that holds anything but the files of a release: a
+// checksums.txt alone does not make it one.
+func checkReplaceable(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	sums, err := os.ReadFile(filepath.Join(dir, checksumsFile))
+	if err != nil {
+		return fmt.Errorf("%s is not the folder of a release: it has no %s\nmove it out of the way", dir, checksumsFile)
+	}
+	listed := map[string]bool{checksumsFile: true}
+	for line := range strings.Lines(string(sums)) {
+		_, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		listed[name] = true
+	}
+	for _, entry := range entries {
+		if !entry.Type().IsRegular() || !listed[entry.Name()] {
+			return fmt.Errorf("%s is not the folder of a release: %s is not one of the files that its %s lists\nmove it out of the way", dir, entry.Name(), checksumsFile)
+		}
+	}
+	return nil
 }

@@ -28,14 +28,44 @@ func TestFolderIsReplacedAsAWhole(t *testing.T) {
 	if err != nil || len(around) != 1 {
 		t.Errorf("%d left beside the folder, %v", len(around)-1, err)
 	}
-	work := t.TempDir()
-	if err := os.WriteFile(filepath.Join(work, "notes.txt"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := (folder{}).write(work); err == nil || !strings.Contains(err.Error(), "is no release") {
-		t.Errorf("a folder of something else: %v", err)
-	}
-	if _, err := os.Stat(filepath.Join(work, "notes.txt")); err != nil {
-		t.Error(err)
+}
+
+// A folder of something else is refused, whatever it has beside.
+func TestFolderOfSomethingElseStays(t *testing.T) {
+	for reason, c := range map[string]struct {
+		files []string // with what they hold behind =, and folders with / at the end
+		says  string
+	}{
+		"no checksums":             {[]string{"notes.txt="}, "it has no checksums.txt"},
+		"a file that is not of it": {[]string{"checksums.txt=0  a\n", "a=", "notes.txt="}, "notes.txt is not one of the files"},
+		"checksums of others":      {[]string{"checksums.txt=0  *a\n", "a="}, "a is not one of the files"},
+		"a folder":                 {[]string{"checksums.txt=0  a\n", "a/"}, "a is not one of the files"},
+		"checksums in a folder":    {[]string{"checksums.txt/"}, "it has no checksums.txt"},
+		"a link":                   {[]string{"checksums.txt=0  a\n", "a@"}, "a is not one of the files"},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, file := range c.files {
+				name, content, _ := strings.Cut(file, "=")
+				var err error
+				switch {
+				case strings.HasSuffix(name, "/"):
+					err = os.Mkdir(filepath.Join(dir, name), 0o755)
+				case strings.HasSuffix(name, "@"):
+					err = os.Symlink("checksums.txt", filepath.Join(dir, strings.TrimSuffix(name, "@")))
+				default:
+					err = os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := (folder{"b": nil}).write(dir); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want %q", err, c.says)
+			}
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) != len(c.files) {
+				t.Errorf("%d of %d left, %v", len(entries), len(c.files), err)
+			}
+		})
 	}
 }
