@@ -38,6 +38,8 @@ func TestReviewRecipeOfSeveralClusters(t *testing.T) {
 		r.git(t, "update-ref", "refs/remotes/origin/inventory-"+cluster, "HEAD")
 	}
 	r.git(t, "rm", "-r", "--quiet", "--force", ".")
+	r.commit(t, "clusters/README.md", "no clusters yet")
+	r.git(t, "update-ref", "refs/remotes/origin/none", "HEAD")
 	r.write(t, "clusters/eu/prod-1.yaml", layeredInventory("prod-1"))
 	r.write(t, "clusters/README.md", "the clusters")
 	r.commit(t, "clusters/prod-2.json", layeredInventory("prod-2"))
@@ -76,6 +78,8 @@ func TestReviewRecipeOfSeveralClusters(t *testing.T) {
 	// request has of that name is not taken for it.
 	r.commit(t, "inventory.json", layeredInventory("prod-1"))
 	r.run(t, branches+" refs/remotes/origin/inventory-prod-3").ends(t, 2, "there is no inventory.json in refs/remotes/origin/inventory-prod-3")
+	r.run(t, "INVENTORY_REV=refs/remotes/origin/inventories refs/remotes/origin/none", "INVENTORY=clusters").ends(t, 2, "there is no inventory in clusters of refs/remotes/origin/none")
+	r.run(t, "INVENTORY_REV=refs/remotes/origin/none", "INVENTORY=clusters").ends(t, 2, "there is no inventory in clusters of refs/remotes/origin/none")
 	r.run(t, branches+" refs/remotes/origin/inventory-prod-1").ends(t, 2, "there are two inventories of the cluster prod-1")
 	if got := r.comment(t, []forgeComment{}).body; !strings.Contains(got, "What is known of the clusters could not be read.") {
 		t.Errorf("the comment is:\n%s", got)

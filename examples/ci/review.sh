@@ -17,9 +17,9 @@
 #   SOURCE         the NodePoolSource that the pools are of, where the inventory has
 #                  several
 #   INVENTORY      what is known of the cluster, a file in the repository
-#                  (inventory.json); where there is none, nothing is told of nodes. Of
-#                  a folder, all files that end in .json, .yaml or .yml are taken, each
-#                  of one cluster
+#                  (inventory.json); where there is none, nothing is reported of nodes.
+#                  Of a folder, all files that end in .json, .yaml or .yml are taken,
+#                  each of one cluster; a folder has to have one
 #   INVENTORY_REV  the branch or commit that has it, written as BASE is ($BASE); not
 #                  the pull request, so that nobody hides pods by changing it. Several
 #                  have blanks between them, and each is of one cluster. The review has
@@ -221,15 +221,20 @@ inventories() {
 		case $(git cat-file -t "$at:$INVENTORY" 2>/dev/null) in
 		blob) inventory "$at:$INVENTORY" "$(cluster_of "$rev")" || return ;;
 		tree)
+			before=$clusters
 			git ls-tree -r -z --name-only "$at:$INVENTORY" | tr '\0\n' '\n?' >"$work/names" || return
 			while IFS= read -r file; do
 				case $file in
 				*.json | *.yaml | *.yml) inventory "$at:$INVENTORY/$file" "$(printf '%s' "${file%.*}" | tr / -)" || return ;;
 				esac
 			done <"$work/names"
+			[ "$clusters" -gt "$before" ] || {
+				complain "there is no inventory in $INVENTORY of $rev: none of its files ends in .json, .yaml or .yml"
+				return 2
+			}
 			;;
 		*)
-			complain "there is no $INVENTORY in $rev, so nothing is told of nodes and pods"
+			complain "there is no $INVENTORY in $rev, so nothing is reported of nodes and pods"
 			# Of several clusters, none is left out in silence.
 			[ "$several" -eq 1 ] || return
 			;;
