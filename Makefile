@@ -143,6 +143,10 @@ image release: export GO := $(value GO)
 image: ## build the image for amd64 and arm64, without Docker, into bin/image
 	$(PUBLISH) image -go "$$GO" -version "$$VERSION" -commit "$$COMMIT"
 
+# Only who runs make says that a registry may be asked without TLS.
+ifneq ($(origin INSECURE),command line)
+INSECURE :=
+endif
 .PHONY: push
 push: ## push bin/image to a registry (IMAGE=registry.example.com/nodepools:v1)
 	$(PUBLISH) push -image "$$IMAGE"$(if $(filter-out 0 no false off,$(INSECURE)), -insecure)

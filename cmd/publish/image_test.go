@@ -30,7 +30,7 @@ func TestImageIsTheSameAnywhere(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "er")
 	out := publish(t, elsewhere, []string{
 		"TZ=Asia/Kathmandu", "LANG=C", "TMPDIR=" + t.TempDir(), "GOAMD64=v3", "GOARM64=v8.1", "GOOS=windows", "CGO_ENABLED=1",
-		"GOFLAGS=-mod=mod -ldflags=-X=main.version=another -tags=another", "GOFIPS140=latest",
+		"GOFLAGS=-mod=mod -ldflags=-X=main.version=another -tags=another", "GOFIPS140=latest", "GOEXPERIMENT=nogreenteagc",
 	}, "image", "-version", testVersion, "-commit", testCommit, "-output", dir)
 	if got := strings.TrimSpace(out); got != first.digest {
 		t.Errorf("the digests are %s and %s", first.digest, got)

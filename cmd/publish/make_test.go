@@ -140,6 +140,15 @@ func TestMakePassesOn(t *testing.T) {
 	}
 }
 
+// What an environment has for another program takes TLS from no push.
+func TestMakePushesWithTLS(t *testing.T) {
+	dir := makeFolder(t)
+	want := "publish [push] [-image] [registry.example.com/n:v1]\n"
+	if got := runMake(t, dir, []string{"INSECURE=1"}, "push", "IMAGE=registry.example.com/n:v1"); !strings.HasSuffix(got, want) {
+		t.Errorf("make push runs\n%swant %q", got, want)
+	}
+}
+
 // Nothing that git or the user names is run: whoever may push a tag would else run
 // commands where a release is made.
 func TestMakeRunsNoName(t *testing.T) {

@@ -25,10 +25,10 @@ func Check(ctx context.Context, s program.Source) error {
 		return fmt.Errorf("%q is not the version of a release\nname one as in VERSION=v1.2.3 or VERSION=v1.2.3-rc.1", s.Version)
 	}
 	if s.Commit == "" {
-		return fmt.Errorf("the commit is not known, and nobody could tell what %s was built from\nrelease from a clone, or name the commit with COMMIT", s.Version)
+		return fmt.Errorf("the commit is not known: %s has to name the one that it is built from\nrelease from a clone, or name the commit with COMMIT", s.Version)
 	}
 	if s.Dirty() {
-		return fmt.Errorf("the working tree differs from its commit, and nobody could build %s again\ncommit or remove what git status shows", s.Version)
+		return fmt.Errorf("the working tree differs from its commit: %s could not be built again from what is published\ncommit or remove what git status shows", s.Version)
 	}
 	elsewhere, err := s.TagElsewhere(ctx)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // Platform is what a program runs on, in the words of Go, which are those of OCI.
@@ -39,22 +40,43 @@ func (s Source) Compile(ctx context.Context, goCommand string, p Platform, file 
 	if err != nil {
 		return err
 	}
+	env := append(os.Environ(), "PWD="+s.Dir,
+		"GOOS="+p.OS, "GOARCH="+p.Arch, "CGO_ENABLED=0",
+		// What the user has set for other work.
+		"GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOEXPERIMENT=",
+	)
+	if err := s.checkExperiments(ctx, goCommand, env); err != nil {
+		return err
+	}
 	cmd := exec.CommandContext(ctx, goCommand, "build",
 		"-mod=readonly", "-trimpath", "-buildvcs=false",
 		"-ldflags", fmt.Sprintf("-s -w -X main.version=%s -X main.sourceCommit=%s", s.Version, s.Commit),
 		"-o", file, "./cmd/nodepools")
-	cmd.Dir = s.Dir
-	cmd.Env = append(os.Environ(), "PWD="+s.Dir,
-		"GOOS="+p.OS, "GOARCH="+p.Arch, "CGO_ENABLED=0",
-		// What the user has set for other work.
-		"GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off", "GOFLAGS=-mod=readonly", "GOWORK=off",
-	)
+	cmd.Dir, cmd.Env = s.Dir, env
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return fmt.Errorf("cannot compile nodepools for %s: %w\nwhat the compiler says stands above; if modules could not be downloaded, check the network and go env GOPROXY", p, err)
+	}
+	return nil
+}
+
+// checkExperiments refuses a compiler that the user has configured to be another one:
+// an empty variable overrides the environment, and not what go env -w has written.
+func (s Source) checkExperiments(ctx context.Context, goCommand string, env []string) error {
+	cmd := exec.CommandContext(ctx, goCommand, "env", "GOEXPERIMENT")
+	cmd.Dir, cmd.Env = s.Dir, env
+	output, err := cmd.Output()
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("cannot run %s env: %w", goCommand, err)
+	}
+	if experiments := strings.TrimSpace(string(output)); experiments != "" {
+		return fmt.Errorf("%s has the experiments %s on, and compiles other bytes with them\nturn them off by go env -u GOEXPERIMENT, or choose another Go command", goCommand, experiments)
 	}
 	return nil
 }
