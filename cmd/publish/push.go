@@ -21,7 +21,7 @@ func runPush(ctx context.Context, flags *flag.FlagSet, args []string, out, log i
 	}
 	ctx, cancel := context.WithTimeout(ctx, push.Timeout)
 	defer cancel()
-	pushed, err := push.Image(ctx, *layout, *name, push.Options{Keychain: authn.DefaultKeychain, Insecure: *insecure})
+	pushed, err := push.Image(ctx, *layout, *name, push.Options{Keychain: authn.DefaultKeychain, Insecure: *insecure, Log: log})
 	if err != nil {
 		return err
 	}

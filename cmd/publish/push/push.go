@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"strings"
@@ -27,6 +28,8 @@ type Options struct {
 	Transport http.RoundTripper
 	// Backoff between attempts where a registry is busy; the zero value is the default.
 	Backoff remote.Backoff
+	// Log is written what is pushed, before it is; nil for nothing.
+	Log io.Writer
 }
 
 // Image pushes the image in a layout to a tag, and returns its name with tag and digest.
@@ -41,6 +44,11 @@ func Image(ctx context.Context, dir, reference string, o Options) (string, error
 	content, err := open(dir)
 	if err != nil {
 		return "", err
+	}
+	if o.Log != nil {
+		if err := content.writeOrigin(o.Log); err != nil {
+			return "", fmt.Errorf("cannot read the image in %s: %w\nrun make image again", dir, err)
+		}
 	}
 	secrets := &secrets{keychain: o.Keychain}
 	options := []remote.Option{
