@@ -56,7 +56,8 @@ the cluster. With --base it says what becomes of nodes; without it pools and
 RuntimeClasses are compared and nothing is known of nodes. Given several times,
 the review has a section for each cluster, with the path and the layers of its
 source, and first a table of all, the worst on top. A cluster that cannot be
-compared hides nothing of the others, and the exit code is 2 then.
+compared hides nothing of the others. The exit code is 2 then, or 3 where the
+others already do more than --fail-on allows.
 
 --layer names folders in PATH that are read in order, where clusters differ by
 little; without it they are those of the source, of the cluster or of the

@@ -32,10 +32,22 @@ func (o *diffOptions) runClusters(ctx context.Context, std streams) error {
 	if err := o.output.writeClusters(std.out, reviewed); err != nil {
 		return err
 	}
-	if err := failedClusters(reviewed); err != nil {
-		return err
+	return o.outcomeOfClusters(reviewed)
+}
+
+// outcomeOfClusters is an error where some clusters could not be compared. That the
+// others do more than is allowed is the graver one, and names the former as well.
+func (o *diffOptions) outcomeOfClusters(r *review.Reviews) error {
+	failed := failedClusters(r)
+	if failed == nil {
+		return o.outcome(r)
 	}
-	return o.outcome(reviewed)
+	var exceeded *outcome
+	if errors.As(o.failOn.check(r), &exceeded) && exceeded.code == exitExceeded {
+		lines := []string{hint.Of(exceeded.err), failed.Error(), hint.Of(failed)}
+		return &outcome{code: exitExceeded, err: hint.Add(exceeded.err, strings.Join(lines, "\n"))}
+	}
+	return failed
 }
 
 // failedClusters is the error where some clusters could not be compared.

@@ -92,10 +92,12 @@ type countable interface {
 
 // check is to be called after all of the review is printed. Its error is an
 // [outcome]: code 3 where a threshold is exceeded, whatever the command would end
-// with otherwise, and 2 where one is about what is not known.
+// with otherwise, and else 2 where one is about what is not known.
 func (f *failOn) check(r countable) error {
 	exceeded, err := r.Exceeds(f.thresholds)
 	switch {
+	case len(exceeded) > 0:
+		return &outcome{code: exitExceeded, err: hint.Add(errors.New("the change does more than --fail-on allows"), strings.Join(exceeded, "\n"))}
 	case errors.Is(err, review.ErrNotKnown):
 		return &outcome{code: exitUsage, err: hint.Add(
 			fmt.Errorf("--fail-on: %w", err),
@@ -103,8 +105,6 @@ func (f *failOn) check(r countable) error {
 		)}
 	case err != nil:
 		return &outcome{code: exitUsage, err: fmt.Errorf("--fail-on: %w", err)}
-	case len(exceeded) > 0:
-		return &outcome{code: exitExceeded, err: hint.Add(errors.New("the change does more than --fail-on allows"), strings.Join(exceeded, "\n"))}
 	}
 	return nil
 }

@@ -98,6 +98,8 @@ func TestExceedsOfClusters(t *testing.T) {
 		"one of them":     {"who has none is not named", []Cluster{a, b}, "nodesChanged>0", []string{"nodesChanged: 1 in all clusters, and the limit is 0: a 1"}, ""},
 		"pods not known":  {"it may be any number", []Cluster{a, blind}, "evictions>100", nil, "evictions not known: the comparison knows no pods of the cluster blind"},
 		"known of it all": {"nodes are", []Cluster{a, blind}, "nodesChanged>100", nil, ""},
+		"more than known": {"others cannot make it less", []Cluster{a, blind, failed}, "evictions>1", []string{"evictions: at least 2 in all clusters, and the limit is 1: a 2"}, ""},
+		"one of two":      {"what is exceeded is said", []Cluster{a, failed}, "nodesChanged>100,evictions>1", []string{"evictions: at least 2 in all clusters, and the limit is 1: a 2"}, "nodesChanged not known: the cluster failed could not be compared"},
 		"not compared":    {"nothing is known of it", []Cluster{a, failed}, "poolsDeleted>0", nil, "poolsDeleted not known: the cluster failed could not be compared"},
 	} {
 		limits, err := ParseThresholds(test.limits)

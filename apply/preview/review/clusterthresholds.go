@@ -7,25 +7,42 @@ import (
 )
 
 // Exceeds returns a sentence for each threshold that the clusters exceed together, with
-// the clusters that contribute. Where the count of a threshold is not known of a cluster,
-// the error is [ErrNotKnown], whether or not others are exceeded.
+// the clusters that contribute. A count that is not known of a cluster is at least that of
+// the others: where these do not exceed a threshold, the error is [ErrNotKnown], beside
+// the sentences on the other thresholds.
 func (r *Reviews) Exceeds(thresholds []Threshold) ([]string, error) {
 	var exceeded []string
+	var notKnown error
 	for _, threshold := range thresholds {
-		for _, cluster := range r.Clusters {
-			if cluster.Review == nil {
-				return nil, fmt.Errorf("%s %w: the cluster %s could not be compared", threshold.Count, ErrNotKnown, Word(cluster.Name))
+		missing := r.missing(threshold.Count)
+		n := r.Summary.Counts.number(threshold.Count)
+		if n < threshold.TooMany {
+			if notKnown == nil {
+				notKnown = missing
 			}
-			if missing := cluster.Review.missing(threshold.Count); missing != "" {
-				return nil, fmt.Errorf("%s %w: the comparison knows no %s of the cluster %s", threshold.Count, ErrNotKnown, missing, Word(cluster.Name))
-			}
+			continue
 		}
-		if n := r.Summary.Counts.number(threshold.Count); n >= threshold.TooMany {
-			exceeded = append(exceeded, fmt.Sprintf("%s: %d in all clusters, and the limit is %d: %s",
-				threshold.Count, n, threshold.TooMany-1, r.contributions(threshold.Count)))
+		atLeast := ""
+		if missing != nil {
+			atLeast = "at least "
+		}
+		exceeded = append(exceeded, fmt.Sprintf("%s: %s%d in all clusters, and the limit is %d: %s",
+			threshold.Count, atLeast, n, threshold.TooMany-1, r.contributions(threshold.Count)))
+	}
+	return exceeded, notKnown
+}
+
+// missing is an [ErrNotKnown] that names the first cluster of which a count is not known.
+func (r *Reviews) missing(count string) error {
+	for _, cluster := range r.Clusters {
+		if cluster.Review == nil {
+			return fmt.Errorf("%s %w: the cluster %s could not be compared", count, ErrNotKnown, Word(cluster.Name))
+		}
+		if missing := cluster.Review.missing(count); missing != "" {
+			return fmt.Errorf("%s %w: the comparison knows no %s of the cluster %s", count, ErrNotKnown, missing, Word(cluster.Name))
 		}
 	}
-	return exceeded, nil
+	return nil
 }
 
 // maxContributions is how many clusters a sentence names.
@@ -33,7 +50,9 @@ const maxContributions = 10
 
 // contributions names the clusters that have any of a count, those with the most first.
 func (r *Reviews) contributions(count string) string {
-	clusters := slices.DeleteFunc(slices.Clone(r.Clusters), func(c Cluster) bool { return c.Review.Summary.Counts.number(count) == 0 })
+	clusters := slices.DeleteFunc(slices.Clone(r.Clusters), func(c Cluster) bool {
+		return c.Review == nil || c.Review.Summary.Counts.number(count) == 0
+	})
 	slices.SortStableFunc(clusters, func(a, b Cluster) int {
 		return b.Review.Summary.Counts.number(count) - a.Review.Summary.Counts.number(count)
 	})
