@@ -51,6 +51,9 @@ type PoolsPlan struct {
 	// source, that the revision lacks, and that the source has not applied itself,
 	// sorted. They are never pruned.
 	Unowned []string
+	// Postponed are the names of the pools that vanished and are deleted when a window
+	// opens, sorted: see [WindowWait.Standing].
+	Postponed []string
 	// BlockedPrune is what is to be remembered of a blocked prune; nil when there
 	// is none.
 	BlockedPrune *v1.BlockedPrune
@@ -91,7 +94,7 @@ func (p *PoolsPlan) Deletes() []string {
 
 // UsesUpApproval reports whether the approval has done what it was given for.
 func (p *PoolsPlan) UsesUpApproval() bool {
-	return p.Approved && p.Blocked == nil && len(p.Deletes()) == 0
+	return p.Approved && p.Blocked == nil && len(p.Deletes()) == 0 && len(p.Postponed) == 0
 }
 
 // Revision is what a source has to say.
@@ -111,8 +114,8 @@ type Revision struct {
 	// AssumeApproved asks for what happens once the releases are approved that are
 	// held back: somebody who reviews a change has to see what is approved.
 	AssumeApproved bool
-	// Wait is why the revision is not applied yet where it changes anything; nil where it
-	// is. See [WindowWaitOf].
+	// Wait is why the revision is not applied yet where it changes anything, or deletes
+	// nothing where it stands; nil where it is applied. See [WindowWaitOf].
 	Wait *WindowWait
 }
 

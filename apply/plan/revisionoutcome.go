@@ -14,7 +14,8 @@ type RevisionOutcome struct {
 	// Plan has the changes of the pools in the order in which they are made, those that
 	// are blocked, and those that are kept. It has no changes where the revision is held
 	// back, unless an approval is assumed, and is nil where the revision claims pools
-	// that are not its source's.
+	// that are not its source's. One that waits is not carried out, and has what the
+	// revision does when its window opens.
 	Plan *PoolsPlan
 	// Refused is why nothing of the revision is applied: a [*ClaimError], a
 	// [*ReleaseBlock] or a [*WindowWait]; nil where it is applied.
@@ -43,18 +44,23 @@ func RevisionOutcomeOf(revision Revision, live []*v1.NodePool, nodes func() ([]*
 		return o, nil
 	}
 	o.Plan = p
-	if len(p.Changes) == 0 {
-		return o, nil // nothing leaves any pool
+	if revision.Wait.standing() {
+		p.postponeDeletes(revision)
 	}
-	all, err := nodes()
-	if err != nil {
-		return RevisionOutcome{}, err
+	// What is blocked may be approved, and what is being deleted be created again, when
+	// the revision counts as applied.
+	changes := len(p.Changes) > 0 || p.Blocked != nil || len(o.Recreated) > 0
+	if len(p.Changes) > 0 { // or else nothing leaves any pool
+		all, err := nodes()
+		if err != nil {
+			return RevisionOutcome{}, err
+		}
+		p.LimitReleases(revision, live, all)
 	}
-	p.LimitReleases(revision, live, all)
 	switch {
 	case p.Held != nil && !revision.AssumeApproved:
 		o.Refused = p.Held // reported before its time, so that it can be approved
-	case revision.Wait != nil:
+	case changes && revision.Wait != nil && !revision.Wait.Standing:
 		o.Refused = revision.Wait
 	}
 	return o, nil
@@ -94,7 +100,8 @@ func (p *PoolsPlan) Remember(source *v1.NodePoolSource, revision string, approve
 	if p.UsesUpApproval() {
 		status.LastHandledPruneApproval = revision
 	}
-	if approval := source.Annotations[v1.ApproveReleaseAnnotation]; approval != "" && approval == revision {
+	approval := source.Annotations[v1.ApproveReleaseAnnotation]
+	if approval != "" && approval == revision && len(p.Postponed) == 0 {
 		status.LastHandledReleaseApproval = approval
 	}
 }

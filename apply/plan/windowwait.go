@@ -7,7 +7,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// WindowWait is why a new revision is not applied yet: its source is outside its windows,
+// WindowWait is why a revision is not applied yet: its source is outside its windows,
 // or an exclusion is in force. It says the same until that changes.
 type WindowWait struct {
 	// Next is when the revision may be applied; zero where no such moment was found.
@@ -15,6 +15,9 @@ type WindowWait struct {
 	// Excluded reports whether an exclusion is in force, of this reason.
 	Excluded bool
 	Reason   string
+	// Standing reports that the source has the revision already. What is left of it is
+	// repair, which does not wait; what it deletes does.
+	Standing bool
 	// Problems are windows and exclusions that cannot be read.
 	Problems []error
 }
@@ -50,23 +53,40 @@ func describeMoment(t time.Time) string {
 // WindowWaitOf returns why a revision of a source is not applied at a moment; nil where
 // it may be.
 //
-// The revision that the source has already does not wait: what is left of it is repair.
-// Nor does one that has been begun, or that follows one of which a part is written: the
-// cluster is between two revisions, and that ends as soon as it can.
+// Of the revision that the source has already, only what it deletes waits: what else is
+// left of it is repair. One that has been begun does not wait, nor does one that follows
+// one of which a part is written: the cluster is between two revisions, and that ends as
+// soon as it can.
 func WindowWaitOf(source *v1.NodePoolSource, revision string, at time.Time) *WindowWait {
 	calendar := source.Calendar()
 	switch {
 	case calendar.Unrestricted(), calendar.Open(at):
 		return nil
-	case revision != "" && revision == source.Status.Revision, source.Status.ApplyingRevision != "":
+	case source.Status.ApplyingRevision != "":
 		return nil
 	}
-	wait := &WindowWait{Problems: calendar.Problems()}
+	wait := &WindowWait{Problems: calendar.Problems(), Standing: revision != "" && revision == source.Status.Revision}
 	wait.Reason, wait.Excluded = calendar.Excluded(at)
 	if next, found := calendar.Next(at); found {
 		wait.Next = next.In(calendar.Zone())
 	}
 	return wait
+}
+
+func (w *WindowWait) standing() bool { return w != nil && w.Standing }
+
+// postponeDeletes takes what is deleted out of the changes, until a window opens. What is
+// remembered of a blocked prune stays until then, even if its approval is withdrawn.
+func (p *PoolsPlan) postponeDeletes(revision Revision) {
+	p.Postponed = p.Deletes()
+	if len(p.Postponed) == 0 {
+		return
+	}
+	p.Changes = p.Repairs().Changes
+	p.OwnedAfter += len(p.Postponed)
+	if p.Blocked == nil {
+		p.BlockedPrune = revision.Prune.Blocked
+	}
 }
 
 // Awaiting returns the revision as it is where it has to wait; nil is no reason to.

@@ -184,6 +184,7 @@ func (r *Reconciler) carryOut(ctx context.Context, src *v1.NodePoolSource, state
 	if state.good == "" {
 		return facts
 	}
+	wait := plan.WindowWaitOf(src, state.good, r.now()) // the search takes time, and nobody else's
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	live, err := loop.ListPools(ctx, r.client)
@@ -191,14 +192,14 @@ func (r *Reconciler) carryOut(ctx context.Context, src *v1.NodePoolSource, state
 		facts.failure = err
 		return facts
 	}
-	wait := plan.WindowWaitOf(src, state.good, r.now())
 	outcome, err := plan.RevisionOutcomeOf(plan.RevisionOf(src, state.good, state.pools).Awaiting(wait), live, r.nodes(ctx))
 	if err != nil {
 		facts.failure = err
 		return facts
 	}
+	facts.awaits(wait, outcome)
 	if facts.failure = refusalOf(outcome); facts.failure != nil {
-		if facts.wait() != nil {
+		if facts.window != nil {
 			if err := r.repair(ctx, src, state, live); err != nil {
 				facts.failure = err
 			}

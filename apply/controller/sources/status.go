@@ -60,6 +60,11 @@ type sourceFacts struct {
 	// plan is what the pass did; failure says why it did not.
 	plan    *plan.PoolsPlan
 	failure error
+	// window is what the revision waits for, be it that it is refused besides, or what
+	// its deletes wait for; nil where nothing waits. Awaited is the plan of a revision
+	// that waits; nil where it is refused besides.
+	window  *plan.WindowWait
+	awaited *plan.PoolsPlan
 	// partly is true where this process has written a part of a revision, and nodes
 	// follow the pools from before it.
 	partly bool
@@ -189,7 +194,7 @@ func sourceStatus(src *v1.NodePoolSource, facts sourceFacts) v1.NodePoolSourceSt
 		conditions.SetReleaseBlocked(nil)
 	}
 	// Without a plan nobody knows anew: what was held back still is.
-	if facts.plan != nil || meta.FindStatusCondition(status.Conditions, v1.PruneBlockedCondition) == nil {
+	if facts.plan != nil || facts.awaited != nil || meta.FindStatusCondition(status.Conditions, v1.PruneBlockedCondition) == nil {
 		set(facts.pruneBlocked(status.ApprovedPrune))
 	}
 	return status
@@ -250,6 +255,9 @@ func (facts sourceFacts) conditions(approved *v1.ApprovedPrune) []condition {
 	if facts.plan != nil && facts.plan.Blocked != nil {
 		fail(nil, v1.StalledCondition, v1.PruneBlockedReason, describe(facts.plan.Blocked))
 	}
+	if facts.plan != nil && len(facts.plan.Postponed) > 0 {
+		fail(nil, v1.ReconcilingCondition, v1.WaitingForWindowReason, facts.describePostponed())
+	}
 	if len(facts.recreated) > 0 {
 		fail(nil, v1.ReconcilingCondition, v1.ProgressingReason, describeRecreated(facts.recreated))
 	}
@@ -280,11 +288,15 @@ func (facts sourceFacts) describeApplied(approved *v1.ApprovedPrune) string {
 }
 
 func (facts sourceFacts) pruneBlocked(approved *v1.ApprovedPrune) condition {
+	p := facts.plan
+	if p == nil {
+		p = facts.awaited
+	}
 	switch {
-	case facts.plan == nil:
+	case p == nil:
 		return condition{v1.PruneBlockedCondition, metav1.ConditionUnknown, v1.ProgressingReason, "no revision was carried out yet"}
-	case facts.plan.Blocked != nil:
-		return condition{v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, describe(facts.plan.Blocked)}
+	case p.Blocked != nil:
+		return condition{v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, describe(p.Blocked)}
 	case approved != nil:
 		return condition{v1.PruneBlockedCondition, metav1.ConditionFalse, v1.PruneApprovedReason, describeApproved(approved)}
 	default:

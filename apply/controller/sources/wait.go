@@ -12,7 +12,8 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// wait is why the revision waits for a window; nil where it does not.
+// wait is why the revision waits for a window; nil where it does not, or where it is
+// refused besides.
 func (facts sourceFacts) wait() *plan.WindowWait {
 	wait := (*plan.WindowWait)(nil)
 	if errors.As(facts.failure, &wait) {
@@ -27,7 +28,31 @@ func (facts sourceFacts) describeWait(wait *plan.WindowWait) string {
 	if facts.standing != "" {
 		text += fmt.Sprintf("; %s stays", facts.standing)
 	}
+	if facts.awaited != nil && facts.awaited.Blocked != nil {
+		text += "; when it is applied: " + describe(facts.awaited.Blocked)
+	}
 	return text
+}
+
+// describePostponed says which pools are deleted when a window opens.
+func (facts sourceFacts) describePostponed() string {
+	return fmt.Sprintf("applied %s but for what it deletes, which waits (%s): %v", facts.good, listed(facts.plan.Postponed, ", "), facts.window)
+}
+
+// awaits notes what a window holds up of the outcome of a revision.
+func (facts *sourceFacts) awaits(wait *plan.WindowWait, outcome plan.RevisionOutcome) {
+	switch {
+	case wait == nil:
+	case wait.Standing:
+		if outcome.Plan != nil && len(outcome.Plan.Postponed) > 0 {
+			facts.window = wait
+		}
+	case outcome.Refused != nil:
+		facts.window = wait
+		if outcome.Refused == error(wait) {
+			facts.awaited = outcome.Plan
+		}
+	}
 }
 
 // repair puts back what was changed by hand in the pools of the revision that stands,
@@ -65,8 +90,8 @@ func (r *Reconciler) nextOf(src *v1.NodePoolSource, state *fetchState, facts sou
 	if facts.hook.retried() {
 		next = min(next, r.options.MaxRetry)
 	}
-	if wait == nil || wait.Next.IsZero() {
+	if facts.window == nil || facts.window.Next.IsZero() {
 		return next
 	}
-	return max(min(next, wait.Next.Sub(r.now())), time.Millisecond)
+	return max(min(next, facts.window.Next.Sub(r.now())), time.Millisecond)
 }
