@@ -2,18 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 
-	"github.com/google/go-containerregistry/pkg/name"
-
 	"github.com/nodepools/nodepools/cmd/publish/artifacts"
 	"github.com/nodepools/nodepools/cmd/publish/bom"
 	"github.com/nodepools/nodepools/cmd/publish/image"
 	"github.com/nodepools/nodepools/cmd/publish/program"
+	"github.com/nodepools/nodepools/cmd/publish/push"
 )
 
 // releasePlatforms are those that there is a kubectl for.
@@ -42,9 +40,8 @@ func runRelease(ctx context.Context, flags *flag.FlagSet, args []string, out, lo
 	if err := artifacts.Check(ctx, b.source); err != nil {
 		return err
 	}
-	if _, err := name.NewRepository(*repository, name.StrictValidation); err != nil {
-		// It is not repeated, as it could hold a password.
-		return errors.New("-repository is not the name of a repository with its registry\nname it in full, as in REPOSITORY=registry.example.com/nodepools")
+	if err := push.CheckRepository(*repository); err != nil {
+		return err
 	}
 	scratch, err := os.MkdirTemp("", "nodepools-release-")
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -101,7 +102,7 @@ func testArchive(t *testing.T, archive []byte) {
 	dir := t.TempDir()
 	for {
 		header, err := reader.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -136,8 +137,8 @@ func TestReleaseRefuses(t *testing.T) {
 		"no commit":               {[]string{"-version", testVersion}, "the commit is not known"},
 		"half a commit":           {[]string{"-version", testVersion, "-commit", "0123abc"}, "is not valid"},
 		"a flag of the linker":    {[]string{"-version", "v1.2.3 -X main.version=v2", "-commit", testCommit}, "is not valid"},
-		"a repository with a tag": {[]string{"-version", testVersion, "-commit", testCommit, "-repository", "registry.example.com/n:v1"}, "is not the name of a repository"},
-		"a repository of nowhere": {[]string{"-version", testVersion, "-commit", testCommit, "-repository", "nodepools"}, "is not the name of a repository"},
+		"a repository with a tag": {[]string{"-version", testVersion, "-commit", testCommit, "-repository", "registry.example.com/n:v1"}, "the repository is not the name of one"},
+		"a repository of nowhere": {[]string{"-version", testVersion, "-commit", testCommit, "-repository", "nodepools"}, "the repository is not the name of one"},
 		"an argument":             {[]string{"-version", testVersion, "-commit", testCommit, "now"}, "unexpected argument"},
 		"a platform that is none": {[]string{"-version", testVersion, "-commit", testCommit, "-platforms", "linux"}, "is not a platform"},
 	} {
