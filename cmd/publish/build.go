@@ -50,7 +50,6 @@ type built struct {
 	platform   program.Platform
 	file       string
 	executable []byte
-	bom        []byte
 }
 
 // build compiles the program for each platform into a folder.

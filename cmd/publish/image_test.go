@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"debug/buildinfo"
+	"errors"
 	"io"
 	"io/fs"
 	"maps"
@@ -198,7 +199,7 @@ func entries(t *testing.T, image v1.Image) (list []*tar.Header, contents map[str
 		reader := tar.NewReader(stream)
 		for {
 			header, err := reader.Next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {
