@@ -109,7 +109,7 @@ func WarnCalendar(windows []Window, exclusions []Exclusion, at *field.Path) fiel
 		}
 	}
 	if _, opens := calendarOf(windows, recurring).Next(validFrom); !opens {
-		warnings = append(warnings, field.Invalid(at.Child("exclusions"), nil, "leave nothing of the windows: nothing may ever change"))
+		warnings = append(warnings, field.Invalid(at.Child("exclusions"), nil, "seem to leave nothing of the windows: no opening was found"))
 	}
 	return warnings
 }

@@ -14,6 +14,12 @@ type Rule struct {
 	Reason             string
 }
 
+// times is the rule without its reason: rules of the same times are of the same effect.
+func (r Rule) times() Rule {
+	r.Start, r.End, r.Reason = r.Start.UTC(), r.End.UTC(), ""
+	return r
+}
+
 // recurrence returns what recurs by the rule.
 func (r Rule) recurrence() (*Recurrence, error) {
 	schedule, err := ParseSchedule(r.Schedule)
@@ -36,24 +42,34 @@ type Calendar struct {
 	problems   []error
 }
 
-// New returns the calendar of windows and exclusions. A rule that cannot be read, as its
+// New returns the calendar of windows and exclusions; of exclusions of the same times, the
+// first has the reason. A rule that cannot be read, as its
 // zone is not known here, never opens anything: such a window stays closed, and such an
 // exclusion is in force for ever. [Calendar.Problems] has the reasons.
 func New(windows, exclusions []Rule) *Calendar {
 	c := &Calendar{restricted: len(windows) > 0}
+	seen := map[Rule]bool{}
 	for i, rule := range windows {
 		recurrence, err := rule.recurrence()
 		if err != nil {
 			c.problems = append(c.problems, fmt.Errorf("windows[%d]: %w; it stays closed", i, err))
 			continue
 		}
+		if rule = rule.times(); seen[rule] {
+			continue
+		}
+		seen[rule] = true
 		c.windows = append(c.windows, recurrence)
 	}
+	clear(seen)
 	for i, rule := range exclusions {
 		e, err := newExclusion(rule)
 		if err != nil {
 			c.problems = append(c.problems, fmt.Errorf("exclusions[%d]: %w; it is in force for ever", i, err))
+		} else if seen[rule.times()] {
+			continue
 		}
+		seen[rule.times()] = true
 		c.exclusions = append(c.exclusions, e)
 	}
 	return c
@@ -96,36 +112,37 @@ func (c *Calendar) Excluded(t time.Time) (reason string, excluded bool) {
 }
 
 func (c *Calendar) inWindow(t time.Time) bool {
+	return c.opens(t, nil)
+}
+
+func (c *Calendar) opens(t time.Time, b *budget) bool {
 	for _, w := range c.windows {
-		if w.covers(t) {
+		if w.open(t, b) {
 			return true
 		}
 	}
 	return !c.restricted
 }
 
-// searchSteps is after how many windows and exclusions in turn a search is given up.
-// Nine years of days that are excluded have 3,287.
-const searchSteps = 5000
-
 // Next returns the first moment that is not before t at which the calendar is open. It
-// reports false where there is none within nine years, or where so many windows before
-// it are excluded that the search is given up.
-func (c *Calendar) Next(t time.Time) (time.Time, bool) {
+// reports false where none was found: there is none within nine years, or so many windows
+// before it are excluded that the search is given up.
+func (c *Calendar) Next(t time.Time) (time.Time, bool) { return c.next(t, newBudget()) }
+
+func (c *Calendar) next(t time.Time, b *budget) (time.Time, bool) {
 	limit := t.AddDate(searchYears, 0, 0)
-	for steps := searchSteps; steps > 0 && t.Before(limit); {
-		end, excluded := union(c.exclusions, t, &steps)
-		steps--
+	for !b.spent() && t.Before(limit) {
+		end, excluded := union(c.exclusions, t, b)
 		switch {
 		case excluded && end.IsZero():
 			return time.Time{}, false
 		case excluded:
 			t = end
 			continue
-		case c.inWindow(t):
+		case c.opens(t, b):
 			return t, true
 		}
-		if t = c.nextWindow(t); t.IsZero() {
+		if t = c.nextWindow(t, b); t.IsZero() {
 			return time.Time{}, false
 		}
 	}
@@ -133,31 +150,32 @@ func (c *Calendar) Next(t time.Time) (time.Time, bool) {
 }
 
 // nextWindow is the first start of a window after t; zero where there is none.
-func (c *Calendar) nextWindow(t time.Time) time.Time {
+func (c *Calendar) nextWindow(t time.Time, b *budget) time.Time {
 	var first time.Time
 	for _, w := range c.windows {
-		first = earlier(first, w.Next(t))
+		first = earlier(first, w.next(t, b))
 	}
 	return first
 }
 
 // Until returns the end of the opening that t is in: windows that overlap or touch are
 // one, and the start of an exclusion ends them. It is zero where the calendar stays open
-// for more than 400 days, or is not open at t. Where more than 5,000 windows touch, it may
-// be the end of one of them.
-func (c *Calendar) Until(t time.Time) time.Time {
+// for more than 400 days, or is not open at t. Where so many
+// windows touch that the search is given up, it is the end of one of them.
+func (c *Calendar) Until(t time.Time) time.Time { return c.until(t, newBudget()) }
+
+func (c *Calendar) until(t time.Time, b *budget) time.Time {
 	if !c.Open(t) {
 		return time.Time{}
 	}
 	var end time.Time
 	if c.restricted {
-		steps := searchSteps
-		if end, _ = union(c.windows, t, &steps); end.After(t.Add(mergeLimit)) {
+		if end, _ = union(c.windows, t, b); end.After(t.Add(mergeLimit)) {
 			end = time.Time{}
 		}
 	}
 	for i := range c.exclusions {
-		end = earlier(end, c.exclusions[i].next(t))
+		end = earlier(end, c.exclusions[i].next(t, b))
 	}
 	return end
 }
@@ -195,19 +213,19 @@ func earlier(a, b time.Time) time.Time {
 
 // A span returns until when it covers t without a pause, as [Recurrence.until] does.
 type span interface {
-	until(t time.Time) (time.Time, bool)
+	until(t time.Time, b *budget) (time.Time, bool)
 }
 
 // union returns until when spans cover t together without a pause; zero where that is
-// more than 400 days away. It reports whether one covers t. It takes a step for each span
-// that is put behind another, and stops when there are none left.
-func union[S span](spans []S, t time.Time, steps *int) (time.Time, bool) {
+// more than 400 days away. It reports whether one covers t. When the budget is spent,
+// it returns until when they do at least.
+func union[S span](spans []S, t time.Time, b *budget) (time.Time, bool) {
 	covered := false
 	limit := t.Add(mergeLimit)
-	for end := t; ; *steps-- {
+	for end := t; ; {
 		furthest := end
 		for _, s := range spans {
-			reached, covers := s.until(end)
+			reached, covers := s.until(end, b)
 			if covers && reached.IsZero() {
 				return time.Time{}, true
 			}
@@ -216,7 +234,7 @@ func union[S span](spans []S, t time.Time, steps *int) (time.Time, bool) {
 				furthest = reached
 			}
 		}
-		if furthest.Equal(end) || *steps <= 0 {
+		if furthest.Equal(end) || b.spent() {
 			return furthest, covered
 		}
 		if end = furthest; end.After(limit) {

@@ -44,23 +44,23 @@ func (e exclusion) covers(t time.Time) bool {
 
 // until returns the end of an exclusion that is in force at t; zero where there is none, or
 // one that recurs covers the 400 days that follow.
-func (e exclusion) until(t time.Time) (time.Time, bool) {
+func (e exclusion) until(t time.Time, b *budget) (time.Time, bool) {
 	switch {
 	case e.forever:
 		return time.Time{}, true
 	case e.recurrence != nil:
-		return e.recurrence.until(t)
+		return e.recurrence.until(t, b)
 	}
 	return e.end, e.covers(t)
 }
 
 // next returns the first start after t; zero where there is none.
-func (e exclusion) next(t time.Time) time.Time {
+func (e exclusion) next(t time.Time, b *budget) time.Time {
 	switch {
 	case e.forever:
 		return time.Time{}
 	case e.recurrence != nil:
-		return e.recurrence.Next(t)
+		return e.recurrence.next(t, b)
 	case e.start.After(t) && e.start.Before(e.end):
 		return e.start
 	}

@@ -30,22 +30,24 @@ const (
 // The schedule is evaluated in stretches of time in which the zone keeps its offset, each
 // on a clock that never changes. A start that the clocks skip happens at the first
 // instant after the skipped hour. One in an hour that is repeated happens twice.
-func (r *Recurrence) Next(t time.Time) time.Time {
+func (r *Recurrence) Next(t time.Time) time.Time { return r.next(t, nil) }
+
+func (r *Recurrence) next(t time.Time, b *budget) time.Time {
 	// In UTC, so that no zone of the argument has a part in it.
 	limit := t.UTC().AddDate(searchYears, 0, 0)
 	for after := t.UTC(); after.Before(limit); {
 		_, offset := after.In(r.zone).Zone()
 		end := r.stretchEnd(after)
-		start := r.within(after, end, offset, limit)
+		start := r.within(after, end, offset, limit, b)
 		if !start.IsZero() || end.IsZero() {
 			return start
 		}
 		_, later := end.In(r.zone).Zone()
-		if r.skipped(end, offset, later) {
+		if r.skipped(end, offset, later, b) {
 			return end.UTC()
 		}
 		// From here on by the new offset, and at the very instant at which it begins, too.
-		if start = r.schedule.next(end.UTC().Add(-1), later); start.Equal(end) {
+		if start = b.next(r.schedule, end.UTC().Add(-1), later); start.Equal(end) {
 			return end.UTC()
 		}
 		after = end.UTC()
@@ -66,10 +68,10 @@ func (r *Recurrence) stretchEnd(t time.Time) time.Time {
 
 // within returns the first start after t and before end; zero where there is none. An
 // end that is zero never comes.
-func (r *Recurrence) within(t, end time.Time, offset int, limit time.Time) time.Time {
+func (r *Recurrence) within(t, end time.Time, offset int, limit time.Time, b *budget) time.Time {
 	for ; t.Before(limit) && (end.IsZero() || t.Before(end)); t = t.AddDate(4, 0, 0) {
 		// The parser's search ends after five years.
-		start := r.schedule.next(t, offset)
+		start := b.next(r.schedule, t, offset)
 		if start.IsZero() {
 			continue
 		}
@@ -83,30 +85,33 @@ func (r *Recurrence) within(t, end time.Time, offset int, limit time.Time) time.
 
 // skipped reports whether a start lies in what the clocks skip when they go from an
 // offset to a later one.
-func (r *Recurrence) skipped(at time.Time, offset, later int) bool {
+func (r *Recurrence) skipped(at time.Time, offset, later int, b *budget) bool {
 	if later <= offset {
 		return false
 	}
-	start := r.schedule.next(at.UTC().Add(-1), offset)
+	start := b.next(r.schedule, at.UTC().Add(-1), offset)
 	return !start.IsZero() && start.Before(at.Add(time.Duration(later-offset)*time.Second))
 }
 
 // last returns the last start after since and not after t; zero where there is none.
-func (r *Recurrence) last(since, t time.Time) time.Time {
-	found := r.Next(since)
+func (r *Recurrence) last(since, t time.Time, b *budget) time.Time {
+	found := r.next(since, b)
 	if found.IsZero() || found.After(t) {
 		return time.Time{}
 	}
+	if start := r.next(found, b); start.IsZero() || start.After(t) {
+		return found // as most windows close before they open again
+	}
 	for t.Sub(found) > time.Second {
 		middle := found.Add(t.Sub(found) / 2)
-		if start := r.Next(middle); start.IsZero() || start.After(t) {
+		if start := r.next(middle, b); start.IsZero() || start.After(t) {
 			t = middle
 		} else {
 			found = start
 		}
 	}
 	// Starts are whole seconds.
-	if start := r.Next(found); !start.IsZero() && !start.After(t) {
+	if start := r.next(found, b); !start.IsZero() && !start.After(t) {
 		return start
 	}
 	return found
@@ -114,16 +119,18 @@ func (r *Recurrence) last(since, t time.Time) time.Time {
 
 // covers reports whether a window is open at t: whether one started after t minus the
 // duration, and not after t.
-func (r *Recurrence) covers(t time.Time) bool {
-	start := r.Next(t.Add(-r.duration))
+func (r *Recurrence) covers(t time.Time) bool { return r.open(t, nil) }
+
+func (r *Recurrence) open(t time.Time, b *budget) bool {
+	start := r.next(t.Add(-r.duration), b)
 	return !start.IsZero() && !start.After(t)
 }
 
 // until returns the end of the window that is open at t, and of those that follow it
 // without a pause; zero where that is more than 400 days away. It reports whether one
-// is open.
-func (r *Recurrence) until(t time.Time) (time.Time, bool) {
-	start := r.last(t.Add(-r.duration), t)
+// is open. Once the budget is spent, it is the end of one of them.
+func (r *Recurrence) until(t time.Time, b *budget) (time.Time, bool) {
+	start := r.last(t.Add(-r.duration), t, b)
 	if start.IsZero() {
 		return time.Time{}, false
 	}
@@ -133,7 +140,10 @@ func (r *Recurrence) until(t time.Time) (time.Time, bool) {
 		if end.After(limit) {
 			return time.Time{}, true
 		}
-		following := r.last(start, r.reach(start, end))
+		if b.spent() {
+			return end, true
+		}
+		following := r.last(start, r.reach(start, end, b), b)
 		if following.IsZero() {
 			return end, true
 		}
@@ -145,13 +155,13 @@ func (r *Recurrence) until(t time.Time) (time.Time, bool) {
 // leave no pause: to the end of the day, while the offset stays and where the starts of
 // a day are close enough, or else to the end of the window. Windows of one minute at
 // every minute would be half a million otherwise.
-func (r *Recurrence) reach(start, end time.Time) time.Time {
+func (r *Recurrence) reach(start, end time.Time, b *budget) time.Time {
 	if r.schedule.intraday > r.duration {
 		return end
 	}
 	local := start.In(r.zone)
 	_, offset := local.Zone()
-	if regular := r.schedule.next(start.UTC().Add(-1), offset); !regular.Equal(start) {
+	if regular := b.next(r.schedule, start.UTC().Add(-1), offset); !regular.Equal(start) {
 		return end // it stands for one that was skipped, and the next of this day may be far
 	}
 	fixed := start.In(time.FixedZone("", offset))

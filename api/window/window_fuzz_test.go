@@ -58,7 +58,7 @@ func FuzzOpenings(f *testing.F) {
 				t.Errorf("%v is closed, within %v and %v", within, next, until)
 			}
 		}
-		if last := window.last(moment.Add(-window.duration), moment); last.IsZero() == window.covers(moment) {
+		if last := window.last(moment.Add(-window.duration), moment, nil); last.IsZero() == window.covers(moment) {
 			t.Errorf("last start before %v is %v, and open is %t", moment, last, window.covers(moment))
 		}
 	})

@@ -31,7 +31,7 @@ func (w *WindowWait) Error() string {
 		}
 	}
 	if w.Next.IsZero() {
-		text += "; they never open"
+		text += "; no opening was found"
 	} else {
 		text += "; the next opening is " + describeMoment(w.Next)
 	}

@@ -27,7 +27,7 @@ func TestWriteText(t *testing.T) {
 		"open":     {"nothing is in force", v1.NodePoolSourceSpec{Exclusions: []v1.Exclusion{{Start: peak.End, End: &metav1.Time{Time: at.Add(2 * time.Hour)}}}}, "open at 2026-12-24T11:00:00Z; in UTC:", 2},
 		"excluded": {"a reason is the text of somebody else", v1.NodePoolSourceSpec{Exclusions: []v1.Exclusion{peak}}, "closed at 2026-12-24T11:00:00Z: excluded, peak", 1},
 		"never": {"the zone is not known", v1.NodePoolSourceSpec{Windows: []v1.Window{{Schedule: "@daily", TimeZone: "Europe/Atlantis", Duration: nightly.Duration}}},
-			"closed, and never opens\n  windows[0]: timeZone \"Europe/Atlantis\" is not in the time zone database; it stays closed", 0},
+			"closed, and no opening was found\n  windows[0]: timeZone \"Europe/Atlantis\" is not in the time zone database; it stays closed", 0},
 		"always": {"a window that says nothing is warned of", v1.NodePoolSourceSpec{Windows: []v1.Window{{Schedule: "@daily", Duration: metav1.Duration{Duration: 24 * time.Hour}}}},
 			"open at 2026-12-24T11:00:00Z; in UTC:\n  spec.windows[0]: the window is always open", 0},
 	}

@@ -54,9 +54,9 @@ func (e Entry) state(at time.Time) string {
 	case e.Unrestricted:
 		return "may apply a revision at any time"
 	case len(e.Openings) == 0 && e.Excluded:
-		return "closed, and never opens: " + e.exclusion()
+		return "closed, and no opening was found: " + e.exclusion()
 	case len(e.Openings) == 0:
-		return "closed, and never opens"
+		return "closed, and no opening was found"
 	case e.Open:
 		return "open at " + at.Format(time.RFC3339) + zone
 	case e.Excluded:
