@@ -98,7 +98,7 @@ func (c *Calendar) Zone() *time.Location {
 // Open reports whether something may change at t.
 func (c *Calendar) Open(t time.Time) bool {
 	_, excluded := c.Excluded(t)
-	return !excluded && c.inWindow(t)
+	return !excluded && c.InWindow(t)
 }
 
 // Excluded returns the reason of the exclusion that is in force at t, and whether one is.
@@ -111,9 +111,8 @@ func (c *Calendar) Excluded(t time.Time) (reason string, excluded bool) {
 	return "", false
 }
 
-func (c *Calendar) inWindow(t time.Time) bool {
-	return c.opens(t, nil)
-}
+// InWindow reports whether t is in a window, excluded or not; always where there is none.
+func (c *Calendar) InWindow(t time.Time) bool { return c.opens(t, nil) }
 
 func (c *Calendar) opens(t time.Time, b *budget) bool {
 	for _, w := range c.windows {

@@ -12,7 +12,7 @@ import (
 type WindowWait struct {
 	// Next is when the revision may be applied; zero where no such moment was found.
 	Next time.Time
-	// Excluded reports whether an exclusion is in force, of this reason.
+	// Excluded reports whether a window is open, and an exclusion of this reason in force.
 	Excluded bool
 	Reason   string
 	// Standing reports that the source has the revision already. What is left of it is
@@ -66,7 +66,9 @@ func WindowWaitOf(source *v1.NodePoolSource, revision string, at time.Time) *Win
 		return nil
 	}
 	wait := &WindowWait{Problems: calendar.Problems(), Standing: revision != "" && revision == source.Status.Revision}
-	wait.Reason, wait.Excluded = calendar.Excluded(at)
+	if calendar.InWindow(at) { // or else exclusions come and go, and nothing opens
+		wait.Reason, wait.Excluded = calendar.Excluded(at)
+	}
 	if next, found := calendar.Next(at); found {
 		wait.Next = next.In(calendar.Zone())
 	}

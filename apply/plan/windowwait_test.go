@@ -23,17 +23,18 @@ func TestWindowWait(t *testing.T) {
 		at     time.Time
 		want   string // empty where the revision does not wait
 	}{
-		"no windows":      {"nothing is said", v1.NodePoolSource{}, at, ""},
-		"outside":         {"it waits for the night", windowed(nightly), at, night},
-		"inside":          {"it is night", windowed(nightly), at.Add(13 * time.Hour), ""},
-		"at the opening":  {"the start is part of it", windowed(nightly), time.Date(2026, time.October, 25, 0, 30, 0, 0, time.UTC), ""},
-		"at the closing":  {"the end is not", windowed(nightly), time.Date(2026, time.October, 24, 4, 30, 0, 0, time.UTC), night},
-		"excluded":        {"an exclusion has its reason", excluded(peak), at, "an exclusion of the source is in force (peak season); the next opening is 2026-10-24T13:00:00Z"},
-		"exclusion over":  {"it is over", excluded(peak), at.Add(time.Hour), ""},
-		"unknown zone":    {"closed, and it says why", windowed(v1.Window{Schedule: "@daily", TimeZone: "Europe/Atlantis", Duration: nightly.Duration}), at, `outside the windows of the source; no opening was found; windows[0]: timeZone "Europe/Atlantis" is not in the time zone database; it stays closed`},
-		"impossible date": {"the same", windowed(v1.Window{Schedule: "0 0 30 2 *", Duration: nightly.Duration}), at, `outside the windows of the source; no opening was found; windows[0]: schedule "0 0 30 2 *" never starts: none of its months has any of its days; it stays closed`},
-		"applied already": {"what it deletes waits: see TestStandingRevisionPostponesDeletes", with(windowed(nightly), func(s *v1.NodePoolSource) { s.Status.Revision = "main@sha1:new" }), at, night},
-		"begun":           {"the cluster is between two revisions", with(windowed(nightly), func(s *v1.NodePoolSource) { s.Status.ApplyingRevision = "main@sha1:older" }), at, ""},
+		"no windows":       {"nothing is said", v1.NodePoolSource{}, at, ""},
+		"outside":          {"it waits for the night", windowed(nightly), at, night},
+		"inside":           {"it is night", windowed(nightly), at.Add(13 * time.Hour), ""},
+		"at the opening":   {"the start is part of it", windowed(nightly), time.Date(2026, time.October, 25, 0, 30, 0, 0, time.UTC), ""},
+		"at the closing":   {"the end is not", windowed(nightly), time.Date(2026, time.October, 24, 4, 30, 0, 0, time.UTC), night},
+		"excluded":         {"an exclusion has its reason", excluded(peak), at, "an exclusion of the source is in force (peak season); the next opening is 2026-10-24T13:00:00Z"},
+		"excluded, closed": {"the exclusion makes no difference, and says nothing when it comes and goes", with(excluded(peak), func(s *v1.NodePoolSource) { s.Spec.Windows = []v1.Window{nightly} }), at, night},
+		"exclusion over":   {"it is over", excluded(peak), at.Add(time.Hour), ""},
+		"unknown zone":     {"closed, and it says why", windowed(v1.Window{Schedule: "@daily", TimeZone: "Europe/Atlantis", Duration: nightly.Duration}), at, `outside the windows of the source; no opening was found; windows[0]: timeZone "Europe/Atlantis" is not in the time zone database; it stays closed`},
+		"impossible date":  {"the same", windowed(v1.Window{Schedule: "0 0 30 2 *", Duration: nightly.Duration}), at, `outside the windows of the source; no opening was found; windows[0]: schedule "0 0 30 2 *" never starts: none of its months has any of its days; it stays closed`},
+		"applied already":  {"what it deletes waits: see TestStandingRevisionPostponesDeletes", with(windowed(nightly), func(s *v1.NodePoolSource) { s.Status.Revision = "main@sha1:new" }), at, night},
+		"begun":            {"the cluster is between two revisions", with(windowed(nightly), func(s *v1.NodePoolSource) { s.Status.ApplyingRevision = "main@sha1:older" }), at, ""},
 	}
 	for name, c := range cases {
 		wait := WindowWaitOf(&c.source, "main@sha1:new", c.at)
