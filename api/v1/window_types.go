@@ -77,5 +77,5 @@ type Schedule string
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=64
 // +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`
-// +kubebuilder:validation:XValidation:rule="self.lowerAscii() != 'local'",message="timeZone must name a zone, such as Europe/Berlin: Local differs from machine to machine"
+// +kubebuilder:validation:XValidation:rule="!self.lowerAscii().matches('^(local|localtime|posixrules|(posix|right)/.*)$')",message="timeZone must name a zone, such as Europe/Berlin: local, localtime, posixrules, posix/ and right/ differ from machine to machine"
 type TimeZone string

@@ -79,6 +79,8 @@ func validateExclusion(e Exclusion, at *field.Path) field.ErrorList {
 		return append(problems, field.Required(at, "must have either a schedule and a duration, or a start and an end"))
 	case e.TimeZone != "" || e.Duration != nil:
 		return append(problems, field.Forbidden(at, "timeZone and duration are for a schedule: a start and an end say their offset themselves"))
+	case e.Start.IsZero() || e.End.IsZero():
+		return append(problems, field.Invalid(at, nil, "start and end must be after 0001-01-01T00:00:00Z, which stands for no time at all"))
 	case !e.Start.Before(e.End):
 		return append(problems, field.Invalid(at.Child("end"), e.End.Format(time.RFC3339), "must be after start"))
 	}

@@ -3,6 +3,7 @@ package window
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // an image without zone files has those of the program; files go before them
@@ -16,8 +17,8 @@ func LoadZone(name string) (*time.Location, error) {
 	switch {
 	case name == "":
 		return time.UTC, nil
-	case strings.EqualFold(name, "local"):
-		return nil, errors.New("must name a zone, such as Europe/Berlin: Local differs from machine to machine")
+	case isOfMachine(strings.ToLower(name)):
+		return nil, fmt.Errorf("must name a zone, such as Europe/Berlin: %s differs from machine to machine", name)
 	case len(name) > MaxZoneLength:
 		return nil, fmt.Errorf("has %d characters, and may have no more than %d", len(name), MaxZoneLength)
 	}
@@ -26,4 +27,12 @@ func LoadZone(name string) (*time.Location, error) {
 		return nil, errors.New("is not in the time zone database")
 	}
 	return zone, nil
+}
+
+// isOfMachine reports whether a name stands for what some machine was set up with, or a
+// copy of the database that only some have: right has leap seconds in its times.
+func isOfMachine(name string) bool {
+	folder, _, below := strings.Cut(name, "/")
+	return slices.Contains([]string{"local", "localtime", "posixrules"}, name) ||
+		below && (folder == "posix" || folder == "right")
 }
