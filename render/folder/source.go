@@ -1,11 +1,14 @@
 package folder
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	"github.com/nodepools/nodepools/api/hint"
@@ -34,6 +37,9 @@ func LoadSource(path string) (*v1.NodePoolSource, error) {
 	if err != nil {
 		return nil, err
 	}
+	if several(text) {
+		return nil, hint.Add(fmt.Errorf("%s has several documents", path), "name a file that has one "+v1.NodePoolSourceKind+" and nothing else")
+	}
 	source := &v1.NodePoolSource{}
 	err = yaml.UnmarshalStrict(text, source)
 	switch {
@@ -46,4 +52,20 @@ func LoadSource(path string) (*v1.NodePoolSource, error) {
 		return nil, fmt.Errorf("%s: %s", path, sanitize.Line(problems.ToAggregate().Error()))
 	}
 	return source, nil
+}
+
+// several reports whether a text has more than one document that says anything. The
+// parser reads the first, and is silent about the others.
+func several(text []byte) bool {
+	count := 0
+	for reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
+		document, err := reader.Read()
+		if err != nil {
+			return count > 1
+		}
+		var content any
+		if err := yaml.Unmarshal(document, &content); err != nil || content != nil {
+			count++
+		}
+	}
 }
