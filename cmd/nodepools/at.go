@@ -10,11 +10,14 @@ import (
 )
 
 // atFlag is the moment that windows are asked about; now where it is not said.
-type atFlag struct{ moment time.Time }
+type atFlag struct {
+	moment time.Time
+	given  bool
+}
 
 func (f *atFlag) register(cmd *cobra.Command) {
 	f.moment = time.Now()
-	cmd.Flags().Var(f, "at", "`time` at which windows are looked at, as in 2026-12-24T12:00:00+01:00 (default: now)")
+	cmd.Flags().Var(f, "at", "`time` at which windows are evaluated, as in 2026-12-24T12:00:00+01:00 (default: now)")
 	complete.Flag(cmd, "at", complete.Nothing)
 }
 
@@ -23,8 +26,16 @@ func (f *atFlag) Set(text string) error {
 	if err != nil {
 		return errors.New("must be a date and a time with the offset from UTC, as in 2026-12-24T12:00:00+01:00")
 	}
-	f.moment = moment
+	f.moment, f.given = moment, true
 	return nil
+}
+
+// words are the moment in a sentence.
+func (f *atFlag) words() string {
+	if f.given {
+		return "at " + f.moment.Format(time.RFC3339)
+	}
+	return "now"
 }
 
 // String is the default in the help; it has none.

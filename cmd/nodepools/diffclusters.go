@@ -15,7 +15,11 @@ import (
 // runClusters prints the reviews of several clusters in one document.
 func (o *diffOptions) runClusters(ctx context.Context, std streams) error {
 	reviewed, err := compare.Clusters(o.against.inventories, func(inventory string) (*compare.Sides, error) {
-		return o.sidesOf(ctx, inventory)
+		s, err := o.sidesOf(ctx, inventory)
+		if err == nil {
+			s.AddWindowNote(o.at.moment, o.at.words())
+		}
+		return s, err
 	})
 	if twice := (*compare.SameInventoryError)(nil); errors.As(err, &twice) {
 		return usagef("--inventory: %w", twice)

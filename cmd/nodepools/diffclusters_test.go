@@ -152,3 +152,29 @@ nodes:
 	}
 	return text.String() + "workloads:\n" + pods.String()
 }
+
+// Each cluster whose source is outside its windows has a note of that, at the moment that
+// is asked about.
+func TestClustersHaveWindowNotes(t *testing.T) {
+	pools := t.TempDir()
+	if err := os.WriteFile(filepath.Join(pools, "p.yaml"), []byte("apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {labels: {a: b}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var args []string
+	for cluster, windows := range map[string]string{"nightly": `, windows: [{schedule: "0 2 * * *", duration: 1h}]`, "always": ""} {
+		file := filepath.Join(t.TempDir(), cluster+".yaml")
+		text := fmt.Sprintf("apiVersion: inventory.nodes.lailin.xyz/v1\nkind: Inventory\ntaken: \"2026-11-20T00:00:00Z\"\nnodePools: []\nruntimeClasses: []\nnodes: []\n"+
+			"nodePoolSources:\n- {name: fleet, uid: uid-of-%s, spec: {url: \"https://git.example.com/fleet.git\"%s}}\n", cluster, windows)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--inventory", file)
+	}
+	const note = `NodePoolSource "fleet" does not apply a new revision at 2026-12-24T12:00:00Z: outside the windows of the source; the next opening is 2026-12-25T02:00:00Z`
+	for moment, want := range map[string]int{"2026-12-24T12:00:00Z": 1, "2026-12-24T02:30:00Z": 0} {
+		_, stderr, code := diffed(t, append([]string{pools, "--exit-zero", "--at", moment}, args...)...)
+		if code != exitOK || strings.Count(stderr, "nightly: "+note) != want || strings.Count(stderr, "does not apply") != want {
+			t.Errorf("at %s: exit code %d, want %d notes: %s", moment, code, want, stderr)
+		}
+	}
+}

@@ -64,13 +64,14 @@ func notesOn(source *v1.NodePoolSource) []string {
 }
 
 // AddWindowNote notes that the source would not apply a new revision at a moment, as it is
-// outside its windows. The comparison says what happens when one opens.
-func (s *Sides) AddWindowNote(at time.Time) {
+// outside its windows. The comparison says what happens when one opens. Words are the
+// moment in a sentence, such as "now".
+func (s *Sides) AddWindowNote(at time.Time, words string) {
 	if s.source == nil {
 		return
 	}
 	if wait := plan.WindowWaitOf(s.source, "", at); wait != nil {
-		s.Notes = append(s.Notes, fmt.Sprintf("NodePoolSource %q does not apply a new revision now: %v", s.source.Name, wait))
+		s.Notes = append(s.Notes, fmt.Sprintf("NodePoolSource %q does not apply a new revision %s: %v", s.source.Name, words, wait))
 	}
 }
 
