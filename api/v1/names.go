@@ -107,7 +107,7 @@ const (
 	// RuntimeClass, and what it put on nodes, stay as they are, and it is not
 	// pruned; deleted by hand, it stays until it is resumed. Its spec still
 	// follows Git. On a Node: nothing is written to it. On a NodePoolSource: the
-	// repository is not looked at, and its pools stay when it is deleted.
+	// repository is not polled, and its pools stay when it is deleted.
 	ReconcileAnnotation = "nodes.lailin.xyz/reconcile"
 
 	// RequestedAtAnnotation with a new value asks for a pass at once. The value

@@ -97,7 +97,7 @@ type NodePoolSourceSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(x, self.filter(y, (y + '/').startsWith(x + '/')).size() == 1)",message="layers must differ, and none may be within another: its files would be read twice"
 	Layers []string `json:"layers,omitempty"`
 
-	// interval between two looks at the repository, such as 30s or 5m; at least
+	// interval between two polls of the repository, such as 30s or 5m; at least
 	// one second. A poll that finds nothing new costs one request.
 	// +optional
 	// +kubebuilder:default="1m"

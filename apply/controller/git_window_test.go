@@ -7,6 +7,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -44,7 +46,9 @@ func TestGitRevisionWaitsForItsWindow(t *testing.T) {
 	}
 	w.eventually("it waits", waits)
 	w.stands("nightly", v1.ReconcilingCondition, metav1.ConditionTrue, v1.WaitingForWindowReason)
-	w.stands("nightly", v1.ValidCondition, metav1.ConditionTrue, v1.SucceededReason)
+	w.sourceIs("nightly", "is valid", func(src *v1.NodePoolSource) error {
+		return conditionIs(src.Status.Conditions, v1.ValidCondition, metav1.ConditionTrue, v1.SucceededReason)
+	})
 
 	tier := func() string {
 		pool := &v1.NodePool{}
@@ -82,7 +86,7 @@ func TestGitNothingIsDeletedOutsideItsWindows(t *testing.T) {
 	w := newGitWorld(t)
 	repo := newRepository(t)
 	first := repo.commit(files{"pools/a.yaml": poolFile("a", "1"), "pools/b.yaml": poolFile("b", "1"), "pools/c.yaml": poolFile("c", "1"), "pools/d.yaml": poolFile("d", "1")})
-	w.source("nightly", repo.url(), rarely)
+	w.source("nightly", repo.url(), rarely, func(src *v1.NodePoolSource) { src.Spec.PruneLimit = ptr.To(intstr.FromInt32(1)) })
 	w.follows("nightly", first)
 	exclude := func(until time.Time) {
 		w.changeSource("nightly", func(src *v1.NodePoolSource) {
@@ -112,9 +116,13 @@ func TestGitNothingIsDeletedOutsideItsWindows(t *testing.T) {
 	fewer := repo.commit(nil)
 	w.request("nightly", "fewer")
 	w.stands("nightly", v1.ReconcilingCondition, metav1.ConditionTrue, v1.WaitingForWindowReason, "2 pools kept")
-	w.pruneIsBlocked("nightly", "kept: b, c", fewer)
+	w.sourceIs("nightly", "says what would be blocked", func(src *v1.NodePoolSource) error {
+		return conditionIs(src.Status.Conditions, v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, "kept: b, c", fewer)
+	})
 	w.approve("nightly", fewer)
-	w.stands("nightly", v1.PruneBlockedCondition, metav1.ConditionFalse, v1.SucceededReason)
+	w.sourceIs("nightly", "blocks nothing", func(src *v1.NodePoolSource) error {
+		return conditionIs(src.Status.Conditions, v1.PruneBlockedCondition, metav1.ConditionFalse, v1.SucceededReason)
+	})
 	w.request("nightly", "approved")
 	if count := w.undeleted("b", "c"); count != 2 {
 		t.Errorf("%d of 2 pools are left during the exclusion", count)

@@ -38,7 +38,7 @@ type pause struct {
 
 // pauseOf says of a source in a state why it is not followed; nil where it is.
 func pauseOf(state plan.SourceOutcomeState) *pause {
-	const holds = "the repository is not looked at, the pools stay"
+	const holds = "the repository is not polled, the pools stay"
 	switch state {
 	case plan.SourceStateSuspended:
 		return &pause{v1.SuspendedReason, "spec.suspend is true: " + holds}
