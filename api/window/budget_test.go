@@ -31,7 +31,7 @@ func TestSearchIsBounded(t *testing.T) {
 		most                int
 	}{
 		"half hours that take turns":  {"of equal rules one is left", nil, halves(false), maxEvaluations + 1000},
-		"and are not written equally": {"they are looked at one by one", nil, halves(true), maxEvaluations + 10_000},
+		"and are not written equally": {"each is evaluated", nil, halves(true), maxEvaluations + 10_000},
 		"windows that touch":          {"until is bounded as well", minutes[:16], nil, maxEvaluations + 10_000},
 		"minutes of several zones":    {"none is ever free", minutes[:16], minutes, maxEvaluations + 10_000},
 		"leap days that are excluded": {"nine years have few of them", []Rule{{Schedule: "0 0 29 2 *", Duration: time.Hour}}, []Rule{{Schedule: "0 0 29 2 *", Duration: 2 * time.Hour}}, 2000},
