@@ -113,7 +113,7 @@ func TestRevisionWaitsThatChangesNothingYet(t *testing.T) {
 	}
 	for label, c := range cases {
 		o, err := RevisionOutcomeOf(c.revision.Awaiting(wait), c.live, none)
-		if err != nil || (o.Refused == error(wait)) != c.waits || (o.Plan.Blocked != nil) != c.blocked {
+		if err != nil || errors.Is(o.Refused, wait) != c.waits || (o.Plan.Blocked != nil) != c.blocked {
 			t.Errorf("%s: refused as %v, blocked as %v, error %v: %s", label, o.Refused, o.Plan.Blocked, err, c.reason)
 		}
 	}

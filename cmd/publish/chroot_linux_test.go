@@ -28,7 +28,7 @@ func newContainer(t *testing.T) container {
 	}
 	c := container{t.TempDir()}
 	// Folders of tests are closed to other users.
-	for dir := c.dir; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+	for dir := c.dir; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) { //nolint:usetesting // the folder that all of those are in
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func (facts *sourceFacts) awaits(wait *plan.WindowWait, outcome plan.RevisionOut
 		}
 	case outcome.Refused != nil:
 		facts.window = wait
-		if outcome.Refused == error(wait) {
+		if errors.Is(outcome.Refused, wait) {
 			facts.awaited = outcome.Plan
 		}
 	}
