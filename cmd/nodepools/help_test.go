@@ -77,7 +77,7 @@ func TestOutputIsAFormatEverywhere(t *testing.T) {
 			}
 		})
 	})
-	for _, command := range []string{"diff", "explain node", "install", "inventory", "render", "validate", "version"} {
+	for _, command := range []string{"diff", "explain node", "install", "inventory", "render", "validate", "version", "windows"} {
 		if formats["nodepools "+command] == "" {
 			t.Errorf("%s has no --output", command)
 		}
@@ -93,7 +93,7 @@ func TestWrongFormats(t *testing.T) {
 			return
 		}
 		name := strings.TrimPrefix(command.CommandPath(), "nodepools ")
-		argument := map[string]string{"diff": "nowhere", "explain node": "gpu-1", "render": "nowhere", "validate": "nowhere"}[name]
+		argument := map[string]string{"diff": "nowhere", "explain node": "gpu-1", "render": "nowhere", "validate": "nowhere", "windows": "nowhere"}[name]
 		for _, wrong := range []string{"fleet.json", "-", "", "JSON", "wide"} {
 			args := append([]string{"nodepools"}, strings.Fields(name+" "+argument)...)
 			var out, errs bytes.Buffer
