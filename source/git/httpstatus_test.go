@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,10 +113,10 @@ func TestTroubleOfAKnownServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := sources.NewRepo(t)
 			r.Commit(map[string]string{"a.yaml": "a", "b.yaml": sources.Noise(5000)})
-			ill := false
+			var ill atomic.Bool
 			w := serveHTTP(t, r, false, func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-					if ill {
+					if ill.Load() {
 						c.fault(w, req)
 						return
 					}
@@ -127,7 +128,7 @@ func TestTroubleOfAKnownServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ill = true
+			ill.Store(true)
 			for i, want := range []int{c.first, c.then, c.then} {
 				before := len(w.requests())
 				_, snapshot, err := g.Latest(t.Context(), known)
@@ -137,7 +138,7 @@ func TestTroubleOfAKnownServer(t *testing.T) {
 					t.Errorf("poll %d: %d requests, want at most %d: %s", i, n, want, c.reason)
 				}
 			}
-			ill = false
+			ill.Store(false)
 			r.Commit(map[string]string{"a.yaml": "b"})
 			revision, snapshot, err := g.Latest(t.Context(), known)
 			if err != nil {
