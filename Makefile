@@ -90,6 +90,7 @@ stress: controlplane ## race, kill and disturb the controller for long
 	$(GO) test $(RACE) -p 1 -count=1 -v -timeout 120m -run '^Test(Race|Crash|Fault|SourcePasses|ImpactEqualsReality|DiffEqualsRunIn)' ./apply/controller ./apply/preview/impact ./cmd/nodepools -stress
 	$(GO) test $(RACE) -count=1 -v -timeout 60m -run 'Properties|MakesNoDifference|KeepsAWall|ShortcutsDecide|UndoesAll' ./apply/plan -stress
 	$(GO) test -count=1 -v -timeout 60m -run EqualsBruteForce ./api/window -stress
+	$(GO) test -count=1 -v -timeout 60m -run FitOfClusters ./apply/preview/review/markdown -stress
 
 # Targets are asked for, so that none is forgotten. Making an interesting input
 # short may by default take a minute, in which nothing else is tried.

@@ -2,11 +2,11 @@
 // annotation, a taint, a reason or a note to deceive whoever reads what is printed
 // of it: a reviewer in a terminal, a pull request, a browser, or a program.
 //
-// A test takes each of [Strings], fills the input of its writer with it by
-// [Fill], and checks the output: [Hidden] finds characters that no output may
-// have, and [Host], [User] and [Call] are the names that a link, a notification
-// and a script would contain. [Any] makes more strings of the same parts, for
-// random tests.
+// A test takes each of [Strings], or of those that are [Bounded], fills the input of
+// its writer with it by [Fill], and checks the output: [Hidden] finds characters that
+// no output may have, and [Host], [User] and [Call] are the names that a link, a
+// notification and a script would contain. [Any] makes more strings of the same parts,
+// for random tests.
 package hostile
 
 import (
@@ -37,6 +37,18 @@ const Long = 72 << 10
 
 // Strings returns all of them, in a fixed order.
 func Strings() []String { return slices.Clone(all()) }
+
+// Bounded returns the strings with the very long ones cut to so many bytes. It is for a
+// test that puts each string into every field of a large document: most of its time would
+// go into writing hundreds of megabytes of the same. The bound has to be well above what
+// the writer cuts a text to.
+func Bounded(bytes int) []String {
+	all := Strings()
+	for i := range all {
+		all[i].Text = all[i].Text[:min(len(all[i].Text), bytes)]
+	}
+	return all
+}
 
 // all are made once, as some are long.
 var all = sync.OnceValue(func() []String {

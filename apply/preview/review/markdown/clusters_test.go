@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math"
 	"strings"
@@ -34,10 +35,17 @@ func TestSectionIsWhatTheClusterAloneHas(t *testing.T) {
 	}
 }
 
+var stress = flag.Bool("stress", false, "fit comments of many clusters into nearly every size")
+
 // TestFitOfClusters: of whatever size, a comment is not longer, is well formed, has the
 // summary, gives up details before sections and sections before rows, and says how many.
 func TestFitOfClusters(t *testing.T) {
-	r := reviews.ManyClusters(30, 12)
+	// With -stress nearly every size is tried, of a comment that is cut in more places.
+	many, step := 8, 20
+	if *stress {
+		many, step = 30, 60
+	}
+	r := reviews.ManyClusters(many, 12)
 	c := newClusters(r, Options{Marker: "m", Command: "c"})
 	all, err := c.fit(math.MaxInt32)
 	if err != nil || strings.Contains(all, "Cut to fit") {
@@ -45,7 +53,11 @@ func TestFitOfClusters(t *testing.T) {
 	}
 	least := len(c.beginning(0, 0))
 	seen := map[string]bool{}
-	for size := least; size < len(all)+2000; size += 1 + size/60 {
+	var sizes []int
+	for size := least; size < len(all); size += 1 + size/step {
+		sizes = append(sizes, size)
+	}
+	for _, size := range append(sizes, len(all), len(all)+2000) {
 		comment, err := c.fit(size)
 		if err != nil {
 			t.Fatalf("%d bytes: %v", size, err)
@@ -59,14 +71,14 @@ func TestFitOfClusters(t *testing.T) {
 		beginning, _, _ := strings.Cut(comment, "\n## Cluster ")
 		rows, sections := strings.Count(beginning, "\n| `cluster-"), strings.Count(comment, "\n## Cluster ")
 		switch {
-		case rows < 30:
+		case rows < many:
 			seen["rows"] = true
-			if sections > 0 || !strings.Contains(beginning, fmt.Sprintf("%d cluster", 30-rows)) {
+			if sections > 0 || !strings.Contains(beginning, fmt.Sprintf("%d cluster", many-rows)) {
 				t.Errorf("%d bytes: %d rows and %d sections:\n%.600s", size, rows, sections, comment)
 			}
-		case sections < 30:
+		case sections < many:
 			seen["sections"] = true
-			if !strings.Contains(beginning, fmt.Sprintf("the %d section", 30-sections)) {
+			if !strings.Contains(beginning, fmt.Sprintf("the %d section", many-sections)) {
 				t.Errorf("%d bytes: %d sections:\n%.600s", size, sections, comment)
 			}
 			if !strings.Contains(comment, "\n## Cluster `"+r.Clusters[max(sections-1, 0)].Name) && sections > 0 {
@@ -104,7 +116,7 @@ func TestShares(t *testing.T) {
 }
 
 func TestHostileClustersAreSanitized(t *testing.T) {
-	for _, bad := range hostile.Strings() {
+	for _, bad := range hostile.Bounded(8 << 10) {
 		r := reviews.Clusters()
 		hostile.Fill(r, func(string) string { return bad.Text })
 		for _, size := range []int{DefaultMaxBytes, 1 << 22} {

@@ -19,15 +19,13 @@ import (
 // deceptive are reviews in which every string of hostile stands somewhere, each
 // time in another place.
 func deceptive() []*review.Review {
-	const most = 1000 // bytes of a string; longer ones are cut in a page
-	all := hostile.Strings()
+	all := hostile.Bounded(1000) // longer ones are cut in a page
 	var made []*review.Review
 	for start := 0; start < len(all); start += len(all)/5 + 1 {
 		r, next := reviews.Everything(), start
 		hostile.Fill(r, func(string) string {
 			next++
-			text := all[next%len(all)].Text
-			return text[:min(len(text), most)]
+			return all[next%len(all)].Text
 		})
 		made = append(made, r)
 	}
