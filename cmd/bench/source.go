@@ -67,7 +67,8 @@ type contender struct {
 
 // outcome is what a contender has taken, round by round.
 type outcome struct {
-	seconds, peakKiB         []float64
+	seconds                  []float64
+	peakKiB, firstKiB        []float64
 	requests, packs, traffic []float64
 }
 
@@ -94,6 +95,7 @@ func compete(ctx context.Context, server *gitServer, rounds int, before func(con
 			o := &outcomes[i]
 			o.seconds = append(o.seconds, done.Seconds)
 			o.peakKiB = append(o.peakKiB, float64(done.PeakKiB))
+			o.firstKiB = append(o.firstKiB, float64(done.FirstKiB))
 			o.requests = append(o.requests, float64(traffic.Requests))
 			o.packs = append(o.packs, float64(traffic.Packs))
 			o.traffic = append(o.traffic, float64(traffic.Bytes))
@@ -221,6 +223,7 @@ func changeRow(ctx context.Context, row string, server *gitServer, repository *g
 	return slices.Concat(
 		times,
 		beside(row, "peak memory", "MiB", all, outcomes, func(o outcome) float64 { return slices.Max(o.peakKiB) / 1024 }),
+		[]Figure{{Row: row, Name: "peak memory, the whole fetch before", Unit: "MiB", Value: slices.Max(outcomes[0].firstKiB) / 1024, Target: &Target{AtMost: 56}}},
 		traffic,
 		beside(row, "requests", "requests", all, outcomes, func(o outcome) float64 { return median(o.requests) }),
 	), nil

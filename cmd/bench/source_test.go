@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,6 +78,10 @@ func TestSourceRows(t *testing.T) {
 		if f := figureOf(t, figures, change, "peak memory", by); f.Value < 1 || f.Baseline.Value < 1 || f.Value > 4096 {
 			t.Errorf("no process has so little or so much memory: %v MiB beside %v", f.Value, f.Baseline)
 		}
+	}
+	i := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == "peak memory, the whole fetch before" })
+	if most := figureOf(t, figures, change, "peak memory", "go-git").Value; i < 0 || figures[i].Value < 1 || figures[i].Value > most {
+		t.Errorf("the first of two fetches has not had its share of %v MiB: %v", most, figures)
 	}
 }
 

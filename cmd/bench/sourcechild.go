@@ -37,6 +37,9 @@ type sourceJob struct {
 type sourceDone struct {
 	Seconds float64
 	PeakKiB int64
+	// FirstKiB is how much of it the fetch of all there was has taken, where nodepools
+	// follows.
+	FirstKiB int64
 }
 
 // runSourceChild is the child's whole life.
@@ -56,7 +59,7 @@ func (j sourceJob) do(ctx context.Context) (done sourceDone, err error) {
 	began := time.Now()
 	switch j.By {
 	case "nodepools":
-		began, err = followed(ctx, follow(j.URL), j.Follow)
+		began, err = done.follow(ctx, follow(j.URL), j.Follow)
 	case "go-git":
 		err = goGitClone(ctx, j.URL)
 	case "git":
@@ -79,15 +82,18 @@ func (j sourceJob) do(ctx context.Context) (done sourceDone, err error) {
 	return done, err
 }
 
-// followed fetches what there is, and then, where it is to follow, what is new when it is
+// follow fetches what there is, and then, where it is to follow, what is new when it is
 // told that there is something. It returns when the last of them began.
-func followed(ctx context.Context, repository *git.Repository, follows bool) (time.Time, error) {
+func (d *sourceDone) follow(ctx context.Context, repository *git.Repository, follows bool) (time.Time, error) {
 	caches := git.NewCaches()
 	defer caches.Close()
 	repository.Cache = caches.Of(repository.URL, "")
 	began := time.Now()
 	known, err := fetchNew(ctx, repository, "")
 	if err != nil || !follows {
+		return began, err
+	}
+	if d.FirstKiB, err = ownPeak(); err != nil {
 		return began, err
 	}
 	fmt.Println(ready)
