@@ -27,6 +27,18 @@ type Poll struct {
 // server asks to wait: a webhook would else do so with every push.
 const ForcedPeriod = 10 * time.Second
 
+// RereadPeriod is how long a revision that could not be read for what is in it is not
+// fetched again, while it is the newest one.
+const RereadPeriod = time.Hour
+
+// Rereads reports whether a poll reads a revision again that was refused at the time
+// refused for what a server has sent of it. What a repository holds at a revision never
+// changes, but a broken answer may look like one that is too large: so it is tried again
+// after [RereadPeriod], and when somebody asks for a poll.
+func Rereads(refused time.Time, last Poll, now time.Time) bool {
+	return last.Requested || now.Sub(refused) >= RereadPeriod
+}
+
 // jitter is the share of its period by which a poll comes earlier or later: sources that
 // are made at the same time, or that a server has failed together, do not poll together.
 const jitter = 0.1

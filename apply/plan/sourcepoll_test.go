@@ -72,3 +72,21 @@ func TestPollPeriodOfRequests(t *testing.T) {
 		}
 	}
 }
+
+func TestRereads(t *testing.T) {
+	refused := time.Unix(1_700_000_000, 0)
+	for reason, c := range map[string]struct {
+		requested bool
+		after     time.Duration
+		want      bool
+	}{
+		"what it holds will not change":       {after: time.Minute},
+		"who asks may know better":            {requested: true, after: time.Minute, want: true},
+		"the answer may have been broken":     {after: RereadPeriod, want: true},
+		"it is not tried for ever in between": {after: RereadPeriod - time.Second},
+	} {
+		if got := Rereads(refused, Poll{Requested: c.requested}, refused.Add(c.after)); got != c.want {
+			t.Errorf("%s: read again %v, want %v", reason, got, c.want)
+		}
+	}
+}

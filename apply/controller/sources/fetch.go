@@ -28,8 +28,12 @@ type fetchState struct {
 	request    string
 	// revision is the one that was read last, good or not.
 	revision string
-	// refused says why that revision was not taken; nil for a good one.
+	// refused says why that revision was not taken; nil for a good one. unread is since
+	// when it is known that it cannot be read, zero where it can, and rereads is true where
+	// that is tried again.
 	refused *refusal
+	unread  time.Time
+	rereads bool
 	// forced is when it was polled last because somebody had asked for it, while the
 	// server asked to wait.
 	forced time.Time
@@ -92,6 +96,9 @@ func (r *Reconciler) poll(ctx context.Context, src *v1.NodePoolSource, before *f
 	if before != nil && before.last(src).Requested && source.RetryAfter(before.unreachable) > 0 {
 		state.forced = r.now()
 	}
+	if before != nil && !state.unread.IsZero() && plan.Rereads(state.unread, before.last(src), r.now()) {
+		state.rereads = true
+	}
 	state.at, state.generation, state.request = r.now(), src.Generation, src.Annotations[v1.RequestedAtAnnotation]
 	state.unreachable = r.ask(ctx, src, state)
 	if state.unreachable == nil {
@@ -109,10 +116,11 @@ func (r *Reconciler) poll(ctx context.Context, src *v1.NodePoolSource, before *f
 // repository could not be read; one that a revision is to blame for is kept with
 // the revision instead.
 func (state *fetchState) read(ctx context.Context, repository source.Repository, layers []string) error {
-	revision, snapshot, err := repository.Latest(ctx, state.revision)
+	revision, snapshot, err := repository.Latest(ctx, state.known())
 	switch {
 	case revision != "" && source.IsOfRevision(err):
 		state.revision, state.refused = revision, &refusal{reason: source.Reason(err), err: err}
+		state.unread, state.rereads = state.at, false
 		return nil
 	case err != nil || snapshot == nil:
 		return err
@@ -121,10 +129,19 @@ func (state *fetchState) read(ctx context.Context, repository source.Repository,
 	return nil
 }
 
+// known is the revision that need not be read.
+func (state *fetchState) known() string {
+	if state.rereads {
+		return ""
+	}
+	return state.revision
+}
+
 // take loads the pools of a revision. A revision with any problem is refused
 // whole, and the last good one stays.
 func (state *fetchState) take(ctx context.Context, revision string, snapshot *source.Snapshot, layers []string) {
 	state.revision, state.refused = revision, nil
+	state.unread, state.rereads = time.Time{}, false
 	pools, err := render.Load(snapshot.Files, layers...)
 	if err != nil {
 		state.refused = &refusal{reason: v1.InvalidReason, err: err}
