@@ -2,6 +2,7 @@ package impact_test
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -38,14 +39,7 @@ func (p *play) takeInventory() *inventory.Inventory {
 		&batchv1.CronJobList{}, &batchv1.JobList{}, &policyv1.PodDisruptionBudgetList{}, &corev1.PodList{},
 	} {
 		p.do(p.List(p.t.Context(), list, client.InNamespace(p.slug)))
-		if pods, are := list.(*corev1.PodList); are {
-			p.uids = map[string]types.UID{}
-			for _, pod := range pods.Items {
-				if pod.Spec.NodeName != "" {
-					p.uids[pod.Name] = pod.UID
-				}
-			}
-		}
+		p.remember(list)
 		p.do(meta.EachListItem(list, func(object runtime.Object) error { return b.Add(object) }))
 	}
 	var file bytes.Buffer
@@ -53,4 +47,29 @@ func (p *play) takeInventory() *inventory.Inventory {
 	read, err := inventory.Read(&file)
 	p.do(err)
 	return read
+}
+
+// remember keeps what the observation has to know of the world as it was.
+func (p *play) remember(list client.ObjectList) {
+	switch list := list.(type) {
+	case *corev1.PodList:
+		p.uids = map[string]types.UID{}
+		for _, pod := range list.Items {
+			if pod.Spec.NodeName != "" {
+				p.uids[pod.Name] = pod.UID
+			}
+		}
+	case *batchv1.JobList:
+		p.over = map[string]bool{}
+		for i := range list.Items {
+			p.over[list.Items[i].Name] = isOver(&list.Items[i])
+		}
+	}
+}
+
+// isOver reports whether a Job has all that it was to do, and makes no more pods.
+func isOver(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue
+	})
 }

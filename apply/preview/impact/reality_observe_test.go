@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -176,7 +175,7 @@ func (p *play) observedClasses() outcome {
 		}
 		var names []string
 		for _, w := range p.scenario.workloads {
-			if name := p.podSpec(w).RuntimeClassName; name != nil && *name == class.Name && w.kind != "Pod" && !p.isOver(w) {
+			if name := p.podSpec(w).RuntimeClassName; name != nil && *name == class.Name && w.kind != "Pod" && (w.kind != "Job" || !p.over[w.name]) {
 				names = append(names, w.kind+"/"+w.name)
 			}
 		}
@@ -185,19 +184,6 @@ func (p *play) observedClasses() outcome {
 		}
 	}
 	return o
-}
-
-// isOver reports whether a Job has all that it was to do, and makes no more pods.
-func (p *play) isOver(w workload) bool {
-	p.t.Helper()
-	if w.kind != "Job" {
-		return false
-	}
-	var job batchv1.Job
-	p.do(p.Get(p.t.Context(), client.ObjectKey{Namespace: p.slug, Name: w.name}, &job))
-	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue
-	})
 }
 
 // shutNodes are the nodes of several pools on which the pods of none of them can

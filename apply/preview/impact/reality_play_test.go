@@ -70,6 +70,7 @@ type play struct {
 	before    *inventory.Inventory
 	uids      map[string]types.UID // of the pods that have a node
 	classes   map[string]types.UID // of the RuntimeClasses
+	over      map[string]bool      // the Jobs that had ended, as they may end because of the change
 	predicted *impact.Impact
 	// fitted are the places at which a next pod would have been put, shut the nodes
 	// on which the pods of their pools could not run.

@@ -77,8 +77,13 @@ func (p *play) runs() {
 				if phase := pod.Status.Phase; phase == corev1.PodRunning || phase == corev1.PodSucceeded {
 					done++
 				}
-				if w.kind == "Job" && !unschedulable(&pod) && w.annotations == nil && pod.Status.Phase != corev1.PodSucceeded {
+				if w.ends() && !unschedulable(&pod) && pod.Status.Phase != corev1.PodSucceeded {
 					return fmt.Errorf("pod %s is %s", pod.Name, pod.Status.Phase)
+				}
+			}
+			if w.ends() && done == w.pods {
+				if err := p.hasEnded(w); err != nil {
+					return err
 				}
 			}
 			if p.scenario.settles {
@@ -131,6 +136,20 @@ func (p *play) isMade(w workload, pods int) error {
 	}
 	if set.Status.ObservedGeneration != set.Generation || int(set.Status.DesiredNumberScheduled) != pods {
 		return fmt.Errorf("it has %d pods, want %d", pods, set.Status.DesiredNumberScheduled)
+	}
+	return nil
+}
+
+// hasEnded reports whether the Job controller knows that all pods of a Job have
+// succeeded. It learns of them later than who lists pods, and until then the Job
+// counts as one that makes more.
+func (p *play) hasEnded(w workload) error {
+	var live batchv1.Job
+	if err := p.Get(p.t.Context(), client.ObjectKey{Namespace: p.slug, Name: w.name}, &live); err != nil {
+		return err
+	}
+	if !isOver(&live) {
+		return fmt.Errorf("all its pods have succeeded, and its conditions are %v", live.Status.Conditions)
 	}
 	return nil
 }

@@ -157,6 +157,16 @@ var poolScenarios = map[string]scenario{
 			"StatefulSet/other on a evicted at once",
 		},
 	},
+	"a handler is replaced and Jobs name it": {
+		reason: "one that has ended names nothing, one that ends because of the change did when it was predicted",
+		nodes:  nodes("a"), settles: true,
+		before: pools{"rest": members("none"), "gpu": handled(members("a"), "runc")},
+		after:  pools{"rest": members("none"), "gpu": handled(labelled(members("a"), "disk", "ssd"), "kata")},
+		workloads: []workload{
+			doneJob("over", 2, inPool("gpu")), doneJob("waits", 2, inPool("gpu"), selects("disk=ssd")), job("busy", 1, inPool("gpu")),
+		},
+		want: []string{"RuntimeClass gpu replace, named by 1 pods and Job/busy, Job/waits"},
+	},
 	"a handler is replaced": {
 		reason:    "the RuntimeClass is deleted and made anew, and the pods stay",
 		nodes:     nodes("a"),

@@ -73,6 +73,9 @@ func doneJob(name string, pods int, options ...option) workload {
 	return newWorkload("Job", name, pods, options)
 }
 
+// ends reports whether the pods of a workload succeed as soon as they have run.
+func (w workload) ends() bool { return w.kind == "Job" && w.annotations == nil }
+
 // cronJob has one Job, with one pod that runs.
 func cronJob(name string, options ...option) workload {
 	w := newWorkload("CronJob", name, 1, options)
