@@ -8,7 +8,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/wrap"
+	"github.com/nodepools/nodepools/api/wrap"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/render/output"
 )

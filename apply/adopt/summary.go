@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/api/sanitize"
-	"github.com/nodepools/nodepools/apply/wrap"
+	"github.com/nodepools/nodepools/api/wrap"
 	"github.com/nodepools/nodepools/render/output"
 )
 

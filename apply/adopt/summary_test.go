@@ -7,8 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/nodepools/nodepools/api/wrap"
 	"github.com/nodepools/nodepools/apply/plan"
-	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 // Of very many pools it is said that no file holds them, and what parts the nodes so;

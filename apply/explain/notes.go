@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/api/sanitize"
+	"github.com/nodepools/nodepools/api/wrap"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/review"
-	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 // The notes on a key, as words: a value is one, whatever it holds.

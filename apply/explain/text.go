@@ -11,9 +11,9 @@ import (
 
 	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/api/wrap"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/review"
-	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 // longestChoice is how much is shown of how a pool chooses its members, in bytes.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/api/sanitize"
-	"github.com/nodepools/nodepools/apply/wrap"
+	"github.com/nodepools/nodepools/api/wrap"
 )
 
 // Sizes of the chart, in pixels; the page shows it 800 wide at the most.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nodepools/nodepools/apply/wrap"
+	"github.com/nodepools/nodepools/api/wrap"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew, and what follows from the results of the last run")

@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"github.com/nodepools/nodepools/apply/wrap"
+	"github.com/nodepools/nodepools/api/wrap"
 )
 
 // columns are those of the table, and where their cells come from. The table is as wide

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/nodepools/nodepools/apply/wrap"
+	"github.com/nodepools/nodepools/api/wrap"
 )
 
 // terminal prints the story. Its words are set apart from what commands print by

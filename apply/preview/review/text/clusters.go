@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/nodepools/nodepools/api/sanitize"
+	"github.com/nodepools/nodepools/api/wrap"
 	"github.com/nodepools/nodepools/apply/preview/review"
-	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 // WriteClusters writes the reviews of several clusters: a summary of all, and a section

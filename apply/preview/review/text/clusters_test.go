@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodepools/nodepools/api/wrap"
 	"github.com/nodepools/nodepools/apply/preview/review"
-	"github.com/nodepools/nodepools/apply/wrap"
 	"github.com/nodepools/nodepools/testdata/hostile"
 	"github.com/nodepools/nodepools/testdata/reviews"
 )

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/api/sanitize"
+	"github.com/nodepools/nodepools/api/wrap"
 	"github.com/nodepools/nodepools/apply/preview/review"
-	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 // compactNames matches the result of review.Compact for valid names.
