@@ -2,7 +2,6 @@ package wrap
 
 import (
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -25,30 +24,5 @@ func TestLines(t *testing.T) {
 		if got := Lines(c.text, c.width); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", reason, got, c.want)
 		}
-	}
-}
-
-func TestTable(t *testing.T) {
-	columns := []Column{{Title: "name"}, {Title: "measured", Width: 6, Right: true}, {Title: "at most", Width: 9}}
-	rows := [][]string{
-		{"a heading that is wider than all of the columns"},
-		{"one", "1 s", "2 s"},
-		{},
-		{"sécond", "10 s of 20", ""},
-	}
-	want := strings.Join([]string{
-		"name   measur at most",
-		"           ed",
-		"a heading that is wider",
-		"than all of the columns",
-		"one       1 s 2 s",
-		"",
-		"sécond   10 s",
-		"        of 20",
-		"",
-	}, "\n")
-	var out strings.Builder
-	if Table(&out, columns, rows); out.String() != want {
-		t.Errorf("wrote\n%s\nwant\n%s", out.String(), want)
 	}
 }

@@ -1,5 +1,5 @@
 // Package wrap lays text out in lines that fit a terminal. Start with [Text] for
-// sentences, with [Hang] where some words must not be broken, and with [Table] for rows.
+// sentences, and with [Hang] where some words must not be broken.
 package wrap
 
 import (

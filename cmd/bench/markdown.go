@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nodepools/nodepools/api/table"
 	"github.com/nodepools/nodepools/api/wrap"
 )
 
@@ -15,16 +16,25 @@ func (r Report) section() string {
 	for _, line := range wrap.Lines(cell(r.size()+"; "+r.circumstances()+". "+r.balance()), wrap.Width) {
 		out.WriteString(line + "\n")
 	}
-	out.WriteString("\n| | measured | compared with | ratio | at most |\n|---|--:|---|--:|--:|\n")
+	head, lines := table.Markdown(columnsOfPage, r.cells())
+	out.WriteString("\n" + head + "\n" + strings.Join(lines, "\n") + "\n\n")
+	return out.String()
+}
+
+var columnsOfPage = []table.Column{
+	{}, {Title: "measured", Right: true}, {Title: "compared with"}, {Title: "ratio", Right: true}, {Title: "at most", Right: true},
+}
+
+// cells are the rows of the table on the page.
+func (r Report) cells() [][]string {
+	var rows [][]string
 	for _, figures := range r.rows() {
-		fmt.Fprintf(&out, "| **%s** | | | | |\n", cell(figures[0].Row))
+		rows = append(rows, []string{"**" + cell(figures[0].Row) + "**"})
 		for _, f := range figures {
-			fmt.Fprintf(&out, "| %s | %s | %s | %s | %s |\n", cell(f.Name), cell(f.measured()), cell(f.compared()),
-				cell(f.times()), cell(strings.TrimSpace(f.bound()+" "+f.verdict())))
+			rows = append(rows, []string{cell(f.Name), cell(f.measured()), cell(f.compared()), cell(f.times()), cell(f.judged())})
 		}
 	}
-	out.WriteString("\n")
-	return out.String()
+	return rows
 }
 
 // cell is text that is text in Markdown, too, and in one line.

@@ -100,6 +100,9 @@ func (f Figure) verdict() string {
 	return "reached"
 }
 
+// judged is the bound and whether the figure is within it, as a cell.
+func (f Figure) judged() string { return strings.TrimSpace(f.bound() + " " + f.verdict()) }
+
 // joined is a space at which no line is broken, between a number and its unit.
 const joined = "\u00a0"
 

@@ -3,26 +3,27 @@ package main
 import (
 	"strings"
 
+	"github.com/nodepools/nodepools/api/table"
 	"github.com/nodepools/nodepools/api/wrap"
 )
 
 // columns are those of the table, and where their cells come from. The table is as wide
 // as a terminal, whatever it says.
 var columns = []struct {
-	wrap.Column
+	table.Column
 	of func(Figure) string
 }{
-	{wrap.Column{Width: 24}, func(f Figure) string { return f.Name }},
-	{wrap.Column{Title: "measured", Width: 14, Right: true}, Figure.measured},
-	{wrap.Column{Title: "  compared with", Width: 22}, func(f Figure) string { return indented(f.compared()) }},
-	{wrap.Column{Title: "ratio", Width: 7, Right: true}, Figure.times},
-	{wrap.Column{Title: "at most", Width: 9, Right: true}, func(f Figure) string { return f.bound() + " " + f.verdict() }},
+	{table.Column{Width: 24}, func(f Figure) string { return f.Name }},
+	{table.Column{Title: "measured", Width: 14, Right: true}, Figure.measured},
+	{table.Column{Title: "  compared with", Width: 22}, func(f Figure) string { return indented(f.compared()) }},
+	{table.Column{Title: "ratio", Width: 7, Right: true}, Figure.times},
+	{table.Column{Title: "at most", Width: 9, Right: true}, Figure.judged},
 }
 
 // table is the report for a terminal, without colours: what is missed says so in a
 // word.
 func (r Report) table() string {
-	var laidOut []wrap.Column
+	var laidOut []table.Column
 	for _, c := range columns {
 		laidOut = append(laidOut, c.Column)
 	}
@@ -41,7 +42,7 @@ func (r Report) table() string {
 	paragraph := func(text string) { out.WriteString(strings.Join(wrap.Lines(text, wrap.Width), "\n") + "\n") }
 	paragraph(r.size() + "; " + r.circumstances())
 	out.WriteString("\n")
-	wrap.Table(&out, laidOut, rows)
+	table.Text{Columns: laidOut}.Write(&out, rows)
 	out.WriteString("\n")
 	paragraph(r.balance())
 	return plainSpaces(out.String())

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/api/hint"
+	"github.com/nodepools/nodepools/api/table"
 	"github.com/nodepools/nodepools/apply/preview/review"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 	"github.com/nodepools/nodepools/render"
@@ -193,10 +194,12 @@ func (o validateOptions) document(r *report.Report) ([]byte, error) {
 
 // ruleList lists the rules for a help text.
 func ruleList() string {
-	var list strings.Builder
+	var rows [][]string
 	for _, rule := range report.Rules() {
-		fmt.Fprintf(&list, "  %-14s %s\n", rule.ID, rule.Description)
+		rows = append(rows, []string{string(rule.ID), rule.Description})
 	}
+	var list strings.Builder
+	table.Text{Columns: make([]table.Column, 2), Indent: "  ", Gap: "  "}.Write(&list, rows)
 	return list.String()
 }
 

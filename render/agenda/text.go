@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodepools/nodepools/api/sanitize"
+	"github.com/nodepools/nodepools/api/table"
 )
 
 const (
@@ -36,16 +37,25 @@ func (e Entry) write(text *strings.Builder, at time.Time) {
 	if e.Unrestricted || len(e.Openings) == 0 {
 		return
 	}
-	fmt.Fprintf(text, "  %-20s  %-20s  %-16s  %s\n", "OPENS", "CLOSES", "OPENS, UTC", "OPENS, LOCAL")
+	var rows [][]string
 	for _, opening := range e.Openings {
 		closes := "-"
 		if opening.End != nil {
 			closes = opening.End.InZone.Format(dayAndMinute)
 		}
-		fmt.Fprintf(text, "  %-20s  %-20s  %-16s  %s\n", opening.Start.InZone.Format(dayAndMinute), closes,
-			opening.Start.UTC.Format(minute), opening.Start.Local.Format(minute))
+		rows = append(rows, []string{
+			opening.Start.InZone.Format(dayAndMinute), closes, opening.Start.UTC.Format(minute), opening.Start.Local.Format(minute),
+		})
 	}
+	openings.Write(text, rows)
 }
+
+// openings is the table of what is to come. Its columns are equally wide for all
+// entries.
+var openings = table.Text{Indent: "  ", Gap: "  ", Columns: []table.Column{
+	{Title: "OPENS", Width: len(dayAndMinute)}, {Title: "CLOSES", Width: len(dayAndMinute)},
+	{Title: "OPENS, UTC", Width: len(minute)}, {Title: "OPENS, LOCAL", Width: len(minute)},
+}}
 
 // state says whether it may change at the moment, and why not.
 func (e Entry) state(at time.Time) string {

@@ -58,7 +58,7 @@ func newClusters(r *review.Reviews, o Options) *clusters {
 	columns := append(append([]string{"Cluster"}, review.Columns...), "As of")
 	var rows [][]string
 	for _, cluster := range r.Clusters {
-		rows = append(rows, clusterRow(cluster, len(columns)))
+		rows = append(rows, clusterRow(cluster))
 	}
 	c.table = section{one: "cluster", more: "clusters"}.with(columns, rows)
 	if o.Summary {
@@ -70,23 +70,19 @@ func newClusters(r *review.Reviews, o Options) *clusters {
 	return c
 }
 
-func clusterRow(c review.Cluster, columns int) []string {
+func clusterRow(c review.Cluster) []string {
 	row := []string{code(c.Name)}
 	if c.Review == nil {
-		row = append(row, "**not compared**")
-	} else {
-		for _, cell := range c.Cells() {
-			if cell == review.NotKnown {
-				cell = "unknown"
-			}
-			row = append(row, cell)
-		}
-		if taken := c.Review.Compared.Taken; taken != "" {
-			row = append(row, code(taken))
-		}
+		return append(row, "**not compared**")
 	}
-	for len(row) < columns {
-		row = append(row, "")
+	for _, cell := range c.Cells() {
+		if cell == review.NotKnown {
+			cell = "unknown"
+		}
+		row = append(row, cell)
+	}
+	if taken := c.Review.Compared.Taken; taken != "" {
+		row = append(row, code(taken))
 	}
 	return row
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nodepools/nodepools/api/sanitize"
+	"github.com/nodepools/nodepools/api/table"
 	"github.com/nodepools/nodepools/api/wrap"
 	"github.com/nodepools/nodepools/apply/preview/review"
 )
@@ -32,29 +33,33 @@ func WriteClusters(w io.Writer, r *review.Reviews, o Options) error {
 
 // clusterColumn is how wide the names of clusters may be in the table: all of it fits a
 // terminal where no count has more than its heading.
-var clusterColumn = wrap.Width - utf8.RuneCountInString(strings.Join(review.Columns, "  ")) - len("  ")
+var clusterColumn = wrap.Width - utf8.RuneCountInString(strings.Join(review.Columns, gap)) - len(gap)
+
+// gap is what stands between the columns of the table.
+const gap = "  "
 
 // clusters writes the table of all clusters.
 func (t *writer) clusters(clusters []review.Cluster) {
-	widths := []int{len("CLUSTER")}
-	for _, column := range review.Columns {
-		widths = append(widths, len(column))
+	columns := []table.Column{{Title: "CLUSTER"}}
+	for _, title := range review.Columns {
+		columns = append(columns, table.Column{Title: strings.ToUpper(title), Right: true})
 	}
 	var rows [][]string
 	for _, cluster := range clusters {
-		row := append([]string{short(review.Word(cluster.Name))}, cluster.Cells()...)
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		cells := cluster.Cells()
+		if cluster.Review == nil {
+			cells = []string{"not compared"}
 		}
-		rows = append(rows, row)
+		rows = append(rows, append([]string{short(review.Word(cluster.Name))}, cells...))
 	}
-	t.line(t.bold(strings.ToUpper(tableRow(append([]string{"Cluster"}, review.Columns...), widths))))
-	for i, row := range rows {
+	titles, lines := table.Text{Columns: columns, Gap: gap}.Lines(rows)
+	t.line(t.bold(strings.Join(titles, "\n")))
+	for i, row := range lines {
+		line := strings.Join(row, "\n")
 		if clusters[i].Review == nil {
-			t.line(t.alarm(tableRow(append(row, "not compared"), widths)))
-			continue
+			line = t.alarm(line)
 		}
-		t.line(tableRow(row, widths))
+		t.line(line)
 	}
 }
 
@@ -64,15 +69,6 @@ func short(name string) string {
 		return name
 	}
 	return sanitize.BeginRunes(name, clusterColumn-1) + "…"
-}
-
-// tableRow writes the cells in columns, of which all but the first are numbers.
-func tableRow(cells []string, widths []int) string {
-	row := cells[0] + strings.Repeat(" ", widths[0]-utf8.RuneCountInString(cells[0]))
-	for i, cell := range cells[1:] {
-		row += "  " + strings.Repeat(" ", max(0, widths[i+1]-utf8.RuneCountInString(cell))) + cell
-	}
-	return row
 }
 
 // cluster writes the section of a cluster.
