@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/apply/preview/dryrun"
+	"github.com/nodepools/nodepools/apply/preview/review/form"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
@@ -163,7 +164,7 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 		}
 		difference.Problems = append(difference.Problems, asked.Refusals...)
 	}
-	for _, note := range append(o.output.notesOnBase(s.Compared), s.Notes...) {
+	for _, note := range form.Notes(o.output.format, s.Compared, s.Notes) {
 		std.note("%s", note)
 	}
 	reviewed, err := s.Review(difference)

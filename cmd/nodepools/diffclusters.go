@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/apply/preview/compare"
 	"github.com/nodepools/nodepools/apply/preview/review"
+	"github.com/nodepools/nodepools/apply/preview/review/form"
 )
 
 // runClusters prints the reviews of several clusters in one document.
@@ -30,7 +30,7 @@ func (o *diffOptions) runClusters(ctx context.Context, std streams) error {
 	if err := ctx.Err(); err != nil {
 		return err // half of the clusters look as if they had failed
 	}
-	for _, note := range o.output.notesOnClusters(reviewed) {
+	for _, note := range form.NotesOfClusters(o.output.format, reviewed) {
 		std.note("%s", note)
 	}
 	if err := o.output.writeClusters(std.out, reviewed); err != nil {
@@ -69,38 +69,4 @@ func failedClusters(r *review.Reviews) error {
 		return nil
 	}
 	return hint.Add(fmt.Errorf("%d of %s could not be compared", len(r.Failed()), review.Count(len(r.Clusters), "cluster")), strings.Join(failures, "\n"))
-}
-
-// notesOnClusters are the notes of all clusters: those that hold for each of them once,
-// and others after the name of the cluster.
-func (o *diffOutput) notesOnClusters(r *review.Reviews) []string {
-	var notes []string
-	if o.format != "text" {
-		notes = append(notes, r.Notes...)
-	}
-	clusters := 0
-	count := map[string]int{}
-	for _, cluster := range r.Clusters {
-		if cluster.Review != nil {
-			clusters++
-			for _, note := range cluster.Review.Notes {
-				count[note]++
-			}
-		}
-	}
-	for _, cluster := range r.Clusters {
-		if cluster.Review == nil {
-			continue
-		}
-		for _, note := range append(o.notesOnBase(cluster.Review.Compared), cluster.Review.Notes...) {
-			if clusters > 1 && count[note] == clusters {
-				if !slices.Contains(notes, note) {
-					notes = append(notes, note)
-				}
-				continue
-			}
-			notes = append(notes, review.Word(cluster.Name)+": "+note)
-		}
-	}
-	return notes
 }

@@ -1,11 +1,11 @@
-package main
+package form
 
 import (
-	"bytes"
 	"encoding/json"
+	"flag"
+	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"unicode"
 
@@ -17,38 +17,58 @@ import (
 	"github.com/nodepools/nodepools/testdata/reviews"
 )
 
+var update = flag.Bool("update", false, "write the golden files anew")
+
 // TestDocuments holds JSON and YAML of every sample to golden files, and the summary
 // alone.
 func TestDocuments(t *testing.T) {
-	for _, format := range []string{"json", "yaml"} {
+	for _, form := range []string{JSON, YAML} {
 		for _, sample := range reviews.All() {
 			if sample.Name == "big" || sample.Name == "hostile" {
 				continue // nobody would read it, and it is read back below
 			}
-			document(t, sample.Name+"."+format, sample.Make(), diffOutput{outputFlags: to(format), color: "never"})
+			golden(t, sample.Name+"."+form)(Write(sample.Make(), Options{Form: form}))
 		}
-		clustersDocument(t, "clusters."+format, diffOutput{outputFlags: to(format), color: "never"})
-		clustersDocument(t, "clusters.summary."+format, diffOutput{outputFlags: to(format), color: "never", summary: true})
-		document(t, "summary."+format, reviews.Everything(), diffOutput{outputFlags: to(format), color: "never", summary: true})
+		golden(t, "summary."+form)(Write(reviews.Everything(), Options{Form: form, Summary: true}))
+		golden(t, "clusters."+form)(WriteClusters(reviews.Clusters(), Options{Form: form}))
+		golden(t, "clusters.summary."+form)(WriteClusters(reviews.Clusters(), Options{Form: form, Summary: true}))
 	}
 }
 
-func document(t *testing.T, name string, r *review.Review, o diffOutput) {
-	t.Helper()
-	var text bytes.Buffer
-	if err := o.write(&text, r); err != nil {
-		t.Fatal(err)
+// golden compares a document with a file.
+func golden(t *testing.T, name string) func(document []byte, err error) {
+	return func(document []byte, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(name, document, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(document)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
-	golden(t, filepath.Join("testdata", "documents", name), strings.TrimSuffix(text.String(), "\n"))
 }
 
-func clustersDocument(t *testing.T, name string, o diffOutput) {
-	t.Helper()
-	var text bytes.Buffer
-	if err := o.writeClusters(&text, reviews.Clusters()); err != nil {
-		t.Fatal(err)
+// Each name is a form, and what is none is no other one by mistake.
+func TestEveryNameIsAForm(t *testing.T) {
+	for _, name := range Names() {
+		document, err := Write(reviews.Everything(), Options{Form: name, Marker: "m", MaxBytes: 1 << 20})
+		if err != nil || len(document) == 0 {
+			t.Errorf("%s: %d bytes, %v", name, len(document), err)
+		}
 	}
-	golden(t, filepath.Join("testdata", "documents", name), strings.TrimSuffix(text.String(), "\n"))
+	if document, err := Write(reviews.Everything(), Options{Form: "txt"}); err == nil {
+		t.Errorf("txt is written as\n%.200s", document)
+	}
 }
 
 // TestDocumentsAreSanitizedAndWhole writes hostile content as JSON and as YAML: nothing
@@ -66,17 +86,16 @@ func TestDocumentsAreSanitizedAndWhole(t *testing.T) {
 			"yaml": func(text []byte, into any) error { return yaml.Unmarshal(text, into) },
 		} {
 			t.Run(format+"/"+bad.Name, func(t *testing.T) {
-				var text bytes.Buffer
-				o := diffOutput{outputFlags: to(format), color: "never"}
-				if err := o.write(&text, r); err != nil {
+				text, err := Write(r, Options{Form: format})
+				if err != nil {
 					t.Fatal(err)
 				}
 				// Blanks of other scripts are left: a program reads these, and they do nothing.
-				if hidden := slices.DeleteFunc(deceit.Hidden(text.String()), unicode.IsGraphic); len(hidden) > 0 {
+				if hidden := slices.DeleteFunc(deceit.Hidden(string(text)), unicode.IsGraphic); len(hidden) > 0 {
 					t.Errorf("%q stand in the document", hidden)
 				}
 				read := &review.Review{}
-				if err := parse(text.Bytes(), read); err != nil {
+				if err := parse(text, read); err != nil {
 					t.Fatalf("it cannot be read back: %v", err)
 				}
 				if diff := cmp.Diff(want, throughJSON(t, read)); diff != "" {
