@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/nodepools/nodepools/api/hint"
@@ -42,31 +41,13 @@ func (o *diffOptions) runClusters(ctx context.Context, std streams) error {
 // outcomeOfClusters is an error where some clusters could not be compared. That the
 // others do more than is allowed is the graver one, and names the former as well.
 func (o *diffOptions) outcomeOfClusters(r *review.Reviews) error {
-	failed := failedClusters(r)
+	failed := r.Err()
 	if failed == nil {
 		return o.outcome(r)
 	}
-	var exceeded *outcome
-	if errors.As(o.failOn.check(r), &exceeded) && exceeded.code == exitExceeded {
+	if exceeded := (*outcome)(nil); errors.As(o.failOn.check(r), &exceeded) && exceeded.code == exitExceeded {
 		lines := []string{hint.Of(exceeded.err), failed.Error(), hint.Of(failed)}
 		return &outcome{code: exitExceeded, err: hint.Add(exceeded.err, strings.Join(lines, "\n"))}
 	}
 	return failed
-}
-
-// failedClusters is the error where some clusters could not be compared.
-func failedClusters(r *review.Reviews) error {
-	var failures []string
-	for _, cluster := range r.Clusters {
-		if cluster.Failure != nil {
-			failures = append(failures, review.Word(cluster.Name)+": "+cluster.Failure.Message)
-			for _, problem := range cluster.Failure.List() {
-				failures = append(failures, "    "+problem)
-			}
-		}
-	}
-	if len(failures) == 0 {
-		return nil
-	}
-	return hint.Add(fmt.Errorf("%d of %s could not be compared", len(r.Failed()), review.Count(len(r.Clusters), "cluster")), strings.Join(failures, "\n"))
 }

@@ -2,12 +2,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/nodepools/nodepools/api/hint"
+	"github.com/nodepools/nodepools/api/wrap"
 	"github.com/nodepools/nodepools/apply/preview/review"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
@@ -28,25 +27,9 @@ are > and >=, and the counts that -o json has in summary.counts:
 
 // failOnCounts lists the counts in lines of a help text.
 func failOnCounts() string {
-	const width = 78
 	var list strings.Builder
-	column := 0
-	for i, name := range review.CountNames() {
-		switch {
-		case i == 0:
-			list.WriteString("  ")
-			column = 2
-		case column+len(", ")+len(name) >= width:
-			list.WriteString(",\n  ")
-			column = 2
-		default:
-			list.WriteString(", ")
-			column += 2
-		}
-		list.WriteString(name)
-		column += len(name)
-	}
-	return list.String()
+	wrap.Hang(&list, "  ", "  ", wrap.List(review.CountNames()))
+	return strings.TrimSuffix(list.String(), "\n")
 }
 
 func (f *failOn) register(cmd *cobra.Command) {
@@ -84,27 +67,22 @@ func (f *failOn) String() string {
 // Type is what stands for the value in a help text.
 func (f *failOn) Type() string { return "thresholds" }
 
-// countable is a review, or those of several clusters.
-type countable interface {
-	Exceeds(thresholds []review.Threshold) ([]string, error)
-	Empty() bool
-}
-
 // check is to be called after all of the review is printed. Its error is an
 // [outcome]: code 3 where a threshold is exceeded, whatever the command would end
 // with otherwise, and else 2 where one is about what is not known.
 func (f *failOn) check(r countable) error {
-	exceeded, err := r.Exceeds(f.thresholds)
+	err := review.Check(r, f.thresholds)
 	switch {
-	case len(exceeded) > 0:
-		return &outcome{code: exitExceeded, err: hint.Add(errors.New("the change does more than --fail-on allows"), strings.Join(exceeded, "\n"))}
-	case errors.Is(err, review.ErrNotKnown):
-		return &outcome{code: exitUsage, err: hint.Add(
-			fmt.Errorf("--fail-on: %w", err),
-			"compare with a cluster, or give what is known of one: --inventory FILE, which 'nodepools inventory' writes",
-		)}
-	case err != nil:
-		return &outcome{code: exitUsage, err: fmt.Errorf("--fail-on: %w", err)}
+	case err == nil:
+		return nil
+	case errors.As(err, new(*review.ExceededError)):
+		return &outcome{code: exitExceeded, err: err}
 	}
-	return nil
+	return &outcome{code: exitUsage, err: err}
+}
+
+// countable is a review, or those of several clusters.
+type countable interface {
+	Exceeds(thresholds []review.Threshold) ([]string, error)
+	Empty() bool
 }
