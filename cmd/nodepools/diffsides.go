@@ -118,6 +118,6 @@ func (o *diffOptions) ref(ctx context.Context) (*compare.Sides, error) {
 	}
 	return compare.Ref(ctx, state, o.source, refs, o.against.layers, func(src *v1.NodePoolSource) (*git.Repository, error) {
 		repository := sources.Repository(src, max(o.cluster.timeout, git.DefaultTimeout))
-		return repository, o.against.login.use(ctx, src, repository)
+		return repository, o.against.login.Use(ctx, src, repository)
 	})
 }
