@@ -1,18 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
-	"github.com/nodepools/nodepools/api/hint"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/sources"
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/preview/compare"
-	"github.com/nodepools/nodepools/render"
-	"github.com/nodepools/nodepools/render/folder"
 	"github.com/nodepools/nodepools/source/git"
 )
 
@@ -50,37 +46,8 @@ func (o *diffOptions) state(ctx context.Context) (*observe.State, error) {
 
 // files compares a cluster with the files in PATH.
 func (o *diffOptions) files(ctx context.Context) (*compare.Sides, error) {
-	files, refused := loadPools(o.path, o.against.layers...)
-	if invalid := (*render.InvalidError)(nil); refused != nil && (o.against.layers != nil || !errors.As(refused, &invalid)) {
-		return nil, refused
-	}
-	if refused == nil && files.Single && len(files.Definitions) == 0 {
-		return nil, files.EmptyError() // a folder may be meant to have none
-	}
-	state, err := o.state(ctx)
-	if err != nil {
-		return nil, cmp.Or(refused, err)
-	}
-	if o.against.layers == nil {
-		if files, err = o.inLayersOfSource(files, refused, state); err != nil {
-			return nil, err
-		}
-	}
-	pools := compare.Pools{Path: files.Path, Single: files.Single, Layers: files.Layers, Definitions: files.Definitions}
-	return compare.Files(pools, state, o.source)
-}
-
-// inLayersOfSource reads files in the layers of the source that they are compared as.
-// Where it has none, what was read without any is it, or the error of that.
-func (o *diffOptions) inLayersOfSource(files *folder.Pools, refused error, state *observe.State) (*folder.Pools, error) {
-	src, err := compare.ChooseSource(state, o.source)
-	switch {
-	case err != nil || src == nil || len(src.Spec.Layers) == 0:
-		return files, cmp.Or(refused, err)
-	case files != nil && files.Single:
-		return nil, hint.Add(fmt.Errorf("%s is a file, and NodePoolSource %q reads its folder in layers", o.path, src.Name), "name the folder: what the file says may depend on the other layers")
-	}
-	return loadPools(o.path, src.Spec.Layers...)
+	sides, err := compare.Folder(o.path, o.against.layers, o.source, func() (*observe.State, error) { return o.state(ctx) })
+	return sides, layersOfFile(err)
 }
 
 // revisions compares two revisions of the repository on this machine.

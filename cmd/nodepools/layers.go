@@ -8,8 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nodepools/nodepools/api/hint"
-	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/preview/compare"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 	"github.com/nodepools/nodepools/render"
@@ -42,10 +40,15 @@ func (l layers) check() error {
 // loadPools reads the pools of a folder or of one file in layers.
 func loadPools(path string, layers ...string) (*folder.Pools, error) {
 	pools, err := folder.Load(path, layers...)
+	return pools, layersOfFile(err)
+}
+
+// layersOfFile makes a wrong command line of layers within what is no folder.
+func layersOfFile(err error) error {
 	if file := (*folder.NoFolderError)(nil); errors.As(err, &file) {
-		return nil, usagef("--layer requires PATH to be a folder, and %s is a file", file.Path)
+		return usagef("--layer requires PATH to be a folder, and %s is a file", file.Path)
 	}
-	return pools, err
+	return err
 }
 
 // layersOfClusters are the layers that clusters read, by their inventories.
@@ -79,23 +82,9 @@ func (l *layersOfClusters) check(cmd *cobra.Command) error {
 // find returns the layers of each cluster, each list once. An inventory that cannot be
 // read is no problem of the pools.
 func (l *layersOfClusters) find() ([][]string, error) {
-	var all [][]string
-	for _, file := range l.inventories {
-		state, err := observe.File(file)
-		if err != nil {
-			return nil, &outcome{code: exitUsage, err: err}
-		}
-		source, err := compare.ChooseSource(state, l.source)
-		if err != nil {
-			return nil, &outcome{code: exitUsage, err: hint.Add(fmt.Errorf("inventory %s: %w", file, err), hint.Of(err))}
-		}
-		var layers []string
-		if source != nil {
-			layers = source.Spec.Layers
-		}
-		if !slices.ContainsFunc(all, func(other []string) bool { return slices.Equal(other, layers) }) {
-			all = append(all, layers)
-		}
+	all, err := compare.LayersOf(l.inventories, l.source)
+	if err != nil {
+		return nil, &outcome{code: exitUsage, err: err}
 	}
 	return all, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/compare"
 	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/render/folder"
 )
 
 func sourceNamed(name string) *v1.NodePoolSource {
@@ -57,7 +58,7 @@ func TestFilesLeaveOtherPoolsOut(t *testing.T) {
 		}
 	}
 	state := &observe.State{Cluster: plan.Cluster{Pools: []*v1.NodePool{faulty("mine"), faulty("other")}}, Sources: []*v1.NodePoolSource{sourceNamed("a")}}
-	pools := compare.Pools{Path: "pools/mine.yaml", Single: true, Definitions: []render.Definition{{Pool: faulty("mine"), File: "mine.yaml"}}}
+	pools := &folder.Pools{Path: "pools/mine.yaml", Single: true, Definitions: []render.Definition{{Pool: faulty("mine"), File: "mine.yaml"}}}
 	sides, err := compare.Files(pools, state, "")
 	if err != nil {
 		t.Fatal(err)
