@@ -1,5 +1,5 @@
 // Package wrap lays text out in lines that fit a terminal. Start with [Text] for
-// sentences, and with [Hang] where some words must not be broken.
+// sentences, [Paragraphs] for a longer text, and with [Hang] where some words must not be broken.
 package wrap
 
 import (
@@ -18,6 +18,22 @@ func Text(w io.Writer, indent, text string) {
 	for line := range strings.Lines(text) {
 		Hang(w, indent, indent+"  ", strings.Fields(line))
 	}
+}
+
+// Paragraphs returns a text whose paragraphs, which an empty line parts, are broken anew
+// into lines of at most [Width] characters. One with a line that is indented is a list or
+// a command, and stays as it is.
+func Paragraphs(text string) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, paragraph := range paragraphs {
+		if strings.HasPrefix(paragraph, " ") || strings.Contains(paragraph, "\n ") {
+			continue
+		}
+		var filled strings.Builder
+		Hang(&filled, "", "", strings.Fields(paragraph))
+		paragraphs[i] = strings.TrimSuffix(filled.String(), "\n")
+	}
+	return strings.Join(paragraphs, "\n\n")
 }
 
 // Hang writes words in lines of at most [Width] characters, where no single word is

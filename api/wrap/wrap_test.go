@@ -40,3 +40,12 @@ func TestText(t *testing.T) {
 		t.Errorf("printed %q, want %q: lines are kept, and those that are broken hang", out.String(), want)
 	}
 }
+
+func TestParagraphs(t *testing.T) {
+	full := strings.Repeat("x", Width/2)
+	text := "one\ntwo " + full + "\n" + full + "\n\nstays:\n  a   b\n\n  " + full + " " + full + "\n\nthe last"
+	want := "one two " + full + "\n" + full + "\n\nstays:\n  a   b\n\n  " + full + " " + full + "\n\nthe last"
+	if got := Paragraphs(text); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

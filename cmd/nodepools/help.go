@@ -2,7 +2,6 @@ package main
 
 import (
 	"regexp"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +32,7 @@ See '{{.CommandPath}} [command] --help' for more about a command.{{end}}
 // layOutHelp makes the help texts of a command and of those within call the program by
 // the name that the user called it by, and fit a terminal with it.
 func layOutHelp(command *cobra.Command, name string) {
-	command.Long = fill(calledBy(name, command.Long))
+	command.Long = wrap.Paragraphs(calledBy(name, command.Long))
 	command.Example = calledBy(name, command.Example)
 	for _, within := range command.Commands() {
 		layOutHelp(within, name)
@@ -43,21 +42,6 @@ func layOutHelp(command *cobra.Command, name string) {
 var ownCommand = regexp.MustCompile(`\bnodepools (adopt|diff|explain|install|inventory|render|run|validate|version)\b`)
 
 func calledBy(name, text string) string { return ownCommand.ReplaceAllString(text, name+" $1") }
-
-// fill breaks the paragraphs of a text anew. One with a line that is indented is a list
-// or a command, and stays as it is.
-func fill(text string) string {
-	paragraphs := strings.Split(text, "\n\n")
-	for i, paragraph := range paragraphs {
-		if strings.HasPrefix(paragraph, " ") || strings.Contains(paragraph, "\n ") {
-			continue
-		}
-		var filled strings.Builder
-		wrap.Hang(&filled, "", "", strings.Fields(paragraph))
-		paragraphs[i] = strings.TrimSuffix(filled.String(), "\n")
-	}
-	return strings.Join(paragraphs, "\n\n")
-}
 
 // newHelp is cobra's, but for its answer to a command that there is not: there
 // it prints the help of the program, as if it had been asked for.
