@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -28,10 +30,22 @@ type Options struct {
 	Include, Exclude []string
 }
 
-func (o Options) check() error {
-	for _, pattern := range slices.Concat(o.Include, o.Exclude) {
-		if _, err := path.Match(pattern, ""); err != nil {
-			return fmt.Errorf("%q is not a pattern of keys, such as example.com/*", pattern)
+// Validate refuses what can be no key, or no pattern of keys. The error begins with the name
+// of the option, such as select-by.
+func (o Options) Validate() error {
+	for _, key := range o.SelectBy {
+		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
+			return fmt.Errorf("select-by %q is not the key of a label, such as example.com/pool", key)
+		}
+	}
+	for _, option := range []struct {
+		name     string
+		patterns []string
+	}{{"include", o.Include}, {"exclude", o.Exclude}} {
+		for _, pattern := range option.patterns {
+			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+				return fmt.Errorf("%s %q is not a key, or a pattern of keys such as example.com/*", option.name, pattern)
+			}
 		}
 	}
 	return nil
@@ -93,7 +107,7 @@ type LeftOut struct {
 // options cannot be read, or that the plan by which the controller writes would change
 // something, which is a fault of this package.
 func Propose(cluster plan.Cluster, o Options) (*Proposal, error) {
-	if err := o.check(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	asked := o.SelectBy

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"path"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/apply/adopt"
@@ -107,17 +105,8 @@ func (o *adoptOptions) check(cmd *cobra.Command) error {
 	if o.overwrite && o.dir == "" {
 		return usagef("--overwrite requires --output-dir, the folder with the files")
 	}
-	for _, key := range o.SelectBy {
-		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-			return usagef("--select-by %q is not the key of a label, such as example.com/pool", key)
-		}
-	}
-	for flag, patterns := range map[string][]string{"include": o.Include, "exclude": o.Exclude} {
-		for _, pattern := range patterns {
-			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-				return usagef("--%s %q is not a key, or a pattern of keys such as example.com/*", flag, pattern)
-			}
-		}
+	if err := o.Validate(); err != nil {
+		return usagef("--%w", err) // each option is a flag of the same name
 	}
 	return o.cluster.check()
 }
