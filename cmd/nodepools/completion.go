@@ -1,102 +1,78 @@
 package main
 
 import (
-	"path/filepath"
-	"strings"
+	"context"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
-// completionCommand is the name by which kubectl finds what completes the plugin.
-const completionCommand = "kubectl_complete-nodepools"
-
-// completionArgs are the arguments of a command line that asks what may come next,
-// as the scripts of 'nodepools completion' do, and kubectl by the name of the program;
-// nil for any other.
-func completionArgs(args []string) []string {
-	switch {
-	case programName(args[0]) != completionCommand:
-		if len(args) > 1 && (args[1] == cobra.ShellCompRequestCmd || args[1] == cobra.ShellCompNoDescRequestCmd) {
-			return args[1:]
+// completeContext proposes the contexts of the kubeconfig files.
+func completeContext(kubeconfig *string) cobra.CompletionFunc {
+	return complete.Found(func(context.Context, []string, string) []complete.Proposal {
+		rules := clientcmd.NewDefaultClientConfigLoadingRules()
+		rules.ExplicitPath = *kubeconfig
+		rules.WarnIfAllMissing = false
+		loaded, err := rules.Load()
+		if err != nil {
+			return nil
 		}
+		var names []string
+		for name := range loaded.Contexts {
+			names = append(names, name)
+		}
+		return complete.Named(names)
+	})
+}
+
+// propose proposes the names of all objects at a path of the cluster that the flags
+// name.
+func (f *clusterFlags) propose(ctx context.Context, path string) []complete.Proposal {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	quietLibraries()
+	config, err := f.unattended()
+	if err != nil {
 		return nil
-	case len(args) == 1:
-		return []string{cobra.ShellCompRequestCmd, ""}
-	default:
-		return append([]string{cobra.ShellCompRequestCmd}, args[1:]...)
 	}
+	names, err := observe.Names(ctx, config, path)
+	if err != nil {
+		return nil
+	}
+	return complete.Named(names)
 }
 
-// programName is the name of the program's file.
-func programName(program string) string {
-	return strings.TrimSuffix(filepath.Base(program), ".exe")
+// unattended reads the kubeconfig file. A credential plugin that asks something fails,
+// as it would ask it in the middle of a command line.
+func (f *clusterFlags) unattended() (*rest.Config, error) {
+	config, err := f.config()
+	if err == nil && config.ExecProvider != nil {
+		config.ExecProvider.StdinUnavailable = true
+	}
+	return config, err
 }
 
-// shells are those that there is a completion for, and how each is set up.
-var shells = map[string]string{
-	"bash": `Prints a script that completes commands in bash. It needs the package
-bash-completion.
-
-  # in this shell
-  source <(nodepools completion bash)
-
-  # in each new one: on Linux, then on macOS
-  nodepools completion bash > /etc/bash_completion.d/nodepools
-  nodepools completion bash \
-    > "$(brew --prefix)/etc/bash_completion.d/nodepools"`,
-	"fish": `Prints a script that completes commands in fish.
-
-  # in this shell
-  nodepools completion fish | source
-
-  # in each new one
-  nodepools completion fish > ~/.config/fish/completions/nodepools.fish`,
-	"powershell": `Prints a script that completes commands in PowerShell.
-
-  # in this shell; for each new one, write the line into your profile
-  nodepools completion powershell | Out-String | Invoke-Expression`,
-	"zsh": `Prints a script that completes commands in zsh. Where nothing is completed
-yet, ~/.zshrc has to have the line 'autoload -U compinit; compinit' first.
-
-  # in this shell
-  source <(nodepools completion zsh)
-
-  # in each new one: on Linux, then on macOS
-  nodepools completion zsh > "${fpath[1]}/_nodepools"
-  nodepools completion zsh \
-    > "$(brew --prefix)/share/zsh/site-functions/_nodepools"`,
-}
-
-// describeCompletion says in our words what the library's command does, and makes an
-// error of a shell that it does not know, for which the library prints its help.
-func describeCompletion(root *cobra.Command) {
-	root.InitDefaultCompletionCmd()
-	for _, command := range root.Commands() {
-		if command.Name() != "completion" {
-			continue
+// proposeSources proposes the sources of the cluster, or of the file that stands for
+// it.
+func (o *diffOptions) proposeSources(ctx context.Context, _ []string, _ string) []complete.Proposal {
+	switch {
+	case len(o.against.inventories) > 0:
+		there, err := observe.File(o.against.inventories[0])
+		if err != nil {
+			return nil
 		}
-		command.Short = "Print a script that completes commands in a shell"
-		command.Long = `Prints a script that makes a shell complete commands, flags and their values:
-also the names of nodes and of NodePoolSources, for which it asks the cluster,
-and no longer than ` + complete.Timeout.String() + `; contexts of the kubeconfig file; branches and tags.
-
-It is kubectl that completes its plugins. It runs ` + completionCommand + `, which
-is this program under another name:
-
-  ln -s "$(command -v kubectl-nodepools)" \
-    /usr/local/bin/` + completionCommand
-		command.Args = cobra.ArbitraryArgs
-		command.RunE = func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return cmd.Help()
+		var names []string
+		for _, source := range there.Sources {
+			names = append(names, source.Name)
 		}
-		for _, shell := range command.Commands() {
-			shell.Short, shell.Long = "Print the script for "+shell.Name(), shells[shell.Name()]
-			shell.Flags().Lookup("no-descriptions").Usage = "leave out what is said of each proposal"
-		}
+		return complete.Named(names)
+	case o.against.base != "":
+		return nil // revisions are compared without a cluster
+	default:
+		return o.cluster.propose(ctx, observe.SourcesPath)
 	}
 }

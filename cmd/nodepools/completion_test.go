@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/nodepools/nodepools/apply/observe"
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
 // For each flag that takes a value it is said what is proposed, and for the arguments
@@ -35,22 +35,11 @@ func TestEverythingIsCompleted(t *testing.T) {
 	})
 }
 
-func TestCompletionArgs(t *testing.T) {
-	for _, test := range []struct {
-		reason     string
-		args, want []string
-	}{
-		{"a command", []string{"nodepools", "diff", "pools"}, nil},
-		{"nothing at all", []string{"nodepools"}, nil},
-		{"the script of a shell", []string{"nodepools", "__complete", "diff", ""}, []string{"__complete", "diff", ""}},
-		{"a shell without descriptions", []string{"nodepools", "__completeNoDesc", ""}, []string{"__completeNoDesc", ""}},
-		{"kubectl", []string{"/usr/local/bin/kubectl_complete-nodepools", "diff", ""}, []string{"__complete", "diff", ""}},
-		{"kubectl on Windows", []string{"kubectl_complete-nodepools.exe", "d"}, []string{"__complete", "d"}},
-		{"somebody who tries it", []string{"kubectl_complete-nodepools"}, []string{"__complete", ""}},
-		{"kubectl, of a plugin that is asked so itself", []string{"kubectl_complete-nodepools", "__complete", ""}, []string{"__complete", "__complete", ""}},
-	} {
-		if diff := cmp.Diff(test.want, completionArgs(test.args)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+// The name of the program says how it was called, on Windows, too.
+func TestProgramName(t *testing.T) {
+	for _, program := range []string{"/usr/local/bin/kubectl_complete-nodepools", "kubectl_complete-nodepools.exe"} {
+		if got := programName(program); got != complete.Plugin {
+			t.Errorf("%s is called %q", program, got)
 		}
 	}
 }
@@ -59,7 +48,7 @@ func TestCompletionArgs(t *testing.T) {
 func proposed(ctx context.Context, t *testing.T, args ...string) []string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := execute(ctx, append([]string{completionCommand}, args...), streams{in: strings.NewReader(""), out: &out, err: &errs}); code != exitOK {
+	if code := execute(ctx, append([]string{complete.Plugin}, args...), streams{in: strings.NewReader(""), out: &out, err: &errs}); code != exitOK {
 		t.Fatalf("%q: exit code %d, %s", args, code, errs.String())
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

@@ -19,10 +19,12 @@ import (
 	"log"
 	"os"
 	_ "time/tzdata" // an image has no zone files
+
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
 func main() {
-	if completionArgs(os.Args) != nil {
+	if complete.Args(programName(os.Args[0]), os.Args[1:]) != nil {
 		silence()
 	}
 	log.SetOutput(standardLog{os.Stderr})

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
 var update = flag.Bool("update", false, "write what the commands print into the scripts that expect something else")
@@ -17,7 +19,7 @@ func TestMain(m *testing.M) {
 		"nodepools":         main,
 		"kubectl-nodepools": main,
 		"kubectl_nodepools": main,
-		completionCommand:   main,
+		complete.Plugin:     main,
 	})
 }
 

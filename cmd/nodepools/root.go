@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/api/sanitize"
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
 // streams are what a command reads from and prints to.
@@ -31,7 +33,7 @@ func execute(ctx context.Context, args []string, std streams) int {
 	std.err = messages
 	root := newRoot(displayName(args[0]), std)
 	root.SetArgs(args[1:])
-	if completion := completionArgs(args); completion != nil {
+	if completion := complete.Args(programName(args[0]), args[1:]); completion != nil {
 		root.SetArgs(completion)
 	}
 	root.SetIn(std.in)
@@ -52,11 +54,16 @@ func execute(ctx context.Context, args []string, std streams) int {
 // by the name of their file, in which it takes an underscore for a dash.
 func displayName(program string) string {
 	switch programName(program) {
-	case "kubectl-nodepools", "kubectl_nodepools", completionCommand:
+	case "kubectl-nodepools", "kubectl_nodepools", complete.Plugin:
 		return "kubectl nodepools"
 	default:
 		return "nodepools"
 	}
+}
+
+// programName is the name of the program's file.
+func programName(program string) string {
+	return strings.TrimSuffix(filepath.Base(program), ".exe")
 }
 
 func newRoot(name string, std streams) *cobra.Command {
@@ -110,7 +117,7 @@ that a pod comes to the pool's nodes by runtimeClassName: node-pool-<name>.`,
 	)
 	root.SetHelpCommand(newHelp())
 	root.SetUsageTemplate(usageTemplate)
-	describeCompletion(root)
+	complete.Describe(root, unknownCommand)
 	layOutHelp(root, name)
 	return root
 }
