@@ -3,6 +3,8 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +12,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
 )
 
 // Node is one node, and the pools around it.
@@ -21,7 +24,11 @@ type Node struct {
 }
 
 // NoNodeError says that there is no node of a name.
-type NoNodeError struct{ Name string }
+type NoNodeError struct {
+	Name string
+	// Near are names that may have been meant, a few at the most.
+	Near []string
+}
 
 func (e *NoNodeError) Error() string { return fmt.Sprintf("there is no node %q", e.Name) }
 
@@ -37,7 +44,8 @@ func (s *Server) Node(ctx context.Context, name string) (*Node, error) {
 		return nil, s.explain("nodes", err)
 	}
 	if len(nodes.Items) == 0 {
-		return nil, &NoNodeError{name}
+		known, _ := Names(ctx, s.config, NodesPath) // they are only to help
+		return nil, &NoNodeError{Name: name, Near: near(name, known)}
 	}
 	found.Node = plan.StateOf(&nodes.Items[0])
 	var err error
@@ -47,4 +55,22 @@ func (s *Server) Node(ctx context.Context, name string) (*Node, error) {
 		return nil, s.explain("NodePools", err)
 	}
 	return found, nil
+}
+
+// maxNear is how many names are proposed.
+const maxNear = 3
+
+// near are names that hold the given one, and then the one that is like it but for a
+// typo or two.
+func near(name string, known []string) []string {
+	var names []string
+	for _, candidate := range known {
+		if strings.Contains(candidate, name) {
+			names = append(names, candidate)
+		}
+	}
+	if like := render.Nearest(name, known); like != "" && !slices.Contains(names, like) {
+		names = append(names, like)
+	}
+	return names[:min(len(names), maxNear)]
 }

@@ -101,9 +101,6 @@ func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
 		return err
 	}
 	live, err := o.read(ctx, server)
-	if apierrors.IsForbidden(err) {
-		return hint.Add(err, "the user needs the right to list nodes and nodepools")
-	}
 	if err != nil {
 		return err
 	}
@@ -123,37 +120,17 @@ func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
 
 // read reads the node. Where there is none, the error proposes others.
 func (o *explainNodeOptions) read(ctx context.Context, server *observe.Server) (*observe.Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, o.cluster.timeout)
-	defer cancel()
 	live, err := server.Node(ctx, o.name)
-	if !errors.As(err, new(*observe.NoNodeError)) {
+	switch missing := (*observe.NoNodeError)(nil); {
+	case apierrors.IsForbidden(err):
+		return nil, hint.Add(err, "the user needs the right to list nodes and nodepools")
+	case !errors.As(err, &missing):
 		return live, err
-	}
-	names, _ := observe.Names(ctx, server.Config(), observe.NodesPath) // they are only to help
-	near := nearNodes(o.name, names)
-	if len(near) == 0 {
+	case len(missing.Near) == 0:
 		return nil, hint.Add(err, "'kubectl get nodes' lists those that there are")
+	default:
+		return nil, hint.Add(err, "did you mean "+strings.Join(missing.Near, ", ")+"?")
 	}
-	return nil, hint.Add(err, "did you mean "+strings.Join(near, ", ")+"?")
-}
-
-// maxNear is how many names are proposed.
-const maxNear = 3
-
-// nearNodes are names that hold the given one, or that differ from it by a slip
-// or two.
-func nearNodes(name string, known []string) []string {
-	var near []string
-	family := &cobra.Command{SuggestionsMinimumDistance: 2}
-	for _, candidate := range known {
-		if strings.Contains(candidate, name) {
-			near = append(near, candidate)
-			continue
-		}
-		family.AddCommand(&cobra.Command{Use: candidate, Run: func(*cobra.Command, []string) {}})
-	}
-	near = append(near, family.SuggestionsFor(name)...)
-	return near[:min(len(near), maxNear)]
 }
 
 // document is the explanation in the format that is asked for.

@@ -1,18 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/api/build"
-	"github.com/nodepools/nodepools/api/hint"
-	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/preview/inventory"
-	"github.com/nodepools/nodepools/render/output"
 )
 
 func newInventory(std streams) *cobra.Command {
@@ -77,35 +71,9 @@ func (o *inventoryOptions) run(ctx context.Context, std streams) error {
 	if !taken.Installed {
 		std.note("%s does not know NodePools, so the inventory has none; see 'nodepools install'", server.Name())
 	}
-	document, err := o.document(taken.Inventory)
+	document, err := inventory.Document(taken.Inventory, o.output.format)
 	if err != nil {
 		return err
 	}
 	return o.output.write(std.out, document)
-}
-
-// document is the inventory in the format that is asked for, without what a terminal
-// would obey: it is looked at as a change in Git, too.
-func (o *inventoryOptions) document(inv *inventory.Inventory) ([]byte, error) {
-	var text bytes.Buffer
-	if err := inventory.Write(&text, inv); err != nil {
-		return nil, err
-	}
-	if o.output.format == "json" {
-		return []byte(sanitize.JSON(text.String())), nil
-	}
-	var document []byte
-	var err error
-	large := text.Len() > inventory.MaxYAMLBytes
-	if !large {
-		document, err = output.Marshal(o.output.format, json.RawMessage(text.Bytes()))
-		large = len(document) > inventory.MaxYAMLBytes
-	}
-	if large {
-		return nil, hint.Add(
-			fmt.Errorf("the inventory is too large for YAML: more than %d MiB", inventory.MaxYAMLBytes>>20),
-			"write it as JSON: leave --output out",
-		)
-	}
-	return document, err
 }
