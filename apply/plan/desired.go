@@ -1,6 +1,10 @@
 package plan
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -35,4 +39,23 @@ func UnderlyingLabels(node *NodeState) (map[string]string, error) {
 		return nil, err
 	}
 	return recorded.underlyingLabels(node.Labels), nil
+}
+
+// NodePatches returns what the pools want of each node, sorted by its name, where they
+// want anything: objects with that and nothing else. What pools want of a key that another
+// of the same priority has is no part of it, and [Undecided] says so of the node.
+func NodePatches(nodes []*NodeState, pools *render.Expansion) (patches []any, undecided []string, err error) {
+	for _, node := range slices.SortedFunc(slices.Values(nodes), func(a, b *NodeState) int { return strings.Compare(a.Name, b.Name) }) {
+		desired, err := Desired(node, pools)
+		if err != nil {
+			return nil, nil, err
+		}
+		if patch := desired.NodePatch(node.Name); patch != nil {
+			patches = append(patches, patch)
+		}
+		for _, conflict := range Undecided(desired) {
+			undecided = append(undecided, fmt.Sprintf("node %q: %s", node.Name, conflict))
+		}
+	}
+	return patches, undecided, nil
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/apply/adopt"
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
@@ -37,7 +36,7 @@ left out, and why, is printed to standard error. --include takes it in, if
 nodepools allows it, and --exclude leaves out more. Annotations are not adopted.`
 
 func newAdopt(std streams) *cobra.Command {
-	o := adoptOptions{build: builtFrom()}
+	var o adoptOptions
 	cmd := &cobra.Command{
 		Use:   "adopt",
 		Short: "Write pools for what scripts have put on nodes",
@@ -69,7 +68,6 @@ type adoptOptions struct {
 	inventory, dir string
 	overwrite      bool
 	cluster        clusterFlags
-	build          build.Info
 }
 
 func (o *adoptOptions) register(cmd *cobra.Command) {
@@ -92,10 +90,8 @@ func (o *adoptOptions) register(cmd *cobra.Command) {
 
 func (o *adoptOptions) check(cmd *cobra.Command) error {
 	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
-	for _, flag := range []string{"inventory", "output-dir"} {
-		if given(flag) && cmd.Flags().Lookup(flag).Value.String() == "" {
-			return usagef("--%s is empty: give it a value, or leave it out", flag)
-		}
+	if err := refuseEmpty(cmd, "inventory", "output-dir"); err != nil {
+		return err
 	}
 	for _, flag := range []string{"kubeconfig", "context", "timeout"} {
 		if given(flag) && given("inventory") {
@@ -145,7 +141,7 @@ func (o *adoptOptions) there(ctx context.Context) (*observe.State, error) {
 	if o.inventory != "" {
 		return observe.File(o.inventory)
 	}
-	server, err := o.cluster.server(o.build.UserAgent())
+	server, err := o.cluster.server()
 	if err != nil {
 		return nil, err
 	}

@@ -52,13 +52,13 @@ func (f *clusterFlags) config() (*rest.Config, error) {
 
 // server connects to the cluster that the flags name. Nothing is sent before the first
 // list.
-func (f *clusterFlags) server(agent string) (*observe.Server, error) {
+func (f *clusterFlags) server() (*observe.Server, error) {
 	quietLibraries()
 	config, err := f.config()
 	if err != nil {
 		return nil, err
 	}
-	config.UserAgent = agent
+	config.UserAgent = builtFrom().UserAgent()
 	return observe.Connect(config, f.timeout)
 }
 

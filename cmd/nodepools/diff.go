@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/apply/preview/dryrun"
 	"github.com/nodepools/nodepools/apply/preview/review/form"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
@@ -76,7 +75,7 @@ The exit code is 0 when nothing would change, 1 when something would, and 2 for
 an error.`
 
 func newDiff(std streams) *cobra.Command {
-	o := diffOptions{build: builtFrom()}
+	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff [PATH]",
 		Short: "Show what a change of pools would do",
@@ -129,7 +128,6 @@ type diffOptions struct {
 	against      againstFlags
 	output       diffOutput
 	cluster      clusterFlags
-	build        build.Info
 	at           atFlag
 }
 

@@ -51,10 +51,8 @@ func (f *againstFlags) register(cmd *cobra.Command) {
 func (f *againstFlags) check(cmd *cobra.Command, args []string) error {
 	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
 	// An empty variable in a script must not make another comparison of it.
-	for _, flag := range []string{"base", "head", "path", "ref", "source", "credential-file", "marker"} {
-		if given(flag) && cmd.Flags().Lookup(flag).Value.String() == "" {
-			return empty(flag)
-		}
+	if err := refuseEmpty(cmd, "base", "head", "path", "ref", "source", "credential-file", "marker"); err != nil {
+		return err
 	}
 	if slices.Contains(f.inventories, "") {
 		return empty("inventory")
@@ -95,12 +93,4 @@ func (f *againstFlags) check(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return nil
-}
-
-func empty(flag string) error {
-	return usagef("--%s is empty: give it a value, or leave it out", flag)
-}
-
-func excluding(one, other, why string) error {
-	return usagef("%s and %s exclude each other: %s", one, other, why)
 }

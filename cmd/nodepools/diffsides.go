@@ -37,7 +37,7 @@ func (o *diffOptions) state(ctx context.Context) (*observe.State, error) {
 	if len(o.against.inventories) > 0 {
 		return observe.File(o.against.inventories[0])
 	}
-	server, err := o.cluster.server(o.build.UserAgent())
+	server, err := o.cluster.server()
 	if err != nil {
 		return nil, err
 	}

@@ -1,25 +1,21 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/apply/explain"
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
-	"github.com/nodepools/nodepools/render/output"
 )
 
 func newExplainNode(std streams) *cobra.Command {
-	o := explainNodeOptions{build: builtFrom()}
+	var o explainNodeOptions
 	cmd := &cobra.Command{
 		Use:     "node NAME",
 		Aliases: []string{"nodes", "no"},
@@ -51,7 +47,7 @@ read or the cluster cannot, and 2 for a wrong command line.`,
   # what is in conflict, for a script
   nodepools explain node gpu-1 -o json \
     | jq '.keys[] | select(.conflicts)'`,
-		Args: oneNode,
+		Args: oneArgument("NAME", "the name of the node", ""),
 		ValidArgsFunction: complete.OnlyFirst(complete.Found(func(ctx context.Context, _ []string, _ string) []complete.Proposal {
 			return o.cluster.propose(ctx, observe.NodesPath)
 		})),
@@ -68,22 +64,10 @@ read or the cluster cannot, and 2 for a wrong command line.`,
 	return cmd
 }
 
-// oneNode demands the one argument NAME.
-func oneNode(_ *cobra.Command, args []string) error {
-	switch {
-	case len(args) == 0 || args[0] == "":
-		return errors.New("NAME is missing: the name of the node")
-	case len(args) > 1:
-		return fmt.Errorf("takes one NAME, and was given %d: %s", len(args), strings.Join(args, " "))
-	}
-	return nil
-}
-
 type explainNodeOptions struct {
 	name    string
 	output  outputFlags
 	cluster clusterFlags
-	build   build.Info
 }
 
 func (o *explainNodeOptions) check() error {
@@ -96,7 +80,7 @@ func (o *explainNodeOptions) check() error {
 // run prints the explanation. A record that cannot be read is an error after all
 // the rest is printed.
 func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
-	server, err := o.cluster.server(o.build.UserAgent())
+	server, err := o.cluster.server()
 	if err != nil {
 		return err
 	}
@@ -108,11 +92,7 @@ func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
 		std.note("%s does not know NodePools: no controller works there, and nothing is written", server.Name())
 	}
 	explanation := explain.Node(live.Node, live.Pools)
-	document, err := o.document(explanation)
-	if err != nil {
-		return err
-	}
-	if err := o.output.write(std.out, document); err != nil {
+	if err := o.output.print(std.out, explanation, explanation.WriteText); err != nil {
 		return err
 	}
 	return explanation.Err()
@@ -131,14 +111,4 @@ func (o *explainNodeOptions) read(ctx context.Context, server *observe.Server) (
 	default:
 		return nil, hint.Add(err, "did you mean "+strings.Join(missing.Near, ", ")+"?")
 	}
-}
-
-// document is the explanation in the format that is asked for.
-func (o *explainNodeOptions) document(e *explain.Explanation) ([]byte, error) {
-	if o.output.format != "text" {
-		return output.Marshal(o.output.format, e)
-	}
-	var text bytes.Buffer
-	err := e.WriteText(&text)
-	return text.Bytes(), err
 }

@@ -5,12 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/apply/preview/inventory"
 )
 
 func newInventory(std streams) *cobra.Command {
-	o := inventoryOptions{build: builtFrom()}
+	var o inventoryOptions
 	cmd := &cobra.Command{
 		Use:   "inventory",
 		Short: "Write down a cluster, for reviews without a way to it",
@@ -49,7 +48,6 @@ that may list what is read, and nothing else.`,
 type inventoryOptions struct {
 	output  outputFlags
 	cluster clusterFlags
-	build   build.Info
 }
 
 func (o *inventoryOptions) check() error {
@@ -60,7 +58,7 @@ func (o *inventoryOptions) check() error {
 }
 
 func (o *inventoryOptions) run(ctx context.Context, std streams) error {
-	server, err := o.cluster.server(o.build.UserAgent())
+	server, err := o.cluster.server()
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ spec: {taints: [{key: maintenance, effect: NoSchedule}]}
 // bothWays is the cluster as it was read, and as its inventory file has it.
 func bothWays(t *testing.T, c *cluster.Cluster) (live, filed *observe.State, err error) {
 	t.Helper()
-	reader, err := (&clusterFlags{kubeconfig: c.Kubeconfig(), timeout: waitTimeout}).server("test")
+	reader, err := (&clusterFlags{kubeconfig: c.Kubeconfig(), timeout: waitTimeout}).server()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -219,7 +219,7 @@ subjects:
 		t.Fatal(err)
 	}
 	newStory(t, c).node("n1", "a")
-	reader, err := (&clusterFlags{kubeconfig: kubeconfig, timeout: waitTimeout}).server("test")
+	reader, err := (&clusterFlags{kubeconfig: kubeconfig, timeout: waitTimeout}).server()
 	if err != nil {
 		t.Fatal(err)
 	}

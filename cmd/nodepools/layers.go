@@ -28,7 +28,7 @@ func (l *layers) register(cmd *cobra.Command, usage string) {
 func (l layers) check() error {
 	for i, layer := range l {
 		if l[i] = strings.TrimSuffix(layer, "/"); layer == "" {
-			return usagef("--layer is empty: give it a value, or leave it out")
+			return empty("layer")
 		}
 	}
 	if err := render.CheckLayers(l); err != nil {
@@ -66,11 +66,12 @@ func (l *layersOfClusters) register(cmd *cobra.Command) {
 
 func (l *layersOfClusters) check(cmd *cobra.Command) error {
 	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
+	if err := refuseEmpty(cmd, "source"); err != nil {
+		return err
+	}
 	switch {
 	case slices.Contains(l.inventories, ""):
 		return empty("inventory")
-	case given("source") && l.source == "":
-		return empty("source")
 	case given("source") && !given("inventory"):
 		return usagef("--source requires --inventory, which says what layers the source reads")
 	case given("inventory") && given("layer"):

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"strings"
@@ -38,6 +39,22 @@ func (o *outputFlags) check() error {
 		return usagef("--output-file is empty: name a file, or - for standard output")
 	}
 	return nil
+}
+
+// print prints a document: as text, which writeText writes, or for programs.
+func (o *outputFlags) print(stdout io.Writer, document any, writeText func(io.Writer) error) error {
+	if o.format != "text" {
+		marshaled, err := output.Marshal(o.format, document)
+		if err != nil {
+			return err
+		}
+		return o.write(stdout, marshaled)
+	}
+	var text bytes.Buffer
+	if err := writeText(&text); err != nil {
+		return err
+	}
+	return o.write(stdout, text.Bytes())
 }
 
 // write prints a document, or replaces the file by it: whole or not at all.

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/nodepools/nodepools/api/build"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
@@ -16,7 +13,7 @@ import (
 )
 
 func newRender(std streams) *cobra.Command {
-	o := renderOptions{build: builtFrom()}
+	var o renderOptions
 	cmd := &cobra.Command{
 		Use:   "render PATH",
 		Short: "Print what pool files stand for",
@@ -62,7 +59,6 @@ type renderOptions struct {
 	layers      layers
 	output      outputFlags
 	cluster     clusterFlags
-	build       build.Info
 }
 
 // live reports whether the nodes are those of a cluster.
@@ -105,9 +101,12 @@ func (o *renderOptions) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	patches, err := nodePatches(nodes, expansion, std)
+	patches, undecided, err := plan.NodePatches(nodes, expansion)
 	if err != nil {
 		return err
+	}
+	for _, conflict := range undecided {
+		std.note("%s", conflict)
 	}
 	document, err := output.MarshalObjects(o.output.format, append(objects, patches...)...)
 	if err != nil {
@@ -121,7 +120,7 @@ func (o *renderOptions) readNodes(ctx context.Context, std streams) ([]*plan.Nod
 	case o.nodes != "":
 		return nodesFile(o.nodes, std.in)
 	case o.live():
-		server, err := o.cluster.server(o.build.UserAgent())
+		server, err := o.cluster.server()
 		if err != nil {
 			return nil, err
 		}
@@ -129,25 +128,4 @@ func (o *renderOptions) readNodes(ctx context.Context, std streams) ([]*plan.Nod
 	default:
 		return nil, nil
 	}
-}
-
-// nodePatches are what the pools want of each node, sorted by its name. What
-// pools want of a key that another of the same priority has is no part of it, and is
-// told: files do not say which pool is created first, and the name decides.
-func nodePatches(nodes []*plan.NodeState, pools *render.Expansion, std streams) ([]any, error) {
-	slices.SortFunc(nodes, func(a, b *plan.NodeState) int { return strings.Compare(a.Name, b.Name) })
-	var patches []any
-	for _, node := range nodes {
-		desired, err := plan.Desired(node, pools)
-		if err != nil {
-			return nil, err
-		}
-		if patch := desired.NodePatch(node.Name); patch != nil {
-			patches = append(patches, patch)
-		}
-		for _, conflict := range plan.Undecided(desired) {
-			std.note("node %q: %s", node.Name, conflict)
-		}
-	}
-	return patches, nil
 }

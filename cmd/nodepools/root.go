@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -132,17 +133,21 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 }
 
 // onePath demands the one argument PATH.
-func onePath(_ *cobra.Command, args []string) error {
-	switch len(args) {
-	case 0:
-		return fmt.Errorf("PATH is missing: the folder with the pools")
-	case 1:
-		if args[0] == "" {
-			return fmt.Errorf("PATH is empty: name the folder with the pools, or . for the current one")
+var onePath = oneArgument("PATH", "the folder with the pools", "PATH is empty: name the folder with the pools, or . for the current one")
+
+// oneArgument demands one argument of a name, which the error says the meaning of. An
+// empty one is as if there were none, unless there is more to say.
+func oneArgument(name, meaning, whenEmpty string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 1:
+			return fmt.Errorf("takes one %s, and was given %d: %s", name, len(args), strings.Join(args, " "))
+		case len(args) == 1 && args[0] == "" && whenEmpty != "":
+			return errors.New(whenEmpty)
+		case len(args) == 0 || args[0] == "":
+			return fmt.Errorf("%s is missing: %s", name, meaning)
 		}
 		return nil
-	default:
-		return fmt.Errorf("takes one PATH, and was given %d: %s", len(args), strings.Join(args, " "))
 	}
 }
 

@@ -85,8 +85,8 @@ func newValidate(std streams) *cobra.Command {
 		ValidArgsFunction: complete.PoolPath,
 		RunE: work(exitFailed, func(cmd *cobra.Command, args []string) error {
 			o.path = args[0]
-			if cmd.Flags().Changed("revision") && o.revision == "" {
-				return usagef("--revision is empty: give it a value, or leave it out")
+			if err := refuseEmpty(cmd, "revision"); err != nil {
+				return err
 			}
 			if err := o.layers.check(); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -40,14 +41,7 @@ func newVersion(std streams) *cobra.Command {
 // printVersion is what both version and --version do.
 func printVersion(std streams, o *outputFlags) error {
 	info := builtFrom()
-	document := []byte(info.String())
-	if o.format != "text" {
-		var err error
-		if document, err = output.Marshal(o.format, info.Report()); err != nil {
-			return err
-		}
-	}
-	return o.write(std.out, document)
+	return o.print(std.out, info.Report(), func(w io.Writer) error { return output.Print(w, []byte(info.String())) })
 }
 
 // builtFrom is what is known of this binary.

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +8,6 @@ import (
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 	"github.com/nodepools/nodepools/render/agenda"
 	"github.com/nodepools/nodepools/render/folder"
-	"github.com/nodepools/nodepools/render/output"
 )
 
 const windowsLong = `Prints of the NodePoolSource in a file whether it may apply a new revision, why
@@ -39,7 +34,7 @@ func newWindows(std streams) *cobra.Command {
 
   # on Christmas Eve, and the three openings after it
   nodepools windows source.yaml --at 2026-12-24T12:00:00+01:00 --next 3`,
-		Args:              oneFile,
+		Args:              oneArgument("FILE", "the file of a NodePoolSource", ""),
 		ValidArgsFunction: complete.OnlyFirst(complete.Files("yaml", "yml", "json")),
 		RunE: work(exitFailed, func(_ *cobra.Command, args []string) error {
 			o.path = args[0]
@@ -77,27 +72,5 @@ func (o *windowsOptions) run(std streams) error {
 		return err
 	}
 	list := agenda.Of([]agenda.Subject{agenda.OfSource(source, o.path)}, o.at.moment, o.next, o.local)
-	var text bytes.Buffer
-	if o.output.format == "text" {
-		if err := list.WriteText(&text); err != nil {
-			return err
-		}
-		return o.output.write(std.out, text.Bytes())
-	}
-	document, err := output.Marshal(o.output.format, list)
-	if err != nil {
-		return err
-	}
-	return o.output.write(std.out, document)
-}
-
-// oneFile demands the one argument FILE.
-func oneFile(_ *cobra.Command, args []string) error {
-	switch {
-	case len(args) == 0 || args[0] == "":
-		return errors.New("FILE is missing: the file of a NodePoolSource")
-	case len(args) > 1:
-		return fmt.Errorf("takes one FILE, and was given %d: %s", len(args), strings.Join(args, " "))
-	}
-	return nil
+	return o.output.print(std.out, list, list.WriteText)
 }
