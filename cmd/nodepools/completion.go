@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/nodepools/nodepools/apply/connect"
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
@@ -14,18 +14,7 @@ import (
 // completeContext proposes the contexts of the kubeconfig files.
 func completeContext(kubeconfig *string) cobra.CompletionFunc {
 	return complete.Found(func(context.Context, []string, string) []complete.Proposal {
-		rules := clientcmd.NewDefaultClientConfigLoadingRules()
-		rules.ExplicitPath = *kubeconfig
-		rules.WarnIfAllMissing = false
-		loaded, err := rules.Load()
-		if err != nil {
-			return nil
-		}
-		var names []string
-		for name := range loaded.Contexts {
-			names = append(names, name)
-		}
-		return complete.Named(names)
+		return complete.Named(connect.Contexts(*kubeconfig))
 	})
 }
 

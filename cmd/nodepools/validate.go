@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/render/folder"
-	"github.com/nodepools/nodepools/render/output"
 	"github.com/nodepools/nodepools/render/report"
 	"github.com/nodepools/nodepools/source/local"
 )
@@ -107,7 +105,7 @@ func newValidate(std streams) *cobra.Command {
 	complete.Flag(cmd, "revision", complete.Revision)
 	o.layers.register(cmd, "`folder` in PATH that is read, and changes what those before it say; repeat it for each (default: all of PATH)")
 	o.clusters.register(cmd)
-	o.output.register(cmd, "text", "json", "yaml", "github", "gitlab", "sarif")
+	o.output.register(cmd, append([]string{"text"}, report.Formats()...)...)
 	return cmd
 }
 
@@ -150,7 +148,7 @@ func (o validateOptions) run(ctx context.Context, std streams) error {
 		err = files.EmptyError()
 	}
 	if o.output.format != "text" {
-		document, failed := o.document(o.report(files, err))
+		document, failed := o.report(files, err).Document(o.output.format, local.FromRoot, o.version)
 		if failed == nil {
 			failed = o.output.write(std.out, document)
 		}
@@ -173,23 +171,6 @@ func (o validateOptions) report(files *folder.Pools, err error) *report.Report {
 		return report.Refused(o.path, err, hint.Of(err))
 	}
 	return report.Accepted(o.path, len(files.Definitions), files.Warnings())
-}
-
-// document returns the report in the format that is asked for.
-func (o validateOptions) document(r *report.Report) ([]byte, error) {
-	var text bytes.Buffer
-	var err error
-	switch o.output.format {
-	case "github":
-		err = report.WriteGitHub(&text, r.WithFiles(local.FromRoot))
-	case "gitlab":
-		err = report.WriteGitLab(&text, r.WithFiles(local.FromRoot))
-	case "sarif":
-		err = report.WriteSARIF(&text, r.WithFiles(local.FromRoot), o.version)
-	default:
-		return output.Marshal(o.output.format, r)
-	}
-	return text.Bytes(), err
 }
 
 // ruleList lists the rules for a help text.

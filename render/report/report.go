@@ -1,7 +1,6 @@
 // Package report describes what is found in pool files, for people and for CI.
-// Start with [Accepted] and [Refused]; [WriteGitHub], [WriteGitLab] and [WriteSARIF]
-// write a report as a server of Git repositories reads it. A [Report] marshals to
-// JSON in a form that stays.
+// Start with [Accepted] and [Refused]; [Report.Document] returns a report as a server of
+// Git repositories reads it, or as JSON in a form that stays.
 package report
 
 import (
