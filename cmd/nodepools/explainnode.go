@@ -92,7 +92,7 @@ func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
 		std.note("%s does not know NodePools: no controller works there, and nothing is written", server.Name())
 	}
 	explanation := explain.Node(live.Node, live.Pools)
-	if err := o.output.print(std.out, explanation, explanation.WriteText); err != nil {
+	if err := o.output.writeDocument(std.out, explanation, explanation.WriteText); err != nil {
 		return err
 	}
 	return explanation.Err()

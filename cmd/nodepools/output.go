@@ -41,8 +41,8 @@ func (o *outputFlags) check() error {
 	return nil
 }
 
-// print prints a document: as text, which writeText writes, or for programs.
-func (o *outputFlags) print(stdout io.Writer, document any, writeText func(io.Writer) error) error {
+// writeDocument writes a document: as text, which writeText writes, or for programs.
+func (o *outputFlags) writeDocument(stdout io.Writer, document any, writeText func(io.Writer) error) error {
 	if o.format != "text" {
 		marshaled, err := output.Marshal(o.format, document)
 		if err != nil {

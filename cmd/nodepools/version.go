@@ -41,7 +41,7 @@ func newVersion(std streams) *cobra.Command {
 // printVersion is what both version and --version do.
 func printVersion(std streams, o *outputFlags) error {
 	info := builtFrom()
-	return o.print(std.out, info.Report(), func(w io.Writer) error { return output.Print(w, []byte(info.String())) })
+	return o.writeDocument(std.out, info.Report(), func(w io.Writer) error { return output.Print(w, []byte(info.String())) })
 }
 
 // builtFrom is what is known of this binary.

@@ -72,5 +72,5 @@ func (o *windowsOptions) run(std streams) error {
 		return err
 	}
 	list := agenda.Of([]agenda.Subject{agenda.OfSource(source, o.path)}, o.at.moment, o.next, o.local)
-	return o.output.print(std.out, list, list.WriteText)
+	return o.output.writeDocument(std.out, list, list.WriteText)
 }
