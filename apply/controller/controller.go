@@ -19,6 +19,7 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/nodes"
 	"github.com/nodepools/nodepools/apply/controller/pools"
 	"github.com/nodepools/nodepools/apply/controller/sources"
+	"github.com/nodepools/nodepools/apply/metrics"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -39,6 +40,8 @@ type Options struct {
 	Namespace string
 	// Webhooks reports that Git servers can ask for polls: a receiver runs.
 	Webhooks bool
+	// Metrics report what the reconcilers do; nil is for nobody.
+	Metrics *metrics.Metrics
 
 	// repairs is for tests; the zero value means plan.DefaultRepairBackoff.
 	repairs plan.RepairBackoff
@@ -82,7 +85,7 @@ func Add(mgr manager.Manager, options Options) error {
 	recorder := mgr.GetEventRecorder(v1.FieldManager)
 
 	ofNodes := nodes.New(mgr.GetClient(), mgr.GetAPIReader(), view, apply.NewThrottle(nodeClient, concurrency),
-		cmp.Or(options.repairs, plan.DefaultRepairBackoff()), mgr.GetLogger())
+		cmp.Or(options.repairs, plan.DefaultRepairBackoff()), options.Metrics, mgr.GetLogger())
 	if err := ofNodes.AddTo(mgr, concurrency); err != nil {
 		return fmt.Errorf("nodes: %w", err)
 	}
@@ -95,9 +98,13 @@ func Add(mgr manager.Manager, options Options) error {
 		MaxRetry:     cmp.Or(options.MaxRetry, DefaultMaxRetry),
 		Namespace:    cmp.Or(options.Namespace, manifests.DefaultNamespace),
 		Webhooks:     options.Webhooks,
+		Metrics:      options.Metrics,
 	})
 	if err := ofSources.AddTo(mgr); err != nil {
 		return fmt.Errorf("sources: %w", err)
+	}
+	if err := addMetrics(mgr, options.Metrics, view, ofNodes, ofSources); err != nil {
+		return err
 	}
 	if options.added != nil {
 		options.added(view, ofNodes, ofPools, ofSources)

@@ -40,7 +40,7 @@ func TestNothingIsReleasedOnAStaleCache(t *testing.T) {
 	w.do(err)
 	patcher, err := apply.NewNodeClient(w.cluster.Config, connection)
 	w.do(err)
-	reconciler := nodes.New(w, w, fleet.New(stale), patcher, plan.DefaultRepairBackoff(), logr.Discard())
+	reconciler := nodes.New(w, w, fleet.New(stale), patcher, plan.DefaultRepairBackoff(), nil, logr.Discard())
 	before := bare(t, w.get("n1"))
 	if _, err := reconciler.Reconcile(t.Context(), loop.RequestFor("n1")); err == nil {
 		t.Error("the pass went well, want it to come back")

@@ -77,10 +77,11 @@ func (s *httpServer) newTransport(roots *x509.CertPool) *http.Transport {
 				dialer = proxyDialer()
 			}
 			conn, err := dialer.DialContext(dialling, network, host)
-			if err == nil {
-				context.AfterFunc(s.ctx, func() { _ = conn.Close() })
+			if err != nil {
+				return nil, err
 			}
-			return conn, err
+			context.AfterFunc(s.ctx, func() { _ = conn.Close() })
+			return s.countedConn(conn), nil
 		},
 		TLSClientConfig:        config,
 		TLSHandshakeTimeout:    30 * time.Second,

@@ -46,7 +46,7 @@ func (t *target) start(cmd *exec.Cmd, cancel func()) (server, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &stream{target: t, in: in, out: bufio.NewReader(out), stderr: stderr}
+	s := &stream{target: t, in: in, out: bufio.NewReader(t.counted(out)), stderr: stderr}
 	s.awaitStderr = func() { _ = cmd.Wait() } // the exit code says nothing that stderr does not
 	s.end = func() {
 		_ = in.Close() // git ends when its input does

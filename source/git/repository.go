@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/nodepools/nodepools/source"
@@ -57,6 +58,10 @@ type Repository struct {
 	// Cache is what earlier calls have left for this one, which leaves something in it
 	// in turn; nil for nothing. It is of this URL, Ref, Path, credential and proxy.
 	Cache *Cache
+
+	// Received has the number of bytes added that servers send; nil for nobody who wants
+	// to know.
+	Received *atomic.Int64
 
 	// limits are the package's unless a test makes them smaller.
 	limits *limits

@@ -71,7 +71,7 @@ func (t *target) session(client *ssh.Client, end func()) (*stream, error) {
 		defer late.Stop()
 		_ = session.Wait() // the exit code says nothing that stderr does not
 	}
-	return &stream{target: t, in: in, out: bufio.NewReader(out), stderr: stderr, end: end, awaitStderr: awaitStderr}, nil
+	return &stream{target: t, in: in, out: bufio.NewReader(t.counted(out)), stderr: stderr, end: end, awaitStderr: awaitStderr}, nil
 }
 
 // requestVersion2 sets a variable of the program. As with git, no answer is asked for: a

@@ -25,6 +25,8 @@ type counts struct {
 	// epochs is, by epoch, how many nodes were last observed in it.
 	epochs map[uint64]int
 	pools  map[string]*Counts
+	// unreadable is the number of nodes whose record cannot be read.
+	unreadable int
 	// awaited is, by pool, the epoch in which its counts are to settle.
 	awaited map[string]uint64
 }
@@ -280,6 +282,9 @@ func (c *counts) drop(name string) {
 
 // add adds an observation to the counts of its pools, or takes it out again.
 func (c *counts) add(node string, o *Observation, sign int32) {
+	if o.Unreadable {
+		c.unreadable += int(sign)
+	}
 	for _, pool := range o.Recorded {
 		c.pool(pool).Recorded += int(sign)
 	}

@@ -28,6 +28,8 @@ type Observation struct {
 	// Stuck is set where it stays so until somebody acts.
 	Problem string
 	Stuck   bool
+	// Unreadable is set where the problem is that the record cannot be read.
+	Unreadable bool
 
 	// observed is false as long as no pass over the node has ended.
 	observed bool

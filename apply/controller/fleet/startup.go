@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,8 +19,10 @@ type startup struct {
 	counts *counts
 	now    func() time.Time
 
-	mu       sync.Mutex
-	complete bool
+	// complete is read without the lock, too: who only wants to know waits for no list.
+	complete atomic.Bool
+
+	mu sync.Mutex
 	// checked is when it was last found not to be complete; pending are the names of
 	// nodes that were not observed when all were last listed, or some of them.
 	checked time.Time
@@ -29,8 +32,8 @@ type startup struct {
 func (s *startup) everyNodeObserved(ctx context.Context) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.complete || s.now().Sub(s.checked) < loop.RetryPeriod {
-		return s.complete, nil
+	if s.complete.Load() || s.now().Sub(s.checked) < loop.RetryPeriod {
+		return s.complete.Load(), nil
 	}
 	// A list of all nodes is large, and asked for again and again while there is most
 	// to do for nodes: one at the start, and one when they are through.
@@ -41,9 +44,9 @@ func (s *startup) everyNodeObserved(ctx context.Context) (bool, error) {
 	if err := s.listPending(ctx); err != nil {
 		return false, err
 	}
-	s.complete = len(s.pending) == 0
+	s.complete.Store(len(s.pending) == 0)
 	s.checked = s.now()
-	return s.complete, nil
+	return s.complete.Load(), nil
 }
 
 // pendingObserved reports whether each of the pending nodes was observed or is gone.

@@ -19,6 +19,7 @@ import (
 	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/metrics"
 	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -34,16 +35,20 @@ type Reconciler struct {
 	applier      *apply.Applier
 	fleet        *fleet.Fleet
 	repairs      *repairs
+	metrics      *metrics.Metrics
+	// pending are the nodes that are not up to date yet.
+	pending *pending
 	// instances notices others like this one.
 	instances *instances
 }
 
 // New returns a reconciler that reads nodes from a cache, or past it where that is
 // behind, and writes them by the patcher. Its log is for what concerns no single pass.
-func New(cached client.Client, live client.Reader, view *fleet.Fleet, patcher apply.NodePatcher, backoff plan.RepairBackoff, logger logr.Logger) *Reconciler {
+func New(cached client.Client, live client.Reader, view *fleet.Fleet, patcher apply.NodePatcher, backoff plan.RepairBackoff, counted *metrics.Metrics, logger logr.Logger) *Reconciler {
 	instances := newInstances(logger)
 	return &Reconciler{
 		cached: cached, live: live, fleet: view, repairs: newRepairs(backoff), instances: instances,
+		metrics: counted, pending: newPending(),
 		applier: apply.New(cached).PatchingNodes(countingPatcher{patcher, instances}),
 	}
 }
@@ -52,6 +57,7 @@ func New(cached client.Client, live client.Reader, view *fleet.Fleet, patcher ap
 type observed struct {
 	fleet.Observation
 	results map[string]fleet.Result // by pool
+	written bool
 	// again is after what time the node needs another pass, though nothing happens to
 	// it; 0 for none.
 	again time.Duration
@@ -62,11 +68,13 @@ type observed struct {
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	r.fleet.Enter(request.Name)
 	defer r.fleet.Leave(request.Name)
+	r.pending.begin(request.Name)
 	node, err := nodecache.Get(ctx, r.cached, request.Name)
 	for try := 1; ; try++ {
 		if apierrors.IsNotFound(err) {
 			r.fleet.Forget(request.Name)
 			r.repairs.forget(request.Name)
+			r.pending.forget(request.Name)
 			return reconcile.Result{}, nil
 		}
 		if err != nil {
@@ -83,6 +91,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			}
 		}
 		if err == nil {
+			r.converged(request.Name, found.written)
 			return reconcile.Result{RequeueAfter: found.again}, nil
 		}
 		if !apply.IsConflict(err) || try == MaxTries {
@@ -105,6 +114,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 	case plan.NodeStateUnreadable:
 		r.repairs.forget(node.Name)
 		found.Problem, found.Stuck = "has a record that cannot be read: "+apply.Brief(outcome.Unreadable.Err), true
+		found.Unreadable = true
 		log.FromContext(ctx).Error(outcome.Unreadable, "node is left alone; repair its annotation, or run the version that wrote it")
 		return found, nil
 	case plan.NodeStatePaused:
@@ -137,7 +147,9 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 		return err
 	}
 	p := outcome.Admission.Plan
-	if err := r.applier.Node(ctx, node, p); err != nil {
+	err := r.applier.Node(ctx, node, p)
+	r.count(p, err)
+	if err != nil {
 		found.Recorded, found.Problem = outcome.CarriedBefore(), "could not be written: "+apply.Brief(err)
 		return err
 	}
@@ -145,7 +157,7 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 	found.Recorded, found.Contests = outcome.CarriedAfter(), written.Contests()
 	found.again = r.repairs.set(node.Name, written)
 	if !p.NoOp() {
-		found.results = resultsOf(p, found.Contests)
+		found.written, found.results = true, resultsOf(p, found.Contests)
 		log.FromContext(ctx).V(1).Info("wrote node", "changes", len(p.Changes), "pools", p.Pools)
 	}
 	return nil

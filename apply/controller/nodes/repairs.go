@@ -49,7 +49,8 @@ func (r *repairs) forget(node string) {
 
 // Kept is how many nodes are kept in memory.
 func (r *Reconciler) Kept() int {
+	pending, _ := r.Pending()
 	r.repairs.mu.Lock()
 	defer r.repairs.mu.Unlock()
-	return len(r.repairs.nodes)
+	return pending + len(r.repairs.nodes)
 }

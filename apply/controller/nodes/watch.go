@@ -23,6 +23,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/metrics"
 	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -49,10 +50,12 @@ func (r *Reconciler) events() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, queue loop.Queue) {
 			r.fleet.Expect(e.Object.GetName())
+			r.pending.add(e.Object.GetName(), metrics.NodeJoined)
 			enqueue(e.Object, queue)
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue loop.Queue) {
 			r.instances.changed(e.ObjectOld, e.ObjectNew)
+			r.pending.add(e.ObjectNew.GetName(), metrics.NodeChanged)
 			enqueue(e.ObjectNew, queue)
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue loop.Queue) { enqueue(e.Object, queue) },
@@ -63,6 +66,7 @@ func (r *Reconciler) events() handler.EventHandler {
 // which something has happened by themselves.
 func (r *Reconciler) follow(ctx context.Context, _ fleet.Changes, queue loop.Queue) error {
 	return r.fleet.Follow(ctx, func(node string) {
+		r.pending.add(node, metrics.PoolChanged)
 		if queue, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 			queue.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(handler.LowPriority)}, loop.RequestFor(node))
 			return

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/metrics"
 	"github.com/nodepools/nodepools/source/webhook"
 )
 
@@ -46,6 +47,7 @@ type handler struct {
 	accept  func(source string)
 	reading chan struct{}
 	refused refusals
+	metrics *metrics.Metrics
 
 	mu        sync.Mutex
 	limits    map[string]flowcontrol.PassiveRateLimiter // by the name of the source
@@ -62,6 +64,7 @@ func newHandler(cached client.Reader, tokens *tokens, accept func(source string)
 // ServeHTTP implements [http.Handler]. No answer has a byte of the request in it.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status := h.serve(w, r)
+	h.metrics.WebhookAnswered(status)
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; charset=utf-8")
 	header.Set("X-Content-Type-Options", "nosniff")

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/metrics"
 )
 
 // Bounds of what whoever can connect may take.
@@ -50,6 +51,8 @@ type Options struct {
 	Config *rest.Config
 	// Namespace is where the Secrets are that sources name.
 	Namespace string
+	// Metrics count requests; nil is for nobody.
+	Metrics *metrics.Metrics
 	// Listening is called with the address that is listened at; nil calls nothing.
 	Listening func(net.Addr)
 }
@@ -80,6 +83,7 @@ func Add(mgr manager.Manager, options Options) (*Receiver, error) {
 		requests: newRequests(mgr.GetClient(), api, logger),
 	}
 	r.handler = newHandler(mgr.GetClient(), newTokens(api, options.Namespace), r.requests.add)
+	r.handler.metrics = options.Metrics
 	return r, nil
 }
 

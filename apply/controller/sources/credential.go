@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +30,8 @@ type login struct {
 // that is replaced in between works at once. A token that is refused is replaced.
 func (r *Reconciler) ask(ctx context.Context, src *v1.NodePoolSource, state *fetchState) error {
 	repository := Repository(src, r.options.FetchTimeout)
+	repository.Received = &atomic.Int64{}
+	defer func() { state.received, state.expiry = repository.Received.Load(), expiryOf(repository) }()
 	proxy, err := r.useProxy(ctx, src, repository)
 	if err != nil {
 		return err

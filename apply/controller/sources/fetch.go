@@ -41,6 +41,12 @@ type fetchState struct {
 	// failures how many have in a row.
 	unreachable error
 	failures    int
+	// answered is when the repository has last answered; zero for never.
+	answered time.Time
+	// received is how many bytes the last poll has received.
+	received int64
+	// expiry is when the client certificate of the last poll expires; zero without one.
+	expiry time.Time
 	// good and pools are the last good revision, if this process has state one.
 	good  string
 	pools []render.Definition
@@ -92,6 +98,7 @@ func (r *Reconciler) poll(ctx context.Context, src *v1.NodePoolSource, before *f
 		// that are in the cluster came from the last good one all the same.
 		state.good, state.pools = before.good, before.pools
 		state.applied, state.appliedPools = before.applied, before.appliedPools
+		state.answered = before.answered
 	}
 	if before != nil && before.last(src).Requested && source.RetryAfter(before.unreachable) > 0 {
 		state.forced = r.now()
@@ -100,9 +107,11 @@ func (r *Reconciler) poll(ctx context.Context, src *v1.NodePoolSource, before *f
 		state.rereads = true
 	}
 	state.at, state.generation, state.request = r.now(), src.Generation, src.Annotations[v1.RequestedAtAnnotation]
+	began, known := state.at, state.revision
 	state.unreachable = r.ask(ctx, src, state)
+	r.count(src, state, known, r.now().Sub(began))
 	if state.unreachable == nil {
-		state.failures = 0
+		state.failures, state.answered = 0, r.now()
 		return state
 	}
 	// The pause begins now: a repository that hangs takes a worker as long as a

@@ -21,6 +21,7 @@ import (
 	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/metrics"
 	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/source/git"
@@ -66,6 +67,8 @@ type Options struct {
 	Namespace string
 	// Webhooks reports that Git servers can ask for polls.
 	Webhooks bool
+	// Metrics count polls; nil is for nobody.
+	Metrics *metrics.Metrics
 	// Now is the clock by which intervals pass; nil means time.Now.
 	Now func() time.Time
 }

@@ -1,0 +1,29 @@
+package fleet
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Totals follow what is observed on nodes, and forget what is no longer so.
+func TestTotals(t *testing.T) {
+	counts, _ := newCountsTest()
+	conflict := conflictOf(t, "a")
+	check := func(want Totals, reason string) {
+		t.Helper()
+		if diff := cmp.Diff(want, counts.totals()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", reason, diff)
+		}
+	}
+	check(Totals{Pools: map[string]PoolTotals{}}, "nothing was observed")
+	counts.Report("fine", Observation{Epoch: 1, Members: []string{"a"}}, nil)
+	counts.Report("unreadable", Observation{Epoch: 1, Members: []string{"a", "b"}, Problem: "has a record", Stuck: true, Unreadable: true}, nil)
+	counts.Report("conflict", Observation{Epoch: 1, Members: []string{"a"}, Conflicts: conflict}, nil)
+	check(Totals{Unreadable: 1, Pools: map[string]PoolTotals{"a": {Failing: 1, Conflicts: 1}, "b": {Failing: 1}}}, "two nodes have troubles")
+	counts.advance(counts.begin(2), 2)
+	check(Totals{Unreadable: 1, Pools: map[string]PoolTotals{"a": {Failing: 1, Conflicts: 1}, "b": {Failing: 1}}}, "another epoch changes nothing")
+	counts.Report("unreadable", Observation{Epoch: 2, Members: []string{"a", "b"}}, nil)
+	counts.Forget("conflict")
+	check(Totals{Pools: map[string]PoolTotals{}}, "one was mended, one is gone")
+}
