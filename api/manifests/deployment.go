@@ -75,8 +75,9 @@ func container(o Options) corev1.Container {
 			TimeoutSeconds: 5,
 		}
 	}
-	args := []string{"run", "--leader-elect"}
-	ports := []corev1.ContainerPort{port(metricsPort, metricsPortNumber), port(healthPort, healthPortNumber)}
+	args, ports := metricsArgs(o.Metrics)
+	args = append([]string{"run", "--leader-elect"}, args...)
+	ports = append(ports, port(healthPort, healthPortNumber))
 	if o.Webhook {
 		args = append(args, fmt.Sprintf("--webhook-bind-address=:%d", webhookPortNumber))
 		ports = append(ports, port(webhookPort, webhookPortNumber))

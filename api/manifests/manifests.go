@@ -49,6 +49,10 @@ type Options struct {
 
 	// Webhook has the controller receive webhooks, and adds the Service for them.
 	Webhook bool
+
+	// Metrics says how the controller serves metrics, and adds what that takes; empty is
+	// SecureMetrics.
+	Metrics MetricsServing
 }
 
 // imageName is a name, with a registry before it or not, and a tag or a digest
@@ -65,6 +69,9 @@ func (o Options) Validate() error {
 	}
 	if !imageName.MatchString(o.Image) {
 		return fmt.Errorf("image %q is not the name of an image, such as registry.example.com/nodepools:v1", o.Image)
+	}
+	if o.Metrics != "" && !slices.Contains(MetricsServings(), o.Metrics) {
+		return fmt.Errorf("metrics %q is not known: must be secure, plain or none", o.Metrics)
 	}
 	return nil
 }
@@ -88,6 +95,7 @@ func All(o Options) ([]Object, error) {
 		NodePolicy(),
 		StatusPolicy(),
 		webhook,
+		Metrics(o.Namespace, o.Metrics),
 		[]Object{Deployment(o)},
 	), nil
 }

@@ -16,6 +16,9 @@ func TestShippedRolesGiveNoSecrets(t *testing.T) {
 	for _, problem := range wholesale(slices.Concat(ClusterRules(), ViewerRules())) {
 		t.Error(problem)
 	}
+	if problems := wholesale(MetricsRules()); len(problems) != 0 {
+		t.Errorf("for the metrics: %q", problems)
+	}
 	if problems := wholesale(NamespaceRules()); len(problems) != 1 || !strings.HasSuffix(problems[0], " gives every Secret") {
 		t.Errorf("in the namespace of the controller: %q, want get of Secrets and nothing else", problems)
 	}

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/apply/controller/receiver"
@@ -33,11 +32,16 @@ func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guar
 	if err != nil {
 		return nil, err
 	}
+	served, err := s.metricsServer(ctx, logger)
+	if err != nil {
+		return nil, err
+	}
 	options := manager.Options{
 		Scheme:                  scheme,
 		NewCache:                nodecache.New,
 		Logger:                  logger,
-		Metrics:                 metricsserver.Options{BindAddress: s.MetricsAddress},
+		Metrics:                 served,
+		PprofBindAddress:        s.PprofAddress,
 		HealthProbeBindAddress:  s.HealthAddress,
 		GracefulShutdownTimeout: ptr.To(stopTimeout),
 	}
@@ -51,9 +55,9 @@ func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guar
 	}
 	mgr, err := manager.New(config, options)
 	if err != nil {
-		return nil, listenError(HealthListener, fmt.Errorf("controller: %w", err))
+		return nil, listenError(s.listenerOf(err), fmt.Errorf("controller: %w", err))
 	}
-	if err := controller.Add(mgr, controller.Options{Concurrency: s.Concurrency, Namespace: s.Namespace, Webhooks: s.WebhookAddress != ""}); err != nil {
+	if err := controller.Add(mgr, controller.Options{Concurrency: s.Concurrency, Namespace: s.Namespace, Webhooks: s.WebhookAddress != "", Metrics: s.Metrics.Metrics}); err != nil {
 		return nil, fmt.Errorf("controller: %w", err)
 	}
 	if err := s.addReceiver(mgr); err != nil {
@@ -75,7 +79,7 @@ func (s session) addReceiver(mgr manager.Manager) error {
 	}
 	r, err := receiver.Add(mgr, receiver.Options{
 		Address: s.WebhookAddress, CertFile: s.WebhookCertFile, KeyFile: s.WebhookKeyFile,
-		Config: s.Config, Namespace: s.Namespace,
+		Config: s.Config, Namespace: s.Namespace, Metrics: s.Metrics.Metrics,
 	})
 	if err != nil {
 		return err
@@ -99,6 +103,7 @@ const (
 	MetricsListener Listener = "metrics"
 	HealthListener  Listener = "health probes"
 	WebhookListener Listener = "webhooks"
+	PprofListener   Listener = "profiles"
 )
 
 // ListenError says that a manager cannot listen at one of its addresses.
@@ -113,9 +118,21 @@ func (e *ListenError) Error() string { return e.Err.Error() }
 // Unwrap returns the error of the manager.
 func (e *ListenError) Unwrap() error { return e.Err }
 
+// listenerOf says which of the listeners that a manager opens when it is made, an error is
+// of: that of the probes, or after it that of the profiles.
+func (s session) listenerOf(err error) Listener {
+	failed := (*net.OpError)(nil)
+	if !errors.As(err, &failed) || failed.Addr == nil || s.PprofAddress == "" {
+		return HealthListener
+	}
+	if at, err := net.ResolveTCPAddr("tcp", s.PprofAddress); err == nil && at.String() == failed.Addr.String() {
+		return PprofListener
+	}
+	return HealthListener
+}
+
 // listenError says which listener an error is of, where it is one of a listener. The
-// manager opens that of the probes when it is made, and that of the metrics when it
-// starts.
+// manager opens that of the metrics when it starts.
 func listenError(l Listener, err error) error {
 	if known := (*ListenError)(nil); errors.As(err, &known) {
 		return err

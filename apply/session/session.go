@@ -18,6 +18,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/nodepools/nodepools/apply/guard"
 )
@@ -41,8 +42,12 @@ type Options struct {
 	// Concurrency is the number of nodes written at once.
 	Concurrency int
 
-	// MetricsAddress and HealthAddress are listened at; "0" is none.
-	MetricsAddress, HealthAddress string
+	// Metrics say how metrics are served.
+	Metrics MetricsOptions
+
+	// HealthAddress is listened at; "0" is none. At PprofAddress profiles of the process
+	// are served to whoever asks; empty is nowhere.
+	HealthAddress, PprofAddress string
 
 	// WebhookAddress is where Git servers ask for polls; empty is nowhere. With the
 	// files of a certificate and its key, by TLS.
@@ -61,6 +66,12 @@ var errAnew = errors.New("everything is read anew")
 // listened at is a [*ListenError].
 func Run(ctx context.Context, o Options) error {
 	s := session{o}
+	if counted := o.Metrics.Metrics; counted != nil {
+		if err := metrics.Registry.Register(counted); err != nil {
+			return fmt.Errorf("metrics: %w", err)
+		}
+		defer metrics.Registry.Unregister(counted)
+	}
 	for {
 		err := s.run(ctx)
 		if ctx.Err() != nil || !errors.Is(err, errAnew) {

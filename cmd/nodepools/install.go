@@ -32,6 +32,10 @@ after 30 seconds. They prefer control-plane nodes where there are any.
 Deployment listens for that, and there are a Service for an Ingress to lead to,
 and a NetworkPolicy by which nothing else is reached from outside.
 
+Metrics are served by TLS, to those alone who are bound to the ClusterRole
+nodepools-metrics-reader; the controller may ask the API server who that is.
+With --metrics plain or none it gets no such right.
+
 --viewer prints something else: a service account, in the same namespace, with a
 role that may list what 'nodepools diff' and 'nodepools inventory' read. It may
 write nothing, and read no Secret.`,
@@ -71,10 +75,12 @@ func (o *installOptions) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.crdsOnly, "crds-only", false, "print the custom resource definitions alone")
 	flags.BoolVar(&o.viewer, "viewer", false, "print a service account that may only read, for a CI job")
 	flags.BoolVar(&o.options.Webhook, "webhook", false, "receive webhooks of Git servers, and add the Service for them")
+	flags.StringVar((*string)(&o.options.Metrics), "metrics", string(manifests.SecureMetrics), "`way` to serve metrics: secure (by TLS, to who may read them), plain or none")
 	flags.StringVar(&o.options.Image, "image", manifests.DefaultRepository+":"+o.build.ImageTag(), "`name` of the controller's image")
 	flags.StringVar(&o.options.Namespace, "namespace", manifests.DefaultNamespace, "`name` of the controller's namespace")
 	complete.Flag(cmd, "image", complete.Nothing)
 	complete.Flag(cmd, "namespace", complete.Nothing)
+	complete.Flag(cmd, "metrics", complete.Fixed("secure", "plain", "none"))
 	o.output.register(cmd, objectFormats...)
 }
 
@@ -89,12 +95,12 @@ type installOptions struct {
 
 // check refuses values that no cluster would take.
 func (o *installOptions) check(changed func(flag string) bool) error {
-	for _, flag := range []string{"image", "namespace", "webhook"} {
+	for _, flag := range []string{"image", "namespace", "webhook", "metrics"} {
 		if o.crdsOnly && changed(flag) {
 			return usagef("--%s cannot be combined with --crds-only", flag)
 		}
 	}
-	for _, flag := range []string{"image", "crds-only", "webhook"} {
+	for _, flag := range []string{"image", "crds-only", "webhook", "metrics"} {
 		if o.viewer && changed(flag) {
 			return usagef("--%s cannot be combined with --viewer", flag)
 		}

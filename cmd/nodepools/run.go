@@ -44,7 +44,13 @@ another instance from working as well.
 With --webhook-bind-address, Git servers report pushes to sources that have
 spec.webhook, by requests signed with the token of the source. Such a request
 causes a poll, one in two seconds at the most, and nothing else. Every instance
-receives, also one that does not hold the lease.`,
+receives, also one that does not hold the lease.
+
+Metrics for Prometheus are at /metrics. At any address but a loopback one they
+are served by TLS, and to those alone whose token of the cluster has the right to
+get the path /metrics; what that takes of rights is in what 'nodepools install'
+prints. Profiles of the process, of --pprof-bind-address, are served to whoever
+can connect.`,
 		Example: `  # from a laptop, against the cluster of the current context
   nodepools install --crds-only | kubectl apply --server-side -f -
   nodepools run
@@ -59,6 +65,7 @@ receives, also one that does not hold the lease.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: work(exitFailed, func(cmd *cobra.Command, _ []string) error {
 			o.leaderElectSet = cmd.Flags().Changed("leader-elect")
+			o.metrics.secureSet = cmd.Flags().Changed("metrics-secure")
 			// An empty variable in a script must not lead to another cluster.
 			if cmd.Flags().Changed("context") && o.context == "" {
 				return usagef("--context is empty: give it a value, or leave it out")
@@ -76,7 +83,7 @@ receives, also one that does not hold the lease.`,
 func (o *runOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	registerKubeconfig(cmd, &o.kubeconfig, &o.context)
-	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`address` of the metrics; 0 for none")
+	o.registerMetrics(cmd)
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 for none")
 	flags.StringVar(&o.webhookAddress, "webhook-bind-address", "", "`address` at which Git servers report pushes, such as :9292 (default: none)")
 	flags.StringVar(&o.webhookCertFile, "webhook-cert-file", "", "`file` of a certificate, to receive these by TLS")
@@ -91,15 +98,16 @@ func (o *runOptions) register(cmd *cobra.Command) {
 	complete.Flag(cmd, "log-format", complete.Fixed(logging.Formats()...))
 	complete.Flag(cmd, "webhook-cert-file", complete.Files("crt", "pem"))
 	complete.Flag(cmd, "webhook-key-file", complete.Files("key", "pem"))
-	for _, flag := range []string{"metrics-bind-address", "health-probe-bind-address", "webhook-bind-address", "leader-election-namespace", "namespace", "concurrency"} {
+	for _, flag := range []string{"health-probe-bind-address", "webhook-bind-address", "leader-election-namespace", "namespace", "concurrency"} {
 		complete.Flag(cmd, flag, complete.Nothing)
 	}
 }
 
 type runOptions struct {
-	kubeconfig, context           string
-	metricsAddress, healthAddress string
-	webhookAddress                string
+	kubeconfig, context string
+	metrics             metricsOptions
+	healthAddress       string
+	webhookAddress      string
 	// webhookCertFile and webhookKeyFile are both given, or neither is.
 	webhookCertFile, webhookKeyFile string
 	// leaderElectSet is set when the flag is given.
@@ -117,10 +125,13 @@ func (o *runOptions) check() error {
 	if o.leaseNamespace != "" && !o.leaderElect {
 		return usagef("--leader-election-namespace requires --leader-elect")
 	}
-	for flag, address := range map[string]string{"--metrics-bind-address": o.metricsAddress, "--health-probe-bind-address": o.healthAddress} {
+	for flag, address := range map[string]string{"--metrics-bind-address": o.metrics.address, "--health-probe-bind-address": o.healthAddress} {
 		if _, _, err := net.SplitHostPort(address); err != nil && address != "0" {
 			return usagef("%s %q is not an address such as :8080 or 127.0.0.1:8080, and not 0", flag, address)
 		}
+	}
+	if err := o.metrics.check(); err != nil {
+		return err
 	}
 	if err := o.checkWebhook(); err != nil {
 		return err
@@ -196,7 +207,7 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 		Served:      func(ctx context.Context) error { return demandNodePools(ctx, config) },
 		Lease:       lease,
 		Namespace:   namespace,
-		Concurrency: o.concurrency, MetricsAddress: o.metricsAddress, HealthAddress: o.healthAddress,
+		Concurrency: o.concurrency, Metrics: o.metrics.session(o.build), HealthAddress: o.healthAddress, PprofAddress: o.metrics.pprof(),
 		WebhookAddress: o.webhookAddress, WebhookCertFile: o.webhookCertFile, WebhookKeyFile: o.webhookKeyFile,
 		Logger: logger, Held: held,
 	})
@@ -228,6 +239,8 @@ func listenHint(err error) error {
 			flag = "--health-probe-bind-address"
 		case session.WebhookListener:
 			return hint.Add(err, "name another address with --webhook-bind-address, or leave it out for none")
+		case session.PprofListener:
+			return hint.Add(err, "name another address with --pprof-bind-address, or leave it out for none")
 		case session.MetricsListener:
 		}
 		return hint.Add(err, "name another address with "+flag+", or 0 for none")
