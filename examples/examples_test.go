@@ -181,7 +181,7 @@ func repositories(t *testing.T) []string {
 	}
 	var folders []string
 	for _, file := range files {
-		if folder := filepath.Dir(file); folder != "ci" && folder != "delivery" && folder != "layers" { // for other programs, and in layers
+		if folder := filepath.Dir(file); folder != "ci" && folder != "delivery" && folder != "layers" && folder != "monitoring" { // for other programs, and in layers
 			folders = append(folders, folder)
 		}
 	}

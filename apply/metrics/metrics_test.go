@@ -235,7 +235,7 @@ func TestNoLabelPerNode(t *testing.T) {
 }
 
 // Without metrics nothing is counted, and nothing fails.
-func TestNobodyCounts(t *testing.T) {
+func TestNobodyCounts(*testing.T) {
 	var m *Metrics
 	m.NodeWritten(UpdateNode, Success)
 	m.NodeConverged(NodeJoined, time.Second)

@@ -38,6 +38,8 @@ var notRun = map[string]string{
 	"git checkout v1.2.3":                                                    "there is no such release; `TestImageIsTheSameAnywhere` builds the image a second time",
 	"GOTOOLCHAIN=go1.26.8 make image VERSION=v1.2.3":                         "there is no such release; `TestImageIsTheSameAnywhere` builds the image a second time",
 	"oras discover --platform linux/amd64 registry.example.com/nodepools:v1": "needs oras; `TestPushedImageIsWhatWasBuilt` asks the registry for what refers to the image",
+	"kubectl -n nodepools-system logs deployment/nodepools --tail=20":        "a test cluster runs no containers",
+	"kubectl -n nodepools-system get lease nodepools -o yaml":                "no instance runs there; `TestClusterScripts/run` reads the lease of one",
 	"nodepools run":              "does not end by itself; `TestClusterScripts/run` runs it",
 	"make build":                 ".ci/run runs it",
 	"make demo":                  ".ci/run runs it, and `TestStory` its program",

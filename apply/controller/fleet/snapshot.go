@@ -72,6 +72,19 @@ func (s *Snapshot) Knows(pool string) bool {
 	return confirmed
 }
 
+// Revisions are those that pools were last taken from, sorted; none of pools that do not
+// come from Git.
+func (s *Snapshot) Revisions(pools []string) []string {
+	var revisions []string
+	for _, name := range pools {
+		if pool := s.pools[name].definition; pool != nil && pool.Annotations[v1.RevisionAnnotation] != "" {
+			revisions = append(revisions, pool.Annotations[v1.RevisionAnnotation])
+		}
+	}
+	slices.Sort(revisions)
+	return slices.Compact(revisions)
+}
+
 // ConfirmGone takes note that the API server has no pool of a name.
 func (s *Snapshot) ConfirmGone(pool string) { s.gone.Store(pool, true) }
 

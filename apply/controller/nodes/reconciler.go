@@ -158,7 +158,9 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 	found.again = r.repairs.set(node.Name, written)
 	if !p.NoOp() {
 		found.written, found.results = true, resultsOf(p, found.Contests)
-		log.FromContext(ctx).V(1).Info("wrote node", "changes", len(p.Changes), "pools", p.Pools)
+		if line := log.FromContext(ctx).V(1); line.Enabled() {
+			line.Info("wrote node", "changes", len(p.Changes), "pools", p.Pools, "revisions", pools.Revisions(slices.Concat(p.Pools, p.Releases())))
+		}
 	}
 	return nil
 }

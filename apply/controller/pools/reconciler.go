@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -150,6 +151,9 @@ func (r *Reconciler) runtimeClass(ctx context.Context, pool *v1.NodePool, change
 		return &failure{err: err, retry: true}, nil
 	} else if err != nil {
 		return nil, err
+	}
+	if change.Action != plan.None {
+		log.FromContext(ctx).V(1).Info("wrote RuntimeClass", "runtimeClass", change.Name(), "action", string(change.Action), "revision", pool.Annotations[v1.RevisionAnnotation])
 	}
 	switch change.Action {
 	case plan.None:
