@@ -55,8 +55,9 @@ func (l *launch) user() string {
 func (l *launch) args() []string {
 	args := append(slices.Clone(l.containers()[0].Args),
 		"--kubeconfig", l.kubeconfig, "--concurrency", strconv.Itoa(l.concurrency),
-		// The usual ports may be in use on this machine.
-		"--metrics-bind-address", "0", "--health-probe-bind-address", "0")
+		// The usual ports may be in use on this machine. Metrics are counted and served as
+		// in a cluster.
+		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "0")
 	if slices.Contains(args, "--leader-elect") {
 		args = append(args, "--leader-election-namespace", l.installation.Account.Namespace)
 	}
