@@ -54,6 +54,7 @@ func New(program build.Info) *Metrics {
 			m.nodeWrites.WithLabelValues(string(action), string(result))
 		}
 	}
+	m.webhookRequests.WithLabelValues("202")
 	for _, cause := range []Cause{NodeJoined, NodeChanged, PoolChanged} {
 		m.convergence.WithLabelValues(string(cause))
 	}

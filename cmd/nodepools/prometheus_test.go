@@ -71,6 +71,7 @@ func TestPrometheusAlerts(t *testing.T) {
 	} {
 		server.fires(alert)
 	}
+	m.showsEverything(server)
 	// What has no cause here does not fire.
 	for _, alert := range server.firing(t) {
 		if alert == "NodePoolsDown" || alert == "NodePoolsNoLeader" || alert == "NodePoolsCredentialExpiring" {
@@ -83,6 +84,18 @@ func TestPrometheusAlerts(t *testing.T) {
 	server.fires("NodePoolsSourceStale")
 	m.do(os.WriteFile(server.token, []byte(m.stranger), 0o600))
 	server.fires("NodePoolsDown")
+}
+
+// showsEverything waits until each expression of the dashboard returns data.
+func (m *measured) showsEverything(server *promServer) {
+	m.t.Helper()
+	d, err := prometheus.ReadDashboard(filepath.Join(docs.Root(m.t), "examples", "monitoring", "dashboard.json"))
+	m.do(err)
+	for title, expressions := range d.Expressions() {
+		for _, expr := range expressions {
+			m.until("the dashboard shows "+title, func() error { return server.has(expr) })
+		}
+	}
 }
 
 func (m *measured) source(name, url string) {
