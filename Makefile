@@ -43,7 +43,7 @@ TESTDATA := $(addprefix ./,$(filter-out $(dir $(wildcard testdata/*/go.mod)),$(s
 PACKAGES := ./... $(TESTDATA)
 
 # What is a Go module of its own is tested and checked in its own folder.
-MODULES = testdata/controlplane cmd/publish
+MODULES = testdata/controlplane testdata/helm cmd/publish
 
 # The commit is written into the program where git can tell it.
 BUILDVCS = $(shell git rev-parse --verify --quiet HEAD >/dev/null 2>&1 && echo auto || echo false)
@@ -80,7 +80,7 @@ bench: build controlplane ## measure it on real control planes, for about an hou
 # -count=1, as a result from the cache says nothing of the control plane and the
 # Git servers that a test talks to.
 .PHONY: test
-test: controlplane browser ## run every test, the long ones in a short form, with the race detector
+test: controlplane browser helm ## run every test, the long ones in a short form, with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector stays off"
 	$(GO) test $(RACE) -count=1 -timeout 45m $(PACKAGES)
 	@for module in $(MODULES); do (cd $$module && set -x && $(GO) test $(RACE) -count=1 -timeout 20m ./...) || exit 1; done
@@ -115,8 +115,9 @@ lint: ## check the code, and which package may import which
 	@for module in $(MODULES); do (cd $$module && set -x && $(GO) run $(GOLANGCI_LINT) run) || exit 1; done
 
 .PHONY: generate
-generate: ## write the deep copies and the CRDs that follow from the types in api
+generate: ## write the deep copies, the CRDs and the chart that follow from what is in api
 	$(GO) run $(CONTROLLER_GEN) object paths=./api/... crd:crdVersions=v1 output:crd:dir=api/crds
+	$(GO) run ./cmd/chart charts/nodepools
 
 .PHONY: verify
 verify: ## check that generated code and go.mod are up to date
@@ -126,13 +127,15 @@ verify: ## check that generated code and go.mod are up to date
 	for file in v1/zz_generated.deepcopy.go $$(cd "$$new" && ls crds/*.yaml) $$(cd api && ls crds/*.yaml); do \
 		diff -u "api/$$file" "$$new/$$file" || { echo "api/$$file is not what the types say; run make generate" >&2; exit 1; }; \
 	done
-	@for module in . cmd/publish; do \
+	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && $(GO) run ./cmd/chart "$$new" && \
+	diff -ru charts/nodepools "$$new" || { echo "charts/nodepools is not what api/manifests says; run make generate" >&2; exit 1; }
+	@for module in . testdata/helm cmd/publish; do \
 		$(GO) mod tidy -C $$module -diff || { echo "go.mod or go.sum in $$module is not tidy; run go mod tidy" >&2; exit 1; }; \
 	done
 	@echo "generated code, go.mod and go.sum are up to date"
 
 .PHONY: golden
-golden: controlplane browser ## renew the golden files; read the diff
+golden: controlplane browser helm ## renew the golden files; read the diff
 	$(GO) test $$(grep -rlE 'flag\.Bool(Var)?\(.*"update"' --include='*.go' . | xargs -n1 dirname | sort -u) -update
 
 # What builds and publishes image and release is a Go module of its own. It is built
@@ -165,6 +168,10 @@ BUILD ?=
 .PHONY: controlplane
 controlplane: ## bring what tests and demo start, once; BUILD=1 downloads nothing
 	@$(GO) run -C testdata/controlplane . $(if $(filter-out 0 no false off,$(BUILD)),-build) >/dev/null
+
+.PHONY: helm
+helm: ## build the Helm that tests install the chart with, once
+	@$(GO) run -C testdata/helm . >/dev/null
 
 .PHONY: browser
 browser: ## install the Chromium that tests look at pages with, if there is none

@@ -45,12 +45,7 @@ func Webhook(namespace string) []Object {
 					// Whatever serves an Ingress may be anywhere, and keep the address
 					// of who asks; and so may the kubelet, which probes.
 					{Ports: []networkingv1.NetworkPolicyPort{policyPort(webhookPort), policyPort(healthPort)}},
-					// Metrics are for the pods of the cluster, as they are without the
-					// policy.
-					{
-						Ports: []networkingv1.NetworkPolicyPort{policyPort(metricsPort)},
-						From:  []networkingv1.NetworkPolicyPeer{{NamespaceSelector: &metav1.LabelSelector{}}},
-					},
+					metricsRule(),
 				},
 			},
 		},

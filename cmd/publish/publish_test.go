@@ -121,7 +121,7 @@ func (b builtImage) path(t *testing.T) layout.Path {
 // without its history.
 func copySource(t *testing.T, to string) {
 	t.Helper()
-	for _, name := range []string{"api", "apply", "cmd", "render", "source"} {
+	for _, name := range []string{"api", "apply", "charts", "cmd", "render", "source"} {
 		if err := os.CopyFS(filepath.Join(to, name), os.DirFS(filepath.Join(root(t), name))); err != nil {
 			t.Fatal(err)
 		}

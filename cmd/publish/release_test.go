@@ -62,7 +62,7 @@ func TestRelease(t *testing.T) {
 	}
 	prefix := "nodepools_" + testVersion + "_linux_"
 	want := []string{
-		"crds.yaml", "install.yaml", "krew-nodepools.yaml",
+		"crds.yaml", "install.yaml", "krew-nodepools.yaml", "nodepools-" + strings.TrimPrefix(testVersion, "v") + ".tgz",
 		prefix + "amd64.cdx.json", prefix + "amd64.tar.gz", prefix + "arm64.cdx.json", prefix + "arm64.tar.gz",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {

@@ -1,6 +1,6 @@
 // Package artifacts writes the files of a release: an archive of the program for each
 // platform, its bill of materials, the manifests that install the controller, the
-// manifest of the kubectl plugin, and the checksums of all of them. Start with
+// manifest of the kubectl plugin, the Helm chart, and the checksums of all. Start with
 // [Release.Write].
 package artifacts
 
@@ -61,7 +61,7 @@ type Release struct {
 // Write replaces a folder with the files of the release.
 func (r Release) Write(ctx context.Context, dir string) error {
 	files := folder{}
-	for _, add := range []func(context.Context, folder) error{r.programs, r.manifests} {
+	for _, add := range []func(context.Context, folder) error{r.programs, r.manifests, r.chart} {
 		if err := add(ctx, files); err != nil {
 			return err
 		}

@@ -1,0 +1,172 @@
+package chart_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nodepools/nodepools/testdata/charts"
+)
+
+func TestLint(t *testing.T) {
+	helm := charts.New(t, "")
+	for _, values := range [][]string{nil, everything(t)} {
+		output := helm.Must(t, append([]string{"lint", "--strict", folder}, values...)...)
+		if !strings.Contains(output, "1 chart(s) linted, 0 chart(s) failed") || strings.Contains(output, "[WARNING]") {
+			t.Errorf("helm lint says\n%s", output)
+		}
+	}
+}
+
+func template(args ...string) []string {
+	return append([]string{"template", "nodepools", folder, "--namespace", "here"}, args...)
+}
+
+// A value that the chart does not have, or that is of another kind, is refused by name,
+// at every depth.
+func TestWrongValuesAreRefused(t *testing.T) {
+	helm := charts.New(t, "")
+	for reason, test := range map[string]struct{ set, want string }{
+		"a mistyped value":                      {"replica=3", "'replica'"},
+		"a mistyped value of a group":           {"webhook.enable=true", "'enable'"},
+		"a mistyped field of Kubernetes":        {"tolerations[0].operater=Exists", "'operater'"},
+		"a mistyped field far below":            {"affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerm=x", "'nodeSelectorTerm'"},
+		"a word for a number":                   {"replicas=two", "/replicas"},
+		"a negative number":                     {"replicas=-1", "/replicas"},
+		"a word for a switch":                   {"webhook.enabled=maybe", "/webhook/enabled"},
+		"a tag with the repository":             {"image.repository=registry.example.com/nodepools:v1", "/image/repository"},
+		"a digest that is none":                 {"image.digest=sha256:abc", "/image/digest"},
+		"a tag that is none":                    {"image.tag=a b", "/image/tag"},
+		"a level that there is not":             {"logging.level=trace", "/logging/level"},
+		"an argument that is no flag":           {"extraArgs[0]=run", "/extraArgs/0"},
+		"metrics for nobody, which is all":      {"networkPolicy.metricsFrom=[]", "/networkPolicy/metricsFrom"},
+		"a label by which pods are selected":    {"podLabels.app\\.kubernetes\\.io/name=x", "/podLabels/app.kubernetes.io~1name"},
+		"memory in the words of Kubernetes":     {"goMemLimit=900Mi", "/goMemLimit"},
+		"a volume of a node":                    {"extraVolumes[0].hostPath.path=/", "'hostPath'"},
+		"a rollout, which there is not yet":     {"rollout.enabled=true", "'rollout'"},
+		"the namespace, which is the release's": {"namespaceOverride=here", "'namespaceOverride'"},
+	} {
+		flag := "--set"
+		if strings.HasSuffix(test.set, "[]") {
+			flag = "--set-json"
+		}
+		output, err := helm.Run(t.Context(), template(flag, test.set)...)
+		if err == nil {
+			t.Errorf("%s: %s is taken", reason, test.set)
+		} else if !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: the error does not name %s: %v\n%s", reason, test.want, err, output)
+		}
+	}
+}
+
+// everything sets each value to another one than its default.
+func everything(t *testing.T) []string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(file, []byte(all), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--values", file}
+}
+
+const all = `
+image: {repository: "registry.example.com:5000/team/nodepools", tag: v1, digest: "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", pullPolicy: Always}
+imagePullSecrets: [{name: registry}]
+replicas: 3
+serviceAccount: {annotations: {example.com/role: "12"}}
+webhook: {enabled: true}
+viewer: {enabled: true}
+namespace: {create: false}
+networkPolicy:
+  enabled: true
+  metricsFrom: [{podSelector: {matchLabels: {app: prometheus}}}]
+  egress: [{ports: [{port: 443}]}]
+podDisruptionBudget: {enabled: true, minAvailable: "50%"}
+logging: {level: debug, format: json}
+extraArgs: [--concurrency=4]
+extraEnv: [{name: HTTPS_PROXY, value: "http://proxy.example.com"}]
+extraVolumes: [{name: authorities, configMap: {name: authorities}}]
+extraVolumeMounts: [{name: authorities, mountPath: /etc/ssl/certs/own, readOnly: true}]
+resources: {limits: {memory: 2Gi, cpu: 1}}
+goMemLimit: 1800MiB
+priorityClassName: mine
+nodeSelector: {disk: ssd}
+tolerations: [{key: a, operator: Exists}]
+affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone}}]}}
+topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]
+podAnnotations: {example.com/a: b}
+podLabels: {azure.workload.identity/use: "true"}
+`
+
+// Each value is where it belongs.
+func TestValuesArrive(t *testing.T) {
+	helm := charts.New(t, "")
+	objects := charts.Objects(t, helm.Must(t, template(everything(t)...)...))
+	texts := map[string]string{}
+	for key, object := range objects {
+		data, err := object.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[key] = string(data)
+	}
+	for key, want := range map[string][]string{
+		"Deployment nodepools": {
+			`"image":"registry.example.com:5000/team/nodepools:v1@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`,
+			`"imagePullPolicy":"Always"`, `"imagePullSecrets":[{"name":"registry"}]`, `"replicas":3`,
+			`"args":["run","--leader-elect","--webhook-bind-address=:9292","--log-level=debug","--log-format=json","--concurrency=4"]`,
+			`{"name":"HTTPS_PROXY","value":"http://proxy.example.com"}`, `{"name":"GOMEMLIMIT","value":"1800MiB"}`,
+			`{"configMap":{"name":"authorities"},"name":"authorities"}`, `{"mountPath":"/etc/ssl/certs/own","name":"authorities","readOnly":true}`,
+			`"limits":{"cpu":1,"memory":"2Gi"}`, `"priorityClassName":"mine"`, `"nodeSelector":{"disk":"ssd"}`,
+			`"tolerations":[{"key":"a","operator":"Exists"}]`, `"podAntiAffinity"`, `"whenUnsatisfiable":"DoNotSchedule"`,
+			`"annotations":{"example.com/a":"b"}`, `"azure.workload.identity/use":"true"`, `"mountPath":"/tmp"`,
+		},
+		"ServiceAccount nodepools":      {`"annotations":{"example.com/role":"12"}`, `"namespace":"here"`},
+		"ResourceQuota nodepools":       {`"values":["mine"]`},
+		"NetworkPolicy nodepools":       {`"from":[{"podSelector":{"matchLabels":{"app":"prometheus"}}}]`, `"egress":[{"ports":[{"port":443}]}]`, `"policyTypes":["Ingress","Egress"]`},
+		"PodDisruptionBudget nodepools": {`"minAvailable":"50%"`},
+		"Service nodepools-webhook":     {`"targetPort":"webhook"`},
+		"ClusterRole nodepools-viewer":  {`"list"`},
+	} {
+		if texts[key] == "" {
+			t.Errorf("%s is missing", key)
+		}
+		for _, part := range want {
+			if !strings.Contains(texts[key], part) {
+				t.Errorf("%s lacks %s:\n%s", key, part, texts[key])
+			}
+		}
+	}
+	if objects["Namespace here"] != nil {
+		t.Error("there is a Namespace, which was not wanted")
+	}
+}
+
+// What is switched off is not there, and what depends on it neither.
+func TestSwitches(t *testing.T) {
+	helm := charts.New(t, "")
+	for reason, test := range map[string]struct {
+		set           string
+		without, with string
+	}{
+		"no definitions":                 {"crds.enabled=false", "CustomResourceDefinition nodepools.nodes.lailin.xyz", "Deployment nodepools"},
+		"definitions alone":              {"crds.only=true", "Deployment nodepools", "CustomResourceDefinition nodepools.nodes.lailin.xyz"},
+		"nothing without class to limit": {"priorityClassName=", "ResourceQuota nodepools", "Deployment nodepools"},
+		"no budget unless asked for":     {"replicas=1", "PodDisruptionBudget nodepools", "Deployment nodepools"},
+		"no policy unless asked for":     {"replicas=1", "NetworkPolicy nodepools", "Namespace here"},
+	} {
+		objects := charts.Objects(t, helm.Must(t, template("--set", test.set)...))
+		if objects[test.without] != nil {
+			t.Errorf("%s: there is %s", reason, test.without)
+		}
+		if objects[test.with] == nil {
+			t.Errorf("%s: there is no %s", reason, test.with)
+		}
+		if pod := objects["Deployment nodepools"]; strings.HasPrefix(test.set, "priorityClassName") {
+			if data, err := pod.MarshalJSON(); err != nil || strings.Contains(string(data), "priorityClassName") {
+				t.Errorf("%s: the pods have a class (%v)", reason, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,113 @@
+// Package charts runs the real Helm for tests. Start with [New].
+package charts
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// Helm is the real program, which knows nothing of the user's own configuration.
+type Helm struct {
+	program string
+	env     []string
+}
+
+// New returns Helm for a test, with a kubeconfig file where it is to reach a cluster. It
+// is built first where that has not been done.
+func New(t testing.TB, kubeconfig string) *Helm {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	return &Helm{program: path, env: append(os.Environ(),
+		"KUBECONFIG="+kubeconfig, "HELM_NAMESPACE=", "HELM_KUBECONTEXT=",
+		"HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)}
+}
+
+// Run returns what Helm prints to standard output. The error has what it prints to
+// standard error.
+func (h *Helm) Run(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, h.program, args...)
+	cmd.Env = h.env
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), fmt.Errorf("helm %s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return stdout.String(), nil
+}
+
+// Must is Run where an error fails the test.
+func (h *Helm) Must(t testing.TB, args ...string) string {
+	t.Helper()
+	output, err := h.Run(t.Context(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return output
+}
+
+// Objects reads documents of YAML, by kind and name, without what no object says:
+// a status, and fields that are null.
+func Objects(t testing.TB, documents string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	objects := map[string]*unstructured.Unstructured{}
+	for document := range strings.SplitSeq("\n"+documents, "\n---") {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+			t.Fatalf("%v\n%s", err, document)
+		}
+		if len(object.Object) == 0 {
+			continue
+		}
+		key := object.GetKind() + " " + object.GetName()
+		if objects[key] != nil {
+			t.Errorf("%s is there twice", key)
+		}
+		objects[key] = object
+	}
+	return objects
+}
+
+// Root returns the root of the repository: tests run in the folder of their package.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, missing := os.Stat(filepath.Join(dir, "charts", "nodepools")); missing == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("charts/nodepools is not above the working directory\nrun this from within the repository")
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", err
+}
+
+// program returns the path of Helm.
+var program = sync.OnceValues(func() (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "run", "-C", filepath.Join(root, "testdata", "helm"), ".")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
+	var stdout strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("build helm with go run -C testdata/helm .: %w", err)
+	}
+	return strings.TrimSpace(stdout.String()), nil
+})
