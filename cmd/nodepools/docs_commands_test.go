@@ -41,6 +41,7 @@ var notRun = map[string]string{
 	"kubectl -n nodepools-system logs deployment/nodepools --tail=20":        "a test cluster runs no containers",
 	"kubectl -n nodepools-system get lease nodepools -o yaml":                "no instance runs there; `TestClusterScripts/run` reads the lease of one",
 	"helm install nodepools charts/nodepools --namespace nodepools-system --create-namespace --set image.repository=registry.example.com/nodepools,image.tag=v1": "needs helm; `TestChartInACluster` installs the chart",
+	"nodepools doctor":           "exits with 1 where no controller runs; `TestDoctorInACluster` runs it",
 	"nodepools run":              "does not end by itself; `TestClusterScripts/run` runs it",
 	"make build":                 ".ci/run runs it",
 	"make demo":                  ".ci/run runs it, and `TestStory` its program",

@@ -107,6 +107,7 @@ that a pod comes to the pool's nodes by runtimeClassName: node-pool-<name>.`,
 	root.AddCommand(
 		newAdopt(std),
 		newDiff(std),
+		newDoctor(std),
 		newExplain(std),
 		newInstall(std),
 		newInventory(std),

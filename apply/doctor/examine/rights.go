@@ -1,0 +1,75 @@
+package examine
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/nodepools/nodepools/api/manifests"
+	"github.com/nodepools/nodepools/apply/doctor"
+)
+
+// rights asks for each right that the controller needs whether its account has it,
+// however that was given.
+func (r *reader) rights(ctx context.Context) error {
+	if r.state.Account == nil {
+		return nil
+	}
+	asked := slices.Concat(questions(manifests.ClusterRules(), ""), questions(manifests.NamespaceRules(), r.namespace))
+	for _, question := range asked {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               "system:serviceaccount:" + r.namespace + ":" + manifests.Name,
+			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + r.namespace, "system:authenticated"},
+			ResourceAttributes: &question,
+		}}
+		if err := r.client.Create(ctx, review); err != nil {
+			return r.unless(doctor.Rights, "create subjectaccessreviews", err)
+		}
+		if !review.Status.Allowed {
+			r.state.Missing = append(r.state.Missing, named(question))
+		}
+	}
+	return nil
+}
+
+// questions are the rights of rules, one by one.
+func questions(rules []rbacv1.PolicyRule, namespace string) []authorizationv1.ResourceAttributes {
+	var all []authorizationv1.ResourceAttributes
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					resource, subresource, _ := strings.Cut(resource, "/")
+					question := authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: subresource}
+					if len(rule.ResourceNames) > 0 {
+						question.Name = rule.ResourceNames[0]
+					}
+					all = append(all, question)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// named is a right as kubectl auth can-i has it.
+func named(q authorizationv1.ResourceAttributes) string {
+	name := q.Verb + " " + q.Resource
+	if q.Subresource != "" {
+		name += "/" + q.Subresource
+	}
+	if q.Group != "" {
+		name += " of " + q.Group
+	}
+	if q.Namespace != "" {
+		name += " in " + q.Namespace
+	}
+	return name
+}
+
+// decode reads an answer of JSON.
+func decode(raw []byte, into any) error { return json.Unmarshal(raw, into) }

@@ -1,0 +1,142 @@
+package doctor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/nodepools/nodepools/api/crds"
+	"github.com/nodepools/nodepools/api/manifests"
+)
+
+// reinstall has everything as this program prints it.
+const reinstall = "apply what 'nodepools install' of the controller's version prints, or upgrade the Helm chart"
+
+// definitions are to be there, served, and those that this program brings.
+func definitions(s *State) []Finding {
+	own, err := crds.All()
+	if err != nil {
+		return []Finding{{Severity: Problem, Message: err.Error()}}
+	}
+	var found []Finding
+	for _, want := range own {
+		object := "crd/" + want.Name
+		got := s.Definitions[want.Name]
+		switch {
+		case got == nil:
+			found = append(found, Finding{Severity: Problem, Object: object, Message: "is not installed", Action: "nodepools install --crds-only | kubectl apply --server-side -f -"})
+		case !established(got):
+			found = append(found, Finding{Severity: Problem, Object: object, Message: "is not served by the API server", Action: "kubectl describe " + object})
+		case !equality.Semantic.DeepEqual(got.Spec.Versions, want.Spec.Versions):
+			found = append(found, Finding{Severity: Problem, Object: object,
+				Message: "is of another version than this program, which is " + s.Version,
+				Action:  "if the controller is of this version: nodepools install --crds-only | kubectl apply --server-side -f -; else run doctor of the controller's version"})
+		}
+	}
+	return found
+}
+
+func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+	})
+}
+
+// policies are to be there, bound, to deny, and to say what this program has them say.
+func policies(s *State) []Finding {
+	var found []Finding
+	for _, object := range slices.Concat(manifests.NodePolicy(), manifests.StatusPolicy()) {
+		switch want := object.(type) {
+		case *admissionv1.ValidatingAdmissionPolicy:
+			name := "validatingadmissionpolicy/" + want.Name
+			if got := s.Policies[want.Name]; got == nil {
+				found = append(found, Finding{Severity: Problem, Object: name, Message: "is missing: " + unprotected(want.Name), Action: reinstall})
+			} else if !samePolicy(got, want) {
+				found = append(found, Finding{Severity: Problem, Object: name, Message: "is not that of this program, which is " + s.Version, Action: reinstall})
+			}
+		case *admissionv1.ValidatingAdmissionPolicyBinding:
+			name := "validatingadmissionpolicybinding/" + want.Name
+			got := s.Bindings[want.Name]
+			switch {
+			case got == nil:
+				found = append(found, Finding{Severity: Problem, Object: name, Message: "is missing, so the policy is not in force: " + unprotected(want.Name), Action: reinstall})
+			case !equality.Semantic.DeepEqual(got.Spec, want.Spec):
+				found = append(found, Finding{Severity: Problem, Object: name, Message: "does not deny what the policy forbids, or not everywhere: " + unprotected(want.Name), Action: reinstall})
+			}
+		}
+	}
+	return found
+}
+
+// samePolicy compares what decides, without what the API server fills in.
+func samePolicy(got, want *admissionv1.ValidatingAdmissionPolicy) bool {
+	rules := func(p *admissionv1.ValidatingAdmissionPolicy) []admissionv1.NamedRuleWithOperations {
+		if p.Spec.MatchConstraints == nil {
+			return nil
+		}
+		return p.Spec.MatchConstraints.ResourceRules
+	}
+	return equality.Semantic.DeepEqual(rules(got), rules(want)) &&
+		equality.Semantic.DeepEqual(got.Spec.FailurePolicy, want.Spec.FailurePolicy) &&
+		equality.Semantic.DeepEqual(got.Spec.MatchConditions, want.Spec.MatchConditions) &&
+		equality.Semantic.DeepEqual(got.Spec.Variables, want.Spec.Variables) &&
+		equality.Semantic.DeepEqual(got.Spec.Validations, want.Spec.Validations)
+}
+
+// unprotected says what anybody may write without a policy.
+func unprotected(policy string) string {
+	if policy == manifests.StatusPolicyName {
+		return "whoever may write the status of pools or sources can forge approvals"
+	}
+	return "a kubelet can write the record of its node"
+}
+
+// rights are those of the account by which the Deployment runs.
+func rights(s *State) []Finding {
+	if s.Account == nil {
+		return []Finding{{Severity: Note, Message: fmt.Sprintf("there is no ServiceAccount %s in %s: the controller runs elsewhere, with rights that are not known", manifests.Name, s.Namespace),
+			Action: "if it is installed in another namespace, name that with --namespace"}}
+	}
+	if len(s.Missing) == 0 {
+		return nil
+	}
+	return []Finding{{Severity: Problem, Object: "serviceaccount/" + manifests.Name, Message: "may not " + strings.Join(s.Missing, ", nor "), Action: reinstall}}
+}
+
+// minimum is the earliest version with admission policies.
+var minimum = version.MustParseGeneric("1.30.0")
+
+// versions are to fit together.
+func versions(s *State) []Finding {
+	var found []Finding
+	if server, err := version.ParseGeneric(s.Kubernetes); err == nil && server.LessThan(minimum) {
+		found = append(found, Finding{Severity: Problem, Message: fmt.Sprintf("Kubernetes is %s, and %s is required for the admission policies", s.Kubernetes, minimum), Action: "upgrade the cluster"})
+	}
+	if s.Deployment == nil || s.Tag == "" {
+		return found
+	}
+	for _, c := range s.Deployment.Spec.Template.Spec.Containers {
+		if tag := tagOf(c.Image); c.Name == manifests.Name && tag != "" && tag != s.Tag {
+			found = append(found, Finding{Severity: Note, Object: "deployment/" + manifests.Name,
+				Message: fmt.Sprintf("runs %s, and this program is %s: what differs between the two may be reported as wrong", tag, s.Version)})
+		}
+	}
+	return found
+}
+
+// tagOf returns the tag in the name of an image; empty where there is none.
+func tagOf(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	last := image[strings.LastIndex(image, "/")+1:]
+	_, tag, _ := strings.Cut(last, ":")
+	return tag
+}
+
+// sorted returns the keys of a set.
+func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

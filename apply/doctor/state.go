@@ -1,0 +1,63 @@
+package doctor
+
+import (
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// State is what is observed of a cluster. What does not exist is nil or missing; what
+// could not be read is so, too, and stands in Unread.
+type State struct {
+	// Server names the cluster for the reader.
+	Server string
+	// Kubernetes is the version of the API server, as v1.30.2.
+	Kubernetes string
+	// Version is that of the program that examines. Tag is the one of its image, and
+	// empty for one that is not a release.
+	Version, Tag string
+	// Namespace of the controller.
+	Namespace string
+	// Now is the time at which the lease is judged.
+	Now time.Time
+
+	// Definitions, policies and bindings are by name.
+	Definitions map[string]*apiextensionsv1.CustomResourceDefinition
+	Policies    map[string]*admissionv1.ValidatingAdmissionPolicy
+	Bindings    map[string]*admissionv1.ValidatingAdmissionPolicyBinding
+	Account     *corev1.ServiceAccount
+	// Missing are the rights that the account does not have, as "patch nodes".
+	Missing    []string
+	Deployment *appsv1.Deployment
+	Lease      *coordinationv1.Lease
+	Sources    []*v1.NodePoolSource
+	Pools      []*v1.NodePool
+	Nodes      []*plan.NodeState
+
+	// Unread says why a check has nothing to go by.
+	Unread map[Check]error
+}
+
+// Check is one of those that are made.
+type Check string
+
+// The checks, in the order in which they are reported.
+const (
+	Definitions Check = "definitions"
+	Policies    Check = "policies"
+	Rights      Check = "rights"
+	Controller  Check = "controller"
+	Lease       Check = "lease"
+	Metrics     Check = "metrics"
+	Versions    Check = "versions"
+	Sources     Check = "sources"
+	Pools       Check = "pools"
+	Nodes       Check = "nodes"
+)
