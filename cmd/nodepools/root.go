@@ -114,6 +114,7 @@ that a pod comes to the pool's nodes by runtimeClassName: node-pool-<name>.`,
 		newRender(std),
 		newWindows(std),
 		newRun(std),
+		newUninstall(std),
 		newValidate(std),
 		newVersion(std),
 	)

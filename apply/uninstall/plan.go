@@ -1,0 +1,187 @@
+// Package uninstall works out what would stay on nodes if the controller were uninstalled
+// now, and what has to be done before so that nothing does. Start with [Of].
+package uninstall
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
+)
+
+// Plan is what would stay, and the steps by which nothing does.
+type Plan struct {
+	Cluster string `json:"cluster"`
+	// Clean reports whether nothing would stay.
+	Clean bool `json:"clean"`
+	// Nodes is the number of nodes on which something would stay.
+	Nodes int `json:"nodes"`
+	// Pools whose keys are on nodes, by name.
+	Pools []Pool `json:"pools"`
+	// Unreadable are the nodes whose record cannot be read: what is the pools' on them is
+	// not known.
+	Unreadable []string `json:"unreadable,omitempty"`
+	// PausedNodes are those with a record from which nothing is removed before they are
+	// resumed.
+	PausedNodes []string `json:"pausedNodes,omitempty"`
+	// Steps are what is to be done, in this order.
+	Steps []Step `json:"steps"`
+}
+
+// Pool is what one pool has put on nodes.
+type Pool struct {
+	Name string `json:"name"`
+	// Exists is false for one that is gone, and Paused for one that releases nothing.
+	Exists bool `json:"exists"`
+	Paused bool `json:"paused,omitempty"`
+	// Nodes that carry any of these.
+	Nodes       []string `json:"nodes"`
+	Labels      []string `json:"labels,omitempty"`
+	Annotations []string `json:"annotations,omitempty"`
+	Taints      []string `json:"taints,omitempty"`
+	// TakenOver are the keys in whose place somebody else's value was, which would not be
+	// restored.
+	TakenOver []string `json:"takenOver,omitempty"`
+}
+
+// Step is something to do.
+type Step struct {
+	Why string `json:"why"`
+	// Command does it; empty where it takes a decision.
+	Command string `json:"command,omitempty"`
+}
+
+// Of works the plan out.
+func Of(server, namespace string, cluster plan.Cluster, sources []*v1.NodePoolSource, installed bool) *Plan {
+	p := &Plan{Cluster: server, Pools: []Pool{}, Steps: []Step{}}
+	carried := carriers{}
+	for _, node := range cluster.Nodes {
+		text := node.Annotations[v1.AppliedAnnotation]
+		record, err := plan.ParseRecord(text)
+		switch {
+		case err != nil:
+			p.Unreadable = append(p.Unreadable, node.Name)
+		case record.Empty():
+			continue
+		default:
+			carried.add(node.Name, record)
+		}
+		p.Nodes++
+		if v1.IsDisabled(node, v1.ReconcileAnnotation) {
+			p.PausedNodes = append(p.PausedNodes, node.Name)
+		}
+	}
+	known := map[string]*v1.NodePool{}
+	for _, pool := range cluster.Pools {
+		known[pool.Name] = pool
+	}
+	for _, name := range slices.Sorted(maps.Keys(carried)) {
+		pool := carried[name].pool(name)
+		if is := known[name]; is != nil {
+			pool.Exists, pool.Paused = true, v1.IsDisabled(is, v1.ReconcileAnnotation)
+		}
+		p.Pools = append(p.Pools, pool)
+	}
+	slices.Sort(p.Unreadable)
+	slices.Sort(p.PausedNodes)
+	p.Clean = p.Nodes == 0
+	p.steps(namespace, cluster.Pools, sources, installed)
+	return p
+}
+
+// carriers are what pools have put on nodes, by pool.
+type carriers map[string]*keys
+
+// keys of a pool, and the nodes that carry any of them.
+type keys struct{ nodes, labels, annotations, taints, before map[string]bool }
+
+func (c carriers) of(pool string) *keys {
+	if c[pool] == nil {
+		c[pool] = &keys{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	}
+	return c[pool]
+}
+
+func (c carriers) add(node string, record plan.Record) {
+	entries(c, node, "label ", record.Labels, func(k *keys) map[string]bool { return k.labels }, func(key string) string { return key })
+	entries(c, node, "annotation ", record.Annotations, func(k *keys) map[string]bool { return k.annotations }, func(key string) string { return key })
+	entries(c, node, "taint ", record.Taints, func(k *keys) map[string]bool { return k.taints }, render.TaintID.String)
+}
+
+func entries[K comparable](c carriers, node, field string, found map[K]plan.Entry, in func(*keys) map[string]bool, name func(K) string) {
+	for key, entry := range found {
+		of := c.of(entry.Pool)
+		of.nodes[node] = true
+		in(of)[name(key)] = true
+		if entry.Before != nil && !entry.Adopted {
+			of.before[field+name(key)] = true
+		}
+	}
+}
+
+func (k *keys) pool(name string) Pool {
+	sorted := func(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
+	return Pool{Name: name, Nodes: sorted(k.nodes), Labels: sorted(k.labels), Annotations: sorted(k.annotations), Taints: sorted(k.taints), TakenOver: sorted(k.before)}
+}
+
+// steps are those of the documentation, as far as there is something to do for each.
+func (p *Plan) steps(namespace string, pools []*v1.NodePool, sources []*v1.NodePoolSource, installed bool) {
+	step := func(why, command string) { p.Steps = append(p.Steps, Step{why, command}) }
+	if len(p.Unreadable) > 0 {
+		step(fmt.Sprintf("repair the records of %s, or accept that what is on them stays", some(p.Unreadable)), "")
+	}
+	p.resume(pools, sources)
+	for _, pool := range p.Pools {
+		if !pool.Exists {
+			step(fmt.Sprintf("create the pool %s again: without it nothing may be released of it", pool.Name),
+				fmt.Sprintf(`echo '{"apiVersion":"%s","kind":"%s","metadata":{"name":"%s"},"spec":{}}' | kubectl create -f -`, v1.GroupVersion, v1.NodePoolKind, pool.Name))
+		}
+	}
+	if len(pools) > 0 || len(p.Pools) > 0 {
+		step("approve that all nodes are released", "kubectl annotate --overwrite nodepools --all "+v1.ApproveReleaseAnnotation+"="+v1.DeletionApproval)
+	}
+	if len(sources) > 0 {
+		step("delete the sources, so that none brings pools back", "kubectl delete nodepoolsources --all")
+	}
+	if len(pools) > 0 || len(p.Pools) > 0 {
+		step("delete the pools while the controller runs, which releases the nodes", "kubectl delete nodepools --all")
+		step("see that nothing stays", "nodepools uninstall --plan")
+	}
+	if installed {
+		step("remove the viewer, if there is one", "nodepools install --viewer --namespace "+namespace+" | kubectl delete --ignore-not-found -f -")
+		step("remove everything else; a release of Helm by helm uninstall", "nodepools install --namespace "+namespace+" | kubectl delete --ignore-not-found -f -")
+	}
+}
+
+// resume adds what takes away the pauses that keep nodes from being released.
+func (p *Plan) resume(pools []*v1.NodePool, sources []*v1.NodePoolSource) {
+	var paused, idle []string
+	for _, pool := range pools {
+		if v1.IsDisabled(pool, v1.ReconcileAnnotation) {
+			paused = append(paused, pool.Name)
+		}
+	}
+	for _, source := range sources {
+		if v1.IsDisabled(source, v1.ReconcileAnnotation) {
+			idle = append(idle, source.Name)
+		}
+	}
+	for _, of := range []struct {
+		kind, why string
+		names     []string
+	}{
+		{"node", "nothing is removed from a paused node", p.PausedNodes},
+		{"nodepool", "a paused pool releases nothing", paused},
+		{"nodepoolsource", "a paused source leaves its pools", idle},
+	} {
+		if len(of.names) > 0 {
+			slices.Sort(of.names)
+			p.Steps = append(p.Steps, Step{"resume what is paused: " + of.why,
+				"kubectl annotate " + of.kind + " " + strings.Join(of.names, " ") + " " + v1.ReconcileAnnotation + "-"})
+		}
+	}
+}

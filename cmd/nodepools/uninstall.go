@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nodepools/nodepools/api/build"
+	"github.com/nodepools/nodepools/api/manifests"
+	"github.com/nodepools/nodepools/apply/uninstall"
+	"github.com/nodepools/nodepools/cmd/nodepools/complete"
+	"github.com/nodepools/nodepools/render/output"
+)
+
+func newUninstall(std streams) *cobra.Command {
+	o := uninstallOptions{build: builtFrom()}
+	cmd := &cobra.Command{
+		Use:   "uninstall --plan",
+		Short: "Show what would stay on nodes, and the steps to uninstall",
+		Long: `Shows what would stay on nodes if the controller were uninstalled now: the
+labels, annotations and taints of each pool, the values of others that would not
+be restored, and the nodes of which that is not known; and the steps, in their
+order, by which nothing stays. It is the controller that cleans nodes, so what
+pools have put there goes while it still runs.
+
+Nothing is removed and nothing is written: --plan is all that there is. The
+rights that 'nodepools install --viewer' gives are enough.
+
+-o yaml and -o json print the whole, in fields that stay: cluster, clean, nodes
+(their number), pools (name, exists, paused, nodes, labels, annotations, taints,
+takenOver), unreadable, pausedNodes and steps (why, command).
+
+The exit code is 0 when nothing would stay, 1 when something would, and above 1
+when the cluster could not be read or the command line is wrong.`,
+		Example: `  nodepools uninstall --plan
+
+  # the nodes that would keep something of a pool, for a script
+  nodepools uninstall --plan -o json | jq -r '.pools[].nodes[]' | sort -u`,
+		Args:              noArguments,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: work(exitUsage, func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), std)
+		}),
+	}
+	cmd.Flags().BoolVar(&o.plan, "plan", false, "show what would stay, and what to do")
+	cmd.Flags().StringVar(&o.namespace, "namespace", manifests.DefaultNamespace, "`name` of the controller's namespace, for the commands")
+	complete.Flag(cmd, "namespace", complete.Nothing)
+	o.output.register(cmd, "text", "json", "yaml")
+	o.cluster.register(cmd)
+	return cmd
+}
+
+type uninstallOptions struct {
+	plan      bool
+	namespace string
+	output    outputFlags
+	cluster   clusterFlags
+	build     build.Info
+}
+
+func (o *uninstallOptions) check() error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	if !o.plan {
+		return usagef("uninstall requires --plan: it shows the steps, and removes nothing itself")
+	}
+	if err := (manifests.Options{Namespace: o.namespace, Image: manifests.DefaultRepository}).Validate(); err != nil {
+		return usagef("--%w", err)
+	}
+	return o.cluster.check()
+}
+
+// run prints the plan. That something would stay is an exit code, and no error.
+func (o *uninstallOptions) run(ctx context.Context, std streams) error {
+	server, err := o.cluster.server(o.build.UserAgent())
+	if err != nil {
+		return err
+	}
+	state, err := server.StateWithoutPods(ctx)
+	if err != nil {
+		return err
+	}
+	plan := uninstall.Of(server.Name(), o.namespace, state.Cluster, state.Sources, state.Installed)
+	var document []byte
+	if o.output.format == "text" {
+		var text bytes.Buffer
+		err = plan.WriteText(&text)
+		document = text.Bytes()
+	} else {
+		document, err = output.Marshal(o.output.format, plan)
+	}
+	if err == nil {
+		err = o.output.write(std.out, document)
+	}
+	if err == nil && !plan.Clean {
+		return &outcome{code: exitFailed}
+	}
+	return err
+}
