@@ -21,8 +21,8 @@ import (
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/manifests"
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/api/wrap"
 	"github.com/nodepools/nodepools/apply/plan"
-	"github.com/nodepools/nodepools/apply/wrap"
 )
 
 var now = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)

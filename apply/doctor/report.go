@@ -9,7 +9,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/sanitize"
-	"github.com/nodepools/nodepools/apply/wrap"
+	"github.com/nodepools/nodepools/api/wrap"
 )
 
 // Severity says how bad a finding is.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/api/sanitize"
-	"github.com/nodepools/nodepools/apply/wrap"
+	"github.com/nodepools/nodepools/api/wrap"
 )
 
 // shown is how many names are written out.

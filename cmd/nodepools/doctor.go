@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 	"github.com/nodepools/nodepools/apply/doctor"
 	"github.com/nodepools/nodepools/apply/doctor/examine"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
-	"github.com/nodepools/nodepools/render/output"
 )
 
 func newDoctor(std streams) *cobra.Command {
@@ -77,7 +75,7 @@ func (o *doctorOptions) check() error {
 
 // run prints the report. That something is wrong is an exit code, and no error.
 func (o *doctorOptions) run(ctx context.Context, std streams) error {
-	server, err := o.cluster.server(o.build.UserAgent())
+	server, err := o.cluster.server()
 	if err != nil {
 		return err
 	}
@@ -90,19 +88,11 @@ func (o *doctorOptions) run(ctx context.Context, std streams) error {
 		state.Tag = o.build.ImageTag()
 	}
 	report := doctor.Examine(state)
-	var document []byte
-	if o.output.format == "text" {
-		var text bytes.Buffer
-		err = report.WriteText(&text)
-		document = text.Bytes()
-	} else {
-		document, err = output.Marshal(o.output.format, report)
+	if err := o.output.writeDocument(std.out, report, report.WriteText); err != nil {
+		return err
 	}
-	if err == nil {
-		err = o.output.write(std.out, document)
-	}
-	if err == nil && !report.Healthy {
+	if !report.Healthy {
 		return &outcome{code: exitFailed}
 	}
-	return err
+	return nil
 }

@@ -1,20 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/spf13/cobra"
 
-	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/api/manifests"
 	"github.com/nodepools/nodepools/apply/uninstall"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
-	"github.com/nodepools/nodepools/render/output"
 )
 
 func newUninstall(std streams) *cobra.Command {
-	o := uninstallOptions{build: builtFrom()}
+	var o uninstallOptions
 	cmd := &cobra.Command{
 		Use:   "uninstall --plan",
 		Short: "Show what would stay on nodes, and the steps to uninstall",
@@ -59,7 +56,6 @@ type uninstallOptions struct {
 	namespace string
 	output    outputFlags
 	cluster   clusterFlags
-	build     build.Info
 }
 
 func (o *uninstallOptions) check() error {
@@ -77,7 +73,7 @@ func (o *uninstallOptions) check() error {
 
 // run prints the plan. That something would stay is an exit code, and no error.
 func (o *uninstallOptions) run(ctx context.Context, std streams) error {
-	server, err := o.cluster.server(o.build.UserAgent())
+	server, err := o.cluster.server()
 	if err != nil {
 		return err
 	}
@@ -86,19 +82,11 @@ func (o *uninstallOptions) run(ctx context.Context, std streams) error {
 		return err
 	}
 	plan := uninstall.Of(server.Name(), o.namespace, state.Cluster, state.Sources, state.Installed)
-	var document []byte
-	if o.output.format == "text" {
-		var text bytes.Buffer
-		err = plan.WriteText(&text)
-		document = text.Bytes()
-	} else {
-		document, err = output.Marshal(o.output.format, plan)
+	if err := o.output.writeDocument(std.out, plan, plan.WriteText); err != nil {
+		return err
 	}
-	if err == nil {
-		err = o.output.write(std.out, document)
-	}
-	if err == nil && !plan.Clean {
+	if !plan.Clean {
 		return &outcome{code: exitFailed}
 	}
-	return err
+	return nil
 }
