@@ -31,6 +31,7 @@ var notRun = map[string]string{
 	`kubectl patch nodepoolsource platform --type merge -p '{"spec": {"proxySecretRef": {"name": "proxy"}}}'`:                                                               "would need a source of https; `TestGitRepositoryBehindAProxy` follows one with a proxy",
 	`printf push | curl -d @- -H "X-Signature: sha256=$(printf push | openssl dgst -sha256 -hmac "$TOKEN" | sed 's/.* //')" "$URL"`:                                         "takes a controller that listens, curl and openssl; `TestEveryReplicaReceivesWebhooks` sends the same",
 	"make image":       "minutes; `TestImageIsTheSameAnywhere` builds the image",
+	"make generate":    "writes into the repository; make verify compares what it would write",
 	"make push":        "without IMAGE it says what is missing; `TestMakePassesOn`",
 	"make release":     "without VERSION it says what is missing; `TestRelease` makes one",
 	"make build image": ".ci/run runs make build, and `TestImageIsTheSameAnywhere` builds the image",
