@@ -194,11 +194,24 @@ func TestChartInACluster(t *testing.T) {
 	run("install", chartFolder)
 	expectReleased(t, c, released, func(string) bool { return true })
 
-	// So is what install has applied.
+	// Nor does it go when it is no longer to be part of the release.
+	run("upgrade", chartFolder, "--set", "namespace.create=false,crds.enabled=false")
+	expectReleased(t, c, released, func(string) bool { return true })
+
+	// What install has applied is taken over, and a namespace that is there already is
+	// left to who made it.
 	run("uninstall")
 	install(t, c)
 	run("install", chartFolder, "--take-ownership", "--force-conflicts")
 	expectReleased(t, c, released, func(string) bool { return true })
+	if _, err := c.Kubectl(t.Context(), "create", "namespace", "made-before"); err != nil {
+		t.Fatal(err)
+	}
+	run("uninstall")
+	if _, err := helm.Run(t.Context(), "install", "nodepools", chartFolder, "--namespace", "made-before"); err == nil || !strings.Contains(err.Error(), "made-before") {
+		t.Errorf("the namespace of somebody else is taken: %v", err)
+	}
+	helm.Must(t, "install", "nodepools", chartFolder, "--namespace", "made-before", "--set", "namespace.create=false,crds.enabled=false")
 }
 
 // expectReleased fails unless those objects of a release are in the cluster that are
