@@ -85,7 +85,7 @@ func (b *builder) imageValues() value {
 			schema: schema{"type": "string", "pattern": `^([a-zA-Z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*$`}},
 		{name: "tag", doc: "The appVersion of the chart where it is empty, unless there is a digest.", fallback: "",
 			schema: schema{"type": "string", "pattern": `^([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$`}},
-		{name: "digest", doc: "sha256:…, by which it stays this image, whoever moves the tag.", fallback: "",
+		{name: "digest", doc: "sha256:…, by which it stays this image, whoever moves the tag. It goes before the tag: who names another tag names its digest, too, or an empty one.", fallback: "",
 			schema: schema{"type": "string", "pattern": `^(sha256:[0-9a-f]{64})?$`}},
 		{name: "pullPolicy", doc: "Always, IfNotPresent or Never.", fallback: "", schema: oneOf(pullPolicies...)},
 	}}

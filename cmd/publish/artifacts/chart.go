@@ -15,8 +15,9 @@ import (
 // runs by default is the image of the release.
 func (r Release) chart(_ context.Context, files folder) error {
 	root := os.DirFS(filepath.Join(r.Source.Dir, "charts", "nodepools"))
-	repository, reference, _ := strings.Cut(r.Image, "@")
-	repository = repository[:strings.LastIndex(repository, ":")]
+	name, digest, _ := strings.Cut(r.Image, "@")
+	colon := strings.LastIndex(name, ":")
+	repository, tag := name[:colon], name[colon+1:]
 	version := strings.TrimPrefix(r.Source.Version, "v") // as Helm demands it
 	replacements := map[string][][2]string{
 		"Chart.yaml": {
@@ -25,7 +26,8 @@ func (r Release) chart(_ context.Context, files folder) error {
 		},
 		"values.yaml": {
 			{"\n  repository: ghcr.io/nodepools/nodepools\n", "\n  repository: " + repository + "\n"},
-			{"\n  digest: \"\"\n", "\n  digest: " + reference + "\n"},
+			{"\n  tag: \"\"\n", "\n  tag: " + tag + "\n"},
+			{"\n  digest: \"\"\n", "\n  digest: " + digest + "\n"},
 		},
 	}
 	var members []member

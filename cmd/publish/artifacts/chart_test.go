@@ -29,7 +29,7 @@ func TestChart(t *testing.T) {
 	content := unpack(t, files["nodepools-1.2.3-rc.1.tgz"])
 	for name, want := range map[string][]string{
 		"nodepools/Chart.yaml":                {"\nversion: 1.2.3-rc.1\n", "\nappVersion: v1.2.3-rc.1\n"},
-		"nodepools/values.yaml":               {"\n  repository: registry.example.com:5000/team/nodepools\n", "\n  digest: " + digest + "\n"},
+		"nodepools/values.yaml":               {"\n  repository: registry.example.com:5000/team/nodepools\n", "\n  tag: v1.2.3-rc.1\n", "\n  digest: " + digest + "\n"},
 		"nodepools/values.schema.json":        {`"additionalProperties": false`},
 		"nodepools/templates/deployment.yaml": {"kind: Deployment"},
 		"nodepools/templates/crds.yaml":       {"kind: CustomResourceDefinition"},
