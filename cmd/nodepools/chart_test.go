@@ -57,9 +57,12 @@ func TestChartIsWhatInstallPrints(t *testing.T) {
 			[]string{"image.repository=b", "image.digest=" + digest}},
 		"an image with both": {[][]string{{"--image", "b:v1@" + digest}}, manifests.DefaultNamespace,
 			[]string{"image.repository=b", "image.tag=v1", "image.digest=" + digest}},
-		"webhooks":              {[][]string{{"--webhook"}}, manifests.DefaultNamespace, []string{"webhook.enabled=true"}},
-		"the definitions alone": {[][]string{{"--crds-only"}}, manifests.DefaultNamespace, []string{"crds.only=true"}},
-		"viewers":               {[][]string{nil, {"--viewer"}}, manifests.DefaultNamespace, []string{"viewer.enabled=true"}},
+		"webhooks":                 {[][]string{{"--webhook"}}, manifests.DefaultNamespace, []string{"webhook.enabled=true"}},
+		"metrics in the clear":     {[][]string{{"--metrics", "plain"}}, manifests.DefaultNamespace, []string{"metrics.serving=plain"}},
+		"no metrics":               {[][]string{{"--metrics", "none"}}, manifests.DefaultNamespace, []string{"metrics.serving=none"}},
+		"no metrics, and webhooks": {[][]string{{"--metrics", "none", "--webhook"}}, manifests.DefaultNamespace, []string{"metrics.serving=none,webhook.enabled=true"}},
+		"the definitions alone":    {[][]string{{"--crds-only"}}, manifests.DefaultNamespace, []string{"crds.only=true"}},
+		"viewers":                  {[][]string{nil, {"--viewer"}}, manifests.DefaultNamespace, []string{"viewer.enabled=true"}},
 	} {
 		args := []string{"template", "nodepools", chartFolder, "--namespace", test.namespace}
 		for _, value := range test.values {

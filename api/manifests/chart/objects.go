@@ -38,6 +38,7 @@ func (b *builder) templates() (map[string][]byte, error) {
 		{"networkpolicy", allAnd(".Values.networkPolicy.enabled"), []manifests.Object{manifests.NetworkPolicy(namespace)}, b.networkPolicy},
 		{"poddisruptionbudget", allAnd(".Values.podDisruptionBudget.enabled"), []manifests.Object{manifests.PodDisruptionBudget(namespace)}, b.budget},
 		{"viewer", allAnd(".Values.viewer.enabled"), manifests.Viewer(namespace), nil},
+		{"metrics", allAnd(`(ne .Values.metrics.serving "none")`), manifests.Metrics(namespace, manifests.SecureMetrics), b.metricsService},
 		{"deployment", allButCRDs, []manifests.Object{manifests.Deployment(o)}, b.deployment},
 	} {
 		text, err := b.template(file.condition, file.objects, file.change)
@@ -46,7 +47,9 @@ func (b *builder) templates() (map[string][]byte, error) {
 		}
 		files["templates/"+file.name+".yaml"] = []byte(text)
 	}
-	return files, nil
+	monitor, err := b.serviceMonitor()
+	files["templates/servicemonitor.yaml"] = []byte(monitor)
+	return files, err
 }
 
 func allAnd(condition string) string { return fmt.Sprintf("and (%s) %s", allButCRDs, condition) }
@@ -69,7 +72,7 @@ func (b *builder) template(condition string, objects []manifests.Object, change 
 			return "", err
 		}
 		begin, end := "---\n", ""
-		if only, ok := optional[fields["kind"].(string)]; ok {
+		if only, ok := optional[fields["kind"].(string)+" "+object.GetName()]; ok {
 			begin, end = "{{- if "+only+" }}\n---\n", "{{- end }}\n"
 		}
 		text += begin + document + end
@@ -77,12 +80,16 @@ func (b *builder) template(condition string, objects []manifests.Object, change 
 	return text + "{{- end }}\n", nil
 }
 
-// optional are kinds whose one object has a condition of its own.
+// optional are objects that have a condition of their own, by kind and name.
 var optional = map[string]string{
 	// The namespace of a release may have been made by who installs it.
-	"Namespace": ".Values.namespace.create",
+	"Namespace " + namespace: ".Values.namespace.create",
 	// Its scope is a class, and there is nothing to limit without one.
-	"ResourceQuota": ".Values.priorityClassName",
+	"ResourceQuota " + manifests.Name: ".Values.priorityClassName",
+	// What it takes that not everybody may read the metrics.
+	"ClusterRole " + manifests.MetricsName:        secureMetrics,
+	"ClusterRoleBinding " + manifests.MetricsName: secureMetrics,
+	"ClusterRole " + manifests.MetricsReaderName:  secureMetrics,
 }
 
 // kept has an object stay when the chart is uninstalled: with a definition every pool
@@ -183,34 +190,11 @@ func (b *builder) container(fields map[string]any) error {
 		}
 	}
 
-	// What the options of install add to these lists is there by a value.
-	with, err := tree(manifests.Deployment(manifests.Options{Namespace: namespace, Image: "image", Webhook: true}))
-	if err != nil {
+	if err := b.options(fields); err != nil {
 		return err
-	}
-	webhook := at(with, "spec", "template", "spec")["containers"].([]any)[0].(map[string]any)
-	for _, field := range []string{"args", "ports"} {
-		if fields[field], err = b.additions(fields[field].([]any), webhook[field].([]any), ".Values.webhook.enabled"); err != nil {
-			return err
-		}
 	}
 	fields["args"] = append(fields["args"].([]any), b.arguments()...)
 	return nil
-}
-
-// additions appends to a list the items that it has more of under a condition.
-func (b *builder) additions(list, conditional []any, condition string) ([]any, error) {
-	if len(conditional) < len(list) || fmt.Sprint(conditional[:len(list)]) != fmt.Sprint(list) {
-		return nil, fmt.Errorf("%v does not begin with %v", conditional, list)
-	}
-	for _, more := range conditional[len(list):] {
-		h, err := itemOf(condition, more)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, b.mark(h))
-	}
-	return list, nil
 }
 
 // Defaults of the flags of nodepools run: with them an argument is not written.

@@ -55,6 +55,15 @@ func (b *builder) values() []value {
 			b.under("networkPolicy", "metricsFrom", "Who reaches the metrics.", notEmpty(listOf[networkingv1.NetworkPolicyPeer]())),
 			b.under("networkPolicy", "egress", "What the controller may reach: the API server, name servers and Git servers. Not limited where it is empty.", listOf[networkingv1.NetworkPolicyEgressRule]()),
 		}},
+		{name: "metrics", fields: []value{
+			b.under("metrics", "serving", "secure is by TLS, to who is bound to the ClusterRole nodepools-metrics-reader; plain to every pod; none to nobody.", oneOf(servings()...)),
+		}},
+		{name: "serviceMonitor", fields: []value{
+			off("Add a ServiceMonitor, for a cluster with the Prometheus Operator."),
+			b.under("serviceMonitor", "labels", "By which your Prometheus selects ServiceMonitors.", texts),
+			b.under("serviceMonitor", "interval", "Such as 30s; that of Prometheus where it is empty.", schema{"type": "string", "pattern": "^([0-9]+(ms|[smhdwy]))*$"}),
+			b.under("serviceMonitor", "tlsConfig", "How the certificate is checked, in the fields of the Prometheus Operator. It signs itself unless --metrics-cert-file names another.", schema{"type": "object"}),
+		}},
 		{name: "podDisruptionBudget", fields: []value{
 			off("Let a drain wait until another replica is ready."),
 			b.under("podDisruptionBudget", "minAvailable", "Number or share of the replicas that stay.", schemaOf(reflect.TypeFor[intstr.IntOrString]())),
@@ -95,6 +104,14 @@ var (
 	levels  = []any{"debug", logLevel, "error"}
 	formats = []any{logFormat, "json"}
 )
+
+func servings() []any {
+	var all []any
+	for _, serving := range manifests.MetricsServings() {
+		all = append(all, string(serving))
+	}
+	return all
+}
 
 // podLabels are those that do not change which pods the Deployment selects.
 func podLabels() schema {

@@ -43,6 +43,9 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"metrics for nobody, which is all":      {"networkPolicy.metricsFrom=[]", "/networkPolicy/metricsFrom"},
 		"a label by which pods are selected":    {"podLabels.app\\.kubernetes\\.io/name=x", "/podLabels/app.kubernetes.io~1name"},
 		"memory in the words of Kubernetes":     {"goMemLimit=900Mi", "/goMemLimit"},
+		"metrics in another way":                {"metrics.serving=tls", "/metrics/serving"},
+		"a monitor of nothing":                  {"metrics.serving=none,serviceMonitor.enabled=true", "serviceMonitor.enabled requires metrics.serving"},
+		"an interval that is none":              {"serviceMonitor.interval=often", "/serviceMonitor/interval"},
 		"a volume of a node":                    {"extraVolumes[0].hostPath.path=/", "'hostPath'"},
 		"a rollout, which there is not yet":     {"rollout.enabled=true", "'rollout'"},
 		"the namespace, which is the release's": {"namespaceOverride=here", "'namespaceOverride'"},
@@ -82,6 +85,8 @@ networkPolicy:
   enabled: true
   metricsFrom: [{podSelector: {matchLabels: {app: prometheus}}}]
   egress: [{ports: [{port: 443}]}]
+metrics: {serving: plain}
+serviceMonitor: {enabled: true, interval: 30s, labels: {release: prometheus}}
 podDisruptionBudget: {enabled: true, minAvailable: "50%"}
 logging: {level: debug, format: json}
 extraArgs: [--concurrency=4]
@@ -115,7 +120,7 @@ func TestValuesArrive(t *testing.T) {
 		"Deployment nodepools": {
 			`"image":"registry.example.com:5000/team/nodepools:v1@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`,
 			`"imagePullPolicy":"Always"`, `"imagePullSecrets":[{"name":"registry"}]`, `"replicas":3`,
-			`"args":["run","--leader-elect","--webhook-bind-address=:9292","--log-level=debug","--log-format=json","--concurrency=4"]`,
+			`"args":["run","--leader-elect","--metrics-bind-address=:8080","--metrics-secure=false","--webhook-bind-address=:9292","--log-level=debug","--log-format=json","--concurrency=4"]`,
 			`{"name":"HTTPS_PROXY","value":"http://proxy.example.com"}`, `{"name":"GOMEMLIMIT","value":"1800MiB"}`,
 			`{"configMap":{"name":"authorities"},"name":"authorities"}`, `{"mountPath":"/etc/ssl/certs/own","name":"authorities","readOnly":true}`,
 			`"limits":{"cpu":1,"memory":"2Gi"}`, `"priorityClassName":"mine"`, `"nodeSelector":{"disk":"ssd"}`,
@@ -126,6 +131,8 @@ func TestValuesArrive(t *testing.T) {
 		"ResourceQuota nodepools":       {`"values":["mine"]`},
 		"NetworkPolicy nodepools":       {`"from":[{"podSelector":{"matchLabels":{"app":"prometheus"}}}]`, `"egress":[{"ports":[{"port":443}]}]`, `"policyTypes":["Ingress","Egress"]`},
 		"PodDisruptionBudget nodepools": {`"minAvailable":"50%"`},
+		"ServiceMonitor nodepools":      {`"scheme":"http"`, `"interval":"30s"`, `"release":"prometheus"`, `"port":"metrics"`},
+		"Service nodepools-metrics":     {`"port":8080`},
 		"Service nodepools-webhook":     {`"targetPort":"webhook"`},
 		"ClusterRole nodepools-viewer":  {`"list"`},
 	} {
@@ -137,6 +144,9 @@ func TestValuesArrive(t *testing.T) {
 				t.Errorf("%s lacks %s:\n%s", key, part, texts[key])
 			}
 		}
+	}
+	if strings.Contains(texts["ServiceMonitor nodepools"], "bearerTokenFile") {
+		t.Error("Prometheus would send its token in the clear")
 	}
 	if objects["Namespace here"] != nil {
 		t.Error("there is a Namespace, which was not wanted")
@@ -150,11 +160,14 @@ func TestSwitches(t *testing.T) {
 		set           string
 		without, with string
 	}{
-		"no definitions":                 {"crds.enabled=false", "CustomResourceDefinition nodepools.nodes.lailin.xyz", "Deployment nodepools"},
-		"definitions alone":              {"crds.only=true", "Deployment nodepools", "CustomResourceDefinition nodepools.nodes.lailin.xyz"},
-		"nothing without class to limit": {"priorityClassName=", "ResourceQuota nodepools", "Deployment nodepools"},
-		"no budget unless asked for":     {"replicas=1", "PodDisruptionBudget nodepools", "Deployment nodepools"},
-		"no policy unless asked for":     {"replicas=1", "NetworkPolicy nodepools", "Namespace here"},
+		"no definitions":                       {"crds.enabled=false", "CustomResourceDefinition nodepools.nodes.lailin.xyz", "Deployment nodepools"},
+		"definitions alone":                    {"crds.only=true", "Deployment nodepools", "CustomResourceDefinition nodepools.nodes.lailin.xyz"},
+		"nothing without class to limit":       {"priorityClassName=", "ResourceQuota nodepools", "Deployment nodepools"},
+		"no monitor unless asked for":          {"replicas=1", "ServiceMonitor nodepools", "Service nodepools-metrics"},
+		"a monitor by TLS":                     {"serviceMonitor.enabled=true", "Service nodepools-webhook", "ServiceMonitor nodepools"},
+		"nobody reads plain metrics by a role": {"metrics.serving=plain", "ClusterRole nodepools-metrics-reader", "Service nodepools-metrics"},
+		"no budget unless asked for":           {"replicas=1", "PodDisruptionBudget nodepools", "Deployment nodepools"},
+		"no policy unless asked for":           {"replicas=1", "NetworkPolicy nodepools", "Namespace here"},
 	} {
 		objects := charts.Objects(t, helm.Must(t, template("--set", test.set)...))
 		if objects[test.without] != nil {
@@ -167,6 +180,20 @@ func TestSwitches(t *testing.T) {
 			if data, err := pod.MarshalJSON(); err != nil || strings.Contains(string(data), "priorityClassName") {
 				t.Errorf("%s: the pods have a class (%v)", reason, err)
 			}
+		}
+	}
+}
+
+// Prometheus sends its token where metrics are served by TLS.
+func TestServiceMonitor(t *testing.T) {
+	objects := charts.Objects(t, charts.New(t, "").Must(t, template("--set", "serviceMonitor.enabled=true")...))
+	data, err := objects["ServiceMonitor nodepools"].MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"scheme":"https"`, `"bearerTokenFile":"/var/run/secrets/`, `"tlsConfig":{"insecureSkipVerify":true}`, `"matchLabels":{"app.kubernetes.io/name":"nodepools"}`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("%s is missing: %s", want, data)
 		}
 	}
 }

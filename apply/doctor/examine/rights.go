@@ -20,6 +20,9 @@ func (r *reader) rights(ctx context.Context) error {
 		return nil
 	}
 	asked := slices.Concat(questions(manifests.ClusterRules(), ""), questions(manifests.NamespaceRules(), r.namespace))
+	if r.securesMetrics() {
+		asked = append(asked, questions(manifests.MetricsRules(), "")...)
+	}
 	for _, question := range asked {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User:               "system:serviceaccount:" + r.namespace + ":" + manifests.Name,
@@ -34,6 +37,20 @@ func (r *reader) rights(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// securesMetrics reports whether the controller is told to review who reads its metrics,
+// which it does unless it is told otherwise.
+func (r *reader) securesMetrics() bool {
+	if r.state.Deployment == nil {
+		return false
+	}
+	for _, c := range r.state.Deployment.Spec.Template.Spec.Containers {
+		if c.Name == manifests.Name {
+			return !slices.Contains(c.Args, "--metrics-bind-address=0") && !slices.Contains(c.Args, "--metrics-secure=false")
+		}
+	}
+	return false
 }
 
 // questions are the rights of rules, one by one.
