@@ -37,6 +37,8 @@ const (
 	refusedFresh = 10 * time.Second
 	// maxToken bounds a token, in bytes. Those of ServiceAccounts have some 1,200.
 	maxToken = 16 << 10
+	// maxTarget bounds the method and the path of a request, in bytes, as they are kept.
+	maxTarget = 256
 	// maxKnown bounds the tokens of which an answer is kept.
 	maxKnown = 1000
 	// reviewTimeout bounds both reviews together.
@@ -109,6 +111,9 @@ func (g *Guard) judge(r *http.Request) int {
 	token, found := bearer(r)
 	if !found {
 		return http.StatusUnauthorized
+	}
+	if len(r.Method)+len(r.URL.Path) > maxTarget {
+		return http.StatusRequestURITooLong
 	}
 	of := request{digest(token), strings.ToLower(r.Method), r.URL.Path}
 	known, valid := g.recall(of)

@@ -129,6 +129,8 @@ func TestGuard(t *testing.T) {
 		{"somebody without the right", http.MethodGet, "/metrics", "Bearer " + writer, http.StatusForbidden},
 		{"the scheme is in whatever case", http.MethodGet, "/metrics", "bearer " + reader, http.StatusOK},
 		{"another path is another right", http.MethodGet, "/debug/pprof", "Bearer " + reader, http.StatusForbidden},
+		{"a path that is too long to be kept", http.MethodGet, "/" + strings.Repeat("x", maxTarget), "Bearer " + reader, http.StatusRequestURITooLong},
+		{"a method that is", strings.Repeat("X", maxTarget), "/metrics", "Bearer " + reader, http.StatusRequestURITooLong},
 		{"another verb is another right", http.MethodPost, "/metrics", "Bearer " + reader, http.StatusForbidden},
 	} {
 		if answer := s.ask(c.method, c.path, c.authorization); answer.Code != c.want {
