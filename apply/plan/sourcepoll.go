@@ -27,14 +27,15 @@ type Poll struct {
 // server asks to wait: a webhook would else do so with every push.
 const ForcedPeriod = 10 * time.Second
 
-// RereadPeriod is how long a revision that could not be read for what is in it is not
-// fetched again, while it is the newest one.
+// RereadPeriod is how long a revision that is too large is not fetched again, while it is
+// the newest one.
 const RereadPeriod = time.Hour
 
 // Rereads reports whether a poll reads a revision again that was refused at the time
-// refused for what a server has sent of it. What a repository holds at a revision never
-// changes, but a broken answer may look like one that is too large: so it is tried again
-// after [RereadPeriod], and when somebody asks for a poll.
+// refused, as it was too large. What a repository holds at a revision never changes, and
+// everything else that is wrong with one is seen in objects that are what their hashes
+// say; but how much will come is the word of the server, and may be a broken one. So it is
+// tried again after [RereadPeriod], and when somebody asks for a poll.
 func Rereads(refused time.Time, last Poll, now time.Time) bool {
 	return last.Requested || now.Sub(refused) >= RereadPeriod
 }

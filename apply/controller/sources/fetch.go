@@ -2,6 +2,7 @@ package sources
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -29,8 +30,8 @@ type fetchState struct {
 	// revision is the one that was read last, good or not.
 	revision string
 	// refused says why that revision was not taken; nil for a good one. unread is since
-	// when it is known that it cannot be read, zero where it can, and rereads is true where
-	// that is tried again.
+	// when it is known to be too large, zero where it is not, and rereads is true where it
+	// is read again.
 	refused *refusal
 	unread  time.Time
 	rereads bool
@@ -129,7 +130,10 @@ func (state *fetchState) read(ctx context.Context, repository source.Repository,
 	switch {
 	case revision != "" && source.IsOfRevision(err):
 		state.revision, state.refused = revision, &refusal{reason: source.Reason(err), err: err}
-		state.unread, state.rereads = state.at, false
+		state.unread, state.rereads = time.Time{}, false
+		if errors.Is(err, source.ErrTooLarge) {
+			state.unread = state.at
+		}
 		return nil
 	case err != nil || snapshot == nil:
 		return err
