@@ -77,10 +77,16 @@ func TestMetricsReportWhatHappens(t *testing.T) {
 		`nodepools_pool_nodes{pool="gpu",state="failing"}`: 1,
 	})
 
-	w.kubectl("delete", "nodepool", "cpu")
+	// By hand, as a pool of the source would come back.
+	w.pool(`
+metadata: {name: spare}
+spec: {nodeNames: [spare-*]}
+`)
+	w.reports(m, map[string]float64{`nodepools_pool_nodes{pool="spare",state="desired"}`: 0})
+	w.kubectl("delete", "nodepool", "spare")
 	w.eventually("nothing is reported of a pool that is gone", func() error {
 		for series := range scraped(t, m) {
-			if strings.Contains(series, `"cpu"`) {
+			if strings.Contains(series, `"spare"`) {
 				return errors.New(series)
 			}
 		}
