@@ -70,10 +70,12 @@ func (s *secrets) explain(ctx context.Context, err error, tag name.Tag, dir stri
 		return fmt.Errorf("the credentials of %s cannot be read\nsee whether docker login %s works: the program that keeps them may be missing", registry, registry)
 	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("the image in %s is not complete\nrun make image again", dir)
-	case errors.As(err, &answer):
-		return s.answered(answer, tag)
+	// Before what is answered: who does not answer by TLS in time is asked without, and a
+	// server of TLS answers to that, too.
 	case errors.As(err, &tlsErr):
 		return fmt.Errorf("registry %s has a certificate that is not trusted: %s\nname the file of its authority in SSL_CERT_FILE", registry, s.clean(tlsErr.Err.Error()))
+	case errors.As(err, &answer):
+		return s.answered(answer, tag)
 	case errors.As(err, &dial):
 		return fmt.Errorf("registry %s cannot be reached: %s\ncheck its name, the network, and HTTPS_PROXY if there is a proxy", registry, s.clean(reason(dial)))
 	case errors.As(err, &plain), errors.Is(err, http.ErrSchemeMismatch):

@@ -2,6 +2,7 @@ package push
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -87,6 +88,15 @@ func TestTroubleWithRegistries(t *testing.T) {
 	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
 	untrusted.StartTLS()
 	t.Cleanup(untrusted.Close)
+	// On this machine, who does not answer by TLS in 0.3 s is asked without.
+	slow := httptest.NewUnstartedServer(answer(http.StatusOK))
+	slow.Config.ErrorLog = log.New(io.Discard, "", 0)
+	slow.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		time.Sleep(time.Second)
+		return nil, nil //nolint:nilnil // as the interface has it: the same configuration
+	}}
+	slow.StartTLS()
+	t.Cleanup(slow.Close)
 	torn := serve(t, func(w http.ResponseWriter, request *http.Request) {
 		connection, _, _ := w.(http.Hijacker).Hijack()
 		_, _ = io.WriteString(connection, "HTTP/1.1 200 "+request.Header.Get("Authorization")+"\x1b]0;title\a\r\nContent-Length: 99999\r\n\r\n"+password)
@@ -107,6 +117,7 @@ func TestTroubleWithRegistries(t *testing.T) {
 		"nobody there":             {closed.Addr().String(), login{}, "cannot be reached: connect: connection refused\ncheck its name"},
 		"no such name":             {"registry.invalid", login{}, "cannot be reached: "},
 		"an unknown authority":     {strings.TrimPrefix(untrusted.URL, "https://"), login{}, "is not trusted: x509: certificate signed by unknown authority\nname the file"},
+		"one that is slow":         {strings.TrimPrefix(slow.URL, "https://"), login{}, "is not trusted: x509: certificate signed by unknown authority\nname the file"},
 		"an answer that is cut":    {torn, login{}, "cannot push to "},
 		"a login that is not read": {serve(t, answer(http.StatusOK)), broken{}, "the credentials of "},
 	} {
