@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	kjson "sigs.k8s.io/json"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -72,8 +73,14 @@ func readStrictly(text string, into any) error {
 	return err
 }
 
-// check refuses entries that this code would never write.
+// check refuses entries that this code would never write. The name of a pool is printed
+// in commands to copy, so it has to be one that a pool can have.
 func (r Record) check() error {
+	for pool := range r.Pools() {
+		if problems := validation.IsDNS1123Subdomain(pool); pool != "" && len(problems) > 0 {
+			return fmt.Errorf("no pool can have the name %q", pool)
+		}
+	}
 	for _, entries := range []map[string]Entry{r.Labels, r.Annotations} {
 		for key, entry := range entries {
 			if key == "" || entry.Pool == "" {

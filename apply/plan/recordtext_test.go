@@ -73,6 +73,9 @@ func TestParseRecord(t *testing.T) {
 		"names itself":             {"it would remove itself", `{"version":2,"pools":{"a":{"annotations":{"` + v1.AppliedAnnotation + `":"1"}}}}`, Record{}, "is not for pools to set"},
 		"a label of our domain":    {"the same", `{"version":2,"pools":{"a":{"labels":{"` + v1.Domain + `/x":"1"}}}}`, Record{}, "is not for pools to set"},
 		"a taint of our domain":    {"the same", `{"version":2,"pools":{"a":{"taints":{"` + v1.Domain + `/x:NoSchedule":"1"}}}}`, Record{}, "is not for pools to set"},
+		"a name to be run":         {"names of pools are printed in commands to copy", `{"version":2,"pools":{"a'; reboot; '":{"labels":{"l":"1"}}}}`, Record{}, "no pool can have the name"},
+		"a name in capitals":       {"the API server would not have taken it", `{"version":2,"pools":{"A":{"labels":{"l":"1"}}}}`, Record{}, "no pool can have the name"},
+		"the same, in v1":          {"it is in force for every version", `{"version":1,"labels":{"l":{"pool":"$(reboot)","value":"1"}}}`, Record{}, "no pool can have the name"},
 		"Kubernetes' own taint":    {"no pool could have put it there", `{"version":2,"pools":{"a":{"taints":{"node.kubernetes.io/unreachable:NoExecute":""}}}}`, Record{}, "is not for pools to set"},
 		"Kubernetes' taint, in v1": {"the same", `{"version":1,"taints":{"node.kubernetes.io/unreachable:NoExecute":{"pool":"a","value":""}}}`, Record{}, "is not for pools to set"},
 	})
