@@ -20,7 +20,7 @@ var waiting = []string{
 
 // poolActions say what to do about a reason of a pool.
 var poolActions = map[string]string{
-	v1.ConflictReason:       "give one pool a higher priority, set conflictPolicy, or remove the other value; 'nodepools explain node NAME' shows whose it is",
+	v1.ConflictReason:       "give one pool a higher priority, set conflictPolicy, or remove the other value; 'nodepools explain node NAME' shows who owns it",
 	v1.ContestedReason:      "have the other controller leave the key alone, or take the key out of the pool; 'nodepools explain node NAME' shows who sets it",
 	v1.InvalidReason:        "correct the field that the message names",
 	v1.ParentReason:         "correct spec.parent",

@@ -6,6 +6,7 @@ package examine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -77,7 +78,7 @@ func (r *reader) version(ctx context.Context) error {
 	if err != nil {
 		return connect.Explain(err, r.server.Name(), r.timeout)
 	}
-	if err := decode(raw, &answer); err != nil {
+	if err := json.Unmarshal(raw, &answer); err != nil {
 		return fmt.Errorf("the version of %s: %w", r.server.Name(), err)
 	}
 	r.state.Kubernetes = answer.GitVersion

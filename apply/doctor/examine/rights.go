@@ -2,7 +2,6 @@ package examine
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -57,15 +56,18 @@ func (r *reader) securesMetrics() bool {
 func questions(rules []rbacv1.PolicyRule, namespace string) []authorizationv1.ResourceAttributes {
 	var all []authorizationv1.ResourceAttributes
 	for _, rule := range rules {
+		names := rule.ResourceNames
+		if len(names) == 0 {
+			names = []string{""} // of any name
+		}
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
 					resource, subresource, _ := strings.Cut(resource, "/")
 					question := authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: subresource}
-					if len(rule.ResourceNames) > 0 {
-						question.Name = rule.ResourceNames[0]
+					for _, question.Name = range names {
+						all = append(all, question)
 					}
-					all = append(all, question)
 				}
 			}
 		}
@@ -87,6 +89,3 @@ func named(q authorizationv1.ResourceAttributes) string {
 	}
 	return name
 }
-
-// decode reads an answer of JSON.
-func decode(raw []byte, into any) error { return json.Unmarshal(raw, into) }
