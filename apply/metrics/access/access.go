@@ -57,6 +57,8 @@ type Guard struct {
 
 	mu    sync.Mutex
 	known map[request]answer
+	// complained is when an error was logged last.
+	complained time.Time
 }
 
 // request is what an answer is for.
@@ -129,10 +131,23 @@ func (g *Guard) judge(r *http.Request) int {
 		return status
 	case known.status == http.StatusOK && g.now().Sub(known.at) < stale:
 		return http.StatusOK
-	case r.Context().Err() == nil:
+	case r.Context().Err() == nil && g.mayComplain():
 		g.log.Error(err, "who asks for the metrics is not known")
 	}
 	return http.StatusServiceUnavailable
+}
+
+// mayComplain reports whether it is time for another line in the log: while the API
+// server is away, strangers would write there as often as they ask.
+func (g *Guard) mayComplain() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.now()
+	if !g.complained.IsZero() && now.Sub(g.complained) < fresh {
+		return false
+	}
+	g.complained = now
+	return true
 }
 
 // digest stands for a token, which is not kept.

@@ -190,6 +190,13 @@ func TestGuardWithoutAPIServer(t *testing.T) {
 			t.Errorf("%s: the status is %d, want %d", c.reason, answer.Code, c.want)
 		}
 	}
+	before := len(s.log)
+	for range 5 {
+		s.ask(http.MethodGet, "/metrics", "Bearer unknown")
+	}
+	if len(s.log) != before {
+		t.Errorf("strangers wrote %d lines into the log in no time", len(s.log)-before)
+	}
 	if log := strings.Join(s.log, "\n"); !strings.Contains(log, "TokenReview") || strings.Contains(log, "unknown") {
 		t.Errorf("the log says why, and not the token: %s", log)
 	}
