@@ -108,7 +108,7 @@ func (r *Reconciler) poll(ctx context.Context, src *v1.NodePoolSource, before *f
 		state.rereads = true
 	}
 	state.at, state.generation, state.request = r.now(), src.Generation, src.Annotations[v1.RequestedAtAnnotation]
-	began, known := state.at, state.revision
+	began, known := state.at, state.known()
 	state.unreachable = r.ask(ctx, src, state)
 	r.count(src, state, known, r.now().Sub(began))
 	if state.unreachable == nil {
