@@ -40,7 +40,7 @@ func (b *builder) values() []value {
 			{name: "only", doc: "Install the custom resource definitions, and nothing else.", fallback: false, schema: boolean},
 		}},
 		{name: "namespace", fields: []value{
-			{name: "create", doc: "Make the namespace of the release one of its objects, held to the restricted pod security standard. It stays when the chart is uninstalled. Helm 3 needs false, where it creates the namespace itself.", fallback: true, schema: boolean},
+			{name: "create", doc: "Make the namespace of the release one of its objects, held to the restricted pod security standard. It stays when the chart is uninstalled. Set it to false where the namespace exists already.", fallback: true, schema: boolean},
 		}},
 		b.imageValues(),
 		b.leaf("imagePullSecrets", "Names of Secrets for the registry, as a list of {name: …}.", listOf[corev1.LocalObjectReference]()),
