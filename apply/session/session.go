@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -138,7 +139,11 @@ func (s session) run(ctx context.Context) error {
 
 func (s session) lost(err error) {
 	s.Held.drop()
-	s.Logger.Error(err, "the API server does not answer: nothing is read or written until it does", "server", s.Server)
+	says := "the API server does not answer: nothing is read or written until it does"
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		says = "the API server refuses to be read: nothing is read or written until it allows it; see whether the rights that install prints are there"
+	}
+	s.Logger.Error(err, says, "server", s.Server)
 }
 
 func (s session) back(after time.Duration) {

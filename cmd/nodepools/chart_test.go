@@ -171,7 +171,7 @@ func TestChartInACluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	startRun(t, kubeconfig, "--leader-elect", "--leader-election-namespace", manifests.DefaultNamespace)
+	stop := startRun(t, kubeconfig, "--leader-elect", "--leader-election-namespace", manifests.DefaultNamespace)
 	cluster.Eventually(t, "the node has the label of its pool", waitTimeout, func() error {
 		if err := api.Get(context.Background(), client.ObjectKeyFromObject(node), node); err != nil {
 			return err
@@ -188,6 +188,8 @@ func TestChartInACluster(t *testing.T) {
 	expectField(t, c, false)
 
 	released := helm.Must(t, append([]string{"get", "manifest"}, release...)...)
+	// The release takes the rights of the controller with it, and in a cluster its pod.
+	stop()
 	run("uninstall")
 	expectReleased(t, c, released, func(kind string) bool { return kind == "CustomResourceDefinition" || kind == "Namespace" })
 	if err := api.Get(t.Context(), client.ObjectKeyFromObject(pool), pool); err != nil || !pool.DeletionTimestamp.IsZero() {

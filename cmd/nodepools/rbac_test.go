@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -187,8 +188,9 @@ func install(t *testing.T, c *cluster.Cluster, args ...string) {
 	}
 }
 
-// startRun runs the controller as a process of its own until the test ends.
-func startRun(t *testing.T, kubeconfig string, args ...string) {
+// startRun runs the controller as a process of its own, until it is stopped or the test
+// ends.
+func startRun(t *testing.T, kubeconfig string, args ...string) (stop func()) {
 	t.Helper()
 	cmd := exec.Command("nodepools", append([]string{"run", "--kubeconfig", kubeconfig,
 		"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
@@ -197,17 +199,21 @@ func startRun(t *testing.T, kubeconfig string, args ...string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Errorf("stop the controller: %v", err)
 		}
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("controller: %v", err)
 		}
+	})
+	t.Cleanup(func() {
+		stop()
 		if t.Failed() {
 			t.Logf("log of the controller:\n%s", log.String())
 		}
 	})
+	return stop
 }
 
 // liveThroughEverything makes the controller use each of its rights: a source
