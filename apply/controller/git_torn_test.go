@@ -49,7 +49,8 @@ func torn(t *testing.T, gate func(request *http.Request) error) (w *gitWorld, se
 	for _, name := range []string{"a", "b"} {
 		before["pools/"+name+".yaml"] = strings.ReplaceAll(poolFile(name, "0"), "example.com/tier", "example.com/"+name)
 	}
-	first := repo.commit(before)
+	// The older pool wins: pools of one commit may be created in any order.
+	repo.commit(files{"pools/a.yaml": before["pools/a.yaml"]})
 	var armed atomic.Bool
 	w.startBehind(func(_ map[string]int, request *http.Request) error {
 		if armed.Load() {
@@ -59,7 +60,8 @@ func torn(t *testing.T, gate func(request *http.Request) error) (w *gitWorld, se
 	})
 	t.Cleanup(w.clear)
 	w.source("torn", server.url())
-	w.follows("torn", first)
+	w.poolsReady("a")
+	w.follows("torn", repo.commit(before))
 	w.poolsReady("a", "b")
 	return w, server, func() string {
 		armed.Store(true)
