@@ -42,6 +42,8 @@ export GOWORK  := off
 TESTDATA := $(addprefix ./,$(filter-out $(dir $(wildcard testdata/*/go.mod)),$(sort $(dir $(wildcard testdata/*/*.go)))))
 PACKAGES := ./... $(TESTDATA)
 
+MODULE = github.com/nodepools/nodepools
+
 # What is a Go module of its own is tested and checked in its own folder.
 MODULES = testdata/controlplane testdata/helm cmd/publish
 
@@ -77,12 +79,30 @@ bench: build controlplane ## measure it on real control planes, for about an hou
 	@$(GO) build -o bin/bench ./cmd/bench
 	@bin/bench -nodes "$$NODES" -pools "$$POOLS" $$BENCH
 
+# Packages that compute, and start nothing beside themselves, as do their tests. The
+# race detector could see nothing there, and takes five to ten times as long.
+# TestOnlyWhatIsSequentialIsNotRaced holds what may stand here.
+SEQUENTIAL = api/sanitize api/window apply/adopt apply/plan apply/preview/inventory \
+	apply/preview/review apply/preview/review/form apply/preview/review/markdown \
+	apply/preview/review/page apply/preview/review/text render render/report
+
+# Their tests that use what is shared from many goroutines run with it, too.
+CONCURRENT_IN = apply/plan render
+CONCURRENT    = TestRecordMemo|TestAgreementIsWhatIsWorkedOutAnew
+
+# What takes longest begins first, so that no processor is idle while it ends.
+LONGEST = cmd/nodepools apply/controller source/git apply/preview/impact
+
 # -count=1, as a result from the cache says nothing of the control plane and the
 # Git servers that a test talks to.
 .PHONY: test
 test: controlplane browser helm ## run every test, the long ones in a short form, with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector stays off"
-	$(GO) test $(RACE) -count=1 -timeout 45m $(PACKAGES)
+	$(GO) test -count=1 -timeout 45m $(SEQUENTIAL:%=./%)
+	$(GO) test $(RACE) -count=1 -timeout 45m -run '^($(CONCURRENT))$$' $(CONCURRENT_IN:%=./%)
+	@all=$$($(GO) list $(LONGEST:%=./%) $(PACKAGES)) && \
+		others=$$(echo "$$all" | grep -vxF $(SEQUENTIAL:%=-e $(MODULE)/%)) && set -x && \
+		$(GO) test $(RACE) -count=1 -timeout 45m $$others
 	@for module in $(MODULES); do (cd $$module && set -x && $(GO) test $(RACE) -count=1 -timeout 20m ./...) || exit 1; done
 
 .PHONY: stress
