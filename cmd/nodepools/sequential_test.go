@@ -56,6 +56,37 @@ func TestOnlyWhatIsSequentialIsNotRaced(t *testing.T) {
 	}
 }
 
+// What is tested without the race detector as a program of its own is not called by its
+// tests: those would be where the detector could see something.
+func TestProgramThatIsNotRacedIsNotCalled(t *testing.T) {
+	var ours, called []string
+	for _, dir := range makeVariable(t, "OUTSIDE") {
+		eachFile(t, dir, true, func(path string, file *ast.File, _ *token.FileSet) {
+			ast.Inspect(file, func(node ast.Node) bool {
+				switch node := node.(type) {
+				case *ast.FuncDecl:
+					if !strings.HasSuffix(path, "_test.go") && node.Recv == nil {
+						ours = append(ours, node.Name.Name)
+					}
+				case *ast.CallExpr:
+					if name, ok := node.Fun.(*ast.Ident); ok && strings.HasSuffix(path, "_test.go") {
+						called = append(called, name.Name)
+					}
+				}
+				return true
+			})
+		})
+	}
+	if len(ours) < 5 || len(called) < 50 {
+		t.Fatalf("only %d functions and %d calls were found", len(ours), len(called))
+	}
+	for _, name := range called {
+		if slices.Contains(ours, name) {
+			t.Errorf("a test calls %s: take its package out of OUTSIDE, in the Makefile", name)
+		}
+	}
+}
+
 // makeVariable returns the words of a variable of the Makefile.
 func makeVariable(t *testing.T, name string) []string {
 	t.Helper()
@@ -89,19 +120,7 @@ func (c *concurrency) of(dir string, withTests bool) {
 		return
 	}
 	c.read[dir] = true
-	paths, err := filepath.Glob(filepath.Join(docs.Root(c.t), dir, "*.go"))
-	if err != nil || len(paths) == 0 {
-		c.t.Fatalf("%s: %d files, %v", dir, len(paths), err)
-	}
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") && !withTests {
-			continue
-		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+	eachFile(c.t, dir, withTests, func(_ string, file *ast.File, files *token.FileSet) {
 		add := func(node ast.Node, function, what string) {
 			c.found = append(c.found, start{dir, function, files.Position(node.Pos()).String(), what})
 		}
@@ -113,6 +132,26 @@ func (c *concurrency) of(dir string, withTests bool) {
 			}
 			starts(declaration, name, add)
 		}
+	})
+}
+
+// eachFile reads the code of a package.
+func eachFile(t *testing.T, dir string, withTests bool, visit func(path string, file *ast.File, files *token.FileSet)) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(docs.Root(t), dir, "*.go"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s: %d files, %v", dir, len(paths), err)
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") && !withTests {
+			continue
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit(path, file, files)
 	}
 }
 
