@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -99,10 +100,15 @@ func TestChartIsWhatInstallPrints(t *testing.T) {
 	}
 }
 
+// installed are the objects of an installation, whose types are those of typed.
+var installed = sync.OnceValues(func() ([]manifests.Object, error) {
+	return manifests.All(manifests.Options{Namespace: "n", Image: "i", Webhook: true})
+})
+
 // typed returns an object as one of its Go type, in which equal quantities are equal.
 func typed(t *testing.T, object *unstructured.Unstructured) any {
 	t.Helper()
-	all, err := manifests.All(manifests.Options{Namespace: "n", Image: "i", Webhook: true})
+	all, err := installed()
 	if err != nil {
 		t.Fatal(err)
 	}

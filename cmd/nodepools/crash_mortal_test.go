@@ -51,7 +51,7 @@ func runController(t *testing.T, kubeconfig, temporary string, args ...string) *
 	args = append([]string{"run", "--kubeconfig", kubeconfig, "--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)
 	p := &process{cmd: exec.Command("nodepools", args...), ended: make(chan struct{})}
 	p.cmd.Stderr = &p.log
-	p.cmd.Env = append(os.Environ(), "TMPDIR="+temporary, "GORACE=atexit_sleep_ms=0")
+	p.cmd.Env = append(os.Environ(), "TMPDIR="+temporary)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

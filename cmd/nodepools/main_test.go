@@ -3,6 +3,8 @@ package main
 import (
 	"flag"
 	"net"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,6 +17,9 @@ var update = flag.Bool("update", false, "write what the commands print into the 
 // TestMain makes the test binary stand for the program itself, under each of its
 // names, when a script runs it.
 func TestMain(m *testing.M) {
+	if err := os.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" "+hurry)); err != nil {
+		panic(err) // the name has no character that is refused
+	}
 	testscript.Main(tests{m}, map[string]func(){
 		"nodepools":         main,
 		"kubectl-nodepools": main,
@@ -44,6 +49,10 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// hasten takes away the second for which a program with the race detector waits
-// before it exits. That a race was found shows in the exit code all the same.
-func hasten(env *testscript.Env) { env.Setenv("GORACE", "atexit_sleep_ms=0") }
+// hurry takes away the second for which a program with the race detector waits before
+// it exits. That a race was found shows in the exit code all the same. What is run as
+// nodepools by tests takes it from the environment.
+const hurry = "atexit_sleep_ms=0"
+
+// hasten is for scripts, whose environment is their own.
+func hasten(env *testscript.Env) { env.Setenv("GORACE", hurry) }

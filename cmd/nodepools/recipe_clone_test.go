@@ -132,7 +132,7 @@ func (r *recipe) git(t *testing.T, args ...string) string {
 func (r *recipe) environment(more ...string) []string {
 	const date = "2026-01-02T03:04:05Z"
 	return append([]string{
-		"PATH=" + r.path, "HOME=" + r.folder, "TMPDIR=" + os.TempDir(), "GORACE=atexit_sleep_ms=0",
+		"PATH=" + r.path, "HOME=" + r.folder, "TMPDIR=" + os.TempDir(), "GORACE=" + hurry,
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_AUTHOR_DATE=" + date,
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_COMMITTER_DATE=" + date,
 	}, more...)

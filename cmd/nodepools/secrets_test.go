@@ -137,7 +137,7 @@ func program(t *testing.T, env []string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "nodepools", args...)
-	cmd.Env = append(os.Environ(), append([]string{"KUBECONFIG=", "GORACE=atexit_sleep_ms=0"}, env...)...)
+	cmd.Env = append(os.Environ(), append([]string{"KUBECONFIG="}, env...)...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -237,7 +237,6 @@ func TestSecretsInLog(t *testing.T) {
 				write(t, file, refusing.kubeconfig(p))
 				out := &transcript{}
 				cmd := exec.Command("nodepools", "run", "--kubeconfig", file, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--log-level=debug", "--log-format="+format)
-				cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 				cmd.Stdout, cmd.Stderr = out, out
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
