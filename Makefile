@@ -82,9 +82,9 @@ bench: build controlplane ## measure it on real control planes, for about an hou
 # Packages that compute, and start nothing beside themselves, as do their tests. The
 # race detector could see nothing there, and takes five to ten times as long.
 # TestOnlyWhatIsSequentialIsNotRaced holds what may stand here.
-SEQUENTIAL = api/sanitize api/window apply/adopt apply/plan apply/preview/inventory \
-	apply/preview/review apply/preview/review/form apply/preview/review/markdown \
-	apply/preview/review/page apply/preview/review/text render render/report
+SEQUENTIAL = apply/preview/review/page apply/plan apply/preview/inventory render api/window \
+	apply/preview/review/markdown apply/adopt apply/preview/review apply/preview/review/form \
+	apply/preview/review/text api/sanitize render/report
 
 # Their tests that use what is shared from many goroutines run with it, too.
 CONCURRENT_IN = apply/plan render
@@ -93,7 +93,8 @@ CONCURRENT    = TestRecordMemo|TestAgreementIsWhatIsWorkedOutAnew
 # Its tests run the program, which is built without the detector, and call nothing of it.
 OUTSIDE = cmd/publish
 
-# What takes longest begins first, so that no processor is idle while it ends.
+# What takes longest begins first, here as above, so that no processor is idle while it
+# ends.
 LONGEST = cmd/nodepools apply/controller source/git apply/preview/impact
 
 # -count=1, as a result from the cache says nothing of the control plane and the
