@@ -55,6 +55,9 @@ type Guard struct {
 	log    logr.Logger
 	now    func() time.Time
 
+	// turns has each host wait for its own reviews, and for nobody else's.
+	turns turns
+
 	mu    sync.Mutex
 	known map[request]answer
 	// complained is when an error was logged last.
@@ -122,12 +125,9 @@ func (g *Guard) judge(r *http.Request) int {
 	if valid {
 		return known.status
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
-	defer cancel()
-	status, err := g.review(ctx, token, of)
+	status, err := g.ask(r, token, of, known)
 	switch {
 	case err == nil:
-		g.remember(of, status)
 		return status
 	case known.status == http.StatusOK && g.now().Sub(known.at) < stale:
 		return http.StatusOK
@@ -135,6 +135,32 @@ func (g *Guard) judge(r *http.Request) int {
 		g.log.Error(err, "who asks for the metrics is not known")
 	}
 	return http.StatusServiceUnavailable
+}
+
+// ask returns the answer of the API server, when it is the turn of who asks: reviews are
+// limited together, and whoever sends one token after the other would leave none to the
+// others. Who was let in waits for no stranger, even where they share an address.
+func (g *Guard) ask(r *http.Request, token string, of request, known answer) (status int, err error) {
+	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
+	defer cancel()
+	whose := hostOf(r.RemoteAddr)
+	if known.status == http.StatusOK {
+		whose = string(of.token[:])
+	}
+	end, err := g.turns.take(ctx, whose)
+	if err != nil {
+		return 0, fmt.Errorf("too many reviews for one address: %w", err)
+	}
+	defer end()
+	// A request that had its turn before may have been the same.
+	if known, valid := g.recall(of); valid {
+		return known.status, nil
+	}
+	status, err = g.review(ctx, token, of)
+	if err == nil {
+		g.remember(of, status)
+	}
+	return status, err
 }
 
 // mayComplain reports whether it is time for another line in the log: while the API
