@@ -2,18 +2,14 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/apply/controller/receiver"
@@ -32,17 +28,13 @@ func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guar
 	if err != nil {
 		return nil, err
 	}
-	served, err := s.metricsServer(ctx, logger)
-	if err != nil {
-		return nil, err
-	}
 	options := manager.Options{
 		Scheme:                  scheme,
 		NewCache:                nodecache.New,
 		Logger:                  logger,
-		Metrics:                 served,
+		Metrics:                 metricsserver.Options{BindAddress: "0"}, // see serveMetrics
 		PprofBindAddress:        s.PprofAddress,
-		HealthProbeBindAddress:  s.HealthAddress,
+		HealthProbeBindAddress:  "0", // see serveHealth
 		GracefulShutdownTimeout: ptr.To(stopTimeout),
 	}
 	// Each session adds the same controllers.
@@ -55,7 +47,7 @@ func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guar
 	}
 	mgr, err := manager.New(config, options)
 	if err != nil {
-		return nil, listenError(s.listenerOf(err), fmt.Errorf("controller: %w", err))
+		return nil, listenError(PprofListener, fmt.Errorf("controller: %w", err))
 	}
 	if err := controller.Add(mgr, controller.Options{Concurrency: s.Concurrency, Namespace: s.Namespace, Webhooks: s.WebhookAddress != "", Metrics: s.Metrics.Metrics}); err != nil {
 		return nil, fmt.Errorf("controller: %w", err)
@@ -63,12 +55,13 @@ func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guar
 	if err := s.addReceiver(mgr); err != nil {
 		return nil, fmt.Errorf("controller: %w", err)
 	}
-	err = errors.Join(
-		mgr.Add(following{guard: g, caches: mgr.GetCache()}),
-		mgr.AddHealthzCheck("ping", healthz.Ping),
-		mgr.AddReadyzCheck("caches", synced(mgr.GetCache())),
-	)
-	return mgr, err
+	if err := mgr.Add(following{guard: g, caches: mgr.GetCache()}); err != nil {
+		return nil, fmt.Errorf("controller: %w", err)
+	}
+	if err := s.serveHealth(ctx, mgr); err != nil {
+		return nil, err
+	}
+	return mgr, s.serveMetrics(ctx, mgr, logger)
 }
 
 // addReceiver adds what serves webhooks, where there is an address for it. Its requests
@@ -93,64 +86,4 @@ type webhooks struct{ *receiver.Receiver }
 // Start implements [manager.Runnable].
 func (w webhooks) Start(ctx context.Context) error {
 	return listenError(WebhookListener, w.Receiver.Start(ctx))
-}
-
-// Listener is one of the addresses that a manager listens at.
-type Listener string
-
-// The listeners of a manager.
-const (
-	MetricsListener Listener = "metrics"
-	HealthListener  Listener = "health probes"
-	WebhookListener Listener = "webhooks"
-	PprofListener   Listener = "profiles"
-)
-
-// ListenError says that a manager cannot listen at one of its addresses.
-type ListenError struct {
-	Listener Listener
-	Err      error
-}
-
-// Error is that of the manager, which names the address.
-func (e *ListenError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error of the manager.
-func (e *ListenError) Unwrap() error { return e.Err }
-
-// listenerOf says which of the listeners that a manager opens when it is made, an error is
-// of: that of the probes, or after it that of the profiles.
-func (s session) listenerOf(err error) Listener {
-	failed := (*net.OpError)(nil)
-	if !errors.As(err, &failed) || failed.Addr == nil || s.PprofAddress == "" {
-		return HealthListener
-	}
-	if at, err := net.ResolveTCPAddr("tcp", s.PprofAddress); err == nil && at.String() == failed.Addr.String() {
-		return PprofListener
-	}
-	return HealthListener
-}
-
-// listenError says which listener an error is of, where it is one of a listener. The
-// manager opens that of the metrics when it starts.
-func listenError(l Listener, err error) error {
-	if known := (*ListenError)(nil); errors.As(err, &known) {
-		return err
-	}
-	if failed := (*net.OpError)(nil); errors.As(err, &failed) && failed.Op == "listen" {
-		return &ListenError{Listener: l, Err: err}
-	}
-	return err
-}
-
-// synced reports whether the caches hold what is in the cluster.
-func synced(caches cache.Cache) healthz.Checker {
-	return func(request *http.Request) error {
-		ctx, cancel := context.WithTimeout(request.Context(), time.Second)
-		defer cancel()
-		if !caches.WaitForCacheSync(ctx) {
-			return errors.New("the caches are not filled yet")
-		}
-		return nil
-	}
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"net/http"
 
 	"github.com/go-logr/logr"
-	"k8s.io/client-go/rest"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsregistry "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/nodepools/nodepools/apply/metrics"
 	"github.com/nodepools/nodepools/apply/metrics/access"
@@ -28,37 +31,63 @@ type MetricsOptions struct {
 	Metrics *metrics.Metrics
 }
 
-// metricsServer returns how a session serves the metrics. Who asks for them is reviewed
-// past the guard, which holds requests back while another instance works.
-func (s session) metricsServer(ctx context.Context, logger logr.Logger) (metricsserver.Options, error) {
-	o := metricsserver.Options{BindAddress: s.Metrics.Address}
-	if !s.Metrics.Secure || s.Metrics.Address == "0" {
-		return o, nil
+// tls returns how metrics are served by TLS; nil where they are not.
+func (o MetricsOptions) tls(ctx context.Context, logger logr.Logger) (*tls.Config, error) {
+	if !o.Secure {
+		return nil, nil
 	}
-	o.SecureServing = true
-	o.TLSOpts = []func(*tls.Config){func(config *tls.Config) {
-		config.MinVersion = tls.VersionTLS12
-		// A client of HTTP/2 has many requests at a time, and none is needed for a scrape.
-		config.NextProtos = []string{"http/1.1"}
-	}}
-	if s.Metrics.CertFile != "" {
-		watcher, err := certwatcher.New(s.Metrics.CertFile, s.Metrics.KeyFile)
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	if o.CertFile == "" {
+		cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{{127, 0, 0, 1}}, nil)
 		if err != nil {
-			return o, fmt.Errorf("the certificate of metrics: %w", err)
+			return nil, fmt.Errorf("the certificate of metrics: %w", err)
 		}
-		go func() {
-			if err := watcher.Start(ctx); err != nil {
-				logger.Error(err, "a new certificate of metrics is not noticed")
-			}
-		}()
-		o.TLSOpts = append(o.TLSOpts, func(config *tls.Config) { config.GetCertificate = watcher.GetCertificate })
+		own, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("the certificate of metrics: %w", err)
+		}
+		config.Certificates = []tls.Certificate{own}
+		return config, nil
 	}
-	o.FilterProvider = func(*rest.Config, *http.Client) (metricsserver.Filter, error) {
+	watcher, err := certwatcher.New(o.CertFile, o.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate of metrics: %w", err)
+	}
+	go func() {
+		if err := watcher.Start(ctx); err != nil {
+			logger.Error(err, "a new certificate of metrics is not noticed")
+		}
+	}()
+	config.GetCertificate = watcher.GetCertificate
+	return config, nil
+}
+
+// maxScrapes are answered at a time: each takes memory for all that there is to report.
+const maxScrapes = 16
+
+// serveMetrics adds the server of the metrics to a manager. That of controller-runtime
+// bounds neither connections nor what a stranger sends on one, and waits a minute for
+// those that are open when the process is to stop. Who asks is reviewed past the guard,
+// which holds requests back while another instance works.
+func (s session) serveMetrics(ctx context.Context, mgr manager.Manager, logger logr.Logger) error {
+	if s.Metrics.Address == "0" {
+		return nil
+	}
+	var handler http.Handler = promhttp.HandlerFor(metricsregistry.Registry, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.HTTPErrorOnError, MaxRequestsInFlight: maxScrapes,
+	})
+	if s.Metrics.Secure {
 		guard, err := access.New(s.Config, logger)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return func(_ logr.Logger, handler http.Handler) (http.Handler, error) { return guard.Before(handler), nil }, nil
+		handler = guard.Before(handler)
 	}
-	return o, nil
+	secure, err := s.Metrics.tls(ctx, logger)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", handler)
+	return serveAt(ctx, mgr, MetricsListener, s.Metrics.Address, mux, secure)
 }

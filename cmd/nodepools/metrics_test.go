@@ -117,6 +117,10 @@ func TestMetricsOverTLS(t *testing.T) {
 			t.Errorf("somebody without the right gets %d, want %d (%v): %.200s", status, want, err, text)
 		}
 	}
+	// What a stranger sends is bounded before anything is made of it.
+	if status, _, err := m.read(strings.Repeat("x", 64<<10)); err != nil || status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a header of 64 KiB is answered with %d, %v", status, err)
+	}
 	// Profiles are at an address of their own.
 	if status, _, err := m.get("https://"+m.address+"/debug/pprof/", m.reader); err != nil || status == http.StatusOK {
 		t.Errorf("profiles beside the metrics: %d, %v", status, err)
