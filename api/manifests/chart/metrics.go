@@ -22,7 +22,9 @@ func endpoint(indent, key string) []string {
 		"{{- if " + secureMetrics + " }}",
 		indent + "  bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token",
 		indent + "  tlsConfig:",
-		fmt.Sprintf("    {{- toYaml .Values.serviceMonitor.tlsConfig | nindent %d }}", len(indent)+4),
+		// It is not a default of the value: with that, whoever names an authority would
+		// keep it, and check nothing.
+		fmt.Sprintf(`    {{- toYaml (.Values.serviceMonitor.tlsConfig | default (dict "insecureSkipVerify" true)) | nindent %d }}`, len(indent)+4),
 		"{{- end }}",
 	}
 }
@@ -62,8 +64,7 @@ func (b *builder) metricsService(fields map[string]any) error {
 func (b *builder) serviceMonitor() (string, error) {
 	b.defaults["serviceMonitor.labels"] = map[string]any{}
 	b.defaults["serviceMonitor.interval"] = ""
-	// The certificate signs itself unless the controller is given another one.
-	b.defaults["serviceMonitor.tlsConfig"] = map[string]any{"insecureSkipVerify": true}
+	b.defaults["serviceMonitor.tlsConfig"] = map[string]any{}
 	labels := map[string]any{b.mark(more("serviceMonitor.labels")): nil}
 	for key, value := range manifests.Labels() {
 		labels[key] = value

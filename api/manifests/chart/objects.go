@@ -139,7 +139,7 @@ func (b *builder) networkPolicy(fields map[string]any) error {
 
 func (b *builder) budget(fields map[string]any) error {
 	b.bind(at(fields, "spec"), "minAvailable", "podDisruptionBudget.minAvailable", func(value string) hole {
-		return scalar(".Values." + value)
+		return scalar(".Values." + value + " | toJson") // a number or a text
 	})
 	return nil
 }

@@ -79,7 +79,11 @@ func schemaFile(values []value) ([]byte, error) {
 
 func group(values []value) schema {
 	properties := map[string]any{}
+	var required []string
 	for _, v := range values {
+		if v.required {
+			required = append(required, v.name)
+		}
 		s := schema{}
 		if v.fields != nil {
 			s = group(v.fields)
@@ -92,5 +96,9 @@ func group(values []value) schema {
 		}
 		properties[v.name] = s
 	}
-	return schema{"type": "object", "additionalProperties": false, "properties": properties}
+	all := schema{"type": "object", "additionalProperties": false, "properties": properties}
+	if len(required) > 0 {
+		all["required"] = required
+	}
+	return all
 }

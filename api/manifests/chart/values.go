@@ -1,7 +1,10 @@
 package chart
 
 import (
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -17,6 +20,8 @@ type value struct {
 	doc      string
 	fallback any
 	schema   schema
+	// required is set where there is no doing without: null takes a default away.
+	required bool
 	fields   []value // of a group, which has no default of its own
 }
 
@@ -44,7 +49,7 @@ func (b *builder) values() []value {
 		}},
 		b.imageValues(),
 		b.leaf("imagePullSecrets", "Names of Secrets for the registry, as a list of {name: …}.", listOf[corev1.LocalObjectReference]()),
-		b.leaf("replicas", "One works, the others are ready to take over.", schema{"type": "integer", "minimum": 0}),
+		required(b.leaf("replicas", "One works, the others are ready to take over.", schema{"type": "integer", "minimum": 0})),
 		{name: "serviceAccount", fields: []value{
 			b.under("serviceAccount", "annotations", "Such as those that give it an identity of a cloud.", texts),
 		}},
@@ -52,45 +57,45 @@ func (b *builder) values() []value {
 		{name: "viewer", fields: []value{off("Add a service account that may only read, for a CI job that runs nodepools diff or inventory.")}},
 		{name: "networkPolicy", fields: []value{
 			off("Let nothing be reached but probes and metrics."),
-			b.under("networkPolicy", "metricsFrom", "Who reaches the metrics.", notEmpty(listOf[networkingv1.NetworkPolicyPeer]())),
+			required(b.under("networkPolicy", "metricsFrom", "Who reaches the metrics.", notEmpty(listOf[networkingv1.NetworkPolicyPeer]()))),
 			b.under("networkPolicy", "egress", "What the controller may reach: the API server, name servers and Git servers. Not limited where it is empty.", listOf[networkingv1.NetworkPolicyEgressRule]()),
 		}},
 		{name: "metrics", fields: []value{
-			b.under("metrics", "serving", "secure is by TLS, to who is bound to the ClusterRole nodepools-metrics-reader; plain to every pod; none to nobody.", oneOf(servings()...)),
+			required(b.under("metrics", "serving", "secure is by TLS, to who is bound to the ClusterRole nodepools-metrics-reader; plain to every pod; none to nobody.", oneOf(servings()...))),
 		}},
 		{name: "serviceMonitor", fields: []value{
 			off("Add a ServiceMonitor, for a cluster with the Prometheus Operator."),
-			b.under("serviceMonitor", "labels", "By which your Prometheus selects ServiceMonitors.", texts),
+			b.under("serviceMonitor", "labels", "By which your Prometheus selects ServiceMonitors.", ownLabels()),
 			b.under("serviceMonitor", "interval", "Such as 30s; that of Prometheus where it is empty.", schema{"type": "string", "pattern": "^([0-9]+(ms|[smhdwy]))*$"}),
-			b.under("serviceMonitor", "tlsConfig", "How the certificate is checked, in the fields of the Prometheus Operator. It signs itself unless --metrics-cert-file names another.", schema{"type": "object"}),
+			b.under("serviceMonitor", "tlsConfig", "How the certificate is checked, in the fields of the Prometheus Operator. Where it is empty, not at all: the certificate signs itself unless --metrics-cert-file names another.", schema{"type": "object"}),
 		}},
 		{name: "podDisruptionBudget", fields: []value{
 			off("Let a drain wait until another replica is ready."),
-			b.under("podDisruptionBudget", "minAvailable", "Number or share of the replicas that stay.", schemaOf(reflect.TypeFor[intstr.IntOrString]())),
+			required(b.under("podDisruptionBudget", "minAvailable", "Number or share of the replicas that stay.", schemaOf(reflect.TypeFor[intstr.IntOrString]()))),
 		}},
 		{name: "logging", fields: []value{
-			b.under("logging", "level", "debug, info or error.", oneOf(levels...)),
-			b.under("logging", "format", "text or json.", oneOf(formats...)),
+			required(b.under("logging", "level", "debug, info or error.", oneOf(levels...))),
+			required(b.under("logging", "format", "text or json.", oneOf(formats...))),
 		}},
-		b.leaf("extraArgs", "More flags of nodepools run.", schema{"type": "array", "items": schema{"type": "string", "pattern": "^--[a-z]"}}),
+		b.leaf("extraArgs", "More flags of nodepools run, but for those that the chart sets.", extraArgs()),
 		b.leaf("extraEnv", "More variables of the environment, such as HTTPS_PROXY.", listOf[corev1.EnvVar]()),
 		b.leaf("extraVolumes", "More volumes, such as one with the authorities of a Git server.", listOf[volume]()),
 		b.leaf("extraVolumeMounts", "Where they are mounted.", listOf[corev1.VolumeMount]()),
 		b.leaf("resources", "Requests and limits of the container.", schemaOf(reflect.TypeFor[corev1.ResourceRequirements]())),
-		b.leaf("goMemLimit", "Memory from which on garbage is collected at all costs. Change it with resources.limits.memory, to about 90% of it.", schema{"type": "string", "pattern": "^[0-9]+([KMGT]i)?B$"}),
+		required(b.leaf("goMemLimit", "Memory from which on garbage is collected at all costs. Change it with resources.limits.memory, to about 90% of it.", schema{"type": "string", "pattern": "^[0-9]+([KMGT]i)?B$"})),
 		b.leaf("priorityClassName", "The class of the pods. A ResourceQuota lets the namespace use it.", text),
 		b.leaf("nodeSelector", "Labels of the nodes that the pods run on.", texts),
 		b.leaf("tolerations", "Every taint is tolerated: the taints that pools put on nodes must not drive out the controller that can remove them.", listOf[corev1.Toleration]()),
 		b.leaf("affinity", "Control-plane nodes are preferred where there are any.", schemaOf(reflect.TypeFor[corev1.Affinity]())),
 		b.leaf("topologySpreadConstraints", "Replicas run on different nodes where they can.", listOf[corev1.TopologySpreadConstraint]()),
 		b.leaf("podAnnotations", "Annotations of the pods.", texts),
-		b.leaf("podLabels", "Labels of the pods, beside the one that selects them.", podLabels()),
+		b.leaf("podLabels", "Labels of the pods, beside the one that selects them.", ownLabels()),
 	}
 }
 
 func (b *builder) imageValues() value {
 	return value{name: "image", fields: []value{
-		{name: "repository", doc: "Where the image is. None is published yet: name yours.", fallback: manifests.DefaultRepository,
+		{name: "repository", doc: "Where the image is. None is published yet: name yours.", fallback: manifests.DefaultRepository, required: true,
 			schema: schema{"type": "string", "pattern": `^([a-zA-Z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*$`}},
 		{name: "tag", doc: "The appVersion of the chart where it is empty, unless there is a digest.", fallback: "",
 			schema: schema{"type": "string", "pattern": `^([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$`}},
@@ -113,8 +118,8 @@ func servings() []any {
 	return all
 }
 
-// podLabels are those that do not change which pods the Deployment selects.
-func podLabels() schema {
+// ownLabels are those that do not replace one by which an object is found.
+func ownLabels() schema {
 	own := map[string]any{}
 	for key := range manifests.Labels() {
 		own[key] = false
@@ -124,6 +129,30 @@ func podLabels() schema {
 		s[key] = rule
 	}
 	return s
+}
+
+// extraArgs are flags that the chart does not set: the last one of two counts, so that one
+// here would have two instances work at a time, or the metrics read by everybody, whatever
+// the values say that are for it.
+func extraArgs() schema {
+	own := map[string]bool{"--log-level": true, "--log-format": true}
+	for _, serving := range manifests.MetricsServings() {
+		deployment := manifests.Deployment(manifests.Options{Metrics: serving, Webhook: true})
+		for _, arg := range deployment.Spec.Template.Spec.Containers[0].Args {
+			if flag, _, _ := strings.Cut(arg, "="); strings.HasPrefix(flag, "--") {
+				own[flag] = true
+			}
+		}
+	}
+	flags := strings.Join(slices.Sorted(maps.Keys(own)), "|")
+	return schema{"type": "array", "items": schema{
+		"type": "string", "pattern": "^--[a-z]", "not": schema{"pattern": "^(" + flags + ")(=|$)"},
+	}}
+}
+
+func required(v value) value {
+	v.required = true
+	return v
 }
 
 func notEmpty(s schema) schema {

@@ -1,6 +1,7 @@
 package chart_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,16 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"metrics in another way":                {"metrics.serving=tls", "/metrics/serving"},
 		"a monitor of nothing":                  {"metrics.serving=none,serviceMonitor.enabled=true", "serviceMonitor.enabled requires metrics.serving"},
 		"an interval that is none":              {"serviceMonitor.interval=often", "/serviceMonitor/interval"},
+		"a flag of the leader election":         {"extraArgs[0]=--leader-elect=false", "/extraArgs/0"},
+		"a flag that another value sets":        {"extraArgs[0]=--metrics-secure=false", "/extraArgs/0"},
+		"no replicas by mistake":                {"replicas=null", "'replicas'"},
+		"metrics for everybody by mistake":      {"networkPolicy.metricsFrom=null", "'metricsFrom'"},
+		"no way to serve metrics":               {"metrics.serving=null", "'serving'"},
+		"no limit of the heap":                  {"goMemLimit=null", "'goMemLimit'"},
+		"no level of the log":                   {"logging.level=null", "'level'"},
+		"no number of pods that stay":           {"podDisruptionBudget.minAvailable=null", "'minAvailable'"},
+		"no image":                              {"image.repository=null", "'repository'"},
+		"a label by which the chart is found":   {"serviceMonitor.labels.app\\.kubernetes\\.io/name=x", "/serviceMonitor/labels/app.kubernetes.io~1name"},
 		"a volume of a node":                    {"extraVolumes[0].hostPath.path=/", "'hostPath'"},
 		"a rollout, which there is not yet":     {"rollout.enabled=true", "'rollout'"},
 		"the namespace, which is the release's": {"namespaceOverride=here", "'namespaceOverride'"},
@@ -181,6 +192,59 @@ func TestSwitches(t *testing.T) {
 				t.Errorf("%s: the pods have a class (%v)", reason, err)
 			}
 		}
+	}
+}
+
+// Who says how the certificate is checked has it checked.
+func TestServiceMonitorChecksTheCertificate(t *testing.T) {
+	objects := charts.Objects(t, charts.New(t, "").Must(t, template("--set", "serviceMonitor.enabled=true,serviceMonitor.tlsConfig.serverName=metrics.example.com")...))
+	data, err := objects["ServiceMonitor nodepools"].MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(data), `"tlsConfig":{"serverName":"metrics.example.com"}`) {
+		t.Errorf("the certificate is not checked as it is to be: %s", data)
+	}
+}
+
+// A text of a value is a text, whatever stands in it.
+func TestTextsStayTexts(t *testing.T) {
+	const hostile = "a\n  injected: \"{{ .Release.Name }}\" # '"
+	quoted, err := json.Marshal(hostile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	values := strings.ReplaceAll(`
+podDisruptionBudget: {enabled: true, minAvailable: X}
+priorityClassName: X
+serviceAccount: {annotations: {a: X}}
+extraArgs: []
+extraEnv: [{name: A, value: X}]
+nodeSelector: {a: X}
+podAnnotations: {a: X}
+podLabels: {a: X}
+serviceMonitor: {enabled: true, labels: {a: X}, tlsConfig: {serverName: X}}
+networkPolicy: {enabled: true, metricsFrom: [{podSelector: {matchLabels: {a: X}}}]}
+`, "X", string(quoted))
+	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	objects := charts.Objects(t, charts.New(t, "").Must(t, template("--values", file)...))
+	count := 0
+	for key, object := range objects {
+		data, err := object.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		count += strings.Count(string(data), string(quoted))
+		if strings.Contains(string(data), `"injected":`) {
+			t.Errorf("%s has a field of the text: %s", key, data)
+		}
+	}
+	// The class stands in the quota as well.
+	if count != 11 {
+		t.Errorf("the text stands in %d places, want 11", count)
 	}
 }
 
