@@ -71,6 +71,13 @@ func healthy(t *testing.T) *State {
 	return s
 }
 
+// leaseIn is one of another namespace.
+func leaseIn(namespace string, age time.Duration) *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: ptr.To("pod-2"), LeaseDurationSeconds: ptr.To[int32](15), RenewTime: &metav1.MicroTime{Time: now.Add(-age)},
+	}}
+}
+
 func TestHealthy(t *testing.T) {
 	report := Examine(healthy(t))
 	if !report.Healthy || len(report.Findings) != 10 {
@@ -113,8 +120,14 @@ func TestFindings(t *testing.T) {
 		"scaled to nothing":     {func(s *State) { s.Deployment.Spec.Replicas = ptr.To[int32](0) }, []string{"problem deployment/nodepools has no replicas|kubectl scale"}},
 		"no lease":              {func(s *State) { s.Lease = nil }, []string{"problem  there is none in here|--namespace"}},
 		"a lease that was left": {func(s *State) { s.Lease.Spec.HolderIdentity = ptr.To("") }, []string{"problem lease/nodepools nobody holds it|log"}},
-		"a lease that ran out":  {func(s *State) { s.Lease.Spec.RenewTime.Time = now.Add(-76 * time.Second) }, []string{"problem lease/nodepools 1m16s ago, by pod-1|log"}},
-		"clocks that differ":    {func(s *State) { s.Lease.Spec.RenewTime.Time = now.Add(-75 * time.Second) }, nil},
+		"a lease that ran out":  {func(s *State) { s.Lease.Spec.RenewTime.Time = now.Add(-18 * time.Second) }, []string{"problem lease/nodepools 18s ago, by pod-1|log"}},
+		"a lease that may be":   {func(s *State) { s.Lease.Spec.RenewTime.Time = now.Add(-17 * time.Second) }, nil},
+		"a lease of the future": {func(s *State) { s.Lease.Spec.RenewTime.Time = now.Add(time.Hour) }, []string{"problem lease/nodepools 1h0m0s ahead of the API server's|log"}},
+		"clocks that differ":    {func(s *State) { s.Renewed = true; s.Lease.Spec.RenewTime.Time = now.Add(-time.Hour) }, nil},
+		"two that work": {func(s *State) { s.OtherLeases = []*coordinationv1.Lease{leaseIn("there", time.Second)} },
+			[]string{"problem lease/nodepools that of the namespace there by pod-2: two controllers|scale"}},
+		"one that worked":        {func(s *State) { s.OtherLeases = []*coordinationv1.Lease{leaseIn("there", time.Hour)} }, nil},
+		"the lease is elsewhere": {func(s *State) { s.Lease, s.OtherLeases = nil, []*coordinationv1.Lease{leaseIn("there", time.Second)} }, []string{"problem  but there has one|--namespace there"}},
 		"no metrics": {func(s *State) {
 			c := &s.Deployment.Spec.Template.Spec.Containers[0]
 			c.Args = append(c.Args, "--metrics-bind-address=0")

@@ -3,10 +3,8 @@ package doctor
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/nodepools/nodepools/api/manifests"
-	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
 const deploymentObject = "deployment/" + manifests.Name
@@ -32,31 +30,6 @@ func controller(s *State) []Finding {
 func controllerFine(s *State) string {
 	return fmt.Sprintf("%d replicas are ready", s.Deployment.Status.ReadyReplicas)
 }
-
-// clockSkew is how far the clock of this machine may be from that of the controller.
-const clockSkew = time.Minute
-
-// lease is to be held, and renewed: else nothing works.
-func lease(s *State) []Finding {
-	object := "lease/" + v1.LeaseName
-	action := "see whether the controller runs, and what its log says"
-	if s.Lease == nil {
-		return []Finding{{Severity: Problem, Message: fmt.Sprintf("there is none in %s: no controller has worked by one yet", s.Namespace),
-			Action: action + "; if it is installed in another namespace, name that with --namespace"}}
-	}
-	spec := s.Lease.Spec
-	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
-		return []Finding{{Severity: Problem, Object: object, Message: "nobody holds it, so nothing is carried out", Action: action}}
-	}
-	if age := s.Now.Sub(spec.RenewTime.Time); age > time.Duration(*spec.LeaseDurationSeconds)*time.Second+clockSkew {
-		return []Finding{{Severity: Problem, Object: object,
-			Message: fmt.Sprintf("was renewed last %s ago, by %s: nothing is carried out, and what is reported of pools and sources is as old", age.Round(time.Second), *spec.HolderIdentity),
-			Action:  action}}
-	}
-	return nil
-}
-
-func leaseFine(s *State) string { return "held by " + *s.Lease.Spec.HolderIdentity }
 
 // metrics are served by the container, where there is one.
 func metrics(s *State) []Finding {

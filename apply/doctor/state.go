@@ -25,7 +25,8 @@ type State struct {
 	Version, Tag string
 	// Namespace of the controller.
 	Namespace string
-	// Now is the time at which the lease is judged.
+	// Now is the time at which leases are judged, by the clock of the API server where it
+	// says what that is.
 	Now time.Time
 
 	// Definitions, policies and bindings are by name.
@@ -37,9 +38,15 @@ type State struct {
 	Missing    []string
 	Deployment *appsv1.Deployment
 	Lease      *coordinationv1.Lease
-	Sources    []*v1.NodePoolSource
-	Pools      []*v1.NodePool
-	Nodes      []*plan.NodeState
+	// Renewed is set when the lease was renewed while it was looked at, which shows that
+	// its holder works, whatever its clock says. It is looked at so long where that is in
+	// doubt.
+	Renewed bool
+	// OtherLeases are those of the same name in other namespaces.
+	OtherLeases []*coordinationv1.Lease
+	Sources     []*v1.NodePoolSource
+	Pools       []*v1.NodePool
+	Nodes       []*plan.NodeState
 
 	// Unread says why a check has nothing to go by.
 	Unread map[Check]error

@@ -9,12 +9,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/api/manifests"
@@ -25,9 +28,9 @@ import (
 )
 
 // examined is what doctor reports, by severity and object, and its exit code.
-func examined(t *testing.T, kubeconfig string) (report doctor.Report, found []string, code int) {
+func examined(t *testing.T, kubeconfig string, args ...string) (report doctor.Report, found []string, code int) {
 	t.Helper()
-	cmd := exec.CommandContext(context.Background(), "nodepools", "doctor", "--kubeconfig", kubeconfig, "-o", "json")
+	cmd := exec.CommandContext(context.Background(), "nodepools", append([]string{"doctor", "--kubeconfig", kubeconfig, "-o", "json"}, args...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	_ = cmd.Run() // its exit code says how it went
@@ -97,6 +100,8 @@ func TestDoctorInACluster(t *testing.T) {
 	startRun(t, kubeconfig, "--leader-elect", "--leader-election-namespace", manifests.DefaultNamespace)
 	expectExamined(t, c.Kubeconfig(), exitOK, "note sources ")
 
+	expectLeases(t, c, kubectl)
+
 	breakMuch(t, c, api, node, kubectl)
 	expectExamined(t, c.Kubeconfig(), exitFailed,
 		"problem definitions crd/nodepoolsources.nodes.lailin.xyz",
@@ -118,6 +123,63 @@ func TestDoctorInACluster(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("the viewer's exit code is %d", code)
 	}
+}
+
+// expectLeases has a holder whose clock is an hour ahead, in another namespace: while it
+// renews its lease it works, and afterwards it does not. A second holder is a problem.
+func expectLeases(t *testing.T, c *cluster.Cluster, kubectl func(...string)) {
+	t.Helper()
+	leases, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const namespace = "ahead"
+	kubectl("create", "namespace", namespace)
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: v1.LeaseName}, Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: ptr.To("pod"), LeaseDurationSeconds: ptr.To[int32](15),
+	}}
+	ahead := func() *metav1.MicroTime { return &metav1.MicroTime{Time: time.Now().Add(time.Hour)} }
+	lease.Spec.RenewTime = ahead()
+	if lease, err = leases.CoordinationV1().Leases(namespace).Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	of := func() (found []string) {
+		report, _, _ := examined(t, c.Kubeconfig(), "--namespace", namespace)
+		for _, f := range report.Findings {
+			if f.Check == doctor.Lease {
+				found = append(found, string(f.Severity)+": "+f.Message)
+			}
+		}
+		return found
+	}
+	stop, stopped := make(chan struct{}), make(chan error)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			case <-time.After(time.Second):
+			}
+			lease.Spec.RenewTime = ahead()
+			if lease, err = leases.CoordinationV1().Leases(namespace).Update(context.Background(), lease, metav1.UpdateOptions{}); err != nil {
+				stopped <- err
+				return
+			}
+		}
+	}()
+	working := of()
+	close(stop)
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	if len(working) != 1 || !strings.Contains(working[0], "two controllers write the same nodes") {
+		t.Errorf("while the lease is renewed: %q", working)
+	}
+	if after := of(); len(after) != 1 || !strings.Contains(after[0], "ahead of the API server's") {
+		t.Errorf("while it is not: %q", after)
+	}
+	kubectl("delete", "namespace", namespace, "--wait=false")
 }
 
 // breakMuch breaks one thing of each sort.

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/api/hint"
@@ -36,7 +37,7 @@ func Read(ctx context.Context, server *observe.Server, namespace string, timeout
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	r := &reader{server: server, namespace: namespace, timeout: timeout, state: &doctor.State{
-		Server: server.Name(), Namespace: namespace, Now: time.Now(), Unread: map[doctor.Check]error{},
+		Server: server.Name(), Namespace: namespace, Unread: map[doctor.Check]error{},
 		Definitions: map[string]*apiextensionsv1.CustomResourceDefinition{},
 		Policies:    map[string]*admissionv1.ValidatingAdmissionPolicy{},
 		Bindings:    map[string]*admissionv1.ValidatingAdmissionPolicyBinding{},
@@ -62,12 +63,16 @@ type reader struct {
 	namespace string
 	timeout   time.Duration
 	state     *doctor.State
+	// clock is how far the clock of the API server is ahead of that of this machine.
+	clock time.Duration
 }
 
 // version is asked for first, as everybody may: so it is known whether the API server
 // answers at all.
 func (r *reader) version(ctx context.Context) error {
-	asking, err := discovery.NewDiscoveryClientForConfig(r.server.Config())
+	config := rest.CopyConfig(r.server.Config())
+	config.Wrap(r.observeClock)
+	asking, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
@@ -151,7 +156,7 @@ func (r *reader) policies(ctx context.Context) error {
 
 // controller reads what runs it, and the lease by which it works.
 func (r *reader) controller(ctx context.Context) error {
-	deployment, lease, account := &appsv1.Deployment{}, &coordinationv1.Lease{}, &corev1.ServiceAccount{}
+	deployment, account := &appsv1.Deployment{}, &corev1.ServiceAccount{}
 	found, err := r.get(ctx, doctor.Controller, "get deployments", client.ObjectKey{Namespace: r.namespace, Name: manifests.Name}, deployment)
 	if err != nil {
 		return err
@@ -162,11 +167,8 @@ func (r *reader) controller(ctx context.Context) error {
 	if unread := r.state.Unread[doctor.Controller]; unread != nil {
 		r.state.Unread[doctor.Metrics] = unread
 	}
-	if found, err = r.get(ctx, doctor.Lease, "get leases", client.ObjectKey{Namespace: r.namespace, Name: v1.LeaseName}, lease); err != nil {
+	if err := r.leases(ctx); err != nil {
 		return err
-	}
-	if found {
-		r.state.Lease = lease
 	}
 	if found, err = r.get(ctx, doctor.Rights, "get serviceaccounts", client.ObjectKey{Namespace: r.namespace, Name: manifests.Name}, account); err != nil {
 		return err
