@@ -46,6 +46,9 @@ type Pool struct {
 	// TakenOver are the keys in whose place somebody else's value was, which would not be
 	// restored.
 	TakenOver []string `json:"takenOver,omitempty"`
+	// Adopted are the keys that were somebody else's before and are the pool's for good:
+	// with the pool they go, and no value comes back.
+	Adopted []string `json:"adopted,omitempty"`
 }
 
 // Step is something to do.
@@ -97,11 +100,11 @@ func Of(server, namespace string, cluster plan.Cluster, sources []*v1.NodePoolSo
 type carriers map[string]*keys
 
 // keys of a pool, and the nodes that carry any of them.
-type keys struct{ nodes, labels, annotations, taints, before map[string]bool }
+type keys struct{ nodes, labels, annotations, taints, before, adopted map[string]bool }
 
 func (c carriers) of(pool string) *keys {
 	if c[pool] == nil {
-		c[pool] = &keys{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+		c[pool] = &keys{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	}
 	return c[pool]
 }
@@ -117,7 +120,11 @@ func entries[K comparable](c carriers, node, field string, found map[K]plan.Entr
 		of := c.of(entry.Pool)
 		of.nodes[node] = true
 		in(of)[name(key)] = true
-		if entry.Before != nil && !entry.Adopted {
+		switch {
+		case entry.Before == nil:
+		case entry.Adopted:
+			of.adopted[field+name(key)] = true
+		default:
 			of.before[field+name(key)] = true
 		}
 	}
@@ -125,7 +132,7 @@ func entries[K comparable](c carriers, node, field string, found map[K]plan.Entr
 
 func (k *keys) pool(name string) Pool {
 	sorted := func(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
-	return Pool{Name: name, Nodes: sorted(k.nodes), Labels: sorted(k.labels), Annotations: sorted(k.annotations), Taints: sorted(k.taints), TakenOver: sorted(k.before)}
+	return Pool{Name: name, Nodes: sorted(k.nodes), Labels: sorted(k.labels), Annotations: sorted(k.annotations), Taints: sorted(k.taints), TakenOver: sorted(k.before), Adopted: sorted(k.adopted)}
 }
 
 // steps are those of the documentation, as far as there is something to do for each.
@@ -133,6 +140,21 @@ func (p *Plan) steps(namespace string, pools []*v1.NodePool, sources []*v1.NodeP
 	step := func(why, command string) { p.Steps = append(p.Steps, Step{why, command}) }
 	if len(p.Unreadable) > 0 {
 		step(fmt.Sprintf("repair the records of %s, or accept that what is on them stays", some(p.Unreadable)), "")
+	}
+	// Somebody has deleted the definitions, and with them all pools.
+	if !installed && p.Nodes > 0 {
+		step("install nodepools again, and see that the controller runs: it is what cleans nodes, and no pool can be created without it",
+			"nodepools install --namespace "+namespace+" | kubectl apply --server-side -f -")
+		installed = true
+	}
+	var adopted []string
+	for _, pool := range p.Pools {
+		if len(pool.Adopted) > 0 {
+			adopted = append(adopted, pool.Name)
+		}
+	}
+	if len(adopted) > 0 {
+		step("decide whether nodes may lose what "+some(adopted)+" adopted: it was there before the pools, and is removed with them; what is to stay has to be set again afterwards", "")
 	}
 	p.resume(pools, sources)
 	for _, pool := range p.Pools {

@@ -1,6 +1,7 @@
 package uninstall
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +66,36 @@ func TestPlan(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+}
+
+// What was there before the pools, and goes with them, is said before it goes.
+func TestPlanOfAdoptedKeys(t *testing.T) {
+	cluster := plan.Cluster{Pools: []*v1.NodePool{pool("gpu")}, Nodes: []*plan.NodeState{
+		node("n1", `{"version":2,"pools":{"gpu":{"labels":{"team":"ml","new":"x"}}},"adopted":{"labels":{"team":"web","new":null}}}`),
+	}}
+	got := Of("s", "here", cluster, nil, true)
+	if want := []string{"label team"}; len(got.Pools) != 1 || !slices.Equal(got.Pools[0].Adopted, want) || got.Pools[0].TakenOver != nil {
+		t.Errorf("got %+v, want %q adopted", got.Pools, want)
+	}
+	if len(got.Steps) == 0 || !strings.Contains(got.Steps[0].Why, "what gpu adopted") || got.Steps[0].Command != "" {
+		t.Errorf("nobody is asked whether it may go: %+v", got.Steps)
+	}
+}
+
+// Where the definitions are gone, pools are as well, and none can be created before they
+// are back.
+func TestPlanWithoutDefinitions(t *testing.T) {
+	cluster := plan.Cluster{Nodes: []*plan.NodeState{node("n1", `{"version":2,"pools":{"gone":{"labels":{"a":"b"}}}}`)}}
+	var commands []string
+	for _, step := range Of("s", "here", cluster, nil, false).Steps {
+		commands = append(commands, step.Command)
+	}
+	if len(commands) < 2 || commands[0] != "nodepools install --namespace here | kubectl apply --server-side -f -" || !strings.Contains(commands[1], "kubectl create") {
+		t.Errorf("the first commands are to install and to create: %q", commands)
+	}
+	if last := commands[len(commands)-1]; last != "nodepools install --namespace here | kubectl delete --ignore-not-found -f -" {
+		t.Errorf("the last command is %q", last)
 	}
 }
 

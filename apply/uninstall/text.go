@@ -47,7 +47,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 		for _, of := range []struct {
 			field string
 			keys  []string
-		}{{"labels", pool.Labels}, {"annotations", pool.Annotations}, {"taints", pool.Taints}, {"not restored", pool.TakenOver}} {
+		}{{"labels", pool.Labels}, {"annotations", pool.Annotations}, {"taints", pool.Taints}, {"not restored", pool.TakenOver}, {"adopted", pool.Adopted}} {
 			if len(of.keys) > 0 {
 				sentence("  ", "%s: %s", of.field, strings.Join(of.keys, ", "))
 			}

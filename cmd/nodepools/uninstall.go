@@ -26,7 +26,7 @@ rights that 'nodepools install --viewer' gives are enough.
 
 -o yaml and -o json print the whole, in fields that stay: cluster, clean, nodes
 (their number), pools (name, exists, paused, nodes, labels, annotations, taints,
-takenOver), unreadable, pausedNodes and steps (why, command).
+takenOver, adopted), unreadable, pausedNodes and steps (why, command).
 
 The exit code is 0 when nothing would stay, 1 when something would, and above 1
 when the cluster could not be read or the command line is wrong.`,
