@@ -9,9 +9,10 @@ import (
 	"github.com/nodepools/nodepools/api/sanitize"
 )
 
-// maxLabel bounds the value of a label, in bytes. The name of a branch in a revision is
-// the only one that may be longer.
-const maxLabel = 256
+// maxLabel bounds the value of a label, in bytes. A name has at most 253, and the type of a
+// condition 316: these tell samples apart, and are never clipped. The name of a branch in a
+// revision may be longer, and so may a reason.
+const maxLabel = 316
 
 // collection is one scrape.
 type collection struct {

@@ -207,6 +207,21 @@ func TestHostileTextIsServedHarmless(t *testing.T) {
 	}
 }
 
+// Types of conditions that are as long as can be, and differ in the end: two samples with
+// the same labels would have no metric at all served.
+func TestLongTypesStayApart(t *testing.T) {
+	const longest = 316 // of the schema of conditions
+	pools := manyPools(1)
+	for i, end := range []string{"A", "B"} {
+		pools[0].Status.Conditions[i].Type = strings.Repeat("x", longest-1) + end
+	}
+	m := New(program())
+	m.Follow(viewOf(cached{pools: pools}))
+	if got := scrape(t, m); strings.Count(got, strings.Repeat("x", longest-1)) != 2 {
+		t.Errorf("the conditions are not reported:\n%s", got)
+	}
+}
+
 // The names, units and help texts keep to the conventions of Prometheus.
 func TestNamesKeepToConventions(t *testing.T) {
 	problems, err := promlint.New(strings.NewReader(scrape(t, everything()))).Lint()
