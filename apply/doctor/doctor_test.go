@@ -51,7 +51,7 @@ func healthy(t *testing.T) *State {
 		Nodes:   []*plan.NodeState{{Name: "n1", Annotations: map[string]string{v1.AppliedAnnotation: fmt.Sprintf(recordOf, "gpu")}}},
 		Unread:  map[Check]error{},
 	}
-	s.Deployment.Status.ReadyReplicas = 2
+	s.Deployment.Status.ReadyReplicas, s.Deployment.Status.UpdatedReplicas = 2, 2
 	own, err := crds.All()
 	if err != nil {
 		t.Fatal(err)
@@ -101,8 +101,19 @@ func TestFindings(t *testing.T) {
 		// severity, object and a part of message and action of all that is not ok
 		want []string
 	}{
-		"no definition":            {func(s *State) { delete(s.Definitions, crd) }, []string{"problem crd/" + crd + " not installed|--crds-only"}},
-		"definition not served":    {func(s *State) { s.Definitions[crd].Status.Conditions = nil }, []string{"problem crd/" + crd + " not served|kubectl describe"}},
+		"no definition":         {func(s *State) { delete(s.Definitions, crd) }, []string{"problem crd/" + crd + " not installed|--crds-only"}},
+		"definition not served": {func(s *State) { s.Definitions[crd].Status.Conditions = nil }, []string{"problem crd/" + crd + " not served|kubectl describe"}},
+		"definition that goes":  {func(s *State) { s.Definitions[crd].DeletionTimestamp = &metav1.Time{Time: now} }, []string{"problem crd/" + crd + " is being deleted|kubectl describe"}},
+		"a policy with an exception": {func(s *State) {
+			s.Policies["nodepools"].Spec.MatchConstraints.ExcludeResourceRules = s.Policies["nodepools"].Spec.MatchConstraints.ResourceRules
+		}, []string{"problem validatingadmissionpolicy/nodepools is not that of this program|nodepools install"}},
+		"a policy for some objects": {func(s *State) {
+			s.Policies["nodepools"].Spec.MatchConstraints.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+		}, []string{"problem validatingadmissionpolicy/nodepools is not that of this program|nodepools install"}},
+		"a policy as it is stored": {func(s *State) {
+			match := s.Policies["nodepools"].Spec.MatchConstraints
+			match.ObjectSelector, match.NamespaceSelector, match.MatchPolicy = &metav1.LabelSelector{}, &metav1.LabelSelector{}, ptr.To(admissionv1.Equivalent)
+		}, nil},
 		"definition of an upgrade": {func(s *State) { s.Definitions[crd].Spec.Versions[0].Name = "v9" }, []string{"problem crd/" + crd + " another version|--crds-only"}},
 		"no policy":                {func(s *State) { delete(s.Policies, "nodepools") }, []string{"problem validatingadmissionpolicy/nodepools a kubelet can write|nodepools install"}},
 		"another policy": {func(s *State) { s.Policies["nodepools-status"].Spec.Validations[0].Expression = "true" },
@@ -115,9 +126,24 @@ func TestFindings(t *testing.T) {
 		"a right is missing": {func(s *State) { s.Missing = []string{"patch nodes", "list pods"} }, []string{"problem serviceaccount/nodepools may not patch nodes, nor list pods|nodepools install"}},
 		"the controller elsewhere": {func(s *State) { s.Account, s.Deployment = nil, nil },
 			[]string{"note  there is no ServiceAccount|--namespace", "note  there is no Deployment|--namespace", "note  runs elsewhere|"}},
-		"no replica is ready":   {func(s *State) { s.Deployment.Status.ReadyReplicas = 0 }, []string{"problem deployment/nodepools no replica that is ready|kubectl logs"}},
-		"one replica is ready":  {func(s *State) { s.Deployment.Status.ReadyReplicas = 1 }, []string{"note deployment/nodepools 1 of 2|kubectl describe"}},
-		"scaled to nothing":     {func(s *State) { s.Deployment.Spec.Replicas = ptr.To[int32](0) }, []string{"problem deployment/nodepools has no replicas|kubectl scale"}},
+		"no replica is ready":  {func(s *State) { s.Deployment.Status.ReadyReplicas = 0 }, []string{"problem deployment/nodepools no replica that is ready|kubectl logs"}},
+		"one replica is ready": {func(s *State) { s.Deployment.Status.ReadyReplicas = 1 }, []string{"note deployment/nodepools 1 of 2|kubectl describe"}},
+		"scaled to nothing":    {func(s *State) { s.Deployment.Spec.Replicas = ptr.To[int32](0) }, []string{"problem deployment/nodepools has no replicas|kubectl scale"}},
+		"a rollout that is stuck": {func(s *State) {
+			s.Deployment.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: "False", Message: "progress deadline"}}
+		}, []string{"problem deployment/nodepools rollout, and what is ready may be of before it: progress deadline|kubectl logs"}},
+		"pods that are refused": {func(s *State) {
+			s.Deployment.Status.ReadyReplicas = 0
+			s.Deployment.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: "True", Message: "exceeded quota"}}
+		}, []string{"problem deployment/nodepools that is ready: exceeded quota|kubectl logs"}},
+		"a rollout under way":                {func(s *State) { s.Deployment.Status.UpdatedReplicas = 1 }, []string{"note deployment/nodepools a rollout is under way|kubectl describe"}},
+		"a Deployment that has just changed": {func(s *State) { s.Deployment.Generation = 1 }, []string{"note deployment/nodepools a rollout is under way|kubectl describe"}},
+		"another account": {func(s *State) {
+			s.Deployment.Spec.Template.Spec.ServiceAccountName, s.Missing = "other", []string{"patch nodes"}
+		}, []string{"problem serviceaccount/other may not patch nodes|nodepools install"}},
+		"no account": {func(s *State) {
+			s.Deployment.Spec.Template.Spec.ServiceAccountName, s.Account = "", nil
+		}, []string{"note  there is no ServiceAccount default|--namespace"}},
 		"no lease":              {func(s *State) { s.Lease = nil }, []string{"problem  there is none in here|--namespace"}},
 		"a lease that was left": {func(s *State) { s.Lease.Spec.HolderIdentity = ptr.To("") }, []string{"problem lease/nodepools nobody holds it|log"}},
 		"a lease that ran out":  {func(s *State) { s.Lease.Spec.RenewTime.Time = now.Add(-18 * time.Second) }, []string{"problem lease/nodepools 18s ago, by pod-1|log"}},
@@ -149,8 +175,12 @@ func TestFindings(t *testing.T) {
 		"a webhook that fails": {func(s *State) {
 			s.Sources[0].Status.Conditions = ready("True", "Succeeded", condition("WebhookReady", "False", "WebhookDisabled", "m"))
 		}, []string{"problem nodepoolsource/platform webhook does not work, WebhookDisabled|interval"}},
-		"a source is suspended": {func(s *State) { s.Sources[0].Status.Conditions = ready("False", "Suspended") }, []string{"note nodepoolsource/platform Suspended|"}},
-		"no sources":            {func(s *State) { s.Sources = nil }, []string{"note  come from no repository|"}},
+		"a source is suspended":   {func(s *State) { s.Sources[0].Status.Conditions = ready("False", "Suspended") }, []string{"note nodepoolsource/platform Suspended|"}},
+		"a poll that is not made": {func(s *State) { s.Sources[0].Annotations = map[string]string{v1.RequestedAtAnnotation: "1"} }, []string{"note nodepoolsource/platform has not ended yet|log"}},
+		"a poll that was made": {func(s *State) {
+			s.Sources[0].Annotations, s.Sources[0].Status.LastHandledReconcileAt = map[string]string{v1.RequestedAtAnnotation: "1"}, "1"
+		}, nil},
+		"no sources": {func(s *State) { s.Sources = nil }, []string{"note  come from no repository|"}},
 		"a conflict": {func(s *State) {
 			s.Pools[0].Status.Conditions = ready("False", "Conflict", condition("Conflicted", "True", "Conflict", "m"))
 		}, []string{"problem nodepool/gpu Conflict: message|explain node"}},
@@ -215,6 +245,19 @@ func TestEveryCheckIsReported(t *testing.T) {
 	want := map[Check]int{Definitions: 1, Policies: 1, Rights: 1, Controller: 1, Lease: 1, Metrics: 1, Versions: 1, Sources: 1, Pools: 1, Nodes: maxFindings + 1}
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Errorf("findings by check (-want +got):\n%s", diff)
+	}
+}
+
+// Who may not read all is not told that all is well.
+func TestTextOfWhatIsNotKnown(t *testing.T) {
+	s := healthy(t)
+	s.Unread[Pools], s.Unread[Nodes] = errors.New("this user may not list nodepools"), errors.New("this user may not list nodes")
+	var text strings.Builder
+	if err := Examine(s).WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\n\nnothing wrong was found in https://10.0.0.1:6443, of which 2 of the checks could not be made\n"; !strings.HasSuffix(text.String(), want) {
+		t.Errorf("%q is missing in\n%s", want, text.String())
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/nodepools/nodepools/api/crds"
@@ -31,6 +33,9 @@ func definitions(s *State) []Finding {
 		switch {
 		case got == nil:
 			found = append(found, Finding{Severity: Problem, Object: object, Message: "is not installed", Action: "nodepools install --crds-only | kubectl apply --server-side -f -"})
+		case got.DeletionTimestamp != nil:
+			found = append(found, Finding{Severity: Problem, Object: object, Message: "is being deleted, and every object of its kind with it",
+				Action: "see what it waits for with kubectl describe " + object + "; then install it anew, and create again what is missing"})
 		case !established(got):
 			found = append(found, Finding{Severity: Problem, Object: object, Message: "is not served by the API server", Action: "kubectl describe " + object})
 		case !equality.Semantic.DeepEqual(got.Spec.Versions, want.Spec.Versions):
@@ -76,17 +81,33 @@ func policies(s *State) []Finding {
 
 // samePolicy compares what decides, without what the API server fills in.
 func samePolicy(got, want *admissionv1.ValidatingAdmissionPolicy) bool {
-	rules := func(p *admissionv1.ValidatingAdmissionPolicy) []admissionv1.NamedRuleWithOperations {
-		if p.Spec.MatchConstraints == nil {
-			return nil
-		}
-		return p.Spec.MatchConstraints.ResourceRules
-	}
-	return equality.Semantic.DeepEqual(rules(got), rules(want)) &&
+	return equality.Semantic.DeepEqual(matched(got), matched(want)) &&
+		equality.Semantic.DeepEqual(got.Spec.ParamKind, want.Spec.ParamKind) &&
 		equality.Semantic.DeepEqual(got.Spec.FailurePolicy, want.Spec.FailurePolicy) &&
 		equality.Semantic.DeepEqual(got.Spec.MatchConditions, want.Spec.MatchConditions) &&
 		equality.Semantic.DeepEqual(got.Spec.Variables, want.Spec.Variables) &&
 		equality.Semantic.DeepEqual(got.Spec.Validations, want.Spec.Validations)
+}
+
+// matched are the requests that a policy is for, all of it: a selector or an exception
+// would take as much away as a rule that is missing.
+func matched(p *admissionv1.ValidatingAdmissionPolicy) *admissionv1.MatchResources {
+	match := p.Spec.MatchConstraints.DeepCopy()
+	if match == nil {
+		return nil
+	}
+	// The API server fills in what is left out.
+	if match.NamespaceSelector == nil {
+		match.NamespaceSelector = &metav1.LabelSelector{}
+	}
+	if match.ObjectSelector == nil {
+		match.ObjectSelector = &metav1.LabelSelector{}
+	}
+	if match.MatchPolicy == nil {
+		equivalent := admissionv1.Equivalent
+		match.MatchPolicy = &equivalent
+	}
+	return match
 }
 
 // unprotected says what anybody may write without a policy.
@@ -100,13 +121,25 @@ func unprotected(policy string) string {
 // rights are those of the account by which the Deployment runs.
 func rights(s *State) []Finding {
 	if s.Account == nil {
-		return []Finding{{Severity: Note, Message: fmt.Sprintf("there is no ServiceAccount %s in %s: the controller runs elsewhere, with rights that are not known", manifests.Name, s.Namespace),
+		return []Finding{{Severity: Note, Message: fmt.Sprintf("there is no ServiceAccount %s in %s: the controller runs elsewhere, with rights that are not known", AccountName(s.Deployment), s.Namespace),
 			Action: "if it is installed in another namespace, name that with --namespace"}}
 	}
 	if len(s.Missing) == 0 {
 		return nil
 	}
-	return []Finding{{Severity: Problem, Object: "serviceaccount/" + manifests.Name, Message: "may not " + strings.Join(s.Missing, ", nor "), Action: reinstall}}
+	return []Finding{{Severity: Problem, Object: "serviceaccount/" + AccountName(s.Deployment), Message: "may not " + strings.Join(s.Missing, ", nor "), Action: reinstall}}
+}
+
+// AccountName is the name of the ServiceAccount by which a Deployment runs: the one that
+// is installed, where there is no Deployment.
+func AccountName(d *appsv1.Deployment) string {
+	switch {
+	case d == nil:
+		return manifests.Name
+	case d.Spec.Template.Spec.ServiceAccountName == "":
+		return "default"
+	}
+	return d.Spec.Template.Spec.ServiceAccountName
 }
 
 // minimum is the earliest version with admission policies.

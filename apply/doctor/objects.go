@@ -84,11 +84,28 @@ func sources(s *State) []Finding {
 		object := "nodepoolsource/" + src.Name
 		found = append(found, notReady(object, src.Generation, src.Status.ObservedGeneration, src.Status.Conditions, sourceActions, "source")...)
 		found = append(found, more(object, src.Status.Conditions, []string{v1.PruneBlockedCondition, v1.ReleaseBlockedCondition}, Problem, "undo the change, or approve it: the message has the command")...)
+		found = append(found, unpolled(object, src)...)
 		if hook := meta.FindStatusCondition(src.Status.Conditions, v1.WebhookReadyCondition); hook != nil && hook.Status == metav1.ConditionFalse {
 			found = append(found, Finding{Severity: Problem, Object: object, Message: "its webhook does not work, " + hook.Reason + ": " + hook.Message, Action: "it is polled at the interval; docs/troubleshooting.md has each reason"})
 		}
 	}
 	return found
+}
+
+// sourcesFine says what is not known, too: a status is written when something changes,
+// and nothing of it says when a repository was polled last.
+func sourcesFine(s *State) string {
+	return fmt.Sprintf("%d, all as they should be by their status; when each was polled last is in the metric nodepools_source_last_success_timestamp_seconds", len(s.Sources))
+}
+
+// unpolled is of a source whose controller was asked for a poll, and has not made it.
+func unpolled(object string, src *v1.NodePoolSource) []Finding {
+	asked := src.Annotations[v1.RequestedAtAnnotation]
+	if asked == "" || asked == src.Status.LastHandledReconcileAt || src.Spec.Suspend || v1.IsDisabled(src, v1.ReconcileAnnotation) {
+		return nil
+	}
+	return []Finding{{Severity: Note, Object: object, Message: "the poll that the annotation " + v1.RequestedAtAnnotation + " asks for has not ended yet",
+		Action: "a poll takes seconds: where this stays so, the controller polls nothing; see its log"}}
 }
 
 func pools(s *State) []Finding {

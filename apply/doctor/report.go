@@ -64,7 +64,7 @@ func Examine(s *State) *Report {
 		{Lease, lease, leaseFine},
 		{Metrics, metrics, func(*State) string { return "the controller serves them" }},
 		{Versions, versions, func(s *State) string { return "Kubernetes " + s.Kubernetes }},
-		{Sources, sources, func(s *State) string { return fmt.Sprintf("%d, all as they should be", len(s.Sources)) }},
+		{Sources, sources, func(s *State) string { return sourcesFine(s) }},
 		{Pools, pools, func(s *State) string { return fmt.Sprintf("%d, all as they should be", len(s.Pools)) }},
 		{Nodes, nodes, nodesFine},
 	} {
@@ -119,10 +119,14 @@ const longest = 600
 // do about it.
 func (r *Report) WriteText(w io.Writer) error {
 	var text bytes.Buffer
-	problems := 0
+	problems, unknown := 0, 0
 	for _, f := range r.Findings {
-		if f.Severity == Problem {
+		switch f.Severity {
+		case Problem:
 			problems++
+		case Unknown:
+			unknown++
+		case OK, Note:
 		}
 		subject := string(f.Check)
 		if f.Object != "" {
@@ -135,10 +139,13 @@ func (r *Report) WriteText(w io.Writer) error {
 			wrap.Hang(&text, indent+"-> ", indent+"   ", strings.Fields(line(f.Action)))
 		}
 	}
-	switch problems {
-	case 0:
+	switch {
+	case problems == 0 && unknown > 0:
+		// Who may read nothing must not be told that all is well.
+		fmt.Fprintf(&text, "\nnothing wrong was found in %s, of which %d of the checks could not be made\n", line(r.Cluster), unknown)
+	case problems == 0:
 		fmt.Fprintln(&text, "\nnothing is wrong with "+line(r.Cluster))
-	case 1:
+	case problems == 1:
 		fmt.Fprintln(&text, "\n1 problem in "+line(r.Cluster))
 	default:
 		fmt.Fprintf(&text, "\n%d problems in %s\n", problems, line(r.Cluster))

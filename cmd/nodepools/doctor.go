@@ -67,6 +67,9 @@ func (o *doctorOptions) check() error {
 	if o.namespace == "" {
 		return usagef("--namespace is empty: name the one of the controller")
 	}
+	if err := (manifests.Options{Namespace: o.namespace, Image: manifests.DefaultRepository}).Validate(); err != nil {
+		return usagef("--%w", err) // it stands in the commands that are printed
+	}
 	if err := o.output.check(); err != nil {
 		return err
 	}

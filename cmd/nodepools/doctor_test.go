@@ -84,7 +84,7 @@ func TestDoctorInACluster(t *testing.T) {
 	install(t, c, "--viewer")
 	// Nothing runs pods here: what the Deployment would report is written by hand, and the
 	// controller runs beside the cluster, by the account of the Deployment.
-	kubectl("patch", "deployment", manifests.Name, "--namespace", manifests.DefaultNamespace, "--subresource", "status", "--type", "merge", "--patch", `{"status":{"replicas":2,"readyReplicas":2}}`)
+	kubectl("patch", "deployment", manifests.Name, "--namespace", manifests.DefaultNamespace, "--subresource", "status", "--type", "merge", "--patch", `{"status":{"observedGeneration":1,"replicas":2,"updatedReplicas":2,"readyReplicas":2}}`)
 	scheme, err := controller.NewScheme()
 	do(err)
 	api, err := client.New(c.Config, client.Options{Scheme: scheme})
@@ -222,6 +222,18 @@ func breakMuch(t *testing.T, c *cluster.Cluster, api client.Client, node func(st
 	kubectl("patch", "crd", "nodepoolsources.nodes.lailin.xyz", "--type", "json", "--patch",
 		`[{"op":"replace","path":"/spec/versions/0/schema/openAPIV3Schema/description","value":"of another version"}]`)
 	kubectl("patch", "deployment", manifests.Name, "--namespace", manifests.DefaultNamespace, "--subresource", "status", "--type", "merge", "--patch", `{"status":{"readyReplicas":0}}`)
+}
+
+// A namespace stands in the commands that are printed, so it is one.
+func TestDoctorRefusesANamespaceThatIsNone(t *testing.T) {
+	for _, namespace := range []string{"", "a;b", "$(reboot)", "../kube-system"} {
+		var out, errs bytes.Buffer
+		code := execute(t.Context(), []string{"nodepools", "doctor", "--namespace", namespace, "--kubeconfig", kubeconfigOf(t, "https://127.0.0.1:1")},
+			streams{in: strings.NewReader(""), out: &out, err: &errs})
+		if code != exitUsage || !strings.Contains(errs.String(), "--namespace") {
+			t.Errorf("%q: exit code %d, %s", namespace, code, errs.String())
+		}
+	}
 }
 
 // A cluster that does not answer is an error, and no finding.

@@ -170,7 +170,7 @@ func (r *reader) controller(ctx context.Context) error {
 	if err := r.leases(ctx); err != nil {
 		return err
 	}
-	if found, err = r.get(ctx, doctor.Rights, "get serviceaccounts", client.ObjectKey{Namespace: r.namespace, Name: manifests.Name}, account); err != nil {
+	if found, err = r.get(ctx, doctor.Rights, "get serviceaccounts", client.ObjectKey{Namespace: r.namespace, Name: doctor.AccountName(r.state.Deployment)}, account); err != nil {
 		return err
 	}
 	if found {

@@ -24,7 +24,7 @@ func (r *reader) rights(ctx context.Context) error {
 	}
 	for _, question := range asked {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:               "system:serviceaccount:" + r.namespace + ":" + manifests.Name,
+			User:               "system:serviceaccount:" + r.namespace + ":" + r.state.Account.Name,
 			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + r.namespace, "system:authenticated"},
 			ResourceAttributes: &question,
 		}}
