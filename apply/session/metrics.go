@@ -73,7 +73,7 @@ func (s session) serveMetrics(ctx context.Context, mgr manager.Manager, logger l
 	if s.Metrics.Address == "0" {
 		return nil
 	}
-	var handler http.Handler = promhttp.HandlerFor(metricsregistry.Registry, promhttp.HandlerOpts{
+	handler := promhttp.HandlerFor(metricsregistry.Registry, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.HTTPErrorOnError, MaxRequestsInFlight: maxScrapes,
 	})
 	if s.Metrics.Secure {
