@@ -45,7 +45,7 @@ PACKAGES := ./... $(TESTDATA)
 MODULE = github.com/nodepools/nodepools
 
 # What is a Go module of its own is tested and checked in its own folder.
-MODULES = testdata/controlplane testdata/helm cmd/publish
+MODULES = testdata/controlplane testdata/helm testdata/kubestatemetrics cmd/publish
 
 # The commit is written into the program where git can tell it.
 BUILDVCS = $(shell git rev-parse --verify --quiet HEAD >/dev/null 2>&1 && echo auto || echo false)
@@ -156,7 +156,7 @@ verify: ## check that generated code and go.mod are up to date
 	done
 	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && $(GO) run ./cmd/chart "$$new" && \
 	diff -ru charts/nodepools "$$new" || { echo "charts/nodepools is not what api/manifests says; run make generate" >&2; exit 1; }
-	@for module in . testdata/helm cmd/publish; do \
+	@for module in . testdata/helm testdata/kubestatemetrics cmd/publish; do \
 		$(GO) mod tidy -C $$module -diff || { echo "go.mod or go.sum in $$module is not tidy; run go mod tidy" >&2; exit 1; }; \
 	done
 	@echo "generated code, go.mod and go.sum are up to date"
@@ -199,6 +199,10 @@ controlplane: ## bring what tests and demo start, once; BUILD=1 downloads nothin
 .PHONY: helm
 helm: ## build the Helm that tests install the chart with, once
 	@$(GO) run -C testdata/helm . >/dev/null
+
+.PHONY: statemetrics
+statemetrics: ## build kube-state-metrics for its test, which is skipped without it, once
+	@$(GO) run -C testdata/kubestatemetrics . >/dev/null
 
 .PHONY: browser
 browser: ## install the Chromium that tests look at pages with, if there is none

@@ -1,12 +1,16 @@
-// Package prometheus finds the programs of Prometheus for tests: promtool judges rules,
-// and prometheus scrapes and evaluates them. Start with [Program].
+// Package prometheus finds programs for tests of monitoring: promtool judges rules,
+// prometheus scrapes and evaluates them, and kube-state-metrics makes metrics of objects.
+// Start with [Program].
 package prometheus
 
 import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/nodepools/nodepools/testdata/docs"
 )
 
 // given is the environment variable that names the folder of the programs.
@@ -30,4 +34,22 @@ func Program(t testing.TB, name string) string {
 		t.Skipf("SKIPPED: there is no %s on this machine (Debian: prometheus), and %s names no folder that has it", name, given)
 	}
 	return path
+}
+
+// KubeStateMetrics returns the path of kube-state-metrics, which make statemetrics builds
+// from Go modules. It takes minutes, so make test does without: where it was not built, the
+// test says that it was skipped.
+func KubeStateMetrics(t testing.TB) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "run", "-C", filepath.Join(docs.Root(t), "testdata", "kubestatemetrics"), ".", "-installed")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
+	cmd.Stderr = os.Stderr
+	path, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("find kube-state-metrics with go run -C testdata/kubestatemetrics .: %v", err)
+	}
+	if len(path) == 0 {
+		t.Skip("SKIPPED: there is no kube-state-metrics on this machine; make statemetrics builds it")
+	}
+	return strings.TrimSpace(string(path))
 }
