@@ -22,12 +22,12 @@ endif
 ifeq ($(origin COMMIT),undefined)
 COMMIT := $(addsuffix $(DIRTY),$(shell git rev-parse --verify --quiet HEAD 2>/dev/null))
 endif
-build image release docker-image: export VERSION := $(value VERSION)
+build image release bundle docker-image: export VERSION := $(value VERSION)
 image release docker-image: export COMMIT := $(value COMMIT)
 
 # Where make push and make docker-image bring the image.
 IMAGE ?=
-push docker-image: export IMAGE := $(value IMAGE)
+push bundle docker-image: export IMAGE := $(value IMAGE)
 # Where the image of a release is published: the manifests of a release name it.
 REPOSITORY ?= ghcr.io/nodepools/nodepools
 release: export REPOSITORY := $(value REPOSITORY)
@@ -156,7 +156,7 @@ verify: ## check that generated code and go.mod are up to date
 	done
 	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && $(GO) run ./cmd/chart "$$new" && \
 	diff -ru charts/nodepools "$$new" || { echo "charts/nodepools is not what api/manifests says; run make generate" >&2; exit 1; }
-	@for module in . testdata/helm testdata/kubestatemetrics cmd/publish; do \
+	@for module in . testdata/helm testdata/kubestatemetrics testdata/olm cmd/publish; do \
 		$(GO) mod tidy -C $$module -diff || { echo "go.mod or go.sum in $$module is not tidy; run go mod tidy" >&2; exit 1; }; \
 	done
 	@echo "generated code, go.mod and go.sum are up to date"
@@ -185,6 +185,10 @@ push: ## push bin/image to a registry (IMAGE=registry.example.com/nodepools:v1)
 .PHONY: release
 release: ## build what a release publishes into bin/release (VERSION=v1.2.3)
 	$(PUBLISH) release -go "$$GO" -version "$$VERSION" -commit "$$COMMIT" -repository "$$REPOSITORY"
+
+.PHONY: bundle
+bundle: ## write a bundle for OLM into bin/bundle (VERSION=v1.2.3 IMAGE=name:tag)
+	@$(GO) run ./cmd/bundle -version "$$VERSION" -image "$$IMAGE" bin/bundle
 
 .PHONY: docker-image
 docker-image: ## build the same image with Docker (IMAGE=name:tag VERSION=v1.2.3)
