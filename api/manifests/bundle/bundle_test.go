@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -211,8 +210,12 @@ func TestAPIServerTakesTheBundle(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &read.Object); err != nil {
 		t.Fatal(err)
 	}
-	if read.GetLabels()["app.kubernetes.io/name"] != manifests.Name || read.GetCreationTimestamp() == (metav1.Time{}) {
-		t.Errorf("it is %v", read.GetLabels())
+	want := map[string]string{
+		"app.kubernetes.io/name": manifests.Name, "operatorframework.io/os.linux": "supported",
+		"operatorframework.io/arch.amd64": "supported", "operatorframework.io/arch.arm64": "supported",
+	}
+	if diff := cmp.Diff(want, read.GetLabels()); diff != "" {
+		t.Errorf("its labels (-want +got):\n%s", diff)
 	}
 }
 

@@ -104,7 +104,7 @@ func serviceVersion(tag, image string, objects []manifests.Object) (*clusterServ
 		TypeMeta: metav1.TypeMeta{APIVersion: "operators.coreos.com/v1alpha1", Kind: "ClusterServiceVersion"},
 		Metadata: metadata{
 			Name:   manifests.Name + "." + tag,
-			Labels: manifests.Labels(),
+			Labels: labels(),
 			Annotations: map[string]string{
 				"alm-examples":   samples,
 				"capabilities":   "Basic Install",
@@ -132,6 +132,16 @@ func serviceVersion(tag, image string, objects []manifests.Object) (*clusterServ
 		made.add(object)
 	}
 	return made, nil
+}
+
+// labels are those of each object, and what the image runs on: without these OLM offers the
+// bundle to clusters of amd64 alone.
+func labels() map[string]string {
+	all := manifests.Labels()
+	for _, platform := range []string{"os.linux", "arch.amd64", "arch.arm64"} {
+		all["operatorframework.io/"+platform] = "supported"
+	}
+	return all
 }
 
 // add adds what the ClusterServiceVersion says of an object.
