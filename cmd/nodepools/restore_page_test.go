@@ -161,7 +161,7 @@ func (r *restoration) start() {
 // ready writes what the Deployment would report: nothing runs pods here.
 func (r *restoration) ready() {
 	r.t.Helper()
-	r.shell(`kubectl patch deployment nodepools --namespace nodepools-system --subresource status --type merge --patch '{"status":{"replicas":2,"readyReplicas":2}}'`)
+	r.shell(`kubectl patch deployment nodepools --namespace nodepools-system --subresource status --type merge --patch '{"status":{"observedGeneration":1000,"replicas":2,"updatedReplicas":2,"readyReplicas":2,"availableReplicas":2}}'`)
 }
 
 // loseNodes deletes two nodes: one registers again, and one comes from the backup.
