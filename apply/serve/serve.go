@@ -5,6 +5,7 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"log"
 	"net"
@@ -13,13 +14,14 @@ import (
 	"time"
 
 	"golang.org/x/net/netutil"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 )
 
 // Bounds of what whoever can connect may take.
 const (
 	// MaxConnections are served at a time; others wait.
 	MaxConnections = 256
-	// MaxOfHost of them may be of one host, so that none takes all. More are closed.
+	// MaxOfHost of them may be of one host, so that none takes all; see [PerHost].
 	MaxOfHost = 32
 	// MaxHeader bounds the header of a request, in bytes. With net/http's own bound of a
 	// mebibyte, some hundred connections would be all the memory of the process.
@@ -51,24 +53,44 @@ func NewServer(handler http.Handler) *http.Server {
 	}
 }
 
-// Listen listens for a bounded number of connections, of each host and of all.
+// Listen listens for MaxConnections at a time.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	return &listenerOf{Listener: netutil.LimitListener(listener, MaxConnections), open: map[string]int{}}, nil
+	return netutil.LimitListener(listener, MaxConnections), nil
 }
 
-// listenerOf closes what one host has too much of.
-type listenerOf struct {
+// PerHost closes connections of a host that has MaxOfHost open. It is not for what is
+// behind an Ingress, where all clients have one address.
+func PerHost(listener net.Listener) net.Listener {
+	return &perHost{Listener: listener, open: map[string]int{}}
+}
+
+// TLS returns how a certificate is served from its files, which are read again when they
+// change, until the context ends. Failed is called when that is not noticed any more.
+func TLS(ctx context.Context, certFile, keyFile string, failed func(error)) (*tls.Config, error) {
+	watcher, err := certwatcher.New(certFile, keyFile)
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		if err := watcher.Start(ctx); err != nil {
+			failed(err)
+		}
+	}()
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: watcher.GetCertificate}, nil
+}
+
+type perHost struct {
 	net.Listener
 	mu   sync.Mutex
 	open map[string]int // connections by host
 }
 
 // Accept implements [net.Listener].
-func (l *listenerOf) Accept() (net.Conn, error) {
+func (l *perHost) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
@@ -82,7 +104,7 @@ func (l *listenerOf) Accept() (net.Conn, error) {
 	}
 }
 
-func (l *listenerOf) take(host string) bool {
+func (l *perHost) take(host string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open[host] >= MaxOfHost {
@@ -92,7 +114,7 @@ func (l *listenerOf) take(host string) bool {
 	return true
 }
 
-func (l *listenerOf) give(host string) {
+func (l *perHost) give(host string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open[host]--; l.open[host] == 0 {

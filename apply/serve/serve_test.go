@@ -15,12 +15,13 @@ import (
 )
 
 // served returns the address of a server.
-func served(t *testing.T) (address string, listener *listenerOf) {
+func served(t *testing.T) (address string, listener *perHost) {
 	t.Helper()
-	l, err := Listen(t.Context(), "127.0.0.1:0")
+	all, err := Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	l := PerHost(all).(*perHost)
 	server := NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
@@ -32,7 +33,7 @@ func served(t *testing.T) (address string, listener *listenerOf) {
 			t.Error(err)
 		}
 	})
-	return l.Addr().String(), l.(*listenerOf)
+	return l.Addr().String(), l
 }
 
 func connected(t *testing.T, address string) net.Conn {

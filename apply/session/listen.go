@@ -61,6 +61,7 @@ func serveAt(ctx context.Context, mgr manager.Manager, l Listener, address strin
 	if err != nil {
 		return listenError(l, fmt.Errorf("controller: %s: %w", l, err))
 	}
+	listener = serve.PerHost(listener)
 	if secure != nil {
 		listener = tls.NewListener(listener, secure)
 	}

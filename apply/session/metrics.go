@@ -10,12 +10,12 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	certutil "k8s.io/client-go/util/cert"
-	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsregistry "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/nodepools/nodepools/apply/metrics"
 	"github.com/nodepools/nodepools/apply/metrics/access"
+	"github.com/nodepools/nodepools/apply/serve"
 )
 
 // MetricsOptions say how metrics are served.
@@ -36,7 +36,6 @@ func (o MetricsOptions) tls(ctx context.Context, logger logr.Logger) (*tls.Confi
 	if !o.Secure {
 		return nil, nil
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	if o.CertFile == "" {
 		cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{{127, 0, 0, 1}}, nil)
 		if err != nil {
@@ -46,19 +45,14 @@ func (o MetricsOptions) tls(ctx context.Context, logger logr.Logger) (*tls.Confi
 		if err != nil {
 			return nil, fmt.Errorf("the certificate of metrics: %w", err)
 		}
-		config.Certificates = []tls.Certificate{own}
-		return config, nil
+		return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, Certificates: []tls.Certificate{own}}, nil
 	}
-	watcher, err := certwatcher.New(o.CertFile, o.KeyFile)
+	config, err := serve.TLS(ctx, o.CertFile, o.KeyFile, func(err error) {
+		logger.Error(err, "a new certificate of metrics is not noticed")
+	})
 	if err != nil {
 		return nil, fmt.Errorf("the certificate of metrics: %w", err)
 	}
-	go func() {
-		if err := watcher.Start(ctx); err != nil {
-			logger.Error(err, "a new certificate of metrics is not noticed")
-		}
-	}()
-	config.GetCertificate = watcher.GetCertificate
 	return config, nil
 }
 

@@ -139,11 +139,11 @@ func (s session) run(ctx context.Context) error {
 
 func (s session) lost(err error) {
 	s.Held.drop()
-	says := "the API server does not answer: nothing is read or written until it does"
+	message := "the API server does not answer: nothing is read or written until it does"
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		says = "the API server refuses to be read: nothing is read or written until it allows it; see whether the rights that install prints are there"
+		message = "the API server refuses to be read: nothing is read or written until it allows it; see whether the rights that install prints are there"
 	}
-	s.Logger.Error(err, says, "server", s.Server)
+	s.Logger.Error(err, message, "server", s.Server)
 }
 
 func (s session) back(after time.Duration) {

@@ -5,33 +5,26 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net"
 	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/net/netutil"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/metrics"
+	"github.com/nodepools/nodepools/apply/serve"
 )
 
-// Bounds of what whoever can connect may take.
 const (
-	// maxConnections are served at a time; others wait.
-	maxConnections = 256
 	// maxHeader bounds the header of a request, in bytes. Those of Git servers have
 	// fewer than 2,000.
 	maxHeader = 16 << 10
-	// headerTimeout, requestTimeout and idleTimeout bound how long a connection takes
-	// to send a header, to send all of a request, and to send another one.
-	headerTimeout  = 5 * time.Second
+	// requestTimeout bounds how long a request takes to come, and its answer to go; Git
+	// servers are far away. idleTimeout bounds the time between two of one connection.
 	requestTimeout = 30 * time.Second
 	idleTimeout    = 30 * time.Second
 	// shutdownTimeout bounds the requests that are under way at the end, and then what
@@ -99,7 +92,7 @@ func (r *Receiver) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", r.options.Address)
+	listener, err := serve.Listen(ctx, r.options.Address)
 	if err != nil {
 		return fmt.Errorf("webhooks: %w", err)
 	}
@@ -107,7 +100,6 @@ func (r *Receiver) Start(ctx context.Context) error {
 		r.options.Listening(listener.Addr())
 	}
 	r.log.Info("receiving webhooks", "address", listener.Addr().String(), "tls", secure != nil)
-	listener = netutil.LimitListener(listener, maxConnections)
 	if secure != nil {
 		listener = tls.NewListener(listener, secure)
 	}
@@ -144,21 +136,10 @@ func (r *Receiver) stop(server *http.Server) error {
 }
 
 func newServer(handler http.Handler) *http.Server {
-	protocols := &http.Protocols{}
-	// One request to a connection at a time: a client of HTTP/2 has many.
-	protocols.SetHTTP1(true)
-	return &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       requestTimeout,
-		WriteTimeout:      requestTimeout + headerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
-		Protocols:         protocols,
-		// Each line would be for one connection, and have what a stranger has sent.
-		ErrorLog:                     log.New(io.Discard, "", 0),
-		DisableGeneralOptionsHandler: true,
-	}
+	server := serve.NewServer(handler)
+	server.MaxHeaderBytes = maxHeader
+	server.ReadTimeout, server.WriteTimeout, server.IdleTimeout = requestTimeout, requestTimeout+server.ReadHeaderTimeout, idleTimeout
+	return server
 }
 
 // tls returns how to serve TLS; nil without a certificate.
@@ -166,14 +147,11 @@ func (r *Receiver) tls(ctx context.Context) (*tls.Config, error) {
 	if r.options.CertFile == "" {
 		return nil, nil
 	}
-	watcher, err := certwatcher.New(r.options.CertFile, r.options.KeyFile)
+	config, err := serve.TLS(ctx, r.options.CertFile, r.options.KeyFile, func(err error) {
+		r.log.Error(err, "a new certificate of webhooks is not noticed")
+	})
 	if err != nil {
 		return nil, fmt.Errorf("the certificate of webhooks: %w", err)
 	}
-	go func() {
-		if err := watcher.Start(ctx); err != nil {
-			r.log.Error(err, "a new certificate of webhooks is not noticed")
-		}
-	}()
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: watcher.GetCertificate}, nil
+	return config, nil
 }

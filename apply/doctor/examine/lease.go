@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// watchTime is how long a lease is looked at whose holder may have another clock. One
+	// watchTime is how long a lease is polled whose holder may have another clock. One
 	// that works renews it every three seconds.
 	watchTime   = 8 * time.Second
 	watchPeriod = 500 * time.Millisecond
@@ -76,7 +76,7 @@ func (r *reader) leases(ctx context.Context) error {
 	return nil
 }
 
-// watch looks at a lease until it is renewed, or for so long that nobody does.
+// watch polls a lease until it is renewed, or for watchTime.
 func (r *reader) watch(ctx context.Context, key client.ObjectKey) error {
 	before := r.state.Lease.Spec.RenewTime
 	for end := time.Now().Add(watchTime); time.Now().Before(end); {
