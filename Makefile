@@ -45,7 +45,7 @@ PACKAGES := ./... $(TESTDATA)
 MODULE = github.com/nodepools/nodepools
 
 # What is a Go module of its own is tested and checked in its own folder.
-MODULES = testdata/controlplane testdata/helm testdata/kubestatemetrics cmd/publish
+MODULES = testdata/controlplane cmd/publish
 
 # The commit is written into the program where git can tell it.
 BUILDVCS = $(shell git rev-parse --verify --quiet HEAD >/dev/null 2>&1 && echo auto || echo false)
@@ -202,11 +202,11 @@ controlplane: ## bring what tests and demo start, once; BUILD=1 downloads nothin
 
 .PHONY: helm
 helm: ## build the Helm that tests install the chart with, once
-	@$(GO) run -C testdata/helm . >/dev/null
+	@$(GO) run ./testdata/thirdparty helm >/dev/null
 
 .PHONY: statemetrics
 statemetrics: ## build kube-state-metrics for its test, which is skipped without it, once
-	@$(GO) run -C testdata/kubestatemetrics . >/dev/null
+	@$(GO) run ./testdata/thirdparty kube-state-metrics >/dev/null
 
 .PHONY: browser
 browser: ## install the Chromium that tests look at pages with, if there is none

@@ -102,12 +102,12 @@ var program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "run", "-C", filepath.Join(root, "testdata", "helm"), ".")
+	cmd := exec.Command("go", "run", "-C", root, "./testdata/thirdparty", "helm")
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
 	var stdout strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("build helm with go run -C testdata/helm .: %w", err)
+		return "", fmt.Errorf("build helm with go run ./testdata/thirdparty helm: %w", err)
 	}
 	return strings.TrimSpace(stdout.String()), nil
 })

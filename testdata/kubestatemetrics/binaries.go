@@ -1,7 +1,7 @@
 //go:build binaries
 
-// This file is never compiled. Its import keeps in go.mod what main.go builds, which go
-// mod tidy would take out otherwise.
+// This file is never compiled. Its import keeps in go.mod what testdata/thirdparty builds,
+// which go mod tidy would take out otherwise.
 
 package main
 

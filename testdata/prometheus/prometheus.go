@@ -41,12 +41,12 @@ func Program(t testing.TB, name string) string {
 // test says that it was skipped.
 func KubeStateMetrics(t testing.TB) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "run", "-C", filepath.Join(docs.Root(t), "testdata", "kubestatemetrics"), ".", "-installed")
+	cmd := exec.CommandContext(t.Context(), "go", "run", "-C", docs.Root(t), "./testdata/thirdparty", "-installed", "kube-state-metrics")
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
 	cmd.Stderr = os.Stderr
 	path, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("find kube-state-metrics with go run -C testdata/kubestatemetrics .: %v", err)
+		t.Fatalf("find kube-state-metrics with go run ./testdata/thirdparty: %v", err)
 	}
 	if len(path) == 0 {
 		t.Skip("SKIPPED: there is no kube-state-metrics on this machine; make statemetrics builds it")
