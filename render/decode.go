@@ -74,6 +74,10 @@ func (d *decoder) value(at, node *yaml.Node, into reflect.Value, path *field.Pat
 		return
 	}
 	node = resolved(node)
+	if of := into.Type(); of == timeType || of == durationType {
+		d.timed(at, node, into, path)
+		return
+	}
 	switch into.Kind() {
 	case reflect.Pointer:
 		into.Set(reflect.New(into.Type().Elem()))

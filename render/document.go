@@ -71,7 +71,7 @@ func (d *document) read() (pool placedPool, named bool) {
 		object.Labels, object.Annotations = nil, nil
 		return pool, object.Name != ""
 	}
-	pool.Warnings = d.selfJoinWarnings(object)
+	pool.Warnings = append(d.selfJoinWarnings(object), d.rolloutWarnings(object)...)
 	return pool, object.Name != ""
 }
 

@@ -75,6 +75,7 @@ var identity = map[string]bool{"apiVersion": true, "kind": true, "metadata.name"
 var merged = map[string]bool{
 	"": false, "metadata": false, "metadata.labels": true, "metadata.annotations": true,
 	"spec": false, "spec.labels": true, "spec.annotations": true, "spec.selector": false, "spec.selector.matchLabels": true,
+	"spec.rollout": false,
 }
 
 // mapping returns a map with the entries of both: those of by replace those of old,

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
@@ -94,6 +96,12 @@ spec:
       two
   taints: []
   conflictPolicy: TakeOver
+  rollout:
+    windows:
+    - {schedule: 0 2 * * 6, timeZone: Europe/Berlin, duration: 4h}
+    exclusions:
+    - {start: 2026-12-18T00:00:00+01:00, end: "2027-01-05T00:00:00+01:00", reason: peak season}
+    - {schedule: "@monthly", duration: 24h}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +128,13 @@ spec:
 			Annotations:    map[string]v1.AnnotationValue{"example.com/script": "one\ntwo\n"},
 			Taints:         []v1.Taint{},
 			ConflictPolicy: v1.TakeOver,
+			Rollout: &v1.Rollout{
+				Windows: []v1.Window{{Schedule: "0 2 * * 6", TimeZone: "Europe/Berlin", Duration: metav1.Duration{Duration: 4 * time.Hour}}},
+				Exclusions: []v1.Exclusion{
+					{Start: ptr.To(metav1.NewTime(time.Date(2026, 12, 17, 23, 0, 0, 0, time.UTC))), End: ptr.To(metav1.NewTime(time.Date(2027, 1, 4, 23, 0, 0, 0, time.UTC))), Reason: "peak season"},
+					{Schedule: "@monthly", Duration: &metav1.Duration{Duration: 24 * time.Hour}},
+				},
+			},
 		},
 	}
 	if diff := cmp.Diff(want, definitions[0].Pool); diff != "" {

@@ -85,11 +85,15 @@ func withoutOverridden(claimants []*pool) []*pool {
 
 // compareStrength orders pools by strength, the strongest first: by priority,
 // then by age, then by name.
-func compareStrength(a, b *pool) int {
+func compareStrength(a, b *pool) int { return CompareStrength(a.definition, b.definition) }
+
+// CompareStrength orders pools by strength, the strongest first: by priority, then by
+// age, then by name.
+func CompareStrength(a, b *v1.NodePool) int {
 	return cmp.Or(
-		cmp.Compare(b.priority, a.priority),
-		compareAge(a.definition, b.definition),
-		strings.Compare(a.name, b.name),
+		cmp.Compare(b.Spec.Priority, a.Spec.Priority),
+		compareAge(a, b),
+		strings.Compare(a.Name, b.Name),
 	)
 }
 

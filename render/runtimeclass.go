@@ -39,6 +39,15 @@ func (e *Expansion) RuntimeClass(name string) *nodev1.RuntimeClass {
 	return class
 }
 
+// Line returns the names of a pool and of those around it, the innermost first.
+func (e *Expansion) Line(name string) []string {
+	line := []string{name}
+	if p, found := e.pools[name]; found {
+		line = append(line, namesOf(p.enclosing)...)
+	}
+	return line
+}
+
 // selection returns the node selector of this pool: its labels, and its role
 // label. By the labels alone a pod could be sent to any node whose kubelet has
 // set them itself; no kubelet can set the role label.
@@ -51,16 +60,16 @@ func (p *pool) selection() map[string]string {
 	return selection
 }
 
+// Toleration tolerates one taint, and no other.
+func Toleration(taint corev1.Taint) corev1.Toleration {
+	return corev1.Toleration{Key: taint.Key, Operator: corev1.TolerationOpEqual, Value: taint.Value, Effect: taint.Effect}
+}
+
 // tolerate adds a toleration for each taint; one for the same key and effect is
 // replaced.
 func tolerate(tolerations []corev1.Toleration, taints []v1.Taint) []corev1.Toleration {
 	for _, taint := range taints {
-		toleration := corev1.Toleration{
-			Key:      taint.Key,
-			Operator: corev1.TolerationOpEqual,
-			Value:    taint.Value,
-			Effect:   taint.Effect,
-		}
+		toleration := Toleration(corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect})
 		i := slices.IndexFunc(tolerations, func(t corev1.Toleration) bool {
 			return t.Key == taint.Key && t.Effect == taint.Effect
 		})

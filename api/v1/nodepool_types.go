@@ -19,6 +19,7 @@ import (
 // +kubebuilder:printcolumn:name="RuntimeClass",type=string,JSONPath=`.status.runtimeClassName`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Contested",type=integer,JSONPath=`.status.contests.nodes`,priority=1,description="members on which somebody else keeps changing a key"
+// +kubebuilder:printcolumn:name="Waiting",type=integer,JSONPath=`.status.rollout.waiting`,priority=1,description="nodes on which a change of the pool waits for a window"
 // +kubebuilder:printcolumn:name="Parent",type=string,JSONPath=`.spec.parent`,priority=1
 // +kubebuilder:printcolumn:name="Priority",type=integer,JSONPath=`.spec.priority`,priority=1
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
@@ -128,6 +129,11 @@ type NodePoolSpec struct {
 	// +optional
 	// +kubebuilder:default=Report
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
+
+	// rollout says when nodes follow a change of the pool; without it, all of them do at
+	// once.
+	// +optional
+	Rollout *Rollout `json:"rollout,omitempty"`
 }
 
 // LabelValue is the value of a label: at most 63 characters, may be empty.
@@ -204,6 +210,11 @@ type NodePoolStatus struct {
 	// absent where there are none.
 	// +optional
 	Contests *Contests `json:"contests,omitempty"`
+
+	// rollout says how many nodes a change of the pool waits on; absent where it waits on
+	// none.
+	// +optional
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
 
 	// runtimeClassName is the RuntimeClass that pods name to run in the pool.
 	// +optional

@@ -63,7 +63,7 @@ func ValidateNodePool(pool *NodePool) field.ErrorList {
 	if policy := pool.Spec.ConflictPolicy; policy != "" && !slices.Contains(policies, policy) {
 		problems = append(problems, field.NotSupported(spec.Child("conflictPolicy"), policy, policies))
 	}
-	return problems
+	return append(problems, validateRollout(pool.Spec.Rollout, spec.Child("rollout"))...)
 }
 
 func validateName(name string, at *field.Path) field.ErrorList {

@@ -38,7 +38,8 @@ const (
 	// ProtectedReason: members are chosen by what no kubelet can change.
 	ProtectedReason = "Protected"
 
-	// WaitingForWindowReason: a new revision waits until a window of the source opens.
+	// WaitingForWindowReason: a new revision waits until a window of the source opens, or
+	// changes of a pool wait on nodes until those of its rollout do.
 	WaitingForWindowReason = "WaitingForWindow"
 	// SuspendedReason: spec.suspend is true.
 	SuspendedReason = "Suspended"

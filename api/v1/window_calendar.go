@@ -7,6 +7,15 @@ func (source *NodePoolSource) Calendar() *window.Calendar {
 	return calendarOf(source.Spec.Windows, source.Spec.Exclusions)
 }
 
+// Calendar returns when nodes may follow changes of the pool; nil where that is at any
+// time, as it has no rollout.
+func (pool *NodePool) Calendar() *window.Calendar {
+	if pool.Spec.Rollout == nil {
+		return nil
+	}
+	return calendarOf(pool.Spec.Rollout.Windows, pool.Spec.Rollout.Exclusions)
+}
+
 func calendarOf(windows []Window, exclusions []Exclusion) *window.Calendar {
 	open, excluded := make([]window.Rule, len(windows)), make([]window.Rule, len(exclusions))
 	for i, w := range windows {

@@ -17,6 +17,7 @@ const (
 	maxReasonLength    = 256
 	minWindowDuration  = time.Minute
 	maxWindowDuration  = 31 * 24 * time.Hour
+	noTimeText         = "must be after 0001-01-01T00:00:00Z, which stands for no time at all"
 	durationBoundsText = "must be between 1m and 744h, which is 31 days"
 )
 
@@ -79,10 +80,12 @@ func validateExclusion(e Exclusion, at *field.Path) field.ErrorList {
 		return append(problems, field.Required(at, "must have either a schedule and a duration, or a start and an end"))
 	case e.TimeZone != "" || e.Duration != nil:
 		return append(problems, field.Forbidden(at, "timeZone and duration are for a schedule: a start and an end say their offset themselves"))
-	case e.Start.IsZero() || e.End.IsZero():
-		return append(problems, field.Invalid(at, nil, "start and end must be after 0001-01-01T00:00:00Z, which stands for no time at all"))
+	case e.Start.IsZero():
+		return append(problems, field.Invalid(at.Child("start"), e.Start.UTC().Format(time.RFC3339), noTimeText))
+	case e.End.IsZero():
+		return append(problems, field.Invalid(at.Child("end"), e.End.UTC().Format(time.RFC3339), noTimeText))
 	case !e.Start.Before(e.End):
-		return append(problems, field.Invalid(at.Child("end"), e.End.Format(time.RFC3339), "must be after start"))
+		return append(problems, field.Invalid(at.Child("end"), e.End.UTC().Format(time.RFC3339), "must be after start"))
 	}
 	return problems
 }

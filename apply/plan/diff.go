@@ -74,7 +74,10 @@ type NodeDifference struct {
 //     difference.
 //   - Of a source of which only the name is known, nothing in the cluster is: see
 //     [UnknownSourceUID]. A pool is then not seen as handed over.
-//   - Nothing waits. No key was put back lately ([NodeFacts.Repairs], [NodeFacts.Backoff],
+//   - Pools are within their windows ([NodeFacts.Rollouts], [PoolFacts.Rollouts],
+//     [PoolFacts.Now]): see [Rollouts.Wait], which is for whoever prints the difference. So
+//     RuntimeClasses wait for no node ([PoolFacts.Undecided], [PoolFacts.Steps]).
+//   - Nothing else waits. No key was put back lately ([NodeFacts.Repairs], [NodeFacts.Backoff],
 //     [NodeFacts.Now]), nor was a node found up to date ([NodeFacts.UpToDate],
 //     [NodeFacts.Members]), so that nothing is drift of somebody who fights. Every pool
 //     that is not there is gone ([NodeFacts.Known]), and has not just released its nodes
@@ -168,7 +171,7 @@ func poolOutcomes(cluster Cluster, pools []*v1.NodePool, expansion *render.Expan
 	}
 	outcomes := make(map[string]PoolOutcome, len(pools))
 	for _, pool := range pools {
-		outcomes[pool.Name] = PoolOutcomeOf(pool, expansion, live[v1.RuntimeClassName(pool.Name)])
+		outcomes[pool.Name] = PoolOutcomeOf(pool, expansion, live[v1.RuntimeClassName(pool.Name)], PoolFacts{})
 	}
 	return outcomes
 }

@@ -22,7 +22,10 @@ type NodePlan struct {
 
 	// unsettled reports that another write is due after this one.
 	unsettled bool
-	recorded  Record // what is ours now
+	// step is the plan for what the pools see now, where this one is for what they will
+	// see; nil where that is the same.
+	step     *NodePlan
+	recorded Record // what is ours now
 	// text is the record as it stands on the node; rewritten reports that it is
 	// another text afterwards though it says the same.
 	text        string
@@ -97,6 +100,9 @@ func Node(node *NodeState, pools *render.Expansion) (*NodePlan, error) {
 	for range maxRounds {
 		after := p.Record.underlyingLabels(p.labelsAfter(node.Labels))
 		if maps.Equal(seen, after) {
+			if p != first {
+				p.step = first
+			}
 			return p, nil
 		}
 		seen = after
@@ -118,11 +124,14 @@ func (p *NodePlan) leavesLabels() bool {
 	return len(p.labels.changed) == 0 && maps.EqualFunc(p.Record.Labels, p.recorded.Labels, Entry.equal)
 }
 
-// weighAll plans for a node of which the pools see these labels. Where the API
-// server would refuse the plan, as the annotations are too large, it leaves out what
-// does not fit.
+// weighAll plans for a node of which the pools see these labels.
 func weighAll(node *NodeState, recorded Record, seen map[string]string, pools *render.Expansion) *NodePlan {
-	desired := pools.Node(node.Name, seen)
+	return weighDesired(node, recorded, pools.Node(node.Name, seen), pools)
+}
+
+// weighDesired plans for a node of which this is desired. Where the API server would
+// refuse the plan, as the annotations are too large, it leaves out what does not fit.
+func weighDesired(node *NodeState, recorded Record, desired render.Desired, pools *render.Expansion) *NodePlan {
 	plan := func(noRoom denials) *NodePlan { return weighFields(node, recorded, desired, pools, noRoom) }
 	p := plan(denials{})
 	if p.exceeds(node) {

@@ -24,8 +24,8 @@ const (
 	NodeStateUnconfirmed NodeOutcomeState = "unconfirmed"
 	// NodeStateChanging: there is something to write.
 	NodeStateChanging NodeOutcomeState = "changing"
-	// NodeStateWaiting: all that there is to write has to wait, as it was put back too often
-	// of late.
+	// NodeStateWaiting: all that there is to write has to wait: it was put back too often of
+	// late, or the node may not follow its pools yet.
 	NodeStateWaiting NodeOutcomeState = "waiting"
 	// NodeStateUnchanged: it is as the pools want it, but for conflicts.
 	NodeStateUnchanged NodeOutcomeState = "unchanged"
@@ -43,6 +43,11 @@ type NodeOutcome struct {
 	// Plan is what the pools want of the node, whether or not it may be written now; nil
 	// where the record cannot be read.
 	Plan *NodePlan
+	// Wait are the pools whose changes the node may not follow yet.
+	Wait NodeWait
+	// Step is what the node keeps while it waits, as far as RuntimeClasses have to do with
+	// it; nil for nothing.
+	Step *ClassStep
 	// Members are the pools that the node is in as it is treated, sorted: by the plan,
 	// or, where nothing is written, as it stands.
 	Members []string
@@ -55,6 +60,8 @@ type NodeOutcome struct {
 // NodeFacts are what a controller knows of a node besides what stands in the cluster.
 // The zero value is nothing, and then nothing waits and everything is confirmed.
 type NodeFacts struct {
+	// Rollouts say which changes have to wait at the time Now.
+	Rollouts *Rollouts
 	// Backoff says which of the Repairs have to wait at the time Now.
 	Backoff RepairBackoff
 	Repairs *Repairs
@@ -79,7 +86,9 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 		o.State, o.Plan, o.Members = NodeStatePaused, p, CurrentMembers(node, pools)
 		return o
 	}
-	o.Plan, o.Members, o.Admission = p, p.Pools, facts.admit(node, p)
+	o.Plan, o.Members = p, p.Pools
+	allowed, wait := facts.Rollouts.Allow(node, p, facts.Now)
+	o.Wait, o.Step, o.Admission = wait, stepOf(node, p, allowed), facts.admit(node, allowed)
 	switch {
 	case !o.Admission.Plan.NoOp():
 		o.State, o.Unconfirmed = NodeStateChanging, facts.unconfirmed(o.Admission.Plan)

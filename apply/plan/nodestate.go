@@ -14,8 +14,10 @@ import (
 // States share their maps and slices: nobody may change those of a state that is not
 // the own one, which [NodeState.DeepCopy] makes.
 type NodeState struct {
-	Name                string
-	UID                 types.UID
+	Name string
+	UID  types.UID
+	// Created is when the node was made; zero where that is not known.
+	Created             metav1.Time
 	ResourceVersion     string
 	Labels, Annotations map[string]string
 	// ManagedFields are at least the owners of labels, annotations and taints; see
@@ -28,7 +30,7 @@ type NodeState struct {
 // StateOf returns the state of a node, which shares its maps and slices.
 func StateOf(node *corev1.Node) *NodeState {
 	return &NodeState{
-		Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion,
+		Name: node.Name, UID: node.UID, Created: node.CreationTimestamp, ResourceVersion: node.ResourceVersion,
 		Labels: node.Labels, Annotations: node.Annotations, ManagedFields: node.ManagedFields,
 		Taints: node.Spec.Taints, Unschedulable: node.Spec.Unschedulable,
 	}
@@ -39,7 +41,7 @@ func StateOf(node *corev1.Node) *NodeState {
 func (n *NodeState) Object() *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion,
+			Name: n.Name, UID: n.UID, CreationTimestamp: n.Created, ResourceVersion: n.ResourceVersion,
 			Labels: n.Labels, Annotations: n.Annotations, ManagedFields: n.ManagedFields,
 		},
 		Spec: corev1.NodeSpec{Taints: n.Taints, Unschedulable: n.Unschedulable},

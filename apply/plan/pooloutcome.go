@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"time"
 
 	nodev1 "k8s.io/api/node/v1"
 
@@ -80,12 +81,27 @@ type PoolOutcome struct {
 	// ClassHeld reports that the RuntimeClass must stay as it is, although it may not
 	// be what the pool wants: the pool is not carried out, or one around it is paused.
 	ClassHeld bool
+	// ClassWait is why the RuntimeClass is not replaced yet for a new handler.
+	ClassWait *PoolWait
+}
+
+// PoolFacts are what a controller knows of a pool besides what stands in the cluster. The
+// zero value is nothing, and then nothing waits.
+type PoolFacts struct {
+	// Rollouts say at the time Now whether the RuntimeClass may be replaced.
+	Rollouts *Rollouts
+	Now      time.Time
+	// Undecided reports that nodes may wait, and that it is not known yet which: then a
+	// RuntimeClass that is there stays as it is.
+	Undecided bool
+	// Steps are what members have that wait.
+	Steps []*ClassStep
 }
 
 // PoolOutcomeOf decides what becomes of the own objects of a pool that is one of an
 // expansion. The RuntimeClass is the one in the cluster that has the name of the
 // pool's; nil where there is none.
-func PoolOutcomeOf(pool *v1.NodePool, pools *render.Expansion, class *nodev1.RuntimeClass) PoolOutcome {
+func PoolOutcomeOf(pool *v1.NodePool, pools *render.Expansion, class *nodev1.RuntimeClass, facts PoolFacts) PoolOutcome {
 	o := PoolOutcome{
 		State: PoolStateOf(pool, pools), Problem: pools.Problem(pool.Name), ClassHeld: pools.HoldsRuntimeClass(pool.Name),
 	}
@@ -100,13 +116,21 @@ func PoolOutcomeOf(pool *v1.NodePool, pools *render.Expansion, class *nodev1.Run
 		o.Block = blockOf(pool.Name, pools)
 	}
 	want := pools.RuntimeClass(pool.Name)
-	if o.ClassHeld || o.Finalizer != FinalizerEnsured || want == nil {
+	if o.ClassHeld || o.Finalizer != FinalizerEnsured || want == nil || facts.Undecided && class != nil {
 		return o
 	}
+	if class != nil {
+		want = steppedClass(want, v1.RoleLabel(pool.Name), pools.Line(pool.Name), facts.Steps)
+	}
 	change, err := RuntimeClass(class, want, pool)
-	if err != nil {
+	switch {
+	case err != nil:
 		o.ClassProblem = err
-	} else {
+	case change.Action == Replace:
+		if o.ClassWait = facts.Rollouts.ClassWait(pool.Name, facts.Now); o.ClassWait == nil {
+			o.RuntimeClass = &change
+		}
+	default:
 		o.RuntimeClass = &change
 	}
 	return o

@@ -82,7 +82,7 @@ func TestPoolOutcome(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := PoolOutcomeOf(c.pool, render.ExpandHeld(append(c.others, c.pool), c.held), c.class)
+			o := PoolOutcomeOf(c.pool, render.ExpandHeld(append(c.others, c.pool), c.held), c.class, PoolFacts{})
 			if got := o.reported(); got != c.want {
 				t.Errorf("outcome is %s, want %s: %s", got, c.want, c.reason)
 			}

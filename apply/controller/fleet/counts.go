@@ -216,6 +216,7 @@ func (c *counts) Counts(pool string, since uint64) (counts Counts, settled bool)
 	counts = *known
 	counts.results = nil
 	counts.ConflictsOn, counts.Problems, counts.Contests = maps.Clone(known.ConflictsOn), maps.Clone(known.Problems), maps.Clone(known.Contests)
+	counts.Waits, counts.steps = maps.Clone(known.Waits), nil
 	if settled {
 		return counts, true
 	}
@@ -267,7 +268,7 @@ func (c *counts) Last(node string) *Observation {
 func (c *counts) pool(name string) *Counts {
 	counts, found := c.pools[name]
 	if !found {
-		counts = &Counts{ConflictsOn: map[string]plan.Digest{}, Problems: map[string]string{}, Contests: map[string][]plan.Contest{}, results: map[string]Result{}}
+		counts = &Counts{ConflictsOn: map[string]plan.Digest{}, Problems: map[string]string{}, Contests: map[string][]plan.Contest{}, Waits: map[*plan.PoolWait]int{}, steps: map[string]countedStep{}, results: map[string]Result{}}
 		c.pools[name] = counts
 	}
 	return counts
@@ -275,7 +276,7 @@ func (c *counts) pool(name string) *Counts {
 
 // drop drops the counts of a pool that count nothing.
 func (c *counts) drop(name string) {
-	if counts, known := c.pools[name]; known && counts.Desired == 0 && counts.Recorded == 0 && len(counts.results) == 0 {
+	if counts, known := c.pools[name]; known && counts.Desired == 0 && counts.Recorded == 0 && len(counts.Waits) == 0 && len(counts.results) == 0 {
 		delete(c.pools, name)
 	}
 }
@@ -309,6 +310,7 @@ func (c *counts) add(node string, o *Observation, sign int32) {
 			delete(counts.Contests, node)
 		}
 	}
+	c.addWait(o, int(sign))
 	if o.Problem == "" {
 		return
 	}

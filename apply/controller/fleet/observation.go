@@ -24,6 +24,10 @@ type Observation struct {
 	// somebody else keeps changing.
 	Conflicts plan.Digest
 	Contests  []plan.Contest
+	// Wait are the pools whose changes the node may not follow yet, and Step is what it
+	// keeps meanwhile, as far as RuntimeClasses have to do with it.
+	Wait plan.NodeWait
+	Step *plan.ClassStep
 	// Problem says why the node could not be brought up to date; empty when it was.
 	// Stuck is set where it stays so until somebody acts.
 	Problem string
@@ -51,8 +55,23 @@ type Counts struct {
 	Contests    map[string][]plan.Contest
 	Problems    map[string]string
 
+	// Waits are why changes of the pool wait, with the number of nodes on which they do.
+	Waits map[*plan.PoolWait]int
+
+	// steps are what nodes of the pool keep while they wait, by their text, with the
+	// number of these nodes.
+	steps map[string]countedStep
 	// results by node, of which there was no event yet.
 	results map[string]Result
+}
+
+// Waiting is the number of nodes on which changes of the pool wait.
+func (c *Counts) Waiting() int {
+	waiting := 0
+	for _, nodes := range c.Waits {
+		waiting += nodes
+	}
+	return waiting
 }
 
 // Result is what was done on a node for a pool.
@@ -74,7 +93,7 @@ func (o *Observation) pools() []string {
 
 // adds is how much the node adds to the counts of one of its pools.
 func (o *Observation) adds(pool string) (updated, ready int32) {
-	if o.Problem != "" || o.Conflicts.Count(pool) > 0 || len(contestsOf(pool, o.Contests)) > 0 {
+	if o.Problem != "" || o.Wait.Of(pool) != nil || o.Conflicts.Count(pool) > 0 || len(contestsOf(pool, o.Contests)) > 0 {
 		return 0, 0
 	}
 	if o.Ready {
@@ -99,9 +118,9 @@ func (o *Observation) equal(other *Observation) bool {
 		o.equalTroubles(other)
 }
 
-// equalTroubles reports whether the same is wrong on the node.
+// equalTroubles reports whether the same is wrong on the node, and the same waits.
 func (o *Observation) equalTroubles(other *Observation) bool {
-	return o.Problem == other.Problem && o.Stuck == other.Stuck &&
+	return o.Problem == other.Problem && o.Stuck == other.Stuck && o.Wait.Equal(other.Wait) && o.Step.Equal(other.Step) &&
 		o.Conflicts.Equal(other.Conflicts) &&
 		slices.EqualFunc(o.Contests, other.Contests, plan.Contest.Equal)
 }

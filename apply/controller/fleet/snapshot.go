@@ -17,6 +17,8 @@ import (
 type Snapshot struct {
 	*render.Expansion
 	Epoch uint64
+	// Rollouts say which changes of the pools wait.
+	Rollouts *plan.Rollouts
 
 	pools map[string]poolState
 	held  holds
@@ -37,7 +39,7 @@ type poolState struct {
 
 func newSnapshot(definitions []*v1.NodePool, held holds, epoch uint64, before *Snapshot) *Snapshot {
 	s := &Snapshot{
-		Expansion: held.Expand(definitions), Epoch: epoch,
+		Expansion: held.Expand(definitions), Epoch: epoch, Rollouts: plan.RolloutsOf(definitions),
 		pools: make(map[string]poolState, len(definitions)), held: held,
 	}
 	known := byName(definitions)

@@ -108,7 +108,8 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 	if err != nil {
 		return nil, err
 	}
-	outcome := plan.NodeOutcomeOf(node.NodeState, pools.Expansion, r.facts(node.NodeState, pools))
+	facts := r.facts(node.NodeState, pools)
+	outcome := plan.NodeOutcomeOf(node.NodeState, pools.Expansion, facts)
 	found := &observed{Observation: fleet.Observation{Epoch: pools.Epoch, UID: node.UID, Ready: node.Ready, Members: outcome.Members}}
 	switch outcome.State {
 	case plan.NodeStateUnreadable:
@@ -123,17 +124,22 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 		found.Problem, found.Stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
 		return found, nil
 	default:
-		return found, r.execute(ctx, node.NodeState, pools, outcome, found)
+		found.Wait, found.Step = outcome.Wait, outcome.Step
+		err := r.execute(ctx, node.NodeState, pools, outcome, found)
+		if len(outcome.Wait) > 0 {
+			found.again = loop.Sooner(found.again, loop.UntilOpening(outcome.Wait.Until(), facts.Now))
+		}
+		return found, err
 	}
 }
 
 // facts are what the plan has to know of a node besides what stands in the cluster.
 func (r *Reconciler) facts(node *plan.NodeState, pools *fleet.Snapshot) plan.NodeFacts {
 	facts := plan.NodeFacts{
-		Backoff: r.repairs.backoff, Repairs: r.repairs.of(node.Name), Now: r.repairs.now(), Known: pools.Knows,
+		Rollouts: pools.Rollouts, Backoff: r.repairs.backoff, Repairs: r.repairs.of(node.Name), Now: r.repairs.now(), Known: pools.Knows,
 	}
 	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID {
-		facts.UpToDate, facts.Members = last.Problem == "" && !pools.ChangedSince(last), last.Members
+		facts.UpToDate, facts.Members = last.Problem == "" && len(last.Wait) == 0 && !pools.ChangedSince(last), last.Members
 	}
 	return facts
 }

@@ -7,6 +7,7 @@ package pools
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -45,6 +46,7 @@ type Reconciler struct {
 	fleet    *fleet.Fleet
 	events   events.EventRecorder
 	progress *progress
+	now      func() time.Time
 	// written is, by pool, the resource version that the reconciler's last write made.
 	written perPool[string]
 	// created are, by pool, the RuntimeClasses of which there was no event yet.
@@ -55,7 +57,7 @@ type Reconciler struct {
 
 // New returns a reconciler of the pools that a client reads and writes.
 func New(c client.Client, view *fleet.Fleet, recorder events.EventRecorder) *Reconciler {
-	return &Reconciler{client: c, applier: apply.New(c), fleet: view, events: recorder, progress: newProgress()}
+	return &Reconciler{client: c, applier: apply.New(c), fleet: view, events: recorder, progress: newProgress(), now: time.Now}
 }
 
 // failure is what keeps a pool's own objects from being right.
@@ -97,6 +99,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	var result reconcile.Result
 	if err == nil {
 		result, err = r.report(ctx, pool, pools, outcome, failed)
+		if wait := outcome.ClassWait; wait != nil {
+			result.RequeueAfter = loop.Sooner(result.RequeueAfter, loop.UntilOpening(wait.Until, r.now()))
+		}
 	}
 	if apierrors.IsNotFound(err) { // somebody was faster, with a deletion
 		return reconcile.Result{RequeueAfter: loop.RetryPeriod}, nil
@@ -121,7 +126,11 @@ func (r *Reconciler) outcome(ctx context.Context, pool *v1.NodePool, pools *flee
 	} else if err != nil {
 		return plan.PoolOutcome{}, err
 	}
-	return plan.PoolOutcomeOf(pool, pools.Expansion, live), nil
+	facts, err := r.facts(ctx, pool.Name, pools)
+	if err != nil {
+		return plan.PoolOutcome{}, err
+	}
+	return plan.PoolOutcomeOf(pool, pools.Expansion, live, facts), nil
 }
 
 // execute writes what an outcome says of the finalizer and the RuntimeClass of a pool.
@@ -224,5 +233,6 @@ func (r *Reconciler) writeStatus(ctx context.Context, pool *v1.NodePool, facts p
 	r.written.set(pool.Name, changed.ResourceVersion)
 	r.conditionEvents(pool, status, found)
 	r.contestEvents(pool, status)
+	r.rolloutEvents(pool, status, facts)
 	return nil
 }

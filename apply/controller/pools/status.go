@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
@@ -63,6 +64,7 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) (v1.NodePoolStatus, troubles
 		set(v1.ConflictedCondition, false, v1.SucceededReason, "every key is the pool's to set")
 	}
 	loop.Conditions{List: &status.Conditions, Generation: pool.Generation}.SetReleaseBlocked(facts.outcome.Block)
+	status.Rollout = rolloutStatus(facts)
 	status.Contests = contestsStatus(facts.counts.Contests)
 	if status.Contests == nil {
 		meta.RemoveStatusCondition(&status.Conditions, v1.ContestedCondition)
@@ -138,6 +140,10 @@ func active(pool *v1.NodePool, facts poolFacts) summary {
 		return naming(stalled, v1.NodesReason, progress, problemsOf(f.Problems))
 	case len(f.Problems) > 0:
 		return naming(reconciling, v1.NodesReason, progress, problemsOf(f.Problems))
+	case f.Waiting() > 0:
+		return summaryOf(reconciling, v1.WaitingForWindowReason, fmt.Sprintf("%s; %s", progress, describeWait(f)))
+	case facts.outcome.ClassWait != nil:
+		return summaryOf(reconciling, v1.WaitingForWindowReason, fmt.Sprintf("%s; the RuntimeClass is replaced for its new handler later: %s", progress, sanitize.Line(facts.outcome.ClassWait.String())))
 	case facts.outcome.ClassHeld:
 		return summaryOf(ready, v1.SucceededReason, progress+"; the RuntimeClass stays as it is while a pool around this one is paused")
 	case f.Desired == 0:
@@ -201,6 +207,9 @@ func describeUnmatchable(pool *v1.NodePool) string {
 // releasing says how far a pool is that is being deleted.
 func releasing(f fleet.Counts) summary {
 	left := nodes(int32(f.Recorded)) + " still to be released"
+	if f.Waiting() > 0 {
+		left += "; " + describeWait(f)
+	}
 	s := summaryOf(reconciling, v1.ReleasingReason, left)
 	if len(f.Problems) > 0 {
 		s = naming(reconciling, v1.ReleasingReason, left, problemsOf(f.Problems))

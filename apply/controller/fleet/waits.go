@@ -1,0 +1,53 @@
+package fleet
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// countedStep is what some nodes of a pool keep while they wait.
+type countedStep struct {
+	step  *plan.ClassStep
+	nodes int
+}
+
+// addWait adds what waits on a node to the counts of its pools, or takes it out again.
+func (c *counts) addWait(o *Observation, sign int) {
+	for _, wait := range o.Wait {
+		counts := c.pool(wait.Pool)
+		if counts.Waits[wait] += sign; counts.Waits[wait] == 0 {
+			delete(counts.Waits, wait)
+		}
+	}
+	if o.Step == nil {
+		return
+	}
+	id := o.Step.String()
+	for _, pool := range o.Members {
+		counts := c.pool(pool)
+		counted := countedStep{o.Step, counts.steps[id].nodes + sign}
+		if counted.nodes == 0 {
+			delete(counts.steps, id)
+		} else {
+			counts.steps[id] = counted
+		}
+	}
+}
+
+// Steps are what nodes of a pool keep while they wait, as far as RuntimeClasses have to do
+// with it; in an order that does not change. Settled is that of [Fleet.Counts].
+func (c *counts) Steps(pool string, since uint64) (steps []*plan.ClassStep, settled bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	settled = c.settled(since)
+	known, found := c.pools[pool]
+	if !found {
+		return nil, settled
+	}
+	for _, id := range slices.Sorted(maps.Keys(known.steps)) {
+		steps = append(steps, known.steps[id].step)
+	}
+	return steps, settled
+}

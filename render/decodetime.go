@@ -1,0 +1,38 @@
+package render
+
+import (
+	"encoding/json"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+var (
+	timeType     = reflect.TypeFor[metav1.Time]()
+	durationType = reflect.TypeFor[metav1.Duration]()
+)
+
+// timed fills a time or a duration, which are structs to Go and texts in a file, as the
+// API server reads them.
+func (d *decoder) timed(at, node *yaml.Node, into reflect.Value, path *field.Path) {
+	example := "a time such as 2026-12-18T00:00:00+01:00"
+	if into.Type() == durationType {
+		example = "a duration such as 1h30m"
+	}
+	if problem, _ := notText(node); problem != "" {
+		d.fault(at, path, "must be "+example+", and is "+problem, "")
+		return
+	}
+	text, err := json.Marshal(node.Value)
+	if err == nil {
+		err = json.Unmarshal(text, into.Addr().Interface())
+	}
+	if err != nil || node.Value == "" {
+		d.fault(at, path, "must be "+example+", and is "+quoted(node.Value), "")
+	}
+	if moment, isTime := into.Addr().Interface().(*metav1.Time); isTime {
+		moment.Time = moment.UTC() // and not the zone of this machine
+	}
+}
