@@ -1,6 +1,6 @@
-// Package agenda lists when sources may apply a new revision: whether they may at a
-// moment, why not, and in which openings after it. Start with [Of]; [Agenda.WriteText] writes it
-// for people.
+// Package agenda lists when sources may apply a new revision, and when nodes may follow
+// their pools: whether they may at a moment, why not, and in which openings after it.
+// Start with [Of]; [Agenda.WriteText] writes it for people.
 package agenda
 
 import (
@@ -26,11 +26,11 @@ type Agenda struct {
 	Kind       string `json:"kind"`
 	// At is the moment that it is about, in UTC.
 	At time.Time `json:"at"`
-	// Entries are those of sources, by name.
+	// Entries are those of sources and of pools, by kind and name.
 	Entries []Entry `json:"entries"`
 }
 
-// Entry is about one source.
+// Entry is about one source or pool.
 type Entry struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
@@ -81,6 +81,15 @@ func OfSource(source *v1.NodePoolSource, file string) Subject {
 	return subject
 }
 
+// OfPool returns a pool that has a rollout as a subject; file is where it stands.
+func OfPool(pool *v1.NodePool, file string) Subject {
+	subject := Subject{Kind: v1.NodePoolKind, Name: pool.Name, File: file, Calendar: pool.Calendar()}
+	for _, warning := range v1.WarnRollout(pool) {
+		subject.warnings = append(subject.warnings, warning.Field+": "+warning.Detail)
+	}
+	return subject
+}
+
 // Of lists the next openings of subjects after a moment, count at most of each. Local is
 // the zone of who reads it.
 func Of(subjects []Subject, at time.Time, count int, local *time.Location) *Agenda {
@@ -107,7 +116,7 @@ func Of(subjects []Subject, at time.Time, count int, local *time.Location) *Agen
 		}
 		a.Entries = append(a.Entries, entry)
 	}
-	slices.SortStableFunc(a.Entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(a.Entries, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
 	return a
 }
 

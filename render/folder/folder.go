@@ -115,6 +115,9 @@ func (p *Pools) Warnings() []render.Warning {
 	return all
 }
 
+// File is where a definition stands, as the user would open it.
+func (p *Pools) File(definition render.Definition) string { return p.fromHere(definition.File) }
+
 // EmptyError is the error of a command that has no use for a folder without pools.
 func (p *Pools) EmptyError() error {
 	return hint.Add(

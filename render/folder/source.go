@@ -19,14 +19,22 @@ import (
 // maxSourceBytes is how large a file with a source may be.
 const maxSourceBytes = 256 << 10
 
-// LoadSource reads the file of a NodePoolSource, and validates its windows.
+// NoSourceError says that a path is not the file of a NodePoolSource. It may be of pools.
+type NoSourceError struct{ Path string }
+
+func (e *NoSourceError) Error() string {
+	return fmt.Sprintf("%s has no %s of %s", e.Path, v1.NodePoolSourceKind, v1.GroupVersion)
+}
+
+// LoadSource reads the file of a NodePoolSource, and validates its windows. What is a
+// folder, or has something else in it, gives a [*NoSourceError].
 func LoadSource(path string) (*v1.NodePoolSource, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular() || info.Size() > maxSourceBytes:
-		return nil, hint.Add(fmt.Errorf("%s is not the file of a %s", path, v1.NodePoolSourceKind), "name the file that is applied with kubectl")
+		return nil, &NoSourceError{path}
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -37,14 +45,13 @@ func LoadSource(path string) (*v1.NodePoolSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	if several(text) {
-		return nil, hint.Add(fmt.Errorf("%s has several documents", path), "name a file that has one "+v1.NodePoolSourceKind+" and nothing else")
-	}
 	source := &v1.NodePoolSource{}
 	err = yaml.UnmarshalStrict(text, source)
 	switch {
 	case source.Kind != v1.NodePoolSourceKind || source.APIVersion != v1.GroupVersion.String():
-		return nil, hint.Add(fmt.Errorf("%s has no %s of %s", path, v1.NodePoolSourceKind, v1.GroupVersion), "name the file that is applied with kubectl")
+		return nil, &NoSourceError{path}
+	case several(text):
+		return nil, hint.Add(fmt.Errorf("%s has several documents", path), "name a file that has one "+v1.NodePoolSourceKind+" and nothing else")
 	case err != nil:
 		return nil, fmt.Errorf("%s: %s", path, sanitize.Line(err.Error()))
 	}
