@@ -74,8 +74,12 @@ func (d *decoder) value(at, node *yaml.Node, into reflect.Value, path *field.Pat
 		return
 	}
 	node = resolved(node)
-	if of := into.Type(); of == timeType || of == durationType {
+	switch into.Type() {
+	case timeType, durationType:
 		d.timed(at, node, into, path)
+		return
+	case limitType:
+		d.limit(at, node, into, path)
 		return
 	}
 	switch into.Kind() {
@@ -102,6 +106,8 @@ func (d *decoder) value(at, node *yaml.Node, into reflect.Value, path *field.Pat
 		}
 	case reflect.Int32:
 		d.integer(at, node, into, path)
+	case reflect.Bool:
+		d.boolean(at, node, into, path)
 	default:
 		// A test that walks the types makes sure that this does not happen.
 		d.fault(at, path, "this field cannot be read from a file", "")
@@ -205,6 +211,14 @@ func (d *decoder) integer(at, node *yaml.Node, into reflect.Value, path *field.P
 	default:
 		into.SetInt(number)
 	}
+}
+
+func (d *decoder) boolean(at, node *yaml.Node, into reflect.Value, path *field.Path) {
+	if node.Kind != yaml.ScalarNode || node.ShortTag() != yaml.NodeTagBool {
+		d.fault(at, path, "must be true or false, and is "+describe(node), "")
+		return
+	}
+	into.SetBool(strings.EqualFold(node.Value, "true"))
 }
 
 // entries flattens a map at a path.

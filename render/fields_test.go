@@ -65,6 +65,14 @@ func TestLoadProblems(t *testing.T) {
 		"unknown zone":   {"it would never open", spec("  rollout:\n    windows:\n    - {schedule: 0 2 * * *, timeZone: Europe/Atlantis, duration: 4h}\n"), []string{`8:29: pool "p": spec.rollout.windows[0].timeZone: "Europe/Atlantis" is not valid: is not in the time zone database`}},
 		"never":          {"there is no such day", spec("  rollout:\n    windows:\n    - {schedule: 0 2 30 2 *, duration: 4h}\n"), []string{`8:8: pool "p": spec.rollout.windows[0].schedule: "0 2 30 2 *" is not valid`}},
 
+		// Limits.
+		"limit of text":    {"a word has no number", spec("  rollout:\n    maxUnavailable: some\n"), []string{`7:5: pool "p": spec.rollout.maxUnavailable: must be a number or a percentage such as 10%, and is the text "some"`}},
+		"limit of quotes":  {"the API server tells numbers from texts", spec("  rollout:\n    maxUnavailable: \"3\"\n"), []string{`7:5: pool "p": spec.rollout.maxUnavailable: must be a number or a percentage such as 10%, and is the text "3"`}},
+		"limit below":      {"no number of nodes", spec("  rollout:\n    maxUnavailable: -1\n"), []string{`7:5: pool "p": spec.rollout.maxUnavailable: "-1" is not valid: must be a number from 0 up or a percentage`}},
+		"limit above":      {"there are no more nodes", spec("  rollout:\n    maxUnavailable: 101%\n"), []string{`7:5: pool "p": spec.rollout.maxUnavailable: "101%" is not valid: must be a number`}},
+		"minReady of days": {"a rollout would not end", spec("  rollout:\n    maxUnavailable: 1\n    minReady: 25h\n"), []string{`8:5: pool "p": spec.rollout.minReady: "25h0m0s" is not valid: must be between 0s and 24h`}},
+		"paused by a word": {"the API server takes no yes", spec("  rollout:\n    paused: yes\n"), []string{`7:5: pool "p": spec.rollout.paused: must be true or false, and is the text "yes"`}},
+
 		// Keys.
 		"unknown":            {"the field, not the map it is in", spec("  handler: runc\n  selektor: {}\n"), []string{`7:3: pool "p": spec: unknown field "selektor" (did you mean "selector"?)`}},
 		"unknown in a list":  {"same", spec("  taints:\n  - key: a\n    effct: NoSchedule\n"), []string{`8:5: pool "p": spec.taints[0]: unknown field "effct" (did you mean "effect"?)`}},
@@ -204,7 +212,7 @@ func TestDecoderKnowsEveryType(t *testing.T) {
 	unmarshaler := reflect.TypeFor[json.Unmarshaler]()
 	var check func(path string, of reflect.Type)
 	check = func(path string, of reflect.Type) {
-		if of == timeType || of == durationType {
+		if of == timeType || of == durationType || of == limitType {
 			return
 		}
 		if reflect.PointerTo(of).Implements(unmarshaler) {
@@ -227,7 +235,7 @@ func TestDecoderKnowsEveryType(t *testing.T) {
 				}
 				check(path+"."+field.Name, field.Type)
 			}
-		case reflect.String, reflect.Int32:
+		case reflect.String, reflect.Int32, reflect.Bool:
 		default:
 			t.Errorf("%s: the decoder does not know %s", path, of)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -102,6 +103,9 @@ spec:
     exclusions:
     - {start: 2026-12-18T00:00:00+01:00, end: "2027-01-05T00:00:00+01:00", reason: peak season}
     - {schedule: "@monthly", duration: 24h}
+    maxUnavailable: 10%
+    minReady: 90s
+    paused: true
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -134,6 +138,7 @@ spec:
 					{Start: ptr.To(metav1.NewTime(time.Date(2026, 12, 17, 23, 0, 0, 0, time.UTC))), End: ptr.To(metav1.NewTime(time.Date(2027, 1, 4, 23, 0, 0, 0, time.UTC))), Reason: "peak season"},
 					{Schedule: "@monthly", Duration: &metav1.Duration{Duration: 24 * time.Hour}},
 				},
+				MaxUnavailable: ptr.To(intstr.FromString("10%")), MinReady: &metav1.Duration{Duration: 90 * time.Second}, Paused: true,
 			},
 		},
 	}

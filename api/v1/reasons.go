@@ -41,6 +41,12 @@ const (
 	// WaitingForWindowReason: a new revision waits until a window of the source opens, or
 	// changes of a pool wait on nodes until those of its rollout do.
 	WaitingForWindowReason = "WaitingForWindow"
+	// WaitingForBudgetReason: nodes wait for their turn to follow the pool, as no more of
+	// them may be unavailable.
+	WaitingForBudgetReason = "WaitingForBudget"
+	// RolloutPausedReason: spec.rollout.paused is true, of the pool or of one that changes
+	// of it wait for.
+	RolloutPausedReason = "RolloutPaused"
 	// SuspendedReason: spec.suspend is true.
 	SuspendedReason = "Suspended"
 	// WebhookDisabledReason: the controller runs without --webhook-bind-address.

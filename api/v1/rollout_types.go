@@ -1,6 +1,9 @@
 package v1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
 
 // Rollout says when nodes follow a change of their pool: of labels that they have, and of
 // NoSchedule and NoExecute taints. What changes on a node at the same time for the same
@@ -27,6 +30,29 @@ type Rollout struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Exclusions []Exclusion `json:"exclusions,omitempty"`
+
+	// maxUnavailable is how many nodes of the pool may be unavailable while they follow one
+	// after the other: a number, or a percentage of the nodes, rounded down, and at least
+	// 1. A node is unavailable while it is not ready, is cordoned, or has followed less than
+	// minReady ago; such a node does not begin to follow. 0 lets none follow. Without it,
+	// all nodes follow together.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="maxUnavailable must be a number from 0 up or a percentage from 0% to 100%"
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+
+	// minReady is how long a node that has followed counts as unavailable, from 0s, which
+	// is the default, to 24h.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="minReady must be between 0s and 24h"
+	MinReady *metav1.Duration `json:"minReady,omitempty"`
+
+	// paused lets no node follow until it is false.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
 }
 
 // RolloutStatus is how far nodes are that do not follow a change of their pool yet.

@@ -17,7 +17,7 @@ func TestNodeWithAnUnreadableRecordIsLeftAlone(t *testing.T) {
 	}{
 		"nonsense":      {"no JSON", func(string) string { return `{"version":2,"pools":` }, "not a record"},
 		"empty-object":  {"no version", func(string) string { return `{}` }, "version 0"},
-		"newer":         {"written by a later version", func(r string) string { return strings.Replace(r, `"version":2`, `"version":3`, 1) }, "later version"},
+		"newer":         {"written by a later version", func(r string) string { return strings.Replace(r, `"version":2`, `"version":4`, 1) }, "later version"},
 		"unknown-field": {"only half understood", func(r string) string { return strings.Replace(r, `"version":2`, `"version":2,"budgets":{}`, 1) }, "budgets"},
 	}
 	for name, c := range cases {

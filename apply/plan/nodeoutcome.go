@@ -45,6 +45,11 @@ type NodeOutcome struct {
 	Plan *NodePlan
 	// Wait are the pools whose changes the node may not follow yet.
 	Wait NodeWait
+	// Asks are the pools in whose rollouts the node waits for its turn, sorted. Begins
+	// reports that the write has changes that had to wait for it, and begins to follow them
+	// at the time of the facts.
+	Asks   []string
+	Begins bool
 	// Step is what the node keeps while it waits, as far as RuntimeClasses have to do with
 	// it; nil for nothing.
 	Step *ClassStep
@@ -60,8 +65,10 @@ type NodeOutcome struct {
 // NodeFacts are what a controller knows of a node besides what stands in the cluster.
 // The zero value is nothing, and then nothing waits and everything is confirmed.
 type NodeFacts struct {
-	// Rollouts say which changes have to wait at the time Now.
+	// Rollouts say which changes have to wait at the time Now. Turns are the pools in whose
+	// rollouts it is the turn of the node.
 	Rollouts *Rollouts
+	Turns    []string
 	// Backoff says which of the Repairs have to wait at the time Now.
 	Backoff RepairBackoff
 	Repairs *Repairs
@@ -87,8 +94,10 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 		return o
 	}
 	o.Plan, o.Members = p, p.Pools
-	allowed, wait := facts.Rollouts.Allow(node, p, facts.Now)
-	o.Wait, o.Step, o.Admission = wait, stepOf(node, p, allowed), facts.admit(node, allowed)
+	allowed := facts.Rollouts.Allow(node, p, facts.Now, facts.Turns)
+	o.Wait, o.Asks, o.Step = allowed.Wait, allowed.Asks, stepOf(node, p, allowed.Plan)
+	o.Admission = facts.admit(node, allowed.Plan)
+	o.Admission.Plan, o.Begins = facts.stamp(o.Admission.Plan, allowed)
 	switch {
 	case !o.Admission.Plan.NoOp():
 		o.State, o.Unconfirmed = NodeStateChanging, facts.unconfirmed(o.Admission.Plan)
@@ -101,6 +110,21 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 		o.State = NodeStateUnconfirmed
 	}
 	return o
+}
+
+// stamp notes in the record of a plan when the node last began to follow a change in its
+// turn, and reports whether that is with this write. A plan that writes nothing notes
+// nothing.
+func (f NodeFacts) stamp(p *NodePlan, allowed Allowed) (*NodePlan, bool) {
+	if p.NoOp() || !allowed.Begins && p.recorded.Changed.IsZero() {
+		return p, false
+	}
+	stamped := *p
+	stamped.Record.Changed = p.recorded.Changed
+	if allowed.Begins {
+		stamped.Record.Changed = f.Now.UTC().Add(time.Second - 1).Truncate(time.Second) // no earlier than now
+	}
+	return &stamped, allowed.Begins
 }
 
 // unconfirmed are the pools that a plan releases and that are neither there nor known

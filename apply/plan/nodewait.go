@@ -42,56 +42,102 @@ func (w NodeWait) Until() time.Time {
 // Equal reports whether two waits say the same.
 func (w NodeWait) Equal(other NodeWait) bool { return slices.EqualFunc(w, other, (*PoolWait).Equal) }
 
-// Allow returns what of a plan for a node may be written at a time, and the pools whose
-// changes wait. What pools see of the node when all of them have moved they do not see
-// yet: where one waits, the others go by what there is.
-func (r *Rollouts) Allow(node *NodeState, p *NodePlan, now time.Time) (*NodePlan, NodeWait) {
-	wait := r.Wait(node, p, now)
-	if len(wait) == 0 {
-		return p, nil
-	}
-	if p.step != nil {
-		p = p.step
-		if of := r.Wait(node, p, now); len(of) > 0 {
-			wait = of
-		} else {
-			return p, wait
-		}
-	}
-	return p.holding(node, wait, r), wait
+// Allowed is what of a plan for a node may be written.
+type Allowed struct {
+	Plan *NodePlan
+	// Wait are the pools whose changes wait.
+	Wait NodeWait
+	// Asks are the pools in whose rollouts the node waits for its turn, sorted: see
+	// [Rollouts.Turns].
+	Asks []string
+	// Begins reports that the plan has changes that had to wait for a turn.
+	Begins bool
 }
 
-// Wait returns the pools whose changes a node may not follow at a time, of a plan for it.
-// A pool moves whole: where one of its changes is disruptive, all of them wait.
+// Allow returns what of a plan for a node may be written at a time, where it is the turn
+// of the node in the rollouts of some pools. What pools see of the node when all of them
+// have moved they do not see yet: where one waits, the others go by what there is.
+func (r *Rollouts) Allow(node *NodeState, p *NodePlan, now time.Time, turns []string) Allowed {
+	allowed := r.wait(node, p, now, turns)
+	if len(allowed.Wait) == 0 {
+		return allowed
+	}
+	if p.step != nil {
+		step := r.wait(node, p.step, now, turns)
+		if len(step.Wait) == 0 {
+			step.Wait, step.Asks = allowed.Wait, allowed.Asks
+			return step
+		}
+		allowed = step
+	}
+	allowed.Plan = allowed.Plan.holding(node, allowed.Wait, r)
+	return allowed
+}
+
+// Wait returns the pools whose changes a node may not follow at a time, of a plan for it,
+// turns left aside.
 //
+// A pool moves whole: where one of its changes is disruptive, all of them wait.
 // Disruptive is what may keep pods off the node, or end them there: that a label changes
 // or goes, and that a NoSchedule or NoExecute taint comes, changes or goes. What was
 // changed by hand is no change of a pool. Nodes that join wait for nothing.
 func (r *Rollouts) Wait(node *NodeState, p *NodePlan, now time.Time) NodeWait {
+	return slices.DeleteFunc(r.wait(node, p, now, nil).Wait, func(wait *PoolWait) bool { return wait.Turn })
+}
+
+func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turns []string) Allowed {
 	if r == nil || p.NoOp() {
-		return nil
+		return Allowed{Plan: p}
 	}
-	closed := r.closedOf(p.concerned(), now)
-	if len(closed) == 0 {
-		return nil
+	closed, limiting := r.closedOf(p.concerned(), now), r.limiting(p.concerned())
+	if len(closed)+len(limiting) == 0 {
+		return Allowed{Plan: p}
 	}
-	governing := map[string][]*rollout{}
+	windows, limits := map[string][]*rollout{}, map[string][]string{}
 	for _, name := range p.concerned() {
 		changing := r.pools[name]
-		if changing == nil || governing[name] != nil || joins(node, p.recorded, changing, now) {
+		if changing == nil || windows[name] != nil || limits[name] != nil || joins(node, p.recorded, changing, now) {
 			continue
 		}
 		for _, one := range closed {
 			if one.governs(changing) {
-				governing[name] = append(governing[name], one)
+				windows[name] = append(windows[name], one)
+			}
+		}
+		for _, one := range limiting {
+			if one.governs(changing) {
+				limits[name] = append(limits[name], one.name)
 			}
 		}
 	}
-	var wait NodeWait
-	for _, name := range r.disrupted(p, func(pool string) bool { return governing[pool] == nil }) {
-		wait = append(wait, r.waitFor(name, governing[name], now))
+	hasTurn := func(pool string) bool {
+		return !slices.ContainsFunc(limits[pool], func(limiting string) bool { return !slices.Contains(turns, limiting) })
 	}
-	return wait
+	a := Allowed{Plan: p}
+	for _, name := range r.disrupted(p, func(pool string) bool { return windows[pool] == nil && hasTurn(pool) }) {
+		if windows[name] != nil {
+			a.Wait = append(a.Wait, r.waitFor(name, windows[name], now))
+			continue
+		}
+		a.Wait, a.Asks = append(a.Wait, r.turnFor(name, limits[name], now)), append(a.Asks, limits[name]...)
+	}
+	slices.Sort(a.Asks)
+	a.Asks = slices.Compact(a.Asks)
+	begins := func(pool string) bool { return limits[pool] != nil && windows[pool] == nil && hasTurn(pool) }
+	a.Begins = len(r.disrupted(p, func(pool string) bool { return !begins(pool) })) > 0
+	return a
+}
+
+// limiting are those of the named pools in which nodes take turns, sorted.
+func (r *Rollouts) limiting(names []string) []*rollout {
+	var limiting []*rollout
+	for _, name := range names {
+		if one := r.pools[name]; one != nil && one.limit != nil && !slices.Contains(limiting, one) {
+			limiting = append(limiting, one)
+		}
+	}
+	slices.SortFunc(limiting, func(a, b *rollout) int { return strings.Compare(a.name, b.name) })
+	return limiting
 }
 
 // concerned are the pools that the node is in, or carries keys of.

@@ -25,6 +25,9 @@ type PoolWait struct {
 	// in the first pool of which that is so.
 	Excluded bool
 	Reason   string
+	// Paused reports that a rollout is paused, and Turn that it is not the turn of the node
+	// yet. For these no time is known.
+	Paused, Turn bool
 	// Problems are windows and exclusions that cannot be read.
 	Problems []error
 
@@ -35,6 +38,9 @@ func newPoolWait(pool string, names []string, closed []*rollout, now time.Time) 
 	w := &PoolWait{Pool: pool, For: names, from: now}
 	calendars := make([]*window.Calendar, len(closed))
 	for i, one := range closed {
+		if one.paused {
+			return &PoolWait{Pool: pool, For: []string{one.name}, Paused: true, from: now}
+		}
 		calendars[i] = one.calendar
 		w.Problems = append(w.Problems, one.calendar.Problems()...)
 		if !w.Excluded && one.calendar.InWindow(now) {
@@ -78,6 +84,10 @@ const maxOpenings = 750
 func (w *PoolWait) String() string {
 	var text strings.Builder
 	switch {
+	case w.Paused:
+		return "the rollout of " + describePools(w.For) + " is paused"
+	case w.Turn:
+		return "not their turn in the rollout of " + describePools(w.For)
 	case w.Excluded && w.Reason != "":
 		text.WriteString("an exclusion is in force (" + w.Reason + ") in the rollout of ")
 	case w.Excluded:
@@ -117,7 +127,7 @@ func describePools(names []string) string {
 
 // Equal reports whether two waits say the same.
 func (w *PoolWait) Equal(other *PoolWait) bool {
-	return w.Pool == other.Pool && w.Next.Equal(other.Next) && w.Excluded == other.Excluded && w.Reason == other.Reason && slices.Equal(w.For, other.For)
+	return w.Pool == other.Pool && w.Next.Equal(other.Next) && w.Excluded == other.Excluded && w.Reason == other.Reason && w.Paused == other.Paused && w.Turn == other.Turn && slices.Equal(w.For, other.For)
 }
 
 // FirstWait is the one of several that ends first; nil of none.

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"k8s.io/utils/ptr"
 
@@ -17,6 +18,9 @@ type Record struct {
 	Labels      map[string]Entry         `json:"labels,omitempty"`
 	Annotations map[string]Entry         `json:"annotations,omitempty"`
 	Taints      map[render.TaintID]Entry `json:"taints,omitempty"`
+	// Changed is when the node last began to follow a change that had to wait for its turn:
+	// see [Rollouts.Turns]. It is zero where that was long ago.
+	Changed time.Time `json:"-"`
 }
 
 // Entry is one key that a pool has put on a node.
@@ -48,7 +52,7 @@ func (e *RecordError) Unwrap() error { return e.Err }
 // Empty reports whether nothing on the node is ours.
 func (r Record) Empty() bool { return len(r.Labels)+len(r.Annotations)+len(r.Taints) == 0 }
 
-// Equal reports whether two records say the same.
+// Equal reports whether two records say the same of what is ours.
 func (r Record) Equal(other Record) bool {
 	return maps.EqualFunc(r.Labels, other.Labels, Entry.equal) &&
 		maps.EqualFunc(r.Annotations, other.Annotations, Entry.equal) &&

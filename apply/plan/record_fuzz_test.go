@@ -14,7 +14,7 @@ import (
 
 // records are texts to start from, beside those of testdata.
 var records = []string{
-	"", "{}", "null", `{"version":1}`, `{"version":2}`, `{"version":3}`, `{"version":1,"labels":null}`, `{"version":2,"pools":null}`,
+	"", "{}", "null", `{"version":1}`, `{"version":2}`, `{"version":4}`, `{"version":1,"labels":null}`, `{"version":2,"pools":null}`,
 	`{"version":1,"labels":{"k0":{"pool":"a","value":"1"}}}`,
 	`{"version":1,"labels":{"k0":{"pool":"a","value":"","before":"","adopted":true}},"annotations":{"k1":{"pool":"z","value":"\ufffd"}}}`,
 	`{"version":1,"taints":{"k0:NoSchedule":{"pool":"b","value":"1"},"k0:NoExecute":{"pool":"a","value":"2","before":"1"}}}`,
@@ -23,6 +23,7 @@ var records = []string{
 	`{"version":1,"annotations":{"nodes.lailin.xyz/applied":{"pool":"a","value":"1"}}}`,
 	`{"version":2,"pools":{"a":{"labels":{"k0":"1"}},"b":{"labels":{"k0":"1"}}}}`,
 	`{"version":2,"pools":{"a":{"labels":{"k0":"1"},"labels":{}}},"before":{"labels":{"k1":""}},"adopted":{"labels":{"k0":null}}}`,
+	`{"version":3,"pools":{"a":{"labels":{"k0":"1"}}},"change":{"at":"2026-11-25T02:00:07.5+01:00"}}`, `{"version":3,"change":{"at":"9999-12-31T23:59:59-12:00"}}`,
 	`{"version":2,"pools":{"z":{"taints":{"k0:NoExecute":"\ud800"},"annotations":{"k1":""}}},"before":{"taints":{"k0:NoExecute":""}},"adopted":{"annotations":{"k1":null}}}`,
 }
 

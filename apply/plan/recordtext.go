@@ -13,10 +13,15 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// recordVersion is the version of the record that this code writes. It reads
-// all versions up to it, for good: no write is due because of a version alone,
-// so the record of a node that nothing happens to stays as old as it is.
-const recordVersion = 2
+// The versions of the record that this code writes: the newest where a node has followed
+// a change in its turn, and the one before it for all others, which earlier versions of
+// the program can read. It reads all versions up to the newest, for good: no write is due
+// because of a version alone, so the record of a node that nothing happens to stays as
+// old as it is.
+const (
+	recordVersion       = 2
+	newestRecordVersion = 3
+)
 
 // ErrNewerRecord says that a record was written by a later version.
 var ErrNewerRecord = errors.New("written by a later version of nodepools")
@@ -37,12 +42,14 @@ func ParseRecord(text string) (Record, error) {
 	}
 	read := readRecordV2
 	switch version := written.Version; {
-	case version > recordVersion:
+	case version > newestRecordVersion:
 		return Record{}, fmt.Errorf("record of version %d: %w", version, ErrNewerRecord)
 	case version < 1:
 		return Record{}, fmt.Errorf("record of version %d, which never was", version)
 	case version == 1:
 		read = readRecordV1
+	case version == newestRecordVersion:
+		read = readRecordV3
 	}
 	record, err := read(text)
 	if err == nil {
@@ -111,7 +118,7 @@ func (r Record) String() string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false) // it is read by people, not by browsers
-	if err := encoder.Encode(newRecordV2(r)); err != nil {
+	if err := encoder.Encode(r.written()); err != nil {
 		// Maps of strings always marshal; TaintID's MarshalText never fails.
 		panic(fmt.Sprintf("record: %v", err))
 	}
@@ -120,4 +127,11 @@ func (r Record) String() string {
 
 // MarshalJSON writes the record as it stands in the annotation: whoever prints
 // one shows what is there.
-func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(newRecordV2(r)) }
+func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.written()) }
+
+func (r Record) written() any {
+	if r.Changed.IsZero() {
+		return newRecordV2(r)
+	}
+	return newRecordV3(r)
+}

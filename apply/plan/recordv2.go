@@ -67,6 +67,10 @@ func readRecordV2(text string) (Record, error) {
 	if err := readStrictly(text, &written); err != nil {
 		return Record{}, err
 	}
+	return written.read()
+}
+
+func (written recordV2) read() (Record, error) {
 	var r Record
 	if err := readV2(&r.Labels, written, func(v valuesV2) map[string]*string { return v.Labels }); err != nil {
 		return Record{}, err

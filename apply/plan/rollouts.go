@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/api/window"
 	"github.com/nodepools/nodepools/render"
@@ -40,6 +42,11 @@ type rollout struct {
 	rank int
 	// changed is when somebody last wrote the pool, or marked it for deletion.
 	changed time.Time
+	// limit is how many nodes may be unavailable; nil where any number may. minReady is how
+	// long one that has followed counts as that.
+	limit    *intstr.IntOrString
+	minReady time.Duration
+	paused   bool
 
 	mu sync.Mutex
 	// closed is valid from one time to another.
@@ -60,12 +67,23 @@ func RolloutsOf(pools []*v1.NodePool) *Rollouts {
 	}
 	for rank, pool := range slices.SortedFunc(slices.Values(pools), render.CompareStrength) {
 		one := &rollout{name: pool.Name, policy: pool.Spec.ConflictPolicy, rank: rank, around: enclosing(pool, byName), changed: lastChange(pool)}
-		if calendar := pool.Calendar(); calendar != nil && !calendar.Unrestricted() {
-			one.calendar = calendar
-		}
+		one.read(pool)
 		r.pools[pool.Name] = one
 	}
 	return r
+}
+
+func (r *rollout) read(pool *v1.NodePool) {
+	if pool.Spec.Rollout == nil {
+		return
+	}
+	if calendar := pool.Calendar(); !calendar.Unrestricted() {
+		r.calendar = calendar
+	}
+	r.limit, r.paused = pool.Spec.Rollout.MaxUnavailable, pool.Spec.Rollout.Paused
+	if ready := pool.Spec.Rollout.MinReady; ready != nil {
+		r.minReady = ready.Duration
+	}
 }
 
 // enclosing are the names of the pools around one, the innermost first. A cycle is gone
@@ -100,8 +118,8 @@ func lastChange(pool *v1.NodePool) time.Time {
 // closedAt reports whether nodes may not follow changes at a time. The answer is kept
 // until the calendar gives another.
 func (r *rollout) closedAt(now time.Time) bool {
-	if r.calendar == nil {
-		return false
+	if r.calendar == nil || r.paused {
+		return r.paused
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,13 +179,23 @@ func (r *Rollouts) waitFor(pool string, closed []*rollout, now time.Time) *PoolW
 	for i, one := range closed {
 		names[i] = one.name
 	}
-	id := pool + "/" + strings.Join(names, "/")
+	return r.remembered(pool+"/"+strings.Join(names, "/"), now, func() *PoolWait { return newPoolWait(pool, names, closed, now) })
+}
+
+// turnFor is what a pool waits for while it is not the turn of a node in some pools.
+func (r *Rollouts) turnFor(pool string, limiting []string, now time.Time) *PoolWait {
+	return r.remembered(pool+"//"+strings.Join(limiting, "/"), now, func() *PoolWait {
+		return &PoolWait{Pool: pool, For: limiting, Turn: true, from: now}
+	})
+}
+
+func (r *Rollouts) remembered(id string, now time.Time, work func() *PoolWait) *PoolWait {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known := r.waits[id]; known != nil && !now.Before(known.from) && (known.Until.IsZero() || now.Before(known.Until)) {
 		return known
 	}
-	wait := newPoolWait(pool, names, closed, now)
+	wait := work()
 	if len(r.waits) >= maxWaits {
 		clear(r.waits)
 	}
@@ -197,7 +225,7 @@ func (r *Rollouts) MayWait(pool string, now time.Time) bool {
 		return false
 	}
 	for _, one := range r.pools {
-		if one.governs(r.pools[pool]) && one.closedAt(now) {
+		if one.governs(r.pools[pool]) && (one.limit != nil || one.closedAt(now)) {
 			return true
 		}
 	}
@@ -219,9 +247,15 @@ func (r *Rollouts) Closed(now time.Time) map[string]bool {
 	return closed
 }
 
-// comparePoolWaits orders the wait that ends first before others; one of which no end
-// was found is the last.
+// comparePoolWaits orders the wait that ends first before others: turns are taken all the
+// time. One of which no end was found is the last.
 func comparePoolWaits(a, b *PoolWait) int {
+	if a.Turn != b.Turn {
+		if a.Turn {
+			return -1
+		}
+		return 1
+	}
 	if a.Next.IsZero() != b.Next.IsZero() {
 		if a.Next.IsZero() {
 			return 1

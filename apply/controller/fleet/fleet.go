@@ -20,6 +20,7 @@ type Fleet struct {
 	*pools
 	*counts
 	startup startup
+	turns   *turns
 
 	changes *publisher
 	cached  client.Reader
@@ -38,6 +39,7 @@ func New(cached client.Reader) *Fleet {
 	changes := &publisher{}
 	counts := newCounts(changes)
 	return &Fleet{
+		turns: newTurns(),
 		pools: newPools(cached, changes), counts: counts, startup: startup{cached: cached, counts: counts, now: time.Now},
 		changes: changes, cached: cached,
 	}
@@ -62,6 +64,39 @@ func (f *Fleet) Watch(pools cache.Cache) {
 func (f *Fleet) start(ctx context.Context, queue loop.Queue) (err error) {
 	f.started.Do(func() { err = f.watching.Start(ctx, queue) })
 	return err
+}
+
+// Report ends a pass over a node: with what it has observed, and what it has done there, by
+// pool. It reports whether the node has to be observed once more, because an epoch has
+// begun meanwhile.
+func (f *Fleet) Report(node string, now Observation, results map[string]Result) (again bool) {
+	before := f.Last(node)
+	f.turns.ended(node, before, &now)
+	again = f.counts.Report(node, now, results)
+	if before == nil || !before.equalTurns(&now) || len(now.Asks) > 0 {
+		f.turns.setDue()
+	}
+	return again
+}
+
+// Forget drops a node that is gone.
+func (f *Fleet) Forget(node string) {
+	f.turns.forget(node)
+	f.counts.Forget(node)
+	f.turns.setDue()
+}
+
+// Turn are the pools in whose rollouts it is the turn of a node, by a snapshot.
+func (f *Fleet) Turn(node string, pools *Snapshot) []string {
+	begun, _ := f.turns.of(node)
+	return begun.in(pools)
+}
+
+// Doubtful reports that a write of a node whose turn it is may have gone through, and that
+// the cache may not show it.
+func (f *Fleet) Doubtful(node string) bool {
+	_, doubtful := f.turns.of(node)
+	return doubtful
 }
 
 // Expect adds a node that has come and will be observed.

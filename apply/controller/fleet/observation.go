@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -28,6 +29,14 @@ type Observation struct {
 	// keeps meanwhile, as far as RuntimeClasses have to do with it.
 	Wait plan.NodeWait
 	Step *plan.ClassStep
+	// Asks are the pools in whose rollouts the node waits for its turn. Changed is when it
+	// last began to follow a change in its turn.
+	Asks    []string
+	Changed time.Time
+	// Cordoned reports that pods are not scheduled to the node.
+	Cordoned bool
+	// Failed reports that what the pass wrote may not have gone through.
+	Failed bool
 	// Problem says why the node could not be brought up to date; empty when it was.
 	// Stuck is set where it stays so until somebody acts.
 	Problem string
@@ -82,6 +91,17 @@ type Result struct {
 // And is what was done in two passes.
 func (r Result) And(other Result) Result {
 	return Result{r.Updated || other.Updated, r.Repaired || other.Repaired, r.Released || other.Released}
+}
+
+// follower is the node as far as turns depend on it.
+func (o *Observation) follower(node string) plan.Follower {
+	return plan.Follower{Name: node, Pools: o.pools(), Asks: o.Asks, Unavailable: !o.Ready || o.Cordoned, Changed: o.Changed}
+}
+
+// equalTurns reports whether two observations mean the same to the turns of nodes.
+func (o *Observation) equalTurns(other *Observation) bool {
+	return o.Ready == other.Ready && o.Cordoned == other.Cordoned && o.Changed.Equal(other.Changed) && slices.Equal(o.Asks, other.Asks) &&
+		slices.Equal(o.Members, other.Members) && slices.Equal(o.Recorded, other.Recorded)
 }
 
 // pools are those that the node is in, or carries keys of.

@@ -69,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	r.fleet.Enter(request.Name)
 	defer r.fleet.Leave(request.Name)
 	r.pending.begin(request.Name)
-	node, err := nodecache.Get(ctx, r.cached, request.Name)
+	node, err := r.read(ctx, request.Name)
 	for try := 1; ; try++ {
 		if apierrors.IsNotFound(err) {
 			r.fleet.Forget(request.Name)
@@ -84,6 +84,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		found, err = r.pass(ctx, node)
 		if apierrors.IsNotFound(err) {
 			return reconcile.Result{}, nil // the event of its deletion follows
+		}
+		if found != nil {
+			found.Failed = err != nil
 		}
 		if found != nil && (!apply.IsConflict(err) || try == MaxTries) {
 			if again := r.fleet.Report(request.Name, found.Observation, found.results); again && err == nil {
@@ -101,6 +104,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 }
 
+// read reads a node of the cache, or past it, where a write of a node whose turn it is may
+// have gone through.
+func (r *Reconciler) read(ctx context.Context, name string) (*nodecache.Node, error) {
+	if r.fleet.Doubtful(name) {
+		return nodecache.GetLive(ctx, r.live, name)
+	}
+	return nodecache.Get(ctx, r.cached, name)
+}
+
+// changed is when a node last began to follow a change in its turn, by its record, or by
+// what was written since.
+func (r *Reconciler) changed(node *nodecache.Node, outcome plan.NodeOutcome) time.Time {
+	var at time.Time
+	if outcome.Plan != nil {
+		at = outcome.Plan.Recorded().Changed
+	}
+	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID && last.Changed.After(at) {
+		return last.Changed
+	}
+	return at
+}
+
 // pass reads what the plan goes by, asks it what becomes of a node, and executes that
 // once. What it found may be reported also when the write failed.
 func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed, error) {
@@ -110,7 +135,10 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 	}
 	facts := r.facts(node.NodeState, pools)
 	outcome := plan.NodeOutcomeOf(node.NodeState, pools.Expansion, facts)
-	found := &observed{Observation: fleet.Observation{Epoch: pools.Epoch, UID: node.UID, Ready: node.Ready, Members: outcome.Members}}
+	found := &observed{Observation: fleet.Observation{
+		Epoch: pools.Epoch, UID: node.UID, Ready: node.Ready, Cordoned: node.Unschedulable, Members: outcome.Members,
+		Changed: r.changed(node, outcome),
+	}}
 	switch outcome.State {
 	case plan.NodeStateUnreadable:
 		r.repairs.forget(node.Name)
@@ -124,7 +152,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 		found.Problem, found.Stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
 		return found, nil
 	default:
-		found.Wait, found.Step = outcome.Wait, outcome.Step
+		found.Wait, found.Step, found.Asks = outcome.Wait, outcome.Step, outcome.Asks
 		err := r.execute(ctx, node.NodeState, pools, outcome, found)
 		if len(outcome.Wait) > 0 {
 			found.again = loop.Sooner(found.again, loop.UntilOpening(outcome.Wait.Until(), facts.Now))
@@ -138,6 +166,7 @@ func (r *Reconciler) facts(node *plan.NodeState, pools *fleet.Snapshot) plan.Nod
 	facts := plan.NodeFacts{
 		Rollouts: pools.Rollouts, Backoff: r.repairs.backoff, Repairs: r.repairs.of(node.Name), Now: r.repairs.now(), Known: pools.Knows,
 	}
+	facts.Turns = r.fleet.Turn(node.Name, pools)
 	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID {
 		facts.UpToDate, facts.Members = last.Problem == "" && len(last.Wait) == 0 && !pools.ChangedSince(last), last.Members
 	}
@@ -158,6 +187,9 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 	if err != nil {
 		found.Recorded, found.Problem = outcome.CarriedBefore(), "could not be written: "+apply.Brief(err)
 		return err
+	}
+	if outcome.Begins {
+		found.Changed = p.Record.Changed
 	}
 	written := outcome.Admission.Written(r.repairs.now())
 	found.Recorded, found.Contests = outcome.CarriedAfter(), written.Contests()

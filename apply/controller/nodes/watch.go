@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
@@ -40,6 +41,7 @@ func (r *Reconciler) AddTo(mgr manager.Manager, concurrency int) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: loop.NewRateLimiter()}).
 		Watches(&corev1.Node{}, r.events(), builder.WithPredicates(relevantToPlan)).
 		WatchesRawSource(r.fleet.Requests(fleet.Definition, CoalescePeriod, r.follow)).
+		WatchesRawSource(source.Func(r.giveTurns)).
 		Complete(loop.WithBackoff(r))
 }
 
@@ -73,6 +75,28 @@ func (r *Reconciler) follow(ctx context.Context, _ fleet.Changes, queue loop.Que
 		}
 		queue.Add(loop.RequestFor(node))
 	})
+}
+
+// giveTurns puts the nodes into the queue whose turn it is to follow their pools.
+func (r *Reconciler) giveTurns(ctx context.Context, queue loop.Queue) error {
+	go r.fleet.GiveTurns(ctx, r.changedNodes, func(node string) { queue.Add(loop.RequestFor(node)) })
+	return nil
+}
+
+// changedNodes is when nodes last began to follow a change in their turn, by the API
+// server. One whose record cannot be read is left out: it follows nothing.
+func (r *Reconciler) changedNodes(ctx context.Context) (map[string]time.Time, error) {
+	nodes, err := nodecache.ListLive(ctx, r.live)
+	if err != nil {
+		return nil, err
+	}
+	changed := map[string]time.Time{}
+	for _, node := range nodes {
+		if at := plan.ChangedAt(node); !at.IsZero() {
+			changed[node.Name] = at
+		}
+	}
+	return changed, nil
 }
 
 // relevantToPlan passes the node events that a plan or a count can

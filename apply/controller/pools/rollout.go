@@ -53,6 +53,18 @@ func firstWait(counts fleet.Counts) *plan.PoolWait {
 	return plan.FirstWait(slices.Collect(maps.Keys(counts.Waits)))
 }
 
+// waitReason is the reason of the condition of a pool of which changes wait.
+func waitReason(counts fleet.Counts) string {
+	switch wait := firstWait(counts); {
+	case wait.Turn:
+		return v1.WaitingForBudgetReason
+	case wait.Paused:
+		return v1.RolloutPausedReason
+	default:
+		return v1.WaitingForWindowReason
+	}
+}
+
 // describeWait says on how many nodes changes wait, and for what.
 func describeWait(counts fleet.Counts) string {
 	waiting := counts.Waiting()
@@ -68,11 +80,11 @@ func (r *Reconciler) rolloutEvents(before *v1.NodePool, after v1.NodePoolStatus,
 	if before.Status.Rollout != nil || after.Rollout == nil {
 		return
 	}
-	what := "the RuntimeClass waits: "
+	what, reason := "the RuntimeClass waits: ", v1.WaitingForWindowReason
 	if wait := facts.outcome.ClassWait; facts.counts.Waiting() > 0 {
-		what = describeWait(facts.counts)
+		what, reason = describeWait(facts.counts), waitReason(facts.counts)
 	} else if wait != nil {
 		what += sanitize.Line(wait.String())
 	}
-	r.event(before, corev1.EventTypeNormal, v1.WaitingForWindowReason, "reconcile", "%s", what)
+	r.event(before, corev1.EventTypeNormal, reason, "reconcile", "%s", what)
 }

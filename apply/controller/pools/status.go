@@ -141,7 +141,7 @@ func active(pool *v1.NodePool, facts poolFacts) summary {
 	case len(f.Problems) > 0:
 		return naming(reconciling, v1.NodesReason, progress, problemsOf(f.Problems))
 	case f.Waiting() > 0:
-		return summaryOf(reconciling, v1.WaitingForWindowReason, fmt.Sprintf("%s; %s", progress, describeWait(f)))
+		return summaryOf(reconciling, waitReason(f), fmt.Sprintf("%s; %s", progress, describeWait(f)))
 	case facts.outcome.ClassWait != nil:
 		return summaryOf(reconciling, v1.WaitingForWindowReason, fmt.Sprintf("%s; the RuntimeClass is replaced for its new handler later: %s", progress, sanitize.Line(facts.outcome.ClassWait.String())))
 	case facts.outcome.ClassHeld:

@@ -1,0 +1,229 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// turnsPeriod is how long changes are gathered before it is decided whose turn it is.
+const turnsPeriod = 50 * time.Millisecond
+
+// turns are the nodes that may begin to follow their pools. They are given by one
+// goroutine, so that no two of them fit in the same place.
+type turns struct {
+	now func() time.Time
+	// due has an element when something has changed that turns depend on.
+	due chan struct{}
+
+	mu sync.Mutex
+	// begun has, by node, the pools in whose rollouts it is its turn, as long as it is not
+	// observed what came of it.
+	begun map[string]turn
+	// failed are the nodes of those of which the last pass has failed: it is not known
+	// whether the write went through.
+	failed map[string]bool
+	// changed is when nodes last began to follow a change, where the cache may not show it,
+	// or the record does not, as the node has left its pools: by the own writes, and by
+	// those of an earlier leader.
+	changed map[string]changedNode
+	synced  bool
+}
+
+// turn is that of a node: the pools in whose rollouts it is, and the epoch of which these
+// were. In a rollout that has changed since it is not its turn any more, though the node
+// may have begun.
+type turn struct {
+	pools []string
+	epoch uint64
+}
+
+// in are the pools of the turn whose rollouts are the same by a snapshot.
+func (t turn) in(pools *Snapshot) []string {
+	return slices.DeleteFunc(slices.Clone(t.pools), func(pool string) bool { return pools.Since(pool) > t.epoch })
+}
+
+// changedNode is when a node last began to follow a change, and the pools that it was in
+// before and after.
+type changedNode struct {
+	at    time.Time
+	pools []string
+}
+
+func newTurns() *turns {
+	return &turns{
+		now: time.Now, due: make(chan struct{}, 1),
+		begun: map[string]turn{}, failed: map[string]bool{}, changed: map[string]changedNode{},
+	}
+}
+
+func (t *turns) setDue() {
+	select {
+	case t.due <- struct{}{}:
+	default:
+	}
+}
+
+// of returns the turn of a node. Doubtful reports that a write of it may have gone
+// through, and the cache may not show that.
+func (t *turns) of(node string) (begun turn, doubtful bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.begun[node], t.failed[node]
+}
+
+// ended notes what came of the turn of a node: it goes on where the pass has failed.
+func (t *turns) ended(node string, before, now *Observation) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now.Changed.After(t.changed[node].at) {
+		changed := changedNode{now.Changed, now.pools()}
+		if before != nil {
+			changed.pools = append(changed.pools, before.pools()...)
+		}
+		t.changed[node] = changed
+	}
+	if _, begun := t.begun[node]; !begun {
+		return
+	}
+	if now.Failed {
+		t.failed[node] = true
+		return
+	}
+	delete(t.failed, node)
+	delete(t.begun, node)
+}
+
+func (t *turns) forget(node string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.begun, node)
+	delete(t.failed, node)
+	delete(t.changed, node)
+}
+
+// give notes whose turn it is, and returns the nodes of which that is new, sorted.
+func (t *turns) give(turns map[string][]string, epoch uint64) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var nodes []string
+	for node, pools := range turns {
+		t.begun[node] = turn{pools, epoch}
+		nodes = append(nodes, node)
+	}
+	slices.Sort(nodes)
+	return nodes
+}
+
+// known adds to what was observed of nodes what is known of their turns.
+func (t *turns) known(nodes []plan.Follower, pools *Snapshot) []plan.Follower {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range nodes {
+		node := &nodes[i]
+		if begun, busy := t.begun[node.Name]; busy {
+			node.Begun, node.Busy = begun.in(pools), true
+		}
+		if changed := t.changed[node.Name]; !changed.at.IsZero() && !changed.at.Before(node.Changed) {
+			node.Changed, node.Pools = changed.at, append(node.Pools, changed.pools...)
+			slices.Sort(node.Pools)
+			node.Pools = slices.Compact(node.Pools)
+		}
+	}
+	return nodes
+}
+
+func (c *counts) followers() []plan.Follower {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	nodes := make([]plan.Follower, 0, len(c.nodes))
+	for name, o := range c.nodes {
+		nodes = append(nodes, o.follower(name))
+	}
+	return nodes
+}
+
+// GiveTurns decides again and again whose turn it is, until the context ends. List
+// returns when nodes last began to follow a change, by the API server and not by a cache:
+// an earlier leader may have written what the cache does not show yet. Enqueue is called
+// with each node whose turn it is.
+func (f *Fleet) GiveTurns(ctx context.Context, list func(context.Context) (map[string]time.Time, error), enqueue func(node string)) {
+	for again := time.Duration(0); f.turns.wait(ctx, again); {
+		var err error
+		if again, err = f.giveTurns(ctx, list, enqueue); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Error(err, "it is not decided yet which nodes may follow their pools")
+			again = loop.RetryPeriod
+		}
+	}
+}
+
+// wait waits until turns are due, or for a time that is not 0, and then for others. It
+// reports whether there may be some, and not the end of the context.
+func (t *turns) wait(ctx context.Context, again time.Duration) bool {
+	timer := (<-chan time.Time)(nil)
+	if again > 0 {
+		timer = time.After(again)
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.due:
+	case <-timer:
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(turnsPeriod):
+		return true
+	}
+}
+
+// giveTurns decides once, and returns after what time that is due again though nothing
+// happens; 0 for never.
+func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (map[string]time.Time, error), enqueue func(node string)) (again time.Duration, err error) {
+	pools, err := f.Snapshot(ctx)
+	if err != nil || !pools.Rollouts.Limited() {
+		return 0, err
+	}
+	if known, err := f.EveryNodeObserved(ctx); err != nil || !known {
+		return loop.RetryPeriod, err
+	}
+	if err := f.turns.sync(ctx, list); err != nil {
+		return 0, err
+	}
+	now := f.turns.now()
+	turns, next := pools.Rollouts.Turns(f.turns.known(f.counts.followers(), pools), now)
+	for _, node := range f.turns.give(turns, pools.Epoch) {
+		enqueue(node)
+	}
+	if next.IsZero() {
+		return 0, nil
+	}
+	return max(next.Sub(now), loop.AtOnce), nil
+}
+
+// sync learns, once, when nodes have changed under an earlier leader.
+func (t *turns) sync(ctx context.Context, list func(context.Context) (map[string]time.Time, error)) error {
+	if t.synced { // by the one goroutine
+		return nil
+	}
+	changed, err := list(ctx)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for node, at := range changed {
+		if at.After(t.changed[node].at) {
+			t.changed[node] = changedNode{at: at}
+		}
+	}
+	t.synced = true
+	return nil
+}

@@ -1,0 +1,326 @@
+package fleet
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+var stress = flag.Bool("stress", false, "try ten times as many worlds")
+
+// fleetWorld is a cluster with pools that overlap, a cache that is behind, and a leader
+// that may be killed at any moment. The leader is the code of this package, and the plan.
+type fleetWorld struct {
+	t   *testing.T
+	r   *rand.Rand
+	now time.Time
+
+	pools []*v1.NodePool
+	// truth is what the API server has, and cache what the leader sees of it; ready is the
+	// condition of nodes.
+	truth, cache map[string]*plan.NodeState
+	ready        map[string]bool
+	names        []string
+
+	snapshot *Snapshot
+	epoch    uint64
+	counts   *counts
+	turns    *turns
+
+	// governed are, by node, the pools that the change waited for which it last began.
+	governed map[string]map[string]bool
+
+	begun, killed, waited int
+}
+
+func newFleetWorld(t *testing.T, seed uint64) *fleetWorld {
+	w := &fleetWorld{
+		t: t, r: rand.New(rand.NewPCG(seed, 18)), now: time.Date(2026, time.November, 25, 12, 0, 0, 0, time.UTC),
+		truth: map[string]*plan.NodeState{}, cache: map[string]*plan.NodeState{}, ready: map[string]bool{},
+		governed: map[string]map[string]bool{},
+	}
+	for i := range 4 + w.r.IntN(8) {
+		name := fmt.Sprintf("n%02d", i)
+		w.names = append(w.names, name)
+		w.truth[name] = &plan.NodeState{Name: name, UID: "uid", ResourceVersion: "1", Created: metav1.NewTime(w.now.AddDate(-1, 0, 0))}
+		w.ready[name] = true
+	}
+	for i := range 1 + w.r.IntN(4) {
+		w.pools = append(w.pools, w.pool(fmt.Sprintf("p%d", i)))
+	}
+	w.start()
+	return w
+}
+
+// pool chooses some of the nodes, and most have a budget.
+func (w *fleetWorld) pool(name string) *v1.NodePool {
+	pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid", Generation: 1, CreationTimestamp: metav1.NewTime(w.now.AddDate(0, -1, 0))}}
+	pool.Spec.Priority = int32(w.r.IntN(3))
+	for _, node := range w.names {
+		if w.r.IntN(3) > 0 {
+			pool.Spec.NodeNames = append(pool.Spec.NodeNames, node)
+		}
+	}
+	if pool.Spec.NodeNames == nil {
+		pool.Spec.NodeNames = []string{"*"}
+	}
+	if w.r.IntN(4) > 0 {
+		pool.Spec.Rollout = &v1.Rollout{MaxUnavailable: w.limit(), MinReady: &metav1.Duration{Duration: time.Duration(w.r.IntN(40)) * time.Second}}
+	}
+	w.change(pool)
+	return pool
+}
+
+func (w *fleetWorld) limit() *intstr.IntOrString {
+	limit := intstr.FromInt32(int32(w.r.IntN(4)))
+	if w.r.IntN(2) == 0 {
+		limit = intstr.FromString(fmt.Sprintf("%d%%", 10*w.r.IntN(11)))
+	}
+	return &limit
+}
+
+// change makes a pool want something else.
+func (w *fleetWorld) change(pool *v1.NodePool) {
+	value := fmt.Sprint(w.r.IntN(3))
+	key := v1.Domain + ".example.com/" + pool.Name
+	if w.r.IntN(3) == 0 {
+		key = "example.com/shared"
+	}
+	pool.Spec.Labels = map[string]v1.LabelValue{key: v1.LabelValue(value)}
+	pool.Spec.Taints = []v1.Taint{{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule}}
+	pool.Generation++
+}
+
+// changePools is a commit.
+func (w *fleetWorld) changePools() {
+	for i := range w.pools {
+		if w.r.IntN(2) == 0 {
+			w.pools[i] = w.pools[i].DeepCopy()
+			w.change(w.pools[i])
+			if rollout := w.pools[i].Spec.Rollout; rollout != nil && w.r.IntN(3) == 0 {
+				rollout.MaxUnavailable = w.limit()
+			}
+		}
+	}
+	w.follow()
+}
+
+func (w *fleetWorld) follow() {
+	w.epoch++
+	w.snapshot = newSnapshot(w.pools, holds{}, w.epoch, w.snapshot)
+}
+
+// start is a new leader: its cache may be behind from the beginning.
+func (w *fleetWorld) start() {
+	for _, name := range w.names {
+		if w.cache[name] == nil || w.r.IntN(2) == 0 {
+			w.cache[name] = w.truth[name]
+		}
+	}
+	w.snapshot = nil
+	w.follow()
+	w.counts, w.turns = newCounts(&publisher{}), newTurns()
+	for _, name := range w.names {
+		w.pass(name, false)
+	}
+	if err := w.turns.sync(w.t.Context(), func(context.Context) (map[string]time.Time, error) {
+		changed := map[string]time.Time{}
+		for name, node := range w.truth {
+			changed[name] = plan.ChangedAt(node)
+		}
+		return changed, nil
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// pass is one of the node reconciler. Where it may die, the leader may be killed before
+// or after its write.
+func (w *fleetWorld) pass(name string, mayDie bool) {
+	seen := w.cache[name]
+	if _, doubtful := w.turns.of(name); doubtful {
+		seen = w.truth[name]
+	}
+	for range 2 {
+		begun, _ := w.turns.of(name)
+		facts := plan.NodeFacts{Rollouts: w.snapshot.Rollouts, Turns: begun.in(w.snapshot), Now: w.now}
+		outcome := plan.NodeOutcomeOf(seen, w.snapshot.Expansion, facts)
+		found := Observation{Epoch: w.epoch, UID: "uid", Ready: w.ready[name], Members: outcome.Members, Wait: outcome.Wait, Asks: outcome.Asks,
+			Recorded: outcome.CarriedAfter(), Changed: outcome.Plan.Recorded().Changed}
+		if last := w.counts.Last(name); last != nil && last.Changed.After(found.Changed) {
+			found.Changed = last.Changed
+		}
+		p := outcome.Admission.Plan
+		if p.NoOp() {
+			w.report(name, found)
+			return
+		}
+		fate := w.r.IntN(12)
+		if mayDie && fate == 0 {
+			w.killed++
+			w.start()
+			return
+		}
+		if seen.ResourceVersion != w.truth[name].ResourceVersion {
+			seen = w.truth[name]
+			continue
+		}
+		if fate != 1 { // or else the request is lost
+			w.write(name, outcome)
+		}
+		switch {
+		case fate <= 2: // the answer is
+			found.Failed, found.Problem = true, "no answer"
+		case mayDie && fate == 3:
+			w.killed++
+			w.start()
+			return
+		case outcome.Begins:
+			found.Changed = p.Record.Changed
+		}
+		w.report(name, found)
+		return
+	}
+}
+
+func (w *fleetWorld) report(name string, found Observation) {
+	w.turns.ended(name, w.counts.Last(name), &found)
+	w.counts.Report(name, found, nil)
+}
+
+// write is the API server. It holds every write to the budgets that it had to wait for. What
+// a stronger pool changes counts in the budget of a weaker one, and does not wait for it.
+func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
+	after := outcome.Admission.Plan.After(w.truth[name])
+	after.ResourceVersion = w.truth[name].ResourceVersion + "1"
+	w.truth[name] = after
+	if !outcome.Begins {
+		return
+	}
+	w.begun++
+	w.governed[name] = map[string]bool{}
+	for _, pool := range w.pools {
+		rollout := pool.Spec.Rollout
+		if rollout == nil || rollout.MaxUnavailable == nil || !slices.Contains(outcome.Members, pool.Name) || !w.governs(pool, outcome) {
+			continue
+		}
+		w.governed[name][pool.Name] = true
+		unavailable, members := 0, 0
+		for other, node := range w.truth {
+			if in, err := plan.Members(node, w.snapshot.Expansion); err != nil || !slices.Contains(in, pool.Name) {
+				continue
+			}
+			members++
+			if other == name || w.governed[other][pool.Name] && w.now.Before(plan.ChangedAt(node).Add(rollout.MinReady.Duration)) {
+				unavailable++
+			}
+		}
+		if most := plan.MostUnavailable(*rollout.MaxUnavailable, members); unavailable > most {
+			w.t.Errorf("%s begins, and %d of %d nodes of %s are unavailable for it, want %d at the most", name, unavailable, members, pool.Name, most)
+		}
+	}
+}
+
+// governs reports whether a pool is no weaker than one that the write disrupts the node
+// for: of a key that goes from one pool to another, the stronger one of these.
+func (w *fleetWorld) governs(pool *v1.NodePool, outcome plan.NodeOutcome) bool {
+	recorded := outcome.Plan.Recorded()
+	for _, change := range outcome.Admission.Plan.Changes {
+		disruptive := change.Field == plan.Taint || change.Field == plan.Label && change.Before != nil
+		if !disruptive || change.Drift {
+			continue
+		}
+		from := recorded.Labels[change.Key]
+		for id, entry := range recorded.Taints {
+			if id.String() == change.Key {
+				from = entry
+			}
+		}
+		cause := w.named(change.Pool)
+		if other := w.named(from.Pool); other != nil && stronger(other, cause) {
+			cause = other
+		}
+		if !stronger(cause, pool) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *fleetWorld) named(name string) *v1.NodePool {
+	for _, pool := range w.pools {
+		if pool.Name == name {
+			return pool
+		}
+	}
+	return nil
+}
+
+// stronger reports whether a pool goes before another; all of them are equally old.
+func stronger(a, b *v1.NodePool) bool {
+	return a.Spec.Priority > b.Spec.Priority || a.Spec.Priority == b.Spec.Priority && a.Name < b.Name
+}
+
+// giveTurns is one decision of the leader.
+func (w *fleetWorld) giveTurns() {
+	if !w.snapshot.Rollouts.Limited() {
+		return
+	}
+	turns, _ := w.snapshot.Rollouts.Turns(w.turns.known(w.counts.followers(), w.snapshot), w.now)
+	w.turns.give(turns, w.snapshot.Epoch)
+}
+
+// No budget is exceeded by what nodes begin: with pools that overlap, a cache that is
+// behind, nodes that fail by themselves, requests of which the answer is lost, and a leader
+// that is killed between any two writes.
+func TestTurnsKeepEveryBudget(t *testing.T) {
+	worlds := 1000
+	if *stress {
+		worlds *= 10
+	}
+	begun, killed, waited := 0, 0, 0
+	for seed := range uint64(worlds) {
+		w := newFleetWorld(t, seed)
+		for range 250 {
+			name := w.names[w.r.IntN(len(w.names))]
+			switch w.r.IntN(10) {
+			case 0:
+				if w.r.IntN(4) == 0 {
+					w.changePools()
+				}
+			case 1:
+				w.ready[name] = w.r.IntN(4) > 0
+			case 2:
+				w.now = w.now.Add(time.Duration(w.r.IntN(15_000)) * time.Millisecond)
+			case 3, 4:
+				w.cache[name] = w.truth[name]
+			case 5:
+				w.giveTurns()
+			default:
+				w.pass(name, true)
+			}
+			if last := w.counts.Last(name); last != nil && len(last.Asks) > 0 {
+				w.waited++
+			}
+		}
+		begun, killed, waited = begun+w.begun, killed+w.killed, waited+w.waited
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	t.Logf("%d worlds: nodes began %d times, waited %d times, and the leader was killed %d times", worlds, begun, waited, killed)
+	if begun < worlds || waited < worlds || killed < worlds {
+		t.Error("the worlds have too little of what the property is about")
+	}
+}

@@ -1,0 +1,46 @@
+package plan
+
+import (
+	"errors"
+	"time"
+)
+
+// recordV3 is the text of version 3: that of version 2, and what there is to know of the
+// last change that the node has followed in its turn.
+//
+//	{"version":3,
+//	 "pools":{"gpu":{"labels":{"team":"ml"}}},
+//	 "change":{"at":"2026-11-25T02:00:07Z"}}
+type recordV3 struct {
+	recordV2
+	Change changeV3 `json:"change"`
+}
+
+// changeV3 is a change that the node has followed.
+type changeV3 struct {
+	// At is when that began, in UTC and as RFC 3339 has it, in whole seconds.
+	At string `json:"at"`
+}
+
+func newRecordV3(r Record) recordV3 {
+	written := recordV3{newRecordV2(r), changeV3{r.Changed.UTC().Format(time.RFC3339)}}
+	written.Version = newestRecordVersion
+	return written
+}
+
+func readRecordV3(text string) (Record, error) {
+	var written recordV3
+	if err := readStrictly(text, &written); err != nil {
+		return Record{}, err
+	}
+	at, err := time.Parse(time.RFC3339, written.Change.At)
+	if err != nil || at.UTC().Format(time.RFC3339) != written.Change.At {
+		return Record{}, errors.New("a change has no time, or not as it is written")
+	}
+	r, err := written.read()
+	if err == nil && r.Empty() {
+		return Record{}, errors.New("there is a change, and nothing that has changed")
+	}
+	r.Changed = at.UTC()
+	return r, err
+}

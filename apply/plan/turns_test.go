@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+func limited(most string, minReady time.Duration) func(*v1.NodePool) {
+	return func(pool *v1.NodePool) {
+		limit := intstr.Parse(most)
+		pool.Spec.Rollout = &v1.Rollout{MaxUnavailable: &limit, MinReady: &metav1.Duration{Duration: minReady}}
+	}
+}
+
+func TestTurns(t *testing.T) {
+	asks := func(name string, change func(*Follower)) Follower {
+		f := Follower{Name: name, Pools: []string{"p"}, Asks: []string{"p"}}
+		if change != nil {
+			change(&f)
+		}
+		return f
+	}
+	changed := func(ago time.Duration) func(*Follower) {
+		return func(f *Follower) { f.Asks, f.Changed = nil, closedAt.Add(-ago) }
+	}
+	down := func(f *Follower) { f.Unavailable = true }
+	ofBoth := func(f *Follower) { f.Pools, f.Asks = []string{"p", "q"}, []string{"p", "q"} }
+	const minute = time.Minute
+	cases := map[string]struct {
+		reason string
+		pools  []*v1.NodePool
+		nodes  []Follower
+		want   string
+		again  time.Duration // from closedAt
+	}{
+		"two of three":      {"in the order of names", []*v1.NodePool{waitingPool("p", limited("2", minute))}, []Follower{asks("c", nil), asks("b", nil), asks("a", nil)}, "a b", 0},
+		"none":              {"a literal 0 stops", []*v1.NodePool{waitingPool("p", limited("0", minute))}, []Follower{asks("a", nil)}, "", 0},
+		"none of 0%":        {"so does this", []*v1.NodePool{waitingPool("p", limited("0%", minute))}, []Follower{asks("a", nil)}, "", 0},
+		"a fifth of three":  {"at least one", []*v1.NodePool{waitingPool("p", limited("20%", minute))}, []Follower{asks("a", nil), asks("b", nil), asks("c", nil)}, "a", 0},
+		"half of three":     {"rounded down", []*v1.NodePool{waitingPool("p", limited("50%", minute))}, []Follower{asks("a", nil), asks("b", nil), asks("c", nil)}, "a", 0},
+		"one is down":       {"it counts, and does not begin", []*v1.NodePool{waitingPool("p", limited("2", minute))}, []Follower{asks("a", down), asks("b", nil), asks("c", nil)}, "b", 0},
+		"one has changed":   {"it is not ready for long enough", []*v1.NodePool{waitingPool("p", limited("1", minute))}, []Follower{asks("a", changed(59*time.Second)), asks("b", nil)}, "", time.Second},
+		"one is ready":      {"long enough", []*v1.NodePool{waitingPool("p", limited("1", minute))}, []Follower{asks("a", changed(minute)), asks("b", nil)}, "b", 0},
+		"one has its turn":  {"nothing is known of it yet", []*v1.NodePool{waitingPool("p", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { f.Begun, f.Busy = f.Asks, true }), asks("b", nil)}, "", 0},
+		"asks one more":     {"it has its turn in one rollout, and the other is full", []*v1.NodePool{waitingPool("p", limited("1", minute)), waitingPool("q", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { ofBoth(f); f.Begun, f.Busy = []string{"p"}, true }), asks("b", func(f *Follower) { ofBoth(f); down(f) })}, "", 0},
+		"asks two":          {"one of the two is full", []*v1.NodePool{waitingPool("p", limited("1", minute)), waitingPool("q", limited("0", minute))}, []Follower{asks("a", ofBoth), asks("b", nil)}, "b", 0},
+		"another is limit":  {"it counts in both, and asks one", []*v1.NodePool{waitingPool("p", limited("2", minute)), waitingPool("q", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { f.Pools = []string{"p", "q"} }), asks("b", func(f *Follower) { f.Pools, f.Asks = []string{"p", "q"}, []string{"q"} })}, "a", 0},
+		"changes once more": {"it counts already", []*v1.NodePool{waitingPool("p", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { f.Changed = closedAt.Add(-time.Second) }), asks("b", nil)}, "a", 59 * time.Second},
+		"gone":              {"the rollout that it asked is another one by now", []*v1.NodePool{waitingPool("q", limited("1", minute))}, []Follower{asks("a", nil)}, "", 0},
+	}
+	for name, c := range cases {
+		turns, again := RolloutsOf(c.pools).Turns(c.nodes, closedAt)
+		if got := strings.Join(slices.Sorted(maps.Keys(turns)), " "); got != c.want {
+			t.Errorf("%s: it is the turn of %q, want %q: %s", name, got, c.want, c.reason)
+		}
+		if want := closedAt.Add(c.again); c.again == 0 && !again.IsZero() || c.again > 0 && !again.Equal(want) {
+			t.Errorf("%s: it is decided again at %v, want %v after %v", name, again, c.again, closedAt)
+		}
+	}
+}
+
+// A node that has to wait for its turn asks the rollouts of the pools that its change waits
+// for, and follows when it is its turn in all of them; the record has the time.
+func TestNodeTakesItsTurn(t *testing.T) {
+	pools := []*v1.NodePool{
+		waitingPool("p", all(labelled("2"), limited("1", time.Minute))),
+		waitingPool("fleet", all(prior(1), limited("1", time.Minute))),
+		waitingPool("weak", all(prior(-1), limited("0", time.Minute))),
+	}
+	node := followed(t, 365*24*time.Hour, waitingPool("p", labelled("1")), waitingPool("fleet", prior(1)), waitingPool("weak", prior(-1)))
+	outcome := func(turns ...string) NodeOutcome {
+		return NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turns: turns, Now: closedAt.Add(time.Millisecond)})
+	}
+	for _, turns := range [][]string{nil, {"p"}, {"fleet"}, {"weak"}} {
+		o := outcome(turns...)
+		if !slices.Equal(o.Asks, []string{"fleet", "p"}) || o.Begins || !o.Admission.Plan.NoOp() || o.Wait.Of("p") == nil || !o.Wait.Of("p").Turn {
+			t.Errorf("with its turn in %v, the node asks %v, waits for %v, and writes %v", turns, o.Asks, o.Wait, o.Admission.Plan.Changes)
+		}
+	}
+	o := outcome("fleet", "p")
+	if len(o.Asks) > 0 || len(o.Wait) > 0 || !o.Begins {
+		t.Fatalf("in its turn, the node asks %v, waits for %v, and begins: %t", o.Asks, o.Wait, o.Begins)
+	}
+	node = o.Admission.Plan.After(node)
+	if at := ChangedAt(node); !at.Equal(closedAt.Add(time.Second)) {
+		t.Errorf("it began at %v, want the next full second", at)
+	}
+	if o := outcome("fleet", "p"); !o.Plan.NoOp() {
+		t.Errorf("a second pass writes %v", o.Plan.Changes)
+	}
+	pools[0].Spec.Annotations = map[string]v1.AnnotationValue{key: "1"}
+	o = outcome()
+	if len(o.Asks) > 0 || o.Begins || o.Admission.Plan.NoOp() {
+		t.Fatalf("for an annotation the node asks %v, begins: %t", o.Asks, o.Begins)
+	}
+	if at := ChangedAt(o.Admission.Plan.After(node)); !at.Equal(closedAt.Add(time.Second)) {
+		t.Errorf("with another change it has begun at %v", at)
+	}
+}
