@@ -68,6 +68,11 @@ const (
 	// status.lastHandledReleaseApproval.
 	ApproveReleaseAnnotation = "nodes.lailin.xyz/approveRelease"
 
+	// ApproveRolloutAnnotation on a NodePool approves that the wave after one of its waves
+	// begins. The value is the metadata.generation of the pool, a slash, and the name of
+	// that wave; it approves the waves before it as well.
+	ApproveRolloutAnnotation = "nodes.lailin.xyz/approveRollout"
+
 	// DeletionApproval is the value of [ApproveReleaseAnnotation] that approves the
 	// deletion of a pool. On a NodePoolSource it approves that of all its pools,
 	// when the source is deleted and its deletionPolicy is Delete.

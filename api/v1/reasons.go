@@ -44,6 +44,10 @@ const (
 	// WaitingForBudgetReason: nodes wait for their turn to follow the pool, as no more of
 	// them may be unavailable.
 	WaitingForBudgetReason = "WaitingForBudget"
+	// WaitingForApprovalReason: the next wave of the rollout waits for an approval.
+	WaitingForApprovalReason = "WaitingForApproval"
+	// SoakingReason: a wave of the rollout has followed, and the next one begins later.
+	SoakingReason = "Soaking"
 	// RolloutPausedReason: spec.rollout.paused is true, of the pool or of one that changes
 	// of it wait for.
 	RolloutPausedReason = "RolloutPaused"

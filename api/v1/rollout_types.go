@@ -38,7 +38,8 @@ type Rollout struct {
 	// all nodes follow together.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="maxUnavailable must be a number from 0 up or a percentage from 0% to 100%"
+	// +kubebuilder:validation:Pattern=`^(100|[0-9]{1,2})%$`
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 0",message="maxUnavailable must be a number from 0 up or a percentage from 0% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
 	// minReady is how long a node that has followed counts as unavailable, from 0s, which
@@ -50,15 +51,93 @@ type Rollout struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="minReady must be between 0s and 24h"
 	MinReady *metav1.Duration `json:"minReady,omitempty"`
 
+	// waves are parts of the pool that follow one after the other; nodes that are in none
+	// of them are the last one. The next wave begins when all nodes of the one before it
+	// have followed and are available, its soak is over, and its approval was given.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Waves []Wave `json:"waves,omitempty"`
+
 	// paused lets no node follow until it is false.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 }
 
+// Wave is a part of the nodes of a pool. A node is in the first wave that chooses it.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.selector) || has(self.nodes)",message="a wave must have a selector, or nodes, or both"
+type Wave struct {
+	// name of the wave, in lower case.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// selector chooses nodes of the pool by their labels, leaving out of account the labels
+	// that pools put there.
+	// +optional
+	Selector *WaveSelector `json:"selector,omitempty"`
+
+	// nodes is how many nodes are in the wave: the first ones by name of those that no
+	// earlier wave has, and that the selector chooses. A number, or a percentage of all
+	// nodes of the pool, rounded down, and at least 1. A number below 1 is refused by
+	// validate, and chooses none: a rule of the API server would be too expensive here.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:Pattern=`^(100|[1-9][0-9]?)%$`
+	Nodes *intstr.IntOrString `json:"nodes,omitempty"`
+
+	// soak is how long to wait after the last node of the wave has begun to follow, from 0s,
+	// which is the default, to 744h (31 days).
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('744h')",message="soak must be between 0s and 744h, which is 31 days"
+	Soak *metav1.Duration `json:"soak,omitempty"`
+
+	// approval says whether the next wave waits for one. Required: it does, until the
+	// annotation nodes.lailin.xyz/approveRollout of the pool names this generation of the
+	// pool and this wave, as in 7/canary.
+	// +optional
+	Approval WaveApproval `json:"approval,omitempty"`
+}
+
+// WaveSelector chooses nodes by their labels.
+type WaveSelector struct {
+	// matchLabels are labels that a node must have, each with its value.
+	// +required
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=8
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !k.matches('^[^/]{254}') && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="every label key must be a qualified name: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, self[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))",message="every label value must be letters, digits, '-', '_' or '.', beginning and ending with a letter or digit, or empty"
+	MatchLabels map[string]LabelValue `json:"matchLabels"`
+}
+
+// WaveApproval says whether the wave after another waits for an approval.
+//
+// +kubebuilder:validation:Enum=None;Required
+type WaveApproval string
+
+// The approvals. The empty one is none.
+const (
+	ApprovalNone     WaveApproval = "None"
+	ApprovalRequired WaveApproval = "Required"
+)
+
 // RolloutStatus is how far nodes are that do not follow a change of their pool yet.
 type RolloutStatus struct {
 	// waiting is the number of nodes on which a change of the pool waits.
 	Waiting int32 `json:"waiting"`
+
+	// wave is the name of the wave that follows, or is waited for; rest is that of the nodes
+	// that are in none. It is absent where the pool has no waves.
+	// +optional
+	Wave string `json:"wave,omitempty"`
 
 	// nextWindow is the earliest time at which one of them may follow; absent where no such
 	// time was found.

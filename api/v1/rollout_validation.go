@@ -2,9 +2,12 @@ package v1
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -12,7 +15,7 @@ func validateRollout(rollout *Rollout, at *field.Path) field.ErrorList {
 	if rollout == nil {
 		return nil
 	}
-	if rollout.Windows == nil && rollout.Exclusions == nil && rollout.MaxUnavailable == nil && rollout.MinReady == nil && !rollout.Paused {
+	if rollout.Windows == nil && rollout.Exclusions == nil && rollout.MaxUnavailable == nil && rollout.MinReady == nil && rollout.Waves == nil && !rollout.Paused {
 		return field.ErrorList{field.Required(at, "it must say something: leave it out to have all nodes follow at once")}
 	}
 	problems := ValidateCalendar(rollout.Windows, rollout.Exclusions, at)
@@ -22,7 +25,81 @@ func validateRollout(rollout *Rollout, at *field.Path) field.ErrorList {
 	if ready := rollout.MinReady; ready != nil && (ready.Duration < 0 || ready.Duration > maxMinReady) {
 		problems = append(problems, field.Invalid(at.Child("minReady"), ready.Duration.String(), "must be between 0s and 24h"))
 	}
+	return append(problems, validateWaves(rollout.Waves, at.Child("waves"))...)
+}
+
+// The bounds that the schema sets.
+const (
+	maxWaves      = 64
+	maxWaveLabels = 8
+	maxSoak       = 31 * 24 * time.Hour
+)
+
+// RestWave is the name of the last wave, of the nodes that are in no other.
+const RestWave = "rest"
+
+func validateWaves(waves []Wave, at *field.Path) field.ErrorList {
+	var problems field.ErrorList
+	if waves != nil && len(waves) == 0 {
+		problems = append(problems, field.Required(at, "leave it out to have none"))
+	}
+	if len(waves) > maxWaves {
+		problems = append(problems, field.TooMany(at, len(waves), maxWaves))
+	}
+	seen := map[string]bool{}
+	for i, wave := range waves {
+		each := at.Index(i)
+		if wave.Name == "" {
+			problems = append(problems, field.Required(each.Child("name"), "a wave needs a name"))
+		}
+		for _, message := range utilvalidation.IsDNS1123Label(wave.Name) {
+			if wave.Name != "" {
+				problems = append(problems, field.Invalid(each.Child("name"), wave.Name, message))
+			}
+		}
+		if seen[wave.Name] {
+			problems = append(problems, field.Duplicate(each.Child("name"), wave.Name))
+		}
+		seen[wave.Name] = true
+		problems = append(problems, validateWave(&wave, each)...)
+	}
 	return problems
+}
+
+func validateWave(wave *Wave, at *field.Path) field.ErrorList {
+	var problems field.ErrorList
+	if wave.Selector == nil && wave.Nodes == nil {
+		problems = append(problems, field.Required(at, "a wave must have a selector, or nodes, or both"))
+	}
+	if selector := wave.Selector; selector != nil {
+		labels := at.Child("selector", "matchLabels")
+		switch count := len(selector.MatchLabels); {
+		case count == 0:
+			problems = append(problems, field.Required(labels, "it would choose every node: leave the selector out"))
+		case count > maxWaveLabels:
+			problems = append(problems, field.TooMany(labels, count, maxWaveLabels))
+		}
+		for key, value := range selector.MatchLabels {
+			problems = append(problems, validateQualifiedName(key, labels.Key(key))...)
+			problems = append(problems, validateLabelValue(string(value), labels.Key(key))...)
+		}
+	}
+	if nodes := wave.Nodes; nodes != nil && (!isLimit(*nodes) || isNothing(*nodes)) {
+		problems = append(problems, field.Invalid(at.Child("nodes"), nodes.String(), "must be a number from 1 up or a percentage from 1% to 100%"))
+	}
+	if soak := wave.Soak; soak != nil && (soak.Duration < 0 || soak.Duration > maxSoak) {
+		problems = append(problems, field.Invalid(at.Child("soak"), soak.Duration.String(), "must be between 0s and 744h, which is 31 days"))
+	}
+	approvals := []WaveApproval{ApprovalNone, ApprovalRequired}
+	if wave.Approval != "" && !slices.Contains(approvals, wave.Approval) {
+		problems = append(problems, field.NotSupported(at.Child("approval"), wave.Approval, approvals))
+	}
+	return sorted(problems)
+}
+
+// isNothing reports whether a valid limit is 0.
+func isNothing(limit intstr.IntOrString) bool {
+	return strings.Trim(limit.String(), "0%") == ""
 }
 
 const maxMinReady = 24 * time.Hour
@@ -41,10 +118,18 @@ func WarnRollout(pool *NodePool) field.ErrorList {
 	}
 	rollout, at := pool.Spec.Rollout, field.NewPath("spec", "rollout")
 	warnings := WarnCalendar(rollout.Windows, rollout.Exclusions, at)
-	if rollout.MinReady != nil && rollout.MaxUnavailable == nil {
-		warnings = append(warnings, field.Invalid(at.Child("minReady"), nil, "makes no difference without maxUnavailable: all nodes follow together"))
+	for i, wave := range rollout.Waves {
+		if wave.Name == RestWave {
+			warnings = append(warnings, field.Invalid(at.Child("waves").Index(i).Child("name"), nil, "rest is what the nodes are called that are in no wave"))
+		}
+		if wave.Selector == nil && wave.Nodes.String() == "100%" && i < len(rollout.Waves)-1 {
+			warnings = append(warnings, field.Invalid(at.Child("waves").Index(i+1), nil, "has no nodes: the wave before it has all"))
+		}
 	}
-	if limit := rollout.MaxUnavailable; limit != nil && (limit.String() == "0" || limit.String() == "0%" || limit.String() == "00%") {
+	if rollout.MinReady != nil && rollout.MaxUnavailable == nil && rollout.Waves == nil {
+		warnings = append(warnings, field.Invalid(at.Child("minReady"), nil, "makes no difference without maxUnavailable or waves: all nodes follow together"))
+	}
+	if limit := rollout.MaxUnavailable; limit != nil && isNothing(*limit) {
 		warnings = append(warnings, field.Invalid(at.Child("maxUnavailable"), nil, "of 0 lets no node follow; to stop for a time, paused says so"))
 	}
 	return warnings

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
@@ -100,4 +102,113 @@ spec: {labels: {example.com/tier: "1"}}
 	if writes, _ := w.nodeWrites(mark); len(writes) != count || slices.Max(slices.Collect(maps.Values(writes))) != 1 {
 		t.Errorf("the writes of nodes are %v, want one of each", writes)
 	}
+}
+
+// Waves follow one after the other: each when all nodes of the one before it have followed
+// and are available, its soak is over, and it is approved for this very change.
+func TestWavesFollowOneAfterTheOther(t *testing.T) {
+	w := newWorld(t)
+	names := []string{"wave-a", "wave-b", "wave-c", "wave-d", "wave-e"}
+	for i, name := range names {
+		labels := role("batch")
+		labels["zone"] = []string{"z", "z", "y", "y", "x"}[i]
+		w.node(name, labels)
+	}
+	w.isReadyNode(names...)
+	w.pool(`
+apiVersion: nodes.lailin.xyz/v1
+kind: NodePool
+metadata: {name: batch}
+spec: {labels: {example.com/tier: "1"}}
+`)
+	w.isReady("batch", 5)
+	w.inUse(names...)
+	moved := func() (nodes []string) {
+		for _, name := range names {
+			if w.get(name).Labels["example.com/tier"] == "2" {
+				nodes = append(nodes, name)
+			}
+		}
+		return nodes
+	}
+	waits := func(wave, reason string, texts ...string) {
+		t.Helper()
+		w.poolIs("batch", "waits in wave "+wave, func(pool *v1.NodePool) error {
+			status := pool.Status.Rollout
+			if status == nil || status.Wave != wave {
+				return fmt.Errorf("status.rollout is %v: %v", status, pool.Status.Conditions)
+			}
+			for _, text := range texts {
+				if message := readyMessageOf(pool); !strings.Contains(message, text) {
+					return fmt.Errorf("the message is %q, want %q in it", message, text)
+				}
+			}
+			return conditionIs(pool.Status.Conditions, v1.ReconcilingCondition, metav1.ConditionTrue, reason)
+		})
+	}
+	approve := func(value string) {
+		w.change("batch", func(pool *v1.NodePool) { pool.Annotations = map[string]string{v1.ApproveRolloutAnnotation: value} })
+	}
+	w.change("batch", func(pool *v1.NodePool) {
+		pool.Spec.Labels["example.com/tier"] = "2"
+		pool.Spec.Rollout = &v1.Rollout{Waves: []v1.Wave{
+			{Name: "canary", Nodes: ptr.To(intstr.FromInt32(1)), Approval: v1.ApprovalRequired},
+			{Name: "zone-y", Selector: &v1.WaveSelector{MatchLabels: map[string]v1.LabelValue{"zone": "y"}}, Soak: &metav1.Duration{Duration: 3 * time.Second}},
+		}}
+	})
+	changed := &v1.NodePool{}
+	w.do(w.Get(t.Context(), client.ObjectKey{Name: "batch"}, changed))
+	generation := changed.Generation
+	approval := fmt.Sprintf("%d/canary", generation)
+	waits("canary", v1.WaitingForApprovalReason, "4 nodes wait: ", "wave canary, 1 of 3, has 1 of 1 nodes",
+		"the next wave waits for an approval: kubectl annotate --overwrite nodepool batch nodes.lailin.xyz/approveRollout="+approval)
+	w.hasEvent("batch", v1.WaitingForApprovalReason, approval)
+	if got := moved(); !slices.Equal(got, names[:1]) {
+		t.Errorf("%v have moved, want the canary", got)
+	}
+	for _, wrong := range []string{fmt.Sprintf("%d/canary", generation-1), fmt.Sprintf("%d/other", generation), "canary"} {
+		approve(wrong)
+	}
+	cordon := func(yes bool) {
+		update(w, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "wave-a"}}, func(node *corev1.Node) { node.Spec.Unschedulable = yes })
+	}
+	cordon(true)
+	approve(approval)
+	waits("canary", v1.WaitingForBudgetReason, "node wave-a is not available")
+	if got := moved(); !slices.Equal(got, names[:1]) {
+		t.Errorf("the canary is not available, and %v have moved", got)
+	}
+	w.stop()
+	w.start()
+	waits("canary", v1.WaitingForBudgetReason, "node wave-a is not available")
+	cordon(false)
+	waits("zone-y", v1.SoakingReason, "2 nodes wait: ", "wave zone-y, 2 of 3, has 2 of 2 nodes", "the next wave begins at ")
+	if got := moved(); !slices.Equal(got, []string{"wave-a", "wave-c", "wave-d"}) {
+		t.Errorf("%v have moved, want those of the zone, too", got)
+	}
+	w.isReady("batch", 5)
+	var at []time.Time
+	for _, name := range []string{"wave-c", "wave-d", "wave-b", "wave-e"} {
+		at = append(at, plan.ChangedAt(plan.StateOf(w.get(name))))
+	}
+	for _, rest := range at[2:] {
+		if rest.Before(at[0].Add(3*time.Second)) || rest.Before(at[1].Add(3*time.Second)) {
+			t.Errorf("the nodes began at %v: the rest before the soak was over", at)
+		}
+	}
+	w.poolIs("batch", "has followed", func(pool *v1.NodePool) error {
+		if pool.Status.Rollout != nil {
+			return fmt.Errorf("status.rollout is %v", pool.Status.Rollout)
+		}
+		return nil
+	})
+}
+
+func readyMessageOf(pool *v1.NodePool) string {
+	for _, condition := range pool.Status.Conditions {
+		if condition.Type == v1.ReadyCondition {
+			return condition.Message
+		}
+	}
+	return ""
 }

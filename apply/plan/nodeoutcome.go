@@ -50,6 +50,8 @@ type NodeOutcome struct {
 	// at the time of the facts.
 	Asks   []string
 	Begins bool
+	// Selected are the waves that the node may be in, by pool, a bit for each.
+	Selected map[string]uint64
 	// Step is what the node keeps while it waits, as far as RuntimeClasses have to do with
 	// it; nil for nothing.
 	Step *ClassStep
@@ -94,6 +96,7 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 		return o
 	}
 	o.Plan, o.Members = p, p.Pools
+	o.Selected = facts.Rollouts.selected(node, p)
 	allowed := facts.Rollouts.Allow(node, p, facts.Now, facts.Turns)
 	o.Wait, o.Asks, o.Step = allowed.Wait, allowed.Asks, stepOf(node, p, allowed.Plan)
 	o.Admission = facts.admit(node, allowed.Plan)

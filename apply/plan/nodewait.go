@@ -132,7 +132,7 @@ func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turns []str
 func (r *Rollouts) limiting(names []string) []*rollout {
 	var limiting []*rollout
 	for _, name := range names {
-		if one := r.pools[name]; one != nil && one.limit != nil && !slices.Contains(limiting, one) {
+		if one := r.pools[name]; one != nil && one.limits() && !slices.Contains(limiting, one) {
 			limiting = append(limiting, one)
 		}
 	}

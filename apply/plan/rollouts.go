@@ -47,6 +47,9 @@ type rollout struct {
 	limit    *intstr.IntOrString
 	minReady time.Duration
 	paused   bool
+	// waves follow one after the other.
+	waves      []wave
+	generation int64
 
 	mu sync.Mutex
 	// closed is valid from one time to another.
@@ -84,7 +87,11 @@ func (r *rollout) read(pool *v1.NodePool) {
 	if ready := pool.Spec.Rollout.MinReady; ready != nil {
 		r.minReady = ready.Duration
 	}
+	r.waves, r.generation = wavesOf(pool), pool.Generation
 }
+
+// limits reports whether nodes take turns in the rollout.
+func (r *rollout) limits() bool { return r.limit != nil || len(r.waves) > 0 }
 
 // enclosing are the names of the pools around one, the innermost first. A cycle is gone
 // round once.
@@ -225,7 +232,7 @@ func (r *Rollouts) MayWait(pool string, now time.Time) bool {
 		return false
 	}
 	for _, one := range r.pools {
-		if one.governs(r.pools[pool]) && (one.limit != nil || one.closedAt(now)) {
+		if one.governs(r.pools[pool]) && (one.limits() || one.closedAt(now)) {
 			return true
 		}
 	}

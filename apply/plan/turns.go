@@ -16,6 +16,11 @@ type Follower struct {
 	// Asks are the pools in whose rollouts it waits for its turn; none where nothing of it
 	// waits for that.
 	Asks []string
+	// Waits are the pools whose changes wait on the node, be it for a window; Selected are
+	// the waves that it may be in, by pool, a
+	// bit for each.
+	Waits    []string
+	Selected map[string]uint64
 	// Begun are the pools in whose rollouts it is its turn already. Busy reports that it was
 	// its turn in some, be they other rollouts by now, and that it is not known yet what
 	// came of it.
@@ -44,47 +49,53 @@ func (r *Rollouts) Limited() bool {
 		return false
 	}
 	for _, one := range r.pools {
-		if one.limit != nil {
+		if one.limits() {
 			return true
 		}
 	}
 	return false
 }
 
-// Turns returns the nodes that may begin to follow their pools at a time, with the pools
-// in whose rollouts it is their turn, and when that has to be decided anew though nothing
-// happens; zero where it does not.
+// Turns are the nodes that may begin to follow their pools.
+type Turns struct {
+	// Nodes has the pools in whose rollouts it is the turn of a node.
+	Nodes map[string][]string
+	// Waves are how far the waves are of the pools that have some, and of which not all
+	// nodes have followed.
+	Waves map[string]*WaveState
+	// Again is when it has to be decided anew though nothing happens; zero where it has not.
+	Again time.Time
+}
+
+// Turns decides which nodes may begin to follow their pools at a time.
 //
-// It is the turn of a node when each rollout that it asks lets one more node be
-// unavailable. Nodes that are unavailable already do not begin, and count in all their
-// pools, whatever has made them unavailable. The order is that of the names.
-func (r *Rollouts) Turns(nodes []Follower, now time.Time) (turns map[string][]string, again time.Time) {
+// It is the turn of a node when in each rollout that it asks it is the turn of its wave,
+// and one more node may be unavailable. Nodes that are unavailable already do not begin,
+// and count in all their pools, whatever has made them unavailable. The order is that of
+// the names. Settled reports that all nodes are known as they are by these pools: or else
+// nobody knows which have followed, and it is the turn of no wave.
+func (r *Rollouts) Turns(nodes []Follower, now time.Time, settled bool) Turns {
+	turns := Turns{Nodes: map[string][]string{}, Waves: map[string]*WaveState{}}
 	if r == nil {
-		return nil, time.Time{}
+		return turns
 	}
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Follower) int { return strings.Compare(a.Name, b.Name) })
-	budgets := r.budgets(nodes, now)
-	turns = map[string][]string{}
+	budgets, waves := r.budgets(nodes, now), r.waves(nodes, now)
+	closed := func(node, pool string) bool {
+		of, has := waves[pool]
+		return has && (!settled || !of.open(node))
+	}
 	for i := range nodes {
 		node := &nodes[i]
 		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) || node.Unavailable {
 			continue
 		}
-		full := slices.ContainsFunc(node.Asks, func(pool string) bool {
-			budget := budgets[pool]
-			if budget == nil {
-				return true // the rollout is another one by now
-			}
-			one := 1
-			if node.occupies(r.pools[pool], now) {
-				one = 0 // it counts already
-			}
-			return budget.Unavailable+one > budget.Most
-		})
-		if full {
+		if slices.ContainsFunc(node.Asks, func(pool string) bool {
+			return closed(node.Name, pool) || r.full(budgets[pool], node, pool, now)
+		}) {
 			continue
 		}
-		turns[node.Name] = node.Asks
+		turns.Nodes[node.Name] = node.Asks
 		for _, pool := range node.Pools {
 			if budget := budgets[pool]; budget != nil && !node.occupies(r.pools[pool], now) {
 				budget.Unavailable++
@@ -92,13 +103,43 @@ func (r *Rollouts) Turns(nodes []Follower, now time.Time) (turns map[string][]st
 		}
 	}
 	for i := range nodes {
-		for _, pool := range nodes[i].Pools {
-			if one := r.pools[pool]; one != nil && one.limit != nil {
-				again = sooner(again, nodes[i].Changed.Add(one.minReady), now)
+		for pool := range budgets {
+			if slices.Contains(nodes[i].Pools, pool) {
+				turns.Again = sooner(turns.Again, nodes[i].Changed.Add(r.pools[pool].minReady), now)
 			}
 		}
 	}
-	return turns, again
+	for pool, of := range waves {
+		if of.state != nil && settled {
+			turns.Waves[pool] = of.state
+			turns.Again = sooner(turns.Again, of.state.Soaks, now)
+		}
+	}
+	return turns
+}
+
+// full reports whether the budget of a pool lets a node not begin; nil is a pool in which
+// nodes take no turns any more.
+func (r *Rollouts) full(budget *Budget, node *Follower, pool string, now time.Time) bool {
+	if budget == nil {
+		return true
+	}
+	one := 1
+	if node.occupies(r.pools[pool], now) {
+		one = 0 // it counts already
+	}
+	return budget.Unavailable+one > budget.Most
+}
+
+// waves are the progress of those pools that have waves.
+func (r *Rollouts) waves(nodes []Follower, now time.Time) map[string]*progress {
+	waves := map[string]*progress{}
+	for name, one := range r.pools {
+		if len(one.waves) > 0 {
+			waves[name] = r.progressOf(one, nodes, now)
+		}
+	}
+	return waves
 }
 
 // sooner is the earlier of two times, where the zero time, and what is not after now, is
@@ -128,7 +169,7 @@ func (r *Rollouts) budgets(nodes []Follower, now time.Time) map[string]*Budget {
 	for i := range nodes {
 		for _, pool := range nodes[i].Pools {
 			one := r.pools[pool]
-			if one == nil || one.limit == nil {
+			if one == nil || !one.limits() {
 				continue
 			}
 			if budgets[pool] == nil {
@@ -141,7 +182,10 @@ func (r *Rollouts) budgets(nodes []Follower, now time.Time) map[string]*Budget {
 		}
 	}
 	for pool, budget := range budgets {
-		budget.Most = MostUnavailable(*r.pools[pool].limit, budget.Nodes)
+		budget.Most = budget.Nodes
+		if limit := r.pools[pool].limit; limit != nil {
+			budget.Most = MostUnavailable(*limit, budget.Nodes)
+		}
 	}
 	return budgets
 }

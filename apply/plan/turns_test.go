@@ -57,8 +57,9 @@ func TestTurns(t *testing.T) {
 		"gone":              {"the rollout that it asked is another one by now", []*v1.NodePool{waitingPool("q", limited("1", minute))}, []Follower{asks("a", nil)}, "", 0},
 	}
 	for name, c := range cases {
-		turns, again := RolloutsOf(c.pools).Turns(c.nodes, closedAt)
-		if got := strings.Join(slices.Sorted(maps.Keys(turns)), " "); got != c.want {
+		turns := RolloutsOf(c.pools).Turns(c.nodes, closedAt, true)
+		again := turns.Again
+		if got := strings.Join(slices.Sorted(maps.Keys(turns.Nodes)), " "); got != c.want {
 			t.Errorf("%s: it is the turn of %q, want %q: %s", name, got, c.want, c.reason)
 		}
 		if want := closedAt.Add(c.again); c.again == 0 && !again.IsZero() || c.again > 0 && !again.Equal(want) {

@@ -87,17 +87,11 @@ func (f *Fleet) Forget(node string) {
 }
 
 // Turn are the pools in whose rollouts it is the turn of a node, by a snapshot.
-func (f *Fleet) Turn(node string, pools *Snapshot) []string {
-	begun, _ := f.turns.of(node)
-	return begun.in(pools)
-}
+func (f *Fleet) Turn(node string, pools *Snapshot) []string { return f.turns.of(node).in(pools) }
 
-// Doubtful reports that a write of a node whose turn it is may have gone through, and that
-// the cache may not show it.
-func (f *Fleet) Doubtful(node string) bool {
-	_, doubtful := f.turns.of(node)
-	return doubtful
-}
+// Outdated reports whether a node may be another one than a cache shows, by whose record
+// it began to follow its last change at a time: it has begun since, or may have.
+func (f *Fleet) Outdated(node string, shown time.Time) bool { return f.turns.outdated(node, shown) }
 
 // Expect adds a node that has come and will be observed.
 func (f *Fleet) Expect(node string) { f.expect(node, f.latest()) }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -33,6 +34,8 @@ type Observation struct {
 	// last began to follow a change in its turn.
 	Asks    []string
 	Changed time.Time
+	// Selected are the waves that the node may be in, by pool, a bit for each.
+	Selected map[string]uint64
 	// Cordoned reports that pods are not scheduled to the node.
 	Cordoned bool
 	// Failed reports that what the pass wrote may not have gone through.
@@ -95,12 +98,20 @@ func (r Result) And(other Result) Result {
 
 // follower is the node as far as turns depend on it.
 func (o *Observation) follower(node string) plan.Follower {
-	return plan.Follower{Name: node, Pools: o.pools(), Asks: o.Asks, Unavailable: !o.Ready || o.Cordoned, Changed: o.Changed}
+	f := plan.Follower{
+		Name: node, Pools: o.pools(), Asks: o.Asks, Selected: o.Selected, Changed: o.Changed,
+		Unavailable: !o.Ready || o.Cordoned,
+	}
+	for _, wait := range o.Wait {
+		f.Waits = append(f.Waits, wait.Pool)
+	}
+	return f
 }
 
 // equalTurns reports whether two observations mean the same to the turns of nodes.
 func (o *Observation) equalTurns(other *Observation) bool {
 	return o.Ready == other.Ready && o.Cordoned == other.Cordoned && o.Changed.Equal(other.Changed) && slices.Equal(o.Asks, other.Asks) &&
+		o.Wait.Equal(other.Wait) && maps.Equal(o.Selected, other.Selected) &&
 		slices.Equal(o.Members, other.Members) && slices.Equal(o.Recorded, other.Recorded)
 }
 

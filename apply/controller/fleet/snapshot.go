@@ -129,7 +129,7 @@ type poolVersion struct {
 	generation int64
 	deleted    bool
 	// These annotations decide what becomes of nodes.
-	reconcile, requestedAt, approveRelease string
+	reconcile, requestedAt, approveRelease, approveRollout string
 }
 
 func versionOf(pool client.Object) poolVersion {
@@ -141,6 +141,7 @@ func versionOf(pool client.Object) poolVersion {
 		requestedAt: annotations[v1.RequestedAtAnnotation],
 
 		approveRelease: annotations[v1.ApproveReleaseAnnotation],
+		approveRollout: annotations[v1.ApproveRolloutAnnotation],
 	}
 }
 

@@ -34,19 +34,24 @@ type turns struct {
 	// those of an earlier leader.
 	changed map[string]changedNode
 	synced  bool
+	// waves are how far the waves of pools are.
+	waves map[string]*plan.WaveState
 }
 
-// turn is that of a node: the pools in whose rollouts it is, and the epoch of which these
-// were. In a rollout that has changed since it is not its turn any more, though the node
-// may have begun.
+// turn is that of a node: the pools in whose rollouts it is, and the epoch for which that
+// was decided. When pools have changed since, the node may have begun, and has no turn any
+// more: it may be another change that it would follow by now.
 type turn struct {
 	pools []string
 	epoch uint64
 }
 
-// in are the pools of the turn whose rollouts are the same by a snapshot.
+// in are the pools of the turn, if it was given by a snapshot.
 func (t turn) in(pools *Snapshot) []string {
-	return slices.DeleteFunc(slices.Clone(t.pools), func(pool string) bool { return pools.Since(pool) > t.epoch })
+	if t.epoch != pools.Epoch {
+		return nil
+	}
+	return t.pools
 }
 
 // changedNode is when a node last began to follow a change, and the pools that it was in
@@ -54,6 +59,8 @@ func (t turn) in(pools *Snapshot) []string {
 type changedNode struct {
 	at    time.Time
 	pools []string
+	// released reports that no record has been left that could say so.
+	released bool
 }
 
 func newTurns() *turns {
@@ -70,12 +77,19 @@ func (t *turns) setDue() {
 	}
 }
 
-// of returns the turn of a node. Doubtful reports that a write of it may have gone
-// through, and the cache may not show that.
-func (t *turns) of(node string) (begun turn, doubtful bool) {
+func (t *turns) of(node string) turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.begun[node], t.failed[node]
+	return t.begun[node]
+}
+
+// outdated reports whether a node may be another one than a cache shows, by whose record
+// it began to follow its last change at a time: it has begun since, or may have.
+func (t *turns) outdated(node string, shown time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	changed := t.changed[node]
+	return t.failed[node] || changed.at.After(shown) && !changed.released
 }
 
 // ended notes what came of the turn of a node: it goes on where the pass has failed.
@@ -83,7 +97,7 @@ func (t *turns) ended(node string, before, now *Observation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now.Changed.After(t.changed[node].at) {
-		changed := changedNode{now.Changed, now.pools()}
+		changed := changedNode{now.Changed, now.pools(), len(now.Recorded) == 0}
 		if before != nil {
 			changed.pools = append(changed.pools, before.pools()...)
 		}
@@ -198,14 +212,55 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (map[s
 		return 0, err
 	}
 	now := f.turns.now()
-	turns, next := pools.Rollouts.Turns(f.turns.known(f.counts.followers(), pools), now)
-	for _, node := range f.turns.give(turns, pools.Epoch) {
+	settled := f.isSettled(pools.Epoch)
+	turns := pools.Rollouts.Turns(f.turns.known(f.counts.followers(), pools), now, settled)
+	for _, node := range f.turns.give(turns.Nodes, pools.Epoch) {
 		enqueue(node)
 	}
-	if next.IsZero() {
+	for _, pool := range f.turns.setWaves(turns.Waves) {
+		f.changes.publish(pool, News)
+	}
+	switch {
+	case !settled:
+		return loop.RetryPeriod, nil
+	case turns.Again.IsZero():
 		return 0, nil
 	}
-	return max(next.Sub(now), loop.AtOnce), nil
+	return max(turns.Again.Sub(now), loop.AtOnce), nil
+}
+
+// setWaves notes how far waves are, and returns the pools of which that is another thing
+// than before.
+func (t *turns) setWaves(waves map[string]*plan.WaveState) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var changed []string
+	for pool, is := range waves {
+		if was := t.waves[pool]; was == nil || *was != *is {
+			changed = append(changed, pool)
+		}
+	}
+	for pool := range t.waves {
+		if waves[pool] == nil {
+			changed = append(changed, pool)
+		}
+	}
+	t.waves = waves
+	return changed
+}
+
+// Wave returns how far the waves of a pool are; nil where it has none, or where all nodes
+// have followed.
+func (f *Fleet) Wave(pool string) *plan.WaveState {
+	f.turns.mu.Lock()
+	defer f.turns.mu.Unlock()
+	return f.turns.waves[pool]
+}
+
+func (c *counts) isSettled(since uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.settled(since)
 }
 
 // sync learns, once, when nodes have changed under an earlier leader.

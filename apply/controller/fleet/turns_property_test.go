@@ -78,8 +78,44 @@ func (w *fleetWorld) pool(name string) *v1.NodePool {
 	if w.r.IntN(4) > 0 {
 		pool.Spec.Rollout = &v1.Rollout{MaxUnavailable: w.limit(), MinReady: &metav1.Duration{Duration: time.Duration(w.r.IntN(40)) * time.Second}}
 	}
+	if pool.Spec.Rollout != nil && w.r.IntN(2) == 0 {
+		one, half := intstr.FromInt32(1), intstr.FromString("50%")
+		pool.Spec.Rollout.Waves = []v1.Wave{{Name: "one", Nodes: &one}, {Name: "half", Nodes: &half}}
+		if w.r.IntN(2) == 0 {
+			pool.Spec.Rollout.MaxUnavailable = nil
+		}
+	}
 	w.change(pool)
 	return pool
+}
+
+// wave is that of a node of a pool: the first by name is the first, half of them the
+// second.
+func (w *fleetWorld) wave(pool *v1.NodePool, node string) int {
+	members := w.members(pool)
+	switch at := slices.Index(members, node); {
+	case at == 0:
+		return 0
+	case at < 1+max(1, len(members)/2):
+		return 1
+	}
+	return 2
+}
+
+// members are the nodes of a pool, sorted.
+func (w *fleetWorld) members(pool *v1.NodePool) (members []string) {
+	for _, name := range w.names {
+		if in, err := plan.Members(w.truth[name], w.snapshot.Expansion); err == nil && slices.Contains(in, pool.Name) {
+			members = append(members, name)
+		}
+	}
+	return members
+}
+
+// behind reports whether a node has not followed what waits for a pool.
+func (w *fleetWorld) behind(pool *v1.NodePool, node string) bool {
+	outcome := plan.NodeOutcomeOf(w.truth[node], w.snapshot.Expansion, plan.NodeFacts{Rollouts: w.snapshot.Rollouts, Now: w.now})
+	return slices.Contains(outcome.Asks, pool.Name)
 }
 
 func (w *fleetWorld) limit() *intstr.IntOrString {
@@ -108,7 +144,7 @@ func (w *fleetWorld) changePools() {
 		if w.r.IntN(2) == 0 {
 			w.pools[i] = w.pools[i].DeepCopy()
 			w.change(w.pools[i])
-			if rollout := w.pools[i].Spec.Rollout; rollout != nil && w.r.IntN(3) == 0 {
+			if rollout := w.pools[i].Spec.Rollout; rollout != nil && rollout.MaxUnavailable != nil && w.r.IntN(3) == 0 {
 				rollout.MaxUnavailable = w.limit()
 			}
 		}
@@ -149,14 +185,13 @@ func (w *fleetWorld) start() {
 // or after its write.
 func (w *fleetWorld) pass(name string, mayDie bool) {
 	seen := w.cache[name]
-	if _, doubtful := w.turns.of(name); doubtful {
+	if w.turns.outdated(name, plan.ChangedAt(seen)) {
 		seen = w.truth[name]
 	}
 	for range 2 {
-		begun, _ := w.turns.of(name)
-		facts := plan.NodeFacts{Rollouts: w.snapshot.Rollouts, Turns: begun.in(w.snapshot), Now: w.now}
+		facts := plan.NodeFacts{Rollouts: w.snapshot.Rollouts, Turns: w.turns.of(name).in(w.snapshot), Now: w.now}
 		outcome := plan.NodeOutcomeOf(seen, w.snapshot.Expansion, facts)
-		found := Observation{Epoch: w.epoch, UID: "uid", Ready: w.ready[name], Members: outcome.Members, Wait: outcome.Wait, Asks: outcome.Asks,
+		found := Observation{Epoch: w.epoch, UID: "uid", Ready: w.ready[name], Members: outcome.Members, Wait: outcome.Wait, Asks: outcome.Asks, Selected: outcome.Selected,
 			Recorded: outcome.CarriedAfter(), Changed: outcome.Plan.Recorded().Changed}
 		if last := w.counts.Last(name); last != nil && last.Changed.After(found.Changed) {
 			found.Changed = last.Changed
@@ -212,22 +247,24 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 	w.governed[name] = map[string]bool{}
 	for _, pool := range w.pools {
 		rollout := pool.Spec.Rollout
-		if rollout == nil || rollout.MaxUnavailable == nil || !slices.Contains(outcome.Members, pool.Name) || !w.governs(pool, outcome) {
+		if rollout == nil || !slices.Contains(outcome.Members, pool.Name) || !w.governs(pool, outcome) {
 			continue
 		}
 		w.governed[name][pool.Name] = true
-		unavailable, members := 0, 0
-		for other, node := range w.truth {
-			if in, err := plan.Members(node, w.snapshot.Expansion); err != nil || !slices.Contains(in, pool.Name) {
-				continue
-			}
-			members++
-			if other == name || w.governed[other][pool.Name] && w.now.Before(plan.ChangedAt(node).Add(rollout.MinReady.Duration)) {
+		unavailable, members := 0, w.members(pool)
+		for _, other := range members {
+			if other == name || w.governed[other][pool.Name] && w.now.Before(plan.ChangedAt(w.truth[other]).Add(rollout.MinReady.Duration)) {
 				unavailable++
 			}
+			if len(rollout.Waves) > 0 && w.wave(pool, other) < w.wave(pool, name) && w.behind(pool, other) {
+				w.t.Errorf("%s begins in wave %d of %s, and %s of an earlier wave has not followed", name, w.wave(pool, name), pool.Name, other)
+			}
 		}
-		if most := plan.MostUnavailable(*rollout.MaxUnavailable, members); unavailable > most {
-			w.t.Errorf("%s begins, and %d of %d nodes of %s are unavailable for it, want %d at the most", name, unavailable, members, pool.Name, most)
+		if rollout.MaxUnavailable == nil {
+			continue
+		}
+		if most := plan.MostUnavailable(*rollout.MaxUnavailable, len(members)); unavailable > most {
+			w.t.Errorf("%s begins, and %d of %d nodes of %s are unavailable for it, want %d at the most", name, unavailable, len(members), pool.Name, most)
 		}
 	}
 }
@@ -277,8 +314,8 @@ func (w *fleetWorld) giveTurns() {
 	if !w.snapshot.Rollouts.Limited() {
 		return
 	}
-	turns, _ := w.snapshot.Rollouts.Turns(w.turns.known(w.counts.followers(), w.snapshot), w.now)
-	w.turns.give(turns, w.snapshot.Epoch)
+	turns := w.snapshot.Rollouts.Turns(w.turns.known(w.counts.followers(), w.snapshot), w.now, w.counts.isSettled(w.snapshot.Epoch))
+	w.turns.give(turns.Nodes, w.snapshot.Epoch)
 }
 
 // No budget is exceeded by what nodes begin: with pools that overlap, a cache that is

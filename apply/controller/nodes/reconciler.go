@@ -104,13 +104,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 }
 
-// read reads a node of the cache, or past it, where a write of a node whose turn it is may
-// have gone through.
+// read reads a node of the cache, or past it, where the cache does not show yet what was
+// written in the turn of the node, or may have been.
 func (r *Reconciler) read(ctx context.Context, name string) (*nodecache.Node, error) {
-	if r.fleet.Doubtful(name) {
+	node, err := nodecache.Get(ctx, r.cached, name)
+	if err == nil && r.fleet.Outdated(name, plan.ChangedAt(node.NodeState)) {
 		return nodecache.GetLive(ctx, r.live, name)
 	}
-	return nodecache.Get(ctx, r.cached, name)
+	return node, err
 }
 
 // changed is when a node last began to follow a change in its turn, by its record, or by
@@ -153,6 +154,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 		return found, nil
 	default:
 		found.Wait, found.Step, found.Asks = outcome.Wait, outcome.Step, outcome.Asks
+		found.Selected = outcome.Selected
 		err := r.execute(ctx, node.NodeState, pools, outcome, found)
 		if len(outcome.Wait) > 0 {
 			found.again = loop.Sooner(found.again, loop.UntilOpening(outcome.Wait.Until(), facts.Now))

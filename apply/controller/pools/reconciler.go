@@ -217,7 +217,7 @@ func (r *Reconciler) report(ctx context.Context, pool *v1.NodePool, pools *fleet
 	case failed != nil && failed.retry:
 		result.RequeueAfter = failurePeriod
 	}
-	return result, r.writeStatus(ctx, pool, poolFacts{outcome: outcome, counts: counts, settled: settled, failed: failed})
+	return result, r.writeStatus(ctx, pool, poolFacts{outcome: outcome, counts: counts, settled: settled, failed: failed, waves: r.wavesOf(pool.Name, counts)})
 }
 
 func (r *Reconciler) writeStatus(ctx context.Context, pool *v1.NodePool, facts poolFacts) error {

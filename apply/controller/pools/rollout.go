@@ -2,10 +2,12 @@ package pools
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodepools/nodepools/api/sanitize"
@@ -31,18 +33,35 @@ func (r *Reconciler) facts(ctx context.Context, pool string, pools *fleet.Snapsh
 	return facts, nil
 }
 
-// rolloutStatus is nil where no change of the pool waits.
-func rolloutStatus(facts poolFacts) *v1.RolloutStatus {
-	waiting := facts.counts.Waiting()
-	first := firstWait(facts.counts)
+// wavesOf are how far the waves are of a pool, and of those that it waits for.
+func (r *Reconciler) wavesOf(pool string, counts fleet.Counts) map[string]*plan.WaveState {
+	waves := map[string]*plan.WaveState{}
+	names := []string{pool}
+	for wait := range counts.Waits {
+		names = append(names, wait.For...)
+	}
+	for _, name := range names {
+		if state := r.fleet.Wave(name); state != nil {
+			waves[name] = state
+		}
+	}
+	return waves
+}
+
+// rolloutStatus is nil where no change of the pool waits, and its waves have all followed.
+func rolloutStatus(pool string, facts poolFacts) *v1.RolloutStatus {
+	first, wave := firstWait(facts.counts), facts.waves[pool]
 	if first == nil {
 		first = facts.outcome.ClassWait
 	}
-	if first == nil {
+	if first == nil && wave == nil {
 		return nil
 	}
-	status := &v1.RolloutStatus{Waiting: int32(waiting)}
-	if !first.Next.IsZero() {
+	status := &v1.RolloutStatus{Waiting: int32(facts.counts.Waiting())}
+	if wave != nil {
+		status.Wave = wave.Wave
+	}
+	if first != nil && !first.Next.IsZero() {
 		status.NextWindow = &metav1.Time{Time: first.Next}
 	}
 	return status
@@ -53,38 +72,76 @@ func firstWait(counts fleet.Counts) *plan.PoolWait {
 	return plan.FirstWait(slices.Collect(maps.Keys(counts.Waits)))
 }
 
+// firstWave is the first of the waves that a wait for a turn is for, with its pool; nil
+// where it is for none.
+func firstWave(wait *plan.PoolWait, waves map[string]*plan.WaveState) (pool string, wave *plan.WaveState) {
+	for _, name := range wait.For {
+		if wait.Turn && waves[name] != nil {
+			return name, waves[name]
+		}
+	}
+	return "", nil
+}
+
 // waitReason is the reason of the condition of a pool of which changes wait.
-func waitReason(counts fleet.Counts) string {
-	switch wait := firstWait(counts); {
-	case wait.Turn:
-		return v1.WaitingForBudgetReason
+func waitReason(facts poolFacts) string {
+	wait := firstWait(facts.counts)
+	_, wave := firstWave(wait, facts.waves)
+	switch {
 	case wait.Paused:
 		return v1.RolloutPausedReason
-	default:
+	case !wait.Turn:
 		return v1.WaitingForWindowReason
+	case wave != nil && wave.Behind == 0 && wave.Unavailable == 0 && !wave.Soaks.IsZero():
+		return v1.SoakingReason
+	case wave != nil && wave.Behind == 0 && wave.Unavailable == 0 && wave.Approval != "":
+		return v1.WaitingForApprovalReason
+	default:
+		return v1.WaitingForBudgetReason
 	}
 }
 
-// describeWait says on how many nodes changes wait, and for what.
-func describeWait(counts fleet.Counts) string {
-	waiting := counts.Waiting()
+// describeWait says on how many nodes changes wait, for what, and what ends that.
+func describeWait(facts poolFacts) string {
+	waiting, wait := facts.counts.Waiting(), firstWait(facts.counts)
 	verb := " wait: "
 	if waiting == 1 {
 		verb = " waits: "
 	}
-	return nodes(int32(waiting)) + verb + sanitize.Line(firstWait(counts).String())
+	text := nodes(int32(waiting)) + verb + wait.String()
+	if pool, wave := firstWave(wait, facts.waves); wave != nil {
+		text += "; " + wave.String()
+		if wave.Behind == 0 && wave.Approval != "" {
+			text += fmt.Sprintf(": kubectl annotate --overwrite nodepool %s %s=%s", pool, v1.ApproveRolloutAnnotation, wave.Approval)
+		}
+	}
+	return sanitize.Line(text)
 }
 
-// rolloutEvents reports once that changes of a pool wait.
+// rolloutEvents reports when changes of a pool begin to wait, and when they wait for
+// something else: another wave, its soak, its approval. Nodes that follow one after the
+// other are no event.
 func (r *Reconciler) rolloutEvents(before *v1.NodePool, after v1.NodePoolStatus, facts poolFacts) {
-	if before.Status.Rollout != nil || after.Rollout == nil {
+	if after.Rollout == nil {
 		return
 	}
+	was, is := before.Status.Rollout, after.Rollout
 	what, reason := "the RuntimeClass waits: ", v1.WaitingForWindowReason
-	if wait := facts.outcome.ClassWait; facts.counts.Waiting() > 0 {
-		what, reason = describeWait(facts.counts), waitReason(facts.counts)
-	} else if wait != nil {
+	switch wait := facts.outcome.ClassWait; {
+	case facts.counts.Waiting() > 0:
+		what, reason = describeWait(facts), waitReason(facts)
+	case wait != nil:
 		what += sanitize.Line(wait.String())
+	default:
+		return
 	}
-	r.event(before, corev1.EventTypeNormal, reason, "reconcile", "%s", what)
+	condition := meta.FindStatusCondition(before.Status.Conditions, v1.ReconcilingCondition)
+	if was == nil || was.Wave != is.Wave || condition != nil && rolloutReason[condition.Reason] && condition.Reason != reason {
+		r.event(before, corev1.EventTypeNormal, reason, "reconcile", "%s", what)
+	}
+}
+
+var rolloutReason = map[string]bool{
+	v1.WaitingForWindowReason: true, v1.WaitingForBudgetReason: true, v1.SoakingReason: true,
+	v1.WaitingForApprovalReason: true, v1.RolloutPausedReason: true,
 }

@@ -30,6 +30,8 @@ type poolFacts struct {
 	settled bool
 	// failed is what went wrong with the RuntimeClass.
 	failed *failure
+	// waves are how far the waves are of the pool, and of those that it waits for.
+	waves map[string]*plan.WaveState
 }
 
 // poolStatus says how far a pool is carried out, and what troubles its conditions
@@ -64,7 +66,7 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) (v1.NodePoolStatus, troubles
 		set(v1.ConflictedCondition, false, v1.SucceededReason, "every key is the pool's to set")
 	}
 	loop.Conditions{List: &status.Conditions, Generation: pool.Generation}.SetReleaseBlocked(facts.outcome.Block)
-	status.Rollout = rolloutStatus(facts)
+	status.Rollout = rolloutStatus(pool.Name, facts)
 	status.Contests = contestsStatus(facts.counts.Contests)
 	if status.Contests == nil {
 		meta.RemoveStatusCondition(&status.Conditions, v1.ContestedCondition)
@@ -115,7 +117,7 @@ func summarize(pool *v1.NodePool, facts poolFacts) summary {
 	case plan.PoolStateBlocked:
 		return blocked(outcome.Block)
 	case plan.PoolStateReleasing:
-		return releasing(facts.counts)
+		return releasing(facts)
 	case plan.PoolStateFaulty:
 		return faulty(outcome.Problem)
 	default:
@@ -141,7 +143,7 @@ func active(pool *v1.NodePool, facts poolFacts) summary {
 	case len(f.Problems) > 0:
 		return naming(reconciling, v1.NodesReason, progress, problemsOf(f.Problems))
 	case f.Waiting() > 0:
-		return summaryOf(reconciling, waitReason(f), fmt.Sprintf("%s; %s", progress, describeWait(f)))
+		return summaryOf(reconciling, waitReason(facts), fmt.Sprintf("%s; %s", progress, describeWait(facts)))
 	case facts.outcome.ClassWait != nil:
 		return summaryOf(reconciling, v1.WaitingForWindowReason, fmt.Sprintf("%s; the RuntimeClass is replaced for its new handler later: %s", progress, sanitize.Line(facts.outcome.ClassWait.String())))
 	case facts.outcome.ClassHeld:
@@ -205,10 +207,11 @@ func describeUnmatchable(pool *v1.NodePool) string {
 }
 
 // releasing says how far a pool is that is being deleted.
-func releasing(f fleet.Counts) summary {
+func releasing(facts poolFacts) summary {
+	f := facts.counts
 	left := nodes(int32(f.Recorded)) + " still to be released"
 	if f.Waiting() > 0 {
-		left += "; " + describeWait(f)
+		left += "; " + describeWait(facts)
 	}
 	s := summaryOf(reconciling, v1.ReleasingReason, left)
 	if len(f.Problems) > 0 {
