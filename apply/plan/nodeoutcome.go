@@ -97,7 +97,10 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	}
 	o.Plan, o.Members = p, p.Pools
 	o.Selected = facts.Rollouts.selected(node, p)
-	allowed := facts.Rollouts.Allow(node, p, facts.Now, facts.Turns)
+	allowed := Allowed{Plan: p}
+	if !facts.restored(p) {
+		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turns)
+	}
 	o.Wait, o.Asks, o.Step = allowed.Wait, allowed.Asks, stepOf(node, p, allowed.Plan)
 	o.Admission = facts.admit(node, allowed.Plan)
 	o.Admission.Plan, o.Begins = facts.stamp(o.Admission.Plan, allowed)
@@ -144,8 +147,14 @@ func (f NodeFacts) admit(node *NodeState, p *NodePlan) Admission {
 	if f.Backoff == (RepairBackoff{}) {
 		return Admission{Plan: p}
 	}
-	restored := f.UpToDate && !p.NoOp() && slices.Equal(f.Members, p.Pools)
-	return f.Backoff.Admit(node, p, f.Repairs, restored, f.Now)
+	return f.Backoff.Admit(node, p, f.Repairs, f.restored(p), f.Now)
+}
+
+// restored reports whether all that there is to write undoes what somebody has changed on
+// the node: neither the pools nor the membership of the node have changed since it was last
+// up to date. That waits for no rollout, whatever the record says by now.
+func (f NodeFacts) restored(p *NodePlan) bool {
+	return f.UpToDate && !p.NoOp() && slices.Equal(f.Members, p.Pools)
 }
 
 // CarriedBefore are the pools that the node carries keys of as it stands, sorted; none

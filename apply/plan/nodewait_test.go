@@ -85,8 +85,12 @@ func deletedAt(at time.Time) func(*v1.NodePool) {
 }
 
 func changedAt(at time.Time) func(*v1.NodePool) {
+	return writtenAt(at, `{"f:spec":{"f:labels":{}}}`)
+}
+
+func writtenAt(at time.Time, fields string) func(*v1.NodePool) {
 	return func(pool *v1.NodePool) {
-		pool.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "nodepools", Time: &metav1.Time{Time: at}}}
+		pool.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "somebody", Time: &metav1.Time{Time: at}, FieldsV1: metav1.NewFieldsV1(fields)}}
 	}
 }
 

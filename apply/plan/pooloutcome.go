@@ -81,6 +81,9 @@ type PoolOutcome struct {
 	// ClassHeld reports that the RuntimeClass must stay as it is, although it may not
 	// be what the pool wants: the pool is not carried out, or one around it is paused.
 	ClassHeld bool
+	// Undecided reports that the RuntimeClass stays as it is until it is known which nodes
+	// wait; that may become known without an event.
+	Undecided bool
 	// ClassWait is why the RuntimeClass is not replaced yet for a new handler.
 	ClassWait *PoolWait
 }
@@ -116,12 +119,13 @@ func PoolOutcomeOf(pool *v1.NodePool, pools *render.Expansion, class *nodev1.Run
 		o.Block = blockOf(pool.Name, pools)
 	}
 	want := pools.RuntimeClass(pool.Name)
-	if o.ClassHeld || o.Finalizer != FinalizerEnsured || want == nil || facts.Undecided && class != nil {
+	if o.ClassHeld || o.Finalizer != FinalizerEnsured || want == nil {
 		return o
 	}
-	if class != nil {
-		want = steppedClass(want, v1.RoleLabel(pool.Name), pools.Line(pool.Name), facts.Steps)
+	if o.Undecided = facts.Undecided && class != nil; o.Undecided {
+		return o
 	}
+	want = steppedClass(class, want, v1.RoleLabel(pool.Name), pools.Line(pool.Name), facts.Steps)
 	change, err := RuntimeClass(class, want, pool)
 	switch {
 	case err != nil:

@@ -1,19 +1,26 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nodepools/nodepools/api/window"
 )
 
-// PoolWait is why nodes do not follow the changes of a pool yet. It says the same until
-// that changes.
+// PoolWait is why nodes do not follow the changes of a pool yet.
 type PoolWait struct {
 	Pool string
-	// For are the pools whose rollouts are closed, sorted.
+	*closure
+}
+
+// closure is what is waited for. It says the same until that changes.
+type closure struct {
+	// For are the pools that are waited for, the strongest first; the first maxClosed of
+	// them.
 	For []string
 	// Next is when all of them are open, in the zone of the first; zero where no such time
 	// was found.
@@ -31,29 +38,76 @@ type PoolWait struct {
 	// Problems are windows and exclusions that cannot be read.
 	Problems []error
 
+	once sync.Once
 	from time.Time
 }
 
-func newPoolWait(pool string, names []string, closed []*rollout, now time.Time) *PoolWait {
-	w := &PoolWait{Pool: pool, For: names, from: now}
+const (
+	// maxClosed is how many pools a wait names, and looks for an opening of.
+	maxClosed = 16
+	// maxSearch is how many openings are looked at in the search for one of several pools.
+	maxSearch = 64
+	// maxClosures bounds how many closures are kept, and closurePeriod for how long: an
+	// exclusion that begins or ends meanwhile is another reason.
+	maxClosures   = 1000
+	closurePeriod = 10 * time.Minute
+)
+
+// closureOf is what is waited for while pools are closed; they are sorted, the strongest
+// first.
+func (r *Rollouts) closureOf(closed []*rollout, now time.Time) *closure {
+	closed = closed[:min(len(closed), maxClosed)]
+	c := r.remembered("", closed, now)
+	c.once.Do(func() { c.search(closed, now) }) // and not under the lock
+	return c
+}
+
+// turnOf is what is waited for while it is not the turn of a node in pools.
+func (r *Rollouts) turnOf(limiting []*rollout, now time.Time) *closure {
+	c := r.remembered("turn", limiting[:min(len(limiting), maxClosed)], now)
+	c.once.Do(func() { c.Turn = true })
+	return c
+}
+
+func (r *Rollouts) remembered(kind string, pools []*rollout, now time.Time) *closure {
+	names := make([]string, len(pools))
+	for i, one := range pools {
+		names[i] = one.name
+	}
+	id := kind + "/" + strings.Join(names, "/")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.closures[id]; known != nil && !now.Before(known.from) && now.Before(known.from.Add(closurePeriod)) {
+		return known
+	}
+	if len(r.closures) >= maxClosures {
+		clear(r.closures)
+	}
+	c := &closure{For: names, from: now}
+	r.closures[id] = c
+	return c
+}
+
+// search fills in until when pools are closed, and why.
+func (c *closure) search(closed []*rollout, now time.Time) {
 	calendars := make([]*window.Calendar, len(closed))
 	for i, one := range closed {
 		if one.paused {
-			return &PoolWait{Pool: pool, For: []string{one.name}, Paused: true, from: now}
+			c.Paused, c.For = true, []string{one.name}
+			return
 		}
 		calendars[i] = one.calendar
-		w.Problems = append(w.Problems, one.calendar.Problems()...)
-		if !w.Excluded && one.calendar.InWindow(now) {
-			w.Reason, w.Excluded = one.calendar.Excluded(now)
+		c.Problems = append(c.Problems, one.calendar.Problems()...)
+		if !c.Excluded && one.calendar.InWindow(now) {
+			c.Reason, c.Excluded = one.calendar.Excluded(now)
 		}
-		if opens, found := one.calendar.Next(now); found && (w.Until.IsZero() || opens.Before(w.Until)) {
-			w.Until = opens
+		if opens, found := one.calendar.Next(now); found && (c.Until.IsZero() || opens.Before(c.Until)) {
+			c.Until = opens
 		}
 	}
 	if next, found := nextOfAll(calendars, now); found {
-		w.Next = next.In(calendars[0].Zone())
+		c.Next = next.In(calendars[0].Zone())
 	}
-	return w
 }
 
 // nextOfAll returns the first moment that is not before t at which all calendars are
@@ -61,7 +115,7 @@ func newPoolWait(pool string, names []string, closed []*rollout, now time.Time) 
 // search goes on from its opening.
 func nextOfAll(calendars []*window.Calendar, t time.Time) (time.Time, bool) {
 	agreed := 0
-	for i := range maxOpenings * len(calendars) {
+	for i := range maxSearch {
 		next, found := calendars[i%len(calendars)].Next(t)
 		if !found {
 			return time.Time{}, false
@@ -76,32 +130,28 @@ func nextOfAll(calendars []*window.Calendar, t time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// maxOpenings is after how many openings of each of several calendars the search for one
-// of all is given up: two years of nights.
-const maxOpenings = 750
-
 // String says what is waited for, and until when.
-func (w *PoolWait) String() string {
+func (c *closure) String() string {
 	var text strings.Builder
 	switch {
-	case w.Paused:
-		return "the rollout of " + describePools(w.For) + " is paused"
-	case w.Turn:
-		return "not their turn in the rollout of " + describePools(w.For)
-	case w.Excluded && w.Reason != "":
-		text.WriteString("an exclusion is in force (" + w.Reason + ") in the rollout of ")
-	case w.Excluded:
+	case c.Paused:
+		return "the rollout of " + describePools(c.For) + " is paused"
+	case c.Turn:
+		return "not their turn in the rollout of " + describePools(c.For)
+	case c.Excluded && c.Reason != "":
+		text.WriteString("an exclusion is in force (" + c.Reason + ") in the rollout of ")
+	case c.Excluded:
 		text.WriteString("an exclusion is in force in the rollout of ")
 	default:
 		text.WriteString("outside the windows of ")
 	}
-	text.WriteString(describePools(w.For))
-	if w.Next.IsZero() {
+	text.WriteString(describePools(c.For))
+	if c.Next.IsZero() {
 		text.WriteString("; no opening was found")
 	} else {
-		text.WriteString("; the next opening is " + describeMoment(w.Next))
+		text.WriteString("; the next opening is " + describeMoment(c.Next))
 	}
-	for _, problem := range w.Problems {
+	for _, problem := range c.Problems {
 		text.WriteString("; " + problem.Error())
 	}
 	return text.String()
@@ -126,14 +176,34 @@ func describePools(names []string) string {
 }
 
 // Equal reports whether two waits say the same.
-func (w *PoolWait) Equal(other *PoolWait) bool {
-	return w.Pool == other.Pool && w.Next.Equal(other.Next) && w.Excluded == other.Excluded && w.Reason == other.Reason && w.Paused == other.Paused && w.Turn == other.Turn && slices.Equal(w.For, other.For)
-}
+func (w *PoolWait) Equal(other *PoolWait) bool { return comparePoolWaits(w, other) == 0 }
 
 // FirstWait is the one of several that ends first; nil of none.
-func FirstWait(waits []*PoolWait) *PoolWait {
+func FirstWait(waits []PoolWait) *PoolWait {
 	if len(waits) == 0 {
 		return nil
 	}
-	return slices.MinFunc(waits, comparePoolWaits)
+	first := slices.MinFunc(waits, func(a, b PoolWait) int { return comparePoolWaits(&a, &b) })
+	return &first
+}
+
+// comparePoolWaits orders the wait that ends first before others: turns are taken all the
+// time. One of which no end was found is the last.
+func comparePoolWaits(a, b *PoolWait) int {
+	return cmp.Or(
+		compareBools(b.Turn, a.Turn), compareBools(a.Next.IsZero(), b.Next.IsZero()), a.Next.Compare(b.Next),
+		slices.Compare(a.For, b.For), strings.Compare(a.Pool, b.Pool),
+		compareBools(a.Paused, b.Paused), compareBools(a.Excluded, b.Excluded), strings.Compare(a.Reason, b.Reason),
+	)
+}
+
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }

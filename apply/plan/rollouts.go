@@ -1,9 +1,9 @@
 package plan
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,10 +24,10 @@ import (
 type Rollouts struct {
 	pools map[string]*rollout
 
-	// waits are those that were worked out last, by pool and what it waits for: they are
-	// the same for all nodes, and the search for an opening may be long.
-	mu    sync.Mutex
-	waits map[string]*PoolWait
+	// closures are those that were worked out last, by the pools that are closed: they are
+	// the same for all nodes and pools that wait, and the search for an opening may be long.
+	mu       sync.Mutex
+	closures map[string]*closure
 }
 
 // rollout is what there is to know of one pool.
@@ -40,8 +40,10 @@ type rollout struct {
 	policy v1.ConflictPolicy
 	// rank is its position among all pools, the strongest first.
 	rank int
-	// changed is when somebody last wrote the pool, or marked it for deletion.
+	// changed is when the spec of the pool was last written, or it was marked for deletion.
 	changed time.Time
+	// deleted pools govern their own release, and nothing else.
+	deleted bool
 	// limit is how many nodes may be unavailable; nil where any number may. minReady is how
 	// long one that has followed counts as that.
 	limit    *intstr.IntOrString
@@ -63,13 +65,14 @@ func RolloutsOf(pools []*v1.NodePool) *Rollouts {
 	if !slices.ContainsFunc(pools, func(pool *v1.NodePool) bool { return pool.Spec.Rollout != nil }) {
 		return nil
 	}
-	r := &Rollouts{pools: make(map[string]*rollout, len(pools)), waits: map[string]*PoolWait{}}
+	r := &Rollouts{pools: make(map[string]*rollout, len(pools)), closures: map[string]*closure{}}
 	byName := make(map[string]*v1.NodePool, len(pools))
 	for _, pool := range pools {
 		byName[pool.Name] = pool
 	}
 	for rank, pool := range slices.SortedFunc(slices.Values(pools), render.CompareStrength) {
-		one := &rollout{name: pool.Name, policy: pool.Spec.ConflictPolicy, rank: rank, around: enclosing(pool, byName), changed: lastChange(pool)}
+		one := &rollout{name: pool.Name, policy: pool.Spec.ConflictPolicy, rank: rank, around: enclosing(pool, byName),
+			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero()}
 		one.read(pool)
 		r.pools[pool.Name] = one
 	}
@@ -107,12 +110,13 @@ func enclosing(pool *v1.NodePool, byName map[string]*v1.NodePool) []string {
 	return around
 }
 
-// lastChange is when somebody last wrote anything of a pool but its status, as the API
-// server has noted it.
+// lastChange is when the spec of a pool was last written, as the API server has noted it,
+// or when the pool was marked for deletion. Whoever writes an annotation is no reason to
+// take nodes for older than what the pool says.
 func lastChange(pool *v1.NodePool) time.Time {
 	last := pool.CreationTimestamp.Time
 	for _, entry := range pool.ManagedFields {
-		if entry.Subresource == "" && entry.Time != nil && entry.Time.After(last) {
+		if ofSpec := entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.GetRawBytes(), []byte(`"f:spec"`)); ofSpec && entry.Time != nil && entry.Time.After(last) {
 			last = entry.Time.Time
 		}
 	}
@@ -149,69 +153,34 @@ func (r *rollout) closedAt(now time.Time) bool {
 // change more rarely.
 const maxRemembered = 24 * time.Hour
 
-// closedOf are the pools among those named that are closed at a time, sorted.
-func (r *Rollouts) closedOf(names []string, now time.Time) []*rollout {
-	var closed []*rollout
-	for _, name := range names {
-		if one := r.pools[name]; one != nil && one.closedAt(now) && !slices.Contains(closed, one) {
-			closed = append(closed, one)
-		}
-	}
-	slices.SortFunc(closed, func(a, b *rollout) int { return strings.Compare(a.name, b.name) })
-	return closed
-}
-
-// governs reports whether a change of another pool waits for this one.
-func (r *rollout) governs(other *rollout) bool {
-	return r == other || slices.Contains(other.around, r.name) || r.rank < other.rank
-}
-
-// causes reports whether it is a change of the first pool that a key goes to it from the
-// second: the stronger one of two has begun to want the key, or no longer does.
-func (r *Rollouts) causes(to, from string) bool {
-	first, second := r.pools[to], r.pools[from]
-	return first != nil && second != nil && first.rank < second.rank
-}
-
-func (r *Rollouts) policyOf(pool string) v1.ConflictPolicy {
-	if one := r.pools[pool]; one != nil {
-		return one.policy
-	}
-	return v1.ReportConflicts
-}
-
-// waitFor is what a pool waits for, that is, that all of the closed ones are open.
-func (r *Rollouts) waitFor(pool string, closed []*rollout, now time.Time) *PoolWait {
-	names := make([]string, len(closed))
-	for i, one := range closed {
-		names[i] = one.name
-	}
-	return r.remembered(pool+"/"+strings.Join(names, "/"), now, func() *PoolWait { return newPoolWait(pool, names, closed, now) })
-}
-
-// turnFor is what a pool waits for while it is not the turn of a node in some pools.
-func (r *Rollouts) turnFor(pool string, limiting []string, now time.Time) *PoolWait {
-	return r.remembered(pool+"//"+strings.Join(limiting, "/"), now, func() *PoolWait {
-		return &PoolWait{Pool: pool, For: limiting, Turn: true, from: now}
-	})
-}
-
-func (r *Rollouts) remembered(id string, now time.Time, work func() *PoolWait) *PoolWait {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if known := r.waits[id]; known != nil && !now.Before(known.from) && (known.Until.IsZero() || now.Before(known.Until)) {
+// of returns a pool. One that is gone is the weakest.
+func (r *Rollouts) of(pool string) *rollout {
+	if known := r.pools[pool]; known != nil {
 		return known
 	}
-	wait := work()
-	if len(r.waits) >= maxWaits {
-		clear(r.waits)
-	}
-	r.waits[id] = wait
-	return wait
+	return &rollout{name: pool, rank: len(r.pools)}
 }
 
-// maxWaits bounds how many waits are kept.
-const maxWaits = 10_000
+// closedOf are the pools among those named that are closed at a time, the strongest first.
+func (r *Rollouts) closedOf(names []string, now time.Time) []*rollout {
+	return r.among(names, func(one *rollout) bool { return one.closedAt(now) })
+}
+
+// limiting are those of the named pools in which nodes take turns, the strongest first.
+func (r *Rollouts) limiting(names []string) []*rollout {
+	return r.among(names, (*rollout).limits)
+}
+
+func (r *Rollouts) among(names []string, chosen func(*rollout) bool) []*rollout {
+	var found []*rollout
+	for _, name := range names {
+		if one := r.pools[name]; one != nil && chosen(one) {
+			found = append(found, one)
+		}
+	}
+	slices.SortFunc(found, func(a, b *rollout) int { return cmp.Compare(a.rank, b.rank) })
+	return slices.Compact(found)
+}
 
 // ClassWait is why the RuntimeClass of a pool may not be replaced at a time: the pool, or
 // one around it, is closed. It is nil where it may.
@@ -223,7 +192,7 @@ func (r *Rollouts) ClassWait(pool string, now time.Time) *PoolWait {
 	if len(closed) == 0 {
 		return nil
 	}
-	return r.waitFor(pool, closed, now)
+	return &PoolWait{Pool: pool, closure: r.closureOf(closed, now)}
 }
 
 // MayWait reports whether changes of a pool may have to wait at a time, on some node.
@@ -252,22 +221,4 @@ func (r *Rollouts) Closed(now time.Time) map[string]bool {
 		}
 	}
 	return closed
-}
-
-// comparePoolWaits orders the wait that ends first before others: turns are taken all the
-// time. One of which no end was found is the last.
-func comparePoolWaits(a, b *PoolWait) int {
-	if a.Turn != b.Turn {
-		if a.Turn {
-			return -1
-		}
-		return 1
-	}
-	if a.Next.IsZero() != b.Next.IsZero() {
-		if a.Next.IsZero() {
-			return 1
-		}
-		return -1
-	}
-	return cmp.Or(a.Next.Compare(b.Next), slices.Compare(a.For, b.For), strings.Compare(a.Pool, b.Pool))
 }

@@ -268,7 +268,7 @@ func (c *counts) Last(node string) *Observation {
 func (c *counts) pool(name string) *Counts {
 	counts, found := c.pools[name]
 	if !found {
-		counts = &Counts{ConflictsOn: map[string]plan.Digest{}, Problems: map[string]string{}, Contests: map[string][]plan.Contest{}, Waits: map[*plan.PoolWait]int{}, steps: map[string]countedStep{}, results: map[string]Result{}}
+		counts = &Counts{ConflictsOn: map[string]plan.Digest{}, Problems: map[string]string{}, Contests: map[string][]plan.Contest{}, Waits: map[plan.PoolWait]int{}, steps: map[string]countedStep{}, results: map[string]Result{}}
 		c.pools[name] = counts
 	}
 	return counts

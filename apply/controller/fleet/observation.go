@@ -68,7 +68,7 @@ type Counts struct {
 	Problems    map[string]string
 
 	// Waits are why changes of the pool wait, with the number of nodes on which they do.
-	Waits map[*plan.PoolWait]int
+	Waits map[plan.PoolWait]int
 
 	// steps are what nodes of the pool keep while they wait, by their text, with the
 	// number of these nodes.

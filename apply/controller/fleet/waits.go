@@ -17,15 +17,15 @@ type countedStep struct {
 func (c *counts) addWait(o *Observation, sign int) {
 	for _, wait := range o.Wait {
 		counts := c.pool(wait.Pool)
-		if counts.Waits[wait] += sign; counts.Waits[wait] == 0 {
-			delete(counts.Waits, wait)
+		if counts.Waits[*wait] += sign; counts.Waits[*wait] == 0 {
+			delete(counts.Waits, *wait)
 		}
 	}
 	if o.Step == nil {
 		return
 	}
 	id := o.Step.String()
-	for _, pool := range o.Members {
+	for _, pool := range o.Step.Pools {
 		counts := c.pool(pool)
 		counted := countedStep{o.Step, counts.steps[id].nodes + sign}
 		if counted.nodes == 0 {

@@ -99,6 +99,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	var result reconcile.Result
 	if err == nil {
 		result, err = r.report(ctx, pool, pools, outcome, failed)
+		if outcome.Undecided {
+			result.RequeueAfter = loop.Sooner(result.RequeueAfter, loop.RetryPeriod)
+		}
 		if wait := outcome.ClassWait; wait != nil {
 			result.RequeueAfter = loop.Sooner(result.RequeueAfter, loop.UntilOpening(wait.Until, r.now()))
 		}

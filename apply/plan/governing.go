@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nodepools/nodepools/render"
+)
+
+// governing are the pools that a node waits for.
+type governing struct {
+	rollouts *Rollouts
+	// closed pools, and those in which nodes take turns, the strongest first; turns are
+	// those in which it is the turn of the node.
+	closed, limiting []*rollout
+	turns            []string
+	// exempt reports that a pool waits for none of them on this node.
+	exempt func(pool *rollout) bool
+}
+
+// windows are the closed pools that a pool waits for, and limits those in whose rollouts it
+// has to be the turn of the node.
+func (g *governing) windows(pool string) []*rollout { return g.over(g.closed, pool, maxClosed) }
+func (g *governing) limits(pool string) []*rollout {
+	return g.over(g.limiting, pool, len(g.limiting))
+}
+
+// over are those of the pools that a pool waits for, the strongest first, most at the most:
+// no more of those that are closed are ever named.
+func (g *governing) over(pools []*rollout, name string, most int) []*rollout {
+	changing := g.rollouts.of(name)
+	if len(pools) == 0 || g.exempt(changing) {
+		return nil
+	}
+	var found []*rollout
+	for _, one := range pools {
+		if len(found) == most {
+			break
+		}
+		if one.governs(changing) {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// free reports whether a pool waits for nothing.
+func (g *governing) free(pool string) bool {
+	return len(g.windows(pool)) == 0 &&
+		!slices.ContainsFunc(g.limits(pool), func(one *rollout) bool { return !slices.Contains(g.turns, one.name) })
+}
+
+// within adds to pools that wait those within them that change, too: a label of an inner
+// pool does not come before the taint of the pool around it. It returns, by pool, for which
+// one it waits.
+func (g *governing) within(p *NodePlan, waiting []string) map[string]string {
+	all := make(map[string]string, len(waiting))
+	for _, name := range waiting {
+		all[name] = name
+	}
+	for _, change := range p.Changes {
+		if change.Drift || all[change.Pool] != "" || len(waiting) == 0 {
+			continue
+		}
+		for _, around := range g.rollouts.of(change.Pool).around {
+			if slices.Contains(waiting, around) {
+				all[change.Pool] = around
+			}
+		}
+	}
+	return all
+}
+
+// governs reports whether a change of another pool waits for this one.
+func (r *rollout) governs(other *rollout) bool {
+	if r.name == other.name {
+		return true
+	}
+	return !r.deleted && (slices.Contains(other.around, r.name) || r.rank < other.rank)
+}
+
+// causes reports whether it is a change of those that want a key that it goes to them from
+// another pool: an inner pool has begun to want what one around it has, or the strongest of
+// them, which is stronger than the other one. Or else the other one no longer wants it.
+func (r *Rollouts) causes(want render.Want, from string) bool {
+	has := r.of(from)
+	strongest := len(r.pools)
+	for _, name := range append([]string{want.Pool}, want.Agreeing...) {
+		one := r.of(name)
+		switch {
+		case slices.Contains(one.around, from):
+			return true
+		case slices.Contains(has.around, name):
+			return false
+		}
+		strongest = min(strongest, one.rank)
+	}
+	return strongest < has.rank
+}
+
+// disrupted are the pools that have a disruptive change on the node and are not free to
+// make it, sorted. A value on which pools agree comes as soon as one of them is free.
+func (r *Rollouts) disrupted(p *NodePlan, free func(pool string) bool) []string {
+	pools := map[string]bool{}
+	note := func(name string) { pools[name] = true }
+	wanted := func(want render.Want) {
+		if !free(want.Pool) && !slices.ContainsFunc(want.Agreeing, free) {
+			note(want.Pool)
+			for _, name := range want.Agreeing {
+				note(name)
+			}
+		}
+	}
+	consider := func(entry Entry, ours bool, want render.Want, still bool) {
+		if ours && (!still || want.Pool != entry.Pool && !r.causes(want, entry.Pool)) {
+			note(entry.Pool)
+		} else {
+			wanted(want)
+		}
+	}
+	for key, want := range p.desired.Labels {
+		if entry, ours := p.recorded.Labels[key]; ours && want.Value != entry.Value || !ours && p.replaces(key) {
+			consider(entry, ours, want, true)
+		}
+	}
+	for id, want := range p.desired.Taints {
+		entry, ours := p.recorded.Taints[id]
+		if _, changes := p.taints.changed[id]; disruptive(id) && (ours && want.Value != entry.Value || !ours && changes) {
+			consider(entry, ours, want, true)
+		}
+	}
+	for key, entry := range p.recorded.Labels {
+		if _, still := p.desired.Labels[key]; !still {
+			consider(entry, true, render.Want{}, false)
+		}
+	}
+	for id, entry := range p.recorded.Taints {
+		if _, still := p.desired.Taints[id]; disruptive(id) && !still {
+			consider(entry, true, render.Want{}, false)
+		}
+	}
+	maps.DeleteFunc(pools, func(name string, _ bool) bool { return free(name) })
+	return slices.Sorted(maps.Keys(pools))
+}
+
+// replaces reports whether the change of a label has a value before it.
+func (p *NodePlan) replaces(label string) bool {
+	at, found := slices.BinarySearchFunc(p.Changes, KeyChange{Field: Label, Key: label}, compareKeyChanges)
+	return found && p.Changes[at].Before != nil
+}
+
+func disruptive(id render.TaintID) bool { return id.Effect != corev1.TaintEffectPreferNoSchedule }

@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"slices"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// holding is the plan for a node of which the changes of some pools wait: it wants of
+// them what they have put there by the record, and of all others what the full plan
+// wants. So what somebody changed by hand is put back, to the value of the record.
+func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts) *NodePlan {
+	h := holder{wait: wait, rollouts: rollouts}
+	desired := render.Desired{
+		Pools:       p.desired.Pools,
+		Labels:      hold(h, p.desired.Labels, p.recorded.Labels),
+		Annotations: hold(h, p.desired.Annotations, p.recorded.Annotations),
+		Taints:      hold(h, p.desired.Taints, p.recorded.Taints),
+	}
+	return weighDesired(node, p.recorded, desired, p.pools)
+}
+
+type holder struct {
+	wait     NodeWait
+	rollouts *Rollouts
+}
+
+// hold returns what is wanted of a node while the changes of some pools wait.
+func hold[K comparable](h holder, want map[K]render.Want, recorded map[K]Entry) map[K]render.Want {
+	held := make(map[K]render.Want, len(want))
+	for key, wanted := range want {
+		claim, free := h.inTheNameOfAnother(wanted)
+		entry, ours := recorded[key]
+		switch {
+		case ours && h.keeps(entry, wanted, free):
+			held[key] = h.recordedWant(entry)
+		case free, ours: // one that has it releases it, and the next one gets it at once
+			held[key] = claim
+		}
+	}
+	for key, entry := range recorded {
+		if _, wanted := want[key]; !wanted && h.waits(entry.Pool) {
+			held[key] = h.recordedWant(entry)
+		}
+	}
+	return held
+}
+
+func (h holder) waits(pool string) bool { return h.wait.Of(pool) != nil }
+
+// inTheNameOfAnother is a want of which the pool waits, and another one that agrees on
+// the value does not. It reports whether there is one that does not wait.
+func (h holder) inTheNameOfAnother(want render.Want) (render.Want, bool) {
+	if !h.waits(want.Pool) {
+		return want, true
+	}
+	for _, name := range want.Agreeing {
+		if h.waits(name) {
+			continue
+		}
+		others := slices.DeleteFunc(slices.Clone(want.Agreeing), func(other string) bool { return other == name })
+		want.Agreeing = slices.Sorted(slices.Values(append(others, want.Pool)))
+		// The policy goes no further than that of the pool which has its way.
+		if policy := h.rollouts.of(name).policy; reach(policy) < reach(want.Policy) {
+			want.Policy = policy
+		}
+		want.Pool = name
+		return want, true
+	}
+	return want, false
+}
+
+// keeps reports whether an entry of the record stays as it is, though a key is wanted
+// otherwise, and whoever wants it is free or not.
+func (h holder) keeps(entry Entry, want render.Want, free bool) bool {
+	if entry.Pool == want.Pool || h.rollouts.causes(want, entry.Pool) {
+		return !free
+	}
+	return h.waits(entry.Pool)
+}
+
+// recordedWant wants what the record says, so that the rule changes nothing of it. A pool
+// that takes over goes on to remember what others have put there meanwhile.
+func (h holder) recordedWant(entry Entry) render.Want {
+	want := render.Want{Value: entry.Value, Pool: entry.Pool, Policy: v1.ReportConflicts}
+	switch {
+	case entry.Adopted:
+		want.Policy = v1.Adopt
+	case entry.Before != nil || h.rollouts.of(entry.Pool).policy == v1.TakeOver:
+		want.Policy = v1.TakeOver
+	}
+	return want
+}
+
+// reach is how far a policy goes against a value that somebody else has set.
+func reach(policy v1.ConflictPolicy) int {
+	return slices.Index([]v1.ConflictPolicy{v1.ReportConflicts, v1.TakeOver, v1.Adopt}, policy)
+}

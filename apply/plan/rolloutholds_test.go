@@ -1,0 +1,175 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+func aged(days int) func(*v1.NodePool) {
+	return func(pool *v1.NodePool) {
+		pool.CreationTimestamp = metav1.NewTime(closedAt.Add(-time.Duration(days) * 24 * time.Hour))
+	}
+}
+
+// The oldest pool, which is the strongest and open, wants another value of a taint that a
+// weaker, closed one has put there. A third one, the weakest of all, agrees with the
+// oldest and is named as the owner: then the strongest waits for the weaker one.
+func TestWeakerPoolsKeepNoTaintOff(t *testing.T) {
+	adopts := func(pool *v1.NodePool) { pool.Spec.ConflictPolicy = v1.Adopt }
+	strong := func(value string) *v1.NodePool {
+		pool := waitingPool("strong", aged(300))
+		if value != "" {
+			tainted(value, corev1.TaintEffectNoExecute)(pool)
+			changedAt(closedAt)(pool)
+		}
+		return pool
+	}
+	weak := waitingPool("weak", all(aged(200), tainted("1", corev1.TaintEffectNoExecute)))
+	accomplice := waitingPool("accomplice", all(aged(100), adopts, tainted("2", corev1.TaintEffectNoExecute)))
+	node := followed(t, 365*24*time.Hour, strong(""), weak)
+	weakClosed := waitingPool("weak", all(aged(200), tainted("1", corev1.TaintEffectNoExecute), closed))
+
+	o := outcomeAt(node, closedAt, strong("2"), weakClosed)
+	if after := o.Admission.Plan.After(node); after.Taints[0].Value != "2" {
+		t.Fatalf("even without the accomplice: %v", after.Taints)
+	}
+	o = outcomeAt(node, closedAt, strong("2"), weakClosed, accomplice)
+	if after := o.Admission.Plan.After(node); after.Taints[0].Value != "2" {
+		t.Errorf("the taint of the strongest pool, which is open, is kept off by weaker ones: %v, waits %q", after.Taints, waitsText(o))
+	}
+}
+
+// The same with a label that wanders: weak waits for nothing but itself.
+func TestWeakerPoolKeepsNoLabelOff(t *testing.T) {
+	weak := func(change func(*v1.NodePool)) *v1.NodePool {
+		return waitingPool("weak", all(aged(200), labelled("1"), change))
+	}
+	node := followed(t, 365*24*time.Hour, waitingPool("strong", aged(300)), weak(func(*v1.NodePool) {}))
+	o := outcomeAt(node, closedAt, waitingPool("strong", all(aged(300), labelled("2"))), weak(closed), waitingPool("also", all(aged(100), labelled("2"))))
+	if after := o.Admission.Plan.After(node); after.Labels[key] != "2" {
+		t.Errorf("the label of the strongest pool is kept off: %q, waits %q", after.Labels[key], waitsText(o))
+	}
+}
+
+// A kubelet sets a label by which its node enters a closed pool: the RuntimeClass of the
+// pool then fits nodes on which somebody else has another value of its label.
+func TestNodeThatEntersStepsNoClass(t *testing.T) {
+	pool := waitingPool("p", all(closed, tainted("1", corev1.TaintEffectNoSchedule), func(pool *v1.NodePool) {
+		pool.Spec.NodeNames = nil
+		pool.Spec.Selector = &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"enter": "yes"}}
+		pool.Spec.Labels = map[string]v1.LabelValue{"disk": "ssd"}
+	}))
+	fleet := waitingPool("fleet", nil)
+	evil := followed(t, 365*24*time.Hour, fleet, pool)
+	evil.Labels["enter"] = "yes"
+	o := outcomeAt(evil, closedAt, fleet, pool)
+	if len(o.Wait) == 0 {
+		t.Fatal("it does not wait")
+	}
+	if o.Step != nil && slices.Contains(o.Step.Pools, "p") {
+		t.Errorf("as a kubelet has labelled its node, the RuntimeClasses of %v are in step with it", o.Step.Pools)
+	}
+}
+
+// Two waits that differ in their reason alone: which is the first depends on the order.
+func TestFirstWaitIsOne(t *testing.T) {
+	a := PoolWait{"p", &closure{For: []string{"p"}, Next: opensAt, Excluded: true, Reason: "peak"}}
+	b := PoolWait{"p", &closure{For: []string{"p"}, Next: opensAt}}
+	if !FirstWait([]PoolWait{a, b}).Equal(FirstWait([]PoolWait{b, a})) {
+		t.Error("the first of two waits, which are the keys of a map, depends on their order, and so does the status")
+	}
+}
+
+// The RuntimeClass was deleted by somebody while nodes wait.
+func TestMissingClassIsMadeInStep(t *testing.T) {
+	before, after := waitingPool("p", labelled("1")), waitingPool("p", all(labelled("2"), closed, changedAt(closedAt)))
+	node := followed(t, 365*24*time.Hour, before)
+	o := outcomeAt(node, closedAt, after)
+	made := PoolOutcomeOf(after, expand(after), nil, PoolFacts{Steps: []*ClassStep{o.Step}}).RuntimeClass.Want
+	if !fits(made, o.Admission.Plan.After(node)) {
+		t.Errorf("it is made as if no node waited: %v", made.Scheduling)
+	}
+}
+
+// A paused pool does not wait, though another one on the node has something to write.
+func TestPausedPoolWaitsForNoWindow(t *testing.T) {
+	node := followed(t, 365*24*time.Hour, waitingPool("p", labelled("1")), waitingPool("q", nil))
+	p := paused(waitingPool("p", all(labelled("2"), closed)))
+	q := waitingPool("q", annotated("1"))
+	o := outcomeAt(node, closedAt, p, q)
+	if len(o.Wait) > 0 {
+		t.Errorf("a pool that is paused waits for a window: %q", waitsText(o))
+	}
+}
+
+// What another pool's key has become: the record after a held write, then the opening.
+func TestDeletedPoolFreezesNothing(t *testing.T) {
+	freeze := waitingPool("freeze", all(prior(1000), func(pool *v1.NodePool) {
+		pool.Spec.Rollout = &v1.Rollout{Exclusions: []v1.Exclusion{{Start: &metav1.Time{Time: closedAt.Add(-time.Hour)}, End: &metav1.Time{Time: closedAt.Add(365 * 24 * time.Hour)}}}}
+	}))
+	node := followed(t, 365*24*time.Hour, freeze, waitingPool("p", labelled("1")))
+	deletedAt(closedAt)(freeze)
+	o := outcomeAt(node, closedAt.Add(time.Hour), freeze, waitingPool("p", labelled("2")))
+	if o.Wait.Of("p") != nil {
+		t.Errorf("the freeze was deleted, and another pool waits for it: %q", waitsText(o))
+	}
+}
+
+// A pool of which the finalizer was removed is gone: its keys go at once, and so does what a
+// closed pool wants in their place, though the freeze of the cluster is in force.
+func TestGonePoolIsFrozen(t *testing.T) {
+	freeze := waitingPool("freeze", all(prior(1000), closed))
+	gone := waitingPool("gone", tainted("1", corev1.TaintEffectNoExecute))
+	heir := waitingPool("heir", all(closed, tainted("2", corev1.TaintEffectNoExecute)))
+	node := followed(t, 365*24*time.Hour, freeze, gone)
+	o := outcomeAt(node, closedAt, freeze)
+	if after := o.Admission.Plan.After(node); len(after.Taints) == 0 {
+		t.Errorf("in a freeze the taint of a pool without finalizer goes: waits %q", waitsText(o))
+	}
+	o = outcomeAt(node, closedAt, freeze, heir)
+	if after := o.Admission.Plan.After(node); after.Taints[0].Value == "2" {
+		t.Errorf("in a freeze a closed pool puts its NoExecute taint in the place of one that is gone: waits %q", waitsText(o))
+	}
+}
+
+// The same pools and the same node give another answer when the pool has been annotated:
+// the snapshot of a controller does not see that, and one that starts does.
+func TestAnnotationMakesNoNodeOlder(t *testing.T) {
+	p := waitingPool("p", all(closed, tainted("1", corev1.TaintEffectNoExecute), aged(400)))
+	node := newNode("n")
+	node.Created = metav1.NewTime(closedAt.Add(-time.Hour)) // it came while the controller was away
+	other := p.DeepCopy()
+	other.Annotations = map[string]string{"example.com/owner": "somebody"}
+	writtenAt(closedAt.Add(-time.Minute), `{"f:metadata":{"f:annotations":{}}}`)(other)
+	a, b := outcomeAt(node, closedAt, p), outcomeAt(node, closedAt, other)
+	if len(a.Wait) != len(b.Wait) {
+		t.Errorf("an annotation on the pool decides whether a new node gets its wall: %q, %q", waitsText(a), waitsText(b))
+	}
+}
+
+// A young node, of which one pool waits, and a weaker pool that it joins agrees on the
+// value: the key of somebody else is taken over by the policy of the weaker pool.
+func TestPolicyIsThatOfTheStronger(t *testing.T) {
+	enters := func(pool *v1.NodePool) {
+		pool.Spec.NodeNames = nil
+		pool.Spec.Selector = &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"enter": "yes"}}
+	}
+	takes := func(pool *v1.NodePool) { pool.Spec.ConflictPolicy = v1.TakeOver }
+	fleet := waitingPool("fleet", nil)
+	strong := waitingPool("strong", all(prior(10), labelled("1"), tainted("1", corev1.TaintEffectNoSchedule), closed, enters, changedAt(closedAt)))
+	weak := waitingPool("weak", all(labelled("1"), takes, enters))
+	node := followed(t, 2*time.Minute, fleet, strong, weak)
+	node.Labels["enter"], node.Labels[key] = "yes", "theirs"
+	direct := outcomeAt(node, opensAt, fleet, strong, weak).Admission.Plan.After(node)
+	held := outcomeAt(node, closedAt, fleet, strong, weak)
+	waited := held.Admission.Plan.After(node)
+	if direct.Labels[key] != waited.Labels[key] {
+		t.Errorf("while strong waits (%q), what is somebody else's is taken over for a weaker pool: %q, and it stays %q without", waitsText(held), waited.Labels[key], direct.Labels[key])
+	}
+}
