@@ -105,7 +105,9 @@ spec:
 		`nodepools_rollout_waiting_nodes{pool="frozen"}`: 1,
 		`nodepools_rollout_waiting_nodes{pool="gpu"}`:    0,
 	})
-	w.change("frozen", func(pool *v1.NodePool) { pool.Spec.Rollout.Exclusions[0].End = &metav1.Time{Time: time.Now().Add(-time.Minute)} })
+	w.change("frozen", func(pool *v1.NodePool) {
+		pool.Spec.Rollout.Exclusions[0].End = &metav1.Time{Time: time.Now().Add(-time.Minute)}
+	})
 	w.reports(m, map[string]float64{
 		`nodepools_rollout_window_open{pool="frozen"}`:   1,
 		`nodepools_rollout_waiting_nodes{pool="frozen"}`: 0,
