@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -43,8 +44,8 @@ func (r reporting) Start(ctx context.Context) error {
 }
 
 func nodeCounts(view *fleet.Fleet) metrics.NodeCounts {
-	totals, known := view.Totals()
-	counts := metrics.NodeCounts{Known: known, Unreadable: totals.Unreadable, Pools: make(map[string]metrics.PoolCounts, len(totals.Pools))}
+	totals, known := view.Totals(time.Now())
+	counts := metrics.NodeCounts{Known: known, Unreadable: totals.Unreadable, Pools: make(map[string]metrics.PoolCounts, len(totals.Pools)), Open: totals.Open}
 	for name, pool := range totals.Pools {
 		counts.Pools[name] = metrics.PoolCounts(pool)
 	}

@@ -92,6 +92,28 @@ spec: {nodeNames: [spare-*]}
 		}
 		return nil
 	})
+	w.pool(`
+metadata: {name: frozen}
+spec:
+  nodeNames: [gpu-1]
+  taints: [{key: example.com/frozen, effect: NoSchedule}]
+  rollout: {exclusions: [{start: 2020-01-01T00:00:00Z, end: 2199-01-01T00:00:00Z}]}
+`)
+	w.isReady("frozen", 1) // the node is young, and joins
+	w.inUse("gpu-1")
+	w.change("frozen", func(pool *v1.NodePool) { pool.Spec.Taints[0].Value = "changed" })
+	w.reports(m, map[string]float64{
+		`nodepools_rollout_window_open{pool="frozen"}`:   0,
+		`nodepools_rollout_waiting_nodes{pool="frozen"}`: 1,
+		`nodepools_rollout_waiting_nodes{pool="gpu"}`:    0,
+	})
+	w.change("frozen", func(pool *v1.NodePool) {
+		pool.Spec.Rollout.Exclusions[0].End = &metav1.Time{Time: time.Now().Add(-time.Minute)}
+	})
+	w.reports(m, map[string]float64{
+		`nodepools_rollout_window_open{pool="frozen"}`:   1,
+		`nodepools_rollout_waiting_nodes{pool="frozen"}`: 0,
+	})
 	w.clear() // by these loops
 	stop()
 	if got := scraped(t, m); got["nodepools_leader"] != 0 || len(got) > 100 {

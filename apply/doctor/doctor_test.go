@@ -71,6 +71,12 @@ func healthy(t *testing.T) *State {
 	return s
 }
 
+// rolledOut gives the pool a rollout with a window of an hour.
+func rolledOut(s *State, open v1.Window) {
+	open.Duration = metav1.Duration{Duration: time.Hour}
+	s.Pools[0].Spec.Rollout = &v1.Rollout{Windows: []v1.Window{open}}
+}
+
 // leaseIn is one of another namespace.
 func leaseIn(namespace string, age time.Duration) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: coordinationv1.LeaseSpec{
@@ -193,6 +199,28 @@ func TestFindings(t *testing.T) {
 		"a pool under way":        {func(s *State) { s.Pools[0].Status.Conditions = ready("False", "Progressing") }, []string{"note nodepool/gpu Progressing|"}},
 		"a pool without status":   {func(s *State) { s.Pools[0].Status.Conditions = nil }, []string{"problem nodepool/gpu no controller has reported|lease"}},
 		"a pool that has changed": {func(s *State) { s.Pools[0].Generation = 2; s.Pools[0].Status.ObservedGeneration = 1 }, []string{"note nodepool/gpu has changed|"}},
+
+		"a pool that waits": {func(s *State) {
+			rolledOut(s, v1.Window{Schedule: "0 2 * * *"})
+			s.Pools[0].Status.Conditions = ready("False", "WaitingForWindow")
+			s.Pools[0].Status.Rollout = &v1.RolloutStatus{Waiting: 2, NextWindow: &metav1.Time{Time: now.Add(14 * time.Hour)}}
+		}, []string{"note nodepool/gpu WaitingForWindow: message|"}},
+		"a pool that waits, and is in conflict": {func(s *State) {
+			rolledOut(s, v1.Window{Schedule: "0 2 * * *"})
+			s.Pools[0].Status.Conditions = ready("False", "Conflict")
+			s.Pools[0].Status.Rollout = &v1.RolloutStatus{Waiting: 2, NextWindow: &metav1.Time{Time: now.Add(14 * time.Hour)}}
+		}, []string{"problem nodepool/gpu Conflict: message|priority", "note nodepool/gpu on 2 nodes; the next opening is 2026-11-26T02:00:00Z|"}},
+		"a rollout of an unknown zone": {func(s *State) { rolledOut(s, v1.Window{Schedule: "0 2 * * *", TimeZone: "Mars/Olympus"}) },
+			[]string{"problem nodepool/gpu spec.rollout cannot be read: windows[0]: |IANA"}},
+		"a rollout that never opens": {func(s *State) {
+			s.Pools[0].Spec.Rollout = &v1.Rollout{Exclusions: []v1.Exclusion{{Start: &metav1.Time{Time: now.Add(-time.Hour)}, End: &metav1.Time{Time: now.AddDate(100, 0, 0)}}}}
+		}, []string{"problem nodepool/gpu no opening of spec.rollout was found|windows PATH"}},
+		"rollouts that are never open together": {func(s *State) {
+			rolledOut(s, v1.Window{Schedule: "0 2 * * *"})
+			s.Pools[0].Status.Conditions = ready("False", "WaitingForWindow")
+			s.Pools[0].Status.Rollout = &v1.RolloutStatus{Waiting: 1}
+		}, []string{"problem nodepool/gpu on 1 node, and no time was found|Reconciling", "note nodepool/gpu WaitingForWindow: message|"}},
+		"a rollout for which nothing waits": {func(s *State) { rolledOut(s, v1.Window{Schedule: "0 2 * * *"}) }, nil},
 
 		"an unreadable record":     {func(s *State) { s.Nodes[0].Annotations[v1.AppliedAnnotation] = "{" }, []string{"problem node/n1 cannot be read|repair"}},
 		"a record of the future":   {func(s *State) { s.Nodes[0].Annotations[v1.AppliedAnnotation] = `{"version":99}` }, []string{"problem node/n1 later version of nodepools|later version"}},

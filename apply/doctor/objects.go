@@ -119,6 +119,7 @@ func pools(s *State) []Finding {
 		found = append(found, more(object, pool.Status.Conditions, []string{v1.ConflictedCondition}, Problem, poolActions[v1.ConflictReason])...)
 		found = append(found, more(object, pool.Status.Conditions, []string{v1.ContestedCondition}, Problem, poolActions[v1.ContestedReason])...)
 		found = append(found, more(object, pool.Status.Conditions, []string{v1.ReleaseBlockedCondition}, Problem, poolActions[v1.ReleaseBlockedReason])...)
+		found = append(found, rollout(object, pool, s.Now)...)
 	}
 	return found
 }

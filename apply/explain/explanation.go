@@ -2,6 +2,7 @@ package explain
 
 import (
 	"errors"
+	"time"
 
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/sanitize"
@@ -25,11 +26,12 @@ type Explanation struct {
 	unreadable *plan.RecordError
 }
 
-// Node explains a node by the pools of its cluster. Which other nodes a pool is waiting
-// for is read from the pool's status, so the other nodes are not needed.
-func Node(node *plan.NodeState, pools []*v1.NodePool) *Explanation {
+// Node explains a node by the pools of its cluster, at a time: windows of pools may be
+// closed then. Which other nodes a pool is waiting for is read from the pool's status, so
+// the other nodes are not needed.
+func Node(node *plan.NodeState, pools []*v1.NodePool, now time.Time) *Explanation {
 	expansion := plan.Expand(pools, []*plan.NodeState{node})
-	found := plan.Explain(node, expansion)
+	found := plan.Explain(node, expansion, plan.NodeFacts{Rollouts: plan.RolloutsOf(pools), Now: now})
 	e := &Explanation{Node: node.Name, Paused: found.Paused, unreadable: found.Unreadable}
 	var record plan.Record
 	if found.Unreadable != nil {

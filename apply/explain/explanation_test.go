@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,7 +74,7 @@ func TestNode(t *testing.T) {
 			if c.pool != nil {
 				pools = append(pools, c.pool)
 			}
-			e := explain.Node(c.node, pools)
+			e := explain.Node(c.node, pools, time.Time{})
 			if e.Err() != nil || len(e.Pools) != 1 || e.Pools[0].State != c.state {
 				t.Errorf("pools are %+v, want one that is %s: %s", e.Pools, c.state, c.reason)
 			}
@@ -96,7 +97,7 @@ func TestNode(t *testing.T) {
 func TestNodeWithoutARecord(t *testing.T) {
 	node := gpuNode(map[string]string{"tier": "gold"})
 	node.Annotations = map[string]string{v1.AppliedAnnotation: "{"}
-	e := explain.Node(node, []*v1.NodePool{gpuPool("")})
+	e := explain.Node(node, []*v1.NodePool{gpuPool("")}, time.Time{})
 	if e.Err() == nil || e.Problem == "" || e.Record != nil {
 		t.Errorf("the problem is %q, and the record %v", e.Problem, e.Record)
 	}
@@ -113,7 +114,7 @@ func TestNodeWithoutARecord(t *testing.T) {
 func TestWriteText(t *testing.T) {
 	var text bytes.Buffer
 	gpu := gpuPool("")
-	if err := explain.Node(applied(t, gpuNode(nil), gpu), []*v1.NodePool{gpu}).WriteText(&text); err != nil {
+	if err := explain.Node(applied(t, gpuNode(nil), gpu), []*v1.NodePool{gpu}, time.Time{}).WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
 	const want = `Node n is in pool gpu
@@ -131,5 +132,90 @@ The record of what pools have put here, annotation nodes.lailin.xyz/applied
 `
 	if diff := cmp.Diff(want, text.String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A node that does not follow its pool yet: what stands there, what becomes of it, why not
+// now and until when; what does not wait is due.
+func TestNodeThatWaits(t *testing.T) {
+	long, now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	gpu := gpuPool("")
+	gpu.CreationTimestamp = metav1.NewTime(long)
+	gpu.Spec.Labels["gone"], gpu.Spec.Labels["same"] = "1", "1"
+	node := applied(t, gpuNode(nil), gpu)
+	node.Created = metav1.NewTime(long)
+	delete(node.Labels, "same")
+	gpu.Spec.Labels = map[string]v1.LabelValue{"tier": "silver", "same": "1", "new": "1"}
+	gpu.Spec.Taints = []v1.Taint{{Key: "dedicated", Value: "gpu", Effect: "NoSchedule"}}
+	gpu.Spec.Rollout = &v1.Rollout{Windows: []v1.Window{{Schedule: "0 2 * * *", Duration: metav1.Duration{Duration: time.Hour}}}}
+	e := explain.Node(node, []*v1.NodePool{gpu}, now)
+	type state struct {
+		Due   explain.Due
+		Waits bool
+		Later string
+	}
+	got := map[string]state{}
+	for _, key := range e.Keys {
+		if key.Pool != "gpu" || key.Owner != plan.OfPool || key.Key == v1.RoleLabel("gpu") {
+			continue
+		}
+		later := ""
+		if key.Later != nil {
+			later = *key.Later
+		}
+		got[key.Key] = state{key.Due, key.Waits, later}
+	}
+	want := map[string]state{
+		"tier": {"", true, "silver"}, "gone": {"", true, ""}, "same": {explain.PutBack, false, ""}, "new": {"", true, "1"},
+		"dedicated:NoSchedule": {"", true, "gpu"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+	wait := e.Pools[0].Wait
+	if wait == nil || !cmp.Equal(wait.For, []string{"gpu"}) || wait.NextWindow == nil || !wait.NextWindow.Time.Equal(now.Add(14*time.Hour)) {
+		t.Fatalf("the wait is %+v", wait)
+	}
+	var text bytes.Buffer
+	if err := e.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	const says = `Node n is in pool gpu; 1 change due, 4 changes waiting
+Marked + - ~ is what 'nodepools run' puts there, takes away, changes next.
+
+Pool gpu
+  made by hand
+  members by label node-role.kubernetes.io/gpu
+  its changes wait: outside the windows of pool "gpu"; the next opening is
+    2026-11-26T02:00:00Z
+    label  gone=1  (waits to go)
+    label  new=1  (waits to come)
+  + label  same=1  (taken away by somebody; put back)
+    label  tier=gold  (waits to become silver)
+    taint  dedicated=gpu:NoSchedule  (waits to come)
+`
+	if !strings.HasPrefix(text.String(), says) {
+		t.Errorf("it says\n%s\nwant\n%s", text.String(), says)
+	}
+	if e := explain.Node(node, []*v1.NodePool{gpu}, now.Add(14*time.Hour)); e.Pools[0].Wait != nil {
+		t.Errorf("in a window the wait is %+v", e.Pools[0].Wait)
+	}
+}
+
+// A take-over that waits is not one yet: the value is somebody else's.
+func TestTakeOverThatWaits(t *testing.T) {
+	long, now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	gpu := gpuPool(v1.TakeOver)
+	gpu.CreationTimestamp = metav1.NewTime(long.Add(time.Hour))
+	gpu.Spec.Rollout = &v1.Rollout{Windows: []v1.Window{{Schedule: "0 2 * * *", Duration: metav1.Duration{Duration: time.Hour}}}}
+	node := gpuNode(map[string]string{"tier": "iron"})
+	node.Created = metav1.NewTime(long)
+	var text bytes.Buffer
+	if err := explain.Node(node, []*v1.NodePool{gpu}, now).WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	const says = "  label  tier=iron  (set by somebody else; waits to become gold)\n"
+	if !strings.Contains(text.String(), says) {
+		t.Errorf("it says\n%s\nwant\n%s", text.String(), says)
 	}
 }

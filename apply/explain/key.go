@@ -24,8 +24,12 @@ type Key struct {
 	WantedBy []string `json:"wantedBy,omitempty"`
 	SetBy    []string `json:"setBy,omitempty"`
 	// Due is what is about to be done, After the value afterwards.
-	Due       Due      `json:"due,omitempty"`
-	After     *string  `json:"after,omitempty"`
+	Due   Due     `json:"due,omitempty"`
+	After *string `json:"after,omitempty"`
+	// Waits is true where the node does not follow yet what becomes of the key; Later is
+	// the value that it has then, and none when it goes.
+	Waits     bool     `json:"waits,omitempty"`
+	Later     *string  `json:"later,omitempty"`
 	Conflicts []Denial `json:"conflicts,omitempty"`
 	// Contests are there where somebody else keeps changing the key.
 	Contests []Contest `json:"contests,omitempty"`
@@ -83,7 +87,8 @@ const (
 func keyOf(status plan.KeyStatus) Key {
 	k := Key{
 		Field: status.Field, Key: status.Key, Value: status.Have, Owner: status.Owner, Pool: status.Pool,
-		WantedBy: status.WantedBy, SetBy: status.SetBy, Due: dueOf(status), status: status,
+		WantedBy: status.WantedBy, SetBy: status.SetBy, Due: dueOf(status),
+		Waits: status.Waits, Later: status.Later, status: status,
 	}
 	if entry := cmp.Or(status.Recorded, status.Planned); entry != nil {
 		k.Before, k.Adopted = entry.Before, entry.Adopted

@@ -12,8 +12,32 @@ import (
 
 // The notes on a key, as words: a value is one, whatever it holds.
 
-// poolNotes say of a pool's key how it became that, and why it changes.
+// poolNotes say of a pool's key how it became that, why it changes, and what waits.
 func poolNotes(k Key) []string {
+	notes := stateNotes(k)
+	switch {
+	case !k.Waits:
+		return notes
+	case len(notes) == 0:
+		return k.waiting()
+	}
+	return joined([][]string{notes, k.waiting()})
+}
+
+// waiting says what becomes of a key when the node follows.
+func (k Key) waiting() []string {
+	switch {
+	case k.Later == nil:
+		return phrase("waits to go")
+	case k.Value == nil:
+		return phrase("waits to come")
+	default:
+		return append(phrase("waits to become"), shown(k.Field, *k.Later, shortValue))
+	}
+}
+
+// stateNotes say of a pool's key how it became that, and why it changes now.
+func stateNotes(k Key) []string {
 	var notes [][]string
 	note := func(words ...[]string) { notes = append(notes, slices.Concat(words...)) }
 	if k.Conflicts != nil {
@@ -52,6 +76,12 @@ func poolNotes(k Key) []string {
 		if k.Recorded != nil && (k.Value == nil || *k.Value != *k.Recorded) {
 			note(phrase("the pool has put"), []string{shown(k.Field, *k.Recorded, shortValue)}, k.since())
 		}
+	}
+	if k.Waits && k.Recorded == nil && k.Due == "" {
+		if k.Value != nil {
+			note(phrase("set by"), k.setters("somebody else"))
+		}
+		return joined(notes)
 	}
 	switch {
 	case k.Before == nil:

@@ -30,6 +30,28 @@ type Pool struct {
 	Source   string `json:"source,omitempty"`
 	File     string `json:"file,omitempty"`
 	Revision string `json:"revision,omitempty"`
+	// Wait is why the node does not follow the pool yet.
+	Wait *Wait `json:"wait,omitempty"`
+}
+
+// Wait is why a node does not follow changes of a pool yet.
+type Wait struct {
+	// For are the pools whose rollouts are closed.
+	For []string `json:"for"`
+	// NextWindow is when all of them are open; none where no such time was found.
+	NextWindow *metav1.Time `json:"nextWindow,omitempty"`
+	Message    string       `json:"message"`
+}
+
+func waitOf(wait *plan.PoolWait) *Wait {
+	if wait == nil {
+		return nil
+	}
+	w := &Wait{For: wait.For, Message: wait.String()}
+	if !wait.Next.IsZero() {
+		w.NextWindow = &metav1.Time{Time: wait.Next}
+	}
+	return w
 }
 
 // State is what a pool does about a node.
@@ -57,7 +79,7 @@ func poolsOf(pools []*v1.NodePool, expansion *render.Expansion, found *plan.Expl
 	}
 	var all []Pool
 	for _, name := range slices.Sorted(maps.Keys(concerned)) {
-		p := Pool{Name: name, Member: slices.Contains(found.Members, name), State: Gone}
+		p := Pool{Name: name, Member: slices.Contains(found.Members, name), State: Gone, Wait: waitOf(found.Wait.Of(name))}
 		if pool := live[name]; pool != nil {
 			p.describe(pool, expansion)
 		}

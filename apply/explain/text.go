@@ -117,6 +117,9 @@ func (e *Explanation) headline() string {
 	case due > 0:
 		parts = append(parts, review.Count(due, "change")+" due")
 	}
+	if waiting := len(e.keys(func(k Key) bool { return k.Waits })); waiting > 0 {
+		parts = append(parts, review.Count(waiting, "change")+" waiting")
+	}
 	if denied > 0 {
 		parts = append(parts, review.Count(denied, "conflict"))
 	}
@@ -171,7 +174,7 @@ func (p Pool) title() string {
 // origin says where a pool comes from, line by line, and how it chooses its nodes.
 func (p Pool) origin() []string {
 	if p.State == Gone {
-		return []string{"what is left of it is released"}
+		return append([]string{"what is left of it is released"}, p.waiting()...)
 	}
 	lines := []string{"made by hand"}
 	if p.Source != "" || p.Revision != "" {
@@ -187,7 +190,15 @@ func (p Pool) origin() []string {
 	if p.Problem != "" {
 		lines = append(lines, "error: "+sanitize.Line(p.Problem))
 	}
-	return lines
+	return append(lines, p.waiting()...)
+}
+
+// waiting says until when the node does not follow the pool; nothing where it does.
+func (p Pool) waiting() []string {
+	if p.Wait == nil {
+		return nil
+	}
+	return []string{"its changes wait: " + sanitize.Line(p.Wait.Message)}
 }
 
 // keyList writes a line per key: its sign, its field, its value, and notes.
@@ -227,6 +238,9 @@ func (k Key) pair(most int) []string {
 	have := k.Value
 	if have == nil {
 		have = k.After
+	}
+	if have == nil {
+		have = k.Later
 	}
 	if have == nil {
 		return []string{review.Word(k.Key)}

@@ -66,7 +66,7 @@ func BenchmarkScrape(b *testing.B) {
 			m.Follow(&metrics.View{
 				Cached: world, Elected: elected,
 				Nodes: func() metrics.NodeCounts {
-					totals, _ := view.Totals()
+					totals, _ := view.Totals(time.Now())
 					counts := metrics.NodeCounts{Known: true, Pools: map[string]metrics.PoolCounts{}}
 					for name, pool := range totals.Pools {
 						counts.Pools[name] = metrics.PoolCounts(pool)

@@ -63,7 +63,10 @@ func everything() *Metrics {
 	}
 	view := viewOf(cached{pools: manyPools(2), sources: []v1.NodePoolSource{fleet, gone}})
 	view.Nodes = func() NodeCounts {
-		return NodeCounts{Known: true, Unreadable: 1, Pools: map[string]PoolCounts{"pool-0001": {Failing: 2, Conflicts: 7}}}
+		return NodeCounts{
+			Known: true, Unreadable: 1, Pools: map[string]PoolCounts{"pool-0001": {Failing: 2, Conflicts: 7, Waiting: 3}},
+			Open: map[string]bool{"pool-0000": true, "pool-0001": false, "a pool that is gone": true},
+		}
 	}
 	view.Pending = func() (int, time.Time) { return 4, now.Add(-90 * time.Second) }
 	view.Polls = func() map[string]Poll {
@@ -169,10 +172,10 @@ func TestFollowEndsOnlyItself(t *testing.T) {
 func TestUnknownIsNotZero(t *testing.T) {
 	m := New(program())
 	view := viewOf(cached{pools: manyPools(1)})
-	view.Nodes = func() NodeCounts { return NodeCounts{} }
+	view.Nodes = func() NodeCounts { return NodeCounts{Open: map[string]bool{"pool-0000": true}} }
 	m.Follow(view)
 	got := scrape(t, m)
-	for _, unknown := range []string{`state="failing"`, "\n" + poolConflicts.Name, "\n" + recordsUnreadable.Name} {
+	for _, unknown := range []string{`state="failing"`, "\n" + poolConflicts.Name, "\n" + recordsUnreadable.Name, "\n" + rolloutWaitingNodes.Name} {
 		if strings.Contains(got, unknown) {
 			t.Errorf("%s is reported before every node was observed", strings.TrimSpace(unknown))
 		}
@@ -258,4 +261,13 @@ func TestNobodyCounts(*testing.T) {
 	m.SourcePolled("a", Changed, "", time.Second, 1)
 	m.WebhookAnswered(202)
 	m.Follow(viewOf(cached{}))()
+}
+
+// Of a cluster in which no pool has a rollout nothing is said of any.
+func TestWithoutRolloutsNothingIsSaidOfThem(t *testing.T) {
+	m := New(program())
+	m.Follow(viewOf(cached{pools: manyPools(2)}))
+	if got := scrape(t, m); strings.Contains(got, "nodepools_rollout_") {
+		t.Errorf("rollouts are reported:\n%s", got)
+	}
 }

@@ -38,13 +38,17 @@ type NodeCounts struct {
 	Unreadable int
 	// Pools are by name; one that is missing has no such nodes.
 	Pools map[string]PoolCounts
+	// Open has the pools with a rollout, by name, and whether their nodes may follow
+	// changes of them now.
+	Open map[string]bool
 }
 
 // PoolCounts are what the nodes of a pool come to.
 type PoolCounts struct {
 	// Failing is the number of nodes that could not be read or written; Conflicts of keys
-	// that the pool does not get, on all nodes together.
-	Failing, Conflicts int
+	// that the pool does not get, on all nodes together; Waiting of nodes on which changes
+	// of the pool wait.
+	Failing, Conflicts, Waiting int
 }
 
 // Poll is what the last poll of a source has found.
@@ -109,8 +113,23 @@ func (v *View) collectPools(c *collection, m *Metrics, pools []v1.NodePool) {
 			c.gauge(poolNodes, float64(nodes.Pools[pool.Name].Failing), pool.Name, "failing")
 			c.gauge(poolConflicts, float64(nodes.Pools[pool.Name].Conflicts), pool.Name)
 		}
+		c.rollout(pool.Name, nodes)
 	}
 	c.counts(m.driftRepairs, exists)
+}
+
+// rollout reports what waits of a pool, where any pool has a rollout.
+func (c *collection) rollout(pool string, nodes NodeCounts) {
+	if nodes.Known && len(nodes.Open) > 0 {
+		c.gauge(rolloutWaitingNodes, float64(nodes.Pools[pool].Waiting), pool)
+	}
+	if open, restricted := nodes.Open[pool]; restricted {
+		value := 0.0
+		if open {
+			value = 1
+		}
+		c.gauge(rolloutWindowOpen, value, pool)
+	}
 }
 
 func (v *View) collectSources(c *collection, m *Metrics, sources []v1.NodePoolSource) {

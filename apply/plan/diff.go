@@ -75,8 +75,8 @@ type NodeDifference struct {
 //   - Of a source of which only the name is known, nothing in the cluster is: see
 //     [UnknownSourceUID]. A pool is then not seen as handed over.
 //   - Pools are within their windows ([NodeFacts.Rollouts], [PoolFacts.Rollouts],
-//     [PoolFacts.Now]): see [Rollouts.Wait], which is for whoever prints the difference. So
-//     RuntimeClasses wait for no node ([PoolFacts.Undecided], [PoolFacts.Steps]), and
+//     [PoolFacts.Now]): see [Difference.Waits], which is for whoever prints the difference.
+//     So RuntimeClasses wait for no node ([PoolFacts.Undecided], [PoolFacts.Steps]), and
 //     nodes for no turn ([NodeFacts.Turns]).
 //   - Nothing else waits. No key was put back lately ([NodeFacts.Repairs], [NodeFacts.Backoff],
 //     [NodeFacts.Now]), nor was a node found up to date ([NodeFacts.UpToDate],

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
@@ -58,6 +59,10 @@ type KeyStatus struct {
 	// three are listed, and MoreConflicts is how many there are besides.
 	Conflicts     []Conflict
 	MoreConflicts int
+	// Waits reports that the key gets another value when the node follows its pools, and
+	// Later is that value; nil where it goes.
+	Waits bool
+	Later *string
 }
 
 // Due reports whether a write is due for the key, of the key or of the record.
@@ -69,6 +74,8 @@ func (k KeyStatus) Due() bool {
 type Explanation struct {
 	// Plan is what would be written now; nil when the record cannot be read.
 	Plan *NodePlan
+	// Wait are the pools whose changes the node does not follow yet.
+	Wait NodeWait
 	// Paused reports whether the annotation of the node pauses it.
 	Paused bool
 	// Unreadable says why the record cannot be read.
@@ -82,74 +89,116 @@ type Explanation struct {
 }
 
 // Explain returns who owns what on a node, and what is about to happen to
-// it, by the plan that is made for the node.
-func Explain(node *NodeState, pools *render.Expansion) *Explanation {
-	outcome := NodeOutcomeOf(node, pools, NodeFacts{})
+// it, by the plan that is made for the node. The facts say what waits.
+func Explain(node *NodeState, pools *render.Expansion, facts NodeFacts) *Explanation {
+	outcome := NodeOutcomeOf(node, pools, facts)
 	if outcome.Unreadable != nil {
 		return explainUnreadable(node, outcome)
 	}
-	p := outcome.Plan
-	e := &Explanation{Plan: p, Paused: outcome.Paused, Members: p.Pools}
+	full, p := outcome.Plan, outcome.Plan
+	if allowed := outcome.Admission.Plan; allowed != nil {
+		p = allowed
+	}
+	e := &Explanation{Plan: p, Wait: outcome.Wait, Paused: outcome.Paused, Members: full.Pools}
 	setters := &owners{object: node}
 	e.Keys = slices.Concat(
-		statuses(p, Label, node.Labels, p.recorded.Labels, p.labels.record, p.desired.Labels,
-			func(key string) []string { return setters.setBy(labelPath(key)) }),
-		statuses(p, Annotation, node.Annotations, p.recorded.Annotations, p.annotations.record, p.desired.Annotations,
-			func(key string) []string { return setters.setBy(annotationPath(key)) }),
-		statuses(p, Taint, taintValues(node.Taints), p.recorded.Taints, p.taints.record, p.desired.Taints,
-			func(render.TaintID) []string { return setters.setBy(taintsPath) }),
+		explained[string]{
+			field: Label, have: node.Labels, recorded: p.recorded.Labels, now: p.labels, later: full.labels, want: p.desired.Labels,
+			setBy: func(key string) []string { return setters.setBy(labelPath(key)) },
+		}.statuses(p),
+		explained[string]{
+			field: Annotation, have: node.Annotations, recorded: p.recorded.Annotations, now: p.annotations, later: full.annotations, want: p.desired.Annotations,
+			setBy: func(key string) []string { return setters.setBy(annotationPath(key)) },
+		}.statuses(p),
+		explained[render.TaintID]{
+			field: Taint, have: taintValues(node.Taints), recorded: p.recorded.Taints, now: p.taints, later: full.taints, want: p.desired.Taints,
+			setBy: func(render.TaintID) []string { return setters.setBy(taintsPath) },
+		}.statuses(p),
 	)
 	return e
 }
 
-// statuses are those of the keys of one field, sorted.
-func statuses[K comparable](p *NodePlan, field Field, have map[K]string, recorded, planned map[K]Entry, want map[K]render.Want, setBy func(K) []string) []KeyStatus {
+// explained is one field of a node that is explained.
+type explained[K comparable] struct {
+	field    Field
+	have     map[K]string
+	recorded map[K]Entry
+	// now is what becomes of the keys at once, later what does when nothing waits.
+	now, later fieldPlan[K]
+	want       map[K]render.Want
+	setBy      func(K) []string
+}
+
+// statuses are those of the keys of the field, sorted.
+func (x explained[K]) statuses(p *NodePlan) []KeyStatus {
 	changes, conflicts := map[string]*KeyChange{}, map[string]KeyConflict{}
 	for _, change := range p.Changes {
-		if change.Field == field {
+		if change.Field == x.field {
 			changes[change.Key] = &change
 		}
 	}
 	for _, conflict := range p.Conflicts {
-		if conflict.Field() == field {
+		if conflict.Field() == x.field {
 			conflicts[conflict.Key()] = conflict
 		}
 	}
-	keys := map[K]bool{}
-	for key := range have {
-		keys[key] = true
-	}
-	for key := range recorded {
-		keys[key] = true
-	}
-	for key := range want {
-		keys[key] = true
-	}
 	var all []KeyStatus
-	for key := range keys {
-		s := KeyStatus{Field: field, Key: fmt.Sprint(key), Recorded: entryAt(recorded, key), Planned: entryAt(planned, key)}
-		s.Have, _ = lookup(have, key)
+	for key := range x.keys() {
+		s := KeyStatus{Field: x.field, Key: fmt.Sprint(key), Recorded: entryAt(x.recorded, key), Planned: entryAt(x.now.record, key)}
+		s.Have, _ = lookup(x.have, key)
 		s.Change = changes[s.Key]
 		conflict, denied := conflicts[s.Key]
 		s.Conflicts, s.MoreConflicts = conflict.First(perPool)
 		if s.Have != nil {
-			s.SetBy = setBy(key)
+			s.SetBy = x.setBy(key)
 		}
-		wish, wanted := want[key]
-		switch {
+		if later := x.later.valueAfter(key, s.Have); !ptr.Equal(later, x.now.valueAfter(key, s.Have)) {
+			s.Waits, s.Later = true, later
+		}
+		wish, wanted := x.want[key]
+		switch planned := entryAt(x.later.record, key); {
 		case s.Planned != nil:
 			s.Owner, s.Pool = OfPool, s.Planned.Pool
 		case s.Recorded != nil:
 			s.Owner, s.Pool = OfPool, s.Recorded.Pool
+		case s.Waits && planned != nil:
+			s.Owner, s.Pool = OfPool, planned.Pool
 		case wanted && s.Have != nil && !(denied && conflict.denied):
 			s.Owner, s.WantedBy = Shared, slices.Sorted(slices.Values(append([]string{wish.Pool}, wish.Agreeing...)))
 		default:
-			s.Owner = OwnerByDomain(field, s.Key)
+			s.Owner = OwnerByDomain(x.field, s.Key)
 		}
 		all = append(all, s)
 	}
 	slices.SortFunc(all, func(a, b KeyStatus) int { return cmp.Compare(a.Key, b.Key) })
 	return all
+}
+
+// keys are those that stand there, that the record names, and that a pool wants, now or
+// later.
+func (x explained[K]) keys() map[K]bool {
+	keys := map[K]bool{}
+	for key := range x.have {
+		keys[key] = true
+	}
+	for key := range x.recorded {
+		keys[key] = true
+	}
+	for key := range x.want {
+		keys[key] = true
+	}
+	for key := range x.later.record {
+		keys[key] = true
+	}
+	return keys
+}
+
+// valueAfter is the value that a key has afterwards, of the one that it has; nil for none.
+func (o fieldPlan[K]) valueAfter(key K, have *string) *string {
+	if after, changes := o.changed[key]; changes {
+		return after
+	}
+	return have
 }
 
 // explainUnreadable says of a node whose record cannot be read who set what.

@@ -58,7 +58,7 @@ func TestExplainKey(t *testing.T) {
 				if c.adjust != nil {
 					c.adjust(pool)
 				}
-				e := Explain(node, expand(pool))
+				e := Explain(node, expand(pool), NodeFacts{})
 				k := statusOf(t, e, field, keyIn(field))
 				after := k.Have
 				if k.Change != nil {
@@ -102,7 +102,7 @@ func TestExplainForeignKeys(t *testing.T) {
 	for key, owner := range cases {
 		node := newNode("n")
 		node.Labels = map[string]string{key: "x"}
-		if got := statusOf(t, Explain(node, expand()), Label, key).Owner; got != owner {
+		if got := statusOf(t, Explain(node, expand(), NodeFacts{}), Label, key).Owner; got != owner {
 			t.Errorf("%s is reported to be of %s, want %s", key, got, owner)
 		}
 	}
@@ -116,7 +116,7 @@ func TestExplainUnreadableRecord(t *testing.T) {
 	node.Annotations = map[string]string{v1.AppliedAnnotation: "{", "note": "x"}
 	node.Taints = []corev1.Taint{{Key: "k", Effect: "NoSchedule"}}
 	node.ManagedFields = []metav1.ManagedFieldsEntry{managed(v1.FieldManager, metav1.ManagedFieldsOperationApply, "", `{"f:metadata":{"f:labels":{"f:ours":{}}}}`)}
-	e := Explain(node, expand(onNode("a", want(Label, "1"))))
+	e := Explain(node, expand(onNode("a", want(Label, "1"))), NodeFacts{})
 	if e.Unreadable == nil || e.Plan != nil || !slices.Equal(e.Members, []string{"a"}) {
 		t.Errorf("unreadable %v, plan %v, members %v", e.Unreadable, e.Plan, e.Members)
 	}
@@ -142,7 +142,7 @@ func TestExplainUnreadableRecord(t *testing.T) {
 func (at step) explanationIsThePlan(t *testing.T) {
 	t.Helper()
 	for _, node := range []*NodeState{at.before, at.node} {
-		e, p := Explain(node, at.expansion()), mustPlan(t, node, at)
+		e, p := Explain(node, at.expansion(), NodeFacts{}), mustPlan(t, node, at)
 		if diff := cmp.Diff(p.Pools, e.Members); diff != "" {
 			t.Errorf("members (-plan +explanation):\n%s", diff)
 		}

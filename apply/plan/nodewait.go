@@ -115,7 +115,7 @@ func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turns []str
 // same.
 func (a *Allowed) add(pool, as string, g *governing, now time.Time) {
 	if closed := g.windows(as); len(closed) > 0 {
-		a.Wait = append(a.Wait, &PoolWait{pool, g.rollouts.closureOf(closed, now)})
+		a.Wait = append(a.Wait, &PoolWait{pool, g.rollouts.restrictionOf(closed, now)})
 		return
 	}
 	limiting := g.limits(as)

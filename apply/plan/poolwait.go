@@ -14,11 +14,11 @@ import (
 // PoolWait is why nodes do not follow the changes of a pool yet.
 type PoolWait struct {
 	Pool string
-	*closure
+	*Restriction
 }
 
-// closure is what is waited for. It says the same until that changes.
-type closure struct {
+// Restriction is what is waited for. It says the same until that changes.
+type Restriction struct {
 	// For are the pools that are waited for, the strongest first; the first maxClosed of
 	// them.
 	For []string
@@ -47,15 +47,15 @@ const (
 	maxClosed = 16
 	// maxSearch is how many openings are looked at in the search for one of several pools.
 	maxSearch = 64
-	// maxClosures bounds how many closures are kept, and closurePeriod for how long: an
+	// maxRestrictions bounds how many restrictions are kept, and restrictionPeriod for how long: an
 	// exclusion that begins or ends meanwhile is another reason.
-	maxClosures   = 1000
-	closurePeriod = 10 * time.Minute
+	maxRestrictions   = 1000
+	restrictionPeriod = 10 * time.Minute
 )
 
-// closureOf is what is waited for while pools are closed; they are sorted, the strongest
+// restrictionOf is what is waited for while pools are closed; they are sorted, the strongest
 // first.
-func (r *Rollouts) closureOf(closed []*rollout, now time.Time) *closure {
+func (r *Rollouts) restrictionOf(closed []*rollout, now time.Time) *Restriction {
 	closed = closed[:min(len(closed), maxClosed)]
 	c := r.remembered("", closed, now)
 	c.once.Do(func() { c.search(closed, now) }) // and not under the lock
@@ -63,13 +63,13 @@ func (r *Rollouts) closureOf(closed []*rollout, now time.Time) *closure {
 }
 
 // turnOf is what is waited for while it is not the turn of a node in pools.
-func (r *Rollouts) turnOf(limiting []*rollout, now time.Time) *closure {
+func (r *Rollouts) turnOf(limiting []*rollout, now time.Time) *Restriction {
 	c := r.remembered("turn", limiting[:min(len(limiting), maxClosed)], now)
 	c.once.Do(func() { c.Turn = true })
 	return c
 }
 
-func (r *Rollouts) remembered(kind string, pools []*rollout, now time.Time) *closure {
+func (r *Rollouts) remembered(kind string, pools []*rollout, now time.Time) *Restriction {
 	names := make([]string, len(pools))
 	for i, one := range pools {
 		names[i] = one.name
@@ -77,19 +77,19 @@ func (r *Rollouts) remembered(kind string, pools []*rollout, now time.Time) *clo
 	id := kind + "/" + strings.Join(names, "/")
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known := r.closures[id]; known != nil && !now.Before(known.from) && now.Before(known.from.Add(closurePeriod)) {
+	if known := r.restrictions[id]; known != nil && !now.Before(known.from) && now.Before(known.from.Add(restrictionPeriod)) {
 		return known
 	}
-	if len(r.closures) >= maxClosures {
-		clear(r.closures)
+	if len(r.restrictions) >= maxRestrictions {
+		clear(r.restrictions)
 	}
-	c := &closure{For: names, from: now}
-	r.closures[id] = c
+	c := &Restriction{For: names, from: now}
+	r.restrictions[id] = c
 	return c
 }
 
 // search fills in until when pools are closed, and why.
-func (c *closure) search(closed []*rollout, now time.Time) {
+func (c *Restriction) search(closed []*rollout, now time.Time) {
 	calendars := make([]*window.Calendar, len(closed))
 	for i, one := range closed {
 		if one.paused {
@@ -131,13 +131,13 @@ func nextOfAll(calendars []*window.Calendar, t time.Time) (time.Time, bool) {
 }
 
 // String says what is waited for, and until when.
-func (c *closure) String() string {
+func (c *Restriction) String() string {
 	var text strings.Builder
 	switch {
 	case c.Paused:
 		return "the rollout of " + describePools(c.For) + " is paused"
 	case c.Turn:
-		return "not their turn in the rollout of " + describePools(c.For)
+		return "nodes take turns in the rollout of " + describePools(c.For)
 	case c.Excluded && c.Reason != "":
 		text.WriteString("an exclusion is in force (" + c.Reason + ") in the rollout of ")
 	case c.Excluded:

@@ -79,8 +79,8 @@ func TestNodeThatEntersStepsNoClass(t *testing.T) {
 
 // Two waits that differ in their reason alone: which is the first depends on the order.
 func TestFirstWaitIsOne(t *testing.T) {
-	a := PoolWait{"p", &closure{For: []string{"p"}, Next: opensAt, Excluded: true, Reason: "peak"}}
-	b := PoolWait{"p", &closure{For: []string{"p"}, Next: opensAt}}
+	a := PoolWait{"p", &Restriction{For: []string{"p"}, Next: opensAt, Excluded: true, Reason: "peak"}}
+	b := PoolWait{"p", &Restriction{For: []string{"p"}, Next: opensAt}}
 	if !FirstWait([]PoolWait{a, b}).Equal(FirstWait([]PoolWait{b, a})) {
 		t.Error("the first of two waits, which are the keys of a map, depends on their order, and so does the status")
 	}

@@ -24,10 +24,10 @@ import (
 type Rollouts struct {
 	pools map[string]*rollout
 
-	// closures are those that were worked out last, by the pools that are closed: they are
+	// restrictions are those that were worked out last, by the pools that are closed: they are
 	// the same for all nodes and pools that wait, and the search for an opening may be long.
-	mu       sync.Mutex
-	closures map[string]*closure
+	mu           sync.Mutex
+	restrictions map[string]*Restriction
 }
 
 // rollout is what there is to know of one pool.
@@ -65,7 +65,7 @@ func RolloutsOf(pools []*v1.NodePool) *Rollouts {
 	if !slices.ContainsFunc(pools, func(pool *v1.NodePool) bool { return pool.Spec.Rollout != nil }) {
 		return nil
 	}
-	r := &Rollouts{pools: make(map[string]*rollout, len(pools)), closures: map[string]*closure{}}
+	r := &Rollouts{pools: make(map[string]*rollout, len(pools)), restrictions: map[string]*Restriction{}}
 	byName := make(map[string]*v1.NodePool, len(pools))
 	for _, pool := range pools {
 		byName[pool.Name] = pool
@@ -192,7 +192,7 @@ func (r *Rollouts) ClassWait(pool string, now time.Time) *PoolWait {
 	if len(closed) == 0 {
 		return nil
 	}
-	return &PoolWait{Pool: pool, closure: r.closureOf(closed, now)}
+	return &PoolWait{Pool: pool, Restriction: r.restrictionOf(closed, now)}
 }
 
 // MayWait reports whether changes of a pool may have to wait at a time, on some node.

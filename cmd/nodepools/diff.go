@@ -150,7 +150,7 @@ func (o *diffOptions) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	s.AddWindowNote(o.at.moment, o.at.words())
+	s.AddWindowNotes(o.at.moment, o.at.words())
 	difference, err := s.Difference()
 	if err != nil {
 		return err

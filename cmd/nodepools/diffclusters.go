@@ -16,7 +16,7 @@ func (o *diffOptions) runClusters(ctx context.Context, std streams) error {
 	reviewed, err := compare.Clusters(o.against.inventories, func(inventory string) (*compare.Sides, error) {
 		s, err := o.sidesOf(ctx, inventory)
 		if err == nil {
-			s.AddWindowNote(o.at.moment, o.at.words())
+			s.AddWindowNotes(o.at.moment, o.at.words())
 		}
 		return s, err
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,21 +25,23 @@ func newExplainNode(std streams) *cobra.Command {
 pool, with the file and the revision that the pool comes from, or somebody else,
 with the field manager that set it, where the API server has recorded one. It
 shows every conflict, what a pool has taken over, what is shared with others, and
-what 'nodepools run' would write now, found by the same code. Nothing is written;
-the right to list nodes and nodepools is enough.
+what 'nodepools run' would write now, found by the same code; and of changes that
+wait, because the windows of pools are closed, what for and until when. Nothing is
+written; the right to list nodes and nodepools is enough.
 
 The API server records who wrote the list of taints last as a whole, so of a
 single taint of somebody else it is not known who put it there.
 
 Text shortens long values; -o yaml and -o json print them whole, in fields that
 stay: node, paused, problem, pools (name, member, state, deleting, problem,
-chosenBy, parent, source, file, revision), keys (field, key, value, owner, pool,
-recorded, before, adopted, wantedBy, setBy, due, after, conflicts, contests) and
-record, which is what the pools have put on the node. The owner of a key is pool,
+chosenBy, parent, source, file, revision, wait), keys (field, key, value, owner,
+pool, recorded, before, adopted, wantedBy, setBy, due, after, waits, later,
+conflicts, contests) and record, which is what the pools have put on the node. The owner of a key is pool,
 shared, other, kubernetes, controller (the record itself) or, where the record
 cannot be read, unknown. A key with due is one about which
 something is about to be written; after is the value that it has then, and none
-when it goes.
+when it goes. Of a key with waits, later is the value that it has when the node
+follows its pools; wait of a pool has for, nextWindow and message.
 
 The exit code is 0 when the node was explained, 1 when its record cannot be
 read or the cluster cannot, and 2 for a wrong command line.`,
@@ -91,7 +94,7 @@ func (o *explainNodeOptions) run(ctx context.Context, std streams) error {
 	if !live.Installed {
 		std.note("%s does not know NodePools: no controller works there, and nothing is written", server.Name())
 	}
-	explanation := explain.Node(live.Node, live.Pools)
+	explanation := explain.Node(live.Node, live.Pools, time.Now())
 	if err := o.output.writeDocument(std.out, explanation, explanation.WriteText); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -12,6 +13,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // pools keeps the pools of the cache worked out, so that a node event does not pay for
@@ -29,6 +31,8 @@ type pools struct {
 	// epoch counts the changes of pools that nodes have to follow.
 	epoch   uint64
 	current *Snapshot
+	// rollouts are those of the current snapshot, to be read without the lock.
+	rollouts atomic.Pointer[plan.Rollouts]
 	// deletions are those of pools that belong together.
 	deletions deletions
 	// released are the names of the pools that went when they had released their nodes.
@@ -95,6 +99,7 @@ func (p *pools) Snapshot(ctx context.Context) (*Snapshot, error) {
 		return nil, err
 	}
 	p.current = newSnapshot(definitions, held, p.epoch, p.current)
+	p.rollouts.Store(p.current.Rollouts)
 	return p.current, nil
 }
 

@@ -1,24 +1,37 @@
 package fleet
 
+import "time"
+
 // Totals are what nodes come to, in numbers alone.
 type Totals struct {
 	// Unreadable is the number of nodes whose record cannot be read.
 	Unreadable int
 	// Pools has those of which one of the numbers is not zero, by name.
 	Pools map[string]PoolTotals
+	// Open has the pools with a rollout, by name, and whether their nodes may follow
+	// changes of them.
+	Open map[string]bool
 }
 
 // PoolTotals are what the nodes of a pool come to.
 type PoolTotals struct {
 	// Failing is the number of nodes on which something is wrong; Conflicts of keys that
-	// the pool does not get, on all nodes together.
-	Failing, Conflicts int
+	// the pool does not get, on all nodes together; Waiting of nodes on which changes of
+	// the pool wait.
+	Failing, Conflicts, Waiting int
 }
 
-// Totals returns what nodes come to. Known is false before a pass over every node has
-// ended since the start. It costs no more than the number of pools.
-func (f *Fleet) Totals() (totals Totals, known bool) {
-	return f.counts.totals(), f.startup.complete.Load()
+// Totals returns what nodes come to, and which rollouts are open at a time. Known is false
+// before a pass over every node has ended since the start. It costs no more than the
+// number of pools, and waits for no snapshot that is being made.
+func (f *Fleet) Totals(now time.Time) (totals Totals, known bool) {
+	totals = f.counts.totals()
+	closed := f.rollouts.Load().Closed(now)
+	totals.Open = make(map[string]bool, len(closed))
+	for pool, is := range closed {
+		totals.Open[pool] = !is
+	}
+	return totals, f.startup.complete.Load()
 }
 
 func (c *counts) totals() Totals {
@@ -26,7 +39,7 @@ func (c *counts) totals() Totals {
 	defer c.mu.Unlock()
 	totals := Totals{Unreadable: c.unreadable, Pools: map[string]PoolTotals{}}
 	for name, pool := range c.pools {
-		if of := (PoolTotals{Failing: len(pool.Problems), Conflicts: pool.Conflicts}); of != (PoolTotals{}) {
+		if of := (PoolTotals{Failing: len(pool.Problems), Conflicts: pool.Conflicts, Waiting: pool.Waiting()}); of != (PoolTotals{}) {
 			totals.Pools[name] = of
 		}
 	}

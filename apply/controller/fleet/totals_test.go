@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // Totals follow what is observed on nodes, and forget what is no longer so.
@@ -26,4 +28,9 @@ func TestTotals(t *testing.T) {
 	counts.Report("unreadable", Observation{Epoch: 2, Members: []string{"a", "b"}}, nil)
 	counts.Forget("conflict")
 	check(Totals{Pools: map[string]PoolTotals{}}, "one was mended, one is gone")
+	wait := &plan.PoolWait{Pool: "a", Restriction: &plan.Restriction{For: []string{"b"}}}
+	counts.Report("waits", Observation{Epoch: 2, Members: []string{"a", "b"}, Wait: plan.NodeWait{wait}}, nil)
+	check(Totals{Pools: map[string]PoolTotals{"a": {Waiting: 1}}}, "changes of one of two pools wait on a node")
+	counts.Report("waits", Observation{Epoch: 2, Members: []string{"a", "b"}}, nil)
+	check(Totals{Pools: map[string]PoolTotals{}}, "it has followed")
 }

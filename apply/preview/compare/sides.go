@@ -3,6 +3,7 @@ package compare
 import (
 	"path"
 	"slices"
+	"time"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/observe"
@@ -34,11 +35,16 @@ type Sides struct {
 	inventory *inventory.Inventory
 	// sources are those of the cluster.
 	sources []*v1.NodePoolSource
+	// moment is when it is asked what waits for windows, words what it is called in a
+	// sentence; zero where it is not asked.
+	moment time.Time
+	words  string
 	// only are the names of the pools that are compared; nil where all are.
 	only map[string]bool
 }
 
-// Difference plans what comes, as if what has to be approved had been.
+// Difference plans what comes, as if what has to be approved had been, and all windows
+// were open. What waits for one is noted, where [Sides.AddWindowNotes] asks for it.
 func (s *Sides) Difference() (*plan.Difference, error) {
 	revision := s.Revision
 	revision.AssumeApproved = true
@@ -51,6 +57,7 @@ func (s *Sides) Difference() (*plan.Difference, error) {
 			return problem.Pool != "" && !s.only[problem.Pool]
 		})
 	}
+	s.noteWaits(difference)
 	return difference, nil
 }
 

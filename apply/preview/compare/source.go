@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nodepools/nodepools/api/hint"
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -61,18 +60,6 @@ func notesOn(source *v1.NodePoolSource) []string {
 		}
 	}
 	return notes
-}
-
-// AddWindowNote notes that the source would not apply a new revision at a moment, as it is
-// outside its windows. The comparison says what happens when one opens. Words are the
-// moment in a sentence, such as "now".
-func (s *Sides) AddWindowNote(at time.Time, words string) {
-	if s.source == nil {
-		return
-	}
-	if wait := plan.WindowWaitOf(s.source, "", at); wait != nil {
-		s.Notes = append(s.Notes, fmt.Sprintf("NodePoolSource %q does not apply a new revision %s: %v", s.source.Name, words, wait))
-	}
 }
 
 // otherFolder says that the pools of another folder are compared than those of a source.
