@@ -76,11 +76,12 @@ type Turns struct {
 // nobody knows which have followed, and it is the turn of no wave.
 func (r *Rollouts) Turns(nodes []Follower, now time.Time, settled bool) Turns {
 	turns := Turns{Nodes: map[string][]string{}, Waves: map[string]*WaveState{}}
-	if r == nil {
+	if r == nil || !slices.ContainsFunc(nodes, func(node Follower) bool { return len(node.Waits)+len(node.Asks) > 0 }) {
 		return turns
 	}
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Follower) int { return strings.Compare(a.Name, b.Name) })
-	budgets, waves := r.budgets(nodes, now), r.waves(nodes, now)
+	members := r.membersOf(nodes)
+	budgets, waves := r.budgets(members, now), r.progresses(members, now)
 	closed := func(node, pool string) bool {
 		of, has := waves[pool]
 		return has && (!settled || !of.open(node))
@@ -102,11 +103,9 @@ func (r *Rollouts) Turns(nodes []Follower, now time.Time, settled bool) Turns {
 			}
 		}
 	}
-	for i := range nodes {
-		for pool := range budgets {
-			if slices.Contains(nodes[i].Pools, pool) {
-				turns.Again = sooner(turns.Again, nodes[i].Changed.Add(r.pools[pool].minReady), now)
-			}
+	for pool, of := range members {
+		for _, node := range of {
+			turns.Again = sooner(turns.Again, node.Changed.Add(r.pools[pool].minReady), now)
 		}
 	}
 	for pool, of := range waves {
@@ -131,12 +130,26 @@ func (r *Rollouts) full(budget *Budget, node *Follower, pool string, now time.Ti
 	return budget.Unavailable+one > budget.Most
 }
 
-// waves are the progress of those pools that have waves.
-func (r *Rollouts) waves(nodes []Follower, now time.Time) map[string]*progress {
+// membersOf are the nodes of the pools in whose rollouts nodes take turns, by pool, in the
+// order of the nodes.
+func (r *Rollouts) membersOf(nodes []Follower) map[string][]*Follower {
+	members := map[string][]*Follower{}
+	for i := range nodes {
+		for _, pool := range nodes[i].Pools {
+			if one := r.pools[pool]; one != nil && one.limits() {
+				members[pool] = append(members[pool], &nodes[i])
+			}
+		}
+	}
+	return members
+}
+
+// progresses are those of the pools that have waves.
+func (r *Rollouts) progresses(members map[string][]*Follower, now time.Time) map[string]*progress {
 	waves := map[string]*progress{}
-	for name, one := range r.pools {
-		if len(one.waves) > 0 {
-			waves[name] = r.progressOf(one, nodes, now)
+	for pool, of := range members {
+		if one := r.pools[pool]; len(one.waves) > 0 {
+			waves[pool] = r.progressOf(one, of, now)
 		}
 	}
 	return waves
@@ -164,28 +177,19 @@ func (n *Follower) occupies(r *rollout, now time.Time) bool {
 type Budget struct{ Unavailable, Most, Nodes int }
 
 // budgets are those of the pools in which nodes take turns.
-func (r *Rollouts) budgets(nodes []Follower, now time.Time) map[string]*Budget {
-	budgets := map[string]*Budget{}
-	for i := range nodes {
-		for _, pool := range nodes[i].Pools {
-			one := r.pools[pool]
-			if one == nil || !one.limits() {
-				continue
-			}
-			if budgets[pool] == nil {
-				budgets[pool] = &Budget{}
-			}
-			budgets[pool].Nodes++
-			if nodes[i].occupies(one, now) {
-				budgets[pool].Unavailable++
+func (r *Rollouts) budgets(members map[string][]*Follower, now time.Time) map[string]*Budget {
+	budgets := make(map[string]*Budget, len(members))
+	for pool, of := range members {
+		one, budget := r.pools[pool], &Budget{Nodes: len(of), Most: len(of)}
+		for _, node := range of {
+			if node.occupies(one, now) {
+				budget.Unavailable++
 			}
 		}
-	}
-	for pool, budget := range budgets {
-		budget.Most = budget.Nodes
-		if limit := r.pools[pool].limit; limit != nil {
-			budget.Most = MostUnavailable(*limit, budget.Nodes)
+		if one.limit != nil {
+			budget.Most = MostUnavailable(*one.limit, budget.Nodes)
 		}
+		budgets[pool] = budget
 	}
 	return budgets
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -104,5 +105,33 @@ func TestNodeTakesItsTurn(t *testing.T) {
 	}
 	if at := ChangedAt(o.Admission.Plan.After(node)); !at.Equal(closedAt.Add(time.Second)) {
 		t.Errorf("with another change it has begun at %v", at)
+	}
+}
+
+// What it costs to decide whose turn it is, among many nodes that are in a pool with waves,
+// and in one of a hundred with a budget each.
+func BenchmarkTurns(b *testing.B) {
+	var waves []v1.Wave
+	for i := range 50 {
+		waves = append(waves, waveOf("w"+strconv.Itoa(i), "100", nil))
+	}
+	pools := []*v1.NodePool{waitingPool("fleet", all(prior(1), inWaves(waves...)))}
+	for i := range 100 {
+		pools = append(pools, waitingPool("p"+strconv.Itoa(i), limited("10%", time.Minute)))
+	}
+	rollouts := RolloutsOf(pools)
+	nodes := make([]Follower, 5000)
+	for i := range nodes {
+		pool := "p" + strconv.Itoa(i%100)
+		nodes[i] = Follower{
+			Name: "node-" + strconv.Itoa(i), Pools: []string{"fleet", pool}, Asks: []string{"fleet", pool}, Waits: []string{pool},
+			Selected: map[string]uint64{"fleet": 1<<50 - 1},
+		}
+		if i%2 == 0 {
+			nodes[i].Asks, nodes[i].Waits, nodes[i].Changed = nil, nil, closedAt.Add(-time.Hour)
+		}
+	}
+	for b.Loop() {
+		rollouts.Turns(nodes, closedAt, true)
 	}
 }

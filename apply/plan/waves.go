@@ -95,6 +95,18 @@ type WaveState struct {
 	Approval string
 }
 
+// EqualButNumbers reports whether two states differ in no more than how many nodes of the
+// wave have followed.
+func (s *WaveState) EqualButNumbers(other *WaveState) bool {
+	a, b := *s, *other
+	done := func(state *WaveState) bool { return state.Behind == 0 }
+	if done(&a) != done(&b) || (a.Unavailable == 0) != (b.Unavailable == 0) {
+		return false
+	}
+	a.Behind, a.Unavailable, a.First = b.Behind, b.Unavailable, b.First
+	return a == b
+}
+
 // String says what the wave waits for.
 func (s *WaveState) String() string {
 	text := fmt.Sprintf("wave %s, %d of %d, has %d of %d nodes", s.Wave, s.Index+1, s.Waves, s.Nodes-s.Behind, s.Nodes)
@@ -124,14 +136,8 @@ func (p *progress) open(node string) bool {
 	return p == nil || p.state == nil || p.of[node] <= p.state.Index && p.state.Behind > 0
 }
 
-// progressOf returns how far the waves of a pool are. The nodes are sorted by name.
-func (r *Rollouts) progressOf(pool *rollout, nodes []Follower, now time.Time) *progress {
-	var members []*Follower
-	for i := range nodes {
-		if slices.Contains(nodes[i].Pools, pool.name) {
-			members = append(members, &nodes[i])
-		}
-	}
+// progressOf returns how far the waves of a pool are. Its members are sorted by name.
+func (r *Rollouts) progressOf(pool *rollout, members []*Follower, now time.Time) *progress {
 	p := &progress{of: assign(pool, members)}
 	if !slices.ContainsFunc(members, func(node *Follower) bool { return r.behind(node, pool) }) {
 		return p

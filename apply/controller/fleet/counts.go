@@ -25,6 +25,9 @@ type counts struct {
 	// epochs is, by epoch, how many nodes were last observed in it.
 	epochs map[uint64]int
 	pools  map[string]*Counts
+	// waitNews are the pools of which something else waits than before, until that is
+	// published.
+	waitNews map[string]bool
 	// unreadable is the number of nodes whose record cannot be read.
 	unreadable int
 	// awaited is, by pool, the epoch in which its counts are to settle.
@@ -35,7 +38,7 @@ func newCounts(changes *publisher) *counts {
 	return &counts{
 		changes: changes,
 		nodes:   map[string]*Observation{}, underway: map[string]bool{}, epochs: map[uint64]int{},
-		pools: map[string]*Counts{}, awaited: map[string]uint64{},
+		pools: map[string]*Counts{}, awaited: map[string]uint64{}, waitNews: map[string]bool{},
 	}
 }
 
@@ -347,11 +350,12 @@ func (c *counts) publishDifference(before, after *Observation, results map[strin
 	for pool := range concerned {
 		result := results[pool]
 		if troubles || before.troubles(pool) != after.troubles(pool) ||
-			before.orphaned(pool) || after.orphaned(pool) || result.Repaired || result.Released {
+			before.orphaned(pool) || after.orphaned(pool) || c.waitNews[pool] || result.Repaired || result.Released {
 			c.changes.publish(pool, News)
 		} else {
 			c.changes.publish(pool, Numbers)
 		}
 		c.drop(pool)
 	}
+	clear(c.waitNews)
 }

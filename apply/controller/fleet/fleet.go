@@ -71,6 +71,9 @@ func (f *Fleet) start(ctx context.Context, queue loop.Queue) (err error) {
 // begun meanwhile.
 func (f *Fleet) Report(node string, now Observation, results map[string]Result) (again bool) {
 	before := f.Last(node)
+	if before != nil && before.UID != now.UID {
+		f.turns.forget(node) // another node of that name
+	}
 	f.turns.ended(node, before, &now)
 	again = f.counts.Report(node, now, results)
 	if before == nil || !before.equalTurns(&now) || len(now.Asks) > 0 {

@@ -146,12 +146,12 @@ func contestsOf(pool string, all []plan.Contest) []plan.Contest {
 // equal reports whether two observations mean the same to every pool.
 func (o *Observation) equal(other *Observation) bool {
 	return o.Ready == other.Ready && slices.Equal(o.Members, other.Members) && slices.Equal(o.Recorded, other.Recorded) &&
-		o.equalTroubles(other)
+		o.Wait.Equal(other.Wait) && o.Step.Equal(other.Step) && o.equalTroubles(other)
 }
 
-// equalTroubles reports whether the same is wrong on the node, and the same waits.
+// equalTroubles reports whether the same is wrong on the node.
 func (o *Observation) equalTroubles(other *Observation) bool {
-	return o.Problem == other.Problem && o.Stuck == other.Stuck && o.Wait.Equal(other.Wait) && o.Step.Equal(other.Step) &&
+	return o.Problem == other.Problem && o.Stuck == other.Stuck &&
 		o.Conflicts.Equal(other.Conflicts) &&
 		slices.EqualFunc(o.Contests, other.Contests, plan.Contest.Equal)
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// turnsPeriod is how long changes are gathered before it is decided whose turn it is.
-const turnsPeriod = 50 * time.Millisecond
+// turnsPeriod is how long changes are gathered before it is decided whose turn it is: of
+// 5,000 nodes that takes some 10 ms of processor time.
+const turnsPeriod = 100 * time.Millisecond
 
 // turns are the nodes that may begin to follow their pools. They are given by one
 // goroutine, so that no two of them fit in the same place.
@@ -217,8 +218,8 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (map[s
 	for _, node := range f.turns.give(turns.Nodes, pools.Epoch) {
 		enqueue(node)
 	}
-	for _, pool := range f.turns.setWaves(turns.Waves) {
-		f.changes.publish(pool, News)
+	for pool, change := range f.turns.setWaves(turns.Waves) {
+		f.changes.publish(pool, change)
 	}
 	switch {
 	case !settled:
@@ -230,23 +231,26 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (map[s
 }
 
 // setWaves notes how far waves are, and returns the pools of which that is another thing
-// than before.
-func (t *turns) setWaves(waves map[string]*plan.WaveState) []string {
+// than before. How many nodes have followed is a number; all else is news.
+func (t *turns) setWaves(waves map[string]*plan.WaveState) map[string]Change {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var changed []string
+	changes := map[string]Change{}
 	for pool, is := range waves {
-		if was := t.waves[pool]; was == nil || *was != *is {
-			changed = append(changed, pool)
+		switch was := t.waves[pool]; {
+		case was == nil || !was.EqualButNumbers(is):
+			changes[pool] = News
+		case *was != *is:
+			changes[pool] = Numbers
 		}
 	}
 	for pool := range t.waves {
 		if waves[pool] == nil {
-			changed = append(changed, pool)
+			changes[pool] = News
 		}
 	}
 	t.waves = waves
-	return changed
+	return changes
 }
 
 // Wave returns how far the waves of a pool are; nil where it has none, or where all nodes

@@ -13,12 +13,17 @@ type countedStep struct {
 	nodes int
 }
 
-// addWait adds what waits on a node to the counts of its pools, or takes it out again.
+// addWait adds what waits on a node to the counts of its pools, or takes it out again. That
+// something waits at all, or for something else, is news; on how many nodes is a number.
 func (c *counts) addWait(o *Observation, sign int) {
 	for _, wait := range o.Wait {
 		counts := c.pool(wait.Pool)
+		before := counts.Waits[*wait]
 		if counts.Waits[*wait] += sign; counts.Waits[*wait] == 0 {
 			delete(counts.Waits, *wait)
+		}
+		if before == 0 || before+sign == 0 {
+			c.waitNews[wait.Pool] = true
 		}
 	}
 	if o.Step == nil {
@@ -32,6 +37,9 @@ func (c *counts) addWait(o *Observation, sign int) {
 			delete(counts.steps, id)
 		} else {
 			counts.steps[id] = counted
+		}
+		if counted.nodes == 0 || counted.nodes == sign {
+			c.waitNews[pool] = true
 		}
 	}
 }
