@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
@@ -156,17 +156,22 @@ spec: {labels: {example.com/tier: "1"}}
 			{Name: "zone-y", Selector: &v1.WaveSelector{MatchLabels: map[string]v1.LabelValue{"zone": "y"}}, Soak: &metav1.Duration{Duration: 3 * time.Second}},
 		}}
 	})
-	changed := &v1.NodePool{}
-	w.do(w.Get(t.Context(), client.ObjectKey{Name: "batch"}, changed))
-	generation := changed.Generation
-	approval := fmt.Sprintf("%d/canary", generation)
+	approval := ""
+	w.poolIs("batch", "names the approval", func(pool *v1.NodePool) error {
+		_, command, _ := strings.Cut(readyMessageOf(pool), "kubectl annotate --overwrite nodepool batch nodes.lailin.xyz/approveRollout=")
+		if approval = command; !strings.HasSuffix(approval, "/canary") {
+			return errors.New(readyMessageOf(pool))
+		}
+		return nil
+	})
 	waits("canary", v1.WaitingForApprovalReason, "4 nodes wait: ", "wave canary, 1 of 3, has 1 of 1 nodes",
 		"the next wave waits for an approval: kubectl annotate --overwrite nodepool batch nodes.lailin.xyz/approveRollout="+approval)
 	w.hasEvent("batch", v1.WaitingForApprovalReason, approval)
 	if got := moved(); !slices.Equal(got, names[:1]) {
 		t.Errorf("%v have moved, want the canary", got)
 	}
-	for _, wrong := range []string{fmt.Sprintf("%d/canary", generation-1), fmt.Sprintf("%d/other", generation), "canary"} {
+	change, _, _ := strings.Cut(approval, "/")
+	for _, wrong := range []string{"abcdef/canary", change + "/other", "canary", change} {
 		approve(wrong)
 	}
 	cordon := func(yes bool) {

@@ -16,6 +16,7 @@ import (
 // somebody wants it so, or it is under way.
 var waiting = []string{
 	v1.PausedReason, v1.SuspendedReason, v1.ProgressingReason, v1.ReleasingReason, v1.DeletingReason, v1.WaitingForWindowReason,
+	v1.WaitingForBudgetReason, v1.SoakingReason, v1.WaitingForApprovalReason, v1.RolloutPausedReason,
 }
 
 // poolActions say what to do about a reason of a pool.

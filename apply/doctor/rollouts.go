@@ -26,7 +26,7 @@ func rollout(object string, pool *v1.NodePool, now time.Time) []Finding {
 	}
 	status := pool.Status.Rollout
 	switch ready := meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition); {
-	case status == nil:
+	case status == nil || ready != nil && takesTurns[ready.Reason] || status.Wave != "" && status.NextWindow == nil:
 	case status.NextWindow == nil:
 		if len(found) == 0 {
 			found = append(found, Finding{Severity: Problem, Object: object, Message: waitingOn(status) + ", and no time was found at which all rollouts are open that they wait for",
@@ -37,6 +37,11 @@ func rollout(object string, pool *v1.NodePool, now time.Time) []Finding {
 		found = append(found, Finding{Severity: Note, Object: object, Message: waitingOn(status) + "; the next opening is " + status.NextWindow.UTC().Format(time.RFC3339)})
 	}
 	return found
+}
+
+// takesTurns are the reasons for which nodes wait for no time that is known.
+var takesTurns = map[string]bool{
+	v1.WaitingForBudgetReason: true, v1.SoakingReason: true, v1.WaitingForApprovalReason: true, v1.RolloutPausedReason: true,
 }
 
 func waitingOn(status *v1.RolloutStatus) string {

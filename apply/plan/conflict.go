@@ -50,9 +50,9 @@ func (c Conflict) String() string {
 	case c.Holder != "":
 		return fmt.Sprintf("%s: pool %s, which has set it, is paused or in error; %s", stays, c.Holder, wants)
 	case c.NoRoom && c.Field == Annotation:
-		return fmt.Sprintf("%s: it does not fit, all annotations of a node may take %d bytes; %s", stays, maxAnnotations, wants)
+		return fmt.Sprintf("%s: it does not fit, all annotations of a node may take %d bytes; %s", stays, allAnnotations, wants)
 	case c.NoRoom:
-		return fmt.Sprintf("%s: there is no room to record it, others have filled the %d bytes that all annotations of a node may take; %s", stays, maxAnnotations, wants)
+		return fmt.Sprintf("%s: there is no room to record it, others have filled the %d bytes that all annotations of a node may take; %s", stays, allAnnotations, wants)
 	}
 	return fmt.Sprintf("%s: %s; %s", stays, c.setter(), wants)
 }

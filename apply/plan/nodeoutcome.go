@@ -46,8 +46,8 @@ type NodeOutcome struct {
 	// Wait are the pools whose changes the node may not follow yet.
 	Wait NodeWait
 	// Asks are the pools in whose rollouts the node waits for its turn, sorted. Begins
-	// reports that the write has changes that had to wait for it, and begins to follow them
-	// at the time of the facts.
+	// reports that the write disrupts the node, which counts in rollouts in which nodes take
+	// turns, and begins to follow at the time of the facts.
 	Asks   []string
 	Begins bool
 	// Selected are the waves that the node may be in, by pool, a bit for each.
@@ -93,6 +93,7 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 		return o
 	case o.Paused:
 		o.State, o.Plan, o.Members = NodeStatePaused, p, CurrentMembers(node, pools)
+		o.Selected = facts.Rollouts.selected(node, p)
 		return o
 	}
 	o.Plan, o.Members = p, p.Pools
@@ -118,6 +119,10 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	return o
 }
 
+// forgottenAfter is when it makes no difference any more that a node has followed a change:
+// longer than any soak.
+const forgottenAfter = 32 * 24 * time.Hour
+
 // stamp notes in the record of a plan when the node last began to follow a change in its
 // turn, and reports whether that is with this write. A plan that writes nothing notes
 // nothing.
@@ -127,6 +132,9 @@ func (f NodeFacts) stamp(p *NodePlan, allowed Allowed) (*NodePlan, bool) {
 	}
 	stamped := *p
 	stamped.Record.Changed = p.recorded.Changed
+	if f.Now.Sub(stamped.Record.Changed) > forgottenAfter {
+		stamped.Record.Changed = time.Time{} // and an earlier version can read the record
+	}
 	if allowed.Begins {
 		stamped.Record.Changed = f.Now.UTC().Add(time.Second - 1).Truncate(time.Second) // no earlier than now
 	}

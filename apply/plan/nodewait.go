@@ -50,7 +50,8 @@ type Allowed struct {
 	// Asks are the pools in whose rollouts the node waits for its turn, sorted: see
 	// [Rollouts.Turns].
 	Asks []string
-	// Begins reports that the plan has changes that had to wait for a turn.
+	// Begins reports that the plan disrupts the node, and that it is in pools in which nodes
+	// take turns: by changes that had to wait for that, or by those of a stronger pool.
 	Begins bool
 }
 
@@ -106,8 +107,8 @@ func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turns []str
 	}
 	slices.Sort(a.Asks)
 	a.Asks = slices.Compact(a.Asks)
-	begins := func(pool string) bool { return len(g.limits(pool)) > 0 && g.free(pool) }
-	a.Begins = len(r.disrupted(p, func(pool string) bool { return !begins(pool) })) > 0
+	begins := func(pool string) bool { return !g.exempt(r.of(pool)) && g.free(pool) }
+	a.Begins = len(g.limiting) > 0 && len(r.disrupted(p, func(pool string) bool { return !begins(pool) })) > 0
 	return a
 }
 

@@ -34,7 +34,7 @@ func readRecordV3(text string) (Record, error) {
 		return Record{}, err
 	}
 	at, err := time.Parse(time.RFC3339, written.Change.At)
-	if err != nil || at.UTC().Format(time.RFC3339) != written.Change.At {
+	if err != nil || at.IsZero() || at.UTC().Format(time.RFC3339) != written.Change.At {
 		return Record{}, errors.New("a change has no time, or not as it is written")
 	}
 	r, err := written.read()

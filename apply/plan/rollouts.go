@@ -50,8 +50,10 @@ type rollout struct {
 	minReady time.Duration
 	paused   bool
 	// waves follow one after the other.
-	waves      []wave
-	generation int64
+	waves []wave
+	// approved is the value of the annotation that approves one; change stands for what the
+	// pool says by now, in approvals.
+	approved, change string
 
 	mu sync.Mutex
 	// closed is valid from one time to another.
@@ -72,7 +74,7 @@ func RolloutsOf(pools []*v1.NodePool) *Rollouts {
 	}
 	for rank, pool := range slices.SortedFunc(slices.Values(pools), render.CompareStrength) {
 		one := &rollout{name: pool.Name, policy: pool.Spec.ConflictPolicy, rank: rank, around: enclosing(pool, byName),
-			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero()}
+			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero(), change: changeID(pool)}
 		one.read(pool)
 		r.pools[pool.Name] = one
 	}
@@ -90,7 +92,7 @@ func (r *rollout) read(pool *v1.NodePool) {
 	if ready := pool.Spec.Rollout.MinReady; ready != nil {
 		r.minReady = ready.Duration
 	}
-	r.waves, r.generation = wavesOf(pool), pool.Generation
+	r.waves, r.approved = wavesOf(pool), pool.Annotations[v1.ApproveRolloutAnnotation]
 }
 
 // limits reports whether nodes take turns in the rollout.

@@ -12,9 +12,12 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
+const allAnnotations = validation.TotalAnnotationSizeLimitB
+
 // maxAnnotations is what the API server takes of all annotations of an object, in
-// bytes of keys and values.
-const maxAnnotations = validation.TotalAnnotationSizeLimitB
+// bytes of keys and values, less what the record grows by when it notes that the node has
+// begun to follow a change: that is known later.
+const maxAnnotations = allAnnotations - len(`,"change":{"at":"2026-11-25T02:00:07Z"}`)
 
 // denials are the keys that pools want and that do not fit on a node.
 type denials struct {

@@ -11,8 +11,9 @@ import (
 // Follower is a node as far as turns depend on it.
 type Follower struct {
 	Name string
-	// Pools are those that the node is in, or carries keys of.
-	Pools []string
+	// Pools are those that the node is in, or carries keys of; Former are others that it was
+	// in when it last began to follow a change.
+	Pools, Former []string
 	// Asks are the pools in whose rollouts it waits for its turn; none where nothing of it
 	// waits for that.
 	Asks []string
@@ -26,8 +27,9 @@ type Follower struct {
 	// came of it.
 	Begun []string
 	Busy  bool
-	// Unavailable reports that it is not ready, or cordoned.
-	Unavailable bool
+	// Unavailable reports that it is not ready, or cordoned. Stuck reports that it stays as
+	// it is until somebody acts: no later wave begins meanwhile.
+	Unavailable, Stuck bool
 	// Changed is when it last began to follow a change in its turn; zero where that was
 	// long ago.
 	Changed time.Time
@@ -69,30 +71,28 @@ type Turns struct {
 
 // Turns decides which nodes may begin to follow their pools at a time.
 //
-// It is the turn of a node when in each rollout that it asks it is the turn of its wave,
-// and one more node may be unavailable. Nodes that are unavailable already do not begin,
-// and count in all their pools, whatever has made them unavailable. The order is that of
-// the names. Settled reports that all nodes are known as they are by these pools: or else
-// nobody knows which have followed, and it is the turn of no wave.
+// It is the turn of a node when in each rollout that it asks one more node may be
+// unavailable, and in the strongest of those that have waves it is the turn of its wave:
+// waves of several pools could wait for each other. Nodes that are unavailable already
+// count in all their pools, whatever has made them so, and do not begin; but for those that
+// have followed a change before: what they wait for may be what mends them. The order is
+// that of the names. Settled reports that all nodes are known as they are by these pools:
+// before, nobody knows which are in which, and it is the turn of none.
 func (r *Rollouts) Turns(nodes []Follower, now time.Time, settled bool) Turns {
 	turns := Turns{Nodes: map[string][]string{}, Waves: map[string]*WaveState{}}
-	if r == nil || !slices.ContainsFunc(nodes, func(node Follower) bool { return len(node.Waits)+len(node.Asks) > 0 }) {
+	if r == nil || !settled || !slices.ContainsFunc(nodes, func(node Follower) bool { return len(node.Waits)+len(node.Asks) > 0 }) {
 		return turns
 	}
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Follower) int { return strings.Compare(a.Name, b.Name) })
 	members := r.membersOf(nodes)
-	budgets, waves := r.budgets(members, now), r.progresses(members, now)
-	closed := func(node, pool string) bool {
-		of, has := waves[pool]
-		return has && (!settled || !of.open(node))
-	}
+	budgets, waves := r.budgets(nodes, members, now), r.progresses(members, now)
 	for i := range nodes {
 		node := &nodes[i]
-		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) || node.Unavailable {
+		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) || node.Unavailable && node.Changed.IsZero() {
 			continue
 		}
-		if slices.ContainsFunc(node.Asks, func(pool string) bool {
-			return closed(node.Name, pool) || r.full(budgets[pool], node, pool, now)
+		if !waves[r.orders(node.Asks)].open(node.Name) || slices.ContainsFunc(node.Asks, func(pool string) bool {
+			return r.full(budgets[pool], node, pool, now)
 		}) {
 			continue
 		}
@@ -109,12 +109,23 @@ func (r *Rollouts) Turns(nodes []Follower, now time.Time, settled bool) Turns {
 		}
 	}
 	for pool, of := range waves {
-		if of.state != nil && settled {
+		if of.state != nil {
 			turns.Waves[pool] = of.state
 			turns.Again = sooner(turns.Again, of.state.Soaks, now)
 		}
 	}
 	return turns
+}
+
+// orders is the strongest of some pools that has waves; empty where none has.
+func (r *Rollouts) orders(pools []string) string {
+	strongest := ""
+	for _, name := range pools {
+		if one := r.pools[name]; one != nil && len(one.waves) > 0 && (strongest == "" || one.rank < r.pools[strongest].rank) {
+			strongest = name
+		}
+	}
+	return strongest
 }
 
 // full reports whether the budget of a pool lets a node not begin; nil is a pool in which
@@ -177,7 +188,7 @@ func (n *Follower) occupies(r *rollout, now time.Time) bool {
 type Budget struct{ Unavailable, Most, Nodes int }
 
 // budgets are those of the pools in which nodes take turns.
-func (r *Rollouts) budgets(members map[string][]*Follower, now time.Time) map[string]*Budget {
+func (r *Rollouts) budgets(nodes []Follower, members map[string][]*Follower, now time.Time) map[string]*Budget {
 	budgets := make(map[string]*Budget, len(members))
 	for pool, of := range members {
 		one, budget := r.pools[pool], &Budget{Nodes: len(of), Most: len(of)}
@@ -190,6 +201,14 @@ func (r *Rollouts) budgets(members map[string][]*Follower, now time.Time) map[st
 			budget.Most = MostUnavailable(*one.limit, budget.Nodes)
 		}
 		budgets[pool] = budget
+	}
+	for i := range nodes {
+		for _, pool := range nodes[i].Former {
+			// It is gone from the pool, and still on its way.
+			if budget := budgets[pool]; budget != nil && now.Before(nodes[i].Changed.Add(r.pools[pool].minReady)) {
+				budget.Unavailable++
+			}
+		}
 	}
 	return budgets
 }

@@ -1,8 +1,12 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,20 +21,14 @@ type wave struct {
 	selector map[string]v1.LabelValue
 	nodes    *intstr.IntOrString
 	soak     time.Duration
-	// approved reports that the next wave needs no approval any more.
-	approved bool
+	// approval reports that the next wave needs one.
+	approval bool
 }
 
-// wavesOf reads the waves of a pool. The approval of one counts for those before it, and
-// for this generation of the pool alone.
 func wavesOf(pool *v1.NodePool) []wave {
-	generation, named, _ := strings.Cut(pool.Annotations[v1.ApproveRolloutAnnotation], "/")
-	upTo := slices.IndexFunc(pool.Spec.Rollout.Waves, func(w v1.Wave) bool {
-		return w.Name == named && generation == fmt.Sprint(pool.Generation)
-	})
 	waves := make([]wave, 0, len(pool.Spec.Rollout.Waves))
-	for i, w := range pool.Spec.Rollout.Waves {
-		one := wave{name: w.Name, nodes: w.Nodes, approved: w.Approval != v1.ApprovalRequired || i <= upTo}
+	for _, w := range pool.Spec.Rollout.Waves {
+		one := wave{name: w.Name, nodes: w.Nodes, approval: w.Approval == v1.ApprovalRequired}
 		if w.Selector != nil {
 			one.selector = w.Selector.MatchLabels
 		}
@@ -42,6 +40,25 @@ func wavesOf(pool *v1.NodePool) []wave {
 	return waves
 }
 
+// approvalOf is what an approval of a wave names: what waits of which pools, in short, and
+// the wave. It changes with each change of one of these pools, and never comes again.
+func approvalOf(changes []string, wave string) string { return strings.Join(changes, ".") + "/" + wave }
+
+// approves reports whether the annotation of a pool approves that the wave after one of
+// them begins, for all these changes. It may name more of them, which have been followed,
+// and a later wave.
+func (r *rollout) approves(index int, changes []string) bool {
+	named, last, _ := strings.Cut(r.approved, "/")
+	upTo := slices.IndexFunc(r.waves, func(w wave) bool { return w.name == last })
+	return upTo >= index && containsAll(strings.Split(named, "."), changes)
+}
+
+// changeID stands for what a pool says by now.
+func changeID(pool *v1.NodePool) string {
+	sum := sha256.Sum256([]byte(pool.Name + "/" + string(pool.UID) + "/" + strconv.FormatInt(pool.Generation, 10)))
+	return hex.EncodeToString(sum[:3])
+}
+
 // selected returns, by pool, which of its waves a node may be in, a bit for each: those
 // without a selector, and those that choose the labels which no pool has put there. Pools
 // that have no waves are left out.
@@ -50,7 +67,7 @@ func (r *Rollouts) selected(node *NodeState, p *NodePlan) map[string]uint64 {
 	if r == nil {
 		return nil
 	}
-	for _, name := range p.Pools {
+	for _, name := range slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(p.recorded.Pools())) {
 		one := r.pools[name]
 		if one == nil || len(one.waves) == 0 {
 			continue
@@ -91,7 +108,7 @@ type WaveState struct {
 	// does not wait for that.
 	Soaks time.Time
 	// Approval is the value of the annotation that approves the next wave; empty where it
-	// waits for none.
+	// waits for none. It names what waits, so that it counts for that alone.
 	Approval string
 }
 
@@ -117,6 +134,8 @@ func (s *WaveState) String() string {
 		return text + fmt.Sprintf("; node %s is not available", s.First)
 	case s.Unavailable > 1:
 		return text + fmt.Sprintf("; %d of them are not available, node %s among them", s.Unavailable, s.First)
+	case !s.Soaks.IsZero() && s.Approval != "":
+		return text + "; the next wave begins at " + describeMoment(s.Soaks.UTC()) + " at the earliest, and waits for an approval"
 	case !s.Soaks.IsZero():
 		return text + "; the next wave begins at " + describeMoment(s.Soaks.UTC())
 	default:
@@ -139,65 +158,87 @@ func (p *progress) open(node string) bool {
 // progressOf returns how far the waves of a pool are. Its members are sorted by name.
 func (r *Rollouts) progressOf(pool *rollout, members []*Follower, now time.Time) *progress {
 	p := &progress{of: assign(pool, members)}
-	if !slices.ContainsFunc(members, func(node *Follower) bool { return r.behind(node, pool) }) {
+	behind := make(map[string]bool, len(members))
+	changes := map[string]bool{}
+	newest := time.Time{}
+	for _, node := range members {
+		waits := r.waitsIn(node, pool)
+		for _, id := range waits {
+			changes[id] = true
+		}
+		behind[node.Name] = len(waits) > 0
+		// Of all that have followed, in whatever wave they are: a node that joins may have
+		// taken the place of another.
+		if len(waits) == 0 && node.Changed.After(newest) {
+			newest = node.Changed
+		}
+	}
+	if len(changes) == 0 {
 		return p
 	}
-	newest := time.Time{}
-	for index := range len(pool.waves) + 1 {
-		state := &WaveState{Wave: v1.RestWave, Index: index, Waves: len(pool.waves) + 1, Approval: ""}
-		for _, node := range members {
-			if p.of[node.Name] != index {
-				continue
-			}
-			state.Nodes++
-			if node.Changed.After(newest) {
-				newest = node.Changed
-			}
-			if r.behind(node, pool) {
-				state.Behind++
-			}
-			if node.occupies(pool, now) {
-				if state.Unavailable++; state.First == "" {
-					state.First = node.Name
-				}
-			}
+	states := p.states(pool, members, behind, now)
+	for _, state := range states {
+		if !state.passed(pool, newest, slices.Sorted(maps.Keys(changes)), now) {
+			p.state = state
+			break
 		}
-		if index < len(pool.waves) {
-			state.Wave = pool.waves[index].name
-		}
-		if state.Nodes == 0 || p.passed(state, pool, newest, now) {
-			continue
-		}
-		p.state = state
-		break
 	}
 	return p
 }
 
-// passed reports whether the wave after one may begin, and notes what it waits for.
-func (p *progress) passed(state *WaveState, pool *rollout, newest, now time.Time) bool {
-	if state.Behind > 0 {
-		return false
+// states are those of all waves, the rest last.
+func (p *progress) states(pool *rollout, members []*Follower, behind map[string]bool, now time.Time) []*WaveState {
+	states := make([]*WaveState, len(pool.waves)+1)
+	for i := range states {
+		states[i] = &WaveState{Wave: v1.RestWave, Index: i, Waves: len(states)}
+		if i < len(pool.waves) {
+			states[i].Wave = pool.waves[i].name
+		}
 	}
-	if state.Index == len(pool.waves) {
-		return true // there is none
+	for _, node := range members {
+		state := states[p.of[node.Name]]
+		state.Nodes++
+		if behind[node.Name] {
+			state.Behind++
+		}
+		if node.Stuck || node.occupies(pool, now) {
+			if state.Unavailable++; state.First == "" {
+				state.First = node.Name
+			}
+		}
 	}
-	w := pool.waves[state.Index]
-	if until := newest.Add(w.soak); !newest.IsZero() && until.After(now) {
-		state.Soaks = until
-	}
-	if !w.approved {
-		state.Approval = fmt.Sprintf("%d/%s", pool.generation, w.name)
-	}
-	return state.Unavailable == 0 && state.Soaks.IsZero() && w.approved
+	return states
 }
 
-// behind reports whether a node has not followed what waits for a pool.
-func (r *Rollouts) behind(node *Follower, pool *rollout) bool {
-	return slices.ContainsFunc(node.Waits, func(name string) bool {
-		changing := r.pools[name]
-		return changing != nil && pool.governs(changing)
-	})
+// passed reports whether the wave after one may begin, and notes what it waits for. Changes
+// are what waits in the pool. A wave without nodes, whose only one may be gone, has nothing
+// to soak, and still needs its approval.
+func (s *WaveState) passed(pool *rollout, newest time.Time, changes []string, now time.Time) bool {
+	if s.Behind > 0 {
+		return false
+	}
+	if s.Index == len(pool.waves) {
+		return true // there is none
+	}
+	w := pool.waves[s.Index]
+	if until := newest.Add(w.soak); s.Nodes > 0 && !newest.IsZero() && until.After(now) {
+		s.Soaks = until
+	}
+	if w.approval && !pool.approves(s.Index, changes) {
+		s.Approval = approvalOf(changes, w.name)
+	}
+	return s.Unavailable == 0 && s.Soaks.IsZero() && s.Approval == ""
+}
+
+// waitsIn are the changes that a node has not followed, and that wait for a pool.
+func (r *Rollouts) waitsIn(node *Follower, pool *rollout) []string {
+	var changes []string
+	for _, name := range node.Waits {
+		if changing := r.pools[name]; changing != nil && pool.governs(changing) {
+			changes = append(changes, changing.change)
+		}
+	}
+	return changes
 }
 
 // assign returns the wave of each member: that of those that are in none comes last. The

@@ -41,6 +41,12 @@ func TestWaves(t *testing.T) {
 	chooses := func(w *v1.Wave) {
 		w.Selector = &v1.WaveSelector{MatchLabels: map[string]v1.LabelValue{"zone": "b"}}
 	}
+	// The approval that is asked for is the same for this change of this pool, and no other.
+	of := func(generation int64) string {
+		pool := waitingPool("p", nil)
+		pool.Generation = generation
+		return changeID(pool)
+	}
 	approved := func(value string) func(*v1.NodePool) {
 		return func(pool *v1.NodePool) {
 			pool.Annotations = map[string]string{v1.ApproveRolloutAnnotation: value}
@@ -59,16 +65,20 @@ func TestWaves(t *testing.T) {
 		"one by label":         {"the first of those", inWaves(waveOf("zone", "1", chooses)), "a-a behind, b-b behind, c-b behind", "b", "zone 0/1"},
 		"in no two":            {"the first wave that chooses it", inWaves(waveOf("one", "1", nil), waveOf("two", "1", nil)), "a-a 1h, b-a behind, c-a behind", "b", "two 0/1"},
 		"the rest":             {"those that are in none", inWaves(waveOf("one", "1", nil)), "a-a 1h, b-a behind, c-a behind", "b c", "rest 0/2"},
-		"empty wave":           {"nobody is waited for", inWaves(waveOf("zone", "", func(w *v1.Wave) { chooses(w); needsApproval(w) })), "a-a behind", "a", "rest 0/1"},
+		"empty wave":           {"nobody is waited for", inWaves(waveOf("zone", "", func(w *v1.Wave) { chooses(w); soaks(w) })), "a-a behind", "a", "rest 0/1"},
+		"canary that is gone":  {"somebody has to look", inWaves(waveOf("zone", "", func(w *v1.Wave) { chooses(w); needsApproval(w) })), "a-a behind", "", "zone 0/0 approve " + of(7) + "/zone"},
+		"joined before it":     {"the canary soaks, though it is none any more", inWaves(waveOf("one", "1", soaks)), "a-a, b-a 59s, c-a behind", "", "one 1/1 soaks"},
+		"stuck":                {"somebody looks at it", inWaves(waveOf("one", "1", nil)), "a-a 1h stuck, b-a behind", "", "one 1/1 down a"},
+		"broken by it":         {"the revert has to reach it", inWaves(waveOf("one", "1", nil)), "a-a 1m down behind, b-a behind", "a", "one 0/1 down a"},
 		"wave under way":       {"one of two has followed", inWaves(waveOf("two", "2", nil)), "a-a 1h, b-a behind, c-a behind", "b", "two 1/2"},
 		"down after it":        {"it stops the next wave", inWaves(waveOf("one", "1", nil)), "a-a down, b-a behind", "", "one 1/1 down a"},
 		"down in a later wave": {"it does not begin, and stops nobody", inWaves(waveOf("one", "1", nil)), "a-a 1h, b-a down behind, c-a behind", "c", "rest 0/2 down b"},
 		"soaks":                {"a minute has not passed", inWaves(waveOf("one", "1", soaks)), "a-a 59s, b-a behind", "", "one 1/1 soaks"},
 		"has soaked":           {"it has", inWaves(waveOf("one", "1", soaks)), "a-a 1m, b-a behind", "b", "rest 0/1"},
-		"not approved":         {"nobody has looked", inWaves(waveOf("one", "1", needsApproval)), "a-a 1h, b-a behind", "", "one 1/1 approve 7/one"},
-		"approved":             {"for this generation", all(inWaves(waveOf("one", "1", needsApproval)), approved("7/one")), "a-a 1h, b-a behind", "b", "rest 0/1"},
-		"approved before":      {"for another one", all(inWaves(waveOf("one", "1", needsApproval)), approved("6/one")), "a-a 1h, b-a behind", "", "one 1/1 approve 7/one"},
-		"approved at once":     {"a later wave, and those before it", all(inWaves(waveOf("one", "1", needsApproval), waveOf("two", "1", needsApproval)), approved("7/two")), "a-a 1h, b-a behind, c-a behind", "b", "two 0/1"},
+		"not approved":         {"nobody has looked", inWaves(waveOf("one", "1", needsApproval)), "a-a 1h, b-a behind", "", "one 1/1 approve " + of(7) + "/one"},
+		"approved":             {"for this change", all(inWaves(waveOf("one", "1", needsApproval)), approved(of(7)+"/one")), "a-a 1h, b-a behind", "b", "rest 0/1"},
+		"approved before":      {"for another one", all(inWaves(waveOf("one", "1", needsApproval)), approved(of(6)+"/one")), "a-a 1h, b-a behind", "", "one 1/1 approve " + of(7) + "/one"},
+		"approved at once":     {"a later wave, and those before it", all(inWaves(waveOf("one", "1", needsApproval), waveOf("two", "1", needsApproval)), approved("abcdef."+of(7)+"/two")), "a-a 1h, b-a behind, c-a behind", "b", "two 0/1"},
 		"waits for a window":   {"it has not followed", inWaves(waveOf("one", "1", nil)), "a-a window, b-a behind", "", "one 0/1"},
 		"nothing to follow":    {"a node that is down is no news", inWaves(waveOf("one", "1", needsApproval)), "a-a down, b-a 1h", "", ""},
 		"with a budget":        {"both allow it", all(limited("1", time.Minute), inWaves(waveOf("two", "2", nil))), "a-a behind, b-a behind, c-a behind", "a", "two 0/2"},
@@ -92,6 +102,8 @@ func TestWaves(t *testing.T) {
 						f.Waits = []string{"p"}
 					case "down":
 						f.Unavailable = true
+					case "stuck":
+						f.Stuck = true
 					default:
 						ago, err := time.ParseDuration(word)
 						if err != nil {

@@ -96,6 +96,9 @@ func (f *Fleet) Turn(node string, pools *Snapshot) []string { return f.turns.of(
 // it began to follow its last change at a time: it has begun since, or may have.
 func (f *Fleet) Outdated(node string, shown time.Time) bool { return f.turns.outdated(node, shown) }
 
+// Shown notes when a node began to follow its last change, by what the API server has.
+func (f *Fleet) Shown(node string, at time.Time) { f.turns.shown(node, at) }
+
 // Expect adds a node that has come and will be observed.
 func (f *Fleet) Expect(node string) { f.expect(node, f.latest()) }
 

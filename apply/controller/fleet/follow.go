@@ -39,6 +39,7 @@ func (f *Fleet) Follow(ctx context.Context, enqueue func(node string)) error {
 	f.advance(rest, pools.Epoch)
 	f.publishHeld(pools)
 	f.followed = pools
+	f.turns.setDue()
 	return nil
 }
 

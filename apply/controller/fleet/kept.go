@@ -8,6 +8,9 @@ func (f *Fleet) Kept() map[string]int {
 	kept["nodes"], kept["nodes under way"], kept["epochs"] = len(f.counts.nodes), len(f.counts.underway), len(f.counts.epochs)
 	kept["counts"], kept["awaited pools"] = len(f.counts.pools), len(f.counts.awaited)
 	f.counts.mu.Unlock()
+	f.turns.mu.Lock()
+	kept["turns"], kept["changed nodes"] = len(f.turns.begun)+len(f.turns.failed)+len(f.turns.waves), len(f.turns.changed)+len(f.turns.ahead)
+	f.turns.mu.Unlock()
 	f.pools.mu.Lock()
 	kept["released pools"], kept["deleted pools"] = len(f.released), len(f.deletions.seen)
 	if f.current != nil {

@@ -100,7 +100,7 @@ func (r Result) And(other Result) Result {
 func (o *Observation) follower(node string) plan.Follower {
 	f := plan.Follower{
 		Name: node, Pools: o.pools(), Asks: o.Asks, Selected: o.Selected, Changed: o.Changed,
-		Unavailable: !o.Ready || o.Cordoned,
+		Unavailable: !o.Ready || o.Cordoned, Stuck: o.Stuck,
 	}
 	for _, wait := range o.Wait {
 		f.Waits = append(f.Waits, wait.Pool)
@@ -110,7 +110,7 @@ func (o *Observation) follower(node string) plan.Follower {
 
 // equalTurns reports whether two observations mean the same to the turns of nodes.
 func (o *Observation) equalTurns(other *Observation) bool {
-	return o.Ready == other.Ready && o.Cordoned == other.Cordoned && o.Changed.Equal(other.Changed) && slices.Equal(o.Asks, other.Asks) &&
+	return o.Ready == other.Ready && o.Cordoned == other.Cordoned && o.Stuck == other.Stuck && o.Changed.Equal(other.Changed) && slices.Equal(o.Asks, other.Asks) &&
 		o.Wait.Equal(other.Wait) && maps.Equal(o.Selected, other.Selected) &&
 		slices.Equal(o.Members, other.Members) && slices.Equal(o.Recorded, other.Recorded)
 }

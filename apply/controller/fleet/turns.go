@@ -35,6 +35,9 @@ type turns struct {
 	// those of an earlier leader.
 	changed map[string]changedNode
 	synced  bool
+	// ahead are nodes that began in the future by the clock of an earlier leader, and since
+	// when that is known: they count as begun then.
+	ahead map[string]time.Time
 	// waves are how far the waves of pools are.
 	waves map[string]*plan.WaveState
 }
@@ -67,7 +70,7 @@ type changedNode struct {
 func newTurns() *turns {
 	return &turns{
 		now: time.Now, due: make(chan struct{}, 1),
-		begun: map[string]turn{}, failed: map[string]bool{}, changed: map[string]changedNode{},
+		begun: map[string]turn{}, failed: map[string]bool{}, changed: map[string]changedNode{}, ahead: map[string]time.Time{},
 	}
 }
 
@@ -91,6 +94,17 @@ func (t *turns) outdated(node string, shown time.Time) bool {
 	defer t.mu.Unlock()
 	changed := t.changed[node]
 	return t.failed[node] || changed.at.After(shown) && !changed.released
+}
+
+// shown notes by which time a node began to follow its last change, read past the cache. A
+// record that has been removed, or restored, says less than what was written.
+func (t *turns) shown(node string, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if changed, known := t.changed[node]; known && at.Before(changed.at) {
+		changed.released = true
+		t.changed[node] = changed
+	}
 }
 
 // ended notes what came of the turn of a node: it goes on where the pass has failed.
@@ -121,6 +135,7 @@ func (t *turns) forget(node string) {
 	delete(t.begun, node)
 	delete(t.failed, node)
 	delete(t.changed, node)
+	delete(t.ahead, node)
 }
 
 // give notes whose turn it is, and returns the nodes of which that is new, sorted.
@@ -137,7 +152,7 @@ func (t *turns) give(turns map[string][]string, epoch uint64) []string {
 }
 
 // known adds to what was observed of nodes what is known of their turns.
-func (t *turns) known(nodes []plan.Follower, pools *Snapshot) []plan.Follower {
+func (t *turns) known(nodes []plan.Follower, pools *Snapshot, now time.Time) []plan.Follower {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range nodes {
@@ -146,12 +161,30 @@ func (t *turns) known(nodes []plan.Follower, pools *Snapshot) []plan.Follower {
 			node.Begun, node.Busy = begun.in(pools), true
 		}
 		if changed := t.changed[node.Name]; !changed.at.IsZero() && !changed.at.Before(node.Changed) {
-			node.Changed, node.Pools = changed.at, append(node.Pools, changed.pools...)
-			slices.Sort(node.Pools)
-			node.Pools = slices.Compact(node.Pools)
+			node.Changed = changed.at
+			node.Former = slices.DeleteFunc(slices.Clone(changed.pools), func(pool string) bool { return slices.Contains(node.Pools, pool) })
+			slices.Sort(node.Former)
+			node.Former = slices.Compact(node.Former)
 		}
+		node.Changed = t.past(node.Name, node.Changed, now)
 	}
 	return nodes
+}
+
+// skew is by how much clocks may differ without notice.
+const skew = 2 * time.Second
+
+// past is a time at which a node has begun, or, where that is in the future by the clock,
+// when this was seen first. Nobody waits for the clock of somebody else.
+func (t *turns) past(node string, at, now time.Time) time.Time {
+	if !at.After(now.Add(skew)) {
+		delete(t.ahead, node)
+		return at
+	}
+	if t.ahead[node].IsZero() || t.ahead[node].After(now) {
+		t.ahead[node] = now
+	}
+	return t.ahead[node]
 }
 
 func (c *counts) followers() []plan.Follower {
@@ -203,8 +236,12 @@ func (t *turns) wait(ctx context.Context, again time.Duration) bool {
 // happens; 0 for never.
 func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (map[string]time.Time, error), enqueue func(node string)) (again time.Duration, err error) {
 	pools, err := f.Snapshot(ctx)
-	if err != nil || !pools.Rollouts.Limited() {
+	if err != nil {
 		return 0, err
+	}
+	if !pools.Rollouts.Limited() {
+		f.publishWaves(nil)
+		return 0, nil
 	}
 	if known, err := f.EveryNodeObserved(ctx); err != nil || !known {
 		return loop.RetryPeriod, err
@@ -214,20 +251,46 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (map[s
 	}
 	now := f.turns.now()
 	settled := f.isSettled(pools.Epoch)
-	turns := pools.Rollouts.Turns(f.turns.known(f.counts.followers(), pools), now, settled)
+	turns := pools.Rollouts.Turns(f.turns.known(f.counts.followers(), pools, now), now, settled)
 	for _, node := range f.turns.give(turns.Nodes, pools.Epoch) {
 		enqueue(node)
 	}
-	for pool, change := range f.turns.setWaves(turns.Waves) {
-		f.changes.publish(pool, change)
-	}
-	switch {
-	case !settled:
+	if !settled { // before, nobody knows how far waves are
 		return loop.RetryPeriod, nil
+	}
+	f.publishWaves(turns.Waves)
+	switch {
 	case turns.Again.IsZero():
 		return 0, nil
 	}
 	return max(turns.Again.Sub(now), loop.AtOnce), nil
+}
+
+// publishWaves notes how far waves are, and publishes the pools of which that is another
+// thing, and those that wait for them.
+func (f *Fleet) publishWaves(waves map[string]*plan.WaveState) {
+	for pool, change := range f.turns.setWaves(waves) {
+		f.changes.publish(pool, change)
+		for _, waiting := range f.waitFor(pool) {
+			f.changes.publish(waiting, change)
+		}
+	}
+}
+
+// waitFor are the pools of which changes wait for another one.
+func (c *counts) waitFor(pool string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var waiting []string
+	for name, counts := range c.pools {
+		for wait := range counts.Waits {
+			if name != pool && slices.Contains(wait.For, pool) {
+				waiting = append(waiting, name)
+				break
+			}
+		}
+	}
+	return waiting
 }
 
 // setWaves notes how far waves are, and returns the pools of which that is another thing

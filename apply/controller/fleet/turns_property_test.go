@@ -245,6 +245,7 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 	}
 	w.begun++
 	w.governed[name] = map[string]bool{}
+	ordering := w.ordering(outcome)
 	for _, pool := range w.pools {
 		rollout := pool.Spec.Rollout
 		if rollout == nil || !slices.Contains(outcome.Members, pool.Name) || !w.governs(pool, outcome) {
@@ -256,7 +257,7 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 			if other == name || w.governed[other][pool.Name] && w.now.Before(plan.ChangedAt(w.truth[other]).Add(rollout.MinReady.Duration)) {
 				unavailable++
 			}
-			if len(rollout.Waves) > 0 && w.wave(pool, other) < w.wave(pool, name) && w.behind(pool, other) {
+			if ordering == pool && w.wave(pool, other) < w.wave(pool, name) && w.behind(pool, other) {
 				w.t.Errorf("%s begins in wave %d of %s, and %s of an earlier wave has not followed", name, w.wave(pool, name), pool.Name, other)
 			}
 		}
@@ -267,6 +268,17 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 			w.t.Errorf("%s begins, and %d of %d nodes of %s are unavailable for it, want %d at the most", name, unavailable, len(members), pool.Name, most)
 		}
 	}
+}
+
+// ordering is the strongest of the pools with waves that a write had to wait for.
+func (w *fleetWorld) ordering(outcome plan.NodeOutcome) (strongest *v1.NodePool) {
+	for _, pool := range w.pools {
+		if pool.Spec.Rollout != nil && len(pool.Spec.Rollout.Waves) > 0 && slices.Contains(outcome.Members, pool.Name) &&
+			w.governs(pool, outcome) && (strongest == nil || stronger(pool, strongest)) {
+			strongest = pool
+		}
+	}
+	return strongest
 }
 
 // governs reports whether a pool is no weaker than one that the write disrupts the node
@@ -314,7 +326,7 @@ func (w *fleetWorld) giveTurns() {
 	if !w.snapshot.Rollouts.Limited() {
 		return
 	}
-	turns := w.snapshot.Rollouts.Turns(w.turns.known(w.counts.followers(), w.snapshot), w.now, w.counts.isSettled(w.snapshot.Epoch))
+	turns := w.snapshot.Rollouts.Turns(w.turns.known(w.counts.followers(), w.snapshot, w.now), w.now, w.counts.isSettled(w.snapshot.Epoch))
 	w.turns.give(turns.Nodes, w.snapshot.Epoch)
 }
 

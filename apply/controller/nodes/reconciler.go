@@ -109,7 +109,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 func (r *Reconciler) read(ctx context.Context, name string) (*nodecache.Node, error) {
 	node, err := nodecache.Get(ctx, r.cached, name)
 	if err == nil && r.fleet.Outdated(name, plan.ChangedAt(node.NodeState)) {
-		return nodecache.GetLive(ctx, r.live, name)
+		if node, err = nodecache.GetLive(ctx, r.live, name); err == nil {
+			r.fleet.Shown(name, plan.ChangedAt(node.NodeState))
+		}
 	}
 	return node, err
 }
@@ -149,7 +151,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 		return found, nil
 	case plan.NodeStatePaused:
 		r.repairs.forget(node.Name)
-		found.Recorded = outcome.CarriedBefore()
+		found.Recorded, found.Selected = outcome.CarriedBefore(), outcome.Selected
 		found.Problem, found.Stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
 		return found, nil
 	default:

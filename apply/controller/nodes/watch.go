@@ -114,7 +114,7 @@ var relevantToPlan = predicate.Funcs{
 			!slices.EqualFunc(before.Taints, after.Taints, func(a, b corev1.Taint) bool {
 				return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value
 			}) ||
-			before.Ready != after.Ready || !sameSetters(before.NodeState, after.NodeState)
+			before.Ready != after.Ready || before.Unschedulable != after.Unschedulable || !sameSetters(before.NodeState, after.NodeState)
 	},
 }
 
