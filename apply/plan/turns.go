@@ -33,6 +33,9 @@ type Follower struct {
 	// Changed is when it last began to follow a change in its turn; zero where that was
 	// long ago.
 	Changed time.Time
+
+	// waits are the pools of Waits.
+	waits []*rollout
 }
 
 // ChangedAt is when a node last began to follow a change in its turn, by its record; zero
@@ -84,6 +87,13 @@ func (r *Rollouts) Turns(nodes []Follower, now time.Time, settled bool) Turns {
 		return turns
 	}
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Follower) int { return strings.Compare(a.Name, b.Name) })
+	for i := range nodes {
+		for _, name := range nodes[i].Waits {
+			if one := r.pools[name]; one != nil {
+				nodes[i].waits = append(nodes[i].waits, one)
+			}
+		}
+	}
 	members := r.membersOf(nodes)
 	budgets, waves := r.budgets(nodes, members, now), r.progresses(members, now)
 	for i := range nodes {

@@ -159,26 +159,27 @@ func (p *progress) open(node string) bool {
 func (r *Rollouts) progressOf(pool *rollout, members []*Follower, now time.Time) *progress {
 	p := &progress{of: assign(pool, members)}
 	behind := make(map[string]bool, len(members))
-	changes := map[string]bool{}
+	waiting := make([]bool, len(r.pools)) // by rank
 	newest := time.Time{}
 	for _, node := range members {
-		waits := r.waitsIn(node, pool)
-		for _, id := range waits {
-			changes[id] = true
+		for _, changing := range node.waits {
+			if pool.governs(changing) {
+				waiting[changing.rank], behind[node.Name] = true, true
+			}
 		}
-		behind[node.Name] = len(waits) > 0
 		// Of all that have followed, in whatever wave they are: a node that joins may have
 		// taken the place of another.
-		if len(waits) == 0 && node.Changed.After(newest) {
+		if !behind[node.Name] && node.Changed.After(newest) {
 			newest = node.Changed
 		}
 	}
-	if len(changes) == 0 {
+	if len(behind) == 0 {
 		return p
 	}
+	changes := r.changes(waiting)
 	states := p.states(pool, members, behind, now)
 	for _, state := range states {
-		if !state.passed(pool, newest, slices.Sorted(maps.Keys(changes)), now) {
+		if !state.passed(pool, newest, changes, now) {
 			p.state = state
 			break
 		}
@@ -230,14 +231,15 @@ func (s *WaveState) passed(pool *rollout, newest time.Time, changes []string, no
 	return s.Unavailable == 0 && s.Soaks.IsZero() && s.Approval == ""
 }
 
-// waitsIn are the changes that a node has not followed, and that wait for a pool.
-func (r *Rollouts) waitsIn(node *Follower, pool *rollout) []string {
+// changes stand for what pools say that wait, by rank; sorted.
+func (r *Rollouts) changes(waiting []bool) []string {
 	var changes []string
-	for _, name := range node.Waits {
-		if changing := r.pools[name]; changing != nil && pool.governs(changing) {
-			changes = append(changes, changing.change)
+	for _, one := range r.pools {
+		if waiting[one.rank] {
+			changes = append(changes, one.change)
 		}
 	}
+	slices.Sort(changes)
 	return changes
 }
 

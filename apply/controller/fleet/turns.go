@@ -202,18 +202,21 @@ func (c *counts) followers() []plan.Follower {
 // an earlier leader may have written what the cache does not show yet. Enqueue is called
 // with each node whose turn it is.
 func (f *Fleet) GiveTurns(ctx context.Context, list func(context.Context) (map[string]time.Time, error), enqueue func(node string)) {
-	for again := time.Duration(0); f.turns.wait(ctx, again); {
-		var err error
+	again, rest := time.Duration(0), turnsPeriod
+	for f.turns.wait(ctx, again, rest) {
+		began, err := time.Now(), error(nil)
 		if again, err = f.giveTurns(ctx, list, enqueue); err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).Error(err, "it is not decided yet which nodes may follow their pools")
 			again = loop.RetryPeriod
 		}
+		// However many nodes and pools there are, that takes a tenth of a processor at most.
+		rest = max(turnsPeriod, 9*time.Since(began))
 	}
 }
 
-// wait waits until turns are due, or for a time that is not 0, and then for others. It
-// reports whether there may be some, and not the end of the context.
-func (t *turns) wait(ctx context.Context, again time.Duration) bool {
+// wait waits until turns are due, or for a time that is not 0, and then some time for
+// others. It reports whether there may be some, and not the end of the context.
+func (t *turns) wait(ctx context.Context, again, rest time.Duration) bool {
 	timer := (<-chan time.Time)(nil)
 	if again > 0 {
 		timer = time.After(again)
@@ -227,7 +230,7 @@ func (t *turns) wait(ctx context.Context, again time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(turnsPeriod):
+	case <-time.After(rest):
 		return true
 	}
 }

@@ -1,0 +1,170 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+var turnsNow = time.Date(2026, time.November, 25, 12, 0, 0, 0, time.UTC)
+
+func turnsPool(name string, rollout *v1.Rollout) *v1.NodePool {
+	pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid", Generation: 1, CreationTimestamp: metav1.NewTime(turnsNow.AddDate(0, -1, 0))}}
+	pool.Spec.NodeNames, pool.Spec.Rollout = []string{"*"}, rollout
+	return pool
+}
+
+func turnsFleet(t *testing.T, list *poolList) *Fleet {
+	t.Helper()
+	f := New(list)
+	f.turns.now = func() time.Time { return turnsNow }
+	f.startup.complete.Store(true)
+	return f
+}
+
+func noChanges(context.Context) (map[string]time.Time, error) { return nil, nil }
+
+// A node that left a pool in its turn counts there for ever.
+func TestNodeThatLeftCountsForAWhile(t *testing.T) {
+	one := intstr.FromInt32(1)
+	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{MaxUnavailable: &one, MinReady: &metav1.Duration{Duration: time.Minute}})}}
+	f := turnsFleet(t, list)
+	f.Report("a", Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}}, nil)
+	f.turns.give(map[string][]string{"a": {"p"}}, 1)
+	f.Report("a", Observation{Epoch: 1, Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Changed: turnsNow.AddDate(0, 0, -30)}, nil)
+	// A month later it fails, in q; in p, b waits for its turn.
+	f.Report("a", Observation{Epoch: 1, Ready: false, Members: []string{"q"}, Recorded: []string{"q"}, Changed: turnsNow.AddDate(0, 0, -30)}, nil)
+	f.Report("b", Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}}, nil)
+	var turns []string
+	if _, err := f.giveTurns(t.Context(), noChanges, func(node string) { turns = append(turns, node) }); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(turns, []string{"b"}) {
+		t.Errorf("b never begins: a left p a month ago, and is down: %v", f.turns.known(f.counts.followers(), &Snapshot{Epoch: 1}, turnsNow))
+	}
+}
+
+// And it makes a percentage larger than it is.
+func TestNodesThatLeftRaiseNoPercentage(t *testing.T) {
+	half := intstr.FromString("50%")
+	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{MaxUnavailable: &half, MinReady: &metav1.Duration{Duration: time.Minute}})}}
+	f := turnsFleet(t, list)
+	for i := range 4 {
+		name := fmt.Sprintf("left-%d", i)
+		f.Report(name, Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}, nil)
+		f.Report(name, Observation{Epoch: 1, Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Changed: turnsNow.AddDate(0, 0, -30)}, nil)
+	}
+	for _, name := range []string{"a", "b"} {
+		f.Report(name, Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}}, nil)
+	}
+	var turns []string
+	if _, err := f.giveTurns(t.Context(), noChanges, func(node string) { turns = append(turns, node) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(turns) != 1 {
+		t.Errorf("50%% of the 2 nodes of p is 1, and it is the turn of %v", turns)
+	}
+}
+
+// Where the last rollout that limits is removed in the middle, the wave stays in statuses.
+func TestWaveGoesWithTheRollout(t *testing.T) {
+	one := intstr.FromInt32(1)
+	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{Waves: []v1.Wave{{Name: "canary", Nodes: &one}}})}}
+	f := turnsFleet(t, list)
+	wait := plan.NodeWait{{Pool: "p", Restriction: &plan.Restriction{For: []string{"p"}, Turn: true}}}
+	f.Report("a", Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}, Wait: wait, Selected: map[string]uint64{"p": 1}}, nil)
+	give := func() {
+		t.Helper()
+		if _, err := f.giveTurns(t.Context(), noChanges, func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	give()
+	if f.Wave("p") == nil {
+		t.Fatal("there is no wave")
+	}
+	list.pools = map[string]*v1.NodePool{"p": turnsPool("p", nil)}
+	list.pools["p"].Generation++
+	f.changed("p")
+	f.Report("a", Observation{Epoch: 2, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}, nil)
+	give()
+	if state := f.Wave("p"); state != nil {
+		t.Errorf("p has no rollout any more, and status.rollout.wave stays: %s", state)
+	}
+}
+
+// A pool that waits for the waves of another one is told nothing when these go on by time
+// alone: its message stays what it was.
+func TestPoolThatWaitsIsToldOfTheWave(t *testing.T) {
+	one := intstr.FromInt32(1)
+	fleetPool := turnsPool("fleet", &v1.Rollout{Waves: []v1.Wave{{Name: "canary", Nodes: &one, Soak: &metav1.Duration{Duration: time.Minute}, Approval: v1.ApprovalRequired}}})
+	fleetPool.Spec.Priority = 100
+	list := &poolList{pools: map[string]*v1.NodePool{"fleet": fleetPool, "gpu": turnsPool("gpu", nil)}}
+	f := turnsFleet(t, list)
+	both := []string{"fleet", "gpu"}
+	wait := plan.NodeWait{{Pool: "gpu", Restriction: &plan.Restriction{For: []string{"fleet"}, Turn: true}}}
+	f.Report("a", Observation{Epoch: 1, Ready: true, Members: both, Recorded: []string{"gpu"}, Changed: turnsNow, Selected: map[string]uint64{"fleet": 1}}, nil)
+	f.Report("b", Observation{Epoch: 1, Ready: true, Members: both, Recorded: []string{"gpu"}, Asks: []string{"fleet"}, Wait: wait, Selected: map[string]uint64{"fleet": 1}}, nil)
+	give := func() {
+		t.Helper()
+		if _, err := f.giveTurns(t.Context(), noChanges, func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	give()
+	before := f.Wave("fleet").String()
+	stream := f.changes.subscribe(News | Numbers | Definition | Settled)
+	later := turnsNow.Add(2 * time.Minute)
+	f.turns.now = func() time.Time { return later }
+	give()
+	after := f.Wave("fleet").String()
+	if told := stream.take(); told["gpu"] == 0 {
+		t.Errorf("gpu, whose 1 node waits, still says %q where it is %q by now; told are %v", before, after, told)
+	}
+}
+
+// The record of a node can go backwards: it is restored, or the node is deleted and made
+// anew between two passes. Then each pass reads past the cache, for ever.
+func TestPassesReadPastTheCacheOnce(t *testing.T) {
+	f := turnsFleet(t, &poolList{})
+	f.Report("a", Observation{Epoch: 1, UID: "1", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Changed: turnsNow}, nil)
+	for range 3 { // another node of the name; it has joined, and its record has no time
+		f.Report("a", Observation{Epoch: 1, UID: "2", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}, nil)
+	}
+	if f.Outdated("a", time.Time{}) {
+		t.Error("the cache shows the newest state, and is not believed")
+	}
+}
+
+// A turn that was given to a node is that of another one of its name.
+func TestTurnIsOfOneNode(t *testing.T) {
+	f := turnsFleet(t, &poolList{})
+	f.Report("a", Observation{Epoch: 1, UID: "1", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Changed: turnsNow}, nil)
+	f.Report("a", Observation{Epoch: 1, UID: "2", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}, nil)
+	known := f.turns.known(f.counts.followers(), &Snapshot{Epoch: 1}, turnsNow)
+	if !known[0].Changed.IsZero() {
+		t.Errorf("a new node counts as changed at %v, by the one before it", known[0].Changed)
+	}
+}
+
+// A time that is ahead, by the clock of an earlier leader, is that at which it is seen.
+func TestTimeThatIsAhead(t *testing.T) {
+	turns := newTurns()
+	ahead := time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+	if got := turns.past("n", turnsNow.Add(skew), turnsNow); !got.Equal(turnsNow.Add(skew)) {
+		t.Errorf("a clock that differs a little makes %v of it", got)
+	}
+	for i := range 3 {
+		if got := turns.past("n", ahead, turnsNow.Add(time.Duration(i)*time.Hour)); !got.Equal(turnsNow) {
+			t.Errorf("after %d hours it began at %v, want %v", i, got, turnsNow)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// "What a stronger pool changes counts" says the documentation: not for minReady.
+func TestWhatAStrongerPoolChangesCounts(t *testing.T) {
+	strong := func(value string) *v1.NodePool {
+		return waitingPool("strong", all(prior(100), tainted(value, corev1.TaintEffectNoExecute)))
+	}
+	weak := waitingPool("weak", limited("1", time.Hour))
+	node := followed(t, 60*24*time.Hour, strong("1"), weak)
+	pools := []*v1.NodePool{strong("2"), weak}
+	outcome := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Now: closedAt})
+	if at := outcome.Admission.Plan.Record.Changed; at.IsZero() {
+		t.Errorf("state %s: the NoExecute taint changes at once, and nothing says when: it does not count in the budget of weak", outcome.State)
+	}
+}
+
+// The time of the change is added when it is decided already what fits.
+func TestTimeOfTheChangeHasRoom(t *testing.T) {
+	pool := func(value string) *v1.NodePool {
+		return waitingPool("p", all(limited("1", time.Hour), labelled(value), func(p *v1.NodePool) {
+			p.Spec.Annotations = map[string]v1.AnnotationValue{"example.com/a": v1.AnnotationValue("1" + value)}
+		}))
+	}
+	for spare := range 80 {
+		node := followed(t, 60*24*time.Hour, pool("1"))
+		size := 0
+		for k, v := range node.Annotations {
+			size += len(k) + len(v)
+		}
+		node.Annotations["f"] = strings.Repeat("x", allAnnotations-size-1-spare)
+		pools := []*v1.NodePool{pool("2")}
+		outcome := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Now: closedAt, Turns: []string{"p"}})
+		if !outcome.Begins {
+			t.Fatal("it does not begin")
+		}
+		if bytes := outcome.Admission.Plan.annotationBytes(node); bytes > allAnnotations {
+			t.Fatalf("with %d bytes to spare the write has %d bytes, and %d are allowed: the API server refuses it again and again, and the node keeps its turn", spare, bytes, allAnnotations)
+		}
+	}
+}
+
+// Versions of records that are hostile.
+func TestTimesInRecords(t *testing.T) {
+	for _, at := range []string{"0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-11-25T02:00:07+00:00", "2026-11-25T02:00:60Z", "2026-11-25T02:00:07.0Z", ""} {
+		r, err := ParseRecord(`{"version":3,"pools":{"p":{"labels":{"team":"ml"}}},"change":{"at":"` + at + `"}}`)
+		t.Logf("%q: %v %v, written anew %s", at, r.Changed, err, r)
+	}
+}
