@@ -18,8 +18,7 @@ type Follower struct {
 	// waits for that.
 	Asks []string
 	// Waits are the pools whose changes wait on the node, be it for a window; Selected are
-	// the waves that it may be in, by pool, a
-	// bit for each.
+	// the waves that it may be in, by pool, a bit for each.
 	Waits    []string
 	Selected map[string]uint64
 	// Begun are the pools in whose rollouts it is its turn already. Busy reports that it was

@@ -262,8 +262,7 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (map[s
 		return loop.RetryPeriod, nil
 	}
 	f.publishWaves(turns.Waves)
-	switch {
-	case turns.Again.IsZero():
+	if turns.Again.IsZero() {
 		return 0, nil
 	}
 	return max(turns.Again.Sub(now), loop.AtOnce), nil
