@@ -37,6 +37,8 @@ type Entry struct {
 	File string `json:"file"`
 	// Open reports whether it may change at the moment.
 	Open bool `json:"open"`
+	// Paused is true where the rollout of a pool is paused: then it is not open.
+	Paused bool `json:"paused,omitempty"`
 	// Unrestricted is true where there are neither windows nor exclusions.
 	Unrestricted bool `json:"unrestricted,omitempty"`
 	// Excluded is true where it may not, as an exclusion is in force; Reason is its.
@@ -68,6 +70,8 @@ type Moment struct {
 type Subject struct {
 	Kind, Name, File string
 	Calendar         *window.Calendar
+	// Paused reports that nothing changes, whatever the calendar says.
+	Paused bool
 	// warnings are about what is valid and makes no sense.
 	warnings []string
 }
@@ -83,7 +87,7 @@ func OfSource(source *v1.NodePoolSource, file string) Subject {
 
 // OfPool returns a pool that has a rollout as a subject; file is where it stands.
 func OfPool(pool *v1.NodePool, file string) Subject {
-	subject := Subject{Kind: v1.NodePoolKind, Name: pool.Name, File: file, Calendar: pool.Calendar()}
+	subject := Subject{Kind: v1.NodePoolKind, Name: pool.Name, File: file, Calendar: pool.Calendar(), Paused: pool.Spec.Rollout.Paused}
 	for _, warning := range v1.WarnRollout(pool) {
 		subject.warnings = append(subject.warnings, warning.Field+": "+warning.Detail)
 	}
@@ -99,7 +103,7 @@ func Of(subjects []Subject, at time.Time, count int, local *time.Location) *Agen
 		zone := calendar.Zone()
 		entry := Entry{
 			Kind: subject.Kind, Name: subject.Name, File: subject.File, TimeZone: zone.String(),
-			Open: calendar.Open(at), Unrestricted: calendar.Unrestricted(), Openings: []Opening{},
+			Open: calendar.Open(at) && !subject.Paused, Paused: subject.Paused, Unrestricted: calendar.Unrestricted(), Openings: []Opening{},
 		}
 		entry.Reason, entry.Excluded = calendar.Excluded(at)
 		for _, problem := range calendar.Problems() {

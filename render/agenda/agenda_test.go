@@ -53,3 +53,23 @@ func TestWriteText(t *testing.T) {
 		})
 	}
 }
+
+// A pool without windows, and one whose rollout is paused, are told apart.
+func TestPools(t *testing.T) {
+	nightly := []v1.Window{{Schedule: "0 2 * * *", Duration: metav1.Duration{Duration: time.Hour}}}
+	for want, rollout := range map[string]*v1.Rollout{
+		"nodes may follow at any time":  {MinReady: &metav1.Duration{Duration: time.Minute}},
+		"paused: no node follows":       {Paused: true, Windows: nightly},
+		"closed at 2026-12-24T11:00:00": {Windows: nightly},
+	} {
+		pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1.NodePoolSpec{Rollout: rollout}}
+		var text strings.Builder
+		list := Of([]Subject{OfPool(pool, "p.yaml")}, time.Date(2026, time.December, 24, 11, 0, 0, 0, time.UTC), 1, time.UTC)
+		if err := list.WriteText(&text); err != nil || !strings.Contains(text.String(), want) {
+			t.Errorf("want %q (%v) in\n%s", want, err, text.String())
+		}
+		if list.Entries[0].Open == (rollout.Paused || rollout.Windows != nil) {
+			t.Errorf("%s: it is open: %t", want, list.Entries[0].Open)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/api/table"
+	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
 const (
@@ -34,7 +35,7 @@ func (e Entry) write(text *strings.Builder, at time.Time) {
 	for _, problem := range e.Problems {
 		fmt.Fprintf(text, "  %s\n", sanitize.Line(problem))
 	}
-	if e.Unrestricted || len(e.Openings) == 0 {
+	if e.Unrestricted || e.Paused || len(e.Openings) == 0 {
 		return
 	}
 	var rows [][]string
@@ -61,6 +62,10 @@ var openings = table.Text{Indent: "  ", Gap: "  ", Columns: []table.Column{
 func (e Entry) state(at time.Time) string {
 	zone := "; in " + e.TimeZone + ":"
 	switch {
+	case e.Paused:
+		return "paused: no node follows, whatever the windows say"
+	case e.Unrestricted && e.Kind == v1.NodePoolKind:
+		return "nodes may follow at any time, as far as windows are concerned"
 	case e.Unrestricted:
 		return "may apply a revision at any time"
 	case len(e.Openings) == 0 && e.Excluded:
