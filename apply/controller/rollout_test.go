@@ -56,7 +56,7 @@ func TestNodesWaitForWindows(t *testing.T) {
 	end := time.Now().Add(24 * time.Hour).UTC().Truncate(time.Second)
 	w.node("a", role("batch"))
 	w.node("b", role("batch"))
-	w.pool(`
+	batch := w.pool(`
 apiVersion: nodes.lailin.xyz/v1
 kind: NodePool
 metadata: {name: batch}
@@ -146,7 +146,7 @@ spec: {priority: 1, nodeNames: [b], taints: [{key: example.com/wall, effect: NoS
 	var events corev1.EventList
 	w.do(w.List(t.Context(), &events, client.InNamespace(metav1.NamespaceDefault)))
 	events.Items = slices.DeleteFunc(events.Items, func(event corev1.Event) bool {
-		return event.InvolvedObject.Name != "batch" || event.Reason != v1.WaitingForWindowReason
+		return event.InvolvedObject.UID != batch.UID || event.Reason != v1.WaitingForWindowReason
 	})
 	if len(events.Items) != 1 {
 		t.Errorf("the events of waiting are %v, want one", events.Items)
