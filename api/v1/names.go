@@ -69,8 +69,9 @@ const (
 	ApproveReleaseAnnotation = "nodes.lailin.xyz/approveRelease"
 
 	// ApproveRolloutAnnotation on a NodePool approves that the wave after one of its waves
-	// begins. The value is the metadata.generation of the pool, a slash, and the name of
-	// that wave; it approves the waves before it as well.
+	// begins. The value names the changes that wait, in short, and after a slash that wave:
+	// it counts for these changes alone, and approves the waves before that one as well.
+	// Status messages have it.
 	ApproveRolloutAnnotation = "nodes.lailin.xyz/approveRollout"
 
 	// DeletionApproval is the value of [ApproveReleaseAnnotation] that approves the

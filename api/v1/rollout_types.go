@@ -34,8 +34,8 @@ type Rollout struct {
 	// maxUnavailable is how many nodes of the pool may be unavailable while they follow one
 	// after the other: a number, or a percentage of the nodes, rounded down, and at least
 	// 1. A node is unavailable while it is not ready, is cordoned, or has followed less than
-	// minReady ago; such a node does not begin to follow. 0 lets none follow. Without it,
-	// all nodes follow together.
+	// minReady ago; such a node does not begin to follow, unless it has followed a change
+	// before. 0 lets none follow. Without it, all nodes follow together.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^(100|[0-9]{1,2})%$`
@@ -101,8 +101,8 @@ type Wave struct {
 	Soak *metav1.Duration `json:"soak,omitempty"`
 
 	// approval says whether the next wave waits for one. Required: it does, until the
-	// annotation nodes.lailin.xyz/approveRollout of the pool names this generation of the
-	// pool and this wave, as in 7/canary.
+	// annotation nodes.lailin.xyz/approveRollout of the pool names what waits and this wave;
+	// the message of the condition Reconciling has the value.
 	// +optional
 	Approval WaveApproval `json:"approval,omitempty"`
 }

@@ -33,6 +33,7 @@ const (
 	maxWaves      = 64
 	maxWaveLabels = 8
 	maxSoak       = 31 * 24 * time.Hour
+	maxMinReady   = 24 * time.Hour
 )
 
 // RestWave is the name of the last wave, of the nodes that are in no other.
@@ -49,15 +50,12 @@ func validateWaves(waves []Wave, at *field.Path) field.ErrorList {
 	seen := map[string]bool{}
 	for i, wave := range waves {
 		each := at.Index(i)
-		if wave.Name == "" {
+		switch messages := utilvalidation.IsDNS1123Label(wave.Name); {
+		case wave.Name == "":
 			problems = append(problems, field.Required(each.Child("name"), "a wave needs a name"))
-		}
-		for _, message := range utilvalidation.IsDNS1123Label(wave.Name) {
-			if wave.Name != "" {
-				problems = append(problems, field.Invalid(each.Child("name"), wave.Name, message))
-			}
-		}
-		if seen[wave.Name] {
+		case len(messages) > 0:
+			problems = append(problems, field.Invalid(each.Child("name"), wave.Name, strings.Join(messages, "; ")))
+		case seen[wave.Name]:
 			problems = append(problems, field.Duplicate(each.Child("name"), wave.Name))
 		}
 		seen[wave.Name] = true
@@ -101,8 +99,6 @@ func validateWave(wave *Wave, at *field.Path) field.ErrorList {
 func isNothing(limit intstr.IntOrString) bool {
 	return strings.Trim(limit.String(), "0%") == ""
 }
-
-const maxMinReady = 24 * time.Hour
 
 var percentage = regexp.MustCompile(`^(100|[0-9]{1,2})%$`)
 

@@ -36,7 +36,7 @@ type Pool struct {
 
 // Wait is why a node does not follow changes of a pool yet.
 type Wait struct {
-	// For are the pools whose rollouts are closed.
+	// For are the pools whose rollouts are closed, or in which nodes take turns.
 	For []string `json:"for"`
 	// NextWindow is when all of them are open; none where no such time was found.
 	NextWindow *metav1.Time `json:"nextWindow,omitempty"`

@@ -76,7 +76,7 @@ var (
 	poolConflicts = ofLeader("pool_conflicts",
 		"Number of labels, annotations and taints that a pool does not get, on all of its nodes together.", "pool")
 	rolloutWaitingNodes = ofLeader("rollout_waiting_nodes",
-		"Number of nodes on which changes of a pool wait for a window: of its own rollout, or of that of another pool. Absent where no pool has a rollout.", "pool")
+		"Number of nodes on which changes of a pool wait for a window, or for the turn of the node: of its own rollout, or of that of another pool. Absent where no pool has a rollout.", "pool")
 	rolloutWindowOpen = ofLeader("rollout_window_open",
 		"1 where nodes may follow changes of a pool now, by its own windows and exclusions, and 0 where they may not. Absent of pools without any.", "pool")
 	recordsUnreadable = ofLeader("records_unreadable",

@@ -90,14 +90,15 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	switch {
 	case err != nil:
 		o.State, o.Unreadable, o.Members = NodeStateUnreadable, unreadable(node, err), CurrentMembers(node, pools)
+		o.Selected = facts.Rollouts.selected(o.Members, node.Labels)
 		return o
 	case o.Paused:
 		o.State, o.Plan, o.Members = NodeStatePaused, p, CurrentMembers(node, pools)
-		o.Selected = facts.Rollouts.selected(node, p)
+		o.Selected = facts.Rollouts.selectedBy(node, p)
 		return o
 	}
 	o.Plan, o.Members = p, p.Pools
-	o.Selected = facts.Rollouts.selected(node, p)
+	o.Selected = facts.Rollouts.selectedBy(node, p)
 	allowed := Allowed{Plan: p}
 	if !facts.restored(p) {
 		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turns)

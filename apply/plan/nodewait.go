@@ -126,10 +126,10 @@ func (a *Allowed) add(pool, as string, g *governing, now time.Time) {
 	}
 }
 
-// joins reports whether a node, which carries keys of some pools, is new to a pool: it came a moment ago, and the pool has put
-// nothing on it yet; or it has come since the pool last changed, and either came a moment
-// ago, so that what it lacks is on its way, or within a day, and no pool has put anything
-// on it, as nobody was there to do so.
+// joins reports whether a node, which carries keys of some pools, is new to a pool: it came
+// a moment ago, and the pool has put nothing on it yet; or it has come since the pool last
+// changed, and either came a moment ago, so that what it lacks is on its way, or within a
+// day, and no pool has put anything on it, as nobody was there to do so.
 func joins(node *NodeState, carried map[string]bool, pool *rollout, now time.Time) bool {
 	age := now.Sub(node.Created.Time)
 	switch {

@@ -47,8 +47,8 @@ const (
 	maxClosed = 16
 	// maxSearch is how many openings are looked at in the search for one of several pools.
 	maxSearch = 64
-	// maxRestrictions bounds how many restrictions are kept, and restrictionPeriod for how long: an
-	// exclusion that begins or ends meanwhile is another reason.
+	// maxRestrictions bounds how many restrictions are kept, and restrictionPeriod for how
+	// long: an exclusion that begins or ends meanwhile is another reason.
 	maxRestrictions   = 1000
 	restrictionPeriod = 10 * time.Minute
 )
@@ -191,14 +191,14 @@ func FirstWait(waits []PoolWait) *PoolWait {
 // time. One of which no end was found is the last.
 func comparePoolWaits(a, b *PoolWait) int {
 	return cmp.Or(
-		compareBools(b.Turn, a.Turn), compareBools(a.Next.IsZero(), b.Next.IsZero()), a.Next.Compare(b.Next),
+		CompareBools(b.Turn, a.Turn), CompareBools(a.Next.IsZero(), b.Next.IsZero()), a.Next.Compare(b.Next),
 		slices.Compare(a.For, b.For), strings.Compare(a.Pool, b.Pool),
-		compareBools(a.Paused, b.Paused), compareBools(a.Excluded, b.Excluded), strings.Compare(a.Reason, b.Reason),
+		CompareBools(a.Paused, b.Paused), CompareBools(a.Excluded, b.Excluded), strings.Compare(a.Reason, b.Reason),
 	)
 }
 
-// compareBools orders false before true.
-func compareBools(a, b bool) int {
+// CompareBools orders false before true.
+func CompareBools(a, b bool) int {
 	switch {
 	case a == b:
 		return 0

@@ -107,8 +107,8 @@ func (r *Rollouts) Turns(nodes []Follower, now time.Time, settled bool) Turns {
 		}
 		turns.Nodes[node.Name] = node.Asks
 		for _, pool := range node.Pools {
-			if budget := budgets[pool]; budget != nil && !node.occupies(r.pools[pool], now) {
-				budget.Unavailable++
+			if b := budgets[pool]; b != nil && !node.occupies(r.pools[pool], now) {
+				b.unavailable++
 			}
 		}
 	}
@@ -139,15 +139,15 @@ func (r *Rollouts) orders(pools []string) string {
 
 // full reports whether the budget of a pool lets a node not begin; nil is a pool in which
 // nodes take no turns any more.
-func (r *Rollouts) full(budget *Budget, node *Follower, pool string, now time.Time) bool {
-	if budget == nil {
+func (r *Rollouts) full(b *budget, node *Follower, pool string, now time.Time) bool {
+	if b == nil {
 		return true
 	}
 	one := 1
 	if node.occupies(r.pools[pool], now) {
 		one = 0 // it counts already
 	}
-	return budget.Unavailable+one > budget.Most
+	return b.unavailable+one > b.most
 }
 
 // membersOf are the nodes of the pools in whose rollouts nodes take turns, by pool, in the
@@ -193,38 +193,38 @@ func (n *Follower) occupies(r *rollout, now time.Time) bool {
 	return n.Unavailable || n.Busy || !n.Changed.IsZero() && now.Before(n.Changed.Add(r.minReady))
 }
 
-// Budget is how many nodes of a pool are unavailable, and may be.
-type Budget struct{ Unavailable, Most, Nodes int }
+// budget is how many nodes of a pool are unavailable, and may be.
+type budget struct{ unavailable, most int }
 
 // budgets are those of the pools in which nodes take turns.
-func (r *Rollouts) budgets(nodes []Follower, members map[string][]*Follower, now time.Time) map[string]*Budget {
-	budgets := make(map[string]*Budget, len(members))
+func (r *Rollouts) budgets(nodes []Follower, members map[string][]*Follower, now time.Time) map[string]*budget {
+	budgets := make(map[string]*budget, len(members))
 	for pool, of := range members {
-		one, budget := r.pools[pool], &Budget{Nodes: len(of), Most: len(of)}
+		one, b := r.pools[pool], &budget{most: len(of)}
 		for _, node := range of {
 			if node.occupies(one, now) {
-				budget.Unavailable++
+				b.unavailable++
 			}
 		}
 		if one.limit != nil {
-			budget.Most = MostUnavailable(*one.limit, budget.Nodes)
+			b.most = mostUnavailable(*one.limit, len(of))
 		}
-		budgets[pool] = budget
+		budgets[pool] = b
 	}
 	for i := range nodes {
 		for _, pool := range nodes[i].Former {
 			// It is gone from the pool, and still on its way.
-			if budget := budgets[pool]; budget != nil && now.Before(nodes[i].Changed.Add(r.pools[pool].minReady)) {
-				budget.Unavailable++
+			if b := budgets[pool]; b != nil && now.Before(nodes[i].Changed.Add(r.pools[pool].minReady)) {
+				b.unavailable++
 			}
 		}
 	}
 	return budgets
 }
 
-// MostUnavailable is what a limit lets be unavailable of a number of nodes: a percentage is
+// mostUnavailable is what a limit lets be unavailable of a number of nodes: a percentage is
 // rounded down, and is at least 1 unless it is 0.
-func MostUnavailable(limit intstr.IntOrString, nodes int) int {
+func mostUnavailable(limit intstr.IntOrString, nodes int) int {
 	most, err := intstr.GetScaledValueFromIntOrPercent(&limit, nodes, false)
 	if err != nil || most < 0 {
 		return 0 // the schema has refused it

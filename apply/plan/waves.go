@@ -59,15 +59,25 @@ func changeID(pool *v1.NodePool) string {
 	return hex.EncodeToString(sum[:3])
 }
 
-// selected returns, by pool, which of its waves a node may be in, a bit for each: those
-// without a selector, and those that choose the labels which no pool has put there. Pools
-// that have no waves are left out.
-func (r *Rollouts) selected(node *NodeState, p *NodePlan) map[string]uint64 {
+// selectedBy returns, by pool, which of its waves a node may be in, of those pools that it
+// is in or carries keys of: see [Rollouts.selected].
+func (r *Rollouts) selectedBy(node *NodeState, p *NodePlan) map[string]uint64 {
+	if r == nil {
+		return nil
+	}
+	pools := slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(p.recorded.Pools()))
+	return r.selected(pools, p.recorded.underlyingLabels(node.Labels))
+}
+
+// selected returns, by pool, which of its waves a node with these labels may be in, a bit
+// for each: those without a selector, and those that choose the labels. They must be those
+// that no pool has put there. Pools that have no waves are left out.
+func (r *Rollouts) selected(pools []string, labels map[string]string) map[string]uint64 {
 	var selected map[string]uint64
 	if r == nil {
 		return nil
 	}
-	for _, name := range slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(p.recorded.Pools())) {
+	for _, name := range pools {
 		one := r.pools[name]
 		if one == nil || len(one.waves) == 0 {
 			continue
@@ -75,7 +85,6 @@ func (r *Rollouts) selected(node *NodeState, p *NodePlan) map[string]uint64 {
 		if selected == nil {
 			selected = map[string]uint64{}
 		}
-		labels := p.recorded.underlyingLabels(node.Labels)
 		for i, w := range one.waves {
 			if w.chooses(labels) {
 				selected[name] |= 1 << i
@@ -250,7 +259,7 @@ func assign(pool *rollout, members []*Follower) map[string]int {
 	for i, w := range pool.waves {
 		most := len(members)
 		if w.nodes != nil {
-			most = MostUnavailable(*w.nodes, len(members))
+			most = mostUnavailable(*w.nodes, len(members))
 		}
 		for _, node := range members {
 			if _, taken := of[node.Name]; taken || node.Selected[pool.name]&(1<<i) == 0 || most == 0 {

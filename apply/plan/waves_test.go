@@ -93,7 +93,7 @@ func TestWaves(t *testing.T) {
 				f := Follower{Name: name, Pools: []string{"p"}}
 				node := newNode(name)
 				node.Labels = map[string]string{"zone": zone}
-				f.Selected = rollouts.selected(node, &NodePlan{Pools: []string{"p"}})
+				f.Selected = rollouts.selected([]string{"p"}, node.Labels)
 				for _, word := range words[1:] {
 					switch word {
 					case "behind":

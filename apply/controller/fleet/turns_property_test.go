@@ -264,7 +264,7 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 		if rollout.MaxUnavailable == nil {
 			continue
 		}
-		if most := plan.MostUnavailable(*rollout.MaxUnavailable, len(members)); unavailable > most {
+		if most := mostOf(*rollout.MaxUnavailable, len(members)); unavailable > most {
 			w.t.Errorf("%s begins, and %d of %d nodes of %s are unavailable for it, want %d at the most", name, unavailable, len(members), pool.Name, most)
 		}
 	}
@@ -372,4 +372,16 @@ func TestTurnsKeepEveryBudget(t *testing.T) {
 	if begun < worlds || waited < worlds || killed < worlds {
 		t.Error("the worlds have too little of what the property is about")
 	}
+}
+
+// mostOf is how many of some nodes a limit lets be unavailable.
+func mostOf(limit intstr.IntOrString, nodes int) int {
+	if limit.Type == intstr.Int {
+		return limit.IntValue()
+	}
+	var percent int
+	if _, err := fmt.Sscanf(limit.StrVal, "%d%%", &percent); err != nil || percent == 0 {
+		return 0
+	}
+	return max(1, nodes*percent/100)
 }

@@ -32,7 +32,7 @@ func turnsFleet(t *testing.T, list *poolList) *Fleet {
 
 func noChanges(context.Context) (map[string]time.Time, error) { return nil, nil }
 
-// A node that left a pool in its turn counts there for ever.
+// A node that left a pool in its turn counts there for minReady, and not longer.
 func TestNodeThatLeftCountsForAWhile(t *testing.T) {
 	one := intstr.FromInt32(1)
 	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{MaxUnavailable: &one, MinReady: &metav1.Duration{Duration: time.Minute}})}}
@@ -52,7 +52,7 @@ func TestNodeThatLeftCountsForAWhile(t *testing.T) {
 	}
 }
 
-// And it makes a percentage larger than it is.
+// Nor does it make a percentage larger than it is.
 func TestNodesThatLeftRaiseNoPercentage(t *testing.T) {
 	half := intstr.FromString("50%")
 	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{MaxUnavailable: &half, MinReady: &metav1.Duration{Duration: time.Minute}})}}
@@ -74,7 +74,7 @@ func TestNodesThatLeftRaiseNoPercentage(t *testing.T) {
 	}
 }
 
-// Where the last rollout that limits is removed in the middle, the wave stays in statuses.
+// Where the last rollout that limits is removed in the middle, the wave goes, too.
 func TestWaveGoesWithTheRollout(t *testing.T) {
 	one := intstr.FromInt32(1)
 	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{Waves: []v1.Wave{{Name: "canary", Nodes: &one}}})}}
@@ -101,8 +101,7 @@ func TestWaveGoesWithTheRollout(t *testing.T) {
 	}
 }
 
-// A pool that waits for the waves of another one is told nothing when these go on by time
-// alone: its message stays what it was.
+// A pool that waits for the waves of another one learns that these go on by time alone.
 func TestPoolThatWaitsIsToldOfTheWave(t *testing.T) {
 	one := intstr.FromInt32(1)
 	fleetPool := turnsPool("fleet", &v1.Rollout{Waves: []v1.Wave{{Name: "canary", Nodes: &one, Soak: &metav1.Duration{Duration: time.Minute}, Approval: v1.ApprovalRequired}}})
@@ -131,8 +130,8 @@ func TestPoolThatWaitsIsToldOfTheWave(t *testing.T) {
 	}
 }
 
-// The record of a node can go backwards: it is restored, or the node is deleted and made
-// anew between two passes. Then each pass reads past the cache, for ever.
+// Where the record of a node goes backwards, as it is restored, or the node is deleted and
+// made anew between two passes, passes do not go on to read past the cache.
 func TestPassesReadPastTheCacheOnce(t *testing.T) {
 	f := turnsFleet(t, &poolList{})
 	f.Report("a", Observation{Epoch: 1, UID: "1", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Changed: turnsNow}, nil)
@@ -144,7 +143,7 @@ func TestPassesReadPastTheCacheOnce(t *testing.T) {
 	}
 }
 
-// A turn that was given to a node is that of another one of its name.
+// A turn that was given to a node is not that of another one of its name.
 func TestTurnIsOfOneNode(t *testing.T) {
 	f := turnsFleet(t, &poolList{})
 	f.Report("a", Observation{Epoch: 1, UID: "1", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Changed: turnsNow}, nil)

@@ -146,7 +146,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 	case plan.NodeStateUnreadable:
 		r.repairs.forget(node.Name)
 		found.Problem, found.Stuck = "has a record that cannot be read: "+apply.Brief(outcome.Unreadable.Err), true
-		found.Unreadable = true
+		found.Unreadable, found.Selected = true, outcome.Selected
 		log.FromContext(ctx).Error(outcome.Unreadable, "node is left alone; repair its annotation, or run the version that wrote it")
 		return found, nil
 	case plan.NodeStatePaused:

@@ -179,7 +179,7 @@ func conflicts(d, standing *plan.Difference) []Conflict {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Conflict) int {
-		return cmp.Or(slices.Compare(a.Nodes, b.Nodes), compareBool(a.Standing, b.Standing), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(slices.Compare(a.Nodes, b.Nodes), plan.CompareBools(a.Standing, b.Standing), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Key, b.Key))
 	})
 	return found
 }
@@ -189,17 +189,6 @@ func conflictOf(denied plan.KeyConflict) Conflict {
 	conflict := Conflict{Field: denied.Field(), Key: denied.Key()}
 	conflict.Claims, conflict.MoreClaims = denied.First(maxClaims)
 	return conflict
-}
-
-// compareBool puts what is not so before what is.
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // members are the pools that a node enters or leaves, or on whose nodes something

@@ -19,7 +19,7 @@ func aged(days int) func(*v1.NodePool) {
 
 // The oldest pool, which is the strongest and open, wants another value of a taint that a
 // weaker, closed one has put there. A third one, the weakest of all, agrees with the
-// oldest and is named as the owner: then the strongest waits for the weaker one.
+// oldest and is named as the owner: the strongest waits for none of them.
 func TestWeakerPoolsKeepNoTaintOff(t *testing.T) {
 	adopts := func(pool *v1.NodePool) { pool.Spec.ConflictPolicy = v1.Adopt }
 	strong := func(value string) *v1.NodePool {
@@ -45,7 +45,7 @@ func TestWeakerPoolsKeepNoTaintOff(t *testing.T) {
 	}
 }
 
-// The same with a label that wanders: weak waits for nothing but itself.
+// The same with a label.
 func TestWeakerPoolKeepsNoLabelOff(t *testing.T) {
 	weak := func(change func(*v1.NodePool)) *v1.NodePool {
 		return waitingPool("weak", all(aged(200), labelled("1"), change))
@@ -58,7 +58,7 @@ func TestWeakerPoolKeepsNoLabelOff(t *testing.T) {
 }
 
 // A kubelet sets a label by which its node enters a closed pool: the RuntimeClass of the
-// pool then fits nodes on which somebody else has another value of its label.
+// pool is no wider for it.
 func TestNodeThatEntersStepsNoClass(t *testing.T) {
 	pool := waitingPool("p", all(closed, tainted("1", corev1.TaintEffectNoSchedule), func(pool *v1.NodePool) {
 		pool.Spec.NodeNames = nil
@@ -77,7 +77,7 @@ func TestNodeThatEntersStepsNoClass(t *testing.T) {
 	}
 }
 
-// Two waits that differ in their reason alone: which is the first depends on the order.
+// Of two waits that differ in their reason alone the first is the same in any order.
 func TestFirstWaitIsOne(t *testing.T) {
 	a := PoolWait{"p", &Restriction{For: []string{"p"}, Next: opensAt, Excluded: true, Reason: "peak"}}
 	b := PoolWait{"p", &Restriction{For: []string{"p"}, Next: opensAt}}
@@ -86,7 +86,7 @@ func TestFirstWaitIsOne(t *testing.T) {
 	}
 }
 
-// The RuntimeClass was deleted by somebody while nodes wait.
+// A RuntimeClass that somebody has deleted while nodes wait is made so that it fits these.
 func TestMissingClassIsMadeInStep(t *testing.T) {
 	before, after := waitingPool("p", labelled("1")), waitingPool("p", all(labelled("2"), closed, changedAt(closedAt)))
 	node := followed(t, 365*24*time.Hour, before)
@@ -108,7 +108,7 @@ func TestPausedPoolWaitsForNoWindow(t *testing.T) {
 	}
 }
 
-// What another pool's key has become: the record after a held write, then the opening.
+// A pool that is being deleted holds up its own release, and no other pool.
 func TestDeletedPoolFreezesNothing(t *testing.T) {
 	freeze := waitingPool("freeze", all(prior(1000), func(pool *v1.NodePool) {
 		pool.Spec.Rollout = &v1.Rollout{Exclusions: []v1.Exclusion{{Start: &metav1.Time{Time: closedAt.Add(-time.Hour)}, End: &metav1.Time{Time: closedAt.Add(365 * 24 * time.Hour)}}}}
@@ -121,8 +121,8 @@ func TestDeletedPoolFreezesNothing(t *testing.T) {
 	}
 }
 
-// A pool of which the finalizer was removed is gone: its keys go at once, and so does what a
-// closed pool wants in their place, though the freeze of the cluster is in force.
+// A pool of which the finalizer was removed is gone, and still frozen: its keys stay while
+// the freeze of the cluster is in force, and a closed pool gets nothing in their place.
 func TestGonePoolIsFrozen(t *testing.T) {
 	freeze := waitingPool("freeze", all(prior(1000), closed))
 	gone := waitingPool("gone", tainted("1", corev1.TaintEffectNoExecute))
@@ -138,8 +138,7 @@ func TestGonePoolIsFrozen(t *testing.T) {
 	}
 }
 
-// The same pools and the same node give another answer when the pool has been annotated:
-// the snapshot of a controller does not see that, and one that starts does.
+// That somebody has annotated a pool makes no difference to whether a node joins it.
 func TestAnnotationMakesNoNodeOlder(t *testing.T) {
 	p := waitingPool("p", all(closed, tainted("1", corev1.TaintEffectNoExecute), aged(400)))
 	node := newNode("n")
@@ -154,7 +153,7 @@ func TestAnnotationMakesNoNodeOlder(t *testing.T) {
 }
 
 // A young node, of which one pool waits, and a weaker pool that it joins agrees on the
-// value: the key of somebody else is taken over by the policy of the weaker pool.
+// value: the key of somebody else stays, by the policy of the stronger one.
 func TestPolicyIsThatOfTheStronger(t *testing.T) {
 	enters := func(pool *v1.NodePool) {
 		pool.Spec.NodeNames = nil

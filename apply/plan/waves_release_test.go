@@ -31,7 +31,7 @@ func turnsFollowers(t *testing.T, before, after []*v1.NodePool, count int) []Fol
 	return all
 }
 
-// A pool that is deleted, and nodes that leave it, know no waves.
+// Nodes are released in waves, where the pool is deleted, and where they leave it.
 func TestReleaseGoesInWaves(t *testing.T) {
 	canary := waveOf("canary", "1", func(w *v1.Wave) { w.Approval = v1.ApprovalRequired })
 	pool := func() *v1.NodePool {
@@ -45,8 +45,8 @@ func TestReleaseGoesInWaves(t *testing.T) {
 	for name, after := range map[string]*v1.NodePool{"deleted": deleted, "left": left} {
 		nodes := turnsFollowers(t, []*v1.NodePool{pool()}, []*v1.NodePool{after}, 3)
 		turns := RolloutsOf([]*v1.NodePool{after}).Turns(nodes, closedAt, true)
-		if len(turns.Nodes) > 1 {
-			t.Errorf("%s: no canary, no approval: it is the turn of %v; first is %+v", name, slices.Sorted(maps.Keys(turns.Nodes)), nodes[0])
+		if len(turns.Nodes) != 1 {
+			t.Errorf("%s: want the canary, and it is the turn of %v; first is %+v", name, slices.Sorted(maps.Keys(turns.Nodes)), nodes[0])
 		}
 	}
 }

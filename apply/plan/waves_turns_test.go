@@ -20,10 +20,10 @@ func zoneWave(name, zone string) v1.Wave {
 func follower(r *Rollouts, name, zone string, pools ...string) Follower {
 	node := newNode(name)
 	node.Labels = map[string]string{"zone": zone}
-	return Follower{Name: name, Pools: pools, Selected: r.selected(node, &NodePlan{Pools: pools})}
+	return Follower{Name: name, Pools: pools, Selected: r.selected(pools, node.Labels)}
 }
 
-// Two pools whose waves have another order keep each other's nodes waiting for ever.
+// Of two pools whose waves have another order, the stronger one goes first.
 func TestWavesOfTwoPoolsDoNotWaitForEachOther(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{
 		waitingPool("fleet", all(inWaves(zoneWave("za", "a"), zoneWave("zb", "b")), func(p *v1.NodePool) { p.Spec.Priority = 100 })),
@@ -43,7 +43,7 @@ func TestWavesOfTwoPoolsDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// A node that joins takes the place of the canary, and with it goes the soak.
+// A node that joins may take the place of the canary: the soak goes on.
 func TestNodeThatJoinsSkipsNoSoak(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", inWaves(waveOf("canary", "1", func(w *v1.Wave) { w.Soak = &metav1.Duration{Duration: time.Hour} })))})
 	b, c := follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
@@ -58,8 +58,7 @@ func TestNodeThatJoinsSkipsNoSoak(t *testing.T) {
 	}
 }
 
-// The canary that is deleted, or paused, or whose record cannot be read, takes the approval
-// and the soak with it.
+// The approval of a wave is needed though its canary is deleted, or is in another wave now.
 func TestApprovalOutlivesTheCanary(t *testing.T) {
 	canary := zoneWave("canary", "canary")
 	canary.Approval, canary.Soak = v1.ApprovalRequired, &metav1.Duration{Duration: time.Hour}
@@ -73,29 +72,33 @@ func TestApprovalOutlivesTheCanary(t *testing.T) {
 	if turns := rollouts.Turns([]Follower{b}, closedAt, true); len(turns.Nodes) > 0 {
 		t.Errorf("canary deleted: it is the turn of %v", turns.Nodes)
 	}
-	a.Selected = nil // what a pass over a paused node, or an unreadable record, reports
+	a.Selected = nil // its label is gone
 	if turns := rollouts.Turns([]Follower{a, b}, closedAt, true); len(turns.Nodes) > 0 {
-		t.Errorf("canary paused: it is the turn of %v", turns.Nodes)
+		t.Errorf("canary in no wave: it is the turn of %v", turns.Nodes)
 	}
 }
 
-// An approval of the rollout of a pool around, or a stronger one, counts for every later
-// change of the pools that wait for it: its generation stays.
+// An approval in a pool that others wait for counts for the changes of these that were
+// approved, and for no later one, though the pool itself stays the same.
 func TestApprovalCountsForItsChangesAlone(t *testing.T) {
-	approved := func(p *v1.NodePool) {
-		p.Spec.Priority = 100
-		p.Annotations = map[string]string{v1.ApproveRolloutAnnotation: "7/canary"}
-	}
 	canary := waveOf("canary", "1", func(w *v1.Wave) { w.Approval = v1.ApprovalRequired })
-	rollouts := RolloutsOf([]*v1.NodePool{
-		waitingPool("fleet", all(inWaves(canary), approved)),
-		waitingPool("gpu", func(p *v1.NodePool) { p.Generation = 99 }), // changed long after the approval
-	})
-	a, b := follower(rollouts, "a", "", "fleet", "gpu"), follower(rollouts, "b", "", "fleet", "gpu")
-	a.Changed = closedAt.Add(-time.Second)
-	b.Asks, b.Waits = []string{"fleet"}, []string{"gpu"}
-	if turns := rollouts.Turns([]Follower{a, b}, closedAt, true); len(turns.Nodes) > 0 {
-		t.Errorf("change 99 of gpu goes past the canary by the approval of an earlier change: %v", turns.Nodes)
+	gpu := func(generation int64) *v1.NodePool {
+		return waitingPool("gpu", func(p *v1.NodePool) { p.Generation = generation })
+	}
+	turns := func(generation int64) Turns {
+		rollouts := RolloutsOf([]*v1.NodePool{waitingPool("fleet", all(inWaves(canary), prior(100), func(p *v1.NodePool) {
+			p.Annotations = map[string]string{v1.ApproveRolloutAnnotation: changeID(gpu(98)) + "/canary"}
+		})), gpu(generation)})
+		a, b := follower(rollouts, "a", "", "fleet", "gpu"), follower(rollouts, "b", "", "fleet", "gpu")
+		a.Changed = closedAt.Add(-time.Second)
+		b.Asks, b.Waits = []string{"fleet"}, []string{"gpu"}
+		return rollouts.Turns([]Follower{a, b}, closedAt, true)
+	}
+	if approved := turns(98); len(approved.Nodes) != 1 {
+		t.Errorf("change 98 of gpu is approved, and it is the turn of %v: %s", approved.Nodes, approved.Waves["fleet"])
+	}
+	if later := turns(99); len(later.Nodes) > 0 {
+		t.Errorf("change 99 of gpu goes past the canary by the approval of change 98: %v", later.Nodes)
 	}
 }
 
@@ -111,7 +114,7 @@ func TestNoTurnBeforeAllNodesAreKnown(t *testing.T) {
 	}
 }
 
-// The change that is to bring back what nodes were broken by never reaches them.
+// A change reaches a node that the one before it may have broken.
 func TestRevertReachesABrokenNode(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", limited("1", time.Minute))})
 	a := Follower{Name: "a", Pools: []string{"p"}, Asks: []string{"p"}, Waits: []string{"p"}, Unavailable: true, Changed: closedAt.Add(-time.Hour)}
@@ -120,10 +123,20 @@ func TestRevertReachesABrokenNode(t *testing.T) {
 	}
 }
 
-// Two waits of other kinds that end at the same time.
+// What a wave waits for is all said.
 func TestWaveText(t *testing.T) {
-	s := WaveState{Wave: "canary", Waves: 2, Nodes: 1, Soaks: closedAt, Approval: "7/canary"}
-	t.Logf("%s", &s)
+	for want, s := range map[string]*WaveState{
+		"wave canary, 1 of 2, has 1 of 3 nodes":                                                                                          {Nodes: 3, Behind: 2},
+		"wave canary, 1 of 2, has 1 of 1 nodes; node a is not available":                                                                 {Nodes: 1, Unavailable: 1, First: "a", Soaks: closedAt},
+		"wave canary, 1 of 2, has 2 of 2 nodes; 2 of them are not available, node a among them":                                          {Nodes: 2, Unavailable: 2, First: "a"},
+		"wave canary, 1 of 2, has 1 of 1 nodes; the next wave begins at 2026-11-25T12:00:00Z":                                            {Nodes: 1, Soaks: closedAt},
+		"wave canary, 1 of 2, has 1 of 1 nodes; the next wave waits for an approval":                                                     {Nodes: 1, Approval: "abcdef/canary"},
+		"wave canary, 1 of 2, has 1 of 1 nodes; the next wave begins at 2026-11-25T12:00:00Z at the earliest, and waits for an approval": {Nodes: 1, Soaks: closedAt, Approval: "abcdef/canary"},
+	} {
+		if s.Wave, s.Waves = "canary", 2; s.String() != want {
+			t.Errorf("it says %q, want %q", s, want)
+		}
+	}
 }
 
 func manyNodes(nodes int, asks bool, names []string, waves int) []Follower {
@@ -181,5 +194,18 @@ func BenchmarkTurnsOfManyPools(b *testing.B) {
 				r.Turns(nodes, closedAt, true)
 			}
 		})
+	}
+}
+
+// A node that is paused, or whose record cannot be read, stays in its wave.
+func TestNodeThatIsLeftAloneStaysInItsWave(t *testing.T) {
+	pools := []*v1.NodePool{waitingPool("p", inWaves(zoneWave("canary", "b")))}
+	for annotation, value := range map[string]string{v1.ReconcileAnnotation: v1.Disabled, v1.AppliedAnnotation: "no record"} {
+		node := newNode("n")
+		node.Labels, node.Annotations = map[string]string{"zone": "b"}, map[string]string{annotation: value}
+		outcome := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Now: closedAt})
+		if outcome.State == NodeStateChanging || outcome.Selected["p"] != 1 {
+			t.Errorf("%s: the node is %s, and may be in the waves %b, want the first", annotation, outcome.State, outcome.Selected["p"])
+		}
 	}
 }

@@ -27,7 +27,7 @@ func younger(pool *v1.NodePool) {
 	pool.CreationTimestamp = metav1.NewTime(closedAt.Add(-20 * 24 * time.Hour))
 }
 
-// A closed inner pool that begins to override a label of the open pool around it.
+// A closed inner pool that begins to override a label of the open pool around it waits.
 func TestOverrideOfAnInnerPoolWaits(t *testing.T) {
 	outer := waitingPool("outer", labelled("1"))
 	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), younger)))
@@ -49,7 +49,7 @@ func TestTaintOfAnInnerPoolWaits(t *testing.T) {
 	}
 }
 
-// A closed inner pool that drops its override.
+// A closed inner pool that drops its override waits.
 func TestOverrideThatGoesWaits(t *testing.T) {
 	outer := waitingPool("outer", labelled("1"))
 	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), younger, labelled("2"))))
@@ -60,7 +60,7 @@ func TestOverrideThatGoesWaits(t *testing.T) {
 	}
 }
 
-// A closed inner pool is deleted, and its override with it.
+// A closed inner pool that is deleted keeps its override and its label until it moves.
 func TestDeletedInnerPoolMovesWhole(t *testing.T) {
 	outer := waitingPool("outer", tainted("1", corev1.TaintEffectNoExecute))
 	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), younger, tainted("2", corev1.TaintEffectNoExecute))))
@@ -72,7 +72,7 @@ func TestDeletedInnerPoolMovesWhole(t *testing.T) {
 }
 
 // A node enters a pool that is a wall and one inside it at once: the label of the inner one
-// comes before the taint of the outer one.
+// does not come before the taint of the outer one.
 func TestLineMovesWhole(t *testing.T) {
 	enters := func(pool *v1.NodePool) {
 		pool.Spec.NodeNames = nil
@@ -94,7 +94,7 @@ func TestLineMovesWhole(t *testing.T) {
 	}
 }
 
-// A pool that takes over remembers who comes later: not while it waits.
+// A pool that takes over remembers who comes later, also while it waits.
 func TestTakeOverRemembersWhileItWaits(t *testing.T) {
 	takes := func(pool *v1.NodePool) { pool.Spec.ConflictPolicy = v1.TakeOver }
 	before := waitingPool("p", all(labelled("1"), takes))
@@ -117,7 +117,7 @@ func TestTakeOverRemembersWhileItWaits(t *testing.T) {
 }
 
 // A pool leaves the one around it, which goes: the taint stands and waits, and its
-// RuntimeClass does not tolerate it any more.
+// RuntimeClass tolerates it until then.
 func TestClassToleratesAFormerParent(t *testing.T) {
 	outer := waitingPool("outer", tainted("wall", corev1.TaintEffectNoSchedule))
 	inner := waitingPool("inner", all(inside("outer"), younger))
@@ -138,8 +138,8 @@ func TestClassToleratesAFormerParent(t *testing.T) {
 	}
 }
 
-// Somebody removes the record with all that it describes: without windows all is put back
-// at once; while closed the wall stays off.
+// Somebody removes the record with all that it describes: all is put back at once, while
+// the pool is closed, too.
 func TestRemovedRecordIsPutBackAtOnce(t *testing.T) {
 	p := waitingPool("p", all(tainted("wall", corev1.TaintEffectNoSchedule), closed))
 	node := followed(t, 365*24*time.Hour, waitingPool("p", tainted("wall", corev1.TaintEffectNoSchedule)))
@@ -152,7 +152,7 @@ func TestRemovedRecordIsPutBackAtOnce(t *testing.T) {
 	}
 }
 
-// A node that has been in service for months enters an unchanged pool by a label.
+// A node that has been in use for months, and enters an unchanged pool by a label, waits.
 func TestNodeInUseWaitsToEnter(t *testing.T) {
 	p := waitingPool("p", all(tainted("1", corev1.TaintEffectNoExecute), closed, func(pool *v1.NodePool) {
 		pool.Spec.NodeNames = nil
@@ -167,8 +167,8 @@ func TestNodeInUseWaitsToEnter(t *testing.T) {
 	}
 }
 
-// A new node is touched by another pool first, and its wall was written by anybody (its
-// revision, say) since the node came: it stays without until a window.
+// A new node gets its wall at once, though another pool was first, and somebody has written
+// to the wall since the node came.
 func TestNewNodeGetsItsWall(t *testing.T) {
 	fleet := waitingPool("fleet", labelled("1"))
 	wall := waitingPool("wall", all(tainted("wall", corev1.TaintEffectNoExecute), closed, func(pool *v1.NodePool) {
@@ -187,7 +187,7 @@ func TestNewNodeGetsItsWall(t *testing.T) {
 	}
 }
 
-// What is said of a wait is what was so when it began.
+// What is said of a wait is what is so now, and not when it began.
 func TestReasonOfAWaitIsThatOfNow(t *testing.T) {
 	rollout := nightly()
 	rollout.Exclusions = []v1.Exclusion{{Start: &metav1.Time{Time: closedAt.Add(3 * time.Hour)}, End: &metav1.Time{Time: closedAt.Add(15 * time.Hour)}, Reason: "peak"}}
