@@ -60,8 +60,12 @@ func evenly(ctx context.Context, n int, period time.Duration, workers int, do fu
 	return int(calls.Load()), err
 }
 
-// pause waits, unless the context ends first.
+// pause waits, unless the context ends first. The context is asked before the timer, as
+// of two that are ready select takes either.
 func pause(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
