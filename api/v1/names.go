@@ -74,6 +74,17 @@ const (
 	// Status messages have it.
 	ApproveRolloutAnnotation = "nodes.lailin.xyz/approveRollout"
 
+	// ResumeRolloutAnnotation on a NodePool resumes a rollout that was halted. The value is
+	// that of the changes and the time of status.rollout.halt, with a slash between them: it
+	// counts for this halt alone. Status messages have it.
+	ResumeRolloutAnnotation = "nodes.lailin.xyz/resumeRollout"
+
+	// ExpediteRolloutAnnotation on a NodePool lets nodes follow changes outside the windows
+	// and waves of its rollout, and without their soak and approval; its budget, a pause and
+	// a halt hold. The value names the changes, in short, with a dot between them: it counts
+	// for these alone.
+	ExpediteRolloutAnnotation = "nodes.lailin.xyz/expediteRollout"
+
 	// DeletionApproval is the value of [ApproveReleaseAnnotation] that approves the
 	// deletion of a pool. On a NodePoolSource it approves that of all its pools,
 	// when the source is deleted and its deletionPolicy is Delete.

@@ -51,6 +51,9 @@ const (
 	// RolloutPausedReason: spec.rollout.paused is true, of the pool or of one that changes
 	// of it wait for.
 	RolloutPausedReason = "RolloutPaused"
+	// RolloutHaltedReason: nodes have failed after they have followed the pool, or one that
+	// changes of it wait for, and no further node follows.
+	RolloutHaltedReason = "RolloutHalted"
 	// SuspendedReason: spec.suspend is true.
 	SuspendedReason = "Suspended"
 	// WebhookDisabledReason: the controller runs without --webhook-bind-address.

@@ -61,6 +61,27 @@ type Rollout struct {
 	// +kubebuilder:validation:MaxItems=64
 	Waves []Wave `json:"waves,omitempty"`
 
+	// order of the nodes that follow one after the other, within a wave. Name, which is the
+	// default, is by name; Zone is by their label topology.kubernetes.io/zone, and then by
+	// name: the nodes of one zone follow before those of the next one begin.
+	// +optional
+	Order RolloutOrder `json:"order,omitempty"`
+
+	// maxFailures is how many nodes may fail before the rollout is halted: a number, or a
+	// percentage of the nodes of the pool, rounded down; 0 is the default. A node has failed
+	// when it has followed a change in its turn, and is not ready later, while its wave has
+	// not ended, or within 10 minutes, minReady and the soak of its wave, whichever is the
+	// longest.
+	//
+	// When a rollout is halted no further node follows, also when the failed ones are ready
+	// again, until the annotation nodes.lailin.xyz/resumeRollout says so or the pool no
+	// longer says what has failed. A node goes back to what it was before at once.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:Pattern=`^(100|[0-9]{1,2})%$`
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 0",message="maxFailures must be a number from 0 up or a percentage from 0% to 100%"
+	MaxFailures *intstr.IntOrString `json:"maxFailures,omitempty"`
+
 	// paused lets no node follow until it is false.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
@@ -118,6 +139,17 @@ type WaveSelector struct {
 	MatchLabels map[string]LabelValue `json:"matchLabels"`
 }
 
+// RolloutOrder is the order of the nodes that follow one after the other.
+//
+// +kubebuilder:validation:Enum=Name;Zone
+type RolloutOrder string
+
+// The orders. The empty one is that by name.
+const (
+	OrderByName RolloutOrder = "Name"
+	OrderByZone RolloutOrder = "Zone"
+)
+
 // WaveApproval says whether the wave after another waits for an approval.
 //
 // +kubebuilder:validation:Enum=None;Required
@@ -143,4 +175,29 @@ type RolloutStatus struct {
 	// time was found.
 	// +optional
 	NextWindow *metav1.Time `json:"nextWindow,omitempty"`
+
+	// halt is why no further node follows: nodes that have followed have failed. It stays
+	// when it is resumed, until all nodes have followed.
+	// +optional
+	Halt *RolloutHalt `json:"halt,omitempty"`
+}
+
+// RolloutHalt is why a rollout goes no further.
+type RolloutHalt struct {
+	// time of the halt.
+	Time metav1.Time `json:"time"`
+
+	// changes stand for what the pools say of which changes wait: what
+	// nodes.lailin.xyz/resumeRollout must name, before a slash and the time.
+	// +kubebuilder:validation:MaxLength=8192
+	Changes string `json:"changes"`
+
+	// nodes is the number of nodes that had failed at that time, node the first of them.
+	Nodes int32 `json:"nodes"`
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+
+	// resumed reports that somebody has resumed the rollout.
+	// +optional
+	Resumed bool `json:"resumed,omitempty"`
 }

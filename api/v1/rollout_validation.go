@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ func validateRollout(rollout *Rollout, at *field.Path) field.ErrorList {
 	if rollout == nil {
 		return nil
 	}
-	if rollout.Windows == nil && rollout.Exclusions == nil && rollout.MaxUnavailable == nil && rollout.MinReady == nil && rollout.Waves == nil && !rollout.Paused {
+	if rollout.Windows == nil && rollout.Exclusions == nil && rollout.MaxUnavailable == nil && rollout.MinReady == nil && rollout.Waves == nil && rollout.Order == "" && rollout.MaxFailures == nil && !rollout.Paused {
 		return field.ErrorList{field.Required(at, "it must say something: leave it out to have all nodes follow at once")}
 	}
 	problems := ValidateCalendar(rollout.Windows, rollout.Exclusions, at)
@@ -24,6 +25,13 @@ func validateRollout(rollout *Rollout, at *field.Path) field.ErrorList {
 	}
 	if ready := rollout.MinReady; ready != nil && (ready.Duration < 0 || ready.Duration > maxMinReady) {
 		problems = append(problems, field.Invalid(at.Child("minReady"), ready.Duration.String(), "must be between 0s and 24h"))
+	}
+	orders := []RolloutOrder{OrderByName, OrderByZone}
+	if rollout.Order != "" && !slices.Contains(orders, rollout.Order) {
+		problems = append(problems, field.NotSupported(at.Child("order"), rollout.Order, orders))
+	}
+	if failures := rollout.MaxFailures; failures != nil && !isLimit(*failures) {
+		problems = append(problems, field.Invalid(at.Child("maxFailures"), failures.String(), "must be a number from 0 up or a percentage from 0% to 100%"))
 	}
 	return append(problems, validateWaves(rollout.Waves, at.Child("waves"))...)
 }
@@ -122,8 +130,13 @@ func WarnRollout(pool *NodePool) field.ErrorList {
 			warnings = append(warnings, field.Invalid(at.Child("waves").Index(i+1), nil, "has no nodes: the wave before it has all"))
 		}
 	}
-	if rollout.MinReady != nil && rollout.MaxUnavailable == nil && rollout.Waves == nil {
-		warnings = append(warnings, field.Invalid(at.Child("minReady"), nil, "makes no difference without maxUnavailable or waves: all nodes follow together"))
+	if rollout.MaxUnavailable == nil && rollout.Waves == nil {
+		idle := map[string]bool{"maxFailures": rollout.MaxFailures != nil, "minReady": rollout.MinReady != nil, "order": rollout.Order != ""}
+		for _, name := range slices.Sorted(maps.Keys(idle)) {
+			if idle[name] {
+				warnings = append(warnings, field.Invalid(at.Child(name), nil, "makes no difference without maxUnavailable or waves: all nodes follow together"))
+			}
+		}
 	}
 	if limit := rollout.MaxUnavailable; limit != nil && isNothing(*limit) {
 		warnings = append(warnings, field.Invalid(at.Child("maxUnavailable"), nil, "of 0 lets no node follow; to stop for a time, paused says so"))
