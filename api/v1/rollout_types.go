@@ -63,7 +63,7 @@ type Rollout struct {
 
 	// order of the nodes that follow one after the other, within a wave. Name, which is the
 	// default, is by name; Zone is by their label topology.kubernetes.io/zone, and then by
-	// name: the nodes of one zone follow before those of the next one begin.
+	// name.
 	// +optional
 	Order RolloutOrder `json:"order,omitempty"`
 
@@ -165,6 +165,11 @@ const (
 type RolloutStatus struct {
 	// waiting is the number of nodes on which a change of the pool waits.
 	Waiting int32 `json:"waiting"`
+
+	// change stands for what the pool says by now. Other pools that its changes wait for, and
+	// itself, have them follow at once where nodes.lailin.xyz/expediteRollout names it.
+	// +optional
+	Change string `json:"change,omitempty"`
 
 	// wave is the name of the wave that follows, or is waited for; rest is that of the nodes
 	// that are in none. It is absent where the pool has no waves.

@@ -87,7 +87,7 @@ spec: {labels: {example.com/tier: "1"}}
 	var at []time.Time
 	for _, name := range names {
 		node := w.get(name)
-		at = append(at, plan.ChangedAt(plan.StateOf(node)))
+		at = append(at, plan.LastChangeOf(plan.StateOf(node)).At)
 		if version := w.recordVersions()[name]; version != 3 {
 			t.Errorf("the record of %s is of version %d", name, version)
 		}
@@ -194,7 +194,7 @@ spec: {labels: {example.com/tier: "1"}}
 	w.isReady("batch", 5)
 	var at []time.Time
 	for _, name := range []string{"wave-c", "wave-d", "wave-b", "wave-e"} {
-		at = append(at, plan.ChangedAt(plan.StateOf(w.get(name))))
+		at = append(at, plan.LastChangeOf(plan.StateOf(w.get(name))).At)
 	}
 	for _, rest := range at[2:] {
 		if rest.Before(at[0].Add(3*time.Second)) || rest.Before(at[1].Add(3*time.Second)) {

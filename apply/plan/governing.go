@@ -18,18 +18,26 @@ type governing struct {
 	turns            []string
 	// exempt reports that a pool waits for none of them on this node.
 	exempt func(pool *rollout) bool
+	// reverts reports that what changes of a pool puts back what the node had before: that
+	// waits for no window, and for its turn all the same.
+	reverts func(pool string) bool
 }
 
 // windows are the closed pools that a pool waits for, and limits those in whose rollouts it
 // has to be the turn of the node.
-func (g *governing) windows(pool string) []*rollout { return g.over(g.closed, pool, maxClosed) }
-func (g *governing) limits(pool string) []*rollout {
-	return g.over(g.limiting, pool, len(g.limiting))
+func (g *governing) windows(pool string) []*rollout {
+	change := g.rollouts.of(pool).change
+	holds := func(one *rollout) bool { return one.paused || !one.expedites(change) && !g.reverts(pool) }
+	return g.over(g.closed, pool, maxClosed, holds)
 }
 
-// over are those of the pools that a pool waits for, the strongest first, most at the most:
-// no more of those that are closed are ever named.
-func (g *governing) over(pools []*rollout, name string, most int) []*rollout {
+func (g *governing) limits(pool string) []*rollout {
+	return g.over(g.limiting, pool, len(g.limiting), func(*rollout) bool { return true })
+}
+
+// over are those of the pools that a pool waits for, if they hold it, the strongest first,
+// most at the most: no more of those that are closed are ever named.
+func (g *governing) over(pools []*rollout, name string, most int, holds func(*rollout) bool) []*rollout {
 	changing := g.rollouts.of(name)
 	if len(pools) == 0 || g.exempt(changing) {
 		return nil
@@ -39,7 +47,7 @@ func (g *governing) over(pools []*rollout, name string, most int) []*rollout {
 		if len(found) == most {
 			break
 		}
-		if one.governs(changing) {
+		if one.governs(changing) && holds(one) {
 			found = append(found, one)
 		}
 	}

@@ -45,11 +45,13 @@ type NodeOutcome struct {
 	Plan *NodePlan
 	// Wait are the pools whose changes the node may not follow yet.
 	Wait NodeWait
-	// Asks are the pools in whose rollouts the node waits for its turn, sorted. Begins
-	// reports that the write disrupts the node, which counts in rollouts in which nodes take
-	// turns, and begins to follow at the time of the facts.
-	Asks   []string
-	Begins bool
+	// Asks are the pools in whose rollouts the node waits for its turn, sorted. Reverts
+	// reports that it does so only to go back to what it was before. Begins reports that the
+	// write disrupts the node, which counts in rollouts in which nodes take turns, and begins
+	// to follow at the time of the facts.
+	Asks    []string
+	Reverts bool
+	Begins  bool
 	// Selected are the waves that the node may be in, by pool, a bit for each.
 	Selected map[string]uint64
 	// Step is what the node keeps while it waits, as far as RuntimeClasses have to do with
@@ -68,9 +70,10 @@ type NodeOutcome struct {
 // The zero value is nothing, and then nothing waits and everything is confirmed.
 type NodeFacts struct {
 	// Rollouts say which changes have to wait at the time Now. Turns are the pools in whose
-	// rollouts it is the turn of the node.
+	// rollouts it is the turn of the node. Unready reports that the node is not ready.
 	Rollouts *Rollouts
 	Turns    []string
+	Unready  bool
 	// Backoff says which of the Repairs have to wait at the time Now.
 	Backoff RepairBackoff
 	Repairs *Repairs
@@ -103,9 +106,9 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	if !facts.restored(p) {
 		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turns)
 	}
-	o.Wait, o.Asks, o.Step = allowed.Wait, allowed.Asks, stepOf(node, p, allowed.Plan)
+	o.Wait, o.Asks, o.Reverts, o.Step = allowed.Wait, allowed.Asks, allowed.Reverts, stepOf(node, p, allowed.Plan)
 	o.Admission = facts.admit(node, allowed.Plan)
-	o.Admission.Plan, o.Begins = facts.stamp(o.Admission.Plan, allowed)
+	o.Admission.Plan, o.Begins = facts.stamp(node, o.Admission.Plan, allowed)
 	switch {
 	case !o.Admission.Plan.NoOp():
 		o.State, o.Unconfirmed = NodeStateChanging, facts.unconfirmed(o.Admission.Plan)
@@ -126,20 +129,25 @@ const forgottenAfter = 32 * 24 * time.Hour
 
 // stamp notes in the record of a plan when the node last began to follow a change in its
 // turn, and reports whether that is with this write. A plan that writes nothing notes
-// nothing.
-func (f NodeFacts) stamp(p *NodePlan, allowed Allowed) (*NodePlan, bool) {
-	if p.NoOp() || !allowed.Begins && p.recorded.Changed.IsZero() {
+// nothing. There is always room for the time; where there is none for what it was, the node
+// goes without.
+func (f NodeFacts) stamp(node *NodeState, p *NodePlan, allowed Allowed) (*NodePlan, bool) {
+	begins := len(allowed.Begins) > 0
+	if p.NoOp() || !begins && p.recorded.Change.At.IsZero() {
 		return p, false
 	}
 	stamped := *p
-	stamped.Record.Changed = p.recorded.Changed
-	if f.Now.Sub(stamped.Record.Changed) > forgottenAfter {
-		stamped.Record.Changed = time.Time{} // and an earlier version can read the record
+	stamped.Record.Change = p.recorded.Change
+	if f.Now.Sub(stamped.Record.Change.At) > forgottenAfter {
+		stamped.Record.Change = LastChange{} // and an earlier version can read the record
 	}
-	if allowed.Begins {
-		stamped.Record.Changed = f.Now.UTC().Add(time.Second - 1).Truncate(time.Second) // no earlier than now
+	if begins {
+		stamped.Record.Change = f.Rollouts.lastChange(p, allowed.Begins, f.Unready, f.Now)
 	}
-	return &stamped, allowed.Begins
+	if stamped.annotationBytes(node) > allAnnotations {
+		stamped.Record.Change = LastChange{At: stamped.Record.Change.At}
+	}
+	return &stamped, begins
 }
 
 // unconfirmed are the pools that a plan releases and that are neither there nor known

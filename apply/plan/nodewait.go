@@ -50,9 +50,13 @@ type Allowed struct {
 	// Asks are the pools in whose rollouts the node waits for its turn, sorted: see
 	// [Rollouts.Turns].
 	Asks []string
-	// Begins reports that the plan disrupts the node, and that it is in pools in which nodes
-	// take turns: by changes that had to wait for that, or by those of a stronger pool.
-	Begins bool
+	// Reverts reports that what waits for the turn of the node, or begins in it, puts back
+	// what the node had before, and nothing else.
+	Reverts bool
+	// Begins are the pools for which the plan disrupts the node, where it is in pools in
+	// which nodes take turns: by changes that had to wait for that, or by those of a stronger
+	// pool.
+	Begins []string
 }
 
 // Allow returns what of a plan for a node may be written at a time, where it is the turn
@@ -66,7 +70,7 @@ func (r *Rollouts) Allow(node *NodeState, p *NodePlan, now time.Time, turns []st
 	if p.step != nil {
 		step := r.wait(node, p.step, now, turns)
 		if len(step.Wait) == 0 {
-			step.Wait, step.Asks = allowed.Wait, allowed.Asks
+			step.Wait, step.Asks, step.Reverts = allowed.Wait, allowed.Asks, allowed.Reverts
 			return step
 		}
 		allowed = step
@@ -96,7 +100,8 @@ func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turns []str
 	concerned := slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(carried))
 	g := &governing{
 		rollouts: r, closed: r.closedOf(concerned, now), limiting: r.limiting(concerned), turns: turns,
-		exempt: func(pool *rollout) bool { return p.pools.Holds(pool.name) || joins(node, carried, pool, now) },
+		exempt:  func(pool *rollout) bool { return p.pools.Holds(pool.name) || joins(node, carried, pool, now) },
+		reverts: func(pool string) bool { return p.recorded.Change.reverts(pool, p, now) },
 	}
 	if len(g.closed)+len(g.limiting) == 0 {
 		return a
@@ -107,8 +112,12 @@ func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turns []str
 	}
 	slices.Sort(a.Asks)
 	a.Asks = slices.Compact(a.Asks)
-	begins := func(pool string) bool { return !g.exempt(r.of(pool)) && g.free(pool) }
-	a.Begins = len(g.limiting) > 0 && len(r.disrupted(p, func(pool string) bool { return !begins(pool) })) > 0
+	if len(g.limiting) > 0 {
+		a.Begins = r.disrupted(p, func(pool string) bool { return g.exempt(r.of(pool)) || !g.free(pool) })
+	}
+	if len(a.Asks) == 0 && len(a.Begins) > 0 {
+		a.Reverts = !slices.ContainsFunc(a.Begins, func(pool string) bool { return !g.reverts(pool) })
+	}
 	return a
 }
 
@@ -120,6 +129,7 @@ func (a *Allowed) add(pool, as string, g *governing, now time.Time) {
 		return
 	}
 	limiting := g.limits(as)
+	a.Reverts = (a.Reverts || len(a.Asks) == 0) && g.reverts(pool)
 	a.Wait = append(a.Wait, &PoolWait{pool, g.rollouts.turnOf(limiting, now)})
 	for _, one := range limiting {
 		a.Asks = append(a.Asks, one.name)

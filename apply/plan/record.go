@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"maps"
-	"time"
 
 	"k8s.io/utils/ptr"
 
@@ -18,9 +17,9 @@ type Record struct {
 	Labels      map[string]Entry         `json:"labels,omitempty"`
 	Annotations map[string]Entry         `json:"annotations,omitempty"`
 	Taints      map[render.TaintID]Entry `json:"taints,omitempty"`
-	// Changed is when the node last began to follow a change that had to wait for its turn:
-	// see [Rollouts.Turns]. It is zero where that was long ago.
-	Changed time.Time `json:"-"`
+	// Change is the last change that the node has followed in its turn: see
+	// [Rollouts.Turns].
+	Change LastChange `json:"-"`
 }
 
 // Entry is one key that a pool has put on a node.

@@ -130,7 +130,7 @@ func (r Record) String() string {
 func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.written()) }
 
 func (r Record) written() any {
-	if r.Changed.IsZero() {
+	if r.Change.At.IsZero() {
 		return newRecordV2(r)
 	}
 	return newRecordV3(r)

@@ -167,7 +167,7 @@ func TestRecordsOfEveryVersionAreRead(t *testing.T) {
 		}
 		for version := 2; version <= newestRecordVersion; version++ {
 			if version == newestRecordVersion {
-				first.Changed = time.Date(2026, time.November, 25, 2, 0, 7, 0, time.UTC)
+				first.Change.At = time.Date(2026, time.November, 25, 2, 0, 7, 0, time.UTC)
 			}
 			if *update && version >= recordVersion {
 				file := filepath.Join("testdata/records", fmt.Sprintf("v%d", version), node)

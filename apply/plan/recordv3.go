@@ -10,7 +10,10 @@ import (
 //
 //	{"version":3,
 //	 "pools":{"gpu":{"labels":{"team":"ml"}}},
-//	 "change":{"at":"2026-11-25T02:00:07Z"}}
+//	 "change":{"at":"2026-11-25T02:00:07Z","unready":true,"pools":{"gpu":{"change":"3fa2c1","undo":"9b1c22ab44d0"}}}}
+//
+// What is there of a pool under change are texts to compare with others, see
+// [FollowedPool]; nothing is read out of them.
 type recordV3 struct {
 	recordV2
 	Change changeV3 `json:"change"`
@@ -19,11 +22,13 @@ type recordV3 struct {
 // changeV3 is a change that the node has followed.
 type changeV3 struct {
 	// At is when that began, in UTC and as RFC 3339 has it, in whole seconds.
-	At string `json:"at"`
+	At      string                  `json:"at"`
+	Unready bool                    `json:"unready,omitempty"`
+	Pools   map[string]FollowedPool `json:"pools,omitempty"`
 }
 
 func newRecordV3(r Record) recordV3 {
-	written := recordV3{newRecordV2(r), changeV3{r.Changed.UTC().Format(time.RFC3339)}}
+	written := recordV3{newRecordV2(r), changeV3{r.Change.At.UTC().Format(time.RFC3339), r.Change.Unready, r.Change.Pools}}
 	written.Version = newestRecordVersion
 	return written
 }
@@ -41,6 +46,6 @@ func readRecordV3(text string) (Record, error) {
 	if err == nil && r.Empty() {
 		return Record{}, errors.New("there is a change, and nothing that has changed")
 	}
-	r.Changed = at.UTC()
+	r.Change = LastChange{at.UTC(), written.Change.Unready, written.Change.Pools}
 	return r, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,9 +52,15 @@ type rollout struct {
 	paused   bool
 	// waves follow one after the other.
 	waves []wave
-	// approved is the value of the annotation that approves one; change stands for what the
-	// pool says by now, in approvals.
-	approved, change string
+	// approved is the value of the annotation that approves one, and resumed of that which
+	// resumes the rollout; expedited are the changes that wait for no window and no wave.
+	// change stands for what the pool says by now, in all of these.
+	approved, resumed, change string
+	expedited                 []string
+	// failures is how many nodes may fail; nil for none.
+	failures *intstr.IntOrString
+	// byZone reports that the nodes of one zone begin before those of the next.
+	byZone bool
 
 	mu sync.Mutex
 	// closed is valid from one time to another.
@@ -74,7 +81,7 @@ func RolloutsOf(pools []*v1.NodePool) *Rollouts {
 	}
 	for rank, pool := range slices.SortedFunc(slices.Values(pools), render.CompareStrength) {
 		one := &rollout{name: pool.Name, policy: pool.Spec.ConflictPolicy, rank: rank, around: enclosing(pool, byName),
-			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero(), change: changeID(pool)}
+			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero(), change: ChangeID(pool)}
 		one.read(pool)
 		r.pools[pool.Name] = one
 	}
@@ -92,7 +99,20 @@ func (r *rollout) read(pool *v1.NodePool) {
 	if ready := pool.Spec.Rollout.MinReady; ready != nil {
 		r.minReady = ready.Duration
 	}
+	r.failures, r.byZone = pool.Spec.Rollout.MaxFailures, pool.Spec.Rollout.Order == v1.OrderByZone
 	r.waves, r.approved = wavesOf(pool), pool.Annotations[v1.ApproveRolloutAnnotation]
+	r.resumed = pool.Annotations[v1.ResumeRolloutAnnotation]
+	r.expedited = strings.Split(pool.Annotations[v1.ExpediteRolloutAnnotation], ".")
+}
+
+// Limits reports whether nodes take turns in the rollout of a pool.
+func (r *Rollouts) Limits(pool string) bool {
+	return r != nil && r.pools[pool] != nil && r.pools[pool].limits()
+}
+
+// expedites reports whether a change waits for no window and no wave.
+func (r *rollout) expedites(change string) bool {
+	return change != "" && slices.Contains(r.expedited, change)
 }
 
 // limits reports whether nodes take turns in the rollout.

@@ -26,25 +26,19 @@ type Follower struct {
 	// came of it.
 	Begun []string
 	Busy  bool
-	// Unavailable reports that it is not ready, or cordoned. Stuck reports that it stays as
-	// it is until somebody acts: no later wave begins meanwhile.
-	Unavailable, Stuck bool
-	// Changed is when it last began to follow a change in its turn; zero where that was
-	// long ago.
-	Changed time.Time
+	// Reverts reports that what waits for its turn puts back what it had before.
+	Reverts bool
+	// Unready reports that it is not ready, and Unavailable that it is not, or is cordoned.
+	// Stuck reports that it stays as it is until somebody acts: no later wave begins
+	// meanwhile.
+	Unready, Unavailable, Stuck bool
+	// Change is the last one that it has followed in its turn.
+	Change LastChange
+	// Zone that it is in.
+	Zone string
 
 	// waits are the pools of Waits.
 	waits []*rollout
-}
-
-// ChangedAt is when a node last began to follow a change in its turn, by its record; zero
-// where that is long ago, or cannot be read.
-func ChangedAt(node *NodeState) time.Time {
-	record, err := readRecord(node)
-	if err != nil {
-		return time.Time{}
-	}
-	return record.Changed
 }
 
 // Limited reports whether nodes take turns in one of the rollouts.
@@ -67,6 +61,8 @@ type Turns struct {
 	// Waves are how far the waves are of the pools that have some, and of which not all
 	// nodes have followed.
 	Waves map[string]*WaveState
+	// Halts are those of the pools that are halted, or were and are resumed.
+	Halts map[string]*Halt
 	// Again is when it has to be decided anew though nothing happens; zero where it has not.
 	Again time.Time
 }
@@ -77,12 +73,20 @@ type Turns struct {
 // unavailable, and in the strongest of those that have waves it is the turn of its wave:
 // waves of several pools could wait for each other. Nodes that are unavailable already
 // count in all their pools, whatever has made them so, and do not begin; but for those that
-// have followed a change before: what they wait for may be what mends them. The order is
-// that of the names. Settled reports that all nodes are known as they are by these pools:
-// before, nobody knows which are in which, and it is the turn of none.
-func (r *Rollouts) Turns(nodes []Follower, now time.Time, settled bool) Turns {
-	turns := Turns{Nodes: map[string][]string{}, Waves: map[string]*WaveState{}}
-	if r == nil || !settled || !slices.ContainsFunc(nodes, func(node Follower) bool { return len(node.Waits)+len(node.Asks) > 0 }) {
+// have followed a change before: what they wait for may be what mends them. None of the
+// rollouts is halted. Nodes that go back to what they were before, and those whose changes
+// are expedited, wait for no wave, and the former for no end of a halt. The order is that
+// of the names, or of the zones and the names.
+//
+// Halts are those that were there before. Settled reports that all nodes are known as they
+// are by these pools: before, nobody knows which are in which, and it is the turn of none.
+func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
+	turns := Turns{Nodes: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}}
+	if !settled {
+		turns.Halts = halts
+		return turns
+	}
+	if r == nil || !slices.ContainsFunc(nodes, func(node Follower) bool { return len(node.Waits)+len(node.Asks) > 0 }) {
 		return turns
 	}
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Follower) int { return strings.Compare(a.Name, b.Name) })
@@ -94,13 +98,15 @@ func (r *Rollouts) Turns(nodes []Follower, now time.Time, settled bool) Turns {
 		}
 	}
 	members := r.membersOf(nodes)
-	budgets, waves := r.budgets(nodes, members, now), r.progresses(members, now)
-	for i := range nodes {
-		node := &nodes[i]
-		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) || node.Unavailable && node.Changed.IsZero() {
+	budgets, progresses := r.budgets(nodes, members, now), map[string]*progress{}
+	for pool, of := range members {
+		progresses[pool] = r.progressOf(r.pools[pool], of, halts[pool], now)
+	}
+	for _, node := range r.inOrder(nodes) {
+		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) || node.Unavailable && node.Change.At.IsZero() {
 			continue
 		}
-		if !waves[r.orders(node.Asks)].open(node.Name) || slices.ContainsFunc(node.Asks, func(pool string) bool {
+		if !node.Reverts && r.held(node, progresses) || slices.ContainsFunc(node.Asks, func(pool string) bool {
 			return r.full(budgets[pool], node, pool, now)
 		}) {
 			continue
@@ -114,16 +120,53 @@ func (r *Rollouts) Turns(nodes []Follower, now time.Time, settled bool) Turns {
 	}
 	for pool, of := range members {
 		for _, node := range of {
-			turns.Again = sooner(turns.Again, node.Changed.Add(r.pools[pool].minReady), now)
+			turns.Again = sooner(turns.Again, node.Change.At.Add(r.pools[pool].minReady), now)
 		}
 	}
-	for pool, of := range waves {
+	for pool, of := range progresses {
 		if of.state != nil {
 			turns.Waves[pool] = of.state
 			turns.Again = sooner(turns.Again, of.state.Soaks, now)
 		}
+		if of.halt != nil {
+			turns.Halts[pool] = of.halt
+		}
 	}
 	return turns
+}
+
+// held reports whether a rollout that a node asks is halted, or it is not the turn of its
+// wave.
+func (r *Rollouts) held(node *Follower, progresses map[string]*progress) bool {
+	if slices.ContainsFunc(node.Asks, func(pool string) bool { return progresses[pool] != nil && progresses[pool].halt.Holds() }) {
+		return true
+	}
+	strongest := r.orders(node.Asks)
+	return !progresses[strongest].open(node.Name) && !r.pools[strongest].expeditesAll(node.waits)
+}
+
+// expeditesAll reports whether the changes of all pools that wait for this one are
+// expedited.
+func (r *rollout) expeditesAll(waits []*rollout) bool {
+	return !slices.ContainsFunc(waits, func(changing *rollout) bool { return r.governs(changing) && !r.expedites(changing.change) })
+}
+
+// inOrder are nodes in the order in which it can be their turn. They are sorted by name.
+func (r *Rollouts) inOrder(nodes []Follower) []*Follower {
+	ordered := make([]*Follower, len(nodes))
+	for i := range nodes {
+		ordered[i] = &nodes[i]
+	}
+	zone := func(node *Follower) string {
+		if limiting := r.limiting(node.Asks); len(limiting) > 0 && limiting[0].byZone {
+			return node.Zone
+		}
+		return ""
+	}
+	if slices.ContainsFunc(ordered, func(node *Follower) bool { return zone(node) != "" }) {
+		slices.SortStableFunc(ordered, func(a, b *Follower) int { return strings.Compare(zone(a), zone(b)) })
+	}
+	return ordered
 }
 
 // orders is the strongest of some pools that has waves; empty where none has.
@@ -164,17 +207,6 @@ func (r *Rollouts) membersOf(nodes []Follower) map[string][]*Follower {
 	return members
 }
 
-// progresses are those of the pools that have waves.
-func (r *Rollouts) progresses(members map[string][]*Follower, now time.Time) map[string]*progress {
-	waves := map[string]*progress{}
-	for pool, of := range members {
-		if one := r.pools[pool]; len(one.waves) > 0 {
-			waves[pool] = r.progressOf(one, of, now)
-		}
-	}
-	return waves
-}
-
 // sooner is the earlier of two times, where the zero time, and what is not after now, is
 // none.
 func sooner(a, b, now time.Time) time.Time {
@@ -190,7 +222,7 @@ func containsAll(all, some []string) bool {
 
 // occupies reports whether a node counts as unavailable in a rollout.
 func (n *Follower) occupies(r *rollout, now time.Time) bool {
-	return n.Unavailable || n.Busy || !n.Changed.IsZero() && now.Before(n.Changed.Add(r.minReady))
+	return n.Unavailable || n.Busy || !n.Change.At.IsZero() && now.Before(n.Change.At.Add(r.minReady))
 }
 
 // budget is how many nodes of a pool are unavailable, and may be.
@@ -214,7 +246,7 @@ func (r *Rollouts) budgets(nodes []Follower, members map[string][]*Follower, now
 	for i := range nodes {
 		for _, pool := range nodes[i].Former {
 			// It is gone from the pool, and still on its way.
-			if b := budgets[pool]; b != nil && now.Before(nodes[i].Changed.Add(r.pools[pool].minReady)) {
+			if b := budgets[pool]; b != nil && now.Before(nodes[i].Change.At.Add(r.pools[pool].minReady)) {
 				b.unavailable++
 			}
 		}

@@ -19,7 +19,7 @@ func TestWhatAStrongerPoolChangesCounts(t *testing.T) {
 	node := followed(t, 60*24*time.Hour, strong("1"), weak)
 	pools := []*v1.NodePool{strong("2"), weak}
 	outcome := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Now: closedAt})
-	if at := outcome.Admission.Plan.Record.Changed; at.IsZero() {
+	if at := outcome.Admission.Plan.Record.Change.At; at.IsZero() {
 		t.Errorf("state %s: the NoExecute taint changes at once, and nothing says when: it does not count in the budget of weak", outcome.State)
 	}
 }

@@ -30,7 +30,7 @@ func TestTurns(t *testing.T) {
 		return f
 	}
 	changed := func(ago time.Duration) func(*Follower) {
-		return func(f *Follower) { f.Asks, f.Changed = nil, closedAt.Add(-ago) }
+		return func(f *Follower) { f.Asks, f.Change.At = nil, closedAt.Add(-ago) }
 	}
 	down := func(f *Follower) { f.Unavailable = true }
 	ofBoth := func(f *Follower) { f.Pools, f.Asks = []string{"p", "q"}, []string{"p", "q"} }
@@ -54,11 +54,11 @@ func TestTurns(t *testing.T) {
 		"asks one more":     {"it has its turn in one rollout, and the other is full", []*v1.NodePool{waitingPool("p", limited("1", minute)), waitingPool("q", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { ofBoth(f); f.Begun, f.Busy = []string{"p"}, true }), asks("b", func(f *Follower) { ofBoth(f); down(f) })}, "", 0},
 		"asks two":          {"one of the two is full", []*v1.NodePool{waitingPool("p", limited("1", minute)), waitingPool("q", limited("0", minute))}, []Follower{asks("a", ofBoth), asks("b", nil)}, "b", 0},
 		"another is limit":  {"it counts in both, and asks one", []*v1.NodePool{waitingPool("p", limited("2", minute)), waitingPool("q", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { f.Pools = []string{"p", "q"} }), asks("b", func(f *Follower) { f.Pools, f.Asks = []string{"p", "q"}, []string{"q"} })}, "a", 0},
-		"changes once more": {"it counts already", []*v1.NodePool{waitingPool("p", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { f.Changed = closedAt.Add(-time.Second) }), asks("b", nil)}, "a", 59 * time.Second},
+		"changes once more": {"it counts already", []*v1.NodePool{waitingPool("p", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { f.Change.At = closedAt.Add(-time.Second) }), asks("b", nil)}, "a", 59 * time.Second},
 		"gone":              {"the rollout that it asked is another one by now", []*v1.NodePool{waitingPool("q", limited("1", minute))}, []Follower{asks("a", nil)}, "", 0},
 	}
 	for name, c := range cases {
-		turns := RolloutsOf(c.pools).Turns(c.nodes, closedAt, true)
+		turns := RolloutsOf(c.pools).Turns(c.nodes, nil, closedAt, true)
 		again := turns.Again
 		if got := strings.Join(slices.Sorted(maps.Keys(turns.Nodes)), " "); got != c.want {
 			t.Errorf("%s: it is the turn of %q, want %q: %s", name, got, c.want, c.reason)
@@ -92,7 +92,7 @@ func TestNodeTakesItsTurn(t *testing.T) {
 		t.Fatalf("in its turn, the node asks %v, waits for %v, and begins: %t", o.Asks, o.Wait, o.Begins)
 	}
 	node = o.Admission.Plan.After(node)
-	if at := ChangedAt(node); !at.Equal(closedAt.Add(time.Second)) {
+	if at := LastChangeOf(node).At; !at.Equal(closedAt.Add(time.Second)) {
 		t.Errorf("it began at %v, want the next full second", at)
 	}
 	if o := outcome("fleet", "p"); !o.Plan.NoOp() {
@@ -103,7 +103,7 @@ func TestNodeTakesItsTurn(t *testing.T) {
 	if len(o.Asks) > 0 || o.Begins || o.Admission.Plan.NoOp() {
 		t.Fatalf("for an annotation the node asks %v, begins: %t", o.Asks, o.Begins)
 	}
-	if at := ChangedAt(o.Admission.Plan.After(node)); !at.Equal(closedAt.Add(time.Second)) {
+	if at := LastChangeOf(o.Admission.Plan.After(node)).At; !at.Equal(closedAt.Add(time.Second)) {
 		t.Errorf("with another change it has begun at %v", at)
 	}
 }
@@ -128,10 +128,10 @@ func BenchmarkTurns(b *testing.B) {
 			Selected: map[string]uint64{"fleet": 1<<50 - 1},
 		}
 		if i%2 == 0 {
-			nodes[i].Asks, nodes[i].Waits, nodes[i].Changed = nil, nil, closedAt.Add(-time.Hour)
+			nodes[i].Asks, nodes[i].Waits, nodes[i].Change.At = nil, nil, closedAt.Add(-time.Hour)
 		}
 	}
 	for b.Loop() {
-		rollouts.Turns(nodes, closedAt, true)
+		rollouts.Turns(nodes, nil, closedAt, true)
 	}
 }

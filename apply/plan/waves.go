@@ -53,8 +53,8 @@ func (r *rollout) approves(index int, changes []string) bool {
 	return upTo >= index && containsAll(strings.Split(named, "."), changes)
 }
 
-// changeID stands for what a pool says by now.
-func changeID(pool *v1.NodePool) string {
+// ChangeID stands for what a pool says by now.
+func ChangeID(pool *v1.NodePool) string {
 	sum := sha256.Sum256([]byte(pool.Name + "/" + string(pool.UID) + "/" + strconv.FormatInt(pool.Generation, 10)))
 	return hex.EncodeToString(sum[:3])
 }
@@ -152,10 +152,16 @@ func (s *WaveState) String() string {
 	}
 }
 
-// progress are the waves of one pool while turns are given.
+// progress is how far the rollout of one pool is while turns are given.
 type progress struct {
-	of map[string]int // the wave of each node
-	// state is nil where all waves have followed.
+	members []*Follower    // sorted by name
+	of      map[string]int // the wave of each node
+	// changes stand for what the pools say of which changes wait, sorted.
+	changes []string
+	// tolerated are the nodes whose failure keeps no wave from beginning.
+	tolerated map[string]bool
+	halt      *Halt
+	// state is nil where there are no waves, or all have followed.
 	state *WaveState
 }
 
@@ -164,9 +170,10 @@ func (p *progress) open(node string) bool {
 	return p == nil || p.state == nil || p.of[node] <= p.state.Index && p.state.Behind > 0
 }
 
-// progressOf returns how far the waves of a pool are. Its members are sorted by name.
-func (r *Rollouts) progressOf(pool *rollout, members []*Follower, now time.Time) *progress {
-	p := &progress{of: assign(pool, members)}
+// progressOf returns how far the rollout of a pool is, which was halted before, or not. Its
+// members are sorted by name.
+func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, now time.Time) *progress {
+	p := &progress{members: members, of: assign(pool, members), tolerated: map[string]bool{}}
 	behind := make(map[string]bool, len(members))
 	waiting := make([]bool, len(r.pools)) // by rank
 	newest := time.Time{}
@@ -178,17 +185,20 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, now time.Time)
 		}
 		// Of all that have followed, in whatever wave they are: a node that joins may have
 		// taken the place of another.
-		if !behind[node.Name] && node.Changed.After(newest) {
-			newest = node.Changed
+		if !behind[node.Name] && node.Change.At.After(newest) {
+			newest = node.Change.At
 		}
 	}
 	if len(behind) == 0 {
 		return p
 	}
-	changes := r.changes(waiting)
-	states := p.states(pool, members, behind, now)
-	for _, state := range states {
-		if !state.passed(pool, newest, changes, now) {
+	p.changes = r.changes(waiting)
+	p.halt = p.haltOf(pool, before, now)
+	if len(pool.waves) == 0 {
+		return p
+	}
+	for _, state := range p.states(pool, behind, now) {
+		if !state.passed(pool, newest, p.changes, now) {
 			p.state = state
 			break
 		}
@@ -197,7 +207,7 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, now time.Time)
 }
 
 // states are those of all waves, the rest last.
-func (p *progress) states(pool *rollout, members []*Follower, behind map[string]bool, now time.Time) []*WaveState {
+func (p *progress) states(pool *rollout, behind map[string]bool, now time.Time) []*WaveState {
 	states := make([]*WaveState, len(pool.waves)+1)
 	for i := range states {
 		states[i] = &WaveState{Wave: v1.RestWave, Index: i, Waves: len(states)}
@@ -205,13 +215,13 @@ func (p *progress) states(pool *rollout, members []*Follower, behind map[string]
 			states[i].Wave = pool.waves[i].name
 		}
 	}
-	for _, node := range members {
+	for _, node := range p.members {
 		state := states[p.of[node.Name]]
 		state.Nodes++
 		if behind[node.Name] {
 			state.Behind++
 		}
-		if node.Stuck || node.occupies(pool, now) {
+		if node.Stuck || node.occupies(pool, now) && !p.tolerated[node.Name] {
 			if state.Unavailable++; state.First == "" {
 				state.First = node.Name
 			}

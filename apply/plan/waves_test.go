@@ -45,7 +45,7 @@ func TestWaves(t *testing.T) {
 	of := func(generation int64) string {
 		pool := waitingPool("p", nil)
 		pool.Generation = generation
-		return changeID(pool)
+		return ChangeID(pool)
 	}
 	approved := func(value string) func(*v1.NodePool) {
 		return func(pool *v1.NodePool) {
@@ -109,19 +109,19 @@ func TestWaves(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						f.Changed = closedAt.Add(-ago)
+						f.Change.At = closedAt.Add(-ago)
 					}
 				}
 				nodes = append(nodes, f)
 			}
-			turns := rollouts.Turns(nodes, closedAt, true)
+			turns := rollouts.Turns(nodes, nil, closedAt, true)
 			if got := strings.Join(slices.Sorted(maps.Keys(turns.Nodes)), " "); got != c.turns {
 				t.Errorf("it is the turn of %q, want %q: %s", got, c.turns, c.reason)
 			}
 			if got := describeState(turns.Waves["p"]); got != c.state {
 				t.Errorf("the state is %q, want %q: %s", got, c.state, c.reason)
 			}
-			if unknown := rollouts.Turns(nodes, closedAt, false); len(unknown.Nodes) > 0 || len(unknown.Waves) > 0 {
+			if unknown := rollouts.Turns(nodes, nil, closedAt, false); len(unknown.Nodes) > 0 || len(unknown.Waves) > 0 {
 				t.Errorf("before all nodes are known, it is the turn of %v", unknown.Nodes)
 			}
 		})

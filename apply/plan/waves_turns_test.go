@@ -37,7 +37,7 @@ func TestWavesOfTwoPoolsDoNotWaitForEachOther(t *testing.T) {
 			nodes = append(nodes, f)
 		}
 	}
-	turns := rollouts.Turns(nodes, closedAt, true)
+	turns := rollouts.Turns(nodes, nil, closedAt, true)
 	if len(turns.Nodes) == 0 {
 		t.Errorf("nobody ever begins, nothing is unavailable, again %v: fleet %q, gpu %q", turns.Again, turns.Waves["fleet"], turns.Waves["gpu"])
 	}
@@ -47,13 +47,13 @@ func TestWavesOfTwoPoolsDoNotWaitForEachOther(t *testing.T) {
 func TestNodeThatJoinsSkipsNoSoak(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", inWaves(waveOf("canary", "1", func(w *v1.Wave) { w.Soak = &metav1.Duration{Duration: time.Hour} })))})
 	b, c := follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
-	b.Changed = closedAt.Add(-time.Minute)
+	b.Change.At = closedAt.Add(-time.Minute)
 	c.Asks, c.Waits = []string{"p"}, []string{"p"}
-	if turns := rollouts.Turns([]Follower{b, c}, closedAt, true); len(turns.Nodes) > 0 {
+	if turns := rollouts.Turns([]Follower{b, c}, nil, closedAt, true); len(turns.Nodes) > 0 {
 		t.Fatal("no soak at all")
 	}
 	a := follower(rollouts, "a", "", "p") // joins: it has everything, and no time of a change
-	if turns := rollouts.Turns([]Follower{a, b, c}, closedAt, true); len(turns.Nodes) > 0 {
+	if turns := rollouts.Turns([]Follower{a, b, c}, nil, closedAt, true); len(turns.Nodes) > 0 {
 		t.Errorf("after 1m of a soak of 1h, it is the turn of %v", turns.Nodes)
 	}
 }
@@ -64,16 +64,16 @@ func TestApprovalOutlivesTheCanary(t *testing.T) {
 	canary.Approval, canary.Soak = v1.ApprovalRequired, &metav1.Duration{Duration: time.Hour}
 	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", inWaves(canary))})
 	a, b := follower(rollouts, "a", "canary", "p"), follower(rollouts, "b", "", "p")
-	a.Changed, a.Unavailable = closedAt.Add(-time.Minute), true // broken by the change
+	a.Change.At, a.Unavailable = closedAt.Add(-time.Minute), true // broken by the change
 	b.Asks, b.Waits = []string{"p"}, []string{"p"}
-	if turns := rollouts.Turns([]Follower{a, b}, closedAt, true); len(turns.Nodes) > 0 {
+	if turns := rollouts.Turns([]Follower{a, b}, nil, closedAt, true); len(turns.Nodes) > 0 {
 		t.Fatal("no approval at all")
 	}
-	if turns := rollouts.Turns([]Follower{b}, closedAt, true); len(turns.Nodes) > 0 {
+	if turns := rollouts.Turns([]Follower{b}, nil, closedAt, true); len(turns.Nodes) > 0 {
 		t.Errorf("canary deleted: it is the turn of %v", turns.Nodes)
 	}
 	a.Selected = nil // its label is gone
-	if turns := rollouts.Turns([]Follower{a, b}, closedAt, true); len(turns.Nodes) > 0 {
+	if turns := rollouts.Turns([]Follower{a, b}, nil, closedAt, true); len(turns.Nodes) > 0 {
 		t.Errorf("canary in no wave: it is the turn of %v", turns.Nodes)
 	}
 }
@@ -87,12 +87,12 @@ func TestApprovalCountsForItsChangesAlone(t *testing.T) {
 	}
 	turns := func(generation int64) Turns {
 		rollouts := RolloutsOf([]*v1.NodePool{waitingPool("fleet", all(inWaves(canary), prior(100), func(p *v1.NodePool) {
-			p.Annotations = map[string]string{v1.ApproveRolloutAnnotation: changeID(gpu(98)) + "/canary"}
+			p.Annotations = map[string]string{v1.ApproveRolloutAnnotation: ChangeID(gpu(98)) + "/canary"}
 		})), gpu(generation)})
 		a, b := follower(rollouts, "a", "", "fleet", "gpu"), follower(rollouts, "b", "", "fleet", "gpu")
-		a.Changed = closedAt.Add(-time.Second)
+		a.Change.At = closedAt.Add(-time.Second)
 		b.Asks, b.Waits = []string{"fleet"}, []string{"gpu"}
-		return rollouts.Turns([]Follower{a, b}, closedAt, true)
+		return rollouts.Turns([]Follower{a, b}, nil, closedAt, true)
 	}
 	if approved := turns(98); len(approved.Nodes) != 1 {
 		t.Errorf("change 98 of gpu is approved, and it is the turn of %v: %s", approved.Nodes, approved.Waves["fleet"])
@@ -109,7 +109,7 @@ func TestNoTurnBeforeAllNodesAreKnown(t *testing.T) {
 		{Name: "a", Unavailable: true}, // in p by the new selector; its pass has not ended yet
 		{Name: "b", Pools: []string{"p"}, Asks: []string{"p"}, Waits: []string{"p"}},
 	}
-	if turns := rollouts.Turns(nodes, closedAt, false); len(turns.Nodes) > 0 {
+	if turns := rollouts.Turns(nodes, nil, closedAt, false); len(turns.Nodes) > 0 {
 		t.Errorf("not settled, a is down and in p: turn of %v, 2 of 1 unavailable", turns.Nodes)
 	}
 }
@@ -117,8 +117,8 @@ func TestNoTurnBeforeAllNodesAreKnown(t *testing.T) {
 // A change reaches a node that the one before it may have broken.
 func TestRevertReachesABrokenNode(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", limited("1", time.Minute))})
-	a := Follower{Name: "a", Pools: []string{"p"}, Asks: []string{"p"}, Waits: []string{"p"}, Unavailable: true, Changed: closedAt.Add(-time.Hour)}
-	if turns := rollouts.Turns([]Follower{a}, closedAt, true); len(turns.Nodes) == 0 {
+	a := Follower{Name: "a", Pools: []string{"p"}, Asks: []string{"p"}, Waits: []string{"p"}, Unavailable: true, Change: LastChange{At: closedAt.Add(-time.Hour)}}
+	if turns := rollouts.Turns([]Follower{a}, nil, closedAt, true); len(turns.Nodes) == 0 {
 		t.Error("the only node, broken by the change, does not get the revert; it counts already and would cost nothing")
 	}
 }
@@ -191,7 +191,7 @@ func BenchmarkTurnsOfManyPools(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				r.Turns(nodes, closedAt, true)
+				r.Turns(nodes, nil, closedAt, true)
 			}
 		})
 	}

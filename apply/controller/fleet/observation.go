@@ -3,7 +3,6 @@ package fleet
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -30,10 +29,14 @@ type Observation struct {
 	// keeps meanwhile, as far as RuntimeClasses have to do with it.
 	Wait plan.NodeWait
 	Step *plan.ClassStep
-	// Asks are the pools in whose rollouts the node waits for its turn. Changed is when it
-	// last began to follow a change in its turn.
+	// Asks are the pools in whose rollouts the node waits for its turn; Reverts reports that
+	// it does so only to go back to what it was before. Change is the last one that it has
+	// followed in its turn.
 	Asks    []string
-	Changed time.Time
+	Reverts bool
+	Change  plan.LastChange
+	// Zone that the node is in.
+	Zone string
 	// Selected are the waves that the node may be in, by pool, a bit for each.
 	Selected map[string]uint64
 	// Cordoned reports that pods are not scheduled to the node.
@@ -99,8 +102,8 @@ func (r Result) And(other Result) Result {
 // follower is the node as far as turns depend on it.
 func (o *Observation) follower(node string) plan.Follower {
 	f := plan.Follower{
-		Name: node, Pools: o.pools(), Asks: o.Asks, Selected: o.Selected, Changed: o.Changed,
-		Unavailable: !o.Ready || o.Cordoned, Stuck: o.Stuck,
+		Name: node, Pools: o.pools(), Asks: o.Asks, Reverts: o.Reverts, Selected: o.Selected, Change: o.Change, Zone: o.Zone,
+		Unready: !o.Ready, Unavailable: !o.Ready || o.Cordoned, Stuck: o.Stuck,
 	}
 	for _, wait := range o.Wait {
 		f.Waits = append(f.Waits, wait.Pool)
@@ -110,7 +113,8 @@ func (o *Observation) follower(node string) plan.Follower {
 
 // equalTurns reports whether two observations mean the same to the turns of nodes.
 func (o *Observation) equalTurns(other *Observation) bool {
-	return o.Ready == other.Ready && o.Cordoned == other.Cordoned && o.Stuck == other.Stuck && o.Changed.Equal(other.Changed) && slices.Equal(o.Asks, other.Asks) &&
+	return o.Ready == other.Ready && o.Cordoned == other.Cordoned && o.Stuck == other.Stuck && o.Change.Equal(other.Change) && o.Zone == other.Zone &&
+		slices.Equal(o.Asks, other.Asks) && o.Reverts == other.Reverts &&
 		o.Wait.Equal(other.Wait) && maps.Equal(o.Selected, other.Selected) &&
 		slices.Equal(o.Members, other.Members) && slices.Equal(o.Recorded, other.Recorded)
 }

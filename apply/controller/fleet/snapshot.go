@@ -129,7 +129,7 @@ type poolVersion struct {
 	generation int64
 	deleted    bool
 	// These annotations decide what becomes of nodes.
-	reconcile, requestedAt, approveRelease, approveRollout string
+	reconcile, requestedAt, approveRelease, approveRollout, resumeRollout, expediteRollout string
 }
 
 func versionOf(pool client.Object) poolVersion {
@@ -141,7 +141,8 @@ func versionOf(pool client.Object) poolVersion {
 		requestedAt: annotations[v1.RequestedAtAnnotation],
 
 		approveRelease: annotations[v1.ApproveReleaseAnnotation],
-		approveRollout: annotations[v1.ApproveRolloutAnnotation],
+		approveRollout: annotations[v1.ApproveRolloutAnnotation], resumeRollout: annotations[v1.ResumeRolloutAnnotation],
+		expediteRollout: annotations[v1.ExpediteRolloutAnnotation],
 	}
 }
 

@@ -30,11 +30,13 @@ type turns struct {
 	// failed are the nodes of those of which the last pass has failed: it is not known
 	// whether the write went through.
 	failed map[string]bool
-	// changed is when nodes last began to follow a change, where the cache may not show it,
-	// or the record does not, as the node has left its pools: by the own writes, and by
-	// those of an earlier leader.
+	// changed are the last changes that nodes have followed, where the cache may not show
+	// them, or the record does not, as the node has left its pools: by the own writes, and
+	// by those of an earlier leader.
 	changed map[string]changedNode
 	synced  bool
+	// halts are those of pools, as they were decided here, or by an earlier leader.
+	halts map[string]*plan.Halt
 	// ahead are nodes that began in the future by the clock of an earlier leader, and since
 	// when that is known: they count as begun then.
 	ahead map[string]time.Time
@@ -58,10 +60,10 @@ func (t turn) in(pools *Snapshot) []string {
 	return t.pools
 }
 
-// changedNode is when a node last began to follow a change, and the pools that it was in
+// changedNode is the last change that a node has followed, and the pools that it was in
 // before and after.
 type changedNode struct {
-	at    time.Time
+	plan.LastChange
 	pools []string
 	// released reports that no record has been left that could say so.
 	released bool
@@ -93,7 +95,7 @@ func (t *turns) outdated(node string, shown time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	changed := t.changed[node]
-	return t.failed[node] || changed.at.After(shown) && !changed.released
+	return t.failed[node] || changed.At.After(shown) && !changed.released
 }
 
 // shown notes by which time a node began to follow its last change, read past the cache. A
@@ -101,7 +103,7 @@ func (t *turns) outdated(node string, shown time.Time) bool {
 func (t *turns) shown(node string, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if changed, known := t.changed[node]; known && at.Before(changed.at) {
+	if changed, known := t.changed[node]; known && at.Before(changed.At) {
 		changed.released = true
 		t.changed[node] = changed
 	}
@@ -111,8 +113,8 @@ func (t *turns) shown(node string, at time.Time) {
 func (t *turns) ended(node string, before, now *Observation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if now.Changed.After(t.changed[node].at) {
-		changed := changedNode{now.Changed, now.pools(), len(now.Recorded) == 0}
+	if now.Change.At.After(t.changed[node].At) {
+		changed := changedNode{now.Change, now.pools(), len(now.Recorded) == 0}
 		if before != nil {
 			changed.pools = append(changed.pools, before.pools()...)
 		}
@@ -160,13 +162,13 @@ func (t *turns) known(nodes []plan.Follower, pools *Snapshot, now time.Time) []p
 		if begun, busy := t.begun[node.Name]; busy {
 			node.Begun, node.Busy = begun.in(pools), true
 		}
-		if changed := t.changed[node.Name]; !changed.at.IsZero() && !changed.at.Before(node.Changed) {
-			node.Changed = changed.at
+		if changed := t.changed[node.Name]; !changed.At.IsZero() && !changed.At.Before(node.Change.At) {
+			node.Change = changed.LastChange
 			node.Former = slices.DeleteFunc(slices.Clone(changed.pools), func(pool string) bool { return slices.Contains(node.Pools, pool) })
 			slices.Sort(node.Former)
 			node.Former = slices.Compact(node.Former)
 		}
-		node.Changed = t.past(node.Name, node.Changed, now)
+		node.Change.At = t.past(node.Name, node.Change.At, now)
 	}
 	return nodes
 }
@@ -197,11 +199,18 @@ func (c *counts) followers() []plan.Follower {
 	return nodes
 }
 
+// Earlier is what an earlier leader may have written, and the cache does not show yet.
+type Earlier struct {
+	// Changes are the last ones that nodes have followed.
+	Changes map[string]plan.LastChange
+	// Halts are those of pools.
+	Halts map[string]*plan.Halt
+}
+
 // GiveTurns decides again and again whose turn it is, until the context ends. List
-// returns when nodes last began to follow a change, by the API server and not by a cache:
-// an earlier leader may have written what the cache does not show yet. Enqueue is called
-// with each node whose turn it is.
-func (f *Fleet) GiveTurns(ctx context.Context, list func(context.Context) (map[string]time.Time, error), enqueue func(node string)) {
+// returns what an earlier leader has written, by the API server and not by a cache.
+// Enqueue is called with each node whose turn it is.
+func (f *Fleet) GiveTurns(ctx context.Context, list func(context.Context) (Earlier, error), enqueue func(node string)) {
 	again, rest := time.Duration(0), turnsPeriod
 	for f.turns.wait(ctx, again, rest) {
 		began, err := time.Now(), error(nil)
@@ -237,13 +246,13 @@ func (t *turns) wait(ctx context.Context, again, rest time.Duration) bool {
 
 // giveTurns decides once, and returns after what time that is due again though nothing
 // happens; 0 for never.
-func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (map[string]time.Time, error), enqueue func(node string)) (again time.Duration, err error) {
+func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (Earlier, error), enqueue func(node string)) (again time.Duration, err error) {
 	pools, err := f.Snapshot(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if !pools.Rollouts.Limited() {
-		f.publishWaves(nil)
+		f.publishTurns(plan.Turns{})
 		return 0, nil
 	}
 	if known, err := f.EveryNodeObserved(ctx); err != nil || !known {
@@ -254,24 +263,28 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (map[s
 	}
 	now := f.turns.now()
 	settled := f.isSettled(pools.Epoch)
-	turns := pools.Rollouts.Turns(f.turns.known(f.counts.followers(), pools, now), now, settled)
+	turns := pools.Rollouts.Turns(f.turns.known(f.counts.followers(), pools, now), f.turns.halts, now, settled)
 	for _, node := range f.turns.give(turns.Nodes, pools.Epoch) {
 		enqueue(node)
 	}
 	if !settled { // before, nobody knows how far waves are
 		return loop.RetryPeriod, nil
 	}
-	f.publishWaves(turns.Waves)
+	f.publishTurns(turns)
 	if turns.Again.IsZero() {
 		return 0, nil
 	}
 	return max(turns.Again.Sub(now), loop.AtOnce), nil
 }
 
-// publishWaves notes how far waves are, and publishes the pools of which that is another
+// publishTurns notes how far rollouts are, and publishes the pools of which that is another
 // thing, and those that wait for them.
-func (f *Fleet) publishWaves(waves map[string]*plan.WaveState) {
-	for pool, change := range f.turns.setWaves(waves) {
+func (f *Fleet) publishTurns(turns plan.Turns) {
+	changes := f.turns.setWaves(turns.Waves)
+	for _, pool := range f.turns.setHalts(turns.Halts) {
+		changes[pool] = News
+	}
+	for pool, change := range changes {
 		f.changes.publish(pool, change)
 		for _, waiting := range f.waitFor(pool) {
 			f.changes.publish(waiting, change)
@@ -326,28 +339,65 @@ func (f *Fleet) Wave(pool string) *plan.WaveState {
 	return f.turns.waves[pool]
 }
 
+// setHalts notes which rollouts are halted, and returns the pools of which that is another
+// thing than before. It is the turn of no node any more in one that is halted by now; whether
+// it has begun becomes known.
+func (t *turns) setHalts(halts map[string]*plan.Halt) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var changed []string
+	for pool := range t.halts {
+		if halts[pool] == nil {
+			changed = append(changed, pool)
+		}
+	}
+	for pool, halt := range halts {
+		if halt.Equal(t.halts[pool]) {
+			continue
+		}
+		changed = append(changed, pool)
+		if halt.Holds() {
+			for node, begun := range t.begun {
+				if slices.Contains(begun.pools, pool) {
+					t.begun[node] = turn{}
+				}
+			}
+		}
+	}
+	t.halts = halts
+	return changed
+}
+
+// Halt returns the halt of the rollout of a pool, which is nil where there is none, and
+// reports whether it is known: before, that of its status goes on.
+func (f *Fleet) Halt(pool string) (halt *plan.Halt, known bool) {
+	f.turns.mu.Lock()
+	defer f.turns.mu.Unlock()
+	return f.turns.halts[pool], f.turns.synced
+}
+
 func (c *counts) isSettled(since uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.settled(since)
 }
 
-// sync learns, once, when nodes have changed under an earlier leader.
-func (t *turns) sync(ctx context.Context, list func(context.Context) (map[string]time.Time, error)) error {
+// sync learns, once, what an earlier leader has done.
+func (t *turns) sync(ctx context.Context, list func(context.Context) (Earlier, error)) error {
 	if t.synced { // by the one goroutine
 		return nil
 	}
-	changed, err := list(ctx)
+	earlier, err := list(ctx)
 	if err != nil {
 		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for node, at := range changed {
-		if at.After(t.changed[node].at) {
-			t.changed[node] = changedNode{at: at}
+	for node, change := range earlier.Changes {
+		if change.At.After(t.changed[node].At) {
+			t.changed[node] = changedNode{LastChange: change}
 		}
 	}
-	t.synced = true
+	t.halts, t.synced = earlier.Halts, true
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -38,17 +39,20 @@ type fleetWorld struct {
 	counts   *counts
 	turns    *turns
 
+	// halts are those that the statuses of pools have.
+	halts map[string]*plan.Halt
+
 	// governed are, by node, the pools that the change waited for which it last began.
 	governed map[string]map[string]bool
 
-	begun, killed, waited int
+	begun, killed, waited, halted, resumed, reverted int
 }
 
 func newFleetWorld(t *testing.T, seed uint64) *fleetWorld {
 	w := &fleetWorld{
 		t: t, r: rand.New(rand.NewPCG(seed, 18)), now: time.Date(2026, time.November, 25, 12, 0, 0, 0, time.UTC),
 		truth: map[string]*plan.NodeState{}, cache: map[string]*plan.NodeState{}, ready: map[string]bool{},
-		governed: map[string]map[string]bool{},
+		governed: map[string]map[string]bool{}, halts: map[string]*plan.Halt{},
 	}
 	for i := range 4 + w.r.IntN(8) {
 		name := fmt.Sprintf("n%02d", i)
@@ -84,6 +88,10 @@ func (w *fleetWorld) pool(name string) *v1.NodePool {
 		if w.r.IntN(2) == 0 {
 			pool.Spec.Rollout.MaxUnavailable = nil
 		}
+	}
+	if pool.Spec.Rollout != nil && w.r.IntN(2) == 0 { // or else one failure is the end
+		all := intstr.FromString("100%")
+		pool.Spec.Rollout.MaxFailures = &all
 	}
 	w.change(pool)
 	return pool
@@ -170,12 +178,12 @@ func (w *fleetWorld) start() {
 	for _, name := range w.names {
 		w.pass(name, false)
 	}
-	if err := w.turns.sync(w.t.Context(), func(context.Context) (map[string]time.Time, error) {
-		changed := map[string]time.Time{}
+	if err := w.turns.sync(w.t.Context(), func(context.Context) (Earlier, error) {
+		earlier := Earlier{map[string]plan.LastChange{}, maps.Clone(w.halts)}
 		for name, node := range w.truth {
-			changed[name] = plan.ChangedAt(node)
+			earlier.Changes[name] = plan.LastChangeOf(node)
 		}
-		return changed, nil
+		return earlier, nil
 	}); err != nil {
 		w.t.Fatal(err)
 	}
@@ -185,16 +193,16 @@ func (w *fleetWorld) start() {
 // or after its write.
 func (w *fleetWorld) pass(name string, mayDie bool) {
 	seen := w.cache[name]
-	if w.turns.outdated(name, plan.ChangedAt(seen)) {
+	if w.turns.outdated(name, plan.LastChangeOf(seen).At) {
 		seen = w.truth[name]
 	}
 	for range 2 {
-		facts := plan.NodeFacts{Rollouts: w.snapshot.Rollouts, Turns: w.turns.of(name).in(w.snapshot), Now: w.now}
+		facts := plan.NodeFacts{Rollouts: w.snapshot.Rollouts, Turns: w.turns.of(name).in(w.snapshot), Unready: !w.ready[name], Now: w.now}
 		outcome := plan.NodeOutcomeOf(seen, w.snapshot.Expansion, facts)
-		found := Observation{Epoch: w.epoch, UID: "uid", Ready: w.ready[name], Members: outcome.Members, Wait: outcome.Wait, Asks: outcome.Asks, Selected: outcome.Selected,
-			Recorded: outcome.CarriedAfter(), Changed: outcome.Plan.Recorded().Changed}
-		if last := w.counts.Last(name); last != nil && last.Changed.After(found.Changed) {
-			found.Changed = last.Changed
+		found := Observation{Epoch: w.epoch, UID: "uid", Ready: w.ready[name], Members: outcome.Members, Wait: outcome.Wait, Asks: outcome.Asks, Reverts: outcome.Reverts, Selected: outcome.Selected,
+			Recorded: outcome.CarriedAfter(), Change: outcome.Plan.Recorded().Change}
+		if last := w.counts.Last(name); last != nil && last.Change.At.After(found.Change.At) {
+			found.Change = last.Change
 		}
 		p := outcome.Admission.Plan
 		if p.NoOp() {
@@ -222,7 +230,7 @@ func (w *fleetWorld) pass(name string, mayDie bool) {
 			w.start()
 			return
 		case outcome.Begins:
-			found.Changed = p.Record.Changed
+			found.Change = p.Record.Change
 		}
 		w.report(name, found)
 		return
@@ -244,6 +252,9 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 		return
 	}
 	w.begun++
+	if outcome.Reverts {
+		w.reverted++
+	}
 	w.governed[name] = map[string]bool{}
 	ordering := w.ordering(outcome)
 	for _, pool := range w.pools {
@@ -252,12 +263,15 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 			continue
 		}
 		w.governed[name][pool.Name] = true
+		if w.turns.halts[pool.Name].Holds() && !outcome.Reverts {
+			w.t.Errorf("%s begins, and the rollout of %s is halted", name, pool.Name)
+		}
 		unavailable, members := 0, w.members(pool)
 		for _, other := range members {
-			if other == name || w.governed[other][pool.Name] && w.now.Before(plan.ChangedAt(w.truth[other]).Add(rollout.MinReady.Duration)) {
+			if other == name || w.governed[other][pool.Name] && w.now.Before(plan.LastChangeOf(w.truth[other]).At.Add(rollout.MinReady.Duration)) {
 				unavailable++
 			}
-			if ordering == pool && w.wave(pool, other) < w.wave(pool, name) && w.behind(pool, other) {
+			if ordering == pool && !outcome.Reverts && w.wave(pool, other) < w.wave(pool, name) && w.behind(pool, other) {
 				w.t.Errorf("%s begins in wave %d of %s, and %s of an earlier wave has not followed", name, w.wave(pool, name), pool.Name, other)
 			}
 		}
@@ -326,8 +340,18 @@ func (w *fleetWorld) giveTurns() {
 	if !w.snapshot.Rollouts.Limited() {
 		return
 	}
-	turns := w.snapshot.Rollouts.Turns(w.turns.known(w.counts.followers(), w.snapshot, w.now), w.now, w.counts.isSettled(w.snapshot.Epoch))
+	turns := w.snapshot.Rollouts.Turns(w.turns.known(w.counts.followers(), w.snapshot, w.now), w.turns.halts, w.now, w.counts.isSettled(w.snapshot.Epoch))
 	w.turns.give(turns.Nodes, w.snapshot.Epoch)
+	before := w.turns.halts
+	w.turns.setHalts(turns.Halts)
+	for pool, halt := range turns.Halts {
+		if halt.Holds() && !before[pool].Holds() {
+			w.halted++
+		}
+	}
+	if w.r.IntN(2) == 0 { // the statuses of the pools are written
+		w.halts = maps.Clone(turns.Halts)
+	}
 }
 
 // No budget is exceeded by what nodes begin: with pools that overlap, a cache that is
@@ -338,15 +362,18 @@ func TestTurnsKeepEveryBudget(t *testing.T) {
 	if *stress {
 		worlds *= 10
 	}
-	begun, killed, waited := 0, 0, 0
+	begun, killed, waited, halted, resumed, reverted := 0, 0, 0, 0, 0, 0
 	for seed := range uint64(worlds) {
 		w := newFleetWorld(t, seed)
 		for range 250 {
 			name := w.names[w.r.IntN(len(w.names))]
 			switch w.r.IntN(10) {
 			case 0:
-				if w.r.IntN(4) == 0 {
+				switch w.r.IntN(8) {
+				case 0, 1:
 					w.changePools()
+				case 2:
+					w.resume()
 				}
 			case 1:
 				w.ready[name] = w.r.IntN(4) > 0
@@ -364,13 +391,30 @@ func TestTurnsKeepEveryBudget(t *testing.T) {
 			}
 		}
 		begun, killed, waited = begun+w.begun, killed+w.killed, waited+w.waited
+		halted, resumed, reverted = halted+w.halted, resumed+w.resumed, reverted+w.reverted
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	t.Logf("%d worlds: nodes began %d times, waited %d times, and the leader was killed %d times", worlds, begun, waited, killed)
-	if begun < worlds || waited < worlds || killed < worlds {
+	t.Logf("%d worlds: nodes began %d times, %d of them to go back, waited %d times, rollouts were halted %d times and resumed %d times, and the leader was killed %d times",
+		worlds, begun, reverted, waited, halted, resumed, killed)
+	if begun < worlds || waited < worlds || killed < worlds || reverted < worlds/50 || halted < worlds/50 || resumed < worlds/50 {
 		t.Error("the worlds have too little of what the property is about")
+	}
+}
+
+// resume is somebody who resumes a rollout that is halted, as far as the status has it.
+func (w *fleetWorld) resume() {
+	for i, pool := range w.pools {
+		if halt := w.halts[pool.Name]; halt.Holds() {
+			w.pools[i] = pool.DeepCopy()
+			w.pools[i].Annotations = map[string]string{v1.ResumeRolloutAnnotation: halt.Resume()}
+			w.resumed++
+		}
+	}
+	w.follow()
+	for _, name := range w.names {
+		w.pass(name, false)
 	}
 }
 

@@ -30,7 +30,7 @@ func turnsFleet(t *testing.T, list *poolList) *Fleet {
 	return f
 }
 
-func noChanges(context.Context) (map[string]time.Time, error) { return nil, nil }
+func noChanges(context.Context) (Earlier, error) { return Earlier{}, nil }
 
 // A node that left a pool in its turn counts there for minReady, and not longer.
 func TestNodeThatLeftCountsForAWhile(t *testing.T) {
@@ -39,9 +39,9 @@ func TestNodeThatLeftCountsForAWhile(t *testing.T) {
 	f := turnsFleet(t, list)
 	f.Report("a", Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}}, nil)
 	f.turns.give(map[string][]string{"a": {"p"}}, 1)
-	f.Report("a", Observation{Epoch: 1, Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Changed: turnsNow.AddDate(0, 0, -30)}, nil)
+	f.Report("a", Observation{Epoch: 1, Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}, nil)
 	// A month later it fails, in q; in p, b waits for its turn.
-	f.Report("a", Observation{Epoch: 1, Ready: false, Members: []string{"q"}, Recorded: []string{"q"}, Changed: turnsNow.AddDate(0, 0, -30)}, nil)
+	f.Report("a", Observation{Epoch: 1, Ready: false, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}, nil)
 	f.Report("b", Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}}, nil)
 	var turns []string
 	if _, err := f.giveTurns(t.Context(), noChanges, func(node string) { turns = append(turns, node) }); err != nil {
@@ -60,7 +60,7 @@ func TestNodesThatLeftRaiseNoPercentage(t *testing.T) {
 	for i := range 4 {
 		name := fmt.Sprintf("left-%d", i)
 		f.Report(name, Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}, nil)
-		f.Report(name, Observation{Epoch: 1, Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Changed: turnsNow.AddDate(0, 0, -30)}, nil)
+		f.Report(name, Observation{Epoch: 1, Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}, nil)
 	}
 	for _, name := range []string{"a", "b"} {
 		f.Report(name, Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}}, nil)
@@ -110,7 +110,7 @@ func TestPoolThatWaitsIsToldOfTheWave(t *testing.T) {
 	f := turnsFleet(t, list)
 	both := []string{"fleet", "gpu"}
 	wait := plan.NodeWait{{Pool: "gpu", Restriction: &plan.Restriction{For: []string{"fleet"}, Turn: true}}}
-	f.Report("a", Observation{Epoch: 1, Ready: true, Members: both, Recorded: []string{"gpu"}, Changed: turnsNow, Selected: map[string]uint64{"fleet": 1}}, nil)
+	f.Report("a", Observation{Epoch: 1, Ready: true, Members: both, Recorded: []string{"gpu"}, Change: plan.LastChange{At: turnsNow}, Selected: map[string]uint64{"fleet": 1}}, nil)
 	f.Report("b", Observation{Epoch: 1, Ready: true, Members: both, Recorded: []string{"gpu"}, Asks: []string{"fleet"}, Wait: wait, Selected: map[string]uint64{"fleet": 1}}, nil)
 	give := func() {
 		t.Helper()
@@ -134,7 +134,7 @@ func TestPoolThatWaitsIsToldOfTheWave(t *testing.T) {
 // made anew between two passes, passes do not go on to read past the cache.
 func TestPassesReadPastTheCacheOnce(t *testing.T) {
 	f := turnsFleet(t, &poolList{})
-	f.Report("a", Observation{Epoch: 1, UID: "1", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Changed: turnsNow}, nil)
+	f.Report("a", Observation{Epoch: 1, UID: "1", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Change: plan.LastChange{At: turnsNow}}, nil)
 	for range 3 { // another node of the name; it has joined, and its record has no time
 		f.Report("a", Observation{Epoch: 1, UID: "2", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}, nil)
 	}
@@ -146,11 +146,11 @@ func TestPassesReadPastTheCacheOnce(t *testing.T) {
 // A turn that was given to a node is not that of another one of its name.
 func TestTurnIsOfOneNode(t *testing.T) {
 	f := turnsFleet(t, &poolList{})
-	f.Report("a", Observation{Epoch: 1, UID: "1", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Changed: turnsNow}, nil)
+	f.Report("a", Observation{Epoch: 1, UID: "1", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Change: plan.LastChange{At: turnsNow}}, nil)
 	f.Report("a", Observation{Epoch: 1, UID: "2", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}, nil)
 	known := f.turns.known(f.counts.followers(), &Snapshot{Epoch: 1}, turnsNow)
-	if !known[0].Changed.IsZero() {
-		t.Errorf("a new node counts as changed at %v, by the one before it", known[0].Changed)
+	if !known[0].Change.At.IsZero() {
+		t.Errorf("a new node counts as changed at %v, by the one before it", known[0].Change.At)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -108,25 +109,25 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 // written in the turn of the node, or may have been.
 func (r *Reconciler) read(ctx context.Context, name string) (*nodecache.Node, error) {
 	node, err := nodecache.Get(ctx, r.cached, name)
-	if err == nil && r.fleet.Outdated(name, plan.ChangedAt(node.NodeState)) {
+	if err == nil && r.fleet.Outdated(name, plan.LastChangeOf(node.NodeState).At) {
 		if node, err = nodecache.GetLive(ctx, r.live, name); err == nil {
-			r.fleet.Shown(name, plan.ChangedAt(node.NodeState))
+			r.fleet.Shown(name, plan.LastChangeOf(node.NodeState).At)
 		}
 	}
 	return node, err
 }
 
-// changed is when a node last began to follow a change in its turn, by its record, or by
+// lastChange is the last one that a node has followed in its turn, by its record, or by
 // what was written since.
-func (r *Reconciler) changed(node *nodecache.Node, outcome plan.NodeOutcome) time.Time {
-	var at time.Time
+func (r *Reconciler) lastChange(node *nodecache.Node, outcome plan.NodeOutcome) plan.LastChange {
+	var change plan.LastChange
 	if outcome.Plan != nil {
-		at = outcome.Plan.Recorded().Changed
+		change = outcome.Plan.Recorded().Change
 	}
-	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID && last.Changed.After(at) {
-		return last.Changed
+	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID && last.Change.At.After(change.At) {
+		return last.Change
 	}
-	return at
+	return change
 }
 
 // pass reads what the plan goes by, asks it what becomes of a node, and executes that
@@ -136,11 +137,11 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 	if err != nil {
 		return nil, err
 	}
-	facts := r.facts(node.NodeState, pools)
+	facts := r.facts(node, pools)
 	outcome := plan.NodeOutcomeOf(node.NodeState, pools.Expansion, facts)
 	found := &observed{Observation: fleet.Observation{
 		Epoch: pools.Epoch, UID: node.UID, Ready: node.Ready, Cordoned: node.Unschedulable, Members: outcome.Members,
-		Changed: r.changed(node, outcome),
+		Change: r.lastChange(node, outcome), Zone: node.Labels[corev1.LabelTopologyZone],
 	}}
 	switch outcome.State {
 	case plan.NodeStateUnreadable:
@@ -155,7 +156,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 		found.Problem, found.Stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
 		return found, nil
 	default:
-		found.Wait, found.Step, found.Asks = outcome.Wait, outcome.Step, outcome.Asks
+		found.Wait, found.Step, found.Asks, found.Reverts = outcome.Wait, outcome.Step, outcome.Asks, outcome.Reverts
 		found.Selected = outcome.Selected
 		err := r.execute(ctx, node.NodeState, pools, outcome, found)
 		if len(outcome.Wait) > 0 {
@@ -166,11 +167,11 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 }
 
 // facts are what the plan has to know of a node besides what stands in the cluster.
-func (r *Reconciler) facts(node *plan.NodeState, pools *fleet.Snapshot) plan.NodeFacts {
+func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) plan.NodeFacts {
 	facts := plan.NodeFacts{
 		Rollouts: pools.Rollouts, Backoff: r.repairs.backoff, Repairs: r.repairs.of(node.Name), Now: r.repairs.now(), Known: pools.Knows,
 	}
-	facts.Turns = r.fleet.Turn(node.Name, pools)
+	facts.Turns, facts.Unready = r.fleet.Turn(node.Name, pools), !node.Ready
 	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID {
 		facts.UpToDate, facts.Members = last.Problem == "" && len(last.Wait) == 0 && !pools.ChangedSince(last), last.Members
 	}
@@ -193,7 +194,7 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 		return err
 	}
 	if outcome.Begins {
-		found.Changed = p.Record.Changed
+		found.Change = p.Record.Change
 	}
 	written := outcome.Admission.Written(r.repairs.now())
 	found.Recorded, found.Contests = outcome.CarriedAfter(), written.Contests()

@@ -79,24 +79,33 @@ func (r *Reconciler) follow(ctx context.Context, _ fleet.Changes, queue loop.Que
 
 // giveTurns puts the nodes into the queue whose turn it is to follow their pools.
 func (r *Reconciler) giveTurns(ctx context.Context, queue loop.Queue) error {
-	go r.fleet.GiveTurns(ctx, r.changedNodes, func(node string) { queue.Add(loop.RequestFor(node)) })
+	go r.fleet.GiveTurns(ctx, r.earlier, func(node string) { queue.Add(loop.RequestFor(node)) })
 	return nil
 }
 
-// changedNodes is when nodes last began to follow a change in their turn, by the API
-// server. One whose record cannot be read is left out: it follows nothing.
-func (r *Reconciler) changedNodes(ctx context.Context) (map[string]time.Time, error) {
+// earlier is what an earlier leader has written, by the API server. A node whose record
+// cannot be read is left out: it follows nothing.
+func (r *Reconciler) earlier(ctx context.Context) (fleet.Earlier, error) {
 	nodes, err := nodecache.ListLive(ctx, r.live)
 	if err != nil {
-		return nil, err
+		return fleet.Earlier{}, err
 	}
-	changed := map[string]time.Time{}
+	pools, err := loop.ListPools(ctx, r.live)
+	if err != nil {
+		return fleet.Earlier{}, err
+	}
+	earlier := fleet.Earlier{Changes: map[string]plan.LastChange{}, Halts: map[string]*plan.Halt{}}
 	for _, node := range nodes {
-		if at := plan.ChangedAt(node); !at.IsZero() {
-			changed[node.Name] = at
+		if change := plan.LastChangeOf(node); !change.At.IsZero() {
+			earlier.Changes[node.Name] = change
 		}
 	}
-	return changed, nil
+	for _, pool := range pools {
+		if halt := plan.HaltOf(pool); halt != nil {
+			earlier.Halts[pool.Name] = halt
+		}
+	}
+	return earlier, nil
 }
 
 // relevantToPlan passes the node events that a plan or a count can

@@ -220,7 +220,8 @@ func (r *Reconciler) report(ctx context.Context, pool *v1.NodePool, pools *fleet
 	case failed != nil && failed.retry:
 		result.RequeueAfter = failurePeriod
 	}
-	return result, r.writeStatus(ctx, pool, poolFacts{outcome: outcome, counts: counts, settled: settled, failed: failed, waves: r.wavesOf(pool.Name, counts)})
+	waves, halts := r.turnsOf(pool, pools, counts)
+	return result, r.writeStatus(ctx, pool, poolFacts{outcome: outcome, counts: counts, settled: settled, failed: failed, waves: waves, halts: halts})
 }
 
 func (r *Reconciler) writeStatus(ctx context.Context, pool *v1.NodePool, facts poolFacts) error {

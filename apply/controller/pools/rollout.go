@@ -33,10 +33,11 @@ func (r *Reconciler) facts(ctx context.Context, pool string, pools *fleet.Snapsh
 	return facts, nil
 }
 
-// wavesOf are how far the waves are of a pool, and of those that it waits for.
-func (r *Reconciler) wavesOf(pool string, counts fleet.Counts) map[string]*plan.WaveState {
-	waves := map[string]*plan.WaveState{}
-	names := []string{pool}
+// turnsOf are how far the rollouts are of a pool, and of those that it waits for. A halt in
+// the status of the pool goes on until it is known what has become of it.
+func (r *Reconciler) turnsOf(pool *v1.NodePool, pools *fleet.Snapshot, counts fleet.Counts) (map[string]*plan.WaveState, map[string]*plan.Halt) {
+	waves, halts := map[string]*plan.WaveState{}, map[string]*plan.Halt{}
+	names := []string{pool.Name}
 	for wait := range counts.Waits {
 		names = append(names, wait.For...)
 	}
@@ -44,20 +45,30 @@ func (r *Reconciler) wavesOf(pool string, counts fleet.Counts) map[string]*plan.
 		if state := r.fleet.Wave(name); state != nil {
 			waves[name] = state
 		}
+		halt, known := r.fleet.Halt(name)
+		if !known && name == pool.Name && pools.Rollouts.Limits(name) {
+			halt = plan.HaltOf(pool)
+		}
+		if halt != nil {
+			halts[name] = halt
+		}
 	}
-	return waves
+	return waves, halts
 }
 
 // rolloutStatus is nil where no change of the pool waits, and its waves have all followed.
-func rolloutStatus(pool string, facts poolFacts) *v1.RolloutStatus {
-	first, wave := firstWait(facts.counts), facts.waves[pool]
+func rolloutStatus(pool *v1.NodePool, facts poolFacts) *v1.RolloutStatus {
+	first, wave, halt := firstWait(facts.counts), facts.waves[pool.Name], facts.halts[pool.Name]
 	if first == nil {
 		first = facts.outcome.ClassWait
 	}
-	if first == nil && wave == nil {
+	if first == nil && wave == nil && halt == nil {
 		return nil
 	}
-	status := &v1.RolloutStatus{Waiting: int32(facts.counts.Waiting())}
+	status := &v1.RolloutStatus{Waiting: int32(facts.counts.Waiting()), Halt: halt.Status()}
+	if status.Waiting > 0 {
+		status.Change = plan.ChangeID(pool)
+	}
 	if wave != nil {
 		status.Wave = wave.Wave
 	}
@@ -81,6 +92,27 @@ func firstWave(wait *plan.PoolWait, waves map[string]*plan.WaveState) (pool stri
 		}
 	}
 	return "", nil
+}
+
+// halted is a rollout that is halted, of the pool or of one that its changes wait for, with
+// the pool whose it is; nil where none is.
+func halted(pool string, facts poolFacts) (string, *plan.Halt) {
+	names := []string{pool}
+	if wait := firstWait(facts.counts); wait != nil && wait.Turn {
+		names = append(names, wait.For...)
+	}
+	for _, name := range names {
+		if halt := facts.halts[name]; halt.Holds() {
+			return name, halt
+		}
+	}
+	return "", nil
+}
+
+// describeHalt says why no further node follows, and how to go on.
+func describeHalt(pool string, halt *plan.Halt) string {
+	return sanitize.Line(fmt.Sprintf("the rollout of pool %q is halted %s; revert the change in Git, or go on in spite of it: kubectl annotate --overwrite nodepool %s %s=%s",
+		pool, halt, pool, v1.ResumeRolloutAnnotation, halt.Resume()))
 }
 
 // waitReason is the reason of the condition of a pool of which changes wait.
@@ -121,8 +153,10 @@ func describeWait(facts poolFacts) string {
 // rolloutEvents reports when changes of a pool begin to wait, and when they wait for
 // something else: another wave, its soak, its approval. Nodes that follow one after the
 // other are no event.
+//
+// A rollout that is halted is a trouble, and reported as one.
 func (r *Reconciler) rolloutEvents(before *v1.NodePool, after v1.NodePoolStatus, facts poolFacts) {
-	if after.Rollout == nil {
+	if _, halt := halted(before.Name, facts); after.Rollout == nil || halt != nil {
 		return
 	}
 	was, is := before.Status.Rollout, after.Rollout
@@ -143,5 +177,5 @@ func (r *Reconciler) rolloutEvents(before *v1.NodePool, after v1.NodePoolStatus,
 
 var rolloutReason = map[string]bool{
 	v1.WaitingForWindowReason: true, v1.WaitingForBudgetReason: true, v1.SoakingReason: true,
-	v1.WaitingForApprovalReason: true, v1.RolloutPausedReason: true,
+	v1.WaitingForApprovalReason: true, v1.RolloutPausedReason: true, v1.RolloutHaltedReason: true,
 }

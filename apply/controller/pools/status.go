@@ -32,6 +32,8 @@ type poolFacts struct {
 	failed *failure
 	// waves are how far the waves are of the pool, and of those that it waits for.
 	waves map[string]*plan.WaveState
+	// halts are those of the same pools.
+	halts map[string]*plan.Halt
 }
 
 // poolStatus says how far a pool is carried out, and what troubles its conditions
@@ -66,7 +68,7 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) (v1.NodePoolStatus, troubles
 		set(v1.ConflictedCondition, false, v1.SucceededReason, "every key is the pool's to set")
 	}
 	loop.Conditions{List: &status.Conditions, Generation: pool.Generation}.SetReleaseBlocked(facts.outcome.Block)
-	status.Rollout = rolloutStatus(pool.Name, facts)
+	status.Rollout = rolloutStatus(pool, facts)
 	status.Contests = contestsStatus(facts.counts.Contests)
 	if status.Contests == nil {
 		meta.RemoveStatusCondition(&status.Conditions, v1.ContestedCondition)
@@ -117,7 +119,7 @@ func summarize(pool *v1.NodePool, facts poolFacts) summary {
 	case plan.PoolStateBlocked:
 		return blocked(outcome.Block)
 	case plan.PoolStateReleasing:
-		return releasing(facts)
+		return releasing(pool.Name, facts)
 	case plan.PoolStateFaulty:
 		return faulty(outcome.Problem)
 	default:
@@ -129,9 +131,12 @@ func summarize(pool *v1.NodePool, facts poolFacts) summary {
 func active(pool *v1.NodePool, facts poolFacts) summary {
 	f := facts.counts
 	progress := fmt.Sprintf("%d of %s up to date", f.Updated, nodes(f.Desired))
+	haltedPool, halt := halted(pool.Name, facts)
 	switch {
 	case facts.failed != nil:
 		return summaryOf(stalled, v1.RuntimeClassReason, apply.Brief(facts.failed.err))
+	case halt != nil:
+		return naming(stalled, v1.RolloutHaltedReason, progress, listing{named: []string{describeHalt(haltedPool, halt)}})
 	case !facts.settled:
 		return summaryOf(reconciling, v1.ProgressingReason, progress+" so far")
 	case f.Conflicts > 0:
@@ -207,11 +212,15 @@ func describeUnmatchable(pool *v1.NodePool) string {
 }
 
 // releasing says how far a pool is that is being deleted.
-func releasing(facts poolFacts) summary {
+func releasing(pool string, facts poolFacts) summary {
 	f := facts.counts
 	left := nodes(int32(f.Recorded)) + " still to be released"
 	if f.Waiting() > 0 {
 		left += "; " + describeWait(facts)
+	}
+	haltedPool, halt := halted(pool, facts)
+	if halt != nil {
+		return naming(stalled, v1.RolloutHaltedReason, left, listing{named: []string{describeHalt(haltedPool, halt)}})
 	}
 	s := summaryOf(reconciling, v1.ReleasingReason, left)
 	if len(f.Problems) > 0 {
