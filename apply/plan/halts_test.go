@@ -73,6 +73,24 @@ func TestWhatHaltsARollout(t *testing.T) {
 	}
 }
 
+// A node of a wave that has ended fails by what it has followed soon after, and not for
+// ever.
+func TestFailureOfAnEarlierWave(t *testing.T) {
+	pool := waitingPool("p", inWaves(waveOf("one", "1", nil), waveOf("two", "1", nil)))
+	rollouts := RolloutsOf([]*v1.NodePool{pool})
+	for ago, halts := range map[time.Duration]bool{9 * time.Minute: true, 11 * time.Minute: false} {
+		a, b, c := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
+		for _, f := range []*Follower{&a, &b} {
+			f.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {Change: ChangeID(pool)}}}
+		}
+		a.Unready, a.Unavailable = true, true
+		c.Asks, c.Waits = []string{"p"}, []string{"p"}
+		if turns := rollouts.Turns([]Follower{a, b, c}, nil, closedAt, true); turns.Halts["p"].Holds() != halts || len(turns.Nodes) > 0 {
+			t.Errorf("%v after its change, in a wave before the last that has begun: halted %v, turn of %v", ago, turns.Halts["p"], turns.Nodes)
+		}
+	}
+}
+
 // A halt stays: over a restart, a day, and the recovery of the node; until this very halt
 // is resumed, or the pool says something else.
 func TestHaltStays(t *testing.T) {
@@ -92,6 +110,9 @@ func TestHaltStays(t *testing.T) {
 		pool.Annotations = map[string]string{v1.ResumeRolloutAnnotation: value, v1.ApproveRolloutAnnotation: ChangeID(pool) + "/canary", v1.ExpediteRolloutAnnotation: ChangeID(pool)}
 		if turns := rollouts().Turns(nodesOf(time.Minute, true), halts, later, true); len(turns.Nodes) > 0 || !turns.Halts["p"].Equal(halt) {
 			t.Errorf("with %q, and the canary ready again, it is the turn of %v, halted by %+v", value, turns.Nodes, turns.Halts["p"])
+		}
+		if turns := rollouts().Turns(nodesOf(time.Minute, false), halts, later, true); !turns.Halts["p"].Equal(halt) {
+			t.Errorf("with %q, it is halted anew: %+v", value, turns.Halts["p"])
 		}
 	}
 	if turns := rollouts().Turns(nil, halts, later, false); !turns.Halts["p"].Equal(halt) {
