@@ -16,8 +16,8 @@ import (
 // have failed. It stays when these are ready again.
 type Halt struct {
 	Time time.Time
-	// Changes stand for what the pools said that waited then, sorted. It is over when
-	// nothing of that waits any more.
+	// Changes stand for what the pools said that waited then, their rollouts left aside;
+	// sorted. It is over when nothing of that waits any more.
 	Changes []string
 	// Nodes is how many nodes had failed, and Node the first of them by name.
 	Nodes int
@@ -87,13 +87,13 @@ const maxHaltedChanges = 1000
 func (p *progress) failures(pool *rollout, halt *Halt, now time.Time) []string {
 	last := 0
 	for _, node := range p.members {
-		if node.Change.follows(p.changes) {
+		if node.Change.follows(p.contents) {
 			last = max(last, p.of[node.Name])
 		}
 	}
 	var failed []string
 	for _, node := range p.members {
-		if !node.Unready || node.Change.Unready || !node.Change.follows(p.changes) {
+		if !node.Unready || node.Change.Unready || !node.Change.follows(p.contents) {
 			continue
 		}
 		if halt != nil && halt.Resumed && !node.Change.At.After(halt.Time) {
@@ -114,7 +114,7 @@ func (p *progress) failures(pool *rollout, halt *Halt, now time.Time) []string {
 // haltOf decides whether a rollout is halted: it was, and nobody has resumed it, or more nodes
 // have failed than it tolerates. Fewer failures keep no wave from beginning.
 func (p *progress) haltOf(pool *rollout, before *Halt, now time.Time) *Halt {
-	if before != nil && !namesAny(p.changes, before.Changes) {
+	if before != nil && !namesAny(p.contents, before.Changes) {
 		before = nil
 	}
 	if before != nil && !before.Resumed && pool.resumed == before.Resume() {
@@ -131,7 +131,7 @@ func (p *progress) haltOf(pool *rollout, before *Halt, now time.Time) *Halt {
 		}
 		return before
 	}
-	halt := &Halt{Time: now.UTC().Truncate(time.Second), Changes: p.changes[:min(len(p.changes), maxHaltedChanges)], Nodes: len(failed), Node: failed[0]}
+	halt := &Halt{Time: now.UTC().Truncate(time.Second), Changes: p.contents[:min(len(p.contents), maxHaltedChanges)], Nodes: len(failed), Node: failed[0]}
 	for _, node := range p.members {
 		if node.Change.At.After(halt.Time) && slices.Contains(failed, node.Name) {
 			halt.Time = node.Change.At // began a moment ago, and is to be resumed with the others

@@ -21,7 +21,7 @@ func halting(change func(*v1.NodePool)) (*v1.NodePool, func(ago time.Duration, r
 	return pool, func(ago time.Duration, ready bool) []Follower {
 		rollouts := RolloutsOf([]*v1.NodePool{pool})
 		a, b, c := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
-		a.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {Change: ChangeID(pool)}}}
+		a.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {Content: contentID(pool)}}}
 		a.Unready, a.Unavailable = !ready, !ready
 		for _, f := range []*Follower{&b, &c} {
 			f.Asks, f.Waits = []string{"p"}, []string{"p"}
@@ -49,7 +49,7 @@ func TestWhatHaltsARollout(t *testing.T) {
 		"not ready while it soaks":               {nil, time.Minute, false, nil, true, 0},
 		"not ready in the last wave":             {nil, 2 * time.Hour, false, nil, true, 0},
 		"was not ready when it began":            {nil, time.Minute, false, func(n []Follower) { n[0].Change.Unready = true }, false, 0},
-		"has followed something else":            {nil, time.Minute, false, func(n []Follower) { n[0].Change.Pools = map[string]FollowedPool{"p": {Change: "other"}} }, false, 0},
+		"has followed something else":            {nil, time.Minute, false, func(n []Follower) { n[0].Change.Pools = map[string]FollowedPool{"p": {Content: "other"}} }, false, 0},
 		"is cordoned":                            {nil, time.Minute, true, func(n []Follower) { n[0].Unavailable = true }, false, 0},
 		"one that has not followed":              {nil, time.Minute, true, func(n []Follower) { n[1].Unready, n[1].Unavailable = true, true }, false, 0},
 		"nothing waits any more":                 {nil, time.Minute, false, func(n []Follower) { n[1].Waits, n[2].Waits, n[1].Asks, n[2].Asks = nil, nil, nil, nil }, false, 0},
@@ -81,7 +81,7 @@ func TestFailureOfAnEarlierWave(t *testing.T) {
 	for ago, halts := range map[time.Duration]bool{9 * time.Minute: true, 11 * time.Minute: false} {
 		a, b, c := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
 		for _, f := range []*Follower{&a, &b} {
-			f.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {Change: ChangeID(pool)}}}
+			f.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {Content: contentID(pool)}}}
 		}
 		a.Unready, a.Unavailable = true, true
 		c.Asks, c.Waits = []string{"p"}, []string{"p"}
@@ -132,6 +132,11 @@ func TestHaltStays(t *testing.T) {
 		t.Errorf("another node fails after it was resumed: %+v", again)
 	}
 	pool.Generation++
+	pool.Spec.Rollout.MaxUnavailable = new(intstr.FromInt32(3))
+	if turns := rollouts().Turns(nodesOf(time.Minute, true), map[string]*Halt{"p": again}, later, true); !turns.Halts["p"].Equal(again) {
+		t.Errorf("the rollout says something else, and the halt is %+v", turns.Halts["p"])
+	}
+	pool.Spec.Labels = map[string]v1.LabelValue{key: "2"}
 	if turns := rollouts().Turns(nodesOf(time.Minute, true), map[string]*Halt{"p": again}, later, true); turns.Halts["p"] != nil {
 		t.Errorf("the pool says something else, and is halted by %+v", turns.Halts["p"])
 	}
@@ -197,7 +202,7 @@ func TestRevertWaitsForItsTurnAlone(t *testing.T) {
 		nodes = append(nodes, f)
 	}
 	nodes[0].Asks, nodes[0].Reverts = nil, false // the canary waits for a window
-	halt := map[string]*Halt{"p": {Time: closedAt, Changes: []string{ChangeID(revert)}}}
+	halt := map[string]*Halt{"p": {Time: closedAt, Changes: []string{contentID(revert)}}}
 	if turns := rollouts.Turns(nodes, halt, closedAt, true); len(turns.Nodes) != 1 || turns.Nodes["b"] == nil {
 		t.Errorf("it is the turn of %v, want one node at a time, in whatever wave and halt", turns.Nodes)
 	}

@@ -23,8 +23,8 @@ type LastChange struct {
 
 // FollowedPool is what a node has followed of a pool.
 type FollowedPool struct {
-	// Change stands for what the pool said, as in approvals.
-	Change string `json:"change,omitempty"`
+	// Content stands for what the pool said, its rollout left aside.
+	Content string `json:"content,omitempty"`
 	// Undo stands for the change that puts back what the node had before.
 	Undo string `json:"undo,omitempty"`
 }
@@ -44,10 +44,10 @@ func (c LastChange) Equal(other LastChange) bool {
 	return c.At.Equal(other.At) && c.Unready == other.Unready && maps.Equal(c.Pools, other.Pools)
 }
 
-// follows reports whether it has followed one of some changes.
-func (c LastChange) follows(changes []string) bool {
+// follows reports whether it has followed one of some contents of pools.
+func (c LastChange) follows(contents []string) bool {
 	for _, pool := range c.Pools {
-		if _, found := slices.BinarySearch(changes, pool.Change); found && pool.Change != "" {
+		if _, found := slices.BinarySearch(contents, pool.Content); found && pool.Content != "" {
 			return true
 		}
 	}
@@ -105,7 +105,7 @@ func (r *Rollouts) lastChange(p *NodePlan, pools []string, unready bool, now tim
 		c.Pools = map[string]FollowedPool{}
 	}
 	for _, pool := range pools {
-		c.Pools[pool] = FollowedPool{Change: r.of(pool).change, Undo: undoOf(p, pool)}
+		c.Pools[pool] = FollowedPool{Content: r.of(pool).content, Undo: undoOf(p, pool)}
 	}
 	return c
 }

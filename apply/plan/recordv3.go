@@ -10,7 +10,7 @@ import (
 //
 //	{"version":3,
 //	 "pools":{"gpu":{"labels":{"team":"ml"}}},
-//	 "change":{"at":"2026-11-25T02:00:07Z","unready":true,"pools":{"gpu":{"change":"3fa2c1","undo":"9b1c22ab44d0"}}}}
+//	 "change":{"at":"2026-11-25T02:00:07Z","unready":true,"pools":{"gpu":{"content":"3fa2c1","undo":"9b1c22ab44d0"}}}}
 //
 // What is there of a pool under change are texts to compare with others, see
 // [FollowedPool]; nothing is read out of them.

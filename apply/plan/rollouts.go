@@ -54,9 +54,10 @@ type rollout struct {
 	waves []wave
 	// approved is the value of the annotation that approves one, and resumed of that which
 	// resumes the rollout; expedited are the changes that wait for no window and no wave.
-	// change stands for what the pool says by now, in all of these.
-	approved, resumed, change string
-	expedited                 []string
+	// change stands for what the pool says by now in approvals and expedited changes, and
+	// content in what nodes have followed, and in halts.
+	approved, resumed, change, content string
+	expedited                          []string
 	// failures is how many nodes may fail; nil for none.
 	failures *intstr.IntOrString
 	// byZone reports that the nodes of one zone begin before those of the next.
@@ -81,7 +82,7 @@ func RolloutsOf(pools []*v1.NodePool) *Rollouts {
 	}
 	for rank, pool := range slices.SortedFunc(slices.Values(pools), render.CompareStrength) {
 		one := &rollout{name: pool.Name, policy: pool.Spec.ConflictPolicy, rank: rank, around: enclosing(pool, byName),
-			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero(), change: ChangeID(pool)}
+			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero(), change: ChangeID(pool), content: contentID(pool)}
 		one.read(pool)
 		r.pools[pool.Name] = one
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,6 +57,19 @@ func (r *rollout) approves(index int, changes []string) bool {
 // ChangeID stands for what a pool says by now.
 func ChangeID(pool *v1.NodePool) string {
 	sum := sha256.Sum256([]byte(pool.Name + "/" + string(pool.UID) + "/" + strconv.FormatInt(pool.Generation, 10)))
+	return hex.EncodeToString(sum[:3])
+}
+
+// contentID stands for what a pool says by now, its rollout left aside: whoever has it go
+// faster changes nothing of what nodes have followed. It comes again with what it is of.
+func contentID(pool *v1.NodePool) string {
+	spec := pool.Spec
+	spec.Rollout = nil
+	text, err := json.Marshal(spec)
+	if err != nil {
+		panic(fmt.Sprintf("pool %s: %v", pool.Name, err)) // never: it was read from JSON
+	}
+	sum := sha256.Sum256([]byte(pool.Name + "/" + string(pool.UID) + "/" + strconv.FormatBool(pool.DeletionTimestamp.IsZero()) + "/" + string(text)))
 	return hex.EncodeToString(sum[:3])
 }
 
@@ -156,8 +170,9 @@ func (s *WaveState) String() string {
 type progress struct {
 	members []*Follower    // sorted by name
 	of      map[string]int // the wave of each node
-	// changes stand for what the pools say of which changes wait, sorted.
-	changes []string
+	// changes stand for what the pools say of which changes wait, and contents for that
+	// without their rollouts; sorted.
+	changes, contents []string
 	// tolerated are the nodes whose failure keeps no wave from beginning.
 	tolerated map[string]bool
 	halt      *Halt
@@ -192,7 +207,8 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, 
 	if len(behind) == 0 {
 		return p
 	}
-	p.changes = r.changes(waiting)
+	p.changes = r.sayings(waiting, func(one *rollout) string { return one.change })
+	p.contents = r.sayings(waiting, func(one *rollout) string { return one.content })
 	p.halt = p.haltOf(pool, before, now)
 	if len(pool.waves) == 0 {
 		return p
@@ -250,16 +266,16 @@ func (s *WaveState) passed(pool *rollout, newest time.Time, changes []string, no
 	return s.Unavailable == 0 && s.Soaks.IsZero() && s.Approval == ""
 }
 
-// changes stand for what pools say that wait, by rank; sorted.
-func (r *Rollouts) changes(waiting []bool) []string {
-	var changes []string
+// sayings stand for what pools say that wait, by rank; sorted.
+func (r *Rollouts) sayings(waiting []bool, of func(*rollout) string) []string {
+	var sayings []string
 	for _, one := range r.pools {
 		if waiting[one.rank] {
-			changes = append(changes, one.change)
+			sayings = append(sayings, of(one))
 		}
 	}
-	slices.Sort(changes)
-	return changes
+	slices.Sort(sayings)
+	return sayings
 }
 
 // assign returns the wave of each member: that of those that are in none comes last. The

@@ -31,6 +31,10 @@ type KwokOptions struct {
 	LeaseSeconds int
 }
 
+// BrokenAnnotation on a node makes kwok say that the node is not ready, as long as it is
+// there.
+const BrokenAnnotation = "kwok.example.com/broken"
+
 // StartKwok starts kwok: nodes become Ready and stay so, and pods bound to them
 // run, complete when they belong to a Job, and go when they are deleted.
 func (c *Cluster) StartKwok(ctx context.Context, opts KwokOptions) error {
