@@ -29,6 +29,7 @@ var poolActions = map[string]string{
 	v1.RuntimeClassReason:   "delete or rename the RuntimeClass of that name",
 	v1.NodesReason:          "see what is wrong with the nodes that the message names",
 	v1.ReleaseBlockedReason: "undo the change, or approve it: the message has the command",
+	v1.RolloutHaltedReason:  "revert the change in Git, or go on in spite of it: the message has the command",
 }
 
 // sourceActions say what to do about a reason of a source.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/explain"
@@ -199,6 +200,17 @@ Pool gpu
 	}
 	if e := explain.Node(node, []*v1.NodePool{gpu}, now.Add(14*time.Hour)); e.Pools[0].Wait != nil {
 		t.Errorf("in a window the wait is %+v", e.Pools[0].Wait)
+	}
+	gpu.Spec.Rollout = &v1.Rollout{MaxUnavailable: new(intstr.FromInt32(1))}
+	gpu.Status.Rollout = &v1.RolloutStatus{Halt: &v1.RolloutHalt{Time: metav1.NewTime(now), Changes: "abcdef", Nodes: 1, Node: "other"}}
+	for resumed, says := range map[bool]string{
+		false: `nodes take turns in the rollout of pool "gpu"; the rollout of pool "gpu" is halted since 2026-11-25T12:00:00Z, as node other is not ready after it has followed`,
+		true:  `nodes take turns in the rollout of pool "gpu"`,
+	} {
+		gpu.Status.Rollout.Halt.Resumed = resumed
+		if wait := explain.Node(node, []*v1.NodePool{gpu}, now).Pools[0].Wait; wait == nil || wait.Message != says {
+			t.Errorf("halted, and resumed: %t, the wait is %+v", resumed, wait)
+		}
 	}
 }
 

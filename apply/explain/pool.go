@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -43,11 +44,16 @@ type Wait struct {
 	Message    string       `json:"message"`
 }
 
-func waitOf(wait *plan.PoolWait) *Wait {
+func waitOf(wait *plan.PoolWait, live map[string]*v1.NodePool) *Wait {
 	if wait == nil {
 		return nil
 	}
 	w := &Wait{For: wait.For, Message: wait.String()}
+	for _, name := range wait.For {
+		if pool := live[name]; wait.Turn && pool != nil && plan.HaltOf(pool).Holds() {
+			w.Message += fmt.Sprintf("; the rollout of pool %q is halted %s", name, plan.HaltOf(pool))
+		}
+	}
 	if !wait.Next.IsZero() {
 		w.NextWindow = &metav1.Time{Time: wait.Next}
 	}
@@ -79,7 +85,7 @@ func poolsOf(pools []*v1.NodePool, expansion *render.Expansion, found *plan.Expl
 	}
 	var all []Pool
 	for _, name := range slices.Sorted(maps.Keys(concerned)) {
-		p := Pool{Name: name, Member: slices.Contains(found.Members, name), State: Gone, Wait: waitOf(found.Wait.Of(name))}
+		p := Pool{Name: name, Member: slices.Contains(found.Members, name), State: Gone, Wait: waitOf(found.Wait.Of(name), live)}
 		if pool := live[name]; pool != nil {
 			p.describe(pool, expansion)
 		}
