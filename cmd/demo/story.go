@@ -28,6 +28,7 @@ var story = []struct {
 	{"A node joins", join},
 	{"Somebody changes nodes by hand", drift},
 	{"Two want different values for one label", conflict},
+	{"A change that breaks the first node, and no other", rollout},
 	{"A pool is removed from Git", remove},
 }
 
