@@ -51,19 +51,20 @@ func bar(nodes, followed, failed, width int) string {
 
 // bars draws a line for each wave, or one for all nodes.
 func (p Pool) bars(w io.Writer) {
-	waves := p.Waves
+	waves, title := p.Waves, "WAVE"
 	if len(waves) == 0 {
 		if p.Nodes == nil || p.Nodes.Desired == 0 {
 			return
 		}
-		all := Wave{Name: "all nodes", Nodes: p.Nodes.Desired, Followed: p.Nodes.Updated, Waiting: p.Nodes.Waiting}
+		title = ""
+		all := Wave{Name: "all", Nodes: p.Nodes.Desired, Followed: p.Nodes.Updated, Waiting: p.Nodes.Waiting}
 		if p.Nodes.Unavailable != nil {
 			all.Unavailable, all.Failed = *p.Nodes.Unavailable, *p.Nodes.Failed
 		}
 		waves = []Wave{all}
 	}
 	columns := []table.Column{
-		{}, {Title: "WAVE"}, {}, {Title: "FOLLOWED", Right: true}, {Title: "WAITING", Right: true}, {Title: "UNAVAILABLE", Right: true}, {Title: "FAILED", Right: true},
+		{}, {Title: title}, {}, {Title: "FOLLOWED", Right: true}, {Title: "WAITING", Right: true}, {Title: "UNAVAILABLE", Right: true}, {Title: "FAILED", Right: true},
 	}
 	rows := make([][]string, len(waves))
 	for i, wave := range waves {
@@ -144,10 +145,12 @@ func (p Pool) Line() string {
 	if p.Nodes != nil {
 		text += ", " + p.Nodes.text()
 	}
-	if p.WaitsFor != "" && p.WaitsFor != p.Message {
-		text += "; waits for " + p.WaitsFor
-	} else if p.WaitsFor != "" {
+	switch p.WaitsFor {
+	case "":
+	case p.Message:
 		text += "; " + p.Message
+	default:
+		text += "; waits for " + p.WaitsFor
 	}
 	return sanitize.Line(text)
 }

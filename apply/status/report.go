@@ -112,8 +112,7 @@ func (r *Report) Only(pool string) (*Report, bool) {
 	return &Report{Pools: r.Pools[at : at+1], now: r.now}, true
 }
 
-// Complete reports whether all nodes have followed all pools, and Failed whether a pool is
-// halted or stalled.
+// Complete reports whether all nodes have followed all pools.
 func (r *Report) Complete() bool {
 	return !slices.ContainsFunc(r.Pools, func(p Pool) bool { return p.Phase != Complete })
 }

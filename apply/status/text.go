@@ -62,10 +62,13 @@ func (p Pool) write(w io.Writer, now time.Time) {
 	field(w, "Phase", string(p.Phase)+p.since(now))
 	field(w, "Reason", p.Reason)
 	field(w, "Message", p.Message)
+	if p.WaitsFor != p.Message {
+		field(w, "Waits for", p.WaitsFor)
+	}
 	field(w, "Revision", p.Revision)
 	field(w, "Nodes", p.Nodes.text())
 	if p.Halt != nil {
-		field(w, "Halted", fmt.Sprintf("%s (%s ago): %s", p.Halt.Time.UTC().Format(time.RFC3339), duration.HumanDuration(now.Sub(p.Halt.Time.Time)), p.WaitsFor))
+		field(w, "Halted", fmt.Sprintf("%s (%s ago), with %s failed", p.Halt.Time.UTC().Format(time.RFC3339), duration.HumanDuration(now.Sub(p.Halt.Time.Time)), review.Count(int(p.Halt.Nodes), "node")))
 	}
 	field(w, "Next window", p.NextWindow.text(now))
 	p.bars(w)

@@ -14,7 +14,7 @@ import (
 func waitsFor(pool *v1.NodePool, p Pool, turns *turns) string {
 	switch p.Phase {
 	case Halted:
-		return failure(pool, turns)
+		return "somebody: " + failure(pool, turns)
 	case Approval:
 		return "an approval" + after(pool, turns)
 	case Paused:
@@ -48,7 +48,7 @@ func failure(pool *v1.NodePool, turns *turns) string {
 			return text
 		}
 	}
-	return "what has failed"
+	return "nodes have failed"
 }
 
 // after names the wave after which others begin, as far as it is known.
