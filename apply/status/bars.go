@@ -70,6 +70,9 @@ func (p Pool) bars(w io.Writer) {
 	for i, wave := range waves {
 		rows[i] = []string{wave.mark(), sanitize.ClipRunes(review.Word(wave.Name), longestWave), "", strconv.Itoa(wave.Followed) + "/" + strconv.Itoa(wave.Nodes),
 			strconv.Itoa(wave.Waiting), strconv.Itoa(wave.Unavailable), strconv.Itoa(wave.Failed)}
+		if p.Nodes == nil || p.Nodes.Unavailable == nil {
+			rows[i][5], rows[i][6] = "-", "-" // nothing is known of nodes
+		}
 	}
 	width := barWidth(columns, rows)
 	for i, wave := range waves {
