@@ -19,6 +19,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/api/wrap"
 	"github.com/nodepools/nodepools/apply/status"
+	"github.com/nodepools/nodepools/testdata/docs"
 	hostiletexts "github.com/nodepools/nodepools/testdata/hostile"
 )
 
@@ -112,6 +113,15 @@ func TestDetail(t *testing.T) {
 	}
 	if _, found := report.Only("none"); found {
 		t.Error("there is a pool none")
+	}
+}
+
+// The page on operating shows what is printed.
+func TestOperatingShowsRealOutput(t *testing.T) {
+	only, _ := status.Of(world(t), now).Only("batch")
+	shown := docs.Cut(t, "```\n$ nodepools status batch\n", "```\n")
+	if diff := cmp.Diff(textOf(t, only, status.Form{Detail: true}), shown); diff != "" {
+		t.Errorf("-printed +shown:\n%s", diff)
 	}
 }
 
