@@ -40,7 +40,7 @@ func completed(name string) *v1.NodePool {
 func answers(all ...any) progressReader {
 	return func(context.Context) (*observe.Progress, error) {
 		if len(all) == 0 {
-			return nil, errors.New("it is read once more than it changes")
+			return nil, &observe.NoPoolError{Name: "read once more than it changes"} // which ends a watch
 		}
 		next := all[0]
 		all = all[1:]
