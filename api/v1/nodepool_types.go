@@ -13,13 +13,15 @@ import (
 // +kubebuilder:resource:scope=Cluster,shortName=np;npool
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="what the pool waits for, or why it is not ready"
 // +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.nodes.desired`,description="nodes that are members"
 // +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.nodes.updated`,description="members that carry all that the pool says"
-// +kubebuilder:printcolumn:name="Conflicted",type=integer,JSONPath=`.status.nodes.conflicted`,description="members on which somebody else holds a key"
 // +kubebuilder:printcolumn:name="RuntimeClass",type=string,JSONPath=`.status.runtimeClassName`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Contested",type=integer,JSONPath=`.status.contests.nodes`,priority=1,description="members on which somebody else keeps changing a key"
-// +kubebuilder:printcolumn:name="Waiting",type=integer,JSONPath=`.status.rollout.waiting`,priority=1,description="nodes on which a change of the pool waits for a window"
+// +kubebuilder:printcolumn:name="Conflicted",type=integer,JSONPath=`.status.nodes.conflicted`,priority=1,description="members on which somebody else holds a key"
+// +kubebuilder:printcolumn:name="Waiting",type=integer,JSONPath=`.status.rollout.waiting`,priority=1,description="nodes on which a change of the pool waits"
+// +kubebuilder:printcolumn:name="Wave",type=string,JSONPath=`.status.rollout.wave`,priority=1,description="wave that follows, or that others wait for"
 // +kubebuilder:printcolumn:name="Parent",type=string,JSONPath=`.spec.parent`,priority=1
 // +kubebuilder:printcolumn:name="Priority",type=integer,JSONPath=`.spec.priority`,priority=1
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1

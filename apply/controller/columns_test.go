@@ -22,14 +22,14 @@ func TestColumnsAndShortNames(t *testing.T) {
 		Spec:       v1.NodePoolSourceSpec{URL: "file:///nowhere", Suspend: true, Interval: metav1.Duration{Duration: time.Hour}},
 	}))
 
-	pools := []string{"NAME", "READY", "NODES", "UPDATED", "CONFLICTED", "RUNTIMECLASS", "AGE"}
+	pools := []string{"NAME", "READY", "REASON", "NODES", "UPDATED", "RUNTIMECLASS", "AGE"}
 	for _, kind := range []string{"nodepools", "nodepool", "npool", "np"} {
 		lines := strings.Split(strings.TrimSpace(w.kubectl("get", kind)), "\n")
 		if got := strings.Fields(lines[0]); len(lines) != 2 || !slices.Equal(got, pools) {
 			t.Errorf("kubectl get %s shows %q, want one pool in columns %v", kind, lines, pools)
 			continue
 		}
-		if got := strings.Fields(lines[1]); !slices.Equal(got[:6], []string{"tenant", "True", "1", "1", "0", "node-pool-tenant"}) {
+		if got := strings.Fields(lines[1]); !slices.Equal(got[:6], []string{"tenant", "True", v1.SucceededReason, "1", "1", "node-pool-tenant"}) {
 			t.Errorf("kubectl get %s shows %v", kind, got)
 		}
 	}

@@ -15,8 +15,11 @@ import (
 // NodesPath is where the API server has the nodes.
 const NodesPath = "/api/v1/nodes"
 
-// SourcesPath is where it has the NodePoolSources.
-var SourcesPath = "/apis/" + v1.GroupVersion.String() + "/nodepoolsources"
+// PoolsPath and SourcesPath are where it has the NodePools and their sources.
+var (
+	PoolsPath   = "/apis/" + v1.GroupVersion.String() + "/nodepools"
+	SourcesPath = "/apis/" + v1.GroupVersion.String() + "/nodepoolsources"
+)
 
 // Names lists the names of all objects at a path, and reads nothing else of
 // them: the API server is asked for a table without the objects. It may be a moment old.

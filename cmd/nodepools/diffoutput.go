@@ -55,13 +55,21 @@ func (o *diffOutput) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// colored reports whether what is written may hold colours. See no-color.org.
+// colored reports whether what is written may hold colours.
 func (o *diffOutput) colored(w io.Writer) bool {
 	if o.color != "auto" {
 		return o.color == "always"
 	}
+	return o.file == standardOutput && takesColor(w)
+}
+
+// takesColor reports whether colours are wanted on what is written to. See no-color.org.
+func takesColor(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && isTerminal(w) }
+
+// isTerminal reports whether what is written to is a terminal that knows escape sequences.
+func isTerminal(w io.Writer) bool {
 	file, isFile := w.(*os.File)
-	return isFile && o.file == standardOutput && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+	return isFile && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
 // options are those of a document for out.

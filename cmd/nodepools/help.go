@@ -39,7 +39,7 @@ func layOutHelp(command *cobra.Command, name string) {
 	}
 }
 
-var ownCommand = regexp.MustCompile(`\bnodepools (adopt|diff|explain|install|inventory|render|run|validate|version)\b`)
+var ownCommand = regexp.MustCompile(`\bnodepools (adopt|diff|explain|install|inventory|render|run|status|validate|version)\b`)
 
 func calledBy(name, text string) string { return ownCommand.ReplaceAllString(text, name+" $1") }
 

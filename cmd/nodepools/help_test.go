@@ -77,7 +77,7 @@ func TestOutputIsAFormatEverywhere(t *testing.T) {
 			}
 		})
 	})
-	for _, command := range []string{"diff", "doctor", "explain node", "install", "inventory", "render", "uninstall", "validate", "version", "windows"} {
+	for _, command := range []string{"diff", "doctor", "explain node", "install", "inventory", "render", "status", "uninstall", "validate", "version", "windows"} {
 		if formats["nodepools "+command] == "" {
 			t.Errorf("%s has no --output", command)
 		}

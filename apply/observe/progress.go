@@ -1,0 +1,75 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/nodepools/nodepools/api/hint"
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// ReadyNode is a node, and whether its condition Ready is true.
+type ReadyNode struct {
+	*plan.NodeState
+	Ready bool
+}
+
+// Progress is what says how far nodes are in following their pools.
+type Progress struct {
+	Pools []*v1.NodePool
+	Nodes []ReadyNode
+	// NodesUnread is why this user may not list nodes; nil where they were listed.
+	NodesUnread error
+}
+
+// NoPoolError says that there is no pool of a name.
+type NoPoolError struct {
+	Name string
+	// Near are names that may have been meant, a few at the most.
+	Near []string
+}
+
+func (e *NoPoolError) Error() string { return fmt.Sprintf("there is no pool %q", e.Name) }
+
+// Progress reads pools and nodes. A user who may not list nodes gets the pools alone.
+func (s *Server) Progress(ctx context.Context) (*Progress, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	pools, err := list[v1.NodePool](ctx, s.reader, &v1.NodePoolList{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, hint.Add(s.explain("NodePools", err), "the user needs the right to list nodepools, and that to list nodes for waves")
+	case apierrors.IsNotFound(err):
+		return nil, hint.Add(fmt.Errorf("%s does not know NodePools: %w", s.Name(), s.explain("NodePools", err)), "'nodepools install' prints what an administrator applies")
+	case err != nil:
+		return nil, s.explain("NodePools", err)
+	}
+	nodes, err := list[corev1.Node](ctx, s.reader, &corev1.NodeList{})
+	if apierrors.IsForbidden(err) {
+		return &Progress{Pools: pools, NodesUnread: err}, nil
+	}
+	if err != nil {
+		return nil, s.explain("nodes", err)
+	}
+	progress := &Progress{Pools: pools, Nodes: make([]ReadyNode, len(nodes))}
+	for i, node := range nodes {
+		progress.Nodes[i] = ReadyNode{NodeState: plan.StateOf(node), Ready: slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+		})}
+	}
+	return progress, nil
+}
+
+// NoPool is the error that there is no pool of a name, with names that may have been meant.
+func (p *Progress) NoPool(name string) *NoPoolError {
+	known := make([]string, len(p.Pools))
+	for i, pool := range p.Pools {
+		known[i] = pool.Name
+	}
+	return &NoPoolError{Name: name, Near: near(name, known)}
+}

@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// WaveNodes are the nodes of one wave of a pool, by how far they are. Each list is sorted.
+type WaveNodes struct {
+	// Wave is the name of the wave; that of the rest for nodes that are in none.
+	Wave string
+	// Behind are the nodes on which changes wait, of the pool or of others that wait for it;
+	// Followed are all others.
+	Followed, Behind []string
+	// Unavailable are those of both that keep a later wave from beginning.
+	Unavailable []string
+}
+
+// WaveNodes returns the nodes of all waves of a pool at a time, the rest last. That of a
+// pool without waves is all of its nodes. It decides nothing: [Rollouts.Turns] reports
+// which of the waves follows, and what it waits for.
+func (r *Rollouts) WaveNodes(pool string, nodes []Follower, now time.Time) []WaveNodes {
+	if r == nil || r.pools[pool] == nil {
+		return nil
+	}
+	one := r.pools[pool]
+	waves := make([]WaveNodes, len(one.waves)+1)
+	for i, w := range one.waves {
+		waves[i].Wave = w.name
+	}
+	waves[len(one.waves)].Wave = v1.RestWave
+	var members []*Follower
+	for i := range nodes {
+		if slices.Contains(nodes[i].Pools, pool) {
+			members = append(members, &nodes[i])
+		}
+	}
+	slices.SortFunc(members, func(a, b *Follower) int { return strings.Compare(a.Name, b.Name) })
+	of := assign(one, members)
+	for _, node := range members {
+		wave := &waves[of[node.Name]]
+		if r.behind(one, node) {
+			wave.Behind = append(wave.Behind, node.Name)
+		} else {
+			wave.Followed = append(wave.Followed, node.Name)
+		}
+		if node.Stuck || node.occupies(one, now) {
+			wave.Unavailable = append(wave.Unavailable, node.Name)
+		}
+	}
+	return waves
+}
+
+// behind reports whether a change waits on a node that waits for a pool.
+func (r *Rollouts) behind(pool *rollout, node *Follower) bool {
+	return slices.ContainsFunc(node.Waits, func(name string) bool {
+		changing := r.pools[name]
+		return changing != nil && pool.governs(changing)
+	})
+}

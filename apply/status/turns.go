@@ -1,0 +1,102 @@
+package status
+
+import (
+	"slices"
+	"time"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// turns are what nodes wait for, worked out as the controller does.
+type turns struct {
+	pools    map[string]*v1.NodePool
+	rollouts *plan.Rollouts
+	nodes    []plan.Follower
+	// broken are nodes that have followed a change in their turn and are not ready.
+	broken map[string]bool
+	// waits are those of nodes for a pool, by its name.
+	waits map[string][]plan.PoolWait
+	// waves are how far the waves are of the pools that have some.
+	waves map[string]*plan.WaveState
+}
+
+func turnsOf(cluster Cluster, now time.Time) *turns {
+	t := &turns{
+		pools: make(map[string]*v1.NodePool, len(cluster.Pools)), rollouts: plan.RolloutsOf(cluster.Pools),
+		broken: map[string]bool{}, waits: map[string][]plan.PoolWait{}, waves: map[string]*plan.WaveState{},
+	}
+	for _, pool := range cluster.Pools {
+		t.pools[pool.Name] = pool
+	}
+	if t.rollouts == nil {
+		return t
+	}
+	states := make([]*plan.NodeState, len(cluster.Nodes))
+	for i, node := range cluster.Nodes {
+		states[i] = node.NodeState
+	}
+	expansion, facts := plan.Expand(cluster.Pools, states), plan.NodeFacts{Rollouts: t.rollouts, Now: now}
+	for _, node := range cluster.Nodes {
+		outcome := plan.NodeOutcomeOf(node.NodeState, expansion, facts)
+		for _, wait := range outcome.Wait {
+			if !slices.ContainsFunc(t.waits[wait.Pool], func(known plan.PoolWait) bool { return known.Equal(wait) }) {
+				t.waits[wait.Pool] = append(t.waits[wait.Pool], *wait)
+			}
+		}
+		follower := followerOf(node, outcome)
+		t.broken[node.Name] = !node.Ready && !follower.Changed.IsZero()
+		t.nodes = append(t.nodes, follower)
+	}
+	t.waves = t.rollouts.Turns(t.nodes, now, true).Waves
+	return t
+}
+
+// followerOf is a node as far as turns depend on it. What only the controller knows is
+// left out: whose turn it is at this moment, and which writes have failed.
+func followerOf(node Node, outcome plan.NodeOutcome) plan.Follower {
+	pools := slices.Concat(outcome.Members, outcome.CarriedBefore())
+	slices.Sort(pools)
+	f := plan.Follower{
+		Name: node.Name, Pools: slices.Compact(pools), Asks: outcome.Asks, Selected: outcome.Selected,
+		Changed:     plan.ChangedAt(node.NodeState),
+		Unavailable: !node.Ready || node.Unschedulable,
+		Stuck:       outcome.State == plan.NodeStateUnreadable || outcome.State == plan.NodeStatePaused,
+	}
+	for _, wait := range outcome.Wait {
+		f.Waits = append(f.Waits, wait.Pool)
+	}
+	return f
+}
+
+// first is the wait for a pool that ends first, as its status has it; nil where none is
+// known.
+func (t *turns) first(pool string) *plan.PoolWait { return plan.FirstWait(t.waits[pool]) }
+
+// waitedFor are a pool, and the others whose rollouts its nodes wait for, by name.
+func (t *turns) waitedFor(pool string) []string {
+	names := []string{pool}
+	if wait := t.first(pool); wait != nil {
+		for _, name := range wait.For {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// wave is the first of the waves that are waited for, with its pool; nil where there is
+// none.
+func (t *turns) wave(pool string) (of string, wave *plan.WaveState) {
+	wait := t.first(pool)
+	if wait == nil || !wait.Turn {
+		return pool, t.waves[pool]
+	}
+	for _, name := range wait.For {
+		if t.waves[name] != nil {
+			return name, t.waves[name]
+		}
+	}
+	return "", nil
+}
