@@ -30,7 +30,7 @@ func TestWaveNodes(t *testing.T) {
 	waits := func(f *Follower) { f.Waits, f.Asks = []string{"gpu"}, []string{"fleet"} }
 	nodes := []Follower{
 		node("n4", "a", waits),
-		node("n1", "b", func(f *Follower) { f.Changed = closedAt.Add(-time.Minute) }),
+		node("n1", "b", func(f *Follower) { f.Change.At = closedAt.Add(-time.Minute) }),
 		node("n2", "b", func(f *Follower) { waits(f); f.Unavailable = true }),
 		node("n3", "b", func(f *Follower) { f.Stuck = true }),
 		{Name: "other", Pools: []string{"web"}},
@@ -49,7 +49,7 @@ func TestWaveNodes(t *testing.T) {
 	}}, rollouts.WaveNodes("gpu", nodes, closedAt)); diff != "" {
 		t.Errorf("a pool without waves, in which a node counts as unavailable for an hour (-want +got):\n%s", diff)
 	}
-	state := rollouts.Turns(nodes, closedAt, true).Waves["fleet"]
+	state := rollouts.Turns(nodes, nil, closedAt, true).Waves["fleet"]
 	if state == nil || state.Index != 0 || state.Nodes != 1 || state.Behind != 0 || state.Approval == "" {
 		t.Errorf("the state of the fleet is %v", state)
 	}

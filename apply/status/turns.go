@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -45,10 +47,16 @@ func turnsOf(cluster Cluster, now time.Time) *turns {
 			}
 		}
 		follower := followerOf(node, outcome)
-		t.broken[node.Name] = !node.Ready && !follower.Changed.IsZero()
+		t.broken[node.Name] = follower.Unready && !follower.Change.At.IsZero() && !follower.Change.Unready
 		t.nodes = append(t.nodes, follower)
 	}
-	t.waves = t.rollouts.Turns(t.nodes, now, true).Waves
+	halts := map[string]*plan.Halt{}
+	for _, pool := range cluster.Pools {
+		if halt := plan.HaltOf(pool); halt != nil {
+			halts[pool.Name] = halt
+		}
+	}
+	t.waves = t.rollouts.Turns(t.nodes, halts, now, true).Waves
 	return t
 }
 
@@ -59,9 +67,9 @@ func followerOf(node Node, outcome plan.NodeOutcome) plan.Follower {
 	slices.Sort(pools)
 	f := plan.Follower{
 		Name: node.Name, Pools: slices.Compact(pools), Asks: outcome.Asks, Selected: outcome.Selected,
-		Changed:     plan.ChangedAt(node.NodeState),
-		Unavailable: !node.Ready || node.Unschedulable,
-		Stuck:       outcome.State == plan.NodeStateUnreadable || outcome.State == plan.NodeStatePaused,
+		Reverts: outcome.Reverts, Change: plan.LastChangeOf(node.NodeState), Zone: node.Labels[corev1.LabelTopologyZone],
+		Unready: !node.Ready, Unavailable: !node.Ready || node.Unschedulable,
+		Stuck: outcome.State == plan.NodeStateUnreadable || outcome.State == plan.NodeStatePaused,
 	}
 	for _, wait := range outcome.Wait {
 		f.Waits = append(f.Waits, wait.Pool)

@@ -61,8 +61,7 @@ func rollout(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if err := s.sh.show(ctx, "kubectl get nodepool general \\\n"+
-		"    -o jsonpath='{.status.conditions[?(@.type==\"Stalled\")].message}' \\\n    | fold -s -w 76; echo"); err != nil {
+	if _, err := s.sh.showing(ctx, "nodepools status general", 0, 1); err != nil {
 		return err
 	}
 	s.out.text("The revert waits for no wave and no soak. The other nodes never had the change:")
