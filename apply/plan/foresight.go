@@ -23,6 +23,8 @@ type foresight struct {
 	// last: their nodes did not begin, and would not at the next opening.
 	openings map[string]*opening
 	tried    map[*opening]bool
+	// closings are when pools close.
+	closings map[*rollout]time.Time
 	// approved are the waves of pools of which the approval is assumed, by their index.
 	approved map[string]map[int]bool
 	// again is when it has to be decided anew though no calendar opens; zero for never.
@@ -59,8 +61,10 @@ type foreseen struct {
 	// outcomes are those since the state last changed, by which pools are closed. They are
 	// not kept of a node that may join: what waits there depends on its age.
 	outcomes map[string]NodeOutcome
-	// closed stands for the pools that were closed when it was last decided.
+	// closed stands for the pools that were closed when it was last decided. Left are those
+	// of the past, since something has happened last.
 	closed string
+	left   map[string]bool
 }
 
 // opening are calendars that have to be open together.
@@ -105,7 +109,7 @@ func togetherAfter(calendars []*window.Calendar, t time.Time) (time.Time, bool) 
 func newForesight(nodes []*NodeState, pools *render.Expansion, rollouts *Rollouts, now time.Time) *foresight {
 	f := &foresight{
 		rollouts: rollouts, pools: pools, now: now, byName: make(map[string]*foreseen, len(nodes)),
-		openings: map[string]*opening{}, tried: map[*opening]bool{}, approved: map[string]map[int]bool{},
+		openings: map[string]*opening{}, tried: map[*opening]bool{}, closings: map[*rollout]time.Time{}, approved: map[string]map[int]bool{},
 		onWrite: func(*foreseen, []string) {},
 	}
 	for _, node := range nodes {
@@ -129,7 +133,7 @@ func (f *foresight) look() {
 func (f *foresight) run() bool {
 	for {
 		if f.step() {
-			clear(f.tried)
+			f.retry()
 		}
 		if f.work > maxForesight {
 			return false
@@ -139,9 +143,17 @@ func (f *foresight) run() bool {
 			return true
 		}
 		if next.Equal(f.again) {
-			clear(f.tried)
+			f.retry()
 		}
 		f.now = next
+	}
+}
+
+// retry forgets what has been tried: it may be of use now.
+func (f *foresight) retry() {
+	clear(f.tried)
+	for _, node := range f.nodes {
+		node.left = nil
 	}
 }
 
@@ -161,6 +173,26 @@ func (f *foresight) next() time.Time {
 			}
 			first = sooner(first, at, f.now)
 		}
+		first = sooner(first, f.closing(node), f.now)
+	}
+	return first
+}
+
+// closing is when a pool closes that a node depends on, where its changes wait for the turn
+// of the node in several pools: what waits for a window asks for no turn, and keeps no other
+// change waiting. It is zero where that has been tried.
+func (f *foresight) closing(node *foreseen) (first time.Time) {
+	if len(node.ordered) < 2 || len(node.outcome.Asks) < 2 || node.left[node.closed] {
+		return first
+	}
+	for _, one := range node.dependent {
+		if one.closedAt(f.now) {
+			continue
+		}
+		if at, known := f.closings[one]; !known || !at.IsZero() && !at.After(f.now) {
+			f.closings[one] = one.calendar.Until(f.now)
+		}
+		first = sooner(first, f.closings[one], f.now)
 	}
 	return first
 }
@@ -172,6 +204,10 @@ func (f *foresight) step() (happened bool) {
 		if node.idle() || node.closed == f.closed(node) && !f.mayJoin(node) && !writes(node.outcome) {
 			continue
 		}
+		if node.left == nil {
+			node.left = map[string]bool{}
+		}
+		node.left[node.closed] = true
 		happened = f.pass(node, nil) || happened
 	}
 	for f.work <= maxForesight {

@@ -83,23 +83,28 @@ func (d *Difference) Schedules(cluster Cluster, now time.Time) []PoolSchedule {
 	if whole := now.Truncate(time.Second); whole.Before(now) {
 		now = whole.Add(time.Second) // records know whole seconds
 	}
-	return foretell(newForesight(cluster.Nodes, d.Expansion(cluster), rollouts, now))
+	return newSchedules(newForesight(cluster.Nodes, d.Expansion(cluster), rollouts, now)).foretell()
 }
 
-func foretell(f *foresight) []PoolSchedule {
+func newSchedules(f *foresight) *schedules {
 	s := &schedules{
 		foresight: f, nodes: map[string][]*foreseen{}, waves: map[string]map[string]int{}, begins: map[string]map[string]begin{},
 	}
 	f.onWrite = s.note
-	f.look()
+	return s
+}
+
+// foretell goes through all that happens.
+func (s *schedules) foretell() []PoolSchedule {
+	s.look()
 	s.begin()
 	if len(s.nodes) == 0 {
 		return nil
 	}
-	ended := f.run()
+	ended := s.run()
 	all := make([]PoolSchedule, 0, len(s.nodes))
 	for pool := range s.nodes {
-		all = append(all, s.of(f.rollouts.pools[pool], ended))
+		all = append(all, s.of(s.rollouts.pools[pool], ended))
 	}
 	slices.SortFunc(all, func(a, b PoolSchedule) int { return cmp.Compare(a.Pool, b.Pool) })
 	return all
