@@ -14,6 +14,9 @@ func (r *rollout) orders() bool { return r.paused || r.calendar != nil || r.limi
 // concerned are those pools that a node is in by a plan, or carries keys of, the strongest
 // first.
 func (r *Rollouts) concerned(p *NodePlan, chosen func(*rollout) bool) []*rollout {
+	if r == nil {
+		return nil
+	}
 	return r.among(slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(p.recorded.Pools())), chosen)
 }
 
@@ -21,7 +24,7 @@ func (r *Rollouts) concerned(p *NodePlan, chosen func(*rollout) bool) []*rollout
 // it, the pools whose rollouts that waits for at some time, the strongest first. Pools of
 // which the changes wait for nothing are left out.
 func (r *Rollouts) orderedBy(node *NodeState, p *NodePlan, now time.Time) map[string][]*rollout {
-	if r == nil || p.NoOp() {
+	if p.NoOp() {
 		return nil
 	}
 	ordering := r.concerned(p, (*rollout).orders)
