@@ -23,8 +23,10 @@ type foresight struct {
 	// last: their nodes did not begin, and would not at the next opening.
 	openings map[string]*opening
 	tried    map[*opening]bool
-	// closings are when pools close.
-	closings map[*rollout]time.Time
+	// bounds are when pools close or open next; idle counts the steps since something has
+	// happened last.
+	bounds map[*rollout]time.Time
+	idle   int
 	// approved are the waves of pools of which the approval is assumed, by their index.
 	approved map[string]map[int]bool
 	// again is when it has to be decided anew though no calendar opens; zero for never.
@@ -61,10 +63,8 @@ type foreseen struct {
 	// outcomes are those since the state last changed, by which pools are closed. They are
 	// not kept of a node that may join: what waits there depends on its age.
 	outcomes map[string]NodeOutcome
-	// closed stands for the pools that were closed when it was last decided. Left are those
-	// of the past, since something has happened last.
+	// closed stands for the pools that were closed when it was last decided.
 	closed string
-	left   map[string]bool
 }
 
 // opening are calendars that have to be open together.
@@ -109,7 +109,7 @@ func togetherAfter(calendars []*window.Calendar, t time.Time) (time.Time, bool) 
 func newForesight(nodes []*NodeState, pools *render.Expansion, rollouts *Rollouts, now time.Time) *foresight {
 	f := &foresight{
 		rollouts: rollouts, pools: pools, now: now, byName: make(map[string]*foreseen, len(nodes)),
-		openings: map[string]*opening{}, tried: map[*opening]bool{}, closings: map[*rollout]time.Time{}, approved: map[string]map[int]bool{},
+		openings: map[string]*opening{}, tried: map[*opening]bool{}, bounds: map[*rollout]time.Time{}, approved: map[string]map[int]bool{},
 		onWrite: func(*foreseen, []string) {},
 	}
 	for _, node := range nodes {
@@ -132,6 +132,7 @@ func (f *foresight) look() {
 // run goes on until nothing happens any more. It reports whether the end was reached.
 func (f *foresight) run() bool {
 	for {
+		f.idle++
 		if f.step() {
 			f.retry()
 		}
@@ -152,9 +153,7 @@ func (f *foresight) run() bool {
 // retry forgets what has been tried: it may be of use now.
 func (f *foresight) retry() {
 	clear(f.tried)
-	for _, node := range f.nodes {
-		node.left = nil
-	}
+	f.idle = 0
 }
 
 // next is the next moment at which something can happen; zero where there is none. What
@@ -173,26 +172,31 @@ func (f *foresight) next() time.Time {
 			}
 			first = sooner(first, at, f.now)
 		}
-		first = sooner(first, f.closing(node), f.now)
+		first = sooner(first, f.bound(node), f.now)
 	}
 	return first
 }
 
-// closing is when a pool closes that a node depends on, where its changes wait for the turn
-// of the node in several pools: what waits for a window asks for no turn, and keeps no other
-// change waiting. It is zero where that has been tried.
-func (f *foresight) closing(node *foreseen) (first time.Time) {
-	if len(node.ordered) < 2 || len(node.outcome.Asks) < 2 || node.left[node.closed] {
+// maxIdle is how many steps are looked at in which nothing happens, for the sake of what
+// [foresight.bound] is about.
+const maxIdle = 50
+
+// bound is when a pool closes or opens that a node depends on, where changes of several
+// pools wait on it: what waits for a window asks for no turn, and so keeps no other change
+// waiting. It is zero where it makes no difference.
+func (f *foresight) bound(node *foreseen) (first time.Time) {
+	if len(node.ordered) < 2 || f.idle > maxIdle {
 		return first
 	}
 	for _, one := range node.dependent {
-		if one.closedAt(f.now) {
-			continue
+		if at, known := f.bounds[one]; !known || !at.IsZero() && !at.After(f.now) {
+			if one.closedAt(f.now) {
+				f.bounds[one], _ = one.calendar.Next(f.now)
+			} else {
+				f.bounds[one] = one.calendar.Until(f.now)
+			}
 		}
-		if at, known := f.closings[one]; !known || !at.IsZero() && !at.After(f.now) {
-			f.closings[one] = one.calendar.Until(f.now)
-		}
-		first = sooner(first, f.closings[one], f.now)
+		first = sooner(first, f.bounds[one], f.now)
 	}
 	return first
 }
@@ -204,10 +208,6 @@ func (f *foresight) step() (happened bool) {
 		if node.idle() || node.closed == f.closed(node) && !f.mayJoin(node) && !writes(node.outcome) {
 			continue
 		}
-		if node.left == nil {
-			node.left = map[string]bool{}
-		}
-		node.left[node.closed] = true
 		happened = f.pass(node, nil) || happened
 	}
 	for f.work <= maxForesight {
