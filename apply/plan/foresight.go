@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodepools/nodepools/api/window"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -65,45 +64,6 @@ type foreseen struct {
 	outcomes map[string]NodeOutcome
 	// closed stands for the pools that were closed when it was last decided.
 	closed string
-}
-
-// opening are calendars that have to be open together.
-type opening struct {
-	calendars []*window.Calendar
-	at        time.Time
-	found     bool
-	asked     bool
-}
-
-// next is the first moment that is not before t at which all are open, if there is one.
-func (o *opening) next(t time.Time) (time.Time, bool) {
-	if !o.asked || o.found && o.at.Before(t) {
-		o.asked = true
-		o.at, o.found = togetherAfter(o.calendars, t)
-	}
-	return o.at, o.found
-}
-
-// maxTogether is how many openings are looked at in the search for one of several pools.
-// A controller looks again at each opening, and finds what one search of it may not.
-const maxTogether = 2000
-
-// togetherAfter is the first moment that is not before t at which all calendars are open.
-func togetherAfter(calendars []*window.Calendar, t time.Time) (time.Time, bool) {
-	agreed := 0
-	for i := range maxTogether {
-		next, found := calendars[i%len(calendars)].Next(t)
-		if !found {
-			return time.Time{}, false
-		}
-		if next.After(t) {
-			t, agreed = next, 0
-		}
-		if agreed++; agreed == len(calendars) {
-			return t, true
-		}
-	}
-	return time.Time{}, false
 }
 
 func newForesight(nodes []*NodeState, pools *render.Expansion, rollouts *Rollouts, now time.Time) *foresight {
@@ -403,27 +363,6 @@ func (f *foresight) order(node *foreseen, outcome NodeOutcome) {
 			node.openings = append(node.openings, one)
 		}
 	}
-}
-
-// openingOf are the calendars of pools; nil where they have none, or one is paused.
-func (f *foresight) openingOf(pools []*rollout) *opening {
-	one, id := &opening{}, ""
-	for _, pool := range pools {
-		if pool.paused {
-			return nil
-		}
-		if pool.calendar != nil {
-			one.calendars = append(one.calendars, pool.calendar)
-			id += pool.name + "/"
-		}
-	}
-	if len(one.calendars) == 0 {
-		return nil
-	}
-	if f.openings[id] == nil {
-		f.openings[id] = one
-	}
-	return f.openings[id]
 }
 
 // note keeps a node as turns see it.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -285,22 +284,4 @@ func (s *schedules) reason(node *foreseen) string {
 		return node.outcome.Wait[0].Restriction.String()
 	}
 	return "nothing is found that lets it follow"
-}
-
-// DescribeTime is a moment as people read it, by the clocks of a zone and in UTC: "Sat
-// 2026-11-28 02:00 CET (01:00 UTC)". Seconds are there where they are not 0.
-func DescribeTime(t time.Time, zone *time.Location) string {
-	clock := "15:04"
-	if t.Second() != 0 {
-		clock = "15:04:05"
-	}
-	local, utc := t.In(zone), t.UTC()
-	text := local.Format("Mon 2006-01-02 " + clock + " MST")
-	if _, offset := local.Zone(); offset == 0 && strings.HasSuffix(text, " UTC") {
-		return text
-	}
-	if local.Format(time.DateOnly) != utc.Format(time.DateOnly) {
-		clock = time.DateOnly + " " + clock
-	}
-	return text + " (" + utc.Format(clock) + " UTC)"
 }

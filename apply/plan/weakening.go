@@ -145,7 +145,9 @@ func weakenedCalendar(before, after *v1.Rollout, now time.Time) (changes []strin
 		changes = append(changes, "windows are removed")
 	default:
 		for _, is := range after.Windows {
-			if !slices.ContainsFunc(before.Windows, func(was v1.Window) bool { return was.Schedule == is.Schedule && was.TimeZone == is.TimeZone && was.Duration.Duration >= is.Duration.Duration }) {
+			if !slices.ContainsFunc(before.Windows, func(was v1.Window) bool {
+				return was.Schedule == is.Schedule && was.TimeZone == is.TimeZone && was.Duration.Duration >= is.Duration.Duration
+			}) {
 				changes = append(changes, fmt.Sprintf("window %q for %s is new", is.Schedule, is.Duration.Duration))
 			}
 		}
