@@ -12,7 +12,7 @@ const maxWaves = 20
 // rollouts writes when nodes follow, a line for each wave and one for its nodes.
 func (t *writer) rollouts(rollouts []review.Rollout) {
 	for _, rollout := range rollouts {
-		t.heading(fmt.Sprintf("Rollout of pool %s: %s", review.Word(rollout.Pool), rollout.Text()))
+		t.heading(fmt.Sprintf("Rollout of pool %s: %s", review.Word(rollout.Pool), review.Visible(rollout.Text())))
 		if rollout.Stays != "" {
 			t.sentence("  ", rollout.Stays)
 		}
