@@ -176,7 +176,6 @@ type stepper struct {
 	nodes     map[string]*NodeState
 	names     []string
 	observed  map[string]Follower
-	asks      map[string][]string
 	changed   map[string]time.Time
 	former    map[string][]string
 	approvals int
@@ -187,7 +186,7 @@ type stepper struct {
 func newStepper(w *rolloutWorld) *stepper {
 	s := &stepper{
 		expansion: expand(w.after...), rollouts: RolloutsOf(w.after), nodes: map[string]*NodeState{}, observed: map[string]Follower{},
-		asks: map[string][]string{}, changed: map[string]time.Time{}, former: map[string][]string{}, writes: map[string][]string{},
+		changed: map[string]time.Time{}, former: map[string][]string{}, writes: map[string][]string{},
 	}
 	for _, pool := range w.after {
 		s.pools = append(s.pools, pool.DeepCopy())
@@ -230,12 +229,15 @@ func (s *stepper) pass(name string, turns []string, now time.Time) bool {
 	return wrote
 }
 
-// minute is all that a controller does at one time.
+// minute is all that a controller does at one time: a pass over each node, and then over
+// those that it has written, and those whose turn it is. What such a pass has found is
+// known until the next one.
 func (s *stepper) minute(now time.Time) {
+	due := slices.Clone(s.names)
 	for range 1000 {
 		again := false
-		for _, name := range s.names {
-			again = s.pass(name, nil, now) || again
+		for len(due) > 0 {
+			due = slices.DeleteFunc(due, func(name string) bool { return !s.pass(name, nil, now) })
 		}
 		var followers []Follower
 		for _, name := range s.names {
@@ -244,7 +246,11 @@ func (s *stepper) minute(now time.Time) {
 		turns := s.rollouts.Turns(followers, now, true)
 		for _, name := range s.names {
 			if pools := turns.Nodes[name]; len(pools) > 0 {
-				again = s.pass(name, pools, now) || again
+				asked := s.observed[name].Asks
+				if s.pass(name, pools, now) {
+					due = append(due, name)
+				}
+				again = again || len(due) > 0 || !slices.Equal(asked, s.observed[name].Asks)
 			}
 		}
 		if !again && !s.approve(turns.Waves) {
