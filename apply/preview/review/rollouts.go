@@ -96,7 +96,7 @@ func (c *Counts) countRollouts(r *Review) {
 // 2026-12-05 06:10 CET (05:10 UTC) at the earliest".
 func (r Rollout) Text() string {
 	var parts []string
-	if len(r.Waves) > 1 || r.Waves[0].Name != "" {
+	if len(r.Waves) > 1 || len(r.Waves) == 1 && r.Waves[0].Name != "" {
 		parts = append(parts, Count(len(r.Waves), "wave"))
 	}
 	parts = append(parts, Count(r.Nodes, "node"))
