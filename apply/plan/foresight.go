@@ -64,6 +64,8 @@ type foreseen struct {
 	outcomes map[string]NodeOutcome
 	// closed stands for the pools that were closed when it was last decided.
 	closed string
+	// unused reports that it was its turn, and that it did not begin: it asks again later.
+	unused bool
 }
 
 func newForesight(nodes []*NodeState, pools *render.Expansion, rollouts *Rollouts, now time.Time) *foresight {
@@ -165,9 +167,10 @@ func (f *foresight) bound(node *foreseen) (first time.Time) {
 // assumed.
 func (f *foresight) step() (happened bool) {
 	for _, node := range f.nodes {
-		if node.idle() || node.closed == f.closed(node) && !f.mayJoin(node) && !writes(node.outcome) {
+		if node.idle() || !node.unused && node.closed == f.closed(node) && !f.mayJoin(node) && !writes(node.outcome) {
 			continue
 		}
+		node.unused = false
 		happened = f.pass(node, nil) || happened
 	}
 	for f.work <= maxForesight {
@@ -177,6 +180,7 @@ func (f *foresight) step() (happened bool) {
 			if pools := turns.Nodes[node.state.Name]; len(pools) > 0 {
 				asked := node.outcome.Asks
 				began := f.pass(node, pools)
+				node.unused = !began
 				happened = happened || began
 				moved = moved || began || !slices.Equal(asked, node.outcome.Asks)
 				done = done && f.took(node)

@@ -220,7 +220,7 @@ func later(a, b time.Time) time.Time {
 
 // windowsOf is in how many windows of a pool nodes begin.
 func windowsOf(pool *rollout, begins map[string]begin) int {
-	if pool.calendar == nil {
+	if pool.calendar == nil || !pool.calendar.HasWindows() {
 		return 0
 	}
 	times := map[time.Time]bool{}
