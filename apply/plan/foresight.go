@@ -178,12 +178,12 @@ func (f *foresight) step() (happened bool) {
 		moved, done := false, len(turns.Nodes) > 0
 		for _, node := range f.nodes {
 			if pools := turns.Nodes[node.state.Name]; len(pools) > 0 {
-				asked := node.outcome.Asks
+				asked, former := node.outcome.Asks, node.follower.Former
 				began := f.pass(node, pools)
 				node.unused = !began
 				happened = happened || began
 				moved = moved || began || !slices.Equal(asked, node.outcome.Asks)
-				done = done && f.took(node)
+				done = done && len(former) == 0 && f.took(node)
 			}
 		}
 		switch {
@@ -201,7 +201,7 @@ func (f *foresight) step() (happened bool) {
 }
 
 // took reports whether a node took a place in all its rollouts with its turn, and waits for
-// no other. When all that began did, to decide once more at the same time would give nobody
+// no other; it must have had none in pools that it has left, which it may have given up. When all that began did, to decide once more at the same time would give nobody
 // a turn: the budgets are what they were at the end of the last decision, a wave that they
 // are in is not over, and of others nothing has changed. When the places become free it is
 // decided anew.
