@@ -82,6 +82,9 @@ func (c *Calendar) Problems() []error { return c.problems }
 // windows nor exclusions.
 func (c *Calendar) Unrestricted() bool { return !c.restricted && len(c.exclusions) == 0 }
 
+// HasWindows reports whether the calendar is closed outside of windows.
+func (c *Calendar) HasWindows() bool { return c.restricted }
+
 // Zone is the zone of the first window or exclusion that has one; UTC where none has.
 func (c *Calendar) Zone() *time.Location {
 	for _, w := range c.windows {

@@ -3,6 +3,7 @@ package reviews
 import (
 	"fmt"
 
+	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/impact"
 	"github.com/nodepools/nodepools/apply/preview/review"
 )
@@ -14,6 +15,7 @@ func blank() *review.Review {
 		Pools: []review.Object{}, RuntimeClasses: []review.Object{}, Nodes: []review.Nodes{},
 		Records: []review.Records{}, Members: []review.Members{},
 		HeldReleases: []review.HeldRelease{}, Kept: []string{}, Conflicts: []review.Conflict{}, Contests: []review.Contest{}, Problems: []string{}, Notes: []string{},
+		Rollouts: []review.Rollout{}, WeakenedRollouts: []plan.Weakening{},
 	}
 }
 

@@ -58,6 +58,7 @@ func (s *Sides) Difference() (*plan.Difference, error) {
 		})
 	}
 	s.noteWaits(difference)
+	s.noteWeakenings(difference)
 	return difference, nil
 }
 
@@ -65,6 +66,9 @@ func (s *Sides) Difference() (*plan.Difference, error) {
 // known.
 func (s *Sides) Review(difference *plan.Difference) (*review.Review, error) {
 	input := review.Input{Compared: s.Compared, Files: s.Files, Before: s.Before, Difference: difference, Notes: s.Notes}
+	if !s.moment.IsZero() {
+		input.Schedules, input.Weakenings = s.schedules(difference), s.weakenings(difference)
+	}
 	if s.inventory != nil {
 		input.Impact = impact.Of(s.inventory, difference.After(s.Before))
 	}

@@ -91,10 +91,17 @@ func summarizeClusters(clusters []Cluster) Summary {
 	return s
 }
 
-// plus returns the sums of both.
+// ofOne are the counts that are those of the rollout, or of the wave, that has the most.
+var ofOne = []string{"waves", "evictionsPerWave"}
+
+// plus returns the sums of both; of what is counted of one rollout, the greater.
 func (c Counts) plus(other Counts) Counts {
 	sum, more := reflect.ValueOf(&c).Elem(), reflect.ValueOf(other)
 	for i := range sum.NumField() {
+		if slices.Contains(ofOne, sum.Type().Field(i).Tag.Get("json")) {
+			sum.Field(i).SetInt(max(sum.Field(i).Int(), more.Field(i).Int()))
+			continue
+		}
 		sum.Field(i).SetInt(sum.Field(i).Int() + more.Field(i).Int())
 	}
 	return c

@@ -26,8 +26,12 @@ func (r *Reviews) Exceeds(thresholds []Threshold) ([]string, error) {
 		if missing != nil {
 			atLeast = "at least "
 		}
-		exceeded = append(exceeded, fmt.Sprintf("%s: %s%d in all clusters, and the limit is %d: %s",
-			threshold.Count, atLeast, n, threshold.TooMany-1, r.contributions(threshold.Count)))
+		where := "in all clusters"
+		if slices.Contains(ofOne, threshold.Count) {
+			where = "in one cluster"
+		}
+		exceeded = append(exceeded, fmt.Sprintf("%s: %s%d %s, and the limit is %d: %s",
+			threshold.Count, atLeast, n, where, threshold.TooMany-1, r.contributions(threshold.Count)))
 	}
 	return exceeded, notKnown
 }

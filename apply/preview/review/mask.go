@@ -202,17 +202,23 @@ func (m *masker) mentions(r *Review) {
 		hide(&broken.Revision)
 		lists = append(lists, broken.Problems)
 	}
-	for _, list := range lists {
-		for i := range list {
-			hide(&list[i])
-		}
-	}
 	for i := range r.Records {
 		hide(&r.Records[i].Value)
 	}
 	hide(&r.Compared.Base, &r.Compared.Head)
 	for i := range r.HeldReleases {
 		hide(&r.HeldReleases[i].Reason, &r.HeldReleases[i].Remedy)
+	}
+	for i := range r.Rollouts {
+		hide(&r.Rollouts[i].Stays)
+	}
+	for i := range r.WeakenedRollouts {
+		lists = append(lists, r.WeakenedRollouts[i].Changes)
+	}
+	for _, list := range lists {
+		for i := range list {
+			hide(&list[i])
+		}
 	}
 	if r.HeldBack != nil {
 		hide(&r.HeldBack.Reason, &r.HeldBack.Remedy)

@@ -26,6 +26,10 @@ type Input struct {
 	// Impact is nil where pods are not known.
 	Impact *impact.Impact
 	Notes  []string
+	// Schedules foretell the rollouts, and Weakenings are the pools whose rollouts are
+	// weakened.
+	Schedules  []plan.PoolSchedule
+	Weakenings []plan.Weakening
 }
 
 // Of makes the review. It changes nothing of what it is given.
@@ -33,6 +37,7 @@ func Of(in Input) (*Review, error) {
 	r := &Review{
 		APIVersion: APIVersion, Kind: Kind, Compared: in.Compared,
 		Kept: listOf(in.Difference.Pools.Kept), Problems: []string{}, Notes: listOf(in.Notes), Impact: in.Impact,
+		Rollouts: rolloutsOf(in.Schedules, in.Impact), WeakenedRollouts: listOf(in.Weakenings),
 	}
 	if broken := in.Compared.BrokenBase; broken != nil {
 		r.Compared.BrokenBase = &BrokenBase{Revision: broken.Revision, Problems: listOf(broken.Problems), MoreProblems: broken.MoreProblems}

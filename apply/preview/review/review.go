@@ -54,6 +54,12 @@ type Review struct {
 	// there are besides.
 	Contests     []Contest `json:"contests"`
 	MoreContests int       `json:"moreContests"`
+	// Rollouts foretell when nodes follow, of the pools whose rollouts order that, sorted by
+	// name.
+	Rollouts []Rollout `json:"rollouts"`
+	// WeakenedRollouts are the pools whose rollouts let more happen than before, or sooner,
+	// sorted by name.
+	WeakenedRollouts []plan.Weakening `json:"weakenedRollouts"`
 }
 
 // Compared has what was compared with what.
@@ -237,4 +243,11 @@ type Counts struct {
 	RuntimeClassesInUse int `json:"runtimeClassesInUse"`
 	// Overlaps are nodes on which the pods of none of their pools can run.
 	Overlaps int `json:"overlaps"`
+	// Waves are those that are left in the rollout of a pool, of the pool with the most.
+	Waves int `json:"waves"`
+	// EvictionsPerWave are the running pods that are evicted in one wave, of the wave with
+	// the most.
+	EvictionsPerWave int `json:"evictionsPerWave"`
+	// PolicyWeakened are the pools whose rollouts are weakened.
+	PolicyWeakened int `json:"policyWeakened"`
 }

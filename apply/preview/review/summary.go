@@ -59,6 +59,7 @@ func counts(r *Review) Counts {
 	if r.Impact != nil {
 		c.countImpact(r.Impact)
 	}
+	c.countRollouts(r)
 	return c
 }
 

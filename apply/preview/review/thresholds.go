@@ -170,4 +170,7 @@ var needs = map[string]string{
 	"daemonPodsStarted":      "pods",
 	"runtimeClassesInUse":    "pods",
 	"overlaps":               "pods",
+	"waves":                  "nodes",
+	"evictionsPerWave":       "pods",
+	"policyWeakened":         "",
 }

@@ -123,7 +123,7 @@ func lists(r *review.Review) []section {
 		notes.rows = append(notes.rows, sentence(note))
 	}
 	var lists []section
-	for _, list := range []section{kept, conflicts, contests, problems, broken, notes} {
+	for _, list := range []section{rollouts(r.Rollouts), kept, conflicts, contests, problems, broken, notes} {
 		if len(list.rows) > 0 {
 			lists = append(lists, list)
 		}

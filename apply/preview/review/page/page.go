@@ -85,6 +85,7 @@ type document struct {
 	Conflicts      folded[review.Conflict]
 	Contests       folded[review.Contest]
 	Problems       folded[string]
+	Rollouts       folded[rollout]
 }
 
 func newDocument(r *review.Review, o Options) *document {
@@ -111,6 +112,7 @@ func (d *document) fill(r *review.Review) {
 		}
 	}
 	d.Conflicts, d.Contests, d.Problems = fold(r.Conflicts), fold(r.Contests), fold(r.Problems)
+	d.Rollouts = fold(rollouts(r.Rollouts))
 }
 
 // fewObjects is the number of manifests up to which they are unfolded.

@@ -35,6 +35,7 @@ func (t *writer) review(r *review.Review, o Options) {
 	if !o.Summary {
 		t.guards(r)
 		t.impact(r)
+		t.rollouts(r.Rollouts)
 		t.objects("NodePool", r.Pools)
 		t.objects("RuntimeClass", r.RuntimeClasses)
 		t.nodes(r.Nodes)

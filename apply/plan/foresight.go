@@ -1,0 +1,383 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodepools/nodepools/render"
+)
+
+// foresight steps through the rollouts of a cluster, as a controller would, with a clock
+// of its own that goes from one moment to the next at which something can happen. It
+// decides nothing: what a node may do is said by [NodeOutcomeOf], and whose turn it is by
+// [Rollouts.Turns].
+type foresight struct {
+	rollouts *Rollouts
+	pools    *render.Expansion
+	now      time.Time
+	nodes    []*foreseen // sorted by name
+	byName   map[string]*foreseen
+	// tried are the calendars that have been open together since something has happened
+	// last: their nodes did not begin, and would not at the next opening.
+	openings map[string]*opening
+	tried    map[*opening]bool
+	// bounds are when pools close or open next; idle counts the steps since something has
+	// happened last.
+	bounds map[*rollout]time.Time
+	idle   int
+	// approved are the waves of pools of which the approval is assumed, by their index.
+	approved map[string]map[int]bool
+	// again is when it has to be decided anew though no calendar opens; zero for never.
+	again time.Time
+	// waves are how far waves are by the last decision.
+	waves map[string]*WaveState
+	// work counts for how many nodes it was decided whose turn it is.
+	work int
+	// onWrite is called with each node that is written, and the pools in whose rollouts it
+	// has followed something with that.
+	onWrite func(node *foreseen, pools []string)
+}
+
+// maxForesight bounds the work: for how many nodes, once for each step, it is decided whose
+// turn it is. For 5,000 nodes that are some 600 steps.
+const maxForesight = 3_000_000
+
+// foreseen is a node while time goes on.
+type foreseen struct {
+	state    *NodeState
+	outcome  NodeOutcome
+	follower Follower
+	// changed and former are what a controller remembers of a node beyond its record: when
+	// it last began, and the pools that it was in before and after.
+	changed time.Time
+	former  []string
+	// ordered are, by each pool of which a disruptive change is pending, those whose
+	// rollouts it waits for, the strongest first.
+	ordered map[string][]*rollout
+	// openings are the calendars that have to be open together, for each of these pools.
+	openings []*opening
+	// dependent are the pools with a calendar among all that it waits for.
+	dependent []*rollout
+	// outcomes are those since the state last changed, by which pools are closed. They are
+	// not kept of a node that may join: what waits there depends on its age.
+	outcomes map[string]NodeOutcome
+	// closed stands for the pools that were closed when it was last decided.
+	closed string
+	// unused reports that it was its turn, and that it did not begin: it asks again later.
+	unused bool
+}
+
+func newForesight(nodes []*NodeState, pools *render.Expansion, rollouts *Rollouts, now time.Time) *foresight {
+	f := &foresight{
+		rollouts: rollouts, pools: pools, now: now, byName: make(map[string]*foreseen, len(nodes)),
+		openings: map[string]*opening{}, tried: map[*opening]bool{}, bounds: map[*rollout]time.Time{}, approved: map[string]map[int]bool{},
+		onWrite: func(*foreseen, []string) {},
+	}
+	for _, node := range nodes {
+		one := &foreseen{state: node}
+		f.nodes = append(f.nodes, one)
+		f.byName[node.Name] = one
+	}
+	slices.SortFunc(f.nodes, func(a, b *foreseen) int { return strings.Compare(a.state.Name, b.state.Name) })
+	return f
+}
+
+// look decides what becomes of each node now, and writes nothing.
+func (f *foresight) look() {
+	for _, node := range f.nodes {
+		node.outcome = f.outcomeOf(node, nil)
+		f.note(node)
+	}
+}
+
+// run goes on until nothing happens any more. It reports whether the end was reached.
+func (f *foresight) run() bool {
+	for {
+		f.idle++
+		if f.step() {
+			f.retry()
+		}
+		if f.work > maxForesight {
+			return false
+		}
+		next := f.next()
+		if next.IsZero() {
+			return true
+		}
+		if next.Equal(f.again) {
+			f.retry()
+		}
+		f.now = next
+	}
+}
+
+// retry forgets what has been tried: it may be of use now.
+func (f *foresight) retry() {
+	clear(f.tried)
+	f.idle = 0
+}
+
+// next is the next moment at which something can happen; zero where there is none. What
+// is open now is tried.
+func (f *foresight) next() time.Time {
+	first := f.again
+	for _, node := range f.nodes {
+		for _, one := range node.openings {
+			if f.tried[one] {
+				continue
+			}
+			at, found := one.next(f.now)
+			if !found || !at.After(f.now) {
+				f.tried[one] = true
+				continue
+			}
+			first = sooner(first, at, f.now)
+		}
+		first = sooner(first, f.bound(node), f.now)
+	}
+	return first
+}
+
+// maxIdle is how many steps are looked at in which nothing happens, for the sake of what
+// [foresight.bound] is about.
+const maxIdle = 50
+
+// bound is when a pool closes or opens that a node depends on, where changes of several
+// pools wait on it: what waits for a window asks for no turn, and so keeps no other change
+// waiting. It is zero where it makes no difference.
+func (f *foresight) bound(node *foreseen) (first time.Time) {
+	if len(node.ordered) < 2 || f.idle > maxIdle {
+		return first
+	}
+	for _, one := range node.dependent {
+		if at, known := f.bounds[one]; !known || !at.IsZero() && !at.After(f.now) {
+			if one.closedAt(f.now) {
+				f.bounds[one], _ = one.calendar.Next(f.now)
+			} else {
+				f.bounds[one] = one.calendar.Until(f.now)
+			}
+		}
+		first = sooner(first, f.bounds[one], f.now)
+	}
+	return first
+}
+
+// step does all that happens now, and reports whether a node begins, or an approval was
+// assumed.
+func (f *foresight) step() (happened bool) {
+	for _, node := range f.nodes {
+		if node.idle() || !node.unused && node.closed == f.closed(node) && !f.mayJoin(node) && !writes(node.outcome) {
+			continue
+		}
+		node.unused = false
+		happened = f.pass(node, nil) || happened
+	}
+	for f.work <= maxForesight {
+		turns := f.turns()
+		moved, done := false, len(turns.Nodes) > 0
+		for _, node := range f.nodes {
+			if pools := turns.Nodes[node.state.Name]; len(pools) > 0 {
+				asked, former := node.outcome.Asks, node.follower.Former
+				began := f.pass(node, pools)
+				node.unused = !began
+				happened = happened || began
+				moved = moved || began || !slices.Equal(asked, node.outcome.Asks)
+				done = done && len(former) == 0 && f.took(node)
+			}
+		}
+		switch {
+		case done && !approvable(turns.Waves):
+			return happened
+		case moved:
+			continue
+		}
+		if !f.approve(turns.Waves) {
+			break
+		}
+		happened = true
+	}
+	return happened
+}
+
+// took reports whether a node took a place in all its rollouts with its turn, and waits for
+// no other; it must have had none in pools that it has left, which it may have given up. When all that began did, to decide once more at the same time would give nobody
+// a turn: the budgets are what they were at the end of the last decision, a wave that they
+// are in is not over, and of others nothing has changed. When the places become free it is
+// decided anew.
+func (f *foresight) took(node *foreseen) bool {
+	if len(node.outcome.Asks)+len(node.follower.Former) > 0 || !node.changed.Equal(node.follower.Changed) {
+		return false
+	}
+	for _, pool := range node.follower.Pools {
+		one := f.rollouts.pools[pool]
+		if one == nil || !one.limits() {
+			continue
+		}
+		if !node.follower.occupies(one, f.now) {
+			return false
+		}
+		f.again = sooner(f.again, node.changed.Add(one.minReady), f.now)
+	}
+	return !node.changed.IsZero()
+}
+
+// approvable reports whether waves wait for an approval, or will: fewer changes may need
+// none.
+func approvable(waves map[string]*WaveState) bool {
+	for _, state := range waves {
+		if state.Approval != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// turns decides whose turn it is.
+func (f *foresight) turns() Turns {
+	followers := make([]Follower, len(f.nodes))
+	for i, node := range f.nodes {
+		followers[i] = node.follower
+	}
+	f.work += len(followers)
+	turns := f.rollouts.Turns(followers, f.now, true)
+	f.again, f.waves = turns.Again, turns.Waves
+	for _, node := range f.nodes { // they count in the budgets of pools that they have left
+		for _, pool := range node.follower.Former {
+			if one := f.rollouts.pools[pool]; one != nil {
+				f.again = sooner(f.again, node.changed.Add(one.minReady), f.now)
+			}
+		}
+	}
+	return turns
+}
+
+// approve assumes the approvals that alone are missing, and reports whether there are some.
+func (f *foresight) approve(waves map[string]*WaveState) (found bool) {
+	for _, node := range f.nodes {
+		pool := f.rollouts.orders(node.outcome.Asks)
+		state := waves[pool]
+		if state == nil || state.Approval == "" || state.Behind > 0 || state.Unavailable > 0 || !state.Soaks.IsZero() || f.approved[pool][state.Index] {
+			continue
+		}
+		f.rollouts.pools[pool].approved = state.Approval
+		if f.approved[pool] == nil {
+			f.approved[pool] = map[int]bool{}
+		}
+		f.approved[pool][state.Index], found = true, true
+	}
+	return found
+}
+
+// writes reports whether an outcome writes something.
+func writes(o NodeOutcome) bool { return o.Admission.Plan != nil && !o.Admission.Plan.NoOp() }
+
+// idle reports whether a node has nothing to follow.
+func (n *foreseen) idle() bool { return len(n.outcome.Wait) == 0 && !writes(n.outcome) }
+
+// pass is one of a controller over a node, and those that follow at once: it writes what
+// may be written, until that is nothing. It reports whether the node began to follow
+// something that had to wait.
+func (f *foresight) pass(node *foreseen, turns []string) (began bool) {
+	node.outcome = f.outcomeOf(node, turns)
+	for range maxRounds {
+		if !writes(node.outcome) {
+			break
+		}
+		p, ordered, before := node.outcome.Admission.Plan, node.ordered, node.follower.Pools
+		begins := node.outcome.Begins
+		if begins {
+			node.changed = p.Record.Changed
+			node.former = slices.Concat(before, FollowerOf(node.state, node.outcome, true).Pools)
+		}
+		node.state, node.outcomes = p.After(node.state), nil
+		node.outcome = f.outcomeOf(node, nil)
+		pools := passed(ordered, node.ordered)
+		began = began || begins || len(pools) > 0
+		f.onWrite(node, pools)
+	}
+	f.note(node)
+	return began
+}
+
+// passed are the pools in whose rollouts less waits than before, sorted.
+func passed(before, after map[string][]*rollout) []string {
+	var pools []string
+	for changing, ordering := range before {
+		if _, still := after[changing]; still {
+			continue
+		}
+		for _, one := range ordering {
+			pools = append(pools, one.name)
+		}
+	}
+	slices.Sort(pools)
+	return slices.Compact(pools)
+}
+
+// outcomeOf decides what becomes of a node now.
+func (f *foresight) outcomeOf(node *foreseen, turns []string) NodeOutcome {
+	decide := func() NodeOutcome {
+		return NodeOutcomeOf(node.state, f.pools, NodeFacts{Rollouts: f.rollouts, Turns: turns, Now: f.now})
+	}
+	if len(turns) > 0 {
+		return decide()
+	}
+	if node.outcomes == nil || f.mayJoin(node) {
+		outcome := decide()
+		f.order(node, outcome)
+		node.closed = f.closed(node)
+		node.outcomes = map[string]NodeOutcome{node.closed: outcome}
+		return outcome
+	}
+	node.closed = f.closed(node)
+	outcome, known := node.outcomes[node.closed]
+	if !known {
+		outcome = decide()
+		node.outcomes[node.closed] = outcome
+	}
+	return outcome
+}
+
+func (f *foresight) mayJoin(node *foreseen) bool {
+	return !node.state.Created.IsZero() && f.now.Sub(node.state.Created.Time) <= unattendedPeriod+joiningPeriod
+}
+
+// closed stands for which of the pools are closed that a node depends on.
+func (f *foresight) closed(node *foreseen) string {
+	var text strings.Builder
+	for _, one := range node.dependent {
+		if one.closedAt(f.now) {
+			text.WriteString(one.name + "/")
+		}
+	}
+	return text.String()
+}
+
+// order works out what the changes of a node wait for.
+func (f *foresight) order(node *foreseen, outcome NodeOutcome) {
+	node.ordered, node.openings, node.dependent = nil, nil, nil
+	if outcome.Plan == nil || outcome.Paused {
+		return
+	}
+	node.ordered = f.rollouts.orderedBy(node.state, outcome.Plan, f.now)
+	node.dependent = f.rollouts.concerned(outcome.Plan, func(one *rollout) bool { return one.calendar != nil && !one.paused })
+	for _, ordering := range node.ordered {
+		if one := f.openingOf(ordering); one != nil && !slices.Contains(node.openings, one) {
+			node.openings = append(node.openings, one)
+		}
+	}
+}
+
+// note keeps a node as turns see it.
+func (f *foresight) note(node *foreseen) {
+	node.follower = FollowerOf(node.state, node.outcome, true)
+	if !node.changed.IsZero() && !node.changed.Before(node.follower.Changed) {
+		node.follower.Changed = node.changed
+		for _, pool := range node.former {
+			if !slices.Contains(node.follower.Pools, pool) && !slices.Contains(node.follower.Former, pool) {
+				node.follower.Former = append(node.follower.Former, pool)
+			}
+		}
+	}
+}

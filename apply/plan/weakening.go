@@ -1,0 +1,177 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// Weakening is a pool whose rollout lets more happen, or sooner, than it did.
+type Weakening struct {
+	Pool string `json:"pool"`
+	// Changes say in what, each in a few words: "maxUnavailable 1 -> 5".
+	Changes []string `json:"changes"`
+}
+
+func (w Weakening) String() string {
+	return fmt.Sprintf("weakens the rollout of pool %q: %s", w.Pool, strings.Join(w.Changes, ", "))
+}
+
+// Weakenings are the pools whose rollouts the difference weakens at a moment, sorted by
+// name. A pool that is deleted takes its rollout with it.
+func (d *Difference) Weakenings(cluster Cluster, now time.Time) []Weakening {
+	weakenings := []Weakening{}
+	members := map[string]int(nil)
+	for _, change := range d.PoolChanges {
+		if change.Live == nil || change.Live.Spec.Rollout == nil {
+			continue
+		}
+		var after *v1.Rollout
+		if pool := change.After(); pool != nil && change.Action != Delete {
+			after = pool.Spec.Rollout
+		}
+		if members == nil {
+			members = d.members(cluster)
+		}
+		if changes := Weakened(change.Live.Spec.Rollout, after, members[change.Name], now); len(changes) > 0 {
+			weakenings = append(weakenings, Weakening{Pool: change.Name, Changes: changes})
+		}
+	}
+	slices.SortFunc(weakenings, func(a, b Weakening) int { return strings.Compare(a.Pool, b.Pool) })
+	return weakenings
+}
+
+// members is how many nodes each pool has afterwards.
+func (d *Difference) members(cluster Cluster) map[string]int {
+	members, expansion := map[string]int{}, d.Expansion(cluster)
+	for _, node := range cluster.Nodes {
+		for _, pool := range CurrentMembers(node, expansion) {
+			members[pool]++
+		}
+	}
+	return members
+}
+
+// Weakened says in what a rollout is weaker than another one before it, for a pool of so
+// many nodes; nothing where it is not. Nil is no rollout. An exclusion that is over at a
+// moment is not missed. What can be weaker or not counts as weaker: another window, and a
+// percentage in place of a number where no nodes are known.
+func Weakened(before, after *v1.Rollout, nodes int, now time.Time) []string {
+	switch {
+	case before == nil:
+		return nil
+	case after == nil:
+		return []string{"the rollout is removed"}
+	}
+	var changes []string
+	add := func(weaker bool, format string, args ...any) {
+		if weaker {
+			changes = append(changes, fmt.Sprintf(format, args...))
+		}
+	}
+	add(weakerLimit(before.MaxUnavailable, after.MaxUnavailable, nodes), "maxUnavailable %s -> %s", limitText(before.MaxUnavailable, "any"), limitText(after.MaxUnavailable, "any"))
+	none := intstr.FromInt32(0)
+	was, is := before.MaxFailures, after.MaxFailures
+	add(weakerLimit(ptr.To(ptr.Deref(was, none)), ptr.To(ptr.Deref(is, none)), nodes), "maxFailures %s -> %s", limitText(was, "0"), limitText(is, "0"))
+	add(duration(after.MinReady) < duration(before.MinReady), "minReady %s -> %s", duration(before.MinReady), duration(after.MinReady))
+	changes = append(changes, weakenedWaves(before.Waves, after.Waves, nodes)...)
+	changes = append(changes, weakenedCalendar(before, after, now)...)
+	add(before.Paused && !after.Paused, "paused no longer")
+	return changes
+}
+
+func duration(d *metav1.Duration) time.Duration {
+	if d == nil {
+		return 0
+	}
+	return d.Duration
+}
+
+func limitText(limit *intstr.IntOrString, none string) string {
+	if limit == nil {
+		return none
+	}
+	return limit.String()
+}
+
+// weakerLimit reports whether a limit lets more be unavailable than another one before it.
+func weakerLimit(before, after *intstr.IntOrString, nodes int) bool {
+	switch {
+	case before == nil:
+		return false
+	case after == nil:
+		return true
+	case before.Type != after.Type && nodes == 0:
+		return *after != intstr.FromInt32(0) && *after != intstr.FromString("0%")
+	case before.Type != after.Type:
+		return mostUnavailable(*after, nodes) > mostUnavailable(*before, nodes)
+	}
+	const many = 100 // of which a percentage is itself
+	return mostUnavailable(*after, many) > mostUnavailable(*before, many)
+}
+
+func weakenedWaves(before, after []v1.Wave, nodes int) (changes []string) {
+	for _, was := range before {
+		at := slices.IndexFunc(after, func(w v1.Wave) bool { return w.Name == was.Name })
+		if at < 0 {
+			changes = append(changes, fmt.Sprintf("wave %s is removed", was.Name))
+			continue
+		}
+		is := after[at]
+		if was.Approval == v1.ApprovalRequired && is.Approval != v1.ApprovalRequired {
+			changes = append(changes, fmt.Sprintf("wave %s needs no approval", was.Name))
+		}
+		if duration(is.Soak) < duration(was.Soak) {
+			changes = append(changes, fmt.Sprintf("soak of wave %s %s -> %s", was.Name, duration(was.Soak), duration(is.Soak)))
+		}
+		if weakerLimit(was.Nodes, is.Nodes, nodes) {
+			changes = append(changes, fmt.Sprintf("nodes of wave %s %s -> %s", was.Name, limitText(was.Nodes, "any"), limitText(is.Nodes, "any")))
+		}
+	}
+	return changes
+}
+
+func weakenedCalendar(before, after *v1.Rollout, now time.Time) (changes []string) {
+	switch {
+	case len(before.Windows) == 0:
+	case len(after.Windows) == 0:
+		changes = append(changes, "windows are removed")
+	default:
+		for _, is := range after.Windows {
+			if !slices.ContainsFunc(before.Windows, func(was v1.Window) bool {
+				return was.Schedule == is.Schedule && was.TimeZone == is.TimeZone && was.Duration.Duration >= is.Duration.Duration
+			}) {
+				changes = append(changes, fmt.Sprintf("window %q for %s is new", is.Schedule, is.Duration.Duration))
+			}
+		}
+	}
+	for _, was := range before.Exclusions {
+		if over := was.End != nil && !was.End.After(now); over || slices.ContainsFunc(after.Exclusions, func(is v1.Exclusion) bool { return lasts(is, was) }) {
+			continue
+		}
+		switch {
+		case was.Reason != "":
+			changes = append(changes, fmt.Sprintf("exclusion %q is removed or shorter", was.Reason))
+		case was.Start != nil:
+			changes = append(changes, fmt.Sprintf("the exclusion from %s is removed or shorter", describeMoment(was.Start.UTC())))
+		default:
+			changes = append(changes, fmt.Sprintf("exclusion %q is removed or shorter", was.Schedule))
+		}
+	}
+	return changes
+}
+
+// lasts reports whether an exclusion is in force at least when another one was.
+func lasts(is, was v1.Exclusion) bool {
+	if was.Start == nil || is.Start == nil {
+		return was.Start == nil && is.Start == nil && is.Schedule == was.Schedule && is.TimeZone == was.TimeZone && duration(is.Duration) >= duration(was.Duration)
+	}
+	return !is.Start.After(was.Start.Time) && (is.End == nil || was.End != nil && !is.End.Before(was.End))
+}

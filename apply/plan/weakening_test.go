@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+func TestWeakened(t *testing.T) {
+	limit := func(text string) *intstr.IntOrString { return ptr.To(intstr.Parse(text)) }
+	minutes := func(n int) *metav1.Duration { return &metav1.Duration{Duration: time.Duration(n) * time.Minute} }
+	unavailable := func(text string) *v1.Rollout { return &v1.Rollout{MaxUnavailable: limit(text)} }
+	failures := func(text string) *v1.Rollout { return &v1.Rollout{MaxFailures: limit(text), Paused: true} }
+	waves := func(waves ...v1.Wave) *v1.Rollout { return &v1.Rollout{Waves: waves} }
+	canary := waveOf("canary", "1", func(w *v1.Wave) { w.Soak, w.Approval = minutes(30), v1.ApprovalRequired })
+	windows := func(windows ...v1.Window) *v1.Rollout { return &v1.Rollout{Windows: windows} }
+	night := v1.Window{Schedule: "0 2 * * *", TimeZone: "Europe/Berlin", Duration: *minutes(60)}
+	long, elsewhere, noon := night, night, night
+	long.Duration, elsewhere.TimeZone, noon.Schedule = *minutes(61), "", "0 12 * * *"
+	excludes := func(exclusions ...v1.Exclusion) *v1.Rollout { return &v1.Rollout{Exclusions: exclusions} }
+	at := func(hours int) *metav1.Time {
+		return ptr.To(metav1.NewTime(closedAt.Add(time.Duration(hours) * time.Hour)))
+	}
+	peak, freeze := v1.Exclusion{Start: at(-1), End: at(1), Reason: "peak"}, v1.Exclusion{Schedule: "@daily", Duration: minutes(60)}
+	shorter, longer, over := peak, peak, peak
+	shorter.Start, longer.End, over.End = at(0), at(2), at(0)
+	shortFreeze := freeze
+	shortFreeze.Duration = minutes(59)
+
+	cases := map[string]struct {
+		before, after *v1.Rollout
+		nodes         int
+		want          []string
+	}{
+		"none":                      {nil, nil, 3, nil},
+		"comes":                     {nil, unavailable("1"), 3, nil},
+		"the same":                  {unavailable("1"), unavailable("1"), 3, nil},
+		"removed":                   {unavailable("1"), nil, 3, []string{"the rollout is removed"}},
+		"higher":                    {unavailable("1"), unavailable("5"), 3, []string{"maxUnavailable 1 -> 5"}},
+		"lower":                     {unavailable("5"), unavailable("1"), 3, nil},
+		"a higher part":             {unavailable("10%"), unavailable("20%"), 3, []string{"maxUnavailable 10% -> 20%"}},
+		"a part of many":            {unavailable("5"), unavailable("10%"), 100, []string{"maxUnavailable 5 -> 10%"}},
+		"a part of few":             {unavailable("5"), unavailable("10%"), 40, nil},
+		"a part of unknown":         {unavailable("5"), unavailable("10%"), 0, []string{"maxUnavailable 5 -> 10%"}},
+		"none of unknown":           {unavailable("5%"), unavailable("0"), 0, nil},
+		"no limit":                  {unavailable("0"), &v1.Rollout{MinReady: minutes(1)}, 3, []string{"maxUnavailable 0 -> any"}},
+		"more failures":             {failures("0"), failures("1"), 3, []string{"maxFailures 0 -> 1"}},
+		"some failures":             {&v1.Rollout{Paused: true}, failures("1"), 3, []string{"maxFailures 0 -> 1"}},
+		"no more failures":          {failures("1"), &v1.Rollout{Paused: true}, 3, nil},
+		"shorter minReady":          {&v1.Rollout{MinReady: minutes(2)}, &v1.Rollout{MinReady: minutes(1)}, 3, []string{"minReady 2m0s -> 1m0s"}},
+		"longer minReady":           {&v1.Rollout{MinReady: minutes(1)}, &v1.Rollout{MinReady: minutes(2)}, 3, nil},
+		"wave goes":                 {waves(canary, waveOf("b", "2", nil)), waves(waveOf("b", "2", nil)), 9, []string{"wave canary is removed"}},
+		"wave comes":                {waves(canary), waves(canary, waveOf("b", "2", nil)), 9, nil},
+		"larger, with no soak":      {waves(canary), waves(waveOf("canary", "3", nil)), 9, []string{"wave canary needs no approval", "soak of wave canary 30m0s -> 0s", "nodes of wave canary 1 -> 3"}},
+		"windows go":                {windows(night), unavailable("1"), 9, []string{"windows are removed"}},
+		"windows come":              {unavailable("1"), &v1.Rollout{MaxUnavailable: limit("1"), Windows: []v1.Window{night}}, 9, nil},
+		"one window less":           {windows(night, noon), windows(night), 9, nil},
+		"one window more":           {windows(night), windows(night, noon), 9, []string{`window "0 12 * * *" for 1h0m0s is new`}},
+		"a longer window":           {windows(night), windows(long), 9, []string{`window "0 2 * * *" for 1h1m0s is new`}},
+		"a shorter window":          {windows(long), windows(night), 9, nil},
+		"in another zone":           {windows(night), windows(elsewhere), 9, []string{`window "0 2 * * *" for 1h0m0s is new`}},
+		"exclusion goes":            {excludes(peak, freeze), excludes(freeze), 9, []string{`exclusion "peak" is removed or shorter`}},
+		"exclusion comes":           {excludes(freeze), excludes(peak, freeze), 9, nil},
+		"a shorter exclusion":       {excludes(peak), excludes(shorter), 9, []string{`exclusion "peak" is removed or shorter`}},
+		"a longer exclusion":        {excludes(peak), excludes(longer), 9, nil},
+		"exclusion is over":         {excludes(over, freeze), excludes(freeze), 9, nil},
+		"a shorter one that recurs": {excludes(freeze), excludes(shortFreeze), 9, []string{`exclusion "@daily" is removed or shorter`}},
+		"goes on":                   {&v1.Rollout{Paused: true, MaxUnavailable: limit("1")}, unavailable("1"), 9, []string{"paused no longer"}},
+		"paused":                    {unavailable("1"), &v1.Rollout{Paused: true, MaxUnavailable: limit("1")}, 9, nil},
+	}
+	for name, c := range cases {
+		if diff := cmp.Diff(c.want, Weakened(c.before, c.after, c.nodes, closedAt)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// A pool that is deleted takes its rollout with it; one that is new or has none weakens
+// nothing.
+func TestWeakenings(t *testing.T) {
+	one, five := intstr.FromInt32(1), intstr.FromInt32(5)
+	strict, weak := &v1.Rollout{MaxUnavailable: &one}, &v1.Rollout{MaxUnavailable: &five}
+	pool := func(name string, rollout *v1.Rollout) *v1.NodePool {
+		return waitingPool(name, func(pool *v1.NodePool) { pool.Spec.Rollout = rollout })
+	}
+	d := &Difference{Pools: &PoolsPlan{}, PoolChanges: []PoolChange{
+		{Name: "weaker", Action: Update, Live: pool("weaker", strict), Want: pool("weaker", weak)},
+		{Name: "stronger", Action: Update, Live: pool("stronger", weak), Want: pool("stronger", strict)},
+		{Name: "comes", Action: Create, Want: pool("comes", weak)},
+		{Name: "gone", Action: Delete, Live: pool("gone", strict)},
+		{Name: "plain", Action: Delete, Live: pool("plain", nil)},
+	}}
+	var got []string
+	for _, w := range d.Weakenings(Cluster{}, closedAt) {
+		got = append(got, w.String())
+	}
+	want := []string{`weakens the rollout of pool "gone": the rollout is removed`, `weakens the rollout of pool "weaker": maxUnavailable 1 -> 5`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

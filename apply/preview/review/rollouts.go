@@ -1,0 +1,137 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/preview/impact"
+)
+
+// Rollout foretells how nodes follow the change in the rollout of a pool, if it is applied
+// at the moment that was asked for and nothing else happens meanwhile: all nodes are ready
+// and stay so, and approvals are given as soon as they alone are missing.
+type Rollout struct {
+	Pool string `json:"pool"`
+	// Nodes is how many have something to follow.
+	Nodes int `json:"nodes"`
+	// Waves of which nodes have something to follow, in their order. A pool without waves
+	// has one, without a name.
+	Waves []RolloutWave `json:"waves"`
+	// Windows is in how many of the windows of the pool nodes begin; 0 where it has none.
+	Windows int `json:"windows"`
+	// Ends is the earliest time at which the last node has followed, and has been ready for
+	// minReady; null where nodes are left that do not follow.
+	Ends *plan.Moment `json:"ends"`
+	// Stays is why nodes are left that do not follow; empty where all do.
+	Stays string `json:"stays"`
+}
+
+// RolloutWave foretells how the nodes of a wave follow.
+type RolloutWave struct {
+	Name string `json:"name"`
+	// Nodes that follow, in the order in which they begin; Staying are those that do not.
+	Nodes   []string `json:"nodes"`
+	Staying []string `json:"staying"`
+	// Starts is when the first node begins, Last when the last one does, at the earliest;
+	// null where none does.
+	Starts *plan.Moment `json:"starts"`
+	Last   *plan.Moment `json:"last"`
+	// Approval is the wave before, where that has to be approved.
+	Approval string `json:"approval,omitempty"`
+	// Evictions are the running pods that NoExecute taints evict from the nodes; null where
+	// pods are not known.
+	Evictions *int `json:"evictions"`
+}
+
+// rolloutsOf are the schedules with what they do to pods.
+func rolloutsOf(schedules []plan.PoolSchedule, i *impact.Impact) []Rollout {
+	evicted := map[string]int{}
+	if i != nil {
+		for _, eviction := range i.Evictions {
+			if eviction.Finished {
+				continue
+			}
+			for _, pod := range eviction.Pods {
+				evicted[pod.Node]++
+			}
+		}
+	}
+	rollouts := []Rollout{}
+	for _, s := range schedules {
+		r := Rollout{Pool: s.Pool, Nodes: s.Nodes, Waves: []RolloutWave{}, Windows: s.Windows, Ends: plan.MomentOf(s.Ends, s.Zone), Stays: s.Stays}
+		for _, w := range s.Waves {
+			wave := RolloutWave{
+				Name: w.Wave, Nodes: listOf(w.Nodes), Staying: listOf(w.Stay), Approval: w.Approval,
+				Starts: plan.MomentOf(w.Starts, s.Zone), Last: plan.MomentOf(w.Ends, s.Zone),
+			}
+			if i != nil {
+				pods := 0
+				for _, node := range append(listOf(w.Nodes), w.Stay...) {
+					pods += evicted[node]
+				}
+				wave.Evictions = &pods
+			}
+			r.Waves = append(r.Waves, wave)
+		}
+		rollouts = append(rollouts, r)
+	}
+	return rollouts
+}
+
+// countRollouts counts the waves of the longest rollout, and the pods of the worst wave.
+func (c *Counts) countRollouts(r *Review) {
+	c.PolicyWeakened = len(r.WeakenedRollouts)
+	for _, rollout := range r.Rollouts {
+		c.Waves = max(c.Waves, len(rollout.Waves))
+		for _, wave := range rollout.Waves {
+			if wave.Evictions != nil {
+				c.EvictionsPerWave = max(c.EvictionsPerWave, *wave.Evictions)
+			}
+		}
+	}
+}
+
+// Text says in a line how long the rollout takes: "3 waves, 12 nodes, 2 windows, ends Sat
+// 2026-12-05 06:10 CET (05:10 UTC) at the earliest".
+func (r Rollout) Text() string {
+	var parts []string
+	if len(r.Waves) > 1 || len(r.Waves) == 1 && r.Waves[0].Name != "" {
+		parts = append(parts, Count(len(r.Waves), "wave"))
+	}
+	parts = append(parts, Count(r.Nodes, "node"))
+	if r.Windows > 0 {
+		parts = append(parts, Count(r.Windows, "window"))
+	}
+	if r.Ends != nil {
+		parts = append(parts, fmt.Sprintf("ends %s at the earliest", r.Ends.Text))
+	} else {
+		parts = append(parts, "does not end by itself")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Text says in a line when the wave begins, and what it does.
+func (w RolloutWave) Text() string {
+	parts := []string{Count(len(w.Nodes)+len(w.Staying), "node")}
+	switch {
+	case w.Starts == nil && w.Approval != "":
+		parts = append(parts, fmt.Sprintf("after the approval of wave %s", w.Approval))
+	case w.Starts == nil:
+		parts = append(parts, "no start was found")
+	case w.Approval != "":
+		parts = append(parts, fmt.Sprintf("after the approval of wave %s, not before %s", w.Approval, w.Starts.Text))
+	default:
+		parts = append(parts, "starts "+w.Starts.Text)
+	}
+	if w.Starts != nil && len(w.Staying) > 0 {
+		parts = append(parts, fmt.Sprintf("%d of them not", len(w.Staying)))
+	}
+	if w.Evictions != nil {
+		parts = append(parts, Count(*w.Evictions, "eviction"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Names are the nodes of the wave, those that follow first.
+func (w RolloutWave) Names() []string { return append(listOf(w.Nodes), w.Staying...) }

@@ -1,0 +1,43 @@
+package review
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/preview/impact"
+)
+
+// The pods that run and go count for the wave of their node; the counts are those of the
+// longest rollout and of the worst wave, and of clusters the greater.
+func TestRolloutsCountEvictions(t *testing.T) {
+	at := time.Date(2026, time.November, 28, 1, 0, 0, 0, time.UTC)
+	schedules := []plan.PoolSchedule{{Pool: "gpu", Zone: time.UTC, Nodes: 3, Waves: []plan.WaveSchedule{
+		{Wave: "canary", Nodes: []string{"a"}, Starts: at, Ends: at},
+		{Wave: "rest", Nodes: []string{"b"}, Stay: []string{"c"}, Starts: at, Ends: at, Approval: "canary"},
+	}}}
+	pods := &impact.Impact{Evictions: []impact.Eviction{
+		{Pods: []impact.Pod{{Name: "1", Node: "a"}, {Name: "2", Node: "b"}, {Name: "3", Node: "c"}, {Name: "4", Node: "elsewhere"}}},
+		{Pods: []impact.Pod{{Name: "5", Node: "a"}, {Name: "6", Node: "a"}}, Finished: true},
+	}}
+	r := &Review{Rollouts: rolloutsOf(schedules, pods), WeakenedRollouts: []plan.Weakening{{Pool: "gpu"}}}
+	var c Counts
+	c.countRollouts(r)
+	if c.Waves != 2 || c.EvictionsPerWave != 2 || c.PolicyWeakened != 1 {
+		t.Errorf("%d waves, %d evictions in one, %d weakened, want 2, 2 and 1", c.Waves, c.EvictionsPerWave, c.PolicyWeakened)
+	}
+	for i, want := range []string{
+		"1 node, starts Sat 2026-11-28 01:00 UTC, 1 eviction",
+		"2 nodes, after the approval of wave canary, not before Sat 2026-11-28 01:00 UTC, 1 of them not, 2 evictions",
+	} {
+		if got := r.Rollouts[0].Waves[i].Text(); got != want {
+			t.Errorf("wave %d says %q, want %q", i, got, want)
+		}
+	}
+	if unknown := rolloutsOf(schedules, nil); unknown[0].Waves[0].Evictions != nil {
+		t.Error("evictions are counted where pods are not known")
+	}
+	if sum := c.plus(Counts{Waves: 1, EvictionsPerWave: 5, PolicyWeakened: 1}); sum.Waves != 2 || sum.EvictionsPerWave != 5 || sum.PolicyWeakened != 2 {
+		t.Errorf("two clusters have %d waves, %d evictions in one, %d weakened, want 2, 5 and 2", sum.Waves, sum.EvictionsPerWave, sum.PolicyWeakened)
+	}
+}
