@@ -23,7 +23,7 @@ func validateRollout(rollout *Rollout, at *field.Path) field.ErrorList {
 	if limit := rollout.MaxUnavailable; limit != nil && !isLimit(*limit) {
 		problems = append(problems, field.Invalid(at.Child("maxUnavailable"), limit.String(), "must be a number from 0 up or a percentage from 0% to 100%"))
 	}
-	if ready := rollout.MinReady; ready != nil && (ready.Duration < 0 || ready.Duration > maxMinReady) {
+	if ready := rollout.MinReady; ready != nil && (ready.Duration < 0 || ready.Duration > MaxMinReady) {
 		problems = append(problems, field.Invalid(at.Child("minReady"), ready.Duration.String(), "must be between 0s and 24h"))
 	}
 	orders := []RolloutOrder{OrderByName, OrderByZone}
@@ -36,12 +36,14 @@ func validateRollout(rollout *Rollout, at *field.Path) field.ErrorList {
 	return append(problems, validateWaves(rollout.Waves, at.Child("waves"))...)
 }
 
+// MaxMinReady is the longest that a node that has followed counts as unavailable.
+const MaxMinReady = 24 * time.Hour
+
 // The bounds that the schema sets.
 const (
 	maxWaves      = 64
 	maxWaveLabels = 8
 	maxSoak       = 31 * 24 * time.Hour
-	maxMinReady   = 24 * time.Hour
 )
 
 // RestWave is the name of the last wave, of the nodes that are in no other.

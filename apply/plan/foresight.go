@@ -206,7 +206,7 @@ func (f *foresight) step() (happened bool) {
 // are in is not over, and of others nothing has changed. When the places become free it is
 // decided anew.
 func (f *foresight) took(node *foreseen) bool {
-	if len(node.outcome.Asks)+len(node.follower.Former) > 0 || !node.changed.Equal(node.follower.Changed) {
+	if len(node.outcome.Asks)+len(node.follower.Former) > 0 || !node.changed.Equal(node.follower.Change.At) {
 		return false
 	}
 	for _, pool := range node.follower.Pools {
@@ -240,15 +240,8 @@ func (f *foresight) turns() Turns {
 		followers[i] = node.follower
 	}
 	f.work += len(followers)
-	turns := f.rollouts.Turns(followers, f.now, true)
+	turns := f.rollouts.Turns(followers, nil, f.now, true)
 	f.again, f.waves = turns.Again, turns.Waves
-	for _, node := range f.nodes { // they count in the budgets of pools that they have left
-		for _, pool := range node.follower.Former {
-			if one := f.rollouts.pools[pool]; one != nil {
-				f.again = sooner(f.again, node.changed.Add(one.minReady), f.now)
-			}
-		}
-	}
 	return turns
 }
 
@@ -287,7 +280,7 @@ func (f *foresight) pass(node *foreseen, turns []string) (began bool) {
 		p, ordered, before := node.outcome.Admission.Plan, node.ordered, node.follower.Pools
 		begins := node.outcome.Begins
 		if begins {
-			node.changed = p.Record.Changed
+			node.changed = p.Record.Change.At
 			node.former = slices.Concat(before, FollowerOf(node.state, node.outcome, true).Pools)
 		}
 		node.state, node.outcomes = p.After(node.state), nil
@@ -372,8 +365,8 @@ func (f *foresight) order(node *foreseen, outcome NodeOutcome) {
 // note keeps a node as turns see it.
 func (f *foresight) note(node *foreseen) {
 	node.follower = FollowerOf(node.state, node.outcome, true)
-	if !node.changed.IsZero() && !node.changed.Before(node.follower.Changed) {
-		node.follower.Changed = node.changed
+	if !node.changed.IsZero() && !node.changed.Before(node.follower.Change.At) {
+		node.follower.Change.At = node.changed
 		for _, pool := range node.former {
 			if !slices.Contains(node.follower.Pools, pool) && !slices.Contains(node.follower.Former, pool) {
 				node.follower.Former = append(node.follower.Former, pool)

@@ -214,12 +214,12 @@ func (s *stepper) pass(name string, turns []string, now time.Time) bool {
 	if wrote {
 		if o.Begins {
 			s.former[name] = slices.Concat(f.Pools, s.observed[name].Pools)
-			s.changed[name] = p.Record.Changed
+			s.changed[name] = p.Record.Change.At
 		}
 		s.nodes[name] = p.After(node)
 		s.writes[name] = append(s.writes[name], written(now, s.nodes[name]))
 	}
-	f.Changed = s.changed[name]
+	f.Change.At = s.changed[name]
 	for _, pool := range s.former[name] {
 		if !slices.Contains(f.Pools, pool) && !slices.Contains(f.Former, pool) {
 			f.Former = append(f.Former, pool)
@@ -243,7 +243,7 @@ func (s *stepper) minute(now time.Time) {
 		for _, name := range s.names {
 			followers = append(followers, s.observed[name])
 		}
-		turns := s.rollouts.Turns(followers, now, true)
+		turns := s.rollouts.Turns(followers, nil, now, true)
 		for _, name := range s.names {
 			if pools := turns.Nodes[name]; len(pools) > 0 {
 				asked := s.observed[name].Asks

@@ -123,6 +123,13 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 			turns.Again = sooner(turns.Again, node.Change.At.Add(r.pools[pool].minReady), now)
 		}
 	}
+	for i := range nodes {
+		for _, pool := range nodes[i].Former {
+			if one := r.pools[pool]; one != nil && one.limits() {
+				turns.Again = sooner(turns.Again, nodes[i].Change.At.Add(one.minReady), now)
+			}
+		}
+	}
 	for pool, of := range progresses {
 		if of.state != nil {
 			turns.Waves[pool] = of.state

@@ -191,17 +191,16 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, 
 	p := &progress{members: members, of: assign(pool, members), tolerated: map[string]bool{}}
 	behind := make(map[string]bool, len(members))
 	waiting := make([]bool, len(r.pools)) // by rank
-	newest := time.Time{}
+	newest := make([]time.Time, len(pool.waves)+1)
 	for _, node := range members {
 		for _, changing := range node.waits {
 			if pool.governs(changing) {
 				waiting[changing.rank], behind[node.Name] = true, true
 			}
 		}
-		// Of all that have followed, in whatever wave they are: a node that joins may have
-		// taken the place of another.
-		if !behind[node.Name] && node.Change.At.After(newest) {
-			newest = node.Change.At
+		if !behind[node.Name] {
+			wave := p.of[node.Name]
+			newest[wave] = latest(newest[wave], node.Change.At)
 		}
 	}
 	if len(behind) == 0 {
@@ -214,12 +213,36 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, 
 		return p
 	}
 	for _, state := range p.states(pool, behind, now) {
-		if !state.passed(pool, newest, p.changes, now) {
+		if !state.passed(pool, soaksSince(newest, state.Index), p.changes, now) {
 			p.state = state
 			break
 		}
 	}
 	return p
+}
+
+// soaksSince is since when a wave soaks, by when nodes of each wave began last: since one
+// of it, or of an earlier one, did. Where none has, since the last of all: nodes that join
+// may have taken the places of those that have followed.
+func soaksSince(newest []time.Time, wave int) time.Time {
+	since := time.Time{}
+	for _, at := range newest[:wave+1] {
+		since = latest(since, at)
+	}
+	if !since.IsZero() {
+		return since
+	}
+	for _, at := range newest {
+		since = latest(since, at)
+	}
+	return since
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // states are those of all waves, the rest last.

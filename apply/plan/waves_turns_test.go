@@ -209,3 +209,27 @@ func TestNodeThatIsLeftAloneStaysInItsWave(t *testing.T) {
 		}
 	}
 }
+
+// A wave soaks once: that later ones follow does not begin it anew.
+func TestLaterWavesRestartNoSoak(t *testing.T) {
+	soaking := waveOf("canary", "1", func(w *v1.Wave) { w.Soak = &metav1.Duration{Duration: time.Hour} })
+	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", inWaves(soaking))})
+	a, b, c := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
+	a.Change.At, b.Change.At = closedAt.Add(-61*time.Minute), closedAt.Add(-time.Second)
+	c.Asks, c.Waits = []string{"p"}, []string{"p"}
+	if turns := rollouts.Turns([]Follower{a, b, c}, nil, closedAt, true); len(turns.Nodes) != 1 {
+		t.Errorf("the canary has soaked, another node began a second ago, and it is the turn of %v: %s", turns.Nodes, turns.Waves["p"])
+	}
+}
+
+// When a node no longer counts in a pool that it has left, it is decided anew.
+func TestPlacesOfNodesThatLeftComeFree(t *testing.T) {
+	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", limited("1", time.Minute))})
+	gone := Follower{Name: "a", Former: []string{"p"}, Change: LastChange{At: closedAt.Add(-20 * time.Second)}}
+	b := follower(rollouts, "b", "", "p")
+	b.Asks, b.Waits = []string{"p"}, []string{"p"}
+	turns := rollouts.Turns([]Follower{gone, b}, nil, closedAt, true)
+	if want := closedAt.Add(40 * time.Second); len(turns.Nodes) > 0 || !turns.Again.Equal(want) {
+		t.Errorf("it is the turn of %v, and decided again at %v, want nobody's, and %v", turns.Nodes, turns.Again, want)
+	}
+}

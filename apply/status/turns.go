@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -46,7 +44,7 @@ func turnsOf(cluster Cluster, now time.Time) *turns {
 				t.waits[wait.Pool] = append(t.waits[wait.Pool], *wait)
 			}
 		}
-		follower := followerOf(node, outcome)
+		follower := plan.FollowerOf(node.NodeState, outcome, node.Ready)
 		t.broken[node.Name] = follower.Unready && !follower.Change.At.IsZero() && !follower.Change.Unready
 		t.nodes = append(t.nodes, follower)
 	}
@@ -58,23 +56,6 @@ func turnsOf(cluster Cluster, now time.Time) *turns {
 	}
 	t.waves = t.rollouts.Turns(t.nodes, halts, now, true).Waves
 	return t
-}
-
-// followerOf is a node as far as turns depend on it. What only the controller knows is
-// left out: whose turn it is at this moment, and which writes have failed.
-func followerOf(node Node, outcome plan.NodeOutcome) plan.Follower {
-	pools := slices.Concat(outcome.Members, outcome.CarriedBefore())
-	slices.Sort(pools)
-	f := plan.Follower{
-		Name: node.Name, Pools: slices.Compact(pools), Asks: outcome.Asks, Selected: outcome.Selected,
-		Reverts: outcome.Reverts, Change: plan.LastChangeOf(node.NodeState), Zone: node.Labels[corev1.LabelTopologyZone],
-		Unready: !node.Ready, Unavailable: !node.Ready || node.Unschedulable,
-		Stuck: outcome.State == plan.NodeStateUnreadable || outcome.State == plan.NodeStatePaused,
-	}
-	for _, wait := range outcome.Wait {
-		f.Waits = append(f.Waits, wait.Pool)
-	}
-	return f
 }
 
 // first is the wait for a pool that ends first, as its status has it; nil where none is

@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -117,6 +118,12 @@ func (t *turns) ended(node string, before, now *Observation) {
 		changed := changedNode{now.Change, now.pools(), len(now.Recorded) == 0}
 		if before != nil {
 			changed.pools = append(changed.pools, before.pools()...)
+		}
+		// What it has left just before it is on its way from still.
+		if last := t.changed[node]; now.Change.At.Before(last.At.Add(v1.MaxMinReady)) {
+			changed.pools = append(changed.pools, last.pools...)
+			slices.Sort(changed.pools)
+			changed.pools = slices.Compact(changed.pools)
 		}
 		t.changed[node] = changed
 	}
