@@ -126,9 +126,13 @@ func (p *play) world() plan.Cluster {
 	}
 	var classes nodev1.RuntimeClassList
 	p.do(p.List(p.t.Context(), &classes))
+	// By whole names: the slug of another play may begin with that of this one.
 	for i := range classes.Items {
-		if strings.HasPrefix(classes.Items[i].Name, v1.RuntimeClassName(p.full(""))) {
-			world.RuntimeClasses = append(world.RuntimeClasses, &classes.Items[i])
+		for _, pools := range []map[string]bool{keysOf(p.scenario.before), keysOf(p.scenario.after)} {
+			if slices.ContainsFunc(slices.Collect(maps.Keys(pools)), func(pool string) bool { return classes.Items[i].Name == v1.RuntimeClassName(p.full(pool)) }) {
+				world.RuntimeClasses = append(world.RuntimeClasses, &classes.Items[i])
+				break
+			}
 		}
 	}
 	return world
