@@ -50,6 +50,10 @@ type Options struct {
 	// Webhook has the controller receive webhooks, and adds the Service for them.
 	Webhook bool
 
+	// Rollout lets the controller list and evict pods, for pools whose rollout has nodes
+	// drained.
+	Rollout bool
+
 	// Metrics says how the controller serves metrics, and adds what that takes; empty is
 	// SecureMetrics.
 	Metrics MetricsServing
@@ -83,14 +87,18 @@ func All(o Options) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	var webhook []Object
+	var webhook, rollout []Object
 	if o.Webhook {
 		webhook = Webhook(o.Namespace)
+	}
+	if o.Rollout {
+		rollout = Rollout(o.Namespace)
 	}
 	return slices.Concat(
 		definitions,
 		Namespace(o.Namespace),
 		RBAC(o.Namespace),
+		rollout,
 		// After the role that lets the controller pass.
 		NodePolicy(),
 		StatusPolicy(),

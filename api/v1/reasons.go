@@ -54,6 +54,10 @@ const (
 	// RolloutHaltedReason: nodes have failed after they have followed the pool, or one that
 	// changes of it wait for, and no further node follows.
 	RolloutHaltedReason = "RolloutHalted"
+	// EvictingReason: pods are evicted from nodes that are about to get NoExecute taints.
+	EvictingReason = "Evicting"
+	// EvictionTimedOutReason: pods are left on such nodes for longer than they may be.
+	EvictionTimedOutReason = "EvictionTimedOut"
 	// SuspendedReason: spec.suspend is true.
 	SuspendedReason = "Suspended"
 	// WebhookDisabledReason: the controller runs without --webhook-bind-address.

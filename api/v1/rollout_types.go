@@ -61,17 +61,24 @@ type Rollout struct {
 	// +kubebuilder:validation:MaxItems=64
 	Waves []Wave `json:"waves,omitempty"`
 
+	// drain has pods evicted before a node gets new NoExecute taints: the Eviction API is
+	// asked, which respects PodDisruptionBudgets, while NoSchedule taints of the same keys
+	// and values keep others off. Without it, the taints evict at once. The controller needs
+	// rights for that: nodepools install --rollout.
+	// +optional
+	Drain *Drain `json:"drain,omitempty"`
+
 	// order of the nodes that follow one after the other, within a wave. Name, which is the
 	// default, is by name; Zone is by their label topology.kubernetes.io/zone, and then by
 	// name.
 	// +optional
 	Order RolloutOrder `json:"order,omitempty"`
 
-	// maxFailures is how many nodes may fail before the rollout is halted: a number, or a
-	// percentage of the nodes of the pool, rounded down; 0 is the default. A node has failed
-	// when it has followed a change in its turn, and is not ready later, while its wave has
-	// not ended, or within 10 minutes, minReady and the soak of its wave, whichever is the
-	// longest.
+	// maxFailures is how many nodes may have failed at the same time before the rollout is
+	// halted: a number, or a percentage of the nodes of the pool, rounded down; 0 is the
+	// default. A node has failed when it has followed a change in its turn, and is not ready
+	// later: within 7 days while its wave is the last one that has begun, or else within 10
+	// minutes, minReady and the soak of its wave, whichever is the longest.
 	//
 	// When a rollout is halted no further node follows, also when the failed ones are ready
 	// again, until the annotation nodes.lailin.xyz/resumeRollout says so or the pool no
@@ -138,6 +145,36 @@ type WaveSelector struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, self[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))",message="every label value must be letters, digits, '-', '_' or '.', beginning and ending with a letter or digit, or empty"
 	MatchLabels map[string]LabelValue `json:"matchLabels"`
 }
+
+// Drain has pods evicted before a node gets new NoExecute taints. Pods that tolerate them
+// for some time are left to the taints, and static ones alone.
+type Drain struct {
+	// timeout is how long the pods of a node have, from 1m to 744h (31 days); 1h is the
+	// default. It runs from when the node begins to follow.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('744h')",message="timeout must be between 1m and 744h, which is 31 days"
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+
+	// onTimeout says what happens then. Hold, which is the default: the taints wait, and
+	// evictions are tried again. Force: the node gets its taints, which end the pods that
+	// are left, whatever their PodDisruptionBudgets say; in a window, if there are any.
+	// +optional
+	OnTimeout DrainTimeout `json:"onTimeout,omitempty"`
+}
+
+// DrainTimeout is what happens when pods are left on a node for too long.
+//
+// +kubebuilder:validation:Enum=Hold;Force
+type DrainTimeout string
+
+// What happens when pods are left on a node. The empty one is Hold.
+const (
+	HoldOnTimeout  DrainTimeout = "Hold"
+	ForceOnTimeout DrainTimeout = "Force"
+)
 
 // RolloutOrder is the order of the nodes that follow one after the other.
 //

@@ -16,7 +16,7 @@ func validateRollout(rollout *Rollout, at *field.Path) field.ErrorList {
 	if rollout == nil {
 		return nil
 	}
-	if rollout.Windows == nil && rollout.Exclusions == nil && rollout.MaxUnavailable == nil && rollout.MinReady == nil && rollout.Waves == nil && rollout.Order == "" && rollout.MaxFailures == nil && !rollout.Paused {
+	if rollout.Windows == nil && rollout.Exclusions == nil && rollout.MaxUnavailable == nil && rollout.MinReady == nil && rollout.Waves == nil && rollout.Order == "" && rollout.MaxFailures == nil && rollout.Drain == nil && !rollout.Paused {
 		return field.ErrorList{field.Required(at, "it must say something: leave it out to have all nodes follow at once")}
 	}
 	problems := ValidateCalendar(rollout.Windows, rollout.Exclusions, at)
@@ -30,6 +30,7 @@ func validateRollout(rollout *Rollout, at *field.Path) field.ErrorList {
 	if rollout.Order != "" && !slices.Contains(orders, rollout.Order) {
 		problems = append(problems, field.NotSupported(at.Child("order"), rollout.Order, orders))
 	}
+	problems = append(problems, validateDrain(rollout.Drain, at.Child("drain"))...)
 	if failures := rollout.MaxFailures; failures != nil && !isLimit(*failures) {
 		problems = append(problems, field.Invalid(at.Child("maxFailures"), failures.String(), "must be a number from 0 up or a percentage from 0% to 100%"))
 	}
@@ -41,9 +42,11 @@ const MaxMinReady = 24 * time.Hour
 
 // The bounds that the schema sets.
 const (
-	maxWaves      = 64
-	maxWaveLabels = 8
-	maxSoak       = 31 * 24 * time.Hour
+	maxWaves        = 64
+	maxWaveLabels   = 8
+	maxSoak         = 31 * 24 * time.Hour
+	minDrainTimeout = time.Minute
+	maxDrainTimeout = 31 * 24 * time.Hour
 )
 
 // RestWave is the name of the last wave, of the nodes that are in no other.
@@ -70,6 +73,21 @@ func validateWaves(waves []Wave, at *field.Path) field.ErrorList {
 		}
 		seen[wave.Name] = true
 		problems = append(problems, validateWave(&wave, each)...)
+	}
+	return problems
+}
+
+func validateDrain(drain *Drain, at *field.Path) field.ErrorList {
+	var problems field.ErrorList
+	if drain == nil {
+		return nil
+	}
+	if timeout := drain.Timeout; timeout != nil && (timeout.Duration < minDrainTimeout || timeout.Duration > maxDrainTimeout) {
+		problems = append(problems, field.Invalid(at.Child("timeout"), timeout.Duration.String(), "must be between 1m and 744h, which is 31 days"))
+	}
+	ends := []DrainTimeout{HoldOnTimeout, ForceOnTimeout}
+	if drain.OnTimeout != "" && !slices.Contains(ends, drain.OnTimeout) {
+		problems = append(problems, field.NotSupported(at.Child("onTimeout"), drain.OnTimeout, ends))
 	}
 	return problems
 }

@@ -26,7 +26,9 @@ type canaryWorld struct {
 func newCanaryWorld(t *testing.T, names ...string) *canaryWorld {
 	w := &canaryWorld{newWorld(t), names}
 	for _, name := range names {
-		w.node(name, role("batch"))
+		labels := role("batch")
+		labels[corev1.LabelHostname] = name
+		w.node(name, labels)
 	}
 	w.isReadyNode(names...)
 	w.pool(`

@@ -6,6 +6,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// Failed reports whether the node is not ready, and was when it last began to follow one of
+// its pools.
+func (n *Follower) Failed() bool {
+	for _, followed := range n.Change.Pools {
+		if n.Unready && !followed.Unready {
+			return true
+		}
+	}
+	return false
+}
+
 // FollowerOf is a node as far as turns depend on it, by what becomes of it: as it is when
 // the outcome has been carried out.
 func FollowerOf(node *NodeState, outcome NodeOutcome, ready bool) Follower {
@@ -13,7 +24,7 @@ func FollowerOf(node *NodeState, outcome NodeOutcome, ready bool) Follower {
 		Name: node.Name, Pools: slices.Concat(outcome.Members, outcome.CarriedAfter()),
 		Asks: outcome.Asks, Reverts: outcome.Reverts, Selected: outcome.Selected, Zone: node.Labels[corev1.LabelTopologyZone],
 		Unready: !ready, Unavailable: !ready || node.Unschedulable,
-		Stuck:       outcome.State == NodeStateUnreadable || outcome.State == NodeStatePaused,
+		Stuck: outcome.State == NodeStateUnreadable || outcome.State == NodeStatePaused,
 	}
 	slices.Sort(f.Pools)
 	f.Pools = slices.Compact(f.Pools)
@@ -22,6 +33,9 @@ func FollowerOf(node *NodeState, outcome NodeOutcome, ready bool) Follower {
 		f.Change = outcome.Admission.Plan.Record.Change
 	case outcome.Plan != nil:
 		f.Change = outcome.Plan.recorded.Change
+	}
+	if outcome.Drain != nil {
+		f.Drains = outcome.Drain.Pools
 	}
 	for _, wait := range outcome.Wait {
 		f.Waits = append(f.Waits, wait.Pool)

@@ -86,7 +86,7 @@ func newForesight(nodes []*NodeState, pools *render.Expansion, rollouts *Rollout
 // look decides what becomes of each node now, and writes nothing.
 func (f *foresight) look() {
 	for _, node := range f.nodes {
-		node.outcome = f.outcomeOf(node, nil)
+		node.outcome = f.outcomeOf(node, Turn{})
 		f.note(node)
 	}
 }
@@ -171,15 +171,15 @@ func (f *foresight) step() (happened bool) {
 			continue
 		}
 		node.unused = false
-		happened = f.pass(node, nil) || happened
+		happened = f.pass(node, Turn{}) || happened
 	}
 	for f.work <= maxForesight {
 		turns := f.turns()
 		moved, done := false, len(turns.Nodes) > 0
 		for _, node := range f.nodes {
-			if pools := turns.Nodes[node.state.Name]; len(pools) > 0 {
+			if turn := turns.Of(node.state.Name); len(turn.In) > 0 {
 				asked, former := node.outcome.Asks, node.follower.Former
-				began := f.pass(node, pools)
+				began := f.pass(node, turn)
 				node.unused = !began
 				happened = happened || began
 				moved = moved || began || !slices.Equal(asked, node.outcome.Asks)
@@ -271,8 +271,8 @@ func (n *foreseen) idle() bool { return len(n.outcome.Wait) == 0 && !writes(n.ou
 // pass is one of a controller over a node, and those that follow at once: it writes what
 // may be written, until that is nothing. It reports whether the node began to follow
 // something that had to wait.
-func (f *foresight) pass(node *foreseen, turns []string) (began bool) {
-	node.outcome = f.outcomeOf(node, turns)
+func (f *foresight) pass(node *foreseen, turn Turn) (began bool) {
+	node.outcome = f.outcomeOf(node, turn)
 	for range maxRounds {
 		if !writes(node.outcome) {
 			break
@@ -284,7 +284,7 @@ func (f *foresight) pass(node *foreseen, turns []string) (began bool) {
 			node.former = slices.Concat(before, FollowerOf(node.state, node.outcome, true).Pools)
 		}
 		node.state, node.outcomes = p.After(node.state), nil
-		node.outcome = f.outcomeOf(node, nil)
+		node.outcome = f.outcomeOf(node, Turn{})
 		pools := passed(ordered, node.ordered)
 		began = began || begins || len(pools) > 0
 		f.onWrite(node, pools)
@@ -309,11 +309,11 @@ func passed(before, after map[string][]*rollout) []string {
 }
 
 // outcomeOf decides what becomes of a node now.
-func (f *foresight) outcomeOf(node *foreseen, turns []string) NodeOutcome {
+func (f *foresight) outcomeOf(node *foreseen, turn Turn) NodeOutcome {
 	decide := func() NodeOutcome {
-		return NodeOutcomeOf(node.state, f.pools, NodeFacts{Rollouts: f.rollouts, Turns: turns, Now: f.now})
+		return NodeOutcomeOf(node.state, f.pools, NodeFacts{Rollouts: f.rollouts, Turn: turn, Drained: true, Now: f.now})
 	}
-	if len(turns) > 0 {
+	if len(turn.In) > 0 {
 		return decide()
 	}
 	if node.outcomes == nil || f.mayJoin(node) {

@@ -12,10 +12,9 @@ import (
 // governing are the pools that a node waits for.
 type governing struct {
 	rollouts *Rollouts
-	// closed pools, and those in which nodes take turns, the strongest first; turns are
-	// those in which it is the turn of the node.
+	// closed pools, and those in which nodes take turns, the strongest first.
 	closed, limiting []*rollout
-	turns            []string
+	turn             Turn
 	// exempt reports that a pool waits for none of them on this node.
 	exempt func(pool *rollout) bool
 	// reverts reports that what changes of a pool puts back what the node had before: that
@@ -57,7 +56,18 @@ func (g *governing) over(pools []*rollout, name string, most int, holds func(*ro
 // free reports whether a pool waits for nothing.
 func (g *governing) free(pool string) bool {
 	return len(g.windows(pool)) == 0 &&
-		!slices.ContainsFunc(g.limits(pool), func(one *rollout) bool { return !slices.Contains(g.turns, one.name) })
+		!slices.ContainsFunc(g.limits(pool), func(one *rollout) bool { return !g.inTurn(pool, one) })
+}
+
+// inTurn reports whether it is the turn of the node in a rollout with what changes of a
+// pool.
+func (g *governing) inTurn(pool string, one *rollout) bool {
+	if !slices.Contains(g.turn.In, one.name) {
+		return false
+	}
+	change := g.rollouts.of(pool).change
+	return !g.turn.Restricted || slices.Contains(g.turn.Only, pool) &&
+		(g.reverts(pool) || slices.ContainsFunc(g.limiting, func(one *rollout) bool { return one.expedites(change) }))
 }
 
 // within adds to pools that wait those within them that change, too: a label of an inner

@@ -80,48 +80,73 @@ const failurePeriod = 10 * time.Minute
 // maxHaltedChanges bounds what a halt names: it has to fit into a status, and an annotation.
 const maxHaltedChanges = 1000
 
-// failures are the nodes of a pool that count as failed: they were ready when they began to
-// follow a change of which more waits, and are not ready by now, while the last wave that
-// has begun is theirs, or soon after. Nodes that had begun before a halt that somebody has
-// resumed do not.
-func (p *progress) failures(pool *rollout, halt *Halt, now time.Time) []string {
-	last := 0
-	for _, node := range p.members {
-		if node.Change.follows(p.contents) {
-			last = max(last, p.of[node.Name])
+// followedAt is when a node began to follow one of the contents that wait in a rollout, and
+// could fail by that: it was ready then. It is zero where it has not.
+func (p *progress) followedAt(node *Follower) (at time.Time, content string) {
+	for _, pool := range node.Change.Pools {
+		if _, found := slices.BinarySearch(p.contents, pool.Content); found && !pool.Unready && pool.At.After(at) {
+			at, content = pool.At, pool.Content
 		}
 	}
-	var failed []string
+	return at, content
+}
+
+// failures are the nodes of a pool that count as failed, and the contents that they have
+// followed, sorted: they were ready when they began to follow a change of which more waits,
+// and are not ready by now, while the last wave that has begun is theirs, or soon after.
+// Nodes that had begun before a halt that somebody has resumed do not.
+func (p *progress) failures(pool *rollout, halt *Halt, now time.Time) (failed, contents []string) {
+	last := -1
 	for _, node := range p.members {
-		if !node.Unready || node.Change.Unready || !node.Change.follows(p.contents) {
+		if !node.Unready {
 			continue
 		}
-		if halt != nil && halt.Resumed && !node.Change.At.After(halt.Time) {
+		at, content := p.followedAt(node)
+		if at.IsZero() {
+			continue
+		}
+		if halt != nil && halt.Resumed && !at.After(halt.Time) {
 			p.tolerated[node.Name] = true
 			continue
+		}
+		if last < 0 {
+			last = p.lastWave()
 		}
 		period := max(failurePeriod, pool.minReady)
 		if wave := p.of[node.Name]; wave < len(pool.waves) {
 			period = max(period, pool.waves[wave].soak)
 		}
-		if len(pool.waves) > 0 && p.of[node.Name] == last || now.Before(node.Change.At.Add(period)) {
-			failed = append(failed, node.Name)
+		if len(pool.waves) > 0 && p.of[node.Name] == last {
+			period = max(period, lastWavePeriod)
+		}
+		if now.Before(at.Add(period)) {
+			failed, contents = append(failed, node.Name), append(contents, content)
 		}
 	}
-	return failed
+	slices.Sort(contents)
+	return failed, slices.Compact(contents)
 }
+
+// lastWave is the last one of which a node has followed what waits.
+func (p *progress) lastWave() int {
+	last := 0
+	for _, node := range p.members {
+		if at, _ := p.followedAt(node); !at.IsZero() {
+			last = max(last, p.of[node.Name])
+		}
+	}
+	return last
+}
+
+// lastWavePeriod bounds for how long a node of the last wave that has begun can fail by what
+// it has followed: an approval may take days, and a node that is down months later is down
+// for another reason.
+const lastWavePeriod = 7 * 24 * time.Hour
 
 // haltOf decides whether a rollout is halted: it was, and nobody has resumed it, or more nodes
 // have failed than it tolerates. Fewer failures keep no wave from beginning.
 func (p *progress) haltOf(pool *rollout, before *Halt, now time.Time) *Halt {
-	if before != nil && !namesAny(p.contents, before.Changes) {
-		before = nil
-	}
-	if before != nil && !before.Resumed && pool.resumed == before.Resume() {
-		resumed := *before
-		resumed.Resumed, before = true, &resumed
-	}
-	failed := p.failures(pool, before, now)
+	failed, contents := p.failures(pool, before, now)
 	if before.Holds() {
 		return before
 	}
@@ -131,13 +156,50 @@ func (p *progress) haltOf(pool *rollout, before *Halt, now time.Time) *Halt {
 		}
 		return before
 	}
-	halt := &Halt{Time: now.UTC().Truncate(time.Second), Changes: p.contents[:min(len(p.contents), maxHaltedChanges)], Nodes: len(failed), Node: failed[0]}
+	halt := &Halt{Time: now.UTC().Truncate(time.Second), Changes: contents[:min(len(contents), maxHaltedChanges)], Nodes: len(failed), Node: failed[0]}
 	for _, node := range p.members {
-		if node.Change.At.After(halt.Time) && slices.Contains(failed, node.Name) {
-			halt.Time = node.Change.At // began a moment ago, and is to be resumed with the others
+		if slices.Contains(failed, node.Name) {
+			// One that began a moment ago is to be resumed with the others.
+			halt.Time = latest(halt.Time, node.Change.At)
 		}
 	}
 	return halt
+}
+
+// standing is what is left of the halt of a pool before it is decided anew: nothing when no
+// pool says any more what has failed, or when it is resumed and nothing waits. As long as it
+// holds it is no matter whether something waits: paused pools and nodes do not.
+func (r *Rollouts) standing(pool string, halt *Halt, waits bool) *Halt {
+	if halt == nil || r.pools[pool] == nil {
+		return nil
+	}
+	if !halt.Resumed && r.pools[pool].resumed == halt.Resume() {
+		resumed := *halt
+		resumed.Resumed, halt = true, &resumed
+	}
+	if halt.Resumed && !waits {
+		return nil
+	}
+	for _, one := range r.pools {
+		if slices.Contains(halt.Changes, one.content) {
+			return halt
+		}
+	}
+	return nil
+}
+
+// Standing are those halts of pools that go on while no node waits for its turn in them.
+func (r *Rollouts) Standing(halts map[string]*Halt) map[string]*Halt {
+	standing := map[string]*Halt{}
+	if r == nil {
+		return standing
+	}
+	for pool, halt := range halts {
+		if left := r.standing(pool, halt, false); left != nil {
+			standing[pool] = left
+		}
+	}
+	return standing
 }
 
 // toleratedFailures is how many of a number of nodes may fail.
@@ -146,12 +208,8 @@ func (r *rollout) toleratedFailures(nodes int) int {
 		return 0
 	}
 	most, err := intstr.GetScaledValueFromIntOrPercent(r.failures, nodes, false)
-	if err != nil {
+	if err != nil || most < 0 {
 		return 0 // the schema has refused it
 	}
 	return most
-}
-
-func namesAny(sorted, some []string) bool {
-	return slices.ContainsFunc(some, func(one string) bool { _, found := slices.BinarySearch(sorted, one); return found })
 }

@@ -21,7 +21,7 @@ func halting(change func(*v1.NodePool)) (*v1.NodePool, func(ago time.Duration, r
 	return pool, func(ago time.Duration, ready bool) []Follower {
 		rollouts := RolloutsOf([]*v1.NodePool{pool})
 		a, b, c := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
-		a.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {Content: contentID(pool)}}}
+		a.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-ago), Content: contentID(pool)}}}
 		a.Unready, a.Unavailable = !ready, !ready
 		for _, f := range []*Follower{&b, &c} {
 			f.Asks, f.Waits = []string{"p"}, []string{"p"}
@@ -44,12 +44,16 @@ func TestWhatHaltsARollout(t *testing.T) {
 		halts  bool
 		turns  int
 	}{
-		"ready, and soaks":                       {nil, time.Minute, true, nil, false, 0},
-		"ready, and has soaked":                  {nil, 2 * time.Hour, true, nil, false, 2},
-		"not ready while it soaks":               {nil, time.Minute, false, nil, true, 0},
-		"not ready in the last wave":             {nil, 2 * time.Hour, false, nil, true, 0},
-		"was not ready when it began":            {nil, time.Minute, false, func(n []Follower) { n[0].Change.Unready = true }, false, 0},
-		"has followed something else":            {nil, time.Minute, false, func(n []Follower) { n[0].Change.Pools = map[string]FollowedPool{"p": {Content: "other"}} }, false, 0},
+		"ready, and soaks":           {nil, time.Minute, true, nil, false, 0},
+		"ready, and has soaked":      {nil, 2 * time.Hour, true, nil, false, 2},
+		"not ready while it soaks":   {nil, time.Minute, false, nil, true, 0},
+		"not ready in the last wave": {nil, 2 * time.Hour, false, nil, true, 0},
+		"was not ready when it began": {nil, time.Minute, false, func(n []Follower) {
+			n[0].Change.Pools["p"] = FollowedPool{At: n[0].Change.At, Unready: true, Content: n[0].Change.Pools["p"].Content}
+		}, false, 0},
+		"has followed something else": {nil, time.Minute, false, func(n []Follower) {
+			n[0].Change.Pools = map[string]FollowedPool{"p": {At: n[0].Change.At, Content: "other"}}
+		}, false, 0},
 		"is cordoned":                            {nil, time.Minute, true, func(n []Follower) { n[0].Unavailable = true }, false, 0},
 		"one that has not followed":              {nil, time.Minute, true, func(n []Follower) { n[1].Unready, n[1].Unavailable = true, true }, false, 0},
 		"nothing waits any more":                 {nil, time.Minute, false, func(n []Follower) { n[1].Waits, n[2].Waits, n[1].Asks, n[2].Asks = nil, nil, nil, nil }, false, 0},
@@ -81,7 +85,7 @@ func TestFailureOfAnEarlierWave(t *testing.T) {
 	for ago, halts := range map[time.Duration]bool{9 * time.Minute: true, 11 * time.Minute: false} {
 		a, b, c := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
 		for _, f := range []*Follower{&a, &b} {
-			f.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {Content: contentID(pool)}}}
+			f.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-ago), Content: contentID(pool)}}}
 		}
 		a.Unready, a.Unavailable = true, true
 		c.Asks, c.Waits = []string{"p"}, []string{"p"}
@@ -125,7 +129,7 @@ func TestHaltStays(t *testing.T) {
 		t.Fatalf("resumed, with the canary down, it is the turn of %v: %+v", turns.Nodes, resumed)
 	}
 	nodes := nodesOf(time.Minute, false)
-	nodes[1].Change, nodes[1].Waits, nodes[1].Asks = LastChange{At: later, Pools: nodes[0].Change.Pools}, nil, nil
+	nodes[1].Change, nodes[1].Waits, nodes[1].Asks = LastChange{At: later, Pools: map[string]FollowedPool{"p": {At: later, Content: contentID(pool)}}}, nil, nil
 	nodes[1].Unready, nodes[1].Unavailable = true, true
 	again := rollouts().Turns(nodes, turns.Halts, later, true).Halts["p"]
 	if !again.Holds() || again.Node != "b" || again.Resume() == halt.Resume() {
@@ -156,24 +160,24 @@ func TestRevertWaitsForItsTurnAlone(t *testing.T) {
 	}
 	outcome := func(node *NodeState, pool *v1.NodePool, turns ...string) NodeOutcome {
 		pools := []*v1.NodePool{pool}
-		return NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turns: turns, Now: now})
+		return NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: Turn{In: turns}, Now: now})
 	}
 	node := followed(t, 365*24*time.Hour, before)
 	open := after.DeepCopy()
 	open.Spec.Rollout = &v1.Rollout{MaxUnavailable: new(intstr.FromInt32(1))}
 	o := outcome(node, open, "p")
-	if !o.Begins || o.Reverts {
-		t.Fatalf("it begins: %t, to go back: %t", o.Begins, o.Reverts)
+	if !o.Begins || len(o.Reverts) > 0 {
+		t.Fatalf("it begins: %t, to go back: %v", o.Begins, o.Reverts)
 	}
 	node = o.Admission.Plan.After(node)
 
-	if o := outcome(node, closedLimits(waitingPool("p", labelled("3")))); len(o.Asks) > 0 || o.Reverts || o.Wait.Of("p") == nil {
+	if o := outcome(node, closedLimits(waitingPool("p", labelled("3")))); len(o.Asks) > 0 || len(o.Reverts) > 0 || o.Wait.Of("p") == nil {
 		t.Errorf("another change: it asks %v, and waits for %v", o.Asks, o.Wait)
 	}
 	revert := closedLimits(before)
 	o = outcome(node, revert)
-	if !slices.Equal(o.Asks, []string{"p"}) || !o.Reverts {
-		t.Fatalf("a revert: it asks %v, to go back: %t; %v", o.Asks, o.Reverts, o.Wait)
+	if !slices.Equal(o.Asks, []string{"p"}) || !slices.Equal(o.Reverts, []string{"p"}) {
+		t.Fatalf("a revert: it asks %v, to go back: %v; %v", o.Asks, o.Reverts, o.Wait)
 	}
 	paused := revert.DeepCopy()
 	paused.Spec.Rollout.Paused = true
@@ -185,8 +189,8 @@ func TestRevertWaitsForItsTurnAlone(t *testing.T) {
 	}
 	now = closedAt
 	o = outcome(node, revert, "p")
-	if !o.Begins || !o.Reverts {
-		t.Errorf("in its turn, it begins: %t, to go back: %t", o.Begins, o.Reverts)
+	if !o.Begins || len(LastChangeOf(o.Admission.Plan.After(node)).Pools["p"].Labels) > 0 {
+		t.Errorf("in its turn, it begins: %t, and what it goes back to can be gone back to: %v", o.Begins, o.Admission.Plan.Record.Change)
 	}
 	node = o.Admission.Plan.After(node)
 	want := followed(t, 365*24*time.Hour, before)
@@ -198,10 +202,10 @@ func TestRevertWaitsForItsTurnAlone(t *testing.T) {
 	var nodes []Follower
 	for _, name := range []string{"a", "b", "c"} {
 		f := follower(rollouts, name, "", "p")
-		f.Asks, f.Waits, f.Reverts = []string{"p"}, []string{"p"}, true
+		f.Asks, f.Waits, f.Reverts = []string{"p"}, []string{"p"}, []string{"p"}
 		nodes = append(nodes, f)
 	}
-	nodes[0].Asks, nodes[0].Reverts = nil, false // the canary waits for a window
+	nodes[0].Asks, nodes[0].Reverts = nil, nil // the canary waits for a window
 	halt := map[string]*Halt{"p": {Time: closedAt, Changes: []string{contentID(revert)}}}
 	if turns := rollouts.Turns(nodes, halt, closedAt, true); len(turns.Nodes) != 1 || turns.Nodes["b"] == nil {
 		t.Errorf("it is the turn of %v, want one node at a time, in whatever wave and halt", turns.Nodes)

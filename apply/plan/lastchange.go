@@ -1,32 +1,43 @@
 package plan
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/nodepools/nodepools/render"
 )
 
-// LastChange is the last change that a node has followed in its turn; the zero value is
-// that of a node of which that was long ago.
+// LastChange is what a node has followed in its turn; the zero value is that of a node of
+// which that was long ago.
 type LastChange struct {
-	// At is when the node began to follow it.
+	// At is when the node last began to follow something.
 	At time.Time
-	// Unready reports that the node was not ready then: that it is not ready later, the
-	// change has not caused.
-	Unready bool
-	// Pools are those of which disruptive changes were followed, with earlier ones of pools
-	// that the node is still in.
+	// Pools are those that the node is in, and has followed.
 	Pools map[string]FollowedPool
 }
 
 // FollowedPool is what a node has followed of a pool.
 type FollowedPool struct {
-	// Content stands for what the pool said, its rollout left aside.
-	Content string `json:"content,omitempty"`
-	// Undo stands for the change that puts back what the node had before.
-	Undo string `json:"undo,omitempty"`
+	// At is when it began. Unready reports that the node was not ready then: that it is not
+	// ready later, the change has not caused.
+	At      time.Time
+	Unready bool
+	// Content stands for what the pool said of labels and taints.
+	Content string
+	// Labels and Taints are the values of the keys that changed with it as they were before;
+	// nil for what no pool had put there. There are none where the change itself put back
+	// what was before.
+	Labels map[string]*string
+	Taints map[render.TaintID]*string
+	// Drains reports that the node is drained for it.
+	Drains bool
+}
+
+func (f FollowedPool) equal(other FollowedPool) bool {
+	same := func(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
+	return f.At.Equal(other.At) && f.Unready == other.Unready && f.Content == other.Content && f.Drains == other.Drains &&
+		maps.EqualFunc(f.Labels, other.Labels, same) && maps.EqualFunc(f.Taints, other.Taints, same)
 }
 
 // LastChangeOf is the last change that a node has followed in its turn, by its record;
@@ -41,71 +52,145 @@ func LastChangeOf(node *NodeState) LastChange {
 
 // Equal reports whether two changes are the same.
 func (c LastChange) Equal(other LastChange) bool {
-	return c.At.Equal(other.At) && c.Unready == other.Unready && maps.Equal(c.Pools, other.Pools)
+	return c.At.Equal(other.At) && maps.EqualFunc(c.Pools, other.Pools, FollowedPool.equal)
 }
 
-// follows reports whether it has followed one of some contents of pools.
-func (c LastChange) follows(contents []string) bool {
-	for _, pool := range c.Pools {
-		if _, found := slices.BinarySearch(contents, pool.Content); found && pool.Content != "" {
-			return true
+// NoLaterThan is the change with no time after another one.
+func (c LastChange) NoLaterThan(at time.Time) LastChange {
+	if !c.At.After(at) {
+		return c
+	}
+	c.At, c.Pools = at, maps.Clone(c.Pools)
+	for pool, followed := range c.Pools {
+		if followed.At.After(at) {
+			followed.At = at
+			c.Pools[pool] = followed
 		}
 	}
-	return false
+	return c
 }
 
 // revertPeriod is for how long what a node had before it followed a change counts as that:
 // what comes back later is a change like any other.
 const revertPeriod = 7 * 24 * time.Hour
 
-// reverts reports whether a plan does with the keys of a pool what undoes the last change
-// of it that the node has followed.
+// reverts reports whether all that a plan does with the keys of a pool puts back what they
+// were before the node followed that pool last.
 func (c LastChange) reverts(pool string, p *NodePlan, now time.Time) bool {
 	followed, known := c.Pools[pool]
-	return known && followed.Undo != "" && now.Before(c.At.Add(revertPeriod)) &&
-		followed.Undo == changedTo(p, pool, func(change KeyChange) *string { return change.After })
-}
-
-// undoOf stands for the change that undoes what a plan does with the keys of a pool.
-func undoOf(p *NodePlan, pool string) string {
-	return changedTo(p, pool, func(change KeyChange) *string { return change.Before })
-}
-
-// changedTo stands for values of the labels and taints that a plan changes for a pool. What
-// was changed by hand, and is put back, is none of its changes.
-func changedTo(p *NodePlan, pool string, value func(KeyChange) *string) string {
-	sum := sha256.New()
-	write := func(text string) { // each with its length, so that no two lists are the same text
-		sum.Write([]byte{byte(len(text) >> 8), byte(len(text))})
-		sum.Write([]byte(text))
+	if !known || !now.Before(followed.At.Add(revertPeriod)) {
+		return false
 	}
-	for _, change := range p.Changes {
-		if change.Pool != pool || change.Drift || change.Field == Annotation {
-			continue
-		}
-		write(string(change.Field))
-		write(change.Key)
-		if to := value(change); to != nil {
-			write("=" + *to)
-		} else {
-			write("")
+	labels := changedKeys(pool, p.recorded.Labels, p.Record.Labels, p.desired.Labels)
+	taints := changedKeys(pool, p.recorded.Taints, p.Record.Taints, p.desired.Taints)
+	return len(labels)+len(taints) > 0 && restores(labels, followed.Labels) && restores(taints, followed.Taints)
+}
+
+// restores reports whether changes all lead to what was before.
+func restores[K comparable](changes map[K]keyValues, before map[K]*string) bool {
+	for key, change := range changes {
+		was, known := before[key]
+		if !known || (was == nil) != (change.after == nil) || was != nil && *was != *change.after {
+			return false
 		}
 	}
-	return hex.EncodeToString(sum.Sum(nil)[:6])
+	return true
 }
 
-// lastChange is what a node has followed with a plan that disrupts it for some pools.
-func (r *Rollouts) lastChange(p *NodePlan, pools []string, unready bool, now time.Time) LastChange {
-	c := LastChange{
-		At:      now.UTC().Add(time.Second - 1).Truncate(time.Second), // no earlier than now
-		Unready: unready, Pools: maps.Clone(p.recorded.Change.Pools),
+// keyValues are the values that pools give a key before and after a plan; nil for none.
+type keyValues struct{ before, after *string }
+
+// changedKeys are the keys of a field that a plan changes, and that a pool has, gets, wants
+// or agrees on.
+func changedKeys[K comparable](pool string, recorded, record map[K]Entry, desired map[K]render.Want) map[K]keyValues {
+	changed := map[K]keyValues{}
+	consider := func(key K) {
+		before, had := recorded[key]
+		after, has := record[key]
+		if had == has && before.Value == after.Value {
+			return
+		}
+		want := desired[key]
+		if before.Pool != pool && after.Pool != pool && want.Pool != pool && !slices.Contains(want.Agreeing, pool) {
+			return
+		}
+		values := keyValues{}
+		if had {
+			values.before = &before.Value
+		}
+		if has {
+			values.after = &after.Value
+		}
+		changed[key] = values
 	}
+	for key := range recorded {
+		consider(key)
+	}
+	for key := range record {
+		consider(key)
+	}
+	return changed
+}
+
+// begun is what a node has followed with a plan that disrupts it for some pools, of which
+// staged is written now, and the rest when it is drained.
+func (f NodeFacts) begun(p, staged *NodePlan, pools []string, drain *Drain) LastChange {
+	c := p.recorded.Change.at(f.Now)
 	maps.DeleteFunc(c.Pools, func(pool string, _ FollowedPool) bool { return !slices.Contains(p.Pools, pool) })
-	if c.Pools == nil {
-		c.Pools = map[string]FollowedPool{}
-	}
 	for _, pool := range pools {
-		c.Pools[pool] = FollowedPool{Content: r.of(pool).content, Undo: undoOf(p, pool)}
+		followed := FollowedPool{At: c.At, Unready: f.Unready, Content: f.Rollouts.of(pool).content}
+		followed.Drains = drain != nil && slices.Contains(drain.Pools, pool)
+		if !p.recorded.Change.reverts(pool, p, f.Now) {
+			followed.Labels, followed.Taints = map[string]*string{}, map[render.TaintID]*string{}
+			for _, written := range []*NodePlan{p, staged} {
+				for key, values := range changedKeys(pool, written.recorded.Labels, written.Record.Labels, written.desired.Labels) {
+					followed.Labels[key] = values.before
+				}
+				for id, values := range changedKeys(pool, written.recorded.Taints, written.Record.Taints, written.desired.Taints) {
+					followed.Taints[id] = values.before
+				}
+			}
+		}
+		c.Pools[pool] = followed
 	}
 	return c
+}
+
+// drained is what a node has followed that is drained for all pools but some, and reports
+// whether it is for more than before.
+func (f NodeFacts) drained(p *NodePlan, drain *Drain) (LastChange, bool) {
+	c, ended := p.recorded.Change.at(f.Now), false
+	for pool, followed := range c.Pools {
+		if followed.Drains && (drain == nil || !slices.Contains(drain.Pools, pool)) {
+			followed.Drains, followed.At, followed.Unready = false, c.At, f.Unready
+			c.Pools[pool], ended = followed, true
+		}
+	}
+	return c, ended
+}
+
+// kept is the change that stays with a write that begins nothing: what the pools say by now
+// the node has followed as well, where nothing of it waits.
+func (f NodeFacts) kept(p *NodePlan, wait NodeWait) LastChange {
+	c := p.recorded.Change
+	if f.Rollouts == nil {
+		return c
+	}
+	c.Pools = maps.Clone(c.Pools)
+	for pool, followed := range c.Pools {
+		if of := f.Rollouts.of(pool); wait.Of(pool) == nil && of.content != "" && !followed.Drains {
+			followed.Content = of.content
+			c.Pools[pool] = followed
+		}
+	}
+	return c
+}
+
+// at is the change with a time that is no earlier than now, in whole seconds.
+func (c LastChange) at(now time.Time) LastChange {
+	pools := maps.Clone(c.Pools)
+	if pools == nil {
+		pools = map[string]FollowedPool{}
+	}
+	return LastChange{At: now.UTC().Add(time.Second - 1).Truncate(time.Second), Pools: pools}
 }

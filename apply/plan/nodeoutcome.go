@@ -45,13 +45,14 @@ type NodeOutcome struct {
 	Plan *NodePlan
 	// Wait are the pools whose changes the node may not follow yet.
 	Wait NodeWait
-	// Asks are the pools in whose rollouts the node waits for its turn, sorted. Reverts
-	// reports that it does so only to go back to what it was before. Begins reports that the
-	// write disrupts the node, which counts in rollouts in which nodes take turns, and begins
-	// to follow at the time of the facts.
-	Asks    []string
-	Reverts bool
-	Begins  bool
+	// Asks are the pools in whose rollouts the node waits for its turn, sorted; Reverts those
+	// of which what waits goes back to what was before. Begins reports that the write
+	// disrupts the node, which counts in rollouts in which nodes take turns, and begins to
+	// follow at the time of the facts.
+	Asks, Reverts []string
+	Begins        bool
+	// Drain is what has to happen before all of it is written that may be; nil for nothing.
+	Drain *Drain
 	// Selected are the waves that the node may be in, by pool, a bit for each.
 	Selected map[string]uint64
 	// Step is what the node keeps while it waits, as far as RuntimeClasses have to do with
@@ -69,11 +70,13 @@ type NodeOutcome struct {
 // NodeFacts are what a controller knows of a node besides what stands in the cluster.
 // The zero value is nothing, and then nothing waits and everything is confirmed.
 type NodeFacts struct {
-	// Rollouts say which changes have to wait at the time Now. Turns are the pools in whose
-	// rollouts it is the turn of the node. Unready reports that the node is not ready.
+	// Rollouts say which changes have to wait at the time Now. Turn is that of the node.
+	// Unready reports that the node is not ready.
 	Rollouts *Rollouts
-	Turns    []string
+	Turn     Turn
 	Unready  bool
+	// Drained reports that no pod is left on the node that a [Drain] is about.
+	Drained bool
 	// Backoff says which of the Repairs have to wait at the time Now.
 	Backoff RepairBackoff
 	Repairs *Repairs
@@ -104,11 +107,18 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	o.Selected = facts.Rollouts.selectedBy(node, p)
 	allowed := Allowed{Plan: p}
 	if !facts.restored(p) {
-		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turns)
+		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)
 	}
-	o.Wait, o.Asks, o.Reverts, o.Step = allowed.Wait, allowed.Asks, allowed.Reverts, stepOf(node, p, allowed.Plan)
-	o.Admission = facts.admit(node, allowed.Plan)
-	o.Admission.Plan, o.Begins = facts.stamp(node, o.Admission.Plan, allowed)
+	o.Wait, o.Asks, o.Reverts = allowed.Wait, allowed.Asks, allowed.Reverts
+	staged, drain := facts.staged(node, allowed)
+	o.Admission = facts.admit(node, staged)
+	if stamped, begins, fits := facts.stamp(node, o.Admission.Plan, allowed, drain); fits {
+		o.Admission.Plan, o.Begins, o.Drain = stamped, begins, drain
+	} else { // nothing would be left that says for what it is drained
+		staged, o.Admission = allowed.Plan, facts.admit(node, allowed.Plan)
+		o.Admission.Plan, o.Begins, _ = facts.stamp(node, o.Admission.Plan, allowed, nil)
+	}
+	o.Step = stepOf(node, p, staged)
 	switch {
 	case !o.Admission.Plan.NoOp():
 		o.State, o.Unconfirmed = NodeStateChanging, facts.unconfirmed(o.Admission.Plan)
@@ -130,24 +140,29 @@ const forgottenAfter = 32 * 24 * time.Hour
 // stamp notes in the record of a plan when the node last began to follow a change in its
 // turn, and reports whether that is with this write. A plan that writes nothing notes
 // nothing. There is always room for the time; where there is none for what it was, the node
-// goes without.
-func (f NodeFacts) stamp(node *NodeState, p *NodePlan, allowed Allowed) (*NodePlan, bool) {
-	begins := len(allowed.Begins) > 0
-	if p.NoOp() || !begins && p.recorded.Change.At.IsZero() {
-		return p, false
+// goes without, and fits is false where it is drained for it.
+func (f NodeFacts) stamp(node *NodeState, p *NodePlan, allowed Allowed, drain *Drain) (_ *NodePlan, begins, fits bool) {
+	begins = len(allowed.Begins) > 0
+	starts := begins && drain != nil && !drain.Began
+	if p.NoOp() && !starts || !begins && p.recorded.Change.At.IsZero() {
+		return p, false, true
 	}
 	stamped := *p
-	stamped.Record.Change = p.recorded.Change
+	stamped.Record.Change = f.kept(p, allowed.Wait)
 	if f.Now.Sub(stamped.Record.Change.At) > forgottenAfter {
 		stamped.Record.Change = LastChange{} // and an earlier version can read the record
 	}
 	if begins {
-		stamped.Record.Change = f.Rollouts.lastChange(p, allowed.Begins, f.Unready, f.Now)
+		stamped.Record.Change = f.begun(allowed.Plan, p, allowed.Begins, drain)
+		stamped.rewritten = stamped.rewritten || starts // where the taints that keep pods off stand already
+	} else if drained, ended := f.drained(p, drain); ended {
+		stamped.Record.Change, begins = drained, true
 	}
 	if stamped.annotationBytes(node) > allAnnotations {
 		stamped.Record.Change = LastChange{At: stamped.Record.Change.At}
+		return &stamped, begins, drain == nil
 	}
-	return &stamped, begins
+	return &stamped, begins, true
 }
 
 // unconfirmed are the pools that a plan releases and that are neither there nor known

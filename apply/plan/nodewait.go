@@ -50,25 +50,41 @@ type Allowed struct {
 	// Asks are the pools in whose rollouts the node waits for its turn, sorted: see
 	// [Rollouts.Turns].
 	Asks []string
-	// Reverts reports that what waits for the turn of the node, or begins in it, puts back
-	// what the node had before, and nothing else.
-	Reverts bool
+	// Reverts are the pools of which what waits for the turn of the node, or begins in it,
+	// puts back what the node had before; sorted.
+	Reverts []string
 	// Begins are the pools for which the plan disrupts the node, where it is in pools in
 	// which nodes take turns: by changes that had to wait for that, or by those of a stronger
 	// pool.
 	Begins []string
 }
 
-// Allow returns what of a plan for a node may be written at a time, where it is the turn
-// of the node in the rollouts of some pools. What pools see of the node when all of them
-// have moved they do not see yet: where one waits, the others go by what there is.
-func (r *Rollouts) Allow(node *NodeState, p *NodePlan, now time.Time, turns []string) Allowed {
-	allowed := r.wait(node, p, now, turns)
+// Turn is that of a node: the pools in whose rollouts it is its turn, and the pools of which
+// alone the changes may go that put back what was before, or are expedited; all may where
+// Restricted is false.
+type Turn struct {
+	In, Only   []string
+	Restricted bool
+}
+
+// Allow returns what of a plan for a node may be written at a time, in a turn of the node.
+// What pools see of the node when all of them have moved they do not see yet: where one
+// waits, the others go by what there is.
+func (r *Rollouts) Allow(node *NodeState, p *NodePlan, now time.Time, turn Turn) Allowed {
+	allowed := r.allow(node, p, now, turn)
+	if r != nil {
+		allowed.Begins = r.begun(node, allowed.Plan, now)
+	}
+	return allowed
+}
+
+func (r *Rollouts) allow(node *NodeState, p *NodePlan, now time.Time, turn Turn) Allowed {
+	allowed := r.wait(node, p, now, turn)
 	if len(allowed.Wait) == 0 {
 		return allowed
 	}
 	if p.step != nil {
-		step := r.wait(node, p.step, now, turns)
+		step := r.wait(node, p.step, now, turn)
 		if len(step.Wait) == 0 {
 			step.Wait, step.Asks, step.Reverts = allowed.Wait, allowed.Asks, allowed.Reverts
 			return step
@@ -88,21 +104,41 @@ func (r *Rollouts) Allow(node *NodeState, p *NodePlan, now time.Time, turns []st
 // or goes, and that a NoSchedule or NoExecute taint comes, changes or goes. What was
 // changed by hand is no change of a pool. Nodes that join wait for nothing.
 func (r *Rollouts) Wait(node *NodeState, p *NodePlan, now time.Time) NodeWait {
-	return slices.DeleteFunc(r.wait(node, p, now, nil).Wait, func(wait *PoolWait) bool { return wait.Turn })
+	return slices.DeleteFunc(r.wait(node, p, now, Turn{}).Wait, func(wait *PoolWait) bool { return wait.Turn })
 }
 
-func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turns []string) Allowed {
+// governing are the pools that a node waits for with a plan.
+func (r *Rollouts) governing(node *NodeState, p *NodePlan, now time.Time, turn Turn) *governing {
+	carried := p.recorded.Pools()
+	concerned := slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(carried))
+	return &governing{
+		rollouts: r, closed: r.closedOf(concerned, now), limiting: r.limiting(concerned), turn: turn,
+		exempt: func(pool *rollout) bool {
+			return p.pools.Holds(pool.name) || p.recorded.Change.completes(pool) || joins(node, carried, pool, now)
+		},
+		reverts: func(pool string) bool { return p.recorded.Change.reverts(pool, p, now) },
+	}
+}
+
+// begun are the pools for which a plan that is written disrupts a node that is in pools in
+// which nodes take turns, whoever of those that want the same was free; sorted.
+func (r *Rollouts) begun(node *NodeState, p *NodePlan, now time.Time) []string {
+	if p.NoOp() {
+		return nil
+	}
+	g := r.governing(node, p, now, Turn{})
+	if len(g.limiting) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(r.disrupted(p, func(string) bool { return false }), func(pool string) bool { return g.exempt(r.of(pool)) })
+}
+
+func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turn Turn) Allowed {
 	a := Allowed{Plan: p}
 	if r == nil || p.NoOp() {
 		return a
 	}
-	carried := p.recorded.Pools()
-	concerned := slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(carried))
-	g := &governing{
-		rollouts: r, closed: r.closedOf(concerned, now), limiting: r.limiting(concerned), turns: turns,
-		exempt:  func(pool *rollout) bool { return p.pools.Holds(pool.name) || joins(node, carried, pool, now) },
-		reverts: func(pool string) bool { return p.recorded.Change.reverts(pool, p, now) },
-	}
+	g := r.governing(node, p, now, turn)
 	if len(g.closed)+len(g.limiting) == 0 {
 		return a
 	}
@@ -112,12 +148,6 @@ func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turns []str
 	}
 	slices.Sort(a.Asks)
 	a.Asks = slices.Compact(a.Asks)
-	if len(g.limiting) > 0 {
-		a.Begins = r.disrupted(p, func(pool string) bool { return g.exempt(r.of(pool)) || !g.free(pool) })
-	}
-	if len(a.Asks) == 0 && len(a.Begins) > 0 {
-		a.Reverts = !slices.ContainsFunc(a.Begins, func(pool string) bool { return !g.reverts(pool) })
-	}
 	return a
 }
 
@@ -129,7 +159,9 @@ func (a *Allowed) add(pool, as string, g *governing, now time.Time) {
 		return
 	}
 	limiting := g.limits(as)
-	a.Reverts = (a.Reverts || len(a.Asks) == 0) && g.reverts(pool)
+	if g.reverts(pool) {
+		a.Reverts = append(a.Reverts, pool) // in the order of the names
+	}
 	a.Wait = append(a.Wait, &PoolWait{pool, g.rollouts.turnOf(limiting, now)})
 	for _, one := range limiting {
 		a.Asks = append(a.Asks, one.name)

@@ -60,6 +60,8 @@ type rollout struct {
 	expedited                          []string
 	// failures is how many nodes may fail; nil for none.
 	failures *intstr.IntOrString
+	// drain is how nodes are drained before they get NoExecute taints; nil where they are not.
+	drain *draining
 	// byZone reports that the nodes of one zone begin before those of the next.
 	byZone bool
 
@@ -101,6 +103,7 @@ func (r *rollout) read(pool *v1.NodePool) {
 		r.minReady = ready.Duration
 	}
 	r.failures, r.byZone = pool.Spec.Rollout.MaxFailures, pool.Spec.Rollout.Order == v1.OrderByZone
+	r.drain = drainingOf(pool.Spec.Rollout.Drain)
 	r.waves, r.approved = wavesOf(pool), pool.Annotations[v1.ApproveRolloutAnnotation]
 	r.resumed = pool.Annotations[v1.ResumeRolloutAnnotation]
 	r.expedited = strings.Split(pool.Annotations[v1.ExpediteRolloutAnnotation], ".")
@@ -117,7 +120,7 @@ func (r *rollout) expedites(change string) bool {
 }
 
 // limits reports whether nodes take turns in the rollout.
-func (r *rollout) limits() bool { return r.limit != nil || len(r.waves) > 0 }
+func (r *rollout) limits() bool { return r.limit != nil || len(r.waves) > 0 || r.drain != nil }
 
 // enclosing are the names of the pools around one, the innermost first. A cycle is gone
 // round once.

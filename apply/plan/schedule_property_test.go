@@ -200,9 +200,9 @@ func newStepper(w *rolloutWorld) *stepper {
 }
 
 // pass is one of the node reconciler. It reports whether it has written.
-func (s *stepper) pass(name string, turns []string, now time.Time) bool {
+func (s *stepper) pass(name string, turn Turn, now time.Time) bool {
 	node := s.nodes[name]
-	o := NodeOutcomeOf(node, s.expansion, NodeFacts{Rollouts: s.rollouts, Turns: turns, Now: now})
+	o := NodeOutcomeOf(node, s.expansion, NodeFacts{Rollouts: s.rollouts, Turn: turn, Now: now})
 	f := Follower{Name: name, Asks: o.Asks, Selected: o.Selected, Unavailable: node.Unschedulable, Stuck: o.State == NodeStatePaused}
 	f.Pools = slices.Sorted(slices.Values(slices.Concat(o.Members, o.CarriedAfter())))
 	f.Pools = slices.Compact(f.Pools)
@@ -237,7 +237,7 @@ func (s *stepper) minute(now time.Time) {
 	for range 1000 {
 		again := false
 		for len(due) > 0 {
-			due = slices.DeleteFunc(due, func(name string) bool { return !s.pass(name, nil, now) })
+			due = slices.DeleteFunc(due, func(name string) bool { return !s.pass(name, Turn{}, now) })
 		}
 		var followers []Follower
 		for _, name := range s.names {
@@ -245,9 +245,9 @@ func (s *stepper) minute(now time.Time) {
 		}
 		turns := s.rollouts.Turns(followers, nil, now, true)
 		for _, name := range s.names {
-			if pools := turns.Nodes[name]; len(pools) > 0 {
+			if turn := turns.Of(name); len(turn.In) > 0 {
 				asked := s.observed[name].Asks
-				if s.pass(name, pools, now) {
+				if s.pass(name, turn, now) {
 					due = append(due, name)
 				}
 				again = again || len(due) > 0 || !slices.Equal(asked, s.observed[name].Asks)

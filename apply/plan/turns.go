@@ -26,18 +26,21 @@ type Follower struct {
 	// came of it.
 	Begun []string
 	Busy  bool
-	// Reverts reports that what waits for its turn puts back what it had before.
-	Reverts bool
+	// Reverts are the pools of which what waits for its turn puts back what it had before.
+	Reverts []string
 	// Unready reports that it is not ready, and Unavailable that it is not, or is cordoned.
 	// Stuck reports that it stays as it is until somebody acts: no later wave begins
 	// meanwhile.
 	Unready, Unavailable, Stuck bool
+	// Drains are the pools for which it is drained at the moment: it has begun to follow, and
+	// is not available.
+	Drains []string
 	// Change is the last one that it has followed in its turn.
 	Change LastChange
 	// Zone that it is in.
 	Zone string
 
-	// waits are the pools of Waits.
+	// waits are the pools of Waits, and of Drains.
 	waits []*rollout
 }
 
@@ -56,8 +59,9 @@ func (r *Rollouts) Limited() bool {
 
 // Turns are the nodes that may begin to follow their pools.
 type Turns struct {
-	// Nodes has the pools in whose rollouts it is the turn of a node.
-	Nodes map[string][]string
+	// Nodes has the pools in whose rollouts it is the turn of a node. Only has the pools
+	// whose changes it is the turn of alone, where it is not that of all.
+	Nodes, Only map[string][]string
 	// Waves are how far the waves are of the pools that have some, and of which not all
 	// nodes have followed.
 	Waves map[string]*WaveState
@@ -67,6 +71,12 @@ type Turns struct {
 	Again time.Time
 }
 
+// Of is the turn of a node; zero where it has none.
+func (t Turns) Of(node string) Turn {
+	only, restricted := t.Only[node]
+	return Turn{In: t.Nodes[node], Only: only, Restricted: restricted}
+}
+
 // Turns decides which nodes may begin to follow their pools at a time.
 //
 // It is the turn of a node when in each rollout that it asks one more node may be
@@ -74,29 +84,23 @@ type Turns struct {
 // waves of several pools could wait for each other. Nodes that are unavailable already
 // count in all their pools, whatever has made them so, and do not begin; but for those that
 // have followed a change before: what they wait for may be what mends them. None of the
-// rollouts is halted. Nodes that go back to what they were before, and those whose changes
-// are expedited, wait for no wave, and the former for no end of a halt. The order is that
-// of the names, or of the zones and the names.
+// rollouts is halted. Changes that go back to what was before, and expedited ones, wait for
+// no wave, and the former for no end of a halt. The order is that of the names, or of the
+// zones and the names.
 //
 // Halts are those that were there before. Settled reports that all nodes are known as they
 // are by these pools: before, nobody knows which are in which, and it is the turn of none.
 func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
-	turns := Turns{Nodes: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}}
+	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}}
 	if !settled {
 		turns.Halts = halts
 		return turns
 	}
-	if r == nil || !slices.ContainsFunc(nodes, func(node Follower) bool { return len(node.Waits)+len(node.Asks) > 0 }) {
+	if r == nil || !slices.ContainsFunc(nodes, func(node Follower) bool { return len(node.Waits)+len(node.Asks)+len(node.Drains) > 0 }) {
+		turns.Halts = r.Standing(halts)
 		return turns
 	}
-	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Follower) int { return strings.Compare(a.Name, b.Name) })
-	for i := range nodes {
-		for _, name := range nodes[i].Waits {
-			if one := r.pools[name]; one != nil {
-				nodes[i].waits = append(nodes[i].waits, one)
-			}
-		}
-	}
+	nodes = r.sorted(nodes)
 	members := r.membersOf(nodes)
 	budgets, progresses := r.budgets(nodes, members, now), map[string]*progress{}
 	for pool, of := range members {
@@ -106,56 +110,97 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) || node.Unavailable && node.Change.At.IsZero() {
 			continue
 		}
-		if !node.Reverts && r.held(node, progresses) || slices.ContainsFunc(node.Asks, func(pool string) bool {
+		only, some := r.begins(node, progresses)
+		if some && len(only) == 0 || slices.ContainsFunc(node.Asks, func(pool string) bool {
 			return r.full(budgets[pool], node, pool, now)
 		}) {
 			continue
 		}
 		turns.Nodes[node.Name] = node.Asks
+		if some {
+			turns.Only[node.Name] = only
+		}
 		for _, pool := range node.Pools {
 			if b := budgets[pool]; b != nil && !node.occupies(r.pools[pool], now) {
 				b.unavailable++
 			}
 		}
 	}
+	turns.note(r.Standing(halts), progresses, now)
+	turns.Again = sooner(turns.Again, r.placesComeFree(nodes, members, now), now)
+	return turns
+}
+
+// sorted are nodes by name, with the pools that they wait for.
+func (r *Rollouts) sorted(nodes []Follower) []Follower {
+	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Follower) int { return strings.Compare(a.Name, b.Name) })
+	for i := range nodes {
+		for _, name := range slices.Concat(nodes[i].Waits, nodes[i].Drains) {
+			if one := r.pools[name]; one != nil {
+				nodes[i].waits = append(nodes[i].waits, one)
+			}
+		}
+	}
+	return nodes
+}
+
+// note notes how far rollouts are. Where nodes take no turns at the moment, halts stand as
+// before.
+func (t *Turns) note(standing map[string]*Halt, progresses map[string]*progress, now time.Time) {
+	for pool, halt := range standing {
+		if progresses[pool] == nil {
+			t.Halts[pool] = halt
+		}
+	}
+	for pool, of := range progresses {
+		if of.state != nil {
+			t.Waves[pool] = of.state
+			t.Again = sooner(t.Again, of.state.Soaks, now)
+		}
+		if of.halt != nil {
+			t.Halts[pool] = of.halt
+		}
+	}
+}
+
+// placesComeFree is when the first node no longer counts as unavailable for what it has
+// followed, in a pool that it is in or has left; zero where none does.
+func (r *Rollouts) placesComeFree(nodes []Follower, members map[string][]*Follower, now time.Time) (first time.Time) {
 	for pool, of := range members {
 		for _, node := range of {
-			turns.Again = sooner(turns.Again, node.Change.At.Add(r.pools[pool].minReady), now)
+			first = sooner(first, node.Change.At.Add(r.pools[pool].minReady), now)
 		}
 	}
 	for i := range nodes {
 		for _, pool := range nodes[i].Former {
 			if one := r.pools[pool]; one != nil && one.limits() {
-				turns.Again = sooner(turns.Again, nodes[i].Change.At.Add(one.minReady), now)
+				first = sooner(first, nodes[i].Change.At.Add(one.minReady), now)
 			}
 		}
 	}
-	for pool, of := range progresses {
-		if of.state != nil {
-			turns.Waves[pool] = of.state
-			turns.Again = sooner(turns.Again, of.state.Soaks, now)
-		}
-		if of.halt != nil {
-			turns.Halts[pool] = of.halt
-		}
-	}
-	return turns
+	return first
 }
 
-// held reports whether a rollout that a node asks is halted, or it is not the turn of its
+// begins returns the pools of which a node may begin to follow the changes, where some of
+// its pools have to wait: a rollout that it asks is halted, or it is not the turn of its
+// wave. What puts back what was before waits for neither, and what is expedited not for its
 // wave.
-func (r *Rollouts) held(node *Follower, progresses map[string]*progress) bool {
-	if slices.ContainsFunc(node.Asks, func(pool string) bool { return progresses[pool] != nil && progresses[pool].halt.Holds() }) {
-		return true
-	}
+func (r *Rollouts) begins(node *Follower, progresses map[string]*progress) (only []string, some bool) {
+	halted := slices.ContainsFunc(node.Asks, func(pool string) bool { return progresses[pool] != nil && progresses[pool].halt.Holds() })
 	strongest := r.orders(node.Asks)
-	return !progresses[strongest].open(node.Name) && !r.pools[strongest].expeditesAll(node.waits)
-}
-
-// expeditesAll reports whether the changes of all pools that wait for this one are
-// expedited.
-func (r *rollout) expeditesAll(waits []*rollout) bool {
-	return !slices.ContainsFunc(waits, func(changing *rollout) bool { return r.governs(changing) && !r.expedites(changing.change) })
+	if !halted && progresses[strongest].open(node.Name) {
+		return nil, false
+	}
+	only = slices.Clone(node.Reverts)
+	if !halted {
+		for _, changing := range node.waits {
+			if r.pools[strongest].expedites(changing.change) && !slices.Contains(only, changing.name) {
+				only = append(only, changing.name)
+			}
+		}
+	}
+	slices.Sort(only)
+	return only, true
 }
 
 // inOrder are nodes in the order in which it can be their turn. They are sorted by name.
@@ -164,14 +209,14 @@ func (r *Rollouts) inOrder(nodes []Follower) []*Follower {
 	for i := range nodes {
 		ordered[i] = &nodes[i]
 	}
-	zone := func(node *Follower) string {
-		if limiting := r.limiting(node.Asks); len(limiting) > 0 && limiting[0].byZone {
-			return node.Zone
+	zones := map[*Follower]string{}
+	for _, node := range ordered {
+		if slices.ContainsFunc(node.Asks, func(pool string) bool { return r.pools[pool] != nil && r.pools[pool].byZone }) {
+			zones[node] = node.Zone
 		}
-		return ""
 	}
-	if slices.ContainsFunc(ordered, func(node *Follower) bool { return zone(node) != "" }) {
-		slices.SortStableFunc(ordered, func(a, b *Follower) int { return strings.Compare(zone(a), zone(b)) })
+	if len(zones) > 0 {
+		slices.SortStableFunc(ordered, func(a, b *Follower) int { return strings.Compare(zones[a], zones[b]) })
 	}
 	return ordered
 }
@@ -196,6 +241,9 @@ func (r *Rollouts) full(b *budget, node *Follower, pool string, now time.Time) b
 	one := 1
 	if node.occupies(r.pools[pool], now) {
 		one = 0 // it counts already
+	}
+	if node.Unready && len(node.Reverts) > 0 {
+		return b.most == 0 // others that are down keep it from nothing
 	}
 	return b.unavailable+one > b.most
 }
@@ -229,7 +277,7 @@ func containsAll(all, some []string) bool {
 
 // occupies reports whether a node counts as unavailable in a rollout.
 func (n *Follower) occupies(r *rollout, now time.Time) bool {
-	return n.Unavailable || n.Busy || !n.Change.At.IsZero() && now.Before(n.Change.At.Add(r.minReady))
+	return n.Unavailable || n.Busy || len(n.Drains) > 0 || !n.Change.At.IsZero() && now.Before(n.Change.At.Add(r.minReady))
 }
 
 // budget is how many nodes of a pool are unavailable, and may be.

@@ -39,7 +39,7 @@ func TestTimeOfTheChangeHasRoom(t *testing.T) {
 		}
 		node.Annotations["f"] = strings.Repeat("x", allAnnotations-size-1-spare)
 		pools := []*v1.NodePool{pool("2")}
-		outcome := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Now: closedAt, Turns: []string{"p"}})
+		outcome := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Now: closedAt, Turn: Turn{In: []string{"p"}}})
 		if !outcome.Begins {
 			t.Fatal("it does not begin")
 		}

@@ -79,7 +79,7 @@ func TestNodeTakesItsTurn(t *testing.T) {
 	}
 	node := followed(t, 365*24*time.Hour, waitingPool("p", labelled("1")), waitingPool("fleet", prior(1)), waitingPool("weak", prior(-1)))
 	outcome := func(turns ...string) NodeOutcome {
-		return NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turns: turns, Now: closedAt.Add(time.Millisecond)})
+		return NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: Turn{In: turns}, Now: closedAt.Add(time.Millisecond)})
 	}
 	for _, turns := range [][]string{nil, {"p"}, {"fleet"}, {"weak"}} {
 		o := outcome(turns...)

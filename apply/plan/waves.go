@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -60,17 +61,19 @@ func ChangeID(pool *v1.NodePool) string {
 	return hex.EncodeToString(sum[:3])
 }
 
-// contentID stands for what a pool says by now, its rollout left aside: whoever has it go
-// faster changes nothing of what nodes have followed. It comes again with what it is of.
+// contentID stands for what a pool says of labels and of taints that may keep pods off a
+// node, and whether it is deleted: what else it says breaks no node. It comes again with
+// what it is of.
 func contentID(pool *v1.NodePool) string {
-	spec := pool.Spec
-	spec.Rollout = nil
-	text, err := json.Marshal(spec)
+	taints := slices.DeleteFunc(slices.Clone(pool.Spec.Taints), func(taint v1.Taint) bool {
+		return taint.Effect == corev1.TaintEffectPreferNoSchedule
+	})
+	text, err := json.Marshal([]any{pool.Name, pool.UID, pool.DeletionTimestamp.IsZero(), pool.Spec.Labels, taints})
 	if err != nil {
-		panic(fmt.Sprintf("pool %s: %v", pool.Name, err)) // never: it was read from JSON
+		panic(fmt.Sprintf("pool %s: %v", pool.Name, err)) // never: these are texts
 	}
-	sum := sha256.Sum256([]byte(pool.Name + "/" + string(pool.UID) + "/" + strconv.FormatBool(pool.DeletionTimestamp.IsZero()) + "/" + string(text)))
-	return hex.EncodeToString(sum[:3])
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 // selectedBy returns, by pool, which of its waves a node may be in, of those pools that it
@@ -204,11 +207,12 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, 
 		}
 	}
 	if len(behind) == 0 {
+		p.halt = r.standing(pool.name, before, false)
 		return p
 	}
 	p.changes = r.sayings(waiting, func(one *rollout) string { return one.change })
 	p.contents = r.sayings(waiting, func(one *rollout) string { return one.content })
-	p.halt = p.haltOf(pool, before, now)
+	p.halt = p.haltOf(pool, r.standing(pool.name, before, true), now)
 	if len(pool.waves) == 0 {
 		return p
 	}

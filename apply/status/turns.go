@@ -45,7 +45,7 @@ func turnsOf(cluster Cluster, now time.Time) *turns {
 			}
 		}
 		follower := plan.FollowerOf(node.NodeState, outcome, node.Ready)
-		t.broken[node.Name] = follower.Unready && !follower.Change.At.IsZero() && !follower.Change.Unready
+		t.broken[node.Name] = follower.Failed()
 		t.nodes = append(t.nodes, follower)
 	}
 	halts := map[string]*plan.Halt{}

@@ -33,6 +33,14 @@ func rollout(ctx context.Context, s *stage) error {
 	if err := s.sh.show(ctx, "git commit -q -a -m 'general: nightly backups' && git push -q"); err != nil {
 		return err
 	}
+	if err := s.breakCanary(ctx); err != nil {
+		return err
+	}
+	return s.revert(ctx)
+}
+
+// breakCanary shows the canary, and what becomes of the rollout when it fails.
+func (s *stage) breakCanary(ctx context.Context) error {
 	if err := s.untilReason(ctx, v1.ReconcilingCondition, v1.SoakingReason); err != nil {
 		return err
 	}
@@ -50,7 +58,7 @@ func rollout(ctx context.Context, s *stage) error {
 	if err := s.sh.show(ctx, "kubectl annotate node worker-01 "+cluster.BrokenAnnotation+"-"); err != nil {
 		return err
 	}
-	_, err = until(ctx, time.Now(), "the canary to be Ready", func(ctx context.Context) error {
+	_, err := until(ctx, time.Now(), "the canary to be Ready", func(ctx context.Context) error {
 		return s.nodes(ctx, []string{"worker-01"}, func(node *corev1.Node) error {
 			if !ready(node) {
 				return fmt.Errorf("it is not")
@@ -61,9 +69,12 @@ func rollout(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.sh.showing(ctx, "nodepools status general", 0, 1); err != nil {
-		return err
-	}
+	_, err = s.sh.showing(ctx, "nodepools status general", 0, 1)
+	return err
+}
+
+// revert shows that the canary alone goes back.
+func (s *stage) revert(ctx context.Context) error {
 	s.out.text("The revert waits for no wave and no soak. The other nodes never had the change:")
 	if err := s.sh.show(ctx, "git revert --no-edit HEAD >/dev/null && git push -q"); err != nil {
 		return err

@@ -9,12 +9,7 @@ import (
 	"github.com/nodepools/nodepools/render/output"
 )
 
-func newInstall(std streams) *cobra.Command {
-	o := installOptions{build: builtFrom()}
-	cmd := &cobra.Command{
-		Use:   "install",
-		Short: "Print the manifests that install the controller",
-		Long: `Prints all that an administrator applies to a cluster, as YAML: the custom
+const installLong = `Prints all that an administrator applies to a cluster, as YAML: the custom
 resource definitions, the namespace, the service account with the least rights
 that work, an admission policy, and the Deployment. Nothing is sent to a
 cluster. Applying it again, or that of a later version, upgrades.
@@ -32,13 +27,24 @@ after 30 seconds. They prefer control-plane nodes where there are any.
 Deployment listens for that, and there are a Service for an Ingress to lead to,
 and a NetworkPolicy by which nothing else is reached from outside.
 
+--rollout lets the controller list and evict pods, for pools with rollout.drain:
+pods are evicted, as their PodDisruptionBudgets allow, before a node gets a
+NoExecute taint. It reads and touches no pod otherwise.
+
 Metrics are served by TLS, to those alone who are bound to the ClusterRole
 nodepools-metrics-reader; the controller may ask the API server who that is.
 With --metrics plain or none it gets no such right.
 
 --viewer prints something else: a service account, in the same namespace, with a
 role that may list what 'nodepools diff' and 'nodepools inventory' read. It may
-write nothing, and read no Secret.`,
+write nothing, and read no Secret.`
+
+func newInstall(std streams) *cobra.Command {
+	o := installOptions{build: builtFrom()}
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Print the manifests that install the controller",
+		Long:  installLong,
 		Example: `  # with an image of your own
   nodepools install --image registry.example.com/nodepools:v1 \
     | kubectl apply --server-side -f -
@@ -75,6 +81,7 @@ func (o *installOptions) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.crdsOnly, "crds-only", false, "print the custom resource definitions alone")
 	flags.BoolVar(&o.viewer, "viewer", false, "print a service account that may only read, for a CI job")
 	flags.BoolVar(&o.options.Webhook, "webhook", false, "receive webhooks of Git servers, and add the Service for them")
+	flags.BoolVar(&o.options.Rollout, "rollout", false, "let the controller list and evict pods, for rollout.drain")
 	flags.StringVar((*string)(&o.options.Metrics), "metrics", string(manifests.SecureMetrics), "`way` to serve metrics: secure (by TLS, to who may read them), plain or none")
 	flags.StringVar(&o.options.Image, "image", manifests.DefaultRepository+":"+o.build.ImageTag(), "`name` of the controller's image")
 	flags.StringVar(&o.options.Namespace, "namespace", manifests.DefaultNamespace, "`name` of the controller's namespace")
@@ -95,12 +102,12 @@ type installOptions struct {
 
 // check refuses values that no cluster would take.
 func (o *installOptions) check(changed func(flag string) bool) error {
-	for _, flag := range []string{"image", "namespace", "webhook", "metrics"} {
+	for _, flag := range []string{"image", "namespace", "webhook", "rollout", "metrics"} {
 		if o.crdsOnly && changed(flag) {
 			return usagef("--%s cannot be combined with --crds-only", flag)
 		}
 	}
-	for _, flag := range []string{"image", "crds-only", "webhook", "metrics"} {
+	for _, flag := range []string{"image", "crds-only", "webhook", "rollout", "metrics"} {
 		if o.viewer && changed(flag) {
 			return usagef("--%s cannot be combined with --viewer", flag)
 		}

@@ -34,6 +34,7 @@ func (b *builder) templates() (map[string][]byte, error) {
 		{"namespace", allButCRDs, manifests.Namespace(namespace), b.namespace},
 		{"rbac", allButCRDs, manifests.RBAC(namespace), b.rbac},
 		{"policies", allButCRDs, slices.Concat(manifests.NodePolicy(), manifests.StatusPolicy()), nil},
+		{"rollout", allAnd(".Values.rollout.enabled"), manifests.Rollout(namespace), nil},
 		{"webhook", allAnd(".Values.webhook.enabled"), manifests.Webhook(namespace), nil},
 		{"networkpolicy", allAnd(".Values.networkPolicy.enabled"), []manifests.Object{manifests.NetworkPolicy(namespace)}, b.networkPolicy},
 		{"poddisruptionbudget", allAnd(".Values.podDisruptionBudget.enabled"), []manifests.Object{manifests.PodDisruptionBudget(namespace)}, b.budget},

@@ -54,6 +54,7 @@ func (b *builder) values() []value {
 			b.under("serviceAccount", "annotations", "Such as those that give it an identity of a cloud.", texts),
 		}},
 		{name: "webhook", fields: []value{off("Receive webhooks of Git servers: adds the Service nodepools-webhook, and a NetworkPolicy that lets everybody reach it.")}},
+		{name: "rollout", fields: []value{off("Let the controller list and evict pods, for pools whose rollout has nodes drained.")}},
 		{name: "viewer", fields: []value{off("Add a service account that may only read, for a CI job that runs nodepools diff or inventory.")}},
 		{name: "networkPolicy", fields: []value{
 			off("Let nothing be reached but probes and metrics."),

@@ -58,7 +58,6 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"no image":                              {"image.repository=null", "'repository'"},
 		"a label by which the chart is found":   {"serviceMonitor.labels.app\\.kubernetes\\.io/name=x", "/serviceMonitor/labels/app.kubernetes.io~1name"},
 		"a volume of a node":                    {"extraVolumes[0].hostPath.path=/", "'hostPath'"},
-		"a rollout, which there is not yet":     {"rollout.enabled=true", "'rollout'"},
 		"the namespace, which is the release's": {"namespaceOverride=here", "'namespaceOverride'"},
 	} {
 		flag := "--set"

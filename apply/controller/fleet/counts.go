@@ -219,7 +219,7 @@ func (c *counts) Counts(pool string, since uint64) (counts Counts, settled bool)
 	counts = *known
 	counts.results = nil
 	counts.ConflictsOn, counts.Problems, counts.Contests = maps.Clone(known.ConflictsOn), maps.Clone(known.Problems), maps.Clone(known.Contests)
-	counts.Waits, counts.steps = maps.Clone(known.Waits), nil
+	counts.Waits, counts.Evicting, counts.steps = maps.Clone(known.Waits), maps.Clone(known.Evicting), nil
 	if settled {
 		return counts, true
 	}
@@ -271,7 +271,7 @@ func (c *counts) Last(node string) *Observation {
 func (c *counts) pool(name string) *Counts {
 	counts, found := c.pools[name]
 	if !found {
-		counts = &Counts{ConflictsOn: map[string]plan.Digest{}, Problems: map[string]string{}, Contests: map[string][]plan.Contest{}, Waits: map[plan.PoolWait]int{}, steps: map[string]countedStep{}, results: map[string]Result{}}
+		counts = &Counts{ConflictsOn: map[string]plan.Digest{}, Problems: map[string]string{}, Contests: map[string][]plan.Contest{}, Waits: map[plan.PoolWait]int{}, steps: map[string]countedStep{}, results: map[string]Result{}, Evicting: map[string]string{}}
 		c.pools[name] = counts
 	}
 	return counts
@@ -314,6 +314,7 @@ func (c *counts) add(node string, o *Observation, sign int32) {
 		}
 	}
 	c.addWait(o, int(sign))
+	c.addEvicting(node, o, int(sign))
 	if o.Problem == "" {
 		return
 	}

@@ -13,6 +13,8 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/loop"
+
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // Fleet is the view of pools and nodes that the reconcilers share. Make one with [New].
@@ -90,7 +92,7 @@ func (f *Fleet) Forget(node string) {
 }
 
 // Turn are the pools in whose rollouts it is the turn of a node, by a snapshot.
-func (f *Fleet) Turn(node string, pools *Snapshot) []string { return f.turns.of(node).in(pools) }
+func (f *Fleet) Turn(node string, pools *Snapshot) plan.Turn { return f.turns.of(node).by(pools) }
 
 // Outdated reports whether a node may be another one than a cache shows, by whose record
 // it began to follow its last change at a time: it has begun since, or may have.

@@ -29,12 +29,16 @@ type Observation struct {
 	// keeps meanwhile, as far as RuntimeClasses have to do with it.
 	Wait plan.NodeWait
 	Step *plan.ClassStep
-	// Asks are the pools in whose rollouts the node waits for its turn; Reverts reports that
-	// it does so only to go back to what it was before. Change is the last one that it has
+	// Asks are the pools in whose rollouts the node waits for its turn; Reverts those of
+	// which what waits goes back to what was before. Change is the last one that it has
 	// followed in its turn.
-	Asks    []string
-	Reverts bool
-	Change  plan.LastChange
+	Asks, Reverts []string
+	Change        plan.LastChange
+	// Drains are the pools for which the node is drained, Evicting is what is left to evict
+	// there, and Overdue reports that this takes too long.
+	Drains   []string
+	Evicting string
+	Overdue  bool
 	// Zone that the node is in.
 	Zone string
 	// Selected are the waves that the node may be in, by pool, a bit for each.
@@ -73,6 +77,11 @@ type Counts struct {
 	// Waits are why changes of the pool wait, with the number of nodes on which they do.
 	Waits map[plan.PoolWait]int
 
+	// Evicting is what is left to evict on nodes that are drained for the pool, by node;
+	// Overdue is on how many of them that takes too long.
+	Evicting map[string]string
+	Overdue  int
+
 	// steps are what nodes of the pool keep while they wait, by their text, with the
 	// number of these nodes.
 	steps map[string]countedStep
@@ -102,7 +111,7 @@ func (r Result) And(other Result) Result {
 // follower is the node as far as turns depend on it.
 func (o *Observation) follower(node string) plan.Follower {
 	f := plan.Follower{
-		Name: node, Pools: o.pools(), Asks: o.Asks, Reverts: o.Reverts, Selected: o.Selected, Change: o.Change, Zone: o.Zone,
+		Name: node, Pools: o.pools(), Asks: o.Asks, Reverts: o.Reverts, Selected: o.Selected, Change: o.Change, Drains: o.Drains, Zone: o.Zone,
 		Unready: !o.Ready, Unavailable: !o.Ready || o.Cordoned, Stuck: o.Stuck,
 	}
 	for _, wait := range o.Wait {
@@ -113,8 +122,8 @@ func (o *Observation) follower(node string) plan.Follower {
 
 // equalTurns reports whether two observations mean the same to the turns of nodes.
 func (o *Observation) equalTurns(other *Observation) bool {
-	return o.Ready == other.Ready && o.Cordoned == other.Cordoned && o.Stuck == other.Stuck && o.Change.Equal(other.Change) && o.Zone == other.Zone &&
-		slices.Equal(o.Asks, other.Asks) && o.Reverts == other.Reverts &&
+	return o.Ready == other.Ready && o.Cordoned == other.Cordoned && o.Stuck == other.Stuck && o.Change.Equal(other.Change) && o.Zone == other.Zone && slices.Equal(o.Drains, other.Drains) &&
+		slices.Equal(o.Asks, other.Asks) && slices.Equal(o.Reverts, other.Reverts) &&
 		o.Wait.Equal(other.Wait) && maps.Equal(o.Selected, other.Selected) &&
 		slices.Equal(o.Members, other.Members) && slices.Equal(o.Recorded, other.Recorded)
 }
@@ -128,7 +137,7 @@ func (o *Observation) pools() []string {
 
 // adds is how much the node adds to the counts of one of its pools.
 func (o *Observation) adds(pool string) (updated, ready int32) {
-	if o.Problem != "" || o.Wait.Of(pool) != nil || o.Conflicts.Count(pool) > 0 || len(contestsOf(pool, o.Contests)) > 0 {
+	if o.Problem != "" || o.Wait.Of(pool) != nil || slices.Contains(o.Drains, pool) || o.Conflicts.Count(pool) > 0 || len(contestsOf(pool, o.Contests)) > 0 {
 		return 0, 0
 	}
 	if o.Ready {
@@ -150,7 +159,8 @@ func contestsOf(pool string, all []plan.Contest) []plan.Contest {
 // equal reports whether two observations mean the same to every pool.
 func (o *Observation) equal(other *Observation) bool {
 	return o.Ready == other.Ready && slices.Equal(o.Members, other.Members) && slices.Equal(o.Recorded, other.Recorded) &&
-		o.Wait.Equal(other.Wait) && o.Step.Equal(other.Step) && o.equalTroubles(other)
+		o.Wait.Equal(other.Wait) && o.Step.Equal(other.Step) && o.equalTroubles(other) &&
+		slices.Equal(o.Drains, other.Drains) && o.Evicting == other.Evicting && o.Overdue == other.Overdue
 }
 
 // equalTroubles reports whether the same is wrong on the node.

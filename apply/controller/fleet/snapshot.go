@@ -62,6 +62,15 @@ func (s *Snapshot) IsMadeFrom(pool *v1.NodePool) bool {
 	return found && state.line[0] == versionOf(pool)
 }
 
+// Halt is that of the rollout of a pool by its status, as it was when the snapshot was made;
+// nil for none, and where nodes take no turns in it.
+func (s *Snapshot) Halt(pool string) *plan.Halt {
+	if definition := s.pools[pool].definition; definition != nil && s.Rollouts.Limits(pool) {
+		return plan.HaltOf(definition)
+	}
+	return nil
+}
+
 // Since is the epoch from which on a pool, and what encloses it, is what it is.
 func (s *Snapshot) Since(pool string) uint64 { return s.pools[pool].since }
 

@@ -45,20 +45,19 @@ type turns struct {
 	waves map[string]*plan.WaveState
 }
 
-// turn is that of a node: the pools in whose rollouts it is, and the epoch for which that
-// was decided. When pools have changed since, the node may have begun, and has no turn any
+// turn is that of a node, and the epoch for which that was decided. When pools have changed since, the node may have begun, and has no turn any
 // more: it may be another change that it would follow by now.
 type turn struct {
-	pools []string
+	plan.Turn
 	epoch uint64
 }
 
-// in are the pools of the turn, if it was given by a snapshot.
-func (t turn) in(pools *Snapshot) []string {
+// by is the turn, if it was given by a snapshot.
+func (t turn) by(pools *Snapshot) plan.Turn {
 	if t.epoch != pools.Epoch {
-		return nil
+		return plan.Turn{}
 	}
-	return t.pools
+	return t.Turn
 }
 
 // changedNode is the last change that a node has followed, and the pools that it was in
@@ -114,13 +113,15 @@ func (t *turns) shown(node string, at time.Time) {
 func (t *turns) ended(node string, before, now *Observation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if now.Change.At.After(t.changed[node].At) {
-		changed := changedNode{now.Change, now.pools(), len(now.Recorded) == 0}
+	// A time ahead, by the clock of an earlier leader or a kubelet, would hide all that the
+	// node follows until then.
+	if change := now.Change.NoLaterThan(t.now().Add(skew)); change.At.After(t.changed[node].At) {
+		changed := changedNode{change, now.pools(), len(now.Recorded) == 0}
 		if before != nil {
 			changed.pools = append(changed.pools, before.pools()...)
 		}
 		// What it has left just before it is on its way from still.
-		if last := t.changed[node]; now.Change.At.Before(last.At.Add(v1.MaxMinReady)) {
+		if last := t.changed[node]; change.At.Before(last.At.Add(v1.MaxMinReady)) {
 			changed.pools = append(changed.pools, last.pools...)
 			slices.Sort(changed.pools)
 			changed.pools = slices.Compact(changed.pools)
@@ -148,12 +149,12 @@ func (t *turns) forget(node string) {
 }
 
 // give notes whose turn it is, and returns the nodes of which that is new, sorted.
-func (t *turns) give(turns map[string][]string, epoch uint64) []string {
+func (t *turns) give(turns plan.Turns, epoch uint64) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var nodes []string
-	for node, pools := range turns {
-		t.begun[node] = turn{pools, epoch}
+	for node := range turns.Nodes {
+		t.begun[node] = turn{turns.Of(node), epoch}
 		nodes = append(nodes, node)
 	}
 	slices.Sort(nodes)
@@ -167,7 +168,7 @@ func (t *turns) known(nodes []plan.Follower, pools *Snapshot, now time.Time) []p
 	for i := range nodes {
 		node := &nodes[i]
 		if begun, busy := t.begun[node.Name]; busy {
-			node.Begun, node.Busy = begun.in(pools), true
+			node.Begun, node.Busy = begun.by(pools).In, true
 		}
 		if changed := t.changed[node.Name]; !changed.At.IsZero() && !changed.At.Before(node.Change.At) {
 			node.Change = changed.LastChange
@@ -175,7 +176,7 @@ func (t *turns) known(nodes []plan.Follower, pools *Snapshot, now time.Time) []p
 			slices.Sort(node.Former)
 			node.Former = slices.Compact(node.Former)
 		}
-		node.Change.At = t.past(node.Name, node.Change.At, now)
+		node.Change = node.Change.NoLaterThan(t.past(node.Name, node.Change.At, now))
 	}
 	return nodes
 }
@@ -259,7 +260,7 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (Earli
 		return 0, err
 	}
 	if !pools.Rollouts.Limited() {
-		f.publishTurns(plan.Turns{})
+		f.publishTurns(plan.Turns{Halts: pools.Rollouts.Standing(f.turns.halts)})
 		return 0, nil
 	}
 	if known, err := f.EveryNodeObserved(ctx); err != nil || !known {
@@ -271,7 +272,7 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (Earli
 	now := f.turns.now()
 	settled := f.isSettled(pools.Epoch)
 	turns := pools.Rollouts.Turns(f.turns.known(f.counts.followers(), pools, now), f.turns.halts, now, settled)
-	for _, node := range f.turns.give(turns.Nodes, pools.Epoch) {
+	for _, node := range f.turns.give(turns, pools.Epoch) {
 		enqueue(node)
 	}
 	if !settled { // before, nobody knows how far waves are
@@ -282,21 +283,6 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (Earli
 		return 0, nil
 	}
 	return max(turns.Again.Sub(now), loop.AtOnce), nil
-}
-
-// publishTurns notes how far rollouts are, and publishes the pools of which that is another
-// thing, and those that wait for them.
-func (f *Fleet) publishTurns(turns plan.Turns) {
-	changes := f.turns.setWaves(turns.Waves)
-	for _, pool := range f.turns.setHalts(turns.Halts) {
-		changes[pool] = News
-	}
-	for pool, change := range changes {
-		f.changes.publish(pool, change)
-		for _, waiting := range f.waitFor(pool) {
-			f.changes.publish(waiting, change)
-		}
-	}
 }
 
 // waitFor are the pools of which changes wait for another one.
@@ -315,72 +301,12 @@ func (c *counts) waitFor(pool string) []string {
 	return waiting
 }
 
-// setWaves notes how far waves are, and returns the pools of which that is another thing
-// than before. How many nodes have followed is a number; all else is news.
-func (t *turns) setWaves(waves map[string]*plan.WaveState) map[string]Change {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	changes := map[string]Change{}
-	for pool, is := range waves {
-		switch was := t.waves[pool]; {
-		case was == nil || !was.EqualButNumbers(is):
-			changes[pool] = News
-		case *was != *is:
-			changes[pool] = Numbers
-		}
-	}
-	for pool := range t.waves {
-		if waves[pool] == nil {
-			changes[pool] = News
-		}
-	}
-	t.waves = waves
-	return changes
-}
-
 // Wave returns how far the waves of a pool are; nil where it has none, or where all nodes
 // have followed.
 func (f *Fleet) Wave(pool string) *plan.WaveState {
 	f.turns.mu.Lock()
 	defer f.turns.mu.Unlock()
 	return f.turns.waves[pool]
-}
-
-// setHalts notes which rollouts are halted, and returns the pools of which that is another
-// thing than before. It is the turn of no node any more in one that is halted by now; whether
-// it has begun becomes known.
-func (t *turns) setHalts(halts map[string]*plan.Halt) []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var changed []string
-	for pool := range t.halts {
-		if halts[pool] == nil {
-			changed = append(changed, pool)
-		}
-	}
-	for pool, halt := range halts {
-		if halt.Equal(t.halts[pool]) {
-			continue
-		}
-		changed = append(changed, pool)
-		if halt.Holds() {
-			for node, begun := range t.begun {
-				if slices.Contains(begun.pools, pool) {
-					t.begun[node] = turn{}
-				}
-			}
-		}
-	}
-	t.halts = halts
-	return changed
-}
-
-// Halt returns the halt of the rollout of a pool, which is nil where there is none, and
-// reports whether it is known: before, that of its status goes on.
-func (f *Fleet) Halt(pool string) (halt *plan.Halt, known bool) {
-	f.turns.mu.Lock()
-	defer f.turns.mu.Unlock()
-	return f.turns.halts[pool], f.turns.synced
 }
 
 func (c *counts) isSettled(since uint64) bool {
@@ -401,7 +327,7 @@ func (t *turns) sync(ctx context.Context, list func(context.Context) (Earlier, e
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for node, change := range earlier.Changes {
-		if change.At.After(t.changed[node].At) {
+		if change = change.NoLaterThan(t.now().Add(skew)); change.At.After(t.changed[node].At) {
 			t.changed[node] = changedNode{LastChange: change}
 		}
 	}

@@ -197,7 +197,7 @@ func (w *fleetWorld) pass(name string, mayDie bool) {
 		seen = w.truth[name]
 	}
 	for range 2 {
-		facts := plan.NodeFacts{Rollouts: w.snapshot.Rollouts, Turns: w.turns.of(name).in(w.snapshot), Unready: !w.ready[name], Now: w.now}
+		facts := plan.NodeFacts{Rollouts: w.snapshot.Rollouts, Turn: w.turns.of(name).by(w.snapshot), Unready: !w.ready[name], Now: w.now}
 		outcome := plan.NodeOutcomeOf(seen, w.snapshot.Expansion, facts)
 		found := Observation{Epoch: w.epoch, UID: "uid", Ready: w.ready[name], Members: outcome.Members, Wait: outcome.Wait, Asks: outcome.Asks, Reverts: outcome.Reverts, Selected: outcome.Selected,
 			Recorded: outcome.CarriedAfter(), Change: outcome.Plan.Recorded().Change}
@@ -252,7 +252,8 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 		return
 	}
 	w.begun++
-	if outcome.Reverts {
+	reverts := len(w.turns.of(name).Only) > 0
+	if reverts {
 		w.reverted++
 	}
 	w.governed[name] = map[string]bool{}
@@ -263,7 +264,7 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 			continue
 		}
 		w.governed[name][pool.Name] = true
-		if w.turns.halts[pool.Name].Holds() && !outcome.Reverts {
+		if w.turns.halts[pool.Name].Holds() && !reverts {
 			w.t.Errorf("%s begins, and the rollout of %s is halted", name, pool.Name)
 		}
 		unavailable, members := 0, w.members(pool)
@@ -271,7 +272,7 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 			if other == name || w.governed[other][pool.Name] && w.now.Before(plan.LastChangeOf(w.truth[other]).At.Add(rollout.MinReady.Duration)) {
 				unavailable++
 			}
-			if ordering == pool && !outcome.Reverts && w.wave(pool, other) < w.wave(pool, name) && w.behind(pool, other) {
+			if ordering == pool && !reverts && w.wave(pool, other) < w.wave(pool, name) && w.behind(pool, other) {
 				w.t.Errorf("%s begins in wave %d of %s, and %s of an earlier wave has not followed", name, w.wave(pool, name), pool.Name, other)
 			}
 		}
@@ -284,64 +285,13 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 	}
 }
 
-// ordering is the strongest of the pools with waves that a write had to wait for.
-func (w *fleetWorld) ordering(outcome plan.NodeOutcome) (strongest *v1.NodePool) {
-	for _, pool := range w.pools {
-		if pool.Spec.Rollout != nil && len(pool.Spec.Rollout.Waves) > 0 && slices.Contains(outcome.Members, pool.Name) &&
-			w.governs(pool, outcome) && (strongest == nil || stronger(pool, strongest)) {
-			strongest = pool
-		}
-	}
-	return strongest
-}
-
-// governs reports whether a pool is no weaker than one that the write disrupts the node
-// for: of a key that goes from one pool to another, the stronger one of these.
-func (w *fleetWorld) governs(pool *v1.NodePool, outcome plan.NodeOutcome) bool {
-	recorded := outcome.Plan.Recorded()
-	for _, change := range outcome.Admission.Plan.Changes {
-		disruptive := change.Field == plan.Taint || change.Field == plan.Label && change.Before != nil
-		if !disruptive || change.Drift {
-			continue
-		}
-		from := recorded.Labels[change.Key]
-		for id, entry := range recorded.Taints {
-			if id.String() == change.Key {
-				from = entry
-			}
-		}
-		cause := w.named(change.Pool)
-		if other := w.named(from.Pool); other != nil && stronger(other, cause) {
-			cause = other
-		}
-		if !stronger(cause, pool) {
-			return true
-		}
-	}
-	return false
-}
-
-func (w *fleetWorld) named(name string) *v1.NodePool {
-	for _, pool := range w.pools {
-		if pool.Name == name {
-			return pool
-		}
-	}
-	return nil
-}
-
-// stronger reports whether a pool goes before another; all of them are equally old.
-func stronger(a, b *v1.NodePool) bool {
-	return a.Spec.Priority > b.Spec.Priority || a.Spec.Priority == b.Spec.Priority && a.Name < b.Name
-}
-
 // giveTurns is one decision of the leader.
 func (w *fleetWorld) giveTurns() {
 	if !w.snapshot.Rollouts.Limited() {
 		return
 	}
 	turns := w.snapshot.Rollouts.Turns(w.turns.known(w.counts.followers(), w.snapshot, w.now), w.turns.halts, w.now, w.counts.isSettled(w.snapshot.Epoch))
-	w.turns.give(turns.Nodes, w.snapshot.Epoch)
+	w.turns.give(turns, w.snapshot.Epoch)
 	before := w.turns.halts
 	w.turns.setHalts(turns.Halts)
 	for pool, halt := range turns.Halts {
@@ -398,7 +348,7 @@ func TestTurnsKeepEveryBudget(t *testing.T) {
 	}
 	t.Logf("%d worlds: nodes began %d times, %d of them to go back, waited %d times, rollouts were halted %d times and resumed %d times, and the leader was killed %d times",
 		worlds, begun, reverted, waited, halted, resumed, killed)
-	if begun < worlds || waited < worlds || killed < worlds || reverted < worlds/50 || halted < worlds/50 || resumed < worlds/50 {
+	if begun < worlds || waited < worlds || killed < worlds || reverted < worlds/200 || halted < worlds/50 || resumed < worlds/50 {
 		t.Error("the worlds have too little of what the property is about")
 	}
 }

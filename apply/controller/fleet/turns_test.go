@@ -38,7 +38,7 @@ func TestNodeThatLeftCountsForAWhile(t *testing.T) {
 	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{MaxUnavailable: &one, MinReady: &metav1.Duration{Duration: time.Minute}})}}
 	f := turnsFleet(t, list)
 	f.Report("a", Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}}, nil)
-	f.turns.give(map[string][]string{"a": {"p"}}, 1)
+	f.turns.give(plan.Turns{Nodes: map[string][]string{"a": {"p"}}}, 1)
 	f.Report("a", Observation{Epoch: 1, Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}, nil)
 	// A month later it fails, in q; in p, b waits for its turn.
 	f.Report("a", Observation{Epoch: 1, Ready: false, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}, nil)
@@ -173,6 +173,7 @@ func TestTimeThatIsAhead(t *testing.T) {
 func TestNodeThatLeftTwiceCountsInBoth(t *testing.T) {
 	turns := newTurns()
 	step := func(at time.Time, from, to string) {
+		turns.now = func() time.Time { return at }
 		turns.ended("a", &Observation{Members: []string{from}}, &Observation{Members: []string{to}, Recorded: []string{to}, Change: plan.LastChange{At: at}})
 	}
 	step(turnsNow, "p", "q")

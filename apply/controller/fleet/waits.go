@@ -44,6 +44,23 @@ func (c *counts) addWait(o *Observation, sign int) {
 	}
 }
 
+// addEvicting adds what is left to evict on a node to the counts of the pools that it is
+// drained for, or takes it out again.
+func (c *counts) addEvicting(node string, o *Observation, sign int) {
+	for _, pool := range o.Drains {
+		counts := c.pool(pool)
+		if sign > 0 {
+			counts.Evicting[node] = o.Evicting
+		} else {
+			delete(counts.Evicting, node)
+		}
+		if o.Overdue {
+			counts.Overdue += sign
+			c.waitNews[pool] = true
+		}
+	}
+}
+
 // Steps are what nodes of a pool keep while they wait, as far as RuntimeClasses have to do
 // with it; in an order that does not change. Settled is that of [Fleet.Counts].
 func (c *counts) Steps(pool string, since uint64) (steps []*plan.ClassStep, settled bool) {

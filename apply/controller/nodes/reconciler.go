@@ -34,6 +34,7 @@ type Reconciler struct {
 	// cached reads the cache; live reads past it.
 	cached, live client.Reader
 	applier      *apply.Applier
+	evictions    client.SubResourceWriter
 	fleet        *fleet.Fleet
 	repairs      *repairs
 	metrics      *metrics.Metrics
@@ -50,7 +51,8 @@ func New(cached client.Client, live client.Reader, view *fleet.Fleet, patcher ap
 	return &Reconciler{
 		cached: cached, live: live, fleet: view, repairs: newRepairs(backoff), instances: instances,
 		metrics: counted, pending: newPending(),
-		applier: apply.New(cached).PatchingNodes(countingPatcher{patcher, instances}),
+		evictions: cached.SubResource("eviction"),
+		applier:   apply.New(cached).PatchingNodes(countingPatcher{patcher, instances}),
 	}
 }
 
@@ -156,9 +158,18 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 		found.Problem, found.Stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
 		return found, nil
 	default:
+		if outcome.Drain != nil && outcome.Drain.Began {
+			facts.Drained = r.drain(ctx, node.Name, outcome.Drain, found, facts.Now)
+			outcome = plan.NodeOutcomeOf(node.NodeState, pools.Expansion, facts)
+		}
 		found.Wait, found.Step, found.Asks, found.Reverts = outcome.Wait, outcome.Step, outcome.Asks, outcome.Reverts
 		found.Selected = outcome.Selected
+		if outcome.Drain != nil {
+			found.Drains, found.Overdue = outcome.Drain.Pools, outcome.Drain.Overdue
+		}
+		again := found.again
 		err := r.execute(ctx, node.NodeState, pools, outcome, found)
+		found.again = loop.Sooner(found.again, again)
 		if len(outcome.Wait) > 0 {
 			found.again = loop.Sooner(found.again, loop.UntilOpening(outcome.Wait.Until(), facts.Now))
 		}
@@ -171,9 +182,9 @@ func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) plan.Nod
 	facts := plan.NodeFacts{
 		Rollouts: pools.Rollouts, Backoff: r.repairs.backoff, Repairs: r.repairs.of(node.Name), Now: r.repairs.now(), Known: pools.Knows,
 	}
-	facts.Turns, facts.Unready = r.fleet.Turn(node.Name, pools), !node.Ready
+	facts.Turn, facts.Unready = r.fleet.Turn(node.Name, pools), !node.Ready
 	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID {
-		facts.UpToDate, facts.Members = last.Problem == "" && len(last.Wait) == 0 && !pools.ChangedSince(last), last.Members
+		facts.UpToDate, facts.Members = last.Problem == "" && len(last.Wait)+len(last.Drains) == 0 && !pools.ChangedSince(last), last.Members
 	}
 	return facts
 }

@@ -46,8 +46,8 @@ func (r *Reconciler) turnsOf(pool *v1.NodePool, pools *fleet.Snapshot, counts fl
 			waves[name] = state
 		}
 		halt, known := r.fleet.Halt(name)
-		if !known && name == pool.Name && pools.Rollouts.Limits(name) {
-			halt = plan.HaltOf(pool)
+		if !known {
+			halt = pools.Halt(name)
 		}
 		if halt != nil {
 			halts[name] = halt
@@ -178,4 +178,5 @@ func (r *Reconciler) rolloutEvents(before *v1.NodePool, after v1.NodePoolStatus,
 var rolloutReason = map[string]bool{
 	v1.WaitingForWindowReason: true, v1.WaitingForBudgetReason: true, v1.SoakingReason: true,
 	v1.WaitingForApprovalReason: true, v1.RolloutPausedReason: true, v1.RolloutHaltedReason: true,
+	v1.EvictingReason: true,
 }

@@ -147,6 +147,10 @@ func active(pool *v1.NodePool, facts poolFacts) summary {
 		return naming(stalled, v1.NodesReason, progress, problemsOf(f.Problems))
 	case len(f.Problems) > 0:
 		return naming(reconciling, v1.NodesReason, progress, problemsOf(f.Problems))
+	case f.Overdue > 0:
+		return naming(stalled, v1.EvictionTimedOutReason, progress, problemsOf(f.Evicting))
+	case len(f.Evicting) > 0:
+		return naming(reconciling, v1.EvictingReason, progress, problemsOf(f.Evicting))
 	case f.Waiting() > 0:
 		return summaryOf(reconciling, waitReason(facts), fmt.Sprintf("%s; %s", progress, describeWait(facts)))
 	case facts.outcome.ClassWait != nil:

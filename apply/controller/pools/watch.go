@@ -17,6 +17,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // AddTo adds the reconciler to a manager: it watches the pools and the counts of the
@@ -73,13 +74,20 @@ func (r *Reconciler) enqueueEnclosed(ctx context.Context, defined []string, queu
 }
 
 // changedOtherwise passes what changes in a pool and is no [fleet.Definition]. The
-// reconciler's own writes of the status are no news.
+// reconciler's own writes of the status are no news; but a halt is put back that somebody
+// has taken out of it, as the next leader goes by that.
 var changedOtherwise = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	DeleteFunc: func(event.DeleteEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		return fleet.SameDefinition(e.ObjectOld, e.ObjectNew) && otherThanStatus.Update(e)
+		return fleet.SameDefinition(e.ObjectOld, e.ObjectNew) && (otherThanStatus.Update(e) || losesHalt(e))
 	},
+}
+
+func losesHalt(e event.UpdateEvent) bool {
+	before, okBefore := e.ObjectOld.(*v1.NodePool)
+	after, okAfter := e.ObjectNew.(*v1.NodePool)
+	return okBefore && okAfter && plan.HaltOf(before) != nil && !plan.HaltOf(before).Equal(plan.HaltOf(after))
 }
 
 var otherThanStatus = predicate.Or[client.Object](predicate.AnnotationChangedPredicate{}, loop.FinalizersChanged)

@@ -1,0 +1,82 @@
+package fleet
+
+import (
+	"slices"
+
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// publishTurns notes how far rollouts are, and publishes the pools of which that is another
+// thing, and those that wait for them.
+func (f *Fleet) publishTurns(turns plan.Turns) {
+	changes := f.turns.setWaves(turns.Waves)
+	for _, pool := range f.turns.setHalts(turns.Halts) {
+		changes[pool] = News
+	}
+	for pool, change := range changes {
+		f.changes.publish(pool, change)
+		for _, waiting := range f.waitFor(pool) {
+			f.changes.publish(waiting, change)
+		}
+	}
+}
+
+// setWaves notes how far waves are, and returns the pools of which that is another thing
+// than before. How many nodes have followed is a number; all else is news.
+func (t *turns) setWaves(waves map[string]*plan.WaveState) map[string]Change {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	changes := map[string]Change{}
+	for pool, is := range waves {
+		switch was := t.waves[pool]; {
+		case was == nil || !was.EqualButNumbers(is):
+			changes[pool] = News
+		case *was != *is:
+			changes[pool] = Numbers
+		}
+	}
+	for pool := range t.waves {
+		if waves[pool] == nil {
+			changes[pool] = News
+		}
+	}
+	t.waves = waves
+	return changes
+}
+
+// setHalts notes which rollouts are halted, and returns the pools of which that is another
+// thing than before. It is the turn of no node any more in one that is halted by now; whether
+// it has begun becomes known.
+func (t *turns) setHalts(halts map[string]*plan.Halt) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var changed []string
+	for pool := range t.halts {
+		if halts[pool] == nil {
+			changed = append(changed, pool)
+		}
+	}
+	for pool, halt := range halts {
+		if halt.Equal(t.halts[pool]) {
+			continue
+		}
+		changed = append(changed, pool)
+		if halt.Holds() {
+			for node, begun := range t.begun {
+				if slices.Contains(begun.In, pool) {
+					t.begun[node] = turn{}
+				}
+			}
+		}
+	}
+	t.halts = halts
+	return changed
+}
+
+// Halt returns the halt of the rollout of a pool, which is nil where there is none, and
+// reports whether it is known: before, that of its status goes on.
+func (f *Fleet) Halt(pool string) (halt *plan.Halt, known bool) {
+	f.turns.mu.Lock()
+	defer f.turns.mu.Unlock()
+	return f.turns.halts[pool], f.turns.synced
+}

@@ -1,0 +1,59 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/evict"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// maxNamedPods is how many pods are named that are left on a node.
+const maxNamedPods = 3
+
+// drain evicts what must go from a node before it gets taints, notes what is left, and
+// reports whether that is nothing. While a scheduler may still not know of the taints that
+// keep pods off, it is not believed to be nothing.
+func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, found *observed, now time.Time) bool {
+	found.again = loop.Sooner(found.again, evict.RetryPeriod)
+	left, err := evict.Pods(ctx, r.live, r.evictions, node, drain.Taints)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "the node is not drained yet")
+		found.Evicting = "is not drained yet: " + apply.Brief(err)
+		return false
+	}
+	if len(left) == 0 && !now.Before(drain.Settles()) {
+		return true
+	}
+	if len(left) == 0 {
+		found.again = loop.Sooner(found.again, max(drain.Settles().Sub(now), loop.AtOnce))
+	}
+	found.Evicting = describeLeft(left)
+	return false
+}
+
+// describeLeft names pods that are left, those first of which it is known why.
+func describeLeft(left []evict.Left) string {
+	if len(left) == 0 {
+		return "has no pod left to evict"
+	}
+	var named []string
+	for _, held := range []bool{true, false} {
+		for _, pod := range left {
+			if (pod.Reason != "") == held && len(named) < maxNamedPods {
+				named = append(named, pod.String())
+			}
+		}
+	}
+	text := strings.Join(named, "; ")
+	if more := len(left) - len(named); more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}

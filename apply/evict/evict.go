@@ -1,0 +1,132 @@
+// Package evict evicts the pods of a node that would not tolerate taints which are about to
+// come, and says what is left. It asks the Eviction API, which respects
+// PodDisruptionBudgets, and deletes nothing.
+package evict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Left is a pod that is still on a node, and why.
+type Left struct {
+	Namespace, Name string
+	// Reason is what the API server says; empty where the pod is about to go.
+	Reason string
+}
+
+// String names the pod, and says why it is still there.
+func (l Left) String() string {
+	if l.Reason == "" {
+		return fmt.Sprintf("pod %s/%s is about to go", l.Namespace, l.Name)
+	}
+	return fmt.Sprintf("pod %s/%s: %s", l.Namespace, l.Name, l.Reason)
+}
+
+// ErrNoRights says that pods may not be listed, or not be evicted.
+var ErrNoRights = errors.New("the controller may not list and evict pods: run nodepools install --rollout")
+
+// pageSize bounds how many pods are read at once.
+const pageSize = 500
+
+// Pods evicts each pod of a node that does not tolerate all of some taints, once, and
+// returns those that are still there, by namespace and name. Pods that tolerate the taints
+// for some time only are left to the taints, static ones alone, and so are those that have
+// ended, or are being deleted already.
+//
+// The reader must not be a cache: what has come to the node a moment ago counts.
+func Pods(ctx context.Context, live client.Reader, evictions client.SubResourceWriter, node string, taints []corev1.Taint) ([]Left, error) {
+	var left []Left
+	pods := &corev1.PodList{}
+	for {
+		err := live.List(ctx, pods, client.MatchingFields{"spec.nodeName": node}, client.Limit(pageSize), client.Continue(pods.Continue))
+		if apierrors.IsForbidden(err) {
+			return nil, ErrNoRights
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list the pods of node %s: %w", node, err)
+		}
+		for i := range pods.Items {
+			pod := &pods.Items[i]
+			if !mustGo(pod, taints) {
+				continue
+			}
+			still, err := evict(ctx, evictions, pod)
+			if err != nil {
+				return nil, err
+			}
+			if still != nil {
+				left = append(left, *still)
+			}
+		}
+		if pods.Continue == "" {
+			break
+		}
+	}
+	slices.SortFunc(left, func(a, b Left) int { return strings.Compare(a.String(), b.String()) })
+	return left, nil
+}
+
+func mustGo(pod *corev1.Pod, taints []corev1.Taint) bool {
+	_, static := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	if static || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return false
+	}
+	return slices.ContainsFunc(taints, func(taint corev1.Taint) bool {
+		return !schedulinghelper.TolerationsTolerateTaint(klog.Logger{}, pod.Spec.Tolerations, &taint, true)
+	})
+}
+
+// evict asks for the eviction of one pod, and returns it where that is still there. What has
+// come by the same name meanwhile is another pod.
+func evict(ctx context.Context, evictions client.SubResourceWriter, pod *corev1.Pod) (*Left, error) {
+	left := &Left{Namespace: pod.Namespace, Name: pod.Name}
+	err := evictions.Create(ctx, pod, &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
+	})
+	switch {
+	case err == nil:
+		return left, nil // it is known to be gone, or about to go, when it is listed again
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return left, nil
+	case apierrors.IsForbidden(err):
+		return nil, ErrNoRights
+	case apierrors.IsTooManyRequests(err), apierrors.IsInternalError(err):
+		// A budget allows none at the moment; or there are several budgets.
+		left.Reason = reason(err)
+		return left, nil
+	default:
+		return nil, fmt.Errorf("evict pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+}
+
+// reason is what the API server says of a refusal, with the budget that it names.
+func reason(err error) string {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return err.Error()
+	}
+	text := status.Status().Message
+	if details := status.Status().Details; details != nil {
+		for _, cause := range details.Causes {
+			text += " " + cause.Message
+		}
+	}
+	return text
+}
+
+// RetryPeriod is after what time evictions are tried again.
+const RetryPeriod = 5 * time.Second

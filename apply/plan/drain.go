@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// Drain is what has to happen on a node before it gets new NoExecute taints: pods that do
+// not tolerate them are evicted, while NoSchedule taints in their place keep others off.
+type Drain struct {
+	// Pools want the taints, sorted.
+	Pools []string
+	// Taints come when no pod is left that does not tolerate them.
+	Taints []corev1.Taint
+	// Began reports that the NoSchedule taints stand on the node, since the time Since.
+	Began bool
+	Since time.Time
+	// Overdue reports that the pods are there for longer than they may be, and that the
+	// taints wait all the same.
+	Overdue bool
+}
+
+// settlingPeriod is how long a scheduler may take to see the taint that keeps pods off: a
+// node without pods is not believed to be without any before.
+const settlingPeriod = 2 * time.Second
+
+// Settles is until when pods may still come to the node.
+func (d *Drain) Settles() time.Time { return d.Since.Add(settlingPeriod) }
+
+// draining is how the nodes of a pool are drained.
+type draining struct {
+	timeout time.Duration
+	force   bool
+}
+
+// defaultDrainTimeout is that of a pool which says none.
+const defaultDrainTimeout = time.Hour
+
+func drainingOf(drain *v1.Drain) *draining {
+	if drain == nil {
+		return nil
+	}
+	d := &draining{timeout: defaultDrainTimeout, force: drain.OnTimeout == v1.ForceOnTimeout}
+	if drain.Timeout != nil {
+		d.timeout = drain.Timeout.Duration
+	}
+	return d
+}
+
+// completes reports whether a node is drained for a pool that says the same as when it
+// began: what is left of its changes waits for nothing but that.
+func (c LastChange) completes(pool *rollout) bool {
+	followed := c.Pools[pool.name]
+	return followed.Drains && followed.Content == pool.content
+}
+
+// staged is what of an allowed plan may be written before a node is drained, and what has
+// to be done meanwhile; the plan itself, and nil, where there is nothing to drain it for.
+func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) {
+	p, r := allowed.Plan, f.Rollouts
+	if r == nil {
+		return p, nil
+	}
+	drain := &Drain{Since: p.recorded.Change.At, Began: true}
+	desired := p.desired
+	desired.Taints = maps.Clone(desired.Taints)
+	for _, change := range p.Changes {
+		var id render.TaintID
+		if change.Field != Taint || change.After == nil || change.Drift || id.UnmarshalText([]byte(change.Key)) != nil || id.Effect != corev1.TaintEffectNoExecute {
+			continue
+		}
+		want, by := desired.Taints[id], r.drainedBy(p, change.Pool)
+		completes := p.recorded.Change.completes(r.of(change.Pool))
+		if by == nil || !completes && !slices.Contains(allowed.Begins, change.Pool) {
+			continue
+		}
+		since := p.recorded.Change.Pools[change.Pool].At
+		overdue := completes && !f.Now.Before(since.Add(by.drain.timeout))
+		if completes && f.Drained || overdue && by.drain.force && !by.closedAt(f.Now) {
+			continue
+		}
+		drain.Began, drain.Overdue = drain.Began && completes, drain.Overdue || overdue
+		drain.Pools = append(drain.Pools, change.Pool)
+		drain.Taints = append(drain.Taints, corev1.Taint{Key: id.Key, Value: want.Value, Effect: id.Effect})
+		delete(desired.Taints, id)
+		if entry, had := p.recorded.Taints[id]; had { // with another value, which stays until then
+			desired.Taints[id] = (holder{rollouts: r}).recordedWant(entry)
+		}
+		if twin := (render.TaintID{Key: id.Key, Effect: corev1.TaintEffectNoSchedule}); desired.Taints[twin].Pool == "" {
+			desired.Taints[twin] = want
+		}
+	}
+	if len(drain.Taints) == 0 {
+		return p, nil
+	}
+	slices.Sort(drain.Pools)
+	drain.Pools = slices.Compact(drain.Pools)
+	return weighDesired(node, p.recorded, desired, p.pools), drain
+}
+
+// drainedBy is the strongest of the pools of a node which governs a pool and drains nodes;
+// nil where none does.
+func (r *Rollouts) drainedBy(p *NodePlan, pool string) *rollout {
+	concerned := slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(p.recorded.Pools()))
+	found := r.among(concerned, func(one *rollout) bool { return one.drain != nil && one.governs(r.of(pool)) })
+	if len(found) == 0 {
+		return nil
+	}
+	return found[0]
+}

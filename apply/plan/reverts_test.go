@@ -1,0 +1,267 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+const longAgo = 365 * 24 * time.Hour
+
+// labelPairs gives a pool labels, as key and value.
+func labelPairs(pairs ...string) func(*v1.NodePool) {
+	return func(pool *v1.NodePool) {
+		pool.Spec.Labels = map[string]v1.LabelValue{}
+		for i := 0; i < len(pairs); i += 2 {
+			pool.Spec.Labels["example.com/"+pairs[i]] = v1.LabelValue(pairs[i+1])
+		}
+	}
+}
+
+// guarded is a pool fleet of the highest priority that has windows and lets one node follow
+// at a time, with two waves.
+func guarded() *v1.NodePool {
+	return waitingPool("fleet", all(prior(100), closed, func(p *v1.NodePool) {
+		p.Spec.Rollout.MaxUnavailable = new(intstr.FromInt32(1))
+		p.Spec.Rollout.Waves = []v1.Wave{waveOf("canary", "1", func(w *v1.Wave) { w.Approval = v1.ApprovalRequired })}
+	}))
+}
+
+// decide decides on a node.
+func decide(node *NodeState, now time.Time, turns []string, pools ...*v1.NodePool) NodeOutcome {
+	return decideIn(node, now, Turn{In: turns}, pools...)
+}
+
+func decideIn(node *NodeState, now time.Time, turn Turn, pools ...*v1.NodePool) NodeOutcome {
+	return NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: turn, Now: now})
+}
+
+// inWindow has a node follow in its turn, in an open window.
+func inWindow(t *testing.T, node *NodeState, now time.Time, pools ...*v1.NodePool) *NodeState {
+	t.Helper()
+	o := decide(node, now, []string{"fleet"}, pools...)
+	if !o.Begins || len(o.Wait) > 0 {
+		t.Fatalf("it does not begin in the window: %v %v", o.Wait, o.Asks)
+	}
+	return o.Admission.Plan.After(node)
+}
+
+// outside fails where a node may follow what it never had, outside the window, and tells
+// what it would carry.
+func outside(t *testing.T, node *NodeState, now time.Time, pools ...*v1.NodePool) {
+	t.Helper()
+	o := decide(node, now, nil, pools...)
+	if len(o.Reverts) > 0 {
+		turned := decide(node, now, o.Asks, pools...)
+		t.Errorf("outside the window, it asks %v to go back to what it had; in its turn it writes %v, and goes from %v to %v",
+			o.Asks, turned.Begins, node.Labels, turned.Admission.Plan.After(node).Labels)
+	}
+}
+
+// Two pools that agree on a value: what the weaker one has followed is no change of its own,
+// so all that comes later "puts back" what it had. As one of the two is free, the value comes.
+func TestPoolsThatAgreeRevertToAnything(t *testing.T) {
+	fleet := guarded()
+	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs("k", v))) }
+	y := func(v string) *v1.NodePool { return waitingPool("y", all(prior(1), labelPairs("k", v))) }
+	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("1"), y("1"))
+	node = inWindow(t, node, opensAt, fleet, x("2"), y("2"))
+	outside(t, node, opensAt.Add(5*time.Hour), fleet, x("never-had"), y("never-had"))
+}
+
+// A pool gives up one key to a weaker one in the window, and another one outside.
+func TestKeysGivenUpRevertToAnything(t *testing.T) {
+	fleet := guarded()
+	y := waitingPool("y", all(prior(1), labelPairs("k", "y", "m", "y")))
+	x := func(pairs ...string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs(pairs...))) }
+	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("k", "1", "m", "1", "z", "1"), y)
+	node = inWindow(t, node, opensAt, fleet, x("m", "1", "z", "1"), y)
+	outside(t, node, opensAt.Add(5*time.Hour), fleet, x("z", "1"), y)
+}
+
+// A revert has an undo, too: the change that failed. To apply it once more waits for no
+// window, no wave, no approval, and no halt.
+func TestFailedChangeComesAgainAsARevert(t *testing.T) {
+	fleet := guarded()
+	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelled(v))) }
+	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("good"))
+	node = inWindow(t, node, opensAt, fleet, x("bad"))
+	o := decide(node, opensAt.Add(2*time.Hour), []string{"fleet"}, fleet, x("good"))
+	if !o.Begins {
+		t.Fatal("the revert does not come")
+	}
+	node = o.Admission.Plan.After(node)
+	outside(t, node, opensAt.Add(5*24*time.Hour), fleet, x("bad"))
+}
+
+// The seven days begin anew with each change of another pool.
+func TestRevertAfterMonths(t *testing.T) {
+	fleet := guarded()
+	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs("k", v))) }
+	y := func(v string) *v1.NodePool { return waitingPool("y", all(prior(1), labelPairs("m", v))) }
+	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("1"), y("1"))
+	node = inWindow(t, node, opensAt, fleet, x("2"), y("1"))
+	node = inWindow(t, node, opensAt.Add(90*24*time.Hour), fleet, x("2"), y("2"))
+	outside(t, node, opensAt.Add(91*24*time.Hour+5*time.Hour), fleet, x("1"), y("2"))
+}
+
+// docs: "A node that has followed it within the last 7 days gets what it had before at once
+// [...] in a halted rollout". Where the change of another pool waits on the node as well, it
+// does not.
+func TestRevertIsHeldUpByAnotherPool(t *testing.T) {
+	fleet := guarded()
+	fleet.Spec.Rollout.Windows = nil
+	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs("k", v))) }
+	y := func(v string) *v1.NodePool { return waitingPool("y", all(prior(1), labelPairs("m", v))) }
+	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("good"), y("1"))
+	node = inWindow(t, node, opensAt, fleet, x("bad"), y("1"))
+	pools := []*v1.NodePool{fleet, x("good"), y("2")} // x is reverted; y has been changed since
+	o := decide(node, opensAt.Add(time.Minute), nil, pools...)
+	rollouts := RolloutsOf(pools)
+	failed := Follower{Name: "n", Pools: o.Members, Asks: o.Asks, Reverts: o.Reverts, Unready: true, Unavailable: true, Change: LastChangeOf(node)}
+	for _, w := range o.Wait {
+		failed.Waits = append(failed.Waits, w.Pool)
+	}
+	halt := map[string]*Halt{"fleet": {Time: opensAt, Changes: []string{contentID(pools[1]), contentID(pools[2])}, Nodes: 1, Node: "n"}}
+	if turns := rollouts.Turns([]Follower{failed}, halt, opensAt.Add(time.Minute), true); turns.Nodes["n"] == nil {
+		t.Errorf("x was reverted, and the node that has failed by it stays as it is: it waits for %v, reverts: %v, halted: %v", failed.Waits, o.Reverts, turns.Halts["fleet"])
+	}
+}
+
+// A turn that was given for a revert serves another change, of which the window opens before
+// the pass: in a halted rollout, and in whatever wave.
+func TestTurnOfARevertServesAnotherChange(t *testing.T) {
+	fleet := guarded()
+	fleet.Spec.Rollout.Windows = nil
+	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs("k", v))) }
+	y := func(v string) *v1.NodePool { return waitingPool("y", all(prior(1), labelPairs("m", v), closed)) }
+	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("good"), y("1"))
+	node = inWindow(t, node, closedAt, fleet, x("bad"), y("1"))
+	pools := []*v1.NodePool{fleet, x("good"), y("2")}
+	o := decide(node, opensAt.Add(-time.Millisecond), nil, pools...)
+	if len(o.Reverts) == 0 || !slices.Equal(o.Asks, []string{"fleet"}) {
+		t.Fatalf("it asks %v, reverts: %v", o.Asks, o.Reverts)
+	}
+	halt := map[string]*Halt{"fleet": {Time: opensAt, Changes: []string{contentID(pools[2])}, Nodes: 1, Node: "n"}}
+	f := Follower{Name: "n", Pools: o.Members, Asks: o.Asks, Waits: []string{"x", "y"}, Reverts: o.Reverts, Change: LastChangeOf(node)}
+	turns := RolloutsOf(pools).Turns([]Follower{f}, halt, opensAt.Add(-time.Millisecond), true)
+	if !turns.Halts["fleet"].Holds() {
+		t.Fatal("not halted")
+	}
+	if o = decideIn(node, opensAt.Add(time.Millisecond), turns.Of("n"), pools...); o.Begins && o.Admission.Plan.After(node).Labels["example.com/m"] == "2" {
+		t.Errorf("fleet is halted, and y, which puts back nothing, is followed by the turn of x: %v", o.Admission.Plan.Changes)
+	}
+}
+
+// What somebody had changed by hand at that moment is taken for what the node had: the real
+// revert is none.
+func TestHandChangeSpoilsTheRevert(t *testing.T) {
+	fleet := guarded()
+	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelled(v))) }
+	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("good"))
+	node.Labels[key] = "by-hand" // by the kubelet, just before the write
+	node = inWindow(t, node, opensAt, fleet, x("bad"))
+	if o := decide(node, opensAt.Add(2*time.Hour), nil, fleet, x("good")); len(o.Reverts) == 0 {
+		t.Errorf("it was the pool's %q, and to have that again is no revert: %v", "good", o.Wait)
+	}
+	outside(t, node, opensAt.Add(2*time.Hour), fleet, x("by-hand"))
+}
+
+// More nodes have failed than the budget has places: none of them can go back.
+func TestFailedNodesFillTheBudgetOfTheirRevert(t *testing.T) {
+	pool := waitingPool("p", limited("1", time.Minute))
+	rollouts := RolloutsOf([]*v1.NodePool{pool})
+	var nodes []Follower
+	for _, name := range []string{"a", "b", "c", "d"} {
+		f := follower(rollouts, name, "", "p")
+		f.Change = LastChange{At: closedAt.Add(-10 * time.Minute), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-10 * time.Minute), Content: "bad"}}}
+		if name < "c" { // each began a minute after the other; 5 minutes later they failed
+			f.Unready, f.Unavailable = true, true
+		}
+		f.Asks, f.Waits, f.Reverts = []string{"p"}, []string{"p"}, []string{"p"}
+		nodes = append(nodes, f)
+	}
+	if turns := rollouts.Turns(nodes, nil, closedAt, true); len(turns.Nodes) == 0 {
+		t.Error("the change is reverted in Git, and no node goes back, for ever: those that it has broken take all places")
+	}
+}
+
+// One canary has failed; another node of the pool is cordoned for days, for whatever reason.
+func TestCordonedNodeKeepsTheCanaryBroken(t *testing.T) {
+	pool := waitingPool("p", all(limited("1", time.Minute), inWaves(waveOf("canary", "1", nil))))
+	rollouts := RolloutsOf([]*v1.NodePool{pool})
+	a, b, z := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "z", "", "p")
+	a.Change = LastChange{At: closedAt.Add(-10 * time.Minute), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-10 * time.Minute), Content: "bad"}}}
+	a.Unready, a.Unavailable, z.Unavailable = true, true, true
+	a.Asks, a.Waits, a.Reverts = []string{"p"}, []string{"p"}, []string{"p"}
+	if turns := rollouts.Turns([]Follower{a, b, z}, nil, closedAt, true); turns.Nodes["a"] == nil {
+		t.Error("the change is reverted in Git, and the canary that it has broken does not go back, as another node is cordoned")
+	}
+}
+
+// A value on which two pools agree comes in the turn of the one that is expedited, and
+// disrupts the node; the record does not say so, so that it counts in no budget, in no soak
+// and in no halt.
+func TestAgreedValueIsNotNoted(t *testing.T) {
+	fleet := guarded()
+	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs("k", v))) }
+	y := func(v string) *v1.NodePool { return waitingPool("y", all(prior(1), labelPairs("k", v))) }
+	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("1"), y("1"))
+	fleet.Annotations = map[string]string{v1.ExpediteRolloutAnnotation: ChangeID(y("2"))}
+	o := decide(node, closedAt, []string{"fleet"}, fleet, x("2"), y("2"))
+	after := o.Admission.Plan.After(node)
+	if after.Labels["example.com/k"] == "2" && (!o.Begins || LastChangeOf(after).At.IsZero()) {
+		t.Errorf("the label goes from 1 to 2, and the node has begun: %t, at %v", o.Begins, LastChangeOf(after).At)
+	}
+}
+
+// The outer pool is reverted; the same commit gives the inner one an annotation, which
+// disrupts nothing, and the revert is none.
+func TestAnnotationWithinSpoilsTheRevert(t *testing.T) {
+	fleet := guarded()
+	fleet.Spec.Rollout.Windows = nil
+	outer := func(v string) *v1.NodePool { return waitingPool("outer", all(prior(2), labelPairs("k", v))) }
+	inner := func(v string) *v1.NodePool { return waitingPool("inner", all(inside("outer"), annotated(v))) }
+	node := followed(t, longAgo, waitingPool("fleet", prior(100)), outer("good"), inner("1"))
+	node = inWindow(t, node, opensAt, fleet, outer("bad"), inner("1"))
+	if o := decide(node, opensAt.Add(time.Minute), nil, fleet, outer("good"), inner("2")); len(o.Reverts) == 0 {
+		t.Errorf("outer puts back what the node had, inner changes an annotation; asks %v, reverts: %v", o.Asks, o.Reverts)
+	}
+}
+
+// A revert that the budget holds up for more than seven days is none any more; what a pass
+// has found before goes on to count, and so the node begins in a halted rollout.
+func TestRevertThatIsNoneAnyMore(t *testing.T) {
+	fleet := guarded()
+	fleet.Spec.Rollout.Windows = nil
+	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs("k", v))) }
+	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("good"))
+	node = inWindow(t, node, closedAt, fleet, x("bad"))
+	pools := []*v1.NodePool{fleet, x("good")}
+	o := decide(node, closedAt.Add(24*time.Hour), nil, pools...)
+	if len(o.Reverts) == 0 {
+		t.Fatal("no revert")
+	}
+	f := Follower{Name: "n", Pools: o.Members, Asks: o.Asks, Waits: []string{"x"}, Reverts: o.Reverts, Change: LastChangeOf(node)}
+	later := closedAt.Add(revertPeriod + 24*time.Hour) // nothing has happened to the node since
+	halt := map[string]*Halt{"fleet": {Time: later, Changes: []string{contentID(pools[1])}, Nodes: 1, Node: "m"}}
+	turns := RolloutsOf(pools).Turns([]Follower{f}, halt, later, true)
+	if o = decideIn(node, later, turns.Of("n"), pools...); o.Begins {
+		t.Error("the rollout is halted, and the node begins, by a pass that says that it is no revert")
+	}
+}
+
+// A pool reverts one key, and gives up another one to a weaker pool in the same commit: what
+// that gets is attributed to it, and so left out of what is compared.
+func TestRevertCarriesAKeyThatIsGivenUp(t *testing.T) {
+	fleet := guarded()
+	y := waitingPool("y", all(prior(1), labelPairs("m", "never-had")))
+	x := func(pairs ...string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs(pairs...))) }
+	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("k", "1", "m", "1"), y)
+	node = inWindow(t, node, opensAt, fleet, x("k", "2", "m", "1"), y)
+	outside(t, node, opensAt.Add(5*time.Hour), fleet, x("k", "1"), y)
+}
