@@ -81,10 +81,27 @@ func Weakened(before, after *v1.Rollout, nodes int, now time.Time) []string {
 	was, is := before.MaxFailures, after.MaxFailures
 	add(weakerLimit(ptr.To(ptr.Deref(was, none)), ptr.To(ptr.Deref(is, none)), nodes), "maxFailures %s -> %s", limitText(was, "0"), limitText(is, "0"))
 	add(duration(after.MinReady) < duration(before.MinReady), "minReady %s -> %s", duration(before.MinReady), duration(after.MinReady))
+	changes = append(changes, weakenedDrain(drainingOf(before.Drain), drainingOf(after.Drain))...)
 	changes = append(changes, weakenedWaves(before.Waves, after.Waves, nodes)...)
 	changes = append(changes, weakenedCalendar(before, after, now)...)
 	add(before.Paused && !after.Paused, "paused no longer")
 	return changes
+}
+
+// weakenedDrain is in what a drain lets pods be ended sooner than before: not at all, or by
+// force, or by force after less time.
+func weakenedDrain(before, after *draining) []string {
+	switch {
+	case before == nil:
+		return nil
+	case after == nil:
+		return []string{"drain removed"}
+	case !before.force && after.force:
+		return []string{"drain.onTimeout Hold -> Force"}
+	case after.force && after.timeout < before.timeout:
+		return []string{fmt.Sprintf("drain.timeout %s -> %s", before.timeout, after.timeout)}
+	}
+	return nil
 }
 
 func duration(d *metav1.Duration) time.Duration {

@@ -50,6 +50,11 @@ func TestWeakened(t *testing.T) {
 		"a part of unknown":         {unavailable("5"), unavailable("10%"), 0, []string{"maxUnavailable 5 -> 10%"}},
 		"none of unknown":           {unavailable("5%"), unavailable("0"), 0, nil},
 		"no limit":                  {unavailable("0"), &v1.Rollout{MinReady: minutes(1)}, 3, []string{"maxUnavailable 0 -> any"}},
+		"no drain":                  {drains("1h", ""), &v1.Rollout{Paused: true}, 3, []string{"drain removed"}},
+		"a drain by force":          {drains("1h", ""), drains("1h", v1.ForceOnTimeout), 3, []string{"drain.onTimeout Hold -> Force"}},
+		"less time by force":        {drains("1h", v1.ForceOnTimeout), drains("2m", v1.ForceOnTimeout), 3, []string{"drain.timeout 1h0m0s -> 2m0s"}},
+		"less time, and held":       {drains("1h", ""), drains("2m", ""), 3, nil},
+		"a drain, no more by force": {drains("1h", v1.ForceOnTimeout), drains("1h", v1.HoldOnTimeout), 3, nil},
 		"more failures":             {failures("0"), failures("1"), 3, []string{"maxFailures 0 -> 1"}},
 		"some failures":             {&v1.Rollout{Paused: true}, failures("1"), 3, []string{"maxFailures 0 -> 1"}},
 		"no more failures":          {failures("1"), &v1.Rollout{Paused: true}, 3, nil},
@@ -104,4 +109,12 @@ func TestWeakenings(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+}
+
+func drains(timeout string, end v1.DrainTimeout) *v1.Rollout {
+	d, err := time.ParseDuration(timeout)
+	if err != nil {
+		panic(err)
+	}
+	return &v1.Rollout{Drain: &v1.Drain{Timeout: &metav1.Duration{Duration: d}, OnTimeout: end}}
 }
