@@ -177,3 +177,20 @@ func TestWhatIsDrained(t *testing.T) {
 		}
 	}
 }
+
+// A node that ends to be drained for one pool with the same write with which it begins to
+// follow another one is drained no more.
+func TestDrainEndsWithAnotherChange(t *testing.T) {
+	pool := drainingPool(nil)
+	other := func(value string) *v1.NodePool { return waitingPool("other", all(prior(1), labelPairs("m", value))) }
+	node := followed(t, longAgo, waitingPool("p", labelled("1")), other("1"))
+	write := func(drained bool, pools ...*v1.NodePool) {
+		o := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: Turn{In: []string{"p"}}, Drained: drained, Now: closedAt})
+		node = o.Admission.Plan.After(node)
+	}
+	write(false, pool, other("1"))
+	write(true, pool, other("2"))
+	if change := LastChangeOf(node); change.Pools["p"].Drains || node.Labels["example.com/m"] != "2" || !slices.Equal(taintsOf(node), []string{"v:NoExecute"}) {
+		t.Errorf("it has the labels %v, the taints %v, and the record %+v", node.Labels, taintsOf(node), change)
+	}
+}

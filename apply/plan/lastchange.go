@@ -135,7 +135,7 @@ func changedKeys[K comparable](pool string, recorded, record map[K]Entry, desire
 // begun is what a node has followed with a plan that disrupts it for some pools, of which
 // staged is written now, and the rest when it is drained.
 func (f NodeFacts) begun(p, staged *NodePlan, pools []string, drain *Drain) LastChange {
-	c := p.recorded.Change.at(f.Now)
+	c, _ := f.drained(p, drain)
 	maps.DeleteFunc(c.Pools, func(pool string, _ FollowedPool) bool { return !slices.Contains(p.Pools, pool) })
 	for _, pool := range pools {
 		followed := FollowedPool{At: c.At, Unready: f.Unready, Content: f.Rollouts.of(pool).content}

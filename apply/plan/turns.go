@@ -111,9 +111,13 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 			continue
 		}
 		only, some := r.begins(node, progresses)
-		if some && len(only) == 0 || slices.ContainsFunc(node.Asks, func(pool string) bool {
-			return r.full(budgets[pool], node, pool, now)
-		}) {
+		if slices.ContainsFunc(node.Asks, func(pool string) bool { return r.full(budgets[pool], node, pool, now) }) {
+			if !node.Unready || slices.ContainsFunc(node.Asks, func(pool string) bool { return budgets[pool].closed() }) {
+				continue
+			}
+			only, some = node.Reverts, true // others that are down keep it from nothing
+		}
+		if some && len(only) == 0 {
 			continue
 		}
 		turns.Nodes[node.Name] = node.Asks
@@ -242,9 +246,6 @@ func (r *Rollouts) full(b *budget, node *Follower, pool string, now time.Time) b
 	if node.occupies(r.pools[pool], now) {
 		one = 0 // it counts already
 	}
-	if node.Unready && len(node.Reverts) > 0 {
-		return b.most == 0 // others that are down keep it from nothing
-	}
 	return b.unavailable+one > b.most
 }
 
@@ -282,6 +283,10 @@ func (n *Follower) occupies(r *rollout, now time.Time) bool {
 
 // budget is how many nodes of a pool are unavailable, and may be.
 type budget struct{ unavailable, most int }
+
+// closed reports whether a budget lets no node begin, however few are unavailable; nil is
+// that of a pool in which nodes take no turns any more.
+func (b *budget) closed() bool { return b == nil || b.most == 0 }
 
 // budgets are those of the pools in which nodes take turns.
 func (r *Rollouts) budgets(nodes []Follower, members map[string][]*Follower, now time.Time) map[string]*budget {

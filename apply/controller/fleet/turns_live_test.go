@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -56,6 +57,13 @@ func TestAllNodesFollowInTheEnd(t *testing.T) {
 				w.pass(name, false)
 			}
 			w.giveTurns()
+			w.halts = maps.Clone(w.turns.halts)
+			for _, halt := range w.halts {
+				if halt.Holds() {
+					w.resume()
+					break
+				}
+			}
 			w.now = w.now.Add(20 * time.Second)
 		}
 		w.t = world

@@ -45,7 +45,7 @@ type fleetWorld struct {
 	// governed are, by node, the pools that the change waited for which it last began.
 	governed map[string]map[string]bool
 
-	begun, killed, waited, halted, resumed, reverted int
+	begun, killed, waited, halted, resumed, reverted, drained int
 }
 
 func newFleetWorld(t *testing.T, seed uint64) *fleetWorld {
@@ -92,6 +92,9 @@ func (w *fleetWorld) pool(name string) *v1.NodePool {
 	if pool.Spec.Rollout != nil && w.r.IntN(2) == 0 { // or else one failure is the end
 		all := intstr.FromString("100%")
 		pool.Spec.Rollout.MaxFailures = &all
+	}
+	if pool.Spec.Rollout != nil && w.r.IntN(3) == 0 {
+		pool.Spec.Rollout.Drain = &v1.Drain{}
 	}
 	w.change(pool)
 	return pool
@@ -143,6 +146,9 @@ func (w *fleetWorld) change(pool *v1.NodePool) {
 	}
 	pool.Spec.Labels = map[string]v1.LabelValue{key: v1.LabelValue(value)}
 	pool.Spec.Taints = []v1.Taint{{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule}}
+	if w.r.IntN(2) == 0 {
+		pool.Spec.Taints[0].Effect = corev1.TaintEffectNoExecute
+	}
 	pool.Generation++
 }
 
@@ -199,8 +205,16 @@ func (w *fleetWorld) pass(name string, mayDie bool) {
 	for range 2 {
 		facts := plan.NodeFacts{Rollouts: w.snapshot.Rollouts, Turn: w.turns.of(name).by(w.snapshot), Unready: !w.ready[name], Now: w.now}
 		outcome := plan.NodeOutcomeOf(seen, w.snapshot.Expansion, facts)
+		drain := outcome.Drain
+		if drain != nil && drain.Began && w.r.IntN(3) == 0 { // no pod is left
+			facts.Drained = true
+			outcome = plan.NodeOutcomeOf(seen, w.snapshot.Expansion, facts)
+		}
 		found := Observation{Epoch: w.epoch, UID: "uid", Ready: w.ready[name], Members: outcome.Members, Wait: outcome.Wait, Asks: outcome.Asks, Reverts: outcome.Reverts, Selected: outcome.Selected,
 			Recorded: outcome.CarriedAfter(), Change: outcome.Plan.Recorded().Change}
+		if outcome.Drain != nil {
+			found.Drains = outcome.Drain.Pools
+		}
 		if last := w.counts.Last(name); last != nil && last.Change.At.After(found.Change.At) {
 			found.Change = last.Change
 		}
@@ -225,6 +239,9 @@ func (w *fleetWorld) pass(name string, mayDie bool) {
 		switch {
 		case fate <= 2: // the answer is
 			found.Failed, found.Problem = true, "no answer"
+			if drain != nil {
+				found.Drains = drain.Pools
+			}
 		case mayDie && fate == 3:
 			w.killed++
 			w.start()
@@ -245,10 +262,15 @@ func (w *fleetWorld) report(name string, found Observation) {
 // write is the API server. It holds every write to the budgets that it had to wait for. What
 // a stronger pool changes counts in the budget of a weaker one, and does not wait for it.
 func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
+	before := plan.LastChangeOf(w.truth[name])
 	after := outcome.Admission.Plan.After(w.truth[name])
 	after.ResourceVersion = w.truth[name].ResourceVersion + "1"
 	w.truth[name] = after
 	if !outcome.Begins {
+		return
+	}
+	if completes(before, plan.LastChangeOf(after)) {
+		w.drained++
 		return
 	}
 	w.begun++
@@ -269,7 +291,8 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 		}
 		unavailable, members := 0, w.members(pool)
 		for _, other := range members {
-			if other == name || w.governed[other][pool.Name] && w.now.Before(plan.LastChangeOf(w.truth[other]).At.Add(rollout.MinReady.Duration)) {
+			change := plan.LastChangeOf(w.truth[other])
+			if other == name || w.governed[other][pool.Name] && (w.now.Before(change.At.Add(rollout.MinReady.Duration)) || w.drains(other)) {
 				unavailable++
 			}
 			if ordering == pool && !reverts && w.wave(pool, other) < w.wave(pool, name) && w.behind(pool, other) {
@@ -279,7 +302,7 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 		if rollout.MaxUnavailable == nil {
 			continue
 		}
-		if most := mostOf(*rollout.MaxUnavailable, len(members)); unavailable > most {
+		if most := mostOf(*rollout.MaxUnavailable, len(members)); unavailable > most && (!reverts || w.ready[name]) {
 			w.t.Errorf("%s begins, and %d of %d nodes of %s are unavailable for it, want %d at the most", name, unavailable, len(members), pool.Name, most)
 		}
 	}
@@ -312,7 +335,7 @@ func TestTurnsKeepEveryBudget(t *testing.T) {
 	if *stress {
 		worlds *= 10
 	}
-	begun, killed, waited, halted, resumed, reverted := 0, 0, 0, 0, 0, 0
+	begun, killed, waited, halted, resumed, reverted, drained := 0, 0, 0, 0, 0, 0, 0
 	for seed := range uint64(worlds) {
 		w := newFleetWorld(t, seed)
 		for range 250 {
@@ -341,14 +364,14 @@ func TestTurnsKeepEveryBudget(t *testing.T) {
 			}
 		}
 		begun, killed, waited = begun+w.begun, killed+w.killed, waited+w.waited
-		halted, resumed, reverted = halted+w.halted, resumed+w.resumed, reverted+w.reverted
+		halted, resumed, reverted, drained = halted+w.halted, resumed+w.resumed, reverted+w.reverted, drained+w.drained
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	t.Logf("%d worlds: nodes began %d times, %d of them to go back, waited %d times, rollouts were halted %d times and resumed %d times, and the leader was killed %d times",
-		worlds, begun, reverted, waited, halted, resumed, killed)
-	if begun < worlds || waited < worlds || killed < worlds || reverted < worlds/200 || halted < worlds/50 || resumed < worlds/50 {
+	t.Logf("%d worlds: nodes began %d times, %d of them to go back, were drained %d times, waited %d times, rollouts were halted %d times and resumed %d times, and the leader was killed %d times",
+		worlds, begun, reverted, drained, waited, halted, resumed, killed)
+	if begun < worlds || waited < worlds || killed < worlds || reverted < worlds/200 || drained < worlds/50 || halted < worlds/50 || resumed < worlds/50 {
 		t.Error("the worlds have too little of what the property is about")
 	}
 }

@@ -24,7 +24,7 @@ func (w *fleetWorld) governs(pool *v1.NodePool, outcome plan.NodeOutcome) bool {
 	recorded := outcome.Plan.Recorded()
 	for _, change := range outcome.Admission.Plan.Changes {
 		disruptive := change.Field == plan.Taint || change.Field == plan.Label && change.Before != nil
-		if !disruptive || change.Drift {
+		if !disruptive || change.Drift || recorded.Change.Pools[change.Pool].Drains { // or it is what it was drained for
 			continue
 		}
 		from := recorded.Labels[change.Key]
@@ -56,4 +56,31 @@ func (w *fleetWorld) named(name string) *v1.NodePool {
 // stronger reports whether a pool goes before another; all of them are equally old.
 func stronger(a, b *v1.NodePool) bool {
 	return a.Spec.Priority > b.Spec.Priority || a.Spec.Priority == b.Spec.Priority && a.Name < b.Name
+}
+
+// drains reports whether pods are evicted from a node: what it is drained for, its pools say
+// still.
+func (w *fleetWorld) drains(node string) bool {
+	outcome := plan.NodeOutcomeOf(w.truth[node], w.snapshot.Expansion, plan.NodeFacts{Rollouts: w.snapshot.Rollouts, Now: w.now})
+	return outcome.Drain != nil && outcome.Drain.Began
+}
+
+// drains reports whether a node is drained at the moment.
+func drains(change plan.LastChange) bool {
+	for _, followed := range change.Pools {
+		if followed.Drains {
+			return true
+		}
+	}
+	return false
+}
+
+// completes reports whether a write only gives a node the taints that it was drained for.
+func completes(before, after plan.LastChange) bool {
+	for pool, followed := range after.Pools {
+		if followed.At.Equal(after.At) && !before.Pools[pool].Drains && !followed.At.Equal(before.Pools[pool].At) {
+			return false
+		}
+	}
+	return drains(before)
 }

@@ -158,18 +158,23 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 		found.Problem, found.Stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
 		return found, nil
 	default:
-		if outcome.Drain != nil && outcome.Drain.Began {
-			facts.Drained = r.drain(ctx, node.Name, outcome.Drain, found, facts.Now)
+		before := outcome.Drain
+		if before != nil && before.Began {
+			facts.Drained = r.drain(ctx, node.Name, before, found, facts.Now)
 			outcome = plan.NodeOutcomeOf(node.NodeState, pools.Expansion, facts)
 		}
 		found.Wait, found.Step, found.Asks, found.Reverts = outcome.Wait, outcome.Step, outcome.Asks, outcome.Reverts
 		found.Selected = outcome.Selected
-		if outcome.Drain != nil {
-			found.Drains, found.Overdue = outcome.Drain.Pools, outcome.Drain.Overdue
-		}
 		again := found.again
 		err := r.execute(ctx, node.NodeState, pools, outcome, found)
 		found.again = loop.Sooner(found.again, again)
+		drain := outcome.Drain
+		if err != nil { // the taints may not have come
+			drain = before
+		}
+		if drain != nil {
+			found.Drains, found.Overdue = drain.Pools, drain.Overdue
+		}
 		if len(outcome.Wait) > 0 {
 			found.again = loop.Sooner(found.again, loop.UntilOpening(outcome.Wait.Until(), facts.Now))
 		}
