@@ -92,8 +92,9 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 		if entry, had := p.recorded.Taints[id]; had { // with another value, which stays until then
 			desired.Taints[id] = (holder{rollouts: r}).recordedWant(entry)
 		}
-		if twin := (render.TaintID{Key: id.Key, Effect: corev1.TaintEffectNoSchedule}); desired.Taints[twin].Pool == "" {
-			desired.Taints[twin] = want
+		twin := render.TaintID{Key: id.Key, Effect: corev1.TaintEffectNoSchedule}
+		if desired.Taints[twin].Pool == "" || completes && p.recorded.Taints[twin].Pool == change.Pool {
+			desired.Taints[twin] = want // whatever a weaker pool has come to want of it meanwhile
 		}
 	}
 	if len(drain.Taints) == 0 {
