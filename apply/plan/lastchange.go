@@ -70,6 +70,20 @@ func (c LastChange) NoLaterThan(at time.Time) LastChange {
 	return c
 }
 
+// Behind reports whether another change is a later one: by its time, or, within the same
+// second, by what has begun with it.
+func (c LastChange) Behind(other LastChange) bool {
+	if !c.At.Equal(other.At) {
+		return c.At.Before(other.At)
+	}
+	for pool, followed := range other.Pools {
+		if is, known := c.Pools[pool]; followed.At.Equal(other.At) && (!known || !is.At.Equal(followed.At) || is.Drains != followed.Drains) {
+			return true
+		}
+	}
+	return false
+}
+
 // revertPeriod is for how long what a node had before it followed a change counts as that:
 // what comes back later is a change like any other.
 const revertPeriod = 7 * 24 * time.Hour

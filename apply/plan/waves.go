@@ -73,7 +73,7 @@ func contentID(pool *v1.NodePool) string {
 		panic(fmt.Sprintf("pool %s: %v", pool.Name, err)) // never: these are texts
 	}
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:6])
 }
 
 // selectedBy returns, by pool, which of its waves a node may be in, of those pools that it

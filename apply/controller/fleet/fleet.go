@@ -95,11 +95,13 @@ func (f *Fleet) Forget(node string) {
 func (f *Fleet) Turn(node string, pools *Snapshot) plan.Turn { return f.turns.of(node).by(pools) }
 
 // Outdated reports whether a node may be another one than a cache shows, by whose record
-// it began to follow its last change at a time: it has begun since, or may have.
-func (f *Fleet) Outdated(node string, shown time.Time) bool { return f.turns.outdated(node, shown) }
+// this is the last change that it has followed: it has begun since, or may have.
+func (f *Fleet) Outdated(node string, shown plan.LastChange) bool {
+	return f.turns.outdated(node, shown)
+}
 
-// Shown notes when a node began to follow its last change, by what the API server has.
-func (f *Fleet) Shown(node string, at time.Time) { f.turns.shown(node, at) }
+// Shown notes which change a node has followed last, by what the API server has.
+func (f *Fleet) Shown(node string, change plan.LastChange) { f.turns.shown(node, change) }
 
 // Expect adds a node that has come and will be observed.
 func (f *Fleet) Expect(node string) { f.expect(node, f.latest()) }

@@ -90,20 +90,20 @@ func (t *turns) of(node string) turn {
 }
 
 // outdated reports whether a node may be another one than a cache shows, by whose record
-// it began to follow its last change at a time: it has begun since, or may have.
-func (t *turns) outdated(node string, shown time.Time) bool {
+// this is the last change that it has followed: it has begun since, or may have.
+func (t *turns) outdated(node string, shown plan.LastChange) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	changed := t.changed[node]
-	return t.failed[node] || changed.At.After(shown) && !changed.released
+	return t.failed[node] || shown.Behind(changed.LastChange) && !changed.released
 }
 
-// shown notes by which time a node began to follow its last change, read past the cache. A
-// record that has been removed, or restored, says less than what was written.
-func (t *turns) shown(node string, at time.Time) {
+// shown notes which change a node has followed last, read past the cache. A record that has
+// been removed, or restored, says less than what was written.
+func (t *turns) shown(node string, change plan.LastChange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if changed, known := t.changed[node]; known && at.Before(changed.At) {
+	if changed, known := t.changed[node]; known && change.Behind(changed.LastChange) {
 		changed.released = true
 		t.changed[node] = changed
 	}
@@ -115,7 +115,7 @@ func (t *turns) ended(node string, before, now *Observation) {
 	defer t.mu.Unlock()
 	// A time ahead, by the clock of an earlier leader or a kubelet, would hide all that the
 	// node follows until then.
-	if change := now.Change.NoLaterThan(t.now().Add(skew)); change.At.After(t.changed[node].At) {
+	if change := now.Change.NoLaterThan(t.now().Add(skew)); t.changed[node].Behind(change) {
 		changed := changedNode{change, now.pools(), len(now.Recorded) == 0}
 		if before != nil {
 			changed.pools = append(changed.pools, before.pools()...)

@@ -199,7 +199,7 @@ func (w *fleetWorld) start() {
 // or after its write.
 func (w *fleetWorld) pass(name string, mayDie bool) {
 	seen := w.cache[name]
-	if w.turns.outdated(name, plan.LastChangeOf(seen).At) {
+	if w.turns.outdated(name, plan.LastChangeOf(seen)) {
 		seen = w.truth[name]
 	}
 	for range 2 {
@@ -215,7 +215,7 @@ func (w *fleetWorld) pass(name string, mayDie bool) {
 		if outcome.Drain != nil {
 			found.Drains = outcome.Drain.Pools
 		}
-		if last := w.counts.Last(name); last != nil && last.Change.At.After(found.Change.At) {
+		if last := w.counts.Last(name); last != nil && found.Change.Behind(last.Change) {
 			found.Change = last.Change
 		}
 		p := outcome.Admission.Plan

@@ -138,7 +138,7 @@ func TestPassesReadPastTheCacheOnce(t *testing.T) {
 	for range 3 { // another node of the name; it has joined, and its record has no time
 		f.Report("a", Observation{Epoch: 1, UID: "2", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}, nil)
 	}
-	if f.Outdated("a", time.Time{}) {
+	if f.Outdated("a", plan.LastChange{}) {
 		t.Error("the cache shows the newest state, and is not believed")
 	}
 }

@@ -111,9 +111,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 // written in the turn of the node, or may have been.
 func (r *Reconciler) read(ctx context.Context, name string) (*nodecache.Node, error) {
 	node, err := nodecache.Get(ctx, r.cached, name)
-	if err == nil && r.fleet.Outdated(name, plan.LastChangeOf(node.NodeState).At) {
+	if err == nil && r.fleet.Outdated(name, plan.LastChangeOf(node.NodeState)) {
 		if node, err = nodecache.GetLive(ctx, r.live, name); err == nil {
-			r.fleet.Shown(name, plan.LastChangeOf(node.NodeState).At)
+			r.fleet.Shown(name, plan.LastChangeOf(node.NodeState))
 		}
 	}
 	return node, err
@@ -126,7 +126,7 @@ func (r *Reconciler) lastChange(node *nodecache.Node, outcome plan.NodeOutcome) 
 	if outcome.Plan != nil {
 		change = outcome.Plan.Recorded().Change
 	}
-	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID && last.Change.At.After(change.At) {
+	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID && change.Behind(last.Change) {
 		return last.Change
 	}
 	return change
