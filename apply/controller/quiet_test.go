@@ -30,7 +30,7 @@ func (w *world) nodeWrites(mark int64) (done map[string]int, refused int) {
 	done = map[string]int{}
 	for _, write := range w.writesSince(mark) {
 		switch {
-		case write.Object.Resource != "nodes":
+		case write.Object.Resource != "nodes", write.Object.Subresource == "status": // kubelets write that
 		case write.Code == 200, write.Code == 0: // one that is being served may go through
 			done[write.Object.Name]++
 		case write.Code == 409:
