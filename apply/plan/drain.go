@@ -93,7 +93,11 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 			desired.Taints[id] = (holder{rollouts: r}).recordedWant(entry)
 		}
 		twin := render.TaintID{Key: id.Key, Effect: corev1.TaintEffectNoSchedule}
-		if desired.Taints[twin].Pool == "" || completes && p.recorded.Taints[twin].Pool == change.Pool {
+		_, ours := p.recorded.Taints[twin]
+		switch {
+		case !ours && carriesTaint(node, twin):
+			// Somebody else's keeps pods off, and is not ours to take over or to take off later.
+		case desired.Taints[twin].Pool == "" || completes && p.recorded.Taints[twin].Pool == change.Pool:
 			desired.Taints[twin] = want // whatever a weaker pool has come to want of it meanwhile
 		}
 	}
@@ -103,6 +107,10 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 	slices.Sort(drain.Pools)
 	drain.Pools = slices.Compact(drain.Pools)
 	return weighDesired(node, p.recorded, desired, p.pools), drain
+}
+
+func carriesTaint(node *NodeState, id render.TaintID) bool {
+	return slices.ContainsFunc(node.Taints, func(taint corev1.Taint) bool { return taint.Key == id.Key && taint.Effect == id.Effect })
 }
 
 // drainedBy is the strongest of the pools of a node which governs a pool and drains nodes;

@@ -194,3 +194,24 @@ func TestDrainEndsWithAnotherChange(t *testing.T) {
 		t.Errorf("it has the labels %v, the taints %v, and the record %+v", node.Labels, taintsOf(node), change)
 	}
 }
+
+// A NoSchedule taint of somebody else stays as it is, whatever the policy of the pool is.
+func TestDrainLeavesForeignTaintsAlone(t *testing.T) {
+	for _, policy := range []v1.ConflictPolicy{v1.ReportConflicts, v1.TakeOver, v1.Adopt} {
+		for _, value := range []string{"v", "theirs"} {
+			pool := drainingPool(func(p *v1.NodePool) { p.Spec.ConflictPolicy = policy })
+			node := followed(t, longAgo, waitingPool("p", labelled("1")))
+			node.Taints = []corev1.Taint{{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule}}
+			for _, drained := range []bool{false, false, true, true} {
+				o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Turn: Turn{In: []string{"p"}}, Drained: drained, Now: closedAt})
+				if len(o.Plan.Conflicts) > 0 {
+					t.Errorf("%s, %s: conflicts %v", policy, value, o.Plan.Conflicts)
+				}
+				node = o.Admission.Plan.After(node)
+			}
+			if want := []string{"v:NoExecute", value + ":NoSchedule"}; !slices.Equal(taintsOf(node), slices.Sorted(slices.Values(want))) {
+				t.Errorf("%s: the taints end as %v, want %v", policy, taintsOf(node), want)
+			}
+		}
+	}
+}
