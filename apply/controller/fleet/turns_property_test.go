@@ -390,15 +390,3 @@ func (w *fleetWorld) resume() {
 		w.pass(name, false)
 	}
 }
-
-// mostOf is how many of some nodes a limit lets be unavailable.
-func mostOf(limit intstr.IntOrString, nodes int) int {
-	if limit.Type == intstr.Int {
-		return limit.IntValue()
-	}
-	var percent int
-	if _, err := fmt.Sscanf(limit.StrVal, "%d%%", &percent); err != nil || percent == 0 {
-		return 0
-	}
-	return max(1, nodes*percent/100)
-}

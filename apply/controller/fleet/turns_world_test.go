@@ -1,7 +1,10 @@
 package fleet
 
 import (
+	"fmt"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
@@ -83,4 +86,16 @@ func completes(before, after plan.LastChange) bool {
 		}
 	}
 	return drains(before)
+}
+
+// mostOf is how many of some nodes a limit lets be unavailable.
+func mostOf(limit intstr.IntOrString, nodes int) int {
+	if limit.Type == intstr.Int {
+		return limit.IntValue()
+	}
+	var percent int
+	if _, err := fmt.Sscanf(limit.StrVal, "%d%%", &percent); err != nil || percent == 0 {
+		return 0
+	}
+	return max(1, nodes*percent/100)
 }
