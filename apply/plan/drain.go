@@ -54,10 +54,11 @@ func drainingOf(drain *v1.Drain) *draining {
 }
 
 // completes reports whether a node is drained for a pool that says the same as when it
-// began: what is left of its changes waits for nothing but that.
-func (c LastChange) completes(pool *rollout) bool {
-	followed := c.Pools[pool.name]
-	return followed.Drains && followed.Content == pool.content
+// began: what is left of its changes waits for nothing but that. Where nodes are drained no
+// more, it is a change like any other.
+func (r *Rollouts) completes(p *NodePlan, pool *rollout) bool {
+	followed := p.recorded.Change.Pools[pool.name]
+	return followed.Drains && followed.Content == pool.content && r.drainedBy(p, pool.name) != nil
 }
 
 // staged is what of an allowed plan may be written before a node is drained, and what has
@@ -76,7 +77,7 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 			continue
 		}
 		want, by := desired.Taints[id], r.drainedBy(p, change.Pool)
-		completes := p.recorded.Change.completes(r.of(change.Pool))
+		completes := r.completes(p, r.of(change.Pool))
 		if by == nil || !completes && !slices.Contains(allowed.Begins, change.Pool) {
 			continue
 		}
@@ -97,8 +98,9 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 		switch {
 		case !ours && carriesTaint(node, twin):
 			// Somebody else's keeps pods off, and is not ours to take over or to take off later.
-		case desired.Taints[twin].Pool == "" || completes && p.recorded.Taints[twin].Pool == change.Pool:
-			desired.Taints[twin] = want // whatever a weaker pool has come to want of it meanwhile
+		case desired.Taints[twin].Pool == "" || r.of(want.Pool).rank < r.of(desired.Taints[twin].Pool).rank:
+			// What a weaker pool wants of it lets other pods come, and comes back later.
+			desired.Taints[twin] = want
 		}
 	}
 	if len(drain.Taints) == 0 {

@@ -215,3 +215,42 @@ func TestDrainLeavesForeignTaintsAlone(t *testing.T) {
 		}
 	}
 }
+
+// A drain that is taken out of the rollout gives no taint without its turn.
+func TestDrainThatIsTakenOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		rollout *v1.Rollout
+		waits   bool
+	}{
+		"with the rollout":    {nil, false},
+		"but for a budget":    {&v1.Rollout{MaxUnavailable: new(intstr.FromInt32(1))}, true},
+		"and paused":          {&v1.Rollout{Paused: true}, true},
+		"paused, and drained": {&v1.Rollout{Paused: true, Drain: &v1.Drain{}}, true},
+	} {
+		node := followed(t, longAgo, waitingPool("p", labelled("1")))
+		node = decide(node, closedAt, []string{"p"}, drainingPool(nil)).Admission.Plan.After(node)
+		o := decide(node, closedAt.Add(time.Minute), nil, drainingPool(func(p *v1.NodePool) { p.Spec.Rollout = c.rollout }))
+		node = o.Admission.Plan.After(node)
+		if waits := slices.Equal(taintsOf(node), []string{"v:NoSchedule"}); waits != c.waits {
+			t.Errorf("%s: it has the taints %v, waits for %v, and is drained %+v", name, taintsOf(node), o.Wait, o.Drain)
+		}
+	}
+}
+
+// The taint that keeps pods off is that of the stronger pool, and the weaker one gets its
+// own back.
+func TestDrainGoesBeforeWeakerPools(t *testing.T) {
+	for priority, want := range map[int32]string{2: "v:NoSchedule", 0: "w:NoSchedule"} {
+		other := waitingPool("other", all(prior(1), tainted("w", corev1.TaintEffectNoSchedule)))
+		pools := []*v1.NodePool{drainingPool(prior(priority)), other}
+		node := followed(t, longAgo, waitingPool("p", all(prior(priority), labelled("1"))), other)
+		node = decide(node, closedAt, []string{"p"}, pools...).Admission.Plan.After(node)
+		if got := taintsOf(node); !slices.Equal(got, []string{want}) {
+			t.Errorf("with priority %d, it is drained with the taints %v, want %s", priority, got, want)
+		}
+		o := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Drained: true, Now: closedAt.Add(time.Minute)})
+		if got := taintsOf(o.Admission.Plan.After(node)); !slices.Equal(got, []string{"v:NoExecute", "w:NoSchedule"}) {
+			t.Errorf("with priority %d, it ends with the taints %v; waits for %v", priority, got, o.Wait)
+		}
+	}
+}
