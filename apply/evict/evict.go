@@ -35,7 +35,7 @@ func (l Left) String() string {
 	return fmt.Sprintf("pod %s/%s: %s", l.Namespace, l.Name, l.Reason)
 }
 
-// ErrNoRights says that pods may not be listed, or not be evicted.
+// ErrNoRights says that pods may not be listed: then they may not be evicted either.
 var ErrNoRights = errors.New("the controller may not list and evict pods: run nodepools install --rollout")
 
 // pageSize bounds how many pods are read at once.
@@ -43,8 +43,8 @@ const pageSize = 500
 
 // Pods evicts each pod of a node that does not tolerate all of some taints, once, and
 // returns those that are still there, by namespace and name. Pods that tolerate the taints
-// for some time only are left to the taints, static ones alone, and so are those that have
-// ended, or are being deleted already.
+// for some time only, and those of DaemonSets, are left to the taints, static ones alone, and
+// so are those that have ended, or are being deleted already.
 //
 // The reader must not be a cache: what has come to the node a moment ago counts.
 func Pods(ctx context.Context, live client.Reader, evictions client.SubResourceWriter, node string, taints []corev1.Taint) ([]Left, error) {
@@ -64,8 +64,8 @@ func Pods(ctx context.Context, live client.Reader, evictions client.SubResourceW
 				continue
 			}
 			still, err := evict(ctx, evictions, pod)
-			if err != nil {
-				return nil, err
+			if err != nil { // it is refused for this pod, or for now, and others may go
+				still = &Left{Namespace: pod.Namespace, Name: pod.Name, Reason: reason(err)}
 			}
 			if still != nil {
 				left = append(left, *still)
@@ -81,7 +81,9 @@ func Pods(ctx context.Context, live client.Reader, evictions client.SubResourceW
 
 func mustGo(pod *corev1.Pod, taints []corev1.Taint) bool {
 	_, static := pod.Annotations[corev1.MirrorPodAnnotationKey]
-	if static || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+	owner := metav1.GetControllerOf(pod)
+	// A DaemonSet that tolerates the NoSchedule taint would put its pod back at once.
+	if static || owner != nil && owner.Kind == "DaemonSet" || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return false
 	}
 	return slices.ContainsFunc(taints, func(taint corev1.Taint) bool {
@@ -102,14 +104,12 @@ func evict(ctx context.Context, evictions client.SubResourceWriter, pod *corev1.
 		return left, nil // it is known to be gone, or about to go, when it is listed again
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return left, nil
-	case apierrors.IsForbidden(err):
-		return nil, ErrNoRights
 	case apierrors.IsTooManyRequests(err), apierrors.IsInternalError(err):
 		// A budget allows none at the moment; or there are several budgets.
 		left.Reason = reason(err)
 		return left, nil
 	default:
-		return nil, fmt.Errorf("evict pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		return nil, err
 	}
 }
 

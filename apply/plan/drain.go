@@ -83,7 +83,8 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 		}
 		since := p.recorded.Change.Pools[change.Pool].At
 		overdue := completes && !f.Now.Before(since.Add(by.drain.timeout))
-		if completes && f.Drained || overdue && by.drain.force && !by.closedAt(f.Now) {
+		twin := render.TaintID{Key: id.Key, Effect: corev1.TaintEffectNoSchedule}
+		if completes && f.Drained && carriesTaint(node, twin) || overdue && by.drain.force && !r.closedFor(p, change.Pool, f.Now) {
 			continue
 		}
 		drain.Began, drain.Overdue = drain.Began && completes, drain.Overdue || overdue
@@ -93,7 +94,6 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 		if entry, had := p.recorded.Taints[id]; had { // with another value, which stays until then
 			desired.Taints[id] = (holder{rollouts: r}).recordedWant(entry)
 		}
-		twin := render.TaintID{Key: id.Key, Effect: corev1.TaintEffectNoSchedule}
 		_, ours := p.recorded.Taints[twin]
 		switch {
 		case !ours && carriesTaint(node, twin):
@@ -109,6 +109,12 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 	slices.Sort(drain.Pools)
 	drain.Pools = slices.Compact(drain.Pools)
 	return weighDesired(node, p.recorded, desired, p.pools), drain
+}
+
+// closedFor reports whether a pool that governs another one on a node is closed at a time.
+func (r *Rollouts) closedFor(p *NodePlan, pool string, now time.Time) bool {
+	concerned := slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(p.recorded.Pools()))
+	return slices.ContainsFunc(r.closedOf(concerned, now), func(one *rollout) bool { return one.governs(r.of(pool)) })
 }
 
 func carriesTaint(node *NodeState, id render.TaintID) bool {

@@ -80,15 +80,19 @@ const failurePeriod = 10 * time.Minute
 // maxHaltedChanges bounds what a halt names: it has to fit into a status, and an annotation.
 const maxHaltedChanges = 1000
 
-// followedAt is when a node began to follow one of the contents that wait in a rollout, and
-// could fail by that: it was ready then. It is zero where it has not.
-func (p *progress) followedAt(node *Follower) (at time.Time, content string) {
+// followedAt is when a node last began to follow contents that wait in a rollout, and could
+// fail by them: it was ready then. It is zero where it has not.
+func (p *progress) followedAt(node *Follower) (at time.Time, contents []string) {
 	for _, pool := range node.Change.Pools {
-		if _, found := slices.BinarySearch(p.contents, pool.Content); found && !pool.Unready && pool.At.After(at) {
-			at, content = pool.At, pool.Content
+		if _, found := slices.BinarySearch(p.contents, pool.Content); !found || pool.Unready || pool.At.Before(at) {
+			continue
 		}
+		if pool.At.After(at) {
+			at, contents = pool.At, nil
+		}
+		contents = append(contents, pool.Content)
 	}
-	return at, content
+	return at, contents
 }
 
 // failures are the nodes of a pool that count as failed, and the contents that they have
@@ -101,7 +105,7 @@ func (p *progress) failures(pool *rollout, halt *Halt, now time.Time) (failed, c
 		if !node.Unready {
 			continue
 		}
-		at, content := p.followedAt(node)
+		at, followed := p.followedAt(node)
 		if at.IsZero() {
 			continue
 		}
@@ -120,7 +124,7 @@ func (p *progress) failures(pool *rollout, halt *Halt, now time.Time) (failed, c
 			period = max(period, lastWavePeriod)
 		}
 		if now.Before(at.Add(period)) {
-			failed, contents = append(failed, node.Name), append(contents, content)
+			failed, contents = append(failed, node.Name), append(contents, followed...)
 		}
 	}
 	slices.Sort(contents)

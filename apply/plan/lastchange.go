@@ -176,7 +176,7 @@ func (f NodeFacts) drained(p *NodePlan, drain *Drain) (LastChange, bool) {
 	c, ended := p.recorded.Change.at(f.Now), false
 	for pool, followed := range c.Pools {
 		if followed.Drains && (drain == nil || !slices.Contains(drain.Pools, pool)) {
-			followed.Drains, followed.At, followed.Unready = false, c.At, f.Unready
+			followed.Drains, followed.At = false, c.At // that it is not ready by now may be for the first write
 			c.Pools[pool], ended = followed, true
 		}
 	}

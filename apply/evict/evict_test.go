@@ -1,0 +1,78 @@
+package evict
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// lists and refuses are an API server with webhooks that refuse evictions in many ways; what a
+// real one does is tried by TestEvictions of package controller.
+type lists struct{ pods []corev1.Pod }
+
+func (l lists) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errors.New("not asked")
+}
+
+func (l lists) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.(*corev1.PodList).Items = l.pods
+	return nil
+}
+
+type refuses struct {
+	client.SubResourceWriter
+	evicted map[string]bool
+	refusal map[string]error
+}
+
+func (r refuses) Create(_ context.Context, pod client.Object, _ client.Object, _ ...client.SubResourceCreateOption) error {
+	if err := r.refusal[pod.GetName()]; err != nil {
+		return err
+	}
+	r.evicted[pod.GetName()] = true
+	return nil
+}
+
+func podNamed(name string) corev1.Pod {
+	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: "u"}}
+}
+
+var taints = []corev1.Taint{{Key: "k", Value: "v", Effect: corev1.TaintEffectNoExecute}}
+
+// An admission webhook refuses the eviction of one pod: that is 403, too, and says nothing of
+// rights; the others go.
+func TestOneRefusalStopsNoOtherEviction(t *testing.T) {
+	resource := schema.GroupResource{Resource: "pods"}
+	for name, refusal := range map[string]error{
+		"a webhook denies it": apierrors.NewForbidden(resource, "first", errors.New(`admission webhook "guard.example.com" denied the request`)),
+		"bad request":         apierrors.NewBadRequest("admission webhook denied the request"),
+		"webhook times out":   apierrors.NewTimeoutError("webhook", 1),
+	} {
+		writer := refuses{evicted: map[string]bool{}, refusal: map[string]error{"first": refusal}}
+		left, err := Pods(t.Context(), lists{[]corev1.Pod{podNamed("first"), podNamed("second")}}, writer, "n", taints)
+		if !writer.evicted["second"] {
+			t.Errorf("%s: the second pod is never evicted: %v, %v", name, left, err)
+		}
+		if name == "a webhook denies it" && errors.Is(err, ErrNoRights) {
+			t.Errorf("%s: it says %q", name, err)
+		}
+	}
+}
+
+// A pod of a DaemonSet that tolerates NoSchedule taints would be put back on the node as often
+// as it is evicted.
+func TestDaemonSetsAreLeftAlone(t *testing.T) {
+	pod := podNamed("agent")
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "agent", Controller: new(true)}}
+	pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
+	writer := refuses{evicted: map[string]bool{}}
+	if left, _ := Pods(t.Context(), lists{[]corev1.Pod{pod}}, writer, "n", taints); writer.evicted["agent"] {
+		t.Errorf("it is evicted, and comes again: the twin does not keep it off; left: %v", left)
+	}
+}
