@@ -218,8 +218,8 @@ type RolloutStatus struct {
 	// +optional
 	NextWindow *metav1.Time `json:"nextWindow,omitempty"`
 
-	// halt is why no further node follows: nodes that have followed have failed. It stays
-	// when it is resumed, until all nodes have followed.
+	// halt is why no further node follows: nodes that have followed have failed. One that was
+	// resumed stays until all nodes have followed.
 	// +optional
 	Halt *RolloutHalt `json:"halt,omitempty"`
 }
@@ -229,8 +229,8 @@ type RolloutHalt struct {
 	// time of the halt.
 	Time metav1.Time `json:"time"`
 
-	// changes stand for what the pools say of which changes wait: what
-	// nodes.lailin.xyz/resumeRollout must name, before a slash and the time.
+	// changes stand for what pools say of labels and taints that failed nodes have followed:
+	// what nodes.lailin.xyz/resumeRollout must name, before a slash and the time.
 	// +kubebuilder:validation:MaxLength=8192
 	Changes string `json:"changes"`
 

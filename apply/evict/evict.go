@@ -63,13 +63,7 @@ func Pods(ctx context.Context, live client.Reader, evictions client.SubResourceW
 			if !mustGo(pod, taints) {
 				continue
 			}
-			still, err := evict(ctx, evictions, pod)
-			if err != nil { // it is refused for this pod, or for now, and others may go
-				still = &Left{Namespace: pod.Namespace, Name: pod.Name, Reason: reason(err)}
-			}
-			if still != nil {
-				left = append(left, *still)
-			}
+			left = append(left, Left{Namespace: pod.Namespace, Name: pod.Name, Reason: evict(ctx, evictions, pod)})
 		}
 		if pods.Continue == "" {
 			break
@@ -91,26 +85,18 @@ func mustGo(pod *corev1.Pod, taints []corev1.Taint) bool {
 	})
 }
 
-// evict asks for the eviction of one pod, and returns it where that is still there. What has
-// come by the same name meanwhile is another pod.
-func evict(ctx context.Context, evictions client.SubResourceWriter, pod *corev1.Pod) (*Left, error) {
-	left := &Left{Namespace: pod.Namespace, Name: pod.Name}
+// evict asks for the eviction of one pod, and returns why it is refused, by a budget or by
+// anybody else; empty where it is not. Whether the pod is gone is known when it is listed
+// again. What has come by the same name meanwhile is another pod.
+func evict(ctx context.Context, evictions client.SubResourceWriter, pod *corev1.Pod) string {
 	err := evictions.Create(ctx, pod, &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
 	})
-	switch {
-	case err == nil:
-		return left, nil // it is known to be gone, or about to go, when it is listed again
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		return left, nil
-	case apierrors.IsTooManyRequests(err), apierrors.IsInternalError(err):
-		// A budget allows none at the moment; or there are several budgets.
-		left.Reason = reason(err)
-		return left, nil
-	default:
-		return nil, err
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return ""
 	}
+	return reason(err)
 }
 
 // reason is what the API server says of a refusal, with the budget that it names.

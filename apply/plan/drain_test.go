@@ -12,7 +12,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// draining is a pool that gives its nodes a NoExecute taint, and has them drained.
+// drainingPool is a pool that gives its nodes a NoExecute taint, and has them drained.
 func drainingPool(change func(*v1.NodePool)) *v1.NodePool {
 	return waitingPool("p", all(labelled("2"), tainted("v", corev1.TaintEffectNoExecute), func(p *v1.NodePool) {
 		p.Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}}

@@ -1,8 +1,8 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,8 +16,8 @@ import (
 // have failed. It stays when these are ready again.
 type Halt struct {
 	Time time.Time
-	// Changes stand for what the pools said that waited then, their rollouts left aside;
-	// sorted. It is over when nothing of that waits any more.
+	// Changes stand for what pools said of labels and taints that failed nodes had followed;
+	// sorted. It is over when no pool says any of that any more.
 	Changes []string
 	// Nodes is how many nodes had failed, and Node the first of them by name.
 	Nodes int
@@ -66,11 +66,11 @@ func (h *Halt) Equal(other *Halt) bool {
 
 // String says what has halted the rollout.
 func (h *Halt) String() string {
-	text := "since " + describeMoment(h.Time.UTC()) + ", as node " + h.Node + " is not ready after it has followed"
+	since := describeMoment(h.Time.UTC())
 	if h.Nodes > 1 {
-		text = "since " + describeMoment(h.Time.UTC()) + ", as " + strconv.Itoa(h.Nodes) + " nodes" + " are not ready after they have followed, node " + h.Node + " among them"
+		return fmt.Sprintf("since %s, as %d nodes are not ready after they have followed, node %s among them", since, h.Nodes, h.Node)
 	}
-	return text
+	return fmt.Sprintf("since %s, as node %s is not ready after it has followed", since, h.Node)
 }
 
 // failurePeriod is for how long, at the least, a node that is not ready any more has

@@ -105,17 +105,17 @@ func (c *Restriction) search(closed []*rollout, now time.Time) {
 			c.Until = opens
 		}
 	}
-	if next, found := nextOfAll(calendars, now); found {
+	if next, found := nextOfAll(calendars, now, maxSearch); found {
 		c.Next = next.In(calendars[0].Zone())
 	}
 }
 
 // nextOfAll returns the first moment that is not before t at which all calendars are
 // open, and reports whether one was found: each time that one of them is closed, the
-// search goes on from its opening.
-func nextOfAll(calendars []*window.Calendar, t time.Time) (time.Time, bool) {
+// search goes on from its opening. So many openings are looked at, at the most.
+func nextOfAll(calendars []*window.Calendar, t time.Time, most int) (time.Time, bool) {
 	agreed := 0
-	for i := range maxSearch {
+	for i := range most {
 		next, found := calendars[i%len(calendars)].Next(t)
 		if !found {
 			return time.Time{}, false

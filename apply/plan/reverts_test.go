@@ -62,9 +62,8 @@ func outside(t *testing.T, node *NodeState, now time.Time, pools ...*v1.NodePool
 	}
 }
 
-// Two pools that agree on a value: what the weaker one has followed is no change of its own,
-// so all that comes later "puts back" what it had. As one of the two is free, the value comes.
-func TestPoolsThatAgreeRevertToAnything(t *testing.T) {
+// Of two pools that agree on a value neither goes back to one that the node never had.
+func TestPoolsThatAgreeRevertToNothingElse(t *testing.T) {
 	fleet := guarded()
 	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs("k", v))) }
 	y := func(v string) *v1.NodePool { return waitingPool("y", all(prior(1), labelPairs("k", v))) }
@@ -73,8 +72,8 @@ func TestPoolsThatAgreeRevertToAnything(t *testing.T) {
 	outside(t, node, opensAt.Add(5*time.Hour), fleet, x("never-had"), y("never-had"))
 }
 
-// A pool gives up one key to a weaker one in the window, and another one outside.
-func TestKeysGivenUpRevertToAnything(t *testing.T) {
+// A pool that gave up one key to a weaker one in the window gives up no other outside.
+func TestKeysGivenUpAreNoRevert(t *testing.T) {
 	fleet := guarded()
 	y := waitingPool("y", all(prior(1), labelPairs("k", "y", "m", "y")))
 	x := func(pairs ...string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs(pairs...))) }
@@ -83,9 +82,8 @@ func TestKeysGivenUpRevertToAnything(t *testing.T) {
 	outside(t, node, opensAt.Add(5*time.Hour), fleet, x("z", "1"), y)
 }
 
-// A revert has an undo, too: the change that failed. To apply it once more waits for no
-// window, no wave, no approval, and no halt.
-func TestFailedChangeComesAgainAsARevert(t *testing.T) {
+// The change that failed, once more after its revert, is no revert of that.
+func TestRevertOfARevertIsNone(t *testing.T) {
 	fleet := guarded()
 	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelled(v))) }
 	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("good"))
@@ -98,8 +96,8 @@ func TestFailedChangeComesAgainAsARevert(t *testing.T) {
 	outside(t, node, opensAt.Add(5*24*time.Hour), fleet, x("bad"))
 }
 
-// The seven days begin anew with each change of another pool.
-func TestRevertAfterMonths(t *testing.T) {
+// The seven days do not begin anew with a change of another pool.
+func TestNoRevertAfterMonths(t *testing.T) {
 	fleet := guarded()
 	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs("k", v))) }
 	y := func(v string) *v1.NodePool { return waitingPool("y", all(prior(1), labelPairs("m", v))) }
@@ -109,10 +107,8 @@ func TestRevertAfterMonths(t *testing.T) {
 	outside(t, node, opensAt.Add(91*24*time.Hour+5*time.Hour), fleet, x("1"), y("2"))
 }
 
-// docs: "A node that has followed it within the last 7 days gets what it had before at once
-// [...] in a halted rollout". Where the change of another pool waits on the node as well, it
-// does not.
-func TestRevertIsHeldUpByAnotherPool(t *testing.T) {
+// A node goes back in a halted rollout, though the change of another pool waits on it, too.
+func TestRevertGoesPastAnotherPool(t *testing.T) {
 	fleet := guarded()
 	fleet.Spec.Rollout.Windows = nil
 	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs("k", v))) }
@@ -132,9 +128,9 @@ func TestRevertIsHeldUpByAnotherPool(t *testing.T) {
 	}
 }
 
-// A turn that was given for a revert serves another change, of which the window opens before
-// the pass: in a halted rollout, and in whatever wave.
-func TestTurnOfARevertServesAnotherChange(t *testing.T) {
+// A turn that was given for a revert serves no other change, though the window of that opens
+// before the pass.
+func TestTurnOfARevertServesNothingElse(t *testing.T) {
 	fleet := guarded()
 	fleet.Spec.Rollout.Windows = nil
 	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs("k", v))) }
@@ -157,9 +153,9 @@ func TestTurnOfARevertServesAnotherChange(t *testing.T) {
 	}
 }
 
-// What somebody had changed by hand at that moment is taken for what the node had: the real
-// revert is none.
-func TestHandChangeSpoilsTheRevert(t *testing.T) {
+// What the node had before is what pools had put there, and not what somebody had changed by
+// hand just then.
+func TestHandChangeIsNotWhatWasBefore(t *testing.T) {
 	fleet := guarded()
 	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelled(v))) }
 	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("good"))
@@ -171,8 +167,8 @@ func TestHandChangeSpoilsTheRevert(t *testing.T) {
 	outside(t, node, opensAt.Add(2*time.Hour), fleet, x("by-hand"))
 }
 
-// More nodes have failed than the budget has places: none of them can go back.
-func TestFailedNodesFillTheBudgetOfTheirRevert(t *testing.T) {
+// Nodes go back though more of them have failed than the budget has places.
+func TestFailedNodesGoBackPastTheBudget(t *testing.T) {
 	pool := waitingPool("p", limited("1", time.Minute))
 	rollouts := RolloutsOf([]*v1.NodePool{pool})
 	var nodes []Follower
@@ -190,8 +186,8 @@ func TestFailedNodesFillTheBudgetOfTheirRevert(t *testing.T) {
 	}
 }
 
-// One canary has failed; another node of the pool is cordoned for days, for whatever reason.
-func TestCordonedNodeKeepsTheCanaryBroken(t *testing.T) {
+// A canary that has failed goes back, though another node of the pool is cordoned.
+func TestCanaryGoesBackPastACordonedNode(t *testing.T) {
 	pool := waitingPool("p", all(limited("1", time.Minute), inWaves(waveOf("canary", "1", nil))))
 	rollouts := RolloutsOf([]*v1.NodePool{pool})
 	a, b, z := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "z", "", "p")
@@ -204,9 +200,8 @@ func TestCordonedNodeKeepsTheCanaryBroken(t *testing.T) {
 }
 
 // A value on which two pools agree comes in the turn of the one that is expedited, and
-// disrupts the node; the record does not say so, so that it counts in no budget, in no soak
-// and in no halt.
-func TestAgreedValueIsNotNoted(t *testing.T) {
+// disrupts the node: the record says so.
+func TestAgreedValueIsNoted(t *testing.T) {
 	fleet := guarded()
 	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs("k", v))) }
 	y := func(v string) *v1.NodePool { return waitingPool("y", all(prior(1), labelPairs("k", v))) }
@@ -214,14 +209,14 @@ func TestAgreedValueIsNotNoted(t *testing.T) {
 	fleet.Annotations = map[string]string{v1.ExpediteRolloutAnnotation: ChangeID(y("2"))}
 	o := decide(node, closedAt, []string{"fleet"}, fleet, x("2"), y("2"))
 	after := o.Admission.Plan.After(node)
-	if after.Labels["example.com/k"] == "2" && (!o.Begins || LastChangeOf(after).At.IsZero()) {
+	if after.Labels["example.com/k"] != "2" || !o.Begins || LastChangeOf(after).At.IsZero() {
 		t.Errorf("the label goes from 1 to 2, and the node has begun: %t, at %v", o.Begins, LastChangeOf(after).At)
 	}
 }
 
 // The outer pool is reverted; the same commit gives the inner one an annotation, which
-// disrupts nothing, and the revert is none.
-func TestAnnotationWithinSpoilsTheRevert(t *testing.T) {
+// disrupts nothing: it is a revert all the same.
+func TestRevertWithAnAnnotationWithin(t *testing.T) {
 	fleet := guarded()
 	fleet.Spec.Rollout.Windows = nil
 	outer := func(v string) *v1.NodePool { return waitingPool("outer", all(prior(2), labelPairs("k", v))) }
@@ -233,8 +228,8 @@ func TestAnnotationWithinSpoilsTheRevert(t *testing.T) {
 	}
 }
 
-// A revert that the budget holds up for more than seven days is none any more; what a pass
-// has found before goes on to count, and so the node begins in a halted rollout.
+// A revert that the budget holds up for more than seven days is none any more, whatever a
+// pass has found before.
 func TestRevertThatIsNoneAnyMore(t *testing.T) {
 	fleet := guarded()
 	fleet.Spec.Rollout.Windows = nil
@@ -255,9 +250,9 @@ func TestRevertThatIsNoneAnyMore(t *testing.T) {
 	}
 }
 
-// A pool reverts one key, and gives up another one to a weaker pool in the same commit: what
-// that gets is attributed to it, and so left out of what is compared.
-func TestRevertCarriesAKeyThatIsGivenUp(t *testing.T) {
+// A pool that reverts one key, and gives up another one to a weaker pool in the same commit,
+// reverts nothing.
+func TestRevertCarriesNoKeyThatIsGivenUp(t *testing.T) {
 	fleet := guarded()
 	y := waitingPool("y", all(prior(1), labelPairs("m", "never-had")))
 	x := func(pairs ...string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs(pairs...))) }

@@ -18,7 +18,7 @@ type opening struct {
 func (o *opening) next(t time.Time) (time.Time, bool) {
 	if !o.asked || o.found && o.at.Before(t) {
 		o.asked = true
-		o.at, o.found = togetherAfter(o.calendars, t)
+		o.at, o.found = nextOfAll(o.calendars, t, maxTogether)
 	}
 	return o.at, o.found
 }
@@ -26,24 +26,6 @@ func (o *opening) next(t time.Time) (time.Time, bool) {
 // maxTogether is how many openings are looked at in the search for one of several pools.
 // A controller looks again at each opening, and finds what one search of it may not.
 const maxTogether = 2000
-
-// togetherAfter is the first moment that is not before t at which all calendars are open.
-func togetherAfter(calendars []*window.Calendar, t time.Time) (time.Time, bool) {
-	agreed := 0
-	for i := range maxTogether {
-		next, found := calendars[i%len(calendars)].Next(t)
-		if !found {
-			return time.Time{}, false
-		}
-		if next.After(t) {
-			t, agreed = next, 0
-		}
-		if agreed++; agreed == len(calendars) {
-			return t, true
-		}
-	}
-	return time.Time{}, false
-}
 
 // openingOf are the calendars of pools; nil where they have none, or one is paused.
 func (f *foresight) openingOf(pools []*rollout) *opening {

@@ -7,9 +7,9 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// A record says that the node began in the year 9999. What it begins from then on is not
-// noted any more: it counts in no budget and no soak.
-func TestRecordOfTheFutureHidesWhatFollows(t *testing.T) {
+// A record that says that the node began in the year 9999 hides nothing of what it begins
+// from then on.
+func TestRecordOfTheFutureHidesNothing(t *testing.T) {
 	turns := newTurns()
 	now := turnsNow
 	turns.now = func() time.Time { return now }

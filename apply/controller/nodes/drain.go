@@ -24,7 +24,8 @@ func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, 
 	found.again = loop.Sooner(found.again, evict.RetryPeriod)
 	left, err := evict.Pods(ctx, r.live, r.evictions, node, drain.Taints)
 	if err != nil {
-		log.FromContext(ctx).Error(err, "the node is not drained yet")
+		// The status of the pool says so; here it would stand every few seconds.
+		log.FromContext(ctx).V(1).Info("the node is not drained yet", "error", err.Error())
 		found.Evicting = "is not drained yet: " + apply.Brief(err)
 		return false
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// A restore of a backup wipes the status of a halted pool. The halt is there that a new
-// leader reads; nothing leads to the pool, so nobody writes it again while nothing happens.
-func TestWipedStatusIsNotPutBack(t *testing.T) {
+// A restore of a backup that wipes the status of a halted pool leads to a pass, which puts
+// back the halt: a new leader reads it there.
+func TestWipedHaltIsPutBack(t *testing.T) {
 	halted := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p", Generation: 1, ResourceVersion: "1"}}
 	halted.Status.Rollout = &v1.RolloutStatus{Halt: (&plan.Halt{Time: time.Now(), Changes: []string{"abcdef"}, Nodes: 1, Node: "a"}).Status()}
 	wiped := halted.DeepCopy()
@@ -26,9 +26,9 @@ func TestWipedStatusIsNotPutBack(t *testing.T) {
 	}
 }
 
-// A pool that waits for a halted one says so, and for a moment after each restart that it is
-// not: before the fleet knows, the status of the other pool is not looked at.
-func TestHaltOfAnotherPoolFlapsAtARestart(t *testing.T) {
+// A pool that waits for a halted one says so after a restart, too: before the fleet knows, by
+// the status of the other pool.
+func TestHaltOfAnotherPoolOutlastsARestart(t *testing.T) {
 	one := intstr.FromInt32(1)
 	boss := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "fleet", UID: "fleet", Generation: 1}}
 	boss.Spec.NodeNames, boss.Spec.Priority, boss.Spec.Rollout = []string{"*"}, 100, &v1.Rollout{MaxUnavailable: &one}

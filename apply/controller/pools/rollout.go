@@ -94,8 +94,8 @@ func firstWave(wait *plan.PoolWait, waves map[string]*plan.WaveState) (pool stri
 	return "", nil
 }
 
-// halted is a rollout that is halted, of the pool or of one that its changes wait for, with
-// the pool whose it is; nil where none is.
+// halted is the halt of a pool, or of one that its changes wait for, with the name of that
+// pool; nil where there is none.
 func halted(pool string, facts poolFacts) (string, *plan.Halt) {
 	names := []string{pool}
 	if wait := firstWait(facts.counts); wait != nil && wait.Turn {
