@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/evict"
@@ -55,7 +56,7 @@ func newDrainWorld(t *testing.T, replicas int32, names ...string) *drainWorld {
 	}, metav1.CreateOptions{})
 	w.do(err)
 	t.Cleanup(func() {
-		_ = w.kube.AppsV1().Deployments(metav1.NamespaceDefault).Delete(context.Background(), "shop", metav1.DeleteOptions{})
+		w.removed(w.kube.AppsV1().Deployments(metav1.NamespaceDefault).Delete(context.Background(), "shop", metav1.DeleteOptions{}))
 	})
 	w.eventually("the application runs on all nodes", func() error {
 		on := w.podsOn()
@@ -67,6 +68,13 @@ func newDrainWorld(t *testing.T, replicas int32, names ...string) *drainWorld {
 		return nil
 	})
 	return w
+}
+
+// removed fails where an object could not be cleared away that is there still.
+func (w *world) removed(err error) {
+	if client.IgnoreNotFound(err) != nil {
+		w.t.Errorf("clear: %v", err)
+	}
 }
 
 // podsOn is how many pods of the application run on each node.
@@ -93,7 +101,7 @@ func (w *drainWorld) budget(name string, minAvailable int32) {
 		},
 	}, metav1.CreateOptions{})
 	w.do(err)
-	w.t.Cleanup(func() { _ = budgets.Delete(context.Background(), name, metav1.DeleteOptions{}) })
+	w.t.Cleanup(func() { w.removed(budgets.Delete(context.Background(), name, metav1.DeleteOptions{})) })
 	w.eventually("the budget is known", func() error {
 		budget, err := budgets.Get(w.t.Context(), name, metav1.GetOptions{})
 		if err == nil && (budget.Status.ObservedGeneration == 0 || budget.Status.CurrentHealthy < minAvailable) {
@@ -235,7 +243,7 @@ func TestEvictions(t *testing.T) {
 			Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"held": held}}},
 		}, metav1.CreateOptions{})
 		w.do(err)
-		t.Cleanup(func() { _ = budgets.Delete(context.Background(), name, metav1.DeleteOptions{}) })
+		t.Cleanup(func() { w.removed(budgets.Delete(context.Background(), name, metav1.DeleteOptions{})) })
 	}
 	want := []evict.Left{
 		{Namespace: "default", Name: "held", Reason: `Cannot evict pod as it would violate the pod's disruption budget. The disruption budget one needs 1 healthy pods and has 1 currently`},
