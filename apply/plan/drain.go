@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -14,16 +15,24 @@ import (
 // Drain is what has to happen on a node before it gets new NoExecute taints: pods that do
 // not tolerate them are evicted, while NoSchedule taints in their place keep others off.
 type Drain struct {
-	// Pools want the taints, sorted.
-	Pools []string
 	// Taints come when no pod is left that does not tolerate them.
 	Taints []corev1.Taint
-	// Began reports that the NoSchedule taints stand on the node, since the time Since.
+	// Began reports that the NoSchedule taints stand on the node, the last one since the
+	// time Since.
 	Began bool
 	Since time.Time
 	// Overdue reports that the pods are there for longer than they may be, and that the
 	// taints wait all the same.
 	Overdue bool
+	// Obstacle is what keeps more taints from coming, of which no pod is evicted: it would
+	// only come again. It is empty where nothing does.
+	Obstacle string
+
+	// NoRoom reports that it cannot begin, as the record has no room to say so.
+	NoRoom bool
+
+	// drained are all taints of which the node is drained, and those of Obstacle.
+	drained map[render.TaintID]DrainedTaint
 }
 
 // settlingPeriod is how long a scheduler may take to see the taint that keeps pods off: a
@@ -53,81 +62,184 @@ func drainingOf(drain *v1.Drain) *draining {
 	return d
 }
 
-// completes reports whether a node is drained for a pool that says the same as when it
-// began: what is left of its changes waits for nothing but that. Where nodes are drained no
-// more, it is a change like any other.
-func (r *Rollouts) completes(p *NodePlan, pool *rollout) bool {
-	followed := p.recorded.Change.Pools[pool.name]
-	return followed.Drains && followed.Content == pool.content && r.drainedBy(p, pool.name) != nil
+// completes reports whether a plan gives a node a taint of which it is drained already, or
+// takes off, or gives back, what has kept pods off meanwhile. That has begun in its turn and
+// waits for nothing but the pods, whatever else of the pool waits by now. Where nodes are
+// drained no more, it is a change like any other.
+func (r *Rollouts) completes(p *NodePlan, id render.TaintID) bool {
+	if id.Effect == corev1.TaintEffectNoSchedule {
+		id.Effect = corev1.TaintEffectNoExecute
+	}
+	want, wanted := p.desired.Taints[id]
+	drained, known := p.recorded.Change.Drains[id]
+	return wanted && known && want.Value == drained.Value && !p.recorded.hasTaint(id, want.Value) && r.drainedBy(p, want.Pool) != nil
+}
+
+// abandoned reports whether a node is drained of a taint that nobody wants there any more. It
+// is unavailable for nothing: what keeps pods off goes at once, unless the pool is paused.
+func (r *Rollouts) abandoned(p *NodePlan, id render.TaintID) bool {
+	drained, known := p.recorded.Change.Drains[id]
+	if want, wanted := p.desired.Taints[id]; !known || wanted && want.Value == drained.Value || !p.recorded.hasTaint(twinOf(id), drained.Value) {
+		return false
+	}
+	return len(r.among(p.concerned(), func(one *rollout) bool { return one.paused && one.governs(r.of(drained.Pool)) })) == 0
+}
+
+// abandons reports whether a plan only makes of the taint that has kept pods off what it was
+// before, as nobody wants that any more of which the node was drained.
+func (r *Rollouts) abandons(p *NodePlan, id render.TaintID) bool {
+	of := render.TaintID{Key: id.Key, Effect: corev1.TaintEffectNoExecute}
+	if id != twinOf(of) || !r.abandoned(p, of) {
+		return false
+	}
+	want, wanted := p.desired.Taints[id]
+	before := p.recorded.Change.Drains[of].Before
+	return wanted == (before != nil) && (before == nil || *before == want.Value)
 }
 
 // staged is what of an allowed plan may be written before a node is drained, and what has
 // to be done meanwhile; the plan itself, and nil, where there is nothing to drain it for.
+// Whoever wants a NoExecute taint, and whatever has kept it off until now: pods that do not
+// tolerate it are evicted before it comes, unless somebody has only taken it off, or the
+// node joins.
 func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) {
-	p, r := allowed.Plan, f.Rollouts
-	if r == nil {
+	p := allowed.Plan
+	if f.Rollouts == nil {
 		return p, nil
 	}
-	drain := &Drain{Since: p.recorded.Change.At, Began: true}
-	desired := p.desired
-	desired.Taints = maps.Clone(desired.Taints)
+	s := &staging{NodeFacts: f, node: node, p: p, desired: p.desired, drain: &Drain{Began: true, drained: map[render.TaintID]DrainedTaint{}}}
+	s.desired.Taints = maps.Clone(s.desired.Taints)
 	for _, change := range p.Changes {
 		var id render.TaintID
-		if change.Field != Taint || change.After == nil || change.Drift || id.UnmarshalText([]byte(change.Key)) != nil || id.Effect != corev1.TaintEffectNoExecute {
-			continue
-		}
-		want, by := desired.Taints[id], r.drainedBy(p, change.Pool)
-		completes := r.completes(p, r.of(change.Pool))
-		if by == nil || !completes && !slices.Contains(allowed.Begins, change.Pool) {
-			continue
-		}
-		since := p.recorded.Change.Pools[change.Pool].At
-		overdue := completes && !f.Now.Before(since.Add(by.drain.timeout))
-		twin := render.TaintID{Key: id.Key, Effect: corev1.TaintEffectNoSchedule}
-		if completes && f.Drained && carriesTaint(node, twin) || overdue && by.drain.force && !r.closedFor(p, change.Pool, f.Now) {
-			continue
-		}
-		drain.Began, drain.Overdue = drain.Began && completes, drain.Overdue || overdue
-		drain.Pools = append(drain.Pools, change.Pool)
-		drain.Taints = append(drain.Taints, corev1.Taint{Key: id.Key, Value: want.Value, Effect: id.Effect})
-		delete(desired.Taints, id)
-		if entry, had := p.recorded.Taints[id]; had { // with another value, which stays until then
-			desired.Taints[id] = (holder{rollouts: r}).recordedWant(entry)
-		}
-		_, ours := p.recorded.Taints[twin]
-		switch {
-		case !ours && carriesTaint(node, twin):
-			// Somebody else's keeps pods off, and is not ours to take over or to take off later.
-		case desired.Taints[twin].Pool == "" || r.of(want.Pool).rank < r.of(desired.Taints[twin].Pool).rank:
-			// What a weaker pool wants of it lets other pods come, and comes back later.
-			desired.Taints[twin] = want
+		if change.Field == Taint && change.After != nil && !change.Drift && id.UnmarshalText([]byte(change.Key)) == nil && id.Effect == corev1.TaintEffectNoExecute {
+			s.stage(id)
 		}
 	}
-	if len(drain.Taints) == 0 {
+	if len(s.drain.drained) == 0 {
 		return p, nil
 	}
-	slices.Sort(drain.Pools)
-	drain.Pools = slices.Compact(drain.Pools)
-	return weighDesired(node, p.recorded, desired, p.pools), drain
+	kept := LastChange{At: p.recorded.Change.at(f.Now).At, Drains: s.drain.drained}
+	return weighKeeping(node, p.recorded, s.desired, p.pools, kept), s.drain
+}
+
+// staging is a plan whose NoExecute taints are looked at one after the other.
+type staging struct {
+	NodeFacts
+	node    *NodeState
+	p       *NodePlan
+	desired render.Desired
+	drain   *Drain
+}
+
+// stage leaves out a NoExecute taint of which the node has to be drained.
+func (s *staging) stage(id render.TaintID) {
+	r, p, want := s.Rollouts, s.p, s.p.desired.Taints[id]
+	by := r.drainedBy(p, want.Pool)
+	drained, known := p.recorded.Change.Drains[id]
+	began := known && drained.Value == want.Value
+	if by == nil || !began && joins(s.node, p.recorded.Pools(), r.of(want.Pool), s.Now) {
+		return
+	}
+	if begins := p.recorded.Change.at(s.Now).At; !began || drained.Since.After(begins) { // by a clock that is ahead
+		drained.Since, began = begins, false
+	}
+	if entry, had := p.recorded.Taints[twinOf(id)]; !known && had {
+		drained.Before = &entry.Value
+	}
+	drained.Pool, drained.Value = want.Pool, want.Value
+	obstacle := s.obstacle(id, want)
+	overdue := began && !s.Now.Before(drained.Since.Add(by.drain.timeout))
+	if began && s.Drained && obstacle == "" && carriesTaint(s.node, twinOf(id), want.Value) || overdue && by.drain.force && s.Evicted && !r.closedFor(p, want.Pool, s.Now) {
+		return
+	}
+	if entry, had := p.recorded.Taints[id]; had { // with another value, which stays until then
+		s.desired.Taints[id] = (holder{rollouts: r}).recordedWant(entry)
+	} else {
+		delete(s.desired.Taints, id)
+	}
+	d := s.drain
+	d.drained[id], d.Began, d.Overdue = drained, d.Began && began, d.Overdue || overdue
+	if obstacle != "" {
+		d.Obstacle = obstacle
+		return
+	}
+	s.keepOff(twinOf(id), want)
+	d.Taints, d.Since = append(d.Taints, corev1.Taint{Key: id.Key, Value: want.Value, Effect: id.Effect}), latest(d.Since, drained.Since)
+}
+
+// twinOf is the taint that keeps pods off while a node is drained of a NoExecute taint.
+func twinOf(id render.TaintID) render.TaintID {
+	return render.TaintID{Key: id.Key, Effect: corev1.TaintEffectNoSchedule}
+}
+
+// obstacle is what lets pods come while a node is drained of a taint, and cannot be changed:
+// what somebody else has put there is not ours to take over, and what a stronger pool wants
+// stays.
+func (s *staging) obstacle(id render.TaintID, want render.Want) string {
+	twin, of := twinOf(id), ""
+	stands := slices.IndexFunc(s.node.Taints, func(taint corev1.Taint) bool { return taint.Key == twin.Key && taint.Effect == twin.Effect })
+	_, ours := s.p.recorded.Taints[twin]
+	wanted, known := s.desired.Taints[twin]
+	value := wanted.Value
+	switch {
+	case !ours && stands >= 0:
+		of, value = "somebody else", s.node.Taints[stands].Value
+	case known && s.Rollouts.of(wanted.Pool).rank < s.Rollouts.of(want.Pool).rank:
+		of = "pool " + wanted.Pool
+	}
+	if of == "" || value == want.Value {
+		return ""
+	}
+	return fmt.Sprintf("taint %s=%s of %s lets pods come that %s=%s would end", twin, value, of, id, want.Value)
+}
+
+// keepOff has a taint keep pods off while a node is drained. What a weaker pool wants of it
+// lets other pods come, and comes back later; what somebody else has put there is as good.
+func (s *staging) keepOff(twin render.TaintID, want render.Want) {
+	_, ours := s.p.recorded.Taints[twin]
+	if wanted, known := s.desired.Taints[twin]; known && wanted.Value == want.Value || !ours && carriesTaint(s.node, twin, want.Value) {
+		return
+	}
+	s.desired.Taints[twin] = want
+}
+
+// drains are the taints of which the node is drained after a write: those of a drain, and
+// others whose pools wait with what becomes of them, or hold still.
+func (f NodeFacts) drains(p *NodePlan, wait NodeWait, drain *Drain) map[render.TaintID]DrainedTaint {
+	drains := map[render.TaintID]DrainedTaint{}
+	for id, drained := range p.recorded.Change.Drains {
+		if keepsOff := p.Record.hasTaint(twinOf(id), drained.Value); keepsOff && !p.Record.hasTaint(id, drained.Value) && (wait.Of(drained.Pool) != nil || p.pools.Holds(drained.Pool)) {
+			drains[id] = drained
+		}
+	}
+	if drain != nil {
+		maps.Copy(drains, drain.drained)
+	}
+	return drains
 }
 
 // closedFor reports whether a pool that governs another one on a node is closed at a time.
 func (r *Rollouts) closedFor(p *NodePlan, pool string, now time.Time) bool {
-	concerned := slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(p.recorded.Pools()))
-	return slices.ContainsFunc(r.closedOf(concerned, now), func(one *rollout) bool { return one.governs(r.of(pool)) })
+	return slices.ContainsFunc(r.closedOf(p.concerned(), now), func(one *rollout) bool { return one.governs(r.of(pool)) })
 }
 
-func carriesTaint(node *NodeState, id render.TaintID) bool {
-	return slices.ContainsFunc(node.Taints, func(taint corev1.Taint) bool { return taint.Key == id.Key && taint.Effect == id.Effect })
+func carriesTaint(node *NodeState, id render.TaintID, value string) bool {
+	return slices.ContainsFunc(node.Taints, func(taint corev1.Taint) bool {
+		return taint.Key == id.Key && taint.Effect == id.Effect && taint.Value == value
+	})
 }
 
 // drainedBy is the strongest of the pools of a node which governs a pool and drains nodes;
 // nil where none does.
 func (r *Rollouts) drainedBy(p *NodePlan, pool string) *rollout {
-	concerned := slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(p.recorded.Pools()))
-	found := r.among(concerned, func(one *rollout) bool { return one.drain != nil && one.governs(r.of(pool)) })
+	found := r.among(p.concerned(), func(one *rollout) bool { return one.drain != nil && one.governs(r.of(pool)) })
 	if len(found) == 0 {
 		return nil
 	}
 	return found[0]
+}
+
+// concerned are the pools that a node is in, or carries keys of.
+func (p *NodePlan) concerned() []string {
+	return slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(p.recorded.Pools()))
 }

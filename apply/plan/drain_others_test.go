@@ -111,7 +111,7 @@ func begunDrain(t *testing.T, pools ...*v1.NodePool) *NodeState {
 		names = append(names, pool.Name)
 	}
 	o := decide(node, closedAt, names, pools...)
-	if o.Drain == nil || !slices.Contains(o.Drain.Pools, "p") {
+	if o.Drain == nil || !slices.Contains(o.Admission.Plan.Record.Change.Drained(), "p") {
 		t.Fatalf("not drained: %v", o.Admission.Plan.Changes)
 	}
 	return carry(node, o)

@@ -51,7 +51,7 @@ func TestNodeIsDrained(t *testing.T) {
 	facts.Turn, facts.Now = Turn{}, closedAt.Add(30*time.Minute)
 	o = decide()
 	want := []corev1.Taint{{Key: key, Value: "v", Effect: corev1.TaintEffectNoExecute}}
-	if o.Drain == nil || !o.Drain.Began || o.Drain.Overdue || !slices.Equal(o.Drain.Taints, want) || !slices.Equal(o.Drain.Pools, []string{"p"}) || !o.Admission.Plan.NoOp() || len(o.Wait) > 0 {
+	if o.Drain == nil || !o.Drain.Began || o.Drain.Overdue || !slices.Equal(o.Drain.Taints, want) || !slices.Equal(LastChangeOf(node).Drained(), []string{"p"}) || !o.Admission.Plan.NoOp() || len(o.Wait) > 0 {
 		t.Fatalf("while it is drained: %+v, waits for %v, writes %v", o.Drain, o.Wait, o.Admission.Plan.Changes)
 	}
 	if f := FollowerOf(node, o, true); !f.occupies(facts.Rollouts.pools["p"], facts.Now) {
@@ -70,7 +70,7 @@ func TestNodeIsDrained(t *testing.T) {
 		t.Errorf("it ends with the taints %v", got)
 	}
 	change := LastChangeOf(node)
-	if change.Pools["p"].Drains || !change.At.Equal(facts.Now) {
+	if len(change.Drains) > 0 || !change.At.Equal(facts.Now) {
 		t.Errorf("its record has %+v", change)
 	}
 	facts.Drained = false
@@ -130,7 +130,10 @@ func TestForcedDrain(t *testing.T) {
 		if c.windows {
 			pool.Spec.Rollout.Windows = nightly().Windows
 		}
-		o := decide(Turn{}, closedAt.Add(c.after))
+		if o := decide(Turn{}, closedAt.Add(c.after)); o.Drain == nil {
+			t.Errorf("%s: no pod was asked to go, and the taints come", name)
+		}
+		o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Evicted: true, Now: closedAt.Add(c.after)})
 		if forced := o.Drain == nil && !o.Admission.Plan.NoOp(); forced != c.forced {
 			t.Errorf("%s: drained %+v, writes %v", name, o.Drain, o.Admission.Plan.Changes)
 		}
@@ -190,25 +193,32 @@ func TestDrainEndsWithAnotherChange(t *testing.T) {
 	}
 	write(false, pool, other("1"))
 	write(true, pool, other("2"))
-	if change := LastChangeOf(node); change.Pools["p"].Drains || node.Labels["example.com/m"] != "2" || !slices.Equal(taintsOf(node), []string{"v:NoExecute"}) {
+	if change := LastChangeOf(node); len(change.Drains) > 0 || node.Labels["example.com/m"] != "2" || !slices.Equal(taintsOf(node), []string{"v:NoExecute"}) {
 		t.Errorf("it has the labels %v, the taints %v, and the record %+v", node.Labels, taintsOf(node), change)
 	}
 }
 
 // A NoSchedule taint of somebody else stays as it is, whatever the policy of the pool is.
+// Where it lets other pods come, none is evicted, and the taint comes by force alone.
 func TestDrainLeavesForeignTaintsAlone(t *testing.T) {
 	for _, policy := range []v1.ConflictPolicy{v1.ReportConflicts, v1.TakeOver, v1.Adopt} {
 		for _, value := range []string{"v", "theirs"} {
 			pool := drainingPool(func(p *v1.NodePool) { p.Spec.ConflictPolicy = policy })
 			node := followed(t, longAgo, waitingPool("p", labelled("1")))
 			node.Taints = []corev1.Taint{{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule}}
-			for _, drained := range []bool{false, false, true, true} {
+			for i, drained := range []bool{false, false, true, true} {
 				o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Turn: Turn{In: []string{"p"}}, Drained: drained, Now: closedAt})
 				if len(o.Plan.Conflicts) > 0 {
 					t.Errorf("%s, %s: conflicts %v", policy, value, o.Plan.Conflicts)
 				}
+				if value == "theirs" && (o.Drain == nil || o.Drain.Obstacle == "" || len(o.Drain.Taints) > 0 || i > 0 && !o.Admission.Plan.NoOp()) {
+					t.Errorf("%s, %s: drained %+v, writes %v", policy, value, o.Drain, o.Admission.Plan.Changes)
+				}
 				node = o.Admission.Plan.After(node)
 			}
+			pool.Spec.Rollout.Drain.OnTimeout = v1.ForceOnTimeout
+			o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Evicted: true, Now: closedAt.Add(time.Hour)})
+			node = o.Admission.Plan.After(node)
 			if want := []string{"v:NoExecute", value + ":NoSchedule"}; !slices.Equal(taintsOf(node), slices.Sorted(slices.Values(want))) {
 				t.Errorf("%s: the taints end as %v, want %v", policy, taintsOf(node), want)
 			}
@@ -238,18 +248,18 @@ func TestDrainThatIsTakenOut(t *testing.T) {
 }
 
 // The taint that keeps pods off is that of the stronger pool, and the weaker one gets its
-// own back.
+// own back. Where the stronger one lets pods come, none is evicted.
 func TestDrainGoesBeforeWeakerPools(t *testing.T) {
-	for priority, want := range map[int32]string{2: "v:NoSchedule", 0: "w:NoSchedule"} {
+	for priority, want := range map[int32][]string{2: {"v:NoSchedule", "v:NoExecute", "w:NoSchedule"}, 0: {"w:NoSchedule", "w:NoSchedule"}} {
 		other := waitingPool("other", all(prior(1), tainted("w", corev1.TaintEffectNoSchedule)))
 		pools := []*v1.NodePool{drainingPool(prior(priority)), other}
 		node := followed(t, longAgo, waitingPool("p", all(prior(priority), labelled("1"))), other)
 		node = decide(node, closedAt, []string{"p"}, pools...).Admission.Plan.After(node)
-		if got := taintsOf(node); !slices.Equal(got, []string{want}) {
-			t.Errorf("with priority %d, it is drained with the taints %v, want %s", priority, got, want)
+		if got := taintsOf(node); !slices.Equal(got, want[:1]) {
+			t.Errorf("with priority %d, it is drained with the taints %v, want %s", priority, got, want[:1])
 		}
 		o := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Drained: true, Now: closedAt.Add(time.Minute)})
-		if got := taintsOf(o.Admission.Plan.After(node)); !slices.Equal(got, []string{"v:NoExecute", "w:NoSchedule"}) {
+		if got := taintsOf(o.Admission.Plan.After(node)); !slices.Equal(got, want[1:]) {
 			t.Errorf("with priority %d, it ends with the taints %v; waits for %v", priority, got, o.Wait)
 		}
 	}

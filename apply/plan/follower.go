@@ -34,9 +34,6 @@ func FollowerOf(node *NodeState, outcome NodeOutcome, ready bool) Follower {
 	case outcome.Plan != nil:
 		f.Change = outcome.Plan.recorded.Change
 	}
-	if outcome.Drain != nil {
-		f.Drains = outcome.Drain.Pools
-	}
 	for _, wait := range outcome.Wait {
 		f.Waits = append(f.Waits, wait.Pool)
 	}

@@ -145,7 +145,7 @@ func (r *Rollouts) disrupted(p *NodePlan, free func(pool string) bool) []string 
 	}
 	for id, want := range p.desired.Taints {
 		entry, ours := p.recorded.Taints[id]
-		if _, changes := p.taints.changed[id]; disruptive(id) && (ours && want.Value != entry.Value || !ours && changes) {
+		if _, changes := p.taints.changed[id]; r.disrupts(p, id) && (ours && want.Value != entry.Value || !ours && changes) {
 			consider(entry, ours, want, true)
 		}
 	}
@@ -155,7 +155,7 @@ func (r *Rollouts) disrupted(p *NodePlan, free func(pool string) bool) []string 
 		}
 	}
 	for id, entry := range p.recorded.Taints {
-		if _, still := p.desired.Taints[id]; disruptive(id) && !still {
+		if _, still := p.desired.Taints[id]; r.disrupts(p, id) && !still {
 			consider(entry, true, render.Want{}, false)
 		}
 	}
@@ -169,4 +169,8 @@ func (p *NodePlan) replaces(label string) bool {
 	return found && p.Changes[at].Before != nil
 }
 
-func disruptive(id render.TaintID) bool { return id.Effect != corev1.TaintEffectPreferNoSchedule }
+// disrupts reports whether a change of a taint may keep pods off a node, or end them there,
+// and is not the end of a drain.
+func (r *Rollouts) disrupts(p *NodePlan, id render.TaintID) bool {
+	return id.Effect != corev1.TaintEffectPreferNoSchedule && !r.completes(p, id) && !r.abandons(p, id)
+}

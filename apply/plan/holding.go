@@ -9,7 +9,8 @@ import (
 
 // holding is the plan for a node of which the changes of some pools wait: it wants of
 // them what they have put there by the record, and of all others what the full plan
-// wants. So what somebody changed by hand is put back, to the value of the record.
+// wants. So what somebody changed by hand is put back, to the value of the record. A drain
+// goes on, or ends where nobody wants the taint any more.
 func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts) *NodePlan {
 	h := holder{wait: wait, rollouts: rollouts}
 	desired := render.Desired{
@@ -17,6 +18,21 @@ func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts) *
 		Labels:      hold(h, p.desired.Labels, p.recorded.Labels),
 		Annotations: hold(h, p.desired.Annotations, p.recorded.Annotations),
 		Taints:      hold(h, p.desired.Taints, p.recorded.Taints),
+	}
+	for id, drained := range p.recorded.Change.Drains {
+		completes := rollouts.completes(p, id)
+		if completes {
+			desired.Taints[id] = p.desired.Taints[id]
+		}
+		twin := twinOf(id)
+		entry, ours := p.recorded.Taints[twin]
+		switch ends := ours && entry.Value == drained.Value && h.waits(entry.Pool) && (completes || rollouts.abandoned(p, id)); {
+		case ends && drained.Before == nil:
+			delete(desired.Taints, twin)
+		case ends:
+			entry.Value = *drained.Before
+			desired.Taints[twin] = h.recordedWant(entry)
+		}
 	}
 	return weighDesired(node, p.recorded, desired, p.pools)
 }

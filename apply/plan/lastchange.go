@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -15,6 +17,19 @@ type LastChange struct {
 	At time.Time
 	// Pools are those that the node is in, and has followed.
 	Pools map[string]FollowedPool
+	// Drains are the NoExecute taints that it gets when it is drained.
+	Drains map[render.TaintID]DrainedTaint
+}
+
+// DrainedTaint is a NoExecute taint that a node gets when it is drained.
+type DrainedTaint struct {
+	// Pool wants the taint, and Value is the one that it wants.
+	Pool, Value string
+	// Since is when the node began to be drained of it.
+	Since time.Time
+	// Before is the NoSchedule taint that pools gave the node before one kept pods off; nil
+	// for none.
+	Before *string
 }
 
 // FollowedPool is what a node has followed of a pool.
@@ -30,14 +45,11 @@ type FollowedPool struct {
 	// what was before.
 	Labels map[string]*string
 	Taints map[render.TaintID]*string
-	// Drains reports that the node is drained for it.
-	Drains bool
 }
 
 func (f FollowedPool) equal(other FollowedPool) bool {
-	same := func(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
-	return f.At.Equal(other.At) && f.Unready == other.Unready && f.Content == other.Content && f.Drains == other.Drains &&
-		maps.EqualFunc(f.Labels, other.Labels, same) && maps.EqualFunc(f.Taints, other.Taints, same)
+	return f.At.Equal(other.At) && f.Unready == other.Unready && f.Content == other.Content &&
+		maps.EqualFunc(f.Labels, other.Labels, ptr.Equal) && maps.EqualFunc(f.Taints, other.Taints, ptr.Equal)
 }
 
 // LastChangeOf is the last change that a node has followed in its turn, by its record;
@@ -52,7 +64,33 @@ func LastChangeOf(node *NodeState) LastChange {
 
 // Equal reports whether two changes are the same.
 func (c LastChange) Equal(other LastChange) bool {
-	return c.At.Equal(other.At) && maps.EqualFunc(c.Pools, other.Pools, FollowedPool.equal)
+	return c.At.Equal(other.At) && maps.EqualFunc(c.Pools, other.Pools, FollowedPool.equal) && c.equalDrains(other)
+}
+
+func (c LastChange) equalDrains(other LastChange) bool {
+	return maps.EqualFunc(c.Drains, other.Drains, func(a, b DrainedTaint) bool {
+		return a.Pool == b.Pool && a.Value == b.Value && a.Since.Equal(b.Since) && ptr.Equal(a.Before, b.Before)
+	})
+}
+
+// Drained are the pools for which the node is drained, sorted.
+func (c LastChange) Drained() []string {
+	var pools []string
+	for _, drained := range c.Drains {
+		pools = append(pools, drained.Pool)
+	}
+	slices.Sort(pools)
+	return slices.Compact(pools)
+}
+
+// drainedFor reports whether the node is drained for a pool.
+func (c LastChange) drainedFor(pool string) bool {
+	for _, drained := range c.Drains {
+		if drained.Pool == pool {
+			return true
+		}
+	}
+	return false
 }
 
 // NoLaterThan is the change with no time after another one.
@@ -77,7 +115,12 @@ func (c LastChange) Behind(other LastChange) bool {
 		return c.At.Before(other.At)
 	}
 	for pool, followed := range other.Pools {
-		if is, known := c.Pools[pool]; followed.At.Equal(other.At) && (!known || !is.At.Equal(followed.At) || is.Drains != followed.Drains) {
+		if is, known := c.Pools[pool]; followed.At.Equal(other.At) && (!known || !is.At.Equal(followed.At)) {
+			return true
+		}
+	}
+	for id, drained := range other.Drains {
+		if is, known := c.Drains[id]; drained.Since.Equal(other.At) && (!known || !is.Since.Equal(drained.Since)) {
 			return true
 		}
 	}
@@ -90,14 +133,26 @@ const revertPeriod = 7 * 24 * time.Hour
 
 // reverts reports whether all that a plan does with the keys of a pool puts back what they
 // were before the node followed that pool last.
-func (c LastChange) reverts(pool string, p *NodePlan, now time.Time) bool {
-	followed, known := c.Pools[pool]
+func (r *Rollouts) reverts(p *NodePlan, pool string, now time.Time) bool {
+	followed, known := p.recorded.Change.Pools[pool]
 	if !known || !now.Before(followed.At.Add(revertPeriod)) {
 		return false
 	}
-	labels := changedKeys(pool, p.recorded.Labels, p.Record.Labels, p.desired.Labels)
-	taints := changedKeys(pool, p.recorded.Taints, p.Record.Taints, p.desired.Taints)
+	labels, taints := p.changedLabels(pool), r.changedTaints(p, pool)
 	return len(labels)+len(taints) > 0 && restores(labels, followed.Labels) && restores(taints, followed.Taints)
+}
+
+// changedLabels are the labels that a plan changes, and that have to do with a pool.
+func (p *NodePlan) changedLabels(pool string) map[string]keyValues {
+	return changedKeys(pool, p.recorded.Labels, p.Record.Labels, p.desired.Labels)
+}
+
+// changedTaints are the taints that a plan changes, and that have to do with a pool, but
+// for those by which it ends a drain.
+func (r *Rollouts) changedTaints(p *NodePlan, pool string) map[render.TaintID]keyValues {
+	changed := changedKeys(pool, p.recorded.Taints, p.Record.Taints, p.desired.Taints)
+	maps.DeleteFunc(changed, func(id render.TaintID, _ keyValues) bool { return r.completes(p, id) || r.abandons(p, id) })
+	return changed
 }
 
 // restores reports whether changes all lead to what was before.
@@ -148,19 +203,18 @@ func changedKeys[K comparable](pool string, recorded, record map[K]Entry, desire
 
 // begun is what a node has followed with a plan that disrupts it for some pools, of which
 // staged is written now, and the rest when it is drained.
-func (f NodeFacts) begun(p, staged *NodePlan, pools []string, drain *Drain) LastChange {
-	c, _ := f.drained(p, drain)
+func (f NodeFacts) begun(p, staged *NodePlan, pools []string) LastChange {
+	c := p.recorded.Change.at(f.Now)
 	maps.DeleteFunc(c.Pools, func(pool string, _ FollowedPool) bool { return !slices.Contains(p.Pools, pool) })
 	for _, pool := range pools {
 		followed := FollowedPool{At: c.At, Unready: f.Unready, Content: f.Rollouts.of(pool).content}
-		followed.Drains = drain != nil && slices.Contains(drain.Pools, pool)
-		if !p.recorded.Change.reverts(pool, p, f.Now) {
+		if !f.Rollouts.reverts(p, pool, f.Now) {
 			followed.Labels, followed.Taints = map[string]*string{}, map[render.TaintID]*string{}
 			for _, written := range []*NodePlan{p, staged} {
-				for key, values := range changedKeys(pool, written.recorded.Labels, written.Record.Labels, written.desired.Labels) {
+				for key, values := range written.changedLabels(pool) {
 					followed.Labels[key] = values.before
 				}
-				for id, values := range changedKeys(pool, written.recorded.Taints, written.Record.Taints, written.desired.Taints) {
+				for id, values := range f.Rollouts.changedTaints(written, pool) {
 					followed.Taints[id] = values.before
 				}
 			}
@@ -170,21 +224,9 @@ func (f NodeFacts) begun(p, staged *NodePlan, pools []string, drain *Drain) Last
 	return c
 }
 
-// drained is what a node has followed that is drained for all pools but some, and reports
-// whether it is for more than before.
-func (f NodeFacts) drained(p *NodePlan, drain *Drain) (LastChange, bool) {
-	c, ended := p.recorded.Change.at(f.Now), false
-	for pool, followed := range c.Pools {
-		if followed.Drains && (drain == nil || !slices.Contains(drain.Pools, pool)) {
-			followed.Drains, followed.At = false, c.At // that it is not ready by now may be for the first write
-			c.Pools[pool], ended = followed, true
-		}
-	}
-	return c, ended
-}
-
 // kept is the change that stays with a write that begins nothing: what the pools say by now
-// the node has followed as well, where nothing of it waits.
+// the node has followed as well, where nothing of it waits. Keys that change with it no
+// longer go back to what was before.
 func (f NodeFacts) kept(p *NodePlan, wait NodeWait) LastChange {
 	c := p.recorded.Change
 	if f.Rollouts == nil {
@@ -192,11 +234,38 @@ func (f NodeFacts) kept(p *NodePlan, wait NodeWait) LastChange {
 	}
 	c.Pools = maps.Clone(c.Pools)
 	for pool, followed := range c.Pools {
-		if of := f.Rollouts.of(pool); wait.Of(pool) == nil && of.content != "" && !followed.Drains {
+		if of := f.Rollouts.of(pool); wait.Of(pool) == nil && of.content != "" && !c.drainedFor(pool) {
 			followed.Content = of.content
-			c.Pools[pool] = followed
+		}
+		followed.Labels = without(followed.Labels, p.changedLabels(pool))
+		followed.Taints = without(followed.Taints, f.Rollouts.changedTaints(p, pool))
+		c.Pools[pool] = followed
+	}
+	return c
+}
+
+// without are the values of keys that do not change.
+func without[K comparable](before map[K]*string, changed map[K]keyValues) map[K]*string {
+	if len(before) == 0 || len(changed) == 0 {
+		return before
+	}
+	left := maps.Clone(before)
+	maps.DeleteFunc(left, func(key K, _ *string) bool { _, changes := changed[key]; return changes })
+	return left
+}
+
+// drained is a change with which a node is drained of some taints. Of what it has got
+// instead, that it is not ready by now may be for the first write.
+func (c LastChange) drained(drains map[render.TaintID]DrainedTaint, at time.Time) LastChange {
+	c.At, c.Pools = at, maps.Clone(c.Pools)
+	for id, drained := range c.Drains {
+		followed, known := c.Pools[drained.Pool]
+		if _, still := drains[id]; !still && known {
+			followed.At = at
+			c.Pools[drained.Pool] = followed
 		}
 	}
+	c.Drains = drains
 	return c
 }
 
@@ -206,5 +275,5 @@ func (c LastChange) at(now time.Time) LastChange {
 	if pools == nil {
 		pools = map[string]FollowedPool{}
 	}
-	return LastChange{At: now.UTC().Add(time.Second - 1).Truncate(time.Second), Pools: pools}
+	return LastChange{At: now.UTC().Add(time.Second - 1).Truncate(time.Second), Pools: pools, Drains: c.Drains}
 }

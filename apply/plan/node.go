@@ -132,7 +132,17 @@ func weighAll(node *NodeState, recorded Record, seen map[string]string, pools *r
 // weighDesired plans for a node of which this is desired. Where the API server would
 // refuse the plan, as the annotations are too large, it leaves out what does not fit.
 func weighDesired(node *NodeState, recorded Record, desired render.Desired, pools *render.Expansion) *NodePlan {
-	plan := func(noRoom denials) *NodePlan { return weighFields(node, recorded, desired, pools, noRoom) }
+	return weighKeeping(node, recorded, desired, pools, LastChange{})
+}
+
+// weighKeeping plans for a node of which this is desired, and leaves room for what the
+// record has to say of its last change.
+func weighKeeping(node *NodeState, recorded Record, desired render.Desired, pools *render.Expansion, change LastChange) *NodePlan {
+	plan := func(noRoom denials) *NodePlan {
+		p := weighFields(node, recorded, desired, pools, noRoom)
+		p.Record.Change = change
+		return p
+	}
 	p := plan(denials{})
 	if p.exceeds(node) {
 		p = plan(p.deniedBy(node, plan))

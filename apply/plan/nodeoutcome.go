@@ -75,8 +75,9 @@ type NodeFacts struct {
 	Rollouts *Rollouts
 	Turn     Turn
 	Unready  bool
-	// Drained reports that no pod is left on the node that a [Drain] is about.
-	Drained bool
+	// Drained reports that no pod is left on the node that a [Drain] is about, and Evicted
+	// that they were asked to go.
+	Drained, Evicted bool
 	// Backoff says which of the Repairs have to wait at the time Now.
 	Backoff RepairBackoff
 	Repairs *Repairs
@@ -112,12 +113,8 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	o.Wait, o.Asks, o.Reverts = allowed.Wait, allowed.Asks, allowed.Reverts
 	staged, drain := facts.staged(node, allowed)
 	o.Admission = facts.admit(node, staged)
-	if stamped, begins, fits := facts.stamp(node, o.Admission.Plan, allowed, drain); fits {
-		o.Admission.Plan, o.Begins, o.Drain = stamped, begins, drain
-	} else { // nothing would be left that says for what it is drained
-		staged, o.Admission = allowed.Plan, facts.admit(node, allowed.Plan)
-		o.Admission.Plan, o.Begins, _ = facts.stamp(node, o.Admission.Plan, allowed, nil)
-	}
+	o.Admission.Plan, o.Begins = facts.stamp(node, o.Admission.Plan, allowed, drain)
+	o.Drain = drain
 	o.Step = stepOf(node, p, staged)
 	switch {
 	case !o.Admission.Plan.NoOp():
@@ -138,31 +135,43 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 const forgottenAfter = 32 * 24 * time.Hour
 
 // stamp notes in the record of a plan when the node last began to follow a change in its
-// turn, and reports whether that is with this write. A plan that writes nothing notes
-// nothing. There is always room for the time; where there is none for what it was, the node
-// goes without, and fits is false where it is drained for it.
-func (f NodeFacts) stamp(node *NodeState, p *NodePlan, allowed Allowed, drain *Drain) (_ *NodePlan, begins, fits bool) {
+// turn, and of what it is drained, and reports whether that begins or ends with this write.
+// A plan that writes nothing, and changes nothing of that, notes nothing. There is always
+// room for the time; where there is none for what the node had before, the node goes
+// without; and where there is none for a drain, it does not begin.
+func (f NodeFacts) stamp(node *NodeState, p *NodePlan, allowed Allowed, drain *Drain) (_ *NodePlan, begins bool) {
 	begins = len(allowed.Begins) > 0
-	starts := begins && drain != nil && !drain.Began
-	if p.NoOp() && !starts || !begins && p.recorded.Change.At.IsZero() {
-		return p, false, true
+	change := f.kept(p, allowed.Wait)
+	drains := f.drains(p, allowed.Wait, drain)
+	moves := !change.equalDrains(LastChange{Drains: drains})
+	if p.NoOp() && !moves || !begins && !moves && change.At.IsZero() {
+		return p, false
+	}
+	switch {
+	case begins:
+		change = f.begun(allowed.Plan, p, allowed.Begins)
+	case len(drains) == 0 && f.Now.Sub(change.At) > forgottenAfter:
+		change = LastChange{} // and an earlier version can read the record
+	}
+	if moves {
+		at := p.recorded.Change.at(f.Now).At
+		if at.Equal(p.recorded.Change.At) { // it would not be seen which of them is the later one
+			at = at.Add(time.Second)
+		}
+		change = change.drained(drains, at)
 	}
 	stamped := *p
-	stamped.Record.Change = f.kept(p, allowed.Wait)
-	if f.Now.Sub(stamped.Record.Change.At) > forgottenAfter {
-		stamped.Record.Change = LastChange{} // and an earlier version can read the record
-	}
-	if begins {
-		stamped.Record.Change = f.begun(allowed.Plan, p, allowed.Begins, drain)
-		stamped.rewritten = stamped.rewritten || starts // where the taints that keep pods off stand already
-	} else if drained, ended := f.drained(p, drain); ended {
-		stamped.Record.Change, begins = drained, true
+	stamped.Record.Change, stamped.rewritten = change, stamped.rewritten || moves
+	if stamped.annotationBytes(node) > allAnnotations {
+		stamped.Record.Change.Pools = nil
 	}
 	if stamped.annotationBytes(node) > allAnnotations {
-		stamped.Record.Change = LastChange{At: stamped.Record.Change.At}
-		return &stamped, begins, drain == nil
+		stamped.Record.Change.Drains, stamped.rewritten = nil, p.rewritten
+		if drain != nil {
+			drain.NoRoom = true
+		}
 	}
-	return &stamped, begins, true
+	return &stamped, begins || moves
 }
 
 // unconfirmed are the pools that a plan releases and that are neither there nor known

@@ -114,9 +114,9 @@ func (r *Rollouts) governing(node *NodeState, p *NodePlan, now time.Time, turn T
 	return &governing{
 		rollouts: r, closed: r.closedOf(concerned, now), limiting: r.limiting(concerned), turn: turn,
 		exempt: func(pool *rollout) bool {
-			return p.pools.Holds(pool.name) || r.completes(p, pool) || joins(node, carried, pool, now)
+			return p.pools.Holds(pool.name) || joins(node, carried, pool, now)
 		},
-		reverts: func(pool string) bool { return p.recorded.Change.reverts(pool, p, now) },
+		reverts: func(pool string) bool { return r.reverts(p, pool, now) },
 	}
 }
 

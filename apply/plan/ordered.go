@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -17,7 +15,7 @@ func (r *Rollouts) concerned(p *NodePlan, chosen func(*rollout) bool) []*rollout
 	if r == nil {
 		return nil
 	}
-	return r.among(slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(p.recorded.Pools())), chosen)
+	return r.among(p.concerned(), chosen)
 }
 
 // orderedBy returns, by each pool that has a disruptive change on a node and does not join

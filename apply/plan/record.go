@@ -62,6 +62,12 @@ func (e Entry) equal(other Entry) bool {
 	return e.Pool == other.Pool && e.Value == other.Value && e.Adopted == other.Adopted && ptr.Equal(e.Before, other.Before)
 }
 
+// hasTaint reports whether the record has a taint with a value.
+func (r Record) hasTaint(id render.TaintID, value string) bool {
+	entry, found := r.Taints[id]
+	return found && entry.Value == value
+}
+
 // Pools are the names of the pools that the record has entries of.
 func (r Record) Pools() map[string]bool {
 	pools := map[string]bool{}

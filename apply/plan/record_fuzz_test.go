@@ -23,6 +23,7 @@ var records = []string{
 	`{"version":1,"annotations":{"nodes.lailin.xyz/applied":{"pool":"a","value":"1"}}}`,
 	`{"version":2,"pools":{"a":{"labels":{"k0":"1"}},"b":{"labels":{"k0":"1"}}}}`,
 	`{"version":2,"pools":{"a":{"labels":{"k0":"1"},"labels":{}}},"before":{"labels":{"k1":""}},"adopted":{"labels":{"k0":null}}}`,
+	`{"version":3,"pools":{"a":{"taints":{"k0:NoSchedule":"1"}}},"change":{"at":"2026-11-25T02:00:07Z","pools":{"a":{"at":"2026-11-25T01:00:07Z","content":"c","before":{"taints":{"k0:NoSchedule":null}}}},"drains":{"k0:NoExecute":{"pool":"a","value":"","since":"2026-11-25T01:00:07Z","before":""}}}}`,
 	`{"version":3,"pools":{"a":{"labels":{"k0":"1"}}},"change":{"at":"2026-11-25T02:00:07.5+01:00"}}`, `{"version":3,"change":{"at":"9999-12-31T23:59:59-12:00"}}`,
 	`{"version":2,"pools":{"z":{"taints":{"k0:NoExecute":"\ud800"},"annotations":{"k1":""}}},"before":{"taints":{"k0:NoExecute":""}},"adopted":{"annotations":{"k1":null}}}`,
 }

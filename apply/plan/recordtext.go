@@ -83,7 +83,11 @@ func readStrictly(text string, into any) error {
 // check refuses entries that this code would never write. The name of a pool is printed
 // in commands to copy, so it has to be one that a pool can have.
 func (r Record) check() error {
-	for pool := range r.Pools() {
+	pools := r.Pools()
+	for _, drained := range r.Change.Drains {
+		pools[drained.Pool] = true
+	}
+	for pool := range pools {
 		if problems := validation.IsDNS1123Subdomain(pool); pool != "" && len(problems) > 0 {
 			return fmt.Errorf("no pool can have the name %q", pool)
 		}

@@ -2,7 +2,10 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodepools/nodepools/render"
 )
@@ -13,9 +16,11 @@ import (
 //	{"version":3,
 //	 "pools":{"gpu":{"labels":{"team":"ml"}}},
 //	 "change":{"at":"2026-11-25T02:00:07Z","pools":{
-//	  "gpu":{"content":"3fa2c1","before":{"labels":{"team":"web"},"taints":{"gpu:NoSchedule":null}}}}}}
+//	  "gpu":{"content":"3fa2c1","before":{"labels":{"team":"web"},"taints":{"gpu:NoSchedule":null}}}},
+//	  "drains":{"gpu:NoExecute":{"pool":"gpu","value":"a100"}}}}
 //
 // Under before are the values that keys had; null for those that no pool had put there.
+// Under drains are the taints that come when the node is drained.
 type recordV3 struct {
 	recordV2
 	Change changeV3 `json:"change"`
@@ -24,8 +29,19 @@ type recordV3 struct {
 // changeV3 is what the node has followed.
 type changeV3 struct {
 	// At is when it last began, in UTC and as RFC 3339 has it, in whole seconds.
-	At    string                `json:"at"`
-	Pools map[string]followedV3 `json:"pools,omitempty"`
+	At     string                       `json:"at"`
+	Pools  map[string]followedV3        `json:"pools,omitempty"`
+	Drains map[render.TaintID]drainedV3 `json:"drains,omitempty"`
+}
+
+// drainedV3 is a taint that comes when the node is drained.
+type drainedV3 struct {
+	Pool  string `json:"pool"`
+	Value string `json:"value"`
+	// Since is when that began; left out where it is the time of the change.
+	Since string `json:"since,omitempty"`
+	// Before is the NoSchedule taint before one kept pods off.
+	Before *string `json:"before,omitempty"`
 }
 
 // followedV3 is what the node has followed of a pool.
@@ -35,7 +51,6 @@ type followedV3 struct {
 	Unready bool     `json:"unready,omitempty"`
 	Content string   `json:"content,omitempty"`
 	Before  beforeV3 `json:"before,omitzero"`
-	Drains  bool     `json:"drains,omitempty"`
 }
 
 type beforeV3 struct {
@@ -45,16 +60,14 @@ type beforeV3 struct {
 
 func newRecordV3(r Record) recordV3 {
 	written := recordV3{newRecordV2(r), changeV3{At: r.Change.At.UTC().Format(time.RFC3339)}}
+	written.Change.writeDrains(r.Change)
 	written.Version = newestRecordVersion
 	for pool, followed := range r.Change.Pools {
-		at := ""
-		if !followed.At.Equal(r.Change.At) {
-			at = followed.At.UTC().Format(time.RFC3339)
-		}
+		at := writeOwnTime(followed.At, r.Change)
 		if written.Change.Pools == nil {
 			written.Change.Pools = map[string]followedV3{}
 		}
-		written.Change.Pools[pool] = followedV3{at, followed.Unready, followed.Content, beforeV3{followed.Labels, followed.Taints}, followed.Drains}
+		written.Change.Pools[pool] = followedV3{at, followed.Unready, followed.Content, beforeV3{followed.Labels, followed.Taints}}
 	}
 	return written
 }
@@ -75,18 +88,64 @@ func readRecordV3(text string) (Record, error) {
 		return Record{}, err
 	}
 	for pool, followed := range written.Change.Pools {
-		at := r.Change.At
-		if followed.At != "" {
-			if at, err = readTime(followed.At); err != nil || at.Equal(r.Change.At) {
-				return Record{}, errors.New("what was followed of a pool has no time of its own, or not as it is written")
-			}
+		at, err := readOwnTime(followed.At, r.Change)
+		if err != nil {
+			return Record{}, err
 		}
 		if r.Change.Pools == nil {
 			r.Change.Pools = map[string]FollowedPool{}
 		}
-		r.Change.Pools[pool] = FollowedPool{at, followed.Unready, followed.Content, followed.Before.Labels, followed.Before.Taints, followed.Drains}
+		r.Change.Pools[pool] = FollowedPool{at, followed.Unready, followed.Content, followed.Before.Labels, followed.Before.Taints}
+	}
+	if err := written.Change.readDrains(&r.Change); err != nil {
+		return Record{}, err
 	}
 	return r, nil
+}
+
+func (w *changeV3) writeDrains(c LastChange) {
+	for id, drained := range c.Drains {
+		if w.Drains == nil {
+			w.Drains = map[render.TaintID]drainedV3{}
+		}
+		w.Drains[id] = drainedV3{drained.Pool, drained.Value, writeOwnTime(drained.Since, c), drained.Before}
+	}
+}
+
+func (w *changeV3) readDrains(c *LastChange) error {
+	for id, drained := range w.Drains {
+		since, err := readOwnTime(drained.Since, *c)
+		if err != nil {
+			return err
+		}
+		if drained.Pool == "" || id.Effect != corev1.TaintEffectNoExecute {
+			return fmt.Errorf("nodes are not drained of %q", id)
+		}
+		if c.Drains == nil {
+			c.Drains = map[render.TaintID]DrainedTaint{}
+		}
+		c.Drains[id] = DrainedTaint{drained.Pool, drained.Value, since, drained.Before}
+	}
+	return nil
+}
+
+// writeOwnTime is a time that need not be that of the whole change; empty where it is.
+func writeOwnTime(at time.Time, c LastChange) string {
+	if at.Equal(c.At) {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+func readOwnTime(text string, c LastChange) (time.Time, error) {
+	if text == "" {
+		return c.At, nil
+	}
+	at, err := readTime(text)
+	if err != nil || at.Equal(c.At) {
+		return time.Time{}, errors.New("a part of a change has no time of its own, or not as it is written")
+	}
+	return at, nil
 }
 
 func readTime(text string) (time.Time, error) {

@@ -29,7 +29,7 @@ type denials struct {
 // of the node would be too large, with the record among them. Of almost every plan
 // that is known without writing the record.
 func (p *NodePlan) exceeds(node *NodeState) bool {
-	if len(p.annotations.changed) == 0 && p.Record.Equal(p.recorded) {
+	if len(p.annotations.changed) == 0 && p.Record.Equal(p.recorded) && p.Record.Change.equalDrains(p.recorded.Change) {
 		return false
 	}
 	// JSON takes at most six bytes for one, and half a hundred around a value.
@@ -62,6 +62,9 @@ func sizeOfEntries(record Record) int {
 	}
 	for id, entry := range record.Taints {
 		add(id.String(), entry)
+	}
+	for id, drained := range record.Change.Drains {
+		add(id.String(), Entry{Pool: drained.Pool, Value: drained.Value, Before: new("2026-11-25T02:00:07Z")})
 	}
 	return size
 }

@@ -32,15 +32,12 @@ type Follower struct {
 	// Stuck reports that it stays as it is until somebody acts: no later wave begins
 	// meanwhile.
 	Unready, Unavailable, Stuck bool
-	// Drains are the pools for which it is drained at the moment: it has begun to follow, and
-	// is not available.
-	Drains []string
 	// Change is the last one that it has followed in its turn.
 	Change LastChange
 	// Zone that it is in.
 	Zone string
 
-	// waits are the pools of Waits, and of Drains.
+	// waits are the pools of Waits, and those for which it is drained.
 	waits []*rollout
 }
 
@@ -96,7 +93,7 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 		turns.Halts = halts
 		return turns
 	}
-	if r == nil || !slices.ContainsFunc(nodes, func(node Follower) bool { return len(node.Waits)+len(node.Asks)+len(node.Drains) > 0 }) {
+	if r == nil || !slices.ContainsFunc(nodes, func(node Follower) bool { return len(node.Waits)+len(node.Asks)+len(node.Change.Drains) > 0 }) {
 		turns.Halts = r.Standing(halts)
 		return turns
 	}
@@ -139,7 +136,7 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 func (r *Rollouts) sorted(nodes []Follower) []Follower {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Follower) int { return strings.Compare(a.Name, b.Name) })
 	for i := range nodes {
-		for _, name := range slices.Concat(nodes[i].Waits, nodes[i].Drains) {
+		for _, name := range slices.Concat(nodes[i].Waits, nodes[i].Change.Drained()) {
 			if one := r.pools[name]; one != nil {
 				nodes[i].waits = append(nodes[i].waits, one)
 			}
@@ -278,7 +275,7 @@ func containsAll(all, some []string) bool {
 
 // occupies reports whether a node counts as unavailable in a rollout.
 func (n *Follower) occupies(r *rollout, now time.Time) bool {
-	return n.Unavailable || n.Busy || len(n.Drains) > 0 || !n.Change.At.IsZero() && now.Before(n.Change.At.Add(r.minReady))
+	return n.Unavailable || n.Busy || len(n.Change.Drains) > 0 || !n.Change.At.IsZero() && now.Before(n.Change.At.Add(r.minReady))
 }
 
 // budget is how many nodes of a pool are unavailable, and may be.

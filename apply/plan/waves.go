@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +81,7 @@ func (r *Rollouts) selectedBy(node *NodeState, p *NodePlan) map[string]uint64 {
 	if r == nil {
 		return nil
 	}
-	pools := slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(p.recorded.Pools()))
+	pools := p.concerned()
 	return r.selected(pools, p.recorded.underlyingLabels(node.Labels))
 }
 
@@ -264,7 +263,8 @@ func (p *progress) states(pool *rollout, behind map[string]bool, now time.Time) 
 		if behind[node.Name] {
 			state.Behind++
 		}
-		if node.Stuck || node.occupies(pool, now) && !p.tolerated[node.Name] {
+		// Of one that is busy nobody knows yet that it has followed.
+		if node.Stuck || node.Busy || node.occupies(pool, now) && !p.tolerated[node.Name] {
 			if state.Unavailable++; state.First == "" {
 				state.First = node.Name
 			}

@@ -34,9 +34,8 @@ type Observation struct {
 	// followed in its turn.
 	Asks, Reverts []string
 	Change        plan.LastChange
-	// Drains are the pools for which the node is drained, Evicting is what is left to evict
-	// there, and Overdue reports that this takes too long.
-	Drains   []string
+	// Evicting is what is left to evict where the node is drained, and Overdue reports that
+	// this takes too long.
 	Evicting string
 	Overdue  bool
 	// Zone that the node is in.
@@ -111,7 +110,7 @@ func (r Result) And(other Result) Result {
 // follower is the node as far as turns depend on it.
 func (o *Observation) follower(node string) plan.Follower {
 	f := plan.Follower{
-		Name: node, Pools: o.pools(), Asks: o.Asks, Reverts: o.Reverts, Selected: o.Selected, Change: o.Change, Drains: o.Drains, Zone: o.Zone,
+		Name: node, Pools: o.pools(), Asks: o.Asks, Reverts: o.Reverts, Selected: o.Selected, Change: o.Change, Zone: o.Zone,
 		Unready: !o.Ready, Unavailable: !o.Ready || o.Cordoned, Stuck: o.Stuck,
 	}
 	for _, wait := range o.Wait {
@@ -122,7 +121,7 @@ func (o *Observation) follower(node string) plan.Follower {
 
 // equalTurns reports whether two observations mean the same to the turns of nodes.
 func (o *Observation) equalTurns(other *Observation) bool {
-	return o.Ready == other.Ready && o.Cordoned == other.Cordoned && o.Stuck == other.Stuck && o.Change.Equal(other.Change) && o.Zone == other.Zone && slices.Equal(o.Drains, other.Drains) &&
+	return o.Ready == other.Ready && o.Cordoned == other.Cordoned && o.Stuck == other.Stuck && o.Change.Equal(other.Change) && o.Zone == other.Zone &&
 		slices.Equal(o.Asks, other.Asks) && slices.Equal(o.Reverts, other.Reverts) &&
 		o.Wait.Equal(other.Wait) && maps.Equal(o.Selected, other.Selected) &&
 		slices.Equal(o.Members, other.Members) && slices.Equal(o.Recorded, other.Recorded)
@@ -137,7 +136,7 @@ func (o *Observation) pools() []string {
 
 // adds is how much the node adds to the counts of one of its pools.
 func (o *Observation) adds(pool string) (updated, ready int32) {
-	if o.Problem != "" || o.Wait.Of(pool) != nil || slices.Contains(o.Drains, pool) || o.Conflicts.Count(pool) > 0 || len(contestsOf(pool, o.Contests)) > 0 {
+	if o.Problem != "" || o.Wait.Of(pool) != nil || slices.Contains(o.Change.Drained(), pool) || o.Conflicts.Count(pool) > 0 || len(contestsOf(pool, o.Contests)) > 0 {
 		return 0, 0
 	}
 	if o.Ready {
@@ -160,7 +159,7 @@ func contestsOf(pool string, all []plan.Contest) []plan.Contest {
 func (o *Observation) equal(other *Observation) bool {
 	return o.Ready == other.Ready && slices.Equal(o.Members, other.Members) && slices.Equal(o.Recorded, other.Recorded) &&
 		o.Wait.Equal(other.Wait) && o.Step.Equal(other.Step) && o.equalTroubles(other) &&
-		slices.Equal(o.Drains, other.Drains) && o.Evicting == other.Evicting && o.Overdue == other.Overdue
+		slices.Equal(o.Change.Drained(), other.Change.Drained()) && o.Evicting == other.Evicting && o.Overdue == other.Overdue
 }
 
 // equalTroubles reports whether the same is wrong on the node.

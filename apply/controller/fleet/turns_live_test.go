@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -34,6 +35,11 @@ func TestAllNodesFollowInTheEnd(t *testing.T) {
 			}
 		}
 		for i, pool := range w.pools {
+			if pool.Spec.Rollout != nil && pool.Spec.Rollout.Drain != nil { // what lets pods come may stay for good
+				w.pools[i] = pool.DeepCopy()
+				w.pools[i].Spec.Rollout.Drain = &v1.Drain{Timeout: &metav1.Duration{Duration: time.Minute}, OnTimeout: v1.ForceOnTimeout}
+				pool = w.pools[i]
+			}
 			if pool.Spec.Rollout != nil && pool.Spec.Rollout.MaxUnavailable != nil {
 				one := intstr.FromInt32(1)
 				w.pools[i] = pool.DeepCopy()

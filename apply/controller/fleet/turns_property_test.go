@@ -207,14 +207,11 @@ func (w *fleetWorld) pass(name string, mayDie bool) {
 		outcome := plan.NodeOutcomeOf(seen, w.snapshot.Expansion, facts)
 		drain := outcome.Drain
 		if drain != nil && drain.Began && w.r.IntN(3) == 0 { // no pod is left
-			facts.Drained = true
+			facts.Drained, facts.Evicted = true, true
 			outcome = plan.NodeOutcomeOf(seen, w.snapshot.Expansion, facts)
 		}
 		found := Observation{Epoch: w.epoch, UID: "uid", Ready: w.ready[name], Members: outcome.Members, Wait: outcome.Wait, Asks: outcome.Asks, Reverts: outcome.Reverts, Selected: outcome.Selected,
 			Recorded: outcome.CarriedAfter(), Change: outcome.Plan.Recorded().Change}
-		if outcome.Drain != nil {
-			found.Drains = outcome.Drain.Pools
-		}
 		if last := w.counts.Last(name); last != nil && found.Change.Behind(last.Change) {
 			found.Change = last.Change
 		}
@@ -239,9 +236,6 @@ func (w *fleetWorld) pass(name string, mayDie bool) {
 		switch {
 		case fate <= 2: // the answer is
 			found.Failed, found.Problem = true, "no answer"
-			if drain != nil {
-				found.Drains = drain.Pools
-			}
 		case mayDie && fate == 3:
 			w.killed++
 			w.start()

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
 )
 
 // ordering is the strongest of the pools with waves that a write had to wait for.
@@ -27,12 +29,13 @@ func (w *fleetWorld) governs(pool *v1.NodePool, outcome plan.NodeOutcome) bool {
 	recorded := outcome.Plan.Recorded()
 	for _, change := range outcome.Admission.Plan.Changes {
 		disruptive := change.Field == plan.Taint || change.Field == plan.Label && change.Before != nil
-		if !disruptive || change.Drift || recorded.Change.Pools[change.Pool].Drains { // or it is what it was drained for
+		if !disruptive || change.Drift || ofDrain(recorded.Change, change) { // or it is what it was drained for
 			continue
 		}
 		from := recorded.Labels[change.Key]
 		for id, entry := range recorded.Taints {
-			if id.String() == change.Key {
+			if _, drained := outcome.Admission.Plan.Record.Change.Drains[id]; change.Field == plan.Taint && id.String() == change.Key && from.Pool == "" ||
+				drained && change.Key == twinOf(id) { // it keeps pods off in the place of that
 				from = entry
 			}
 		}
@@ -69,19 +72,28 @@ func (w *fleetWorld) drains(node string) bool {
 }
 
 // drains reports whether a node is drained at the moment.
-func drains(change plan.LastChange) bool {
-	for _, followed := range change.Pools {
-		if followed.Drains {
+func drains(change plan.LastChange) bool { return len(change.Drains) > 0 }
+
+// ofDrain reports whether a change of a taint is one of which a node is drained, or the end of
+// what has kept pods off meanwhile.
+func ofDrain(recorded plan.LastChange, change plan.KeyChange) bool {
+	for id, drained := range recorded.Drains {
+		if change.Field == plan.Taint && (change.Key == id.String() && change.After != nil && *change.After == drained.Value || change.Key == twinOf(id)) {
 			return true
 		}
 	}
 	return false
 }
 
+// twinOf is the taint that keeps pods off while a node is drained.
+func twinOf(id render.TaintID) string {
+	return render.TaintID{Key: id.Key, Effect: corev1.TaintEffectNoSchedule}.String()
+}
+
 // completes reports whether a write only gives a node the taints that it was drained for.
 func completes(before, after plan.LastChange) bool {
 	for pool, followed := range after.Pools {
-		if followed.At.Equal(after.At) && !before.Pools[pool].Drains && !followed.At.Equal(before.Pools[pool].At) {
+		if followed.At.Equal(after.At) && !slices.Contains(before.Drained(), pool) && !followed.At.Equal(before.Pools[pool].At) {
 			return false
 		}
 	}

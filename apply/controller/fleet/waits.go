@@ -47,7 +47,7 @@ func (c *counts) addWait(o *Observation, sign int) {
 // addEvicting adds what is left to evict on a node to the counts of the pools that it is
 // drained for, or takes it out again.
 func (c *counts) addEvicting(node string, o *Observation, sign int) {
-	for _, pool := range o.Drains {
+	for _, pool := range o.Change.Drained() {
 		counts := c.pool(pool)
 		if sign > 0 {
 			counts.Evicting[node] = o.Evicting

@@ -21,7 +21,10 @@ const maxNamedPods = 3
 // reports whether that is nothing. While a scheduler may still not know of the taints that
 // keep pods off, it is not believed to be nothing.
 func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, found *observed, now time.Time) bool {
-	found.again = loop.Sooner(found.again, evict.RetryPeriod)
+	found.again, found.Evicting = loop.Sooner(found.again, evict.RetryPeriod), drain.Obstacle
+	if len(drain.Taints) == 0 {
+		return false
+	}
 	left, err := evict.Pods(ctx, r.live, r.evictions, node, drain.Taints)
 	if err != nil {
 		// The status of the pool says so; here it would stand every few seconds.
@@ -35,7 +38,9 @@ func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, 
 	if len(left) == 0 {
 		found.again = loop.Sooner(found.again, max(drain.Settles().Sub(now), loop.AtOnce))
 	}
-	found.Evicting = describeLeft(left)
+	if drain.Obstacle == "" {
+		found.Evicting = describeLeft(left)
+	}
 	return false
 }
 

@@ -160,7 +160,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 	default:
 		before := outcome.Drain
 		if before != nil && before.Began {
-			facts.Drained = r.drain(ctx, node.Name, before, found, facts.Now)
+			facts.Drained, facts.Evicted = r.drain(ctx, node.Name, before, found, facts.Now), true
 			outcome = plan.NodeOutcomeOf(node.NodeState, pools.Expansion, facts)
 		}
 		found.Wait, found.Step, found.Asks, found.Reverts = outcome.Wait, outcome.Step, outcome.Asks, outcome.Reverts
@@ -173,7 +173,10 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 			drain = before
 		}
 		if drain != nil {
-			found.Drains, found.Overdue = drain.Pools, drain.Overdue
+			found.Overdue = drain.Overdue
+			if drain.NoRoom && found.Problem == "" {
+				found.Problem = "is not drained: its annotations have no room for the record of that"
+			}
 		}
 		if len(outcome.Wait) > 0 {
 			found.again = loop.Sooner(found.again, loop.UntilOpening(outcome.Wait.Until(), facts.Now))
@@ -189,7 +192,7 @@ func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) plan.Nod
 	}
 	facts.Turn, facts.Unready = r.fleet.Turn(node.Name, pools), !node.Ready
 	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID {
-		facts.UpToDate, facts.Members = last.Problem == "" && len(last.Wait)+len(last.Drains) == 0 && !pools.ChangedSince(last), last.Members
+		facts.UpToDate, facts.Members = last.Problem == "" && len(last.Wait)+len(last.Change.Drains) == 0 && !pools.ChangedSince(last), last.Members
 	}
 	return facts
 }
