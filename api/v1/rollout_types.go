@@ -229,10 +229,14 @@ type RolloutHalt struct {
 	// time of the halt.
 	Time metav1.Time `json:"time"`
 
-	// changes stand for what pools say of labels and taints that failed nodes have followed:
-	// what nodes.lailin.xyz/resumeRollout must name, before a slash and the time.
+	// changes stand for what failed nodes have followed of labels and taints: the halt is over
+	// when no pool says any of that any more.
 	// +kubebuilder:validation:MaxLength=8192
 	Changes string `json:"changes"`
+
+	// resume is the value of nodes.lailin.xyz/resumeRollout that resumes the rollout.
+	// +kubebuilder:validation:MaxLength=64
+	Resume string `json:"resume"`
 
 	// nodes is the number of nodes that had failed at that time, node the first of them.
 	Nodes int32 `json:"nodes"`

@@ -140,7 +140,7 @@ func TestFailedCanaryHaltsTheRollout(t *testing.T) {
 	w.stop()
 	w.start()
 	w.stays(halt)
-	for _, value := range []string{approval, halt.Changes, "abcdef/" + halt.Time.UTC().Format(time.RFC3339)} {
+	for _, value := range []string{approval, halt.Changes, halt.Changes + "/" + halt.Time.UTC().Format(time.RFC3339), "abcdef/" + halt.Time.UTC().Format(time.RFC3339)} {
 		w.annotated(v1.ResumeRolloutAnnotation, value)
 		w.stays(halt)
 	}
@@ -190,7 +190,7 @@ func TestResumedRolloutGoesOn(t *testing.T) {
 	resume := func(halt *v1.RolloutHalt) {
 		w.change("batch", func(pool *v1.NodePool) {
 			pool.Annotations = map[string]string{
-				v1.ResumeRolloutAnnotation:  halt.Changes + "/" + halt.Time.UTC().Format(time.RFC3339),
+				v1.ResumeRolloutAnnotation:  halt.Resume,
 				v1.ApproveRolloutAnnotation: approval,
 			}
 		})

@@ -16,8 +16,9 @@ import (
 // have failed. It stays when these are ready again.
 type Halt struct {
 	Time time.Time
-	// Changes stand for what pools said of labels and taints that failed nodes had followed;
-	// sorted. It is over when no pool says any of that any more.
+	// Changes stand for what failed nodes had followed of labels and taints, key by key; sorted.
+	// It is over when no pool says any of that any more: what else a pool says is no reason to
+	// go on.
 	Changes []string
 	// Nodes is how many nodes had failed, and Node the first of them by name.
 	Nodes int
@@ -44,13 +45,13 @@ func (h *Halt) Status() *v1.RolloutHalt {
 		return nil
 	}
 	return &v1.RolloutHalt{
-		Time: metav1.NewTime(h.Time), Changes: strings.Join(h.Changes, "."), Nodes: int32(h.Nodes), Node: h.Node, Resumed: h.Resumed,
+		Time: metav1.NewTime(h.Time), Changes: strings.Join(h.Changes, "."), Resume: h.Resume(), Nodes: int32(h.Nodes), Node: h.Node, Resumed: h.Resumed,
 	}
 }
 
 // Resume is the value of the annotation that resumes the rollout after this halt.
 func (h *Halt) Resume() string {
-	return strings.Join(h.Changes, ".") + "/" + h.Time.UTC().Format(time.RFC3339)
+	return digest(3, h.Changes...) + "/" + h.Time.UTC().Format(time.RFC3339)
 }
 
 // Holds reports whether no further node may follow; of no halt, it does not.
@@ -77,29 +78,29 @@ func (h *Halt) String() string {
 // failed by what it has followed.
 const failurePeriod = 10 * time.Minute
 
-// maxHaltedChanges bounds what a halt names: it has to fit into a status, and an annotation.
-const maxHaltedChanges = 1000
+// maxHaltedChanges bounds what a halt names: it has to fit into a status.
+const maxHaltedChanges = 250
 
-// followedAt is when a node last began to follow contents that wait in a rollout, and could
-// fail by them: it was ready then. It is zero where it has not.
-func (p *progress) followedAt(node *Follower) (at time.Time, contents []string) {
-	for _, pool := range node.Change.Pools {
+// followedAt is when a node last began to follow pools of which more waits in a rollout, and
+// could fail by them: it was ready then. It is zero where it has not.
+func (p *progress) followedAt(node *Follower) (at time.Time, pools []string) {
+	for name, pool := range node.Change.Pools {
 		if _, found := slices.BinarySearch(p.contents, pool.Content); !found || pool.Unready || pool.At.Before(at) {
 			continue
 		}
 		if pool.At.After(at) {
-			at, contents = pool.At, nil
+			at, pools = pool.At, nil
 		}
-		contents = append(contents, pool.Content)
+		pools = append(pools, name)
 	}
-	return at, contents
+	return at, pools
 }
 
-// failures are the nodes of a pool that count as failed, and the contents that they have
-// followed, sorted: they were ready when they began to follow a change of which more waits,
+// failures are the nodes of a pool that count as failed, and what they have followed: see
+// [Halt.Changes]. They were ready when they began to follow a change of which more waits,
 // and are not ready by now, while the last wave that has begun is theirs, or soon after.
 // Nodes that had begun before a halt that somebody has resumed do not.
-func (p *progress) failures(pool *rollout, halt *Halt, now time.Time) (failed, contents []string) {
+func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Time) (failed, changes []string) {
 	last := -1
 	for _, node := range p.members {
 		if !node.Unready {
@@ -124,11 +125,14 @@ func (p *progress) failures(pool *rollout, halt *Halt, now time.Time) (failed, c
 			period = max(period, lastWavePeriod)
 		}
 		if now.Before(at.Add(period)) {
-			failed, contents = append(failed, node.Name), append(contents, followed...)
+			failed = append(failed, node.Name)
+			for _, name := range followed {
+				changes = append(changes, r.of(name).followedBy(node.Change.Pools[name])...)
+			}
 		}
 	}
-	slices.Sort(contents)
-	return failed, slices.Compact(contents)
+	slices.Sort(changes)
+	return failed, slices.Compact(changes)
 }
 
 // lastWave is the last one of which a node has followed what waits.
@@ -149,8 +153,8 @@ const lastWavePeriod = 7 * 24 * time.Hour
 
 // haltOf decides whether a rollout is halted: it was, and nobody has resumed it, or more nodes
 // have failed than it tolerates. Fewer failures keep no wave from beginning.
-func (p *progress) haltOf(pool *rollout, before *Halt, now time.Time) *Halt {
-	failed, contents := p.failures(pool, before, now)
+func (p *progress) haltOf(r *Rollouts, pool *rollout, before *Halt, now time.Time) *Halt {
+	failed, changes := p.failures(r, pool, before, now)
 	if before.Holds() {
 		return before
 	}
@@ -160,7 +164,7 @@ func (p *progress) haltOf(pool *rollout, before *Halt, now time.Time) *Halt {
 		}
 		return before
 	}
-	halt := &Halt{Time: now.UTC().Truncate(time.Second), Changes: contents[:min(len(contents), maxHaltedChanges)], Nodes: len(failed), Node: failed[0]}
+	halt := &Halt{Time: now.UTC().Truncate(time.Second), Changes: changes[:min(len(changes), maxHaltedChanges)], Nodes: len(failed), Node: failed[0]}
 	for _, node := range p.members {
 		if slices.Contains(failed, node.Name) {
 			// One that began a moment ago is to be resumed with the others.
@@ -185,7 +189,7 @@ func (r *Rollouts) standing(pool string, halt *Halt, waits bool) *Halt {
 		return nil
 	}
 	for _, one := range r.pools {
-		if slices.Contains(halt.Changes, one.content) {
+		if one.saysAny(halt.Changes) {
 			return halt
 		}
 	}

@@ -60,6 +60,10 @@ type rollout struct {
 	expedited                          []string
 	// failures is how many nodes may fail; nil for none.
 	failures *intstr.IntOrString
+	// says is what the pool says of labels and taints. The id tells the pool from others, of
+	// the same name too.
+	says said
+	id   string
 	// drain is how nodes are drained before they get NoExecute taints; nil where they are not.
 	drain *draining
 	// byZone reports that the nodes of one zone begin before those of the next.
@@ -84,7 +88,10 @@ func RolloutsOf(pools []*v1.NodePool) *Rollouts {
 	}
 	for rank, pool := range slices.SortedFunc(slices.Values(pools), render.CompareStrength) {
 		one := &rollout{name: pool.Name, policy: pool.Spec.ConflictPolicy, rank: rank, around: enclosing(pool, byName),
-			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero(), change: ChangeID(pool), content: contentID(pool)}
+			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero(), change: ChangeID(pool), content: contentID(pool), id: pool.Name + "/" + string(pool.UID)}
+		if !one.deleted {
+			one.says = said{pool.Spec.Labels, pool.Spec.Taints}
+		}
 		one.read(pool)
 		r.pools[pool.Name] = one
 	}

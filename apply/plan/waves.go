@@ -211,7 +211,7 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, 
 	}
 	p.changes = r.sayings(waiting, func(one *rollout) string { return one.change })
 	p.contents = r.sayings(waiting, func(one *rollout) string { return one.content })
-	p.halt = p.haltOf(pool, r.standing(pool.name, before, true), now)
+	p.halt = p.haltOf(r, pool, r.standing(pool.name, before, true), now)
 	if len(pool.waves) == 0 {
 		return p
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/preview/review"
@@ -61,9 +60,8 @@ func afterHalt(pool *v1.NodePool, turns *turns) []Step {
 		if halt == nil {
 			continue
 		}
-		resume := halt.Changes + "/" + halt.Time.UTC().Format(time.RFC3339)
 		steps = append(steps, revert(other, pool.Name),
-			Step{"go on in spite of it" + of(name, pool.Name), annotate(name, v1.ResumeRolloutAnnotation, resume)})
+			Step{"go on in spite of it" + of(name, pool.Name), annotate(name, v1.ResumeRolloutAnnotation, halt.Resume)})
 	}
 	return steps
 }
