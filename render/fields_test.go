@@ -66,12 +66,13 @@ func TestLoadProblems(t *testing.T) {
 		"never":          {"there is no such day", spec("  rollout:\n    windows:\n    - {schedule: 0 2 30 2 *, duration: 4h}\n"), []string{`8:8: pool "p": spec.rollout.windows[0].schedule: "0 2 30 2 *" is not valid`}},
 
 		// Limits.
-		"limit of text":    {"a word has no number", spec("  rollout:\n    maxUnavailable: some\n"), []string{`7:5: pool "p": spec.rollout.maxUnavailable: must be a number or a percentage such as 10%, and is the text "some"`}},
-		"limit of quotes":  {"the API server tells numbers from texts", spec("  rollout:\n    maxUnavailable: \"3\"\n"), []string{`7:5: pool "p": spec.rollout.maxUnavailable: must be a number or a percentage such as 10%, and is the text "3"`}},
-		"limit below":      {"no number of nodes", spec("  rollout:\n    maxUnavailable: -1\n"), []string{`7:5: pool "p": spec.rollout.maxUnavailable: "-1" is not valid: must be a number from 0 up or a percentage`}},
-		"limit above":      {"there are no more nodes", spec("  rollout:\n    maxUnavailable: 101%\n"), []string{`7:5: pool "p": spec.rollout.maxUnavailable: "101%" is not valid: must be a number`}},
-		"minReady of days": {"a rollout would not end", spec("  rollout:\n    maxUnavailable: 1\n    minReady: 25h\n"), []string{`8:5: pool "p": spec.rollout.minReady: "25h0m0s" is not valid: must be between 0s and 24h`}},
-		"paused by a word": {"the API server takes no yes", spec("  rollout:\n    paused: yes\n"), []string{`7:5: pool "p": spec.rollout.paused: must be true or false, and is the text "yes"`}},
+		"limit of text":       {"a word has no number", spec("  rollout:\n    maxUnavailable: some\n"), []string{`7:5: pool "p": spec.rollout.maxUnavailable: must be a number or a percentage such as 10%, and is the text "some"`}},
+		"limit of quotes":     {"the API server tells numbers from texts", spec("  rollout:\n    maxUnavailable: \"3\"\n"), []string{`7:5: pool "p": spec.rollout.maxUnavailable: must be a number or a percentage such as 10%, and is the text "3"`}},
+		"limit below":         {"no number of nodes", spec("  rollout:\n    maxUnavailable: -1\n"), []string{`7:5: pool "p": spec.rollout.maxUnavailable: "-1" is not valid: must be a number from 0 up or a percentage`}},
+		"limit above":         {"there are no more nodes", spec("  rollout:\n    maxUnavailable: 101%\n"), []string{`7:5: pool "p": spec.rollout.maxUnavailable: "101%" is not valid: must be a number`}},
+		"deadline of seconds": {"nobody would react that fast", spec("  rollout:\n    maxUnavailable: 1\n    progressDeadline: 30s\n"), []string{`8:5: pool "p": spec.rollout.progressDeadline: "30s" is not valid: must be between 1m and 744h`}},
+		"minReady of days":    {"a rollout would not end", spec("  rollout:\n    maxUnavailable: 1\n    minReady: 25h\n"), []string{`8:5: pool "p": spec.rollout.minReady: "25h0m0s" is not valid: must be between 0s and 24h`}},
+		"paused by a word":    {"the API server takes no yes", spec("  rollout:\n    paused: yes\n"), []string{`7:5: pool "p": spec.rollout.paused: must be true or false, and is the text "yes"`}},
 
 		// Keys.
 		"unknown":            {"the field, not the map it is in", spec("  handler: runc\n  selektor: {}\n"), []string{`7:3: pool "p": spec: unknown field "selektor" (did you mean "selector"?)`}},

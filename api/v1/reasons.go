@@ -58,6 +58,9 @@ const (
 	EvictingReason = "Evicting"
 	// EvictionTimedOutReason: pods are left on such nodes for longer than they may be.
 	EvictionTimedOutReason = "EvictionTimedOut"
+	// ProgressDeadlineExceededReason: the next step of a rollout takes longer than its
+	// progressDeadline.
+	ProgressDeadlineExceededReason = "ProgressDeadlineExceeded"
 	// SuspendedReason: spec.suspend is true.
 	SuspendedReason = "Suspended"
 	// WebhookDisabledReason: the controller runs without --webhook-bind-address.

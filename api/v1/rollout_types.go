@@ -89,6 +89,18 @@ type Rollout struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 0",message="maxFailures must be a number from 0 up or a percentage from 0% to 100%"
 	MaxFailures *intstr.IntOrString `json:"maxFailures,omitempty"`
 
+	// progressDeadline is how long a rollout may take for its next step, from 1m to 744h (31
+	// days): that one more node begins to follow, or the next wave. Without it, any time. Time
+	// outside windows, while nodes are not ready yet by minReady, while a wave soaks, or waits
+	// for an approval, does not count. After that, the condition Stalled of the pool has the
+	// reason ProgressDeadlineExceeded, and the rollout goes on as before.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('744h')",message="progressDeadline must be between 1m and 744h, which is 31 days"
+	ProgressDeadline *metav1.Duration `json:"progressDeadline,omitempty"`
+
 	// paused lets no node follow until it is false.
 	// +optional
 	Paused bool `json:"paused,omitempty"`

@@ -16,7 +16,7 @@ func validateRollout(rollout *Rollout, at *field.Path) field.ErrorList {
 	if rollout == nil {
 		return nil
 	}
-	if rollout.Windows == nil && rollout.Exclusions == nil && rollout.MaxUnavailable == nil && rollout.MinReady == nil && rollout.Waves == nil && rollout.Order == "" && rollout.MaxFailures == nil && rollout.Drain == nil && !rollout.Paused {
+	if rollout.Windows == nil && rollout.Exclusions == nil && rollout.MaxUnavailable == nil && rollout.MinReady == nil && rollout.Waves == nil && rollout.Order == "" && rollout.MaxFailures == nil && rollout.Drain == nil && rollout.ProgressDeadline == nil && !rollout.Paused {
 		return field.ErrorList{field.Required(at, "it must say something: leave it out to have all nodes follow at once")}
 	}
 	problems := ValidateCalendar(rollout.Windows, rollout.Exclusions, at)
@@ -31,6 +31,9 @@ func validateRollout(rollout *Rollout, at *field.Path) field.ErrorList {
 		problems = append(problems, field.NotSupported(at.Child("order"), rollout.Order, orders))
 	}
 	problems = append(problems, validateDrain(rollout.Drain, at.Child("drain"))...)
+	if deadline := rollout.ProgressDeadline; deadline != nil && (deadline.Duration < minProgressDeadline || deadline.Duration > maxProgressDeadline) {
+		problems = append(problems, field.Invalid(at.Child("progressDeadline"), deadline.Duration.String(), "must be between 1m and 744h, which is 31 days"))
+	}
 	if failures := rollout.MaxFailures; failures != nil && !isLimit(*failures) {
 		problems = append(problems, field.Invalid(at.Child("maxFailures"), failures.String(), "must be a number from 0 up or a percentage from 0% to 100%"))
 	}
@@ -47,6 +50,9 @@ const (
 	maxSoak         = 31 * 24 * time.Hour
 	minDrainTimeout = time.Minute
 	maxDrainTimeout = 31 * 24 * time.Hour
+
+	minProgressDeadline = time.Minute
+	maxProgressDeadline = 31 * 24 * time.Hour
 )
 
 // RestWave is the name of the last wave, of the nodes that are in no other.
@@ -157,6 +163,9 @@ func WarnRollout(pool *NodePool) field.ErrorList {
 				warnings = append(warnings, field.Invalid(at.Child(name), nil, "makes no difference without maxUnavailable or waves: all nodes follow together"))
 			}
 		}
+	}
+	if rollout.ProgressDeadline != nil && rollout.MaxUnavailable == nil && rollout.Waves == nil && rollout.Drain == nil {
+		warnings = append(warnings, field.Invalid(at.Child("progressDeadline"), nil, "makes no difference without maxUnavailable, waves or drain: all nodes follow together"))
 	}
 	if limit := rollout.MaxUnavailable; limit != nil && isNothing(*limit) {
 		warnings = append(warnings, field.Invalid(at.Child("maxUnavailable"), nil, "of 0 lets no node follow; to stop for a time, paused says so"))

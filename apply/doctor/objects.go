@@ -21,16 +21,17 @@ var waiting = []string{
 
 // poolActions say what to do about a reason of a pool.
 var poolActions = map[string]string{
-	v1.ConflictReason:         "give one pool a higher priority, set conflictPolicy, or remove the other value; 'nodepools explain node NAME' shows who owns it",
-	v1.ContestedReason:        "have the other controller leave the key alone, or take the key out of the pool; 'nodepools explain node NAME' shows who sets it",
-	v1.InvalidReason:          "correct the field that the message names",
-	v1.ParentReason:           "correct spec.parent",
-	v1.SelectorReason:         "correct spec.selector or spec.nodeNames",
-	v1.RuntimeClassReason:     "delete or rename the RuntimeClass of that name",
-	v1.NodesReason:            "see what is wrong with the nodes that the message names",
-	v1.ReleaseBlockedReason:   "undo the change, or approve it: the message has the command",
-	v1.EvictionTimedOutReason: "let a PodDisruptionBudget that the message names allow an eviction, or delete the pod; or set onTimeout: Force",
-	v1.RolloutHaltedReason:    "revert the change in Git, or go on in spite of it: the message has the command",
+	v1.ConflictReason:                 "give one pool a higher priority, set conflictPolicy, or remove the other value; 'nodepools explain node NAME' shows who owns it",
+	v1.ContestedReason:                "have the other controller leave the key alone, or take the key out of the pool; 'nodepools explain node NAME' shows who sets it",
+	v1.InvalidReason:                  "correct the field that the message names",
+	v1.ParentReason:                   "correct spec.parent",
+	v1.SelectorReason:                 "correct spec.selector or spec.nodeNames",
+	v1.RuntimeClassReason:             "delete or rename the RuntimeClass of that name",
+	v1.NodesReason:                    "see what is wrong with the nodes that the message names",
+	v1.ReleaseBlockedReason:           "undo the change, or approve it: the message has the command",
+	v1.EvictionTimedOutReason:         "let a PodDisruptionBudget that the message names allow an eviction, or delete the pod; or set onTimeout: Force",
+	v1.ProgressDeadlineExceededReason: "see to the node that is not available, or to the budget: the message says what is waited for",
+	v1.RolloutHaltedReason:            "revert the change in Git, or go on in spite of it: the message has the command",
 }
 
 // sourceActions say what to do about a reason of a source.

@@ -64,6 +64,8 @@ type rollout struct {
 	// the same name too.
 	says said
 	id   string
+	// deadline is how long the next step may take; 0 for any time.
+	deadline time.Duration
 	// drain is how nodes are drained before they get NoExecute taints; nil where they are not.
 	drain *draining
 	// byZone reports that the nodes of one zone begin before those of the next.
@@ -111,6 +113,9 @@ func (r *rollout) read(pool *v1.NodePool) {
 	}
 	r.failures, r.byZone = pool.Spec.Rollout.MaxFailures, pool.Spec.Rollout.Order == v1.OrderByZone
 	r.drain = drainingOf(pool.Spec.Rollout.Drain)
+	if deadline := pool.Spec.Rollout.ProgressDeadline; deadline != nil {
+		r.deadline = deadline.Duration
+	}
 	r.waves, r.approved = wavesOf(pool), pool.Annotations[v1.ApproveRolloutAnnotation]
 	r.resumed = pool.Annotations[v1.ResumeRolloutAnnotation]
 	r.expedited = strings.Split(pool.Annotations[v1.ExpediteRolloutAnnotation], ".")

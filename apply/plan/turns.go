@@ -64,6 +64,8 @@ type Turns struct {
 	Waves map[string]*WaveState
 	// Halts are those of the pools that are halted, or were and are resumed.
 	Halts map[string]*Halt
+	// Stuck are the pools of which the next step takes too long.
+	Stuck map[string]Stuck
 	// Again is when it has to be decided anew though nothing happens; zero where it has not.
 	Again time.Time
 }
@@ -88,7 +90,7 @@ func (t Turns) Of(node string) Turn {
 // Halts are those that were there before. Settled reports that all nodes are known as they
 // are by these pools: before, nobody knows which are in which, and it is the turn of none.
 func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
-	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}}
+	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}}
 	if !settled {
 		turns.Halts = halts
 		return turns
@@ -127,7 +129,7 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 			}
 		}
 	}
-	turns.note(r.Standing(halts), progresses, now)
+	turns.note(r, halts, progresses, now)
 	turns.Again = sooner(turns.Again, r.placesComeFree(nodes, members, now), now)
 	return turns
 }
@@ -147,8 +149,8 @@ func (r *Rollouts) sorted(nodes []Follower) []Follower {
 
 // note notes how far rollouts are. Where nodes take no turns at the moment, halts stand as
 // before.
-func (t *Turns) note(standing map[string]*Halt, progresses map[string]*progress, now time.Time) {
-	for pool, halt := range standing {
+func (t *Turns) note(r *Rollouts, halts map[string]*Halt, progresses map[string]*progress, now time.Time) {
+	for pool, halt := range r.Standing(halts) {
 		if progresses[pool] == nil {
 			t.Halts[pool] = halt
 		}
@@ -160,6 +162,10 @@ func (t *Turns) note(standing map[string]*Halt, progresses map[string]*progress,
 		}
 		if of.halt != nil {
 			t.Halts[pool] = of.halt
+		}
+		t.Again = sooner(t.Again, of.deadline, now)
+		if !of.deadline.IsZero() && !now.Before(of.deadline) {
+			t.Stuck[pool] = Stuck{of.since, r.pools[pool].deadline}
 		}
 	}
 }

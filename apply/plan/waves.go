@@ -180,6 +180,9 @@ type progress struct {
 	halt      *Halt
 	// state is nil where there are no waves, or all have followed.
 	state *WaveState
+	// since is when the last step was made, and deadline when the next one takes too long;
+	// zero where it may take any time.
+	since, deadline time.Time
 }
 
 // open reports whether it is the turn of the wave of a node.
@@ -212,15 +215,15 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, 
 	p.changes = r.sayings(waiting, func(one *rollout) string { return one.change })
 	p.contents = r.sayings(waiting, func(one *rollout) string { return one.content })
 	p.halt = p.haltOf(r, pool, r.standing(pool.name, before, true), now)
-	if len(pool.waves) == 0 {
-		return p
-	}
-	for _, state := range p.states(pool, behind, now) {
-		if !state.passed(pool, soaksSince(newest, state.Index), p.changes, now) {
-			p.state = state
-			break
+	if len(pool.waves) > 0 {
+		for _, state := range p.states(pool, behind, now) {
+			if !state.passed(pool, soaksSince(newest, state.Index), p.changes, now) {
+				p.state = state
+				break
+			}
 		}
 	}
+	p.since, p.deadline = r.deadlineOf(pool, p, newest, waiting)
 	return p
 }
 

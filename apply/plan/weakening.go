@@ -81,6 +81,7 @@ func Weakened(before, after *v1.Rollout, nodes int, now time.Time) []string {
 	was, is := before.MaxFailures, after.MaxFailures
 	add(weakerLimit(ptr.To(ptr.Deref(was, none)), ptr.To(ptr.Deref(is, none)), nodes), "maxFailures %s -> %s", limitText(was, "0"), limitText(is, "0"))
 	add(duration(after.MinReady) < duration(before.MinReady), "minReady %s -> %s", duration(before.MinReady), duration(after.MinReady))
+	changes = append(changes, weakenedDeadline(duration(before.ProgressDeadline), duration(after.ProgressDeadline))...)
 	changes = append(changes, weakenedDrain(drainingOf(before.Drain), drainingOf(after.Drain))...)
 	changes = append(changes, weakenedWaves(before.Waves, after.Waves, nodes)...)
 	changes = append(changes, weakenedCalendar(before, after, now)...)
@@ -102,6 +103,18 @@ func weakenedDrain(before, after *draining) []string {
 		return []string{fmt.Sprintf("drain.timeout %s -> %s", before.timeout, after.timeout)}
 	}
 	return nil
+}
+
+// weakenedDeadline is in what a rollout may take longer without notice.
+func weakenedDeadline(before, after time.Duration) []string {
+	switch {
+	case before == 0 || after != 0 && after <= before:
+		return nil
+	case after == 0:
+		return []string{"progressDeadline removed"}
+	default:
+		return []string{fmt.Sprintf("progressDeadline %s -> %s", before, after)}
+	}
 }
 
 func duration(d *metav1.Duration) time.Duration {

@@ -43,6 +43,8 @@ type turns struct {
 	ahead map[string]time.Time
 	// waves are how far the waves of pools are.
 	waves map[string]*plan.WaveState
+	// stuck are the pools of which the next step takes too long.
+	stuck map[string]plan.Stuck
 }
 
 // turn is that of a node, and the epoch for which that was decided. When pools have changed since, the node may have begun, and has no turn any

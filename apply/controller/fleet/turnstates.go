@@ -13,6 +13,9 @@ func (f *Fleet) publishTurns(turns plan.Turns) {
 	for _, pool := range f.turns.setHalts(turns.Halts) {
 		changes[pool] = News
 	}
+	for _, pool := range f.turns.setStuck(turns.Stuck) {
+		changes[pool] = News
+	}
 	for pool, change := range changes {
 		f.changes.publish(pool, change)
 		for _, waiting := range f.waitFor(pool) {
@@ -79,4 +82,32 @@ func (f *Fleet) Halt(pool string) (halt *plan.Halt, known bool) {
 	f.turns.mu.Lock()
 	defer f.turns.mu.Unlock()
 	return f.turns.halts[pool], f.turns.synced
+}
+
+// setStuck notes which rollouts take too long for their next step, and returns the pools of
+// which that is another thing than before.
+func (t *turns) setStuck(stuck map[string]plan.Stuck) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var changed []string
+	for pool, is := range stuck {
+		if was, known := t.stuck[pool]; !known || was != is {
+			changed = append(changed, pool)
+		}
+	}
+	for pool := range t.stuck {
+		if _, still := stuck[pool]; !still {
+			changed = append(changed, pool)
+		}
+	}
+	t.stuck = stuck
+	return changed
+}
+
+// Stuck reports whether the next step of the rollout of a pool takes too long.
+func (f *Fleet) Stuck(pool string) (plan.Stuck, bool) {
+	f.turns.mu.Lock()
+	defer f.turns.mu.Unlock()
+	stuck, found := f.turns.stuck[pool]
+	return stuck, found
 }

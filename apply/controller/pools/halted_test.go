@@ -43,10 +43,10 @@ func TestHaltOfAnotherPoolOutlastsARestart(t *testing.T) {
 	r := New(rw{c}, view, events.NewFakeRecorder(99))
 	counts := fleet.Counts{Waits: map[plan.PoolWait]int{{Pool: "gpu", Restriction: &plan.Restriction{For: []string{"fleet"}, Turn: true}}: 1}}
 	gpu := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "gpu", UID: "gpu", Generation: 1}}
-	if _, halts := r.turnsOf(gpu, pools, counts); !halts["fleet"].Holds() {
+	if facts := r.turnsOf(gpu, pools, counts); !facts.halts["fleet"].Holds() {
 		t.Error("fleet is halted by its status, gpu waits for it and was Stalled; after a restart gpu writes that it is not, and that it is")
 	}
-	if _, halts := r.turnsOf(boss, pools, fleet.Counts{}); !halts["fleet"].Holds() {
+	if facts := r.turnsOf(boss, pools, fleet.Counts{}); !facts.halts["fleet"].Holds() {
 		t.Error("fleet itself forgets it")
 	}
 }

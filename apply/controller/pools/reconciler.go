@@ -220,8 +220,8 @@ func (r *Reconciler) report(ctx context.Context, pool *v1.NodePool, pools *fleet
 	case failed != nil && failed.retry:
 		result.RequeueAfter = failurePeriod
 	}
-	waves, halts := r.turnsOf(pool, pools, counts)
-	return result, r.writeStatus(ctx, pool, poolFacts{outcome: outcome, counts: counts, settled: settled, failed: failed, waves: waves, halts: halts})
+	rollouts := r.turnsOf(pool, pools, counts)
+	return result, r.writeStatus(ctx, pool, poolFacts{outcome: outcome, counts: counts, settled: settled, failed: failed, rolloutFacts: rollouts})
 }
 
 func (r *Reconciler) writeStatus(ctx context.Context, pool *v1.NodePool, facts poolFacts) error {

@@ -35,25 +35,28 @@ func (r *Reconciler) facts(ctx context.Context, pool string, pools *fleet.Snapsh
 
 // turnsOf are how far the rollouts are of a pool, and of those that it waits for. A halt in
 // the status of the pool goes on until it is known what has become of it.
-func (r *Reconciler) turnsOf(pool *v1.NodePool, pools *fleet.Snapshot, counts fleet.Counts) (map[string]*plan.WaveState, map[string]*plan.Halt) {
-	waves, halts := map[string]*plan.WaveState{}, map[string]*plan.Halt{}
+func (r *Reconciler) turnsOf(pool *v1.NodePool, pools *fleet.Snapshot, counts fleet.Counts) rolloutFacts {
+	facts := rolloutFacts{map[string]*plan.WaveState{}, map[string]*plan.Halt{}, map[string]plan.Stuck{}}
 	names := []string{pool.Name}
 	for wait := range counts.Waits {
 		names = append(names, wait.For...)
 	}
 	for _, name := range names {
 		if state := r.fleet.Wave(name); state != nil {
-			waves[name] = state
+			facts.waves[name] = state
 		}
 		halt, known := r.fleet.Halt(name)
 		if !known {
 			halt = pools.Halt(name)
 		}
 		if halt != nil {
-			halts[name] = halt
+			facts.halts[name] = halt
+		}
+		if stuck, found := r.fleet.Stuck(name); found {
+			facts.stuck[name] = stuck
 		}
 	}
-	return waves, halts
+	return facts
 }
 
 // rolloutStatus is nil where no change of the pool waits, and its waves have all followed.
@@ -97,16 +100,44 @@ func firstWave(wait *plan.PoolWait, waves map[string]*plan.WaveState) (pool stri
 // halted is the halt of a pool, or of one that its changes wait for, with the name of that
 // pool; nil where there is none.
 func halted(pool string, facts poolFacts) (string, *plan.Halt) {
-	names := []string{pool}
-	if wait := firstWait(facts.counts); wait != nil && wait.Turn {
-		names = append(names, wait.For...)
-	}
-	for _, name := range names {
+	for _, name := range takingTurns(pool, facts) {
 		if halt := facts.halts[name]; halt.Holds() {
 			return name, halt
 		}
 	}
 	return "", nil
+}
+
+// takingTurns are a pool, and those in whose rollouts its nodes wait for their turn.
+func takingTurns(pool string, facts poolFacts) []string {
+	names := []string{pool}
+	if wait := firstWait(facts.counts); wait != nil && wait.Turn {
+		names = append(names, wait.For...)
+	}
+	return names
+}
+
+// isStuck reports whether the next step of the rollout of a pool, or of one that its changes
+// wait for, takes too long.
+func isStuck(pool string, facts poolFacts) bool {
+	return slices.ContainsFunc(takingTurns(pool, facts), func(name string) bool { _, stuck := facts.stuck[name]; return stuck })
+}
+
+// describeStuck says since when nothing has happened, and what is waited for.
+func describeStuck(pool string, facts poolFacts) listing {
+	var named []string
+	for _, name := range takingTurns(pool, facts) {
+		if stuck, found := facts.stuck[name]; found {
+			named = append(named, sanitize.Line(fmt.Sprintf("in the rollout of pool %q %s", name, stuck)))
+		}
+	}
+	switch f := facts.counts; {
+	case len(f.Evicting) > 0:
+		named = append(named, problemsOf(f.Evicting).named...)
+	case f.Waiting() > 0:
+		named = append(named, describeWait(facts))
+	}
+	return listing{named: named}
 }
 
 // describeHalt says why no further node follows, and how to go on.
@@ -178,5 +209,5 @@ func (r *Reconciler) rolloutEvents(before *v1.NodePool, after v1.NodePoolStatus,
 var rolloutReason = map[string]bool{
 	v1.WaitingForWindowReason: true, v1.WaitingForBudgetReason: true, v1.SoakingReason: true,
 	v1.WaitingForApprovalReason: true, v1.RolloutPausedReason: true, v1.RolloutHaltedReason: true,
-	v1.EvictingReason: true,
+	v1.EvictingReason: true, v1.ProgressDeadlineExceededReason: true,
 }

@@ -30,10 +30,14 @@ type poolFacts struct {
 	settled bool
 	// failed is what went wrong with the RuntimeClass.
 	failed *failure
-	// waves are how far the waves are of the pool, and of those that it waits for.
+	rolloutFacts
+}
+
+// rolloutFacts are how far the rollouts are of a pool, and of those that it waits for.
+type rolloutFacts struct {
 	waves map[string]*plan.WaveState
-	// halts are those of the same pools.
 	halts map[string]*plan.Halt
+	stuck map[string]plan.Stuck
 }
 
 // poolStatus says how far a pool is carried out, and what troubles its conditions
@@ -149,6 +153,8 @@ func active(pool *v1.NodePool, facts poolFacts) summary {
 		return naming(reconciling, v1.NodesReason, progress, problemsOf(f.Problems))
 	case f.Overdue > 0:
 		return naming(stalled, v1.EvictionTimedOutReason, progress, problemsOf(f.Evicting))
+	case isStuck(pool.Name, facts):
+		return naming(stalled, v1.ProgressDeadlineExceededReason, progress, describeStuck(pool.Name, facts))
 	case len(f.Evicting) > 0:
 		return naming(reconciling, v1.EvictingReason, progress, problemsOf(f.Evicting))
 	case f.Waiting() > 0:
