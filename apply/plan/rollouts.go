@@ -24,6 +24,8 @@ import (
 // age. A weaker pool keeps no change of a stronger one off a node.
 type Rollouts struct {
 	pools map[string]*rollout
+	// ranked are the pools by rank.
+	ranked []*rollout
 
 	// restrictions are those that were worked out last, by the pools that are closed: they are
 	// the same for all nodes and pools that wait, and the search for an opening may be long.
@@ -86,7 +88,7 @@ func RolloutsOf(pools []*v1.NodePool) *Rollouts {
 		one := &rollout{name: pool.Name, policy: pool.Spec.ConflictPolicy, rank: rank, around: enclosing(pool, byName),
 			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero(), change: ChangeID(pool), content: contentID(pool)}
 		one.read(pool)
-		r.pools[pool.Name] = one
+		r.pools[pool.Name], r.ranked = one, append(r.ranked, one)
 	}
 	return r
 }
