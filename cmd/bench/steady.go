@@ -102,14 +102,15 @@ type beats struct {
 	err              chan error
 }
 
-// beat plays kubelets until the context ends; then it sends on err.
+// beat plays kubelets until the context ends; then it sends on err. No request is cut off:
+// a lease must be known as it was written last.
 func (k *beating) beat(ctx context.Context, members []*member) *beats {
-	b := &beats{err: make(chan error, 1)}
+	b, whole := &beats{err: make(chan error, 1)}, context.WithoutCancel(ctx)
 	go func() {
-		b.err <- together(context.WithoutCancel(ctx), 2, 2, func(_ context.Context, which int) (err error) {
+		b.err <- together(whole, 2, 2, func(_ context.Context, which int) (err error) {
 			if which == 0 {
-				b.leases, err = evenly(ctx, len(members), leasePeriod, clientWorkers, func(ctx context.Context, i int) (err error) {
-					renewed, err := k.renew(ctx, k.leases[i])
+				b.leases, err = evenly(ctx, len(members), leasePeriod, clientWorkers, func(_ context.Context, i int) (err error) {
+					renewed, err := k.renew(whole, k.leases[i])
 					if err == nil {
 						k.leases[i] = renewed
 					}
@@ -117,8 +118,8 @@ func (k *beating) beat(ctx context.Context, members []*member) *beats {
 				})
 				return err
 			}
-			b.statuses, err = evenly(ctx, len(members), statusPeriod, clientWorkers, func(ctx context.Context, i int) error {
-				return k.heartbeat(ctx, members[i])
+			b.statuses, err = evenly(ctx, len(members), statusPeriod, clientWorkers, func(_ context.Context, i int) error {
+				return k.heartbeat(whole, members[i])
 			})
 			return err
 		})
