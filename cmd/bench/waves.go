@@ -40,7 +40,7 @@ type waved struct {
 	peak                float64 // MiB since the start
 }
 
-// waveFigures change every node in waves, and at once.
+// waveFigures change every node in waves, and at once. In the end all nodes are drained.
 func (w *world) waveFigures(ctx context.Context) ([]Figure, error) {
 	everywhere := w.fleet.everywhere
 	others := w.fleet.pools[:len(w.fleet.pools)-1]
@@ -52,8 +52,8 @@ func (w *world) waveFigures(ctx context.Context) ([]Figure, error) {
 		}
 		status("%s", what)
 		everywhere.rollout, tier = rollout, tier+1
-		for _, p := range pools {
-			p.tier = fmt.Sprintf("wave-t%d", tier)
+		for _, changed := range pools {
+			changed.tier = fmt.Sprintf("wave-t%d", tier)
 		}
 		if p, err = w.push(ctx, w.fleet.pools, w.fleet.names()); err == nil {
 			status("that took %.2f s, and %.2f s of the processor", p.last.Seconds(), p.cpu)

@@ -146,9 +146,9 @@ func TestChangesOfWaves(t *testing.T) {
 		"begins":      {"it is not known of before", nil, &follows, turnsChange{News, News}},
 		"ends":        {"all have followed", &follows, nil, turnsChange{News, News}},
 		"the same":    {"nothing is new", &follows, with(func(*plan.WaveState) {}), turnsChange{}},
-		"numbers":     {"one more has followed", &follows, with(func(s *plan.WaveState) { s.Behind = 4 }), turnsChange{Numbers, Numbers}},
-		"next wave":   {"it follows at once", &follows, with(func(s *plan.WaveState) { s.Wave, s.Index, s.Behind = "b", 1, 10 }), turnsChange{News, Numbers}},
-		"unavailable": {"those that have begun are", &follows, with(func(s *plan.WaveState) { s.Unavailable, s.First = 1, "n" }), turnsChange{News, Numbers}},
+		"numbers":     {"one more has followed", &follows, with(func(s *plan.WaveState) { s.Behind = 4 }), turnsChange{Numbers, Elsewhere}},
+		"next wave":   {"it follows at once", &follows, with(func(s *plan.WaveState) { s.Wave, s.Index, s.Behind = "b", 1, 10 }), turnsChange{News, Elsewhere}},
+		"unavailable": {"those that have begun are", &follows, with(func(s *plan.WaveState) { s.Unavailable, s.First = 1, "n" }), turnsChange{News, Elsewhere}},
 		"soaks":       {"it is waited for from now on", &follows, with(func(s *plan.WaveState) { s.Behind, s.Soaks = 0, turnsNow }), turnsChange{News, News}},
 		"goes on":     {"it is waited for no more", with(func(s *plan.WaveState) { s.Behind, s.Approval = 0, "x/a" }), &follows, turnsChange{News, News}},
 	} {

@@ -26,9 +26,9 @@ func (f *Fleet) publishTurns(turns plan.Turns) {
 }
 
 // setWaves notes how far waves are, and returns the pools of which that is another thing
-// than before. How many nodes have followed is a number; all else is news. Which wave it is
-// that follows is none to pools that wait for it: there may be many, and each would write
-// its status with every wave.
+// than before. How many nodes have followed is a number; all else is news. Pools that wait
+// for the waves may be many, and each would write its status with every wave: how far these
+// are is neither to them, as long as nodes follow.
 func (t *turns) setWaves(waves map[string]*plan.WaveState) map[string]turnsChange {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,9 +37,9 @@ func (t *turns) setWaves(waves map[string]*plan.WaveState) map[string]turnsChang
 		switch was := t.waves[pool]; {
 		case was != nil && *was == *is:
 		case was != nil && was.EqualButNumbers(is):
-			changes[pool] = turnsChange{Numbers, Numbers}
+			changes[pool] = turnsChange{Numbers, Elsewhere}
 		case was != nil && was.Behind > 0 && is.Behind > 0:
-			changes[pool] = turnsChange{News, Numbers}
+			changes[pool] = turnsChange{News, Elsewhere}
 		default:
 			changes[pool] = turnsChange{News, News}
 		}
