@@ -83,6 +83,7 @@ func (w *world) heldFigures(ctx context.Context) ([]Figure, error) {
 		if all[i].resting, err = w.rest(ctx, beating, lasts); err != nil {
 			return nil, err
 		}
+		status("the peak of memory is %.0f MiB, after %.0f MiB before", all[i].peak, free.peak)
 		if _, all[i].status, err = w.statuses(ctx); err != nil {
 			return nil, err
 		}
@@ -129,6 +130,7 @@ func (w *world) figuresOfHeld(free held, all []held, followed pushed) []Figure {
 			Row: row, Name: "writes per node, held no longer", Unit: "writes", Target: &Target{AtMost: 1},
 			Value: float64(followed.writes.all()) / float64(w.size.nodes),
 		},
+		Figure{Row: row, Name: "peak memory before any is held", Value: free.peak, Unit: "MiB", Target: peakTarget(w.size.nodes)},
 		Figure{Row: row, Name: "peak memory since the start", Value: all[len(all)-1].peak, Unit: "MiB", Target: peakTarget(w.size.nodes)},
 	)
 }
