@@ -251,6 +251,11 @@ func TestEvictions(t *testing.T) {
 	}
 	w.eventually("those are left that budgets hold", func() error {
 		left, err := evict.Pods(t.Context(), w, w.SubResource("eviction"), "evict", []corev1.Taint{taint})
+		for _, pod := range left {
+			if pod.Name == "free" && pod.Reason != "" {
+				t.Errorf("the eviction was granted, and it is said of the pod: %s", pod.Reason)
+			}
+		}
 		if err != nil || !slices.Equal(left, want) {
 			return fmt.Errorf("%v %w", left, err)
 		}

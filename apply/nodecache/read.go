@@ -63,8 +63,9 @@ func List(ctx context.Context, cached client.Reader) ([]*plan.NodeState, error) 
 	return nodes, nil
 }
 
-// listChunk is how many nodes one request asks for.
-const listChunk = 500
+// listChunk is how many nodes one request asks for: few, as they are decoded whole, and
+// those of 5,000 nodes would otherwise be what takes the most memory of all.
+const listChunk = 100
 
 // ListLive returns all nodes of the API server, as they are now.
 func ListLive(ctx context.Context, live client.Reader) ([]*plan.NodeState, error) {

@@ -24,6 +24,8 @@ import (
 // age. A weaker pool keeps no change of a stronger one off a node.
 type Rollouts struct {
 	pools map[string]*rollout
+	// ranked are the pools by rank.
+	ranked []*rollout
 
 	// restrictions are those that were worked out last, by the pools that are closed: they are
 	// the same for all nodes and pools that wait, and the search for an opening may be long.
@@ -95,7 +97,7 @@ func RolloutsOf(pools []*v1.NodePool) *Rollouts {
 			one.says = said{pool.Spec.Labels, pool.Spec.Taints}
 		}
 		one.read(pool)
-		r.pools[pool.Name] = one
+		r.pools[pool.Name], r.ranked = one, append(r.ranked, one)
 	}
 	return r
 }

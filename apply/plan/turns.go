@@ -136,15 +136,24 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 
 // sorted are nodes by name, with the pools that they wait for.
 func (r *Rollouts) sorted(nodes []Follower) []Follower {
-	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Follower) int { return strings.Compare(a.Name, b.Name) })
+	order := make([]*Follower, len(nodes)) // which are moved at less cost
 	for i := range nodes {
-		for _, name := range slices.Concat(nodes[i].Waits, nodes[i].Change.Drained()) {
-			if one := r.pools[name]; one != nil {
-				nodes[i].waits = append(nodes[i].waits, one)
+		order[i] = &nodes[i]
+	}
+	slices.SortFunc(order, func(a, b *Follower) int { return strings.Compare(a.Name, b.Name) })
+	sorted := make([]Follower, len(nodes))
+	for i, node := range order {
+		sorted[i] = *node
+		sorted[i].waits = make([]*rollout, 0, len(node.Waits)+len(node.Change.Drains))
+		for _, names := range [][]string{node.Waits, node.Change.Drained()} {
+			for _, name := range names {
+				if one := r.pools[name]; one != nil {
+					sorted[i].waits = append(sorted[i].waits, one)
+				}
 			}
 		}
 	}
-	return nodes
+	return sorted
 }
 
 // note notes how far rollouts are. Where nodes take no turns at the moment, halts stand as

@@ -299,9 +299,9 @@ func (s *WaveState) passed(pool *rollout, newest time.Time, changes []string, no
 // sayings stand for what pools say that wait, by rank; sorted.
 func (r *Rollouts) sayings(waiting []bool, of func(*rollout) string) []string {
 	var sayings []string
-	for _, one := range r.pools {
-		if waiting[one.rank] {
-			sayings = append(sayings, of(one))
+	for rank, waits := range waiting {
+		if waits {
+			sayings = append(sayings, of(r.ranked[rank]))
 		}
 	}
 	slices.Sort(sayings)
@@ -312,22 +312,23 @@ func (r *Rollouts) sayings(waiting []bool, of func(*rollout) string) []string {
 // members are sorted by name.
 func assign(pool *rollout, members []*Follower) map[string]int {
 	of := make(map[string]int, len(members))
-	for i, w := range pool.waves {
+	selected := make([]uint64, len(members)) // none of a node that is in a wave already
+	for i, node := range members {
+		of[node.Name], selected[i] = len(pool.waves), node.Selected[pool.name]
+	}
+	for wave, w := range pool.waves {
 		most := len(members)
 		if w.nodes != nil {
 			most = mostUnavailable(*w.nodes, len(members))
 		}
-		for _, node := range members {
-			if _, taken := of[node.Name]; taken || node.Selected[pool.name]&(1<<i) == 0 || most == 0 {
-				continue
+		for i, node := range members {
+			if most == 0 {
+				break
 			}
-			of[node.Name] = i
-			most--
-		}
-	}
-	for _, node := range members {
-		if _, taken := of[node.Name]; !taken {
-			of[node.Name] = len(pool.waves)
+			if selected[i]&(1<<wave) != 0 {
+				of[node.Name], selected[i] = wave, 0
+				most--
+			}
 		}
 	}
 	return of

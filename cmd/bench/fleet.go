@@ -18,6 +18,8 @@ type fleet struct {
 	pools   []*pool
 	members []*member
 	byName  map[string]*member
+	// everywhere is the pool of all nodes; nil where there is none. It is one of pools.
+	everywhere *pool
 }
 
 // pool is one pool of the fleet. The first ones part the nodes; those after them
@@ -25,11 +27,16 @@ type fleet struct {
 type pool struct {
 	name  string
 	group int // of which the nodes are members
-	// names are the members of an overlay, which chooses them by name; nil for a
-	// pool that chooses by a label or a pattern.
+	// names are the members of an overlay, which chooses them by name, or a pattern of all
+	// names; nil for a pool that chooses by a label or a pattern of its own.
 	names []string
 	// tier is the value of the label that changes.
 	tier string
+	// rollout says when nodes follow; nil for at once. Drives reports that the pool has a
+	// NoExecute taint, and priority is higher than that of others where it is not 0.
+	rollout  *v1.Rollout
+	drives   bool
+	priority int32
 }
 
 // member is one node of the fleet.
@@ -91,6 +98,13 @@ func newFleet(s size) *fleet {
 			over.names = append(over.names, m.name)
 		}
 	}
+	if s.rollouts {
+		f.everywhere = &pool{name: "everywhere", group: -1, names: []string{"*"}, tier: firstTier}
+		f.pools = append(f.pools, f.everywhere)
+		for _, m := range f.members {
+			m.pools = append(m.pools, f.everywhere)
+		}
+	}
 	return f
 }
 
@@ -109,6 +123,9 @@ func (f *fleet) join(k int) *member {
 	}
 	g := k % groups
 	m := &member{name: fmt.Sprintf("worker-%03d-new-%04d", g, k), group: g, index: len(f.members), pools: []*pool{f.pools[g]}, joins: true}
+	if f.everywhere != nil {
+		m.pools = append(m.pools, f.everywhere)
+	}
 	f.add(m)
 	return m
 }

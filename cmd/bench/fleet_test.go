@@ -44,6 +44,7 @@ func TestFleetIsWhatPoolsMean(t *testing.T) {
 		"pools of one node":   {nodes: 9, pools: 10, overlap: 2},
 		"pools of two sizes":  {nodes: 1000, pools: 100, overlap: 100},
 		"nobody in two pools": {nodes: 10, pools: 4, overlap: 0},
+		"a pool of all":       {nodes: 10, pools: 4, rollouts: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := s.check(); err != nil {
@@ -52,7 +53,11 @@ func TestFleetIsWhatPoolsMean(t *testing.T) {
 			f := newFleet(s)
 			f.join(0)
 			f.join(5)
-			if len(f.pools) != s.pools || len(f.members) != s.nodes+2 || len(f.byName) != s.nodes+2 {
+			want := s.pools
+			if s.rollouts {
+				want++
+			}
+			if len(f.pools) != want || len(f.members) != s.nodes+2 || len(f.byName) != s.nodes+2 {
 				t.Fatalf("there are %d pools and %d nodes of %d names", len(f.pools), len(f.members), len(f.byName))
 			}
 			pools, inTwo := f.expand(), 0
@@ -81,8 +86,12 @@ func TestFleetIsWhatPoolsMean(t *testing.T) {
 					inTwo++
 				}
 			}
-			if s.pools > 1 && inTwo != s.overlap {
-				t.Errorf("%d nodes are in two pools, expected %d", inTwo, s.overlap)
+			shared := s.overlap
+			if s.rollouts {
+				shared = len(f.members)
+			}
+			if s.pools > 1 && inTwo != shared {
+				t.Errorf("%d nodes are in two pools, expected %d", inTwo, shared)
 			}
 		})
 	}

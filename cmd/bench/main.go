@@ -53,6 +53,9 @@ type size struct {
 	// small nodes have no images, and so a third of the bytes of real ones. The API
 	// server writes them faster: what the program does itself counts for more.
 	small bool
+	// rollouts reports that there is one more pool, of all nodes, and that the program may
+	// evict pods.
+	rollouts bool
 }
 
 func main() {
@@ -175,6 +178,11 @@ func (o options) grown(nodes int) size {
 // crowded is the fleet in many pools.
 func (o options) crowded() size {
 	return size{nodes: o.size.nodes, pools: o.manyPools, overlap: o.size.overlap}
+}
+
+// rolling is the fleet with a pool of all its nodes, and without others that share some.
+func (o options) rolling() size {
+	return size{nodes: o.size.nodes, pools: o.size.pools, rollouts: true}
 }
 
 // status prints on standard error what is being done: it takes minutes.

@@ -16,6 +16,8 @@ const (
 	tierLabel  = "example.com/tier"
 	// channelLabel is the tier of an overlay: no two pools want the same key.
 	channelLabel = "example.com/channel"
+	// drivingKey is that of a taint before which nodes are drained.
+	drivingKey = "example.com/reserved"
 )
 
 // labels that the pool puts on.
@@ -32,7 +34,11 @@ func (p *pool) taints() []corev1.Taint {
 	if p.group < 0 {
 		key = channelLabel
 	}
-	return []corev1.Taint{{Key: key, Value: p.name, Effect: corev1.TaintEffectPreferNoSchedule}}
+	taints := []corev1.Taint{{Key: key, Value: p.name, Effect: corev1.TaintEffectPreferNoSchedule}}
+	if p.drives {
+		taints = append(taints, corev1.Taint{Key: drivingKey, Value: p.name, Effect: corev1.TaintEffectNoExecute})
+	}
+	return taints
 }
 
 // byPattern reports whether the pool chooses its nodes by the pattern of their names.
@@ -44,7 +50,7 @@ func (p *pool) record() *v1.NodePool {
 	np := &v1.NodePool{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1.GroupVersion.String(), Kind: "NodePool"},
 		ObjectMeta: metav1.ObjectMeta{Name: p.name},
-		Spec:       v1.NodePoolSpec{Labels: map[string]v1.LabelValue{}},
+		Spec:       v1.NodePoolSpec{Labels: map[string]v1.LabelValue{}, Priority: p.priority, Rollout: p.rollout},
 	}
 	switch {
 	case p.names != nil:

@@ -9,9 +9,12 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 const sourceName = "platform"
@@ -25,6 +28,9 @@ func (w *world) createSource(ctx context.Context) error {
 			URL: w.repository.address(), Ref: &v1.GitRef{Branch: "main"}, Path: "pools",
 			Interval: metav1.Duration{Duration: v1.DefaultInterval},
 		},
+	}
+	if w.size.rollouts { // every node gets a NoExecute taint, and that is meant
+		source.Spec.ReleaseLimit = ptr.To(intstr.FromString("100%"))
 	}
 	if err := w.records.Create(ctx, source); err != nil {
 		return fmt.Errorf("create the source: %w", err)
@@ -81,6 +87,8 @@ type pushed struct {
 	spent       processors    // until the last
 	writes      nodeWrites
 	others      int // writes of the program that are not of nodes
+	// requests of the program, patches of nodes left out.
+	requests []cluster.Request
 }
 
 // push commits and pushes pools, notifies the source, as a webhook of the Git
@@ -135,8 +143,8 @@ func (w *world) push(ctx context.Context, pools []*pool, nodes []string) (p push
 		return p, err
 	}
 	p.writes = now.nodeWrites(before)
-	requests, err := w.asked(before)
-	p.others = writesOf(requests, "nodes", "leases").outside
+	p.requests, err = w.asked(before)
+	p.others = writesOf(p.requests, "nodes", "leases").outside
 	return p, err
 }
 

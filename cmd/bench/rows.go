@@ -13,10 +13,10 @@ import (
 )
 
 // rowNames are the rows that can be measured, in the order of the table.
-var rowNames = []string{"converge", "kubectl", "change", "steady", "join", "restart", "growth", "small", "pools", "source"}
+var rowNames = []string{"converge", "kubectl", "change", "steady", "join", "restart", "growth", "small", "pools", "rollout", "source"}
 
 // elsewhere are the rows that are not measured on the main fleet.
-var elsewhere = []string{"growth", "small", "pools", "source"}
+var elsewhere = []string{"growth", "small", "pools", "rollout", "source"}
 
 func chooseRows(list string) (map[string]bool, error) {
 	chosen := map[string]bool{}
@@ -75,25 +75,22 @@ func everything(ctx context.Context, o options) (kubernetes string, figures []Fi
 			return kubernetes, figures, err
 		}
 	}
-	if o.rows["small"] {
-		more, err := smallRows(ctx, o)
-		figures = append(figures, more...)
-		if err != nil {
-			return kubernetes, figures, fmt.Errorf("small: %w", err)
+	for _, row := range []struct {
+		name    string
+		measure func(context.Context, options) ([]Figure, error)
+	}{
+		{"small", smallRows},
+		{"pools", poolRows},
+		{"rollout", rolloutRows},
+		{"source", followRows},
+	} {
+		if !o.rows[row.name] {
+			continue
 		}
-	}
-	if o.rows["pools"] {
-		more, err := poolRows(ctx, o)
+		more, err := row.measure(ctx, o)
 		figures = append(figures, more...)
 		if err != nil {
-			return kubernetes, figures, fmt.Errorf("pools: %w", err)
-		}
-	}
-	if o.rows["source"] {
-		more, err := followRows(ctx)
-		figures = append(figures, more...)
-		if err != nil {
-			return kubernetes, figures, fmt.Errorf("source: %w", err)
+			return kubernetes, figures, fmt.Errorf("%s: %w", row.name, err)
 		}
 	}
 	return kubernetes, figures, nil
@@ -105,7 +102,7 @@ func (o options) ofMain() bool {
 }
 
 // followRows measures what following a repository costs.
-func followRows(ctx context.Context) (figures []Figure, err error) {
+func followRows(ctx context.Context, _ options) (figures []Figure, err error) {
 	status("source")
 	dir, err := os.MkdirTemp("", "nodepools-bench-source-")
 	if err != nil {

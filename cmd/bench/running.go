@@ -25,13 +25,14 @@ type launch struct {
 	starts       int
 }
 
-// newLaunch asks the program how it is to be installed.
-func newLaunch(ctx context.Context, path, dir string, concurrency int) (*launch, error) {
+// newLaunch asks the program how it is to be installed, with more flags of install.
+func newLaunch(ctx context.Context, path, dir string, concurrency int, flags ...string) (*launch, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	manifests, err := exec.CommandContext(ctx, absolute, "install", "--image", "registry.example.com/nodepools:bench").Output()
+	args := append([]string{"install", "--image", "registry.example.com/nodepools:bench"}, flags...)
+	manifests, err := exec.CommandContext(ctx, absolute, args...).Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s install: %w\nbuild it first, or run: make bench", path, err)
 	}

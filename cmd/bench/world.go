@@ -54,7 +54,11 @@ func newWorld(ctx context.Context, o options, s size, gone func(error)) (_ *worl
 	if w.dir, err = os.MkdirTemp("", "nodepools-bench-"); err != nil {
 		return nil, err
 	}
-	if w.launch, err = newLaunch(ctx, o.program, w.dir, o.concurrency); err != nil {
+	var flags []string
+	if s.rollouts {
+		flags = append(flags, "--rollout")
+	}
+	if w.launch, err = newLaunch(ctx, o.program, w.dir, o.concurrency, flags...); err != nil {
 		return nil, err
 	}
 	status("start a control plane for %s nodes", number(float64(s.nodes)))
@@ -94,7 +98,11 @@ func (w *world) stopProgram() (usage, error) {
 // waitTimeout is how long to wait for what nodes do: generous, as a run that is cut
 // off has measured nothing.
 func (w *world) waitTimeout() time.Duration {
-	return 2*time.Minute + time.Duration(w.size.nodes)*60*time.Millisecond
+	limit := 2*time.Minute + time.Duration(w.size.nodes)*60*time.Millisecond
+	if w.size.rollouts { // a wave takes seconds, however few nodes are in it
+		limit += waves * 10 * time.Second
+	}
+	return limit
 }
 
 // until waits for a check to hold for some nodes.

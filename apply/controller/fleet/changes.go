@@ -27,6 +27,8 @@ const (
 	News
 	// Numbers is that its counts have changed, and nothing else.
 	Numbers
+	// Elsewhere is that the waves of another pool are further, which the pool waits for.
+	Elsewhere
 	// Partial is that nodes follow from now on the part of a source's revision that an
 	// earlier process has written; see [Fleet.PartialRevision].
 	Partial

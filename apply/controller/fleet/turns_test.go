@@ -130,6 +130,43 @@ func TestPoolThatWaitsIsToldOfTheWave(t *testing.T) {
 	}
 }
 
+// What changes of waves are to their pool, and to those that wait for it.
+func TestChangesOfWaves(t *testing.T) {
+	follows := plan.WaveState{Wave: "a", Waves: 3, Nodes: 10, Behind: 5}
+	with := func(change func(*plan.WaveState)) *plan.WaveState {
+		state := follows
+		change(&state)
+		return &state
+	}
+	for name, c := range map[string]struct {
+		reason   string
+		was, is  *plan.WaveState
+		expected turnsChange
+	}{
+		"begins":      {"it is not known of before", nil, &follows, turnsChange{News, News}},
+		"ends":        {"all have followed", &follows, nil, turnsChange{News, News}},
+		"the same":    {"nothing is new", &follows, with(func(*plan.WaveState) {}), turnsChange{}},
+		"numbers":     {"one more has followed", &follows, with(func(s *plan.WaveState) { s.Behind = 4 }), turnsChange{Numbers, Elsewhere}},
+		"next wave":   {"it follows at once", &follows, with(func(s *plan.WaveState) { s.Wave, s.Index, s.Behind = "b", 1, 10 }), turnsChange{News, Elsewhere}},
+		"unavailable": {"those that have begun are", &follows, with(func(s *plan.WaveState) { s.Unavailable, s.First = 1, "n" }), turnsChange{News, Elsewhere}},
+		"soaks":       {"it is waited for from now on", &follows, with(func(s *plan.WaveState) { s.Behind, s.Soaks = 0, turnsNow }), turnsChange{News, News}},
+		"goes on":     {"it is waited for no more", with(func(s *plan.WaveState) { s.Behind, s.Approval = 0, "x/a" }), &follows, turnsChange{News, News}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			turns := newTurns()
+			for _, state := range []*plan.WaveState{c.was, c.is} {
+				waves := map[string]*plan.WaveState{}
+				if state != nil {
+					waves["p"] = state
+				}
+				if got := turns.setWaves(waves)["p"]; state == c.is && got != c.expected {
+					t.Errorf("it is %v, expected %v: %s", got, c.expected, c.reason)
+				}
+			}
+		})
+	}
+}
+
 // Where the record of a node goes backwards, as it is restored, or the node is deleted and
 // made anew between two passes, passes do not go on to read past the cache.
 func TestPassesReadPastTheCacheOnce(t *testing.T) {

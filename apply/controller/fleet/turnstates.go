@@ -6,41 +6,50 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
+// turnsChange is what it is that the rollout of a pool is further: to the pool, and to those
+// that wait for it.
+type turnsChange struct{ own, waiting Change }
+
 // publishTurns notes how far rollouts are, and publishes the pools of which that is another
 // thing, and those that wait for them.
 func (f *Fleet) publishTurns(turns plan.Turns) {
 	changes := f.turns.setWaves(turns.Waves)
 	for _, pool := range f.turns.setHalts(turns.Halts) {
-		changes[pool] = News
+		changes[pool] = turnsChange{News, News}
 	}
 	for _, pool := range f.turns.setStuck(turns.Stuck) {
-		changes[pool] = News
+		changes[pool] = turnsChange{News, News}
 	}
 	for pool, change := range changes {
-		f.changes.publish(pool, change)
+		f.changes.publish(pool, change.own)
 		for _, waiting := range f.waitFor(pool) {
-			f.changes.publish(waiting, change)
+			f.changes.publish(waiting, change.waiting)
 		}
 	}
 }
 
 // setWaves notes how far waves are, and returns the pools of which that is another thing
-// than before. How many nodes have followed is a number; all else is news.
-func (t *turns) setWaves(waves map[string]*plan.WaveState) map[string]Change {
+// than before. How many nodes have followed is a number; all else is news. Pools that wait
+// for the waves may be many, and each would write its status with every wave: how far these
+// are is neither to them, as long as nodes follow.
+func (t *turns) setWaves(waves map[string]*plan.WaveState) map[string]turnsChange {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	changes := map[string]Change{}
+	changes := map[string]turnsChange{}
 	for pool, is := range waves {
 		switch was := t.waves[pool]; {
-		case was == nil || !was.EqualButNumbers(is):
-			changes[pool] = News
-		case *was != *is:
-			changes[pool] = Numbers
+		case was != nil && *was == *is:
+		case was != nil && was.EqualButNumbers(is):
+			changes[pool] = turnsChange{Numbers, Elsewhere}
+		case was != nil && was.Behind > 0 && is.Behind > 0:
+			changes[pool] = turnsChange{News, Elsewhere}
+		default:
+			changes[pool] = turnsChange{News, News}
 		}
 	}
 	for pool := range t.waves {
 		if waves[pool] == nil {
-			changes[pool] = News
+			changes[pool] = turnsChange{News, News}
 		}
 	}
 	t.waves = waves

@@ -200,10 +200,21 @@ func (r *Reconciler) rolloutEvents(before *v1.NodePool, after v1.NodePoolStatus,
 	default:
 		return
 	}
-	condition := meta.FindStatusCondition(before.Status.Conditions, v1.ReconcilingCondition)
-	if was == nil || was.Wave != is.Wave || condition != nil && rolloutReason[condition.Reason] && condition.Reason != reason {
+	if was == nil || was.Wave != is.Wave || waitsForElse(before.Status, after, reason) {
 		r.event(before, corev1.EventTypeNormal, reason, "reconcile", "%s", what)
 	}
+}
+
+// waitsForElse reports whether changes of a pool wait for a reason, and waited for another
+// one before. While nodes are drained the condition says that; what others wait for is
+// reported afterwards, and not that they follow by and by.
+func waitsForElse(before, after v1.NodePoolStatus, reason string) bool {
+	was := meta.FindStatusCondition(before.Conditions, v1.ReconcilingCondition)
+	is := meta.FindStatusCondition(after.Conditions, v1.ReconcilingCondition)
+	if was == nil || !rolloutReason[was.Reason] || was.Reason == reason || is != nil && is.Reason == v1.EvictingReason {
+		return false
+	}
+	return was.Reason != v1.EvictingReason || reason != v1.WaitingForBudgetReason
 }
 
 var rolloutReason = map[string]bool{

@@ -23,7 +23,7 @@ import (
 // AddTo adds the reconciler to a manager: it watches the pools and the counts of the
 // fleet, what else changes in a pool, and the RuntimeClasses of their names.
 func (r *Reconciler) AddTo(mgr manager.Manager) error {
-	const all = fleet.Definition | fleet.Held | fleet.Settled | fleet.News | fleet.Numbers
+	const all = fleet.Definition | fleet.Held | fleet.Settled | fleet.News | fleet.Numbers | fleet.Elsewhere
 	return builder.ControllerManagedBy(mgr).
 		Named("pool").
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: loop.NewRateLimiter()}).
@@ -34,7 +34,8 @@ func (r *Reconciler) AddTo(mgr manager.Manager) error {
 }
 
 // follower puts the pools into the queue that have changed, and those that they enclose,
-// whose RuntimeClass and soundness depend on them. What nobody waits for is coalesced.
+// whose RuntimeClass and soundness depend on them. What nobody waits for is coalesced, and
+// what happens to others is reported later still.
 func (r *Reconciler) follower() fleet.Deliver {
 	var numbers *coalescer
 	return func(ctx context.Context, changes fleet.Changes, queue loop.Queue) error {
@@ -48,8 +49,10 @@ func (r *Reconciler) follower() fleet.Deliver {
 				queue.Add(loop.RequestFor(pool))
 			case change&fleet.News != 0:
 				queue.AddAfter(loop.RequestFor(pool), StatusPeriod)
-			default:
+			case change&fleet.Numbers != 0:
 				numbers.add(pool)
+			default:
+				queue.AddAfter(loop.RequestFor(pool), maxCoalesce)
 			}
 			if change&fleet.Definition != 0 {
 				defined = append(defined, pool)
