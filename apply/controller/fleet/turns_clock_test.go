@@ -12,7 +12,7 @@ import (
 func TestRecordOfTheFutureHidesNothing(t *testing.T) {
 	turns := newTurns()
 	now := turnsNow
-	turns.now = func() time.Time { return now }
+	turns.clock.Now = func() time.Time { return now }
 	forged := Observation{Epoch: 1, UID: "1", Members: []string{"p"}, Recorded: []string{"p"}, Change: plan.LastChange{At: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)}}
 	turns.ended("a", nil, &forged)
 	turns.known([]plan.Follower{{Name: "a", Pools: []string{"p"}, Change: forged.Change}}, &Snapshot{Epoch: 1}, now)
