@@ -266,12 +266,12 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (Earli
 		return 0, err
 	}
 	now := f.turns.clock.Now()
-	settled := f.isSettled(pools.Epoch)
+	settled := f.isSettled(pools.Epoch) && !f.opening(now)
 	turns := pools.Rollouts.Turns(f.turns.known(f.counts.followers(), pools, now), f.turns.halts, now, settled)
 	for _, node := range f.turns.give(turns, pools.Epoch) {
 		enqueue(node)
 	}
-	if !settled { // before, nobody knows how far waves are
+	if !settled { // before, nobody knows how far waves are, and who asks
 		return loop.RetryPeriod, nil
 	}
 	f.publishTurns(turns)
@@ -309,6 +309,22 @@ func (c *counts) isSettled(since uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.settled(since)
+}
+
+// openingPeriod is how long passes may take at an opening, be they repeated.
+const openingPeriod = loop.MaxBackoff
+
+// opening reports whether nodes are known to wait for an opening that has come: they are yet
+// to ask for their turn, and may be before others that ask already.
+func (c *counts) opening(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range c.nodes {
+		if opens := o.Wait.Until(); !opens.IsZero() && !opens.After(now) && now.Before(opens.Add(openingPeriod)) {
+			return true
+		}
+	}
+	return false
 }
 
 // sync learns, once, what an earlier leader has done.

@@ -1,0 +1,192 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodepools/nodepools/apply/preview/review"
+	"github.com/nodepools/nodepools/testdata/cluster"
+)
+
+// foretoldStart is a Saturday at noon; at night the clocks of Europe go forward.
+var foretoldStart = time.Date(2027, time.March, 27, 12, 0, 0, 0, time.UTC)
+
+// What diff foretells of a rollout is what happens, on a real control plane, given that
+// nothing else does: which nodes follow, in which order, and when.
+func TestDiffForetellsTheRollout(t *testing.T) {
+	scenarios, err := prepared(foretoldScenarios())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newForetoldWorld(t, foretoldStart, scenarios, nil)
+	compared := w.goesAsForetold(30*24*time.Hour, 26*time.Hour)
+	t.Logf("%d scenarios, %d nodes of them compared", len(scenarios), compared)
+}
+
+// Random revisions of pools that overlap go as foretold, for some hours.
+func TestDiffForetellsRandomRollouts(t *testing.T) {
+	batches, size := 1, 12
+	if cluster.Stress() {
+		batches, size = 20, 40
+	}
+	total, seed := 0, uint64(0)
+	for batch := range batches {
+		t.Run(fmt.Sprintf("batch %d", batch), func(t *testing.T) {
+			var scenarios []*scenario
+			for i := range size {
+				scenarios = append(scenarios, newRandomScenario(seed, fmt.Sprintf("s%02d", i+1), foretoldStart))
+				seed++
+			}
+			total += newForetoldWorld(t, foretoldStart, scenarios, nil).goesAsForetold(8*time.Hour, time.Hour)
+		})
+	}
+	t.Logf("%d random scenarios, %d nodes of them compared", batches*size, total)
+}
+
+// goesAsForetold merges the second revision, moves the clock until all has happened that is
+// foretold for the next time, and some time more, and compares. It returns how many begins of nodes were compared.
+func (w *foretoldWorld) goesAsForetold(most, more time.Duration) (compared int) {
+	w.t.Helper()
+	start, rollouts := w.clock.Now(), w.foretell()
+	w.merge()
+	end := w.passes(rollouts, start, most, more)
+	if last := start.Add(most); last.Before(end) {
+		end = last
+	}
+	for _, s := range w.scenarios {
+		j := &judge{scenario: s, start: start, end: end}
+		for _, h := range w.happened[s] {
+			if h.at.Before(end) {
+				j.happened = append(j.happened, h)
+			}
+		}
+		for _, r := range rollouts {
+			if strings.HasPrefix(r.Pool, s.prefix+"-") {
+				j.rollouts = append(j.rollouts, r)
+			}
+		}
+		problems := j.judge()
+		compared += j.compared
+		happens := s.describe(w.happened[s])
+		if s.happens != "" && happens != s.happens {
+			problems = append(problems, "it is expected that this happens:\n\t"+s.happens)
+		}
+		if len(problems) > 0 {
+			w.t.Errorf("%s %s:\n%s\nforetold:\n%swhat has happened:\n\t%s", s.prefix, s.name, strings.Join(problems, "\n"), textOf(j.rollouts), happens)
+		} else {
+			w.t.Logf("%s %s: %s", s.prefix, s.name, happens)
+		}
+	}
+	return compared
+}
+
+// passes moves the clock from one moment to the next at which something may happen, and
+// to the second before what is foretold: whatever comes too early is seen.
+func (w *foretoldWorld) passes(rollouts []review.Rollout, start time.Time, most, more time.Duration) (end time.Time) {
+	w.t.Helper()
+	moments, end := w.moments(rollouts, start, most, more)
+	steps := 0
+	for now := start; now.Before(end); steps++ {
+		next := end
+		sooner := func(at time.Time) {
+			if at.After(now) && at.Before(next) {
+				next = at
+			}
+		}
+		for _, at := range append(w.approvals(), moments...) {
+			sooner(at)
+		}
+		if at, bounded := w.clock.nextTurns(); !bounded || proceeds(rollouts, now) {
+			sooner(at)
+		}
+		sooner(w.clock.nextRequest())
+		now = next
+		w.clock.moveTo(now)
+		w.rest(quietPeriod)
+	}
+	w.t.Logf("%d steps until %v", steps, end)
+	return end
+}
+
+// moments are when something is foretold, or windows open and close, of each scenario until
+// some time after the last of it; and the end of all.
+func (w *foretoldWorld) moments(rollouts []review.Rollout, start time.Time, most, more time.Duration) (moments []time.Time, end time.Time) {
+	for _, s := range w.scenarios {
+		last := start
+		var times []time.Time
+		for _, r := range rollouts {
+			if !strings.HasPrefix(r.Pool, s.prefix+"-") {
+				continue
+			}
+			for _, at := range timesOf(r) {
+				if at.Before(start.Add(most)) {
+					times, last = append(times, at), later(last, at)
+				}
+			}
+		}
+		last = last.Add(more)
+		for _, at := range append(times, s.boundaries(start, last)...) {
+			moments = append(moments, at.Add(-time.Second), at)
+		}
+		end = later(end, last)
+	}
+	return moments, end
+}
+
+// proceeds reports whether nodes of a rollout begin one after the other by now: then it is
+// decided every ten minutes, or sooner, whose turn it is.
+func proceeds(rollouts []review.Rollout, now time.Time) bool {
+	return slices.ContainsFunc(rollouts, func(r review.Rollout) bool {
+		return slices.ContainsFunc(r.Waves, func(wave review.RolloutWave) bool {
+			starts, last := timeOf(wave.Starts), timeOf(wave.Last)
+			return !now.Before(starts) && now.Before(last) && last.Sub(starts) < 4*time.Hour
+		})
+	})
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// approvals are when somebody will approve a wave.
+func (w *foretoldWorld) approvals() (times []time.Time) {
+	for _, s := range w.scenarios {
+		for _, at := range w.asked {
+			if s.approvedAfter > 0 {
+				times = append(times, at.Add(s.approvedAfter))
+			}
+		}
+	}
+	return times
+}
+
+// timesOf are the moments that are foretold of a rollout.
+func timesOf(r review.Rollout) (times []time.Time) {
+	if r.Ends != nil {
+		times = append(times, timeOf(r.Ends))
+	}
+	for _, wave := range r.Waves {
+		if wave.Starts != nil {
+			times = append(times, timeOf(wave.Starts), timeOf(wave.Last))
+		}
+	}
+	return times
+}
+
+// textOf is what diff prints of rollouts.
+func textOf(rollouts []review.Rollout) string {
+	var text strings.Builder
+	for _, r := range rollouts {
+		text.WriteString("\tpool " + r.Pool + ": " + r.Text() + "; " + r.Stays + "\n")
+		for _, wave := range r.Waves {
+			text.WriteString("\t\twave " + wave.Name + ": " + strings.Join(wave.Names(), " ") + ": " + wave.Text() + "\n")
+		}
+	}
+	return text.String()
+}
