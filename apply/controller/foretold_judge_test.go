@@ -39,7 +39,7 @@ func (j *judge) judge() []string {
 	for _, h := range j.happened {
 		known := slices.ContainsFunc(j.rollouts, func(r review.Rollout) bool {
 			return slices.ContainsFunc(r.Waves, func(wave review.RolloutWave) bool { return slices.Contains(wave.Names(), h.node) }) &&
-				slices.ContainsFunc(h.pools, func(pool string) bool { return j.orders(r.Pool, pool) })
+				j.ordered(r.Pool, h)
 		})
 		if !known && h.at.After(j.start) {
 			j.wrong("node %s follows %v at %s, and no rollout has it", h.node, h.pools, stampOf(h.at))
@@ -48,10 +48,15 @@ func (j *judge) judge() []string {
 	return j.problems
 }
 
+// ordered reports whether what has happened had to wait for the rollout of a pool.
+func (j *judge) ordered(by string, h happening) bool {
+	return slices.Contains(h.concerned, by) && slices.ContainsFunc(h.pools, func(pool string) bool { return j.orders(by, pool) })
+}
+
 func (j *judge) rollout(r review.Rollout) {
 	begins := map[string]began{}
 	for _, h := range j.happened {
-		if !slices.ContainsFunc(h.pools, func(pool string) bool { return j.orders(r.Pool, pool) }) {
+		if !j.ordered(r.Pool, h) {
 			continue
 		}
 		b, known := begins[h.node]

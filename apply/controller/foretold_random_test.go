@@ -29,7 +29,7 @@ func newRandomScenario(seed uint64, prefix string, start time.Time) *scenario {
 		rand.New(rand.NewPCG(seed, 29)),
 	}
 	var nodes []string
-	for i := range 2 + s.r.IntN(6) {
+	for i := range 3 + s.r.IntN(6) {
 		zone := s.pick("a", "b")
 		node := &scenarioNode{
 			Name: s.full(fmt.Sprintf("n%d", i)), Labels: map[string]string{"zone": zone, corev1.LabelTopologyZone: zone},
@@ -59,13 +59,13 @@ func newRandomScenario(seed uint64, prefix string, start time.Time) *scenario {
 	for i := range len(s.before) {
 		name := fmt.Sprintf("p%d", i)
 		after := s.before[name].DeepCopy()
-		if !s.oneIn(4) {
+		if !s.oneIn(6) {
 			s.want(name, after)
 		}
 		if s.oneIn(6) {
 			after.NodeNames = []string{s.pick(nodes...)}
 		}
-		if !s.oneIn(4) {
+		if !s.oneIn(5) {
 			after.Rollout = s.rollout(start)
 		}
 		if s.oneIn(8) && (i > 0 || !parents) {
@@ -91,7 +91,7 @@ func (s *randomScenario) minutes(most int) *metav1.Duration {
 }
 
 func (s *randomScenario) want(name string, pool *v1.NodePoolSpec) {
-	value := fmt.Sprint(s.r.IntN(4))
+	value := fmt.Sprint(s.r.IntN(20))
 	pool.Labels, pool.Taints = map[string]v1.LabelValue{s.key(name): v1.LabelValue(value)}, nil
 	if !s.oneIn(3) {
 		pool.Taints = []v1.Taint{{Key: s.key(name), Value: value, Effect: corev1.TaintEffectNoSchedule}}
@@ -99,7 +99,7 @@ func (s *randomScenario) want(name string, pool *v1.NodePoolSpec) {
 }
 
 func (s *randomScenario) rollout(start time.Time) *v1.Rollout {
-	r := &v1.Rollout{Paused: s.oneIn(20)}
+	r := &v1.Rollout{Paused: s.oneIn(30)}
 	for range s.r.IntN(3) {
 		r.Windows = append(r.Windows, v1.Window{
 			Schedule: v1.Schedule(s.pick("0 13 * * *", "*/40 * * * *", "30 */2 * * *", "15 14-18 * * *")),
@@ -112,8 +112,11 @@ func (s *randomScenario) rollout(start time.Time) *v1.Rollout {
 		to := metav1.NewTime(from.Add(time.Duration(1+s.r.IntN(90)) * time.Minute))
 		r.Exclusions = []v1.Exclusion{{Start: &from, End: &to}}
 	}
-	if !s.oneIn(3) {
-		limit := intstr.Parse(s.pick("0", "1", "1", "2", "50%"))
+	if empty := len(r.Windows)+len(r.Exclusions) == 0; empty || !s.oneIn(3) { // an empty rollout is none
+		limit := intstr.Parse(s.pick("1", "1", "2", "50%"))
+		if s.oneIn(12) {
+			limit = intstr.FromInt32(0)
+		}
 		r.MaxUnavailable, r.MinReady = &limit, s.minutes(20)
 	}
 	if s.oneIn(4) {

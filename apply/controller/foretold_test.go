@@ -28,9 +28,9 @@ func TestDiffForetellsTheRollout(t *testing.T) {
 
 // Random revisions of pools that overlap go as foretold, for some hours.
 func TestDiffForetellsRandomRollouts(t *testing.T) {
-	batches, size := 1, 12
+	batches, size := 1, 24
 	if cluster.Stress() {
-		batches, size = 20, 40
+		batches, size = 6, 40
 	}
 	total, seed := 0, uint64(0)
 	for batch := range batches {

@@ -1,8 +1,10 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +25,7 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/compare"
 	"github.com/nodepools/nodepools/apply/preview/review"
+	"github.com/nodepools/nodepools/render"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -53,6 +56,8 @@ type happening struct {
 	at    time.Time
 	node  string
 	pools []string
+	// concerned are the pools that the node was in then, or carried keys of.
+	concerned []string
 }
 
 const (
@@ -163,6 +168,9 @@ func (w *foretoldWorld) foretell() []review.Rollout {
 	server, err := observe.Connect(w.cluster.Config, waitTimeout)
 	w.do(err)
 	sides, err := compare.Folder(w.repo.dir+"/pools", nil, foretoldSource, func() (*observe.State, error) { return server.State(w.t.Context()) })
+	if invalid := (*render.InvalidError)(nil); errors.As(err, &invalid) {
+		w.t.Fatalf("%v: %v", err, invalid.Problems)
+	}
 	w.do(err)
 	sides.AddWindowNotes(w.clock.Now(), "now")
 	difference, err := sides.Difference()
@@ -233,7 +241,7 @@ func (w *foretoldWorld) record() (changed bool) {
 			}
 			changed = true
 			if pools := s.disrupted(before, after); len(pools) > 0 && w.merged {
-				w.happened[s] = append(w.happened[s], happening{w.clock.Now(), node.Name, pools})
+				w.happened[s] = append(w.happened[s], happening{w.clock.Now(), node.Name, pools, s.concerned(before)})
 			}
 		}
 	}
@@ -301,6 +309,31 @@ func (s *scenario) disrupted(before, after *corev1.Node) (changed []string) {
 	}
 	slices.Sort(changed)
 	return changed
+}
+
+// concerned are the pools that a node is in, or carries keys of.
+func (s *scenario) concerned(node *corev1.Node) (pools []string) {
+	for name := range s.names() {
+		key := s.key(name)
+		_, labelled := node.Labels[key]
+		tainted := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == key })
+		if labelled || tainted || s.isMember(name, node.Name) {
+			pools = append(pools, s.full(name))
+		}
+	}
+	return pools
+}
+
+// isMember reports whether a node is in a pool after the revision.
+func (s *scenario) isMember(pool, node string) bool {
+	spec := s.after[pool]
+	if spec == nil || spec.Parent != "" && !s.isMember(strings.TrimPrefix(spec.Parent, s.prefix+"-"), node) {
+		return false
+	}
+	return slices.ContainsFunc(spec.NodeNames, func(pattern string) bool {
+		matches, err := path.Match(pattern, node)
+		return err == nil && matches
+	})
 }
 
 func disruptiveTaints(node *corev1.Node, key string) (taints []string) {

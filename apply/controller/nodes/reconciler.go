@@ -185,6 +185,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 		}
 		if len(outcome.Wait) > 0 {
 			found.again = loop.Sooner(found.again, loop.UntilOpening(outcome.Wait.Until(), facts.Now))
+			found.again = loop.Sooner(found.again, loop.UntilOpening(outcome.Closes, facts.Now))
 		}
 		return found, err
 	}
