@@ -1,6 +1,9 @@
 package controller
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -110,28 +113,28 @@ func (c *movedClock) nextRequest() (next time.Time) {
 	return next
 }
 
-// idle reports whether nothing is due by the clock.
-func (c *movedClock) idle() bool {
+// due is what is due by the clock; empty where nothing is.
+func (c *movedClock) due() string {
 	c.mu.Lock()
 	turns := c.turns != nil && c.turns.wait >= shortWait
 	queues := c.queues
 	c.mu.Unlock()
 	if !turns {
-		return false
+		return "to decide whose turn it is"
 	}
 	for _, queue := range queues {
-		if queue.busy() {
-			return false
+		if requests := queue.busy(); len(requests) > 0 {
+			return fmt.Sprintf("passes over %v", requests)
 		}
 	}
-	return true
+	return ""
 }
 
 // movedQueue is a queue of controller-runtime whose requests come when the clock is moved.
 type movedQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	clock *movedClock
-	// awaited reports that the clock is not idle as long as there are requests.
+	// awaited reports that nothing else happens as long as there are requests.
 	awaited bool
 
 	mu sync.Mutex
@@ -220,10 +223,14 @@ func (q *movedQueue) wake(now time.Time) {
 	q.AddWithOpts(priorityqueue.AddOpts{}, due...)
 }
 
-func (q *movedQueue) busy() bool {
+// busy are the requests that are due or served.
+func (q *movedQueue) busy() []reconcile.Request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.awaited && len(q.due)+len(q.processing) > 0
+	if !q.awaited {
+		return nil
+	}
+	return slices.AppendSeq(slices.Collect(maps.Keys(q.due)), maps.Keys(q.processing))
 }
 
 // passesOf is how often a request came at once.

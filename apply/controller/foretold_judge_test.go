@@ -50,7 +50,9 @@ func (j *judge) judge() []string {
 
 // ordered reports whether what has happened had to wait for the rollout of a pool.
 func (j *judge) ordered(by string, h happening) bool {
-	return slices.Contains(h.concerned, by) && slices.ContainsFunc(h.pools, func(pool string) bool { return j.orders(by, pool) })
+	return slices.Contains(h.concerned, by) && slices.ContainsFunc(h.pools, func(pool string) bool {
+		return !slices.ContainsFunc(j.joins, func(name string) bool { return j.full(name) == pool }) && j.orders(by, pool)
+	})
 }
 
 func (j *judge) rollout(r review.Rollout) {

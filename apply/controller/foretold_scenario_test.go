@@ -2,8 +2,6 @@ package controller
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +28,8 @@ type scenario struct {
 	// never reports that some of them may not follow at all.
 	late  time.Duration
 	never bool
+	// joins are pools of which nodes get all at once, as they are new to them.
+	joins []string
 	// happens is what happens, in UTC: "Sat 12:10 n1 n2; Sat 12:20 n3".
 	happens string
 
@@ -46,6 +46,9 @@ type scenarioNode struct {
 	Labels                    map[string]string
 	cordoned, paused, unready bool
 }
+
+// nothing is what happens where no node follows.
+const nothing = "nothing"
 
 func intstrPercent(n int) intstr.IntOrString { return intstr.FromString(fmt.Sprintf("%d%%", n)) }
 
@@ -189,6 +192,3 @@ func prepared(scenarios []*scenario) ([]*scenario, error) {
 	}
 	return scenarios, nil
 }
-
-var _ = maps.Keys[map[string]bool]
-var _ = slices.Sort[[]string]

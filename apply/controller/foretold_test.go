@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/preview/review"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
@@ -22,13 +25,53 @@ func TestDiffForetellsTheRollout(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newForetoldWorld(t, foretoldStart, scenarios, nil)
-	compared := w.goesAsForetold(30*24*time.Hour, 26*time.Hour)
+	more := 2 * time.Hour
+	if cluster.Stress() {
+		more = 26 * time.Hour
+	}
+	compared := w.goesAsForetold(30*24*time.Hour, more)
 	t.Logf("%d scenarios, %d nodes of them compared", len(scenarios), compared)
+}
+
+// Nothing of a revision is foretold, and nothing happens, before the windows of its source
+// open.
+func TestDiffForetellsTheRolloutOfALateRevision(t *testing.T) {
+	scenarios, err := prepared(lateScenarios())
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied := foretoldStart.Add(90 * time.Minute)
+	w := newForetoldWorld(t, foretoldStart, scenarios, func(src *v1.NodePoolSource) {
+		src.Spec.Exclusions = []v1.Exclusion{{Start: &metav1.Time{Time: foretoldStart.Add(-time.Minute)}, End: &metav1.Time{Time: applied}}}
+	})
+	w.applied = applied
+	w.goesAsForetold(48*time.Hour, 2*time.Hour)
+}
+
+// Nodes that have just come get at once what is new to them, as foretold, and wait for all
+// else.
+func TestDiffForetellsTheRolloutOnNewNodes(t *testing.T) {
+	scenarios, err := prepared(newNodeScenarios())
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now().UTC().Truncate(time.Minute).Add(time.Minute) // by which the API server says when nodes came
+	w := newForetoldWorld(t, start, scenarios, nil)
+	w.goesAsForetold(48*time.Hour, 2*time.Hour)
+	for _, s := range scenarios {
+		for _, node := range s.nodes {
+			if !slices.ContainsFunc(w.happened[s], func(h happening) bool {
+				return h.node == node.Name && h.at.Equal(start) && slices.Contains(h.pools, s.full("q"))
+			}) {
+				t.Errorf("%s: node %s has not got at once what is new to it: %s", s.name, node.Name, s.describe(w.happened[s]))
+			}
+		}
+	}
 }
 
 // Random revisions of pools that overlap go as foretold, for some hours.
 func TestDiffForetellsRandomRollouts(t *testing.T) {
-	batches, size := 1, 24
+	batches, size := 1, 16
 	if cluster.Stress() {
 		batches, size = 6, 40
 	}
@@ -51,13 +94,14 @@ func TestDiffForetellsRandomRollouts(t *testing.T) {
 func (w *foretoldWorld) goesAsForetold(most, more time.Duration) (compared int) {
 	w.t.Helper()
 	start, rollouts := w.clock.Now(), w.foretell()
+	w.applied = later(w.applied, start)
 	w.merge()
 	end := w.passes(rollouts, start, most, more)
 	if last := start.Add(most); last.Before(end) {
 		end = last
 	}
 	for _, s := range w.scenarios {
-		j := &judge{scenario: s, start: start, end: end}
+		j := &judge{scenario: s, start: w.applied, end: end}
 		for _, h := range w.happened[s] {
 			if h.at.Before(end) {
 				j.happened = append(j.happened, h)
@@ -105,6 +149,10 @@ func (w *foretoldWorld) passes(rollouts []review.Rollout, start time.Time, most,
 		sooner(w.clock.nextRequest())
 		now = next
 		w.clock.moveTo(now)
+		if now.Equal(w.applied) {
+			w.rest(mergePeriod)
+			continue
+		}
 		w.rest(quietPeriod)
 	}
 	w.t.Logf("%d steps until %v", steps, end)
@@ -114,8 +162,9 @@ func (w *foretoldWorld) passes(rollouts []review.Rollout, start time.Time, most,
 // moments are when something is foretold, or windows open and close, of each scenario until
 // some time after the last of it; and the end of all.
 func (w *foretoldWorld) moments(rollouts []review.Rollout, start time.Time, most, more time.Duration) (moments []time.Time, end time.Time) {
+	moments = append(moments, w.applied.Add(-time.Second), w.applied)
 	for _, s := range w.scenarios {
-		last := start
+		last := w.applied
 		var times []time.Time
 		for _, r := range rollouts {
 			if !strings.HasPrefix(r.Pool, s.prefix+"-") {

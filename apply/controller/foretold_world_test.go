@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +19,6 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/pools"
 	"github.com/nodepools/nodepools/apply/controller/sources"
 	"github.com/nodepools/nodepools/apply/observe"
-	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/compare"
 	"github.com/nodepools/nodepools/apply/preview/review"
 	"github.com/nodepools/nodepools/render"
@@ -40,8 +36,10 @@ type foretoldWorld struct {
 	scenarios []*scenario
 	// seen are the nodes as they were last, happened what has changed on them since the
 	// revision was merged.
-	seen     map[string]*corev1.Node
-	merged   bool
+	seen   map[string]*corev1.Node
+	merged bool
+	// applied is when the revision may be applied.
+	applied  time.Time
 	happened map[*scenario][]happening
 	// asked are the approvals that somebody has been asked for, and since when; given are
 	// those that he gave.
@@ -50,22 +48,14 @@ type foretoldWorld struct {
 	beats int
 }
 
-// happening is that the changes of pools came to a node which may end pods there, or keep
-// them off.
-type happening struct {
-	at    time.Time
-	node  string
-	pools []string
-	// concerned are the pools that the node was in then, or carried keys of.
-	concerned []string
-}
-
 const (
 	foretoldSource = "foretold"
 	// probe is a node that is in no pool. What happens to it shows how far the loops are.
 	probe = "probe"
 	// quietPeriod is for how long nothing may be due before the loops count as idle.
 	quietPeriod = 40 * time.Millisecond
+	// mergePeriod is that after a revision was merged: the loops gather changes of pools.
+	mergePeriod = 500 * time.Millisecond
 )
 
 // newForetoldWorld is one in which the first revision of all scenarios has been carried out.
@@ -101,14 +91,14 @@ func newForetoldWorld(t *testing.T, start time.Time, scenarios []*scenario, adju
 		}
 	})
 	w.follows(foretoldSource, revision)
-	w.rest(500 * time.Millisecond)
+	w.rest(mergePeriod)
 	for _, s := range scenarios {
 		for _, node := range s.nodes {
 			w.disturb(s, node)
 		}
 	}
 	w.clock.moveTo(start)
-	w.rest(500 * time.Millisecond)
+	w.rest(mergePeriod)
 	return w
 }
 
@@ -187,7 +177,7 @@ func (w *foretoldWorld) merge() {
 	w.merged = true
 	w.repo.commit(nil)
 	w.request(foretoldSource, "merged")
-	w.rest(500 * time.Millisecond)
+	w.rest(mergePeriod)
 }
 
 // rest waits until nothing is due as long as the clock stands, and notes what has happened.
@@ -196,7 +186,7 @@ func (w *foretoldWorld) rest(quiet time.Duration) {
 	for changed := true; changed; {
 		w.beat()
 		for since := time.Now(); time.Since(since) < quiet; time.Sleep(quiet / 8) {
-			if !w.clock.idle() {
+			if w.clock.due() != "" {
 				since = time.Now()
 			}
 		}
@@ -214,10 +204,10 @@ func (w *foretoldWorld) beat() {
 	before := w.clock.passesOf(probe)
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/beat":"%d"}}}`, w.beats)
 	w.do(w.Patch(w.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: probe}}, client.RawPatch("application/merge-patch+json", patch)))
-	deadline := time.Now().Add(waitTimeout)
-	for w.clock.passesOf(probe) == before || !w.clock.idle() {
+	deadline := time.Now().Add(2 * waitTimeout)
+	for w.clock.passesOf(probe) == before || w.clock.due() != "" {
 		if time.Now().After(deadline) {
-			w.t.Fatalf("the loops do not come to rest at %v", w.clock.Now())
+			w.t.Fatalf("the loops do not come to rest at %v: due is %s", w.clock.Now(), w.clock.due())
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -295,108 +285,3 @@ func poolText(name string, spec *v1.NodePoolSpec) string {
 	}
 	return string(text)
 }
-
-// disrupted are the pools of whose keys some have changed that may end pods or keep them
-// off: each pool has keys of its own.
-func (s *scenario) disrupted(before, after *corev1.Node) (changed []string) {
-	for name := range s.names() {
-		key := s.key(name)
-		was, had := before.Labels[key]
-		is, has := after.Labels[key]
-		if had && (!has || was != is) || !slices.Equal(disruptiveTaints(before, key), disruptiveTaints(after, key)) {
-			changed = append(changed, s.full(name))
-		}
-	}
-	slices.Sort(changed)
-	return changed
-}
-
-// concerned are the pools that a node is in, or carries keys of.
-func (s *scenario) concerned(node *corev1.Node) (pools []string) {
-	for name := range s.names() {
-		key := s.key(name)
-		_, labelled := node.Labels[key]
-		tainted := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == key })
-		if labelled || tainted || s.isMember(name, node.Name) {
-			pools = append(pools, s.full(name))
-		}
-	}
-	return pools
-}
-
-// isMember reports whether a node is in a pool after the revision.
-func (s *scenario) isMember(pool, node string) bool {
-	spec := s.after[pool]
-	if spec == nil || spec.Parent != "" && !s.isMember(strings.TrimPrefix(spec.Parent, s.prefix+"-"), node) {
-		return false
-	}
-	return slices.ContainsFunc(spec.NodeNames, func(pattern string) bool {
-		matches, err := path.Match(pattern, node)
-		return err == nil && matches
-	})
-}
-
-func disruptiveTaints(node *corev1.Node, key string) (taints []string) {
-	for _, taint := range node.Spec.Taints {
-		if taint.Key == key && taint.Effect != corev1.TaintEffectPreferNoSchedule {
-			taints = append(taints, taint.Value+":"+string(taint.Effect))
-		}
-	}
-	slices.Sort(taints)
-	return taints
-}
-
-// boundaries are when windows of the pools of a scenario open and close within a time.
-func (s *scenario) boundaries(from, to time.Time) (times []time.Time) {
-	for name := range s.names() {
-		spec, _ := s.spec(s.full(name))
-		pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *spec}
-		if spec.Rollout == nil || pool.Calendar().Unrestricted() {
-			continue
-		}
-		calendar := pool.Calendar()
-		for at := from; at.Before(to); {
-			next := calendar.Until(at)
-			if !calendar.Open(at) {
-				next, _ = calendar.Next(at)
-			}
-			if !next.After(at) {
-				break
-			}
-			times = append(times, next)
-			at = next
-		}
-	}
-	return times
-}
-
-// describe is what has happened in a scenario: "Sat 12:10 n1 n2; Sat 12:20 n3".
-func (s *scenario) describe(happened []happening) string {
-	var parts []string
-	at := ""
-	for _, h := range happened {
-		if stamp := stampOf(h.at); stamp != at {
-			at = stamp
-			parts = append(parts, stamp)
-		}
-		text := strings.TrimPrefix(h.node, s.prefix+"-")
-		if len(s.names()) > 1 {
-			var of []string
-			for _, pool := range h.pools {
-				of = append(of, strings.TrimPrefix(pool, s.prefix+"-"))
-			}
-			text += "(" + strings.Join(of, ",") + ")"
-		}
-		parts[len(parts)-1] += " " + text
-	}
-	return strings.Join(parts, "; ")
-}
-
-func stampOf(t time.Time) string {
-	if t.Second() != 0 {
-		return t.UTC().Format("Mon 15:04:05")
-	}
-	return t.UTC().Format("Mon 15:04")
-}
-
-var _ = plan.DescribeTime
