@@ -84,15 +84,15 @@ func (c *movedClock) moveTo(now time.Time) {
 	}
 }
 
-// nextTurns is when it is due to decide whose turn it is, though nothing happens. Bounded
-// reports that this may be for no other reason than that the longest wait is over.
-func (c *movedClock) nextTurns() (at time.Time, bounded bool) {
+// nextTurns is when it is due to decide whose turn it is, though nothing happens; zero where
+// that may be for no other reason than that the longest wait is over.
+func (c *movedClock) nextTurns() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.turns == nil || c.turns.wait < shortWait {
-		return time.Time{}, false
+	if c.turns == nil || c.turns.wait < shortWait || c.turns.wait == loop.Bounded(0) {
+		return time.Time{}
 	}
-	return c.turns.at, c.turns.wait == loop.Bounded(0)
+	return c.turns.at
 }
 
 // nextRequest is when the next request comes that waits for no more than a minute; zero

@@ -140,12 +140,10 @@ func (w *foretoldWorld) passes(rollouts []review.Rollout, start time.Time, most,
 				next = at
 			}
 		}
-		for _, at := range append(w.approvals(), moments...) {
+		for _, at := range slices.Concat(moments, w.approvals(), w.followUps()) {
 			sooner(at)
 		}
-		if at, bounded := w.clock.nextTurns(); !bounded || proceeds(rollouts, now) {
-			sooner(at)
-		}
+		sooner(w.clock.nextTurns())
 		sooner(w.clock.nextRequest())
 		now = next
 		w.clock.moveTo(now)
@@ -185,15 +183,28 @@ func (w *foretoldWorld) moments(rollouts []review.Rollout, start time.Time, most
 	return moments, end
 }
 
-// proceeds reports whether nodes of a rollout begin one after the other by now: then it is
-// decided every ten minutes, or sooner, whose turn it is.
-func proceeds(rollouts []review.Rollout, now time.Time) bool {
-	return slices.ContainsFunc(rollouts, func(r review.Rollout) bool {
-		return slices.ContainsFunc(r.Waves, func(wave review.RolloutWave) bool {
-			starts, last := timeOf(wave.Starts), timeOf(wave.Last)
-			return !now.Before(starts) && now.Before(last) && last.Sub(starts) < 4*time.Hour
-		})
-	})
+// followUps are when nodes that have begun have been ready for long enough, and waves have
+// soaked: others may begin then, whatever is foretold.
+func (w *foretoldWorld) followUps() (times []time.Time) {
+	for _, s := range w.scenarios {
+		for _, h := range w.happened[s] {
+			for name := range s.names() {
+				spec, _ := s.spec(s.full(name))
+				if spec.Rollout == nil {
+					continue
+				}
+				if ready := spec.Rollout.MinReady; ready != nil {
+					times = append(times, h.at.Add(ready.Duration))
+				}
+				for _, wave := range spec.Rollout.Waves {
+					if wave.Soak != nil {
+						times = append(times, h.at.Add(wave.Soak.Duration))
+					}
+				}
+			}
+		}
+	}
+	return times
 }
 
 func later(a, b time.Time) time.Time {
