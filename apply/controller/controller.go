@@ -17,6 +17,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
+	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/controller/nodes"
 	"github.com/nodepools/nodepools/apply/controller/pools"
 	"github.com/nodepools/nodepools/apply/controller/sources"
@@ -46,6 +47,8 @@ type Options struct {
 
 	// repairs is for tests; the zero value means plan.DefaultRepairBackoff.
 	repairs plan.RepairBackoff
+	// clock is for tests; the zero value means that of the machine.
+	clock loop.Clock
 	// added is for tests, and called with what was added.
 	added func(*fleet.Fleet, *nodes.Reconciler, *pools.Reconciler, *sources.Reconciler)
 }
@@ -77,7 +80,11 @@ func NewScheme() (*runtime.Scheme, error) {
 // Add adds the reconcilers to a manager, which must have been made with [NewScheme]
 // and [nodecache.New].
 func Add(mgr manager.Manager, options Options) error {
-	view := fleet.New(mgr.GetClient())
+	clock := options.clock
+	if clock.Now == nil {
+		clock = loop.SystemClock()
+	}
+	view := fleet.New(mgr.GetClient()).WithClock(clock)
 	view.Watch(mgr.GetCache())
 	concurrency := cmp.Or(options.Concurrency, DefaultConcurrency)
 	nodeClient, err := apply.NewNodeClient(mgr.GetConfig(), mgr.GetHTTPClient())
@@ -87,11 +94,11 @@ func Add(mgr manager.Manager, options Options) error {
 	recorder := mgr.GetEventRecorder(v1.FieldManager)
 
 	ofNodes := nodes.New(mgr.GetClient(), mgr.GetAPIReader(), view, apply.NewThrottle(nodeClient, concurrency),
-		cmp.Or(options.repairs, plan.DefaultRepairBackoff()), options.Metrics, mgr.GetLogger())
+		cmp.Or(options.repairs, plan.DefaultRepairBackoff()), options.Metrics, mgr.GetLogger()).WithClock(clock)
 	if err := ofNodes.AddTo(mgr, concurrency); err != nil {
 		return fmt.Errorf("nodes: %w", err)
 	}
-	ofPools := pools.New(mgr.GetClient(), view, recorder)
+	ofPools := pools.New(mgr.GetClient(), view, recorder).WithClock(clock)
 	if err := ofPools.AddTo(mgr); err != nil {
 		return fmt.Errorf("pools: %w", err)
 	}
@@ -101,6 +108,7 @@ func Add(mgr manager.Manager, options Options) error {
 		Namespace:    cmp.Or(options.Namespace, manifests.DefaultNamespace),
 		Webhooks:     options.Webhooks,
 		Metrics:      options.Metrics,
+		Clock:        clock,
 	})
 	if err := ofSources.AddTo(mgr); err != nil {
 		return fmt.Errorf("sources: %w", err)

@@ -53,23 +53,29 @@ type files map[string]string
 func (r *repository) commit(changed files) string {
 	r.t.Helper()
 	for name, content := range changed {
-		full := filepath.Join(r.dir, name)
-		if content == "" {
-			if err := os.Remove(full); err != nil {
-				r.t.Fatal(err)
-			}
-			continue
-		}
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			r.t.Fatal(err)
-		}
-		if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
-			r.t.Fatal(err)
-		}
+		r.writeFile(name, content)
 	}
 	r.git("add", "--all")
 	r.git("commit", "--quiet", "--allow-empty", "--message=c")
 	return r.revision()
+}
+
+// writeFile writes a file, or deletes it.
+func (r *repository) writeFile(name, content string) {
+	r.t.Helper()
+	full := filepath.Join(r.dir, name)
+	if content == "" {
+		if err := os.Remove(full); err != nil {
+			r.t.Fatal(err)
+		}
+		return
+	}
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 func (r *repository) revision() string { return "main@sha1:" + r.git("rev-parse", "main") }

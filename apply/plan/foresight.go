@@ -245,12 +245,11 @@ func (f *foresight) turns() Turns {
 	return turns
 }
 
-// approve assumes the approvals that alone are missing, and reports whether there are some.
+// approve assumes the approvals that waves wait for, be windows closed or not, and reports
+// whether there are some.
 func (f *foresight) approve(waves map[string]*WaveState) (found bool) {
-	for _, node := range f.nodes {
-		pool := f.rollouts.orders(node.outcome.Asks)
-		state := waves[pool]
-		if state == nil || state.Approval == "" || state.Behind > 0 || state.Unavailable > 0 || !state.Soaks.IsZero() || f.approved[pool][state.Index] {
+	for pool, state := range waves {
+		if state.Approval == "" || state.Behind > 0 || state.Unavailable > 0 || !state.Soaks.IsZero() || f.approved[pool][state.Index] {
 			continue
 		}
 		f.rollouts.pools[pool].approved = state.Approval

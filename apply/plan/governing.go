@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -12,6 +13,8 @@ import (
 // governing are the pools that a node waits for.
 type governing struct {
 	rollouts *Rollouts
+	// concerned are the pools that the node is in, or carries keys of.
+	concerned []string
 	// closed pools, and those in which nodes take turns, the strongest first.
 	closed, limiting []*rollout
 	turn             Turn
@@ -32,6 +35,14 @@ func (g *governing) windows(pool string) []*rollout {
 
 func (g *governing) limits(pool string) []*rollout {
 	return g.over(g.limiting, pool, len(g.limiting), func(*rollout) bool { return true })
+}
+
+// closes is when the first of the pools closes that are open at a time; zero where none does.
+func (g *governing) closes(now time.Time) (first time.Time) {
+	for _, one := range g.rollouts.among(g.concerned, func(one *rollout) bool { return one.calendar != nil && !one.closedAt(now) }) {
+		first = sooner(first, one.turnsAt(now), now)
+	}
+	return first
 }
 
 // over are those of the pools that a pool waits for, if they hold it, the strongest first,

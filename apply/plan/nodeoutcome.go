@@ -51,6 +51,8 @@ type NodeOutcome struct {
 	// follow at the time of the facts.
 	Asks, Reverts []string
 	Begins        bool
+	// Closes is when windows close, and some of what waits may go: see [Allowed].
+	Closes time.Time
 	// Drain is what has to happen before all of it is written that may be; nil for nothing.
 	Drain *Drain
 	// Selected are the waves that the node may be in, by pool, a bit for each.
@@ -110,7 +112,7 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	if !facts.restored(p) {
 		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)
 	}
-	o.Wait, o.Asks, o.Reverts = allowed.Wait, allowed.Asks, allowed.Reverts
+	o.Wait, o.Asks, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.Reverts, allowed.Closes
 	staged, drain := facts.staged(node, allowed)
 	o.Admission = facts.admit(node, staged)
 	o.Admission.Plan, o.Begins = facts.stamp(node, o.Admission.Plan, allowed, drain)

@@ -50,6 +50,10 @@ type Allowed struct {
 	// Asks are the pools in whose rollouts the node waits for its turn, sorted: see
 	// [Rollouts.Turns].
 	Asks []string
+	// Closes is when the first window closes while changes of several pools wait, some of them
+	// for the turn of the node: what waits for a window asks for none, and others may go then.
+	// It is zero where that makes no difference.
+	Closes time.Time
 	// Reverts are the pools of which what waits for the turn of the node, or begins in it,
 	// puts back what the node had before; sorted.
 	Reverts []string
@@ -86,7 +90,7 @@ func (r *Rollouts) allow(node *NodeState, p *NodePlan, now time.Time, turn Turn)
 	if p.step != nil {
 		step := r.wait(node, p.step, now, turn)
 		if len(step.Wait) == 0 {
-			step.Wait, step.Asks, step.Reverts = allowed.Wait, allowed.Asks, allowed.Reverts
+			step.Wait, step.Asks, step.Reverts, step.Closes = allowed.Wait, allowed.Asks, allowed.Reverts, allowed.Closes
 			return step
 		}
 		allowed = step
@@ -112,7 +116,7 @@ func (r *Rollouts) governing(node *NodeState, p *NodePlan, now time.Time, turn T
 	carried := p.recorded.Pools()
 	concerned := slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(carried))
 	return &governing{
-		rollouts: r, closed: r.closedOf(concerned, now), limiting: r.limiting(concerned), turn: turn,
+		rollouts: r, concerned: concerned, closed: r.closedOf(concerned, now), limiting: r.limiting(concerned), turn: turn,
 		exempt: func(pool *rollout) bool {
 			return p.pools.Holds(pool.name) || joins(node, carried, pool, now)
 		},
@@ -148,6 +152,9 @@ func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turn Turn) 
 	}
 	slices.Sort(a.Asks)
 	a.Asks = slices.Compact(a.Asks)
+	if len(a.Asks) > 0 && len(waiting) > 1 {
+		a.Closes = g.closes(now)
+	}
 	return a
 }
 

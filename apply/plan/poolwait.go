@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,8 +59,20 @@ const (
 func (r *Rollouts) restrictionOf(closed []*rollout, now time.Time) *Restriction {
 	closed = closed[:min(len(closed), maxClosed)]
 	c := r.remembered("", closed, now)
-	c.once.Do(func() { c.search(closed, now) }) // and not under the lock
+	c.once.Do(func() { c.search(closed, now) })   // and not under the lock
+	if !c.Until.IsZero() && !c.Until.After(now) { // one has opened since, and has closed again
+		r.forget(c)
+		c = r.remembered("", closed, now)
+		c.once.Do(func() { c.search(closed, now) })
+	}
 	return c
+}
+
+// forget forgets a restriction.
+func (r *Rollouts) forget(c *Restriction) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.restrictions, func(_ string, one *Restriction) bool { return one == c })
 }
 
 // turnOf is what is waited for while it is not the turn of a node in pools.

@@ -189,6 +189,17 @@ func (r *rollout) closedAt(now time.Time) bool {
 	return r.closed
 }
 
+// turnsAt is when a calendar opens or closes next after a time, or may; it must be the last
+// one that [rollout.closedAt] was asked about.
+func (r *rollout) turnsAt(now time.Time) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.from.IsZero() || now.Before(r.from) {
+		return time.Time{}
+	}
+	return r.to
+}
+
 // maxRemembered bounds for how long an answer of a calendar is kept: the rules of zones
 // change more rarely.
 const maxRemembered = 24 * time.Hour

@@ -66,7 +66,7 @@ type schedules struct {
 // It goes by the very functions by which a controller does. It assumes that all nodes are
 // ready and that those which are cordoned stay so, that each node is available again as
 // soon as it has been ready for minReady, and that who has to approve the next wave of a
-// pool does so as soon as that is all that is missing. What [Diff] assumes it does as
+// pool does so as soon as that is all that is missing but windows. What [Diff] assumes it does as
 // well, windows and turns apart. The revision counts as applied at that moment: see
 // [Difference.Waits].
 func (d *Difference) Schedules(cluster Cluster, now time.Time) []PoolSchedule {

@@ -47,6 +47,12 @@ func New(cached client.Reader) *Fleet {
 	}
 }
 
+// WithClock makes turns go by a clock.
+func (f *Fleet) WithClock(clock loop.Clock) *Fleet {
+	f.turns.clock = clock
+	return f
+}
+
 // Watch follows the pools of a cache from the start of the first of [Fleet.Requests].
 // Not earlier: a manager that is stopped while it waits for a cache that was asked for
 // before it started does not end.

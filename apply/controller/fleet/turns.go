@@ -20,7 +20,7 @@ const turnsPeriod = 100 * time.Millisecond
 // turns are the nodes that may begin to follow their pools. They are given by one
 // goroutine, so that no two of them fit in the same place.
 type turns struct {
-	now func() time.Time
+	clock loop.Clock
 	// due has an element when something has changed that turns depend on.
 	due chan struct{}
 
@@ -73,7 +73,7 @@ type changedNode struct {
 
 func newTurns() *turns {
 	return &turns{
-		now: time.Now, due: make(chan struct{}, 1),
+		clock: loop.SystemClock(), due: make(chan struct{}, 1),
 		begun: map[string]turn{}, failed: map[string]bool{}, changed: map[string]changedNode{}, ahead: map[string]time.Time{},
 	}
 }
@@ -117,7 +117,7 @@ func (t *turns) ended(node string, before, now *Observation) {
 	defer t.mu.Unlock()
 	// A time ahead, by the clock of an earlier leader or a kubelet, would hide all that the
 	// node follows until then.
-	if change := now.Change.NoLaterThan(t.now().Add(skew)); t.changed[node].Behind(change) {
+	if change := now.Change.NoLaterThan(t.clock.Now().Add(skew)); t.changed[node].Behind(change) {
 		changed := changedNode{change, now.pools(), len(now.Recorded) == 0}
 		if before != nil {
 			changed.pools = append(changed.pools, before.pools()...)
@@ -233,23 +233,19 @@ func (f *Fleet) GiveTurns(ctx context.Context, list func(context.Context) (Earli
 	}
 }
 
-// wait waits until turns are due, or for a time that is not 0, and then some time for
-// others. It reports whether there may be some, and not the end of the context.
+// wait waits until turns are due, or for a time at most, where 0 is one that is not known,
+// and then some time for others. It reports whether there may be some, and not the end of the context.
 func (t *turns) wait(ctx context.Context, again, rest time.Duration) bool {
-	timer := (<-chan time.Time)(nil)
-	if again > 0 {
-		timer = time.After(again)
-	}
 	select {
 	case <-ctx.Done():
 		return false
 	case <-t.due:
-	case <-timer:
+	case <-t.clock.After(loop.Bounded(again)):
 	}
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(rest):
+	case <-t.clock.After(rest):
 		return true
 	}
 }
@@ -271,13 +267,13 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (Earli
 	if err := f.turns.sync(ctx, list); err != nil {
 		return 0, err
 	}
-	now := f.turns.now()
-	settled := f.isSettled(pools.Epoch)
+	now := f.turns.clock.Now()
+	settled := f.isSettled(pools.Epoch) && !f.opening(now)
 	turns := pools.Rollouts.Turns(f.turns.known(f.counts.followers(), pools, now), f.turns.halts, now, settled)
 	for _, node := range f.turns.give(turns, pools.Epoch) {
 		enqueue(node)
 	}
-	if !settled { // before, nobody knows how far waves are
+	if !settled { // before, nobody knows how far waves are, and who asks
 		return loop.RetryPeriod, nil
 	}
 	f.publishTurns(turns)
@@ -317,6 +313,22 @@ func (c *counts) isSettled(since uint64) bool {
 	return c.settled(since)
 }
 
+// openingPeriod is how long passes may take at an opening, be they repeated.
+const openingPeriod = loop.MaxBackoff
+
+// opening reports whether nodes are known to wait for an opening that has come: they are yet
+// to ask for their turn, and may be before others that ask already.
+func (c *counts) opening(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range c.nodes {
+		if opens := o.Wait.Until(); !opens.IsZero() && !opens.After(now) && now.Before(opens.Add(openingPeriod)) {
+			return true
+		}
+	}
+	return false
+}
+
 // sync learns, once, what an earlier leader has done.
 func (t *turns) sync(ctx context.Context, list func(context.Context) (Earlier, error)) error {
 	if t.synced { // by the one goroutine
@@ -329,7 +341,7 @@ func (t *turns) sync(ctx context.Context, list func(context.Context) (Earlier, e
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for node, change := range earlier.Changes {
-		if change = change.NoLaterThan(t.now().Add(skew)); change.At.After(t.changed[node].At) {
+		if change = change.NoLaterThan(t.clock.Now().Add(skew)); change.At.After(t.changed[node].At) {
 			t.changed[node] = changedNode{LastChange: change}
 		}
 	}

@@ -25,7 +25,7 @@ func turnsPool(name string, rollout *v1.Rollout) *v1.NodePool {
 func turnsFleet(t *testing.T, list *poolList) *Fleet {
 	t.Helper()
 	f := New(list)
-	f.turns.now = func() time.Time { return turnsNow }
+	f.turns.clock.Now = func() time.Time { return turnsNow }
 	f.startup.complete.Store(true)
 	return f
 }
@@ -122,7 +122,7 @@ func TestPoolThatWaitsIsToldOfTheWave(t *testing.T) {
 	before := f.Wave("fleet").String()
 	stream := f.changes.subscribe(News | Numbers | Definition | Settled)
 	later := turnsNow.Add(2 * time.Minute)
-	f.turns.now = func() time.Time { return later }
+	f.turns.clock.Now = func() time.Time { return later }
 	give()
 	after := f.Wave("fleet").String()
 	if told := stream.take(); told["gpu"] == 0 {
@@ -210,7 +210,7 @@ func TestTimeThatIsAhead(t *testing.T) {
 func TestNodeThatLeftTwiceCountsInBoth(t *testing.T) {
 	turns := newTurns()
 	step := func(at time.Time, from, to string) {
-		turns.now = func() time.Time { return at }
+		turns.clock.Now = func() time.Time { return at }
 		turns.ended("a", &Observation{Members: []string{from}}, &Observation{Members: []string{to}, Recorded: []string{to}, Change: plan.LastChange{At: at}})
 	}
 	step(turnsNow, "p", "q")

@@ -2,8 +2,8 @@ package loop
 
 import "time"
 
-// maxWait bounds how long something waits for a window before that is decided anew:
-// clocks are set, and machines sleep.
+// maxWait bounds how long something waits for a time before that is decided anew: clocks
+// are set, and machines sleep.
 const maxWait = 10 * time.Minute
 
 // UntilOpening is after what time that which waits for an opening is decided anew; zero is
@@ -12,7 +12,16 @@ func UntilOpening(opens, now time.Time) time.Duration {
 	if opens.IsZero() {
 		return maxWait
 	}
-	return max(min(opens.Sub(now), maxWait), AtOnce)
+	return max(Bounded(opens.Sub(now)), AtOnce)
+}
+
+// Bounded is how long to wait at most before something is decided anew that is due after a
+// time; 0 is one that is not known.
+func Bounded(wait time.Duration) time.Duration {
+	if wait == 0 {
+		return maxWait
+	}
+	return min(wait, maxWait)
 }
 
 // Sooner is the shorter of two times, where 0 is none.

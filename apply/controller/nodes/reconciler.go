@@ -40,6 +40,8 @@ type Reconciler struct {
 	metrics      *metrics.Metrics
 	// pending are the nodes that are not up to date yet.
 	pending *pending
+	// clock is by which windows and turns are waited for.
+	clock loop.Clock
 	// instances notices others like this one.
 	instances *instances
 }
@@ -50,10 +52,16 @@ func New(cached client.Client, live client.Reader, view *fleet.Fleet, patcher ap
 	instances := newInstances(logger)
 	return &Reconciler{
 		cached: cached, live: live, fleet: view, repairs: newRepairs(backoff), instances: instances,
-		metrics: counted, pending: newPending(),
+		metrics: counted, pending: newPending(), clock: loop.SystemClock(),
 		evictions: cached.SubResource("eviction"),
 		applier:   apply.New(cached).PatchingNodes(countingPatcher{patcher, instances}),
 	}
+}
+
+// WithClock makes passes go by a clock.
+func (r *Reconciler) WithClock(clock loop.Clock) *Reconciler {
+	r.clock, r.repairs.now = clock, clock.Now
+	return r
 }
 
 // observed is what one pass has found on a node and done there.
@@ -180,6 +188,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 		}
 		if len(outcome.Wait) > 0 {
 			found.again = loop.Sooner(found.again, loop.UntilOpening(outcome.Wait.Until(), facts.Now))
+			found.again = loop.Sooner(found.again, loop.UntilOpening(outcome.Closes, facts.Now))
 		}
 		return found, err
 	}

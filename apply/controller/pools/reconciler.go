@@ -7,7 +7,6 @@ package pools
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -46,7 +45,7 @@ type Reconciler struct {
 	fleet    *fleet.Fleet
 	events   events.EventRecorder
 	progress *progress
-	now      func() time.Time
+	clock    loop.Clock
 	// written is, by pool, the resource version that the reconciler's last write made.
 	written perPool[string]
 	// created are, by pool, the RuntimeClasses of which there was no event yet.
@@ -57,7 +56,13 @@ type Reconciler struct {
 
 // New returns a reconciler of the pools that a client reads and writes.
 func New(c client.Client, view *fleet.Fleet, recorder events.EventRecorder) *Reconciler {
-	return &Reconciler{client: c, applier: apply.New(c), fleet: view, events: recorder, progress: newProgress(), now: time.Now}
+	return &Reconciler{client: c, applier: apply.New(c), fleet: view, events: recorder, progress: newProgress(), clock: loop.SystemClock()}
+}
+
+// WithClock makes passes go by a clock.
+func (r *Reconciler) WithClock(clock loop.Clock) *Reconciler {
+	r.clock = clock
+	return r
 }
 
 // failure is what keeps a pool's own objects from being right.
@@ -103,7 +108,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			result.RequeueAfter = loop.Sooner(result.RequeueAfter, loop.RetryPeriod)
 		}
 		if wait := outcome.ClassWait; wait != nil {
-			result.RequeueAfter = loop.Sooner(result.RequeueAfter, loop.UntilOpening(wait.Until, r.now()))
+			result.RequeueAfter = loop.Sooner(result.RequeueAfter, loop.UntilOpening(wait.Until, r.clock.Now()))
 		}
 	}
 	if apierrors.IsNotFound(err) { // somebody was faster, with a deletion

@@ -26,7 +26,7 @@ func (r *Reconciler) facts(ctx context.Context, pool string, pools *fleet.Snapsh
 	if err != nil {
 		return plan.PoolFacts{}, err
 	}
-	facts := plan.PoolFacts{Rollouts: pools.Rollouts, Now: r.now()}
+	facts := plan.PoolFacts{Rollouts: pools.Rollouts, Now: r.clock.Now()}
 	steps, settled := r.fleet.Steps(pool, pools.Since(pool))
 	facts.Steps = steps
 	facts.Undecided = !(known && settled) && pools.Rollouts.MayWait(pool, facts.Now)
