@@ -11,17 +11,13 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -89,15 +85,8 @@ type judgedNode struct {
 
 func newEvictionJudge(w *evictionWorld) *evictionJudge {
 	w.t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, policyv1.AddToScheme, appsv1.AddToScheme, nodev1.AddToScheme, v1.AddToScheme} {
-		w.do(add(scheme))
-	}
-	c, err := client.NewWithWatch(w.cluster.Config, client.Options{Scheme: scheme})
-	w.do(err)
-	w.Client = c
 	j := &evictionJudge{
-		t: w.t, client: c, cluster: w.cluster, loops: w.user, seen: map[string]uint64{},
+		t: w.t, client: w.watching, cluster: w.cluster, loops: w.user, seen: map[string]uint64{},
 		deleted: map[types.UID]bool{}, known: map[string]int{}, mark: w.mark(),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -108,7 +97,7 @@ func newEvictionJudge(w *evictionWorld) *evictionJudge {
 		"Node":                func() client.ObjectList { return &corev1.NodeList{} },
 	} {
 		from := list()
-		w.do(c.List(w.t.Context(), from))
+		w.do(w.List(w.t.Context(), from))
 		watches.Go(func() { j.watch(ctx, kind, list, from.GetResourceVersion()) })
 	}
 	w.t.Cleanup(func() { cancel(); watches.Wait() })

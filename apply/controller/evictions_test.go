@@ -25,9 +25,9 @@ import (
 // fail, and the controller itself is killed. No pod is ended otherwise than by an eviction,
 // and in the end all nodes follow.
 func TestEvictionsKeepBudgets(t *testing.T) {
-	size := evictionSize{pools: 4, nodes: 3, apps: 16, replicas: 8, evictions: 100, rounds: 2, kills: 1}
+	size := evictionSize{pools: 4, nodes: 2, apps: 16, replicas: 8, evictions: 100, rounds: 2, kills: 1}
 	if cluster.Stress() {
-		size = evictionSize{pools: 12, nodes: 5, apps: 64, replicas: 30, evictions: 10_000, rounds: 10, kills: 3}
+		size = evictionSize{pools: 12, nodes: 5, apps: 64, replicas: 40, evictions: 10_000, rounds: 10, kills: 3}
 	}
 	began := time.Now()
 	w := newEvictionWorld(t, size, true)
@@ -68,7 +68,7 @@ func TestTaintsViolateBudgets(t *testing.T) {
 
 // roundTimeout bounds the wait for a round. An eviction that spends of a budget and ends no
 // pod, as the controller was killed, holds the budget for 2 minutes.
-const roundTimeout = 10 * time.Minute
+const roundTimeout = 5 * time.Minute
 
 func (w *evictionWorld) verdict() *evictionVerdict {
 	w.t.Helper()
@@ -113,7 +113,7 @@ func (w *evictionWorld) runRound() {
 	cluster.Eventually(w.t, fmt.Sprintf("all nodes follow in round %d", w.round), roundTimeout, w.stuck)
 	cluster.Eventually(w.t, "all apps run", recovery, w.healthy)
 	w.judge.readAudit()
-	w.t.Logf("round %d: %s", w.round, w.judge.refusals())
+	w.t.Logf("round %d, %s: %s", w.round, time.Now().Format(time.TimeOnly), w.judge.refusals())
 	w.restore()
 }
 

@@ -11,8 +11,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,16 +60,17 @@ type evictionSize struct {
 // and what runs on their nodes. The loops reach the API server by a proxy.
 type evictionWorld struct {
 	*faultWorld
-	dice  *rand.Rand
-	size  evictionSize
-	apps  []*evictionApp
-	judge *evictionJudge
+	// watching is the client of the test; it knows workloads and budgets, too.
+	watching client.WithWatch
+	dice     *rand.Rand
+	size     evictionSize
+	apps     []*evictionApp
+	judge    *evictionJudge
 
 	// closed are the values of the NoExecute taints of pools that have them.
 	closed map[string]string
-	// left is what the test may not leave behind at the end of a round.
+	// unready are the pods that the test has made unready, and not ready again.
 	unready []types.NamespacedName
-	kills   int
 	round   int
 	counts  map[string]int // of what the test does
 }
@@ -82,6 +85,14 @@ func newEvictionWorld(t *testing.T, size evictionSize, drained bool) *evictionWo
 		faultWorld: newFaultWorld(t, cluster.Shared(t)), dice: rand.New(rand.NewPCG(seed, 0)), size: size,
 		closed: map[string]string{}, counts: map[string]int{},
 	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, policyv1.AddToScheme, appsv1.AddToScheme, nodev1.AddToScheme, v1.AddToScheme} {
+		w.do(add(scheme))
+	}
+	var err error
+	w.watching, err = client.NewWithWatch(w.cluster.Config, client.Options{Scheme: scheme})
+	w.do(err)
+	w.Client = w.watching
 	w.config.NextProtos = []string{"http/1.1"} // as nodepools run; a connection that is lost is that of one request
 	w.judge = newEvictionJudge(w)
 	var nodes []string
