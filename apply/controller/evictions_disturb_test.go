@@ -84,7 +84,7 @@ func (w *evictionWorld) heal() {
 	}
 	w.unready = nil
 	for _, app := range w.apps {
-		if app.disturbed && len(app.budgets) > 0 {
+		if app.disturbed && len(app.budgets) > 0 && app.kind != "StatefulSet" {
 			w.changeBudget(app, app.budgets[0])
 		}
 	}

@@ -272,10 +272,10 @@ type ender struct {
 // killed, or else one of kwok, which ends terminating pods by their names, and with them
 // those that have come by the same names.
 func (j *evictionJudge) enders(events []evictionEvent) map[types.UID]ender {
-	slices.SortStableFunc(j.requests, func(a, b cluster.Request) int { return a.Received.Compare(b.Received) })
-	clear(j.known) // the positions have changed, and nothing is added any more
+	requests := slices.Clone(j.requests)
+	slices.SortStableFunc(requests, func(a, b cluster.Request) int { return a.Received.Compare(b.Received) })
 	byName := map[string][]cluster.Request{}
-	for _, r := range j.requests {
+	for _, r := range requests {
 		if r.User != "admin" {
 			byName[r.Object.Name] = append(byName[r.Object.Name], r)
 		}
