@@ -51,7 +51,7 @@ func TestEvictionsKeepBudgets(t *testing.T) {
 		w.runRound()
 		goesOn, judged = judge(), true
 	}
-	if moved := w.judge.evictions("")[http.StatusConflict]; moved == 0 {
+	if w.judge.evictions("")[http.StatusConflict] == 0 && w.counts["moved on"] > 0 {
 		t.Error("no eviction has met another pod of the same name")
 	}
 	t.Logf("%d violations in %d rounds on %d nodes within %.1f minutes: %s; the test: %v; the pods: %v", len(verdict.violations), w.round,
