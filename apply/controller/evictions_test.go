@@ -97,7 +97,7 @@ func (w *evictionWorld) runRound() {
 	}
 	closing := w.turnPools()
 	w.moveOn()
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(roundTimeout)
 	for step := 0; len(blocked) > 0 || step < 10*w.size.kills; step++ {
 		if time.Now().After(deadline) {
 			w.t.Fatalf("the evictions of these are not refused as often as wanted: %v; %s; the test: %v; %v", blocked, w.judge.refusals(), w.counts, w.describe())
