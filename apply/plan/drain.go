@@ -100,8 +100,8 @@ func (r *Rollouts) abandons(p *NodePlan, id render.TaintID) bool {
 // staged is what of an allowed plan may be written before a node is drained, and what has
 // to be done meanwhile; the plan itself, and nil, where there is nothing to drain it for.
 // Whoever wants a NoExecute taint, and whatever has kept it off until now: pods that do not
-// tolerate it are evicted before it comes, unless somebody has only taken it off, or the
-// node joins.
+// tolerate it are evicted before it comes, unless somebody has only taken it off. A node that
+// joins waits for no turn, and may have pods already.
 func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) {
 	p := allowed.Plan
 	if f.Rollouts == nil {
@@ -137,7 +137,7 @@ func (s *staging) stage(id render.TaintID) {
 	by := r.drainedBy(p, want.Pool)
 	drained, known := p.recorded.Change.Drains[id]
 	began := known && drained.Value == want.Value
-	if by == nil || !began && joins(s.node, p.recorded.Pools(), r.of(want.Pool), s.Now) {
+	if by == nil {
 		return
 	}
 	if begins := p.recorded.Change.at(s.Now).At; !began || drained.Since.After(begins) { // by a clock that is ahead

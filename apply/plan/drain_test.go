@@ -140,8 +140,8 @@ func TestForcedDrain(t *testing.T) {
 	}
 }
 
-// What is not drained: taints of another effect, those that a node has, nodes that join, and
-// pools that say nothing of it. A stronger pool that drains does so for weaker ones.
+// What is not drained: taints of another effect, those that a node has, and pools that say
+// nothing of it. A stronger pool that drains does so for weaker ones.
 func TestWhatIsDrained(t *testing.T) {
 	turn := Turn{In: []string{"p", "fleet"}}
 	fleet := waitingPool("fleet", all(prior(1), func(p *v1.NodePool) { p.Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}} }))
@@ -159,7 +159,7 @@ func TestWhatIsDrained(t *testing.T) {
 		"it had that as NoSchedule": {longAgo, waitingPool("p", tainted("v", corev1.TaintEffectNoSchedule)), []*v1.NodePool{drainingPool(func(p *v1.NodePool) {
 			p.Spec.Taints = append(p.Spec.Taints, v1.Taint{Key: key, Value: "v", Effect: corev1.TaintEffectNoSchedule})
 		})}, true},
-		"it joins":             {time.Minute, waitingPool("other", nil), []*v1.NodePool{drainingPool(nil)}, false},
+		"it joins":             {time.Minute, waitingPool("other", nil), []*v1.NodePool{drainingPool(nil)}, true},
 		"a pool without":       {longAgo, waitingPool("p", labelled("1")), []*v1.NodePool{drainingPool(limits)}, false},
 		"by a stronger pool":   {longAgo, waitingPool("p", labelled("1")), []*v1.NodePool{fleet, drainingPool(limits)}, true},
 		"not by a weaker pool": {longAgo, waitingPool("p", labelled("1")), []*v1.NodePool{fleet, drainingPool(all(limits, prior(2)))}, false},
