@@ -35,6 +35,10 @@ type evictionVerdict struct {
 	complete           map[string]bool // whether all pods of an app were healthy once
 	known              map[string]bool // whether the status of a budget has shown that
 
+	// late are pods that were bound to a node which had its NoExecute taints by then: by a
+	// scheduler that has not seen for longer than [plan.Drain.Settles] what keeps pods off.
+	// Nobody can know of these when a node has no pod left.
+	late       map[types.UID]bool
 	ended      map[types.UID]bool
 	violations []string
 	counts     map[string]int
@@ -49,7 +53,7 @@ func (j *evictionJudge) verdict(apps []*evictionApp) *evictionVerdict {
 		apps: map[string]*evictionApp{}, enders: j.enders(j.events),
 		pods: map[types.UID]*judgedPod{}, nodes: map[string]*judgedNode{}, budgets: map[string]*judgedBudget{},
 		healthy: map[string]int{}, disturbed: map[string]int{}, ever: map[string]bool{}, complete: map[string]bool{}, known: map[string]bool{},
-		ended: map[types.UID]bool{}, counts: map[string]int{},
+		late: map[types.UID]bool{}, ended: map[types.UID]bool{}, counts: map[string]int{},
 	}
 	for _, app := range apps {
 		v.apps[app.name] = app
@@ -95,6 +99,9 @@ func (v *evictionVerdict) podEvent(event evictionEvent) {
 	if v.pods[pod.uid] = pod; event.gone {
 		delete(v.pods, pod.uid)
 	}
+	if on := v.nodes[pod.node]; before != nil && before.node == "" && on != nil && pod.mustGo(on) {
+		v.late[pod.uid] = true
+	}
 	switch {
 	case wasHealthy && !isHealthy:
 		v.healthy[pod.app]--
@@ -128,6 +135,9 @@ func (v *evictionVerdict) podEnds(pod *judgedPod, version uint64) {
 		return
 	case by.byKwok:
 		v.counts["ended by kwok, by their names"]++
+		return
+	case !by.evicted && v.late[pod.uid]:
+		v.counts["bound too late by the scheduler, and ended"]++
 		return
 	case !by.evicted:
 		v.counts["ended otherwise"]++

@@ -37,7 +37,7 @@ type Drain struct {
 
 // settlingPeriod is how long a scheduler may take to see the taint that keeps pods off: a
 // node without pods is not believed to be without any before.
-const settlingPeriod = 2 * time.Second
+const settlingPeriod = 5 * time.Second
 
 // Settles is until when pods may still come to the node.
 func (d *Drain) Settles() time.Time { return d.Since.Add(settlingPeriod) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -16,6 +17,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -54,6 +58,13 @@ func TestPrometheusAlerts(t *testing.T) {
 		}
 	}
 
+	// A canary that fails has an alert of its own, and a rollout that waits for it has none.
+	m.haltsRollout()
+	server.fires("NodePoolsRolloutHalted")
+	if firing := server.firing(t); !slices.Equal(firing, []string{"NodePoolsRolloutHalted"}) {
+		t.Errorf("a rollout is halted, and these fire: %v", firing)
+	}
+
 	// The causes: a repository that is gone, all pools gone from Git, a parent that does not
 	// exist, a record that was spoiled, and somebody who changes a key again and again.
 	m.source("gone", "file://"+filepath.Join(m.t.TempDir(), "nothing"))
@@ -74,7 +85,7 @@ func TestPrometheusAlerts(t *testing.T) {
 	m.showsEverything(server)
 	// What has no cause here does not fire.
 	for _, alert := range server.firing(t) {
-		if alert == "NodePoolsDown" || alert == "NodePoolsNoLeader" || alert == "NodePoolsCredentialExpiring" {
+		if alert == "NodePoolsDown" || alert == "NodePoolsNoLeader" || alert == "NodePoolsCredentialExpiring" || alert == "NodePoolsRolloutStuck" {
 			t.Errorf("%s fires without its cause", alert)
 		}
 	}
@@ -84,6 +95,36 @@ func TestPrometheusAlerts(t *testing.T) {
 	server.fires("NodePoolsSourceStale")
 	m.do(os.WriteFile(server.token, []byte(m.stranger), 0o600))
 	server.fires("NodePoolsDown")
+}
+
+// haltsRollout has a change of a pool break the first of its two nodes.
+func (m *measured) haltsRollout() {
+	m.t.Helper()
+	ready := func(node string, status corev1.ConditionStatus) {
+		m.do(m.Status().Patch(m.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, client.RawPatch(types.StrategicMergePatchType,
+			[]byte(`{"status":{"conditions":[{"type":"Ready","status":"`+string(status)+`"}]}}`))))
+	}
+	one := intstr.FromInt32(1)
+	pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "waves"}, Spec: v1.NodePoolSpec{
+		Labels: map[string]v1.LabelValue{"wave": "1"}, Rollout: &v1.Rollout{MaxUnavailable: &one},
+	}}
+	m.node("w1", "waves")
+	m.node("w2", "waves")
+	ready("w1", corev1.ConditionTrue)
+	ready("w2", corev1.ConditionTrue)
+	m.do(m.Create(m.t.Context(), pool))
+	m.labelled("w1", "wave", "1")
+	m.labelled("w2", "wave", "1")
+	came := time.Now()
+	m.until("the nodes are older than the change", func() error { // by seconds
+		if time.Since(came) < 2*time.Second {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	m.patch(pool, `{"spec":{"rollout":{"minReady":"1h"},"labels":{"wave":"2"}}}`)
+	m.labelled("w1", "wave", "2")
+	ready("w1", corev1.ConditionFalse)
 }
 
 // showsEverything waits until each expression of the dashboard returns data.
