@@ -55,7 +55,8 @@ func BenchmarkScrape(b *testing.B) {
 			}
 			view := fleet.New(world)
 			for i := range nodes {
-				observed := fleet.Observation{Epoch: 1, Ready: true, Members: []string{world.pools[i%pools].Name}}
+				observed := fleet.Observation{Epoch: 1}
+				observed.Ready, observed.Members = true, []string{world.pools[i%pools].Name}
 				if troubles && i%10 == 0 {
 					observed.Problem = "could not be written: refused"
 				}

@@ -62,24 +62,3 @@ func List(ctx context.Context, cached client.Reader) ([]*plan.NodeState, error) 
 	}
 	return nodes, nil
 }
-
-// listChunk is how many nodes one request asks for: few, as they are decoded whole, and
-// those of 5,000 nodes would otherwise be what takes the most memory of all.
-const listChunk = 100
-
-// ListLive returns all nodes of the API server, as they are now.
-func ListLive(ctx context.Context, live client.Reader) ([]*plan.NodeState, error) {
-	var nodes []*plan.NodeState
-	for list := (corev1.NodeList{}); ; {
-		if err := live.List(ctx, &list, client.Limit(listChunk), client.Continue(list.Continue)); err != nil {
-			return nil, fmt.Errorf("list nodes: %w", err)
-		}
-		for i := range list.Items {
-			slim(&list.Items[i])
-			nodes = append(nodes, plan.StateOf(&list.Items[i]))
-		}
-		if list.Continue == "" {
-			return nodes, nil
-		}
-	}
-}

@@ -1,10 +1,84 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
+
+// FollowerState is what turns depend on of a node, as it is found there.
+type FollowerState struct {
+	// Ready is the node's condition. Cordoned reports that pods are not scheduled to it, and
+	// Stuck that it stays as it is until somebody acts.
+	Ready, Cordoned, Stuck bool
+	// Members are the pools that the node is in; Recorded are those that have keys in its
+	// record.
+	Members, Recorded []string
+	// Wait are the pools whose changes the node may not follow yet.
+	Wait NodeWait
+	// Asks are the pools in whose rollouts the node waits for its turn; Reverts those of
+	// which what waits goes back to what was before. Change is the last one that it has
+	// followed in its turn.
+	Asks, Reverts []string
+	Change        LastChange
+	// Zone that the node is in.
+	Zone string
+	// Selected are the waves that the node may be in, by pool, a bit for each.
+	Selected map[string]uint64
+}
+
+// FollowerStateOf is the state of a node by what becomes of it: as it is when the outcome has
+// been carried out.
+func FollowerStateOf(node *NodeState, outcome NodeOutcome, ready bool) FollowerState {
+	s := FollowerState{
+		Ready: ready, Cordoned: node.Unschedulable,
+		Stuck:   outcome.State == NodeStateUnreadable || outcome.State == NodeStatePaused,
+		Members: outcome.Members, Recorded: outcome.CarriedAfter(), Wait: outcome.Wait,
+		Asks: outcome.Asks, Reverts: outcome.Reverts, Selected: outcome.Selected, Zone: node.Labels[corev1.LabelTopologyZone],
+	}
+	switch {
+	case outcome.Begins && outcome.Admission.Plan != nil:
+		s.Change = outcome.Admission.Plan.Record.Change
+	case outcome.Plan != nil:
+		s.Change = outcome.Plan.recorded.Change
+	}
+	return s
+}
+
+// Pools are those that the node is in, or carries keys of, sorted.
+func (s *FollowerState) Pools() []string {
+	pools := slices.Concat(s.Members, s.Recorded)
+	slices.Sort(pools)
+	return slices.Compact(pools)
+}
+
+// Follower is the node of a name and this state as turns have it.
+func (s *FollowerState) Follower(name string) Follower {
+	f := Follower{
+		Name: name, Pools: s.Pools(), Asks: s.Asks, Reverts: s.Reverts, Selected: s.Selected, Change: s.Change, Zone: s.Zone,
+		Unready: !s.Ready, Unavailable: !s.Ready || s.Cordoned, Stuck: s.Stuck,
+	}
+	for _, wait := range s.Wait {
+		f.Waits = append(f.Waits, wait.Pool)
+	}
+	return f
+}
+
+// EqualTurns reports whether two states mean the same to the turns of nodes.
+func (s *FollowerState) EqualTurns(other *FollowerState) bool {
+	return s.Ready == other.Ready && s.Cordoned == other.Cordoned && s.Stuck == other.Stuck && s.Change.Equal(other.Change) && s.Zone == other.Zone &&
+		slices.Equal(s.Asks, other.Asks) && slices.Equal(s.Reverts, other.Reverts) &&
+		s.Wait.Equal(other.Wait) && maps.Equal(s.Selected, other.Selected) &&
+		slices.Equal(s.Members, other.Members) && slices.Equal(s.Recorded, other.Recorded)
+}
+
+// FollowerOf is a node as far as turns depend on it, by what becomes of it: as it is when
+// the outcome has been carried out.
+func FollowerOf(node *NodeState, outcome NodeOutcome, ready bool) Follower {
+	s := FollowerStateOf(node, outcome, ready)
+	return s.Follower(node.Name)
+}
 
 // Failed reports whether the node is not ready, and was when it last began to follow one of
 // its pools.
@@ -15,27 +89,4 @@ func (n *Follower) Failed() bool {
 		}
 	}
 	return false
-}
-
-// FollowerOf is a node as far as turns depend on it, by what becomes of it: as it is when
-// the outcome has been carried out.
-func FollowerOf(node *NodeState, outcome NodeOutcome, ready bool) Follower {
-	f := Follower{
-		Name: node.Name, Pools: slices.Concat(outcome.Members, outcome.CarriedAfter()),
-		Asks: outcome.Asks, Reverts: outcome.Reverts, Selected: outcome.Selected, Zone: node.Labels[corev1.LabelTopologyZone],
-		Unready: !ready, Unavailable: !ready || node.Unschedulable,
-		Stuck: outcome.State == NodeStateUnreadable || outcome.State == NodeStatePaused,
-	}
-	slices.Sort(f.Pools)
-	f.Pools = slices.Compact(f.Pools)
-	switch {
-	case outcome.Begins && outcome.Admission.Plan != nil:
-		f.Change = outcome.Admission.Plan.Record.Change
-	case outcome.Plan != nil:
-		f.Change = outcome.Plan.recorded.Change
-	}
-	for _, wait := range outcome.Wait {
-		f.Waits = append(f.Waits, wait.Pool)
-	}
-	return f
 }

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -53,9 +54,9 @@ func (f FollowedPool) equal(other FollowedPool) bool {
 }
 
 // LastChangeOf is the last change that a node has followed in its turn, by its record;
-// zero where that cannot be read.
-func LastChangeOf(node *NodeState) LastChange {
-	record, err := readRecord(node)
+// zero where that cannot be read. Of the node no more is needed than its metadata.
+func LastChangeOf(node interface{ GetAnnotations() map[string]string }) LastChange {
+	record, err := remembered.read(node.GetAnnotations()[v1.AppliedAnnotation])
 	if err != nil {
 		return LastChange{}
 	}

@@ -79,8 +79,9 @@ type Cache struct {
 	dropped bool
 	kept    *kept
 	known   *knownServer
-	// failures is how often in a row a fetch onto what was kept has led to nothing.
-	failures int
+	// failures is how often in a row a fetch onto what was kept has led to nothing; rest is
+	// how many of those that follow ask for the whole at once.
+	failures, rest int
 }
 
 // knownServer is a server that speaks version 2 over http.
@@ -89,8 +90,13 @@ type knownServer struct {
 	greeting *advertisement
 }
 
-// maxFailures is how often a server is tried that makes nothing of what is kept.
-const maxFailures = 3
+// maxFailures is how often in a row a server is tried that makes nothing of what is kept.
+// Then the whole is asked for restFetches times, until it is tried once more: a server may be
+// replaced by one that can.
+const (
+	maxFailures = 3
+	restFetches = 10
+)
 
 // maxMissed is how often in a row a fetch onto what is kept may end without an answer,
 // until the whole is asked for.
@@ -134,7 +140,12 @@ func (c *Cache) take() *kept {
 	if c.kept == nil {
 		return nil
 	}
-	if c.kept.isFull() || c.failures >= maxFailures {
+	if c.rest > 0 {
+		c.rest--
+		c.empty()
+		return nil
+	}
+	if c.kept.isFull() {
 		c.empty()
 		return nil
 	}
@@ -183,13 +194,15 @@ func (c *Cache) putBack(k *kept) {
 func (c *Cache) disappoint() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
-	c.failures++
+	if c.failures++; c.failures >= maxFailures {
+		c.rest = restFetches
+	}
 }
 
 func (c *Cache) reset() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
-	c.failures = 0
+	c.failures, c.rest = 0, 0
 }
 
 // empty discards what is kept. The lock is held.

@@ -318,7 +318,7 @@ func (c *counts) add(node string, o *Observation, sign int32) {
 	if o.Problem == "" {
 		return
 	}
-	for _, pool := range o.pools() {
+	for _, pool := range o.Pools() {
 		counts := c.pool(pool)
 		if o.Stuck {
 			counts.Stuck += int(sign)
@@ -343,7 +343,7 @@ func (c *counts) publishDifference(before, after *Observation, results map[strin
 		before = &Observation{}
 	}
 	if !before.equal(after) {
-		for _, pool := range append(before.pools(), after.pools()...) {
+		for _, pool := range append(before.Pools(), after.Pools()...) {
 			concerned[pool] = true
 		}
 	}

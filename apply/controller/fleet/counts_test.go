@@ -105,7 +105,7 @@ func TestCountsWaitForPassesThatAreUnderWay(t *testing.T) {
 	if figures.Await("p", 3) {
 		t.Error("p is settled, and its keys are being written")
 	}
-	if again := figures.Report("n", Observation{Epoch: 2, Members: []string{"p"}, Recorded: []string{"p"}}, nil); !again {
+	if again := figures.Report("n", Observation{Epoch: 2, FollowerState: plan.FollowerState{Members: []string{"p"}, Recorded: []string{"p"}}}, nil); !again {
 		t.Error("a look by the pools of before must be repeated")
 	}
 	figures.advance(figures.begin(4), 4)
@@ -137,7 +137,7 @@ func TestCountsAdvanceWhomNothingConcerns(t *testing.T) {
 		}
 	}
 	figures.expect("new", 1)
-	figures.Report("quiet", Observation{Epoch: 1, Members: []string{"p"}}, nil)
+	figures.Report("quiet", Observation{Epoch: 1, FollowerState: plan.FollowerState{Members: []string{"p"}}}, nil)
 	figures.Report("slow", Observation{Epoch: 1}, nil)
 	figures.Report("gone", Observation{Epoch: 1}, nil)
 	looks := figures.begin(2)
@@ -192,7 +192,7 @@ func TestCountsOfPools(t *testing.T) {
 		}
 	}
 	conflict := conflictOf(t, "p")
-	sound := Observation{Epoch: 1, Members: []string{"p", "q"}, Recorded: []string{"p"}, Ready: true}
+	sound := Observation{Epoch: 1, FollowerState: plan.FollowerState{Members: []string{"p", "q"}, Recorded: []string{"p"}, Ready: true}}
 	figures.Report("a", sound, map[string]Result{"p": {Updated: true}})
 	tells("a node comes", "p", "q")
 	counts("a node comes", "p", v1.NodeCounts{Desired: 1, Updated: 1, Ready: 1}, 1, 0)
@@ -209,7 +209,7 @@ func TestCountsOfPools(t *testing.T) {
 	counts("a conflict of p", "p", v1.NodeCounts{Desired: 1, Conflicted: 1}, 1, 0)
 	counts("a conflict of p is none of q", "q", v1.NodeCounts{Desired: 1, Updated: 1, Ready: 1}, 0, 0)
 
-	paused := Observation{Epoch: 2, Members: []string{"q"}, Recorded: []string{"p"}, Problem: "is paused", Stuck: true}
+	paused := Observation{Epoch: 2, FollowerState: plan.FollowerState{Members: []string{"q"}, Recorded: []string{"p"}, Stuck: true}, Problem: "is paused"}
 	figures.Report("a", paused, nil)
 	tells("a node leaves one pool, and is paused", "p has news", "q has news")
 	counts("p has left its keys behind", "p", v1.NodeCounts{}, 1, 1)
@@ -234,30 +234,30 @@ func TestCountsOfPools(t *testing.T) {
 		done   Result
 		tells  string
 	}{
-		{"a node comes", Observation{Members: []string{"p"}, Recorded: []string{"p"}}, Result{Updated: true}, "p"},
-		{"it is ready", Observation{Members: []string{"p"}, Recorded: []string{"p"}, Ready: true}, Result{}, "p"},
-		{"it is repaired", Observation{Members: []string{"p"}, Recorded: []string{"p"}, Ready: true}, Result{Repaired: true}, "p has news"},
-		{"it leaves, and is not released yet", Observation{Recorded: []string{"p"}, Ready: true}, Result{}, "p has news"},
-		{"it is released", Observation{Ready: true}, Result{Released: true}, "p has news"},
-		{"it comes back", Observation{Members: []string{"p"}, Recorded: []string{"p"}}, Result{Updated: true}, "p"},
+		{"a node comes", Observation{FollowerState: plan.FollowerState{Members: []string{"p"}, Recorded: []string{"p"}}}, Result{Updated: true}, "p"},
+		{"it is ready", Observation{FollowerState: plan.FollowerState{Members: []string{"p"}, Recorded: []string{"p"}, Ready: true}}, Result{}, "p"},
+		{"it is repaired", Observation{FollowerState: plan.FollowerState{Members: []string{"p"}, Recorded: []string{"p"}, Ready: true}}, Result{Repaired: true}, "p has news"},
+		{"it leaves, and is not released yet", Observation{FollowerState: plan.FollowerState{Recorded: []string{"p"}, Ready: true}}, Result{}, "p has news"},
+		{"it is released", Observation{FollowerState: plan.FollowerState{Ready: true}}, Result{Released: true}, "p has news"},
+		{"it comes back", Observation{FollowerState: plan.FollowerState{Members: []string{"p"}, Recorded: []string{"p"}}}, Result{Updated: true}, "p"},
 		{"it leaves, and is released in the same pass", Observation{}, Result{Released: true}, "p has news"},
 	} {
 		figures.Report("b", step.found, map[string]Result{"p": step.done})
 		tells(step.reason, step.tells)
 	}
-	figures.Report("b", Observation{Members: []string{"p"}, Recorded: []string{"p"}}, nil)
+	figures.Report("b", Observation{FollowerState: plan.FollowerState{Members: []string{"p"}, Recorded: []string{"p"}}}, nil)
 	tells("it comes once more", "p")
 	figures.Forget("b")
 	tells("a sound node goes", "p")
 
-	figures.Report("c", Observation{Recorded: []string{"p"}}, nil)
+	figures.Report("c", Observation{FollowerState: plan.FollowerState{Recorded: []string{"p"}}}, nil)
 	tells("a node carries keys of a pool that it is not in", "p has news")
 	figures.Forget("c")
 	tells("it goes, and a pool that is deleted may, too", "p has news")
 
-	figures.Report("d", Observation{Members: []string{"q"}, Problem: "is paused", Stuck: true}, nil)
+	figures.Report("d", Observation{FollowerState: plan.FollowerState{Members: []string{"q"}, Stuck: true}, Problem: "is paused"}, nil)
 	tells("a paused node comes", "q has news")
-	figures.Report("d", Observation{Members: []string{"p"}, Problem: "is paused", Stuck: true}, nil)
+	figures.Report("d", Observation{FollowerState: plan.FollowerState{Members: []string{"p"}, Stuck: true}, Problem: "is paused"}, nil)
 	tells("it comes to another pool, as paused as before", "p has news", "q has news")
 }
 

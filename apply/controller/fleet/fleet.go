@@ -84,7 +84,7 @@ func (f *Fleet) Report(node string, now Observation, results map[string]Result) 
 	}
 	f.turns.ended(node, before, &now)
 	again = f.counts.Report(node, now, results)
-	if before == nil || !before.equalTurns(&now) || len(now.Asks) > 0 {
+	if before == nil || !before.EqualTurns(&now.FollowerState) || len(now.Asks) > 0 {
 		f.turns.setDue()
 	}
 	return again

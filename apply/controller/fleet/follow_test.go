@@ -130,7 +130,7 @@ func TestChangesConcernEveryNodeWhosePlanChanges(t *testing.T) {
 				}
 				concerned++
 				nodes[i] = p.After(node)
-				found[node.Name] = &Observation{Epoch: now.Epoch, observed: true, Members: p.Pools, Recorded: slices.Sorted(maps.Keys(p.Record.Pools()))}
+				found[node.Name] = &Observation{Epoch: now.Epoch, observed: true, FollowerState: plan.FollowerState{Members: p.Pools, Recorded: slices.Sorted(maps.Keys(p.Record.Pools()))}}
 				if plans[node.Name], err = plan.Node(nodes[i], now.Expansion); err != nil {
 					t.Fatal(err)
 				}
@@ -179,11 +179,11 @@ func TestNodeThatIsDueStaysSo(t *testing.T) {
 	}
 	since := now.Since("p")
 	change(named("q", 2, "other"))
-	fleet.Report("n1", Observation{Epoch: fleet.latest(), Members: []string{"p"}}, nil)
+	fleet.Report("n1", Observation{Epoch: fleet.latest(), FollowerState: plan.FollowerState{Members: []string{"p"}}}, nil)
 	if fleet.Await("p", since) {
 		t.Error("the pool is carried out, and n2 was not looked at")
 	}
-	fleet.Report("n2", Observation{Epoch: fleet.latest(), Members: []string{"p"}}, nil)
+	fleet.Report("n2", Observation{Epoch: fleet.latest(), FollowerState: plan.FollowerState{Members: []string{"p"}}}, nil)
 	if !fleet.Await("p", since) {
 		t.Error("the pool is not carried out, and both nodes were looked at")
 	}

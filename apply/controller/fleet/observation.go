@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -16,40 +15,23 @@ type Observation struct {
 	// yet, the one in which it came.
 	Epoch uint64
 	UID   types.UID
-	// Ready is the node's condition.
-	Ready bool
-	// Members are the pools that the node is in; Recorded are those that have keys in
-	// its record.
-	Members, Recorded []string
+	// FollowerState is the node as far as turns depend on it.
+	plan.FollowerState
 	// Conflicts are the keys that pools do not get here, and Contests those that
 	// somebody else keeps changing.
 	Conflicts plan.Digest
 	Contests  []plan.Contest
-	// Wait are the pools whose changes the node may not follow yet, and Step is what it
-	// keeps meanwhile, as far as RuntimeClasses have to do with it.
-	Wait plan.NodeWait
+	// Step is what the node keeps while changes wait, as far as RuntimeClasses have to do
+	// with it.
 	Step *plan.ClassStep
-	// Asks are the pools in whose rollouts the node waits for its turn; Reverts those of
-	// which what waits goes back to what was before. Change is the last one that it has
-	// followed in its turn.
-	Asks, Reverts []string
-	Change        plan.LastChange
 	// Evicting is what is left to evict where the node is drained, and Overdue reports that
 	// this takes too long.
 	Evicting string
 	Overdue  bool
-	// Zone that the node is in.
-	Zone string
-	// Selected are the waves that the node may be in, by pool, a bit for each.
-	Selected map[string]uint64
-	// Cordoned reports that pods are not scheduled to the node.
-	Cordoned bool
 	// Failed reports that what the pass wrote may not have gone through.
 	Failed bool
 	// Problem says why the node could not be brought up to date; empty when it was.
-	// Stuck is set where it stays so until somebody acts.
 	Problem string
-	Stuck   bool
 	// Unreadable is set where the problem is that the record cannot be read.
 	Unreadable bool
 
@@ -107,33 +89,6 @@ func (r Result) And(other Result) Result {
 	return Result{r.Updated || other.Updated, r.Repaired || other.Repaired, r.Released || other.Released}
 }
 
-// follower is the node as far as turns depend on it.
-func (o *Observation) follower(node string) plan.Follower {
-	f := plan.Follower{
-		Name: node, Pools: o.pools(), Asks: o.Asks, Reverts: o.Reverts, Selected: o.Selected, Change: o.Change, Zone: o.Zone,
-		Unready: !o.Ready, Unavailable: !o.Ready || o.Cordoned, Stuck: o.Stuck,
-	}
-	for _, wait := range o.Wait {
-		f.Waits = append(f.Waits, wait.Pool)
-	}
-	return f
-}
-
-// equalTurns reports whether two observations mean the same to the turns of nodes.
-func (o *Observation) equalTurns(other *Observation) bool {
-	return o.Ready == other.Ready && o.Cordoned == other.Cordoned && o.Stuck == other.Stuck && o.Change.Equal(other.Change) && o.Zone == other.Zone &&
-		slices.Equal(o.Asks, other.Asks) && slices.Equal(o.Reverts, other.Reverts) &&
-		o.Wait.Equal(other.Wait) && maps.Equal(o.Selected, other.Selected) &&
-		slices.Equal(o.Members, other.Members) && slices.Equal(o.Recorded, other.Recorded)
-}
-
-// pools are those that the node is in, or carries keys of.
-func (o *Observation) pools() []string {
-	pools := slices.Concat(o.Members, o.Recorded)
-	slices.Sort(pools)
-	return slices.Compact(pools)
-}
-
 // adds is how much the node adds to the counts of one of its pools.
 func (o *Observation) adds(pool string) (updated, ready int32) {
 	if o.Problem != "" || o.Wait.Of(pool) != nil || slices.Contains(o.Change.Drained(), pool) || o.Conflicts.Count(pool) > 0 || len(contestsOf(pool, o.Contests)) > 0 {
@@ -171,7 +126,7 @@ func (o *Observation) equalTroubles(other *Observation) bool {
 
 // troubles reports whether something is wrong on the node that concerns a pool.
 func (o *Observation) troubles(pool string) bool {
-	return o.Problem != "" && slices.Contains(o.pools(), pool)
+	return o.Problem != "" && slices.Contains(o.Pools(), pool)
 }
 
 // orphaned reports whether the node still carries keys of a pool that it is not in.

@@ -118,9 +118,9 @@ func (t *turns) ended(node string, before, now *Observation) {
 	// A time ahead, by the clock of an earlier leader or a kubelet, would hide all that the
 	// node follows until then.
 	if change := now.Change.NoLaterThan(t.clock.Now().Add(skew)); t.changed[node].Behind(change) {
-		changed := changedNode{change, now.pools(), len(now.Recorded) == 0}
+		changed := changedNode{change, now.Pools(), len(now.Recorded) == 0}
 		if before != nil {
-			changed.pools = append(changed.pools, before.pools()...)
+			changed.pools = append(changed.pools, before.Pools()...)
 		}
 		// What it has left just before it is on its way from still.
 		if last := t.changed[node]; change.At.Before(last.At.Add(v1.MaxMinReady)) {
@@ -204,7 +204,7 @@ func (c *counts) followers() []plan.Follower {
 	defer c.mu.Unlock()
 	nodes := make([]plan.Follower, 0, len(c.nodes))
 	for name, o := range c.nodes {
-		nodes = append(nodes, o.follower(name))
+		nodes = append(nodes, o.Follower(name))
 	}
 	return nodes
 }

@@ -18,12 +18,11 @@ func TestRecordOfTheFutureHidesNothing(t *testing.T) {
 	turns := newTurns()
 	now := turnsNow
 	turns.clock.Now = func() time.Time { return now }
-	forged := Observation{Epoch: 1, UID: "1", Members: []string{"p"}, Recorded: []string{"p"}, Change: plan.LastChange{At: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)}}
+	forged := Observation{Epoch: 1, UID: "1", FollowerState: plan.FollowerState{Members: []string{"p"}, Recorded: []string{"p"}, Change: plan.LastChange{At: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)}}}
 	turns.ended("a", nil, &forged)
 	turns.known([]plan.Follower{{Name: "a", Pools: []string{"p"}, Change: forged.Change}}, &Snapshot{Epoch: 1}, now)
 	now = now.Add(24 * time.Hour)
-	began := Observation{Epoch: 1, UID: "1", Members: []string{"p"}, Recorded: []string{"p"},
-		Change: plan.LastChange{At: now, Pools: map[string]plan.FollowedPool{"p": {At: now, Content: "new"}}}}
+	began := Observation{Epoch: 1, UID: "1", FollowerState: plan.FollowerState{Members: []string{"p"}, Recorded: []string{"p"}, Change: plan.LastChange{At: now, Pools: map[string]plan.FollowedPool{"p": {At: now, Content: "new"}}}}}
 	turns.ended("a", &forged, &began)
 	known := turns.known([]plan.Follower{{Name: "a", Pools: []string{"p"}, Change: began.Change}}, &Snapshot{Epoch: 1}, now)
 	if change := known[0].Change; !change.At.Equal(now) || change.Pools["p"].Content != "new" {
@@ -41,7 +40,7 @@ func TestTurnsWaitForAllWhoseWindowOpens(t *testing.T) {
 		turn := plan.NodeWait{{Pool: "p", Restriction: &plan.Restriction{For: []string{"p"}, Turn: true}}}
 		closed := plan.NodeWait{{Pool: "p", Restriction: &plan.Restriction{For: []string{"p"}, Until: turnsNow}}}
 		report := func(node string, wait plan.NodeWait, asks ...string) {
-			f.Report(node, Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Wait: wait, Asks: asks}, nil)
+			f.Report(node, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Wait: wait, Asks: asks}}, nil)
 		}
 		var given []string
 		give := func(after time.Duration) {

@@ -210,8 +210,8 @@ func (w *fleetWorld) pass(name string, mayDie bool) {
 			facts.Drained, facts.Evicted = true, true
 			outcome = plan.NodeOutcomeOf(seen, w.snapshot.Expansion, facts)
 		}
-		found := Observation{Epoch: w.epoch, UID: "uid", Ready: w.ready[name], Members: outcome.Members, Wait: outcome.Wait, Asks: outcome.Asks, Reverts: outcome.Reverts, Selected: outcome.Selected,
-			Recorded: outcome.CarriedAfter(), Change: outcome.Plan.Recorded().Change}
+		found := Observation{Epoch: w.epoch, UID: "uid", FollowerState: plan.FollowerStateOf(seen, outcome, w.ready[name])}
+		found.Change = outcome.Plan.Recorded().Change
 		if last := w.counts.Last(name); last != nil && found.Change.Behind(last.Change) {
 			found.Change = last.Change
 		}

@@ -37,12 +37,12 @@ func TestNodeThatLeftCountsForAWhile(t *testing.T) {
 	one := intstr.FromInt32(1)
 	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{MaxUnavailable: &one, MinReady: &metav1.Duration{Duration: time.Minute}})}}
 	f := turnsFleet(t, list)
-	f.Report("a", Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}}, nil)
+	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}}}, nil)
 	f.turns.give(plan.Turns{Nodes: map[string][]string{"a": {"p"}}}, 1)
-	f.Report("a", Observation{Epoch: 1, Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}, nil)
+	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}}, nil)
 	// A month later it fails, in q; in p, b waits for its turn.
-	f.Report("a", Observation{Epoch: 1, Ready: false, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}, nil)
-	f.Report("b", Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}}, nil)
+	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: false, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}}, nil)
+	f.Report("b", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}}}, nil)
 	var turns []string
 	if _, err := f.giveTurns(t.Context(), noChanges, func(node string) { turns = append(turns, node) }); err != nil {
 		t.Fatal(err)
@@ -59,11 +59,11 @@ func TestNodesThatLeftRaiseNoPercentage(t *testing.T) {
 	f := turnsFleet(t, list)
 	for i := range 4 {
 		name := fmt.Sprintf("left-%d", i)
-		f.Report(name, Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}, nil)
-		f.Report(name, Observation{Epoch: 1, Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}, nil)
+		f.Report(name, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}}, nil)
+		f.Report(name, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}}, nil)
 	}
 	for _, name := range []string{"a", "b"} {
-		f.Report(name, Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}}, nil)
+		f.Report(name, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}}}, nil)
 	}
 	var turns []string
 	if _, err := f.giveTurns(t.Context(), noChanges, func(node string) { turns = append(turns, node) }); err != nil {
@@ -80,7 +80,7 @@ func TestWaveGoesWithTheRollout(t *testing.T) {
 	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{Waves: []v1.Wave{{Name: "canary", Nodes: &one}}})}}
 	f := turnsFleet(t, list)
 	wait := plan.NodeWait{{Pool: "p", Restriction: &plan.Restriction{For: []string{"p"}, Turn: true}}}
-	f.Report("a", Observation{Epoch: 1, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}, Wait: wait, Selected: map[string]uint64{"p": 1}}, nil)
+	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asks: []string{"p"}, Wait: wait, Selected: map[string]uint64{"p": 1}}}, nil)
 	give := func() {
 		t.Helper()
 		if _, err := f.giveTurns(t.Context(), noChanges, func(string) {}); err != nil {
@@ -94,7 +94,7 @@ func TestWaveGoesWithTheRollout(t *testing.T) {
 	list.pools = map[string]*v1.NodePool{"p": turnsPool("p", nil)}
 	list.pools["p"].Generation++
 	f.changed("p")
-	f.Report("a", Observation{Epoch: 2, Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}, nil)
+	f.Report("a", Observation{Epoch: 2, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}}, nil)
 	give()
 	if state := f.Wave("p"); state != nil {
 		t.Errorf("p has no rollout any more, and status.rollout.wave stays: %s", state)
@@ -110,8 +110,8 @@ func TestPoolThatWaitsIsToldOfTheWave(t *testing.T) {
 	f := turnsFleet(t, list)
 	both := []string{"fleet", "gpu"}
 	wait := plan.NodeWait{{Pool: "gpu", Restriction: &plan.Restriction{For: []string{"fleet"}, Turn: true}}}
-	f.Report("a", Observation{Epoch: 1, Ready: true, Members: both, Recorded: []string{"gpu"}, Change: plan.LastChange{At: turnsNow}, Selected: map[string]uint64{"fleet": 1}}, nil)
-	f.Report("b", Observation{Epoch: 1, Ready: true, Members: both, Recorded: []string{"gpu"}, Asks: []string{"fleet"}, Wait: wait, Selected: map[string]uint64{"fleet": 1}}, nil)
+	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: both, Recorded: []string{"gpu"}, Change: plan.LastChange{At: turnsNow}, Selected: map[string]uint64{"fleet": 1}}}, nil)
+	f.Report("b", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: both, Recorded: []string{"gpu"}, Asks: []string{"fleet"}, Wait: wait, Selected: map[string]uint64{"fleet": 1}}}, nil)
 	give := func() {
 		t.Helper()
 		if _, err := f.giveTurns(t.Context(), noChanges, func(string) {}); err != nil {
@@ -171,9 +171,9 @@ func TestChangesOfWaves(t *testing.T) {
 // made anew between two passes, passes do not go on to read past the cache.
 func TestPassesReadPastTheCacheOnce(t *testing.T) {
 	f := turnsFleet(t, &poolList{})
-	f.Report("a", Observation{Epoch: 1, UID: "1", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Change: plan.LastChange{At: turnsNow}}, nil)
+	f.Report("a", Observation{Epoch: 1, UID: "1", FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Change: plan.LastChange{At: turnsNow}}}, nil)
 	for range 3 { // another node of the name; it has joined, and its record has no time
-		f.Report("a", Observation{Epoch: 1, UID: "2", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}, nil)
+		f.Report("a", Observation{Epoch: 1, UID: "2", FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}}, nil)
 	}
 	if f.Outdated("a", plan.LastChange{}) {
 		t.Error("the cache shows the newest state, and is not believed")
@@ -183,8 +183,8 @@ func TestPassesReadPastTheCacheOnce(t *testing.T) {
 // A turn that was given to a node is not that of another one of its name.
 func TestTurnIsOfOneNode(t *testing.T) {
 	f := turnsFleet(t, &poolList{})
-	f.Report("a", Observation{Epoch: 1, UID: "1", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Change: plan.LastChange{At: turnsNow}}, nil)
-	f.Report("a", Observation{Epoch: 1, UID: "2", Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}, nil)
+	f.Report("a", Observation{Epoch: 1, UID: "1", FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Change: plan.LastChange{At: turnsNow}}}, nil)
+	f.Report("a", Observation{Epoch: 1, UID: "2", FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}}}, nil)
 	known := f.turns.known(f.counts.followers(), &Snapshot{Epoch: 1}, turnsNow)
 	if !known[0].Change.At.IsZero() {
 		t.Errorf("a new node counts as changed at %v, by the one before it", known[0].Change.At)
@@ -211,7 +211,7 @@ func TestNodeThatLeftTwiceCountsInBoth(t *testing.T) {
 	turns := newTurns()
 	step := func(at time.Time, from, to string) {
 		turns.clock.Now = func() time.Time { return at }
-		turns.ended("a", &Observation{Members: []string{from}}, &Observation{Members: []string{to}, Recorded: []string{to}, Change: plan.LastChange{At: at}})
+		turns.ended("a", &Observation{FollowerState: plan.FollowerState{Members: []string{from}}}, &Observation{FollowerState: plan.FollowerState{Members: []string{to}, Recorded: []string{to}, Change: plan.LastChange{At: at}}})
 	}
 	step(turnsNow, "p", "q")
 	step(turnsNow.Add(time.Second), "q", "r")

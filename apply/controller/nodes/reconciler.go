@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -127,6 +126,14 @@ func (r *Reconciler) read(ctx context.Context, name string) (*nodecache.Node, er
 	return node, err
 }
 
+// stateOf is a node as far as turns depend on it, by its outcome. What it would begin to
+// follow with that counts only once it is written.
+func (r *Reconciler) stateOf(node *nodecache.Node, outcome plan.NodeOutcome) plan.FollowerState {
+	state := plan.FollowerStateOf(node.NodeState, outcome, node.Ready)
+	state.Change = r.lastChange(node, outcome)
+	return state
+}
+
 // lastChange is the last one that a node has followed in its turn, by its record, or by
 // what was written since.
 func (r *Reconciler) lastChange(node *nodecache.Node, outcome plan.NodeOutcome) plan.LastChange {
@@ -149,30 +156,25 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 	}
 	facts := r.facts(node, pools)
 	outcome := plan.NodeOutcomeOf(node.NodeState, pools.Expansion, facts)
-	found := &observed{Observation: fleet.Observation{
-		Epoch: pools.Epoch, UID: node.UID, Ready: node.Ready, Cordoned: node.Unschedulable, Members: outcome.Members,
-		Change: r.lastChange(node, outcome), Zone: node.Labels[corev1.LabelTopologyZone],
-	}}
+	found := &observed{Observation: fleet.Observation{Epoch: pools.Epoch, UID: node.UID, FollowerState: r.stateOf(node, outcome)}}
 	switch outcome.State {
 	case plan.NodeStateUnreadable:
 		r.repairs.forget(node.Name)
-		found.Problem, found.Stuck = "has a record that cannot be read: "+apply.Brief(outcome.Unreadable.Err), true
-		found.Unreadable, found.Selected = true, outcome.Selected
+		found.Problem, found.Unreadable = "has a record that cannot be read: "+apply.Brief(outcome.Unreadable.Err), true
 		log.FromContext(ctx).Error(outcome.Unreadable, "node is left alone; repair its annotation, or run the version that wrote it")
 		return found, nil
 	case plan.NodeStatePaused:
 		r.repairs.forget(node.Name)
-		found.Recorded, found.Selected = outcome.CarriedBefore(), outcome.Selected
-		found.Problem, found.Stuck = "is paused by its annotation "+v1.ReconcileAnnotation, true
+		found.Problem = "is paused by its annotation " + v1.ReconcileAnnotation
 		return found, nil
 	default:
 		before := outcome.Drain
 		if before != nil && before.Began {
 			facts.Drained, facts.Evicted = r.drain(ctx, node.Name, before, found, facts.Now), true
 			outcome = plan.NodeOutcomeOf(node.NodeState, pools.Expansion, facts)
+			found.FollowerState = r.stateOf(node, outcome)
 		}
-		found.Wait, found.Step, found.Asks, found.Reverts = outcome.Wait, outcome.Step, outcome.Asks, outcome.Reverts
-		found.Selected = outcome.Selected
+		found.Step = outcome.Step
 		again := found.again
 		err := r.execute(ctx, node.NodeState, pools, outcome, found)
 		found.again = loop.Sooner(found.again, again)
@@ -225,7 +227,7 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 		found.Change = p.Record.Change
 	}
 	written := outcome.Admission.Written(r.repairs.now())
-	found.Recorded, found.Contests = outcome.CarriedAfter(), written.Contests()
+	found.Contests = written.Contests()
 	found.again = r.repairs.set(node.Name, written)
 	if !p.NoOp() {
 		found.written, found.results = true, resultsOf(p, found.Contests)

@@ -83,31 +83,6 @@ func (r *Reconciler) giveTurns(ctx context.Context, queue loop.Queue) error {
 	return nil
 }
 
-// earlier is what an earlier leader has written, by the API server. A node whose record
-// cannot be read is left out: it follows nothing.
-func (r *Reconciler) earlier(ctx context.Context) (fleet.Earlier, error) {
-	nodes, err := nodecache.ListLive(ctx, r.live)
-	if err != nil {
-		return fleet.Earlier{}, err
-	}
-	pools, err := loop.ListPools(ctx, r.live)
-	if err != nil {
-		return fleet.Earlier{}, err
-	}
-	earlier := fleet.Earlier{Changes: map[string]plan.LastChange{}, Halts: map[string]*plan.Halt{}}
-	for _, node := range nodes {
-		if change := plan.LastChangeOf(node); !change.At.IsZero() {
-			earlier.Changes[node.Name] = change
-		}
-	}
-	for _, pool := range pools {
-		if halt := plan.HaltOf(pool); halt != nil {
-			earlier.Halts[pool.Name] = halt
-		}
-	}
-	return earlier, nil
-}
-
 // relevantToPlan passes the node events that a plan or a count can
 // depend on. Kubelets write the status of their nodes all the time. That
 // somebody else has set a value that stays the same is news for who reports it.

@@ -98,7 +98,9 @@ func TestUndecidedRuntimeClassIsDecidedLater(t *testing.T) {
 			t.Fatal(err)
 		}
 		view.Unfreeze("s") // the pool has changed: the node is to be looked at
-		ends := func() { view.Report("n", fleet.Observation{Epoch: 2, UID: types.UID("n"), Ready: true}, nil) }
+		ends := func() {
+			view.Report("n", fleet.Observation{Epoch: 2, UID: types.UID("n"), FollowerState: plan.FollowerState{Ready: true}}, nil)
+		}
 		if late {
 			c.onPatch = ends
 		} else {
