@@ -82,7 +82,7 @@ func (l *losses) block(of label, pod *inventory.Pod, drain *Drain) {
 	} else {
 		blocked.Waiting = append(blocked.Waiting, named)
 	}
-	if drain.forced() {
+	if drain.Forced() {
 		blocked.Forced++
 	}
 }

@@ -62,9 +62,9 @@ func together(drains []plan.DrainBefore) *Drain {
 	}
 }
 
-// forced reports whether taints delete the pods that are left when the drain is overdue.
-func (d *Drain) forced() bool { return d.OnTimeout == string(v1.ForceOnTimeout) }
+// Forced reports whether taints delete the pods that are left when the drain is overdue.
+func (d *Drain) Forced() bool { return d.OnTimeout == string(v1.ForceOnTimeout) }
 
 // asks reports whether pods go only as PodDisruptionBudgets allow, until the drain is
 // overdue.
-func (d *Drain) asks() bool { return d != nil && !(d.Obstructed && d.forced()) }
+func (d *Drain) asks() bool { return d != nil && !(d.Obstructed && d.Forced()) }

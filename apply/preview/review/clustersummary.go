@@ -115,8 +115,9 @@ func (c Counts) worstOfClusters(noPods int) string {
 			parts = append(parts, Count(n, noun)+" "+verb)
 		}
 	}
-	add(c.Evictions, "pod", "evicted"+notRecreated(c))
+	add(c.Evictions, "pod", "evicted"+drained(c)+notRecreated(c))
 	add(c.BudgetsExceeded, "PodDisruptionBudget", "exceeded")
+	add(c.BudgetsBlocking, "PodDisruptionBudget", "blocking drains")
 	add(c.NoFeasibleNode, "workload", "without a feasible node")
 	add(c.RuntimeClassesInUse, "RuntimeClass", "deleted or replaced while in use")
 	add(c.DaemonPodsRemoved, "pod", "of DaemonSets removed")
