@@ -26,8 +26,8 @@ func WhenDeleted(of impact.Eviction, stay string) string {
 // obstructed is why pods are not evicted before a taint comes.
 const obstructed = "as a NoSchedule taint of another value would let them come again"
 
-// WhenStaying returns what happens where pods that are drained are not evicted: "Hold: the
-// taint waits for them".
+// WhenStaying returns what becomes of the taint where pods are not evicted: "Hold: the taint
+// waits until then".
 func WhenStaying(drain *impact.Drain) string {
 	switch {
 	case drain.Forced():
@@ -35,7 +35,7 @@ func WhenStaying(drain *impact.Drain) string {
 	case drain.Obstructed:
 		return "Hold: the taint waits, and none is evicted, " + obstructed
 	}
-	return "Hold: the taint waits for them"
+	return "Hold: the taint waits until then"
 }
 
 // BudgetVerdict returns what becomes of a PodDisruptionBudget in a word, and why.
