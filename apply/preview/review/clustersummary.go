@@ -54,7 +54,7 @@ func (c Cluster) severity() []int {
 		unknown = 1
 	}
 	return []int{
-		0, n.Evictions, n.BudgetsExceeded, n.NoFeasibleNode, n.RuntimeClassesInUse, n.DaemonPodsRemoved, n.Unschedulable, unknown,
+		0, n.Evictions, n.BudgetsExceeded, n.BudgetsBlocking, n.NoFeasibleNode, n.RuntimeClassesInUse, n.DaemonPodsRemoved, n.Unschedulable, unknown,
 		n.NewProblems + n.NewConflicts, n.PoolsHeldBack + n.ReleasesHeldBack, n.PoolsDeleted, n.NodesChanged, n.PoolsCreated + n.PoolsChanged,
 		n.RuntimeClassesCreated + n.RuntimeClassesChanged + n.RuntimeClassesReplaced + n.RuntimeClassesDeleted,
 	}

@@ -27,7 +27,7 @@ func WhenDeleted(of impact.Eviction, stay string) string {
 const obstructed = "as a NoSchedule taint of another value would let them come again"
 
 // WhenStaying returns what becomes of the taint where pods are not evicted: "Hold: the taint
-// waits until then".
+// waits for their eviction".
 func WhenStaying(drain *impact.Drain) string {
 	switch {
 	case drain.Forced():
@@ -35,7 +35,7 @@ func WhenStaying(drain *impact.Drain) string {
 	case drain.Obstructed:
 		return "Hold: the taint waits, and none is evicted, " + obstructed
 	}
-	return "Hold: the taint waits until then"
+	return "Hold: the taint waits for their eviction"
 }
 
 // BudgetVerdict returns what becomes of a PodDisruptionBudget in a word, and why.
