@@ -18,6 +18,8 @@ import (
 	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // Left is a pod that is still on a node, and why.
@@ -75,14 +77,16 @@ func Pods(ctx context.Context, live client.Reader, evictions client.SubResourceW
 
 func mustGo(pod *corev1.Pod, taints []corev1.Taint) bool {
 	_, static := pod.Annotations[corev1.MirrorPodAnnotationKey]
-	owner := metav1.GetControllerOf(pod)
-	// A DaemonSet that tolerates the NoSchedule taint would put its pod back at once.
-	if static || owner != nil && owner.Kind == "DaemonSet" || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-		return false
+	drainable := plan.DrainablePod{
+		Static: static, Terminating: pod.DeletionTimestamp != nil, Finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		Tolerates: func(taint *corev1.Taint) bool {
+			return schedulinghelper.TolerationsTolerateTaint(klog.Logger{}, pod.Spec.Tolerations, taint, true)
+		},
 	}
-	return slices.ContainsFunc(taints, func(taint corev1.Taint) bool {
-		return !schedulinghelper.TolerationsTolerateTaint(klog.Logger{}, pod.Spec.Tolerations, &taint, true)
-	})
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		drainable.Controller = owner.Kind
+	}
+	return drainable.EvictedBefore(taints...)
 }
 
 // evict asks for the eviction of one pod, and returns why it is refused, by a budget or by

@@ -78,7 +78,8 @@ type NodeDifference struct {
 //     [PoolFacts.Now]): see [Difference.Waits], which is for whoever prints the difference.
 //     So RuntimeClasses wait for no node ([PoolFacts.Undecided], [PoolFacts.Steps]), and
 //     nodes for no turn ([NodeFacts.Turn], [NodeFacts.Unready]),
-//     nor for an eviction ([NodeFacts.Drained], [NodeFacts.Evicted]).
+//     nor for an eviction ([NodeFacts.Drained], [NodeFacts.Evicted]): see
+//     [Difference.Drains], which is for whoever prints the difference.
 //   - Nothing else waits. No key was put back lately ([NodeFacts.Repairs], [NodeFacts.Backoff],
 //     [NodeFacts.Now]), nor was a node found up to date ([NodeFacts.UpToDate],
 //     [NodeFacts.Members]), so that nothing is drift of somebody who fights. Every pool

@@ -30,14 +30,9 @@ type PoolWaiting struct {
 // not part of it: that is decided when the pool is there again.
 func (d *Difference) Waits(cluster Cluster, now time.Time) []PoolWaiting {
 	pools := d.Pools.leaving(cluster.Pools)
-	rollouts := RolloutsOf(pools)
+	rollouts := d.rolloutsAt(pools, now)
 	if rollouts == nil {
 		return nil
-	}
-	for _, change := range d.PoolChanges {
-		if changed := rollouts.pools[change.Name]; changed != nil {
-			changed.changed = now
-		}
 	}
 	byPool := map[string]*PoolWaiting{}
 	of := func(pool string) *PoolWaiting {
@@ -80,4 +75,19 @@ func (d *Difference) Waits(cluster Cluster, now time.Time) []PoolWaiting {
 	}
 	slices.SortFunc(waits, func(a, b PoolWaiting) int { return cmp.Compare(a.Pool, b.Pool) })
 	return waits
+}
+
+// rolloutsAt are those of the pools that a difference leaves, if it is applied at a moment:
+// what it changes counts as changed then.
+func (d *Difference) rolloutsAt(pools []*v1.NodePool, now time.Time) *Rollouts {
+	rollouts := RolloutsOf(pools)
+	if rollouts == nil {
+		return nil
+	}
+	for _, change := range d.PoolChanges {
+		if changed := rollouts.pools[change.Name]; changed != nil {
+			changed.changed = now
+		}
+	}
+	return rollouts
 }

@@ -107,14 +107,7 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 	if f.Rollouts == nil {
 		return p, nil
 	}
-	s := &staging{NodeFacts: f, node: node, p: p, desired: p.desired, drain: &Drain{Began: true, drained: map[render.TaintID]DrainedTaint{}}}
-	s.desired.Taints = maps.Clone(s.desired.Taints)
-	for _, change := range p.Changes {
-		var id render.TaintID
-		if change.Field == Taint && change.After != nil && !change.Drift && id.UnmarshalText([]byte(change.Key)) == nil && id.Effect == corev1.TaintEffectNoExecute {
-			s.stage(id)
-		}
-	}
+	s := f.staging(node, p)
 	if len(s.drain.drained) == 0 {
 		return p, nil
 	}
@@ -129,6 +122,21 @@ type staging struct {
 	p       *NodePlan
 	desired render.Desired
 	drain   *Drain
+	// comes are the taints that are left out, and how they come.
+	comes []DrainBefore
+}
+
+// staging leaves out of a plan all taints of which the node has to be drained.
+func (f NodeFacts) staging(node *NodeState, p *NodePlan) *staging {
+	s := &staging{NodeFacts: f, node: node, p: p, desired: p.desired, drain: &Drain{Began: true, drained: map[render.TaintID]DrainedTaint{}}}
+	s.desired.Taints = maps.Clone(s.desired.Taints)
+	for _, change := range p.Changes {
+		var id render.TaintID
+		if change.Field == Taint && change.After != nil && !change.Drift && id.UnmarshalText([]byte(change.Key)) == nil && id.Effect == corev1.TaintEffectNoExecute {
+			s.stage(id)
+		}
+	}
+	return s
 }
 
 // stage leaves out a NoExecute taint of which the node has to be drained.
@@ -157,14 +165,15 @@ func (s *staging) stage(id render.TaintID) {
 	} else {
 		delete(s.desired.Taints, id)
 	}
-	d := s.drain
+	d, taint := s.drain, corev1.Taint{Key: id.Key, Value: want.Value, Effect: id.Effect}
+	s.comes = append(s.comes, DrainBefore{Taint: taint, Timeout: by.drain.timeout, Force: by.drain.force, Obstacle: obstacle})
 	d.drained[id], d.Began, d.Overdue = drained, d.Began && began, d.Overdue || overdue
 	if obstacle != "" {
 		d.Obstacle = obstacle
 		return
 	}
 	s.keepOff(twinOf(id), want)
-	d.Taints, d.Since = append(d.Taints, corev1.Taint{Key: id.Key, Value: want.Value, Effect: id.Effect}), latest(d.Since, drained.Since)
+	d.Taints, d.Since = append(d.Taints, taint), latest(d.Since, drained.Since)
 }
 
 // twinOf is the taint that keeps pods off while a node is drained of a NoExecute taint.

@@ -70,14 +70,9 @@ type schedules struct {
 // well, windows and turns apart. The revision counts as applied at that moment: see
 // [Difference.Waits].
 func (d *Difference) Schedules(cluster Cluster, now time.Time) []PoolSchedule {
-	rollouts := RolloutsOf(d.Pools.leaving(cluster.Pools))
+	rollouts := d.rolloutsAt(d.Pools.leaving(cluster.Pools), now)
 	if rollouts == nil {
 		return nil
-	}
-	for _, change := range d.PoolChanges {
-		if changed := rollouts.pools[change.Name]; changed != nil {
-			changed.changed = now
-		}
 	}
 	if whole := now.Truncate(time.Second); whole.Before(now) {
 		now = whole.Add(time.Second) // records know whole seconds

@@ -18,13 +18,13 @@ func Everything() *review.Review {
 	}
 	r.Summary = review.Summary{
 		Changes: "1 pool created, 2 pools changed, 1 pool deleted, 1 RuntimeClass created, 1 RuntimeClass replaced, 1 RuntimeClass deleted, 7 nodes changed, 2 pools not pruned, 1 change held back for its releases, 3 conflicts, 2 problems",
-		Impact:  "3 pods of 2 workloads evicted, 1 of them not created again; PodDisruptionBudget web/api exceeded; no feasible node for 1 workload; RuntimeClass node-pool-legacy deleted, which 2 workloads name; 1 pod of DaemonSets removed; 2 pods could not be scheduled again; 1 finished pod deleted; 1 node on which pools shut each other's pods out",
+		Impact:  "7 pods of 5 workloads evicted, 3 of them drained, 1 of them not created again; PodDisruptionBudget web/api exceeded; 3 PodDisruptionBudgets block drains; no feasible node for 1 workload; RuntimeClass node-pool-legacy deleted, which 2 workloads name; 1 pod of DaemonSets removed; 2 pods could not be scheduled again; 1 finished pod deleted; 1 node on which pools shut each other's pods out",
 		Counts: review.Counts{
 			PoolsCreated: 1, PoolsChanged: 2, PoolsDeleted: 1, PoolsHeldBack: 2, ReleasesHeldBack: 1,
 			RuntimeClassesCreated: 1, RuntimeClassesReplaced: 1, RuntimeClassesDeleted: 1,
 			NodesChanged: 7, NodesEntering: 3, NodesLeaving: 2, Conflicts: 3, NewConflicts: 3, Problems: 2, NewProblems: 2,
-			Evictions: 3, FinishedPodsDeleted: 1, BudgetsExceeded: 1, Unschedulable: 2, NotRecreated: 1, NoFeasibleNode: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
-			RuntimeClassesInUse: 2, Overlaps: 1, Waves: 3, EvictionsPerWave: 2, PolicyWeakened: 1,
+			Evictions: 7, PodsDrained: 3, FinishedPodsDeleted: 1, BudgetsExceeded: 1, BudgetsBlocking: 3, Unschedulable: 2, NotRecreated: 1, NoFeasibleNode: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
+			RuntimeClassesInUse: 2, Overlaps: 1, Waves: 3, EvictionsPerWave: 5, PolicyWeakened: 1,
 		},
 	}
 	r.Rollouts, r.WeakenedRollouts = rollouts(), []plan.Weakening{{Pool: "web", Changes: []string{"maxUnavailable 1 -> 5", "wave canary is removed"}}}
@@ -149,7 +149,8 @@ func everyNode(r *review.Review) {
 
 // everyImpact has each kind of impact.
 func everyImpact() *impact.Impact {
-	taint := []string{"dedicated=gpu:NoExecute"}
+	taint, none := []string{"dedicated=gpu:NoExecute"}, []impact.Pod{}
+	queue, front := []impact.Pod{{Name: "queue-0", Node: "gpu-003"}, {Name: "queue-1", Node: "gpu-003"}}, []impact.Pod{{Name: "front-6b7c9-x2x9q", Node: "gpu-003"}}
 	return &impact.Impact{
 		Evictions: []impact.Eviction{
 			{Workload: deployment("web", "api"), Taints: taint, Pods: podsOf("api-7d9f8b6c5-", numbered("gpu-%03d", 1, 2))},
@@ -161,10 +162,24 @@ func everyImpact() *impact.Impact {
 				Workload: impact.Workload{Kind: "CronJob", Namespace: "web", Name: "report"}, Taints: taint, Finished: true,
 				Pods: []impact.Pod{{Name: "report-29384-x7k2p", Node: "gpu-002"}},
 			},
+			{
+				Workload: impact.Workload{Kind: "DaemonSet", Namespace: "kube-system", Name: "agent"}, Taints: taint, AfterDrain: true,
+				Pods: []impact.Pod{{Name: "agent-m4c9d", Node: "gpu-003"}},
+			},
+			{
+				Workload: impact.Workload{Kind: "StatefulSet", Namespace: "data", Name: "queue"}, Taints: taint,
+				Drain: &impact.Drain{TimeoutSeconds: 3600, OnTimeout: "Hold"}, Pods: queue,
+			},
+			{
+				Workload: deployment("web", "front"), Taints: taint, Drain: &impact.Drain{TimeoutSeconds: 600, OnTimeout: "Force"}, Pods: front,
+			},
 		},
 		Budgets: []impact.Budget{
-			{Namespace: "web", Name: "api", Allowed: 0, Lost: 2, Exceeded: true},
-			{Namespace: "web", Name: "front", Allowed: 3, Lost: 1},
+			{Namespace: "data", Name: "queue", Lost: 2, Drained: 2, Waiting: queue, Undrainable: none},
+			{Namespace: "web", Name: "api", Allowed: 0, Lost: 2, Exceeded: true, Waiting: none, Undrainable: none},
+			{Namespace: "web", Name: "front", Allowed: 3, Lost: 1, Drained: 1, Waiting: none, Undrainable: front, Forced: 1},
+			{Namespace: "web", Name: "old", Allowed: 3, Lost: 1, Waiting: none, Undrainable: none},
+			{Namespace: "web", Name: "site", Allowed: 3, Lost: 1, Drained: 1, Waiting: none, Undrainable: front, Forced: 1},
 		},
 		Unschedulable: []impact.Unschedulable{{
 			Workload: impact.Workload{Kind: "StatefulSet", Namespace: "data", Name: "db"},

@@ -97,5 +97,5 @@ func evict(i *impact.Impact, pool string, nodes []string) {
 			Workload: impact.Workload{Kind: "Pod", Namespace: pool, Name: "debug"}, Taints: taint,
 			Pods: []impact.Pod{{Name: "debug", Node: nodes[10]}}, NotRecreated: true,
 		})
-	i.Budgets = append(i.Budgets, impact.Budget{Namespace: pool, Name: "api", Allowed: 1, Lost: 7, Exceeded: true})
+	i.Budgets = append(i.Budgets, impact.Budget{Namespace: pool, Name: "api", Allowed: 1, Lost: 7, Exceeded: true, Waiting: []impact.Pod{}, Undrainable: []impact.Pod{}})
 }

@@ -86,8 +86,8 @@ func Evictions() *review.Review {
 		},
 	}
 	r.Impact.Budgets = []impact.Budget{
-		{Namespace: "web", Name: "api", Allowed: 1, Lost: 7, Exceeded: true},
-		{Namespace: "batch", Name: "trainer", Allowed: 4, Lost: 4},
+		{Namespace: "web", Name: "api", Allowed: 1, Lost: 7, Exceeded: true, Waiting: []impact.Pod{}, Undrainable: []impact.Pod{}},
+		{Namespace: "batch", Name: "trainer", Allowed: 4, Lost: 4, Waiting: []impact.Pod{}, Undrainable: []impact.Pod{}},
 	}
 	return r
 }

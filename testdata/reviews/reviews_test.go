@@ -24,7 +24,7 @@ func TestAll(t *testing.T) {
 			if text, err := json.Marshal(again); err != nil || string(text) != string(data) {
 				t.Error("two are not the same")
 			}
-			for _, list := range []string{"pools", "nodes", "records", "members", "kept", "conflicts", "problems", "notes", "evictions", "pods", "removed", "entering"} {
+			for _, list := range []string{"pools", "nodes", "records", "members", "kept", "conflicts", "problems", "notes", "evictions", "pods", "waiting", "undrainable", "budgetsBlocking", "removed", "entering"} {
 				if strings.Contains(string(data), `"`+list+`":null`) {
 					t.Errorf("%s is null", list)
 				}

@@ -11,18 +11,19 @@ func rollouts() []review.Rollout {
 	second := &plan.Moment{Time: "2026-11-28T03:00:00+01:00", UTC: "2026-11-28T02:00:00Z", Text: "Sat 2026-11-28 03:00 CET (02:00 UTC)"}
 	last := &plan.Moment{Time: "2026-12-05T02:00:00+01:00", UTC: "2026-12-05T01:00:00Z", Text: "Sat 2026-12-05 02:00 CET (01:00 UTC)"}
 	ends := &plan.Moment{Time: "2026-12-05T02:10:00+01:00", UTC: "2026-12-05T01:10:00Z", Text: "Sat 2026-12-05 02:10 CET (01:10 UTC)"}
+	none := []string{}
 	return []review.Rollout{
 		{
 			Pool: "gpu", Nodes: 4, Windows: 2, Ends: ends,
 			Waves: []review.RolloutWave{
-				{Name: "canary", Nodes: []string{"gpu-001"}, Staying: []string{}, Starts: canary, Last: canary, Evictions: ptr(2)},
-				{Name: "second", Nodes: numbered("gpu-%03d", 2, 3), Staying: []string{}, Starts: second, Last: second, Evictions: ptr(1)},
-				{Name: "rest", Nodes: []string{"gpu-004"}, Staying: []string{}, Starts: last, Last: last, Approval: "second", Evictions: ptr(0)},
+				{Name: "canary", Nodes: []string{"gpu-001"}, Staying: []string{}, Starts: canary, Last: canary, Evictions: ptr(2), BudgetsBlocking: none},
+				{Name: "second", Nodes: numbered("gpu-%03d", 2, 3), Staying: []string{}, Starts: second, Last: second, Evictions: ptr(5), BudgetsBlocking: []string{"data/queue", "web/front", "web/site"}},
+				{Name: "rest", Nodes: []string{"gpu-004"}, Staying: []string{}, Starts: last, Last: last, Approval: "second", Evictions: ptr(0), BudgetsBlocking: none},
 			},
 		},
 		{
 			Pool: "web", Nodes: 2, Stays: `2 nodes do not follow: the rollout of pool "web" is paused`,
-			Waves: []review.RolloutWave{{Nodes: []string{}, Staying: []string{"web-1", "web-2"}, Evictions: ptr(0)}},
+			Waves: []review.RolloutWave{{Nodes: []string{}, Staying: []string{"web-1", "web-2"}, Evictions: ptr(0), BudgetsBlocking: none}},
 		},
 	}
 }

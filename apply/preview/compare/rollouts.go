@@ -2,24 +2,43 @@ package compare
 
 import (
 	"slices"
+	"time"
 
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// schedules foretell when nodes follow, if the source applies the revision as soon as it
-// may. There are none where it never may.
-func (s *Sides) schedules(difference *plan.Difference) []plan.PoolSchedule {
-	from := s.moment
+// applied is when the source applies the revision, if as soon as it may; zero where it
+// never may.
+func (s *Sides) applied() time.Time {
 	if s.source != nil {
-		if wait := plan.WindowWaitOf(s.source, "", from); wait != nil {
-			if from = wait.Next; from.IsZero() {
-				return nil
-			}
+		if wait := plan.WindowWaitOf(s.source, "", s.moment); wait != nil {
+			return wait.Next
 		}
+	}
+	return s.moment
+}
+
+// schedules foretell when nodes follow. There are none where the source never applies the
+// revision.
+func (s *Sides) schedules(difference *plan.Difference) []plan.PoolSchedule {
+	from := s.applied()
+	if from.IsZero() {
+		return nil
 	}
 	return slices.DeleteFunc(difference.Schedules(s.Before, from), func(schedule plan.PoolSchedule) bool {
 		return s.only != nil && !s.only[schedule.Pool]
 	})
+}
+
+// drains are the taints of which nodes are drained before they come. A source that never
+// applies the revision is taken for one that does so at once, as it is for what happens to
+// pods.
+func (s *Sides) drains(difference *plan.Difference) map[string][]plan.DrainBefore {
+	from := s.applied()
+	if from.IsZero() {
+		from = s.moment
+	}
+	return difference.Drains(s.Before, from)
 }
 
 // weakenings are the pools whose rollouts the revision weakens.

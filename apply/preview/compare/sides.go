@@ -70,7 +70,7 @@ func (s *Sides) Review(difference *plan.Difference) (*review.Review, error) {
 		input.Schedules, input.Weakenings = s.schedules(difference), s.weakenings(difference)
 	}
 	if s.inventory != nil {
-		input.Impact = impact.Of(s.inventory, difference.After(s.Before))
+		input.Impact = impact.Of(s.inventory, difference.After(s.Before), s.drains(difference))
 	}
 	return review.Of(input)
 }

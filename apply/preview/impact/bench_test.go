@@ -40,7 +40,7 @@ func benchmark(b *testing.B, plans bool) {
 				if plans {
 					after = carriedOut(b, revision, before.Cluster)
 				}
-				got = Of(before, after)
+				got = Of(before, after, nil)
 			}
 			listed := 0
 			for _, eviction := range got.Evictions {

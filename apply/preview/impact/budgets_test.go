@@ -25,24 +25,24 @@ func TestBudgets(t *testing.T) {
 		scene  *scene
 		want   []Budget
 	}{
-		"enough":   {"all that go are allowed", allowing(three("Deployment", asking()), 3), []Budget{{"shop", "all", 3, 3, false}}},
-		"exceeded": {"more go than are allowed", allowing(three("Deployment", asking()), 2), []Budget{{"shop", "all", 2, 3, true}}},
-		"negative": {"less than none is none", allowing(three("Deployment", asking()), -1), []Budget{{"shop", "all", 0, 3, true}}},
+		"enough":   {"all that go are allowed", allowing(three("Deployment", asking()), 3), []Budget{lost("all", 3, 3, false)}},
+		"exceeded": {"more go than are allowed", allowing(three("Deployment", asking()), 2), []Budget{lost("all", 2, 3, true)}},
+		"negative": {"less than none is none", allowing(three("Deployment", asking()), -1), []Budget{lost("all", 0, 3, true)}},
 		"later": {"pods that go later count as well",
-			allowing(three("Deployment", bearing(bearsFor(60, "gpu:NoExecute"))), 2), []Budget{{"shop", "all", 2, 3, true}}},
+			allowing(three("Deployment", bearing(bearsFor(60, "gpu:NoExecute"))), 2), []Budget{lost("all", 2, 3, true)}},
 		"unready": {"a pod that is not ready was not counted, and is not missed",
-			allowing(three("Deployment", asking()).pods(func(pod *inventory.Pod) { pod.Ready = pod.Node != "a" }), 2), []Budget{{"shop", "all", 2, 2, false}}},
+			allowing(three("Deployment", asking()).pods(func(pod *inventory.Pod) { pod.Ready = pod.Node != "a" }), 2), []Budget{lost("all", 2, 2, false)}},
 		"finished": {"nor is one that has finished, whatever its readiness says",
 			allowing(three("Job", asking()).pods(func(pod *inventory.Pod) { pod.Finished = true }), 0), []Budget{}},
 		"tolerating": {"pods that stay cost nothing",
 			allowing(three("Deployment", bearing(bears("gpu:NoExecute"))), 0), []Budget{}},
-		"unknown": {"a budget of which nothing is known allows nothing", three("Deployment", asking()), []Budget{{"shop", "all", 0, 3, true}}},
+		"unknown": {"a budget of which nothing is known allows nothing", three("Deployment", asking()), []Budget{lost("all", 0, 3, true)}},
 		"several": {"every budget of a pod loses it, sorted by name",
 			allowing(three("Deployment", asking()).pods(func(pod *inventory.Pod) {
 				if pod.Node == "a" {
 					pod.Budgets = words("all", "Also")
 				}
-			}), 3), []Budget{{"shop", "Also", 0, 1, true}, {"shop", "all", 3, 3, false}}},
+			}), 3), []Budget{lost("Also", 0, 1, true), lost("all", 3, 3, false)}},
 	}
 	for _, name := range sortedNames(cases) {
 		c := cases[name]
@@ -61,7 +61,12 @@ func TestBudgets(t *testing.T) {
 			pods(func(pod *inventory.Pod) { pod.Budgets = words("all") })
 		expectEqual(t, "the DaemonSet controller asks no budget either", Impact{
 			DaemonPods: []DaemonPods{{Workload: inShop("DaemonSet", "logs"), Removed: on("logs-on-a a")}},
-			Budgets:    []Budget{{"shop", "all", 0, 1, true}},
+			Budgets:    []Budget{lost("all", 0, 1, true)},
 		}, allowing(s, 0).of())
 	})
+}
+
+// lost is a budget of which pods are lost that are not drained.
+func lost(name string, allowed, pods int, exceeded bool) Budget {
+	return Budget{Namespace: "shop", Name: name, Allowed: allowed, Lost: pods, Exceeded: exceeded, Waiting: []Pod{}, Undrainable: []Pod{}}
 }

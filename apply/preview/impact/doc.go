@@ -1,6 +1,6 @@
 // Package impact computes what a change of nodes and RuntimeClasses does to
-// running pods: which are evicted, which could not be scheduled again, which
-// PodDisruptionBudgets are exceeded, and for which pods no node is left.
+// running pods: which are evicted or drained, which could not be scheduled again, which
+// PodDisruptionBudgets are exceeded or block a drain, and for which pods no node is left.
 //
 // Start with [Of]. Taints, tolerations and selectors are matched by Kubernetes'
 // own code. The package is pure: the same input gives the same result, in the

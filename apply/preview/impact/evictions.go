@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/nodepools/nodepools/apply/preview/inventory"
 )
 
@@ -13,6 +15,10 @@ type leaving struct {
 	taints []string
 	// seconds until it is deleted.
 	seconds int64
+	// drain is how it is drained before the taints come; nil where they delete it, which
+	// they do after the drain of others where afterDrain is set.
+	drain      *Drain
+	afterDrain bool
 }
 
 // evictions returns the pods that a new NoExecute taint deletes.
@@ -35,19 +41,21 @@ func (w *world) evictions() map[*inventory.Pod]leaving {
 			if pod.Terminating || pod.Static {
 				continue
 			}
-			if seconds, evicted := evictedAfter(at, pod); evicted {
-				going[pod] = leaving{taints: notTolerated(fresh, pod), seconds: seconds}
+			if seconds, evicted := evictedAfter(at.before.taints.list, at.after.taints.list, pod); evicted {
+				goes := leaving{taints: notTolerated(fresh, pod), seconds: seconds}
+				goes.drain, goes.afterDrain = drainOf(at, pod)
+				going[pod] = goes
 			}
 		}
 	}
 	return going
 }
 
-// evictedAfter reports whether the node's taints after the change delete the
+// evictedAfter reports whether the node's taints after a change delete the
 // pod and those before it did not, and after how many seconds.
-func evictedAfter(at *nodePair, pod *inventory.Pod) (seconds int64, evicted bool) {
-	was := stayUnder(at.before.taints.list, pod.Tolerations)
-	will := stayUnder(at.after.taints.list, pod.Tolerations)
+func evictedAfter(before, after []corev1.Taint, pod *inventory.Pod) (seconds int64, evicted bool) {
+	was := stayUnder(before, pod.Tolerations)
+	will := stayUnder(after, pod.Tolerations)
 	switch {
 	case was.endsAtOnce() || will.forGood:
 		return 0, false
@@ -65,14 +73,18 @@ func (w *world) groupEvictions(going map[*inventory.Pod]leaving) []Eviction {
 			if !evicted {
 				continue
 			}
-			entry := Eviction{Workload: workloadOf(pod), Taints: goes.taints, AfterSeconds: goes.seconds, Finished: pod.Finished}
+			entry := Eviction{Workload: workloadOf(pod), Taints: goes.taints, AfterSeconds: goes.seconds, Drain: goes.drain, AfterDrain: goes.afterDrain, Finished: pod.Finished}
 			if w.recreated(pod) && (!pod.Finished || w.workloads[pod.Owner] != nil) {
 				// Of finished pods, only those of a workload are recreated.
 				_, again := w.again(pod)
 				entry.NoFeasibleNode = !w.feasible(again)
 			}
 			entry.NotRecreated = !pod.Finished && !w.recreated(pod)
-			key := groupKey(entry.Workload, append([]string{fmt.Sprint(entry.AfterSeconds, entry.Finished, entry.NotRecreated, entry.NoFeasibleNode)}, entry.Taints...)...)
+			same := fmt.Sprint(entry.AfterSeconds, entry.AfterDrain, entry.Finished, entry.NotRecreated, entry.NoFeasibleNode)
+			if goes.drain != nil {
+				same += fmt.Sprint(*goes.drain)
+			}
+			key := groupKey(entry.Workload, append([]string{same}, entry.Taints...)...)
 			group := all.of(key, entry)
 			group.Pods = append(group.Pods, Pod{Name: pod.Name, Node: pod.Node})
 		}

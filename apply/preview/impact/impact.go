@@ -4,8 +4,9 @@ package impact
 // one of a review; every list is present, possibly empty. Lists of workloads
 // are sorted by namespace, kind, name and group.
 type Impact struct {
-	// Evictions are pods that a new NoExecute taint deletes, by workload, the first to
-	// go first. PodDisruptionBudgets do not prevent that.
+	// Evictions are pods that a new NoExecute taint deletes, or that are drained before it
+	// comes, by workload, the first to go first. PodDisruptionBudgets do not prevent what a
+	// taint does.
 	Evictions []Eviction `json:"evictions"`
 	// Budgets are the PodDisruptionBudgets of pods that are evicted or removed, sorted
 	// by namespace and name.
@@ -51,6 +52,13 @@ type Eviction struct {
 	AfterSeconds int64 `json:"afterSeconds"`
 	// Pods, sorted by name and node.
 	Pods []Pod `json:"pods"`
+	// Drain is how the pods are drained before the taints come; absent where the taints
+	// delete them.
+	Drain *Drain `json:"drain,omitempty"`
+	// AfterDrain reports that these pods are left to the taints, which come when others
+	// have been drained. They are of DaemonSets, have finished, or tolerate the taints for
+	// some time.
+	AfterDrain bool `json:"afterDrain,omitempty"`
 	// Finished reports that these pods have finished already. The taint deletes
 	// them as it does others; nothing that runs is lost.
 	Finished bool `json:"finished,omitempty"`
@@ -62,6 +70,23 @@ type Eviction struct {
 	NoFeasibleNode bool `json:"noFeasibleNode"`
 }
 
+// Drain is how pods are evicted before the taints come: by the Eviction API, as
+// PodDisruptionBudgets allow.
+type Drain struct {
+	// TimeoutSeconds is how long after its begin the drain is overdue.
+	TimeoutSeconds int64 `json:"timeoutSeconds"`
+	// OnTimeout is what happens then to pods that are still there: with Hold, the taints
+	// go on waiting for them; with Force, the taints delete them.
+	OnTimeout string `json:"onTimeout"`
+	// Obstructed reports that none of the pods is evicted, as a NoSchedule taint of the
+	// same key, of somebody else or of a stronger pool, has another value, and would let
+	// them come again. With Hold the taints wait until that is gone.
+	Obstructed bool `json:"obstructed,omitempty"`
+}
+
+// Drained reports whether the pods go only as PodDisruptionBudgets allow.
+func (e *Eviction) Drained() bool { return e.Drain.asks() }
+
 // Budget is a PodDisruptionBudget and what is lost of its pods.
 type Budget struct {
 	Namespace string `json:"namespace"`
@@ -70,9 +95,24 @@ type Budget struct {
 	// are deleted.
 	Allowed int `json:"allowed"`
 	Lost    int `json:"lost"`
-	// Exceeded reports that more are deleted than it allows.
+	// Drained is how many of the lost ones are drained, which it can keep from going.
+	Drained int `json:"drained"`
+	// Exceeded reports that more are deleted than it allows, besides those that are
+	// drained.
 	Exceeded bool `json:"exceeded"`
+	// Waiting are the pods whose drain waits for this budget, which allows none now; sorted
+	// by name and node. A pod that is not ready counts as budgets treat it by default.
+	Waiting []Pod `json:"waiting"`
+	// Undrainable are the pods whose drain cannot end: another budget selects them, too,
+	// and the Eviction API evicts no such pod. Sorted by name and node.
+	Undrainable []Pod `json:"undrainable"`
+	// Forced is how many of those that wait and those that are undrainable the taints
+	// delete all the same, after the timeout of their drain.
+	Forced int `json:"forced"`
 }
+
+// Blocks reports whether a drain waits for the budget.
+func (b *Budget) Blocks() bool { return len(b.Waiting)+len(b.Undrainable) > 0 }
 
 // Unschedulable are pods of one workload that run where they could no longer be
 // scheduled.

@@ -6,13 +6,15 @@ import (
 )
 
 // Of computes what happens to the pods of an inventory when its cluster becomes
-// the given one, as [plan.Difference.After] has it. Neither is changed.
+// the given one, as [plan.Difference.After] has it, and nodes are drained of taints
+// before these come, as [plan.Difference.Drains] has it. None of them is changed.
 //
 // Kubernetes acts on a node when it changes, so only nodes whose labels or
 // taints change are considered, and pods whose RuntimeClass does. Existing
 // problems that remain are not listed.
-func Of(before *inventory.Inventory, after plan.Cluster) *Impact {
+func Of(before *inventory.Inventory, after plan.Cluster, drains map[string][]plan.DrainBefore) *Impact {
 	w := newWorld(before, after)
+	w.setDrains(drains)
 	going := w.evictions()
 	daemons := w.daemonPods(going)
 	return &Impact{

@@ -20,7 +20,7 @@ func TestRandomWorldsFareAsKubernetesHasIt(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(randomWorlds) {
 		before, after := seeded(seed).world()
-		got := Of(before, after)
+		got := Of(before, after, nil)
 		want := oracle{before, after}.fates()
 		if is := fatesOf(got); !maps.Equal(want, is) {
 			t.Fatalf("seed %d: pods (-oracle +impact):\n%s", seed, cmp.Diff(want, is))
@@ -101,7 +101,7 @@ func TestRandomWorldsWithoutChange(t *testing.T) {
 		before, _ := seeded(seed).world()
 		same, _ := seeded(seed).world()
 		for _, after := range []plan.Cluster{same.Cluster, before.Cluster} {
-			if got := Of(before, after); !reflect.DeepEqual(*got, whole(Impact{})) {
+			if got := Of(before, after, nil); !reflect.DeepEqual(*got, whole(Impact{})) {
 				t.Fatalf("seed %d: an impact of nothing:\n%s", seed, cmp.Diff(whole(Impact{}), *got))
 			}
 		}
@@ -113,13 +113,13 @@ func TestRandomWorldsWithoutChange(t *testing.T) {
 func TestOrderOfRandomWorlds(t *testing.T) {
 	for seed := range uint64(randomWorlds) {
 		before, after := seeded(seed).world()
-		want := Of(before, after)
+		want := Of(before, after, nil)
 		again, afterAgain := seeded(seed).world()
 		if !reflect.DeepEqual(again, before) || !reflect.DeepEqual(afterAgain, after) {
 			t.Fatalf("seed %d: computing the impact has changed the world (-was +is):\n%s%s", seed, cmp.Diff(again, before), cmp.Diff(afterAgain, after))
 		}
 		seeded(seed+randomWorlds).shuffle(again, &afterAgain)
-		if got := Of(again, afterAgain); !reflect.DeepEqual(want, got) {
+		if got := Of(again, afterAgain, nil); !reflect.DeepEqual(want, got) {
 			t.Fatalf("seed %d: in another order (-want +got):\n%s", seed, cmp.Diff(want, got))
 		}
 	}

@@ -72,7 +72,7 @@ func noExecute(taints []corev1.Taint) []corev1.Taint {
 func (p *play) predictedHaveGone() {
 	p.t.Helper()
 	for _, f := range p.prediction() {
-		if f.pod == "" || f.what != removed && (f.what != evicted || f.seconds > soon) {
+		if f.pod == "" || f.what != removed && f.what != drained && (f.what != evicted || f.seconds > soon) {
 			continue
 		}
 		if !p.soonEnough(func() bool { _, ended := p.history.of(p.uids[f.pod]); return ended }) {

@@ -29,8 +29,8 @@ type end struct {
 	// turn counts the deletions, in the order in which the API server had them.
 	turn int
 	// tainted reports that the taint eviction controller has said that it is the one
-	// who deletes.
-	tainted bool
+	// who deletes, and drained that the Eviction API has.
+	tainted, drained bool
 }
 
 // watchPods writes the history of all pods until the test ends.
@@ -99,6 +99,9 @@ func (h *history) ended(pod *corev1.Pod) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.DisruptionTarget && condition.Reason == "DeletionByTaintManager" {
 			e.tainted = true
+		}
+		if condition.Type == corev1.DisruptionTarget && condition.Reason == "EvictionByEvictionAPI" {
+			e.drained = true
 		}
 	}
 	h.ends[pod.UID] = e

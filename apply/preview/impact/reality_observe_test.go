@@ -43,7 +43,7 @@ func (p *play) observe() outcome {
 	later := p.calledOff()
 	stays = slices.DeleteFunc(stays, func(f fate) bool { return later[f.pod] })
 	o = append(o, stays...)
-	lost := map[string]int{}
+	lost, asked := map[string]int{}, map[string]int{}
 	for _, pod := range p.before.Pods {
 		w := p.workloadOf(pod.Name, pod.Owner.Name)
 		f := fate{of: w.title(), pod: pod.Name, node: p.short(pod.Node), finished: pod.Finished}
@@ -51,6 +51,8 @@ func (p *play) observe() outcome {
 		switch {
 		case ended && end.tainted, ended && w.kind == "DaemonSet" && p.matches(w, pod.Node):
 			f.what = evicted
+		case ended && end.drained:
+			f.what = drained
 		case ended && w.kind == "DaemonSet":
 			f.what = removed
 		case ended:
@@ -61,12 +63,15 @@ func (p *play) observe() outcome {
 			continue
 		}
 		o = append(o, f)
-		if f.what == evicted && f.seconds == 0 && !f.finished && !p.recreated(w, pod.RuntimeClass) {
+		if (f.what == evicted || f.what == drained) && f.seconds == 0 && !f.finished && !p.recreated(w, pod.RuntimeClass) {
 			o = append(o, fate{of: f.of, what: gone})
 		}
 		if pod.Ready && !pod.Finished {
 			for _, budget := range pod.Budgets {
 				lost[budget]++
+				if f.what == drained {
+					asked[budget]++
+				}
 			}
 		}
 	}
@@ -75,14 +80,14 @@ func (p *play) observe() outcome {
 		// What has ended is not made anew.
 		// Of a DaemonSet pod that both are after, its controller and the taint, either
 		// may be the first.
-		goes := f.what == evicted || f.what == removed && p.predictsEviction(f.pod)
+		goes := f.what == evicted || f.what == drained || f.what == removed && p.predictsEviction(f.pod)
 		if !f.finished && (goes || f.what == stuck) && homeless[f.of] && !slices.Contains(o, lonely) {
 			o = append(o, lonely)
 		}
 	}
 	for _, b := range p.before.Budgets {
 		if n := lost[b.Name]; n > 0 {
-			o = append(o, disruption(b.Name, int(b.Allowed), n, n > int(b.Allowed)))
+			o = append(o, disruption(b.Name, int(b.Allowed), n, n-asked[b.Name] > int(b.Allowed)))
 		}
 	}
 	p.inTurn()

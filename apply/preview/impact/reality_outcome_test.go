@@ -28,6 +28,7 @@ type fate struct {
 // The fates of pods and workloads.
 const (
 	evicted    = "evicted"
+	drained    = "drained"
 	removed    = "removed because the node no longer matches"
 	started    = "started"
 	stuck      = "could not be scheduled again"
@@ -95,8 +96,12 @@ func (p *play) prediction() outcome {
 	var o outcome
 	homeless := map[string]bool{}
 	for _, e := range p.predicted.Evictions {
+		what := evicted
+		if e.Drained() {
+			what = drained
+		}
 		for _, pod := range e.Pods {
-			o = append(o, fate{of: called(e.Workload), pod: pod.Name, node: p.short(pod.Node), what: evicted, seconds: e.AfterSeconds, finished: e.Finished})
+			o = append(o, fate{of: called(e.Workload), pod: pod.Name, node: p.short(pod.Node), what: what, seconds: e.AfterSeconds, finished: e.Finished})
 			if e.NotRecreated && e.AfterSeconds <= soon {
 				o = append(o, fate{of: called(e.Workload), what: gone})
 			}

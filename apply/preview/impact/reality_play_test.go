@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -141,7 +142,7 @@ func (p *play) predict() outcome {
 	for _, problem := range difference.Problems {
 		p.t.Errorf("the change is not carried out in full: %v", problem)
 	}
-	p.predicted = impact.Of(p.before, difference.After(p.before.Cluster))
+	p.predicted = impact.Of(p.before, difference.After(p.before.Cluster), difference.Drains(p.before.Cluster, time.Now()))
 	p.fitted, p.shut = p.fits(), p.shutNodes()
 	return p.prediction()
 }

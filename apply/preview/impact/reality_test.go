@@ -37,6 +37,7 @@ func TestImpactEqualsReality(t *testing.T) {
 	stage := newStage(t)
 	scenarios := maps.Clone(taintScenarios)
 	maps.Copy(scenarios, poolScenarios)
+	maps.Copy(scenarios, drainScenarios)
 	for name, s := range scenarios {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -115,6 +115,7 @@ func newClass(name, handler string, asks inventory.Scheduling) *nodev1.RuntimeCl
 type scene struct {
 	before inventory.Inventory
 	after  plan.Cluster
+	drains map[string][]plan.DrainBefore
 }
 
 // node adds a node, before and after.
@@ -166,7 +167,7 @@ func (s *scene) pods(change func(*inventory.Pod)) *scene {
 	return s
 }
 
-func (s *scene) of() *Impact { return Of(&s.before, s.after) }
+func (s *scene) of() *Impact { return Of(&s.before, s.after, s.drains) }
 
 func words(words ...string) []string { return words }
 

@@ -41,6 +41,10 @@ type nodePair struct {
 	changed bool
 	// pods that are on the node now.
 	pods []*inventory.Pod
+	// drains are the taints of which the node is drained before they come, and undrained
+	// are those that it has afterwards without these.
+	drains    []plan.DrainBefore
+	undrained []corev1.Taint
 }
 
 // site is one state of a node.

@@ -54,7 +54,7 @@ func (c Cluster) severity() []int {
 		unknown = 1
 	}
 	return []int{
-		0, n.Evictions, n.BudgetsExceeded, n.NoFeasibleNode, n.RuntimeClassesInUse, n.DaemonPodsRemoved, n.Unschedulable, unknown,
+		0, n.Evictions, n.BudgetsExceeded, n.BudgetsBlocking, n.NoFeasibleNode, n.RuntimeClassesInUse, n.DaemonPodsRemoved, n.Unschedulable, unknown,
 		n.NewProblems + n.NewConflicts, n.PoolsHeldBack + n.ReleasesHeldBack, n.PoolsDeleted, n.NodesChanged, n.PoolsCreated + n.PoolsChanged,
 		n.RuntimeClassesCreated + n.RuntimeClassesChanged + n.RuntimeClassesReplaced + n.RuntimeClassesDeleted,
 	}
@@ -115,8 +115,9 @@ func (c Counts) worstOfClusters(noPods int) string {
 			parts = append(parts, Count(n, noun)+" "+verb)
 		}
 	}
-	add(c.Evictions, "pod", "evicted"+notRecreated(c))
+	add(c.Evictions, "pod", "evicted"+drained(c)+notRecreated(c))
 	add(c.BudgetsExceeded, "PodDisruptionBudget", "exceeded")
+	add(c.BudgetsBlocking, "PodDisruptionBudget", "blocking drains")
 	add(c.NoFeasibleNode, "workload", "without a feasible node")
 	add(c.RuntimeClassesInUse, "RuntimeClass", "deleted or replaced while in use")
 	add(c.DaemonPodsRemoved, "pod", "of DaemonSets removed")

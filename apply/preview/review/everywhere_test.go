@@ -99,7 +99,7 @@ func secretReview(t *testing.T, before plan.Cluster, long, short string) (*revie
 	run("intolerant", newest, inventory.Scheduling{Tolerations: tolerating(corev1.TaintEffectNoExecute)})
 	run("selecting", oldest, inventory.Scheduling{NodeSelector: map[string]string{"api-key": longBefore}, Tolerations: tolerating("")})
 	in := review.Input{
-		Before: before, Difference: difference, Files: pools, Impact: impact.Of(known, difference.After(before)),
+		Before: before, Difference: difference, Files: pools, Impact: impact.Of(known, difference.After(before), nil),
 		Compared: review.Compared{BrokenBase: &review.BrokenBase{Revision: "main", Problems: []string{"a problem with " + long}}},
 		Notes:    []string{"a note on " + long + foreign},
 	}

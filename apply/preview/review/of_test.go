@@ -23,7 +23,7 @@ func TestOf(t *testing.T) {
 	}
 	if diff := cmp.Diff(Counts{
 		PoolsCreated: 3, PoolsHeldBack: 1, RuntimeClassesCreated: 2, NodesChanged: 3, NodesEntering: 6, Conflicts: 3, NewConflicts: 3, Problems: 1, NewProblems: 1,
-		Evictions: 1, BudgetsExceeded: 1, Unschedulable: 1, NoFeasibleNode: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 1,
+		Evictions: 1, PodsDrained: 1, BudgetsExceeded: 1, BudgetsBlocking: 1, Unschedulable: 1, NoFeasibleNode: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 1,
 		RuntimeClassesInUse: 1, Overlaps: 1,
 	}, r.Summary.Counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
@@ -67,6 +67,17 @@ func TestSummary(t *testing.T) {
 		"some not created again": {"a bare pod has no next pod, for which a node could be left", Review{Impact: &impact.Impact{
 			Evictions: []impact.Eviction{evicted(deployment("a"), 2, true), bare("b")},
 		}}, Summary{Changes: "no difference", Impact: "3 pods of 2 workloads evicted, 1 of them not created again; no feasible node for 1 workload"}},
+		"drained": {"what waits for a budget is no loss of it", Review{Impact: &impact.Impact{
+			Evictions: []impact.Eviction{evicted(deployment("a"), 2, false), {Workload: deployment("a"), Pods: make([]impact.Pod, 3), Drain: &impact.Drain{OnTimeout: "Hold"}}},
+			Budgets:   []impact.Budget{{Namespace: "web", Name: "a", Waiting: make([]impact.Pod, 3)}, {Namespace: "web", Name: "kept", Drained: 3}},
+		}}, Summary{Changes: "no difference", Impact: "5 pods of 1 Deployment evicted, 3 of them drained; PodDisruptionBudget web/a blocks drains"}},
+		"all drained": {"bare ones, too", Review{Impact: &impact.Impact{
+			Evictions: []impact.Eviction{{Workload: impact.Workload{Kind: "Pod"}, Pods: make([]impact.Pod, 3), Drain: &impact.Drain{OnTimeout: "Force"}, NotRecreated: true}},
+			Budgets:   []impact.Budget{{Undrainable: make([]impact.Pod, 1)}, {Undrainable: make([]impact.Pod, 1)}},
+		}}, Summary{Changes: "no difference", Impact: "3 pods evicted, drained, not created again; 2 PodDisruptionBudgets block drains"}},
+		"not drained": {"nothing is evicted before", Review{Impact: &impact.Impact{
+			Evictions: []impact.Eviction{{Workload: deployment("a"), Pods: make([]impact.Pod, 3), Drain: &impact.Drain{OnTimeout: "Force", Obstructed: true}}},
+		}}, Summary{Changes: "no difference", Impact: "3 pods of 1 Deployment evicted"}},
 		"bare pods": {"they are no workloads", Review{Impact: &impact.Impact{
 			Evictions: []impact.Eviction{bare("a"), bare("b")},
 		}}, Summary{Changes: "no difference", Impact: "2 pods evicted, not created again"}},

@@ -227,12 +227,17 @@ type Counts struct {
 	// Problems are all, NewProblems those that do not exist before the change.
 	Problems    int `json:"problems"`
 	NewProblems int `json:"newProblems"`
-	// Evictions are running pods.
+	// Evictions are running pods, also those that are drained.
 	Evictions int `json:"evictions"`
+	// PodsDrained are those of the evicted pods that go as PodDisruptionBudgets allow, before
+	// a NoExecute taint comes.
+	PodsDrained int `json:"podsDrained"`
 	// FinishedPodsDeleted are finished pods that a NoExecute taint deletes.
 	FinishedPodsDeleted int `json:"finishedPodsDeleted"`
 	BudgetsExceeded     int `json:"budgetsExceeded"`
-	Unschedulable       int `json:"unschedulable"` // pods
+	// BudgetsBlocking are the PodDisruptionBudgets for which the drain of a node waits.
+	BudgetsBlocking int `json:"budgetsBlocking"`
+	Unschedulable   int `json:"unschedulable"` // pods
 	// NotRecreated are the evicted pods that nothing recreates.
 	NotRecreated int `json:"notRecreated"`
 	// NoFeasibleNode are the workloads for whose next pod no node is feasible.

@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nodepools/nodepools/apply/plan"
@@ -39,15 +40,19 @@ type RolloutWave struct {
 	Last   *plan.Moment `json:"last"`
 	// Approval is the wave before, where that has to be approved.
 	Approval string `json:"approval,omitempty"`
-	// Evictions are the running pods that NoExecute taints evict from the nodes; null where
-	// pods are not known.
+	// Evictions are the running pods that NoExecute taints evict from the nodes, or that are
+	// drained before these come; null where pods are not known.
 	Evictions *int `json:"evictions"`
+	// BudgetsBlocking are the PodDisruptionBudgets for which the drain of a node waits, as
+	// namespace/name, sorted.
+	BudgetsBlocking []string `json:"budgetsBlocking"`
 }
 
 // rolloutsOf are the schedules with what they do to pods.
 func rolloutsOf(schedules []plan.PoolSchedule, i *impact.Impact) []Rollout {
-	evicted := map[string]int{}
+	evicted, blockers := map[string]int{}, map[string][]string{}
 	if i != nil {
+		blockers = blocking(i)
 		for _, eviction := range i.Evictions {
 			if eviction.Finished {
 				continue
@@ -62,15 +67,17 @@ func rolloutsOf(schedules []plan.PoolSchedule, i *impact.Impact) []Rollout {
 		r := Rollout{Pool: s.Pool, Nodes: s.Nodes, Waves: []RolloutWave{}, Windows: s.Windows, Ends: plan.MomentOf(s.Ends, s.Zone), Stays: s.Stays}
 		for _, w := range s.Waves {
 			wave := RolloutWave{
-				Name: w.Wave, Nodes: listOf(w.Nodes), Staying: listOf(w.Stay), Approval: w.Approval,
+				Name: w.Wave, Nodes: listOf(w.Nodes), Staying: listOf(w.Stay), Approval: w.Approval, BudgetsBlocking: []string{},
 				Starts: plan.MomentOf(w.Starts, s.Zone), Last: plan.MomentOf(w.Ends, s.Zone),
 			}
 			if i != nil {
 				pods := 0
 				for _, node := range append(listOf(w.Nodes), w.Stay...) {
 					pods += evicted[node]
+					wave.BudgetsBlocking = append(wave.BudgetsBlocking, blockers[node]...)
 				}
-				wave.Evictions = &pods
+				slices.Sort(wave.BudgetsBlocking)
+				wave.Evictions, wave.BudgetsBlocking = &pods, slices.Compact(wave.BudgetsBlocking)
 			}
 			r.Waves = append(r.Waves, wave)
 		}
@@ -129,6 +136,9 @@ func (w RolloutWave) Text() string {
 	}
 	if w.Evictions != nil {
 		parts = append(parts, Count(*w.Evictions, "eviction"))
+	}
+	if len(w.BudgetsBlocking) > 0 {
+		parts = append(parts, w.blockedBy())
 	}
 	return strings.Join(parts, ", ")
 }

@@ -19,6 +19,10 @@ func TestRolloutsCountEvictions(t *testing.T) {
 	pods := &impact.Impact{Evictions: []impact.Eviction{
 		{Pods: []impact.Pod{{Name: "1", Node: "a"}, {Name: "2", Node: "b"}, {Name: "3", Node: "c"}, {Name: "4", Node: "elsewhere"}}},
 		{Pods: []impact.Pod{{Name: "5", Node: "a"}, {Name: "6", Node: "a"}}, Finished: true},
+	}, Budgets: []impact.Budget{
+		{Namespace: "web", Name: "z", Waiting: []impact.Pod{{Name: "2", Node: "b"}, {Name: "4", Node: "elsewhere"}}},
+		{Namespace: "web", Name: "a", Undrainable: []impact.Pod{{Name: "2", Node: "b"}, {Name: "3", Node: "c"}}},
+		{Namespace: "web", Name: "kept", Lost: 1, Drained: 1},
 	}}
 	r := &Review{Rollouts: rolloutsOf(schedules, pods), WeakenedRollouts: []plan.Weakening{{Pool: "gpu"}}}
 	var c Counts
@@ -28,7 +32,7 @@ func TestRolloutsCountEvictions(t *testing.T) {
 	}
 	for i, want := range []string{
 		"1 node, starts Sat 2026-11-28 01:00 UTC, 1 eviction",
-		"2 nodes, after the approval of wave canary, not before Sat 2026-11-28 01:00 UTC, 1 of them not, 2 evictions",
+		"2 nodes, after the approval of wave canary, not before Sat 2026-11-28 01:00 UTC, 1 of them not, 2 evictions, blocked by PodDisruptionBudgets web/a and web/z",
 	} {
 		if got := r.Rollouts[0].Waves[i].Text(); got != want {
 			t.Errorf("wave %d says %q, want %q", i, got, want)

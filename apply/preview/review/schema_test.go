@@ -119,8 +119,8 @@ func wholeInput(t *testing.T) Input {
 		Compared: Compared{Base: "a", Head: "b", Source: "s", Nodes: &nodes, Pods: &known, Taken: "2026-01-01T00:00:00Z"},
 		Files:    files, Before: before, Difference: difference, Notes: []string{"a note"},
 		Impact: &impact.Impact{
-			Evictions:      []impact.Eviction{{Workload: owner, Taints: []string{"k:NoExecute"}, Pods: pods, NoFeasibleNode: true}},
-			Budgets:        []impact.Budget{{Namespace: "web", Name: "api", Lost: 1, Exceeded: true}},
+			Evictions:      []impact.Eviction{{Workload: owner, Taints: []string{"k:NoExecute"}, Pods: pods, NoFeasibleNode: true, Drain: &impact.Drain{TimeoutSeconds: 60, OnTimeout: "Hold"}}},
+			Budgets:        []impact.Budget{{Namespace: "web", Name: "api", Lost: 1, Exceeded: true, Waiting: pods, Undrainable: pods}},
 			Unschedulable:  []impact.Unschedulable{{Workload: owner, Reason: impact.Words("does not tolerate k:NoExecute"), Pods: pods}},
 			DaemonPods:     []impact.DaemonPods{{Workload: owner, Removed: pods, Started: []string{"n2"}}},
 			RuntimeClasses: []impact.RuntimeClassUse{{Name: "node-pool-a", Action: "delete", Pods: 1, Workloads: []impact.Workload{owner}}},

@@ -71,6 +71,9 @@ func (c *Counts) countImpact(i *impact.Impact) {
 		} else {
 			c.Evictions += len(eviction.Pods)
 		}
+		if eviction.Drained() {
+			c.PodsDrained += len(eviction.Pods)
+		}
 		if eviction.NotRecreated {
 			c.NotRecreated += len(eviction.Pods)
 		}
@@ -88,6 +91,9 @@ func (c *Counts) countImpact(i *impact.Impact) {
 	for _, budget := range i.Budgets {
 		if budget.Exceeded {
 			c.BudgetsExceeded++
+		}
+		if budget.Blocks() {
+			c.BudgetsBlocking++
 		}
 	}
 	for _, pods := range i.DaemonPods {
@@ -138,8 +144,9 @@ func worst(i *impact.Impact, c Counts) string {
 			parts = append(parts, text)
 		}
 	}
-	add(c.Evictions, fmt.Sprintf("%s evicted%s", evicted(i.Evictions, c.Evictions), notRecreated(c)))
-	add(c.BudgetsExceeded, exceeded(i.Budgets, c.BudgetsExceeded))
+	add(c.Evictions, fmt.Sprintf("%s evicted%s%s", evicted(i.Evictions, c.Evictions), drained(c), notRecreated(c)))
+	add(c.BudgetsExceeded, budgetsThat(i.Budgets, c.BudgetsExceeded, "exceeded", "exceeded", func(b impact.Budget) bool { return b.Exceeded }))
+	add(c.BudgetsBlocking, budgetsThat(i.Budgets, c.BudgetsBlocking, "blocks drains", "block drains", func(b impact.Budget) bool { return b.Blocks() }))
 	add(c.NoFeasibleNode, fmt.Sprintf("no feasible node for %s", Count(c.NoFeasibleNode, "workload")))
 	for _, class := range i.RuntimeClasses {
 		if class.Action == string(plan.Delete) {
@@ -174,24 +181,20 @@ func evicted(evictions []impact.Eviction, pods int) string {
 	return fmt.Sprintf("%s of %s", Count(pods, "pod"), Count(len(owners), noun))
 }
 
-// notRecreated returns how many of the evicted pods nothing recreates.
-func notRecreated(c Counts) string {
-	switch c.NotRecreated {
-	case 0:
-		return ""
-	case c.Evictions:
-		return ", not created again"
-	}
-	return fmt.Sprintf(", %d of them not created again", c.NotRecreated)
-}
+// drained returns how many of the evicted pods are drained.
+func drained(c Counts) string { return among(c.PodsDrained, c.Evictions, "drained") }
 
-func exceeded(budgets []impact.Budget, n int) string {
+// notRecreated returns how many of the evicted pods nothing recreates.
+func notRecreated(c Counts) string { return among(c.NotRecreated, c.Evictions, "not created again") }
+
+// budgetsThat names the only one of some budgets, or counts them.
+func budgetsThat(budgets []impact.Budget, n int, does, do string, which func(impact.Budget) bool) string {
 	if n != 1 {
-		return fmt.Sprintf("%s exceeded", Count(n, "PodDisruptionBudget"))
+		return fmt.Sprintf("%s %s", Count(n, "PodDisruptionBudget"), do)
 	}
 	for _, budget := range budgets {
-		if budget.Exceeded {
-			return fmt.Sprintf("PodDisruptionBudget %s/%s exceeded", Word(budget.Namespace), Word(budget.Name))
+		if which(budget) {
+			return fmt.Sprintf("PodDisruptionBudget %s/%s %s", Word(budget.Namespace), Word(budget.Name), does)
 		}
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/impact"
+	"github.com/nodepools/nodepools/apply/preview/review"
 )
 
 // Bounds of what a cell of a table names.
@@ -20,7 +21,7 @@ func impacts(i *impact.Impact) []section {
 		return nil
 	}
 	all := []section{
-		evictions(i.Evictions), notRecreated(i.Evictions), budgets(i.Budgets), infeasible(i), unschedulable(i.Unschedulable),
+		evictions(i.Evictions), drains(i.Evictions), notRecreated(i.Evictions), budgets(i.Budgets), blocking(i.Budgets), infeasible(i), unschedulable(i.Unschedulable),
 		daemonPods(i.DaemonPods), runtimeClasses(i.RuntimeClasses), overlaps(i.Overlaps),
 	}
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.rows) == 0 })
@@ -34,16 +35,36 @@ func evictions(all []impact.Eviction) section {
 	var rows [][]string
 	var parts []part
 	for _, eviction := range all {
-		when := stay(eviction.AfterSeconds)
-		if eviction.Finished {
-			when += ", finished already"
+		if eviction.Drained() {
+			continue
 		}
+		when := review.WhenDeleted(eviction, stay(eviction.AfterSeconds))
 		rows = append(rows, []string{
 			workload(eviction.Workload), thousands(len(eviction.Pods)), when, codes(eviction.Taints, fewNames), names(nodesOf(eviction.Pods), maxCell),
 		})
 		parts = append(parts, part{"Of " + workload(eviction.Workload) + ":", podLines('-', eviction.Pods)})
 	}
 	return s.with([]string{"Workload", "Pods", "When", "By the taint", "On the nodes"}, rows).opening(parts, "evicted pod", "evicted pods")
+}
+
+// drains lists evicted pods that go before the taint comes, if budgets allow.
+func drains(all []impact.Eviction) section {
+	s := section{
+		title: "Drained pods", intro: "They are evicted as PodDisruptionBudgets allow, before a new NoExecute taint comes.",
+		one: "workload", more: "workloads",
+	}
+	var rows [][]string
+	var parts []part
+	for _, eviction := range all {
+		if !eviction.Drained() {
+			continue
+		}
+		rows = append(rows, []string{
+			workload(eviction.Workload), thousands(len(eviction.Pods)), codes(eviction.Taints, fewNames), review.WhenStaying(eviction.Drain), names(nodesOf(eviction.Pods), maxCell),
+		})
+		parts = append(parts, part{"Of " + workload(eviction.Workload) + ":", podLines('-', eviction.Pods)})
+	}
+	return s.with([]string{"Workload", "Pods", "Before the taint", "If they stay", "On the nodes"}, rows).opening(parts, "drained pod", "drained pods")
 }
 
 func budgets(all []impact.Budget) section {
@@ -55,10 +76,23 @@ func budgets(all []impact.Budget) section {
 	var rows [][]string
 	for _, budget := range all {
 		if budget.Exceeded {
-			rows = append(rows, []string{code(budget.Namespace + "/" + budget.Name), thousands(budget.Allowed), thousands(budget.Lost)})
+			rows = append(rows, []string{code(budget.Namespace + "/" + budget.Name), thousands(budget.Allowed), thousands(budget.Lost - budget.Drained)})
 		}
 	}
 	return s.with([]string{"PodDisruptionBudget", "Disruptions allowed", "Pods deleted"}, rows)
+}
+
+// blocking lists the budgets for which drains wait.
+func blocking(all []impact.Budget) section {
+	s := section{title: "PodDisruptionBudgets that block a drain", one: "PodDisruptionBudget", more: "PodDisruptionBudgets"}
+	var rows [][]string
+	for _, budget := range all {
+		if budget.Blocks() {
+			pods := append(slices.Clone(budget.Waiting), budget.Undrainable...)
+			rows = append(rows, []string{code(budget.Namespace + "/" + budget.Name), thousands(len(pods)), sentence(review.Blocked(budget)), names(nodesOf(pods), maxCell)})
+		}
+	}
+	return s.with([]string{"PodDisruptionBudget", "Pods that stay", "Why", "On the nodes"}, rows)
 }
 
 // notRecreated lists evicted pods that nothing recreates, grouped by workload.

@@ -111,7 +111,7 @@ spec:
 	count, pods := len(before.Nodes), len(known.Pods)
 	r, err := review.Of(review.Input{
 		Compared: review.Compared{Base: "main@sha1:0", Head: "working tree", Source: "pools", Nodes: &count, Pods: &pods},
-		Files:    definitions(t, head), Before: before, Difference: d, Impact: impact.Of(known, d.After(before)),
+		Files:    definitions(t, head), Before: before, Difference: d, Impact: impact.Of(known, d.After(before), nil),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,8 @@ const (
 // impacts are the parts of an impact, the worst first.
 type impacts struct {
 	Evicted part
+	// Drained are evicted before a taint comes, as budgets allow.
+	Drained part
 	// NotRecreated are the evicted pods that nothing recreates.
 	NotRecreated owners
 	// NoFeasibleNode are the workloads for whose next pod no node is feasible.
@@ -48,6 +50,8 @@ type workload struct {
 	// What happens, and why.
 	What    string
 	Because []string
+	// Stay is what happens where pods that are drained are not evicted; empty for others.
+	Stay string
 	// Outlook is why there are fewer pods afterwards; empty where there may be as many.
 	Outlook string
 	Pods    []impact.Pod
@@ -67,10 +71,11 @@ type owners struct {
 	listed map[impact.Workload]bool
 }
 
-// budgets are PodDisruptionBudgets, those first that are exceeded.
+// budgets are PodDisruptionBudgets, those first that are exceeded, then those that block a
+// drain.
 type budgets struct {
 	folded[impact.Budget]
-	Exceeded int
+	Exceeded, Blocking int
 }
 
 // classUse is a RuntimeClass that is deleted or replaced while it is in use.
@@ -123,9 +128,13 @@ func consequences(i *impact.Impact) *impacts {
 	}
 	all := &impacts{}
 	for _, eviction := range i.Evictions {
-		into, what := &all.Evicted, "evicted "
-		if eviction.Finished {
-			into, what = &all.Finished, "deleted "
+		stay := ""
+		into, what := &all.Evicted, "evicted "+review.WhenDeleted(eviction, seconds(eviction.AfterSeconds))
+		switch {
+		case eviction.Finished:
+			into, what = &all.Finished, "deleted "+seconds(eviction.AfterSeconds)
+		case eviction.Drained():
+			into, what, stay = &all.Drained, "evicted before", review.WhenStaying(eviction.Drain)
 		}
 		if eviction.NotRecreated {
 			all.NotRecreated.add(eviction.Workload, len(eviction.Pods))
@@ -134,7 +143,7 @@ func consequences(i *impact.Impact) *impacts {
 			all.NoFeasibleNode.add(eviction.Workload, len(eviction.Pods))
 		}
 		into.add(workload{
-			Workload: eviction.Workload, What: what + seconds(eviction.AfterSeconds),
+			Workload: eviction.Workload, What: what, Stay: stay,
 			Because: eviction.Taints, Outlook: review.Outlook(eviction.Workload, eviction.NotRecreated, eviction.NoFeasibleNode),
 		}, eviction.Pods)
 	}
@@ -155,7 +164,7 @@ func consequences(i *impact.Impact) *impacts {
 			Outlook: review.Outlook(pods.Workload, false, pods.NoFeasibleNode),
 		}, pods.Pods)
 	}
-	for _, p := range []*part{&all.Evicted, &all.Finished, &all.Removed, &all.Started, &all.Unschedulable} {
+	for _, p := range []*part{&all.Evicted, &all.Drained, &all.Finished, &all.Removed, &all.Started, &all.Unschedulable} {
 		p.fold()
 	}
 	for _, o := range []*owners{&all.NotRecreated, &all.NoFeasibleNode} {
@@ -171,10 +180,23 @@ func consequences(i *impact.Impact) *impacts {
 }
 
 func budgetsOf(all []impact.Budget) budgets {
-	exceeded := func(b impact.Budget) bool { return b.Exceeded }
-	kept := slices.DeleteFunc(slices.Clone(all), exceeded)
-	sorted := slices.DeleteFunc(slices.Clone(all), func(b impact.Budget) bool { return !exceeded(b) })
-	return budgets{fold(append(sorted, kept...)), len(sorted)}
+	var exceeded, blocking, kept []impact.Budget
+	sorted := budgets{}
+	for _, budget := range all {
+		if budget.Blocks() {
+			sorted.Blocking++
+		}
+		switch {
+		case budget.Exceeded:
+			exceeded = append(exceeded, budget)
+		case budget.Blocks():
+			blocking = append(blocking, budget)
+		default:
+			kept = append(kept, budget)
+		}
+	}
+	sorted.folded, sorted.Exceeded = fold(slices.Concat(exceeded, blocking, kept)), len(exceeded)
+	return sorted
 }
 
 func overlapsOf(all []impact.Overlap) overlaps {
@@ -187,7 +209,7 @@ func overlapsOf(all []impact.Overlap) overlaps {
 
 // None reports that nothing happens to pods.
 func (i *impacts) None() bool {
-	return i.Evicted.Pods+i.Finished.Pods+i.Removed.Pods+i.Started.Pods+i.Unschedulable.Pods+i.Budgets.Len()+i.Classes.Len()+i.Overlaps.Len() == 0
+	return i.Evicted.Pods+i.Drained.Pods+i.Finished.Pods+i.Removed.Pods+i.Started.Pods+i.Unschedulable.Pods+i.Budgets.Len()+i.Classes.Len()+i.Overlaps.Len() == 0
 }
 
 // fate returns what happens to the pods that name a deleted or replaced RuntimeClass.
@@ -198,15 +220,15 @@ func fate(class classUse) string {
 	return "deleted: new pods that name it are refused"
 }
 
-// dots returns for each pod that a budget loses whether that exceeds it; none
-// where there are too many to draw.
+// dots returns for each pod that a budget loses whether that exceeds it, which pods that
+// are drained do not; none where there are too many to draw.
 func dots(b impact.Budget) []bool {
 	if b.Lost > mostPods {
 		return nil
 	}
-	lost := make([]bool, b.Lost)
+	lost, most := make([]bool, b.Lost), b.Allowed+b.Drained
 	for i := range lost {
-		lost[i] = i >= b.Allowed
+		lost[i] = i >= most
 	}
 	return lost
 }

@@ -28,9 +28,11 @@ func counts(c review.Counts) []count {
 		}
 		all = append(all, count{n, strings.TrimSpace(noun + " " + verb), target, bad})
 	}
-	add(c.Evictions, "pod", "evicted", "evictions", true)
+	add(c.Evictions-c.PodsDrained, "pod", "evicted", "evictions", true)
+	add(c.PodsDrained, "pod", "drained", "drained-pods", false)
 	add(c.NotRecreated, "evicted pod", "not created again", "not-created-again", true)
 	add(c.BudgetsExceeded, "disruption budget", "exceeded", "disruption-budgets", true)
+	add(c.BudgetsBlocking, "disruption budget", "blocking drains", "disruption-budgets", true)
 	add(c.NoFeasibleNode, "workload", "without a feasible node", "no-feasible-node", true)
 	add(c.DaemonPodsRemoved, "daemon pod", "removed", "daemon-pods-removed", true)
 	add(c.Unschedulable, "pod", "not schedulable again", "unschedulable", true)

@@ -27,7 +27,7 @@ var (
 
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"word": review.Word, "shown": shown, "count": review.Count, "happened": review.Happened,
-		"list": list, "sentence": sentence, "kind": kind, "sign": sign, "tone": tone, "fate": fate, "dots": dots,
+		"list": list, "sentence": sentence, "kind": kind, "sign": sign, "tone": tone, "fate": fate, "dots": dots, "blocked": review.Blocked,
 		"cutLines": cutLines, "leftLines": leftLines, "recordsOnly": recordsOnly, "at": within(""),
 	}).Parse(layout))
 )

@@ -25,21 +25,37 @@ func (t *writer) impact(r *review.Review) {
 }
 
 func (t *writer) evictions(evictions []impact.Eviction) {
-	if len(evictions) == 0 {
-		return
+	deleted, drained := split(evictions)
+	if len(deleted) > 0 {
+		t.heading("Evicted, by NoExecute taints, which ask no PodDisruptionBudget:")
 	}
-	t.heading("Evicted, by NoExecute taints, which ask no PodDisruptionBudget:")
-	for _, eviction := range evictions {
-		when := "at once"
+	for _, eviction := range deleted {
+		stay := "at once"
 		if eviction.AfterSeconds > 0 {
-			when = fmt.Sprintf("after %d s", eviction.AfterSeconds)
+			stay = fmt.Sprintf("after %d s", eviction.AfterSeconds)
 		}
-		if eviction.Finished {
-			when += ", finished already"
-		}
-		t.pods(eviction.Workload, eviction.Pods, fmt.Sprintf("%s, by %s", when, enumerate(eviction.Taints)),
+		t.pods(eviction.Workload, eviction.Pods, fmt.Sprintf("%s, by %s", review.WhenDeleted(eviction, stay), enumerate(eviction.Taints)),
 			review.Outlook(eviction.Workload, eviction.NotRecreated, eviction.NoFeasibleNode))
 	}
+	if len(drained) > 0 {
+		t.heading("Drained, evicted before NoExecute taints as PodDisruptionBudgets allow:")
+	}
+	for _, eviction := range drained {
+		t.pods(eviction.Workload, eviction.Pods, fmt.Sprintf("before %s; %s", enumerate(eviction.Taints), review.WhenStaying(eviction.Drain)),
+			review.Outlook(eviction.Workload, eviction.NotRecreated, eviction.NoFeasibleNode))
+	}
+}
+
+// split are the evictions by taints, and those of pods that are drained.
+func split(evictions []impact.Eviction) (deleted, drained []impact.Eviction) {
+	for _, eviction := range evictions {
+		if eviction.Drained() {
+			drained = append(drained, eviction)
+		} else {
+			deleted = append(deleted, eviction)
+		}
+	}
+	return deleted, drained
 }
 
 func (t *writer) budgets(budgets []impact.Budget) {
@@ -48,16 +64,8 @@ func (t *writer) budgets(budgets []impact.Budget) {
 	}
 	t.heading("PodDisruptionBudgets:")
 	for _, budget := range budgets {
-		verdict := "kept"
-		if budget.Exceeded {
-			verdict = "exceeded"
-		}
-		goes := "go"
-		if budget.Lost == 1 {
-			goes = "goes"
-		}
-		t.sentence("  ", fmt.Sprintf("%s/%s %s: %s %s, and it allows %d",
-			review.Word(budget.Namespace), review.Word(budget.Name), verdict, review.Count(budget.Lost, "pod"), goes, budget.Allowed))
+		verdict, why := review.BudgetVerdict(budget)
+		t.sentence("  ", fmt.Sprintf("%s/%s %s: %s", review.Word(budget.Namespace), review.Word(budget.Name), verdict, why))
 	}
 }
 

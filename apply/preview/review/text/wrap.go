@@ -35,7 +35,7 @@ func parted(words []string) []string {
 				break
 			}
 			all = append(all, word[:cut])
-			word = word[cut:]
+			word = strings.TrimLeft(word[cut:], " ")
 		}
 		all = append(all, word)
 	}

@@ -1,0 +1,137 @@
+package review
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodepools/nodepools/apply/preview/impact"
+)
+
+// WhenDeleted returns when a taint deletes the pods of an eviction, of which stay says how
+// long they stay under it: "at once, when the drain has ended".
+func WhenDeleted(of impact.Eviction, stay string) string {
+	switch {
+	case of.Drain != nil:
+		stay = fmt.Sprintf("after %d s, and none is evicted before, %s", of.Drain.TimeoutSeconds, obstructed)
+	case of.AfterDrain:
+		stay += ", when the drain has ended"
+	}
+	if of.Finished {
+		stay += ", finished already"
+	}
+	return stay
+}
+
+// obstructed is why pods are not evicted before a taint comes.
+const obstructed = "as a NoSchedule taint of another value would let them come again"
+
+// WhenStaying returns what becomes of the taint where pods are not evicted: "Hold: the taint
+// waits for their eviction".
+func WhenStaying(drain *impact.Drain) string {
+	switch {
+	case drain.Forced():
+		return fmt.Sprintf("Force: the taint deletes those left after %d s", drain.TimeoutSeconds)
+	case drain.Obstructed:
+		return "Hold: the taint waits, and none is evicted, " + obstructed
+	}
+	return "Hold: the taint waits for their eviction"
+}
+
+// BudgetVerdict returns what becomes of a PodDisruptionBudget in a word, and why.
+func BudgetVerdict(of impact.Budget) (verdict, why string) {
+	goes := "go"
+	if of.Lost == 1 {
+		goes = "goes"
+	}
+	why = fmt.Sprintf("%s %s%s, and it allows %d", Count(of.Lost, "pod"), goes, among(of.Drained, of.Lost, "drained"), of.Allowed)
+	switch {
+	case of.Exceeded && of.Blocks():
+		return "exceeded, and blocks a drain", why + "; " + Blocked(of)
+	case of.Exceeded:
+		return "exceeded", why
+	case of.Blocks():
+		return "blocks a drain", Blocked(of)
+	}
+	return "kept", why
+}
+
+// Blocked returns for which pods a drain waits for a budget, and what comes of that.
+func Blocked(of impact.Budget) string {
+	var parts []string
+	if n := len(of.Waiting); n > 0 {
+		parts = append(parts, fmt.Sprintf("it allows none, and the drain of %s waits for it", Count(n, "pod")))
+	}
+	if n := len(of.Undrainable); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s cannot be evicted, as another PodDisruptionBudget has %s, too", Count(n, "pod"), them(n)))
+	}
+	switch n := len(of.Waiting) + len(of.Undrainable); of.Forced {
+	case 0:
+		parts = append(parts, "Hold: the taint does not come, and NoSchedule stands in its place")
+	case n:
+		parts = append(parts, fmt.Sprintf("Force: the taint deletes %s after the timeout", them(n)))
+	default:
+		parts = append(parts, fmt.Sprintf("Force: the taint deletes %d of them after the timeout", of.Forced))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// among returns how many of some pods something is said of: nothing for none.
+func among(n, of int, what string) string {
+	switch n {
+	case 0:
+		return ""
+	case of:
+		return ", " + what
+	}
+	return fmt.Sprintf(", %d of them %s", n, what)
+}
+
+func them(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+// blocking are, by node, the budgets for which the drain of a pod there waits, as
+// namespace/name.
+func blocking(i *impact.Impact) map[string][]string {
+	budgets := map[string][]string{}
+	for _, budget := range i.Budgets {
+		for _, pods := range [][]impact.Pod{budget.Waiting, budget.Undrainable} {
+			for _, pod := range pods {
+				budgets[pod.Node] = append(budgets[pod.Node], budget.Namespace+"/"+budget.Name)
+			}
+		}
+	}
+	return budgets
+}
+
+// maxBlocking is how many budgets the line of a wave names.
+const maxBlocking = 3
+
+// blockedBy returns which budgets block the drains of a wave.
+func (w RolloutWave) blockedBy() string {
+	names := words(w.BudgetsBlocking[:min(len(w.BudgetsBlocking), maxBlocking)])
+	if more := len(w.BudgetsBlocking) - maxBlocking; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	noun := "PodDisruptionBudget"
+	if len(w.BudgetsBlocking) > 1 {
+		noun += "s"
+	}
+	if last := len(names) - 1; last > 0 {
+		return fmt.Sprintf("blocked by %s %s and %s", noun, strings.Join(names[:last], ", "), names[last])
+	}
+	return fmt.Sprintf("blocked by %s %s", noun, names[0])
+}
+
+func words(texts []string) []string {
+	written := slices.Clone(texts)
+	for i, text := range written {
+		namespace, name, _ := strings.Cut(text, "/")
+		written[i] = Word(namespace) + "/" + Word(name)
+	}
+	return written
+}
