@@ -149,7 +149,7 @@ p: {labels: {example.com/$p: "1"}}
 q: {` + `taints: [{key: example.com/$q, value: x, effect: NoSchedule}], rollout: {maxUnavailable: 1, minReady: 10m}}`, happens: "Sat 12:00 n1(q); Sat 12:10 n2(q); Sat 12:20 n3(q)"},
 		{name: "RuntimeClasses in steps", on: "n1 n2 n3", first: `p: {handler: a, labels: {example.com/$p: "1"}}`, then: `p: {handler: b, rollout: {waves: [{name: a, nodes: 1, soak: 30m}]}}`, happens: "Sat 12:00 n1; Sat 12:30 n2 n3"},
 		{name: "the rollout of before does not count", on: "n1 n2", first: `p: {rollout: {paused: true}}`, then: `p: {rollout: {maxUnavailable: 1, minReady: 10m}}`, happens: "Sat 12:00 n1; Sat 12:10 n2"},
-		{name: "drained", on: "n1 n2 n3", first: `p: {}`, then: `p: {` + taint + `NoExecute}], rollout: {maxUnavailable: 1, minReady: 10m, drain: {timeout: 1h}}}`, late: 10 * time.Second, happens: "Sat 12:00 n1; Sat 12:00:02 n1; Sat 12:10:02 n2; Sat 12:10:04 n2; Sat 12:20:04 n3; Sat 12:20:06 n3"},
+		{name: "drained", on: "n1 n2 n3", first: `p: {}`, then: `p: {` + taint + `NoExecute}], rollout: {maxUnavailable: 1, minReady: 10m, drain: {timeout: 1h}}}`, late: 30 * time.Second, happens: "Sat 12:00 n1; Sat 12:00:05 n1; Sat 12:10:05 n2; Sat 12:10:10 n2; Sat 12:20:10 n3; Sat 12:20:15 n3"},
 	}
 }
 

@@ -36,6 +36,11 @@ func (r *Rollouts) deadlineOf(pool *rollout, p *progress, newest []time.Time, wa
 			since = latest(since, one.changed)
 		}
 	}
+	for _, node := range p.members {
+		if len(node.Change.Drains) > 0 { // it has begun, and is behind
+			since = latest(since, node.Change.At)
+		}
+	}
 	for wave, began := range newest {
 		after := pool.minReady
 		if wave < len(pool.waves) {

@@ -28,7 +28,8 @@ type Drain struct {
 	// only come again. It is empty where nothing does.
 	Obstacle string
 
-	// NoRoom reports that it cannot begin, as the record has no room to say so.
+	// NoRoom reports that it cannot begin, as the annotations have no room for the taint that
+	// keeps pods off, or for the record of the drain.
 	NoRoom bool
 
 	// drained are all taints of which the node is drained, and those of Obstacle.
@@ -62,39 +63,28 @@ func drainingOf(drain *v1.Drain) *draining {
 	return d
 }
 
-// completes reports whether a plan gives a node a taint of which it is drained already, or
-// takes off, or gives back, what has kept pods off meanwhile. That has begun in its turn and
-// waits for nothing but the pods, whatever else of the pool waits by now. Where nodes are
-// drained no more, it is a change like any other.
+// completes reports whether a plan gives a node a taint of which it is drained already, for
+// the same pool, or makes of the taint that has kept pods off meanwhile what it was before.
+// That has begun in its turn and waits for nothing but the pods, whatever else of the pool
+// waits by now. Where nodes are drained no more, it is a change like any other.
 func (r *Rollouts) completes(p *NodePlan, id render.TaintID) bool {
-	if id.Effect == corev1.TaintEffectNoSchedule {
-		id.Effect = corev1.TaintEffectNoExecute
-	}
-	want, wanted := p.desired.Taints[id]
-	drained, known := p.recorded.Change.Drains[id]
-	return wanted && known && want.Value == drained.Value && !p.recorded.hasTaint(id, want.Value) && r.drainedBy(p, want.Pool) != nil
-}
-
-// abandoned reports whether a node is drained of a taint that nobody wants there any more. It
-// is unavailable for nothing: what keeps pods off goes at once, unless the pool is paused.
-func (r *Rollouts) abandoned(p *NodePlan, id render.TaintID) bool {
-	drained, known := p.recorded.Change.Drains[id]
-	if want, wanted := p.desired.Taints[id]; !known || wanted && want.Value == drained.Value || !p.recorded.hasTaint(twinOf(id), drained.Value) {
-		return false
-	}
-	return len(r.among(p.concerned(), func(one *rollout) bool { return one.paused && one.governs(r.of(drained.Pool)) })) == 0
-}
-
-// abandons reports whether a plan only makes of the taint that has kept pods off what it was
-// before, as nobody wants that any more of which the node was drained.
-func (r *Rollouts) abandons(p *NodePlan, id render.TaintID) bool {
 	of := render.TaintID{Key: id.Key, Effect: corev1.TaintEffectNoExecute}
-	if id != twinOf(of) || !r.abandoned(p, of) {
+	if id != of && id != twinOf(of) {
 		return false
 	}
-	want, wanted := p.desired.Taints[id]
-	before := p.recorded.Change.Drains[of].Before
-	return wanted == (before != nil) && (before == nil || *before == want.Value)
+	drained, known := p.recorded.Change.Drains[of]
+	want, wanted := p.desired.Taints[of]
+	comes := p.taints.changed[of]
+	switch {
+	case !known || !wanted || comes == nil || *comes != drained.Value || want.Value != drained.Value:
+		return false
+	case want.Pool != drained.Pool && !slices.Contains(want.Agreeing, drained.Pool) || r.drainedBy(p, want.Pool) == nil:
+		return false
+	case id == of:
+		return true
+	}
+	twin, stays := p.desired.Taints[id]
+	return stays == (drained.Before != nil) && (!stays || *drained.Before == twin.Value)
 }
 
 // staged is what of an allowed plan may be written before a node is drained, and what has
@@ -112,7 +102,15 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 		return p, nil
 	}
 	kept := LastChange{At: p.recorded.Change.at(f.Now).At, Drains: s.drain.drained}
-	return weighKeeping(node, p.recorded, s.desired, p.pools, kept), s.drain
+	staged := weighKeeping(node, p.recorded, s.desired, p.pools, kept)
+	for _, come := range s.comes {
+		id := render.TaintID{Key: come.Taint.Key, Effect: come.Taint.Effect}
+		if come.Obstacle == "" && !staged.Record.hasTaint(twinOf(id), come.Taint.Value) && !carriesTaint(node, twinOf(id), come.Taint.Value) {
+			delete(s.drain.drained, id)
+			s.drain.NoRoom, s.drain.Began = true, false
+		}
+	}
+	return staged, s.drain
 }
 
 // staging is a plan whose NoExecute taints are looked at one after the other.
@@ -141,23 +139,16 @@ func (f NodeFacts) staging(node *NodeState, p *NodePlan) *staging {
 
 // stage leaves out a NoExecute taint of which the node has to be drained.
 func (s *staging) stage(id render.TaintID) {
-	r, p, want := s.Rollouts, s.p, s.p.desired.Taints[id]
+	r, p := s.Rollouts, s.p
+	want, wanted := p.desired.Taints[id]
 	by := r.drainedBy(p, want.Pool)
-	drained, known := p.recorded.Change.Drains[id]
-	began := known && drained.Value == want.Value
-	if by == nil {
+	if !wanted || by == nil { // or it is somebody else's, and is given back
 		return
 	}
-	if begins := p.recorded.Change.at(s.Now).At; !began || drained.Since.After(begins) { // by a clock that is ahead
-		drained.Since, began = begins, false
-	}
-	if entry, had := p.recorded.Taints[twinOf(id)]; !known && had {
-		drained.Before = &entry.Value
-	}
-	drained.Pool, drained.Value = want.Pool, want.Value
-	obstacle := s.obstacle(id, want)
+	drained, began := s.begun(id, want)
+	obstacle, stands := s.obstacle(id, want), carriesTaint(s.node, twinOf(id), want.Value)
 	overdue := began && !s.Now.Before(drained.Since.Add(by.drain.timeout))
-	if began && s.Drained && obstacle == "" && carriesTaint(s.node, twinOf(id), want.Value) || overdue && by.drain.force && s.Evicted && !r.closedFor(p, want.Pool, s.Now) {
+	if began && s.Drained && obstacle == "" && stands || overdue && by.drain.force && s.Evicted && !r.closedFor(p, want.Pool, s.Now) {
 		return
 	}
 	if entry, had := p.recorded.Taints[id]; had { // with another value, which stays until then
@@ -167,13 +158,30 @@ func (s *staging) stage(id render.TaintID) {
 	}
 	d, taint := s.drain, corev1.Taint{Key: id.Key, Value: want.Value, Effect: id.Effect}
 	s.comes = append(s.comes, DrainBefore{Taint: taint, Timeout: by.drain.timeout, Force: by.drain.force, Obstacle: obstacle})
-	d.drained[id], d.Began, d.Overdue = drained, d.Began && began, d.Overdue || overdue
+	if obstacle == "" && !stands {
+		drained.Stands = inSeconds(s.Now)
+	}
+	d.drained[id], d.Began, d.Overdue = drained, d.Began && began && (stands || obstacle != ""), d.Overdue || overdue
 	if obstacle != "" {
 		d.Obstacle = obstacle
 		return
 	}
 	s.keepOff(twinOf(id), want)
-	d.Taints, d.Since = append(d.Taints, taint), latest(d.Since, drained.Since)
+	d.Taints, d.Since = append(d.Taints, taint), latest(d.Since, drained.Stands)
+}
+
+// begun is since when a node is drained of a taint, and reports whether it is already.
+func (s *staging) begun(id render.TaintID, want render.Want) (drained DrainedTaint, began bool) {
+	drained, known := s.p.recorded.Change.Drains[id]
+	began = known && drained.Value == want.Value && (drained.Pool == want.Pool || slices.Contains(want.Agreeing, drained.Pool))
+	if now := inSeconds(s.Now); !began || drained.Since.After(now) { // by a clock that is ahead
+		drained.Since, drained.Stands, began = now, now, false
+	}
+	if entry, had := s.p.recorded.Taints[twinOf(id)]; !known && had {
+		drained.Before = &entry.Value
+	}
+	drained.Pool, drained.Value = want.Pool, want.Value
+	return drained, began
 }
 
 // twinOf is the taint that keeps pods off while a node is drained of a NoExecute taint.
@@ -187,12 +195,14 @@ func twinOf(id render.TaintID) render.TaintID {
 func (s *staging) obstacle(id render.TaintID, want render.Want) string {
 	twin, of := twinOf(id), ""
 	stands := slices.IndexFunc(s.node.Taints, func(taint corev1.Taint) bool { return taint.Key == twin.Key && taint.Effect == twin.Effect })
-	_, ours := s.p.recorded.Taints[twin]
+	entry, ours := s.p.recorded.Taints[twin]
 	wanted, known := s.desired.Taints[twin]
 	value := wanted.Value
 	switch {
 	case !ours && stands >= 0:
 		of, value = "somebody else", s.node.Taints[stands].Value
+	case ours && s.p.pools.Holds(entry.Pool):
+		of, value = "the suspended pool "+entry.Pool, entry.Value
 	case known && s.Rollouts.of(wanted.Pool).rank < s.Rollouts.of(want.Pool).rank:
 		of = "pool " + wanted.Pool
 	}
@@ -213,11 +223,13 @@ func (s *staging) keepOff(twin render.TaintID, want render.Want) {
 }
 
 // drains are the taints of which the node is drained after a write: those of a drain, and
-// others whose pools wait with what becomes of them, or hold still.
-func (f NodeFacts) drains(p *NodePlan, wait NodeWait, drain *Drain) map[render.TaintID]DrainedTaint {
+// others that a full plan wants still, and whose pools wait, or hold still.
+func (f NodeFacts) drains(full, p *NodePlan, wait NodeWait, drain *Drain) map[render.TaintID]DrainedTaint {
 	drains := map[render.TaintID]DrainedTaint{}
 	for id, drained := range p.recorded.Change.Drains {
-		if keepsOff := p.Record.hasTaint(twinOf(id), drained.Value); keepsOff && !p.Record.hasTaint(id, drained.Value) && (wait.Of(drained.Pool) != nil || p.pools.Holds(drained.Pool)) {
+		want, wanted := full.desired.Taints[id]
+		waits := wanted && want.Value == drained.Value && wait.Of(drained.Pool) != nil
+		if p.Record.hasTaint(twinOf(id), drained.Value) && !p.Record.hasTaint(id, drained.Value) && (waits || p.pools.Holds(drained.Pool)) {
 			drains[id] = drained
 		}
 	}

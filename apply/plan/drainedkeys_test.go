@@ -94,7 +94,7 @@ func TestDrainExemptsItsTaintsAlone(t *testing.T) {
 	left := drainingPool(all(prior(5), func(p *v1.NodePool) { p.Spec.NodeNames, p.Spec.Rollout.Windows = []string{"other"}, nightly().Windows }))
 	o := decide(node, closedAt.Add(time.Minute), nil, left)
 	node = carry(node, o)
-	if o.Wait.Of("p") == nil || node.Labels[key] != "2" || len(node.Taints) > 0 || len(LastChangeOf(node).Drains) > 0 {
+	if o.Wait.Of("p") == nil || node.Labels[key] != "2" || !slices.Equal(taintsOf(node), []string{"v:NoSchedule"}) || len(LastChangeOf(node).Drains) > 0 {
 		t.Errorf("it leaves the pool outside the window: waits for %v, and has the labels %v, the taints %v, and the record %+v", o.Wait, node.Labels, node.Taints, LastChangeOf(node))
 	}
 	node = carry(node, decide(node, opensAt, []string{"p"}, left))
@@ -103,8 +103,8 @@ func TestDrainExemptsItsTaintsAlone(t *testing.T) {
 	}
 }
 
-// A drain of a taint that nobody wants any more ends at once, outside a window, and what was
-// there before is there again: the node is unavailable for nothing. Of a paused pool it stays.
+// A drain of a taint that nobody wants any more ends at once, and the node is unavailable no
+// longer. What has kept pods off goes when the pool may change the node.
 func TestAbandonedDrainEnds(t *testing.T) {
 	own := func(p *v1.NodePool) {
 		p.Spec.Taints = append(p.Spec.Taints, v1.Taint{Key: key, Value: "own", Effect: corev1.TaintEffectNoSchedule})
@@ -112,14 +112,12 @@ func TestAbandonedDrainEnds(t *testing.T) {
 	none := func(*v1.NodePool) {}
 	for name, c := range map[string]struct {
 		before, edit func(*v1.NodePool)
-		paused       bool
 		want         []string
 	}{
-		"another value":            {none, tainted("w", corev1.TaintEffectNoExecute), false, nil},
-		"no taint":                 {none, func(p *v1.NodePool) { p.Spec.Taints = nil }, false, nil},
-		"no taint, paused":         {none, func(p *v1.NodePool) { p.Spec.Taints = nil }, true, []string{"v:NoSchedule"}},
-		"an own one before":        {own, all(tainted("w", corev1.TaintEffectNoExecute), own), false, []string{"own:NoSchedule"}},
-		"an own one, that changes": {own, tainted("w", corev1.TaintEffectNoSchedule), false, []string{"own:NoSchedule"}},
+		"another value":            {none, tainted("w", corev1.TaintEffectNoExecute), []string{"w:NoSchedule"}}, // it is drained anew
+		"no taint":                 {none, func(p *v1.NodePool) { p.Spec.Taints = nil }, nil},
+		"an own one before":        {own, all(tainted("w", corev1.TaintEffectNoExecute), own), []string{"w:NoSchedule"}},
+		"an own one, that changes": {own, tainted("w", corev1.TaintEffectNoSchedule), []string{"w:NoSchedule"}},
 	} {
 		node := followed(t, longAgo, waitingPool("p", all(labelled("1"), c.before)))
 		node = carry(node, decide(node, closedAt, []string{"p"}, drainingPool(c.before)))
@@ -127,13 +125,18 @@ func TestAbandonedDrainEnds(t *testing.T) {
 			t.Fatalf("%s: it is drained with the taints %v", name, got)
 		}
 		// A label that changes as well has the pool wait.
-		edited := drainingPool(all(c.edit, labelled("3"), func(p *v1.NodePool) {
-			p.Spec.Rollout.Windows, p.Spec.Rollout.Paused = nightly().Windows, c.paused
-		}))
+		edited := drainingPool(all(c.edit, labelled("3"), func(p *v1.NodePool) { p.Spec.Rollout.Windows = nightly().Windows }))
 		o := decide(node, closedAt.Add(time.Minute), nil, edited)
 		node = carry(node, o)
-		if got, drained := taintsOf(node), len(LastChangeOf(node).Drains) > 0; !slices.Equal(got, c.want) || drained != c.paused || node.Labels[key] != "2" || o.Wait.Of("p") == nil {
+		if got, drained := taintsOf(node), len(LastChangeOf(node).Drains) > 0; !slices.Equal(got, []string{"v:NoSchedule"}) || drained || node.Labels[key] != "2" || o.Wait.Of("p") == nil {
 			t.Errorf("%s: it has the taints %v, the labels %v, the record %+v", name, got, node.Labels, LastChangeOf(node))
+		}
+		if f := FollowerOf(node, decide(node, closedAt.Add(time.Hour), nil, edited), true); f.occupies(&rollout{}, closedAt.Add(time.Hour)) {
+			t.Errorf("%s: it counts as unavailable for good", name)
+		}
+		node = carry(node, decide(node, opensAt, []string{"p"}, edited))
+		if got := taintsOf(node); !slices.Equal(got, c.want) {
+			t.Errorf("%s: in the window, it has the taints %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -183,5 +183,5 @@ func (p *NodePlan) replaces(label string) bool {
 // disrupts reports whether a change of a taint may keep pods off a node, or end them there,
 // and is not the end of a drain.
 func (r *Rollouts) disrupts(p *NodePlan, id render.TaintID) bool {
-	return id.Effect != corev1.TaintEffectPreferNoSchedule && !r.completes(p, id) && !r.abandons(p, id)
+	return id.Effect != corev1.TaintEffectPreferNoSchedule && !r.completes(p, id)
 }

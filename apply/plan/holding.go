@@ -10,7 +10,7 @@ import (
 // holding is the plan for a node of which the changes of some pools wait: it wants of
 // them what they have put there by the record, and of all others what the full plan
 // wants. So what somebody changed by hand is put back, to the value of the record. A drain
-// goes on, or ends where nobody wants the taint any more.
+// goes on.
 func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts) *NodePlan {
 	h := holder{wait: wait, rollouts: rollouts}
 	desired := render.Desired{
@@ -20,18 +20,15 @@ func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts) *
 		Taints:      hold(h, p.desired.Taints, p.recorded.Taints),
 	}
 	for id, drained := range p.recorded.Change.Drains {
-		completes := rollouts.completes(p, id)
-		if completes {
+		if rollouts.completes(p, id) {
 			desired.Taints[id] = p.desired.Taints[id]
 		}
+		// What has kept pods off makes way for what others want there.
 		twin := twinOf(id)
-		entry, ours := p.recorded.Taints[twin]
-		switch ends := ours && entry.Value == drained.Value && h.waits(entry.Pool) && (completes || rollouts.abandoned(p, id)); {
-		case ends && drained.Before == nil:
-			delete(desired.Taints, twin)
-		case ends:
-			entry.Value = *drained.Before
-			desired.Taints[twin] = h.recordedWant(entry)
+		if want, wanted := p.desired.Taints[twin]; wanted && p.recorded.hasTaint(twin, drained.Value) {
+			if claim, free := h.inTheNameOfAnother(want); free {
+				desired.Taints[twin] = claim
+			}
 		}
 	}
 	return weighDesired(node, p.recorded, desired, p.pools)

@@ -26,8 +26,9 @@ type LastChange struct {
 type DrainedTaint struct {
 	// Pool wants the taint, and Value is the one that it wants.
 	Pool, Value string
-	// Since is when the node began to be drained of it.
-	Since time.Time
+	// Since is when the node began to be drained of it, and Stands when it last got the taint
+	// that keeps pods off meanwhile.
+	Since, Stands time.Time
 	// Before is the NoSchedule taint that pools gave the node before one kept pods off; nil
 	// for none.
 	Before *string
@@ -70,7 +71,7 @@ func (c LastChange) Equal(other LastChange) bool {
 
 func (c LastChange) equalDrains(other LastChange) bool {
 	return maps.EqualFunc(c.Drains, other.Drains, func(a, b DrainedTaint) bool {
-		return a.Pool == b.Pool && a.Value == b.Value && a.Since.Equal(b.Since) && ptr.Equal(a.Before, b.Before)
+		return a.Pool == b.Pool && a.Value == b.Value && a.Since.Equal(b.Since) && a.Stands.Equal(b.Stands) && ptr.Equal(a.Before, b.Before)
 	})
 }
 
@@ -152,7 +153,7 @@ func (p *NodePlan) changedLabels(pool string) map[string]keyValues {
 // for those by which it ends a drain.
 func (r *Rollouts) changedTaints(p *NodePlan, pool string) map[render.TaintID]keyValues {
 	changed := changedKeys(pool, p.recorded.Taints, p.Record.Taints, p.desired.Taints)
-	maps.DeleteFunc(changed, func(id render.TaintID, _ keyValues) bool { return r.completes(p, id) || r.abandons(p, id) })
+	maps.DeleteFunc(changed, func(id render.TaintID, _ keyValues) bool { return r.completes(p, id) })
 	return changed
 }
 
@@ -270,11 +271,23 @@ func (c LastChange) drained(drains map[render.TaintID]DrainedTaint, at time.Time
 	return c
 }
 
-// at is the change with a time that is no earlier than now, in whole seconds.
+// maxSetBack is by how much a clock may be set back without notice: a time further ahead was
+// wrong.
+const maxSetBack = time.Hour
+
+// at is the change with a time that is no earlier than now, in whole seconds, and later than
+// its own: it is to be seen which of two is the later one.
 func (c LastChange) at(now time.Time) LastChange {
 	pools := maps.Clone(c.Pools)
 	if pools == nil {
 		pools = map[string]FollowedPool{}
 	}
-	return LastChange{At: now.UTC().Add(time.Second - 1).Truncate(time.Second), Pools: pools, Drains: c.Drains}
+	at := inSeconds(now)
+	if !at.After(c.At) && c.At.Before(at.Add(maxSetBack)) {
+		at = c.At.Add(time.Second)
+	}
+	return LastChange{At: at, Pools: pools, Drains: c.Drains}
 }
+
+// inSeconds is a time that is no earlier than another one, in whole seconds.
+func inSeconds(now time.Time) time.Time { return now.UTC().Add(time.Second - 1).Truncate(time.Second) }

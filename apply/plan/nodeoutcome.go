@@ -115,7 +115,7 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	o.Wait, o.Asks, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.Reverts, allowed.Closes
 	staged, drain := facts.staged(node, allowed)
 	o.Admission = facts.admit(node, staged)
-	o.Admission.Plan, o.Begins = facts.stamp(node, o.Admission.Plan, allowed, drain)
+	o.Admission.Plan, o.Begins = facts.stamp(node, p, o.Admission.Plan, allowed, drain)
 	o.Drain = drain
 	o.Step = stepOf(node, p, staged)
 	switch {
@@ -141,10 +141,10 @@ const forgottenAfter = 32 * 24 * time.Hour
 // A plan that writes nothing, and changes nothing of that, notes nothing. There is always
 // room for the time; where there is none for what the node had before, the node goes
 // without; and where there is none for a drain, it does not begin.
-func (f NodeFacts) stamp(node *NodeState, p *NodePlan, allowed Allowed, drain *Drain) (_ *NodePlan, begins bool) {
+func (f NodeFacts) stamp(node *NodeState, full, p *NodePlan, allowed Allowed, drain *Drain) (_ *NodePlan, begins bool) {
 	begins = len(allowed.Begins) > 0
 	change := f.kept(p, allowed.Wait)
-	drains := f.drains(p, allowed.Wait, drain)
+	drains := f.drains(full, p, allowed.Wait, drain)
 	moves := !change.equalDrains(LastChange{Drains: drains})
 	if p.NoOp() && !moves || !begins && !moves && change.At.IsZero() {
 		return p, false
@@ -156,11 +156,7 @@ func (f NodeFacts) stamp(node *NodeState, p *NodePlan, allowed Allowed, drain *D
 		change = LastChange{} // and an earlier version can read the record
 	}
 	if moves {
-		at := p.recorded.Change.at(f.Now).At
-		if at.Equal(p.recorded.Change.At) { // it would not be seen which of them is the later one
-			at = at.Add(time.Second)
-		}
-		change = change.drained(drains, at)
+		change = change.drained(drains, p.recorded.Change.at(f.Now).At)
 	}
 	stamped := *p
 	stamped.Record.Change, stamped.rewritten = change, stamped.rewritten || moves

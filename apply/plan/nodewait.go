@@ -77,7 +77,7 @@ type Turn struct {
 func (r *Rollouts) Allow(node *NodeState, p *NodePlan, now time.Time, turn Turn) Allowed {
 	allowed := r.allow(node, p, now, turn)
 	if r != nil {
-		allowed.Begins = r.begun(node, allowed.Plan, now)
+		allowed.Begins = slices.DeleteFunc(r.begun(node, allowed.Plan, now), func(pool string) bool { return allowed.Wait.Of(pool) != nil })
 	}
 	return allowed
 }

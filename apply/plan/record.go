@@ -49,7 +49,9 @@ func (e *RecordError) Error() string {
 func (e *RecordError) Unwrap() error { return e.Err }
 
 // Empty reports whether nothing on the node is ours.
-func (r Record) Empty() bool { return len(r.Labels)+len(r.Annotations)+len(r.Taints) == 0 }
+func (r Record) Empty() bool {
+	return len(r.Labels)+len(r.Annotations)+len(r.Taints)+len(r.Change.Drains) == 0
+}
 
 // Equal reports whether two records say the same of what is ours.
 func (r Record) Equal(other Record) bool {

@@ -40,6 +40,8 @@ type drainedV3 struct {
 	Value string `json:"value"`
 	// Since is when that began; left out where it is the time of the change.
 	Since string `json:"since,omitempty"`
+	// Stands is since when a NoSchedule taint keeps pods off; left out where it is that, too.
+	Stands string `json:"stands,omitempty"`
 	// Before is the NoSchedule taint before one kept pods off.
 	Before *string `json:"before,omitempty"`
 }
@@ -81,9 +83,6 @@ func readRecordV3(text string) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	if r.Empty() {
-		return Record{}, errors.New("there is a change, and nothing that has changed")
-	}
 	if r.Change.At, err = readTime(written.Change.At); err != nil {
 		return Record{}, err
 	}
@@ -100,6 +99,9 @@ func readRecordV3(text string) (Record, error) {
 	if err := written.Change.readDrains(&r.Change); err != nil {
 		return Record{}, err
 	}
+	if r.Empty() {
+		return Record{}, errors.New("there is a change, and nothing that has changed")
+	}
 	return r, nil
 }
 
@@ -108,7 +110,7 @@ func (w *changeV3) writeDrains(c LastChange) {
 		if w.Drains == nil {
 			w.Drains = map[render.TaintID]drainedV3{}
 		}
-		w.Drains[id] = drainedV3{drained.Pool, drained.Value, writeOwnTime(drained.Since, c), drained.Before}
+		w.Drains[id] = drainedV3{drained.Pool, drained.Value, writeOwnTime(drained.Since, c), writeOwnTime(drained.Stands, c), drained.Before}
 	}
 }
 
@@ -118,13 +120,17 @@ func (w *changeV3) readDrains(c *LastChange) error {
 		if err != nil {
 			return err
 		}
+		stands, err := readOwnTime(drained.Stands, *c)
+		if err != nil {
+			return err
+		}
 		if drained.Pool == "" || id.Effect != corev1.TaintEffectNoExecute {
 			return fmt.Errorf("nodes are not drained of %q", id)
 		}
 		if c.Drains == nil {
 			c.Drains = map[render.TaintID]DrainedTaint{}
 		}
-		c.Drains[id] = DrainedTaint{drained.Pool, drained.Value, since, drained.Before}
+		c.Drains[id] = DrainedTaint{drained.Pool, drained.Value, since, stands, drained.Before}
 	}
 	return nil
 }

@@ -260,6 +260,17 @@ func (s *stepper) minute(now time.Time) {
 	panic("it never comes to rest")
 }
 
+// waits reports whether something may happen so many seconds after a minute: a node that begins
+// twice at the same time has begun a second later.
+func (s *stepper) waits(second int) bool {
+	for _, f := range s.observed {
+		if f.Change.At.Second() >= second {
+			return true
+		}
+	}
+	return false
+}
+
 // approve is somebody who approves what waits for nothing else.
 func (s *stepper) approve(waves map[string]*WaveState) (approved bool) {
 	for _, pool := range s.pools {
@@ -293,6 +304,9 @@ func TestScheduleIsWhatHappens(t *testing.T) {
 		stepped := newStepper(w)
 		for now := closedAt; now.Before(closedAt.Add(rolloutPeriod)); now = now.Add(time.Minute) {
 			stepped.minute(now)
+			for second := 1; stepped.waits(second); second++ {
+				stepped.minute(now.Add(time.Duration(second) * time.Second))
+			}
 		}
 		f := newForesight(w.nodes, expand(w.after...), RolloutsOf(w.after), closedAt)
 		if f.rollouts == nil {

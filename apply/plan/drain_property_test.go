@@ -1,0 +1,262 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// drainWorld is one node, and pools that share two keys, at random.
+type drainWorld struct {
+	r     *rand.Rand
+	node  *NodeState
+	pools map[string]*v1.NodePool
+	now   time.Time
+	log   []string
+
+	// The node was left up to date, in members, and repairs are known of it.
+	upToDate bool
+	members  []string
+	repairs  *Repairs
+}
+
+func (w *drainWorld) pool(name string) *v1.NodePool {
+	r := w.r
+	return waitingPool(name, func(p *v1.NodePool) {
+		p.Spec.Priority = int32(r.IntN(3))
+		p.Spec.ConflictPolicy = pick(r, []v1.ConflictPolicy{v1.ReportConflicts, v1.ReportConflicts, v1.TakeOver, v1.Adopt})
+		if r.IntN(2) == 0 {
+			p.Spec.Labels = map[string]v1.LabelValue{key: v1.LabelValue(pick(r, []string{"1", "2"}))}
+		}
+		for _, effect := range worldEffects {
+			if r.IntN(2) == 0 {
+				p.Spec.Taints = append(p.Spec.Taints, v1.Taint{Key: key, Value: pick(r, []string{"v", "w"}), Effect: effect})
+			}
+		}
+		if r.IntN(4) == 0 && name > "a" {
+			p.Spec.Parent = "a"
+		}
+		if r.IntN(6) == 0 {
+			p.Spec.NodeNames = []string{"other"}
+		}
+		if r.IntN(3) > 0 {
+			p.Spec.Rollout = &v1.Rollout{}
+			if r.IntN(3) > 0 {
+				p.Spec.Rollout.Drain = &v1.Drain{}
+				if r.IntN(3) == 0 {
+					p.Spec.Rollout.Drain.OnTimeout = v1.ForceOnTimeout
+				}
+			}
+			if r.IntN(3) == 0 {
+				p.Spec.Rollout.Windows = nightly().Windows
+			}
+			if r.IntN(3) == 0 {
+				p.Spec.Rollout.MaxUnavailable = new(intstr.FromInt32(1))
+			}
+			p.Spec.Rollout.Paused = r.IntN(8) == 0
+		}
+		if r.IntN(10) == 0 {
+			p.Annotations = map[string]string{v1.ReconcileAnnotation: v1.Disabled}
+		}
+	})
+}
+
+func (w *drainWorld) all() []*v1.NodePool {
+	var pools []*v1.NodePool
+	for _, name := range slices.Sorted(maps.Keys(w.pools)) {
+		pools = append(pools, w.pools[name])
+	}
+	return pools
+}
+
+func (w *drainWorld) note(format string, args ...any) {
+	w.log = append(w.log, fmt.Sprintf(format, args...))
+}
+
+func (w *drainWorld) describe(p *v1.NodePool) string {
+	text := fmt.Sprintf("%s prio %d %s %v taints", p.Name, p.Spec.Priority, p.Spec.ConflictPolicy, p.Spec.Labels)
+	for _, taint := range p.Spec.Taints {
+		text += " " + taint.Value + ":" + string(taint.Effect)
+	}
+	if p.Spec.Parent != "" {
+		text += " in " + p.Spec.Parent
+	}
+	if p.Spec.NodeNames[0] != "*" {
+		text += " elsewhere"
+	}
+	if r := p.Spec.Rollout; r != nil {
+		text += fmt.Sprintf(" rollout drain %t windows %t paused %t limit %t", r.Drain != nil, r.Windows != nil, r.Paused, r.MaxUnavailable != nil)
+		if r.Drain != nil {
+			text += " " + string(r.Drain.OnTimeout)
+		}
+	}
+	return text + fmt.Sprint(p.Annotations)
+}
+
+func (w *drainWorld) step() {
+	switch w.r.IntN(6) {
+	case 0, 1:
+		w.upToDate = false
+		name := pick(w.r, []string{"a", "b", "c"})
+		if w.r.IntN(5) == 0 {
+			delete(w.pools, name)
+			w.note("delete %s", name)
+		} else {
+			w.pools[name] = w.pool(name)
+			w.note("pool %s", w.describe(w.pools[name]))
+		}
+	case 2:
+		effect := pick(w.r, worldEffects)
+		w.node = w.node.DeepCopy()
+		w.node.Taints = slices.DeleteFunc(w.node.Taints, func(t corev1.Taint) bool { return t.Effect == effect })
+		if w.r.IntN(2) == 0 {
+			w.node.Taints = append(w.node.Taints, corev1.Taint{Key: key, Effect: effect, Value: pick(w.r, []string{"v", "w", "x"})})
+		}
+		w.note("somebody: taints %v", taintsOf(w.node))
+	default:
+		w.now = w.now.Add(time.Duration(w.r.IntN(180)-20) * time.Minute)
+		w.note("at %s", w.now.Format(time.RFC3339))
+	}
+}
+
+func (w *drainWorld) decide(facts NodeFacts) NodeOutcome {
+	pools := w.all()
+	facts.Rollouts, facts.Now = RolloutsOf(pools), w.now
+	facts.UpToDate, facts.Members = w.upToDate, w.members
+	facts.Backoff, facts.Repairs = DefaultRepairBackoff(), w.repairs
+	return NodeOutcomeOf(w.node, expand(pools...), facts)
+}
+
+// carry carries out, and checks what must hold of each write.
+func (w *drainWorld) carry(t *testing.T, o NodeOutcome, facts NodeFacts) (problem string) {
+	p, before := o.Admission.Plan, w.node
+	if p == nil || p.NoOp() {
+		return ""
+	}
+	after := p.After(before)
+	recorded := mustRecord(t, before)
+	rollouts := RolloutsOf(w.all())
+	for _, taint := range after.Taints {
+		id := render.TaintID{Key: taint.Key, Effect: taint.Effect}
+		if id.Effect != corev1.TaintEffectNoExecute || carriesTaint(before, id, taint.Value) || recorded.hasTaint(id, taint.Value) {
+			continue
+		}
+		want := o.Plan.desired.Taints[id]
+		if rollouts == nil || want.Value != taint.Value || rollouts.drainedBy(o.Plan, want.Pool) == nil {
+			continue
+		}
+		drained, known := recorded.Change.Drains[id]
+		forced := facts.Evicted && known && rollouts.drainedBy(o.Plan, want.Pool).drain.force && !w.now.Before(drained.Since.Add(time.Hour))
+		if !known || drained.Value != taint.Value || !(facts.Drained && carriesTaint(before, twinOf(id), taint.Value) || forced) {
+			problem += fmt.Sprintf("R2: %s=%s comes, and the node was not drained of it: %+v; ", id, taint.Value, recorded.Change.Drains)
+		}
+	}
+	for _, taint := range before.Taints {
+		id := render.TaintID{Key: taint.Key, Effect: taint.Effect}
+		entry, ours := recorded.Taints[id]
+		want, wanted := o.Plan.desired.Taints[id]
+		gone := !slices.ContainsFunc(after.Taints, func(t corev1.Taint) bool { return t.Key == id.Key && t.Effect == id.Effect })
+		if gone && wanted && want.Value == taint.Value {
+			problem += fmt.Sprintf("wall: %s=%s goes, and pool %s wants it, waits: %v; ", id, taint.Value, want.Pool, o.Wait)
+		}
+		if gone && wanted && o.Wait.Of(want.Pool) == nil && len(o.Plan.Conflicts) == 0 {
+			problem += fmt.Sprintf("wall: %s=%s goes, and pool %s wants %s, and waits for nothing; ", id, taint.Value, want.Pool, want.Value)
+		}
+		if !ours && !carriesTaint(after, id, taint.Value) && (!wanted || want.Policy == v1.ReportConflicts) {
+			problem += fmt.Sprintf("I1: foreign %s=%s goes: %+v; ", id, taint.Value, entry)
+		}
+	}
+	w.node = after
+	if _, err := readRecord(after); err != nil {
+		problem += err.Error()
+	}
+	return problem
+}
+
+func TestRandomDrains(t *testing.T) {
+	runs, found := 1200, map[string]int{}
+	if n, err := strconv.Atoi(os.Getenv("ATTACK_RUNS")); err == nil {
+		runs = n
+	}
+	for seed := range uint64(runs) {
+		w := &drainWorld{r: rand.New(rand.NewPCG(seed, 7)), node: newNode("n"), pools: map[string]*v1.NodePool{}, now: closedAt}
+		w.node.Created = metav1.NewTime(closedAt.Add(-longAgo))
+		fail := func(kind, format string, args ...any) {
+			found[kind]++
+			if found[kind] <= 2 {
+				t.Errorf("seed %d: %s: %s", seed, kind, fmt.Sprintf(format, args...))
+				for _, line := range w.log {
+					t.Log("   ", line)
+				}
+			}
+		}
+	steps:
+		for range 14 {
+			w.step()
+			var turn []string
+			if w.r.IntN(2) == 0 {
+				turn = []string{"a", "b", "c"}
+			}
+			facts := NodeFacts{Turn: Turn{In: turn}, Drained: w.r.IntN(3) == 0}
+			facts.Evicted = facts.Drained
+			for pass := range 5 {
+				o := w.decide(facts)
+				again := w.decide(facts)
+				if a, b := o.Admission.Plan, again.Admission.Plan; a != nil && (a.Record.String() != b.Record.String() || a.NoOp() != b.NoOp()) {
+					fail("I12", "%s and %s", a.Record, b.Record)
+				}
+				w.repairs = o.Admission.Written(w.now)
+				noop := o.Admission.Plan == nil || o.Admission.Plan.NoOp()
+				problem := w.carry(t, o, facts)
+				w.note("  pass %d turn %v drained %t: %s taints %v drains %+v waits %d begins %v record %s", pass, turn, facts.Drained, o.State, taintsOf(w.node), LastChangeOf(w.node).Drained(), len(o.Wait), o.Begins, w.node.Annotations[v1.AppliedAnnotation])
+				if problem != "" {
+					fail(problem[:4], "%s", problem)
+					break steps
+				}
+				if noop && o.Begins {
+					fail("begins", "without a write")
+				}
+				w.members, w.upToDate = o.Members, len(o.Wait)+len(LastChangeOf(w.node).Drains) == 0 && (o.Plan == nil || o.Admission.Held == nil || noop)
+				if noop {
+					break
+				}
+				if len(w.node.Annotations[v1.AppliedAnnotation]) > 0 && mustRecord(t, w.node).Pools()[""] {
+					fail("empty", "a pool without a name")
+					break steps
+				}
+				if pass == 4 || pass >= 1 && !facts.Drained && pass > 1 {
+					fail("loop", "pass %d still writes: %v", pass, o.Admission.Plan.Changes)
+					break steps
+				}
+			}
+		}
+		if len(w.log) > 0 && mustNot(w.node) {
+			continue
+		}
+		w.pools = map[string]*v1.NodePool{}
+		for range 3 {
+			w.carry(t, w.decide(NodeFacts{}), NodeFacts{})
+		}
+		if text := w.node.Annotations[v1.AppliedAnnotation]; text != "" {
+			fail("I2", "no pool is left, and the record is %s", text)
+		}
+	}
+	t.Log(found)
+}
+
+func mustNot(node *NodeState) bool {
+	_, err := readRecord(node)
+	return err != nil
+}

@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// A drain that leaves nothing else in the record is forgotten: it begins on each pass, and
+// never ends. The node is in the pool by its role label, as somebody else has set it.
+func TestDrainWithoutOtherEntriesIsForgotten(t *testing.T) {
+	for _, value := range []string{"v", "theirs"} {
+		pool := drainingPool(func(p *v1.NodePool) {
+			p.Spec.Labels, p.Spec.NodeNames = nil, nil
+			p.Spec.Rollout.Drain.OnTimeout = v1.ForceOnTimeout
+		})
+		node := newNode("n")
+		node.Created = metav1.NewTime(closedAt.Add(-longAgo))
+		node.Labels = map[string]string{v1.RoleLabel("p"): ""}
+		node.Taints = []corev1.Taint{{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule}}
+		writes := 0
+		for i := range 5 {
+			o := decide(node, closedAt.Add(time.Duration(i)*time.Minute), []string{"p"}, pool)
+			if i == 0 && !slices.Equal(o.Members, []string{"p"}) {
+				t.Fatal(o.Members)
+			}
+			if o.State == NodeStateChanging {
+				writes++
+			}
+			node = carry(node, o)
+		}
+		if writes > 1 || len(LastChangeOf(node).Drains) == 0 {
+			t.Errorf("%s: 5 passes, %d writes, record %q", value, writes, node.Annotations[v1.AppliedAnnotation])
+		}
+		o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Turn: Turn{In: []string{"p"}}, Evicted: true, Drained: true, Now: closedAt.Add(3 * time.Hour)})
+		if !hasNoExecute(carry(node, o), "v") {
+			t.Errorf("%s: after three hours, drained, and with Force, the taint does not come", value)
+		}
+	}
+}
+
+// Without room a node begins anew in each pass, of which nothing is written.
+func TestDrainWithoutRoomBeginsOnEachPass(t *testing.T) {
+	pool := drainingPool(nil)
+	for spare := range 600 {
+		node := followed(t, longAgo, waitingPool("p", labelled("1")))
+		size := 0
+		for key, value := range node.Annotations {
+			size += len(key) + len(value)
+		}
+		node.Annotations["theirs"] = strings.Repeat("x", allAnnotations-size-len("theirs")-spare)
+		for i := range 6 {
+			now := closedAt.Add(time.Duration(i) * time.Minute)
+			o := decide(node, now, []string{"p"}, pool)
+			noop := o.Admission.Plan.NoOp()
+			node = carry(node, o)
+			if i > 0 && noop && o.Begins {
+				t.Fatalf("%d bytes, pass %d: nothing is written, and it begins, with %v", spare, i, FollowerOf(node, o, true).Change.At)
+			}
+			if i > 3 && !noop {
+				t.Fatalf("%d bytes, pass %d: written again: %v, %+v", spare, i, o.Admission.Plan.Changes, o.Drain)
+			}
+			if _, err := readRecord(node); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A suspended weaker pool keeps its NoSchedule taint: pods that tolerate that come again and
+// again, are evicted, and the drain never ends, without a word.
+func TestDrainBehindSuspendedPool(t *testing.T) {
+	other := waitingPool("other", all(prior(1), tainted("w", corev1.TaintEffectNoSchedule)))
+	node := followed(t, longAgo, waitingPool("p", all(prior(5), labelled("1"))), other)
+	other = paused(other)
+	p := drainingPool(prior(5))
+	node = carry(node, decide(node, closedAt, []string{"p"}, p, other))
+	o := NodeOutcomeOf(node, expand(p, other), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{p, other}), Drained: true, Now: closedAt.Add(time.Minute)})
+	if !hasNoExecute(carry(node, o), "v") && (o.Drain == nil || o.Drain.Obstacle == "" || len(o.Drain.Taints) > 0) {
+		t.Errorf("it has the taints %v; pods that tolerate w come, are evicted for %v, and the obstacle is %q", taintsOf(node), o.Drain.Taints, o.Drain.Obstacle)
+	}
+}
+
+// Pods that the scheduler has sent while the taint was off may still be on their way.
+func TestTaintThatCameBackSettles(t *testing.T) {
+	now := closedAt.Add(30 * time.Minute)
+	t.Run("taken off by hand", func(t *testing.T) {
+		pool := drainingPool(prior(5))
+		node := begunDrain(t, pool)
+		node.Taints = nil
+		node = carry(node, decide(node, now, nil, pool))
+		o := decide(node, now.Add(100*time.Millisecond), nil, pool)
+		if !slices.Contains(taintsOf(node), "v:NoSchedule") || o.Drain == nil || !o.Drain.Settles().After(now.Add(100*time.Millisecond)) {
+			t.Errorf("it is back for 100 ms, and is believed to keep pods off since %v", o.Drain.Since)
+		}
+	})
+	t.Run("a stronger pool let pods come", func(t *testing.T) {
+		pool := drainingPool(prior(5))
+		strong := waitingPool("strong", all(prior(9), tainted("s", corev1.TaintEffectNoSchedule)))
+		node := begunDrain(t, pool)
+		node = carry(node, decide(node, closedAt.Add(time.Minute), []string{"p"}, pool, strong))
+		if !slices.Contains(taintsOf(node), "s:NoSchedule") {
+			t.Fatal(taintsOf(node))
+		}
+		node = carry(node, decide(node, now, []string{"p"}, pool))
+		o := decide(node, now.Add(100*time.Millisecond), nil, pool)
+		if !slices.Contains(taintsOf(node), "v:NoSchedule") || o.Drain == nil || !o.Drain.Settles().After(now.Add(100*time.Millisecond)) {
+			t.Errorf("v is there for 100 ms, and is believed to keep pods off since %v", o.Drain.Since)
+		}
+	})
+}
+
+// Three writes within a second: the third one is not later than the second.
+func TestThreeWritesWithinASecond(t *testing.T) {
+	taint, none := drainingPool(nil), drainingPool(func(p *v1.NodePool) { p.Spec.Taints = nil })
+	node := followed(t, longAgo, waitingPool("p", labelled("1")))
+	last := LastChangeOf(node)
+	for i, pool := range []*v1.NodePool{taint, none, taint, none} {
+		node = carry(node, decide(node, closedAt, []string{"p"}, pool))
+		next := LastChangeOf(node)
+		if !last.Behind(next) || next.Behind(last) {
+			t.Errorf("write %d: %v (drains %d) is not behind %v (drains %d)", i, last.At, len(last.Drains), next.At, len(next.Drains))
+		}
+		last = next
+	}
+}
+
+// A node that begins to be drained has begun to follow: that is a step.
+func TestBeginOfDrainIsAStep(t *testing.T) {
+	pool := drainingPool(all(prior(5), func(p *v1.NodePool) {
+		p.Spec.Rollout.ProgressDeadline = &metav1.Duration{Duration: 30 * time.Minute}
+		p.Spec.Rollout.MaxUnavailable = new(intstr.FromInt32(1))
+	}))
+	rollouts := RolloutsOf([]*v1.NodePool{pool})
+	node := followed(t, longAgo, waitingPool("p", all(labelled("1"), prior(5))))
+	node = carry(node, decide(node, closedAt, []string{"p"}, pool))
+	now := closedAt.Add(5 * time.Minute)
+	f := FollowerOf(node, decide(node, now, nil, pool), true)
+	other := followed(t, longAgo, waitingPool("p", all(prior(5), labelled("1"))))
+	other.Name = "o"
+	waits := FollowerOf(other, decide(other, now, nil, pool), true)
+	if stuck, is := rollouts.Turns([]Follower{f, waits}, nil, now, true).Stuck["p"]; is {
+		t.Errorf("a node has begun 5 minutes ago, and: %s", stuck)
+	}
+}
