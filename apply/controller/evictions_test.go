@@ -25,7 +25,7 @@ import (
 // fail, and the controller itself is killed. No pod is ended otherwise than by an eviction,
 // and in the end all nodes follow.
 func TestEvictionsKeepBudgets(t *testing.T) {
-	size := evictionSize{pools: 4, nodes: 2, apps: 16, replicas: 8, evictions: 100, rounds: 2, kills: 1}
+	size := evictionSize{pools: 4, nodes: 2, apps: 16, replicas: 8, evictions: 80, rounds: 1, kills: 1}
 	if cluster.Stress() {
 		size = evictionSize{pools: 12, nodes: 5, apps: 64, replicas: 40, evictions: 10_000, rounds: 10, kills: 3}
 	}
