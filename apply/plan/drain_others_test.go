@@ -128,3 +128,26 @@ func carry(node *NodeState, o NodeOutcome) *NodeState {
 	}
 	return o.Admission.Plan.After(node)
 }
+
+// The RuntimeClass of a pool tolerates what keeps pods off while a node is drained, and what is
+// left of it when the drain has ended and the pool waits for something else.
+func TestClassToleratesWhatKeepsPodsOff(t *testing.T) {
+	pool := drainingPool(all(prior(5), inWindows))
+	node := begunDrain(t, drainingPool(prior(5)))
+	tolerates := func(o NodeOutcome) bool {
+		class := steppedClass(nil, expand(pool).RuntimeClass("p"), v1.RoleLabel("p"), []string{"p"}, []*ClassStep{o.Step})
+		return o.Step != nil && slices.ContainsFunc(class.Scheduling.Tolerations, func(t corev1.Toleration) bool {
+			return t.Key == key && t.Value == "v" && t.Effect == corev1.TaintEffectNoSchedule
+		})
+	}
+	o := decide(node, closedAt.Add(time.Minute), nil, pool)
+	if o.Drain == nil || !tolerates(o) {
+		t.Errorf("while it is drained, the step is %+v", o.Step)
+	}
+	pool = drainingPool(all(prior(5), labelled("3"), inWindows))
+	o = NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Drained: true, Now: closedAt.Add(time.Minute)})
+	node = carry(node, o)
+	if o = decide(node, closedAt.Add(2*time.Minute), nil, pool); !hasNoExecute(node, "v") || !tolerates(o) {
+		t.Errorf("when it is drained, and waits, it has the taints %v, and the step is %+v", taintsOf(node), o.Step)
+	}
+}
