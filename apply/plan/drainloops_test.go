@@ -13,9 +13,9 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// A drain that leaves nothing else in the record is forgotten: it begins on each pass, and
-// never ends. The node is in the pool by its role label, as somebody else has set it.
-func TestDrainWithoutOtherEntriesIsForgotten(t *testing.T) {
+// A drain is recorded also where nothing on the node is ours: the role label, and what keeps
+// pods off, somebody else has set.
+func TestDrainWithoutOtherEntriesIsRecorded(t *testing.T) {
 	for _, value := range []string{"v", "theirs"} {
 		pool := drainingPool(func(p *v1.NodePool) {
 			p.Spec.Labels, p.Spec.NodeNames = nil, nil
@@ -46,8 +46,8 @@ func TestDrainWithoutOtherEntriesIsForgotten(t *testing.T) {
 	}
 }
 
-// Without room a node begins anew in each pass, of which nothing is written.
-func TestDrainWithoutRoomBeginsOnEachPass(t *testing.T) {
+// Without room for a drain no pass writes again, and none begins without a write.
+func TestDrainWithoutRoomComesToRest(t *testing.T) {
 	pool := drainingPool(nil)
 	for spare := range 600 {
 		node := followed(t, longAgo, waitingPool("p", labelled("1")))
@@ -74,8 +74,8 @@ func TestDrainWithoutRoomBeginsOnEachPass(t *testing.T) {
 	}
 }
 
-// A suspended weaker pool keeps its NoSchedule taint: pods that tolerate that come again and
-// again, are evicted, and the drain never ends, without a word.
+// The NoSchedule taint of a suspended weaker pool is an obstacle, as pods that tolerate it come
+// again and again.
 func TestDrainBehindSuspendedPool(t *testing.T) {
 	other := waitingPool("other", all(prior(1), tainted("w", corev1.TaintEffectNoSchedule)))
 	node := followed(t, longAgo, waitingPool("p", all(prior(5), labelled("1"))), other)
@@ -117,7 +117,7 @@ func TestTaintThatCameBackSettles(t *testing.T) {
 	})
 }
 
-// Three writes within a second: the third one is not later than the second.
+// Of three writes within a second, each one is later than the one before it.
 func TestThreeWritesWithinASecond(t *testing.T) {
 	taint, none := drainingPool(nil), drainingPool(func(p *v1.NodePool) { p.Spec.Taints = nil })
 	node := followed(t, longAgo, waitingPool("p", labelled("1")))

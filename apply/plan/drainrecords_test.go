@@ -11,10 +11,9 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// A NoExecute taint that a pool took over goes back to what somebody else had put there. That
-// is taken for one of which the node has to be drained, for a pool without a name: the record
-// cannot be read any more, and the node is left alone for ever.
-func TestGivingBackWritesRecordThatCannotBeRead(t *testing.T) {
+// A NoExecute taint that a pool took over goes back at once to what somebody else had put
+// there: the node is not drained for that, and the record stays readable.
+func TestGivingBackATaintDrainsNothing(t *testing.T) {
 	takes := func(p *v1.NodePool) { p.Spec.ConflictPolicy = v1.TakeOver }
 	fleet := waitingPool("fleet", all(prior(9), func(p *v1.NodePool) { p.Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}} }))
 	for name, after := range map[string][]*v1.NodePool{
@@ -41,9 +40,9 @@ func TestGivingBackWritesRecordThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// While a node is drained for a pool, another one that waits wants the very taint that keeps
-// pods off: the record says in turns that it is of the one and of the other, in each pass.
-func TestRecordIsRewrittenInEachPass(t *testing.T) {
+// Where another pool that waits wants the very taint that keeps pods off, the record comes to
+// rest all the same.
+func TestTaintThatTwoPoolsWantComesToRest(t *testing.T) {
 	a := waitingPool("a", all(prior(2), tainted("v", corev1.TaintEffectNoExecute), func(p *v1.NodePool) {
 		p.Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}, MaxUnavailable: new(intstr.FromInt32(1))}
 	}))
@@ -67,9 +66,8 @@ func TestRecordIsRewrittenInEachPass(t *testing.T) {
 	}
 }
 
-// As above, with a drain that comes to its end: the taint of a pool that waits for nothing is
-// kept off.
-func TestEndOfDrainKeepsWallOfAnotherPoolOff(t *testing.T) {
+// When a drain has come to its end, a pool that waits for nothing gets its taint of that key.
+func TestEndOfDrainGivesWayToAnotherPool(t *testing.T) {
 	a := waitingPool("a", all(prior(5), tainted("v", corev1.TaintEffectNoExecute), func(p *v1.NodePool) {
 		p.Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}}
 	}))

@@ -20,9 +20,9 @@ func noTaints(p *v1.NodePool) { p.Spec.Taints = nil }
 
 func inWindows(p *v1.NodePool) { p.Spec.Rollout.Windows = nightly().Windows }
 
-// A pool that drains, and gives the drain up outside its window, keeps the taint of another
-// pool off a node that waits for nothing.
-func TestAbandonedDrainKeepsWallOfAnotherPoolOff(t *testing.T) {
+// When a drain is given up outside a window, another pool that waits for nothing gets its taint
+// of that key.
+func TestAbandonedDrainGivesWayToAnotherPool(t *testing.T) {
 	for name, c := range map[string]struct{ before, after string }{
 		"it came meanwhile":    {"", "w"},
 		"it changed meanwhile": {"w", "w2"},
@@ -46,8 +46,8 @@ func TestAbandonedDrainKeepsWallOfAnotherPoolOff(t *testing.T) {
 	}
 }
 
-// What nobody wants any more comes back with the end of a drain.
-func TestAbandonedDrainBringsBackWhatNobodyWants(t *testing.T) {
+// What nobody wants any more does not come back with the end of a drain.
+func TestAbandonedDrainBringsBackNothingUnwanted(t *testing.T) {
 	other := waitingPool("other", tainted("w", corev1.TaintEffectNoSchedule))
 	p := drainingPool(prior(5))
 	node := followed(t, longAgo, waitingPool("p", all(labelled("1"), prior(5))), other)
@@ -60,8 +60,8 @@ func TestAbandonedDrainBringsBackWhatNobodyWants(t *testing.T) {
 	}
 }
 
-// The wall that stands, is in the record, and is wanted falls off with the end of a drain.
-func TestAbandonedDrainTakesWantedWallOff(t *testing.T) {
+// A wall that stands and is wanted stays when a drain is given up.
+func TestAbandonedDrainLeavesWantedWalls(t *testing.T) {
 	t.Run("NoExecute becomes NoSchedule", func(t *testing.T) {
 		node := begunDrain(t, drainingPool(prior(5)))
 		edited := drainingPool(all(prior(5), tainted("v", corev1.TaintEffectNoSchedule), labelled("3"), inWindows))
@@ -123,8 +123,8 @@ func mustRecord(t *testing.T, node *NodeState) Record {
 	return r
 }
 
-// The other taint of the key changes outside the window, as the drain ends.
-func TestEndOfDrainCarriesOtherChangeOutsideWindow(t *testing.T) {
+// The end of a drain carries no other change of the key outside a window.
+func TestEndOfDrainCarriesNoOtherChange(t *testing.T) {
 	own := also("own", corev1.TaintEffectNoSchedule)
 	for name, edit := range map[string]func(*v1.NodePool){
 		"goes":    func(*v1.NodePool) {},
@@ -140,9 +140,9 @@ func TestEndOfDrainCarriesOtherChangeOutsideWindow(t *testing.T) {
 	}
 }
 
-// A pool that has never followed gets its NoExecute taint outside its window by the drain of
-// another pool that does not want it any more.
-func TestDrainOfAnotherPoolOpensWindow(t *testing.T) {
+// The drain of a pool that does not want the taint any more opens no window of another one that
+// wants it, too.
+func TestDrainOpensNoWindowOfAnotherPool(t *testing.T) {
 	p := drainingPool(prior(5))
 	q := waitingPool("q", all(prior(1), tainted("v", corev1.TaintEffectNoExecute), closed))
 	node := begunDrain(t, p, waitingPool("q", prior(1)))
@@ -153,9 +153,9 @@ func TestDrainOfAnotherPoolOpensWindow(t *testing.T) {
 	}
 }
 
-// Somebody else puts a NoExecute taint of the key on a node that is drained: ours does not
-// come, and what has kept pods off goes all the same, outside the window.
-func TestForeignTaintInTheMiddleTakesWallOff(t *testing.T) {
+// What keeps pods off stays when somebody else puts a NoExecute taint of the key on a node that
+// is drained, so that ours does not come.
+func TestForeignTaintInTheMiddleLeavesTheWall(t *testing.T) {
 	node := followed(t, longAgo, waitingPool("p", all(labelled("2"), prior(5), tainted("v", corev1.TaintEffectNoSchedule))))
 	node = carry(node, decide(node, closedAt, []string{"p"}, drainingPool(prior(5))))
 	if len(LastChangeOf(node).Drains) != 1 || !slices.Equal(taintsOf(node), []string{"v:NoSchedule"}) {
