@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -153,14 +151,15 @@ func (w *drainWorld) carry(t *testing.T, o NodeOutcome, facts NodeFacts) (proble
 		if id.Effect != corev1.TaintEffectNoExecute || carriesTaint(before, id, taint.Value) || recorded.hasTaint(id, taint.Value) {
 			continue
 		}
-		want := o.Plan.desired.Taints[id]
-		if rollouts == nil || want.Value != taint.Value || rollouts.drainedBy(o.Plan, want.Pool) == nil {
+		// Pools may agree, and the one that drains wait: whose taint comes says who governs it.
+		want, by := o.Plan.desired.Taints[id], p.Record.Taints[id].Pool
+		if rollouts == nil || want.Value != taint.Value || rollouts.drainedBy(o.Plan, by) == nil {
 			continue
 		}
 		drained, known := recorded.Change.Drains[id]
-		forced := facts.Evicted && known && rollouts.drainedBy(o.Plan, want.Pool).drain.force && !w.now.Before(drained.Since.Add(time.Hour))
+		forced := facts.Evicted && known && rollouts.drainedBy(o.Plan, by).drain.force && !w.now.Before(drained.Since.Add(time.Hour))
 		if !known || drained.Value != taint.Value || !(facts.Drained && carriesTaint(before, twinOf(id), taint.Value) || forced) {
-			problem += fmt.Sprintf("R2: %s=%s comes, and the node was not drained of it: %+v; ", id, taint.Value, recorded.Change.Drains)
+			problem += fmt.Sprintf("early: %s=%s comes, and the node was not drained of it: %+v; ", id, taint.Value, recorded.Change.Drains)
 		}
 	}
 	for _, taint := range before.Taints {
@@ -175,7 +174,7 @@ func (w *drainWorld) carry(t *testing.T, o NodeOutcome, facts NodeFacts) (proble
 			problem += fmt.Sprintf("wall: %s=%s goes, and pool %s wants %s, and waits for nothing; ", id, taint.Value, want.Pool, want.Value)
 		}
 		if !ours && !carriesTaint(after, id, taint.Value) && (!wanted || want.Policy == v1.ReportConflicts) {
-			problem += fmt.Sprintf("I1: foreign %s=%s goes: %+v; ", id, taint.Value, entry)
+			problem += fmt.Sprintf("foreign %s=%s goes: %+v; ", id, taint.Value, entry)
 		}
 	}
 	w.node = after
@@ -185,12 +184,12 @@ func (w *drainWorld) carry(t *testing.T, o NodeOutcome, facts NodeFacts) (proble
 	return problem
 }
 
-func TestRandomDrains(t *testing.T) {
-	runs, found := 1200, map[string]int{}
-	if n, err := strconv.Atoi(os.Getenv("ATTACK_RUNS")); err == nil {
-		runs = n
-	}
-	for seed := range uint64(runs) {
+// In random worlds of one node and pools that share a key, no NoExecute taint comes before the
+// node is drained, no foreign taint is lost, no wanted wall falls, the record stays readable,
+// and deciding comes to rest.
+func TestRandomDrainProperties(t *testing.T) {
+	found := map[string]int{}
+	for seed := range uint64(4 * worlds) {
 		w := &drainWorld{r: rand.New(rand.NewPCG(seed, 7)), node: newNode("n"), pools: map[string]*v1.NodePool{}, now: closedAt}
 		w.node.Created = metav1.NewTime(closedAt.Add(-longAgo))
 		fail := func(kind, format string, args ...any) {
@@ -215,7 +214,7 @@ func TestRandomDrains(t *testing.T) {
 				o := w.decide(facts)
 				again := w.decide(facts)
 				if a, b := o.Admission.Plan, again.Admission.Plan; a != nil && (a.Record.String() != b.Record.String() || a.NoOp() != b.NoOp()) {
-					fail("I12", "%s and %s", a.Record, b.Record)
+					fail("not the same twice", "%s and %s", a.Record, b.Record)
 				}
 				w.repairs = o.Admission.Written(w.now)
 				noop := o.Admission.Plan == nil || o.Admission.Plan.NoOp()
@@ -250,7 +249,7 @@ func TestRandomDrains(t *testing.T) {
 			w.carry(t, w.decide(NodeFacts{}), NodeFacts{})
 		}
 		if text := w.node.Annotations[v1.AppliedAnnotation]; text != "" {
-			fail("I2", "no pool is left, and the record is %s", text)
+			fail("left", "no pool is left, and the record is %s", text)
 		}
 	}
 	t.Log(found)
