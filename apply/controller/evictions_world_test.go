@@ -378,7 +378,9 @@ func (w *evictionWorld) clearApps() {
 	w.eventually("the pods of the apps are gone", func() error {
 		var pods corev1.PodList
 		ctx := context.Background()
-		_ = w.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(metav1.NamespaceDefault), client.GracePeriodSeconds(0))
+		if err := w.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(metav1.NamespaceDefault), client.GracePeriodSeconds(0)); err != nil {
+			return err
+		}
 		if err := w.List(ctx, &pods, client.InNamespace(metav1.NamespaceDefault)); err != nil {
 			return err
 		}

@@ -145,7 +145,7 @@ func (s *staging) stage(id render.TaintID) {
 	if !wanted || by == nil { // or it is somebody else's, and is given back
 		return
 	}
-	drained, began := s.begun(id, want)
+	drained, began := s.drainedSince(id, want)
 	obstacle, stands := s.obstacle(id, want), carriesTaint(s.node, twinOf(id), want.Value)
 	overdue := began && !s.Now.Before(drained.Since.Add(by.drain.timeout))
 	if began && s.Drained && obstacle == "" && stands || overdue && by.drain.force && s.Evicted && !r.closedFor(p, want.Pool, s.Now) {
@@ -170,8 +170,8 @@ func (s *staging) stage(id render.TaintID) {
 	d.Taints, d.Since = append(d.Taints, taint), latest(d.Since, drained.Stands)
 }
 
-// begun is since when a node is drained of a taint, and reports whether it is already.
-func (s *staging) begun(id render.TaintID, want render.Want) (drained DrainedTaint, began bool) {
+// drainedSince says since when a node is drained of a taint, and reports whether it is already.
+func (s *staging) drainedSince(id render.TaintID, want render.Want) (drained DrainedTaint, began bool) {
 	drained, known := s.p.recorded.Change.Drains[id]
 	began = known && drained.Value == want.Value && (drained.Pool == want.Pool || slices.Contains(want.Agreeing, drained.Pool))
 	if now := inSeconds(s.Now); !began || drained.Since.After(now) { // by a clock that is ahead
