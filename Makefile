@@ -105,6 +105,7 @@ LAST  = cmd/nodepools
 test: controlplane browser helm ## run every test, the long ones in a short form, with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector stays off"
 	$(GO) test -count=1 -timeout 45m $(SEQUENTIAL:%=./%)
+	$(GO) test -count=1 -timeout 45m -run TurnsKeepEveryBudget ./apply/controller/fleet -worlds 1000
 	$(GO) test $(RACE) -count=1 -timeout 45m -run '^($(CONCURRENT))$$' $(CONCURRENT_IN:%=./%)
 	@all=$$($(GO) list ./$(FIRST) $(PACKAGES)) && \
 		others=$$(echo "$$all" | grep -vxF $(SEQUENTIAL:%=-e $(MODULE)/%) -e $(MODULE)/$(LAST)) && set -x && \
@@ -119,7 +120,7 @@ test: controlplane browser helm ## run every test, the long ones in a short form
 stress: controlplane ## race, kill and disturb the controller for long
 	$(GO) test $(RACE) -p 1 -count=1 -v -timeout 180m -run '^Test(Race|Crash|Fault|EvictionsKeep|SourcePasses|ImpactEqualsReality|DiffEqualsRunIn|DiffForetells)' ./apply/controller ./apply/preview/impact ./cmd/nodepools -stress
 	$(GO) test $(RACE) -count=1 -v -timeout 60m -run 'Properties|MakesNoDifference|KeepsAWall|ShortcutsDecide|UndoesAll|ScheduleIsWhatHappens' ./apply/plan -stress
-	$(GO) test $(RACE) -count=1 -v -timeout 60m -run TurnsKeepEveryBudget ./apply/controller/fleet -stress
+	$(GO) test $(RACE) -count=1 -v -timeout 60m -run TurnsKeepEveryBudget ./apply/controller/fleet -worlds 10000
 	$(GO) test -count=1 -v -timeout 60m -run EqualsBruteForce ./api/window -stress
 	$(GO) test -count=1 -v -timeout 60m -run FitOfClusters ./apply/preview/review/markdown -stress
 
