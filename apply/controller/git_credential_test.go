@@ -80,7 +80,7 @@ func TestGitPrivateRepository(t *testing.T) {
 		reason string
 		says   []string
 	}{
-		{"the token is replaced at the server", func() { server.token.Store(token + "-2") }, "Unauthorized", []string{"HTTP status 401"}},
+		{"the token is replaced at the server", func() { server.token.Store(token + "-2") }, "Unauthorized", []string{"HTTP status 401", "check bearerToken of Secret nodepools-system/git"}},
 		{"the Secret is gone", func() {
 			w.do(w.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: manifests.DefaultNamespace, Name: "git"}}))
 		}, "CredentialInvalid", []string{"Secret nodepools-system/git: does not exist", "spec.secretRef"}},
@@ -89,7 +89,7 @@ func TestGitPrivateRepository(t *testing.T) {
 		}, "CredentialInvalid", []string{"Secret nodepools-system/git: the key password is missing"}},
 		{"no prefix", func() { w.secret("git", "", good) }, "CredentialInvalid", []string{"does not say which URLs", "url-prefix="}},
 		{"the Secret is of another URL", func() { w.secret("git", "https://git.example.com", good) }, "CredentialInvalid", []string{"another prefix", "url-prefix="}},
-		{"the authority is missing", func() { w.secret("git", url, map[string][]byte{"bearerToken": []byte(token)}) }, "CertificateUntrusted", []string{"unknown authority"}},
+		{"the authority is missing", func() { w.secret("git", url, map[string][]byte{"bearerToken": []byte(token)}) }, "CertificateUntrusted", []string{"unknown authority", "as ca.crt of Secret nodepools-system/git"}},
 		{"it is one for ssh alone", func() { w.secret("git", url, map[string][]byte{"identity": []byte("x"), "known_hosts": []byte("y")}) }, "CredentialInvalid", []string{"identity is no private key"}},
 	} {
 		c.wrong()
