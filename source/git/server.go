@@ -92,6 +92,9 @@ func (t *target) network(err error) *source.Error {
 	var errno syscall.Errno
 	var timeout net.Error
 	var socks *net.OpError
+	if proxy := t.proxyUnreached(err); proxy != nil {
+		return proxy
+	}
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return t.fail(source.ErrUnreachable, "the host name is not known")

@@ -64,7 +64,9 @@ func (o Options) useFolder(ctx context.Context, src *v1.NodePoolSource, reposito
 		return hint.Add(errors.New("it is not a folder"), folders)
 	}
 	credential, prefix, err := auth.Folder(os.DirFS(o.Folder))
-	if err != nil {
+	if err != nil && source.Hint(err) == source.Hint(source.NewError(source.ErrCredential, "", "")) {
+		return hint.Add(err, "correct the files of the folder")
+	} else if err != nil {
 		return err
 	}
 	if err := auth.Covers(prefix, src.Spec.URL); err != nil {
