@@ -107,5 +107,5 @@ func TestGitPrivateRepository(t *testing.T) {
 	}
 	src := w.mustRead("private")
 	wantNoSecret(t, token, fmt.Sprint(src.Status, w.eventsOf(src)))
-	wantNoSecret(t, token, reachable(w.log.text()))
+	wantNoSecret(t, token, reachable(w.log.text())+w.series())
 }

@@ -108,5 +108,5 @@ func TestGitRotationsUnderLoad(t *testing.T) {
 		src := w.mustRead(name(i))
 		wantNoSecret(t, token, fmt.Sprint(src.Status, w.eventsOf(src)))
 	}
-	wantNoSecret(t, token, reachable(w.log.text()))
+	wantNoSecret(t, token, reachable(w.log.text())+w.series())
 }
