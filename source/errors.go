@@ -30,9 +30,9 @@ var (
 	// context.Canceled too.
 	ErrCanceled = newKind("Canceled", "")
 	// ErrCertificate: the server's TLS certificate could not be verified.
-	ErrCertificate = newKind("CertificateUntrusted", "give the certificate authority that signed the server's certificate, as ca.crt of the Secret")
+	ErrCertificate = newKind("CertificateUntrusted", "give the certificate authority that signed the server's certificate, as ca.crt of a Secret that spec.secretRef names")
 	// ErrHostKey: the SSH server's host key could not be verified.
-	ErrHostKey = newKind("HostKeyUntrusted", "give the server's host key, from a place that you trust, as known_hosts of the Secret")
+	ErrHostKey = newKind("HostKeyUntrusted", "give the server's host key, from a place that you trust, as known_hosts of a Secret that spec.secretRef names")
 	// ErrUnauthorized: the server wants a credential, or another one.
 	ErrUnauthorized = newKind("Unauthorized", "check the credential and what it may read")
 	// ErrCredential: a credential cannot be used, or not for this URL.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nodepools/nodepools/api/manifests"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/testdata/docs"
 )
@@ -41,6 +42,11 @@ func TestGitCredentialsOfFluxAndArgoCD(t *testing.T) {
 	} {
 		t.Run(secret.Namespace, func(t *testing.T) {
 			w.do(client.IgnoreAlreadyExists(w.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: secret.Namespace}})))
+			// As an operator for Secrets has it: the garbage collector deletes a copy in
+			// another namespace that says the same.
+			owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: secret.Namespace, Name: "sealed"}}
+			w.do(w.Create(t.Context(), owner))
+			secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}}
 			w.do(w.Create(t.Context(), secret))
 			pool := fmt.Sprint("migrated-", i)
 			w.source("platform", url+"/repo")
@@ -51,6 +57,11 @@ func TestGitCredentialsOfFluxAndArgoCD(t *testing.T) {
 			}
 			for _, command := range commands {
 				w.shell(t, strings.ReplaceAll(command, "https://git.example.com/platform", url))
+			}
+			copied := &corev1.Secret{}
+			w.do(w.Get(t.Context(), client.ObjectKey{Namespace: manifests.DefaultNamespace, Name: secret.Name}, copied))
+			if len(copied.OwnerReferences) > 0 || copied.Labels["argocd.argoproj.io/secret-type"] != "" {
+				t.Errorf("the copy belongs to what is in another namespace: %v", copied.ObjectMeta)
 			}
 			w.follows("platform", w.repo.commit(files{"pools/" + pool + ".yaml": poolFile(pool, "0")}))
 			w.wantNoToken("platform")

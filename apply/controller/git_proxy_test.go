@@ -76,6 +76,6 @@ func TestGitRepositoryBehindAProxy(t *testing.T) {
 	src := w.mustRead("behind")
 	for _, canary := range []string{token, password} {
 		wantNoSecret(t, canary, fmt.Sprint(src.Status, w.eventsOf(src)))
-		wantNoSecret(t, canary, reachable(w.log.text()))
+		wantNoSecret(t, canary, reachable(w.log.text())+w.series())
 	}
 }

@@ -15,7 +15,8 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-const hookToken = "s3cr3t-canary-of-a-webhook"
+// hookToken has no word in it that a message may have.
+const hookToken = "s3cr3t-canary-kq7zw4nvx2"
 
 // A push is followed at once, however long the interval. What that takes above the fetch
 // is printed; what is asserted is what it costs.

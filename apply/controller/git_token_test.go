@@ -77,7 +77,7 @@ func (w *tokenWorld) identity(token string, variables map[string]string) {
 func (w *tokenWorld) wantNoToken(source string) {
 	w.t.Helper()
 	src := w.mustRead(source)
-	text := fmt.Sprint(src.Status, w.eventsOf(src)) + reachable(w.log.text())
+	text := fmt.Sprint(src.Status, w.eventsOf(src)) + reachable(w.log.text()) + w.series()
 	for _, token := range append(w.issuers.Tokens(), "s3cr3t-canary-projected") {
 		wantNoSecret(w.t, token, text)
 	}

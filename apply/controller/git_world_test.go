@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nodepools/nodepools/api/build"
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/metrics"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -28,6 +31,8 @@ type gitWorld struct {
 	*world
 	log  *logLines
 	stop func()
+	// metrics are those of the loops that were started last.
+	metrics *metrics.Metrics
 }
 
 func newGitWorld(t *testing.T) *gitWorld {
@@ -50,9 +55,20 @@ func (w *gitWorld) start() {
 	user, err := w.cluster.AddUser(loopsUser, "system:masters")
 	w.do(err)
 	user.QPS = -1
-	options := Options{FetchTimeout: 3 * time.Second, MaxRetry: time.Second, Webhooks: true}
+	w.metrics = metrics.New(build.Read("v1.2.3", "", debug.ReadBuildInfo))
+	options := Options{FetchTimeout: 3 * time.Second, MaxRetry: time.Second, Webhooks: true, Metrics: w.metrics}
 	w.stop = startLoopsWith(w.t, user, options, funcr.New(w.log.add, funcr.Options{Verbosity: 10}))
 	w.t.Cleanup(w.clear) // while they run: pools are released by them
+}
+
+// series are all metrics, with their labels.
+func (w *gitWorld) series() string {
+	w.t.Helper()
+	all := fmt.Sprint(scraped(w.t, w.metrics))
+	if !strings.Contains(all, "nodepools_source_polls_total") {
+		w.t.Error("no poll is reported: this proves nothing")
+	}
+	return all
 }
 
 // in is the same world for a subtest.

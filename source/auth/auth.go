@@ -100,6 +100,24 @@ func (c *Credential) For(rawURL string) error {
 // HTTP reports whether the credential has something to say in a request.
 func (c *Credential) HTTP() bool { return c.hasLogin || c.token != "" }
 
+// Keys names the keys that log in by ssh, or by https, for who has to correct them; it is
+// empty where there are none.
+func (c *Credential) Keys(ssh bool) string {
+	switch {
+	case ssh && c.SSH != nil:
+		return Identity
+	case ssh:
+		return ""
+	case c.token != "":
+		return BearerToken
+	case c.hasLogin:
+		return Username + " and " + Password
+	case c.Certificate != nil:
+		return Certificate + " and " + PrivateKey
+	}
+	return ""
+}
+
 // SetAuth adds the credential to a request.
 func (c *Credential) SetAuth(request *http.Request) {
 	switch {

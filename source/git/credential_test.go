@@ -36,6 +36,7 @@ func withSecret(t *testing.T, url string, data map[string]string) *Repository {
 		t.Fatal(err)
 	}
 	r := &Repository{URL: url, CABundle: credential.CABundle, Certificate: credential.Certificate}
+	r.Login.Keys = credential.Keys(r.IsSSH())
 	if credential.HTTP() {
 		r.HTTPAuth = credential
 	}

@@ -198,7 +198,7 @@ func (s *httpServer) unanswered(err error) error {
 		return err
 	case s.Certificate == nil:
 		return s.fail(source.ErrUnauthorized, "the server asks for a certificate of the client, and does not answer without one").
-			WithHint("give one, with its key, as tls.crt and tls.key")
+			WithHint("give one, with its key, as tls.crt and tls.key of " + s.Login.named())
 	}
 	return s.fail(source.ErrUnauthorized, "the server asks for a certificate of the client, and does not answer the one that it was given")
 }

@@ -34,7 +34,7 @@ func (t *target) explainStatus(code int) *source.Error {
 	text := fmt.Sprintf("the server answered with HTTP status %d", code)
 	switch {
 	case code == 401 && t.HTTPAuth == nil:
-		return t.fail(source.ErrUnauthorized, text).WithHint("the repository is private, or does not exist: give a credential, or check the URL")
+		return t.fail(source.ErrUnauthorized, text).WithHint(t.Login.missing())
 	case code == 401, code == 403:
 		return t.fail(source.ErrUnauthorized, text)
 	case code == 404, code == 410:

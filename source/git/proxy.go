@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
@@ -131,7 +132,7 @@ func dialSOCKS(ctx context.Context, by *url.URL, address string) (net.Conn, erro
 func (t *target) dialTunnel(ctx context.Context, by *url.URL, address string) (net.Conn, error) {
 	conn, err := proxyDialer().DialContext(ctx, "tcp", proxyAddress(by))
 	if err != nil {
-		return nil, err
+		return nil, &net.OpError{Op: proxyConnect, Net: "tcp", Err: err}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
@@ -193,6 +194,33 @@ func (t *tunnel) Read(b []byte) (int, error) {
 		return t.early.Read(b[:min(came, len(b))])
 	}
 	return t.Conn.Read(b)
+}
+
+// proxyConnect is what net/http calls an attempt to connect to a proxy, in a
+// [net.OpError].
+const proxyConnect = "proxyconnect"
+
+// proxyUnreached explains why there is no connection to a proxy; nil where err is of
+// something else.
+func (t *target) proxyUnreached(err error) *source.Error {
+	var attempt *net.OpError
+	if !errors.As(err, &attempt) || attempt.Op != proxyConnect && !strings.HasPrefix(attempt.Op, "socks") {
+		return nil
+	}
+	var dns *net.DNSError
+	var errno syscall.Errno
+	text := ""
+	switch {
+	case errors.As(attempt.Err, &dns) && dns.IsNotFound:
+		text = "the host name of the proxy is not known"
+	case errors.As(attempt.Err, &dns):
+		text = "the host name of the proxy cannot be looked up"
+	case errors.As(attempt.Err, &errno):
+		text = "no connection to the proxy: " + errno.Error()
+	default:
+		return nil
+	}
+	return t.fail(source.ErrUnreachable, text).WithHint("check the address of the proxy, its port above all, and that it runs")
 }
 
 // proxyAnswered explains the answer of a proxy that was asked for a tunnel.

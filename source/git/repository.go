@@ -40,6 +40,9 @@ type Repository struct {
 	// server that cannot be distinguished from another is not asked for pools.
 	SSHAuth SSHAuth
 
+	// Login says where the credential is from.
+	Login Login
+
 	// CABundle holds certificate authorities in PEM form that are trusted for
 	// https beside those of the system.
 	CABundle []byte
@@ -125,5 +128,9 @@ func (t *target) subject() string { return source.Subject(t.address.String()) }
 
 // fail makes an error about this target.
 func (t *target) fail(kind *source.Kind, text string) *source.Error {
-	return source.NewError(kind, t.subject(), text)
+	failure := source.NewError(kind, t.subject(), text)
+	if hint := t.Login.hint(kind); hint != "" {
+		return failure.WithHint(hint)
+	}
+	return failure
 }

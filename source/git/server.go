@@ -92,6 +92,9 @@ func (t *target) network(err error) *source.Error {
 	var errno syscall.Errno
 	var timeout net.Error
 	var socks *net.OpError
+	if proxy := t.proxyUnreached(err); proxy != nil {
+		return proxy
+	}
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return t.fail(source.ErrUnreachable, "the host name is not known")
@@ -121,9 +124,11 @@ func (t *target) certificate(err error) *source.Error {
 	case errors.As(err, &unknown):
 		return t.fail(source.ErrCertificate, "the certificate is signed by an unknown authority")
 	case errors.As(err, &host):
-		return t.fail(source.ErrCertificate, "the certificate is for another host")
+		return t.fail(source.ErrCertificate, "the certificate is for another host").
+			WithHint("use a host name in the URL that the certificate is for, or have the certificate issued for this one")
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return t.fail(source.ErrCertificate, "the certificate has expired or is not yet valid")
+		return t.fail(source.ErrCertificate, "the certificate has expired or is not yet valid").
+			WithHint("have the server's certificate renewed, and check the clock of this machine")
 	case errors.As(err, &invalid), errors.As(err, &unverified):
 		return t.fail(source.ErrCertificate, "the certificate cannot be verified")
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):

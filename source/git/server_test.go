@@ -193,7 +193,7 @@ func TestServerLeavesNothing(t *testing.T) {
 }
 
 func TestErrorUnwrap(t *testing.T) {
-	target := &target{address: address{scheme: "https", host: "example.com", path: "/a"}}
+	target := &target{Repository: &Repository{}, address: address{scheme: "https", host: "example.com", path: "/a"}}
 	err := target.interrupted(context.Canceled)
 	if !errors.Is(err, source.ErrCanceled) || !errors.Is(err, context.Canceled) || errors.Is(err, source.ErrTimeout) {
 		t.Errorf("%v", err)

@@ -136,7 +136,7 @@ func (t *target) sshConfig() (*ssh.ClientConfig, *hostKey, error) {
 func (t *target) handshake(err error, verified hostKey) error {
 	switch {
 	case verified.why != nil && errors.Is(verified.why, source.ErrHostKey):
-		return t.fail(source.ErrHostKey, verified.why.Error()).WithHint(verified.why.Hint())
+		return t.fail(source.ErrHostKey, verified.why.Error()).WithHint(verified.why.Hint() + " of " + t.Login.named())
 	case errors.Is(err, source.ErrCredential): // there is no key to offer
 		why, _ := errors.AsType[*source.Error](err)
 		return t.fail(source.ErrCredential, why.Error()).WithHint(why.Hint())

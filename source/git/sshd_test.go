@@ -2,6 +2,8 @@ package git
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,9 +26,10 @@ type sshd struct {
 	address, known string
 }
 
-// serveSSHD starts OpenSSH's server as the current user. It is not a part of Go, so
+// serveSSHD starts OpenSSH's server as the current user, which takes keys but for one that
+// is revoked. It is not a part of Go, so
 // where the machine does not have it the test says that it was skipped.
-func serveSSHD(t *testing.T, authorized ...ssh.PublicKey) *sshd {
+func serveSSHD(t *testing.T, revoked ssh.PublicKey, authorized ...ssh.PublicKey) *sshd {
 	t.Helper()
 	program, err := exec.LookPath("sshd")
 	if err != nil {
@@ -55,8 +58,8 @@ func serveSSHD(t *testing.T, authorized ...ssh.PublicKey) *sshd {
 	for _, key := range authorized {
 		keys.Write(ssh.MarshalAuthorizedKey(key))
 	}
-	config := write("sshd_config", fmt.Sprintf("ListenAddress %s\n%sAuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\nLogLevel ERROR\n",
-		s.address, hosts.String(), write("authorized_keys", keys.String())))
+	config := write("sshd_config", fmt.Sprintf("ListenAddress %s\n%sAuthorizedKeysFile %s\nRevokedKeys %s\nStrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\nLogLevel ERROR\n",
+		s.address, hosts.String(), write("authorized_keys", keys.String()), write("revoked_keys", string(ssh.MarshalAuthorizedKey(revoked)))))
 	separate(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, program, "-D", "-e", "-f", config)
@@ -141,17 +144,29 @@ func TestOpenSSH(t *testing.T) {
 	r.Commit(map[string]string{"a.yaml": "a"})
 	rsaLogin, rsaText := loginKey(t, rsaKey(t), "")
 	ecdsaLogin, ecdsaText := loginKey(t, ecdsaKey(t), canary)
+	_, edwards, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edLogin, edText := loginKey(t, edwards, "")
+	revokedLogin, revokedText := loginKey(t, ecdsaKey(t), "")
 	_, strangerText := loginKey(t, ecdsaKey(t), "")
-	s := serveSSHD(t, rsaLogin.PublicKey(), ecdsaLogin.PublicKey())
+	s := serveSSHD(t, revokedLogin.PublicKey(), rsaLogin.PublicKey(), ecdsaLogin.PublicKey(), edLogin.PublicKey(), revokedLogin.PublicKey())
+	other := strings.SplitN(s.known, " ", 2)[0] + " " + string(ssh.MarshalAuthorizedKey(ecdsaLogin.PublicKey()))
 	lines := strings.SplitAfter(strings.TrimSuffix(s.known, "\n"), "\n")
 	for name, c := range map[string]struct {
 		data map[string]string
 		want error
 	}{
 		"key of RSA":            {map[string]string{"identity": rsaText, "known_hosts": s.known}, nil},
+		"key of ed25519":        {map[string]string{"identity": edText, "known_hosts": s.known}, nil},
 		"key with a passphrase": {map[string]string{"identity": ecdsaText, "password": canary, "known_hosts": s.known}, nil},
 		"one host key known":    {map[string]string{"identity": rsaText, "known_hosts": lines[0]}, nil},
 		"the other one known":   {map[string]string{"identity": rsaText, "known_hosts": lines[1]}, nil},
+		"key that was revoked":  {map[string]string{"identity": revokedText, "known_hosts": s.known}, source.ErrUnauthorized},
+		"changed host key":      {map[string]string{"identity": rsaText, "known_hosts": strings.SplitN(lines[0], " ", 2)[0] + " " + string(ssh.MarshalAuthorizedKey(edLogin.PublicKey()))}, source.ErrHostKey},
+		"host key of another":   {map[string]string{"identity": rsaText, "known_hosts": other}, source.ErrHostKey},
+		"revoked host keys":     {map[string]string{"identity": rsaText, "known_hosts": "@revoked " + lines[0] + "@revoked " + lines[1] + "\n" + s.known}, source.ErrHostKey},
 		"key of a stranger":     {map[string]string{"identity": strangerText, "known_hosts": s.known}, source.ErrUnauthorized},
 		"unknown host":          {map[string]string{"identity": rsaText, "known_hosts": "git.example.com " + strings.SplitN(lines[0], " ", 2)[1]}, source.ErrHostKey},
 	} {

@@ -108,6 +108,7 @@ func (r *Reconciler) logIn(ctx context.Context, src *v1.NodePoolSource, reposito
 	if err := auth.Covers(secret.Annotations[v1.URLPrefixAnnotation], src.Spec.URL); err != nil {
 		return login{}, of(name, err).WithHint(fmt.Sprintf("if its credential is meant to be sent there: kubectl -n %s annotate --overwrite secret %s %s=<the beginning of the URL>", name.Namespace, name.Name, v1.URLPrefixAnnotation))
 	}
+	repository.Login.Place = "Secret " + name.String()
 	credential, err := auth.Parse(secret.Data)
 	if err == nil {
 		err = UseCredential(repository, credential)
@@ -135,6 +136,7 @@ func UseCredential(repository *git.Repository, credential *auth.Credential) erro
 	}
 	repository.CABundle, repository.Certificate = credential.CABundle, credential.Certificate
 	repository.HTTPAuth, repository.SSHAuth = nil, nil
+	repository.Login.Keys = credential.Keys(repository.IsSSH())
 	switch {
 	case credential.SSH != nil && repository.IsSSH():
 		repository.SSHAuth = credential.SSH

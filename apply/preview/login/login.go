@@ -5,7 +5,9 @@ package login
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/nodepools/nodepools/api/hint"
@@ -54,13 +56,23 @@ func (o Options) Use(ctx context.Context, src *v1.NodePoolSource, repository *gi
 }
 
 func (o Options) useFolder(ctx context.Context, src *v1.NodePoolSource, repository *git.Repository) error {
+	const folders = "name a folder that has the keys of the Secret as files, and url-prefix"
+	switch info, err := os.Stat(o.Folder); {
+	case errors.Is(err, fs.ErrNotExist):
+		return hint.Add(errors.New("there is no such folder"), folders)
+	case err == nil && !info.IsDir():
+		return hint.Add(errors.New("it is not a folder"), folders)
+	}
 	credential, prefix, err := auth.Folder(os.DirFS(o.Folder))
-	if err != nil {
+	if err != nil && source.Hint(err) == source.Hint(source.NewError(source.ErrCredential, "", "")) {
+		return hint.Add(err, "correct the files of the folder")
+	} else if err != nil {
 		return err
 	}
 	if err := auth.Covers(prefix, src.Spec.URL); err != nil {
 		return hint.Add(err, fmt.Sprintf("if it is meant to be sent to %s, write the beginning of that into the file %s", src.Spec.URL, auth.URLPrefixFile))
 	}
+	repository.Login.Place = "--credential-file " + o.Folder
 	if err := sources.UseCredential(repository, credential); err != nil || credential.App == nil || repository.IsSSH() {
 		return err
 	}
