@@ -82,10 +82,11 @@ const failurePeriod = 10 * time.Minute
 const maxHaltedChanges = 250
 
 // followedAt is when a node last began to follow pools of which more waits in a rollout, and
-// could fail by them: it was ready then. It is zero where it has not.
+// could fail by them: it was ready then, and they still say any of what it has followed. It is
+// zero where it has not.
 func (p *progress) followedAt(node *Follower) (at time.Time, pools []string) {
 	for name, pool := range node.Change.Pools {
-		if _, found := slices.BinarySearch(p.contents, pool.Content); !found || pool.Unready || pool.At.Before(at) {
+		if one := p.waiting[name]; one == nil || pool.Unready || pool.At.Before(at) || !one.goesOn(pool) {
 			continue
 		}
 		if pool.At.After(at) {
@@ -101,7 +102,7 @@ func (p *progress) followedAt(node *Follower) (at time.Time, pools []string) {
 // and are not ready by now, while the last wave that has begun is theirs, or soon after.
 // Nodes that had begun before a halt that somebody has resumed do not.
 func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Time) (failed, changes []string) {
-	last := -1
+	var last map[string]int
 	for _, node := range p.members {
 		if !node.Unready {
 			continue
@@ -114,15 +115,17 @@ func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Tim
 			p.tolerated[node.Name] = true
 			continue
 		}
-		if last < 0 {
-			last = p.lastWave()
-		}
 		period := max(failurePeriod, pool.minReady)
 		if wave := p.of[node.Name]; wave < len(pool.waves) {
 			period = max(period, pool.waves[wave].soak)
 		}
-		if len(pool.waves) > 0 && p.of[node.Name] == last {
-			period = max(period, lastWavePeriod)
+		if len(pool.waves) > 0 {
+			if last == nil {
+				last = p.lastWaves()
+			}
+			if p.of[node.Name] == p.lastWave(node, followed, last) {
+				period = max(period, lastWavePeriod)
+			}
 		}
 		if now.Before(at.Add(period)) {
 			failed = append(failed, node.Name)
@@ -135,12 +138,37 @@ func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Tim
 	return failed, slices.Compact(changes)
 }
 
-// lastWave is the last one of which a node has followed what waits.
-func (p *progress) lastWave() int {
-	last := 0
+// lastWaves are the last ones of which a node has followed a key, by what stands for it. What
+// nodes have followed of other keys, maybe long ago, is another rollout.
+func (p *progress) lastWaves() map[string]int {
+	last := map[string]int{}
 	for _, node := range p.members {
-		if at, _ := p.followedAt(node); !at.IsZero() {
-			last = max(last, p.of[node.Name])
+		for name, pool := range node.Change.Pools {
+			if p.waiting[name] == nil || pool.Unready {
+				continue
+			}
+			last[pool.Content] = max(last[pool.Content], p.of[node.Name])
+			for _, key := range pool.Keys {
+				last[key] = max(last[key], p.of[node.Name])
+			}
+		}
+	}
+	return last
+}
+
+// lastWave is the last one of which a node has followed any of what this one has followed of
+// some pools, by [progress.lastWaves].
+func (p *progress) lastWave(node *Follower, pools []string, waves map[string]int) int {
+	last := 0
+	for _, name := range pools {
+		keys := node.Change.Pools[name].Keys
+		if len(keys) == 0 {
+			last = max(last, waves[node.Change.Pools[name].Content])
+		}
+		for _, key := range keys {
+			if p.waiting[name].stands(key) {
+				last = max(last, waves[key])
+			}
 		}
 	}
 	return last
@@ -154,10 +182,10 @@ const lastWavePeriod = 7 * 24 * time.Hour
 // haltOf decides whether a rollout is halted: it was, and nobody has resumed it, or more nodes
 // have failed than it tolerates. Fewer failures keep no wave from beginning.
 func (p *progress) haltOf(r *Rollouts, pool *rollout, before *Halt, now time.Time) *Halt {
-	failed, changes := p.failures(r, pool, before, now)
 	if before.Holds() {
 		return before
 	}
+	failed, changes := p.failures(r, pool, before, now)
 	if len(failed) <= pool.toleratedFailures(len(p.members)) {
 		for _, node := range failed {
 			p.tolerated[node] = true
