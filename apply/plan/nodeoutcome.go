@@ -108,8 +108,10 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	}
 	o.Plan, o.Members = p, p.Pools
 	o.Selected = facts.Rollouts.selectedBy(node, p)
-	allowed := Allowed{Plan: p}
-	if !facts.restored(p) {
+	var allowed Allowed
+	if facts.restored(p) {
+		allowed = facts.Rollouts.allow(node, p, facts.Now, Turn{free: true})
+	} else {
 		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)
 	}
 	o.Wait, o.Asks, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.Reverts, allowed.Closes
