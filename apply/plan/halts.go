@@ -102,7 +102,7 @@ func (p *progress) followedAt(node *Follower) (at time.Time, pools []string) {
 // and are not ready by now, while the last wave that has begun is theirs, or soon after.
 // Nodes that had begun before a halt that somebody has resumed do not.
 func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Time) (failed, changes []string) {
-	var last map[string]int
+	last := map[string]int{}
 	for _, node := range p.members {
 		if !node.Unready {
 			continue
@@ -119,13 +119,8 @@ func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Tim
 		if wave := p.of[node.Name]; wave < len(pool.waves) {
 			period = max(period, pool.waves[wave].soak)
 		}
-		if len(pool.waves) > 0 {
-			if last == nil {
-				last = p.lastWaves()
-			}
-			if p.of[node.Name] == p.lastWave(node, followed, last) {
-				period = max(period, lastWavePeriod)
-			}
+		if len(pool.waves) > 0 && p.of[node.Name] == p.lastWave(node, followed, last) {
+			period = max(period, lastWavePeriod)
 		}
 		if now.Before(at.Add(period)) {
 			failed = append(failed, node.Name)
@@ -138,40 +133,50 @@ func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Tim
 	return failed, slices.Compact(changes)
 }
 
-// lastWaves are the last ones of which a node has followed a key, by what stands for it. What
-// nodes have followed of other keys, maybe long ago, is another rollout.
-func (p *progress) lastWaves() map[string]int {
-	last := map[string]int{}
+// lastWave is the last one of which a node has followed any of what this one has followed of
+// some pools: what nodes have followed of other keys, maybe long ago, is another rollout. Known
+// are the answers so far: most nodes have followed the same.
+func (p *progress) lastWave(node *Follower, pools []string, known map[string]int) int {
+	last := 0
+	for _, name := range pools {
+		followed := node.Change.Pools[name]
+		id := name + "/" + followed.Content + "/" + strings.Join(followed.Keys, ".")
+		if _, found := known[id]; !found {
+			known[id] = p.lastWaveOf(name, followed)
+		}
+		last = max(last, known[id])
+	}
+	return last
+}
+
+func (p *progress) lastWaveOf(pool string, followed FollowedPool) int {
+	keys := slices.DeleteFunc(slices.Clone(followed.Keys), func(key string) bool { return !p.waiting[pool].stands(key) })
+	last := 0
 	for _, node := range p.members {
-		for name, pool := range node.Change.Pools {
-			if p.waiting[name] == nil || pool.Unready {
-				continue
-			}
-			last[pool.Content] = max(last[pool.Content], p.of[node.Name])
-			for _, key := range pool.Keys {
-				last[key] = max(last[key], p.of[node.Name])
-			}
+		if p.of[node.Name] <= last {
+			continue
+		}
+		other, has := node.Change.Pools[pool]
+		if has && !other.Unready && (shareOne(keys, other.Keys) || len(keys) == 0 && other.Content == followed.Content) {
+			last = p.of[node.Name]
 		}
 	}
 	return last
 }
 
-// lastWave is the last one of which a node has followed any of what this one has followed of
-// some pools, by [progress.lastWaves].
-func (p *progress) lastWave(node *Follower, pools []string, waves map[string]int) int {
-	last := 0
-	for _, name := range pools {
-		keys := node.Change.Pools[name].Keys
-		if len(keys) == 0 {
-			last = max(last, waves[node.Change.Pools[name].Content])
-		}
-		for _, key := range keys {
-			if p.waiting[name].stands(key) {
-				last = max(last, waves[key])
-			}
+// shareOne reports whether two sorted lists have an element in common.
+func shareOne(a, b []string) bool {
+	for len(a) > 0 && len(b) > 0 {
+		switch c := strings.Compare(a[0], b[0]); {
+		case c == 0:
+			return true
+		case c < 0:
+			a = a[1:]
+		default:
+			b = b[1:]
 		}
 	}
-	return last
+	return false
 }
 
 // lastWavePeriod bounds for how long a node of the last wave that has begun can fail by what
