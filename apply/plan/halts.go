@@ -102,7 +102,7 @@ func (p *progress) followedAt(node *Follower) (at time.Time, pools []string) {
 // and are not ready by now, while the last wave that has begun is theirs, or soon after.
 // Nodes that had begun before a halt that somebody has resumed do not.
 func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Time) (failed, changes []string) {
-	last := map[string]int{}
+	last, noted := map[string]int{}, map[string]bool{} // most have followed the same
 	for _, node := range p.members {
 		if !node.Unready {
 			continue
@@ -125,7 +125,10 @@ func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Tim
 		if now.Before(at.Add(period)) {
 			failed = append(failed, node.Name)
 			for _, name := range followed {
-				changes = append(changes, r.of(name).followedBy(node.Change.Pools[name])...)
+				what := node.Change.Pools[name]
+				if id := name + "/" + strings.Join(what.Keys, "."); len(what.Keys) == 0 || !noted[id] {
+					noted[id], changes = true, append(changes, r.of(name).followedBy(what)...)
+				}
 			}
 		}
 	}
