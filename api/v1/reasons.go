@@ -58,6 +58,9 @@ const (
 	EvictingReason = "Evicting"
 	// EvictionTimedOutReason: pods are left on such nodes for longer than they may be.
 	EvictionTimedOutReason = "EvictionTimedOut"
+	// DrainObstructedReason: nodes are not drained before they get NoExecute taints, as
+	// NoSchedule taints there would let pods come again and again.
+	DrainObstructedReason = "DrainObstructed"
 	// ProgressDeadlineExceededReason: the next step of a rollout takes longer than its
 	// progressDeadline.
 	ProgressDeadlineExceededReason = "ProgressDeadlineExceeded"

@@ -171,7 +171,8 @@ type Drain struct {
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
 	// onTimeout says what happens then. Hold, which is the default: the taints wait, and
-	// evictions are tried again. Force: the node gets its taints, which end the pods that
+	// evictions are tried again; a drain that a NoSchedule taint of the same key and another
+	// value would keep from ending does not begin. Force: the node gets its taints, which end the pods that
 	// are left, whatever their PodDisruptionBudgets say; in a window, if there are any.
 	// +optional
 	OnTimeout DrainTimeout `json:"onTimeout,omitempty"`

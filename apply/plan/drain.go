@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -24,8 +23,8 @@ type Drain struct {
 	// Overdue reports that the pods are there for longer than they may be, and that the
 	// taints wait all the same.
 	Overdue bool
-	// Obstacle is what keeps more taints from coming, of which no pod is evicted: it would
-	// only come again. It is empty where nothing does.
+	// Obstacle is what keeps more taints from coming before the timeout forces them, of which
+	// no pod is evicted: it would only come again. It is empty where nothing does.
 	Obstacle string
 
 	// NoRoom reports that it cannot begin, as the annotations have no room for the taint that
@@ -98,8 +97,11 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 		return p, nil
 	}
 	s := f.staging(node, p)
-	if len(s.drain.drained) == 0 {
+	switch {
+	case len(s.comes) == 0:
 		return p, nil
+	case len(s.drain.drained) == 0:
+		return weighDesired(node, p.recorded, s.desired, p.pools), nil
 	}
 	kept := LastChange{At: p.recorded.Change.at(f.Now).At, Drains: s.drain.drained}
 	staged := weighKeeping(node, p.recorded, s.desired, p.pools, kept)
@@ -129,8 +131,7 @@ func (f NodeFacts) staging(node *NodeState, p *NodePlan) *staging {
 	s := &staging{NodeFacts: f, node: node, p: p, desired: p.desired, drain: &Drain{Began: true, drained: map[render.TaintID]DrainedTaint{}}}
 	s.desired.Taints = maps.Clone(s.desired.Taints)
 	for _, change := range p.Changes {
-		var id render.TaintID
-		if change.Field == Taint && change.After != nil && !change.Drift && id.UnmarshalText([]byte(change.Key)) == nil && id.Effect == corev1.TaintEffectNoExecute {
+		if id, comes := newNoExecute(change); comes {
 			s.stage(id)
 		}
 	}
@@ -146,7 +147,8 @@ func (s *staging) stage(id render.TaintID) {
 		return
 	}
 	drained, began := s.drainedSince(id, want)
-	obstacle, stands := s.obstacle(id, want), carriesTaint(s.node, twinOf(id), want.Value)
+	entry, ours := p.recorded.Taints[twinOf(id)]
+	obstacle, stands := r.obstacle(twinState{s.node, p, s.desired, entry, ours}, id, want), carriesTaint(s.node, twinOf(id), want.Value)
 	overdue := began && !s.Now.Before(drained.Since.Add(by.drain.timeout))
 	if began && s.Drained && obstacle == "" && stands || overdue && by.drain.force && s.Evicted && !r.closedFor(p, want.Pool, s.Now) {
 		return
@@ -156,8 +158,12 @@ func (s *staging) stage(id render.TaintID) {
 	} else {
 		delete(s.desired.Taints, id)
 	}
-	d, taint := s.drain, corev1.Taint{Key: id.Key, Value: want.Value, Effect: id.Effect}
+	taint := corev1.Taint{Key: id.Key, Value: want.Value, Effect: id.Effect}
 	s.comes = append(s.comes, DrainBefore{Taint: taint, Timeout: by.drain.timeout, Force: by.drain.force, Obstacle: obstacle})
+	if _, takesOver := p.takesOver(s.node, twinOf(id)); obstacle != "" && !by.drain.force && !takesOver {
+		return // it would never end: it does not begin, or is given up
+	}
+	d := s.drain
 	if obstacle == "" && !stands {
 		drained.Stands = inSeconds(s.Now)
 	}
@@ -187,29 +193,6 @@ func (s *staging) drainedSince(id render.TaintID, want render.Want) (drained Dra
 // twinOf is the taint that keeps pods off while a node is drained of a NoExecute taint.
 func twinOf(id render.TaintID) render.TaintID {
 	return render.TaintID{Key: id.Key, Effect: corev1.TaintEffectNoSchedule}
-}
-
-// obstacle is what lets pods come while a node is drained of a taint, and cannot be changed:
-// what somebody else has put there is not ours to take over, and what a stronger pool wants
-// stays.
-func (s *staging) obstacle(id render.TaintID, want render.Want) string {
-	twin, of := twinOf(id), ""
-	stands := slices.IndexFunc(s.node.Taints, func(taint corev1.Taint) bool { return taint.Key == twin.Key && taint.Effect == twin.Effect })
-	entry, ours := s.p.recorded.Taints[twin]
-	wanted, known := s.desired.Taints[twin]
-	value := wanted.Value
-	switch {
-	case !ours && stands >= 0:
-		of, value = "somebody else", s.node.Taints[stands].Value
-	case ours && s.p.pools.Holds(entry.Pool):
-		of, value = "the suspended pool "+entry.Pool, entry.Value
-	case known && s.Rollouts.of(wanted.Pool).rank < s.Rollouts.of(want.Pool).rank:
-		of = "pool " + wanted.Pool
-	}
-	if of == "" || value == want.Value {
-		return ""
-	}
-	return fmt.Sprintf("taint %s=%s of %s lets pods come that %s=%s would end", twin, value, of, id, want.Value)
 }
 
 // keepOff has a taint keep pods off while a node is drained. What a weaker pool wants of it

@@ -184,9 +184,38 @@ func (w *drainWorld) carry(t *testing.T, o NodeOutcome, facts NodeFacts) (proble
 	return problem
 }
 
+// obstructed says of which taints the node is drained, at rest, though that would never end, and
+// which turn it asks for and does not take.
+func (w *drainWorld) obstructed(t *testing.T) (problem string) {
+	if mustNot(w.node) {
+		return ""
+	}
+	o := w.decide(NodeFacts{})
+	rollouts := RolloutsOf(w.all())
+	for id, drained := range mustRecord(t, w.node).Change.Drains {
+		want, wanted := o.Plan.desired.Taints[id]
+		if !wanted || want.Value != drained.Value || rollouts == nil || o.Plan.pools.Holds(want.Pool) {
+			continue
+		}
+		entry, ours := o.Plan.recorded.Taints[twinOf(id)]
+		text := rollouts.obstacle(twinState{w.node, o.Plan, o.Plan.desired, entry, ours}, id, want)
+		if by := rollouts.drainedBy(o.Plan, want.Pool); text != "" && by != nil && !by.drain.force {
+			problem += "drained of " + id.String() + ", and " + text + "; "
+		}
+	}
+	// One that is drained has its place already, and may ask for another change of that key.
+	if len(o.Asks) > 0 && o.Admission.Plan.NoOp() && len(LastChangeOf(w.node).Drains) == 0 {
+		if taken := w.decide(NodeFacts{Turn: Turn{In: o.Asks}}); taken.Admission.Plan.NoOp() && taken.Admission.Held == nil {
+			problem += fmt.Sprintf("asks %v for a turn, which it does not take: %v", o.Asks, taken.Wait)
+		}
+	}
+	return problem
+}
+
 // In random worlds of one node and pools that share a key, no NoExecute taint comes before the
 // node is drained, no foreign taint is lost, no wanted wall falls, the record stays readable,
-// and deciding comes to rest.
+// and deciding comes to rest; then the node is drained of nothing that cannot end, and, where
+// it is not drained, asks for no turn that it would not take.
 func TestRandomDrainProperties(t *testing.T) {
 	found := map[string]int{}
 	for seed := range uint64(4 * worlds) {
@@ -229,6 +258,10 @@ func TestRandomDrainProperties(t *testing.T) {
 				}
 				w.members, w.upToDate = o.Members, len(o.Wait)+len(LastChangeOf(w.node).Drains) == 0 && (o.Plan == nil || o.Admission.Held == nil || noop)
 				if noop {
+					if problem := w.obstructed(t); problem != "" {
+						fail("obstructed", "%s", problem)
+						break steps
+					}
 					break
 				}
 				if len(w.node.Annotations[v1.AppliedAnnotation]) > 0 && mustRecord(t, w.node).Pools()[""] {

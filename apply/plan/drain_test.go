@@ -207,7 +207,9 @@ func TestDrainEndsWithAnotherChange(t *testing.T) {
 func TestDrainLeavesForeignTaintsAlone(t *testing.T) {
 	for _, policy := range []v1.ConflictPolicy{v1.ReportConflicts, v1.TakeOver, v1.Adopt} {
 		for _, value := range []string{"v", "theirs"} {
-			pool := drainingPool(func(p *v1.NodePool) { p.Spec.ConflictPolicy = policy })
+			pool := drainingPool(func(p *v1.NodePool) {
+				p.Spec.ConflictPolicy, p.Spec.Rollout.Drain.OnTimeout = policy, v1.ForceOnTimeout
+			})
 			node := followed(t, longAgo, waitingPool("p", labelled("1")))
 			node.Taints = []corev1.Taint{{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule}}
 			for i, drained := range []bool{false, false, true, true} {
@@ -220,7 +222,6 @@ func TestDrainLeavesForeignTaintsAlone(t *testing.T) {
 				}
 				node = o.Admission.Plan.After(node)
 			}
-			pool.Spec.Rollout.Drain.OnTimeout = v1.ForceOnTimeout
 			o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Evicted: true, Now: closedAt.Add(time.Hour)})
 			node = o.Admission.Plan.After(node)
 			if want := []string{"v:NoExecute", value + ":NoSchedule"}; !slices.Equal(taintsOf(node), slices.Sorted(slices.Values(want))) {

@@ -74,20 +74,6 @@ func TestDrainWithoutRoomComesToRest(t *testing.T) {
 	}
 }
 
-// The NoSchedule taint of a suspended weaker pool is an obstacle, as pods that tolerate it come
-// again and again.
-func TestDrainBehindSuspendedPool(t *testing.T) {
-	other := waitingPool("other", all(prior(1), tainted("w", corev1.TaintEffectNoSchedule)))
-	node := followed(t, longAgo, waitingPool("p", all(prior(5), labelled("1"))), other)
-	other = paused(other)
-	p := drainingPool(prior(5))
-	node = carry(node, decide(node, closedAt, []string{"p"}, p, other))
-	o := NodeOutcomeOf(node, expand(p, other), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{p, other}), Drained: true, Now: closedAt.Add(time.Minute)})
-	if !hasNoExecute(carry(node, o), "v") && (o.Drain == nil || o.Drain.Obstacle == "" || len(o.Drain.Taints) > 0) {
-		t.Errorf("it has the taints %v; pods that tolerate w come, are evicted for %v, and the obstacle is %q", taintsOf(node), o.Drain.Taints, o.Drain.Obstacle)
-	}
-}
-
 // Pods that the scheduler has sent while the taint was off may still be on their way.
 func TestTaintThatCameBackSettles(t *testing.T) {
 	now := closedAt.Add(30 * time.Minute)

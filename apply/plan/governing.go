@@ -23,6 +23,8 @@ type governing struct {
 	// reverts reports that what changes of a pool puts back what the node had before: that
 	// waits for no window, and for its turn all the same.
 	reverts func(pool string) bool
+	// obstacles are what keeps pools from changing anything on the node, by name.
+	obstacles map[string]obstacle
 }
 
 // windows are the closed pools that a pool waits for, and limits those in whose rollouts it
@@ -66,6 +68,9 @@ func (g *governing) over(pools []*rollout, name string, most int, holds func(*ro
 
 // free reports whether a pool waits for nothing.
 func (g *governing) free(pool string) bool {
+	if _, obstructed := g.obstacles[pool]; obstructed {
+		return false
+	}
 	return len(g.windows(pool)) == 0 &&
 		!slices.ContainsFunc(g.limits(pool), func(one *rollout) bool { return !g.inTurn(pool, one) })
 }
@@ -88,6 +93,12 @@ func (g *governing) within(p *NodePlan, waiting []string) map[string]string {
 	all := make(map[string]string, len(waiting))
 	for _, name := range waiting {
 		all[name] = name
+		for _, around := range g.rollouts.of(name).around {
+			if _, obstructed := g.obstacles[around]; obstructed {
+				all[name] = around // and asks for no turn meanwhile
+				break
+			}
+		}
 	}
 	for _, change := range p.Changes {
 		if change.Drift || all[change.Pool] != "" || len(waiting) == 0 {

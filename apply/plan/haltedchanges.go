@@ -34,81 +34,173 @@ func idOf(taint v1.Taint) string {
 	return render.TaintID{Key: taint.Key, Effect: taint.Effect}.String()
 }
 
-// followedBy stands for what a node has followed of the pool, which says the same still, as
-// [Halt.Changes] has it: the keys that changed with it, be it that they went; or what the
-// pool says as a whole, where these are not known.
+// follows stands for what a node follows of the pool with a change of these keys, as
+// [FollowedPool.Keys] has it: for those that get the value that the pool says, and those that
+// it no longer says anything of. What a stronger pool says of a key is not of this one.
+func (r *rollout) follows(labels map[string]keyValues, taints map[render.TaintID]keyValues) []string {
+	var keys []string
+	note := func(field Field, key string, values keyValues) {
+		switch value, says := r.says.value(field, key); {
+		case says && values.after != nil && *values.after == value:
+			keys = append(keys, r.saying(field, key, value))
+		case !says && values.before != nil:
+			keys = append(keys, r.absence(field, key))
+		}
+	}
+	for key, values := range labels {
+		note(Label, key, values)
+	}
+	for id, values := range taints {
+		note(Taint, id.String(), values)
+	}
+	return bounded(keys)
+}
+
+// maxFollowedKeys bounds what a record notes of a pool: it is more than a pool can change at
+// once but by replacing nearly all that it says.
+const maxFollowedKeys = 160
+
+// bounded are keys as they stand in a record.
+func bounded(keys []string) []string {
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	return slices.Clip(keys[:min(len(keys), maxFollowedKeys)])
+}
+
+// without are the keys that a node has followed, less those that change with a write in which
+// it follows nothing.
+func (r *rollout) without(keys []string, labels map[string]keyValues, taints map[render.TaintID]keyValues) []string {
+	if len(keys) == 0 || len(labels)+len(taints) == 0 {
+		return keys
+	}
+	changed := map[string]bool{}
+	note := func(field Field, key string, values keyValues) {
+		changed[r.absence(field, key)] = true
+		if values.before != nil {
+			changed[r.saying(field, key, *values.before)] = true
+		}
+	}
+	for key, values := range labels {
+		note(Label, key, values)
+	}
+	for id, values := range taints {
+		note(Taint, id.String(), values)
+	}
+	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return changed[key] })
+}
+
+// followedSince is what a node has followed, where it had followed something else of the pool
+// so shortly before that it may fail by that still. One that is not ready any more fails by
+// what it has followed then: it does not count as not ready from the outset.
+func (r *rollout) followedSince(before, followed FollowedPool) FollowedPool {
+	keys := slices.DeleteFunc(slices.Clone(before.Keys), func(key string) bool { return !r.stands(key) })
+	if len(keys) == 0 || before.Unready {
+		return followed
+	}
+	if all := append(keys, followed.Keys...); len(all) <= maxFollowedKeys {
+		followed.Keys = bounded(all)
+	}
+	if followed.Unready {
+		followed.At, followed.Unready = before.At, false
+	}
+	return followed
+}
+
+// goesOn reports whether the pool still says any of what a node has followed of it.
+func (r *rollout) goesOn(followed FollowedPool) bool {
+	if len(followed.Keys) == 0 {
+		return followed.Content == r.content
+	}
+	return slices.ContainsFunc(followed.Keys, r.stands)
+}
+
+// followedBy stands for what a node has followed of the pool, which says that still, as
+// [Halt.Changes] has it. Where the record does not note the keys, these are those of which it
+// has what was before; or what the pool says as a whole, where these are not known either.
 func (r *rollout) followedBy(followed FollowedPool) []string {
-	var changes []string
+	keys := slices.DeleteFunc(slices.Clone(followed.Keys), func(key string) bool { return !r.stands(key) })
 	note := func(field Field, key string, before *string) {
 		switch value, says := r.says.value(field, key); {
 		case says:
-			changes = append(changes, r.saying(field, key, value))
+			keys = append(keys, r.saying(field, key, value))
 		case before != nil:
-			changes = append(changes, r.absence(field, key))
+			keys = append(keys, r.absence(field, key))
 		}
 	}
-	for key, before := range followed.Labels {
-		note(Label, key, before)
+	if len(followed.Keys) == 0 {
+		for key, before := range followed.Labels {
+			note(Label, key, before)
+		}
+		for id, before := range followed.Taints {
+			note(Taint, id.String(), before)
+		}
 	}
-	for id, before := range followed.Taints {
-		note(Taint, id.String(), before)
-	}
-	if len(changes) == 0 {
+	if len(keys) == 0 {
 		return []string{followed.Content}
 	}
-	return changes
+	for i := range keys {
+		keys[i] = r.prefix() + keys[i]
+	}
+	return keys
 }
 
 // saysAny reports whether the pool still says any of what nodes have followed.
 func (r *rollout) saysAny(changes []string) bool {
-	if slices.Contains(changes, r.content) {
-		return true
-	}
-	own := map[string]bool{}
-	for _, change := range changes {
-		if strings.HasPrefix(change, r.prefix()) {
-			own[change] = true
-		}
-	}
-	if len(own) == 0 {
-		return false
-	}
-	says := func(field Field, key, value string) bool {
-		delete(own, r.absence(field, key))
-		return own[r.saying(field, key, value)]
+	return slices.ContainsFunc(changes, func(change string) bool {
+		key, own := strings.CutPrefix(change, r.prefix())
+		return change == r.content || own && r.stands(key)
+	})
+}
+
+// stands reports whether the pool says what stands for a value of a key, or for its absence.
+func (r *rollout) stands(key string) bool {
+	r.sayingsOnce.Do(r.readSayings)
+	return r.sayings[key] != strings.HasSuffix(key, absent)
+}
+
+// readSayings works out what stands for the values that the pool says, and for the absence of
+// these keys: nothing is to be hashed for each of thousands of nodes.
+func (r *rollout) readSayings() {
+	r.sayings = make(map[string]bool, 2*(len(r.says.labels)+len(r.says.taints)))
+	note := func(field Field, key, value string) {
+		r.sayings[r.saying(field, key, value)], r.sayings[r.absence(field, key)] = true, true
 	}
 	for key, value := range r.says.labels {
-		if says(Label, key, string(value)) {
-			return true
-		}
+		note(Label, key, string(value))
 	}
 	for _, taint := range r.says.taints {
-		if says(Taint, idOf(taint), taint.Value) {
-			return true
-		}
+		note(Taint, idOf(taint), taint.Value)
 	}
-	for change := range own {
-		if strings.HasSuffix(change, absent) {
-			return true
-		}
-	}
-	return false
+	r.idDigest = digest(3, r.id) + "-"
 }
 
 // saying stands for a key and its value, and absence for a key that the pool has no more.
 func (r *rollout) saying(field Field, key, value string) string {
-	return r.prefix() + digest(6, r.id, string(field), key, value)
+	return digest(keyBytes, r.id, string(field), key, value)
 }
 
 func (r *rollout) absence(field Field, key string) string {
-	return r.prefix() + digest(6, r.id, string(field), key) + absent
+	return digest(keyBytes, r.id, string(field), key) + absent
 }
 
-// prefix is the same of all that stands for what a pool says, and absent ends what it says
-// no more.
-func (r *rollout) prefix() string { return digest(3, r.id) + "-" }
+// prefix is the same of all that stands in halts for what a pool says.
+func (r *rollout) prefix() string {
+	r.sayingsOnce.Do(r.readSayings)
+	return r.idDigest
+}
 
-const absent = "-"
+const (
+	// absent ends what stands for a key that the pool has no more.
+	absent = "-"
+	// keyBytes is how many bytes stand for a key.
+	keyBytes = 6
+)
+
+// isFollowedKey reports whether a text can stand for a key.
+func isFollowedKey(text string) bool {
+	bytes, err := hex.DecodeString(strings.TrimSuffix(text, absent))
+	return err == nil && len(bytes) == keyBytes && strings.ToLower(text) == text
+}
 
 // digest stands for texts, in some bytes of hexadecimal digits.
 func digest(bytes int, texts ...string) string {

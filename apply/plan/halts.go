@@ -82,10 +82,11 @@ const failurePeriod = 10 * time.Minute
 const maxHaltedChanges = 250
 
 // followedAt is when a node last began to follow pools of which more waits in a rollout, and
-// could fail by them: it was ready then. It is zero where it has not.
+// could fail by them: it was ready then, and they still say any of what it has followed. It is
+// zero where it has not.
 func (p *progress) followedAt(node *Follower) (at time.Time, pools []string) {
 	for name, pool := range node.Change.Pools {
-		if _, found := slices.BinarySearch(p.contents, pool.Content); !found || pool.Unready || pool.At.Before(at) {
+		if one := p.waiting[name]; one == nil || pool.Unready || pool.At.Before(at) || !one.goesOn(pool) {
 			continue
 		}
 		if pool.At.After(at) {
@@ -101,7 +102,7 @@ func (p *progress) followedAt(node *Follower) (at time.Time, pools []string) {
 // and are not ready by now, while the last wave that has begun is theirs, or soon after.
 // Nodes that had begun before a halt that somebody has resumed do not.
 func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Time) (failed, changes []string) {
-	last := -1
+	last, noted := map[string]int{}, map[string]bool{} // most have followed the same
 	for _, node := range p.members {
 		if !node.Unready {
 			continue
@@ -114,20 +115,20 @@ func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Tim
 			p.tolerated[node.Name] = true
 			continue
 		}
-		if last < 0 {
-			last = p.lastWave()
-		}
 		period := max(failurePeriod, pool.minReady)
 		if wave := p.of[node.Name]; wave < len(pool.waves) {
 			period = max(period, pool.waves[wave].soak)
 		}
-		if len(pool.waves) > 0 && p.of[node.Name] == last {
+		if len(pool.waves) > 0 && p.of[node.Name] == p.lastWave(node, followed, last) {
 			period = max(period, lastWavePeriod)
 		}
 		if now.Before(at.Add(period)) {
 			failed = append(failed, node.Name)
 			for _, name := range followed {
-				changes = append(changes, r.of(name).followedBy(node.Change.Pools[name])...)
+				what := node.Change.Pools[name]
+				if id := name + "/" + strings.Join(what.Keys, "."); len(what.Keys) == 0 || !noted[id] {
+					noted[id], changes = true, append(changes, r.of(name).followedBy(what)...)
+				}
 			}
 		}
 	}
@@ -135,15 +136,50 @@ func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Tim
 	return failed, slices.Compact(changes)
 }
 
-// lastWave is the last one of which a node has followed what waits.
-func (p *progress) lastWave() int {
+// lastWave is the last one of which a node has followed any of what this one has followed of
+// some pools: what nodes have followed of other keys, maybe long ago, is another rollout. Known
+// are the answers so far: most nodes have followed the same.
+func (p *progress) lastWave(node *Follower, pools []string, known map[string]int) int {
+	last := 0
+	for _, name := range pools {
+		followed := node.Change.Pools[name]
+		id := name + "/" + followed.Content + "/" + strings.Join(followed.Keys, ".")
+		if _, found := known[id]; !found {
+			known[id] = p.lastWaveOf(name, followed)
+		}
+		last = max(last, known[id])
+	}
+	return last
+}
+
+func (p *progress) lastWaveOf(pool string, followed FollowedPool) int {
+	keys := slices.DeleteFunc(slices.Clone(followed.Keys), func(key string) bool { return !p.waiting[pool].stands(key) })
 	last := 0
 	for _, node := range p.members {
-		if at, _ := p.followedAt(node); !at.IsZero() {
-			last = max(last, p.of[node.Name])
+		if p.of[node.Name] <= last {
+			continue
+		}
+		other, has := node.Change.Pools[pool]
+		if has && !other.Unready && (shareOne(keys, other.Keys) || len(keys) == 0 && other.Content == followed.Content) {
+			last = p.of[node.Name]
 		}
 	}
 	return last
+}
+
+// shareOne reports whether two sorted lists have an element in common.
+func shareOne(a, b []string) bool {
+	for len(a) > 0 && len(b) > 0 {
+		switch c := strings.Compare(a[0], b[0]); {
+		case c == 0:
+			return true
+		case c < 0:
+			a = a[1:]
+		default:
+			b = b[1:]
+		}
+	}
+	return false
 }
 
 // lastWavePeriod bounds for how long a node of the last wave that has begun can fail by what
@@ -154,10 +190,10 @@ const lastWavePeriod = 7 * 24 * time.Hour
 // haltOf decides whether a rollout is halted: it was, and nobody has resumed it, or more nodes
 // have failed than it tolerates. Fewer failures keep no wave from beginning.
 func (p *progress) haltOf(r *Rollouts, pool *rollout, before *Halt, now time.Time) *Halt {
-	failed, changes := p.failures(r, pool, before, now)
 	if before.Holds() {
 		return before
 	}
+	failed, changes := p.failures(r, pool, before, now)
 	if len(failed) <= pool.toleratedFailures(len(p.members)) {
 		for _, node := range failed {
 			p.tolerated[node] = true

@@ -40,8 +40,12 @@ type FollowedPool struct {
 	// ready later, the change has not caused.
 	At      time.Time
 	Unready bool
-	// Content stands for what the pool said of labels and taints.
+	// Content stands for what the pool said of labels and taints. Keys stand for what it said
+	// of those that changed with it, key by key, sorted: see [rollout.saying]. There are none
+	// of what was followed before records had them, and where there was no room: then Content
+	// stands for all of it.
 	Content string
+	Keys    []string
 	// Labels and Taints are the values of the keys that changed with it as they were before;
 	// nil for what no pool had put there. There are none where the change itself put back
 	// what was before.
@@ -51,7 +55,7 @@ type FollowedPool struct {
 
 func (f FollowedPool) equal(other FollowedPool) bool {
 	return f.At.Equal(other.At) && f.Unready == other.Unready && f.Content == other.Content &&
-		maps.EqualFunc(f.Labels, other.Labels, ptr.Equal) && maps.EqualFunc(f.Taints, other.Taints, ptr.Equal)
+		slices.Equal(f.Keys, other.Keys) && maps.EqualFunc(f.Labels, other.Labels, ptr.Equal) && maps.EqualFunc(f.Taints, other.Taints, ptr.Equal)
 }
 
 // LastChangeOf is the last change that a node has followed in its turn, by its record;
@@ -209,7 +213,8 @@ func (f NodeFacts) begun(p, staged *NodePlan, pools []string) LastChange {
 	c := p.recorded.Change.at(f.Now)
 	maps.DeleteFunc(c.Pools, func(pool string, _ FollowedPool) bool { return !slices.Contains(p.Pools, pool) })
 	for _, pool := range pools {
-		followed := FollowedPool{At: c.At, Unready: f.Unready, Content: f.Rollouts.of(pool).content}
+		of := f.Rollouts.of(pool)
+		followed := FollowedPool{At: c.At, Unready: f.Unready, Content: of.content, Keys: of.follows(p.changedLabels(pool), f.Rollouts.changedTaints(p, pool))}
 		if !f.Rollouts.reverts(p, pool, f.Now) {
 			followed.Labels, followed.Taints = map[string]*string{}, map[render.TaintID]*string{}
 			for _, written := range []*NodePlan{p, staged} {
@@ -220,6 +225,9 @@ func (f NodeFacts) begun(p, staged *NodePlan, pools []string) LastChange {
 					followed.Taints[id] = values.before
 				}
 			}
+		}
+		if before, known := c.Pools[pool]; known && c.At.Before(before.At.Add(f.Rollouts.failurePeriodOf(p, pool))) {
+			followed = of.followedSince(before, followed)
 		}
 		c.Pools[pool] = followed
 	}
@@ -236,14 +244,39 @@ func (f NodeFacts) kept(p *NodePlan, wait NodeWait) LastChange {
 	}
 	c.Pools = maps.Clone(c.Pools)
 	for pool, followed := range c.Pools {
-		if of := f.Rollouts.of(pool); wait.Of(pool) == nil && of.content != "" && !c.drainedFor(pool) {
+		of := f.Rollouts.of(pool)
+		if wait.Of(pool) == nil && of.content != "" && !c.drainedFor(pool) {
 			followed.Content = of.content
 		}
-		followed.Labels = without(followed.Labels, p.changedLabels(pool))
-		followed.Taints = without(followed.Taints, f.Rollouts.changedTaints(p, pool))
+		labels, taints := p.changedLabels(pool), f.Rollouts.changedTaints(p, pool)
+		followed.Keys = of.without(followed.Keys, labels, taints)
+		followed.Labels, followed.Taints = without(followed.Labels, labels), without(followed.Taints, taints)
 		c.Pools[pool] = followed
 	}
 	return c
+}
+
+// withoutKeys is the change with all that pools have said standing for what was followed.
+func (c LastChange) withoutKeys() LastChange {
+	c.Pools = maps.Clone(c.Pools)
+	for pool, followed := range c.Pools {
+		followed.Keys = nil
+		c.Pools[pool] = followed
+	}
+	return c
+}
+
+// failurePeriodOf is for how long, at the most, a node of a plan may fail by what it has
+// followed of a pool while other waves than its own go on.
+func (r *Rollouts) failurePeriodOf(p *NodePlan, pool string) time.Duration {
+	period := failurePeriod
+	for _, one := range r.among(p.concerned(), func(one *rollout) bool { return one.limits() && one.governs(r.of(pool)) }) {
+		period = max(period, one.minReady)
+		for _, w := range one.waves {
+			period = max(period, w.soak)
+		}
+	}
+	return period
 }
 
 // without are the values of keys that do not change.

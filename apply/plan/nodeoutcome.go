@@ -108,8 +108,10 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	}
 	o.Plan, o.Members = p, p.Pools
 	o.Selected = facts.Rollouts.selectedBy(node, p)
-	allowed := Allowed{Plan: p}
-	if !facts.restored(p) {
+	var allowed Allowed
+	if facts.restored(p) {
+		allowed = facts.Rollouts.allow(node, p, facts.Now, Turn{free: true})
+	} else {
 		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)
 	}
 	o.Wait, o.Asks, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.Reverts, allowed.Closes
@@ -139,8 +141,8 @@ const forgottenAfter = 32 * 24 * time.Hour
 // stamp notes in the record of a plan when the node last began to follow a change in its
 // turn, and of what it is drained, and reports whether that begins or ends with this write.
 // A plan that writes nothing, and changes nothing of that, notes nothing. There is always
-// room for the time; where there is none for what the node had before, the node goes
-// without; and where there is none for a drain, it does not begin.
+// room for the time; where there is none for the keys that the node has followed, or for what
+// it had before, the node goes without; and where there is none for a drain, it does not begin.
 func (f NodeFacts) stamp(node *NodeState, full, p *NodePlan, allowed Allowed, drain *Drain) (_ *NodePlan, begins bool) {
 	begins = len(allowed.Begins) > 0
 	change := f.kept(p, allowed.Wait)
@@ -160,6 +162,9 @@ func (f NodeFacts) stamp(node *NodeState, full, p *NodePlan, allowed Allowed, dr
 	}
 	stamped := *p
 	stamped.Record.Change, stamped.rewritten = change, stamped.rewritten || moves
+	if stamped.annotationBytes(node) > allAnnotations {
+		stamped.Record.Change = stamped.Record.Change.withoutKeys()
+	}
 	if stamped.annotationBytes(node) > allAnnotations {
 		stamped.Record.Change.Pools = nil
 	}

@@ -69,6 +69,10 @@ type Allowed struct {
 type Turn struct {
 	In, Only   []string
 	Restricted bool
+
+	// free reports that the node waits for no turn and no window: what somebody has changed
+	// there is put back.
+	free bool
 }
 
 // Allow returns what of a plan for a node may be written at a time, in a turn of the node.
@@ -106,7 +110,8 @@ func (r *Rollouts) allow(node *NodeState, p *NodePlan, now time.Time, turn Turn)
 // it all changes of the pools within it.
 // Disruptive is what may keep pods off the node, or end them there: that a label changes
 // or goes, and that a NoSchedule or NoExecute taint comes, changes or goes. What was
-// changed by hand is no change of a pool. Nodes that join wait for nothing.
+// changed by hand is no change of a pool. Nodes that join wait for nothing but for
+// what keeps them from being drained, which waits on all.
 func (r *Rollouts) Wait(node *NodeState, p *NodePlan, now time.Time) NodeWait {
 	return slices.DeleteFunc(r.wait(node, p, now, Turn{}).Wait, func(wait *PoolWait) bool { return wait.Turn })
 }
@@ -115,13 +120,17 @@ func (r *Rollouts) Wait(node *NodeState, p *NodePlan, now time.Time) NodeWait {
 func (r *Rollouts) governing(node *NodeState, p *NodePlan, now time.Time, turn Turn) *governing {
 	carried := p.recorded.Pools()
 	concerned := slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(carried))
-	return &governing{
-		rollouts: r, concerned: concerned, closed: r.closedOf(concerned, now), limiting: r.limiting(concerned), turn: turn,
+	g := &governing{
+		rollouts: r, concerned: concerned, turn: turn,
 		exempt: func(pool *rollout) bool {
 			return p.pools.Holds(pool.name) || joins(node, carried, pool, now)
 		},
 		reverts: func(pool string) bool { return r.reverts(p, pool, now) },
 	}
+	if !turn.free {
+		g.closed, g.limiting = r.closedOf(concerned, now), r.limiting(concerned)
+	}
+	return g
 }
 
 // begun are the pools for which a plan that is written disrupts a node that is in pools in
@@ -143,10 +152,13 @@ func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turn Turn) 
 		return a
 	}
 	g := r.governing(node, p, now, turn)
-	if len(g.closed)+len(g.limiting) == 0 {
+	if len(g.closed)+len(g.limiting) == 0 && !turn.free {
 		return a
 	}
 	waiting := g.within(p, r.disrupted(p, g.free))
+	for g.obstruct(node, p, waiting) {
+		waiting = g.within(p, r.disrupted(p, g.free))
+	}
 	for _, name := range slices.Sorted(maps.Keys(waiting)) {
 		a.add(name, waiting[name], g, now)
 	}
@@ -161,6 +173,10 @@ func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turn Turn) 
 // add has the changes of a pool wait, as long as those of another one do, which may be the
 // same.
 func (a *Allowed) add(pool, as string, g *governing, now time.Time) {
+	if o, obstructed := g.obstacles[as]; obstructed {
+		a.Wait = append(a.Wait, &PoolWait{pool, g.rollouts.obstacleOf(o, now)})
+		return
+	}
 	if closed := g.windows(as); len(closed) > 0 {
 		a.Wait = append(a.Wait, &PoolWait{pool, g.rollouts.restrictionOf(closed, now)})
 		return

@@ -36,6 +36,9 @@ type Restriction struct {
 	// Paused reports that a rollout is paused, and Turn that it is not the turn of the node
 	// yet. For these no time is known.
 	Paused, Turn bool
+	// Obstacle is what keeps the node from being drained, so that all that the pool changes
+	// there waits until somebody acts; empty where nothing does.
+	Obstacle string
 	// Problems are windows and exclusions that cannot be read.
 	Problems []error
 
@@ -79,6 +82,13 @@ func (r *Rollouts) forget(c *Restriction) {
 func (r *Rollouts) turnOf(limiting []*rollout, now time.Time) *Restriction {
 	c := r.remembered("turn", limiting[:min(len(limiting), maxClosed)], now)
 	c.once.Do(func() { c.Turn = true })
+	return c
+}
+
+// obstacleOf is what is waited for while a taint keeps a node from being drained.
+func (r *Rollouts) obstacleOf(o obstacle, now time.Time) *Restriction {
+	c := r.remembered("obstacle "+o.text, []*rollout{o.by}, now)
+	c.once.Do(func() { c.Obstacle = o.text + "; " + o.remedy() })
 	return c
 }
 
@@ -147,6 +157,8 @@ func nextOfAll(calendars []*window.Calendar, t time.Time, most int) (time.Time, 
 func (c *Restriction) String() string {
 	var text strings.Builder
 	switch {
+	case c.Obstacle != "":
+		return c.Obstacle
 	case c.Paused:
 		return "the rollout of " + describePools(c.For) + " is paused"
 	case c.Turn:
@@ -201,12 +213,14 @@ func FirstWait(waits []PoolWait) *PoolWait {
 }
 
 // comparePoolWaits orders the wait that ends first before others: turns are taken all the
-// time. One of which no end was found is the last.
+// time. One of which no end was found is among the last, and one that ends when somebody acts
+// comes after all others.
 func comparePoolWaits(a, b *PoolWait) int {
 	return cmp.Or(
-		CompareBools(b.Turn, a.Turn), CompareBools(a.Next.IsZero(), b.Next.IsZero()), a.Next.Compare(b.Next),
+		CompareBools(a.Obstacle != "", b.Obstacle != ""), CompareBools(b.Turn, a.Turn), CompareBools(a.Next.IsZero(), b.Next.IsZero()), a.Next.Compare(b.Next),
 		slices.Compare(a.For, b.For), strings.Compare(a.Pool, b.Pool),
 		CompareBools(a.Paused, b.Paused), CompareBools(a.Excluded, b.Excluded), strings.Compare(a.Reason, b.Reason),
+		strings.Compare(a.Obstacle, b.Obstacle),
 	)
 }
 

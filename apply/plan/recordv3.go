@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,10 +17,11 @@ import (
 //	{"version":3,
 //	 "pools":{"gpu":{"labels":{"team":"ml"}}},
 //	 "change":{"at":"2026-11-25T02:00:07Z","pools":{
-//	  "gpu":{"content":"3fa2c1","before":{"labels":{"team":"web"},"taints":{"gpu:NoSchedule":null}}}},
+//	  "gpu":{"content":"3fa2c1","keys":"0c44d9e1f2a8.b1d0775c6e3f","before":{"labels":{"team":"web"},"taints":{"gpu:NoSchedule":null}}}},
 //	  "drains":{"gpu:NoExecute":{"pool":"gpu","value":"a100"}}}}
 //
-// Under before are the values that keys had; null for those that no pool had put there.
+// The keys stand for those of the pool that have changed, and for their values. Under before
+// are the values that keys had; null for those that no pool had put there.
 // Under drains are the taints that come when the node is drained.
 type recordV3 struct {
 	recordV2
@@ -49,10 +51,12 @@ type drainedV3 struct {
 // followedV3 is what the node has followed of a pool.
 type followedV3 struct {
 	// At is when that began; left out where it is that of the change.
-	At      string   `json:"at,omitempty"`
-	Unready bool     `json:"unready,omitempty"`
-	Content string   `json:"content,omitempty"`
-	Before  beforeV3 `json:"before,omitzero"`
+	At      string `json:"at,omitempty"`
+	Unready bool   `json:"unready,omitempty"`
+	Content string `json:"content,omitempty"`
+	// Keys are those of [FollowedPool.Keys], with a dot between two.
+	Keys   string   `json:"keys,omitempty"`
+	Before beforeV3 `json:"before,omitzero"`
 }
 
 type beforeV3 struct {
@@ -69,7 +73,7 @@ func newRecordV3(r Record) recordV3 {
 		if written.Change.Pools == nil {
 			written.Change.Pools = map[string]followedV3{}
 		}
-		written.Change.Pools[pool] = followedV3{at, followed.Unready, followed.Content, beforeV3{followed.Labels, followed.Taints}}
+		written.Change.Pools[pool] = followedV3{at, followed.Unready, followed.Content, strings.Join(followed.Keys, "."), beforeV3{followed.Labels, followed.Taints}}
 	}
 	return written
 }
@@ -94,7 +98,11 @@ func readRecordV3(text string) (Record, error) {
 		if r.Change.Pools == nil {
 			r.Change.Pools = map[string]FollowedPool{}
 		}
-		r.Change.Pools[pool] = FollowedPool{at, followed.Unready, followed.Content, followed.Before.Labels, followed.Before.Taints}
+		keys, err := readKeys(followed.Keys)
+		if err != nil {
+			return Record{}, err
+		}
+		r.Change.Pools[pool] = FollowedPool{at, followed.Unready, followed.Content, keys, followed.Before.Labels, followed.Before.Taints}
 	}
 	if err := written.Change.readDrains(&r.Change); err != nil {
 		return Record{}, err
@@ -103,6 +111,19 @@ func readRecordV3(text string) (Record, error) {
 		return Record{}, errors.New("there is a change, and nothing that has changed")
 	}
 	return r, nil
+}
+
+func readKeys(text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	keys := strings.Split(text, ".")
+	for i, key := range keys {
+		if !isFollowedKey(key) || i > 0 && key <= keys[i-1] {
+			return nil, fmt.Errorf("nothing that a node has followed is written as %q", text)
+		}
+	}
+	return keys, nil
 }
 
 func (w *changeV3) writeDrains(c LastChange) {

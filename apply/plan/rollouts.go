@@ -66,6 +66,10 @@ type rollout struct {
 	// the same name too.
 	says said
 	id   string
+	// sayings stand for what the pool says, key by key, and idDigest for the pool.
+	sayingsOnce sync.Once
+	sayings     map[string]bool
+	idDigest    string
 	// deadline is how long the next step may take; 0 for any time.
 	deadline time.Duration
 	// drain is how nodes are drained before they get NoExecute taints; nil where they are not.

@@ -172,9 +172,9 @@ func (s *WaveState) String() string {
 type progress struct {
 	members []*Follower    // sorted by name
 	of      map[string]int // the wave of each node
-	// changes stand for what the pools say of which changes wait, and contents for that
-	// without their rollouts; sorted.
-	changes, contents []string
+	// waiting are the pools of which changes wait, and changes stand for what they say; sorted.
+	waiting map[string]*rollout
+	changes []string
 	// tolerated are the nodes whose failure keeps no wave from beginning.
 	tolerated map[string]bool
 	halt      *Halt
@@ -212,8 +212,13 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, 
 		p.halt = r.standing(pool.name, before, false)
 		return p
 	}
-	p.changes = r.sayings(waiting, func(one *rollout) string { return one.change })
-	p.contents = r.sayings(waiting, func(one *rollout) string { return one.content })
+	p.waiting = map[string]*rollout{}
+	for rank, waits := range waiting {
+		if one := r.ranked[rank]; waits {
+			p.waiting[one.name], p.changes = one, append(p.changes, one.change)
+		}
+	}
+	slices.Sort(p.changes)
 	p.halt = p.haltOf(r, pool, r.standing(pool.name, before, true), now)
 	if len(pool.waves) > 0 {
 		for _, state := range p.states(pool, behind, now) {
@@ -294,18 +299,6 @@ func (s *WaveState) passed(pool *rollout, newest time.Time, changes []string, no
 		s.Approval = approvalOf(changes, w.name)
 	}
 	return s.Unavailable == 0 && s.Soaks.IsZero() && s.Approval == ""
-}
-
-// sayings stand for what pools say that wait, by rank; sorted.
-func (r *Rollouts) sayings(waiting []bool, of func(*rollout) string) []string {
-	var sayings []string
-	for rank, waits := range waiting {
-		if waits {
-			sayings = append(sayings, of(r.ranked[rank]))
-		}
-	}
-	slices.Sort(sayings)
-	return sayings
 }
 
 // assign returns the wave of each member: that of those that are in none comes last. The

@@ -151,6 +151,8 @@ func waitReason(facts poolFacts) string {
 	wait := firstWait(facts.counts)
 	_, wave := firstWave(wait, facts.waves)
 	switch {
+	case wait.Obstacle != "":
+		return v1.DrainObstructedReason
 	case wait.Paused:
 		return v1.RolloutPausedReason
 	case !wait.Turn:
@@ -178,14 +180,30 @@ func describeWait(facts poolFacts) string {
 			text += fmt.Sprintf(": kubectl annotate --overwrite nodepool %s %s=%s", pool, v1.ApproveRolloutAnnotation, wave.Approval)
 		}
 	}
+	if nodes, obstacle := obstructed(facts.counts); obstacle != nil && wait.Obstacle == "" {
+		text += fmt.Sprintf("; of them %d: %s", nodes, obstacle)
+	}
 	return sanitize.Line(text)
+}
+
+// obstructed is on how many nodes changes wait as these cannot be drained, and why they cannot,
+// of the first of them; nil where there are none.
+func obstructed(counts fleet.Counts) (nodes int, first *plan.PoolWait) {
+	var waits []plan.PoolWait
+	for wait, on := range counts.Waits {
+		if wait.Obstacle != "" {
+			nodes, waits = nodes+on, append(waits, wait)
+		}
+	}
+	return nodes, plan.FirstWait(waits)
 }
 
 // rolloutEvents reports when changes of a pool begin to wait, and when they wait for
 // something else: another wave, its soak, its approval. Nodes that follow one after the
 // other are no event.
 //
-// A rollout that is halted is a trouble, and reported as one.
+// A rollout that is halted, or of which no node that is left can be drained, is a trouble, and
+// reported as one.
 func (r *Reconciler) rolloutEvents(before *v1.NodePool, after v1.NodePoolStatus, facts poolFacts) {
 	if _, halt := halted(before.Name, facts); after.Rollout == nil || halt != nil {
 		return
@@ -198,6 +216,9 @@ func (r *Reconciler) rolloutEvents(before *v1.NodePool, after v1.NodePoolStatus,
 	case wait != nil:
 		what += sanitize.Line(wait.String())
 	default:
+		return
+	}
+	if reason == v1.DrainObstructedReason {
 		return
 	}
 	if was == nil || was.Wave != is.Wave || waitsForElse(before.Status, after, reason) {
@@ -220,5 +241,5 @@ func waitsForElse(before, after v1.NodePoolStatus, reason string) bool {
 var rolloutReason = map[string]bool{
 	v1.WaitingForWindowReason: true, v1.WaitingForBudgetReason: true, v1.SoakingReason: true,
 	v1.WaitingForApprovalReason: true, v1.RolloutPausedReason: true, v1.RolloutHaltedReason: true,
-	v1.EvictingReason: true, v1.ProgressDeadlineExceededReason: true,
+	v1.EvictingReason: true, v1.ProgressDeadlineExceededReason: true, v1.DrainObstructedReason: true,
 }

@@ -157,6 +157,8 @@ func active(pool *v1.NodePool, facts poolFacts) summary {
 		return naming(stalled, v1.ProgressDeadlineExceededReason, progress, describeStuck(pool.Name, facts))
 	case len(f.Evicting) > 0:
 		return naming(reconciling, v1.EvictingReason, progress, problemsOf(f.Evicting))
+	case f.Waiting() > 0 && firstWait(f).Obstacle != "":
+		return naming(stalled, v1.DrainObstructedReason, progress, listing{named: []string{describeWait(facts)}})
 	case f.Waiting() > 0:
 		return summaryOf(reconciling, waitReason(facts), fmt.Sprintf("%s; %s", progress, describeWait(facts)))
 	case facts.outcome.ClassWait != nil:
