@@ -308,7 +308,7 @@ func TestScheduleIsWhatHappens(t *testing.T) {
 				stepped.minute(now.Add(time.Duration(second) * time.Second))
 			}
 		}
-		f := newForesight(w.nodes, expand(w.after...), RolloutsOf(w.after), closedAt)
+		f := newForesight(Cluster{Nodes: w.nodes}, expand(w.after...), RolloutsOf(w.after), closedAt)
 		if f.rollouts == nil {
 			continue
 		}
@@ -345,8 +345,8 @@ func TestScheduleIsWhatHappens(t *testing.T) {
 // observe foretells, and calls a function with each node that is written.
 func observe(f *foresight, write func(*foreseen)) []PoolSchedule {
 	s := newSchedules(f)
-	f.onWrite = func(node *foreseen, pools []string) {
-		s.note(node, pools)
+	f.onWrite = func(node *foreseen, pools, drained []string) {
+		s.note(node, pools, drained)
 		write(node)
 	}
 	schedules := s.foretell()
