@@ -18,7 +18,7 @@ type Cluster struct {
 	Pools          []*v1.NodePool
 	RuntimeClasses []*nodev1.RuntimeClass
 	Nodes          []*NodeState
-	// Unready are the names of the nodes that are not ready.
+	// Unready are the names of the nodes that are known not to be ready.
 	Unready map[string]bool
 }
 

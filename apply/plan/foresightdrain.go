@@ -65,11 +65,12 @@ func (f *foresight) endDrains() (decided bool) {
 	decided = !approvable(f.waves)
 	for _, node := range f.nodes {
 		if f.drainDue(node) {
-			f.pass(node, Turn{})
+			if f.pass(node, Turn{}) {
+				f.retry()
+			}
 			decided = f.took(node) && decided
 		}
 	}
-	f.retry()
 	return decided
 }
 
