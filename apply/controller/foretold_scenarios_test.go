@@ -81,8 +81,8 @@ func nodeScenarios() []*scenario {
 		{name: "a cordoned one without turns", on: "n1/cordoned n2", then: `p: {rollout: {windows: [{schedule: "0 14 * * *", duration: 1h}]}}`, happens: "Sat 14:00 n1 n2"},
 		{name: "a paused canary", on: "n1/paused n2 n3", then: `p: {rollout: {waves: [{name: a, nodes: 1}]}}`, happens: nothing},
 		{name: "a paused one", on: "n1 n2/paused n3", then: `p: {rollout: {maxUnavailable: 1, minReady: 10m}}`, happens: "Sat 12:00 n1; Sat 12:10 n3"},
-		{name: "one that is not ready", on: "n1 n2/unready n3", then: `p: {rollout: {maxUnavailable: 1, minReady: 10m}}`, never: true, happens: nothing},
-		{name: "one of two that is not ready", on: "n1 n2/unready n3 n4", then: `p: {rollout: {maxUnavailable: 2, minReady: 10m}}`, late: 10 * time.Minute, never: true, happens: "Sat 12:00 n1; Sat 12:10 n3; Sat 12:20 n4"},
+		{name: "one that is not ready", on: "n1 n2/unready n3", then: `p: {rollout: {maxUnavailable: 1, minReady: 10m}}`, happens: nothing},
+		{name: "one of two that is not ready", on: "n1 n2/unready n3 n4", then: `p: {rollout: {maxUnavailable: 2, minReady: 10m}}`, happens: "Sat 12:00 n1; Sat 12:10 n3; Sat 12:20 n4"},
 	}
 }
 
@@ -149,7 +149,7 @@ p: {labels: {example.com/$p: "1"}}
 q: {` + `taints: [{key: example.com/$q, value: x, effect: NoSchedule}], rollout: {maxUnavailable: 1, minReady: 10m}}`, happens: "Sat 12:00 n1(q); Sat 12:10 n2(q); Sat 12:20 n3(q)"},
 		{name: "RuntimeClasses in steps", on: "n1 n2 n3", first: `p: {handler: a, labels: {example.com/$p: "1"}}`, then: `p: {handler: b, rollout: {waves: [{name: a, nodes: 1, soak: 30m}]}}`, happens: "Sat 12:00 n1; Sat 12:30 n2 n3"},
 		{name: "the rollout of before does not count", on: "n1 n2", first: `p: {rollout: {paused: true}}`, then: `p: {rollout: {maxUnavailable: 1, minReady: 10m}}`, happens: "Sat 12:00 n1; Sat 12:10 n2"},
-		{name: "drained", on: "n1 n2 n3", first: `p: {}`, then: `p: {` + taint + `NoExecute}], rollout: {maxUnavailable: 1, minReady: 10m, drain: {timeout: 1h}}}`, late: 30 * time.Second, happens: "Sat 12:00 n1; Sat 12:00:05 n1; Sat 12:10:05 n2; Sat 12:10:10 n2; Sat 12:20:10 n3; Sat 12:20:15 n3"},
+		{name: "drained", on: "n1 n2 n3", first: `p: {}`, then: `p: {` + taint + `NoExecute}], rollout: {maxUnavailable: 1, minReady: 10m, drain: {timeout: 1h}}}`, happens: "Sat 12:00 n1; Sat 12:00:05 n1; Sat 12:10:05 n2; Sat 12:10:10 n2; Sat 12:20:10 n3; Sat 12:20:15 n3"},
 	}
 }
 

@@ -108,6 +108,7 @@ func (d *Difference) After(cluster Cluster) Cluster {
 		Pools:          dated(poolsAfter(d.PoolChanges, cluster.Pools)),
 		RuntimeClasses: d.runtimeClassesAfter(cluster.RuntimeClasses),
 		Nodes:          d.nodesAfter(cluster.Nodes),
+		Unready:        cluster.Unready,
 	}
 }
 

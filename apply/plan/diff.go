@@ -18,6 +18,8 @@ type Cluster struct {
 	Pools          []*v1.NodePool
 	RuntimeClasses []*nodev1.RuntimeClass
 	Nodes          []*NodeState
+	// Unready are the names of the nodes that are known not to be ready.
+	Unready map[string]bool
 }
 
 // Difference is all that a revision would change in a cluster.

@@ -15,6 +15,7 @@ import (
 type foresight struct {
 	rollouts *Rollouts
 	pools    *render.Expansion
+	unready  map[string]bool
 	now      time.Time
 	nodes    []*foreseen // sorted by name
 	byName   map[string]*foreseen
@@ -32,11 +33,13 @@ type foresight struct {
 	again time.Time
 	// waves are how far waves are by the last decision.
 	waves map[string]*WaveState
+	// halts are those of pools by the last decision, and before it those in their statuses.
+	halts map[string]*Halt
 	// work counts for how many nodes it was decided whose turn it is.
 	work int
-	// onWrite is called with each node that is written, and the pools in whose rollouts it
-	// has followed something with that.
-	onWrite func(node *foreseen, pools []string)
+	// onWrite is called with each node that is written, the pools in whose rollouts it has
+	// followed something with that, and those in whose rollouts its drain has ended.
+	onWrite func(node *foreseen, pools, drained []string)
 }
 
 // maxForesight bounds the work: for how many nodes, once for each step, it is decided whose
@@ -66,15 +69,18 @@ type foreseen struct {
 	closed string
 	// unused reports that it was its turn, and that it did not begin: it asks again later.
 	unused bool
+	// drains is when the drain of the node goes on, at the earliest; zero where it is not
+	// drained, or where nothing that is foretold ends that.
+	drains time.Time
 }
 
-func newForesight(nodes []*NodeState, pools *render.Expansion, rollouts *Rollouts, now time.Time) *foresight {
+func newForesight(cluster Cluster, pools *render.Expansion, rollouts *Rollouts, now time.Time) *foresight {
 	f := &foresight{
-		rollouts: rollouts, pools: pools, now: now, byName: make(map[string]*foreseen, len(nodes)),
+		rollouts: rollouts, pools: pools, unready: cluster.Unready, now: now, byName: make(map[string]*foreseen, len(cluster.Nodes)),
 		openings: map[string]*opening{}, tried: map[*opening]bool{}, bounds: map[*rollout]time.Time{}, approved: map[string]map[int]bool{},
-		onWrite: func(*foreseen, []string) {},
+		halts: HaltsOf(cluster.Pools), onWrite: func(*foreseen, []string, []string) {},
 	}
-	for _, node := range nodes {
+	for _, node := range cluster.Nodes {
 		one := &foreseen{state: node}
 		f.nodes = append(f.nodes, one)
 		f.byName[node.Name] = one
@@ -93,22 +99,30 @@ func (f *foresight) look() {
 
 // run goes on until nothing happens any more. It reports whether the end was reached.
 func (f *foresight) run() bool {
-	for {
-		f.idle++
-		if f.step() {
-			f.retry()
+	for decided := false; ; {
+		if !decided {
+			f.idle++
+			if f.step() {
+				f.retry()
+			}
 		}
 		if f.work > maxForesight {
 			return false
 		}
-		next := f.next()
-		if next.IsZero() {
+		next, drain := f.next(), f.nextDrain()
+		decided = false
+		switch {
+		case !drain.IsZero() && (next.IsZero() || drain.Before(next)):
+			f.now = drain
+			decided = f.endDrains()
+		case next.IsZero():
 			return true
+		default:
+			if next.Equal(f.again) {
+				f.retry()
+			}
+			f.now = next
 		}
-		if next.Equal(f.again) {
-			f.retry()
-		}
-		f.now = next
 	}
 }
 
@@ -167,7 +181,7 @@ func (f *foresight) bound(node *foreseen) (first time.Time) {
 // assumed.
 func (f *foresight) step() (happened bool) {
 	for _, node := range f.nodes {
-		if node.idle() || !node.unused && node.closed == f.closed(node) && !f.mayJoin(node) && !writes(node.outcome) {
+		if !f.due(node) {
 			continue
 		}
 		node.unused = false
@@ -200,65 +214,15 @@ func (f *foresight) step() (happened bool) {
 	return happened
 }
 
-// took reports whether a node took a place in all its rollouts with its turn, and waits for
-// no other; it must have had none in pools that it has left, which it may have given up. When all that began did, to decide once more at the same time would give nobody
-// a turn: the budgets are what they were at the end of the last decision, a wave that they
-// are in is not over, and of others nothing has changed. When the places become free it is
-// decided anew.
-func (f *foresight) took(node *foreseen) bool {
-	if len(node.outcome.Asks)+len(node.follower.Former) > 0 || !node.changed.Equal(node.follower.Change.At) {
+// due reports whether a pass over a node may find something else than the last one.
+func (f *foresight) due(node *foreseen) bool {
+	switch {
+	case f.drainDue(node):
+		return true
+	case node.idle():
 		return false
 	}
-	for _, pool := range node.follower.Pools {
-		one := f.rollouts.pools[pool]
-		if one == nil || !one.limits() {
-			continue
-		}
-		if !node.follower.occupies(one, f.now) {
-			return false
-		}
-		f.again = sooner(f.again, node.changed.Add(one.minReady), f.now)
-	}
-	return !node.changed.IsZero()
-}
-
-// approvable reports whether waves wait for an approval, or will: fewer changes may need
-// none.
-func approvable(waves map[string]*WaveState) bool {
-	for _, state := range waves {
-		if state.Approval != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// turns decides whose turn it is.
-func (f *foresight) turns() Turns {
-	followers := make([]Follower, len(f.nodes))
-	for i, node := range f.nodes {
-		followers[i] = node.follower
-	}
-	f.work += len(followers)
-	turns := f.rollouts.Turns(followers, nil, f.now, true)
-	f.again, f.waves = turns.Again, turns.Waves
-	return turns
-}
-
-// approve assumes the approvals that waves wait for, be windows closed or not, and reports
-// whether there are some.
-func (f *foresight) approve(waves map[string]*WaveState) (found bool) {
-	for pool, state := range waves {
-		if state.Approval == "" || state.Behind > 0 || state.Unavailable > 0 || !state.Soaks.IsZero() || f.approved[pool][state.Index] {
-			continue
-		}
-		f.rollouts.pools[pool].approved = state.Approval
-		if f.approved[pool] == nil {
-			f.approved[pool] = map[int]bool{}
-		}
-		f.approved[pool][state.Index], found = true, true
-	}
-	return found
+	return node.unused || node.closed != f.closed(node) || f.mayJoin(node) || writes(node.outcome)
 }
 
 // writes reports whether an outcome writes something.
@@ -280,13 +244,14 @@ func (f *foresight) pass(node *foreseen, turn Turn) (began bool) {
 		begins := node.outcome.Begins
 		if begins {
 			node.changed = p.Record.Change.At
-			node.former = slices.Concat(before, FollowerOf(node.state, node.outcome, true).Pools)
+			node.former = slices.Concat(before, FollowerOf(node.state, node.outcome, f.ready(node)).Pools)
 		}
+		drained := f.drained(p)
 		node.state, node.outcomes = p.After(node.state), nil
 		node.outcome = f.outcomeOf(node, Turn{})
 		pools := passed(ordered, node.ordered)
 		began = began || begins || len(pools) > 0
-		f.onWrite(node, pools)
+		f.onWrite(node, pools, drained)
 	}
 	f.note(node)
 	return began
@@ -309,14 +274,11 @@ func passed(before, after map[string][]*rollout) []string {
 
 // outcomeOf decides what becomes of a node now.
 func (f *foresight) outcomeOf(node *foreseen, turn Turn) NodeOutcome {
-	decide := func() NodeOutcome {
-		return NodeOutcomeOf(node.state, f.pools, NodeFacts{Rollouts: f.rollouts, Turn: turn, Drained: true, Now: f.now})
-	}
 	if len(turn.In) > 0 {
-		return decide()
+		return f.decide(node, turn)
 	}
-	if node.outcomes == nil || f.mayJoin(node) {
-		outcome := decide()
+	if node.outcomes == nil || f.mayJoin(node) || f.drainDue(node) {
+		outcome := f.decide(node, turn)
 		f.order(node, outcome)
 		node.closed = f.closed(node)
 		node.outcomes = map[string]NodeOutcome{node.closed: outcome}
@@ -325,11 +287,14 @@ func (f *foresight) outcomeOf(node *foreseen, turn Turn) NodeOutcome {
 	node.closed = f.closed(node)
 	outcome, known := node.outcomes[node.closed]
 	if !known {
-		outcome = decide()
+		outcome = f.decide(node, turn)
 		node.outcomes[node.closed] = outcome
 	}
 	return outcome
 }
+
+// ready reports whether a node is ready.
+func (f *foresight) ready(node *foreseen) bool { return !f.unready[node.state.Name] }
 
 func (f *foresight) mayJoin(node *foreseen) bool {
 	return !node.state.Created.IsZero() && f.now.Sub(node.state.Created.Time) <= unattendedPeriod+joiningPeriod
@@ -363,7 +328,7 @@ func (f *foresight) order(node *foreseen, outcome NodeOutcome) {
 
 // note keeps a node as turns see it.
 func (f *foresight) note(node *foreseen) {
-	node.follower = FollowerOf(node.state, node.outcome, true)
+	node.follower = FollowerOf(node.state, node.outcome, f.ready(node))
 	if !node.changed.IsZero() && !node.changed.Before(node.follower.Change.At) {
 		node.follower.Change.At = node.changed
 		for _, pool := range node.former {
@@ -372,4 +337,5 @@ func (f *foresight) note(node *foreseen) {
 			}
 		}
 	}
+	node.drains = f.goesOn(node)
 }

@@ -26,6 +26,10 @@ type PoolSchedule struct {
 	Ends time.Time
 	// Stays is why nodes are left that do not follow; empty where all do.
 	Stays string
+	// Halt is what halts the rollout at the end; nil where nothing does. Foretold reports that
+	// it is not halted yet, and that the value which resumes it is not known.
+	Halt     *Halt
+	Foretold bool
 }
 
 // WaveSchedule foretells how the nodes of a wave follow.
@@ -33,23 +37,26 @@ type WaveSchedule struct {
 	Wave string
 	// Nodes that begin, in the order in which they do; Stay are those that do not, by name.
 	Nodes, Stay []string
-	// Starts is when the first of the nodes begins, Ends when the last does; zero where none
-	// does.
+	// Starts is when the first of the nodes begins, Ends when the last has followed, be it
+	// that it is drained first; zero where none does.
 	Starts, Ends time.Time
 	// Approval is the wave before it, where that needs an approval: it is assumed to be
 	// given as soon as that is all that is missing.
 	Approval string
 }
 
-// begin is when a node begins to follow, and the position of that among all.
+// begin is when a node begins to follow, and the position of that among all. The last time is
+// that of what it follows last; drained is when its last drain has ended.
 type begin struct {
-	first, last time.Time
-	order       int
+	first, last, drained time.Time
+	order                int
 }
 
 // schedules gathers what happens to nodes, by pool.
 type schedules struct {
 	*foresight
+	// halted are the halts that were there before.
+	halted map[string]*Halt
 	// nodes are, by pool, those that have something to follow in its rollout.
 	nodes map[string][]*foreseen
 	// waves are, by pool, the positions of the waves of nodes.
@@ -63,10 +70,12 @@ type schedules struct {
 // revision is applied at a moment; sorted by pool. Pools are left out in whose rollouts no
 // node has to follow anything.
 //
-// It goes by the very functions by which a controller does. It assumes that all nodes are
-// ready and that those which are cordoned stay so, that each node is available again as
-// soon as it has been ready for minReady, and that who has to approve the next wave of a
-// pool does so as soon as that is all that is missing but windows. What [Diff] assumes it does as
+// It goes by the very functions by which a controller does, and by the halts in the statuses
+// of pools. It assumes that nodes which are ready stay so, and those which are not, or are
+// cordoned, too; that each of the former is available again as soon as it has been ready for
+// minReady; that pods are gone as soon as a drain may end; and that who has to approve the next
+// wave of a pool does so as soon as that is all that is missing but windows. Nobody resumes
+// what is halted. What [Diff] assumes it does as
 // well, windows and turns apart. The revision counts as applied at that moment: see
 // [Difference.Waits].
 func (d *Difference) Schedules(cluster Cluster, now time.Time) []PoolSchedule {
@@ -77,12 +86,12 @@ func (d *Difference) Schedules(cluster Cluster, now time.Time) []PoolSchedule {
 	if whole := now.Truncate(time.Second); whole.Before(now) {
 		now = whole.Add(time.Second) // records know whole seconds
 	}
-	return newSchedules(newForesight(cluster.Nodes, d.Expansion(cluster), rollouts, now)).foretell()
+	return newSchedules(newForesight(cluster, d.Expansion(cluster), rollouts, now)).foretell()
 }
 
 func newSchedules(f *foresight) *schedules {
 	s := &schedules{
-		foresight: f, nodes: map[string][]*foreseen{}, waves: map[string]map[string]int{}, begins: map[string]map[string]begin{},
+		foresight: f, halted: f.halts, nodes: map[string][]*foreseen{}, waves: map[string]map[string]int{}, begins: map[string]map[string]begin{},
 	}
 	f.onWrite = s.note
 	return s
@@ -134,9 +143,16 @@ func (s *schedules) begin() {
 	}
 }
 
-// note notes that a node begins to follow in the rollouts of pools.
-func (s *schedules) note(node *foreseen, pools []string) {
+// note notes that a node begins to follow in the rollouts of pools, and that its drain has
+// ended in those of others.
+func (s *schedules) note(node *foreseen, pools, drained []string) {
 	s.begun++
+	for _, pool := range drained {
+		if b, known := s.begins[pool][node.state.Name]; known {
+			b.drained = s.now
+			s.begins[pool][node.state.Name] = b
+		}
+	}
 	for _, pool := range pools {
 		if s.begins[pool] == nil {
 			continue
@@ -161,7 +177,7 @@ func (s *schedules) of(pool *rollout, ended bool) PoolSchedule {
 	for _, node := range s.nodes[pool.name] {
 		name := node.state.Name
 		wave := &waves[s.waves[pool.name][name]]
-		if node.follows(pool.name) {
+		if node.follows(pool.name) || s.keepsDraining(node, pool) {
 			left = append(left, node)
 		}
 		b, begun := begins[name]
@@ -173,8 +189,9 @@ func (s *schedules) of(pool *rollout, ended bool) PoolSchedule {
 		if wave.Starts.IsZero() || b.first.Before(wave.Starts) {
 			wave.Starts = b.first
 		}
-		wave.Ends = later(wave.Ends, b.last)
-		p.Ends = later(p.Ends, b.last.Add(pool.minReady))
+		ends := later(b.last, b.drained)
+		wave.Ends = later(wave.Ends, ends)
+		p.Ends = later(p.Ends, ends.Add(pool.minReady))
 	}
 	for i, wave := range waves {
 		if len(wave.Nodes)+len(wave.Stay) == 0 {
@@ -193,6 +210,10 @@ func (s *schedules) of(pool *rollout, ended bool) PoolSchedule {
 	if len(left) > 0 {
 		p.Ends, p.Stays = time.Time{}, s.stays(left, ended)
 	}
+	if halt := s.foresight.halts[pool.name]; halt.Holds() {
+		before := s.halted[pool.name]
+		p.Halt, p.Foretold = halt, !before.Holds() || before.Resume() != halt.Resume()
+	}
 	return p
 }
 
@@ -204,6 +225,12 @@ func (n *foreseen) follows(pool string) bool {
 		}
 	}
 	return false
+}
+
+// keepsDraining reports whether a node is still drained for what it follows in the rollout of
+// a pool.
+func (s *schedules) keepsDraining(node *foreseen, pool *rollout) bool {
+	return slices.ContainsFunc(node.follower.Change.Drained(), func(name string) bool { return pool.governs(s.rollouts.of(name)) })
 }
 
 func later(a, b time.Time) time.Time {
@@ -248,8 +275,16 @@ func (s *schedules) reason(node *foreseen) string {
 			return wait.Restriction.String()
 		}
 	}
+	if drain := node.outcome.Drain; drain != nil && drain.Obstacle != "" {
+		return fmt.Sprintf("node %q is not drained: %s", node.state.Name, drain.Obstacle)
+	}
 	if node.state.Unschedulable && node.changed.IsZero() {
 		return fmt.Sprintf("node %q is cordoned", node.state.Name)
+	}
+	for _, pool := range node.outcome.Asks {
+		if halt := s.foresight.halts[pool]; halt.Holds() {
+			return fmt.Sprintf("the rollout of pool %q is halted %v", pool, halt)
+		}
 	}
 	for _, pool := range node.outcome.Asks {
 		one := s.rollouts.pools[pool]

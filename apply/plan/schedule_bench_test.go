@@ -36,7 +36,7 @@ func BenchmarkSchedule(b *testing.B) {
 	nodes := manyBehind(b, 5000, waitingPool("p", labelled("1")))
 	b.ResetTimer()
 	for b.Loop() {
-		schedules := newSchedules(newForesight(nodes, expand(pool), RolloutsOf([]*v1.NodePool{pool}), closedAt)).foretell()
+		schedules := newSchedules(newForesight(Cluster{Nodes: nodes}, expand(pool), RolloutsOf([]*v1.NodePool{pool}), closedAt)).foretell()
 		if len(schedules) != 1 || len(schedules[0].Waves) != 50 || schedules[0].Stays != "" {
 			b.Fatalf("%d schedules, %q", len(schedules), schedules[0].Stays)
 		}

@@ -147,7 +147,7 @@ func TestSchedule(t *testing.T) {
 			if c.change != nil {
 				c.change(nodes)
 			}
-			got := reportedSchedules(newSchedules(newForesight(nodes, expand(c.pools...), RolloutsOf(c.pools), at)).foretell())
+			got := reportedSchedules(newSchedules(newForesight(Cluster{Nodes: nodes}, expand(c.pools...), RolloutsOf(c.pools), at)).foretell())
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}

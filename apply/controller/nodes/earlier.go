@@ -24,13 +24,7 @@ func (r *Reconciler) earlier(ctx context.Context) (fleet.Earlier, error) {
 	if err != nil {
 		return fleet.Earlier{}, err
 	}
-	earlier := fleet.Earlier{Changes: changes, Halts: map[string]*plan.Halt{}}
-	for _, pool := range pools {
-		if halt := plan.HaltOf(pool); halt != nil {
-			earlier.Halts[pool.Name] = halt
-		}
-	}
-	return earlier, nil
+	return fleet.Earlier{Changes: changes, Halts: plan.HaltsOf(pools)}, nil
 }
 
 // changesChunk is how many nodes one request asks for: few, as those of 5,000 nodes would

@@ -3,6 +3,7 @@ package inventory
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -22,6 +23,7 @@ import (
 // read page by page. The zero value is ready to use.
 type Builder struct {
 	nodes   map[objectName]*plan.NodeState
+	unready map[string]bool
 	classes map[objectName]*nodev1.RuntimeClass
 	pools   map[objectName]*v1.NodePool
 	sources map[objectName]*v1.NodePoolSource
@@ -53,6 +55,7 @@ func (b *Builder) Add(object runtime.Object) error {
 	switch o := object.(type) {
 	case *corev1.Node:
 		put(&b.nodes, nameOf(o), stateOf(o))
+		put(&b.unready, o.Name, isUnready(o))
 	case *nodev1.RuntimeClass:
 		put(&b.classes, nameOf(o), o)
 	case *v1.NodePool:
@@ -146,6 +149,13 @@ func stateOf(node *corev1.Node) *plan.NodeState {
 	return state
 }
 
+// isUnready reports whether a node says that it is not ready.
+func isUnready(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue
+	})
+}
+
 func (b *Builder) addPod(pod *corev1.Pod) {
 	if pod.Spec.NodeName == "" {
 		return
@@ -179,12 +189,17 @@ func (b *Builder) Inventory(taken string) *Inventory {
 	inv := &Inventory{
 		Taken: taken,
 		Cluster: plan.Cluster{
-			Pools: values(b.pools), RuntimeClasses: values(b.classes), Nodes: values(b.nodes),
+			Pools: values(b.pools), RuntimeClasses: values(b.classes), Nodes: values(b.nodes), Unready: map[string]bool{},
 		},
 		Sources:   values(b.sources),
 		Pods:      make([]Pod, 0, len(b.pods)),
 		Workloads: values(b.workloads),
 		Budgets:   values(b.budgets),
+	}
+	for node := range b.nodes {
+		if b.unready[node.name] {
+			inv.Unready[node.name] = true
+		}
 	}
 	protected := newProtection(inv.Budgets)
 	for _, found := range b.pods {

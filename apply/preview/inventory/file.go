@@ -64,6 +64,8 @@ type filePool struct {
 	AlsoApplied *fileKeys `json:"alsoApplied,omitempty"`
 	// Contests are status.contests.
 	Contests *v1.Contests `json:"contests,omitempty"`
+	// Halt is status.rollout.halt.
+	Halt *v1.RolloutHalt `json:"halt,omitempty"`
 	// Replaced is status.replacedRuntimeClass.
 	Replaced *v1.ReplacedRuntimeClass `json:"replacedRuntimeClass,omitempty"`
 }
@@ -111,6 +113,8 @@ type fileNodes struct {
 	// Names are names and ranges of names: gpu-[001-037].
 	Names         []string `json:"names"`
 	Unschedulable bool     `json:"unschedulable,omitempty"`
+	// NotReady reports that their condition Ready is not true.
+	NotReady bool `json:"notReady,omitempty"`
 	// Labels that all have. The value $node is the node's own name.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Own are the labels of which nearly every node has another value: by key, and

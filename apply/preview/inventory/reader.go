@@ -206,6 +206,9 @@ func (r *reader) pool(read *filePool) error {
 			Conditions: releaseBlocked(read.ReleaseBlocked, read.Generation),
 		},
 	}
+	if read.Halt != nil {
+		pool.Status.Rollout = &v1.RolloutStatus{Halt: read.Halt}
+	}
 	if read.Created != nil {
 		pool.CreationTimestamp = *read.Created
 	}

@@ -40,6 +40,9 @@ func (r *reader) nodeGroup(group *fileNodes) error {
 				Name: name, Labels: labelsOf(name, group), Annotations: maps.Clone(annotations), ManagedFields: managed,
 				Taints: slices.Clone(group.Taints), Unschedulable: group.Unschedulable,
 			})
+			if group.NotReady {
+				put(&r.inv.Unready, name, true)
+			}
 		}
 	}
 	return ownLabelsTo(r.inv.Nodes[first:], group.Own)

@@ -73,6 +73,9 @@ func poolToFile(pool *v1.NodePool) filePool {
 		Replaced:   pool.Status.ReplacedRuntimeClass,
 		Generation: pool.Generation, ObservedMembership: pool.Status.ObservedMembership, ReleaseBlocked: plan.WasBlocked(pool),
 	}
+	if pool.Status.Rollout != nil {
+		written.Halt = pool.Status.Rollout.Halt
+	}
 	if !pool.CreationTimestamp.IsZero() && !pool.CreationTimestamp.Equal(&unknownAge) {
 		written.Created = &pool.CreationTimestamp
 	}

@@ -25,7 +25,7 @@ func nodesToFile(inv *Inventory) ([]fileNodes, error) {
 	called := newHosts(inv.Nodes)
 	groups := map[string]*fileNodes{}
 	for _, node := range inv.Nodes {
-		alike, owned := nodeToFile(node, named, own)
+		alike, owned := nodeToFile(node, inv.Unready[node.Name], named, own)
 		same, err := toJSON(alike)
 		if err != nil {
 			return nil, err
@@ -52,8 +52,8 @@ func nodesToFile(inv *Inventory) ([]fileNodes, error) {
 }
 
 // nodeToFile returns the group of a node, and the node's individual labels.
-func nodeToFile(node *plan.NodeState, named, own map[string]bool) (fileNodes, map[string]string) {
-	written := fileNodes{Unschedulable: node.Unschedulable}
+func nodeToFile(node *plan.NodeState, notReady bool, named, own map[string]bool) (fileNodes, map[string]string) {
+	written := fileNodes{Unschedulable: node.Unschedulable, NotReady: notReady}
 	var owned map[string]string
 	for key, value := range node.Labels {
 		switch {

@@ -255,4 +255,6 @@ type Counts struct {
 	EvictionsPerWave int `json:"evictionsPerWave"`
 	// PolicyWeakened are the pools whose rollouts are weakened.
 	PolicyWeakened int `json:"policyWeakened"`
+	// RolloutsHalted are the pools whose rollouts stay halted.
+	RolloutsHalted int `json:"rolloutsHalted"`
 }

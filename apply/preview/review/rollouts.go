@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/impact"
 )
 
 // Rollout foretells how nodes follow the change in the rollout of a pool, if it is applied
-// at the moment that was asked for and nothing else happens meanwhile: all nodes are ready
-// and stay so, and approvals are given as soon as they alone are missing.
+// at the moment that was asked for and nothing else happens meanwhile: nodes stay ready, or
+// not, pods are gone as soon as a drain may end, approvals are given as soon as they alone are
+// missing, and nobody resumes what is halted.
 type Rollout struct {
 	Pool string `json:"pool"`
 	// Nodes is how many have something to follow.
@@ -26,6 +28,20 @@ type Rollout struct {
 	Ends *plan.Moment `json:"ends"`
 	// Stays is why nodes are left that do not follow; empty where all do.
 	Stays string `json:"stays"`
+	// Halt is what halts the rollout; null where nothing does.
+	Halt *RolloutHalt `json:"halt"`
+}
+
+// RolloutHalt is why no further node follows, but for those that go back to what was before.
+type RolloutHalt struct {
+	// Since is when it was halted, or will be.
+	Since *plan.Moment `json:"since"`
+	// Node is the first that is not ready after it has followed, Nodes how many there are.
+	Node  string `json:"node"`
+	Nodes int    `json:"nodes"`
+	// Resume is the value of the annotation that resumes the rollout; empty where it is not
+	// halted yet, and the value is not known.
+	Resume string `json:"resume"`
 }
 
 // RolloutWave foretells how the nodes of a wave follow.
@@ -34,8 +50,8 @@ type RolloutWave struct {
 	// Nodes that follow, in the order in which they begin; Staying are those that do not.
 	Nodes   []string `json:"nodes"`
 	Staying []string `json:"staying"`
-	// Starts is when the first node begins, Last when the last one does, at the earliest;
-	// null where none does.
+	// Starts is when the first node begins, Last when the last one has followed, be it that it
+	// is drained first, at the earliest; null where none does.
 	Starts *plan.Moment `json:"starts"`
 	Last   *plan.Moment `json:"last"`
 	// Approval is the wave before, where that has to be approved.
@@ -65,6 +81,12 @@ func rolloutsOf(schedules []plan.PoolSchedule, i *impact.Impact) []Rollout {
 	rollouts := []Rollout{}
 	for _, s := range schedules {
 		r := Rollout{Pool: s.Pool, Nodes: s.Nodes, Waves: []RolloutWave{}, Windows: s.Windows, Ends: plan.MomentOf(s.Ends, s.Zone), Stays: s.Stays}
+		if halt := s.Halt; halt != nil {
+			r.Halt = &RolloutHalt{Since: plan.MomentOf(halt.Time, s.Zone), Node: halt.Node, Nodes: halt.Nodes}
+			if !s.Foretold {
+				r.Halt.Resume = halt.Resume()
+			}
+		}
 		for _, w := range s.Waves {
 			wave := RolloutWave{
 				Name: w.Wave, Nodes: listOf(w.Nodes), Staying: listOf(w.Stay), Approval: w.Approval, BudgetsBlocking: []string{},
@@ -91,6 +113,9 @@ func (c *Counts) countRollouts(r *Review) {
 	c.PolicyWeakened = len(r.WeakenedRollouts)
 	for _, rollout := range r.Rollouts {
 		c.Waves = max(c.Waves, len(rollout.Waves))
+		if rollout.Halt != nil {
+			c.RolloutsHalted++
+		}
 		for _, wave := range rollout.Waves {
 			if wave.Evictions != nil {
 				c.EvictionsPerWave = max(c.EvictionsPerWave, *wave.Evictions)
@@ -116,6 +141,24 @@ func (r Rollout) Text() string {
 		parts = append(parts, "does not end by itself")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// HaltText says in a line what halts the rollout, and the command by which it goes on; empty
+// where nothing does.
+func (r Rollout) HaltText() string {
+	h := r.Halt
+	if h == nil || h.Since == nil {
+		return ""
+	}
+	because := fmt.Sprintf("as node %s is not ready after it has followed", h.Node)
+	if h.Nodes > 1 {
+		because = fmt.Sprintf("as %d nodes are not ready after they have followed, node %s among them", h.Nodes, h.Node)
+	}
+	if h.Resume == "" {
+		return fmt.Sprintf("it will be halted at %s, %s", h.Since.Text, because)
+	}
+	return fmt.Sprintf("halted since %s, %s; revert that change, or go on in spite of it: kubectl annotate --overwrite nodepool %s %s=%s",
+		h.Since.Text, because, r.Pool, v1.ResumeRolloutAnnotation, h.Resume)
 }
 
 // Text says in a line when the wave begins, and what it does.

@@ -126,6 +126,7 @@ func (c Counts) changes() string {
 	}
 	add(c.PoolsHeldBack, "pool", "not pruned")
 	add(c.ReleasesHeldBack, "change", "held back for its releases")
+	add(c.RolloutsHalted, "rollout", "halted")
 	add(c.NewConflicts, "conflict", "")
 	add(c.Conflicts-c.NewConflicts, "conflict", "as before")
 	add(c.NewProblems, "problem", "")

@@ -175,4 +175,5 @@ var needs = map[string]string{
 	"waves":                  "nodes",
 	"evictionsPerWave":       "pods",
 	"policyWeakened":         "",
+	"rolloutsHalted":         "nodes",
 }

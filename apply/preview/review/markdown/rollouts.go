@@ -10,6 +10,9 @@ func rollouts(all []review.Rollout) section {
 		if rollout.Stays != "" {
 			row += "; " + sentence(rollout.Stays)
 		}
+		if halt := rollout.HaltText(); halt != "" {
+			row += "; " + sentence(halt)
+		}
 		s.rows = append(s.rows, row)
 		for _, wave := range rollout.Waves {
 			of := "pool " + code(rollout.Pool)

@@ -16,6 +16,9 @@ func (t *writer) rollouts(rollouts []review.Rollout) {
 		if rollout.Stays != "" {
 			t.sentence("  ", rollout.Stays)
 		}
+		if halt := rollout.HaltText(); halt != "" {
+			t.sentence("  ", halt)
+		}
 		for _, wave := range rollout.Waves[:min(len(rollout.Waves), maxWaves)] {
 			name := ""
 			if wave.Name != "" {
