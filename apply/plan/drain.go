@@ -83,7 +83,10 @@ func (r *Rollouts) completes(p *NodePlan, id render.TaintID) bool {
 		return true
 	}
 	twin, stays := p.desired.Taints[id]
-	return stays == (drained.Before != nil) && (!stays || *drained.Before == twin.Value)
+	if !stays { // where it was of this value before, the taint that comes keeps off the same pods
+		return drained.Before == nil || *drained.Before == drained.Value
+	}
+	return drained.Before != nil && *drained.Before == twin.Value
 }
 
 // staged is what of an allowed plan may be written before a node is drained, and what has

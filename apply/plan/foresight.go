@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -243,8 +244,11 @@ func (f *foresight) pass(node *foreseen, turn Turn) (began bool) {
 		p, ordered, before := node.outcome.Admission.Plan, node.ordered, node.follower.Pools
 		begins := node.outcome.Begins
 		if begins {
+			if p.Record.Change.At.Sub(node.changed) >= v1.MaxMinReady {
+				node.former = nil // else it is on its way still from what it has left just before
+			}
 			node.changed = p.Record.Change.At
-			node.former = slices.Concat(before, FollowerOf(node.state, node.outcome, f.ready(node)).Pools)
+			node.former = slices.Concat(node.former, before, FollowerOf(node.state, node.outcome, f.ready(node)).Pools)
 		}
 		drained := f.drained(p)
 		node.state, node.outcomes = p.After(node.state), nil

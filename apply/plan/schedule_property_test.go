@@ -226,7 +226,10 @@ func (s *stepper) pass(name string, turn Turn, now time.Time) bool {
 	wrote := p != nil && !p.NoOp()
 	if wrote {
 		if o.Begins {
-			s.former[name] = slices.Concat(f.Pools, s.observed[name].Pools)
+			if p.Record.Change.At.Sub(s.changed[name].At) >= v1.MaxMinReady {
+				s.former[name] = nil
+			}
+			s.former[name] = slices.Concat(s.former[name], f.Pools, s.observed[name].Pools)
 			s.changed[name] = p.Record.Change
 		}
 		s.nodes[name] = p.After(node)
