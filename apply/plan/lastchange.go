@@ -209,7 +209,7 @@ func (f NodeFacts) begun(p, staged *NodePlan, pools []string) LastChange {
 	c := p.recorded.Change.at(f.Now)
 	maps.DeleteFunc(c.Pools, func(pool string, _ FollowedPool) bool { return !slices.Contains(p.Pools, pool) })
 	for _, pool := range pools {
-		followed := FollowedPool{At: c.At, Unready: f.Unready, Content: f.Rollouts.of(pool).content}
+		followed := FollowedPool{At: c.At, Unready: f.unready(pool), Content: f.Rollouts.of(pool).content}
 		if !f.Rollouts.reverts(p, pool, f.Now) {
 			followed.Labels, followed.Taints = map[string]*string{}, map[render.TaintID]*string{}
 			for _, written := range []*NodePlan{p, staged} {

@@ -55,8 +55,10 @@ type NodeOutcome struct {
 	Closes time.Time
 	// Drain is what has to happen before all of it is written that may be; nil for nothing.
 	Drain *Drain
-	// Selected are the waves that the node may be in, by pool, a bit for each.
+	// Selected are the waves that the node may be in, by pool, a bit for each; Unmet is what
+	// it lacks of the conditions that pools name, by pool.
 	Selected map[string]uint64
+	Unmet    map[string]string
 	// Step is what the node keeps while it waits, as far as RuntimeClasses have to do with
 	// it; nil for nothing.
 	Step *ClassStep
@@ -77,6 +79,7 @@ type NodeFacts struct {
 	Rollouts *Rollouts
 	Turn     Turn
 	Unready  bool
+	unmet    map[string]string // see [NodeOutcome]
 	// Drained reports that no pod is left on the node that a [Drain] is about, and Evicted
 	// that they were asked to go.
 	Drained, Evicted bool
@@ -99,15 +102,16 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	switch {
 	case err != nil:
 		o.State, o.Unreadable, o.Members = NodeStateUnreadable, unreadable(node, err), CurrentMembers(node, pools)
-		o.Selected = facts.Rollouts.selected(o.Members, node.Labels)
+		o.Selected, o.Unmet = facts.Rollouts.selected(o.Members, node.Labels), facts.Rollouts.unmet(o.Members, node.Conditions)
 		return o
 	case o.Paused:
 		o.State, o.Plan, o.Members = NodeStatePaused, p, CurrentMembers(node, pools)
-		o.Selected = facts.Rollouts.selectedBy(node, p)
+		o.Selected, o.Unmet = facts.Rollouts.selectedBy(node, p), facts.Rollouts.unmet(p.concerned(), node.Conditions)
 		return o
 	}
 	o.Plan, o.Members = p, p.Pools
-	o.Selected = facts.Rollouts.selectedBy(node, p)
+	o.Selected, o.Unmet = facts.Rollouts.selectedBy(node, p), facts.Rollouts.unmet(p.concerned(), node.Conditions)
+	facts.unmet = o.Unmet
 	allowed := Allowed{Plan: p}
 	if !facts.restored(p) {
 		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)

@@ -64,7 +64,8 @@ type schedules struct {
 // node has to follow anything.
 //
 // It goes by the very functions by which a controller does. It assumes that all nodes are
-// ready and that those which are cordoned stay so, that each node is available again as
+// ready, that those which are cordoned stay so, and that the conditions which pools name stay
+// as they are, or are met where they are not known; that each node is available again as
 // soon as it has been ready for minReady, and that who has to approve the next wave of a
 // pool does so as soon as that is all that is missing but windows. What [Diff] assumes it does as
 // well, windows and turns apart. The revision counts as applied at that moment: see
@@ -252,6 +253,9 @@ func (s *schedules) reason(node *foreseen) string {
 		return fmt.Sprintf("node %q is cordoned", node.state.Name)
 	}
 	for _, pool := range node.outcome.Asks {
+		if lacks := node.outcome.Unmet[pool]; lacks != "" && node.changed.IsZero() {
+			return fmt.Sprintf("node %q %s, which does not meet nodeConditions of pool %q", node.state.Name, lacks, pool)
+		}
 		one := s.rollouts.pools[pool]
 		if one == nil || one.limit == nil {
 			continue

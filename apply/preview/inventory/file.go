@@ -111,6 +111,9 @@ type fileNodes struct {
 	// Names are names and ranges of names: gpu-[001-037].
 	Names         []string `json:"names"`
 	Unschedulable bool     `json:"unschedulable,omitempty"`
+	// Conditions are types and statuses, sorted: DiskPressure=False,GPUHealthy=True. They are
+	// null where they are not known, as in a file of an earlier version.
+	Conditions *string `json:"conditions,omitempty"`
 	// Labels that all have. The value $node is the node's own name.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Own are the labels of which nearly every node has another value: by key, and
