@@ -88,7 +88,24 @@ func newRolloutWorld(t *testing.T, seed uint64) *rolloutWorld {
 		}
 		w.nodes = append(w.nodes, node)
 	}
+	w.nameConditions(rand.New(rand.NewPCG(seed, 19)))
 	return w
+}
+
+// nameConditions has some of the pools name a condition that some of the nodes do not meet,
+// in some of the worlds.
+func (w *rolloutWorld) nameConditions(r *rand.Rand) {
+	if r.IntN(4) > 0 {
+		return
+	}
+	for _, pool := range w.after {
+		if pool.Spec.Rollout != nil && r.IntN(3) > 0 {
+			pool.Spec.Rollout.NodeConditions = []v1.NodeCondition{{Type: gpuHealthy}}
+		}
+	}
+	for _, node := range w.nodes {
+		node.Conditions = ParseConditions(pick(r, []string{"", "GPUHealthy=False", "GPUHealthy=True", "GPUHealthy=True", "GPUHealthy=True", "GPUHealthy=True"}))
+	}
 }
 
 func (w *rolloutWorld) oneIn(n int) bool { return w.r.IntN(n) == 0 }
@@ -203,7 +220,7 @@ func newStepper(w *rolloutWorld) *stepper {
 func (s *stepper) pass(name string, turn Turn, now time.Time) bool {
 	node := s.nodes[name]
 	o := NodeOutcomeOf(node, s.expansion, NodeFacts{Rollouts: s.rollouts, Turn: turn, Now: now})
-	f := Follower{Name: name, Asks: o.Asks, Selected: o.Selected, Unavailable: node.Unschedulable, Stuck: o.State == NodeStatePaused}
+	f := Follower{Name: name, Asks: o.Asks, Selected: o.Selected, Unmet: o.Unmet, Unavailable: node.Unschedulable, Stuck: o.State == NodeStatePaused}
 	f.Pools = slices.Sorted(slices.Values(slices.Concat(o.Members, o.CarriedAfter())))
 	f.Pools = slices.Compact(f.Pools)
 	for _, wait := range o.Wait {
