@@ -12,8 +12,8 @@ import (
 var sharedConditions conditionSets
 
 // conditionSets are the conditions of cached nodes: nearly all nodes have one of a few sets.
-// A reduced node has the condition Ready alone, with the others in its message: in so few
-// bytes that thousands of them are compared and counted at no cost. It remembers no more than
+// A reduced node has the condition Ready alone, with the others in its message, as plans read
+// them. It remembers no more than
 // maxConditionSets: then it starts anew, so that what a single node has is not kept for good.
 // It may be used by many goroutines at once.
 type conditionSets struct {
@@ -40,7 +40,7 @@ func (s *conditionSets) of(node *corev1.Node) []corev1.NodeCondition {
 	if s.known == nil || len(s.known) >= maxConditionSets {
 		s.known = map[conditionSet][]corev1.NodeCondition{}
 	}
-	conditions := []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Message: set.others.String()}}
+	conditions := []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Message: string(set.others)}}
 	if set.ready {
 		conditions[0].Status = corev1.ConditionTrue
 	}
@@ -52,7 +52,7 @@ func (s *conditionSets) of(node *corev1.Node) []corev1.NodeCondition {
 func nodeStateOf(node *corev1.Node) *plan.NodeState {
 	state := plan.StateOf(node)
 	if isSlim(node) {
-		state.Conditions = plan.KnownConditions(node.Status.Conditions[0].Message)
+		state.Conditions = plan.Conditions(node.Status.Conditions[0].Message)
 	}
 	return state
 }

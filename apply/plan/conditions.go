@@ -5,17 +5,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// Conditions are those of a node, by type and status, without Ready, which is kept apart. The
-// zero value is that they are not known. Thousands of nodes have the same ones, and share
-// them: what is kept of a node is one pointer.
-type Conditions struct{ text unique.Handle[string] }
+// Conditions are those of a node, by type and status, without Ready, which is kept apart: as
+// [Conditions.String] writes them, after a comma. The empty value is that they are not known.
+// They are one text, which thousands of nodes can share.
+type Conditions string
+
+// noConditions are those of a node that has none.
+const noConditions = Conditions(",")
 
 // maxConditions bounds how many conditions of a node are kept, those that are first by type;
 // maxConditionType is how long a type may be that a pool can name.
@@ -46,14 +48,10 @@ func ConditionsOf(conditions []corev1.NodeCondition) Conditions {
 // has besides is left out.
 func ParseConditions(text string) Conditions {
 	if text == "" {
-		return Conditions{unique.Make("")}
+		return noConditions
 	}
 	return conditionsOf(strings.Split(text, ","))
 }
-
-// KnownConditions returns the conditions of which this is the text, which nobody else may have
-// written.
-func KnownConditions(text string) Conditions { return Conditions{unique.Make(text)} }
 
 func conditionsOf(texts []string) Conditions {
 	kindOf := func(text string) string { kind, _, _ := strings.Cut(text, "="); return kind }
@@ -64,7 +62,7 @@ func conditionsOf(texts []string) Conditions {
 	})
 	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(kindOf(a), kindOf(b)) })
 	texts = slices.CompactFunc(texts, func(a, b string) bool { return kindOf(a) == kindOf(b) })
-	return Conditions{unique.Make(strings.Join(texts[:min(len(texts), maxConditions)], ","))}
+	return noConditions + Conditions(strings.Join(texts[:min(len(texts), maxConditions)], ","))
 }
 
 // canBeNamed reports whether a type is made of the characters of a qualified name: then a
@@ -78,19 +76,13 @@ func canBeNamed(kind string) bool {
 }
 
 // Known reports whether it is known which conditions the node has.
-func (c Conditions) Known() bool { return c != Conditions{} }
+func (c Conditions) Known() bool { return c != "" }
 
 // String has types and statuses, sorted, such as "DiskPressure=False,GPUHealthy=True"; it is
 // empty where there are none, or where they are not known.
 func (c Conditions) String() string {
-	if !c.Known() {
-		return ""
-	}
-	return c.text.Value()
+	return strings.TrimPrefix(string(c), string(noConditions))
 }
-
-// Equal reports whether two nodes have the same conditions.
-func (c Conditions) Equal(other Conditions) bool { return c == other }
 
 // status is the status of a condition; empty where there is none of this type.
 func (c Conditions) status(kind string) corev1.ConditionStatus {

@@ -61,7 +61,7 @@ func TestConditionsOf(t *testing.T) {
 			t.Errorf("%s: kept are %q, want %q: %s", name, got, c.want, c.reason)
 		}
 	}
-	if (Conditions{}).Known() || (Conditions{}) == ConditionsOf(nil) {
+	if Conditions("").Known() || Conditions("") == ConditionsOf(nil) {
 		t.Error("no conditions are the same as those that are not known")
 	}
 }
@@ -217,7 +217,7 @@ func TestScheduleGoesByConditions(t *testing.T) {
 		stays string
 	}{
 		"met":       {ConditionsOf(conditions("GPUHealthy=True")), ""},
-		"not known": {Conditions{}, ""},
+		"not known": {"", ""},
 		"not met":   {ConditionsOf(conditions("GPUHealthy=False")), `2 nodes do not follow: node "a" has condition GPUHealthy=False, which does not meet nodeConditions of pool "p"`},
 	} {
 		var nodes []*NodeState
