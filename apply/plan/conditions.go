@@ -27,8 +27,12 @@ const (
 )
 
 // ConditionsOf returns the conditions of a node. Those are left out that no pool can name. Of
-// several of a type the first counts.
+// several of a type the first counts. Of a node without any, Ready included, nothing is known:
+// no kubelet has reported on it yet.
 func ConditionsOf(conditions []corev1.NodeCondition) Conditions {
+	if len(conditions) == 0 {
+		return ""
+	}
 	texts := make([]string, 0, len(conditions))
 	for _, condition := range conditions {
 		kind := string(condition.Type)
@@ -143,11 +147,11 @@ func namedConditions(rollout *v1.Rollout) []v1.NodeCondition {
 // unready reports whether a node that begins to follow a pool is not ready, or does not meet
 // a condition of one whose rollout the pool waits for: that it does not later, the change has
 // not caused.
-func (f NodeFacts) unready(pool string) bool {
+func (f NodeFacts) unready(pool string, unmet map[string]string) bool {
 	if f.Unready {
 		return true
 	}
-	for name := range f.unmet {
+	for name := range unmet {
 		if one := f.Rollouts.of(name); one.governs(f.Rollouts.of(pool)) {
 			return true
 		}

@@ -79,7 +79,6 @@ type NodeFacts struct {
 	Rollouts *Rollouts
 	Turn     Turn
 	Unready  bool
-	unmet    map[string]string // see [NodeOutcome]
 	// Drained reports that no pod is left on the node that a [Drain] is about, and Evicted
 	// that they were asked to go.
 	Drained, Evicted bool
@@ -111,12 +110,12 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	}
 	o.Plan, o.Members = p, p.Pools
 	o.Selected, o.Unmet = facts.Rollouts.selectedBy(node, p), facts.Rollouts.unmet(p.concerned(), node.Conditions)
-	facts.unmet = o.Unmet
 	allowed := Allowed{Plan: p}
 	if !facts.restored(p) {
 		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)
 	}
 	o.Wait, o.Asks, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.Reverts, allowed.Closes
+	allowed.unmet = o.Unmet
 	staged, drain := facts.staged(node, allowed)
 	o.Admission = facts.admit(node, staged)
 	o.Admission.Plan, o.Begins = facts.stamp(node, p, o.Admission.Plan, allowed, drain)
@@ -155,7 +154,7 @@ func (f NodeFacts) stamp(node *NodeState, full, p *NodePlan, allowed Allowed, dr
 	}
 	switch {
 	case begins:
-		change = f.begun(allowed.Plan, p, allowed.Begins)
+		change = f.begun(allowed.Plan, p, allowed)
 	case len(drains) == 0 && f.Now.Sub(change.At) > forgottenAfter:
 		change = LastChange{} // and an earlier version can read the record
 	}
