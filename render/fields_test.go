@@ -72,6 +72,8 @@ func TestLoadProblems(t *testing.T) {
 		"limit above":         {"there are no more nodes", spec("  rollout:\n    maxUnavailable: 101%\n"), []string{`7:5: pool "p": spec.rollout.maxUnavailable: "101%" is not valid: must be a number`}},
 		"deadline of seconds": {"nobody would react that fast", spec("  rollout:\n    maxUnavailable: 1\n    progressDeadline: 30s\n"), []string{`8:5: pool "p": spec.rollout.progressDeadline: "30s" is not valid: must be between 1m and 744h`}},
 		"minReady of days":    {"a rollout would not end", spec("  rollout:\n    maxUnavailable: 1\n    minReady: 25h\n"), []string{`8:5: pool "p": spec.rollout.minReady: "25h0m0s" is not valid: must be between 0s and 24h`}},
+		"condition Ready":     {"it always counts", spec("  rollout:\n    maxUnavailable: 1\n    nodeConditions:\n    - type: Ready\n"), []string{`9:7: pool "p": spec.rollout.nodeConditions[0].type: "Ready" is not valid: Ready always counts: name others`}},
+		"condition of a word": {"a status is a text", spec("  rollout:\n    maxUnavailable: 1\n    nodeConditions:\n    - type: GPUHealthy\n      status: True\n"), []string{`10:7: pool "p": spec.rollout.nodeConditions[0].status: `}},
 		"paused by a word":    {"the API server takes no yes", spec("  rollout:\n    paused: yes\n"), []string{`7:5: pool "p": spec.rollout.paused: must be true or false, and is the text "yes"`}},
 
 		// Keys.

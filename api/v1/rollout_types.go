@@ -1,6 +1,9 @@
 package v1
 
 import (
+	"cmp"
+
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -33,8 +36,8 @@ type Rollout struct {
 
 	// maxUnavailable is how many nodes of the pool may be unavailable while they follow one
 	// after the other: a number, or a percentage of the nodes, rounded down, and at least
-	// 1. A node is unavailable while it is not ready, is cordoned, or has followed less than
-	// minReady ago; such a node does not begin to follow, unless it has followed a change
+	// 1. A node is unavailable while it is not ready, does not meet nodeConditions, is
+	// cordoned, or has followed less than minReady ago; such a node does not begin to follow, unless it has followed a change
 	// before. 0 lets none follow. Without it, all nodes follow together.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
@@ -50,6 +53,17 @@ type Rollout struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="minReady must be between 0s and 24h"
 	MinReady *metav1.Duration `json:"minReady,omitempty"`
+
+	// nodeConditions are conditions that a node must have besides Ready to count as available
+	// in the rollout of this pool: in its budget, its waves and their soak, and in what counts
+	// as failed. A condition that a node does not have is not met: name only what something
+	// sets on every node of the pool.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	NodeConditions []NodeCondition `json:"nodeConditions,omitempty"`
 
 	// waves are parts of the pool that follow one after the other; nodes that are in none
 	// of them are the last one. The next wave begins when all nodes of the one before it
@@ -77,7 +91,7 @@ type Rollout struct {
 	// maxFailures is how many nodes may have failed at the same time before the rollout is
 	// halted: a number, or a percentage of the nodes of the pool, rounded down; 0 is the
 	// default. A node has failed when it has followed a change in its turn, and is not ready
-	// later: within 7 days while its wave is the last one that has begun, or else within 10
+	// later, or does not meet nodeConditions: within 7 days while its wave is the last one that has begun, or else within 10
 	// minutes, minReady and the soak of its wave, whichever is the longest.
 	//
 	// When a rollout is halted no further node follows, also when the failed ones are ready
@@ -146,6 +160,26 @@ type Wave struct {
 	// +optional
 	Approval WaveApproval `json:"approval,omitempty"`
 }
+
+// NodeCondition is a condition of a node, and the status that it must have.
+type NodeCondition struct {
+	// type of the condition; Ready always counts, and is none of these.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule="self != 'Ready'",message="Ready always counts: name others"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^/]{254}')",message="the DNS prefix of a condition type must be no more than 253 characters"
+	Type string `json:"type"`
+
+	// status that the condition must have; True is the default.
+	// +optional
+	// +kubebuilder:validation:Enum="True";"False";Unknown
+	Status corev1.ConditionStatus `json:"status,omitempty"`
+}
+
+// Want is the status that the condition must have.
+func (c NodeCondition) Want() corev1.ConditionStatus { return cmp.Or(c.Status, corev1.ConditionTrue) }
 
 // WaveSelector chooses nodes by their labels.
 type WaveSelector struct {
@@ -255,6 +289,12 @@ type RolloutHalt struct {
 	Nodes int32 `json:"nodes"`
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node"`
+
+	// lacks is what that node had instead of one of nodeConditions, such as "has condition
+	// GPUHealthy=False"; absent where it was not ready.
+	// +optional
+	// +kubebuilder:validation:MaxLength=400
+	Lacks string `json:"lacks,omitempty"`
 
 	// resumed reports that somebody has resumed the rollout.
 	// +optional

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -16,7 +17,7 @@ func validateRollout(rollout *Rollout, at *field.Path) field.ErrorList {
 	if rollout == nil {
 		return nil
 	}
-	if rollout.Windows == nil && rollout.Exclusions == nil && rollout.MaxUnavailable == nil && rollout.MinReady == nil && rollout.Waves == nil && rollout.Order == "" && rollout.MaxFailures == nil && rollout.Drain == nil && rollout.ProgressDeadline == nil && !rollout.Paused {
+	if rollout.Windows == nil && rollout.Exclusions == nil && rollout.MaxUnavailable == nil && rollout.MinReady == nil && rollout.Waves == nil && rollout.Order == "" && rollout.MaxFailures == nil && rollout.NodeConditions == nil && rollout.Drain == nil && rollout.ProgressDeadline == nil && !rollout.Paused {
 		return field.ErrorList{field.Required(at, "it must say something: leave it out to have all nodes follow at once")}
 	}
 	problems := ValidateCalendar(rollout.Windows, rollout.Exclusions, at)
@@ -37,7 +38,38 @@ func validateRollout(rollout *Rollout, at *field.Path) field.ErrorList {
 	if failures := rollout.MaxFailures; failures != nil && !isLimit(*failures) {
 		problems = append(problems, field.Invalid(at.Child("maxFailures"), failures.String(), "must be a number from 0 up or a percentage from 0% to 100%"))
 	}
+	problems = append(problems, validateNodeConditions(rollout.NodeConditions, at.Child("nodeConditions"))...)
 	return append(problems, validateWaves(rollout.Waves, at.Child("waves"))...)
+}
+
+func validateNodeConditions(conditions []NodeCondition, at *field.Path) field.ErrorList {
+	var problems field.ErrorList
+	if conditions != nil && len(conditions) == 0 {
+		problems = append(problems, field.Required(at, "leave it out to have none"))
+	}
+	if len(conditions) > maxNodeConditions {
+		problems = append(problems, field.TooMany(at, len(conditions), maxNodeConditions))
+	}
+	seen := map[string]bool{}
+	for i, condition := range conditions {
+		kind := at.Index(i).Child("type")
+		switch {
+		case condition.Type == "":
+			problems = append(problems, field.Required(kind, "a condition needs a type"))
+		case condition.Type == string(corev1.NodeReady):
+			problems = append(problems, field.Invalid(kind, condition.Type, "Ready always counts: name others"))
+		case seen[condition.Type]:
+			problems = append(problems, field.Duplicate(kind, condition.Type))
+		default:
+			problems = append(problems, validateQualifiedName(condition.Type, kind)...)
+		}
+		seen[condition.Type] = true
+		statuses := []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown}
+		if condition.Status != "" && !slices.Contains(statuses, condition.Status) {
+			problems = append(problems, field.NotSupported(at.Index(i).Child("status"), condition.Status, statuses))
+		}
+	}
+	return problems
 }
 
 // MaxMinReady is the longest that a node that has followed counts as unavailable.
@@ -45,11 +77,12 @@ const MaxMinReady = 24 * time.Hour
 
 // The bounds that the schema sets.
 const (
-	maxWaves        = 64
-	maxWaveLabels   = 8
-	maxSoak         = 31 * 24 * time.Hour
-	minDrainTimeout = time.Minute
-	maxDrainTimeout = 31 * 24 * time.Hour
+	maxWaves          = 64
+	maxWaveLabels     = 8
+	maxNodeConditions = 8
+	maxSoak           = 31 * 24 * time.Hour
+	minDrainTimeout   = time.Minute
+	maxDrainTimeout   = 31 * 24 * time.Hour
 
 	minProgressDeadline = time.Minute
 	maxProgressDeadline = 31 * 24 * time.Hour
@@ -164,8 +197,14 @@ func WarnRollout(pool *NodePool) field.ErrorList {
 			}
 		}
 	}
-	if rollout.ProgressDeadline != nil && rollout.MaxUnavailable == nil && rollout.Waves == nil && rollout.Drain == nil {
-		warnings = append(warnings, field.Invalid(at.Child("progressDeadline"), nil, "makes no difference without maxUnavailable, waves or drain: all nodes follow together"))
+	if rollout.MaxUnavailable == nil && rollout.Waves == nil && rollout.Drain == nil {
+		const idle = "makes no difference without maxUnavailable, waves or drain: all nodes follow together"
+		if rollout.ProgressDeadline != nil {
+			warnings = append(warnings, field.Invalid(at.Child("progressDeadline"), nil, idle))
+		}
+		if rollout.NodeConditions != nil {
+			warnings = append(warnings, field.Invalid(at.Child("nodeConditions"), nil, idle))
+		}
 	}
 	if limit := rollout.MaxUnavailable; limit != nil && isNothing(*limit) {
 		warnings = append(warnings, field.Invalid(at.Child("maxUnavailable"), nil, "of 0 lets no node follow; to stop for a time, paused says so"))

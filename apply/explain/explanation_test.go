@@ -231,3 +231,21 @@ func TestTakeOverThatWaits(t *testing.T) {
 		t.Errorf("it says\n%s\nwant\n%s", text.String(), says)
 	}
 }
+
+// A node that does not meet a condition of its pool is told what it has instead.
+func TestNodeWithoutACondition(t *testing.T) {
+	gpu := gpuPool("")
+	gpu.Spec.Rollout = &v1.Rollout{MaxUnavailable: new(intstr.FromInt32(1)), NodeConditions: []v1.NodeCondition{{Type: "GPUHealthy"}}}
+	node := applied(t, gpuNode(nil), gpu)
+	for text, unmet := range map[string]string{"GPUHealthy=True": "", "": "has no condition GPUHealthy", "GPUHealthy=Unknown": "has condition GPUHealthy=Unknown"} {
+		node.Conditions = plan.ParseConditions(text)
+		e := explain.Node(node, []*v1.NodePool{gpu}, time.Time{})
+		var written bytes.Buffer
+		if err := e.WriteText(&written); err != nil {
+			t.Fatal(err)
+		}
+		if says := "  the node is unavailable to its rollout: it " + unmet + "\n"; e.Pools[0].Unmet != unmet || strings.Contains(written.String(), says) != (unmet != "") {
+			t.Errorf("of a node with %q it is said %q, and written:\n%s", text, e.Pools[0].Unmet, &written)
+		}
+	}
+}

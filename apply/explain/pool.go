@@ -33,6 +33,9 @@ type Pool struct {
 	Revision string `json:"revision,omitempty"`
 	// Wait is why the node does not follow the pool yet.
 	Wait *Wait `json:"wait,omitempty"`
+	// Unmet is what the node has instead of a condition that the rollout of the pool names, as
+	// "has condition GPUHealthy=False": it counts as unavailable there.
+	Unmet string `json:"unmet,omitempty"`
 }
 
 // Wait is why a node does not follow changes of a pool yet.
@@ -85,7 +88,7 @@ func poolsOf(pools []*v1.NodePool, expansion *render.Expansion, found *plan.Expl
 	}
 	var all []Pool
 	for _, name := range slices.Sorted(maps.Keys(concerned)) {
-		p := Pool{Name: name, Member: slices.Contains(found.Members, name), State: Gone, Wait: waitOf(found.Wait.Of(name), live)}
+		p := Pool{Name: name, Member: slices.Contains(found.Members, name), State: Gone, Wait: waitOf(found.Wait.Of(name), live), Unmet: found.Unmet[name]}
 		if pool := live[name]; pool != nil {
 			p.describe(pool, expansion)
 		}

@@ -193,12 +193,17 @@ func (p Pool) origin() []string {
 	return append(lines, p.waiting()...)
 }
 
-// waiting says until when the node does not follow the pool; nothing where it does.
+// waiting says until when the node does not follow the pool, and that it counts as unavailable
+// in its rollout.
 func (p Pool) waiting() []string {
-	if p.Wait == nil {
-		return nil
+	var lines []string
+	if p.Wait != nil {
+		lines = append(lines, "its changes wait: "+sanitize.Line(p.Wait.Message))
 	}
-	return []string{"its changes wait: " + sanitize.Line(p.Wait.Message)}
+	if p.Unmet != "" {
+		lines = append(lines, "the node is unavailable to its rollout: it "+sanitize.Line(p.Unmet))
+	}
+	return lines
 }
 
 // keyList writes a line per key: its sign, its field, its value, and notes.

@@ -25,7 +25,7 @@ func Of(object client.Object) (*Node, bool) {
 	if !isNode {
 		return nil, false
 	}
-	return &Node{NodeState: plan.StateOf(node), Ready: ready(node)}, true
+	return &Node{NodeState: nodeStateOf(node), Ready: ready(node)}, true
 }
 
 // Get returns a node of a cache that was made with [New]. The error wraps NotFound
@@ -58,7 +58,7 @@ func List(ctx context.Context, cached client.Reader) ([]*plan.NodeState, error) 
 	}
 	nodes := make([]*plan.NodeState, len(list.Items))
 	for i := range list.Items {
-		nodes[i] = plan.StateOf(&list.Items[i])
+		nodes[i] = nodeStateOf(&list.Items[i])
 	}
 	return nodes, nil
 }

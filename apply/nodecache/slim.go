@@ -29,34 +29,16 @@ func slim(node *corev1.Node) {
 		taint.Key, taint.Value = sharedTexts.one(taint.Key), sharedTexts.one(taint.Value)
 		taint.Effect = corev1.TaintEffect(sharedTexts.one(string(taint.Effect)))
 	}
-	conditions := unreadyConditions
-	if ready(node) {
-		conditions = readyConditions
-	}
-	node.Status = corev1.NodeStatus{Conditions: conditions}
+	node.Status = corev1.NodeStatus{Conditions: sharedConditions.of(node), Config: slimmed}
 }
 
-// isSlim reports whether a node was reduced, by its conditions, which no other node has.
-func isSlim(node *corev1.Node) bool {
-	conditions := node.Status.Conditions
-	return len(conditions) == 1 && (&conditions[0] == &readyConditions[0] || &conditions[0] == &unreadyConditions[0])
-}
+// isSlim reports whether a node was reduced.
+func isSlim(node *corev1.Node) bool { return node.Status.Config == slimmed }
 
 var (
 	// condenser is for all cached nodes.
 	condenser plan.Condenser
-	// readyConditions are the conditions of every cached node that is ready,
-	// unreadyConditions those of all others.
-	readyConditions   = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	unreadyConditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
+	// slimmed is the configuration of every node that was reduced, and of no other: nothing
+	// that is decoded is this very object.
+	slimmed = &corev1.NodeConfigStatus{}
 )
-
-// ready reports whether a node is ready; the node may be reduced or whole.
-func ready(node *corev1.Node) bool {
-	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady {
-			return condition.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -27,16 +26,16 @@ type field struct {
 
 var whole = field{}
 
-// What plans read of a node, and slim keeps. Most of a node are its images,
-// its conditions, and their owners: decoding them takes longer than everything
+// What plans read of a node, and slim keeps. Most of a node are its images, what its
+// conditions say in words, and their owners: decoding them takes longer than everything
 // else that a heartbeat causes, and produces as much garbage.
 var (
 	trimmedNode = message{
 		1: {trim: trimmedMetadata.trim},
-		2: {trim: message{4: whole, 5: whole}.trim}, // unschedulable, taints
-		3: {trim: message{4: {only: isReadiness, trim: trimmedCondition.trim}}.trim},
+		2: {trim: message{4: whole, 5: whole}.trim},               // unschedulable, taints
+		3: {trim: message{4: {trim: trimmedCondition.trim}}.trim}, // conditions
 	}
-	trimmedCondition = message{1: whole, 2: whole} // no heartbeat
+	trimmedCondition = message{1: whole, 2: whole} // type, status, and no heartbeat
 	trimmedMetadata  = message{
 		1: whole, 2: whole, 3: whole, 4: whole, 5: whole, 6: whole, 7: whole, 8: whole, 9: whole, 10: whole,
 		11: whole, 12: whole, 13: whole, 14: whole,
@@ -47,26 +46,6 @@ var (
 		2: {trim: trimmedNode.trim}, // items
 	}
 )
-
-// isReadiness reports whether an encoded condition may be of type Ready.
-func isReadiness(condition []byte) bool {
-	var kind []byte
-	for len(condition) > 0 {
-		number, wire, tag := protowire.ConsumeTag(condition)
-		if tag < 0 {
-			return true // the decoder returns the error
-		}
-		length := protowire.ConsumeFieldValue(number, wire, condition[tag:])
-		if length < 0 {
-			return true
-		}
-		if number == 1 && wire == protowire.BytesType {
-			kind, _ = protowire.ConsumeBytes(condition[tag:])
-		}
-		condition = condition[tag+length:]
-	}
-	return string(kind) == string(corev1.NodeReady)
-}
 
 // isReadOwner reports whether a plan may read an encoded entry of managed fields.
 func isReadOwner(entry []byte) bool {

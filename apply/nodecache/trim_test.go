@@ -88,7 +88,7 @@ func keptAsDecoded(t *testing.T, encoded []byte) *corev1.Node {
 func FuzzTrim(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(encode(f, realisticNode(0)))
-	f.Add(encode(f, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: corev1.NodeStatus{Conditions: readyConditions}}))
+	f.Add(encode(f, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: corev1.NodeStatus{Conditions: realisticNode(0).Status.Conditions}}))
 	// The length of the type is written in two bytes.
 	condition := append(protowire.AppendTag(nil, 1, protowire.BytesType), 0x85, 0x00)
 	condition = protowire.AppendString(protowire.AppendTag(append(condition, "Ready"...), 2, protowire.BytesType), "True")

@@ -55,7 +55,7 @@ func TestEndOfDrainHidesNoFailure(t *testing.T) {
 	o := NodeOutcomeOf(node, expand(p), NodeFacts{Rollouts: rollouts, Now: now, Drained: true, Unready: true})
 	broken = FollowerOf(node, o, false)
 	if turns := rollouts.Turns([]Follower{broken, waits}, nil, now, true); !turns.Halts["p"].Holds() {
-		t.Errorf("it was ready when it began, and is not: failed %t, halted %v, turn of %v", broken.Failed(), turns.Halts["p"], turns.Nodes)
+		t.Errorf("it was ready when it began, and is not: failed %t, halted %v, turn of %v", broken.Failed("p"), turns.Halts["p"], turns.Nodes)
 	}
 }
 

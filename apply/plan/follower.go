@@ -26,6 +26,8 @@ type FollowerState struct {
 	Zone string
 	// Selected are the waves that the node may be in, by pool, a bit for each.
 	Selected map[string]uint64
+	// Unmet is what the node lacks of the conditions that pools name, by pool.
+	Unmet map[string]string
 }
 
 // FollowerStateOf is the state of a node by what becomes of it: as it is when the outcome has
@@ -35,7 +37,7 @@ func FollowerStateOf(node *NodeState, outcome NodeOutcome, ready bool) FollowerS
 		Ready: ready, Cordoned: node.Unschedulable,
 		Stuck:   outcome.State == NodeStateUnreadable || outcome.State == NodeStatePaused,
 		Members: outcome.Members, Recorded: outcome.CarriedAfter(), Wait: outcome.Wait,
-		Asks: outcome.Asks, Reverts: outcome.Reverts, Selected: outcome.Selected, Zone: node.Labels[corev1.LabelTopologyZone],
+		Asks: outcome.Asks, Reverts: outcome.Reverts, Selected: outcome.Selected, Unmet: outcome.Unmet, Zone: node.Labels[corev1.LabelTopologyZone],
 	}
 	switch {
 	case outcome.Begins && outcome.Admission.Plan != nil:
@@ -56,7 +58,7 @@ func (s *FollowerState) Pools() []string {
 // Follower is the node of a name and this state as turns have it.
 func (s *FollowerState) Follower(name string) Follower {
 	f := Follower{
-		Name: name, Pools: s.Pools(), Asks: s.Asks, Reverts: s.Reverts, Selected: s.Selected, Change: s.Change, Zone: s.Zone,
+		Name: name, Pools: s.Pools(), Asks: s.Asks, Reverts: s.Reverts, Selected: s.Selected, Unmet: s.Unmet, Change: s.Change, Zone: s.Zone,
 		Unready: !s.Ready, Unavailable: !s.Ready || s.Cordoned, Stuck: s.Stuck,
 	}
 	for _, wait := range s.Wait {
@@ -69,7 +71,7 @@ func (s *FollowerState) Follower(name string) Follower {
 func (s *FollowerState) EqualTurns(other *FollowerState) bool {
 	return s.Ready == other.Ready && s.Cordoned == other.Cordoned && s.Stuck == other.Stuck && s.Change.Equal(other.Change) && s.Zone == other.Zone &&
 		slices.Equal(s.Asks, other.Asks) && slices.Equal(s.Reverts, other.Reverts) &&
-		s.Wait.Equal(other.Wait) && maps.Equal(s.Selected, other.Selected) &&
+		s.Wait.Equal(other.Wait) && maps.Equal(s.Selected, other.Selected) && maps.Equal(s.Unmet, other.Unmet) &&
 		slices.Equal(s.Members, other.Members) && slices.Equal(s.Recorded, other.Recorded)
 }
 
@@ -80,11 +82,16 @@ func FollowerOf(node *NodeState, outcome NodeOutcome, ready bool) Follower {
 	return s.Follower(node.Name)
 }
 
-// Failed reports whether the node is not ready, and was when it last began to follow one of
-// its pools.
-func (n *Follower) Failed() bool {
+// unready reports whether the node is not ready, or does not meet the conditions that a pool
+// names; unavailable that it is that, or is cordoned.
+func (n *Follower) unready(pool string) bool     { return n.Unready || n.Unmet[pool] != "" }
+func (n *Follower) unavailable(pool string) bool { return n.Unavailable || n.Unmet[pool] != "" }
+
+// Failed reports whether the node is not ready in the rollout of a pool, and was when it last
+// began to follow one of its pools.
+func (n *Follower) Failed(pool string) bool {
 	for _, followed := range n.Change.Pools {
-		if n.Unready && !followed.Unready {
+		if n.unready(pool) && !followed.Unready {
 			return true
 		}
 	}

@@ -23,6 +23,9 @@ type Halt struct {
 	// Nodes is how many nodes had failed, and Node the first of them by name.
 	Nodes int
 	Node  string
+	// Lacks is what that node had instead of a condition of the pool, as "has condition
+	// GPUHealthy=False"; empty where it was not ready.
+	Lacks string
 	// Resumed reports that somebody has resumed the rollout: nodes that have begun before
 	// the halt count as failed no more.
 	Resumed bool
@@ -35,7 +38,7 @@ func HaltOf(pool *v1.NodePool) *Halt {
 	}
 	halt := pool.Status.Rollout.Halt
 	return &Halt{
-		Time: halt.Time.UTC(), Changes: strings.Split(halt.Changes, "."), Nodes: int(halt.Nodes), Node: halt.Node, Resumed: halt.Resumed,
+		Time: halt.Time.UTC(), Changes: strings.Split(halt.Changes, "."), Nodes: int(halt.Nodes), Node: halt.Node, Lacks: halt.Lacks, Resumed: halt.Resumed,
 	}
 }
 
@@ -45,7 +48,7 @@ func (h *Halt) Status() *v1.RolloutHalt {
 		return nil
 	}
 	return &v1.RolloutHalt{
-		Time: metav1.NewTime(h.Time), Changes: strings.Join(h.Changes, "."), Resume: h.Resume(), Nodes: int32(h.Nodes), Node: h.Node, Resumed: h.Resumed,
+		Time: metav1.NewTime(h.Time), Changes: strings.Join(h.Changes, "."), Resume: h.Resume(), Nodes: int32(h.Nodes), Node: h.Node, Lacks: h.Lacks, Resumed: h.Resumed,
 	}
 }
 
@@ -68,7 +71,12 @@ func (h *Halt) Equal(other *Halt) bool {
 // String says what has halted the rollout.
 func (h *Halt) String() string {
 	since := describeMoment(h.Time.UTC())
-	if h.Nodes > 1 {
+	switch {
+	case h.Lacks != "" && h.Nodes > 1:
+		return fmt.Sprintf("since %s, as %d nodes have failed after they have followed: node %s %s, for one", since, h.Nodes, h.Node, h.Lacks)
+	case h.Lacks != "":
+		return fmt.Sprintf("since %s, as node %s %s after it has followed", since, h.Node, h.Lacks)
+	case h.Nodes > 1:
 		return fmt.Sprintf("since %s, as %d nodes are not ready after they have followed, node %s among them", since, h.Nodes, h.Node)
 	}
 	return fmt.Sprintf("since %s, as node %s is not ready after it has followed", since, h.Node)
@@ -104,7 +112,7 @@ func (p *progress) followedAt(node *Follower) (at time.Time, pools []string) {
 func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Time) (failed, changes []string) {
 	last, noted := map[string]int{}, map[string]bool{} // most have followed the same
 	for _, node := range p.members {
-		if !node.Unready {
+		if !node.unready(pool.name) {
 			continue
 		}
 		at, followed := p.followedAt(node)
@@ -205,6 +213,9 @@ func (p *progress) haltOf(r *Rollouts, pool *rollout, before *Halt, now time.Tim
 		if slices.Contains(failed, node.Name) {
 			// One that began a moment ago is to be resumed with the others.
 			halt.Time = latest(halt.Time, node.Change.At)
+			if node.Name == halt.Node && !node.Unready {
+				halt.Lacks = node.Unmet[pool.name]
+			}
 		}
 	}
 	return halt

@@ -209,12 +209,15 @@ func changedKeys[K comparable](pool string, recorded, record map[K]Entry, desire
 
 // begun is what a node has followed with a plan that disrupts it for some pools, of which
 // staged is written now, and the rest when it is drained.
-func (f NodeFacts) begun(p, staged *NodePlan, pools []string) LastChange {
+func (f NodeFacts) begun(p, staged *NodePlan, allowed Allowed) LastChange {
 	c := p.recorded.Change.at(f.Now)
 	maps.DeleteFunc(c.Pools, func(pool string, _ FollowedPool) bool { return !slices.Contains(p.Pools, pool) })
-	for _, pool := range pools {
+	for _, pool := range allowed.Begins {
 		of := f.Rollouts.of(pool)
-		followed := FollowedPool{At: c.At, Unready: f.Unready, Content: of.content, Keys: of.follows(p.changedLabels(pool), f.Rollouts.changedTaints(p, pool))}
+		followed := FollowedPool{
+			At: c.At, Unready: f.unready(pool, allowed.unmet), Content: of.content,
+			Keys: of.follows(p.changedLabels(pool), f.Rollouts.changedTaints(p, pool)),
+		}
 		if !f.Rollouts.reverts(p, pool, f.Now) {
 			followed.Labels, followed.Taints = map[string]*string{}, map[render.TaintID]*string{}
 			for _, written := range []*NodePlan{p, staged} {

@@ -55,8 +55,10 @@ type NodeOutcome struct {
 	Closes time.Time
 	// Drain is what has to happen before all of it is written that may be; nil for nothing.
 	Drain *Drain
-	// Selected are the waves that the node may be in, by pool, a bit for each.
+	// Selected are the waves that the node may be in, by pool, a bit for each; Unmet is what
+	// it lacks of the conditions that pools name, by pool.
 	Selected map[string]uint64
+	Unmet    map[string]string
 	// Step is what the node keeps while it waits, as far as RuntimeClasses have to do with
 	// it; nil for nothing.
 	Step *ClassStep
@@ -99,15 +101,15 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	switch {
 	case err != nil:
 		o.State, o.Unreadable, o.Members = NodeStateUnreadable, unreadable(node, err), CurrentMembers(node, pools)
-		o.Selected = facts.Rollouts.selected(o.Members, node.Labels)
+		o.Selected, o.Unmet = facts.Rollouts.selected(o.Members, node.Labels), facts.Rollouts.unmet(o.Members, node.Conditions)
 		return o
 	case o.Paused:
 		o.State, o.Plan, o.Members = NodeStatePaused, p, CurrentMembers(node, pools)
-		o.Selected = facts.Rollouts.selectedBy(node, p)
+		o.Selected, o.Unmet = facts.Rollouts.selectedBy(node, p), facts.Rollouts.unmet(p.concerned(), node.Conditions)
 		return o
 	}
 	o.Plan, o.Members = p, p.Pools
-	o.Selected = facts.Rollouts.selectedBy(node, p)
+	o.Selected, o.Unmet = facts.Rollouts.selectedBy(node, p), facts.Rollouts.unmet(p.concerned(), node.Conditions)
 	var allowed Allowed
 	if facts.restored(p) {
 		allowed = facts.Rollouts.allow(node, p, facts.Now, Turn{free: true})
@@ -115,6 +117,7 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)
 	}
 	o.Wait, o.Asks, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.Reverts, allowed.Closes
+	allowed.unmet = o.Unmet
 	staged, drain := facts.staged(node, allowed)
 	o.Admission = facts.admit(node, staged)
 	o.Admission.Plan, o.Begins = facts.stamp(node, p, o.Admission.Plan, allowed, drain)
@@ -153,7 +156,7 @@ func (f NodeFacts) stamp(node *NodeState, full, p *NodePlan, allowed Allowed, dr
 	}
 	switch {
 	case begins:
-		change = f.begun(allowed.Plan, p, allowed.Begins)
+		change = f.begun(allowed.Plan, p, allowed)
 	case len(drains) == 0 && f.Now.Sub(change.At) > forgottenAfter:
 		change = LastChange{} // and an earlier version can read the record
 	}

@@ -25,6 +25,8 @@ type NodeState struct {
 	ManagedFields []metav1.ManagedFieldsEntry
 	Taints        []corev1.Taint
 	Unschedulable bool
+	// Conditions are those of the node but for Ready.
+	Conditions Conditions
 }
 
 // StateOf returns the state of a node, which shares its maps and slices.
@@ -33,6 +35,7 @@ func StateOf(node *corev1.Node) *NodeState {
 		Name: node.Name, UID: node.UID, Created: node.CreationTimestamp, ResourceVersion: node.ResourceVersion,
 		Labels: node.Labels, Annotations: node.Annotations, ManagedFields: node.ManagedFields,
 		Taints: node.Spec.Taints, Unschedulable: node.Spec.Unschedulable,
+		Conditions: ConditionsOf(node.Status.Conditions),
 	}
 }
 

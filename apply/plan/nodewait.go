@@ -61,6 +61,8 @@ type Allowed struct {
 	// which nodes take turns: by changes that had to wait for that, or by those of a stronger
 	// pool.
 	Begins []string
+
+	unmet map[string]string // see [NodeOutcome]
 }
 
 // Turn is that of a node: the pools in whose rollouts it is its turn, and the pools of which

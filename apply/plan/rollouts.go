@@ -74,6 +74,8 @@ type rollout struct {
 	deadline time.Duration
 	// drain is how nodes are drained before they get NoExecute taints; nil where they are not.
 	drain *draining
+	// conditions are those that a node has to meet to be available, sorted by type.
+	conditions []v1.NodeCondition
 	// byZone reports that the nodes of one zone begin before those of the next.
 	byZone bool
 
@@ -118,6 +120,7 @@ func (r *rollout) read(pool *v1.NodePool) {
 		r.minReady = ready.Duration
 	}
 	r.failures, r.byZone = pool.Spec.Rollout.MaxFailures, pool.Spec.Rollout.Order == v1.OrderByZone
+	r.conditions = namedConditions(pool.Spec.Rollout)
 	r.drain = drainingOf(pool.Spec.Rollout.Drain)
 	if deadline := pool.Spec.Rollout.ProgressDeadline; deadline != nil {
 		r.deadline = deadline.Duration

@@ -72,10 +72,11 @@ type schedules struct {
 //
 // It goes by the very functions by which a controller does, and by the halts in the statuses
 // of pools. It assumes that nodes which are ready stay so, and those which are not, or are
-// cordoned, too; that each of the former is available again as soon as it has been ready for
-// minReady; that pods are gone as soon as a drain may end; and that who has to approve the next
-// wave of a pool does so as soon as that is all that is missing but windows. Nobody resumes
-// what is halted. What [Diff] assumes it does as
+// cordoned, too; that the conditions which pools name stay as they are, or are met where they
+// are not known; that each node is available again as soon as it has been ready for minReady;
+// that pods are gone as soon as a drain may end; and that who has to approve the next wave of
+// a pool does so as soon as that is all that is missing but windows. Nobody resumes what is
+// halted. What [Diff] assumes it does as
 // well, windows and turns apart. The revision counts as applied at that moment: see
 // [Difference.Waits].
 func (d *Difference) Schedules(cluster Cluster, now time.Time) []PoolSchedule {
@@ -287,6 +288,9 @@ func (s *schedules) reason(node *foreseen) string {
 		}
 	}
 	for _, pool := range node.outcome.Asks {
+		if lacks := node.outcome.Unmet[pool]; lacks != "" && node.changed.IsZero() {
+			return fmt.Sprintf("node %q %s, which does not meet nodeConditions of pool %q", node.state.Name, lacks, pool)
+		}
 		one := s.rollouts.pools[pool]
 		if one == nil || one.limit == nil {
 			continue

@@ -89,7 +89,24 @@ func newRolloutWorld(t *testing.T, seed uint64) *rolloutWorld {
 		}
 		w.nodes = append(w.nodes, node)
 	}
+	w.nameConditions(rand.New(rand.NewPCG(seed, 19)))
 	return w
+}
+
+// nameConditions has some of the pools name a condition that some of the nodes do not meet,
+// in some of the worlds.
+func (w *rolloutWorld) nameConditions(r *rand.Rand) {
+	if r.IntN(4) > 0 {
+		return
+	}
+	for _, pool := range w.after {
+		if pool.Spec.Rollout != nil && r.IntN(3) > 0 {
+			pool.Spec.Rollout.NodeConditions = []v1.NodeCondition{{Type: gpuHealthy}}
+		}
+	}
+	for _, node := range w.nodes {
+		node.Conditions = ParseConditions(pick(r, []string{"", "GPUHealthy=False", "GPUHealthy=True", "GPUHealthy=True", "GPUHealthy=True", "GPUHealthy=True"}))
+	}
 }
 
 func (w *rolloutWorld) oneIn(n int) bool { return w.r.IntN(n) == 0 }
@@ -215,7 +232,7 @@ func (s *stepper) pass(name string, turn Turn, now time.Time) bool {
 		facts.Drained, facts.Evicted = len(o.Drain.Taints) > 0 && !now.Before(o.Drain.Settles()), true
 		o = NodeOutcomeOf(node, s.expansion, facts)
 	}
-	f := Follower{Name: name, Asks: o.Asks, Reverts: o.Reverts, Selected: o.Selected, Stuck: o.State == NodeStatePaused}
+	f := Follower{Name: name, Asks: o.Asks, Reverts: o.Reverts, Selected: o.Selected, Unmet: o.Unmet, Stuck: o.State == NodeStatePaused}
 	f.Unready, f.Unavailable = s.unready[name], s.unready[name] || node.Unschedulable
 	f.Pools = slices.Sorted(slices.Values(slices.Concat(o.Members, o.CarriedAfter())))
 	f.Pools = slices.Compact(f.Pools)

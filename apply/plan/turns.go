@@ -32,6 +32,9 @@ type Follower struct {
 	// Stuck reports that it stays as it is until somebody acts: no later wave begins
 	// meanwhile.
 	Unready, Unavailable, Stuck bool
+	// Unmet is what it lacks of the conditions that pools name, by pool, as "has condition
+	// GPUHealthy=False": in their rollouts, it counts as not ready.
+	Unmet map[string]string
 	// Change is the last one that it has followed in its turn.
 	Change LastChange
 	// Zone that it is in.
@@ -66,6 +69,8 @@ type Turns struct {
 	Halts map[string]*Halt
 	// Stuck are the pools of which the next step takes too long.
 	Stuck map[string]Stuck
+	// Unmet are the nodes that do not meet the conditions of the pools in which changes wait.
+	Unmet map[string]Unmet
 	// Again is when it has to be decided anew though nothing happens; zero where it has not.
 	Again time.Time
 }
@@ -90,7 +95,7 @@ func (t Turns) Of(node string) Turn {
 // Halts are those that were there before. Settled reports that all nodes are known as they
 // are by these pools: before, nobody knows which are in which, and it is the turn of none.
 func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
-	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}}
+	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unmet: map[string]Unmet{}}
 	if !settled {
 		turns.Halts = halts
 		return turns
@@ -106,12 +111,12 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 		progresses[pool] = r.progressOf(r.pools[pool], of, halts[pool], now)
 	}
 	for _, node := range r.inOrder(nodes) {
-		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) || node.Unavailable && node.Change.At.IsZero() {
+		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) || node.Change.At.IsZero() && node.keptBack() {
 			continue
 		}
 		only, some := r.begins(node, progresses)
-		if slices.ContainsFunc(node.Asks, func(pool string) bool { return r.full(budgets[pool], node, pool, now) }) {
-			if !node.Unready || slices.ContainsFunc(node.Asks, func(pool string) bool { return budgets[pool].closed() }) {
+		if full := func(pool string) bool { return r.full(budgets[pool], node, pool, now) }; slices.ContainsFunc(node.Asks, full) {
+			if slices.ContainsFunc(node.Asks, func(pool string) bool { return full(pool) && (budgets[pool].closed() || !node.unready(pool)) }) {
 				continue
 			}
 			only, some = node.Reverts, true // others that are down keep it from nothing
@@ -171,6 +176,9 @@ func (t *Turns) note(r *Rollouts, halts map[string]*Halt, progresses map[string]
 		}
 		if of.halt != nil {
 			t.Halts[pool] = of.halt
+		}
+		if of.unmet.Nodes > 0 {
+			t.Unmet[pool] = of.unmet
 		}
 		t.Again = sooner(t.Again, of.deadline, now)
 		if !of.deadline.IsZero() && !now.Before(of.deadline) {
@@ -288,9 +296,12 @@ func containsAll(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
 }
 
+// keptBack reports whether the node is unavailable in one of the rollouts that it asks.
+func (n *Follower) keptBack() bool { return slices.ContainsFunc(n.Asks, n.unavailable) }
+
 // occupies reports whether a node counts as unavailable in a rollout.
 func (n *Follower) occupies(r *rollout, now time.Time) bool {
-	return n.Unavailable || n.Busy || len(n.Change.Drains) > 0 || !n.Change.At.IsZero() && now.Before(n.Change.At.Add(r.minReady))
+	return n.unavailable(r.name) || n.Busy || len(n.Change.Drains) > 0 || !n.Change.At.IsZero() && now.Before(n.Change.At.Add(r.minReady))
 }
 
 // budget is how many nodes of a pool are unavailable, and may be.

@@ -178,6 +178,8 @@ type progress struct {
 	// tolerated are the nodes whose failure keeps no wave from beginning.
 	tolerated map[string]bool
 	halt      *Halt
+	// unmet are the nodes that do not meet the conditions that the pool names.
+	unmet Unmet
 	// state is nil where there are no waves, or all have followed.
 	state *WaveState
 	// since is when the last step was made, and deadline when the next one takes too long;
@@ -219,6 +221,7 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, 
 		}
 	}
 	slices.Sort(p.changes)
+	p.unmet = unmetOf(pool, members)
 	p.halt = p.haltOf(r, pool, r.standing(pool.name, before, true), now)
 	if len(pool.waves) > 0 {
 		for _, state := range p.states(pool, behind, now) {

@@ -82,10 +82,26 @@ func Weakened(before, after *v1.Rollout, nodes int, now time.Time) []string {
 	add(weakerLimit(ptr.To(ptr.Deref(was, none)), ptr.To(ptr.Deref(is, none)), nodes), "maxFailures %s -> %s", limitText(was, "0"), limitText(is, "0"))
 	add(duration(after.MinReady) < duration(before.MinReady), "minReady %s -> %s", duration(before.MinReady), duration(after.MinReady))
 	changes = append(changes, weakenedDeadline(duration(before.ProgressDeadline), duration(after.ProgressDeadline))...)
+	changes = append(changes, weakenedConditions(before.NodeConditions, after.NodeConditions)...)
 	changes = append(changes, weakenedDrain(drainingOf(before.Drain), drainingOf(after.Drain))...)
 	changes = append(changes, weakenedWaves(before.Waves, after.Waves, nodes)...)
 	changes = append(changes, weakenedCalendar(before, after, now)...)
 	add(before.Paused && !after.Paused, "paused no longer")
+	return changes
+}
+
+// weakenedConditions are the conditions that nodes need not meet any more; another status is
+// another condition.
+func weakenedConditions(before, after []v1.NodeCondition) (changes []string) {
+	for _, was := range before {
+		at := slices.IndexFunc(after, func(is v1.NodeCondition) bool { return is.Type == was.Type })
+		switch {
+		case at < 0:
+			changes = append(changes, fmt.Sprintf("condition %s=%s is removed", was.Type, was.Want()))
+		case after[at].Want() != was.Want():
+			changes = append(changes, fmt.Sprintf("condition %s=%s -> %s", was.Type, was.Want(), after[at].Want()))
+		}
+	}
 	return changes
 }
 

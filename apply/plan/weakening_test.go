@@ -33,6 +33,12 @@ func TestWeakened(t *testing.T) {
 	shortFreeze := freeze
 	shortFreeze.Duration = minutes(59)
 
+	conditioned := func(conditions ...string) *v1.Rollout {
+		pool := &v1.NodePool{Spec: v1.NodePoolSpec{Rollout: &v1.Rollout{Paused: true}}}
+		naming(conditions...)(pool)
+		return pool.Spec.Rollout
+	}
+
 	cases := map[string]struct {
 		before, after *v1.Rollout
 		nodes         int
@@ -59,6 +65,9 @@ func TestWeakened(t *testing.T) {
 		"some failures":             {&v1.Rollout{Paused: true}, failures("1"), 3, []string{"maxFailures 0 -> 1"}},
 		"no more failures":          {failures("1"), &v1.Rollout{Paused: true}, 3, nil},
 		"longer progressDeadline":   {&v1.Rollout{ProgressDeadline: minutes(1)}, &v1.Rollout{ProgressDeadline: minutes(2)}, 3, []string{"progressDeadline 1m0s -> 2m0s"}},
+		"no condition":              {conditioned("A", "B=False"), conditioned("B=False"), 3, []string{"condition A=True is removed"}},
+		"another status":            {conditioned("A"), conditioned("A=False"), 3, []string{"condition A=True -> False"}},
+		"the same, spelled out":     {conditioned("A"), conditioned("A=True", "B"), 3, nil},
 		"no progressDeadline":       {&v1.Rollout{ProgressDeadline: minutes(1)}, &v1.Rollout{MaxUnavailable: new(intstr.FromInt32(1))}, 3, []string{"progressDeadline removed"}},
 		"shorter progressDeadline":  {&v1.Rollout{ProgressDeadline: minutes(2)}, &v1.Rollout{ProgressDeadline: minutes(1)}, 3, nil},
 		"shorter minReady":          {&v1.Rollout{MinReady: minutes(2)}, &v1.Rollout{MinReady: minutes(1)}, 3, []string{"minReady 2m0s -> 1m0s"}},

@@ -13,18 +13,20 @@ type turns struct {
 	pools    map[string]*v1.NodePool
 	rollouts *plan.Rollouts
 	nodes    []plan.Follower
-	// broken are nodes that have followed a change in their turn and are not ready.
-	broken map[string]bool
+	// byName are the nodes.
+	byName map[string]*plan.Follower
 	// waits are those of nodes for a pool, by its name.
 	waits map[string][]plan.PoolWait
 	// waves are how far the waves are of the pools that have some.
 	waves map[string]*plan.WaveState
+	// unmet are the nodes that do not meet the conditions that pools name.
+	unmet map[string]plan.Unmet
 }
 
 func turnsOf(cluster Cluster, now time.Time) *turns {
 	t := &turns{
 		pools: make(map[string]*v1.NodePool, len(cluster.Pools)), rollouts: plan.RolloutsOf(cluster.Pools),
-		broken: map[string]bool{}, waits: map[string][]plan.PoolWait{}, waves: map[string]*plan.WaveState{},
+		byName: map[string]*plan.Follower{}, waits: map[string][]plan.PoolWait{}, waves: map[string]*plan.WaveState{},
 	}
 	for _, pool := range cluster.Pools {
 		t.pools[pool.Name] = pool
@@ -45,7 +47,7 @@ func turnsOf(cluster Cluster, now time.Time) *turns {
 			}
 		}
 		follower := plan.FollowerOf(node.NodeState, outcome, node.Ready)
-		t.broken[node.Name] = follower.Failed()
+		t.byName[node.Name] = &follower
 		t.nodes = append(t.nodes, follower)
 	}
 	halts := map[string]*plan.Halt{}
@@ -54,7 +56,8 @@ func turnsOf(cluster Cluster, now time.Time) *turns {
 			halts[pool.Name] = halt
 		}
 	}
-	t.waves = t.rollouts.Turns(t.nodes, halts, now, true).Waves
+	decided := t.rollouts.Turns(t.nodes, halts, now, true)
+	t.waves, t.unmet = decided.Waves, decided.Unmet
 	return t
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/review"
@@ -88,9 +89,20 @@ func later(pool *v1.NodePool, p Pool, turns *turns) string {
 	case p.Reason == v1.SoakingReason:
 		return "a soak" + after(pool, turns)
 	case wave != nil:
-		return "their turn in wave " + review.Word(wave.Wave) + of(name, pool.Name) + missing(wave)
+		return "their turn in wave " + review.Word(wave.Wave) + of(name, pool.Name) + missing(wave) + unmet(pool, turns)
 	}
-	return "their turn"
+	return "their turn" + unmet(pool, turns)
+}
+
+// unmet names a node that does not meet the conditions of the pool, or of one that is waited
+// for.
+func unmet(pool *v1.NodePool, turns *turns) string {
+	for _, name := range turns.waitedFor(pool.Name) {
+		if nodes, some := turns.unmet[name]; some {
+			return "; " + sanitize.Line(nodes.String())
+		}
+	}
+	return ""
 }
 
 // missing names who keeps nodes from taking their turn.

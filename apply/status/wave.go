@@ -15,7 +15,8 @@ type Wave struct {
 	Name  string    `json:"name"`
 	State WaveState `json:"state"`
 	// Nodes are in the wave; Followed and Waiting add up to them. Unavailable are those of
-	// both that are not available, Failed those that have followed and are not ready.
+	// both that are not available, Failed those that have followed and are not ready, or do
+	// not meet the conditions of the pool.
 	Nodes       int `json:"nodes"`
 	Followed    int `json:"followed"`
 	Waiting     int `json:"waiting"`
@@ -80,7 +81,7 @@ func (t *turns) failed(pool *v1.NodePool, nodes plan.WaveNodes) int {
 	}
 	failed := 0
 	for _, node := range nodes.Followed {
-		if t.broken[node] {
+		if t.byName[node].Failed(pool.Name) {
 			failed++
 		}
 	}

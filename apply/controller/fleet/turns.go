@@ -45,6 +45,8 @@ type turns struct {
 	waves map[string]*plan.WaveState
 	// stuck are the pools of which the next step takes too long.
 	stuck map[string]plan.Stuck
+	// unmet are the nodes that do not meet the conditions of pools in which changes wait.
+	unmet map[string]plan.Unmet
 }
 
 // turn is that of a node, and the epoch for which that was decided. When pools have changed since, the node may have begun, and has no turn any

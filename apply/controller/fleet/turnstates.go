@@ -20,6 +20,11 @@ func (f *Fleet) publishTurns(turns plan.Turns) {
 	for _, pool := range f.turns.setStuck(turns.Stuck) {
 		changes[pool] = turnsChange{News, News}
 	}
+	for pool, change := range f.turns.setUnmet(turns.Unmet) {
+		if _, known := changes[pool]; !known || change.own == News {
+			changes[pool] = change
+		}
+	}
 	for pool, change := range changes {
 		f.changes.publish(pool, change.own)
 		for _, waiting := range f.waitFor(pool) {
@@ -111,6 +116,37 @@ func (t *turns) setStuck(stuck map[string]plan.Stuck) []string {
 	}
 	t.stuck = stuck
 	return changed
+}
+
+// setUnmet notes which nodes do not meet the conditions of pools, and returns the pools of
+// which that is another thing than before. How many there are is a number.
+func (t *turns) setUnmet(unmet map[string]plan.Unmet) map[string]turnsChange {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	changes := map[string]turnsChange{}
+	for pool, is := range unmet {
+		switch was := t.unmet[pool]; {
+		case was == is:
+		case was.First == is.First && was.Lacks == is.Lacks:
+			changes[pool] = turnsChange{Numbers, Elsewhere}
+		default:
+			changes[pool] = turnsChange{News, News}
+		}
+	}
+	for pool := range t.unmet {
+		if _, still := unmet[pool]; !still {
+			changes[pool] = turnsChange{News, News}
+		}
+	}
+	t.unmet = unmet
+	return changes
+}
+
+// Unmet returns the nodes that do not meet the conditions of a pool in which changes wait.
+func (f *Fleet) Unmet(pool string) plan.Unmet {
+	f.turns.mu.Lock()
+	defer f.turns.mu.Unlock()
+	return f.turns.unmet[pool]
 }
 
 // Stuck reports whether the next step of the rollout of a pool takes too long.

@@ -98,7 +98,7 @@ var relevantToPlan = predicate.Funcs{
 			!slices.EqualFunc(before.Taints, after.Taints, func(a, b corev1.Taint) bool {
 				return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value
 			}) ||
-			before.Ready != after.Ready || before.Unschedulable != after.Unschedulable || !sameSetters(before.NodeState, after.NodeState)
+			before.Ready != after.Ready || before.Unschedulable != after.Unschedulable || before.Conditions != after.Conditions || !sameSetters(before.NodeState, after.NodeState)
 	},
 }
 

@@ -36,7 +36,7 @@ func (r *Reconciler) facts(ctx context.Context, pool string, pools *fleet.Snapsh
 // turnsOf are how far the rollouts are of a pool, and of those that it waits for. A halt in
 // the status of the pool goes on until it is known what has become of it.
 func (r *Reconciler) turnsOf(pool *v1.NodePool, pools *fleet.Snapshot, counts fleet.Counts) rolloutFacts {
-	facts := rolloutFacts{map[string]*plan.WaveState{}, map[string]*plan.Halt{}, map[string]plan.Stuck{}}
+	facts := rolloutFacts{map[string]*plan.WaveState{}, map[string]*plan.Halt{}, map[string]plan.Stuck{}, map[string]plan.Unmet{}}
 	names := []string{pool.Name}
 	for wait := range counts.Waits {
 		names = append(names, wait.For...)
@@ -54,6 +54,9 @@ func (r *Reconciler) turnsOf(pool *v1.NodePool, pools *fleet.Snapshot, counts fl
 		}
 		if stuck, found := r.fleet.Stuck(name); found {
 			facts.stuck[name] = stuck
+		}
+		if unmet := r.fleet.Unmet(name); unmet.Nodes > 0 {
+			facts.unmet[name] = unmet
 		}
 	}
 	return facts
@@ -182,6 +185,12 @@ func describeWait(facts poolFacts) string {
 	}
 	if nodes, obstacle := obstructed(facts.counts); obstacle != nil && wait.Obstacle == "" {
 		text += fmt.Sprintf("; of them %d: %s", nodes, obstacle)
+	}
+	for _, name := range wait.For {
+		if unmet, some := facts.unmet[name]; wait.Turn && some {
+			text += "; " + unmet.String()
+			break
+		}
 	}
 	return sanitize.Line(text)
 }

@@ -38,6 +38,7 @@ type rolloutFacts struct {
 	waves map[string]*plan.WaveState
 	halts map[string]*plan.Halt
 	stuck map[string]plan.Stuck
+	unmet map[string]plan.Unmet
 }
 
 // poolStatus says how far a pool is carried out, and what troubles its conditions

@@ -115,6 +115,9 @@ type fileNodes struct {
 	Unschedulable bool     `json:"unschedulable,omitempty"`
 	// NotReady reports that their condition Ready is not true.
 	NotReady bool `json:"notReady,omitempty"`
+	// Conditions are types and statuses, sorted: DiskPressure=False,GPUHealthy=True. They are
+	// null where they are not known, as in a file of an earlier version.
+	Conditions *string `json:"conditions,omitempty"`
 	// Labels that all have. The value $node is the node's own name.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Own are the labels of which nearly every node has another value: by key, and

@@ -54,6 +54,8 @@ func smallFleet() []runtime.Object {
 		Name: "edge-1", Labels: map[string]string{"zone": "dmz"}, Annotations: map[string]string{v1.ReconcileAnnotation: v1.Disabled, "example.com/password": "hunter2"},
 		Unschedulable: true, Taints: []corev1.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule, TimeAdded: &deleted}},
 	}
+	edge := cordoned.Object()
+	edge.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}, {Type: "GPUHealthy", Status: corev1.ConditionTrue, Message: "not kept"}, {Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse}}
 	static := &corev1.Pod{ObjectMeta: inNamespace("kube-system", "proxy-edge-1"), Spec: corev1.PodSpec{NodeName: "edge-1"}}
 	static.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "hash"}
 	done := &corev1.Pod{ObjectMeta: inNamespace("default", "done"), Spec: corev1.PodSpec{NodeName: "edge-1"}, Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}
@@ -66,7 +68,7 @@ func smallFleet() []runtime.Object {
 	advanced := &corev1.Pod{ObjectMeta: inNamespace("kube-system", "agent-0-x"), Spec: corev1.PodSpec{NodeName: "edge-1"}}
 	advanced.OwnerReferences = controlledBy("DaemonSet", "agent-0")
 	advanced.OwnerReferences[0].APIVersion = "apps.kruise.io/v1beta1"
-	return append(objects, advanced, source, leaving, class, cordoned.Object(), static, done, sandboxed,
+	return append(objects, advanced, source, leaving, class, edge, static, done, sandboxed,
 		&appsv1.StatefulSet{ObjectMeta: inNamespace("default", "db"), Spec: appsv1.StatefulSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RuntimeClassName: ptr.To("gvisor")}}}})
 }
 

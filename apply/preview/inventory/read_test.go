@@ -48,6 +48,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 		"wrong type":                {inFile(`"nodes": [{"names": ["n"], "labels": {"a": 8}}]`), "line 3: nodes[0]: labels cannot be a number"},
 		"wrong type of all":         {inFile(`"nodes": ["n"]`), "line 3: nodes[0]: there is a wrong string"},
 		"taken":                     {inFile(`"taken": 5`), "line 3: there is a wrong number"},
+		"conditions of no order":    {inFile(`"nodes": [{"names": ["n"], "conditions": "B=True,A=True"}]`), `line 3: nodes[0]: conditions are "B=True,A=True", which are no sorted types and statuses`},
 		"node twice":                {inFile(`"nodes": [{"names": ["n[1-3]", "n2"]}]`), `line 3: nodes[0]: node "n2" is there twice`},
 		"no name":                   {inFile(`"nodes": [{"names": ["N 1"]}]`), `line 3: nodes[0]: "N 1" is not the name of a node`},
 		"no range":                  {inFile(`"nodes": [{"names": ["n[3-1]"]}]`), `line 3: nodes[0]: "n[3-1]" is not a range of names`},

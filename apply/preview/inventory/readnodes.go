@@ -23,6 +23,12 @@ func (r *reader) nodeGroup(group *fileNodes) error {
 	for _, key := range group.Others {
 		put(&annotations, key, Unknown)
 	}
+	var conditions plan.Conditions
+	if group.Conditions != nil {
+		if conditions = plan.ParseConditions(*group.Conditions); conditions.String() != *group.Conditions {
+			return fmt.Errorf("conditions are %s, which are no sorted types and statuses: Type=True,Type=False", quote(*group.Conditions))
+		}
+	}
 	first := len(r.inv.Nodes)
 	for _, text := range group.Names {
 		names, err := expand(text, maxNodes-len(r.inv.Nodes))
@@ -38,7 +44,7 @@ func (r *reader) nodeGroup(group *fileNodes) error {
 			}
 			r.inv.Nodes = append(r.inv.Nodes, &plan.NodeState{
 				Name: name, Labels: labelsOf(name, group), Annotations: maps.Clone(annotations), ManagedFields: managed,
-				Taints: slices.Clone(group.Taints), Unschedulable: group.Unschedulable,
+				Taints: slices.Clone(group.Taints), Unschedulable: group.Unschedulable, Conditions: conditions,
 			})
 			if group.NotReady {
 				put(&r.inv.Unready, name, true)

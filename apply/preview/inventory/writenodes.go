@@ -54,6 +54,9 @@ func nodesToFile(inv *Inventory) ([]fileNodes, error) {
 // nodeToFile returns the group of a node, and the node's individual labels.
 func nodeToFile(node *plan.NodeState, notReady bool, named, own map[string]bool) (fileNodes, map[string]string) {
 	written := fileNodes{Unschedulable: node.Unschedulable, NotReady: notReady}
+	if node.Conditions.Known() {
+		written.Conditions = new(node.Conditions.String())
+	}
 	var owned map[string]string
 	for key, value := range node.Labels {
 		switch {
