@@ -257,7 +257,7 @@ func (g *Gitea) start(config, log string) {
 	defer said.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := g.command(ctx, config, "web")
-	cmd.Stdout, cmd.Stderr = said, said
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = said, said, attributes()
 	// It ends the git programs that it runs, if it is asked to end.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
