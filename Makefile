@@ -213,6 +213,11 @@ helm: ## build the Helm that tests install the chart with, once
 statemetrics: ## build kube-state-metrics for its test, which is skipped without it, once
 	@$(GO) run ./testdata/thirdparty kube-state-metrics >/dev/null
 
+# Its module is not among those of make verify, which would download 250 others for it.
+.PHONY: gitea
+gitea: ## build Gitea for its tests, which are skipped without it, once
+	@$(GO) run ./testdata/thirdparty gitea >/dev/null
+
 .PHONY: browser
 browser: ## install the Chromium that tests look at pages with, if there is none
 	@$(GO) run ./testdata/chromium >/dev/null

@@ -28,6 +28,8 @@ func (l Login) hint(kind *source.Kind) string {
 	switch {
 	case kind == source.ErrUnauthorized && l.Keys != "":
 		return "check " + l.Keys + " of " + l.Place + ", and what may be read with it"
+	case kind == source.ErrRepositoryMissing && l.Keys != "":
+		return "check the URL, and what may be read with " + l.Keys + " of " + l.Place + ": many servers answer like this for a repository that may not"
 	case kind == source.ErrCertificate:
 		return "give the certificate authority that signed the server's certificate, as ca.crt of " + l.named()
 	case kind == source.ErrHostKey && l.Place == "":

@@ -20,7 +20,7 @@ func TestHintsNameTheCredential(t *testing.T) {
 	r := sources.NewRepo(t)
 	r.Commit(map[string]string{"a.yaml": "a"})
 	refusing := serve(t, true, status(http.StatusUnauthorized))
-	forbidding := serve(t, true, status(http.StatusForbidden))
+	forbidding, hiding := serve(t, true, status(http.StatusForbidden)), serve(t, true, status(http.StatusNotFound))
 	own := newAuthority(t)
 	serveCert := func(template *x509.Certificate) string {
 		cert, key := own.sign(template)
@@ -40,6 +40,7 @@ func TestHintsNameTheCredential(t *testing.T) {
 	}{
 		"password":                  {refusing.repoURL(), map[string]string{"ca.crt": ca, "username": "u", "password": canary}, "check username and password of Secret a/git, and what may be read with it"},
 		"password of no use here":   {forbidding.repoURL(), map[string]string{"ca.crt": ca, "username": "u", "password": canary}, "check username and password of Secret a/git, and what may be read with it"},
+		"repository that is hidden": {hiding.repoURL(), map[string]string{"ca.crt": ca, "username": "u", "password": canary}, "check the URL, and what may be read with username and password of Secret a/git: many servers answer like this for a repository that may not"},
 		"token":                     {refusing.repoURL(), map[string]string{"ca.crt": ca, "bearerToken": canary}, "check bearerToken of Secret a/git, and what may be read with it"},
 		"no login in the Secret":    {refusing.repoURL(), map[string]string{"ca.crt": ca}, "the repository is private, or does not exist: give username and password, or bearerToken, in Secret a/git, or check the URL"},
 		"no authority":              {refusing.repoURL(), map[string]string{"bearerToken": canary}, "give the certificate authority that signed the server's certificate, as ca.crt of Secret a/git"},

@@ -140,7 +140,7 @@ func (t *target) certificate(err error) *source.Error {
 // What servers say, in lower case, for three things that the protocol has no
 // code for. Their words decide the kind, and are dropped.
 var (
-	saysMissing = []string{"not found", "does not exist", "no such repo", "not appear to be a git repository", "could not be found", "not a git repository", "repository not exported"}
+	saysMissing = []string{"not found", "does not exist", "no such repo", "not appear to be a git repository", "could not be found", "cannot find repository", "not a git repository", "repository not exported"}
 	saysDenied  = []string{"access denied", "permission denied", "not authorized", "unauthorized", "authentication", "don't have access", "do not have access", "forbidden"}
 	saysUnowned = []string{"dubious ownership"}
 )

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -68,6 +69,32 @@ func TestSSHRepository(t *testing.T) {
 			if strings.Contains(err.Error(), "fatal") {
 				t.Errorf("the server's words are in %v", err)
 			}
+		})
+	}
+}
+
+// Servers refuse on standard error, each in its own words.
+func TestSSHRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		out, words string
+		want       error
+	}{
+		"GitHub":                {"", "ERROR: Repository not found.\n", source.ErrRepositoryMissing},
+		"Gitea, no repository":  {"\n", "error:\nerror: Cannot find repository: o/r\nerror:\n", source.ErrRepositoryMissing},
+		"Gitea, no right":       {"\n", "error:\nerror: User: 3:u with Key: 3:k is not authorized to read o/r.\nerror:\n", source.ErrUnauthorized},
+		"an empty line alone":   {"\n", "", source.ErrUnreachable},
+		"two empty lines":       {"\n\n", "", source.ErrServer},
+		"a welcome of a shell":  {"\nWelcome\n", "", source.ErrServer},
+		"words that say little": {"", "fatal: no\n", source.ErrServer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := sshThat(nil, says(true, func(channel ssh.Channel, _ string) {
+				_, _ = io.WriteString(channel, c.out)
+				_, _ = io.WriteString(channel.Stderr(), c.words)
+				_, _ = channel.SendRequest("exit-status", false, []byte{0, 0, 0, 1})
+			}))(t, canary)
+			_, err := both(t.Context(), r)
+			sources.WantError(t, err, c.want)
 		})
 	}
 }

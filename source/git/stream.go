@@ -21,7 +21,14 @@ type stream struct {
 	once        sync.Once
 }
 
-func (s *stream) advertise() (io.Reader, error) { return s.out, nil }
+// advertise passes over an empty line, which no server begins with that has something to
+// say: Gitea prints one before it says on standard error that it refuses.
+func (s *stream) advertise() (io.Reader, error) {
+	if first, err := s.out.Peek(1); err == nil && first[0] == '\n' {
+		_, _ = s.out.Discard(1) // it is there
+	}
+	return s.out, nil
+}
 
 func (s *stream) request(body []byte) (io.Reader, error) {
 	if _, err := s.in.Write(body); err != nil {

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -36,11 +37,21 @@ type program struct {
 	module, pack string
 	// version is the variable that gets the version; empty for none.
 	version string
+	// tags are those that it is built with; cgo has parts of it compiled by a C compiler.
+	tags string
+	cgo  bool
+	// beside are folders of the module that it reads when it runs, and that are put beside it.
+	beside []string
 	// takes is how long the first build takes, for who waits.
 	takes string
 }
 
 var programs = map[string]program{
+	"gitea": {
+		name: "gitea", folder: "gitea", module: "code.gitea.io/gitea", version: "main.Version",
+		tags: "sqlite,sqlite_unlock_notify", cgo: true, beside: []string{"templates", "options", "public"},
+		takes: "about 10 minutes on 2 cores, and a C compiler",
+	},
 	"helm": {
 		name: "helm", folder: "helm", module: "helm.sh/helm/v4", pack: "/cmd/helm",
 		version: "helm.sh/helm/v4/internal/version.version", takes: "about 3 minutes on 2 cores",
@@ -103,6 +114,9 @@ func (p program) provide(ctx context.Context, installed bool) (string, error) {
 	built := filepath.Join(scratch, p.name)
 	err = p.build(ctx, version, built)
 	if err == nil {
+		err = p.putBeside(ctx, scratch, dir)
+	}
+	if err == nil {
 		err = os.Rename(built, path)
 	}
 	return path, errors.Join(err, os.RemoveAll(scratch))
@@ -114,22 +128,58 @@ func (p program) build(ctx context.Context, version, output string) error {
 	if p.version != "" {
 		flags += " -X " + p.version + "=" + version
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", output, "-ldflags", flags, p.module+p.pack)
+	return p.run(ctx, []string{"GOTMPDIR=" + filepath.Dir(output)}, nil,
+		"build", "-o", output, "-ldflags", flags, "-tags", p.tags, p.module+p.pack)
+}
+
+// putBeside copies what the program reads when it runs: the cache of Go modules may be
+// emptied. Each folder appears whole, as the program does; one that is there is the same.
+func (p program) putBeside(ctx context.Context, scratch, dir string) error {
+	if len(p.beside) == 0 {
+		return nil
+	}
+	var module bytes.Buffer
+	if err := p.run(ctx, nil, &module, "list", "-m", "-f", "{{.Dir}}", p.module); err != nil {
+		return err
+	}
+	for _, folder := range p.beside {
+		copied := filepath.Join(scratch, folder)
+		if err := os.CopyFS(copied, os.DirFS(filepath.Join(strings.TrimSpace(module.String()), folder))); err != nil {
+			return err
+		}
+		if err := os.Rename(copied, filepath.Join(dir, folder)); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// run runs the go tool in the module of the program. Its output is that of the error where
+// nobody else wants it.
+func (p program) run(ctx context.Context, env []string, output io.Writer, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = p.dir()
-	cmd.Env = append(os.Environ(),
-		"CGO_ENABLED=0", "GOTMPDIR="+filepath.Dir(output),
+	cgo := "CGO_ENABLED=0"
+	if p.cgo {
+		cgo = "CGO_ENABLED=1"
+	}
+	cmd.Env = append(os.Environ(), cgo,
 		"GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,
 		// The user's flags and workspace are about other modules. An empty GOFLAGS
 		// would let those of `go env -w` in, so one is given here.
 		"GOFLAGS=-trimpath", "GOWORK=off",
 	)
+	cmd.Env = append(cmd.Env, env...)
 	// One signal ends the compilers and linkers that the go tool runs.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
+	if output != nil {
+		cmd.Stdout = output
+	}
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("go build %s: %w\n%s", p.module+p.pack, err, bytes.TrimSpace(log.Bytes()))
+		return fmt.Errorf("go %s of %s: %w\n%s", args[0], p.module+p.pack, err, bytes.TrimSpace(log.Bytes()))
 	}
 	return nil
 }
