@@ -191,9 +191,11 @@ push: ## push bin/image to a registry (IMAGE=registry.example.com/nodepools:v1)
 release: ## build what a release publishes into bin/release (VERSION=v1.2.3)
 	$(PUBLISH) release -go "$$GO" -version "$$VERSION" -commit "$$COMMIT" -repository "$$REPOSITORY"
 
+# ROLLOUT=1 gives the controller of a bundle the rights to drain nodes.
+ROLLOUT ?=
 .PHONY: bundle
-bundle: ## write a bundle for OLM into bin/bundle (VERSION=v1.2.3 IMAGE=name:tag)
-	@$(GO) run ./cmd/bundle -version "$$VERSION" -image "$$IMAGE" bin/bundle
+bundle: ## write a bundle for OLM into bin/bundle (VERSION=v1.2.3 IMAGE=name:tag ROLLOUT=1)
+	@$(GO) run ./cmd/bundle $(if $(filter-out 0 no false off,$(ROLLOUT)),-rollout) -version "$$VERSION" -image "$$IMAGE" bin/bundle
 
 .PHONY: docker-image
 docker-image: ## build the same image with Docker (IMAGE=name:tag VERSION=v1.2.3)

@@ -3,6 +3,9 @@
 //
 //	bundle -version v1.2.3 -image registry.example.com/nodepools:v1.2.3 bin/bundle
 //
+// With -rollout, the controller gets the rights to drain nodes, as by nodepools install
+// --rollout.
+//
 // make bundle calls it.
 package main
 
@@ -30,6 +33,7 @@ func run(args []string) error {
 	flags.SetOutput(io.Discard) // the error says it
 	version := flags.String("version", "", "version of the release, such as v1.2.3")
 	image := flags.String("image", "", "image of the controller; that of the release where it is empty")
+	rollout := flags.Bool("rollout", false, "let the controller list and evict pods, to drain nodes")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -39,7 +43,7 @@ func run(args []string) error {
 	if *image == "" {
 		*image = manifests.DefaultRepository + ":" + *version
 	}
-	files, err := bundle.Files(*version, *image)
+	files, err := bundle.Files(bundle.Options{Version: *version, Image: *image, Rollout: *rollout})
 	if err != nil {
 		return fmt.Errorf("%w\nname the version of a release: make bundle VERSION=v1.2.3", err)
 	}

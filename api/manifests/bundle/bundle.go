@@ -27,13 +27,22 @@ const First = "apply-first.yaml"
 
 const serviceVersionFile = "manifests/nodepools.clusterserviceversion.yaml"
 
-// Files returns the files of the bundle of a version, by their path in it, and First. The
-// version is as v1.2.3, the image has a tag or a digest.
-func Files(tag, image string) (map[string][]byte, error) {
-	if !version.MatchString(tag) {
-		return nil, fmt.Errorf("version %q is not a semantic version, such as v1.2.3", tag)
+// Options say what bundle is made.
+type Options struct {
+	// Version is as v1.2.3.
+	Version string
+	// Image is that of the controller, with a tag or a digest.
+	Image string
+	// Rollout has the controller get the rights to drain nodes.
+	Rollout bool
+}
+
+// Files returns the files of a bundle, by their path in it, and First.
+func Files(o Options) (map[string][]byte, error) {
+	if !version.MatchString(o.Version) {
+		return nil, fmt.Errorf("version %q is not a semantic version, such as v1.2.3", o.Version)
 	}
-	options := manifests.Options{Namespace: manifests.DefaultNamespace, Image: image}
+	options := manifests.Options{Namespace: manifests.DefaultNamespace, Image: o.Image, Rollout: o.Rollout}
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
@@ -41,7 +50,7 @@ func Files(tag, image string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	service, err := serviceVersion(tag, image, objects)
+	service, err := serviceVersion(o.Version, o.Image, objects)
 	if err != nil {
 		return nil, err
 	}

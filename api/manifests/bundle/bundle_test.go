@@ -27,7 +27,12 @@ const image = "registry.example.com/nodepools:v1.2.3"
 
 func made(t *testing.T) map[string][]byte {
 	t.Helper()
-	files, err := Files("v1.2.3", image)
+	return madeWith(t, Options{Version: "v1.2.3", Image: image})
+}
+
+func madeWith(t *testing.T, options Options) map[string][]byte {
+	t.Helper()
+	files, err := Files(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +41,12 @@ func made(t *testing.T) map[string][]byte {
 
 func installed(t *testing.T) []manifests.Object {
 	t.Helper()
-	objects, err := manifests.All(manifests.Options{Namespace: manifests.DefaultNamespace, Image: image})
+	return installedWith(t, false)
+}
+
+func installedWith(t *testing.T, rollout bool) []manifests.Object {
+	t.Helper()
+	objects, err := manifests.All(manifests.Options{Namespace: manifests.DefaultNamespace, Image: image, Rollout: rollout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,9 +64,19 @@ func readServiceVersion(t *testing.T) (read clusterServiceVersion) {
 // The controller has the rights that install gives it, and no others: those of each role
 // that is bound to its account, in the namespace or in the cluster.
 func TestRightsAreThoseOfInstall(t *testing.T) {
+	plain := rightsAreThoseOfInstall(t, false)
+	if drains := rightsAreThoseOfInstall(t, true); drains <= plain {
+		t.Errorf("%d rules in the cluster, and with those to drain nodes %d", plain, drains)
+	}
+}
+
+// rightsAreThoseOfInstall returns how many rules there are in the cluster.
+func rightsAreThoseOfInstall(t *testing.T, rollout bool) int {
+	t.Helper()
+	objects := installedWith(t, rollout)
 	rules := map[string][]rbacv1.PolicyRule{}
 	var inCluster, inNamespace []rbacv1.PolicyRule
-	for _, object := range installed(t) {
+	for _, object := range objects {
 		switch o := object.(type) {
 		case *rbacv1.ClusterRole:
 			rules["ClusterRole "+o.Name] = o.Rules
@@ -64,7 +84,7 @@ func TestRightsAreThoseOfInstall(t *testing.T) {
 			rules["Role "+o.Name] = o.Rules
 		}
 	}
-	for _, object := range installed(t) {
+	for _, object := range objects {
 		switch o := object.(type) {
 		case *rbacv1.ClusterRoleBinding:
 			inCluster = append(inCluster, rules[o.RoleRef.Kind+" "+o.RoleRef.Name]...)
@@ -75,7 +95,11 @@ func TestRightsAreThoseOfInstall(t *testing.T) {
 	if len(inCluster) < 5 || len(inNamespace) == 0 {
 		t.Fatalf("%d and %d rules were found: the test does not find what there is", len(inCluster), len(inNamespace))
 	}
-	got := readServiceVersion(t).Spec.Install.Spec
+	var service clusterServiceVersion
+	if err := yaml.UnmarshalStrict(madeWith(t, Options{Version: "v1.2.3", Image: image, Rollout: rollout})[serviceVersionFile], &service); err != nil {
+		t.Fatal(err)
+	}
+	got := service.Spec.Install.Spec
 	if diff := cmp.Diff([]permissions{{manifests.Name, inCluster}}, got.ClusterPermissions); diff != "" {
 		t.Errorf("in the cluster (-install +bundle):\n%s", diff)
 	}
@@ -83,11 +107,12 @@ func TestRightsAreThoseOfInstall(t *testing.T) {
 		t.Errorf("in the namespace (-install +bundle):\n%s", diff)
 	}
 	// OLM makes a ClusterRole of the Role where all namespaces are allowed.
-	for _, mode := range readServiceVersion(t).Spec.InstallModes {
+	for _, mode := range service.Spec.InstallModes {
 		if mode.Supported != (mode.Type == "OwnNamespace") {
 			t.Errorf("the mode %s is allowed: %t", mode.Type, mode.Supported)
 		}
 	}
+	return len(inCluster)
 }
 
 // The Deployment is that of install, field for field.
@@ -152,14 +177,14 @@ func TestEveryObjectHasAPlace(t *testing.T) {
 
 func TestVersionsAndImages(t *testing.T) {
 	for _, version := range []string{"", "v1", "1.2.3", "v1.2", "v01.2.3", "a0ea991-dirty", "v1.2.3+x", "v1.2.3\nx: y"} {
-		if _, err := Files(version, image); err == nil {
+		if _, err := Files(Options{Version: version, Image: image}); err == nil {
 			t.Errorf("the version %q is taken", version)
 		}
 	}
-	if _, err := Files("v1.2.3-rc.1", image); err != nil {
+	if _, err := Files(Options{Version: "v1.2.3-rc.1", Image: image}); err != nil {
 		t.Error(err)
 	}
-	if _, err := Files("v1.2.3", "no image"); err == nil {
+	if _, err := Files(Options{Version: "v1.2.3", Image: "no image"}); err == nil {
 		t.Error("the image \"no image\" is taken")
 	}
 }
