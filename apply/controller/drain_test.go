@@ -246,8 +246,8 @@ func TestEvictions(t *testing.T) {
 		t.Cleanup(func() { w.removed(budgets.Delete(context.Background(), name, metav1.DeleteOptions{})) })
 	}
 	want := []evict.Left{
-		{Namespace: "default", Name: "held", Reason: `Cannot evict pod as it would violate the pod's disruption budget. The disruption budget one needs 1 healthy pods and has 1 currently`},
-		{Namespace: "default", Name: "twice", Reason: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."},
+		{Namespace: "default", Name: "held", Result: evict.Blocked, Reason: `Cannot evict pod as it would violate the pod's disruption budget. The disruption budget one needs 1 healthy pods and has 1 currently`},
+		{Namespace: "default", Name: "twice", Result: evict.Failed, Reason: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."},
 	}
 	w.eventually("those are left that budgets hold", func() error {
 		left, err := evict.Pods(t.Context(), w, w.SubResource("eviction"), "evict", []corev1.Taint{taint})

@@ -22,9 +22,22 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// Left is a pod that is still on a node, and why.
+// Result is what became of an eviction.
+type Result int
+
+// What becomes of evictions. Blocked: a PodDisruptionBudget does not allow it now. Gone: the
+// pod is gone, or another one has its name.
+const (
+	Evicted Result = iota
+	Blocked
+	Gone
+	Failed
+)
+
+// Left is a pod that is still on a node, what became of its eviction, and why.
 type Left struct {
 	Namespace, Name string
+	Result          Result
 	// Reason is what the API server says; empty where the pod is about to go.
 	Reason string
 }
@@ -65,7 +78,8 @@ func Pods(ctx context.Context, live client.Reader, evictions client.SubResourceW
 			if !mustGo(pod, taints) {
 				continue
 			}
-			left = append(left, Left{Namespace: pod.Namespace, Name: pod.Name, Reason: evict(ctx, evictions, pod)})
+			result, reason := evict(ctx, evictions, pod)
+			left = append(left, Left{pod.Namespace, pod.Name, result, reason})
 		}
 		if pods.Continue == "" {
 			break
@@ -89,18 +103,23 @@ func mustGo(pod *corev1.Pod, taints []corev1.Taint) bool {
 	return drainable.EvictedBefore(taints...)
 }
 
-// evict asks for the eviction of one pod, and returns why it is refused, by a budget or by
-// anybody else; empty where it is not. Whether the pod is gone is known when it is listed
-// again. What has come by the same name meanwhile is another pod.
-func evict(ctx context.Context, evictions client.SubResourceWriter, pod *corev1.Pod) string {
+// evict asks for the eviction of one pod, and returns what became of that, and why it is
+// refused, by a budget or by anybody else; empty where it is not. Whether the pod is gone is
+// known when it is listed again. What has come by the same name meanwhile is another pod.
+func evict(ctx context.Context, evictions client.SubResourceWriter, pod *corev1.Pod) (Result, string) {
 	err := evictions.Create(ctx, pod, &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
 	})
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return ""
+	switch {
+	case err == nil:
+		return Evicted, ""
+	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
+		return Gone, ""
+	case apierrors.IsTooManyRequests(err):
+		return Blocked, reason(err)
 	}
-	return reason(err)
+	return Failed, reason(err)
 }
 
 // reason is what the API server says of a refusal, with the budget that it names.

@@ -65,6 +65,31 @@ func TestOneRefusalStopsNoOtherEviction(t *testing.T) {
 	}
 }
 
+// What became of an eviction is known by what the API server answers.
+func TestResults(t *testing.T) {
+	resource := schema.GroupResource{Resource: "pods"}
+	want := map[string]Result{"evicted": Evicted, "blocked": Blocked, "gone": Gone, "another": Gone, "failed": Failed}
+	writer := refuses{evicted: map[string]bool{}, refusal: map[string]error{
+		"blocked": apierrors.NewTooManyRequests("a budget", 1),
+		"gone":    apierrors.NewNotFound(resource, "gone"),
+		"another": apierrors.NewConflict(resource, "another", errors.New("the UID is another one")),
+		"failed":  apierrors.NewInternalError(errors.New("two budgets")),
+	}}
+	var pods []corev1.Pod
+	for name := range want {
+		pods = append(pods, podNamed(name))
+	}
+	left, err := Pods(t.Context(), lists{pods}, writer, "n", taints)
+	if err != nil || len(left) != len(want) {
+		t.Fatal(left, err)
+	}
+	for _, pod := range left {
+		if pod.Result != want[pod.Name] || (pod.Reason == "") != (pod.Result == Evicted || pod.Result == Gone) {
+			t.Errorf("%s: %d, %q", pod.Name, pod.Result, pod.Reason)
+		}
+	}
+}
+
 // A pod of a DaemonSet that tolerates NoSchedule taints would be put back on the node as often
 // as it is evicted.
 func TestDaemonSetsAreLeftAlone(t *testing.T) {

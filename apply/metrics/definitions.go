@@ -95,6 +95,9 @@ var (
 	nodeConvergence = define("node_convergence_seconds", Histogram,
 		"Seconds from when the controller learns of a change until a node that it concerns is written, by cause: join is a node that has come, change one that was changed, pool a pool that was changed.",
 		"cause")
+	evictions = define("evictions_total", Counter,
+		"Number of evictions of pods that were asked for before nodes get NoExecute taints, by result. Results: success, blocked (a PodDisruptionBudget does not allow it now, and it is asked for again), gone (the pod has gone meanwhile), error (any other; asked for again).",
+		"result")
 	driftRepairs = define("drift_repairs_total", Counter,
 		"Number of labels, annotations and taints of a pool that were put back after somebody else had changed them.",
 		"pool")

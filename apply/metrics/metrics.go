@@ -20,9 +20,9 @@ type Metrics struct {
 	// view is what a session has in memory; nil between two sessions.
 	view atomic.Pointer[View]
 
-	webhookRequests, nodeWrites *prometheus.CounterVec
-	convergence                 *prometheus.HistogramVec
-	pollDuration                prometheus.Histogram
+	webhookRequests, nodeWrites, evictions *prometheus.CounterVec
+	convergence                            *prometheus.HistogramVec
+	pollDuration                           prometheus.Histogram
 	// These have the names of pools and sources, and lose those that are gone.
 	driftRepairs, polls, fetchedBytes *perObject
 }
@@ -39,7 +39,7 @@ var (
 func New(program build.Info) *Metrics {
 	m := &Metrics{
 		build: program.Report(), now: time.Now,
-		webhookRequests: counters(webhookRequests), nodeWrites: counters(nodeWrites),
+		webhookRequests: counters(webhookRequests), nodeWrites: counters(nodeWrites), evictions: counters(evictions),
 		convergence: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: nodeConvergence.Name, Help: nodeConvergence.Help, Buckets: convergenceBounds,
 		}, nodeConvergence.Labels),
@@ -53,6 +53,9 @@ func New(program build.Info) *Metrics {
 		for _, result := range []WriteResult{Success, Conflict, Gone, Throttled, Refused, Failed} {
 			m.nodeWrites.WithLabelValues(string(action), string(result))
 		}
+	}
+	for _, result := range []EvictionResult{PodEvicted, EvictionBlocked, PodGone, EvictionFailed} {
+		m.evictions.WithLabelValues(string(result))
 	}
 	m.webhookRequests.WithLabelValues("202")
 	for _, cause := range []Cause{NodeJoined, NodeChanged, PoolChanged} {
@@ -92,6 +95,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	c.gauge(buildInfo, 1, m.build.Version, m.build.Commit, strings.TrimPrefix(m.build.GoVersion, "go"))
 	m.webhookRequests.Collect(out)
 	m.nodeWrites.Collect(out)
+	m.evictions.Collect(out)
 	m.convergence.Collect(out)
 	m.pollDuration.Collect(out)
 	view := m.view.Load()
@@ -141,6 +145,24 @@ const (
 func (m *Metrics) NodeWritten(action WriteAction, result WriteResult) {
 	if m != nil {
 		m.nodeWrites.WithLabelValues(string(action), string(result)).Inc()
+	}
+}
+
+// EvictionResult is what became of an eviction.
+type EvictionResult string
+
+// What becomes of evictions.
+const (
+	PodEvicted      EvictionResult = "success"
+	EvictionBlocked EvictionResult = "blocked"
+	PodGone         EvictionResult = "gone"
+	EvictionFailed  EvictionResult = "error"
+)
+
+// EvictionAsked counts an eviction that was asked for.
+func (m *Metrics) EvictionAsked(result EvictionResult) {
+	if m != nil {
+		m.evictions.WithLabelValues(string(result)).Inc()
 	}
 }
 

@@ -73,6 +73,7 @@ func everything() *Metrics {
 		return map[string]Poll{"fleet": {LastSuccess: now.Add(-time.Minute), CredentialExpiry: now.Add(time.Hour)}, "suspended": {LastSuccess: now}}
 	}
 	m.Follow(view)
+	m.EvictionAsked(EvictionBlocked)
 	m.NodeWritten(UpdateNode, Success)
 	m.NodeWritten(RepairNode, Conflict)
 	m.NodeConverged(PoolChanged, 300*time.Millisecond)

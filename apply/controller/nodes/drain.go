@@ -11,6 +11,7 @@ import (
 	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/evict"
+	"github.com/nodepools/nodepools/apply/metrics"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -32,6 +33,9 @@ func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, 
 		found.Evicting = "is not drained yet: " + apply.Brief(err)
 		return false
 	}
+	for _, pod := range left {
+		r.metrics.EvictionAsked(evictionResults[pod.Result])
+	}
 	if len(left) == 0 && !now.Before(drain.Settles()) {
 		return true
 	}
@@ -42,6 +46,10 @@ func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, 
 		found.Evicting = describeLeft(left)
 	}
 	return false
+}
+
+var evictionResults = map[evict.Result]metrics.EvictionResult{
+	evict.Evicted: metrics.PodEvicted, evict.Blocked: metrics.EvictionBlocked, evict.Gone: metrics.PodGone, evict.Failed: metrics.EvictionFailed,
 }
 
 // describeLeft names pods that are left, those first of which it is known why.
