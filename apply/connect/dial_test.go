@@ -56,7 +56,7 @@ func TestSilentServersAreGivenUp(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/never", func(http.ResponseWriter, *http.Request) { <-ended })
 	mux.HandleFunc("/once", words(time.Hour))
-	mux.HandleFunc("/slowly", words(silence / 6))
+	mux.HandleFunc("/slowly", words(silence/6))
 	server := httptest.NewTLSServer(mux)
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(ended) })
