@@ -78,7 +78,7 @@ func newForetoldWorld(t *testing.T, start time.Time, scenarios []*scenario, adju
 			w.node(node.Name, node.Labels)
 			names = append(names, node.Name)
 		}
-		maps.Copy(first, s.files(s.before, nil))
+		maps.Copy(first, s.files(s.start, nil))
 	}
 	w.isReadyNode(names...)
 	revision := w.repo.commit(first)
@@ -92,14 +92,34 @@ func newForetoldWorld(t *testing.T, start time.Time, scenarios []*scenario, adju
 	})
 	w.follows(foretoldSource, revision)
 	w.rest(mergePeriod)
-	for _, s := range scenarios {
-		for _, node := range s.nodes {
-			w.disturb(s, node)
-		}
-	}
+	w.second(start)
+	w.disturb()
 	w.clock.moveTo(start)
 	w.rest(mergePeriod)
+	if w.resume() {
+		w.rest(mergePeriod)
+	}
 	return w
+}
+
+// second has the loops carry out the second revision of scenarios that have one, a few minutes
+// before the last one.
+func (w *foretoldWorld) second(start time.Time) {
+	w.t.Helper()
+	changed := files{}
+	for _, s := range w.scenarios {
+		if s.second != "" {
+			maps.Copy(changed, s.files(s.before, s.start))
+		}
+	}
+	if len(changed) == 0 {
+		return
+	}
+	w.clock.moveTo(start.Add(-5 * time.Minute))
+	w.repo.write(changed)
+	w.repo.commit(nil)
+	w.request(foretoldSource, "second")
+	w.rest(mergePeriod)
 }
 
 // startMoved runs the loops by the clock.
@@ -115,36 +135,6 @@ func (w *foretoldWorld) startMoved() {
 	w.stop = startLoopsWith(w.t, user, options, funcr.New(w.log.add, funcr.Options{Verbosity: 1}))
 	w.t.Cleanup(w.clear)
 	w.t.Cleanup(func() { w.clock.moveTo(w.clock.Now().AddDate(1, 0, 0)) }) // what waits is released
-}
-
-// disturb brings a node into the state that it has before the revision is merged.
-func (w *foretoldWorld) disturb(s *scenario, node *scenarioNode) {
-	w.t.Helper()
-	if !node.cordoned && !node.paused && !node.unready {
-		return
-	}
-	w.changeNode(node.Name, func(live *corev1.Node) {
-		live.Spec.Unschedulable = node.cordoned
-		if live.Annotations == nil {
-			live.Annotations = map[string]string{}
-		}
-		if node.paused {
-			live.Annotations[v1.ReconcileAnnotation] = v1.Disabled
-		}
-		if node.unready {
-			live.Annotations[cluster.BrokenAnnotation] = "true"
-		}
-	})
-	if node.unready {
-		w.eventually("node "+node.Name+" is not ready", func() error {
-			for _, condition := range w.get(node.Name).Status.Conditions {
-				if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
-					return nil
-				}
-			}
-			return fmt.Errorf("scenario %s: it is ready", s.name)
-		})
-	}
 }
 
 // foretell is what diff says of the second revision, in the folder of the repository.
