@@ -73,6 +73,21 @@ func (w *foretoldWorld) ready(ready bool, names []string) {
 	}
 }
 
+// keepsReady reports a node that nobody has broken, and that is not ready all the same: when the
+// machine is too busy for its lease to be renewed, what happens says nothing of what was foretold.
+func (w *foretoldWorld) keepsReady(s *scenario, node *scenarioNode, live *corev1.Node) {
+	w.t.Helper()
+	if node.unready || node.recovered || w.lost[node.Name] {
+		return
+	}
+	for _, c := range live.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
+			w.lost[node.Name] = true
+			w.t.Errorf("%s: node %s is not ready at %v, and nobody has broken it: %s: %s", s.name, node.Name, w.clock.Now(), c.Reason, c.Message)
+		}
+	}
+}
+
 // resume resumes the rollouts that are to be, and reports whether there are some.
 func (w *foretoldWorld) resume() (resumed bool) {
 	w.t.Helper()
@@ -94,7 +109,8 @@ func (w *foretoldWorld) resume() (resumed bool) {
 }
 
 // halts compares the halts of rollouts with those that were foretold.
-func (w *foretoldWorld) halts(rollouts []review.Rollout) (halted int) {
+func (w *foretoldWorld) halts(rollouts []review.Rollout) {
+	halted := 0
 	w.t.Helper()
 	w.eventually("rollouts are halted as foretold", func() error {
 		var pools v1.NodePoolList
@@ -128,5 +144,5 @@ func (w *foretoldWorld) halts(rollouts []review.Rollout) (halted int) {
 		}
 		return nil
 	})
-	return halted
+	w.t.Logf("%d rollouts are halted, as foretold", halted)
 }

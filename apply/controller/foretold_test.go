@@ -115,9 +115,6 @@ func (w *foretoldWorld) goesAsForetold(most, more time.Duration) (compared int) 
 	w.applied = later(w.applied, start)
 	w.merge()
 	end := w.passes(rollouts, start, most, more)
-	if halted := w.halts(rollouts); halted > 0 {
-		w.t.Logf("%d rollouts are halted, as foretold", halted)
-	}
 	if last := start.Add(most); last.Before(end) {
 		end = last
 	}
@@ -145,6 +142,7 @@ func (w *foretoldWorld) goesAsForetold(most, more time.Duration) (compared int) 
 			w.t.Logf("%s %s: %s", s.prefix, s.name, happens)
 		}
 	}
+	w.halts(rollouts)
 	return compared
 }
 

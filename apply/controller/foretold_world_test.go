@@ -46,6 +46,8 @@ type foretoldWorld struct {
 	asked map[string]time.Time
 	given map[string]bool
 	beats int
+	// lost are the nodes of which it was reported that they are not ready.
+	lost map[string]bool
 }
 
 const (
@@ -66,7 +68,7 @@ func newForetoldWorld(t *testing.T, start time.Time, scenarios []*scenario, adju
 		gitWorld:  &gitWorld{world: &world{Client: newClient(t, c.Config), t: t, cluster: c}, log: &logLines{}},
 		clock:     newMovedClock(start.Add(-time.Hour)),
 		scenarios: scenarios, seen: map[string]*corev1.Node{}, happened: map[*scenario][]happening{},
-		asked: map[string]time.Time{}, given: map[string]bool{},
+		asked: map[string]time.Time{}, given: map[string]bool{}, lost: map[string]bool{},
 	}
 	w.startMoved()
 	w.repo = newRepository(t)
@@ -215,6 +217,7 @@ func (w *foretoldWorld) record() (changed bool) {
 	for _, s := range w.scenarios {
 		for _, node := range s.nodes {
 			before, after := w.seen[node.Name], live[node.Name]
+			w.keepsReady(s, node, after)
 			w.seen[node.Name] = after
 			if before == nil || before.Annotations[v1.AppliedAnnotation] == after.Annotations[v1.AppliedAnnotation] {
 				continue
