@@ -255,9 +255,31 @@ func (w *foretoldWorld) approve() (approved bool) {
 		}
 	}
 	if approved {
-		time.Sleep(4 * quietPeriod) // the loops gather changes of pools
+		w.heeds()
 	}
 	return approved
+}
+
+// heeds waits until no wave waits for an approval that was given: the loops gather changes of
+// pools, for how long depends on how busy the machine is.
+func (w *foretoldWorld) heeds() {
+	w.t.Helper()
+	waits := func() (pool string) {
+		for _, s := range w.scenarios {
+			for name := range s.after {
+				if state := w.fleet.Wave(s.full(name)); state != nil && state.Approval != "" && w.given[state.Approval] {
+					return s.full(name)
+				}
+			}
+		}
+		return ""
+	}
+	for deadline := time.Now().Add(waitTimeout); waits() != ""; time.Sleep(quietPeriod / 8) {
+		if time.Now().After(deadline) {
+			w.t.Errorf("pool %s waits for an approval that was given", waits())
+			return
+		}
+	}
 }
 
 // write writes files without a commit.
