@@ -110,8 +110,8 @@ func (w *foretoldWorld) resume() (resumed bool) {
 
 // halts compares the halts of rollouts with those that were foretold.
 func (w *foretoldWorld) halts(rollouts []review.Rollout) {
-	halted := 0
 	w.t.Helper()
+	halted := 0
 	w.eventually("rollouts are halted as foretold", func() error {
 		var pools v1.NodePoolList
 		if err := w.List(w.t.Context(), &pools); err != nil {
