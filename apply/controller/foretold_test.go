@@ -93,7 +93,7 @@ func TestDiffForetellsRandomRollouts(t *testing.T) {
 	for batch := range batches {
 		t.Run(fmt.Sprintf("batch %d", batch), func(t *testing.T) {
 			var scenarios []*scenario
-			seeds := []uint64{27, 97} // where a window is short, and where an approval waits with a window
+			seeds := []uint64{27, 97, 220} // where a window is short, an approval waits with a window, and a deleted pool is approved
 			for range size - len(seeds) {
 				seeds = append(seeds, seed)
 				seed++

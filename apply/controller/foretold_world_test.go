@@ -238,7 +238,7 @@ func (w *foretoldWorld) approve() (approved bool) {
 		return false
 	}
 	for _, s := range w.scenarios {
-		for name := range s.after {
+		for name := range s.names() { // also one that is deleted
 			state := w.fleet.Wave(s.full(name))
 			if state == nil || state.Approval == "" || state.Behind > 0 || state.Unavailable > 0 || !state.Soaks.IsZero() || w.given[state.Approval] {
 				continue
@@ -266,7 +266,7 @@ func (w *foretoldWorld) heeds() {
 	w.t.Helper()
 	waits := func() (pool string) {
 		for _, s := range w.scenarios {
-			for name := range s.after {
+			for name := range s.names() { // also one that is deleted
 				if state := w.fleet.Wave(s.full(name)); state != nil && state.Approval != "" && w.given[state.Approval] {
 					return s.full(name)
 				}
