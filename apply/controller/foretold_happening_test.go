@@ -27,10 +27,11 @@ type happening struct {
 // off: each pool has keys of its own.
 func (s *scenario) disrupted(before, after *corev1.Node) (changed []string) {
 	for name := range s.names() {
-		key := s.key(name)
-		was, had := before.Labels[key]
-		is, has := after.Labels[key]
-		if had && (!has || was != is) || !slices.Equal(disruptiveTaints(before, key), disruptiveTaints(after, key)) {
+		if slices.ContainsFunc(s.keys(name), func(key string) bool {
+			was, had := before.Labels[key]
+			is, has := after.Labels[key]
+			return had && (!has || was != is) || !slices.Equal(disruptiveTaints(before, key), disruptiveTaints(after, key))
+		}) {
 			changed = append(changed, s.full(name))
 		}
 	}

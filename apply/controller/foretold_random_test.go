@@ -74,6 +74,7 @@ func newRandomScenario(seed uint64, prefix string, start time.Time) *scenario {
 		}
 		s.after[name] = after
 	}
+	s.start = s.before
 	return s.scenario
 }
 

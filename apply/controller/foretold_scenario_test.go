@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -16,12 +17,21 @@ import (
 // example.com/<pool>, by which it is known whose change has come to a node.
 type scenario struct {
 	name string
-	// on are its nodes: "n1 n2/zone=a n3/cordoned", with paused and unready besides.
+	// alike is another scenario, which takes its place in the short form: it tests the same,
+	// and more.
+	alike string
+	// on are its nodes: "n1 n2/zone=a n3/cordoned". They are cordoned, paused, unready or have a
+	// condition, as DiskPressure=True, from when second was carried out; a recovered one was not
+	// ready for a moment then.
 	on string
 	// first and then are the pools before and after the revision, by name, in YAML. $ stands
 	// for the prefix of all names. Without more, a pool has all nodes of the scenario, and a
 	// label "1" before, and "2" after. Empty is first where it is then without rollouts.
-	first, then string
+	// Where there is a second, it is a revision in between, which nodes have begun to follow
+	// when nodes fail, and first is what was before that; its label is "2".
+	first, second, then string
+	// resumed are the pools of which somebody has resumed the rollouts before the last revision.
+	resumed []string
 	// approvedAfter is how long who has to approve takes for it; below 0 he never does.
 	approvedAfter time.Duration
 	// late is by how much nodes may be later than foretold, for what is not foretold; and
@@ -33,18 +43,25 @@ type scenario struct {
 	// happens is what happens, in UTC: "Sat 12:10 n1 n2; Sat 12:20 n3".
 	happens string
 
-	prefix        string
-	nodes         []*scenarioNode
-	before, after map[string]*v1.NodePoolSpec
+	prefix string
+	nodes  []*scenarioNode
+	// start are the pools of the first revision, before those when the last one is merged.
+	start, before, after map[string]*v1.NodePoolSpec
 	// approved are the waves that were approved: "pool/wave".
 	approved []string
 }
 
 // scenarioNode is a node of a scenario.
 type scenarioNode struct {
-	Name                      string
-	Labels                    map[string]string
-	cordoned, paused, unready bool
+	Name                                 string
+	Labels                               map[string]string
+	cordoned, paused, unready, recovered bool
+	condition                            *corev1.NodeCondition
+}
+
+// undisturbed reports whether the node is what it was when it came.
+func (n *scenarioNode) undisturbed() bool {
+	return !n.cordoned && !n.paused && !n.unready && !n.recovered && n.condition == nil
 }
 
 // nothing is what happens where no node follows.
@@ -52,15 +69,18 @@ const nothing = "nothing"
 
 func intstrPercent(n int) intstr.IntOrString { return intstr.FromString(fmt.Sprintf("%d%%", n)) }
 
-// full is the name of a pool or a node in the cluster, and key that of the keys of a pool.
+// full is the name of a pool or a node in the cluster, and key that of the key of a pool; keys
+// are that and another one that it may have.
 func (s *scenario) full(name string) string { return s.prefix + "-" + name }
 
 func (s *scenario) key(pool string) string { return "example.com/" + s.full(pool) }
 
-// names are the pools before and after.
+func (s *scenario) keys(pool string) []string { return []string{s.key(pool), s.key(pool) + ".x"} }
+
+// names are the pools of all revisions.
 func (s *scenario) names() map[string]bool {
 	names := map[string]bool{}
-	for _, pools := range []map[string]*v1.NodePoolSpec{s.before, s.after} {
+	for _, pools := range []map[string]*v1.NodePoolSpec{s.start, s.before, s.after} {
 		for name := range pools {
 			names[name] = true
 		}
@@ -84,23 +104,36 @@ func (s *scenario) prepare(prefix string) error {
 				node.paused = true
 			case what == "unready":
 				node.unready = true
+			case what == "recovered":
+				node.recovered = true
+			case strings.Contains(what, "="):
+				kind, status, _ := strings.Cut(what, "=")
+				node.condition = &corev1.NodeCondition{Type: corev1.NodeConditionType(kind), Status: corev1.ConditionStatus(status)}
 			case what != "":
 				return fmt.Errorf("scenario %s: node %s is %q", s.name, name, what)
 			}
 		}
 		s.nodes = append(s.nodes, node)
 	}
-	var err error
+	return s.revisions()
+}
+
+// revisions reads the pools of a scenario.
+func (s *scenario) revisions() (err error) {
 	if s.after, err = s.read(s.then, "2"); err != nil {
 		return err
 	}
 	if s.first != "" {
-		s.before, err = s.read(s.first, "1")
-		return err
+		s.start, err = s.read(s.first, "1")
+	} else {
+		s.start, err = s.read(cmp.Or(s.second, s.then), "1")
+		for _, spec := range s.start {
+			spec.Rollout = nil
+		}
 	}
-	s.before, err = s.read(s.then, "1")
-	for _, spec := range s.before {
-		spec.Rollout = nil
+	s.before = s.start
+	if err == nil && s.second != "" {
+		s.before, err = s.read(s.second, "2")
 	}
 	return err
 }

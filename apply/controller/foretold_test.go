@@ -20,13 +20,9 @@ var foretoldStart = time.Date(2027, time.March, 27, 12, 0, 0, 0, time.UTC)
 // What diff foretells of a rollout is what happens, on a real control plane, given that
 // nothing else does: which nodes follow, in which order, and when.
 func TestDiffForetellsTheRollout(t *testing.T) {
-	all := foretoldScenarios()
-	if !cluster.Stress() { // every other one
-		chosen := all[:0]
-		for i := 1; i < len(all); i += 2 {
-			chosen = append(chosen, all[i])
-		}
-		all = chosen
+	all := shortForm()
+	if cluster.Stress() {
+		all = foretoldScenarios()
 	}
 	scenarios, err := prepared(all)
 	if err != nil {
@@ -39,6 +35,16 @@ func TestDiffForetellsTheRollout(t *testing.T) {
 	}
 	compared := w.goesAsForetold(30*24*time.Hour, more)
 	t.Logf("%d scenarios, %d nodes of them compared", len(scenarios), compared)
+}
+
+// What the short form leaves out, as another scenario tests the same, is tested there.
+func TestScenariosThatAreAlike(t *testing.T) {
+	chosen := shortForm()
+	for _, s := range foretoldScenarios() {
+		if s.alike != "" && !slices.ContainsFunc(chosen, func(other *scenario) bool { return other.name == s.alike }) {
+			t.Errorf("scenario %q is left out, and so is %q, which tests the same", s.name, s.alike)
+		}
+	}
 }
 
 // Nothing of a revision is foretold, and nothing happens, before the windows of its source
@@ -87,7 +93,7 @@ func TestDiffForetellsRandomRollouts(t *testing.T) {
 	for batch := range batches {
 		t.Run(fmt.Sprintf("batch %d", batch), func(t *testing.T) {
 			var scenarios []*scenario
-			seeds := []uint64{27, 97} // where a window is short, and where an approval waits with a window
+			seeds := []uint64{27, 97, 220} // where a window is short, an approval waits with a window, and a deleted pool is approved
 			for range size - len(seeds) {
 				seeds = append(seeds, seed)
 				seed++
@@ -136,6 +142,7 @@ func (w *foretoldWorld) goesAsForetold(most, more time.Duration) (compared int) 
 			w.t.Logf("%s %s: %s", s.prefix, s.name, happens)
 		}
 	}
+	w.halts(rollouts)
 	return compared
 }
 

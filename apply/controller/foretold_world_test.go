@@ -46,6 +46,8 @@ type foretoldWorld struct {
 	asked map[string]time.Time
 	given map[string]bool
 	beats int
+	// lost are the nodes of which it was reported that they are not ready.
+	lost map[string]bool
 }
 
 const (
@@ -66,7 +68,7 @@ func newForetoldWorld(t *testing.T, start time.Time, scenarios []*scenario, adju
 		gitWorld:  &gitWorld{world: &world{Client: newClient(t, c.Config), t: t, cluster: c}, log: &logLines{}},
 		clock:     newMovedClock(start.Add(-time.Hour)),
 		scenarios: scenarios, seen: map[string]*corev1.Node{}, happened: map[*scenario][]happening{},
-		asked: map[string]time.Time{}, given: map[string]bool{},
+		asked: map[string]time.Time{}, given: map[string]bool{}, lost: map[string]bool{},
 	}
 	w.startMoved()
 	w.repo = newRepository(t)
@@ -78,7 +80,7 @@ func newForetoldWorld(t *testing.T, start time.Time, scenarios []*scenario, adju
 			w.node(node.Name, node.Labels)
 			names = append(names, node.Name)
 		}
-		maps.Copy(first, s.files(s.before, nil))
+		maps.Copy(first, s.files(s.start, nil))
 	}
 	w.isReadyNode(names...)
 	revision := w.repo.commit(first)
@@ -92,14 +94,34 @@ func newForetoldWorld(t *testing.T, start time.Time, scenarios []*scenario, adju
 	})
 	w.follows(foretoldSource, revision)
 	w.rest(mergePeriod)
-	for _, s := range scenarios {
-		for _, node := range s.nodes {
-			w.disturb(s, node)
-		}
-	}
+	w.second(start)
+	w.disturb()
 	w.clock.moveTo(start)
 	w.rest(mergePeriod)
+	if w.resume() {
+		w.rest(mergePeriod)
+	}
 	return w
+}
+
+// second has the loops carry out the second revision of scenarios that have one, a few minutes
+// before the last one.
+func (w *foretoldWorld) second(start time.Time) {
+	w.t.Helper()
+	changed := files{}
+	for _, s := range w.scenarios {
+		if s.second != "" {
+			maps.Copy(changed, s.files(s.before, s.start))
+		}
+	}
+	if len(changed) == 0 {
+		return
+	}
+	w.clock.moveTo(start.Add(-5 * time.Minute))
+	w.repo.write(changed)
+	w.repo.commit(nil)
+	w.request(foretoldSource, "second")
+	w.rest(mergePeriod)
 }
 
 // startMoved runs the loops by the clock.
@@ -115,36 +137,6 @@ func (w *foretoldWorld) startMoved() {
 	w.stop = startLoopsWith(w.t, user, options, funcr.New(w.log.add, funcr.Options{Verbosity: 1}))
 	w.t.Cleanup(w.clear)
 	w.t.Cleanup(func() { w.clock.moveTo(w.clock.Now().AddDate(1, 0, 0)) }) // what waits is released
-}
-
-// disturb brings a node into the state that it has before the revision is merged.
-func (w *foretoldWorld) disturb(s *scenario, node *scenarioNode) {
-	w.t.Helper()
-	if !node.cordoned && !node.paused && !node.unready {
-		return
-	}
-	w.changeNode(node.Name, func(live *corev1.Node) {
-		live.Spec.Unschedulable = node.cordoned
-		if live.Annotations == nil {
-			live.Annotations = map[string]string{}
-		}
-		if node.paused {
-			live.Annotations[v1.ReconcileAnnotation] = v1.Disabled
-		}
-		if node.unready {
-			live.Annotations[cluster.BrokenAnnotation] = "true"
-		}
-	})
-	if node.unready {
-		w.eventually("node "+node.Name+" is not ready", func() error {
-			for _, condition := range w.get(node.Name).Status.Conditions {
-				if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
-					return nil
-				}
-			}
-			return fmt.Errorf("scenario %s: it is ready", s.name)
-		})
-	}
 }
 
 // foretell is what diff says of the second revision, in the folder of the repository.
@@ -225,6 +217,7 @@ func (w *foretoldWorld) record() (changed bool) {
 	for _, s := range w.scenarios {
 		for _, node := range s.nodes {
 			before, after := w.seen[node.Name], live[node.Name]
+			w.keepsReady(s, node, after)
 			w.seen[node.Name] = after
 			if before == nil || before.Annotations[v1.AppliedAnnotation] == after.Annotations[v1.AppliedAnnotation] {
 				continue
@@ -245,7 +238,7 @@ func (w *foretoldWorld) approve() (approved bool) {
 		return false
 	}
 	for _, s := range w.scenarios {
-		for name := range s.after {
+		for name := range s.names() { // also one that is deleted
 			state := w.fleet.Wave(s.full(name))
 			if state == nil || state.Approval == "" || state.Behind > 0 || state.Unavailable > 0 || !state.Soaks.IsZero() || w.given[state.Approval] {
 				continue
@@ -262,9 +255,31 @@ func (w *foretoldWorld) approve() (approved bool) {
 		}
 	}
 	if approved {
-		time.Sleep(4 * quietPeriod) // the loops gather changes of pools
+		w.heeds()
 	}
 	return approved
+}
+
+// heeds waits until no wave waits for an approval that was given: the loops gather changes of
+// pools, for how long depends on how busy the machine is.
+func (w *foretoldWorld) heeds() {
+	w.t.Helper()
+	waits := func() (pool string) {
+		for _, s := range w.scenarios {
+			for name := range s.names() { // also one that is deleted
+				if state := w.fleet.Wave(s.full(name)); state != nil && state.Approval != "" && w.given[state.Approval] {
+					return s.full(name)
+				}
+			}
+		}
+		return ""
+	}
+	for deadline := time.Now().Add(waitTimeout); waits() != ""; time.Sleep(quietPeriod / 8) {
+		if time.Now().After(deadline) {
+			w.t.Errorf("pool %s waits for an approval that was given", waits())
+			return
+		}
+	}
 }
 
 // write writes files without a commit.

@@ -233,3 +233,38 @@ func TestScheduleGoesByConditions(t *testing.T) {
 		}
 	}
 }
+
+// A node that has followed and meets a condition no longer has failed when it is foretold, as it
+// has when it happens: the halt is the same.
+func TestScheduleHaltsByConditions(t *testing.T) {
+	pool := func(value string, changes ...func(*v1.NodePool)) *v1.NodePool {
+		p := waitingPool("p", all(append(changes, labelled(value))...))
+		p.Generation = 1
+		return p
+	}
+	before, after := pool("1"), pool("2", limited("2", 10*time.Minute), naming(gpuHealthy))
+	w := &rolloutWorld{before: []*v1.NodePool{before}, after: []*v1.NodePool{after}, unready: map[string]bool{}}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		node := followed(t, 365*24*time.Hour, before)
+		node.Name, node.Conditions = name, ParseConditions("GPUHealthy=True")
+		w.nodes = append(w.nodes, node)
+	}
+	s := newStepper(w)
+	s.steps(closedAt, time.Minute)
+	s.nodes["a"].Conditions = ParseConditions("GPUHealthy=False")
+	cluster := Cluster{Pools: w.after}
+	for _, name := range s.names {
+		cluster.Nodes = append(cluster.Nodes, s.nodes[name])
+	}
+	now := closedAt.Add(time.Minute)
+	schedules := newSchedules(newForesight(cluster, expand(after), RolloutsOf(w.after), now)).foretell()
+	want := []string{"p: 2 nodes, 0 windows", "  [], stay: c d",
+		` 2 nodes do not follow: the rollout of pool "p" is halted since 2026-11-25T12:01:00Z, as node a has condition GPUHealthy=False after it has followed`}
+	if diff := cmp.Diff(want, reportedSchedules(schedules)); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	s.minute(now)
+	if diff := cmp.Diff(s.halts["p"], schedules[0].Halt); diff != "" || !schedules[0].Foretold {
+		t.Errorf("the halt (-happens +foretold):\n%s", diff)
+	}
+}

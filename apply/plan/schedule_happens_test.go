@@ -41,6 +41,7 @@ func TestScheduleOfDrainsAndHaltsIsWhatHappens(t *testing.T) {
 		w := newRolloutWorld(t, seed)
 		extra := rand.New(rand.NewPCG(seed, 31))
 		w.drain(extra)
+		w.nameConditions(extra)
 		if seed%3 > 0 && !w.goOn(extra) {
 			continue
 		}
@@ -48,14 +49,17 @@ func TestScheduleOfDrainsAndHaltsIsWhatHappens(t *testing.T) {
 		for _, node := range w.nodes {
 			drains += len(LastChangeOf(node).Drains)
 		}
-		if halts+drains == 0 && seed%3 > 0 {
+		failing := slices.ContainsFunc(w.nodes, func(node *NodeState) bool {
+			return w.unready[node.Name] || node.Conditions == ParseConditions(gpuHealthy+"=False")
+		})
+		if halts+drains == 0 && !failing && seed%3 > 0 {
 			continue
 		}
 		halted, drained, w.period = halted+halts, drained+drains, 2*time.Hour
 		seen.compare(t, seed, w)
 	}
 	t.Logf("%d worlds: %+v; at the beginning %d rollouts were halted, and %d drains had begun", worlds/2, seen, halted, drained)
-	if seen.writes < worlds/4 || seen.drains < worlds/50 || seen.halts < worlds/50 || halted < worlds/50 || seen.reverts == 0 {
+	if seen.writes < worlds/4 || seen.drains < worlds/50 || seen.halts < worlds/50 || seen.foretold == 0 || seen.lacking == 0 || halted < worlds/50 || seen.reverts == 0 {
 		t.Error("the worlds have too little of what the property is about")
 	}
 }
@@ -118,9 +122,10 @@ func TestScheduleOfHaltedRollouts(t *testing.T) {
 // happenings counts what has happened in worlds.
 type happenings struct {
 	writes, later, approvals, stay int
-	// halts are rollouts that stay halted, of which foretold were not halted before; drains
-	// are those that have ended, and reverts the writes of nodes while their pool is halted.
-	halts, foretold, drains, reverts int
+	// halts are rollouts that stay halted, of which foretold were not halted before, and lacking
+	// are by a condition; drains are those that have ended, and reverts the writes of nodes while
+	// their pool is halted.
+	halts, foretold, lacking, drains, reverts int
 }
 
 // compare steps through a world, and compares that with what is foretold of it.
@@ -164,6 +169,9 @@ func (h *happenings) compare(t *testing.T, seed uint64, w *rolloutWorld) {
 		}
 		if schedule.Halt != nil {
 			h.halts++
+			if schedule.Halt.Lacks != "" {
+				h.lacking++
+			}
 		}
 		if schedule.Foretold {
 			h.foretold++
@@ -215,6 +223,10 @@ func (w *rolloutWorld) goOn(r *rand.Rand) bool {
 	for _, name := range s.names {
 		began := !LastChangeOf(s.nodes[name]).At.IsZero()
 		w.unready[name] = r.IntN(20) == 0 || began && r.IntN(3) == 0
+		if node := s.nodes[name]; began && node.Conditions.Known() && r.IntN(2) == 0 {
+			s.nodes[name] = node.DeepCopy()
+			s.nodes[name].Conditions = ParseConditions(gpuHealthy + "=False")
+		}
 	}
 	if r.IntN(3) > 0 { // or it is found when it is foretold
 		s.steps(w.now, time.Minute)

@@ -22,11 +22,11 @@ func rollouts() []review.Rollout {
 			},
 		},
 		{
-			Pool: "infra", Nodes: 1, Stays: `1 node does not follow: the rollout of pool "infra" is halted since 2026-11-25T02:00:07Z, as node infra-1 is not ready after it has followed`,
+			Pool: "infra", Nodes: 1, Stays: `1 node does not follow: the rollout of pool "infra" is halted since 2026-11-25T02:00:07Z, as node infra-1 has condition GPUHealthy=False after it has followed`,
 			Waves: []review.RolloutWave{{Nodes: []string{}, Staying: []string{"infra-2"}, Evictions: ptr(0), BudgetsBlocking: none}},
 			Halt: &review.RolloutHalt{
 				Since: &plan.Moment{Time: "2026-11-25T02:00:07Z", UTC: "2026-11-25T02:00:07Z", Text: "Wed 2026-11-25 02:00:07 UTC"},
-				Node:  "infra-1", Nodes: 1, Resume: "b41c02/2026-11-25T02:00:07Z",
+				Node:  "infra-1", Nodes: 1, Lacks: "has condition GPUHealthy=False", Resume: "b41c02/2026-11-25T02:00:07Z",
 			},
 		},
 		{

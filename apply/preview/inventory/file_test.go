@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
@@ -165,6 +167,69 @@ func TestFileInYAML(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("from YAML (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// What a rollout depends on besides comes back as it was: which nodes are ready, their
+// conditions, and what has halted the rollouts of pools. A file of an earlier version has none of
+// it, and then all nodes are ready, no rollout is halted, and the conditions are not known.
+func TestFileWithRollouts(t *testing.T) {
+	node := func(name string, conditions ...corev1.NodeCondition) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Conditions: conditions}}
+	}
+	ready := func(status corev1.ConditionStatus) corev1.NodeCondition {
+		return corev1.NodeCondition{Type: corev1.NodeReady, Status: status}
+	}
+	pool := func(name string, halt *v1.RolloutHalt) *v1.NodePool {
+		pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name)}}
+		pool.Status.Rollout = &v1.RolloutStatus{Halt: halt}
+		return pool
+	}
+	at := metav1.NewTime(time.Date(2026, time.November, 25, 2, 0, 7, 0, time.UTC))
+	halt := &v1.RolloutHalt{Time: at, Changes: "0a1b2c-3d4e5f.6a7b8c", Resume: "b41c02/2026-11-25T02:00:07Z", Nodes: 2, Node: "sick", Lacks: "has condition GPUHealthy=False"}
+	resumed := &v1.RolloutHalt{Time: at, Changes: "0a1b2c", Resume: "c41c02/2026-11-25T02:00:07Z", Nodes: 1, Node: "down", Resumed: true}
+	inv := built(t,
+		pool("halted", halt), pool("resumed", resumed), pool("running", nil),
+		node("down", ready(corev1.ConditionFalse)), node("lost", ready(corev1.ConditionUnknown)), node("new"), node("plain", ready(corev1.ConditionTrue)),
+		node("sick", ready(corev1.ConditionTrue), corev1.NodeCondition{Type: "GPUHealthy", Status: corev1.ConditionFalse}, corev1.NodeCondition{Type: corev1.NodeDiskPressure, Status: "odd"}))
+	text := written(t, inv)
+	read, err := Read(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]bool{"down": true, "lost": true}, read.Unready); diff != "" {
+		t.Errorf("nodes that are not ready (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]*plan.Halt{"halted": plan.HaltOf(inv.Pools[0]), "resumed": plan.HaltOf(inv.Pools[1])}, plan.HaltsOf(read.Pools)); diff != "" {
+		t.Errorf("halts (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(halt, read.Pools[0].Status.Rollout.Halt); diff != "" {
+		t.Errorf("the halt in the status (-want +got):\n%s", diff)
+	}
+	known := map[string]string{}
+	for _, node := range read.Nodes {
+		if node.Conditions.Known() {
+			known[node.Name] = node.Conditions.String()
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"down": "", "lost": "", "plain": "", "sick": "DiskPressure=Unknown,GPUHealthy=False"}, known); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+	if again := written(t, read); string(again) != string(text) {
+		t.Errorf("written again (-first +again):\n%s", cmp.Diff(string(text), string(again)))
+	}
+
+	old, err := Read(strings.NewReader(inFile(`"nodePools": [{"name": "halted", "spec": {}}], "nodes": [{"names": ["down", "sick"]}], "workloads": null`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if halts := plan.HaltsOf(old.Pools); len(old.Unready)+len(halts) > 0 {
+		t.Errorf("by an old file nodes are not ready: %v; rollouts are halted: %v", old.Unready, halts)
+	}
+	for _, node := range old.Nodes {
+		if node.Conditions.Known() {
+			t.Errorf("an old file has the conditions %q of node %s", node.Conditions, node.Name)
 		}
 	}
 }

@@ -36,9 +36,12 @@ type Rollout struct {
 type RolloutHalt struct {
 	// Since is when it was halted, or will be.
 	Since *plan.Moment `json:"since"`
-	// Node is the first that is not ready after it has followed, Nodes how many there are.
+	// Node is the first that has failed after it has followed, Nodes how many there are.
 	Node  string `json:"node"`
 	Nodes int    `json:"nodes"`
+	// Lacks is what that node has instead of a condition that the pool names, as "has condition
+	// GPUHealthy=False"; empty where it is not ready.
+	Lacks string `json:"lacks"`
 	// Resume is the value of the annotation that resumes the rollout; empty where it is not
 	// halted yet, and the value is not known.
 	Resume string `json:"resume"`
@@ -82,7 +85,7 @@ func rolloutsOf(schedules []plan.PoolSchedule, i *impact.Impact) []Rollout {
 	for _, s := range schedules {
 		r := Rollout{Pool: s.Pool, Nodes: s.Nodes, Waves: []RolloutWave{}, Windows: s.Windows, Ends: plan.MomentOf(s.Ends, s.Zone), Stays: s.Stays}
 		if halt := s.Halt; halt != nil {
-			r.Halt = &RolloutHalt{Since: plan.MomentOf(halt.Time, s.Zone), Node: halt.Node, Nodes: halt.Nodes}
+			r.Halt = &RolloutHalt{Since: plan.MomentOf(halt.Time, s.Zone), Node: halt.Node, Nodes: halt.Nodes, Lacks: halt.Lacks}
 			if !s.Foretold {
 				r.Halt.Resume = halt.Resume()
 			}
@@ -150,15 +153,25 @@ func (r Rollout) HaltText() string {
 	if h == nil || h.Since == nil {
 		return ""
 	}
-	because := fmt.Sprintf("as node %s is not ready after it has followed", h.Node)
-	if h.Nodes > 1 {
-		because = fmt.Sprintf("as %d nodes are not ready after they have followed, node %s among them", h.Nodes, h.Node)
-	}
+	because := h.because()
 	if h.Resume == "" {
 		return fmt.Sprintf("it will be halted at %s, %s", h.Since.Text, because)
 	}
 	return fmt.Sprintf("halted since %s, %s; revert that change, or go on in spite of it: kubectl annotate --overwrite nodepool %s %s=%s",
 		h.Since.Text, because, r.Pool, v1.ResumeRolloutAnnotation, h.Resume)
+}
+
+// because says what has failed, as [plan.Halt.String] does.
+func (h *RolloutHalt) because() string {
+	switch {
+	case h.Lacks != "" && h.Nodes > 1:
+		return fmt.Sprintf("as %d nodes have failed after they have followed: node %s %s, for one", h.Nodes, h.Node, h.Lacks)
+	case h.Lacks != "":
+		return fmt.Sprintf("as node %s %s after it has followed", h.Node, h.Lacks)
+	case h.Nodes > 1:
+		return fmt.Sprintf("as %d nodes are not ready after they have followed, node %s among them", h.Nodes, h.Node)
+	}
+	return fmt.Sprintf("as node %s is not ready after it has followed", h.Node)
 }
 
 // Text says in a line when the wave begins, and what it does.

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -43,5 +44,26 @@ func TestRolloutsCountEvictions(t *testing.T) {
 	}
 	if sum := c.plus(Counts{Waves: 1, EvictionsPerWave: 5, PolicyWeakened: 1}); sum.Waves != 2 || sum.EvictionsPerWave != 5 || sum.PolicyWeakened != 2 {
 		t.Errorf("two clusters have %d waves, %d evictions in one, %d weakened, want 2, 5 and 2", sum.Waves, sum.EvictionsPerWave, sum.PolicyWeakened)
+	}
+}
+
+// What has halted a rollout is said as the controller says it, be it that nodes are not ready, or
+// do not meet a condition.
+func TestHaltTextSaysWhatHasFailed(t *testing.T) {
+	for _, halt := range []plan.Halt{
+		{Nodes: 1, Node: "a"}, {Nodes: 3, Node: "a"},
+		{Nodes: 1, Node: "a", Lacks: "has condition GPUHealthy=False"}, {Nodes: 3, Node: "a", Lacks: "has no condition GPUHealthy"},
+	} {
+		halt.Time, halt.Changes = time.Date(2026, time.November, 25, 2, 0, 7, 0, time.UTC), []string{"x"}
+		schedules := []plan.PoolSchedule{{Pool: "gpu", Zone: time.UTC, Halt: &halt}}
+		_, because, _ := strings.Cut(halt.String(), ", ")
+		text := rolloutsOf(schedules, nil)[0].HaltText()
+		if want := "halted since Wed 2026-11-25 02:00:07 UTC, " + because + "; revert that change"; !strings.HasPrefix(text, want) {
+			t.Errorf("%q, want %q", text, want)
+		}
+		schedules[0].Foretold = true
+		if text, want := rolloutsOf(schedules, nil)[0].HaltText(), "it will be halted at Wed 2026-11-25 02:00:07 UTC, "+because; text != want {
+			t.Errorf("%q, want %q", text, want)
+		}
 	}
 }
