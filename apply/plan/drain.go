@@ -219,8 +219,15 @@ func (f NodeFacts) drains(full, p *NodePlan, wait NodeWait, drain *Drain) map[re
 			drains[id] = drained
 		}
 	}
-	if drain != nil {
-		maps.Copy(drains, drain.drained)
+	if drain == nil {
+		return drains
+	}
+	for id, drained := range drain.drained {
+		// What somebody takes off again and again is put back later, and stands from then on.
+		if was, known := p.recorded.Change.Drains[id]; known && p.taints.withheld[twinOf(id)] {
+			drained.Stands = was.Stands
+		}
+		drains[id] = drained
 	}
 	return drains
 }

@@ -136,3 +136,27 @@ func TestBeginOfDrainIsAStep(t *testing.T) {
 		t.Errorf("a node has begun 5 minutes ago, and: %s", stuck)
 	}
 }
+
+// What keeps pods off, and somebody takes off each second, is put back like anything else that
+// is fought over, and nothing is written while that waits.
+func TestTaintThatIsTakenOffAgainAndAgain(t *testing.T) {
+	pool := drainingPool(prior(5))
+	node, writes := begunDrain(t, pool), 0
+	var repairs *Repairs
+	for i := range 3600 {
+		now := closedAt.Add(time.Duration(i) * time.Second)
+		node = node.DeepCopy()
+		node.Taints = nil
+		o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Now: now, Backoff: DefaultRepairBackoff(), Repairs: repairs})
+		if repairs = o.Admission.Written(now); !o.Admission.Plan.NoOp() {
+			writes++
+			if back := o.Admission.Plan.After(node); !slices.Contains(taintsOf(back), "v:NoSchedule") {
+				t.Fatalf("after %s, a write does not put it back, but makes the record %s", now.Sub(closedAt), back.Annotations[v1.AppliedAnnotation])
+			}
+		}
+		node = carry(node, o)
+	}
+	if writes < 10 || writes > 100 {
+		t.Errorf("%d writes within an hour", writes)
+	}
+}

@@ -94,8 +94,9 @@ func (g *governing) within(p *NodePlan, waiting []string) map[string]string {
 	for _, name := range waiting {
 		all[name] = name
 		for _, around := range g.rollouts.of(name).around {
-			if _, obstructed := g.obstacles[around]; obstructed {
-				all[name] = around // and asks for no turn meanwhile
+			_, obstructed := g.obstacles[around]
+			if obstructed || slices.Contains(waiting, around) && len(g.windows(around)) > 0 {
+				all[name] = around // and asks for no turn meanwhile, which it would not take
 				break
 			}
 		}

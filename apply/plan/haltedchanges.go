@@ -106,44 +106,6 @@ func (r *rollout) followedSince(before, followed FollowedPool) FollowedPool {
 	return followed
 }
 
-// goesOn reports whether the pool still says any of what a node has followed of it.
-func (r *rollout) goesOn(followed FollowedPool) bool {
-	if len(followed.Keys) == 0 {
-		return followed.Content == r.content
-	}
-	return slices.ContainsFunc(followed.Keys, r.stands)
-}
-
-// followedBy stands for what a node has followed of the pool, which says that still, as
-// [Halt.Changes] has it. Where the record does not note the keys, these are those of which it
-// has what was before; or what the pool says as a whole, where these are not known either.
-func (r *rollout) followedBy(followed FollowedPool) []string {
-	keys := slices.DeleteFunc(slices.Clone(followed.Keys), func(key string) bool { return !r.stands(key) })
-	note := func(field Field, key string, before *string) {
-		switch value, says := r.says.value(field, key); {
-		case says:
-			keys = append(keys, r.saying(field, key, value))
-		case before != nil:
-			keys = append(keys, r.absence(field, key))
-		}
-	}
-	if len(followed.Keys) == 0 {
-		for key, before := range followed.Labels {
-			note(Label, key, before)
-		}
-		for id, before := range followed.Taints {
-			note(Taint, id.String(), before)
-		}
-	}
-	if len(keys) == 0 {
-		return []string{followed.Content}
-	}
-	for i := range keys {
-		keys[i] = r.prefix() + keys[i]
-	}
-	return keys
-}
-
 // saysAny reports whether the pool still says any of what nodes have followed.
 func (r *rollout) saysAny(changes []string) bool {
 	return slices.ContainsFunc(changes, func(change string) bool {
@@ -162,8 +124,11 @@ func (r *rollout) stands(key string) bool {
 // these keys: nothing is to be hashed for each of thousands of nodes.
 func (r *rollout) readSayings() {
 	r.sayings = make(map[string]bool, 2*(len(r.says.labels)+len(r.says.taints)))
+	r.sayingsByKey = make(map[keyOf]string, len(r.sayings)/2)
 	note := func(field Field, key, value string) {
-		r.sayings[r.saying(field, key, value)], r.sayings[r.absence(field, key)] = true, true
+		saying := r.saying(field, key, value)
+		r.sayings[saying], r.sayings[r.absence(field, key)] = true, true
+		r.sayingsByKey[keyOf{field, key}] = saying
 	}
 	for key, value := range r.says.labels {
 		note(Label, key, string(value))
@@ -172,6 +137,19 @@ func (r *rollout) readSayings() {
 		note(Taint, idOf(taint), taint.Value)
 	}
 	r.idDigest = digest(3, r.id) + "-"
+}
+
+// keyOf is a key of a field.
+type keyOf struct {
+	field Field
+	key   string
+}
+
+// sayingOf stands for the value that the pool says of a key.
+func (r *rollout) sayingOf(field Field, key string) (saying string, says bool) {
+	r.sayingsOnce.Do(r.readSayings)
+	saying, says = r.sayingsByKey[keyOf{field, key}]
+	return saying, says
 }
 
 // saying stands for a key and its value, and absence for a key that the pool has no more.

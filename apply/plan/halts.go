@@ -92,15 +92,16 @@ const maxHaltedChanges = 250
 // followedAt is when a node last began to follow pools of which more waits in a rollout, and
 // could fail by them: it was ready then, and they still say any of what it has followed. It is
 // zero where it has not.
-func (p *progress) followedAt(node *Follower) (at time.Time, pools []string) {
+func (p *progress) followedAt(node *Follower, all followings) (at time.Time, pools []*rollout) {
 	for name, pool := range node.Change.Pools {
-		if one := p.waiting[name]; one == nil || pool.Unready || pool.At.Before(at) || !one.goesOn(pool) {
+		one := p.waiting[name]
+		if one == nil || pool.Unready || pool.At.Before(at) || len(all.of(node, one).changes) == 0 {
 			continue
 		}
 		if pool.At.After(at) {
 			at, pools = pool.At, nil
 		}
-		pools = append(pools, name)
+		pools = append(pools, one)
 	}
 	return at, pools
 }
@@ -109,13 +110,13 @@ func (p *progress) followedAt(node *Follower) (at time.Time, pools []string) {
 // [Halt.Changes]. They were ready when they began to follow a change of which more waits,
 // and are not ready by now, while the last wave that has begun is theirs, or soon after.
 // Nodes that had begun before a halt that somebody has resumed do not.
-func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Time) (failed, changes []string) {
-	last, noted := map[string]int{}, map[string]bool{} // most have followed the same
+func (p *progress) failures(pool *rollout, all followings, halt *Halt, now time.Time) (failed []*Follower, changes []string) {
+	noted := map[string]map[int]bool{} // most have followed the same
 	for _, node := range p.members {
 		if !node.unready(pool.name) {
 			continue
 		}
-		at, followed := p.followedAt(node)
+		at, followed := p.followedAt(node, all)
 		if at.IsZero() {
 			continue
 		}
@@ -127,15 +128,20 @@ func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Tim
 		if wave := p.of[node.Name]; wave < len(pool.waves) {
 			period = max(period, pool.waves[wave].soak)
 		}
-		if len(pool.waves) > 0 && p.of[node.Name] == p.lastWave(node, followed, last) {
+		if len(pool.waves) > 0 && p.of[node.Name] == p.lastWave(node, followed, all) {
 			period = max(period, lastWavePeriod)
 		}
-		if now.Before(at.Add(period)) {
-			failed = append(failed, node.Name)
-			for _, name := range followed {
-				what := node.Change.Pools[name]
-				if id := name + "/" + strings.Join(what.Keys, "."); len(what.Keys) == 0 || !noted[id] {
-					noted[id], changes = true, append(changes, r.of(name).followedBy(what)...)
+		if !now.Before(at.Add(period)) {
+			continue
+		}
+		failed = append(failed, node)
+		for _, one := range followed {
+			if noted[one.name] == nil {
+				noted[one.name] = map[int]bool{}
+			}
+			for _, change := range all.of(node, one).changes {
+				if !noted[one.name][change] {
+					noted[one.name][change], changes = true, append(changes, all.textsOf(one).texts[change])
 				}
 			}
 		}
@@ -145,49 +151,22 @@ func (p *progress) failures(r *Rollouts, pool *rollout, halt *Halt, now time.Tim
 }
 
 // lastWave is the last one of which a node has followed any of what this one has followed of
-// some pools: what nodes have followed of other keys, maybe long ago, is another rollout. Known
-// are the answers so far: most nodes have followed the same.
-func (p *progress) lastWave(node *Follower, pools []string, known map[string]int) int {
+// some pools: what nodes have followed of other keys, maybe long ago, is another rollout.
+func (p *progress) lastWave(node *Follower, pools []*rollout, all followings) int {
 	last := 0
-	for _, name := range pools {
-		followed := node.Change.Pools[name]
-		id := name + "/" + followed.Content + "/" + strings.Join(followed.Keys, ".")
-		if _, found := known[id]; !found {
-			known[id] = p.lastWaveOf(name, followed)
-		}
-		last = max(last, known[id])
-	}
-	return last
-}
-
-func (p *progress) lastWaveOf(pool string, followed FollowedPool) int {
-	keys := slices.DeleteFunc(slices.Clone(followed.Keys), func(key string) bool { return !p.waiting[pool].stands(key) })
-	last := 0
-	for _, node := range p.members {
-		if p.of[node.Name] <= last {
+	for _, pool := range pools {
+		followed, waves := all.of(node, pool), p.lastWavesOf(pool, all)
+		if !followed.keyed {
+			last = max(last, waves.whole)
 			continue
 		}
-		other, has := node.Change.Pools[pool]
-		if has && !other.Unready && (shareOne(keys, other.Keys) || len(keys) == 0 && other.Content == followed.Content) {
-			last = p.of[node.Name]
+		for _, change := range followed.changes {
+			if change < len(waves.of) {
+				last = max(last, waves.of[change])
+			}
 		}
 	}
 	return last
-}
-
-// shareOne reports whether two sorted lists have an element in common.
-func shareOne(a, b []string) bool {
-	for len(a) > 0 && len(b) > 0 {
-		switch c := strings.Compare(a[0], b[0]); {
-		case c == 0:
-			return true
-		case c < 0:
-			a = a[1:]
-		default:
-			b = b[1:]
-		}
-	}
-	return false
 }
 
 // lastWavePeriod bounds for how long a node of the last wave that has begun can fail by what
@@ -197,26 +176,23 @@ const lastWavePeriod = 7 * 24 * time.Hour
 
 // haltOf decides whether a rollout is halted: it was, and nobody has resumed it, or more nodes
 // have failed than it tolerates. Fewer failures keep no wave from beginning.
-func (p *progress) haltOf(r *Rollouts, pool *rollout, before *Halt, now time.Time) *Halt {
+func (p *progress) haltOf(pool *rollout, all followings, before *Halt, now time.Time) *Halt {
 	if before.Holds() {
 		return before
 	}
-	failed, changes := p.failures(r, pool, before, now)
+	failed, changes := p.failures(pool, all, before, now)
 	if len(failed) <= pool.toleratedFailures(len(p.members)) {
 		for _, node := range failed {
-			p.tolerated[node] = true
+			p.tolerated[node.Name] = true
 		}
 		return before
 	}
-	halt := &Halt{Time: now.UTC().Truncate(time.Second), Changes: changes[:min(len(changes), maxHaltedChanges)], Nodes: len(failed), Node: failed[0]}
-	for _, node := range p.members {
-		if slices.Contains(failed, node.Name) {
-			// One that began a moment ago is to be resumed with the others.
-			halt.Time = latest(halt.Time, node.Change.At)
-			if node.Name == halt.Node && !node.Unready {
-				halt.Lacks = node.Unmet[pool.name]
-			}
-		}
+	halt := &Halt{Time: now.UTC().Truncate(time.Second), Changes: changes[:min(len(changes), maxHaltedChanges)], Nodes: len(failed), Node: failed[0].Name}
+	if !failed[0].Unready {
+		halt.Lacks = failed[0].Unmet[pool.name]
+	}
+	for _, node := range failed { // one that began a moment ago is to be resumed with the others
+		halt.Time = latest(halt.Time, node.Change.At)
 	}
 	return halt
 }

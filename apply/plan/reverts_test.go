@@ -260,3 +260,21 @@ func TestRevertCarriesNoKeyThatIsGivenUp(t *testing.T) {
 	node = inWindow(t, node, opensAt, fleet, x("k", "2", "m", "1"), y)
 	outside(t, node, opensAt.Add(5*time.Hour), fleet, x("k", "1"), y)
 }
+
+// A pool that goes back, and waits with the one around it for a window, asks for no turn.
+func TestRevertWithinAClosedPoolAsksForNoTurn(t *testing.T) {
+	inner := func(value string) *v1.NodePool {
+		return waitingPool("inner", all(inside("outer"), labelPairs("inner", value), limited("1", time.Minute)))
+	}
+	outer := func(value string) *v1.NodePool { return waitingPool("outer", labelPairs("outer", value)) }
+	node := followed(t, longAgo, inner("1"), outer("1"))
+	node = carry(node, decide(node, closedAt.Add(-time.Hour), []string{"inner"}, inner("2"), outer("1")))
+	closed := outer("2")
+	closed.Spec.Rollout = nightly()
+	for _, turn := range [][]string{nil, {"inner"}} {
+		o := decide(node, closedAt, turn, inner("1"), closed)
+		if wait := o.Wait.Of("inner"); wait == nil || wait.Until.IsZero() || len(o.Asks) > 0 || !o.Admission.Plan.NoOp() {
+			t.Errorf("in the turn of %v, it waits for %v, and asks %v", turn, wait, o.Asks)
+		}
+	}
+}

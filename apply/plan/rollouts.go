@@ -67,9 +67,10 @@ type rollout struct {
 	says said
 	id   string
 	// sayings stand for what the pool says, key by key, and idDigest for the pool.
-	sayingsOnce sync.Once
-	sayings     map[string]bool
-	idDigest    string
+	sayingsOnce  sync.Once
+	sayings      map[string]bool
+	sayingsByKey map[keyOf]string
+	idDigest     string
 	// deadline is how long the next step may take; 0 for any time.
 	deadline time.Duration
 	// drain is how nodes are drained before they get NoExecute taints; nil where they are not.

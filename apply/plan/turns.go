@@ -42,6 +42,8 @@ type Follower struct {
 
 	// waits are the pools of Waits, and those for which it is drained.
 	waits []*rollout
+	// followed is what it has followed, by pool, as far as that was asked.
+	followed map[string]*following
 }
 
 // Limited reports whether nodes take turns in one of the rollouts.
@@ -107,8 +109,9 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 	nodes = r.sorted(nodes)
 	members := r.membersOf(nodes)
 	budgets, progresses := r.budgets(nodes, members, now), map[string]*progress{}
+	followed := followings{}
 	for pool, of := range members {
-		progresses[pool] = r.progressOf(r.pools[pool], of, halts[pool], now)
+		progresses[pool] = r.progressOf(r.pools[pool], of, followed, halts[pool], now)
 	}
 	for _, node := range r.inOrder(nodes) {
 		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) || node.Change.At.IsZero() && node.keptBack() {

@@ -178,6 +178,8 @@ type progress struct {
 	// tolerated are the nodes whose failure keeps no wave from beginning.
 	tolerated map[string]bool
 	halt      *Halt
+	// last are the last waves that have followed pools, by name, as far as that was asked.
+	last map[string]*lastWaves
 	// unmet are the nodes that do not meet the conditions that the pool names.
 	unmet Unmet
 	// state is nil where there are no waves, or all have followed.
@@ -194,7 +196,7 @@ func (p *progress) open(node string) bool {
 
 // progressOf returns how far the rollout of a pool is, which was halted before, or not. Its
 // members are sorted by name.
-func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, now time.Time) *progress {
+func (r *Rollouts) progressOf(pool *rollout, members []*Follower, all followings, before *Halt, now time.Time) *progress {
 	p := &progress{members: members, of: assign(pool, members), tolerated: map[string]bool{}}
 	behind := make(map[string]bool, len(members))
 	waiting := make([]bool, len(r.pools)) // by rank
@@ -222,7 +224,7 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, 
 	}
 	slices.Sort(p.changes)
 	p.unmet = unmetOf(pool, members)
-	p.halt = p.haltOf(r, pool, r.standing(pool.name, before, true), now)
+	p.halt = p.haltOf(pool, all, r.standing(pool.name, before, true), now)
 	if len(pool.waves) > 0 {
 		for _, state := range p.states(pool, behind, now) {
 			if !state.passed(pool, soaksSince(newest, state.Index), p.changes, now) {

@@ -98,6 +98,9 @@ func (w *fleetWorld) pool(name string) *v1.NodePool {
 	if pool.Spec.Rollout != nil && w.r.IntN(3) == 0 {
 		pool.Spec.Rollout.Drain = &v1.Drain{}
 	}
+	if pool.Spec.Rollout != nil && w.r.IntN(3) == 0 {
+		pool.Spec.Rollout.NodeConditions = []v1.NodeCondition{{Type: "GPUHealthy"}}
+	}
 	w.change(pool)
 	return pool
 }
@@ -295,10 +298,13 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 				w.t.Errorf("%s begins in wave %d of %s, and %s of an earlier wave has not followed", name, w.wave(pool, name), pool.Name, other)
 			}
 		}
+		if reverts && !w.available(pool, name) {
+			delete(w.governed[name], pool.Name) // others that go back as well are not counted against
+		}
 		if rollout.MaxUnavailable == nil {
 			continue
 		}
-		if most := mostOf(*rollout.MaxUnavailable, len(members)); unavailable > most && (!reverts || w.ready[name]) && !already {
+		if most := mostOf(*rollout.MaxUnavailable, len(members)); unavailable > most && (!reverts || w.available(pool, name)) && !already {
 			w.t.Errorf("%s begins, and %d of %d nodes of %s are unavailable for it, want %d at the most", name, unavailable, len(members), pool.Name, most)
 		}
 	}
@@ -341,7 +347,9 @@ func TestTurnsKeepEveryBudget(t *testing.T) {
 					w.resume()
 				}
 			case 1:
-				w.ready[name] = w.r.IntN(4) > 0
+				if w.ready[name] = w.r.IntN(4) > 0; w.r.IntN(3) == 0 {
+					w.monitor(name)
+				}
 			case 2:
 				w.now = w.now.Add(time.Duration(w.r.IntN(15_000)) * time.Millisecond)
 			case 3, 4:

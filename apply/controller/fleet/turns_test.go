@@ -225,3 +225,19 @@ func TestNodeThatLeftTwiceCountsInBoth(t *testing.T) {
 		t.Errorf("a day later it counts in %v, want %v", known[0].Former, want)
 	}
 }
+
+// A condition that changes each second has no status written each second, be it of the pool or
+// of those that wait for it.
+func TestUnmetConditionsAreNumbers(t *testing.T) {
+	turns := newTurns()
+	one := plan.Unmet{Nodes: 1, First: "a", Lacks: "has condition GPUHealthy=False"}
+	other := plan.Unmet{Nodes: 1, First: "b", Lacks: "has no condition GPUHealthy"}
+	for i, unmet := range []map[string]plan.Unmet{{"p": one}, {}, {"p": one}, {"p": other}, {}} {
+		if got := turns.setUnmet(unmet); len(got) != 1 || got["p"] != (turnsChange{Numbers, Elsewhere}) {
+			t.Errorf("change %d: %+v", i, got)
+		}
+	}
+	if got := turns.setUnmet(nil); len(got) > 0 {
+		t.Errorf("nothing changes: %+v", got)
+	}
+}

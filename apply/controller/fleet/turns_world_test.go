@@ -111,3 +111,18 @@ func mostOf(limit intstr.IntOrString, nodes int) int {
 	}
 	return max(1, nodes*percent/100)
 }
+
+// monitor is what sets a condition of a node.
+func (w *fleetWorld) monitor(name string) {
+	node := w.truth[name].DeepCopy()
+	node.ResourceVersion += "2"
+	node.Conditions = plan.ParseConditions([]string{"", "GPUHealthy=False", "GPUHealthy=True", "GPUHealthy=True", "GPUHealthy=True"}[w.r.IntN(5)])
+	w.truth[name] = node
+}
+
+// available reports whether a node is ready, and meets the conditions that a pool names, as the
+// leader sees it.
+func (w *fleetWorld) available(pool *v1.NodePool, name string) bool {
+	met := len(pool.Spec.Rollout.NodeConditions) == 0 || w.cache[name].Conditions.String() != "GPUHealthy=False" && w.cache[name].Conditions.String() != ""
+	return w.ready[name] && met
+}

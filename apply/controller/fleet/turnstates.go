@@ -21,9 +21,8 @@ func (f *Fleet) publishTurns(turns plan.Turns) {
 		changes[pool] = turnsChange{News, News}
 	}
 	for pool, change := range f.turns.setUnmet(turns.Unmet) {
-		if _, known := changes[pool]; !known || change.own == News {
-			changes[pool] = change
-		}
+		known := changes[pool]
+		changes[pool] = turnsChange{known.own | change.own, known.waiting | change.waiting}
 	}
 	for pool, change := range changes {
 		f.changes.publish(pool, change.own)
@@ -119,23 +118,20 @@ func (t *turns) setStuck(stuck map[string]plan.Stuck) []string {
 }
 
 // setUnmet notes which nodes do not meet the conditions of pools, and returns the pools of
-// which that is another thing than before. How many there are is a number.
+// which that is another thing than before. A kubelet can have that change each second, so it
+// is gathered as numbers are.
 func (t *turns) setUnmet(unmet map[string]plan.Unmet) map[string]turnsChange {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	changes := map[string]turnsChange{}
 	for pool, is := range unmet {
-		switch was := t.unmet[pool]; {
-		case was == is:
-		case was.First == is.First && was.Lacks == is.Lacks:
+		if t.unmet[pool] != is {
 			changes[pool] = turnsChange{Numbers, Elsewhere}
-		default:
-			changes[pool] = turnsChange{News, News}
 		}
 	}
 	for pool := range t.unmet {
 		if _, still := unmet[pool]; !still {
-			changes[pool] = turnsChange{News, News}
+			changes[pool] = turnsChange{Numbers, Elsewhere}
 		}
 	}
 	t.unmet = unmet
