@@ -20,9 +20,11 @@ func (f *Fleet) publishTurns(turns plan.Turns) {
 	for _, pool := range f.turns.setStuck(turns.Stuck) {
 		changes[pool] = turnsChange{News, News}
 	}
-	for pool, change := range f.turns.setUnmet(turns.Unmet) {
-		if _, known := changes[pool]; !known || change.own == News {
-			changes[pool] = change
+	for _, more := range []map[string]turnsChange{f.turns.setUnmet(turns.Unmet), f.turns.setDisplaced(turns.Displaced)} {
+		for pool, change := range more {
+			if _, known := changes[pool]; !known || change.own == News {
+				changes[pool] = change
+			}
 		}
 	}
 	for pool, change := range changes {
