@@ -74,11 +74,11 @@ func pendingPod(pod *corev1.Pod) plan.PendingPod {
 	required := nodeaffinity.GetRequiredNodeAffinity(kept)
 	return plan.PendingPod{
 		Namespace: pod.Namespace, Name: pod.Name, Created: pod.CreationTimestamp.Time, Shape: string(shape),
-		Fits: func(node *corev1.Node) bool {
-			if _, kept := schedulinghelper.FindMatchingUntoleratedTaint(klog.Logger{}, node.Spec.Taints, kept.Spec.Tolerations, keepsOff, true); kept {
+		Fits: func(node *plan.NodeState) bool {
+			if _, untolerated := schedulinghelper.FindMatchingUntoleratedTaint(klog.Logger{}, node.Taints, kept.Spec.Tolerations, keepsOff, true); untolerated {
 				return false
 			}
-			matches, err := required.Match(node)
+			matches, err := required.Match(node.Object())
 			return matches && err == nil
 		},
 	}

@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // Of pods without a node those count that the scheduler has given up for now, and that a drain
@@ -36,7 +38,7 @@ func TestPending(t *testing.T) {
 // A pod fits a node by its selector, its required affinity and its tolerations.
 func TestPendingPodFits(t *testing.T) {
 	taint := corev1.Taint{Key: "alone", Effect: corev1.TaintEffectNoExecute}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"disk": "ssd"}}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{taint, {Key: "soft", Effect: corev1.TaintEffectPreferNoSchedule}}}}
+	node := &plan.NodeState{Name: "n", Labels: map[string]string{"disk": "ssd"}, Taints: []corev1.Taint{taint, {Key: "soft", Effect: corev1.TaintEffectPreferNoSchedule}}}
 	tolerates := []corev1.Toleration{{Key: "alone", Operator: corev1.TolerationOpExists}}
 	affinity := func(value string) *corev1.Affinity {
 		return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{

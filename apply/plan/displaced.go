@@ -54,7 +54,7 @@ type PendingPod struct {
 	// Fits reports whether the labels and taints of a node let the pod run there. Pods of the
 	// same Shape fit the same nodes.
 	Shape string
-	Fits  func(node *corev1.Node) bool
+	Fits  func(node *NodeState) bool
 }
 
 // Displaced are pods that have no node, and that a rollout may have displaced.
@@ -169,7 +169,7 @@ const createdEarly = 3 * time.Second
 func (r *Rollouts) Displaced(nodes []Follower, states map[string]*NodeState, pods []PendingPod) map[string]Displaced {
 	found, coming := map[string]Displaced{}, displacingOf(nodes)
 	for by, since := range r.Displacing(nodes) {
-		var before []*corev1.Node
+		var before []*NodeState
 		fits := map[string]bool{}
 		for _, pod := range pods {
 			if pod.Created.Before(since.Since.Add(-createdEarly)) {
@@ -198,8 +198,8 @@ func (r *Rollouts) Displaced(nodes []Follower, states map[string]*NodeState, pod
 }
 
 // before are the nodes of a rollout as they were before they followed what drains them.
-func (r *Rollouts) before(nodes []Follower, states map[string]*NodeState, by string, coming []ComingDrain) []*corev1.Node {
-	var before []*corev1.Node
+func (r *Rollouts) before(nodes []Follower, states map[string]*NodeState, by string, coming []ComingDrain) []*NodeState {
+	var before []*NodeState
 	for i := range nodes {
 		node := &nodes[i]
 		state := states[node.Name]
@@ -210,18 +210,18 @@ func (r *Rollouts) before(nodes []Follower, states map[string]*NodeState, by str
 		if len(followed) == 0 && !slices.ContainsFunc(node.Coming, func(one ComingDrain) bool { return one.By == by }) {
 			continue
 		}
-		was := &corev1.Node{Spec: corev1.NodeSpec{Taints: slices.Clone(state.Taints)}}
-		was.Name, was.Labels = state.Name, maps.Clone(state.Labels)
+		was := *state
+		was.Labels, was.Taints = maps.Clone(state.Labels), slices.Clone(state.Taints)
 		for _, of := range followed {
-			of.undo(was)
+			of.undo(&was)
 		}
-		before = append(before, was)
+		before = append(before, &was)
 	}
 	return before
 }
 
 // undo puts the keys back that a node had before it followed a pool.
-func (f FollowedPool) undo(node *corev1.Node) {
+func (f FollowedPool) undo(node *NodeState) {
 	for key, value := range f.Labels {
 		if value == nil {
 			delete(node.Labels, key)
@@ -233,9 +233,9 @@ func (f FollowedPool) undo(node *corev1.Node) {
 		node.Labels[key] = *value
 	}
 	for id, value := range f.Taints {
-		node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == id.Key && taint.Effect == id.Effect })
+		node.Taints = slices.DeleteFunc(node.Taints, func(taint corev1.Taint) bool { return taint.Key == id.Key && taint.Effect == id.Effect })
 		if value != nil {
-			node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: id.Key, Value: *value, Effect: id.Effect})
+			node.Taints = append(node.Taints, corev1.Taint{Key: id.Key, Value: *value, Effect: id.Effect})
 		}
 	}
 }

@@ -73,11 +73,11 @@ func (b *brake) drains(name string) {
 }
 
 // pendingSince is a pod that fits nodes as these functions say.
-func pendingSince(name string, created time.Time, fits func(*corev1.Node) bool) PendingPod {
+func pendingSince(name string, created time.Time, fits func(*NodeState) bool) PendingPod {
 	return PendingPod{Namespace: "shop", Name: name, Created: created, Shape: name, Fits: fits}
 }
 
-func untainted(node *corev1.Node) bool { return len(node.Spec.Taints) == 0 }
+func untainted(node *NodeState) bool { return len(node.Taints) == 0 }
 
 // While a pod finds no place that the first node had one for, the next one is not drained; of
 // what was before, of what has room elsewhere, and of what never fitted, nothing is said.
@@ -103,10 +103,10 @@ func TestNoFurtherNodeIsDrainedWhilePodsFindNoPlace(t *testing.T) {
 		want   int
 	}{
 		"displaced":   {"it was evicted before the drain ended", pendingSince("x", evicted, untainted), 1},
-		"only before": {"it fits the node that has changed, as that was", pendingSince("x", evicted, func(n *corev1.Node) bool { return n.Name == "a" && untainted(n) && n.Labels[key] == "1" }), 1},
+		"only before": {"it fits the node that has changed, as that was", pendingSince("x", evicted, func(n *NodeState) bool { return n.Name == "a" && untainted(n) && n.Labels[key] == "1" }), 1},
 		"older":       {"it has found no place before", pendingSince("x", before, untainted), 0},
-		"never":       {"no node of the pool would have done", pendingSince("x", evicted, func(n *corev1.Node) bool { return n.Labels["gpu"] != "" }), 0},
-		"by now":      {"it wants what the node has by now, and no other had", pendingSince("x", evicted, func(n *corev1.Node) bool { return n.Labels[key] == "2" }), 0},
+		"never":       {"no node of the pool would have done", pendingSince("x", evicted, func(n *NodeState) bool { return n.Labels["gpu"] != "" }), 0},
+		"by now":      {"it wants what the node has by now, and no other had", pendingSince("x", evicted, func(n *NodeState) bool { return n.Labels[key] == "2" }), 0},
 	} {
 		if got := b.displaced(c.pod)["p"]; got.Pods != c.want {
 			t.Errorf("%s: %d pods, want %d: %s", name, got.Pods, c.want, c.reason)
