@@ -40,6 +40,9 @@ type FollowedPool struct {
 	// ready later, the change has not caused.
 	At      time.Time
 	Unready bool
+	// Began is when it began, where the node was drained for it and At is when that ended;
+	// zero where At says it.
+	Began time.Time
 	// Content stands for what the pool said of labels and taints. Keys stand for what it said
 	// of those that changed with it, key by key, sorted: see [rollout.saying]. There are none
 	// of what was followed before records had them, and where there was no room: then Content
@@ -54,7 +57,7 @@ type FollowedPool struct {
 }
 
 func (f FollowedPool) equal(other FollowedPool) bool {
-	return f.At.Equal(other.At) && f.Unready == other.Unready && f.Content == other.Content &&
+	return f.At.Equal(other.At) && f.Began.Equal(other.Began) && f.Unready == other.Unready && f.Content == other.Content &&
 		slices.Equal(f.Keys, other.Keys) && maps.EqualFunc(f.Labels, other.Labels, ptr.Equal) && maps.EqualFunc(f.Taints, other.Taints, ptr.Equal)
 }
 
@@ -299,6 +302,9 @@ func (c LastChange) drained(drains map[render.TaintID]DrainedTaint, at time.Time
 	for id, drained := range c.Drains {
 		followed, known := c.Pools[drained.Pool]
 		if _, still := drains[id]; !still && known {
+			if followed.Began.IsZero() && followed.At.Before(at) {
+				followed.Began = followed.At
+			}
 			followed.At = at
 			c.Pools[drained.Pool] = followed
 		}

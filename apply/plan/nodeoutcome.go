@@ -51,6 +51,8 @@ type NodeOutcome struct {
 	// follow at the time of the facts.
 	Asks, Reverts []string
 	Begins        bool
+	// Coming are the NoExecute taints of which the node is drained once it is its turn.
+	Coming []ComingDrain
 	// Closes is when windows close, and some of what waits may go: see [Allowed].
 	Closes time.Time
 	// Drain is what has to happen before all of it is written that may be; nil for nothing.
@@ -117,6 +119,7 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)
 	}
 	o.Wait, o.Asks, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.Reverts, allowed.Closes
+	o.Coming = facts.comingDrains(p, o.Wait)
 	allowed.unmet = o.Unmet
 	staged, drain := facts.staged(node, allowed)
 	o.Admission = facts.admit(node, staged)

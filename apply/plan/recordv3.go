@@ -51,7 +51,9 @@ type drainedV3 struct {
 // followedV3 is what the node has followed of a pool.
 type followedV3 struct {
 	// At is when that began; left out where it is that of the change.
-	At      string `json:"at,omitempty"`
+	At string `json:"at,omitempty"`
+	// Began is when that began, where the node was drained for it until then.
+	Began   string `json:"began,omitempty"`
 	Unready bool   `json:"unready,omitempty"`
 	Content string `json:"content,omitempty"`
 	// Keys are those of [FollowedPool.Keys], with a dot between two.
@@ -73,7 +75,7 @@ func newRecordV3(r Record) recordV3 {
 		if written.Change.Pools == nil {
 			written.Change.Pools = map[string]followedV3{}
 		}
-		written.Change.Pools[pool] = followedV3{at, followed.Unready, followed.Content, strings.Join(followed.Keys, "."), beforeV3{followed.Labels, followed.Taints}}
+		written.Change.Pools[pool] = followedV3{at, writeEarlier(followed), followed.Unready, followed.Content, strings.Join(followed.Keys, "."), beforeV3{followed.Labels, followed.Taints}}
 	}
 	return written
 }
@@ -98,11 +100,15 @@ func readRecordV3(text string) (Record, error) {
 		if r.Change.Pools == nil {
 			r.Change.Pools = map[string]FollowedPool{}
 		}
+		began, err := readEarlier(followed.Began, at)
+		if err != nil {
+			return Record{}, err
+		}
 		keys, err := readKeys(followed.Keys)
 		if err != nil {
 			return Record{}, err
 		}
-		r.Change.Pools[pool] = FollowedPool{at, followed.Unready, followed.Content, keys, followed.Before.Labels, followed.Before.Taints}
+		r.Change.Pools[pool] = FollowedPool{at, followed.Unready, began, followed.Content, keys, followed.Before.Labels, followed.Before.Taints}
 	}
 	if err := written.Change.readDrains(&r.Change); err != nil {
 		return Record{}, err
@@ -171,6 +177,26 @@ func readOwnTime(text string, c LastChange) (time.Time, error) {
 	at, err := readTime(text)
 	if err != nil || at.Equal(c.At) {
 		return time.Time{}, errors.New("a part of a change has no time of its own, or not as it is written")
+	}
+	return at, nil
+}
+
+// writeEarlier is when what a node has followed began, where it was drained for that; empty
+// where it was not.
+func writeEarlier(followed FollowedPool) string {
+	if followed.Began.IsZero() {
+		return ""
+	}
+	return followed.Began.UTC().Format(time.RFC3339)
+}
+
+func readEarlier(text string, than time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := readTime(text)
+	if err != nil || !at.Before(than) {
+		return time.Time{}, errors.New("a drain has not begun before it has ended, or not as it is written")
 	}
 	return at, nil
 }

@@ -74,11 +74,10 @@ type schedules struct {
 // of pools. It assumes that nodes which are ready stay so, and those which are not, or are
 // cordoned, too; that the conditions which pools name stay as they are, or are met where they
 // are not known; that each node is available again as soon as it has been ready for minReady;
-// that pods are gone as soon as a drain may end; and that who has to approve the next wave of
-// a pool does so as soon as that is all that is missing but windows. Nobody resumes what is
-// halted. What [Diff] assumes it does as
-// well, windows and turns apart. The revision counts as applied at that moment: see
-// [Difference.Waits].
+// that pods are gone as soon as a drain may end, and find a place; and that who has to approve
+// the next wave of a pool does so as soon as that is all that is missing but windows. Nobody
+// resumes what is halted. What [Diff] assumes it does as well, windows and turns apart. The
+// revision counts as applied at that moment: see [Difference.Waits].
 func (d *Difference) Schedules(cluster Cluster, now time.Time) []PoolSchedule {
 	rollouts := d.rolloutsAt(d.Pools.leaving(cluster.Pools), now)
 	if rollouts == nil {

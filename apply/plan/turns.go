@@ -37,6 +37,8 @@ type Follower struct {
 	Unmet map[string]string
 	// Change is the last one that it has followed in its turn.
 	Change LastChange
+	// Coming are the NoExecute taints of which it is drained once it is its turn.
+	Coming []ComingDrain
 	// Zone that it is in.
 	Zone string
 
@@ -73,6 +75,9 @@ type Turns struct {
 	Stuck map[string]Stuck
 	// Unmet are the nodes that do not meet the conditions of the pools in which changes wait.
 	Unmet map[string]Unmet
+	// Displaced are the pools whose rollout drains no further node while pods find no place,
+	// though it is the turn of one.
+	Displaced map[string]Displaced
 	// Again is when it has to be decided anew though nothing happens; zero where it has not.
 	Again time.Time
 }
@@ -97,7 +102,13 @@ func (t Turns) Of(node string) Turn {
 // Halts are those that were there before. Settled reports that all nodes are known as they
 // are by these pools: before, nobody knows which are in which, and it is the turn of none.
 func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
-	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unmet: map[string]Unmet{}}
+	return r.TurnsBeside(nil, nodes, halts, now, settled)
+}
+
+// TurnsBeside are the turns while these pods find no place, by the pool whose rollout may have
+// displaced them: no further node begins that would be drained by it.
+func (r *Rollouts) TurnsBeside(displaced map[string]Displaced, nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
+	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unmet: map[string]Unmet{}, Displaced: map[string]Displaced{}}
 	if !settled {
 		turns.Halts = halts
 		return turns
@@ -126,6 +137,12 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 		}
 		if some && len(only) == 0 {
 			continue
+		}
+		if by, rest := r.heldFor(node, displaced, only, some); by != "" {
+			turns.Displaced[by] = displaced[by]
+			if only, some = rest, true; len(only) == 0 {
+				continue
+			}
 		}
 		turns.Nodes[node.Name] = node.Asks
 		if some {

@@ -23,6 +23,7 @@ type Fleet struct {
 	*counts
 	startup startup
 	turns   *turns
+	pods    lookout
 
 	changes *publisher
 	cached  client.Reader

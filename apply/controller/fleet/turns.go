@@ -47,6 +47,8 @@ type turns struct {
 	stuck map[string]plan.Stuck
 	// unmet are the nodes that do not meet the conditions of pools in which changes wait.
 	unmet map[string]plan.Unmet
+	// displaced are the pods that keep nodes from being drained, by pool.
+	displaced map[string]plan.Displaced
 }
 
 // turn is that of a node, and the epoch for which that was decided. When pools have changed since, the node may have begun, and has no turn any
@@ -271,7 +273,7 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (Earli
 	}
 	now := f.turns.clock.Now()
 	settled := f.isSettled(pools.Epoch) && !f.opening(now)
-	turns := pools.Rollouts.Turns(f.turns.known(f.counts.followers(), pools, now), f.turns.halts, now, settled)
+	turns := f.decide(ctx, pools, now, settled)
 	for _, node := range f.turns.give(turns, pools.Epoch) {
 		enqueue(node)
 	}
