@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// podsPeriod is how often pods are looked at, while no further node is drained as some find
-	// no place, and podsRest how much time passes, at the least, though another node was drained
-	// meanwhile: the API server may have to go through all pods for that.
-	podsPeriod = 10 * time.Second
-	podsRest   = 5 * time.Second
+	// podsPeriod is how often pods are listed, while no further node is drained as some find no
+	// place, and minPodsPeriod how much time passes, at the least, though another node was
+	// drained meanwhile: the API server may have to go through all pods for that.
+	podsPeriod    = 10 * time.Second
+	minPodsPeriod = 5 * time.Second
 )
 
-// lookout is for pods that find no place while nodes are drained. It is of the one goroutine
-// that gives turns.
-type lookout struct {
-	// list lists such pods; nil is for nobody.
+// pendingPods are those that find no place while nodes are drained. Only the one goroutine
+// that gives turns uses them.
+type pendingPods struct {
+	// list lists such pods; nil where the controller does not.
 	list func(context.Context) ([]plan.PendingPod, error)
-	// looked is when that was done last, and found what it has come to, by the rollouts of that
+	// listed is when that was done last, and found what was found, by the rollouts of that
 	// time.
-	looked time.Time
+	listed time.Time
 	found  map[string]plan.Displaced
 }
 
@@ -48,7 +48,7 @@ func (f *Fleet) decide(ctx context.Context, pools *Snapshot, now time.Time, sett
 	turns := pools.Rollouts.TurnsBeside(known, nodes, f.turns.halts, now, settled)
 	again := f.pods.again(displacing, turns, now)
 	if !again.IsZero() && !again.After(now) {
-		f.look(ctx, pools, nodes, displacing, now)
+		f.listPods(ctx, pools, nodes, displacing, now)
 		known = f.pods.known(displacing, now)
 		turns = pools.Rollouts.TurnsBeside(known, nodes, f.turns.halts, now, settled)
 		again = f.pods.again(displacing, turns, now)
@@ -59,14 +59,14 @@ func (f *Fleet) decide(ctx context.Context, pools *Snapshot, now time.Time, sett
 	return turns
 }
 
-// known is what is known of pods that find no place. Where they were not looked at since
+// known is what is known of pods that find no place. Where they were not listed since
 // another node was drained, it is not known whether there are some by now; those that there
 // were count still.
-func (l *lookout) known(displacing map[string]plan.Displacing, now time.Time) map[string]plan.Displaced {
+func (p *pendingPods) known(displacing map[string]plan.Displacing, now time.Time) map[string]plan.Displaced {
 	known := make(map[string]plan.Displaced, len(displacing))
 	for pool, since := range displacing {
-		is, looked := l.found[pool]
-		if !looked || l.due(since, now) && is.Pods == 0 {
+		is, listed := p.found[pool]
+		if !listed || p.due(since, now) && is.Pods == 0 {
 			is = plan.Displaced{Unknown: true}
 		}
 		known[pool] = is
@@ -74,23 +74,23 @@ func (l *lookout) known(displacing map[string]plan.Displacing, now time.Time) ma
 	return known
 }
 
-// due reports whether pods have to be looked at anew for a rollout.
-func (l *lookout) due(since plan.Displacing, now time.Time) bool {
-	return l.looked.Before(since.Last) || l.looked.After(now) || !now.Before(l.looked.Add(podsPeriod))
+// due reports whether pods have to be listed anew for a rollout.
+func (p *pendingPods) due(since plan.Displacing, now time.Time) bool {
+	return p.listed.Before(since.Last) || p.listed.After(now) || !now.Before(p.listed.Add(podsPeriod))
 }
 
-// again is when pods have to be looked at for the rollouts that keep nodes from being drained;
+// again is when pods have to be listed for the rollouts that keep nodes from being drained;
 // zero where none does.
-func (l *lookout) again(displacing map[string]plan.Displacing, turns plan.Turns, now time.Time) (first time.Time) {
+func (p *pendingPods) again(displacing map[string]plan.Displacing, turns plan.Turns, now time.Time) (first time.Time) {
 	for pool := range turns.Displaced {
-		at := l.looked.Add(podsPeriod)
-		if _, looked := l.found[pool]; !looked || l.due(displacing[pool], now) {
-			at = l.looked.Add(podsRest)
+		at := p.listed.Add(podsPeriod)
+		if _, listed := p.found[pool]; !listed || p.due(displacing[pool], now) {
+			at = p.listed.Add(minPodsPeriod)
 			if last := displacing[pool].Last; at.Before(last) {
 				at = last // what is noted a moment ahead
 			}
 		}
-		if l.looked.IsZero() || l.looked.After(now) {
+		if p.listed.IsZero() || p.listed.After(now) {
 			at = now
 		}
 		if first.IsZero() || at.Before(first) {
@@ -100,10 +100,10 @@ func (l *lookout) again(displacing map[string]plan.Displacing, turns plan.Turns,
 	return first
 }
 
-// look looks at the pods that find no place. Where that fails, no further node is drained
+// listPods lists the pods that find no place. Where that fails, no further node is drained
 // until it is done again.
-func (f *Fleet) look(ctx context.Context, pools *Snapshot, nodes []plan.Follower, displacing map[string]plan.Displacing, now time.Time) {
-	f.pods.looked, f.pods.found = now, make(map[string]plan.Displaced, len(displacing))
+func (f *Fleet) listPods(ctx context.Context, pools *Snapshot, nodes []plan.Follower, displacing map[string]plan.Displacing, now time.Time) {
+	f.pods.listed, f.pods.found = now, make(map[string]plan.Displaced, len(displacing))
 	displaced, err := f.displaced(ctx, pools, nodes)
 	if err != nil && ctx.Err() == nil {
 		log.FromContext(ctx).Error(err, "it is not known which pods find no place: no further node is drained")

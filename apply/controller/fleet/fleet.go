@@ -23,7 +23,7 @@ type Fleet struct {
 	*counts
 	startup startup
 	turns   *turns
-	pods    lookout
+	pods    pendingPods
 
 	changes *publisher
 	cached  client.Reader
