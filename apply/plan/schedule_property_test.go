@@ -232,7 +232,7 @@ func (s *stepper) pass(name string, turn Turn, now time.Time) bool {
 		facts.Drained, facts.Evicted = len(o.Drain.Taints) > 0 && !now.Before(o.Drain.Settles()), true
 		o = NodeOutcomeOf(node, s.expansion, facts)
 	}
-	f := Follower{Name: name, Asks: o.Asks, AsksOf: o.AsksOf, Reverts: o.Reverts, Selected: o.Selected, Unmet: o.Unmet, Stuck: o.State == NodeStatePaused}
+	f := Follower{Name: name, Asks: o.Asks, Reverts: o.Reverts, Selected: o.Selected, Unmet: o.Unmet, Stuck: o.State == NodeStatePaused}
 	f.Unready, f.Unavailable = s.unready[name], s.unready[name] || node.Unschedulable
 	f.Pools = slices.Sorted(slices.Values(slices.Concat(o.Members, o.CarriedAfter())))
 	f.Pools = slices.Compact(f.Pools)

@@ -17,9 +17,6 @@ type Follower struct {
 	// Asks are the pools in whose rollouts it waits for its turn; none where nothing of it
 	// waits for that.
 	Asks []string
-	// AsksOf are those of each pool whose changes wait for the turn of the node. Without them
-	// all ask the same.
-	AsksOf []PoolAsks
 	// Waits are the pools whose changes wait on the node, be it for a window; Selected are
 	// the waves that it may be in, by pool, a bit for each.
 	Waits    []string
@@ -69,9 +66,6 @@ type Turns struct {
 	// Nodes has the pools in whose rollouts it is the turn of a node. Only has the pools
 	// whose changes it is the turn of alone, where it is not that of all.
 	Nodes, Only map[string][]string
-	// Free are, by node, the pools whose changes it is the turn of, where it is not that of
-	// all.
-	Free map[string][]string
 	// Waves are how far the waves are of the pools that have some, and of which not all
 	// nodes have followed.
 	Waves map[string]*WaveState
@@ -91,15 +85,14 @@ type Turns struct {
 // Of is the turn of a node; zero where it has none.
 func (t Turns) Of(node string) Turn {
 	only, restricted := t.Only[node]
-	return Turn{In: t.Nodes[node], Only: only, Free: t.Free[node], Restricted: restricted}
+	return Turn{In: t.Nodes[node], Only: only, Restricted: restricted}
 }
 
 // Turns decides which nodes may begin to follow their pools at a time.
 //
 // It is the turn of a node when in each rollout that it asks one more node may be
 // unavailable, and in the strongest of those that have waves it is the turn of its wave:
-// waves of several pools could wait for each other. Where changes of several pools ask
-// several rollouts, it may be the turn of some: no weaker pool keeps a stronger one waiting. Nodes that are unavailable already
+// waves of several pools could wait for each other. Nodes that are unavailable already
 // count in all their pools, whatever has made them so, and do not begin; but for those that
 // have followed a change before: what they wait for may be what mends them. None of the
 // rollouts is halted. Changes that go back to what was before, and expedited ones, wait for
@@ -115,7 +108,7 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 // TurnsBeside are the turns while these pods find no place, by the pool whose rollout may have
 // displaced them: no further node begins that would be drained by it.
 func (r *Rollouts) TurnsBeside(displaced map[string]Displaced, nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
-	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Free: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unmet: map[string]Unmet{}, Displaced: map[string]Displaced{}}
+	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unmet: map[string]Unmet{}, Displaced: map[string]Displaced{}}
 	if !settled {
 		turns.Halts = halts
 		return turns
@@ -131,18 +124,29 @@ func (r *Rollouts) TurnsBeside(displaced map[string]Displaced, nodes []Follower,
 	for pool, of := range members {
 		progresses[pool] = r.progressOf(r.pools[pool], of, followed, halts[pool], now)
 	}
-	a := turnDecider{r, budgets, progresses, displaced, now, turns.Displaced}
 	for _, node := range r.inOrder(nodes) {
-		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) {
+		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) || node.Change.At.IsZero() && node.keptBack() {
 			continue
 		}
-		turn, is := a.turnOf(node)
-		if !is {
+		only, some := r.begins(node, progresses)
+		if full := func(pool string) bool { return r.full(budgets[pool], node, pool, now) }; slices.ContainsFunc(node.Asks, full) {
+			if slices.ContainsFunc(node.Asks, func(pool string) bool { return full(pool) && (budgets[pool].closed() || !node.unready(pool)) }) {
+				continue
+			}
+			only, some = node.Reverts, true // others that are down keep it from nothing
+		}
+		if some && len(only) == 0 {
 			continue
 		}
-		turns.Nodes[node.Name] = turn.In
-		if turn.Restricted {
-			turns.Only[node.Name], turns.Free[node.Name] = turn.Only, turn.Free
+		if by, rest := r.heldFor(node, displaced, only, some); by != "" {
+			turns.Displaced[by] = displaced[by]
+			if only, some = rest, true; len(only) == 0 {
+				continue
+			}
+		}
+		turns.Nodes[node.Name] = node.Asks
+		if some {
+			turns.Only[node.Name] = only
 		}
 		for _, pool := range node.Pools {
 			if b := budgets[pool]; b != nil && !node.occupies(r.pools[pool], now) {
@@ -221,20 +225,20 @@ func (r *Rollouts) placesComeFree(nodes []Follower, members map[string][]*Follow
 	return first
 }
 
-// begins returns the pools of a group of which a node may begin to follow the changes, where
-// some of them have to wait: a rollout that they ask is halted, or it is not the turn of its
+// begins returns the pools of which a node may begin to follow the changes, where some of
+// its pools have to wait: a rollout that it asks is halted, or it is not the turn of its
 // wave. What puts back what was before waits for neither, and what is expedited not for its
 // wave.
-func (r *Rollouts) begins(node *Follower, g *askGroup, progresses map[string]*progress) (only []string, some bool) {
-	halted := slices.ContainsFunc(g.in, func(pool string) bool { return progresses[pool] != nil && progresses[pool].halt.Holds() })
-	strongest := r.orders(g.in)
+func (r *Rollouts) begins(node *Follower, progresses map[string]*progress) (only []string, some bool) {
+	halted := slices.ContainsFunc(node.Asks, func(pool string) bool { return progresses[pool] != nil && progresses[pool].halt.Holds() })
+	strongest := r.orders(node.Asks)
 	if !halted && progresses[strongest].open(node.Name) {
 		return nil, false
 	}
-	only = g.among(node.Reverts)
+	only = slices.Clone(node.Reverts)
 	if !halted {
 		for _, changing := range node.waits {
-			if g.has(changing.name) && r.pools[strongest].expedites(changing.change) && !slices.Contains(only, changing.name) {
+			if r.pools[strongest].expedites(changing.change) && !slices.Contains(only, changing.name) {
 				only = append(only, changing.name)
 			}
 		}
@@ -311,6 +315,9 @@ func sooner(a, b, now time.Time) time.Time {
 func containsAll(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
 }
+
+// keptBack reports whether the node is unavailable in one of the rollouts that it asks.
+func (n *Follower) keptBack() bool { return slices.ContainsFunc(n.Asks, n.unavailable) }
 
 // occupies reports whether a node counts as unavailable in a rollout.
 func (n *Follower) occupies(r *rollout, now time.Time) bool {
