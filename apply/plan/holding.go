@@ -85,8 +85,8 @@ func (h holder) inTheNameOfAnother(want render.Want) (render.Want, bool) {
 }
 
 // keeps reports whether an entry of the record stays as it is, though a key is wanted
-// otherwise, and whoever wants it is free or not. Whose it is does not change for its own
-// sake: it would again with the next turn.
+// otherwise, and whoever wants it is free or not. A key of the wanted value keeps its owner:
+// another one would hand it back with the next turn, and so on.
 func (h holder) keeps(entry Entry, want render.Want, free bool) bool {
 	if entry.Pool == want.Pool || h.rollouts.causes(want, entry.Pool) {
 		return !free || entry.Pool == want.Pool && entry.Value == want.Value
