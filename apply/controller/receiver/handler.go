@@ -21,9 +21,6 @@ const (
 	// maxBody is what GitHub sends at the most; others send less. It is not kept: a
 	// signature is computed as it comes.
 	maxBody = 25 << 20
-	// maxReading is how many bodies are read at a time, and maxReadingOfOne how many of
-	// the requests to one source: whoever knows its path takes no places of others.
-	maxReading, maxReadingOfOne = 32, 8
 	// sourceRate and sourceBurst bound the requests to the webhook of one source, right
 	// or wrong, in a second and at once. A burst of pushes is far below.
 	sourceRate, sourceBurst = 20, 200
@@ -45,19 +42,18 @@ type handler struct {
 	cached  client.Reader
 	tokens  *tokens
 	accept  func(source string)
-	reading chan struct{}
+	reading *places
 	refused refusals
 	metrics *metrics.Metrics
 
-	mu        sync.Mutex
-	limits    map[string]flowcontrol.PassiveRateLimiter // by the name of the source
-	readingOf map[string]int                            // by the name of the source
+	mu     sync.Mutex
+	limits map[string]flowcontrol.PassiveRateLimiter // by the name of the source
 }
 
 func newHandler(cached client.Reader, tokens *tokens, accept func(source string)) *handler {
 	return &handler{
 		cached: cached, tokens: tokens, accept: accept,
-		reading: make(chan struct{}, maxReading), limits: map[string]flowcontrol.PassiveRateLimiter{}, readingOf: map[string]int{},
+		reading: newPlaces(), limits: map[string]flowcontrol.PassiveRateLimiter{},
 	}
 }
 
@@ -95,37 +91,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) int {
 	if r.ContentLength > maxBody {
 		return http.StatusRequestEntityTooLarge
 	}
-	if !h.beginReading(src.Name) {
-		w.Header().Set("Retry-After", "1")
-		return http.StatusTooManyRequests
-	}
-	defer h.endReading(src.Name)
 	return h.authenticate(w, r, src)
-}
-
-// beginReading takes a place for the body of a request, if one is free.
-func (h *handler) beginReading(source string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.readingOf[source] >= maxReadingOfOne {
-		return false
-	}
-	select {
-	case h.reading <- struct{}{}:
-		h.readingOf[source]++
-		return true
-	default:
-		return false
-	}
-}
-
-func (h *handler) endReading(source string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	<-h.reading
-	if h.readingOf[source]--; h.readingOf[source] == 0 {
-		delete(h.readingOf, source)
-	}
 }
 
 // authenticate asks for a poll of a source if a request was made with its token.
@@ -139,6 +105,12 @@ func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, src *v1.N
 		// There is no token, or another one: then this is no longer the path.
 		return http.StatusNotFound
 	}
+	release, ok := h.reading.take(r.Context(), src.Name)
+	if !ok {
+		w.Header().Set("Retry-After", "1")
+		return http.StatusTooManyRequests
+	}
+	defer release()
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	err = token.Authenticate(r)
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,21 +71,23 @@ func handlerOf(t *testing.T, api client.Reader, names ...string) (*handler, map[
 // Whoever knows the path of one source, and sends bodies that do not end, keeps no other
 // source from receiving.
 func TestSlowBodiesOfOneSourceTakeNoPlacesOfOthers(t *testing.T) {
+	synctest.Test(t, slowBodiesTakeNoPlacesOfOthers)
+}
+
+func slowBodiesTakeNoPlacesOfOthers(t *testing.T) {
 	h, paths := handlerOf(t, &secrets{}, "attacked", "other")
 	var slow []*io.PipeWriter
-	answered := make(chan struct{}, maxReading)
+	answered := make(chan int, maxReading)
 	for range maxReading {
 		body, writer := io.Pipe()
 		slow = append(slow, writer)
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, paths["attacked"], body)
 		r.Header.Set("X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64))
 		go func() {
-			h.ServeHTTP(httptest.NewRecorder(), r)
-			answered <- struct{}{}
+			answer := httptest.NewRecorder()
+			h.ServeHTTP(answer, r)
+			answered <- answer.Code
 		}()
-	}
-	for range maxReading - maxReadingOfOne { // those that find no place are answered
-		<-answered
 	}
 	right := httptest.NewRequestWithContext(t.Context(), http.MethodPost, paths["other"], nil)
 	right.Header.Set("X-Gitlab-Token", rightToken)
@@ -92,14 +95,56 @@ func TestSlowBodiesOfOneSourceTakeNoPlacesOfOthers(t *testing.T) {
 	if h.ServeHTTP(answer, right); answer.Code != http.StatusAccepted {
 		t.Errorf("the other source was answered %d, want %d", answer.Code, http.StatusAccepted)
 	}
+	for range maxReading - maxReadingOfOne { // those that find no place are answered
+		if code := <-answered; code != http.StatusTooManyRequests {
+			t.Errorf("a request beyond %d was answered %d, want %d", maxReadingOfOne, code, http.StatusTooManyRequests)
+		}
+	}
 	for _, body := range slow {
 		_ = body.Close()
 	}
 	for range maxReadingOfOne {
 		<-answered
 	}
-	if len(h.reading) > 0 || len(h.readingOf) > 0 {
-		t.Errorf("%d places are taken, of %v, and none is in use", len(h.reading), h.readingOf)
+	wantNoPlaceTaken(t, h)
+}
+
+// A burst of pushes finds a place each, though more come at once than are read at a time.
+func TestBurstWaitsForPlaces(t *testing.T) {
+	synctest.Test(t, burstWaitsForPlaces)
+}
+
+func burstWaitsForPlaces(t *testing.T) {
+	h, paths := handlerOf(t, &secrets{}, "busy")
+	var bodies []*io.PipeWriter
+	answered := make(chan int, maxReading)
+	for range maxReading {
+		body, writer := io.Pipe()
+		bodies = append(bodies, writer)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, paths["busy"], body)
+		r.Header.Set("X-Gitlab-Token", rightToken)
+		go func() {
+			answer := httptest.NewRecorder()
+			h.ServeHTTP(answer, r)
+			answered <- answer.Code
+		}()
+	}
+	synctest.Wait() // until some are read, and the others wait
+	for _, body := range bodies {
+		_ = body.Close()
+	}
+	for range maxReading {
+		if code := <-answered; code != http.StatusAccepted {
+			t.Errorf("a push was answered %d, want %d", code, http.StatusAccepted)
+		}
+	}
+	wantNoPlaceTaken(t, h)
+}
+
+func wantNoPlaceTaken(t *testing.T, h *handler) {
+	t.Helper()
+	if len(h.reading.all) > 0 || len(h.reading.of) > 0 {
+		t.Errorf("%d places are taken, of %v, and none is in use", len(h.reading.all), h.reading.of)
 	}
 }
 
