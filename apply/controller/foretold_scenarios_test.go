@@ -104,10 +104,10 @@ func poolScenarios() []*scenario {
 	return []*scenario{
 		{name: "two budgets on the same nodes", on: "n1 n2 n3 n4", then: `
 p: {rollout: {maxUnavailable: 1, minReady: 10m}}
-q: {rollout: {maxUnavailable: 2, minReady: 40m}}`, happens: "Sat 12:00 n1(p,q); Sat 12:10 n2(p,q); Sat 12:40 n3(p,q); Sat 12:50 n4(p,q)"},
+q: {rollout: {maxUnavailable: 2, minReady: 40m}}`, happens: "Sat 12:00 n1(p,q); Sat 12:10 n2(p,q); Sat 12:20 n3(p); Sat 12:30 n4(p); Sat 12:50 n3(q); Sat 13:00 n4(q)"},
 		{name: "two budgets on some", on: "n1 n2 n3 n4 n5", then: `
 p: {nodeNames: [$n1, $n2, $n3], rollout: {maxUnavailable: 1, minReady: 10m}}
-q: {nodeNames: [$n3, $n4, $n5], rollout: {maxUnavailable: 1, minReady: 15m}}`, happens: "Sat 12:00 n1(p) n4(q); Sat 12:10 n2(p); Sat 12:15 n5(q); Sat 12:30 n3(p,q)"},
+q: {nodeNames: [$n3, $n4, $n5], rollout: {maxUnavailable: 1, minReady: 15m}}`, happens: "Sat 12:00 n1(p) n4(q); Sat 12:10 n2(p); Sat 12:15 n5(q); Sat 12:20 n3(p); Sat 12:30 n3(q)"},
 		{name: "the budget of all", on: "n1 n2 n3 n4 n5 n6", first: `
 all: {priority: 100}
 p: {nodeNames: [$n1, $n2, $n3]}
@@ -137,7 +137,13 @@ p: {priority: 1, rollout: {waves: [{name: a, nodes: 1, soak: 20m}]}}
 q: {rollout: {waves: [{name: b, nodes: 2, soak: 50m}]}}`, happens: "Sat 12:00 n1(p,q); Sat 12:20 n2(p,q) n3(p,q) n4(p,q)"},
 		{name: "waves beside a budget", on: "n1 n2 n3 n4", then: `
 p: {priority: 1, rollout: {maxUnavailable: 1, minReady: 10m}}
-q: {nodeNames: [$n2, $n3, $n4], rollout: {waves: [{name: b, nodes: 1, soak: 50m}]}}`, happens: "Sat 12:00 n1(p); Sat 12:10 n2(p,q); Sat 13:00 n3(p,q); Sat 13:10 n4(p,q)"},
+q: {nodeNames: [$n2, $n3, $n4], rollout: {waves: [{name: b, nodes: 1, soak: 50m}]}}`, happens: "Sat 12:00 n1(p); Sat 12:10 n2(p,q); Sat 12:20 n3(p); Sat 12:30 n4(p); Sat 13:00 n3(q); Sat 13:10 n4(q)"},
+		{name: "none may, of the weaker", on: "n1 n2", then: `
+p: {priority: 1, rollout: {maxUnavailable: 1, minReady: 10m}}
+q: {rollout: {maxUnavailable: 0}}`, happens: "Sat 12:00 n1(p); Sat 12:10 n2(p)"},
+		{name: "the canary of the stronger, behind for the weaker", on: "n1 n2", then: `
+p: {priority: 1, rollout: {waves: [{name: a, nodes: 1, soak: 20m}]}}
+q: {rollout: {maxUnavailable: 0}}`, happens: "Sat 12:00 n1(p); Sat 12:20 n2(p)"},
 		{name: "none may, of the stronger", on: "n1 n2", then: `
 p: {priority: 1, rollout: {maxUnavailable: 0}}
 q: {rollout: {maxUnavailable: 1}}`, happens: nothing},

@@ -240,27 +240,26 @@ func (f FollowedPool) undo(node *NodeState) {
 	}
 }
 
-// heldFor returns the pools of which a node may begin to follow the changes while pods find
-// no place, of those of which it might else: all that it waits for, or only some. By is the
-// first pool whose rollout keeps it from being drained; empty where none does. What goes back
-// to what was before, and what is expedited, waits for no pods.
-func (r *Rollouts) heldFor(node *Follower, displaced map[string]Displaced, only []string, some bool) (by string, rest []string) {
-	goes := func(pool string, expediting ...string) bool {
-		return slices.Contains(node.Reverts, pool) || slices.ContainsFunc(append(expediting, r.orders(node.Asks)), func(name string) bool {
+// heldFor returns the first pool whose rollout keeps a node from being drained for changes of
+// a group that may go else; empty where none does. The rest are the pools whose changes may go
+// all the same: what goes back to what was before, and what is expedited, waits for no pods.
+func (r *Rollouts) heldFor(node *Follower, g askGroup, displaced map[string]Displaced, goes going) (by string, rest []string) {
+	free := func(pool string, expediting ...string) bool {
+		return slices.Contains(node.Reverts, pool) || slices.ContainsFunc(append(expediting, r.orders(g.in)), func(name string) bool {
 			return r.pools[name] != nil && r.pools[name].expedites(r.of(pool).change)
 		})
 	}
 	for _, coming := range node.Coming {
-		if displaced[coming.By].holds() && (!some || slices.Contains(only, coming.Pool)) && !goes(coming.Pool, coming.By) {
+		if g.has(coming.Pool) && displaced[coming.By].holds() && goes.has(coming.Pool) && !free(coming.Pool, coming.By) {
 			by = coming.By
 			break
 		}
 	}
 	if by == "" {
-		return "", only
+		return "", nil
 	}
 	for _, pool := range node.Waits {
-		if (!some || slices.Contains(only, pool)) && goes(pool, by) {
+		if g.has(pool) && goes.has(pool) && free(pool, by) {
 			rest = append(rest, pool)
 		}
 	}

@@ -21,6 +21,7 @@ type FollowerState struct {
 	// which what waits goes back to what was before. Change is the last one that it has
 	// followed in its turn.
 	Asks, Reverts []string
+	AsksOf        []PoolAsks
 	Change        LastChange
 	// Zone that the node is in.
 	Zone string
@@ -39,7 +40,7 @@ func FollowerStateOf(node *NodeState, outcome NodeOutcome, ready bool) FollowerS
 		Ready: ready, Cordoned: node.Unschedulable,
 		Stuck:   outcome.State == NodeStateUnreadable || outcome.State == NodeStatePaused,
 		Members: outcome.Members, Recorded: outcome.CarriedAfter(), Wait: outcome.Wait,
-		Asks: outcome.Asks, Reverts: outcome.Reverts, Selected: outcome.Selected, Unmet: outcome.Unmet, Coming: outcome.Coming, Zone: node.Labels[corev1.LabelTopologyZone],
+		Asks: outcome.Asks, AsksOf: outcome.AsksOf, Reverts: outcome.Reverts, Selected: outcome.Selected, Unmet: outcome.Unmet, Coming: outcome.Coming, Zone: node.Labels[corev1.LabelTopologyZone],
 	}
 	switch {
 	case outcome.Begins && outcome.Admission.Plan != nil:
@@ -60,7 +61,7 @@ func (s *FollowerState) Pools() []string {
 // Follower is the node of a name and this state as turns have it.
 func (s *FollowerState) Follower(name string) Follower {
 	f := Follower{
-		Name: name, Pools: s.Pools(), Asks: s.Asks, Reverts: s.Reverts, Selected: s.Selected, Unmet: s.Unmet, Coming: s.Coming, Change: s.Change, Zone: s.Zone,
+		Name: name, Pools: s.Pools(), Asks: s.Asks, AsksOf: s.AsksOf, Reverts: s.Reverts, Selected: s.Selected, Unmet: s.Unmet, Coming: s.Coming, Change: s.Change, Zone: s.Zone,
 		Unready: !s.Ready, Unavailable: !s.Ready || s.Cordoned, Stuck: s.Stuck,
 	}
 	for _, wait := range s.Wait {
@@ -72,7 +73,7 @@ func (s *FollowerState) Follower(name string) Follower {
 // EqualTurns reports whether two states mean the same to the turns of nodes.
 func (s *FollowerState) EqualTurns(other *FollowerState) bool {
 	return s.Ready == other.Ready && s.Cordoned == other.Cordoned && s.Stuck == other.Stuck && s.Change.Equal(other.Change) && s.Zone == other.Zone &&
-		slices.Equal(s.Asks, other.Asks) && slices.Equal(s.Reverts, other.Reverts) && slices.Equal(s.Coming, other.Coming) &&
+		slices.Equal(s.Asks, other.Asks) && slices.EqualFunc(s.AsksOf, other.AsksOf, equalAsks) && slices.Equal(s.Reverts, other.Reverts) && slices.Equal(s.Coming, other.Coming) &&
 		s.Wait.Equal(other.Wait) && maps.Equal(s.Selected, other.Selected) && maps.Equal(s.Unmet, other.Unmet) &&
 		slices.Equal(s.Members, other.Members) && slices.Equal(s.Recorded, other.Recorded)
 }

@@ -28,8 +28,8 @@ type foresight struct {
 	// happened last.
 	bounds map[*rollout]time.Time
 	idle   int
-	// approved are the waves of pools of which the approval is assumed, by their index.
-	approved map[string]map[int]bool
+	// approved are the approvals of waves that are assumed, by pool and the index of the wave.
+	approved map[string]map[int][]string
 	// again is when it has to be decided anew though no calendar opens; zero for never.
 	again time.Time
 	// waves are how far waves are by the last decision.
@@ -78,7 +78,7 @@ type foreseen struct {
 func newForesight(cluster Cluster, pools *render.Expansion, rollouts *Rollouts, now time.Time) *foresight {
 	f := &foresight{
 		rollouts: rollouts, pools: pools, unready: cluster.Unready, now: now, byName: make(map[string]*foreseen, len(cluster.Nodes)),
-		openings: map[string]*opening{}, tried: map[*opening]bool{}, bounds: map[*rollout]time.Time{}, approved: map[string]map[int]bool{},
+		openings: map[string]*opening{}, tried: map[*opening]bool{}, bounds: map[*rollout]time.Time{}, approved: map[string]map[int][]string{},
 		halts: HaltsOf(cluster.Pools), onWrite: func(*foreseen, []string, []string) {},
 	}
 	for _, node := range cluster.Nodes {

@@ -1,6 +1,10 @@
 package plan
 
-import v1 "github.com/nodepools/nodepools/api/v1"
+import (
+	"slices"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
 
 // took reports whether a node took a place in all its rollouts with its turn, and waits for
 // no other; it must have had none in pools that it has left, which it may have given up. When all that began did, to decide once more at the same time would give nobody
@@ -53,14 +57,14 @@ func (f *foresight) turns() Turns {
 // whether there are some.
 func (f *foresight) approve(waves map[string]*WaveState) (found bool) {
 	for pool, state := range waves {
-		if state.Approval == "" || state.Behind > 0 || state.Unavailable > 0 || !state.Soaks.IsZero() || f.approved[pool][state.Index] {
+		if state.Approval == "" || state.Behind > 0 || state.Unavailable > 0 || !state.Soaks.IsZero() || slices.Contains(f.approved[pool][state.Index], state.Approval) {
 			continue
 		}
 		f.rollouts.pools[pool].approved = state.Approval
 		if f.approved[pool] == nil {
-			f.approved[pool] = map[int]bool{}
+			f.approved[pool] = map[int][]string{}
 		}
-		f.approved[pool][state.Index], found = true, true
+		f.approved[pool][state.Index], found = append(f.approved[pool][state.Index], state.Approval), true
 	}
 	return found
 }

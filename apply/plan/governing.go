@@ -82,7 +82,7 @@ func (g *governing) inTurn(pool string, one *rollout) bool {
 		return false
 	}
 	change := g.rollouts.of(pool).change
-	return !g.turn.Restricted || slices.Contains(g.turn.Only, pool) &&
+	return !g.turn.Restricted || slices.Contains(g.turn.Free, pool) || slices.Contains(g.turn.Only, pool) &&
 		(g.reverts(pool) || slices.ContainsFunc(g.limiting, func(one *rollout) bool { return one.expedites(change) }))
 }
 

@@ -50,7 +50,9 @@ type NodeOutcome struct {
 	// disrupts the node, which counts in rollouts in which nodes take turns, and begins to
 	// follow at the time of the facts.
 	Asks, Reverts []string
-	Begins        bool
+	// AsksOf are those rollouts by the pool whose changes wait.
+	AsksOf []PoolAsks
+	Begins bool
 	// Coming are the NoExecute taints of which the node is drained once it is its turn.
 	Coming []ComingDrain
 	// Closes is when windows close, and some of what waits may go: see [Allowed].
@@ -118,7 +120,7 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	} else {
 		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)
 	}
-	o.Wait, o.Asks, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.Reverts, allowed.Closes
+	o.Wait, o.Asks, o.AsksOf, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.AsksOf, allowed.Reverts, allowed.Closes
 	o.Coming = facts.comingDrains(p, o.Wait)
 	allowed.unmet = o.Unmet
 	staged, drain := facts.staged(node, allowed)

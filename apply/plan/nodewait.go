@@ -50,6 +50,8 @@ type Allowed struct {
 	// Asks are the pools in whose rollouts the node waits for its turn, sorted: see
 	// [Rollouts.Turns].
 	Asks []string
+	// AsksOf are those rollouts by the pool whose changes wait, sorted by name.
+	AsksOf []PoolAsks
 	// Closes is when the first window closes while changes of several pools wait, some of them
 	// for the turn of the node: what waits for a window asks for none, and others may go then.
 	// It is zero where that makes no difference.
@@ -66,11 +68,11 @@ type Allowed struct {
 }
 
 // Turn is that of a node: the pools in whose rollouts it is its turn, and the pools of which
-// alone the changes may go that put back what was before, or are expedited; all may where
-// Restricted is false.
+// alone the changes may go that put back what was before, or are expedited, and of which all
+// changes are free to go; those of all pools are where Restricted is false.
 type Turn struct {
-	In, Only   []string
-	Restricted bool
+	In, Only, Free []string
+	Restricted     bool
 
 	// free reports that the node waits for no turn and no window: what somebody has changed
 	// there is put back.
@@ -96,7 +98,7 @@ func (r *Rollouts) allow(node *NodeState, p *NodePlan, now time.Time, turn Turn)
 	if p.step != nil {
 		step := r.wait(node, p.step, now, turn)
 		if len(step.Wait) == 0 {
-			step.Wait, step.Asks, step.Reverts, step.Closes = allowed.Wait, allowed.Asks, allowed.Reverts, allowed.Closes
+			step.Wait, step.Asks, step.AsksOf, step.Reverts, step.Closes = allowed.Wait, allowed.Asks, allowed.AsksOf, allowed.Reverts, allowed.Closes
 			return step
 		}
 		allowed = step
@@ -188,9 +190,12 @@ func (a *Allowed) add(pool, as string, g *governing, now time.Time) {
 		a.Reverts = append(a.Reverts, pool) // in the order of the names
 	}
 	a.Wait = append(a.Wait, &PoolWait{pool, g.rollouts.turnOf(limiting, now)})
+	asks := PoolAsks{Pool: pool}
 	for _, one := range limiting {
-		a.Asks = append(a.Asks, one.name)
+		asks.In = append(asks.In, one.name)
 	}
+	slices.Sort(asks.In)
+	a.Asks, a.AsksOf = append(a.Asks, asks.In...), append(a.AsksOf, asks)
 }
 
 // joins reports whether a node, which carries keys of some pools, is new to a pool: it came

@@ -201,7 +201,7 @@ func (s *schedules) of(pool *rollout, ended bool) PoolSchedule {
 		if len(pool.waves) > 0 {
 			wave.Wave = waveName(pool, i)
 		}
-		if i > 0 && pool.waves[i-1].approval && (len(wave.Nodes) == 0 || s.approved[pool.name][i-1]) {
+		if i > 0 && pool.waves[i-1].approval && (len(wave.Nodes) == 0 || len(s.approved[pool.name][i-1]) > 0) {
 			wave.Approval = pool.waves[i-1].name
 		}
 		p.Waves = append(p.Waves, wave)

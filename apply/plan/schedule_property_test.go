@@ -200,6 +200,8 @@ type stepper struct {
 	settles   map[string]time.Time
 	halts     map[string]*Halt
 	approvals int
+	// approves reports whether somebody approves waves of a pool; nil for all.
+	approves func(pool string) bool
 
 	writes map[string][]string
 }
@@ -232,7 +234,7 @@ func (s *stepper) pass(name string, turn Turn, now time.Time) bool {
 		facts.Drained, facts.Evicted = len(o.Drain.Taints) > 0 && !now.Before(o.Drain.Settles()), true
 		o = NodeOutcomeOf(node, s.expansion, facts)
 	}
-	f := Follower{Name: name, Asks: o.Asks, Reverts: o.Reverts, Selected: o.Selected, Unmet: o.Unmet, Stuck: o.State == NodeStatePaused}
+	f := Follower{Name: name, Asks: o.Asks, AsksOf: o.AsksOf, Reverts: o.Reverts, Selected: o.Selected, Unmet: o.Unmet, Stuck: o.State == NodeStatePaused}
 	f.Unready, f.Unavailable = s.unready[name], s.unready[name] || node.Unschedulable
 	f.Pools = slices.Sorted(slices.Values(slices.Concat(o.Members, o.CarriedAfter())))
 	f.Pools = slices.Compact(f.Pools)
@@ -324,6 +326,9 @@ func (s *stepper) steps(from time.Time, period time.Duration) {
 func (s *stepper) approve(waves map[string]*WaveState) (approved bool) {
 	for _, pool := range s.pools {
 		state := waves[pool.Name]
+		if s.approves != nil && !s.approves(pool.Name) {
+			continue
+		}
 		if state == nil || state.Approval == "" || state.Unavailable > 0 || !state.Soaks.IsZero() || pool.Annotations[v1.ApproveRolloutAnnotation] == state.Approval {
 			continue
 		}

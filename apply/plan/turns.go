@@ -17,6 +17,9 @@ type Follower struct {
 	// Asks are the pools in whose rollouts it waits for its turn; none where nothing of it
 	// waits for that.
 	Asks []string
+	// AsksOf are those of each pool whose changes wait for the turn of the node. Without them
+	// all ask the same.
+	AsksOf []PoolAsks
 	// Waits are the pools whose changes wait on the node, be it for a window; Selected are
 	// the waves that it may be in, by pool, a bit for each.
 	Waits    []string
@@ -66,6 +69,9 @@ type Turns struct {
 	// Nodes has the pools in whose rollouts it is the turn of a node. Only has the pools
 	// whose changes it is the turn of alone, where it is not that of all.
 	Nodes, Only map[string][]string
+	// Free are, by node, the pools whose changes it is the turn of, where it is not that of
+	// all.
+	Free map[string][]string
 	// Waves are how far the waves are of the pools that have some, and of which not all
 	// nodes have followed.
 	Waves map[string]*WaveState
@@ -85,19 +91,20 @@ type Turns struct {
 // Of is the turn of a node; zero where it has none.
 func (t Turns) Of(node string) Turn {
 	only, restricted := t.Only[node]
-	return Turn{In: t.Nodes[node], Only: only, Restricted: restricted}
+	return Turn{In: t.Nodes[node], Only: only, Free: t.Free[node], Restricted: restricted}
 }
 
 // Turns decides which nodes may begin to follow their pools at a time.
 //
 // It is the turn of a node when in each rollout that it asks one more node may be
 // unavailable, and in the strongest of those that have waves it is the turn of its wave:
-// waves of several pools could wait for each other. Nodes that are unavailable already
-// count in all their pools, whatever has made them so, and do not begin; but for those that
-// have followed a change before: what they wait for may be what mends them. None of the
-// rollouts is halted. Changes that go back to what was before, and expedited ones, wait for
-// no wave, and the former for no end of a halt. The order is that of the names, or of the
-// zones and the names.
+// waves of several pools could wait for each other. Where its changes ask several rollouts,
+// each pool's go by those that they ask: see [turnDecider]. Nodes that are unavailable
+// already count in all their pools, whatever has made them so, and do not begin; but for
+// those that have followed a change before: what they wait for may be what mends them. None
+// of the rollouts is halted. Changes that go back to what was before, and expedited ones,
+// wait for no wave, and the former for no end of a halt. The order is that of the names, or
+// of the zones and the names.
 //
 // Halts are those that were there before. Settled reports that all nodes are known as they
 // are by these pools: before, nobody knows which are in which, and it is the turn of none.
@@ -108,7 +115,7 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 // TurnsBeside are the turns while these pods find no place, by the pool whose rollout may have
 // displaced them: no further node begins that would be drained by it.
 func (r *Rollouts) TurnsBeside(displaced map[string]Displaced, nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
-	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unmet: map[string]Unmet{}, Displaced: map[string]Displaced{}}
+	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Free: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unmet: map[string]Unmet{}, Displaced: map[string]Displaced{}}
 	if !settled {
 		turns.Halts = halts
 		return turns
@@ -124,29 +131,18 @@ func (r *Rollouts) TurnsBeside(displaced map[string]Displaced, nodes []Follower,
 	for pool, of := range members {
 		progresses[pool] = r.progressOf(r.pools[pool], of, followed, halts[pool], now)
 	}
+	d := turnDecider{r, budgets, progresses, displaced, now, turns.Displaced}
 	for _, node := range r.inOrder(nodes) {
-		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) || node.Change.At.IsZero() && node.keptBack() {
+		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) {
 			continue
 		}
-		only, some := r.begins(node, progresses)
-		if full := func(pool string) bool { return r.full(budgets[pool], node, pool, now) }; slices.ContainsFunc(node.Asks, full) {
-			if slices.ContainsFunc(node.Asks, func(pool string) bool { return full(pool) && (budgets[pool].closed() || !node.unready(pool)) }) {
-				continue
-			}
-			only, some = node.Reverts, true // others that are down keep it from nothing
-		}
-		if some && len(only) == 0 {
+		turn, is := d.turnOf(node)
+		if !is {
 			continue
 		}
-		if by, rest := r.heldFor(node, displaced, only, some); by != "" {
-			turns.Displaced[by] = displaced[by]
-			if only, some = rest, true; len(only) == 0 {
-				continue
-			}
-		}
-		turns.Nodes[node.Name] = node.Asks
-		if some {
-			turns.Only[node.Name] = only
+		turns.Nodes[node.Name] = turn.In
+		if turn.Restricted {
+			turns.Only[node.Name], turns.Free[node.Name] = turn.Only, turn.Free
 		}
 		for _, pool := range node.Pools {
 			if b := budgets[pool]; b != nil && !node.occupies(r.pools[pool], now) {
@@ -190,9 +186,13 @@ func (t *Turns) note(r *Rollouts, halts map[string]*Halt, progresses map[string]
 		}
 	}
 	for pool, of := range progresses {
-		if of.state != nil {
-			t.Waves[pool] = of.state
-			t.Again = sooner(t.Again, of.state.Soaks, now)
+		if state := of.shown(); state != nil {
+			t.Waves[pool] = state
+		}
+		for _, state := range []*WaveState{of.state, of.own} {
+			if state != nil {
+				t.Again = sooner(t.Again, state.Soaks, now)
+			}
 		}
 		if of.halt != nil {
 			t.Halts[pool] = of.halt
@@ -223,28 +223,6 @@ func (r *Rollouts) placesComeFree(nodes []Follower, members map[string][]*Follow
 		}
 	}
 	return first
-}
-
-// begins returns the pools of which a node may begin to follow the changes, where some of
-// its pools have to wait: a rollout that it asks is halted, or it is not the turn of its
-// wave. What puts back what was before waits for neither, and what is expedited not for its
-// wave.
-func (r *Rollouts) begins(node *Follower, progresses map[string]*progress) (only []string, some bool) {
-	halted := slices.ContainsFunc(node.Asks, func(pool string) bool { return progresses[pool] != nil && progresses[pool].halt.Holds() })
-	strongest := r.orders(node.Asks)
-	if !halted && progresses[strongest].open(node.Name) {
-		return nil, false
-	}
-	only = slices.Clone(node.Reverts)
-	if !halted {
-		for _, changing := range node.waits {
-			if r.pools[strongest].expedites(changing.change) && !slices.Contains(only, changing.name) {
-				only = append(only, changing.name)
-			}
-		}
-	}
-	slices.Sort(only)
-	return only, true
 }
 
 // inOrder are nodes in the order in which it can be their turn. They are sorted by name.
@@ -315,9 +293,6 @@ func sooner(a, b, now time.Time) time.Time {
 func containsAll(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
 }
-
-// keptBack reports whether the node is unavailable in one of the rollouts that it asks.
-func (n *Follower) keptBack() bool { return slices.ContainsFunc(n.Asks, n.unavailable) }
 
 // occupies reports whether a node counts as unavailable in a rollout.
 func (n *Follower) occupies(r *rollout, now time.Time) bool {

@@ -182,34 +182,47 @@ type progress struct {
 	last map[string]*lastWaves
 	// unmet are the nodes that do not meet the conditions that the pool names.
 	unmet Unmet
-	// state is nil where there are no waves, or all have followed.
-	state *WaveState
+	// state is that of the waves; nil where there are none, or all nodes have followed. Own is
+	// that for what the pool itself says: what weaker ones want keeps none of it waiting.
+	state, own *WaveState
 	// since is when the last step was made, and deadline when the next one takes too long;
 	// zero where it may take any time.
 	since, deadline time.Time
 }
 
-// open reports whether it is the turn of the wave of a node.
-func (p *progress) open(node string) bool {
-	return p == nil || p.state == nil || p.of[node] <= p.state.Index && p.state.Behind > 0
+// open reports whether it is the turn of the wave of a node, and opensOwn whether it is for
+// what the pool itself says.
+func (p *progress) open(node string) bool     { return p == nil || p.opens(p.state, node) }
+func (p *progress) opensOwn(node string) bool { return p.opens(p.own, node) }
+
+func (p *progress) opens(state *WaveState, node string) bool {
+	return state == nil || p.of[node] <= state.Index && state.Behind > 0
+}
+
+// shown is the state of the waves that somebody is told about: the one that waits for an
+// approval alone, if one does, and else that of all that waits.
+func (p *progress) shown() *WaveState {
+	waits := func(s *WaveState) bool { return s != nil && s.Approval != "" && s.Unavailable == 0 }
+	if waits(p.own) && !waits(p.state) {
+		return p.own
+	}
+	return p.state
 }
 
 // progressOf returns how far the rollout of a pool is, which was halted before, or not. Its
 // members are sorted by name.
 func (r *Rollouts) progressOf(pool *rollout, members []*Follower, all followings, before *Halt, now time.Time) *progress {
 	p := &progress{members: members, of: assign(pool, members), tolerated: map[string]bool{}}
-	behind := make(map[string]bool, len(members))
+	behind, behindOwn := make(map[string]bool, len(members)), map[string]bool{}
 	waiting := make([]bool, len(r.pools)) // by rank
-	newest := make([]time.Time, len(pool.waves)+1)
 	for _, node := range members {
 		for _, changing := range node.waits {
 			if pool.governs(changing) {
 				waiting[changing.rank], behind[node.Name] = true, true
 			}
-		}
-		if !behind[node.Name] {
-			wave := p.of[node.Name]
-			newest[wave] = latest(newest[wave], node.Change.At)
+			if changing == pool {
+				behindOwn[node.Name] = true
+			}
 		}
 	}
 	if len(behind) == 0 {
@@ -225,16 +238,38 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, all followings
 	slices.Sort(p.changes)
 	p.unmet = unmetOf(pool, members)
 	p.halt = p.haltOf(pool, all, r.standing(pool.name, before, true), now)
-	if len(pool.waves) > 0 {
-		for _, state := range p.states(pool, behind, now) {
-			if !state.passed(pool, soaksSince(newest, state.Index), p.changes, now) {
-				p.state = state
-				break
-			}
-		}
+	newest := p.newest(pool, behind)
+	p.state = p.stateOf(pool, behind, newest, p.changes, now)
+	if len(behindOwn) > 0 {
+		p.own = p.stateOf(pool, behindOwn, p.newest(pool, behindOwn), []string{pool.change}, now)
 	}
 	p.since, p.deadline = r.deadlineOf(pool, p, newest, waiting)
 	return p
+}
+
+// newest is, by wave, when nodes that are not behind have begun last.
+func (p *progress) newest(pool *rollout, behind map[string]bool) []time.Time {
+	newest := make([]time.Time, len(pool.waves)+1)
+	for _, node := range p.members {
+		if wave := p.of[node.Name]; !behind[node.Name] {
+			newest[wave] = latest(newest[wave], node.Change.At)
+		}
+	}
+	return newest
+}
+
+// stateOf is that of the first wave that keeps the next one from beginning, as nodes are behind
+// with changes; nil where none does.
+func (p *progress) stateOf(pool *rollout, behind map[string]bool, newest []time.Time, changes []string, now time.Time) *WaveState {
+	if len(pool.waves) == 0 {
+		return nil
+	}
+	for _, state := range p.states(pool, behind, now) {
+		if !state.passed(pool, soaksSince(newest, state.Index), changes, now) {
+			return state
+		}
+	}
+	return nil
 }
 
 // soaksSince is since when a wave soaks, by when nodes of each wave began last: since one

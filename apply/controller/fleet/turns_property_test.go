@@ -128,10 +128,13 @@ func (w *fleetWorld) members(pool *v1.NodePool) (members []string) {
 	return members
 }
 
-// behind reports whether a node has not followed what waits for a pool.
-func (w *fleetWorld) behind(pool *v1.NodePool, node string) bool {
+// behind reports whether a node has not followed what waits for a pool, or what the pool
+// itself says.
+func (w *fleetWorld) behind(pool *v1.NodePool, node string, own bool) bool {
 	outcome := plan.NodeOutcomeOf(w.truth[node], w.snapshot.Expansion, plan.NodeFacts{Rollouts: w.snapshot.Rollouts, Now: w.now})
-	return slices.Contains(outcome.Asks, pool.Name)
+	return slices.ContainsFunc(outcome.AsksOf, func(asks plan.PoolAsks) bool {
+		return slices.Contains(asks.In, pool.Name) && (!own || asks.Pool == pool.Name)
+	})
 }
 
 func (w *fleetWorld) limit() *intstr.IntOrString {
@@ -279,6 +282,7 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 	}
 	w.governed[name] = map[string]bool{}
 	ordering := w.ordering(outcome)
+	own := ordering != nil && !slices.ContainsFunc(w.causes(outcome), func(cause *v1.NodePool) bool { return stronger(ordering, cause) })
 	for _, pool := range w.pools {
 		rollout := pool.Spec.Rollout
 		if rollout == nil || !slices.Contains(outcome.Members, pool.Name) || !w.governs(pool, outcome) {
@@ -294,7 +298,7 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 			if other == name || w.governed[other][pool.Name] && (w.now.Before(change.At.Add(rollout.MinReady.Duration)) || w.drains(other)) {
 				unavailable++
 			}
-			if ordering == pool && !reverts && w.wave(pool, other) < w.wave(pool, name) && w.behind(pool, other) {
+			if ordering == pool && !reverts && w.wave(pool, other) < w.wave(pool, name) && w.behind(pool, other, own) {
 				w.t.Errorf("%s begins in wave %d of %s, and %s of an earlier wave has not followed", name, w.wave(pool, name), pool.Name, other)
 			}
 		}

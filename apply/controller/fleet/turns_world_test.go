@@ -23,9 +23,14 @@ func (w *fleetWorld) ordering(outcome plan.NodeOutcome) (strongest *v1.NodePool)
 	return strongest
 }
 
-// governs reports whether a pool is no weaker than one that the write disrupts the node
-// for: of a key that goes from one pool to another, the stronger one of these.
+// governs reports whether a pool is no weaker than one that the write disrupts the node for.
 func (w *fleetWorld) governs(pool *v1.NodePool, outcome plan.NodeOutcome) bool {
+	return slices.ContainsFunc(w.causes(outcome), func(cause *v1.NodePool) bool { return !stronger(cause, pool) })
+}
+
+// causes are the pools that the write disrupts the node for: of a key that goes from one pool
+// to another, the stronger one of these.
+func (w *fleetWorld) causes(outcome plan.NodeOutcome) (causes []*v1.NodePool) {
 	recorded := outcome.Plan.Recorded()
 	for _, change := range outcome.Admission.Plan.Changes {
 		disruptive := change.Field == plan.Taint || change.Field == plan.Label && change.Before != nil
@@ -43,11 +48,9 @@ func (w *fleetWorld) governs(pool *v1.NodePool, outcome plan.NodeOutcome) bool {
 		if other := w.named(from.Pool); other != nil && stronger(other, cause) {
 			cause = other
 		}
-		if !stronger(cause, pool) {
-			return true
-		}
+		causes = append(causes, cause)
 	}
-	return false
+	return causes
 }
 
 func (w *fleetWorld) named(name string) *v1.NodePool {
