@@ -8,9 +8,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
@@ -50,8 +52,33 @@ func (w *canaryWorld) alone(name string) {
 	})
 }
 
+// giant makes a pod that no node has room for, and waits until the scheduler has said so.
+func (w *canaryWorld) giant(name string) {
+	w.t.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "main", Image: "none", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1M")}},
+		}}},
+	}
+	w.do(w.Create(w.t.Context(), pod))
+	w.t.Cleanup(func() { w.removed(w.Delete(context.Background(), pod)) })
+	w.eventually("the scheduler finds no node for it", func() error {
+		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
+			return err
+		}
+		for _, condition := range pod.Status.Conditions {
+			if condition.Reason == corev1.PodReasonUnschedulable {
+				return nil
+			}
+		}
+		return fmt.Errorf("its conditions are %v", pod.Status.Conditions)
+	})
+}
+
 // A pod that finds no place after the first node was drained keeps the next one from being
-// drained, also after a restart; when there is a place, it goes on.
+// drained, also after a restart; when there is a place, it goes on, whatever becomes of a pod
+// that is too big for any node.
 func TestNoFurtherNodeIsDrainedWithoutAPlace(t *testing.T) {
 	names := []string{"brake-a", "brake-b"}
 	w := newCanaryWorld(t, names...)
@@ -74,6 +101,7 @@ func TestNoFurtherNodeIsDrainedWithoutAPlace(t *testing.T) {
 	w.start()
 	w.settle()
 	waits()
+	w.giant("brake-giant")
 	w.node("elsewhere", map[string]string{corev1.LabelHostname: "elsewhere"})
 	w.eventually("the next node is drained", func() error {
 		if len(ownTaints(w.get(names[1]))) == 0 {

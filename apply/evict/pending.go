@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	resources "k8s.io/component-helpers/resource"
 	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
@@ -67,7 +68,8 @@ func pendingPod(pod *corev1.Pod) plan.PendingPod {
 			RequiredDuringSchedulingIgnoredDuringExecution: affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
 		}}
 	}
-	shape, err := json.Marshal(kept.Spec)
+	requests := resources.PodRequests(pod, resources.PodResourcesOptions{})
+	shape, err := json.Marshal([]any{kept.Spec, requests})
 	if err != nil {
 		shape = []byte(pod.UID) // never: the API server has sent it so
 	}
@@ -79,7 +81,7 @@ func pendingPod(pod *corev1.Pod) plan.PendingPod {
 				return false
 			}
 			matches, err := required.Match(node.Object())
-			return matches && err == nil
+			return matches && err == nil && node.Allocatable.Holds(requests)
 		},
 	}
 }

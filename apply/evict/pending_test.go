@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodepools/nodepools/apply/plan"
@@ -35,10 +36,13 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// A pod fits a node by its selector, its required affinity and its tolerations.
+// A pod fits a node by its selector, its required affinity, its tolerations and its requests.
 func TestPendingPodFits(t *testing.T) {
 	taint := corev1.Taint{Key: "alone", Effect: corev1.TaintEffectNoExecute}
-	node := &plan.NodeState{Name: "n", Labels: map[string]string{"disk": "ssd"}, Taints: []corev1.Taint{taint, {Key: "soft", Effect: corev1.TaintEffectPreferNoSchedule}}}
+	gpus := func(count string) []corev1.Container {
+		return []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse(count)}}}}
+	}
+	node := &plan.NodeState{Name: "n", Allocatable: "nvidia.com/gpu=8,", Labels: map[string]string{"disk": "ssd"}, Taints: []corev1.Taint{taint, {Key: "soft", Effect: corev1.TaintEffectPreferNoSchedule}}}
 	tolerates := []corev1.Toleration{{Key: "alone", Operator: corev1.TolerationOpExists}}
 	affinity := func(value string) *corev1.Affinity {
 		return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
@@ -55,6 +59,8 @@ func TestPendingPodFits(t *testing.T) {
 		"selects it":       {corev1.PodSpec{Tolerations: tolerates, NodeSelector: node.Labels}, true},
 		"selects another":  {corev1.PodSpec{Tolerations: tolerates, NodeSelector: map[string]string{"disk": "hdd"}}, false},
 		"requires it":      {corev1.PodSpec{Tolerations: tolerates, Affinity: affinity("ssd")}, true},
+		"has room":         {corev1.PodSpec{Tolerations: tolerates, Containers: gpus("8")}, true},
+		"is too big":       {corev1.PodSpec{Tolerations: tolerates, Containers: gpus("9")}, false},
 		"requires another": {corev1.PodSpec{Tolerations: tolerates, Affinity: affinity("hdd")}, false},
 	} {
 		pod := pendingPod(&corev1.Pod{Spec: c.spec})

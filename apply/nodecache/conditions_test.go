@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -47,6 +48,12 @@ func TestConditionsOfCachedNodes(t *testing.T) {
 	})
 	if found := of(forged); !found.Conditions.Known() || found.Conditions.String() != "" || len(forged.Status.Images) > 0 {
 		t.Errorf("a kubelet makes its node look reduced, with %q", found.Conditions)
+	}
+	bigger := keep(func(node *corev1.Node) {
+		node.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse("64")}
+	})
+	if again := keep(func(node *corev1.Node) { *node = *bigger }); of(bigger).Allocatable != "cpu=64512," || of(again).Allocatable != of(bigger).Allocatable {
+		t.Errorf("a node has %q for pods, and reduced once more %q", of(bigger).Allocatable, of(again).Allocatable)
 	}
 	if again := keep(func(node *corev1.Node) { *node = *turned }); of(again).Conditions != of(turned).Conditions {
 		t.Error("reduced once more, a node has other conditions")

@@ -32,8 +32,8 @@ var whole = field{}
 var (
 	trimmedNode = message{
 		1: {trim: trimmedMetadata.trim},
-		2: {trim: message{4: whole, 5: whole}.trim},               // unschedulable, taints
-		3: {trim: message{4: {trim: trimmedCondition.trim}}.trim}, // conditions
+		2: {trim: message{4: whole, 5: whole}.trim},                         // unschedulable, taints
+		3: {trim: message{2: whole, 4: {trim: trimmedCondition.trim}}.trim}, // allocatable, conditions
 	}
 	trimmedCondition = message{1: whole, 2: whole} // type, status, and no heartbeat
 	trimmedMetadata  = message{

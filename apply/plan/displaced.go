@@ -51,8 +51,8 @@ func compareComing(a, b ComingDrain) int {
 type PendingPod struct {
 	Namespace, Name string
 	Created         time.Time
-	// Fits reports whether the labels and taints of a node let the pod run there. Pods of the
-	// same Shape fit the same nodes.
+	// Fits reports whether the labels and taints of a node let the pod run there, and it has
+	// room for it while no other runs there. Pods of the same Shape fit the same nodes.
 	Shape string
 	Fits  func(node *NodeState) bool
 }
@@ -164,8 +164,7 @@ const createdEarly = 3 * time.Second
 
 // Displaced are the pods that rollouts may have displaced, by pool: of pods without a node
 // those that were created since the first node began, and that some node would have taken
-// before, by its labels and taints: one that has followed, as it was before, or one that
-// waits, as it is. Resources are not looked at.
+// before: one that has followed, as it was before, or one that waits, as it is.
 func (r *Rollouts) Displaced(nodes []Follower, states map[string]*NodeState, pods []PendingPod) map[string]Displaced {
 	found, coming := map[string]Displaced{}, displacingOf(nodes)
 	for by, since := range r.Displacing(nodes) {
