@@ -149,6 +149,22 @@ func (e *Expansion) Holds(name string) bool {
 	return found && (p.paused || p.problem != nil)
 }
 
+// HoldsAgainst reports whether what the pool has put on nodes is frozen although another one
+// wants it otherwise. A stronger one has its way as ever, unless one of them stands within the
+// other: no pool, whatever it says, keeps what a stronger one wants off a node.
+func (e *Expansion) HoldsAgainst(name, other string) bool {
+	p, by := e.pools[name], e.pools[other]
+	if !e.Holds(name) || name == other || e.held[name] != nil || by == nil || by.definition == nil {
+		return e.Holds(name)
+	}
+	return compareStrength(p, by) < 0 || p.within(by) || by.within(p)
+}
+
+// within reports whether a pool stands within another one, or says so.
+func (p *pool) within(other *pool) bool {
+	return p.definition.Spec.Parent == other.name || slices.Contains(p.enclosing, other)
+}
+
 // HoldsRuntimeClass reports whether the RuntimeClass of the pool is frozen: the
 // pool is, or one that encloses it. What a paused pool has put on nodes follows
 // its earlier spec, and the RuntimeClass of a pool within must keep selecting

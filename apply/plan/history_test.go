@@ -96,7 +96,8 @@ func (w *world) arriveAt(t *testing.T, s server, final map[string]*v1.NodePool, 
 
 // TestNoPoolKeepsAWallOffANode: a pool that is added, whatever it says, changes no
 // label and no taint of pools that are there, unless its priority is higher or it
-// stands within one of them; and no annotation takes the room that they need.
+// stands within one of them; and no annotation takes the room that they need. So it is of
+// pools that come later, and have a higher priority.
 func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 	s := newServer()
 	for seed := range uint64(worlds / 2) {
@@ -107,7 +108,11 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 			Labels: map[string]v1.LabelValue{"k0": "wall"}, Taints: []v1.Taint{{Key: "k0", Value: "wall", Effect: "NoSchedule"}},
 		})
 		wall.CreationTimestamp = metav1.Unix(1000, 0)
-		w.pools["wall"] = wall
+		if w.oneIn(2) {
+			wall.CreationTimestamp, wall.Spec.Priority = metav1.Unix(1002, 0), 2
+		} else {
+			w.pools["wall"] = wall
+		}
 		if w.oneIn(2) {
 			w.node, _ = s.write(t, w.node, w.expansion())
 		}
@@ -124,7 +129,15 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 			if w.oneIn(2) {
 				w.node, _ = s.write(t, w.node, w.expansion())
 			}
+			switch frozen := hostile.DeepCopy(); { // what it has put there stays, but for the keys of the wall
+			case w.oneIn(4):
+				frozen.Spec.Parent = "nobody"
+				w.pools[name] = frozen
+			case w.oneIn(4):
+				w.pools[name] = paused(frozen)
+			}
 		}
+		w.pools["wall"] = wall
 		w.node, _ = s.write(t, w.node, w.expansion())
 		has := standing(w.node)
 		if has[Label]["k0"] != "wall" || has[Taint]["k0:NoSchedule"] != "wall" {

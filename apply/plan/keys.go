@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
@@ -103,7 +104,7 @@ func (k keys[K]) verdict(key K) verdict {
 	want, wanted := k.want[key]
 	want.Policy = k.policy(key, want)
 	switch {
-	case ours && k.pools.Holds(entry.Pool):
+	case ours && k.holds(entry, want, wanted):
 		return k.hold(have, entry, want, wanted)
 	case wanted && k.noRoom[key]:
 		return k.deny(key, have, entry, ours)
@@ -116,6 +117,16 @@ func (k keys[K]) verdict(key K) verdict {
 	default:
 		return k.release(key, have, entry)
 	}
+}
+
+// holds reports whether a key stays as it stands, as its pool is frozen, and no pool wants it
+// that goes before that one.
+func (k keys[K]) holds(entry Entry, want render.Want, wanted bool) bool {
+	if !wanted || !k.pools.Holds(entry.Pool) {
+		return k.pools.Holds(entry.Pool)
+	}
+	return k.pools.HoldsAgainst(entry.Pool, want.Pool) &&
+		!slices.ContainsFunc(want.Agreeing, func(pool string) bool { return !k.pools.HoldsAgainst(entry.Pool, pool) })
 }
 
 // hold leaves everything as it stands, in the record too.

@@ -33,12 +33,11 @@ func obstructedNodes(t *testing.T, change func(*v1.NodePool)) map[string]obstruc
 	before := waitingPool("p", all(labelled("1"), prior(5)))
 	node := followed(t, longAgo, before)
 	strong := waitingPool("strong", all(prior(9), tainted("w", corev1.TaintEffectNoSchedule)))
-	weak := waitingPool("weak", all(prior(1), tainted("w", corev1.TaintEffectNoSchedule)))
 	return map[string]obstructed{
 		"of somebody else":           {foreignTaint(node, "w", corev1.TaintEffectNoSchedule), []*v1.NodePool{p}, "somebody else"},
 		"of a stronger pool":         {followed(t, longAgo, before, strong), []*v1.NodePool{p, strong}, "pool strong"},
 		"that a stronger pool gives": {followed(t, longAgo, before, waitingPool("strong", prior(9))), []*v1.NodePool{p, strong}, "pool strong"},
-		"of a suspended pool":        {followed(t, longAgo, before, weak), []*v1.NodePool{p, paused(weak.DeepCopy())}, "suspended pool weak"},
+		"of a suspended pool":        {followed(t, longAgo, before, strong), []*v1.NodePool{p, paused(strong.DeepCopy())}, "suspended pool strong"},
 	}
 }
 
@@ -71,6 +70,23 @@ func TestObstructedDrainDoesNotBegin(t *testing.T) {
 		}
 		if e := Explain(c.node, expand(c.pools...), NodeFacts{Rollouts: RolloutsOf(c.pools), Now: closedAt}); e.Wait.Of("p") == nil {
 			t.Errorf("a taint %s: explained without it", name)
+		}
+	}
+}
+
+// A weaker pool obstructs no drain, suspended or not.
+func TestWeakerPoolObstructsNoDrain(t *testing.T) {
+	p := drainingPool(prior(5))
+	weak := waitingPool("weak", all(prior(1), tainted("w", corev1.TaintEffectNoSchedule)))
+	for _, weak := range []*v1.NodePool{weak, paused(weak.DeepCopy())} {
+		node := followed(t, longAgo, waitingPool("p", all(labelled("1"), prior(5))), waitingPool("weak", all(prior(1), tainted("w", corev1.TaintEffectNoSchedule))))
+		node = carry(node, decide(node, closedAt, []string{"p"}, p, weak))
+		if !slices.Contains(taintsOf(node), "v:NoSchedule") || len(LastChangeOf(node).Drains) == 0 {
+			t.Fatalf("it is not drained: %v", taintsOf(node))
+		}
+		facts := NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{p, weak}), Drained: true, Evicted: true, Now: closedAt.Add(time.Hour)}
+		if node = carry(node, NodeOutcomeOf(node, expand(p, weak), facts)); !hasNoExecute(node, "v") {
+			t.Errorf("drained, it has the taints %v", taintsOf(node))
 		}
 	}
 }

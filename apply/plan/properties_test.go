@@ -95,8 +95,26 @@ func (at step) whatOthersChangedStays(t *testing.T) {
 	}
 }
 
+// goesBefore reports whether a key is wanted by a pool against which another one holds nothing.
+func (at step) goesBefore(expansion *render.Expansion, field Field, key, pool string) bool {
+	want := at.p.desired.Labels[key]
+	switch field {
+	case Annotation:
+		want = at.p.desired.Annotations[key]
+	case Taint:
+		for id, wanted := range at.p.desired.Taints {
+			if id.String() == key {
+				want = wanted
+			}
+		}
+	}
+	pools := append([]string{want.Pool}, want.Agreeing...)
+	return want.Pool != "" && slices.ContainsFunc(pools, func(other string) bool { return !expansion.HoldsAgainst(pool, other) })
+}
+
 // heldAndDeniedKeysStay: nothing changes for a key of a paused or broken pool, in
-// the record either, nor for one that all pools which want it miss.
+// the record either, but where a stronger one wants it; nor for one that all pools which
+// want it miss.
 func (at step) heldAndDeniedKeysStay(t *testing.T, seen *counts) {
 	t.Helper()
 	had, has, after := standing(at.before), standing(at.node), entries(at.p.Record)
@@ -109,7 +127,7 @@ func (at step) heldAndDeniedKeysStay(t *testing.T, seen *counts) {
 	expansion := at.expansion()
 	for field, ours := range entries(at.p.Recorded()) {
 		for key, entry := range ours {
-			if !expansion.Holds(entry.Pool) {
+			if !expansion.Holds(entry.Pool) || at.goesBefore(expansion, field, key, entry.Pool) {
 				continue
 			}
 			seen.held++
