@@ -17,20 +17,42 @@ type FollowerState struct {
 	Members, Recorded []string
 	// Wait are the pools whose changes the node may not follow yet.
 	Wait NodeWait
-	// Asks are the pools in whose rollouts the node waits for its turn; Reverts those of
-	// which what waits goes back to what was before. Change is the last one that it has
-	// followed in its turn.
-	Asks, Reverts []string
-	AsksOf        []PoolAsks
-	Change        LastChange
+	// Change is the last one that the node has followed in its turn.
+	Change LastChange
 	// Zone that the node is in.
 	Zone string
+	// Asking is nil of most nodes at most times, of which thousands are kept.
+	Asking *Asking
+}
+
+// Asking is what turns depend on of a node that waits for one, or is in waves.
+type Asking struct {
+	// Asks are the pools in whose rollouts the node waits for its turn, and AsksOf those of
+	// each pool whose changes wait; Reverts are the pools of which what waits goes back to
+	// what was before.
+	Asks, Reverts []string
+	AsksOf        []PoolAsks
 	// Selected are the waves that the node may be in, by pool, a bit for each.
 	Selected map[string]uint64
 	// Unmet is what the node lacks of the conditions that pools name, by pool.
 	Unmet map[string]string
 	// Coming are the NoExecute taints of which the node is drained once it is its turn.
 	Coming []ComingDrain
+}
+
+func askingOf(o NodeOutcome) *Asking {
+	if len(o.Asks)+len(o.Reverts)+len(o.Selected)+len(o.Unmet)+len(o.Coming) == 0 {
+		return nil
+	}
+	return &Asking{o.Asks, o.Reverts, o.AsksOf, o.Selected, o.Unmet, o.Coming}
+}
+
+func (a *Asking) equal(other *Asking) bool {
+	if a == nil || other == nil {
+		return a == other
+	}
+	return slices.Equal(a.Asks, other.Asks) && slices.EqualFunc(a.AsksOf, other.AsksOf, equalAsks) && slices.Equal(a.Reverts, other.Reverts) &&
+		slices.Equal(a.Coming, other.Coming) && maps.Equal(a.Selected, other.Selected) && maps.Equal(a.Unmet, other.Unmet)
 }
 
 // FollowerStateOf is the state of a node by what becomes of it: as it is when the outcome has
@@ -40,7 +62,10 @@ func FollowerStateOf(node *NodeState, outcome NodeOutcome, ready bool) FollowerS
 		Ready: ready, Cordoned: node.Unschedulable,
 		Stuck:   outcome.State == NodeStateUnreadable || outcome.State == NodeStatePaused,
 		Members: outcome.Members, Recorded: outcome.CarriedAfter(), Wait: outcome.Wait,
-		Asks: outcome.Asks, AsksOf: outcome.AsksOf, Reverts: outcome.Reverts, Selected: outcome.Selected, Unmet: outcome.Unmet, Coming: outcome.Coming, Zone: node.Labels[corev1.LabelTopologyZone],
+		Zone: node.Labels[corev1.LabelTopologyZone], Asking: askingOf(outcome),
+	}
+	if slices.Equal(s.Recorded, s.Members) { // which all nodes of the same pools share
+		s.Recorded = s.Members
 	}
 	switch {
 	case outcome.Begins && outcome.Admission.Plan != nil:
@@ -50,6 +75,9 @@ func FollowerStateOf(node *NodeState, outcome NodeOutcome, ready bool) FollowerS
 	}
 	return s
 }
+
+// Asks reports whether the node waits for its turn.
+func (s *FollowerState) Asks() bool { return s.Asking != nil && len(s.Asking.Asks) > 0 }
 
 // Pools are those that the node is in, or carries keys of, sorted.
 func (s *FollowerState) Pools() []string {
@@ -61,8 +89,11 @@ func (s *FollowerState) Pools() []string {
 // Follower is the node of a name and this state as turns have it.
 func (s *FollowerState) Follower(name string) Follower {
 	f := Follower{
-		Name: name, Pools: s.Pools(), Asks: s.Asks, AsksOf: s.AsksOf, Reverts: s.Reverts, Selected: s.Selected, Unmet: s.Unmet, Coming: s.Coming, Change: s.Change, Zone: s.Zone,
+		Name: name, Pools: s.Pools(), Change: s.Change, Zone: s.Zone,
 		Unready: !s.Ready, Unavailable: !s.Ready || s.Cordoned, Stuck: s.Stuck,
+	}
+	if a := s.Asking; a != nil {
+		f.Asks, f.AsksOf, f.Reverts, f.Selected, f.Unmet, f.Coming = a.Asks, a.AsksOf, a.Reverts, a.Selected, a.Unmet, a.Coming
 	}
 	for _, wait := range s.Wait {
 		f.Waits = append(f.Waits, wait.Pool)
@@ -73,8 +104,7 @@ func (s *FollowerState) Follower(name string) Follower {
 // EqualTurns reports whether two states mean the same to the turns of nodes.
 func (s *FollowerState) EqualTurns(other *FollowerState) bool {
 	return s.Ready == other.Ready && s.Cordoned == other.Cordoned && s.Stuck == other.Stuck && s.Change.Equal(other.Change) && s.Zone == other.Zone &&
-		slices.Equal(s.Asks, other.Asks) && slices.EqualFunc(s.AsksOf, other.AsksOf, equalAsks) && slices.Equal(s.Reverts, other.Reverts) && slices.Equal(s.Coming, other.Coming) &&
-		s.Wait.Equal(other.Wait) && maps.Equal(s.Selected, other.Selected) && maps.Equal(s.Unmet, other.Unmet) &&
+		s.Asking.equal(other.Asking) && s.Wait.Equal(other.Wait) &&
 		slices.Equal(s.Members, other.Members) && slices.Equal(s.Recorded, other.Recorded)
 }
 

@@ -85,7 +85,7 @@ func (f *Fleet) Report(node string, now Observation, results map[string]Result) 
 	}
 	f.turns.ended(node, before, &now)
 	again = f.counts.Report(node, now, results)
-	if before == nil || !before.EqualTurns(&now.FollowerState) || len(now.Asks) > 0 {
+	if before == nil || !before.EqualTurns(&now.FollowerState) || now.Asks() {
 		f.turns.setDue()
 	}
 	return again

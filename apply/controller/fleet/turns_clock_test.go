@@ -40,7 +40,7 @@ func TestTurnsWaitForAllWhoseWindowOpens(t *testing.T) {
 		turn := plan.NodeWait{{Pool: "p", Restriction: &plan.Restriction{For: []string{"p"}, Turn: true}}}
 		closed := plan.NodeWait{{Pool: "p", Restriction: &plan.Restriction{For: []string{"p"}, Until: turnsNow}}}
 		report := func(node string, wait plan.NodeWait, asks ...string) {
-			f.Report(node, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Wait: wait, Asks: asks}}, nil)
+			f.Report(node, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Wait: wait, Asking: &plan.Asking{Asks: asks}}}, nil)
 		}
 		var given []string
 		give := func(after time.Duration) {

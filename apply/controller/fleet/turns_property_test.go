@@ -363,7 +363,7 @@ func TestTurnsKeepEveryBudget(t *testing.T) {
 			default:
 				w.pass(name, true)
 			}
-			if last := w.counts.Last(name); last != nil && len(last.Asks) > 0 {
+			if last := w.counts.Last(name); last != nil && last.Asks() {
 				w.waited++
 			}
 		}
