@@ -15,50 +15,24 @@ type PoolAsks struct {
 
 func equalAsks(a, b PoolAsks) bool { return a.Pool == b.Pool && slices.Equal(a.In, b.In) }
 
-// askGroup are pools whose changes ask the same rollouts on a node.
-type askGroup struct {
-	in    []string
-	pools []string // nil for all that wait
-}
-
-// has reports whether a pool is of the group.
-func (g *askGroup) has(pool string) bool { return g.pools == nil || slices.Contains(g.pools, pool) }
-
-// among are those of some pools that are of the group.
-func (g *askGroup) among(pools []string) []string {
-	return slices.DeleteFunc(slices.Clone(pools), func(pool string) bool { return !g.has(pool) })
-}
-
-// askGroups are the pools whose changes wait for the turn of the node, by what they ask.
-func (n *Follower) askGroups() []askGroup {
+// poolsAsking are what a node asks by each pool whose changes wait for its turn; all at once
+// where it is not known by pool, under no name.
+func (n *Follower) poolsAsking() []PoolAsks {
 	if len(n.AsksOf) == 0 {
-		return []askGroup{{in: n.Asks}}
+		return []PoolAsks{{In: n.Asks}}
 	}
-	var groups []askGroup
-	for _, asks := range n.AsksOf {
-		at := slices.IndexFunc(groups, func(g askGroup) bool { return slices.Equal(g.in, asks.In) })
-		if at < 0 {
-			at = len(groups)
-			groups = append(groups, askGroup{in: asks.In})
-		}
-		groups[at].pools = append(groups[at].pools, asks.Pool)
-	}
-	return groups
+	return n.AsksOf
 }
 
-// going is which changes of a group may go: all of them, or those of the pools in free, and
-// of those in only what puts back what was before, or is expedited.
-type going struct {
-	all        bool
-	free, only []string
-}
+// goes is which changes of a pool may go: all, none, or those that put back what was before,
+// and those that are expedited.
+type goes int
 
-func (g going) none() bool { return !g.all && len(g.free)+len(g.only) == 0 }
-
-// has reports whether any changes of a pool of the group may go.
-func (g going) has(pool string) bool {
-	return g.all || slices.Contains(g.free, pool) || slices.Contains(g.only, pool)
-}
+const (
+	goesNothing goes = iota
+	goesOnly
+	goesAll
+)
 
 // turnDecider decides whose turn it is, one node after the other.
 type turnDecider struct {
@@ -71,21 +45,23 @@ type turnDecider struct {
 	held map[string]Displaced
 }
 
-// turnOf is that of a node; false where it has none that is new. Each group of changes goes
-// by the rollouts that it asks: what a weaker pool has to wait for holds up no stronger one.
+// turnOf is that of a node; false where it has none that is new. The changes of each pool go by
+// the rollouts that they ask: what a weaker pool has to wait for holds up no stronger one.
 func (d *turnDecider) turnOf(node *Follower) (turn Turn, is bool) {
-	all := true
-	for _, g := range node.askGroups() {
-		goes := d.goes(node, g)
-		all = all && goes.all
-		if goes.none() {
+	asking := node.poolsAsking()
+	going, all := d.going(node, asking), true
+	for i, asks := range asking {
+		switch going[i] {
+		case goesNothing:
+			all = false
 			continue
+		case goesOnly:
+			all = false
+			turn.Only = append(turn.Only, d.only(node, asks)...)
+		case goesAll:
+			turn.Free = append(turn.Free, asks.Pool)
 		}
-		turn.In, turn.Only = append(turn.In, g.in...), append(turn.Only, goes.only...)
-		if goes.all {
-			goes.free = g.pools
-		}
-		turn.Free = append(turn.Free, goes.free...)
+		turn.In = append(turn.In, asks.In...)
 	}
 	if all {
 		return Turn{In: node.Asks}, true
@@ -98,58 +74,94 @@ func (d *turnDecider) turnOf(node *Follower) (turn Turn, is bool) {
 	return turn, len(turn.In) > 0 && !containsAll(node.Begun, turn.In)
 }
 
-// goes decides which changes of a group may go.
-func (d *turnDecider) goes(node *Follower, g askGroup) going {
-	if node.Change.At.IsZero() && slices.ContainsFunc(g.in, node.unavailable) {
-		return going{}
+// going decides which changes of each pool may go. Those of an inner pool do not go before what
+// waits of a pool around it, and would not use a turn.
+func (d *turnDecider) going(node *Follower, asking []PoolAsks) []goes {
+	going := make([]goes, len(asking))
+	for i, asks := range asking {
+		going[i] = d.goes(node, asks)
 	}
-	goes := d.begins(node, g)
-	full := func(pool string) bool { return d.rollouts.full(d.budgets[pool], node, pool, d.now) }
-	for _, pool := range g.in {
+	stays := func(name string) bool {
+		at := slices.IndexFunc(asking, func(asks PoolAsks) bool { return asks.Pool == name })
+		return at >= 0 && going[at] == goesNothing || at < 0 && slices.Contains(node.Waits, name)
+	}
+	for again := true; again; {
+		again = false
+		for i, asks := range asking {
+			if asks.Pool != "" && going[i] != goesNothing && slices.ContainsFunc(d.rollouts.of(asks.Pool).around, stays) {
+				going[i], again = goesNothing, true
+			}
+		}
+	}
+	return going
+}
+
+// goes decides which changes of a pool may go.
+func (d *turnDecider) goes(node *Follower, asks PoolAsks) goes {
+	if node.Change.At.IsZero() && slices.ContainsFunc(asks.In, node.unavailable) {
+		return goesNothing
+	}
+	may := d.begins(node, asks)
+	for _, pool := range asks.In {
 		switch {
-		case !full(pool):
-		case d.budgets[pool].closed() || !node.unready(pool):
-			return going{}
+		case !d.rollouts.full(d.budgets[pool], node, pool, d.now):
+		case d.budgets[pool].closed() || !node.unready(pool) || len(d.reverts(node, asks)) == 0:
+			return goesNothing
 		default: // others that are down keep it from nothing
-			goes = going{only: g.among(node.Reverts)}
+			may = goesOnly
 		}
 	}
-	if by, rest := d.rollouts.heldFor(node, g, d.displaced, goes); by != "" {
+	if may == goesNothing {
+		return may
+	}
+	if by := d.rollouts.heldFor(node, asks, d.displaced); by != "" {
 		d.held[by] = d.displaced[by]
-		goes = going{only: rest}
+		may = goesOnly
 	}
-	return goes
+	if may == goesOnly && len(d.only(node, asks)) == 0 {
+		return goesNothing
+	}
+	return may
 }
 
-// begins are the changes of a group that wait for no halt and no wave. What puts back what was
-// before waits for neither, and what is expedited not for its wave. Of weaker pools than that
-// with the waves the changes wait for those of all, and its own for its own alone.
-func (d *turnDecider) begins(node *Follower, g askGroup) going {
-	reverts := going{only: g.among(node.Reverts)}
-	if slices.ContainsFunc(g.in, func(pool string) bool { return d.progresses[pool] != nil && d.progresses[pool].halt.Holds() }) {
-		return reverts
+// begins are the changes of a pool that wait for no halt and no wave. What puts back what was
+// before waits for neither, and what is expedited not for its wave.
+func (d *turnDecider) begins(node *Follower, asks PoolAsks) goes {
+	if slices.ContainsFunc(asks.In, d.halted) {
+		return goesOnly
 	}
-	orders := d.rollouts.orders(g.in)
-	p := d.progresses[orders]
-	if p.open(node.Name) {
-		return going{all: true}
+	if p := d.progresses[d.rollouts.orders(asks.In)]; p != nil && !p.opens(p.stateFor(d.rollouts.pools[asks.Pool], d.now), node.Name) {
+		return goesOnly
 	}
-	goes := reverts
-	if slices.Contains(g.pools, orders) && p.opensOwn(node.Name) && !d.waitsAround(node, orders) {
-		goes.free = []string{orders}
+	return goesAll
+}
+
+func (d *turnDecider) halted(pool string) bool {
+	return d.progresses[pool] != nil && d.progresses[pool].halt.Holds()
+}
+
+// reverts are the pools of those that ask of which what waits puts back what was before.
+func (d *turnDecider) reverts(node *Follower, asks PoolAsks) []string {
+	if asks.Pool == "" {
+		return node.Reverts
 	}
-	for _, changing := range node.waits {
-		if g.has(changing.name) && d.rollouts.pools[orders].expedites(changing.change) && !slices.Contains(goes.only, changing.name) {
-			goes.only = append(goes.only, changing.name)
+	if slices.Contains(node.Reverts, asks.Pool) {
+		return []string{asks.Pool}
+	}
+	return nil
+}
+
+// only are the pools of those that ask of which what waits puts back what was before, or is
+// expedited and waits for the end of no halt; sorted.
+func (d *turnDecider) only(node *Follower, asks PoolAsks) []string {
+	only := slices.Clone(d.reverts(node, asks))
+	if orders := d.rollouts.orders(asks.In); orders != "" && !slices.ContainsFunc(asks.In, d.halted) {
+		for _, changing := range node.waits {
+			if (asks.Pool == "" || asks.Pool == changing.name) && d.rollouts.pools[orders].expedites(changing.change) && !slices.Contains(only, changing.name) {
+				only = append(only, changing.name)
+			}
 		}
 	}
-	slices.SortFunc(goes.only, strings.Compare)
-	return goes
-}
-
-// waitsAround reports whether changes of a pool around one wait on the node: those of the inner
-// one do not go before them.
-func (d *turnDecider) waitsAround(node *Follower, pool string) bool {
-	around := d.rollouts.of(pool).around
-	return slices.ContainsFunc(node.Waits, func(name string) bool { return slices.Contains(around, name) })
+	slices.SortFunc(only, strings.Compare)
+	return only
 }

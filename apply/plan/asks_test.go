@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -47,5 +48,48 @@ func TestWeakerRolloutHoldsUpNoStrongerOne(t *testing.T) {
 		if node.Labels["example.com/strong"] != "2" || given != turns {
 			t.Errorf("%s of the weaker pool: after %d turns the node has %v", name, given, node.Labels)
 		}
+	}
+}
+
+// What an inner pool says does not go before what the pool around it says, and gets no turn that
+// would not be used: it would take the place of another node.
+func TestInnerPoolGetsNoTurnBeforeTheOneAround(t *testing.T) {
+	pools := func(value string) []*v1.NodePool {
+		return []*v1.NodePool{
+			waitingPool("around", all(prior(0), labelPairs("around", value))),
+			waitingPool("inner", all(prior(9), inside("around"), labelPairs("inner", value), limited("1", time.Minute))),
+			waitingPool("weak", all(prior(5), limited("0", time.Minute), func(p *v1.NodePool) { p.Spec.NodeNames = []string{"a"} })),
+		}
+	}
+	after := pools("2")
+	rollouts := RolloutsOf(after)
+	var nodes []Follower
+	for _, name := range []string{"a", "b"} {
+		node := followed(t, longAgo, pools("1")...)
+		node.Name = name
+		nodes = append(nodes, FollowerOf(node, NodeOutcomeOf(node, expand(after...), NodeFacts{Rollouts: rollouts, Now: closedAt}), true))
+	}
+	turns := rollouts.Turns(nodes, nil, closedAt, true)
+	if len(turns.Of("a").In) > 0 || !slices.Equal(turns.Of("b").In, []string{"inner"}) {
+		t.Errorf("node a, on which the pool around waits for a budget of 0, has the turn %+v, and node b %+v", turns.Of("a"), turns.Of("b"))
+	}
+}
+
+// A key that a stronger pool gets from a paused one waits for the turn of the node, though the
+// pool around the paused one agrees; and one that the paused pool holds asks for none.
+func TestKeyOfPausedPoolWaitsForTurn(t *testing.T) {
+	paused := paused(waitingPool("paused", all(prior(1), inside("around"), labelled("1"))))
+	none := limited("0", time.Minute)
+	node := followed(t, longAgo, waitingPool("paused", all(prior(1), labelled("1"))), waitingPool("around", nil), waitingPool("strong", prior(9)))
+	o := decide(node, closedAt, nil, waitingPool("strong", all(prior(9), labelled("2"), none)), waitingPool("around", labelled("2")), paused)
+	if got := carry(node, o).Labels[key]; got != "1" || !slices.Equal(o.Asks, []string{"strong"}) {
+		t.Errorf("the key became %s while the budget is 0; it asks %v", got, o.Asks)
+	}
+	paused.Spec.Parent = ""
+	inner := waitingPool("inner", all(prior(9), inside("paused"), labelled("2"), none))
+	node = followed(t, longAgo, waitingPool("paused", all(prior(1), labelled("1"))), waitingPool("inner", prior(9)), waitingPool("weak", labelPairs("weak", "1")))
+	o = decide(node, closedAt, nil, paused, inner, waitingPool("weak", all(prior(-1), labelPairs("weak", "2"))))
+	if o.Wait.Of("inner") != nil || o.Wait.Of("weak") == nil {
+		t.Errorf("a key that the paused pool holds waits for a turn: %+v", o.AsksOf)
 	}
 }

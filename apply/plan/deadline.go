@@ -21,14 +21,16 @@ func (s Stuck) String() string {
 }
 
 // deadlineOf is when a rollout counts as stuck if it makes no further step, and since when it
-// has made none; zero where it has no deadline, or waits for what does not count. Newest are
-// when nodes of each wave began last, and waiting are the pools that wait in it, by rank.
-func (r *Rollouts) deadlineOf(pool *rollout, p *progress, newest []time.Time, waiting []bool) (since, at time.Time) {
+// has made none; zero where it has no deadline, or waits for what does not count. Waiting are
+// the pools that wait in it, by rank.
+func (r *Rollouts) deadlineOf(pool *rollout, p *progress, waiting []bool) (since, at time.Time) {
 	if pool.deadline == 0 || p.halt.Holds() {
 		return since, at
 	}
-	if state := p.state; state != nil && state.Behind == 0 && state.Unavailable == 0 {
-		return since, at // it soaks, or waits for an approval
+	for _, state := range p.states {
+		if state != nil && state.Behind == 0 && state.Unavailable == 0 {
+			return since, at // it soaks, or waits for an approval
+		}
 	}
 	since = pool.changed
 	for _, one := range r.pools {
@@ -37,17 +39,16 @@ func (r *Rollouts) deadlineOf(pool *rollout, p *progress, newest []time.Time, wa
 		}
 	}
 	for _, node := range p.members {
-		if len(node.Change.Drains) > 0 { // it has begun, and is behind
-			since = latest(since, node.Change.At)
-		}
-	}
-	for wave, began := range newest {
 		after := pool.minReady
-		if wave < len(pool.waves) {
+		if wave := p.of[node.Name]; wave < len(pool.waves) {
 			after = max(after, pool.waves[wave].soak)
 		}
-		if !began.IsZero() {
-			since = latest(since, began.Add(after))
+		switch _, behind := p.first[node.Name]; {
+		case node.Change.At.IsZero():
+		case behind: // it has begun, and is drained, or a weaker change waits on it still
+			since = latest(since, node.Change.At)
+		default:
+			since = latest(since, node.Change.At.Add(after))
 		}
 	}
 	var calendars []*window.Calendar

@@ -240,28 +240,18 @@ func (f FollowedPool) undo(node *NodeState) {
 }
 
 // heldFor returns the first pool whose rollout keeps a node from being drained for changes of
-// a group that may go else; empty where none does. The rest are the pools whose changes may go
-// all the same: what goes back to what was before, and what is expedited, waits for no pods.
-func (r *Rollouts) heldFor(node *Follower, g askGroup, displaced map[string]Displaced, goes going) (by string, rest []string) {
-	free := func(pool string, expediting ...string) bool {
-		return slices.Contains(node.Reverts, pool) || slices.ContainsFunc(append(expediting, r.orders(g.in)), func(name string) bool {
+// those that ask; empty where none does. What goes back to what was before, and what is
+// expedited, waits for no pods.
+func (r *Rollouts) heldFor(node *Follower, asks PoolAsks, displaced map[string]Displaced) (by string) {
+	waits := func(pool, by string) bool {
+		return !slices.Contains(node.Reverts, pool) && !slices.ContainsFunc([]string{by, r.orders(asks.In)}, func(name string) bool {
 			return r.pools[name] != nil && r.pools[name].expedites(r.of(pool).change)
 		})
 	}
 	for _, coming := range node.Coming {
-		if g.has(coming.Pool) && displaced[coming.By].holds() && goes.has(coming.Pool) && !free(coming.Pool, coming.By) {
-			by = coming.By
-			break
+		if (asks.Pool == "" || asks.Pool == coming.Pool) && displaced[coming.By].holds() && waits(coming.Pool, coming.By) {
+			return coming.By
 		}
 	}
-	if by == "" {
-		return "", nil
-	}
-	for _, pool := range node.Waits {
-		if g.has(pool) && goes.has(pool) && free(pool, by) {
-			rest = append(rest, pool)
-		}
-	}
-	slices.Sort(rest)
-	return by, rest
+	return ""
 }

@@ -124,8 +124,12 @@ func (r *rollout) governs(other *rollout) bool {
 
 // causes reports whether it is a change of those that want a key that it goes to them from
 // another pool: an inner pool has begun to want what one around it has, or the strongest of
-// them, which is stronger than the other one. Or else the other one no longer wants it.
-func (r *Rollouts) causes(want render.Want, from string) bool {
+// them, which is stronger than the other one. Or else the other one no longer wants it. One
+// that holds still gives up nothing: it is theirs if one of them goes before it.
+func (r *Rollouts) causes(pools *render.Expansion, want render.Want, from string) bool {
+	if pools.Holds(from) {
+		return goesBefore(pools, want, from)
+	}
 	has := r.of(from)
 	strongest := len(r.pools)
 	for _, name := range append([]string{want.Pool}, want.Agreeing...) {
@@ -155,7 +159,7 @@ func (r *Rollouts) disrupted(p *NodePlan, free func(pool string) bool) []string 
 		}
 	}
 	consider := func(entry Entry, ours bool, want render.Want, still bool) {
-		if ours && (!still || want.Pool != entry.Pool && !r.causes(want, entry.Pool)) {
+		if ours && (!still || want.Pool != entry.Pool && !r.causes(p.pools, want, entry.Pool)) {
 			note(entry.Pool)
 		} else {
 			wanted(want)

@@ -12,7 +12,7 @@ import (
 // wants. So what somebody changed by hand is put back, to the value of the record. A drain
 // goes on.
 func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts) *NodePlan {
-	h := holder{wait: wait, rollouts: rollouts}
+	h := holder{wait: wait, rollouts: rollouts, pools: p.pools}
 	desired := render.Desired{
 		Pools:       p.desired.Pools,
 		Labels:      hold(h, p.desired.Labels, p.recorded.Labels),
@@ -37,6 +37,7 @@ func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts) *
 type holder struct {
 	wait     NodeWait
 	rollouts *Rollouts
+	pools    *render.Expansion
 }
 
 // hold returns what is wanted of a node while the changes of some pools wait.
@@ -88,7 +89,7 @@ func (h holder) inTheNameOfAnother(want render.Want) (render.Want, bool) {
 // otherwise, and whoever wants it is free or not. A key of the wanted value keeps its owner:
 // another one would hand it back with the next turn, and so on.
 func (h holder) keeps(entry Entry, want render.Want, free bool) bool {
-	if entry.Pool == want.Pool || h.rollouts.causes(want, entry.Pool) {
+	if entry.Pool == want.Pool || h.rollouts.causes(h.pools, want, entry.Pool) {
 		return !free || entry.Pool == want.Pool && entry.Value == want.Value
 	}
 	return h.waits(entry.Pool)

@@ -125,8 +125,14 @@ func (k keys[K]) holds(entry Entry, want render.Want, wanted bool) bool {
 	if !wanted || !k.pools.Holds(entry.Pool) {
 		return k.pools.Holds(entry.Pool)
 	}
-	return k.pools.HoldsAgainst(entry.Pool, want.Pool) &&
-		!slices.ContainsFunc(want.Agreeing, func(pool string) bool { return !k.pools.HoldsAgainst(entry.Pool, pool) })
+	return !goesBefore(k.pools, want, entry.Pool)
+}
+
+// goesBefore reports whether one of those that want a key gets it from a pool, though that one
+// holds still.
+func goesBefore(pools *render.Expansion, want render.Want, from string) bool {
+	return !pools.HoldsAgainst(from, want.Pool) ||
+		slices.ContainsFunc(want.Agreeing, func(pool string) bool { return !pools.HoldsAgainst(from, pool) })
 }
 
 // hold leaves everything as it stands, in the record too.

@@ -45,7 +45,7 @@ func (g *governing) obstruct(node *NodeState, p *NodePlan, waiting map[string]st
 			continue
 		}
 		pools := append([]string{want.Pool}, want.Agreeing...)
-		if entry, had := p.recorded.Taints[id]; had && entry.Pool != want.Pool && !g.rollouts.causes(want, entry.Pool) {
+		if entry, had := p.recorded.Taints[id]; had && entry.Pool != want.Pool && !g.rollouts.causes(p.pools, want, entry.Pool) {
 			pools = append(pools, entry.Pool)
 		}
 		for _, pool := range pools {

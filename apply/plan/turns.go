@@ -189,7 +189,7 @@ func (t *Turns) note(r *Rollouts, halts map[string]*Halt, progresses map[string]
 		if state := of.shown(); state != nil {
 			t.Waves[pool] = state
 		}
-		for _, state := range []*WaveState{of.state, of.own} {
+		for _, state := range of.states {
 			if state != nil {
 				t.Again = sooner(t.Again, state.Soaks, now)
 			}

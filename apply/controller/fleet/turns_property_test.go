@@ -128,12 +128,13 @@ func (w *fleetWorld) members(pool *v1.NodePool) (members []string) {
 	return members
 }
 
-// behind reports whether a node has not followed what waits for a pool, or what the pool
-// itself says.
-func (w *fleetWorld) behind(pool *v1.NodePool, node string, own bool) bool {
+// behind reports whether a node has not followed what waits for a pool, of pools up to the
+// weakest one.
+func (w *fleetWorld) behind(pool *v1.NodePool, node string, weakest *v1.NodePool) bool {
 	outcome := plan.NodeOutcomeOf(w.truth[node], w.snapshot.Expansion, plan.NodeFacts{Rollouts: w.snapshot.Rollouts, Now: w.now})
 	return slices.ContainsFunc(outcome.AsksOf, func(asks plan.PoolAsks) bool {
-		return slices.Contains(asks.In, pool.Name) && (!own || asks.Pool == pool.Name)
+		waits := w.named(asks.Pool)
+		return slices.Contains(asks.In, pool.Name) && (waits == nil || !stronger(weakest, waits))
 	})
 }
 
@@ -282,7 +283,12 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 	}
 	w.governed[name] = map[string]bool{}
 	ordering := w.ordering(outcome)
-	own := ordering != nil && !slices.ContainsFunc(w.causes(outcome), func(cause *v1.NodePool) bool { return stronger(ordering, cause) })
+	var weakest *v1.NodePool
+	for _, cause := range w.causes(outcome) {
+		if weakest == nil || stronger(weakest, cause) {
+			weakest = cause
+		}
+	}
 	for _, pool := range w.pools {
 		rollout := pool.Spec.Rollout
 		if rollout == nil || !slices.Contains(outcome.Members, pool.Name) || !w.governs(pool, outcome) {
@@ -298,7 +304,7 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 			if other == name || w.governed[other][pool.Name] && (w.now.Before(change.At.Add(rollout.MinReady.Duration)) || w.drains(other)) {
 				unavailable++
 			}
-			if ordering == pool && !reverts && w.wave(pool, other) < w.wave(pool, name) && w.behind(pool, other, own) {
+			if ordering == pool && !reverts && w.wave(pool, other) < w.wave(pool, name) && w.behind(pool, other, weakest) {
 				w.t.Errorf("%s begins in wave %d of %s, and %s of an earlier wave has not followed", name, w.wave(pool, name), pool.Name, other)
 			}
 		}
