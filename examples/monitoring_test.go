@@ -210,7 +210,7 @@ func TestPromtoolTakesTheRules(t *testing.T) {
 	for _, args := range [][]string{
 		{"check", "rules", "rules.yaml"},
 		{"test", "rules", "rules_test.yaml"},
-		{"check", "config", "--syntax-only", configuration(t)},
+		{"check", "config", "--syntax-only", "prometheus.yaml"},
 	} {
 		cmd := exec.CommandContext(t.Context(), promtool, args...)
 		cmd.Dir = "monitoring"
@@ -235,23 +235,6 @@ func TestPromtoolTakesTheRules(t *testing.T) {
 	}
 }
 
-// configuration is the file of prometheus.yaml, with targets in place of those that the API
-// server would name: the programs of Debian are built without that.
-func configuration(t *testing.T) string {
-	t.Helper()
-	before, rest, found := strings.Cut(string(monitoring(t, "prometheus.yaml")), "  kubernetes_sd_configs:\n")
-	_, after, ends := strings.Cut(rest, "  relabel_configs:\n")
-	if !found || !ends {
-		t.Fatal("prometheus.yaml does not find the pods by the API server")
-	}
-	file := filepath.Join(t.TempDir(), "prometheus.yaml")
-	text := before + "  static_configs: [{targets: ['127.0.0.1:1']}]\n  relabel_configs:\n" + after
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 // What is scraped is what install serves, and the right that is given is that of a reader.
 func TestScrapeIsOfWhatIsServed(t *testing.T) {
 	monitor, plain := string(monitoring(t, "servicemonitor.yaml")), string(monitoring(t, "prometheus.yaml"))
@@ -262,7 +245,7 @@ func TestScrapeIsOfWhatIsServed(t *testing.T) {
 			t.Errorf("the ServiceMonitor does not select the Service by %s=%s", key, value)
 		}
 	}
-	if !strings.Contains(monitor, "namespace: "+service.GetNamespace()) || !strings.Contains(plain, "regex: "+service.GetName()) || !strings.Contains(plain, "names: ["+service.GetNamespace()+"]") {
+	if !strings.Contains(monitor, "namespace: "+service.GetNamespace()) || !strings.Contains(plain, "regex: "+service.GetName()+";metrics\n") || !strings.Contains(plain, "names: ["+service.GetNamespace()+"]") {
 		t.Errorf("what is scraped is not the Service %s/%s", service.GetNamespace(), service.GetName())
 	}
 	_, second, _ := strings.Cut(monitor, "\n---\n")

@@ -95,7 +95,7 @@ scrape_configs:
   authorization: {credentials_file: token}
   tls_config: {insecure_skip_verify: true}
   static_configs: [{targets: ['` + m.address + `']}]
-`,
+` + m.discovery(),
 	} {
 		m.do(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}

@@ -31,6 +31,8 @@ func TestPrometheusAlerts(t *testing.T) {
 	install(t, m.c, "--rollout") // rights to evict
 	w := &watched{m, m.startPrometheus(program)}
 
+	w.findsPods()
+
 	w.node("n1", "gpu")
 	w.node("n2", "cpu")
 	w.commit(map[string]string{"gpu.yaml": poolFile("gpu", "runc"), "cpu.yaml": poolFile("cpu", "runc")})
