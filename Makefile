@@ -218,7 +218,7 @@ statemetrics: ## build kube-state-metrics for its test, which is skipped without
 # The modules of the following two are not among those of make verify, which would download
 # hundreds of others for each.
 .PHONY: prometheus
-prometheus: ## build Prometheus and promtool, which tests scrape and judge rules with, once
+prometheus: ## build Prometheus and promtool for their tests, which are skipped without, once
 	@$(GO) run ./testdata/thirdparty prometheus >/dev/null
 	@$(GO) run ./testdata/thirdparty promtool >/dev/null
 
