@@ -83,6 +83,15 @@ func (w *watched) rolloutIsLate() (mend func()) {
 	}
 }
 
+// drainObstructed has a taint of somebody else on both nodes of a pool keep them from being
+// drained for one that the pool brings.
+func (w *watched) drainObstructed() func() {
+	pool := w.rolloutOf("walled", &v1.Rollout{Drain: &v1.Drain{}})
+	w.kubectl("taint", "node", "walled-1", "walled-2", "example.com/walled=theirs:NoSchedule")
+	w.patch(pool, `{"spec":{"labels":{"walled":"2"},"taints":[{"key":"example.com/walled","value":"ours","effect":"NoExecute"}]}}`)
+	return func() { w.kubectl("taint", "node", "walled-1", "walled-2", "example.com/walled:NoSchedule-") }
+}
+
 // ready has a node say whether it is ready.
 func (w *watched) ready(node string, status corev1.ConditionStatus) {
 	w.t.Helper()

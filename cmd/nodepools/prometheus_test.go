@@ -80,6 +80,10 @@ func TestPrometheusAlerts(t *testing.T) {
 	w.until("an eviction is counted for the pool", func() error {
 		return w.server.has(`nodepools_evictions_total{pool="late",result="success"} > 0`)
 	})
+	mend := w.drainObstructed()
+	w.server.fire("a taint keeps nodes from being drained", "NodePoolsRolloutStuck")
+	mend()
+	w.server.fire("no alert fires any more after the taint is gone")
 	for _, rule := range rules {
 		if !fired[rule.Alert] {
 			t.Errorf("%s has not fired: there is no cause of it here", rule.Alert)
