@@ -170,6 +170,53 @@ func TestAlertsReadMetricsThatExist(t *testing.T) {
 	}
 }
 
+// Reasons of Ready that no alert leaves out: what has them for long is an alert of pools or
+// sources that are not ready. The others are of other conditions, or of none that is not True.
+var (
+	notReadyForLong = []string{
+		"Progressing", "Releasing", "Conflict", "ParentInvalid", "SelectorInvalid", "RuntimeClassFailed", "ReleaseBlocked",
+		"Invalid", "Claimed", "NotOwned", "ApplyFailed", "PartlyApplied", "Deleting",
+	}
+	notOfReady = []string{
+		"Succeeded", "KubeletLabels", "NamePatterns", "Acknowledged", "Protected", "WebhookDisabled", "PruneApproved", "ReleaseApproved",
+	}
+	definedReason = regexp.MustCompile(`\t\w+Reason += "(\w+)"`)
+)
+
+// Each reason either raises the alert of what is not ready, or is left out of it: as it is
+// meant to last, or has an alert of its own.
+func TestReasonsRaiseOneAlert(t *testing.T) {
+	code, err := os.ReadFile(filepath.Join(docs.Root(t), "api", "v1", "reasons.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := alerts(t)
+	var leftOut []string
+	for _, name := range []string{"NodePoolsPoolNotReady", "NodePoolsSourceNotReady"} {
+		_, list, found := strings.Cut(all[name].Expr, `reason!~"`)
+		list, _, ends := strings.Cut(list, `"`)
+		if !found || !ends {
+			t.Fatalf("%s leaves out no reason: %s", name, all[name].Expr)
+		}
+		leftOut = append(leftOut, strings.Split(list, "|")...)
+	}
+	reasons := definedReason.FindAllStringSubmatch(string(code), -1)
+	if len(reasons) < 30 {
+		t.Fatalf("%d reasons were found: the test does not find what there is", len(reasons))
+	}
+	for _, reason := range reasons {
+		places := 0
+		for _, list := range [][]string{leftOut, notReadyForLong, notOfReady} {
+			if slices.Contains(list, reason[1]) {
+				places++
+			}
+		}
+		if places != 1 {
+			t.Errorf("%s is in %d lists, want one: those of the alerts of what is not ready, of what they leave out, or of other conditions", reason[1], places)
+		}
+	}
+}
+
 // Of each alert there is a case in which it fires, and one in which it does not.
 func TestAlertsHaveUnitTests(t *testing.T) {
 	var file struct {
