@@ -215,7 +215,13 @@ helm: ## build the Helm that tests install the chart with, once
 statemetrics: ## build kube-state-metrics for its test, which is skipped without it, once
 	@$(GO) run ./testdata/thirdparty kube-state-metrics >/dev/null
 
-# Its module is not among those of make verify, which would download 250 others for it.
+# The modules of the following two are not among those of make verify, which would download
+# hundreds of others for each.
+.PHONY: prometheus
+prometheus: ## build Prometheus and promtool for their tests, which are skipped without, once
+	@$(GO) run ./testdata/thirdparty prometheus >/dev/null
+	@$(GO) run ./testdata/thirdparty promtool >/dev/null
+
 .PHONY: gitea
 gitea: ## build Gitea for its tests, which are skipped without it, once
 	@$(GO) run ./testdata/thirdparty gitea >/dev/null

@@ -170,6 +170,53 @@ func TestAlertsReadMetricsThatExist(t *testing.T) {
 	}
 }
 
+// Reasons of Ready that no alert leaves out: what has them for long is an alert of pools or
+// sources that are not ready. The others are of other conditions, or of none that is not True.
+var (
+	notReadyForLong = []string{
+		"Progressing", "Releasing", "Conflict", "ParentInvalid", "SelectorInvalid", "RuntimeClassFailed", "ReleaseBlocked",
+		"Invalid", "Claimed", "NotOwned", "ApplyFailed", "PartlyApplied", "Deleting",
+	}
+	notOfReady = []string{
+		"Succeeded", "KubeletLabels", "NamePatterns", "Acknowledged", "Protected", "WebhookDisabled", "PruneApproved", "ReleaseApproved",
+	}
+	definedReason = regexp.MustCompile(`\t\w+Reason += "(\w+)"`)
+)
+
+// Each reason either raises the alert of what is not ready, or is left out of it: as it is
+// meant to last, or has an alert of its own.
+func TestReasonsRaiseOneAlert(t *testing.T) {
+	code, err := os.ReadFile(filepath.Join(docs.Root(t), "api", "v1", "reasons.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := alerts(t)
+	var leftOut []string
+	for _, name := range []string{"NodePoolsPoolNotReady", "NodePoolsSourceNotReady"} {
+		_, list, found := strings.Cut(all[name].Expr, `reason!~"`)
+		list, _, ends := strings.Cut(list, `"`)
+		if !found || !ends {
+			t.Fatalf("%s leaves out no reason: %s", name, all[name].Expr)
+		}
+		leftOut = append(leftOut, strings.Split(list, "|")...)
+	}
+	reasons := definedReason.FindAllStringSubmatch(string(code), -1)
+	if len(reasons) < 30 {
+		t.Fatalf("%d reasons were found: the test does not find what there is", len(reasons))
+	}
+	for _, reason := range reasons {
+		places := 0
+		for _, list := range [][]string{leftOut, notReadyForLong, notOfReady} {
+			if slices.Contains(list, reason[1]) {
+				places++
+			}
+		}
+		if places != 1 {
+			t.Errorf("%s is in %d lists, want one: those of the alerts of what is not ready, of what they leave out, or of other conditions", reason[1], places)
+		}
+	}
+}
+
 // Of each alert there is a case in which it fires, and one in which it does not.
 func TestAlertsHaveUnitTests(t *testing.T) {
 	var file struct {
@@ -210,7 +257,7 @@ func TestPromtoolTakesTheRules(t *testing.T) {
 	for _, args := range [][]string{
 		{"check", "rules", "rules.yaml"},
 		{"test", "rules", "rules_test.yaml"},
-		{"check", "config", "--syntax-only", configuration(t)},
+		{"check", "config", "--syntax-only", "prometheus.yaml"},
 	} {
 		cmd := exec.CommandContext(t.Context(), promtool, args...)
 		cmd.Dir = "monitoring"
@@ -235,23 +282,6 @@ func TestPromtoolTakesTheRules(t *testing.T) {
 	}
 }
 
-// configuration is the file of prometheus.yaml, with targets in place of those that the API
-// server would name: the programs of Debian are built without that.
-func configuration(t *testing.T) string {
-	t.Helper()
-	before, rest, found := strings.Cut(string(monitoring(t, "prometheus.yaml")), "  kubernetes_sd_configs:\n")
-	_, after, ends := strings.Cut(rest, "  relabel_configs:\n")
-	if !found || !ends {
-		t.Fatal("prometheus.yaml does not find the pods by the API server")
-	}
-	file := filepath.Join(t.TempDir(), "prometheus.yaml")
-	text := before + "  static_configs: [{targets: ['127.0.0.1:1']}]\n  relabel_configs:\n" + after
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 // What is scraped is what install serves, and the right that is given is that of a reader.
 func TestScrapeIsOfWhatIsServed(t *testing.T) {
 	monitor, plain := string(monitoring(t, "servicemonitor.yaml")), string(monitoring(t, "prometheus.yaml"))
@@ -262,7 +292,7 @@ func TestScrapeIsOfWhatIsServed(t *testing.T) {
 			t.Errorf("the ServiceMonitor does not select the Service by %s=%s", key, value)
 		}
 	}
-	if !strings.Contains(monitor, "namespace: "+service.GetNamespace()) || !strings.Contains(plain, "regex: "+service.GetName()) || !strings.Contains(plain, "names: ["+service.GetNamespace()+"]") {
+	if !strings.Contains(monitor, "namespace: "+service.GetNamespace()) || !strings.Contains(plain, "regex: "+service.GetName()+";metrics\n") || !strings.Contains(plain, "names: ["+service.GetNamespace()+"]") {
 		t.Errorf("what is scraped is not the Service %s/%s", service.GetNamespace(), service.GetName())
 	}
 	_, second, _ := strings.Cut(monitor, "\n---\n")

@@ -45,9 +45,15 @@ func (r reporting) Start(ctx context.Context) error {
 
 func nodeCounts(view *fleet.Fleet) metrics.NodeCounts {
 	totals, known := view.Totals(time.Now())
-	counts := metrics.NodeCounts{Known: known, Unreadable: totals.Unreadable, Pools: make(map[string]metrics.PoolCounts, len(totals.Pools)), Open: totals.Open}
+	counts := metrics.NodeCounts{
+		Known: known, Unreadable: totals.Unreadable, Pools: make(map[string]metrics.PoolCounts, len(totals.Pools)),
+		Open: totals.Open, Turns: make(map[string]metrics.TurnCounts, len(totals.Turns)),
+	}
 	for name, pool := range totals.Pools {
 		counts.Pools[name] = metrics.PoolCounts(pool)
+	}
+	for name, nodes := range totals.Turns {
+		counts.Turns[name] = metrics.TurnCounts(nodes)
 	}
 	return counts
 }

@@ -103,16 +103,18 @@ spec:
 	w.inUse("gpu-1")
 	w.change("frozen", func(pool *v1.NodePool) { pool.Spec.Taints[0].Value = "changed" })
 	w.reports(m, map[string]float64{
-		`nodepools_rollout_window_open{pool="frozen"}`:   0,
-		`nodepools_rollout_waiting_nodes{pool="frozen"}`: 1,
-		`nodepools_rollout_waiting_nodes{pool="gpu"}`:    0,
+		`nodepools_rollout_window_open{pool="frozen"}`:            0,
+		`nodepools_rollout_nodes{pool="frozen",state="waiting"}`:  1,
+		`nodepools_rollout_nodes{pool="gpu",state="waiting"}`:     0,
+		`nodepools_rollout_nodes{pool="frozen",state="draining"}`: 0,
+		`nodepools_rollout_halted{pool="frozen"}`:                 0,
 	})
 	w.change("frozen", func(pool *v1.NodePool) {
 		pool.Spec.Rollout.Exclusions[0].End = &metav1.Time{Time: time.Now().Add(-time.Minute)}
 	})
 	w.reports(m, map[string]float64{
-		`nodepools_rollout_window_open{pool="frozen"}`:   1,
-		`nodepools_rollout_waiting_nodes{pool="frozen"}`: 0,
+		`nodepools_rollout_window_open{pool="frozen"}`:           1,
+		`nodepools_rollout_nodes{pool="frozen",state="waiting"}`: 0,
 	})
 	w.clear() // by these loops
 	stop()

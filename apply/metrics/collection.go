@@ -46,6 +46,15 @@ func (c *collection) gauge(of *Definition, value float64, labels ...string) {
 	c.send(of, prometheus.GaugeValue, value, labels)
 }
 
+// flag reports 1 for true, and 0 for false.
+func (c *collection) flag(of *Definition, is bool, labels ...string) {
+	value := 0.0
+	if is {
+		value = 1
+	}
+	c.gauge(of, value, labels...)
+}
+
 // timestamp reports a time; none where it is not known.
 func (c *collection) timestamp(of *Definition, at time.Time, labels ...string) {
 	if !at.IsZero() {

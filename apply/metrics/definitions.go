@@ -75,8 +75,13 @@ var (
 		"pool", "state")
 	poolConflicts = ofLeader("pool_conflicts",
 		"Number of labels, annotations and taints that a pool does not get, on all of its nodes together.", "pool")
-	rolloutWaitingNodes = ofLeader("rollout_waiting_nodes",
-		"Number of nodes on which changes of a pool wait for a window, or for the turn of the node: of its own rollout, or of that of another pool. Absent where no pool has a rollout.", "pool")
+	rolloutNodes = ofLeader("rollout_nodes",
+		"Number of nodes of a pool by how far they are in following changes. waiting are those on which changes of the pool wait for a window, or for the turn of the node, in its own rollout or in that of another pool; draining those from which pods are evicted before they get NoExecute taints of it. Both are absent where no pool has a rollout. following have begun to follow a change, and are yet to be written, are drained, or were written less than minReady ago; unavailable count against maxUnavailable, whatever has made them so, the following ones among them; failed have followed a change of which more waits, and are not ready. These three are those of the pools in whose rollouts nodes take turns, and absent while no change waits.",
+		"pool", "state")
+	rolloutHalted = ofLeader("rollout_halted",
+		"1 where the rollout of a pool is halted, as nodes that have followed a change have failed, and nobody has resumed it, and 0 where it is not. Absent of pools without a rollout.", "pool")
+	rolloutWave = ofLeader("rollout_wave_info",
+		"Always 1. The label has the wave of a rollout that follows, or that is waited for; rest is that of the nodes that are in none. Absent where the pool has no waves, or all nodes have followed.", "pool", "wave")
 	rolloutWindowOpen = ofLeader("rollout_window_open",
 		"1 where nodes may follow changes of a pool now, by its own windows and exclusions, and 0 where they may not. Absent of pools without any.", "pool")
 	recordsUnreadable = ofLeader("records_unreadable",
@@ -96,8 +101,8 @@ var (
 		"Seconds from when the controller learns of a change until a node that it concerns is written, by cause: join is a node that has come, change one that was changed, pool a pool that was changed.",
 		"cause")
 	evictions = define("evictions_total", Counter,
-		"Number of evictions of pods that were asked for before nodes get NoExecute taints, by result. Results: success, blocked (a PodDisruptionBudget does not allow it now, and it is asked for again), gone (the pod has gone meanwhile), error (any other; asked for again).",
-		"result")
+		"Number of evictions of pods that were asked for before nodes get NoExecute taints of a pool, by result; where several pools bring such taints, it is counted for each. Results: success, blocked (a PodDisruptionBudget does not allow it now, and it is asked for again), gone (the pod has gone meanwhile), error (any other; asked for again).",
+		"pool", "result")
 	driftRepairs = define("drift_repairs_total", Counter,
 		"Number of labels, annotations and taints of a pool that were put back after somebody else had changed them.",
 		"pool")

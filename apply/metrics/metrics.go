@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/nodepools/nodepools/api/build"
+	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
 // Metrics are those of a process. Make them with [New], and register them where they are
@@ -20,11 +21,11 @@ type Metrics struct {
 	// view is what a session has in memory; nil between two sessions.
 	view atomic.Pointer[View]
 
-	webhookRequests, nodeWrites, evictions *prometheus.CounterVec
-	convergence                            *prometheus.HistogramVec
-	pollDuration                           prometheus.Histogram
+	webhookRequests, nodeWrites *prometheus.CounterVec
+	convergence                 *prometheus.HistogramVec
+	pollDuration                prometheus.Histogram
 	// These have the names of pools and sources, and lose those that are gone.
-	driftRepairs, polls, fetchedBytes *perObject
+	driftRepairs, evictions, polls, fetchedBytes *perObject
 }
 
 var _ prometheus.Collector = (*Metrics)(nil)
@@ -39,23 +40,20 @@ var (
 func New(program build.Info) *Metrics {
 	m := &Metrics{
 		build: program.Report(), now: time.Now,
-		webhookRequests: counters(webhookRequests), nodeWrites: counters(nodeWrites), evictions: counters(evictions),
+		webhookRequests: counters(webhookRequests), nodeWrites: counters(nodeWrites),
 		convergence: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: nodeConvergence.Name, Help: nodeConvergence.Help, Buckets: convergenceBounds,
 		}, nodeConvergence.Labels),
 		pollDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: sourcePollDuration.Name, Help: sourcePollDuration.Help, Buckets: pollDurationBounds,
 		}),
-		driftRepairs: newPerObject(driftRepairs), polls: newPerObject(sourcePolls), fetchedBytes: newPerObject(sourceFetchedBytes),
+		driftRepairs: newPerObject(driftRepairs), evictions: newPerObject(evictions), polls: newPerObject(sourcePolls), fetchedBytes: newPerObject(sourceFetchedBytes),
 	}
 	// A rate needs to know that there was none yet.
 	for _, action := range []WriteAction{UpdateNode, RepairNode, ReleaseNode} {
 		for _, result := range []WriteResult{Success, Conflict, Gone, Throttled, Refused, Failed} {
 			m.nodeWrites.WithLabelValues(string(action), string(result))
 		}
-	}
-	for _, result := range []EvictionResult{PodEvicted, EvictionBlocked, PodGone, EvictionFailed} {
-		m.evictions.WithLabelValues(string(result))
 	}
 	m.webhookRequests.WithLabelValues("202")
 	for _, cause := range []Cause{NodeJoined, NodeChanged, PoolChanged} {
@@ -95,7 +93,6 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	c.gauge(buildInfo, 1, m.build.Version, m.build.Commit, strings.TrimPrefix(m.build.GoVersion, "go"))
 	m.webhookRequests.Collect(out)
 	m.nodeWrites.Collect(out)
-	m.evictions.Collect(out)
 	m.convergence.Collect(out)
 	m.pollDuration.Collect(out)
 	view := m.view.Load()
@@ -159,10 +156,24 @@ const (
 	EvictionFailed  EvictionResult = "error"
 )
 
-// EvictionAsked counts an eviction that was asked for.
-func (m *Metrics) EvictionAsked(result EvictionResult) {
-	if m != nil {
-		m.evictions.WithLabelValues(string(result)).Inc()
+// EvictionAsked counts an eviction that was asked for, as the node is drained for some pools.
+func (m *Metrics) EvictionAsked(pools []string, result EvictionResult) {
+	if m == nil {
+		return
+	}
+	for _, pool := range pools {
+		m.evictions.add(1, pool, string(result))
+	}
+}
+
+// beginEvictions has a pool that drains nodes reported before the first eviction: a rate needs
+// to know that there was none yet.
+func (m *Metrics) beginEvictions(pool *v1.NodePool) {
+	if pool.Spec.Rollout.Drain == nil {
+		return
+	}
+	for _, result := range []EvictionResult{PodEvicted, EvictionBlocked, PodGone, EvictionFailed} {
+		m.evictions.add(0, pool.Name, string(result))
 	}
 }
 

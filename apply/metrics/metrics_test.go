@@ -61,11 +61,15 @@ func everything() *Metrics {
 			{Type: v1.PruneBlockedCondition, Status: metav1.ConditionTrue, Reason: v1.PruneBlockedReason},
 		},
 	}
-	view := viewOf(cached{pools: manyPools(2), sources: []v1.NodePoolSource{fleet, gone}})
+	pools := manyPools(2)
+	pools[0].Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}}
+	pools[0].Status.Rollout = &v1.RolloutStatus{Wave: "canary", Halt: &v1.RolloutHalt{Nodes: 1, Node: "n"}}
+	view := viewOf(cached{pools: pools, sources: []v1.NodePoolSource{fleet, gone}})
 	view.Nodes = func() NodeCounts {
 		return NodeCounts{
-			Known: true, Unreadable: 1, Pools: map[string]PoolCounts{"pool-0001": {Failing: 2, Conflicts: 7, Waiting: 3}},
-			Open: map[string]bool{"pool-0000": true, "pool-0001": false, "a pool that is gone": true},
+			Known: true, Unreadable: 1, Pools: map[string]PoolCounts{"pool-0001": {Failing: 2, Conflicts: 7, Waiting: 3, Draining: 1}},
+			Open:  map[string]bool{"pool-0000": true, "pool-0001": false, "a pool that is gone": true},
+			Turns: map[string]TurnCounts{"pool-0000": {Following: 2, Unavailable: 3, Failed: 1}, "a pool that is gone": {Following: 1}},
 		}
 	}
 	view.Pending = func() (int, time.Time) { return 4, now.Add(-90 * time.Second) }
@@ -73,7 +77,7 @@ func everything() *Metrics {
 		return map[string]Poll{"fleet": {LastSuccess: now.Add(-time.Minute), CredentialExpiry: now.Add(time.Hour)}, "suspended": {LastSuccess: now}}
 	}
 	m.Follow(view)
-	m.EvictionAsked(EvictionBlocked)
+	m.EvictionAsked([]string{"pool-0001", "a pool that is gone"}, EvictionBlocked)
 	m.NodeWritten(UpdateNode, Success)
 	m.NodeWritten(RepairNode, Conflict)
 	m.NodeConverged(PoolChanged, 300*time.Millisecond)
@@ -117,9 +121,9 @@ func TestEverythingIsReported(t *testing.T) {
 func TestNothingIsKeptOfWhatIsGone(t *testing.T) {
 	m := everything()
 	scrape(t, m)
-	for _, counts := range []*perObject{m.driftRepairs, m.polls, m.fetchedBytes} {
-		if len(counts.counts) != 1 {
-			t.Errorf("%s is kept of %d objects, and one is there", counts.definition.Name, len(counts.counts))
+	for counts, there := range map[*perObject]int{m.driftRepairs: 1, m.polls: 1, m.fetchedBytes: 1, m.evictions: 2} {
+		if len(counts.counts) != there {
+			t.Errorf("%s is kept of %d objects, and %d are there", counts.definition.Name, len(counts.counts), there)
 		}
 	}
 }
@@ -172,11 +176,13 @@ func TestFollowEndsOnlyItself(t *testing.T) {
 // A count that is not known is not zero.
 func TestUnknownIsNotZero(t *testing.T) {
 	m := New(program())
-	view := viewOf(cached{pools: manyPools(1)})
+	pools := manyPools(1)
+	pools[0].Spec.Rollout = &v1.Rollout{}
+	view := viewOf(cached{pools: pools})
 	view.Nodes = func() NodeCounts { return NodeCounts{Open: map[string]bool{"pool-0000": true}} }
 	m.Follow(view)
 	got := scrape(t, m)
-	for _, unknown := range []string{`state="failing"`, "\n" + poolConflicts.Name, "\n" + recordsUnreadable.Name, "\n" + rolloutWaitingNodes.Name} {
+	for _, unknown := range []string{`state="failing"`, "\n" + poolConflicts.Name, "\n" + recordsUnreadable.Name, "\n" + rolloutNodes.Name} {
 		if strings.Contains(got, unknown) {
 			t.Errorf("%s is reported before every node was observed", strings.TrimSpace(unknown))
 		}
@@ -259,6 +265,7 @@ func TestNobodyCounts(*testing.T) {
 	m.NodeWritten(UpdateNode, Success)
 	m.NodeConverged(NodeJoined, time.Second)
 	m.DriftRepaired("a", 1)
+	m.EvictionAsked([]string{"a"}, PodEvicted)
 	m.SourcePolled("a", Changed, "", time.Second, 1)
 	m.WebhookAnswered(202)
 	m.Follow(viewOf(cached{}))()
@@ -268,7 +275,33 @@ func TestNobodyCounts(*testing.T) {
 func TestWithoutRolloutsNothingIsSaidOfThem(t *testing.T) {
 	m := New(program())
 	m.Follow(viewOf(cached{pools: manyPools(2)}))
-	if got := scrape(t, m); strings.Contains(got, "nodepools_rollout_") {
+	if got := scrape(t, m); strings.Contains(got, "nodepools_rollout_") || strings.Contains(got, evictions.Name) {
 		t.Errorf("rollouts are reported:\n%s", got)
+	}
+}
+
+// Where one has a rollout, all may wait for it. How many nodes take turns is not known while
+// nothing waits, and a halt that was resumed is none.
+func TestRolloutsWithoutWindows(t *testing.T) {
+	m := New(program())
+	pools := manyPools(2)
+	pools[0].Spec.Rollout = &v1.Rollout{}
+	pools[0].Status.Rollout = &v1.RolloutStatus{Halt: &v1.RolloutHalt{Resumed: true}}
+	m.Follow(viewOf(cached{pools: pools}))
+	var got []string
+	for line := range strings.Lines(scrape(t, m)) {
+		if strings.HasPrefix(line, "nodepools_rollout_") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	want := []string{
+		`nodepools_rollout_halted{pool="pool-0000"} 0`,
+		`nodepools_rollout_nodes{pool="pool-0000",state="draining"} 0`,
+		`nodepools_rollout_nodes{pool="pool-0000",state="waiting"} 0`,
+		`nodepools_rollout_nodes{pool="pool-0001",state="draining"} 0`,
+		`nodepools_rollout_nodes{pool="pool-0001",state="waiting"} 0`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -38,17 +38,28 @@ type NodeCounts struct {
 	Unreadable int
 	// Pools are by name; one that is missing has no such nodes.
 	Pools map[string]PoolCounts
-	// Open has the pools with a rollout, by name, and whether their nodes may follow
-	// changes of them now.
+	// Open has the pools with windows, by name, and whether their nodes may follow changes of
+	// them now.
 	Open map[string]bool
+	// Turns has the pools in whose rollouts nodes take turns, by name; none while no change
+	// waits.
+	Turns map[string]TurnCounts
 }
 
 // PoolCounts are what the nodes of a pool come to.
 type PoolCounts struct {
 	// Failing is the number of nodes that could not be read or written; Conflicts of keys
 	// that the pool does not get, on all nodes together; Waiting of nodes on which changes
-	// of the pool wait.
-	Failing, Conflicts, Waiting int
+	// of the pool wait; Draining of those from which pods are evicted for the pool.
+	Failing, Conflicts, Waiting, Draining int
+}
+
+// TurnCounts are what the nodes of a pool come to in whose rollout they take turns.
+type TurnCounts struct {
+	// Following is the number of nodes that have begun to follow a change, Unavailable of
+	// those that count against maxUnavailable, the former among them, and Failed of those that
+	// have followed and are not ready.
+	Following, Unavailable, Failed int
 }
 
 // Poll is what the last poll of a source has found.
@@ -99,6 +110,7 @@ func (v *View) collectPools(c *collection, m *Metrics, pools []v1.NodePool) {
 		c.gauge(recordsUnreadable, float64(nodes.Unreadable))
 	}
 	exists := make(map[string]bool, len(pools))
+	rollouts := slices.ContainsFunc(pools, func(pool v1.NodePool) bool { return pool.Spec.Rollout != nil })
 	for i := range pools {
 		pool := &pools[i]
 		exists[pool.Name] = true
@@ -113,22 +125,42 @@ func (v *View) collectPools(c *collection, m *Metrics, pools []v1.NodePool) {
 			c.gauge(poolNodes, float64(nodes.Pools[pool.Name].Failing), pool.Name, "failing")
 			c.gauge(poolConflicts, float64(nodes.Pools[pool.Name].Conflicts), pool.Name)
 		}
-		c.rollout(pool.Name, nodes)
+		if rollouts {
+			c.rolloutNodes(pool.Name, nodes)
+		}
+		if pool.Spec.Rollout != nil {
+			c.rollout(pool)
+			m.beginEvictions(pool)
+		}
+		if open, restricted := nodes.Open[pool.Name]; restricted {
+			c.flag(rolloutWindowOpen, open, pool.Name)
+		}
 	}
 	c.counts(m.driftRepairs, exists)
+	c.counts(m.evictions, exists)
 }
 
-// rollout reports what waits of a pool, where any pool has a rollout.
-func (c *collection) rollout(pool string, nodes NodeCounts) {
-	if nodes.Known && len(nodes.Open) > 0 {
-		c.gauge(rolloutWaitingNodes, float64(nodes.Pools[pool].Waiting), pool)
+// rolloutNodes reports how many nodes are on their way to follow a pool.
+func (c *collection) rolloutNodes(pool string, nodes NodeCounts) {
+	if !nodes.Known {
+		return
 	}
-	if open, restricted := nodes.Open[pool]; restricted {
-		value := 0.0
-		if open {
-			value = 1
-		}
-		c.gauge(rolloutWindowOpen, value, pool)
+	report := func(state string, count int) { c.gauge(rolloutNodes, float64(count), pool, state) }
+	report("draining", nodes.Pools[pool].Draining)
+	if turns, known := nodes.Turns[pool]; known {
+		report("failed", turns.Failed)
+		report("following", turns.Following)
+		report("unavailable", turns.Unavailable)
+	}
+	report("waiting", nodes.Pools[pool].Waiting)
+}
+
+// rollout reports how far the rollout of a pool is, by its status.
+func (c *collection) rollout(pool *v1.NodePool) {
+	status := pool.Status.Rollout
+	c.flag(rolloutHalted, status != nil && status.Halt != nil && !status.Halt.Resumed, pool.Name)
+	if status != nil && status.Wave != "" {
+		c.gauge(rolloutWave, 1, pool.Name, status.Wave)
 	}
 }
 

@@ -42,6 +42,9 @@ const settlingPeriod = 5 * time.Second
 // Settles is until when pods may still come to the node.
 func (d *Drain) Settles() time.Time { return d.Since.Add(settlingPeriod) }
 
+// Pools are those for whose taints the node is drained, sorted.
+func (d *Drain) Pools() []string { return LastChange{Drains: d.drained}.Drained() }
+
 // draining is how the nodes of a pool are drained.
 type draining struct {
 	timeout time.Duration

@@ -84,6 +84,9 @@ type Turns struct {
 	// Displaced are the pools whose rollout drains no further node while pods find no place,
 	// though it is the turn of one.
 	Displaced map[string]Displaced
+	// Counts are how many nodes are on their way, of the pools in which nodes take turns. They
+	// are not known while nothing waits in any.
+	Counts map[string]RolloutNodes
 	// Again is when it has to be decided anew though nothing happens; zero where it has not.
 	Again time.Time
 }
@@ -115,7 +118,7 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 // TurnsBeside are the turns while these pods find no place, by the pool whose rollout may have
 // displaced them: no further node begins that would be drained by it.
 func (r *Rollouts) TurnsBeside(displaced map[string]Displaced, nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
-	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Free: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unmet: map[string]Unmet{}, Displaced: map[string]Displaced{}}
+	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Free: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unmet: map[string]Unmet{}, Displaced: map[string]Displaced{}, Counts: map[string]RolloutNodes{}}
 	if !settled {
 		turns.Halts = halts
 		return turns
@@ -151,6 +154,7 @@ func (r *Rollouts) TurnsBeside(displaced map[string]Displaced, nodes []Follower,
 		}
 	}
 	turns.note(r, halts, progresses, now)
+	turns.count(r, members, budgets, progresses, now)
 	turns.Again = sooner(turns.Again, r.placesComeFree(nodes, members, now), now)
 	return turns
 }
@@ -296,7 +300,13 @@ func containsAll(all, some []string) bool {
 
 // occupies reports whether a node counts as unavailable in a rollout.
 func (n *Follower) occupies(r *rollout, now time.Time) bool {
-	return n.unavailable(r.name) || n.Busy || len(n.Change.Drains) > 0 || !n.Change.At.IsZero() && now.Before(n.Change.At.Add(r.minReady))
+	return n.unavailable(r.name) || n.follows(r, now)
+}
+
+// follows reports whether a node is on its way to follow a change, or was less than minReady
+// ago.
+func (n *Follower) follows(r *rollout, now time.Time) bool {
+	return n.Busy || len(n.Change.Drains) > 0 || !n.Change.At.IsZero() && now.Before(n.Change.At.Add(r.minReady))
 }
 
 // budget is how many nodes of a pool are unavailable, and may be.

@@ -17,39 +17,40 @@ import (
 const given = "NODEPOOLS_PROMETHEUS"
 
 // Program returns the path of promtool or prometheus: in the folder that
-// NODEPOOLS_PROMETHEUS names, else in PATH. They are no part of Go, and nothing else
-// evaluates rules as they do: where the machine does not have them, the test says that it
-// was skipped.
+// NODEPOOLS_PROMETHEUS names, else as make prometheus builds it. Others that the machine may
+// have are not used: what rules and configurations mean depends on the version.
 func Program(t testing.TB, name string) string {
 	t.Helper()
-	if folder := os.Getenv(given); folder != "" {
-		path := filepath.Join(folder, name)
-		if _, err := os.Stat(path); err != nil {
-			t.Fatalf("%s names a folder without %s: %v", given, name, err)
-		}
-		return path
+	folder := os.Getenv(given)
+	if folder == "" {
+		return built(t, name, "make prometheus")
 	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("SKIPPED: there is no %s on this machine (Debian: prometheus), and %s names no folder that has it", name, given)
+	path := filepath.Join(folder, name)
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%s names a folder without %s: %v", given, name, err)
 	}
 	return path
 }
 
-// KubeStateMetrics returns the path of kube-state-metrics, which make statemetrics builds
-// from Go modules. It takes minutes, so make test does without: where it was not built, the
-// test says that it was skipped.
+// KubeStateMetrics returns the path of kube-state-metrics, which make statemetrics builds.
 func KubeStateMetrics(t testing.TB) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "run", "-C", docs.Root(t), "./testdata/thirdparty", "-installed", "kube-state-metrics")
+	return built(t, "kube-state-metrics", "make statemetrics")
+}
+
+// built returns the path of a program that a command builds from Go modules. Where that was
+// not done, the test says that it was skipped.
+func built(t testing.TB, name, by string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "run", "-C", docs.Root(t), "./testdata/thirdparty", "-installed", name)
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
 	cmd.Stderr = os.Stderr
 	path, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("find kube-state-metrics with go run ./testdata/thirdparty: %v", err)
+		t.Fatalf("find %s with go run ./testdata/thirdparty: %v", name, err)
 	}
 	if len(path) == 0 {
-		t.Skip("SKIPPED: there is no kube-state-metrics on this machine; make statemetrics builds it")
+		t.Skipf("SKIPPED: there is no %s on this machine; %s builds it", name, by)
 	}
 	return strings.TrimSpace(string(path))
 }

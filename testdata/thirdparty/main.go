@@ -46,6 +46,14 @@ type program struct {
 	takes string
 }
 
+// Of all that Prometheus finds targets with, it gets what asks the API server of Kubernetes:
+// the rest are the clients of two dozen clouds. It has no pages, as these are not part of the
+// Go module.
+const (
+	prometheusTags    = "remove_all_sd,enable_kubernetes_sd"
+	prometheusVersion = "github.com/prometheus/common/version.Version"
+)
+
 var programs = map[string]program{
 	"gitea": {
 		name: "gitea", folder: "gitea", module: "code.gitea.io/gitea", version: "main.Version",
@@ -58,6 +66,14 @@ var programs = map[string]program{
 	},
 	"kube-state-metrics": {
 		name: "kube-state-metrics", folder: "kubestatemetrics", module: "k8s.io/kube-state-metrics/v2", takes: "about 5 minutes on 2 cores",
+	},
+	"prometheus": {
+		name: "prometheus", folder: "prometheusserver", module: "github.com/prometheus/prometheus", pack: "/cmd/prometheus",
+		version: prometheusVersion, tags: prometheusTags, takes: "about 3 minutes on 2 cores",
+	},
+	"promtool": {
+		name: "promtool", folder: "prometheusserver", module: "github.com/prometheus/prometheus", pack: "/cmd/promtool",
+		version: prometheusVersion, tags: prometheusTags, takes: "about 3 minutes on 2 cores, or seconds after prometheus",
 	},
 }
 

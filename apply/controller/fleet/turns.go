@@ -49,6 +49,8 @@ type turns struct {
 	unmet map[string]plan.Unmet
 	// displaced are the pods that keep nodes from being drained, by pool.
 	displaced map[string]plan.Displaced
+	// counted are how many nodes are on their way, by pool.
+	counted map[string]plan.RolloutNodes
 }
 
 // turn is that of a node, and the epoch for which that was decided. When pools have changed since, the node may have begun, and has no turn any

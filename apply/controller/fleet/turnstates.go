@@ -13,6 +13,7 @@ type turnsChange struct{ own, waiting Change }
 // publishTurns notes how far rollouts are, and publishes the pools of which that is another
 // thing, and those that wait for them.
 func (f *Fleet) publishTurns(turns plan.Turns) {
+	f.turns.setCounted(turns.Counts)
 	changes := f.turns.setWaves(turns.Waves)
 	for _, pool := range f.turns.setHalts(turns.Halts) {
 		changes[pool] = turnsChange{News, News}
@@ -153,4 +154,19 @@ func (f *Fleet) Stuck(pool string) (plan.Stuck, bool) {
 	defer f.turns.mu.Unlock()
 	stuck, found := f.turns.stuck[pool]
 	return stuck, found
+}
+
+// setCounted notes how many nodes are on their way. Only metrics have it: no pool writes its
+// status for that.
+func (t *turns) setCounted(counts map[string]plan.RolloutNodes) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counted = counts
+}
+
+// counts are those that were noted last, which must not change.
+func (t *turns) counts() map[string]plan.RolloutNodes {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counted
 }

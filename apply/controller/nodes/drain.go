@@ -45,7 +45,7 @@ func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, 
 		return false
 	}
 	for _, pod := range left {
-		r.metrics.EvictionAsked(evictionResults[pod.Result])
+		r.metrics.EvictionAsked(drain.Pools(), evictionResults[pod.Result])
 	}
 	if len(left) == 0 && !now.Before(drain.Settles()) {
 		return true

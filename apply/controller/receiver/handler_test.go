@@ -3,16 +3,21 @@ package receiver
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nodepools/nodepools/api/build"
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/metrics"
 	"github.com/nodepools/nodepools/source/webhook"
 )
 
@@ -160,5 +165,33 @@ func TestClientsThatAreGoneShareARead(t *testing.T) {
 	// The clock may have passed a second or two in between.
 	if api.reads < 1 || api.reads > 10 {
 		t.Errorf("100 requests cost %d reads of the Secret", api.reads)
+	}
+}
+
+// Each answer is counted by its status.
+func TestAnswersAreCounted(t *testing.T) {
+	h, paths := handlerOf(t, &secrets{}, "fleet")
+	h.metrics = metrics.New(build.Read("v1.2.3", "", debug.ReadBuildInfo))
+	for _, token := range []string{rightToken, "wrong", "wrong"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, paths["fleet"], nil)
+		r.Header.Set("X-Gitlab-Token", token)
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(h.metrics)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() == "nodepools_webhook_requests_total" {
+				counted[metric.GetLabel()[0].GetValue()] = metric.GetCounter().GetValue()
+			}
+		}
+	}
+	if want := map[string]float64{"202": 1, "401": 2}; !maps.Equal(counted, want) {
+		t.Errorf("the answers are counted as %v, want %v", counted, want)
 	}
 }
