@@ -25,13 +25,14 @@ const (
 	clocksTakeOver   = "that leader is killed just before, and the other takes over"
 	byConnection     = "two API servers in turn for each connection, all connections closed every 0.3 s"
 	byRequest        = "two API servers in turn for each request, all watches ended every 0.3 s, the caches of one 0.2 s behind"
+	serverLost       = "the API server that both replicas are connected to is lost just before, of two behind a balancer"
 	serversRestarted = "two API servers restarted, one after the other"
 )
 
 // situations are in the order of the page.
 var situations = []string{
 	nothingFails, leaderStopped, leaderKilled, leaderCutOff, clocksApart, clocksTakeOver,
-	byConnection, byRequest, serversRestarted,
+	byConnection, byRequest, serverLost, serversRestarted,
 }
 
 // The table of the page is between these lines.

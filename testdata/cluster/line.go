@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"sync"
 	"time"
@@ -24,12 +25,12 @@ type Line struct {
 	servers []endpoint
 	next    int
 	delay   time.Duration
-	// whole is closed while the line passes things on, and is not cut.
-	whole  chan struct{}
-	cut    bool
+	// gates are what is waited for by address of the server: that of the empty address by
+	// all.
+	gates  map[string]chan struct{}
 	closed chan struct{}
 	pairs  map[*pair]bool
-	passed map[string]int // connections, by the address of their server
+	passed map[string]int // connections since the start, by the address of their server
 }
 
 // endpoint is where a server listens.
@@ -42,10 +43,9 @@ func newLine(fit func([]endpoint) []endpoint, servers ...endpoint) (*Line, error
 		return nil, fmt.Errorf("open a line: %w", err)
 	}
 	l := &Line{
-		listener: listener, fit: fit, servers: servers, whole: make(chan struct{}), closed: make(chan struct{}),
+		listener: listener, fit: fit, servers: servers, gates: map[string]chan struct{}{}, closed: make(chan struct{}),
 		pairs: map[*pair]bool{}, passed: map[string]int{},
 	}
-	close(l.whole)
 	l.accept.Go(func() {
 		for {
 			client, err := listener.Accept()
@@ -64,21 +64,26 @@ func (l *Line) Address() string { return l.listener.Addr().String() }
 // Cut keeps everything from getting through, in both directions, until [Line.Mend]:
 // connections stay open, new ones are accepted, and nothing is answered. What was sent
 // meanwhile arrives when the line is mended, as TCP has it.
-func (l *Line) Cut() {
+func (l *Line) Cut() { l.shut("") }
+
+// Mend ends a [Line.Cut].
+func (l *Line) Mend() { l.open("") }
+
+// shut keeps everything from a server, or all of them for the empty address.
+func (l *Line) shut(address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.cut {
-		l.cut, l.whole = true, make(chan struct{})
+	if l.gates[address] == nil {
+		l.gates[address] = make(chan struct{})
 	}
 }
 
-// Mend ends a [Line.Cut].
-func (l *Line) Mend() {
+func (l *Line) open(address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.cut {
-		l.cut = false
-		close(l.whole)
+	if gate := l.gates[address]; gate != nil {
+		close(gate)
+		delete(l.gates, address)
 	}
 }
 
@@ -94,21 +99,30 @@ func (l *Line) Delay(by time.Duration) {
 func (l *Line) Drop() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	dropped := len(l.pairs)
 	for p := range l.pairs {
 		p.close()
+		delete(l.pairs, p)
 	}
-	return len(l.pairs)
+	return dropped
+}
+
+// Open counts the connections that are open, by the address of their server.
+func (l *Line) Open() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	open := map[string]int{}
+	for p := range l.pairs {
+		open[p.address]++
+	}
+	return open
 }
 
 // Passed counts the connections since the start, by the address of their server.
 func (l *Line) Passed() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	passed := map[string]int{}
-	for address, count := range l.passed {
-		passed[address] = count
-	}
-	return passed
+	return maps.Clone(l.passed)
 }
 
 // Close ends the line, and all connections.
@@ -129,21 +143,34 @@ func (l *Line) Close() error {
 	return nil
 }
 
-// wait waits while the line is cut, and reports whether it is still open.
-func (l *Line) wait() bool {
-	l.mu.Lock()
-	whole := l.whole
-	l.mu.Unlock()
+// wait waits while the line is cut, or a server is lost, and reports whether the line is
+// still open.
+func (l *Line) wait(address string) bool {
+	for _, each := range []string{"", address} {
+		l.mu.Lock()
+		gate := l.gates[each]
+		l.mu.Unlock()
+		if gate == nil {
+			continue
+		}
+		select {
+		case <-gate:
+		case <-l.closed:
+		}
+	}
 	select {
-	case <-whole:
-		return true
 	case <-l.closed:
 		return false
+	default:
+		return true
 	}
 }
 
 // pair is a connection of a client and the one to its server.
-type pair struct{ client, server net.Conn }
+type pair struct {
+	client, server net.Conn
+	address        string // of the server
+}
 
 func (p *pair) close() {
 	// One that has ended already needs no end.
@@ -153,21 +180,20 @@ func (p *pair) close() {
 
 // pass connects a client to a server until one of them ends it.
 func (l *Line) pass(client net.Conn) {
-	server := net.Conn(nil)
-	if l.wait() {
-		server = l.dial()
+	p := (*pair)(nil)
+	if l.wait("") {
+		p = l.dial(client)
 	}
-	if server == nil {
+	if p == nil {
 		_ = client.Close() // nobody is there
 		return
 	}
-	p := &pair{client, server}
 	l.mu.Lock()
 	l.pairs[p] = true
 	l.mu.Unlock()
 	var both sync.WaitGroup
-	both.Go(func() { l.carry(p, client, server, func() time.Duration { return 0 }) })
-	both.Go(func() { l.carry(p, server, client, l.late) })
+	both.Go(func() { l.carry(p, p.client, p.server, func() time.Duration { return 0 }) })
+	both.Go(func() { l.carry(p, p.server, p.client, l.late) })
 	both.Wait()
 	p.close()
 	l.mu.Lock()
@@ -192,7 +218,7 @@ func (l *Line) carry(p *pair, from, to net.Conn, late func() time.Duration) {
 		if delay := late(); delay > 0 && n > 0 {
 			time.Sleep(delay)
 		}
-		if !l.wait() {
+		if !l.wait(p.address) {
 			p.close()
 			return
 		}
@@ -217,8 +243,8 @@ func (l *Line) carry(p *pair, from, to net.Conn, late func() time.Duration) {
 // dialTimeout is long for a server on loopback.
 const dialTimeout = 5 * time.Second
 
-// dial connects to the next server that can be reached; nil where none can.
-func (l *Line) dial() net.Conn {
+// dial connects a client to the next server that can be reached; nil where none can.
+func (l *Line) dial(client net.Conn) *pair {
 	l.mu.Lock()
 	servers, first := l.servers, l.next
 	l.next++
@@ -235,7 +261,7 @@ func (l *Line) dial() net.Conn {
 			l.mu.Lock()
 			l.passed[to.address]++
 			l.mu.Unlock()
-			return server
+			return &pair{client, server, to.address}
 		}
 	}
 	return nil
