@@ -23,8 +23,8 @@ const (
 	leaderCutOff     = "the leader is cut off from the API server just before"
 	clocksApart      = "the leader's clock is 5 minutes ahead, the other's 5 minutes behind"
 	clocksTakeOver   = "that leader is killed just before, and the other takes over"
-	byConnection     = "two API servers in turn for each connection, all connections closed every 0.3 s"
-	byRequest        = "two API servers in turn for each request, all watches ended every 0.3 s, the caches of one 0.2 s behind"
+	byConnection     = "two API servers in turn for each connection, all connections closed every 1.5 s"
+	byRequest        = "two API servers in turn for each request, all watches ended every 1.5 s, what one of them hears of etcd 0.05 s late"
 	serverLost       = "the API server that both replicas are connected to is lost just before, of two behind a balancer"
 	serversRestarted = "two API servers restarted, one after the other"
 )
