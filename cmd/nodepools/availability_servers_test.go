@@ -75,7 +75,7 @@ func (a *availability) roundByConnection() {
 		}
 		a.t.Logf("%s had connections to %v", r.user, slices.Collect(maps.Values(passed)))
 	}
-	a.t.Logf("%d connections were closed; %d nodes have joined, in one write each; %d more were refused", closed, len(names), a.eachInOneWrite(names))
+	a.t.Logf("%d connections were closed; %s", closed, a.eachInOneWrite(names))
 }
 
 // byRequest makes a replica whose requests go round the first API server and others.
@@ -102,7 +102,7 @@ func (a *availability) roundByRequest() {
 	}
 	names, waits := a.joinWhile(endWatches)
 	show(a.t, byRequest, waits)
-	a.t.Logf("%d watches ended; %d nodes have joined, in one write each; %d more were refused", ended, len(names), a.eachInOneWrite(names))
+	a.t.Logf("%d watches ended; %s", ended, a.eachInOneWrite(names))
 	a.changeWhile(names, endWatches)
 }
 
@@ -224,7 +224,7 @@ func (a *availability) upgrade(servers []*rest.Config, programs ...string) {
 	}
 	a.do(err)
 	show(a.t, serversRestarted, a.awaitRight(names))
-	a.t.Logf("%d API servers restarted; %d nodes have joined, in one write each; %d more were refused", rounds*len(programs), len(names), a.eachInOneWrite(names))
+	a.t.Logf("%d API servers restarted; %s", rounds*len(programs), a.eachInOneWrite(names))
 }
 
 // restart restarts API servers in rounds, with a rest after each.
@@ -259,7 +259,7 @@ func (a *availability) loseAgain(server *rest.Config) {
 		}
 		names := a.join(a.Client, extent.nodes)
 		waits = append(waits, a.awaitRight(names)...)
-		a.eachInOneWrite(names)
+		a.t.Log(a.eachInOneWrite(names))
 		a.noteWriter(names)
 		for _, r := range a.replicas {
 			r.line.Find(server)
