@@ -79,6 +79,11 @@ bench: build controlplane ## measure it on real control planes, for about an hou
 	@$(GO) build -o bin/bench ./cmd/bench
 	@bin/bench -nodes "$$NODES" -pools "$$POOLS" $$BENCH
 
+# Beside nothing else: what is measured are waits.
+.PHONY: availability
+availability: controlplane ## measure how long joining nodes wait while replicas or API servers fail, for half an hour
+	$(GO) test -count=1 -v -timeout 90m -run '^TestAvailabilityOf' ./cmd/nodepools -figures
+
 # Packages that compute, and start nothing beside themselves, as do their tests. The
 # race detector could see nothing there, and takes five to ten times as long.
 # TestOnlyWhatIsSequentialIsNotRaced holds what may stand here.
@@ -118,7 +123,7 @@ test: controlplane browser helm ## run every test, the long ones in a short form
 
 .PHONY: stress
 stress: controlplane ## race, kill and disturb the controller for long
-	$(GO) test $(RACE) -p 1 -count=1 -v -timeout 180m -run '^Test(Race|Crash|Fault|EvictionsKeep|SourcePasses|SteadyState|ImpactEqualsReality|DiffEqualsRunIn|DiffForetells)' ./apply/controller ./apply/preview/impact ./cmd/nodepools -stress
+	$(GO) test $(RACE) -p 1 -count=1 -v -timeout 180m -run '^Test(Race|Crash|Fault|AvailabilityOf|EvictionsKeep|SourcePasses|SteadyState|ImpactEqualsReality|DiffEqualsRunIn|DiffForetells)' ./apply/controller ./apply/preview/impact ./cmd/nodepools -stress
 	$(GO) test $(RACE) -count=1 -v -timeout 60m -run 'Properties|MakesNoDifference|KeepsAWall|ShortcutsDecide|UndoesAll|ScheduleIsWhatHappens' ./apply/plan -stress
 	$(GO) test $(RACE) -count=1 -v -timeout 60m -run TurnsKeepEveryBudget ./apply/controller/fleet -worlds 10000
 	$(GO) test -count=1 -v -timeout 60m -run EqualsBruteForce ./api/window -stress

@@ -48,10 +48,16 @@ func (l *logged) String() string {
 // own, with a folder for its temporary files.
 func runController(t *testing.T, kubeconfig, temporary string, args ...string) *process {
 	t.Helper()
+	return runProgram(t, "nodepools", nil, kubeconfig, temporary, args...)
+}
+
+// runProgram is runController with another program, and variables of its own.
+func runProgram(t *testing.T, program string, environment []string, kubeconfig, temporary string, args ...string) *process {
+	t.Helper()
 	args = append([]string{"run", "--kubeconfig", kubeconfig, "--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)
-	p := &process{cmd: exec.Command("nodepools", args...), ended: make(chan struct{})}
+	p := &process{cmd: exec.Command(program, args...), ended: make(chan struct{})}
 	p.cmd.Stderr = &p.log
-	p.cmd.Env = append(os.Environ(), "TMPDIR="+temporary)
+	p.cmd.Env = append(append(os.Environ(), "TMPDIR="+temporary), environment...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

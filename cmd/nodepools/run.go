@@ -175,6 +175,9 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 	defer stop()
 
 	boundHeap()
+	if err := boundSilence(); err != nil {
+		return err
+	}
 	held := &session.HeldErrors{}
 	logger := logging.New(std.err, o.logLevel, o.logFormat)
 	logging.Use(held.Logger(logger))

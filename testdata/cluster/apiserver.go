@@ -24,17 +24,45 @@ func (c *Cluster) startAPIServer(ctx context.Context, opts Options) (err error) 
 	if c.authority, err = newAuthority(c.dir); err != nil {
 		return err
 	}
-	etcd, err := c.startEtcd()
-	if err != nil {
+	if c.etcd, err = c.startEtcd(); err != nil {
 		return err
 	}
 	if c.port, err = reservePort(); err != nil {
 		return err
 	}
+	if c.common, err = c.apiServerArgs(opts); err != nil {
+		return err
+	}
+	c.Config = &rest.Config{
+		Host:            c.port.address(),
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.authority.caPEM},
+		QPS:             -1, // unlimited
+		UserAgent:       "nodepools-test",
+	}
+	if c.Config, err = c.AddUser("admin", "system:masters"); err != nil {
+		return err
+	}
+	if c.kubeconfig, err = c.WriteKubeconfig(c.Config); err != nil {
+		return err
+	}
+	p, err := c.start(apiServer, c.argsAt(c.port, c.etcd)...)
+	if err != nil {
+		return err
+	}
+	return p.ready(ctx, c.serving)
+}
+
+const apiServer = "kube-apiserver"
+
+// argsAt are the arguments of an API server that listens at a port.
+func (c *Cluster) argsAt(p *port, etcd string) []string {
+	return append([]string{"--etcd-servers=" + etcd, "--secure-port=" + p.String(), "--permit-port-sharing"}, c.common...)
+}
+
+// apiServerArgs are the arguments that all API servers of the cluster have.
+func (c *Cluster) apiServerArgs(opts Options) ([]string, error) {
 	args := []string{
-		"--etcd-servers=" + etcd,
 		"--bind-address=127.0.0.1",
-		"--secure-port=" + c.port.String(), "--permit-port-sharing",
 		// Nobody reaches the API server through the kubernetes Service, and a
 		// loopback address is not a legal endpoint.
 		"--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
@@ -55,44 +83,34 @@ func (c *Cluster) startAPIServer(ctx context.Context, opts Options) (err error) 
 	if opts.Audit {
 		policy := filepath.Join(c.dir, "audit-policy.yaml")
 		if err := os.WriteFile(policy, auditPolicy, 0o600); err != nil {
-			return fmt.Errorf("write the audit policy: %w", err)
+			return nil, fmt.Errorf("write the audit policy: %w", err)
 		}
 		c.auditLog = filepath.Join(c.dir, "audit.log")
+		// An API server appends to a file that is there, entry by entry: so several
+		// write into one, in the order in which they were asked.
+		if err := os.WriteFile(c.auditLog, nil, 0o600); err != nil {
+			return nil, fmt.Errorf("create the audit log: %w", err)
+		}
 		// Blocking: an entry is in the file before the request goes on. The
 		// size, in MiB, keeps the file from being rotated away.
 		args = append(args, "--audit-policy-file="+policy, "--audit-log-path="+c.auditLog,
 			"--audit-log-mode=blocking", "--audit-log-maxsize=100000")
 	}
-
-	c.Config = &rest.Config{
-		Host:            c.port.address(),
-		TLSClientConfig: rest.TLSClientConfig{CAData: c.authority.caPEM},
-		QPS:             -1, // unlimited
-		UserAgent:       "nodepools-test",
-	}
-	if c.Config, err = c.AddUser("admin", "system:masters"); err != nil {
-		return err
-	}
-	if c.kubeconfig, err = c.WriteKubeconfig(c.Config); err != nil {
-		return err
-	}
-	p, err := c.start("kube-apiserver", append(args, opts.APIServerArgs...)...)
-	if err != nil {
-		return err
-	}
-	return p.ready(ctx, c.serving)
+	return append(args, opts.APIServerArgs...), nil
 }
 
 // serving returns nil when the API server is ready and has created the system
 // namespaces, which it does shortly after it reports ready.
-func (c *Cluster) serving(ctx context.Context) error {
-	if err := healthy(ctx, c.Config, "/readyz"); err != nil {
+func (c *Cluster) serving(ctx context.Context) error { return serving(ctx, c.Config) }
+
+func serving(ctx context.Context, config *rest.Config) error {
+	if err := healthy(ctx, config, "/readyz"); err != nil {
 		return err
 	}
 	// Without etcd the API server lets requests wait for a minute.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	client, err := kubernetes.NewForConfig(c.Config)
+	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}

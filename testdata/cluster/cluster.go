@@ -68,8 +68,10 @@ type Cluster struct {
 	programs   string       // folder of the programs
 	kubeconfig string       // file with Config
 	authority  *authority
-	auditLog   string // empty without Options.Audit
-	port       *port  // of the API server; kept for it until Stop, in Halt too
+	auditLog   string   // empty without Options.Audit
+	port       *port    // of the API server; kept for it until Stop, in Halt too
+	etcd       string   // its URL
+	common     []string // arguments that all API servers have
 
 	alive context.Context // ends when Stop begins
 	end   context.CancelFunc
@@ -77,6 +79,7 @@ type Cluster struct {
 
 	mu        sync.Mutex
 	processes []*process // in the order in which they were started
+	others    []*other   // API servers beside the first
 	files     int        // how many kubeconfig files were written, for their names
 }
 
@@ -150,6 +153,10 @@ func (c *Cluster) Stop() error {
 		errs = append(errs, c.port.release())
 		c.port = nil
 	}
+	for _, o := range c.others {
+		errs = append(errs, o.release())
+	}
+	c.others = nil
 	if c.release != nil {
 		if err := os.RemoveAll(c.dir); err != nil {
 			errs = append(errs, fmt.Errorf("remove the folder of the control plane: %w", err))

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Halt ends a program of the control plane, "etcd" or "kube-apiserver" above all,
-// and returns when it is gone: SIGKILL as a crash does, SIGTERM as an upgrade.
+// Halt ends a program of the control plane, "etcd" or "kube-apiserver" above all, or
+// what [Cluster.AddAPIServer] has started, and returns when it is gone: SIGKILL as a
+// crash does, SIGTERM as an upgrade.
 // Its data and its port are kept. [Cluster.Resume] starts it again.
 func (c *Cluster) Halt(program string, signal syscall.Signal) error {
 	p, err := c.find(program)
@@ -45,7 +46,7 @@ func (c *Cluster) Resume(ctx context.Context, program string) error {
 	if err != nil {
 		return err
 	}
-	return resumed.ready(ctx, c.serving)
+	return resumed.ready(ctx, func(ctx context.Context) error { return serving(ctx, c.configOf(program)) })
 }
 
 // find returns the process of a program.
@@ -67,7 +68,7 @@ func (c *Cluster) replace(ended *process) (*process, error) {
 	defer c.mu.Unlock()
 	for i, p := range c.processes {
 		if p == ended {
-			started, err := c.launch(p.name, p.args)
+			started, err := c.launch(p.name, p.program, p.args)
 			if err == nil {
 				c.processes[i] = started
 			}

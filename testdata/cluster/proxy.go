@@ -16,6 +16,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -44,11 +45,16 @@ type Proxy struct {
 }
 
 // Proxy starts a proxy for a user, such as one of [Cluster.AddUser]. Close it
-// when its clients have ended.
-func (c *Cluster) Proxy(user *rest.Config) (*Proxy, error) {
-	server, err := url.Parse(user.Host)
-	if err != nil {
-		return nil, fmt.Errorf("start a proxy: %w", err)
+// when its clients have ended. With further API servers, by configurations there, the
+// requests go to one after the other of them and the user's.
+func (c *Cluster) Proxy(user *rest.Config, further ...*rest.Config) (*Proxy, error) {
+	var servers []*url.URL
+	for _, config := range append([]*rest.Config{user}, further...) {
+		server, err := url.Parse(config.Host)
+		if err != nil {
+			return nil, fmt.Errorf("start a proxy: %w", err)
+		}
+		servers = append(servers, server)
 	}
 	transport, err := rest.TransportFor(user)
 	if err != nil {
@@ -71,9 +77,10 @@ func (c *Cluster) Proxy(user *rest.Config) (*Proxy, error) {
 	p.Config.Host = "https://" + listener.Addr().String()
 	p.Config.BearerToken = p.token
 	p.Config.CertData, p.Config.KeyData = nil, nil
+	turn := atomic.Uint64{}
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(server)
+			r.SetURL(servers[turn.Add(1)%uint64(len(servers))])
 			r.Out.Header.Del("Authorization")
 		},
 		Transport:      transport,
