@@ -283,12 +283,7 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 	}
 	w.governed[name] = map[string]bool{}
 	ordering := w.ordering(outcome)
-	var weakest *v1.NodePool
-	for _, cause := range w.causes(outcome) {
-		if weakest == nil || stronger(weakest, cause) {
-			weakest = cause
-		}
-	}
+	weakest := w.weakestCause(outcome)
 	for _, pool := range w.pools {
 		rollout := pool.Spec.Rollout
 		if rollout == nil || !slices.Contains(outcome.Members, pool.Name) || !w.governs(pool, outcome) {

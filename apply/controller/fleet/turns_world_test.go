@@ -28,6 +28,16 @@ func (w *fleetWorld) governs(pool *v1.NodePool, outcome plan.NodeOutcome) bool {
 	return slices.ContainsFunc(w.causes(outcome), func(cause *v1.NodePool) bool { return !stronger(cause, pool) })
 }
 
+// weakestCause is the weakest of the pools that the write disrupts the node for.
+func (w *fleetWorld) weakestCause(outcome plan.NodeOutcome) (weakest *v1.NodePool) {
+	for _, cause := range w.causes(outcome) {
+		if weakest == nil || stronger(weakest, cause) {
+			weakest = cause
+		}
+	}
+	return weakest
+}
+
 // causes are the pools that the write disrupts the node for: of a key that goes from one pool
 // to another, the stronger one of these.
 func (w *fleetWorld) causes(outcome plan.NodeOutcome) (causes []*v1.NodePool) {

@@ -1,0 +1,261 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// progress is how far the rollout of one pool is while turns are given.
+type progress struct {
+	rollouts *Rollouts
+	pool     *rollout
+	members  []*Follower    // sorted by name
+	of       map[string]int // the wave of each node
+	// waiting are the pools of which changes wait, and changes stand for what they say; sorted.
+	waiting map[string]*rollout
+	changes []string
+	// tolerated are the nodes whose failure keeps no wave from beginning.
+	tolerated map[string]bool
+	halt      *Halt
+	// last are the last waves that have followed pools, by name, as far as that was asked.
+	last map[string]*lastWaves
+	// unmet are the nodes that do not meet the conditions that the pool names.
+	unmet Unmet
+	// first is, by node, the rank of the strongest pool of which it has not followed a change.
+	first map[string]int
+	// states are those of the waves, by the rank of the weakest pool whose changes count: what a
+	// weaker one wants keeps no change of a stronger one waiting. They are nil where there are no
+	// waves, or all nodes have followed.
+	states map[int]*WaveState
+	// state is that of all that waits.
+	state *WaveState
+	// since is when the last step was made, and deadline when the next one takes too long;
+	// zero where it may take any time.
+	since, deadline time.Time
+}
+
+// opens reports whether it is the turn of the wave of a node.
+func (p *progress) opens(state *WaveState, node string) bool {
+	return state == nil || p.of[node] <= state.Index && state.Behind > 0
+}
+
+// stateFor is that of the waves for what a pool says, and stronger ones do; that of all that
+// waits where it has no name.
+func (p *progress) stateFor(changing *rollout, now time.Time) *WaveState {
+	if changing == nil || len(p.pool.waves) == 0 {
+		return p.state
+	}
+	state, known := p.states[changing.rank]
+	if !known {
+		state = p.stateUpTo(changing.rank, now)
+		p.states[changing.rank] = state
+	}
+	return state
+}
+
+// shown is the state of the waves that somebody is told about: that of all that waits; but
+// where this has to wait for something else, the one that only waits for an approval, of the
+// strongest changes if there are several.
+func (p *progress) shown() *WaveState {
+	waits := func(s *WaveState) bool { return s != nil && s.Approval != "" && s.Unavailable == 0 }
+	shown := p.state
+	for _, rank := range slices.Sorted(maps.Keys(p.states)) {
+		if state := p.states[rank]; !waits(shown) && waits(state) {
+			shown = state
+		}
+	}
+	if shown == nil || shown.Approval == "" {
+		return shown
+	}
+	asks := *shown
+	asks.Approval = p.besides(shown.Approval)
+	return &asks
+}
+
+// besides is an approval, with those that the pool has and that other changes than the approved
+// ones need still: there is one annotation, and it would withdraw them.
+func (p *progress) besides(approval string) string {
+	var needed []string
+	for _, given := range strings.Split(p.pool.approved, ",") {
+		for rank, state := range p.states {
+			passed := len(p.pool.waves)
+			if state != nil {
+				passed = min(passed, state.Index)
+			}
+			changes := p.changesUpTo(rank)
+			for i, w := range p.pool.waves[:passed] {
+				if w.approval && !slices.Contains(needed, given) && p.pool.isApproved(given, i, changes) && !p.pool.isApproved(approval, i, changes) {
+					needed = append(needed, given)
+				}
+			}
+		}
+	}
+	return strings.Join(append(needed, approval), ",")
+}
+
+// changesUpTo stand for what pools up to a rank say of which changes wait; sorted.
+func (p *progress) changesUpTo(rank int) (changes []string) {
+	for _, one := range p.waiting {
+		if one.rank <= rank {
+			changes = append(changes, one.change)
+		}
+	}
+	slices.Sort(changes)
+	return changes
+}
+
+// progressOf returns how far the rollout of a pool is, which was halted before, or not. Its
+// members are sorted by name.
+func (r *Rollouts) progressOf(pool *rollout, members []*Follower, all followings, before *Halt, now time.Time) *progress {
+	p := &progress{rollouts: r, pool: pool, members: members, of: assign(pool, members), tolerated: map[string]bool{}, first: make(map[string]int, len(members)), states: map[int]*WaveState{}}
+	waiting := make([]bool, len(r.pools)) // by rank
+	for _, node := range members {
+		for _, changing := range node.waits {
+			if !pool.governs(changing) {
+				continue
+			}
+			waiting[changing.rank] = true
+			if first, behind := p.first[node.Name]; !behind || changing.rank < first {
+				p.first[node.Name] = changing.rank
+			}
+		}
+	}
+	if len(p.first) == 0 {
+		p.halt = r.standing(pool.name, before, false)
+		return p
+	}
+	p.waiting = map[string]*rollout{}
+	for rank, waits := range waiting {
+		if one := r.ranked[rank]; waits {
+			p.waiting[one.name], p.changes = one, append(p.changes, one.change)
+		}
+	}
+	slices.Sort(p.changes)
+	p.unmet = unmetOf(pool, members)
+	p.halt = p.haltOf(pool, all, r.standing(pool.name, before, true), now)
+	for weakest, waits := range waiting { // each of them may wait for something else
+		if waits && len(pool.waves) > 0 {
+			p.state = p.stateFor(r.ranked[weakest], now)
+		}
+	}
+	p.since, p.deadline = r.deadlineOf(pool, p, waiting)
+	return p
+}
+
+// behind reports whether a node has not followed a change of a pool of a rank, or a stronger one.
+func (p *progress) behind(node *Follower, rank int) bool {
+	first, waits := p.first[node.Name]
+	return waits && first <= rank
+}
+
+// stateUpTo is that of the first wave that keeps the next one from beginning, with changes of
+// pools up to a rank; nil where none does.
+func (p *progress) stateUpTo(rank int, now time.Time) *WaveState {
+	newest := make([]time.Time, len(p.pool.waves)+1)
+	for _, node := range p.members {
+		if wave := p.of[node.Name]; !p.behind(node, rank) {
+			newest[wave] = latest(newest[wave], p.beganAt(node, rank))
+		}
+	}
+	changes := p.changesUpTo(rank)
+	for _, state := range p.wavesUpTo(rank, now) {
+		if !state.passed(p.pool, soaksSince(newest, state.Index), changes, now) {
+			return state
+		}
+	}
+	return nil
+}
+
+// beganAt is when a node last began to follow pools up to a rank. Where a weaker one has changed
+// it since, and that alone, it does not soak anew.
+func (p *progress) beganAt(node *Follower, rank int) (at time.Time) {
+	if len(node.Change.Pools) == 0 {
+		return node.Change.At
+	}
+	weaker := false
+	for name, followed := range node.Change.Pools {
+		if one := p.rollouts.pools[name]; one != nil && one.rank > rank {
+			weaker = true
+		} else {
+			at = latest(at, followed.At)
+		}
+	}
+	if !weaker {
+		return node.Change.At // it may have left pools since
+	}
+	return at
+}
+
+// soaksSince is since when a wave soaks, by when nodes of each wave began last: since one
+// of it, or of an earlier one, did. Where none has, since the last of all: nodes that join
+// may have taken the places of those that have followed.
+func soaksSince(newest []time.Time, wave int) time.Time {
+	since := time.Time{}
+	for _, at := range newest[:wave+1] {
+		since = latest(since, at)
+	}
+	if !since.IsZero() {
+		return since
+	}
+	for _, at := range newest {
+		since = latest(since, at)
+	}
+	return since
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// wavesUpTo are the states of all waves with changes of pools up to a rank, the rest last.
+func (p *progress) wavesUpTo(rank int, now time.Time) []*WaveState {
+	pool := p.pool
+	states := make([]*WaveState, len(pool.waves)+1)
+	for i := range states {
+		states[i] = &WaveState{Wave: v1.RestWave, Index: i, Waves: len(states)}
+		if i < len(pool.waves) {
+			states[i].Wave = pool.waves[i].name
+		}
+	}
+	for _, node := range p.members {
+		state := states[p.of[node.Name]]
+		state.Nodes++
+		if p.behind(node, rank) {
+			state.Behind++
+		}
+		// Of one that is busy nobody knows yet that it has followed.
+		if node.Stuck || node.Busy || node.occupies(pool, now) && !p.tolerated[node.Name] {
+			if state.Unavailable++; state.First == "" {
+				state.First = node.Name
+			}
+		}
+	}
+	return states
+}
+
+// passed reports whether the wave after one may begin, and notes what it waits for. Changes
+// are what waits in the pool. A wave without nodes, whose only one may be gone, has nothing
+// to soak, and still needs its approval.
+func (s *WaveState) passed(pool *rollout, newest time.Time, changes []string, now time.Time) bool {
+	if s.Behind > 0 {
+		return false
+	}
+	if s.Index == len(pool.waves) {
+		return true // there is none
+	}
+	w := pool.waves[s.Index]
+	if until := newest.Add(w.soak); s.Nodes > 0 && !newest.IsZero() && until.After(now) {
+		s.Soaks = until
+	}
+	if w.approval && !pool.approves(s.Index, changes) {
+		s.Approval = approvalOf(changes, w.name)
+	}
+	return s.Unavailable == 0 && s.Soaks.IsZero() && s.Approval == ""
+}
