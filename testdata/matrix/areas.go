@@ -96,13 +96,13 @@ var areas = []area{
 			reconciler: "TestNodesAreDrainedBeforeTheirTaints TestNodesTakeTurns",
 		},
 		tests: map[string]string{
-			reconciler:             "TestDrainWaitsForBudgets TestEvictions TestEvictionsKeepBudgets TestFailedCanaryHaltsTheRollout",
+			reconciler:             "TestDrainWaitsForBudgets TestEvictions TestFailedCanaryHaltsTheRollout",
 			"apply/preview/impact": "TestImpactEqualsReality TestBlockedDrainsEqualReality",
 		},
 	},
 	{
 		name:  "caches",
-		holds: "nodes are listed and watched, and in steady state nothing is written; one replica leads, and the API server says who may read the metrics",
+		holds: "nodes are listed and watched, and in steady state nothing is written; the API server says who may read the metrics",
 		short: map[string]string{
 			reconciler: "TestSteadyStateCostsNoWrite",
 		},
@@ -110,7 +110,7 @@ var areas = []area{
 			reconciler:             "TestStartCostsNoWrite TestNoRelistWhenWatchesEnd",
 			"apply/nodecache":      "TestCacheReadsNoMoreThanItKeeps TestRecallIsSharedByWatches",
 			"apply/metrics/access": "TestGuard",
-			commands:               "TestMetricsOverTLS TestCrashOfTheLeader",
+			commands:               "TestMetricsOverTLS",
 		},
 	},
 }
