@@ -6,8 +6,8 @@
 //	go run -C testdata/controlplane . -kubernetes v1.33.13
 //
 // The version of Kubernetes is that of go.mod, unless -kubernetes or
-// NODEPOOLS_KUBERNETES names one of the earlier ones, which -list prints. etcd
-// and kwok are those of go.mod with every version.
+// NODEPOOLS_KUBERNETES names one of the earlier ones, which -list prints. kubectl,
+// etcd and kwok are those of go.mod with every version.
 //
 // Programs that are published with a checksum, in just these versions, are
 // downloaded, and the others are built from Go modules. With -build, all are

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -61,11 +62,11 @@ func plan() ([]component, string, error) {
 	return components, key, nil
 }
 
-// planEarlier is [plan] for one of the earlier versions: the programs of Kubernetes. It
-// shares etcd and kwok with the version of go.mod; the folder is not named after those, as
-// it has links to them.
+// planEarlier is [plan] for one of the earlier versions: the programs of Kubernetes that
+// serve. It shares kubectl, etcd and kwok with the version of go.mod; the folder is not
+// named after those, as it has links to them.
 func planEarlier(kubernetes string) ([]component, string) {
-	components := programsOf(kubernetes)
+	components := slices.DeleteFunc(programsOf(kubernetes), func(c component) bool { return c.name == "kubectl" })
 	for i := range components {
 		components[i].release = kubernetes
 	}

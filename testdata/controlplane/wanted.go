@@ -76,7 +76,9 @@ func (w wanted) bring(ctx context.Context, root, kubernetes, given string) (stri
 	if err := provide(ctx, own, programs, w.downloader(kubernetes)); err != nil {
 		return "", fmt.Errorf("version %s of Kubernetes: %w", kubernetes, err)
 	}
-	shared := slices.DeleteFunc(slices.Clone(all), func(c component) bool { return c.released })
+	shared := slices.DeleteFunc(slices.Clone(all), func(c component) bool {
+		return slices.ContainsFunc(programs, func(own component) bool { return own.name == c.name })
+	})
 	if err := provide(ctx, dir, shared, w.downloader(newest)); err != nil {
 		return "", err
 	}

@@ -13,7 +13,7 @@ import (
 func TestEarlierVersionIsDownloaded(t *testing.T) {
 	oldest := earlier[len(earlier)-1]
 	p := newPublished()
-	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"} {
+	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
 		p.give(oldest+"/"+name, program(oldest, "the site of "+oldest))
 	}
 	server := httptest.NewServer(p)
@@ -37,14 +37,14 @@ func TestEarlierVersionIsDownloaded(t *testing.T) {
 	if n := p.times("kwok-linux-amd64"); n != 1 {
 		t.Errorf("kwok was downloaded %d times", n)
 	}
-	for _, name := range []string{"etcd", "kwok"} {
+	for _, name := range []string{"kubectl", "etcd", "kwok"} {
 		if target, err := os.Readlink(filepath.Join(dir, name)); err != nil || target != filepath.Join(newest, name) {
 			t.Errorf("%s is a link to %q (%v)", name, target, err)
 		}
 		must(os.Remove(filepath.Join(dir, name)))
 	}
 	checkPrograms(t, dir, map[string]string{
-		"kube-apiserver": "the site of " + oldest, "kubectl": "the site of " + oldest,
+		"kube-apiserver":          "the site of " + oldest,
 		"kube-controller-manager": "the site of " + oldest, "kube-scheduler": "the site of " + oldest,
 	})
 }
