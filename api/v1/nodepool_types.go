@@ -67,6 +67,8 @@ type NodePoolSpec struct {
 	// its time of creation, then by its name, and the younger reports a conflict.
 	// +optional
 	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=-2147483648
+	// +kubebuilder:validation:Maximum=2147483647
 	Priority int32 `json:"priority,omitempty"`
 
 	// selector chooses the members by their labels, leaving out of account the
