@@ -35,7 +35,7 @@ replace (
 // log that it returns has a line per build: the folder, and the arguments.
 func releasedAs(t *testing.T, mod string) string {
 	t.Helper()
-	real, err := exec.LookPath("go")
+	tool, err := exec.LookPath("go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ build*)
 	[ "$5" ] && printf '#!/bin/sh\necho built\n' >"$5" && chmod +x "$5" && cp go.mod %s ;;
 *) exec %s "$@" ;;
 esac
-`, source, log, dir, real)
+`, source, log, dir, tool)
 	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
