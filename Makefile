@@ -120,6 +120,14 @@ test: controlplane browser helm ## run every test, the long ones in a short form
 		others=$$($(GO) list ./... | grep -vxF $(MODULE)/$(OUTSIDE)) && set -x && \
 		$(GO) test $(RACE) -count=1 -timeout 20m $$others) || exit 1; done
 	$(GO) test -C $(OUTSIDE) -count=1 -timeout 20m .
+	$(GO) run ./testdata/matrix -short $(RACE)
+
+# Versions of Kubernetes to run, where it is not to be all: VERSIONS="v1.33.13 v1.30.14".
+VERSIONS ?=
+matrix: export VERSIONS := $(value VERSIONS)
+.PHONY: matrix
+matrix: helm ## run what depends on the version on each Kubernetes that is supported (VERSIONS="v1.33.13 v1.30.14")
+	@$(GO) run ./testdata/matrix -update -versions "$$VERSIONS"
 
 .PHONY: stress
 stress: controlplane ## race, kill and disturb the controller for long

@@ -31,6 +31,10 @@ const (
 	// DefaultRepository is where the images of releases are published. A tag or a
 	// digest makes an image of it.
 	DefaultRepository = "ghcr.io/nodepools/nodepools"
+
+	// OldestKubernetes is the earliest version that takes all objects: the admission
+	// policies are of a kind that it has brought.
+	OldestKubernetes = "1.30.0"
 )
 
 // Object is a Kubernetes object of a Go type, with apiVersion and kind set.

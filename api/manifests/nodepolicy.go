@@ -97,13 +97,14 @@ func keysOf(object, field string) string {
 // proportion to it: {"key":"value", "key":"value"}, sorted by key, quoted as Go
 // does. In it every quote within a key or a value has a backslash in front, so
 // what separates entries is found in no value; and keys of one domain stand next
-// to each other.
+// to each other. The text is never empty, where there is no object either: Kubernetes
+// before 1.34 cannot look for the last place of anything in an empty one.
 func ownEntries(field, object, suffix string) []admissionv1.Variable {
 	name := field + suffix
 	text, tail := "variables."+name+"Text", "variables."+name+"Tail"
 	begin := fmt.Sprintf(`', "%s/'`, v1.Domain)
 	return []admissionv1.Variable{
-		{Name: name + "Text", Expression: fmt.Sprintf("%[1]s == null ? '' : ', ' + '%%s'.format([%[2]s]).substring(1)", object, keysOf(object, field))},
+		{Name: name + "Text", Expression: fmt.Sprintf("%[1]s == null ? ', }' : ', ' + '%%s'.format([%[2]s]).substring(1)", object, keysOf(object, field))},
 		// From the last key of the domain on, and with the entries after it.
 		{Name: name + "Tail", Expression: fmt.Sprintf("%[1]s.lastIndexOf(%[2]s) < 0 ? '' : %[1]s.substring(%[1]s.lastIndexOf(%[2]s))", text, begin)},
 		{Name: name + "Own", Expression: fmt.Sprintf(

@@ -7,6 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// Rules keep within the costs that Kubernetes 1.30 allows. For a text that is put together
+// within a loop it reckons with the longest name that a request could hold, so the rule for
+// role labels takes their prefix off, which has 24 characters.
+
 // NodePool is a set of nodes, and what they carry.
 //
 // +kubebuilder:object:root=true
@@ -28,7 +32,7 @@ import (
 // +kubebuilder:printcolumn:name="Revision",type=string,JSONPath=`.status.revision`,priority=1
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be no more than 63 characters: it becomes part of the label key node-role.kubernetes.io/<name>"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.parent) || self.spec.parent != self.metadata.name",message="spec.parent must name another pool"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.labels) || self.spec.labels.all(k, !k.startsWith('node-role.kubernetes.io/') || (k == 'node-role.kubernetes.io/' + self.metadata.name && size(self.spec.labels[k]) == 0) || (oldSelf.hasValue() && has(oldSelf.value().spec) && has(oldSelf.value().spec.labels) && k in oldSelf.value().spec.labels && oldSelf.value().spec.labels[k] == self.spec.labels[k]))",optionalOldSelf=true,message="a label under node-role.kubernetes.io/ in spec.labels must be the pool's own role label with an empty value: only the pool of that name puts a role label on nodes",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.labels) || self.spec.labels.all(k, !k.startsWith('node-role.kubernetes.io/') || (k.substring(24) == self.metadata.name && size(self.spec.labels[k]) == 0) || (oldSelf.hasValue() && has(oldSelf.value().spec) && has(oldSelf.value().spec.labels) && k in oldSelf.value().spec.labels && oldSelf.value().spec.labels[k] == self.spec.labels[k]))",optionalOldSelf=true,message="a label under node-role.kubernetes.io/ in spec.labels must be the pool's own role label with an empty value: only the pool of that name puts a role label on nodes",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule="!(self.metadata.name in ['control-plane', 'master']) || !has(self.spec) || !(has(self.spec.selector) || has(self.spec.nodeNames)) || (oldSelf.hasValue() && has(oldSelf.value().spec) && (has(oldSelf.value().spec.selector) || has(oldSelf.value().spec.nodeNames)))",optionalOldSelf=true,message="a pool named control-plane or master must have neither spec.selector nor spec.nodeNames: it chooses its members by its role label, which Kubernetes gives a meaning to",reason="FieldValueForbidden"
 type NodePool struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -63,6 +67,8 @@ type NodePoolSpec struct {
 	// its time of creation, then by its name, and the younger reports a conflict.
 	// +optional
 	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=-2147483648
+	// +kubebuilder:validation:Maximum=2147483647
 	Priority int32 `json:"priority,omitempty"`
 
 	// selector chooses the members by their labels, leaving out of account the

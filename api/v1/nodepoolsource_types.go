@@ -127,7 +127,7 @@ type NodePoolSourceSpec struct {
 	// +optional
 	// +kubebuilder:default="30%"
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="pruneLimit must be a number from 0 up or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 2147483647 : self.matches('^(100|[0-9]{1,2})%$')",message="pruneLimit must be a number from 0 up or a percentage from 0% to 100%"
 	PruneLimit *intstr.IntOrString `json:"pruneLimit,omitempty"`
 
 	// releaseLimit is how many nodes one revision may take out of any one pool: a
@@ -143,7 +143,7 @@ type NodePoolSourceSpec struct {
 	// +optional
 	// +kubebuilder:default="50%"
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="releaseLimit must be a number from 0 up or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 2147483647 : self.matches('^(100|[0-9]{1,2})%$')",message="releaseLimit must be a number from 0 up or a percentage from 0% to 100%"
 	ReleaseLimit *intstr.IntOrString `json:"releaseLimit,omitempty"`
 
 	// suspend stops looking at the repository. The pools stay and are still

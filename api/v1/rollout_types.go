@@ -42,7 +42,7 @@ type Rollout struct {
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^(100|[0-9]{1,2})%$`
-	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 0",message="maxUnavailable must be a number from 0 up or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 0 && self <= 2147483647",message="maxUnavailable must be a number from 0 up or a percentage from 0% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
 	// minReady is how long a node that has followed counts as unavailable, from 0s, which
@@ -100,7 +100,7 @@ type Rollout struct {
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^(100|[0-9]{1,2})%$`
-	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 0",message="maxFailures must be a number from 0 up or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 0 && self <= 2147483647",message="maxFailures must be a number from 0 up or a percentage from 0% to 100%"
 	MaxFailures *intstr.IntOrString `json:"maxFailures,omitempty"`
 
 	// progressDeadline is how long a rollout may take for its next step, from 1m to 744h (31

@@ -52,6 +52,8 @@ var sourceAdmissions = map[string]admission{
 	"limit of none":              {spec: `{url: "https://a/b", pruneLimit: 0}`},
 	"limit of all":               {spec: `{url: "https://a/b", pruneLimit: "100%"}`},
 	"limit below none":           {spec: `{url: "https://a/b", pruneLimit: -1}`, refused: []string{"spec.pruneLimit", "from 0 up"}},
+	"limit beyond 32 bits":       {spec: `{url: "https://a/b", pruneLimit: 2147483648}`, refused: []string{"spec.pruneLimit"}},
+	"release beyond 32 bits":     {spec: `{url: "https://a/b", releaseLimit: 2147483648}`, refused: []string{"spec.releaseLimit"}},
 	"limit beyond all":           {spec: `{url: "https://a/b", pruneLimit: "101%"}`, refused: []string{"spec.pruneLimit", "from 0 up"}},
 	"limit in words":             {spec: `{url: "https://a/b", pruneLimit: few}`, refused: []string{"spec.pruneLimit", "from 0 up"}},
 	"limit a number as text":     {spec: `{url: "https://a/b", pruneLimit: "5"}`, refused: []string{"spec.pruneLimit", "from 0 up"}},

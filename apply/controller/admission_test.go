@@ -96,6 +96,9 @@ var poolAdmissions = map[string]admission{
 	"parent is itself":          {spec: `{parent: subject}`, refused: []string{"spec.parent must name another pool"}},
 	"parent of 64":              {spec: `{parent: ` + long("a", 64) + `}`, refused: []string{"spec.parent"}},
 	"priority below zero":       {spec: `{priority: -5}`},
+	"priority far below":        {spec: `{priority: -2147483649}`, refused: []string{"spec.priority"}},
+	"rollout beyond 32 bits":    {spec: `{rollout: {maxUnavailable: 2147483648}}`, refused: []string{"spec.rollout.maxUnavailable"}},
+	"failures beyond 32 bits":   {spec: `{rollout: {maxUnavailable: 1, maxFailures: 2147483648}}`, refused: []string{"spec.rollout.maxFailures"}},
 	"priority beyond 32 bits":   {spec: `{priority: 2147483648}`, refused: []string{"spec.priority"}},
 	"priority as text":          {spec: `{priority: "5"}`, refused: []string{"spec.priority", "integer"}},
 	"selector":                  {spec: `{selector: {matchLabels: {a: b}, matchExpressions: [{key: c, operator: In, values: [d]}]}}`},
@@ -246,12 +249,30 @@ func TestAPIServerJudgesPoolsAsWeDo(t *testing.T) {
 				t.Error("ValidateNodePool finds nothing wrong")
 			}
 			if a.same {
-				if diff := cmp.Diff(reasonsOf(problems), causesOf(t, w.refusal(object))); diff != "" {
+				if diff := diffOfReasons(t, problems, w.refusal(object)); diff != "" {
 					t.Errorf("(-ValidateNodePool +API server):\n%s", diff)
 				}
 			}
 		})
 	}
+}
+
+// hiddenValue is what an API server of an earlier version says in the place of a text that
+// breaks a rule in CEL.
+const hiddenValue = `Invalid value: "string"`
+
+// diffOfReasons compares the reasons that we give with those of the API server.
+func diffOfReasons(t *testing.T, ours field.ErrorList, refusal error) string {
+	t.Helper()
+	causes := causesOf(t, refusal)
+	if slices.ContainsFunc(causes, func(cause string) bool { return strings.Contains(cause, hiddenValue) }) {
+		for _, problem := range ours {
+			if _, isText := problem.BadValue.(string); isText && problem.Type == field.ErrorTypeInvalid {
+				problem.BadValue = "string"
+			}
+		}
+	}
+	return cmp.Diff(reasonsOf(ours), causes)
 }
 
 // reasonsOf and causesOf are the fields at fault, each with why, as we and as the
@@ -299,9 +320,9 @@ func TestAPIServerJudgesNodeNamesAsWeDo(t *testing.T) {
 			entries[entry.String()] = true
 		}
 		pool.Spec.NodeNames = slices.Sorted(maps.Keys(entries))
-		want := reasonsOf(v1.ValidateNodePool(pool))
+		want := v1.ValidateNodePool(pool)
 		refused += len(want)
-		if diff := cmp.Diff(want, causesOf(t, w.Create(t.Context(), pool, client.DryRunAll))); diff != "" {
+		if diff := diffOfReasons(t, want, w.Create(t.Context(), pool, client.DryRunAll)); diff != "" {
 			t.Errorf("(-ValidateNodePool +API server):\n%s", diff)
 		}
 	}
@@ -337,7 +358,7 @@ func (w *world) admits(object *unstructured.Unstructured, refused []string) {
 		w.t.Error("the API server has taken it")
 	case err != nil:
 		for _, text := range refused {
-			if !strings.Contains(err.Error(), text) {
+			if !strings.Contains(err.Error(), text) && !strings.Contains(err.Error(), hiddenValue) {
 				w.t.Errorf("the message does not name %q: %v", text, err)
 			}
 		}

@@ -43,8 +43,14 @@ func beforeMembershipRules(t *testing.T) []*apiextensionsv1.CustomResourceDefini
 // changed into what breaks it still.
 func TestPoolsOlderThanTheRulesOfMembership(t *testing.T) {
 	c := cluster.New(t, cluster.Options{Audit: true, CRDs: beforeMembershipRules(t)})
+	old, err := c.Before(1, 33)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if old {
+		t.Skip("this API server holds a write of the status to the rules of the whole object, also where it leaves alone what breaks them")
+	}
 	w := &world{Client: newClient(t, c.Config), t: t, cluster: c, user: "loops of " + t.Name()}
-	var err error
 	w.config, err = c.AddUser(w.user, "system:masters")
 	w.do(err)
 	w.config.QPS = -1

@@ -142,8 +142,8 @@ func AccountName(d *appsv1.Deployment) string {
 	return d.Spec.Template.Spec.ServiceAccountName
 }
 
-// minimum is the earliest version with admission policies.
-var minimum = version.MustParseGeneric("1.30.0")
+// minimum is the earliest version of Kubernetes.
+var minimum = version.MustParseGeneric(manifests.OldestKubernetes)
 
 // versions are to fit together.
 func versions(s *State) []Finding {

@@ -21,7 +21,7 @@ const builder = "testdata/controlplane"
 // Assets returns the folder with the programs of the control plane. When some
 // are missing it downloads or builds them first, which may take minutes, and
 // reports progress on standard error. KUBEBUILDER_ASSETS may name a folder with
-// ready-made ones.
+// ready-made ones, and NODEPOOLS_KUBERNETES another version of Kubernetes.
 func Assets(ctx context.Context) (string, error) {
 	dir, err := builderDir()
 	if err != nil {

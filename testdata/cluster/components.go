@@ -36,7 +36,15 @@ func (c *Cluster) startControllerManager(ctx context.Context, extra []string) er
 
 // startScheduler starts kube-scheduler and waits until its caches are filled.
 func (c *Cluster) startScheduler(ctx context.Context) error {
-	return c.startComponent(ctx, "kube-scheduler", "/readyz", nil, func(context.Context) error { return nil })
+	health := "/readyz"
+	old, err := c.Before(1, 31)
+	if err != nil {
+		return err
+	}
+	if old {
+		health = "/healthz" // it says nothing of caches, and an earlier scheduler has no other
+	}
+	return c.startComponent(ctx, "kube-scheduler", health, nil, func(context.Context) error { return nil })
 }
 
 // startComponent starts a client of the API server which has a secure port of

@@ -56,6 +56,9 @@ type downloader struct {
 	kubernetes string // version
 	goos       string
 	goarch     string
+
+	alone bool // what it cannot bring is not built
+	idle  bool // it brings nothing, and nothing is built
 }
 
 func newDownloader(kubernetes, goos, goarch string) *downloader {

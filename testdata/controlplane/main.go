@@ -3,10 +3,18 @@
 // kwok, once, and prints the folder which holds them:
 //
 //	go run -C testdata/controlplane .
+//	go run -C testdata/controlplane . -kubernetes v1.33.13
 //
-// Those that are published with a checksum, in the versions of go.mod, are
+// The version of Kubernetes is that of go.mod, unless -kubernetes or
+// NODEPOOLS_KUBERNETES names one of the earlier ones, which -list prints. kubectl,
+// etcd and kwok are those of go.mod with every version.
+//
+// Programs that are published with a checksum, in just these versions, are
 // downloaded, and the others are built from Go modules. With -build, all are
-// built. See [provide].
+// built. See [provide] and, for earlier versions, [writeModule].
+//
+// With -installed nothing is brought, and with -download nothing is built: where
+// something lacks, no folder is printed, and standard error says what.
 //
 // The folder is in the user's cache and named after the versions in it. When
 // all programs are present, there are no requests and no output on standard
@@ -26,8 +34,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"runtime"
+	"strings"
 	"syscall"
 )
 
@@ -35,9 +42,21 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 
-	build := flag.Bool("build", false, "build all, and download nothing")
+	var w wanted
+	flag.StringVar(&w.kubernetes, "kubernetes", "", "the `version` of Kubernetes, as -list prints it")
+	flag.BoolVar(&w.build, "build", false, "build all, and download nothing")
+	flag.BoolVar(&w.download, "download", false, "download, and build nothing")
+	flag.BoolVar(&w.installed, "installed", false, "bring nothing")
+	list := flag.Bool("list", false, "print the versions of Kubernetes, the newest first")
 	flag.Parse()
-	dir, err := run(ctx, *build)
+	answer := w.provide
+	if *list {
+		answer = func(context.Context) (string, error) {
+			known, err := versions()
+			return strings.Join(known, "\n"), err
+		}
+	}
+	text, err := answer(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted; what was finished is kept, run it again for the rest")
@@ -45,36 +64,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "controlplane: %v\n", err)
 		os.Exit(1)
 	}
-	fmt.Println(dir)
-}
-
-// run returns the folder with every program in it, after what was missing is
-// downloaded or built.
-func run(ctx context.Context, build bool) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("no folder to keep the control plane in: %w\nset HOME or XDG_CACHE_HOME", err)
+	if text != "" {
+		fmt.Println(text)
 	}
-	components, key, err := plan()
-	if err != nil {
-		return "", err
-	}
-	kubernetes, err := required("k8s.io/kubernetes")
-	if err != nil {
-		return "", err
-	}
-	root := filepath.Join(cache, "nodepools", "controlplane")
-	dir := filepath.Join(root, key)
-	var d *downloader
-	if !build {
-		d = newDownloader(kubernetes, runtime.GOOS, runtime.GOARCH)
-	}
-
-	if given := os.Getenv("KUBEBUILDER_ASSETS"); given != "" {
-		return assets(ctx, root, dir, given, components, d)
-	}
-	if err := provide(ctx, dir, components, d); err != nil {
-		return "", err
-	}
-	return dir, nil
 }

@@ -38,7 +38,8 @@ func TestRealProgramsAreWhatTheyAre(t *testing.T) {
 		t.Skip("needs a control plane; run without -short")
 	}
 	t.Setenv("KUBEBUILDER_ASSETS", "")
-	dir, err := run(t.Context(), false)
+	t.Setenv(kubernetesVariable, "")
+	dir, err := wanted{}.provide(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

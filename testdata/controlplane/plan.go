@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +29,10 @@ type component struct {
 	// released says that Kubernetes publishes it by itself.
 	released bool
 
+	// release is the version of Kubernetes whose go.mod it is built with; empty for
+	// our own.
+	release string
+
 	// github is the repository whose releases have it.
 	github string
 
@@ -38,8 +43,8 @@ type component struct {
 	ldflags string
 }
 
-// plan returns what to build and the name of the folder to keep it in, which
-// differs whenever another version or platform is asked for.
+// plan returns what to build of the version of go.mod and the name of the folder to keep
+// it in, which differs whenever another version or platform is asked for.
 func plan() ([]component, string, error) {
 	kubernetes, err := required("k8s.io/kubernetes")
 	if err != nil {
@@ -49,24 +54,41 @@ func plan() ([]component, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	components := append(programsOf(kubernetes),
+		component{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", ldflags: strip, bundled: true, version: etcd, versionArgs: []string{"--version"}},
+		component{name: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok@" + kwokVersion, ldflags: strip, github: "kubernetes-sigs/kwok", version: kwokVersion, versionArgs: []string{"--version"}},
+	)
+	key := fmt.Sprintf("kubernetes-%s_etcd-%s_kwok-%s_%s-%s", kubernetes, etcd, kwokVersion, runtime.GOOS, runtime.GOARCH)
+	return components, key, nil
+}
 
-	const strip = "-s -w"
-	kube := func(name string, bundled bool, versionArgs ...string) component {
+// planEarlier is [plan] for one of the earlier versions: the programs of Kubernetes that
+// serve. It shares kubectl, etcd and kwok with the version of go.mod; the folder is not
+// named after those, as it has links to them.
+func planEarlier(kubernetes string) ([]component, string) {
+	components := slices.DeleteFunc(programsOf(kubernetes), func(c component) bool { return c.name == "kubectl" })
+	for i := range components {
+		components[i].release = kubernetes
+	}
+	return components, fmt.Sprintf("kubernetes-%s_%s-%s", kubernetes, runtime.GOOS, runtime.GOARCH)
+}
+
+const strip = "-s -w"
+
+// programsOf returns the programs of a version of Kubernetes.
+func programsOf(kubernetes string) []component {
+	program := func(name string, bundled bool, versionArgs ...string) component {
 		return component{
 			name: name, pkg: "k8s.io/kubernetes/cmd/" + name, ldflags: strip + stamp(kubernetes),
 			bundled: bundled, released: true, version: kubernetes, versionArgs: versionArgs,
 		}
 	}
-	components := []component{
-		kube("kube-apiserver", true, "--version"),
-		kube("kube-controller-manager", false, "--version"),
-		kube("kube-scheduler", false, "--version"),
-		kube("kubectl", true, "version", "--client"),
-		{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", ldflags: strip, bundled: true, version: etcd, versionArgs: []string{"--version"}},
-		{name: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok@" + kwokVersion, ldflags: strip, github: "kubernetes-sigs/kwok", version: kwokVersion, versionArgs: []string{"--version"}},
+	return []component{
+		program("kube-apiserver", true, "--version"),
+		program("kube-controller-manager", false, "--version"),
+		program("kube-scheduler", false, "--version"),
+		program("kubectl", true, "version", "--client"),
 	}
-	key := fmt.Sprintf("kubernetes-%s_etcd-%s_kwok-%s_%s-%s", kubernetes, etcd, kwokVersion, runtime.GOOS, runtime.GOARCH)
-	return components, key, nil
 }
 
 // required returns the version of a module that go.mod requires.

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 func controlplane(t *testing.T, cache, server string, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	cmd = exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), asProgram+"=1", "XDG_CACHE_HOME="+cache, "HOME="+cache, "KUBEBUILDER_ASSETS=",
+	cmd.Env = append(os.Environ(), asProgram+"=1", "XDG_CACHE_HOME="+cache, "HOME="+cache, "KUBEBUILDER_ASSETS=", kubernetesVariable+"=",
 		envtestIndexVariable+"="+server+"/index.yaml", releaseSiteVariable+"="+server+"/release", githubAPIVariable+"="+server,
 		"HTTP_PROXY=", "http_proxy=", "NO_PROXY=", "no_proxy=")
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)

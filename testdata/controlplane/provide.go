@@ -19,13 +19,18 @@ const tick = 10 * time.Second
 const origin = ".downloaded"
 
 // provide puts every component which is missing into dir: what is published is
-// downloaded, the rest is built. Without a downloader all is built, also in
+// downloaded, the rest is built, unless the downloader says that it is not to be: that
+// is [errLacking]. Without a downloader all is built, also in
 // place of what was downloaded before. Programs appear in dir whole, by renaming,
 // so whoever sees one may run it. One process is at work at a time; the others
 // wait for it and find its work done.
 func provide(ctx context.Context, dir string, components []component, d *downloader) error {
-	if todo, err := missing(dir, components, d == nil); err != nil || len(todo) == 0 {
+	todo, err := missing(dir, components, d == nil)
+	if err != nil || len(todo) == 0 {
 		return err
+	}
+	if d != nil && d.idle {
+		return fmt.Errorf("%s: %w", names(todo), errLacking)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("create the folder of the control plane: %w", err)
@@ -37,7 +42,7 @@ func provide(ctx context.Context, dir string, components []component, d *downloa
 	defer unlock()
 
 	// Once more, behind the lock: another process may have been here meanwhile.
-	todo, err := missing(dir, components, d == nil)
+	todo, err = missing(dir, components, d == nil)
 	if err != nil || len(todo) == 0 {
 		return err
 	}
@@ -72,7 +77,10 @@ func provideAll(ctx context.Context, dir, scratch string, todo []component, d *d
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if failed != nil {
+		switch {
+		case failed != nil && d.alone:
+			say("not everything can be downloaded: %s", oneLine(failed))
+		case failed != nil:
 			say("what cannot be downloaded is built: %s", oneLine(failed))
 		}
 		var err error
@@ -82,6 +90,9 @@ func provideAll(ctx context.Context, dir, scratch string, todo []component, d *d
 	}
 	if len(todo) == 0 {
 		return nil
+	}
+	if d != nil && d.alone {
+		return fmt.Errorf("%s: %w", names(todo), errLacking)
 	}
 	say("building %s%s", names(todo), expectation(todo))
 	return buildAll(ctx, dir, scratch, todo)

@@ -26,8 +26,8 @@ const (
 type published struct {
 	index   string            // text of the index
 	bundle  map[string]string // programs of the bundle, by their name in the archive
-	release map[string]string // programs of the release site, by name
-	sums    map[string]string // checksums on the release site, by name
+	release map[string]string // programs of the release site, by name; of another version with that before it
+	sums    map[string]string // checksums on the release site, by the same
 	kwok    string            // the program on GitHub
 	assets  string            // the list there
 	torn    string            // name of the file that ends in the middle
@@ -103,6 +103,10 @@ func (p *published) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.asked = append(p.asked, r.URL.Path)
 	name := path.Base(r.URL.Path)
 	bare := strings.TrimSuffix(name, ".sha256")
+	folder := path.Dir(r.URL.Path)
+	if version, platform, _ := strings.Cut(strings.TrimPrefix(folder, "/release/"), "/"); version != testVersion {
+		bare, folder = path.Join(version, bare), path.Join("/release", testVersion, platform)
+	}
 	switch {
 	case name == "index.yaml":
 		p.send(w, name, p.index)
@@ -112,12 +116,12 @@ func (p *published) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.send(w, name, p.kwok)
 	case strings.HasPrefix(r.URL.Path, "/bundles/"):
 		p.send(w, "bundle", string(p.archive()))
-	case path.Dir(r.URL.Path) != path.Join("/release", testVersion, "bin", testOS, testArch) || p.release[bare] == "":
+	case folder != path.Join("/release", testVersion, "bin", testOS, testArch) || p.release[bare] == "":
 		http.NotFound(w, r)
-	case bare != name:
+	case strings.HasSuffix(name, ".sha256"):
 		p.send(w, name, p.sums[bare])
 	default:
-		p.send(w, name, p.release[name])
+		p.send(w, name, p.release[bare])
 	}
 }
 

@@ -121,7 +121,7 @@ func serviceVersion(tag, image string, objects []manifests.Object) (*clusterServ
 			Keywords:       []string{"nodes", "gitops", "taints", "runtimeclass"},
 			Version:        strings.TrimPrefix(tag, "v"),
 			Maturity:       "alpha",
-			MinKubeVersion: "1.30.0",
+			MinKubeVersion: manifests.OldestKubernetes,
 			Provider:       provider{Name: "nodepools", URL: repositoryURL},
 			Links:          []link{{Name: "Documentation", URL: repositoryURL + "/tree/main/docs"}},
 			InstallModes:   installModes,

@@ -26,8 +26,9 @@ const (
 	chartVersion = "0.0.0-devel"
 	appVersion   = "devel"
 
-	// kubeVersion is the earliest version with admission policies.
-	kubeVersion = ">=1.30.0-0"
+	// kubeVersion is written so that it takes what is built before a release, too, as the
+	// versions of some providers are.
+	kubeVersion = ">=" + manifests.OldestKubernetes + "-0"
 )
 
 //go:embed notes.txt
