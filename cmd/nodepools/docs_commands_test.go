@@ -55,6 +55,7 @@ var notRun = map[string]string{
 	"make stress":                "takes an hour; `TestNoTestWaitsForStress` holds that make test runs the same tests in a short form",
 	"make fuzz":                  "takes minutes for each target; make test runs what fuzzing has found",
 	"make bench":                 "takes an hour; `TestPublished` holds its results to the page",
+	"make matrix":                "takes ten minutes for each version; `TestPageShowsTheResults` holds its results to the page",
 	"make availability":          "takes half an hour; `TestAvailabilityFiguresAreShown` holds its figures to the page",
 	"go test ./render":           "make test runs it",
 	"go test -short ./...":       "make test runs more",
