@@ -222,8 +222,8 @@ func TestProvideAsksNobodyForWhatIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(p.asked) > 0 {
-		t.Errorf("%v was asked for", p.asked)
+	if len(p.requests()) > 0 {
+		t.Errorf("%v was asked for", p.requests())
 	}
 }
 

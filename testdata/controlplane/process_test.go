@@ -159,8 +159,8 @@ func TestBuildFlag(t *testing.T) {
 		want[c.name] = "built"
 	}
 	checkPrograms(t, strings.TrimSpace(stdout.String()), want)
-	if len(p.asked) > 0 {
-		t.Errorf("%v was asked for", p.asked)
+	if len(p.requests()) > 0 {
+		t.Errorf("%v was asked for", p.requests())
 	}
 	if !strings.Contains(stderr.String(), "building kube-apiserver") {
 		t.Errorf("it says %s", stderr)

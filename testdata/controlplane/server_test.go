@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -95,6 +96,13 @@ func (p *published) archive() []byte {
 	must(files.Close())
 	must(compressed.Close())
 	return archive.Bytes()
+}
+
+// requests are the paths that were asked for.
+func (p *published) requests() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.asked)
 }
 
 func (p *published) ServeHTTP(w http.ResponseWriter, r *http.Request) {

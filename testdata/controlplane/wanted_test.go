@@ -64,8 +64,8 @@ func TestNothingIsBroughtUnasked(t *testing.T) {
 		if stdout.Len() > 0 || !strings.Contains(stderr.String(), "kube-apiserver, ") || !strings.Contains(stderr.String(), errLacking.Error()) {
 			t.Errorf("%s prints %q and says %q", args, stdout, stderr)
 		}
-		if strings.HasPrefix(args, "-installed") && len(p.asked) > 0 {
-			t.Errorf("%s: %v was asked for", args, p.asked)
+		if strings.HasPrefix(args, "-installed") && len(p.requests()) > 0 {
+			t.Errorf("%s: %v was asked for", args, p.requests())
 		}
 	}
 	if text, err := os.ReadFile(log); err == nil {
