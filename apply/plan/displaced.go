@@ -240,7 +240,7 @@ func (f FollowedPool) undo(node *NodeState) {
 }
 
 // heldFor returns the first pool whose rollout keeps a node from being drained for changes of
-// those that ask; empty where none does. What goes back to what was before, and what is
+// one that asks; empty where none does. What goes back to what was before, and what is
 // expedited, waits for no pods.
 func (r *Rollouts) heldFor(node *Follower, asks PoolAsks, displaced map[string]Displaced) (by string) {
 	waits := func(pool, by string) bool {
@@ -249,7 +249,7 @@ func (r *Rollouts) heldFor(node *Follower, asks PoolAsks, displaced map[string]D
 		})
 	}
 	for _, coming := range node.Coming {
-		if (asks.Pool == "" || asks.Pool == coming.Pool) && displaced[coming.By].holds() && waits(coming.Pool, coming.By) {
+		if asks.Pool == coming.Pool && displaced[coming.By].holds() && waits(coming.Pool, coming.By) {
 			return coming.By
 		}
 	}

@@ -19,7 +19,7 @@ type RolloutNodes struct {
 // turn it is by now.
 func (t *Turns) count(r *Rollouts, members map[string][]*Follower, budgets map[string]*budget, progresses map[string]*progress, now time.Time) {
 	for pool, of := range members {
-		one, waits := r.pools[pool], len(progresses[pool].changes) > 0
+		one, waits := r.pools[pool], len(progresses[pool].waiting) > 0
 		nodes := RolloutNodes{Unavailable: budgets[pool].unavailable}
 		for _, node := range of {
 			if _, begins := t.Nodes[node.Name]; begins || node.follows(one, now) {

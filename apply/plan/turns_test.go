@@ -27,6 +27,7 @@ func TestTurns(t *testing.T) {
 		if change != nil {
 			change(&f)
 		}
+		f.Waits = f.Asks
 		return f
 	}
 	changed := func(ago time.Duration) func(*Follower) {

@@ -15,9 +15,8 @@ type progress struct {
 	pool     *rollout
 	members  []*Follower    // sorted by name
 	of       map[string]int // the wave of each node
-	// waiting are the pools of which changes wait, and changes stand for what they say; sorted.
+	// waiting are the pools of which changes wait, by name.
 	waiting map[string]*rollout
-	changes []string
 	// tolerated are the nodes whose failure keeps no wave from beginning.
 	tolerated map[string]bool
 	halt      *Halt
@@ -44,7 +43,7 @@ func (p *progress) opens(state *WaveState, node string) bool {
 }
 
 // stateFor is that of the waves for what a pool says, and stronger ones do; that of all that
-// waits where it has no name.
+// waits for a pool that is gone.
 func (p *progress) stateFor(changing *rollout, now time.Time) *WaveState {
 	if changing == nil || len(p.pool.waves) == 0 {
 		return p.state
@@ -131,10 +130,9 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, all followings
 	p.waiting = map[string]*rollout{}
 	for rank, waits := range waiting {
 		if one := r.ranked[rank]; waits {
-			p.waiting[one.name], p.changes = one, append(p.changes, one.change)
+			p.waiting[one.name] = one
 		}
 	}
-	slices.Sort(p.changes)
 	p.unmet = unmetOf(pool, members)
 	p.halt = p.haltOf(pool, all, r.standing(pool.name, before, true), now)
 	for weakest, waits := range waiting { // each of them may wait for something else
