@@ -31,6 +31,9 @@ func newLaunch(ctx context.Context, path, dir string, concurrency int, flags ...
 	if err != nil {
 		return nil, err
 	}
+	if err := readAnew(absolute); err != nil {
+		return nil, fmt.Errorf("%w\nbuild it first, or run: make bench", err)
+	}
 	args := append([]string{"install", "--image", "registry.example.com/nodepools:bench"}, flags...)
 	manifests, err := exec.CommandContext(ctx, absolute, args...).Output()
 	if err != nil {
