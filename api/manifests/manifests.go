@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -65,7 +66,9 @@ type Options struct {
 
 // imageName is a name, with a registry before it or not, and a tag or a digest
 // or both behind it.
-var imageName = regexp.MustCompile(`^([a-zA-Z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
+var imageName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([a-zA-Z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
+})
 
 // Validate refuses values that no cluster would take. The error begins with the
 // option, in lower case.
@@ -75,7 +78,7 @@ func (o Options) Validate() error {
 		problem, _, _ := strings.Cut(problems[0], " (e.g.")
 		return fmt.Errorf("namespace %q is not valid: %s", o.Namespace, problem)
 	}
-	if !imageName.MatchString(o.Image) {
+	if !imageName().MatchString(o.Image) {
 		return fmt.Errorf("image %q is not the name of an image, such as registry.example.com/nodepools:v1", o.Image)
 	}
 	if o.Metrics != "" && !slices.Contains(MetricsServings(), o.Metrics) {

@@ -23,7 +23,7 @@ func TestImageNames(t *testing.T) {
 		"nodepools\nmalicious: true":                  false,
 		"https://ghcr.io/nodepools/nodepools":         false,
 	} {
-		if imageName.MatchString(image) != valid {
+		if imageName().MatchString(image) != valid {
 			t.Errorf("image %q: valid is %t", image, !valid)
 		}
 	}

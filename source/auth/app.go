@@ -59,10 +59,16 @@ func (a *App) GoString() string { return a.String() }
 
 // What stands in a URL or in a token must not change what is around it.
 var (
-	appID        = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-	installation = regexp.MustCompile(`^[0-9]{1,20}$`)
-	owner        = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
+	appID        = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+	installation = regexp.MustCompile(`^[0-9]+$`)
+	owner        = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 )
+
+// matches reports whether a text of at most so many bytes matches. Such a bound within the
+// pattern would be compiled into as many copies of it.
+func matches(pattern *regexp.Regexp, text string, bytes int) bool {
+	return len(text) <= bytes && pattern.MatchString(text)
+}
 
 func (c *Credential) readApp(data map[string][]byte) error {
 	if data[AppID] == nil && data[AppPrivateKey] == nil {
@@ -81,13 +87,13 @@ func (c *Credential) readApp(data map[string][]byte) error {
 		return missing(AppID, "the number of the GitHub App")
 	case c.HTTP():
 		return invalid("it has " + AppID + " and another login: a request can have one of the two")
-	case !appID.MatchString(a.ID):
+	case !matches(appID, a.ID, 64):
 		return invalid(AppID + " is no ID of a GitHub App").WithHint("it is the number that the page of the App has as App ID, or its client ID")
 	case a.Installation != "" && a.Owner != "":
 		return invalid("it has " + AppInstallation + " and " + AppOwner + ": one of them says which installation is meant")
-	case data[AppInstallation] != nil && !installation.MatchString(a.Installation):
+	case data[AppInstallation] != nil && !matches(installation, a.Installation, 20):
 		return invalid(AppInstallation + " is no number").WithHint("it is the last part of the URL of the installation's settings")
-	case data[AppOwner] != nil && !owner.MatchString(a.Owner):
+	case data[AppOwner] != nil && !matches(owner, a.Owner, 100):
 		return invalid(AppOwner + " is no name of an organization or a user")
 	}
 	var err error

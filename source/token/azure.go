@@ -27,7 +27,7 @@ const (
 )
 
 var (
-	azureName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]{0,127}$`)
+	azureName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
 	// visualStudio are the hosts that organizations of Azure DevOps had before.
 	visualStudio = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*\.visualstudio\.com$`)
 )
@@ -48,7 +48,7 @@ func Azure(environment Environment, repository string) (Issuer, error) {
 	}
 	a := &azure{client: values[0], tenant: values[1]}
 	for i, name := range []string{azureClient, azureTenant} {
-		if !azureName.MatchString(values[i]) {
+		if len(values[i]) > 128 || !azureName.MatchString(values[i]) {
 			return nil, source.NewError(source.ErrCredential, "", name+" in the environment of the controller is no ID").WithHint("correct the annotation of the ServiceAccount that it comes from")
 		}
 	}

@@ -2,7 +2,6 @@ package redact
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -106,7 +105,7 @@ func plain(text string) bool {
 // shaped reports whether there is a secret of a known shape.
 func (s *search) shaped(text string) bool {
 	lower := strings.ToLower(text)
-	for _, group := range [][]shape{shapes, rules()} {
+	for _, group := range [][]shape{shapes(), rules()} {
 		for i := range group {
 			for _, match := range group[i].matches(text, lower, s.all) {
 				if s.add(match...) {
@@ -120,7 +119,7 @@ func (s *search) shaped(text string) bool {
 
 // assignment is a name in password: topsecret, token=abc or "apiKey":["abc"], up to
 // where the value begins.
-var assignment = regexp.MustCompile(`([A-Za-z0-9_./-]+)[\\"']*[ \t]*(?::=|=>|:|=)[ \t]*`)
+var assignment = compiled(`([A-Za-z0-9_./-]+)[\\"']*[ \t]*(?::=|=>|:|=)[ \t]*`)
 
 // assigned reports whether a text assigns something to the name of a secret: as a
 // line of a file, a pair of a list, or a field of what cannot be parsed.
@@ -130,7 +129,7 @@ func (s *search) assigned(text string) bool {
 	}
 	names, line := 0, 0 // line is where the current line begins
 	for at := 0; ; {
-		found := assignment.FindStringSubmatchIndex(text[at:])
+		found := assignment().FindStringSubmatchIndex(text[at:])
 		if found == nil {
 			return false
 		}
@@ -161,14 +160,14 @@ const maxBeginning = 512
 
 var (
 	// opening matches what precedes the first text in a value.
-	opening = regexp.MustCompile(`^(?:[\s\\"'{\[|>+-]|!!?[a-z]+\s|&[A-Za-z0-9]+\s|#[^\n]*\n)*`)
+	opening = compiled(`^(?:[\s\\"'{\[|>+-]|!!?[a-z]+\s|&[A-Za-z0-9]+\s|#[^\n]*\n)*`)
 	// before matches a value that is masked already, with what may follow it: the
 	// effect of a taint, the end of a text.
-	before = regexp.MustCompile(`^[\s\\"']*\*{3}(?:$|["',;}\])]| \((?:before|after)\)|:(?:Prefer)?No[SE][a-z]+)`)
+	before = compiled(`^[\s\\"']*\*{3}(?:$|["',;}\])]| \((?:before|after)\)|:(?:Prefer)?No[SE][a-z]+)`)
 	// variable matches a placeholder that another program replaces.
-	variable = regexp.MustCompile(`^[\s\\"']*(\$\{[A-Z0-9_]+\}|\$\([A-Z0-9_]+\)|\{\{[^{}]*\}\})(?:[\s\\"',}\]]|$)`)
+	variable = compiled(`^[\s\\"']*(\$\{[A-Z0-9_]+\}|\$\([A-Z0-9_]+\)|\{\{[^{}]*\}\})(?:[\s\\"',}\]]|$)`)
 	// field matches the name of a field of an object, up to its value.
-	field = regexp.MustCompile(`^[\w./-]+[\\"']*[ \t]*:(?:[ \t\\"']+|$)`)
+	field = compiled(`^[\w./-]+[\\"']*[ \t]*:(?:[ \t\\"']+|$)`)
 )
 
 // valueOf returns the beginning of the value that begins a text: enough of it
@@ -176,21 +175,21 @@ var (
 // a value may continue in the next line, where that is indented more.
 func valueOf(rest string, indented int) string {
 	line, following, _ := strings.Cut(rest, "\n")
-	if variable := variable.FindStringSubmatch(line); variable != nil {
+	if variable := variable().FindStringSubmatch(line); variable != nil {
 		return variable[1]
 	}
-	if before.MatchString(line) {
+	if before().MatchString(line) {
 		return Masked
 	}
-	bare := strings.TrimSpace(opening.ReplaceAllString(line, ""))
+	bare := strings.TrimSpace(opening().ReplaceAllString(line, ""))
 	if bare == "" || strings.HasPrefix(bare, "#") {
 		following = strings.TrimLeft(following, "\r\n")
 		if indent(following) <= indented && !strings.HasPrefix(strings.TrimSpace(following), "- ") {
 			return ""
 		}
-		bare, _, _ = strings.Cut(opening.ReplaceAllString(following, ""), "\n")
+		bare, _, _ = strings.Cut(opening().ReplaceAllString(following, ""), "\n")
 	}
-	bare = field.ReplaceAllString(bare, "") // a field without a value is no secret
+	bare = field().ReplaceAllString(bare, "") // a field without a value is no secret
 	if end := strings.IndexAny(bare, `,"'}]`); end >= 0 {
 		bare = bare[:end]
 	}
@@ -200,7 +199,7 @@ func valueOf(rest string, indented int) string {
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
 // flag matches an option of a command line, up to the end of its name.
-var flag = regexp.MustCompile(`(?:^|[\s"'=,\[(])--?([A-Za-z][A-Za-z0-9_.-]*)(=|["'\\,\s]+)`)
+var flag = compiled(`(?:^|[\s"'=,\[(])--?([A-Za-z][A-Za-z0-9_.-]*)(=|["'\\,\s]+)`)
 
 // flagged reports whether an option of a command line has a secret value.
 func (s *search) flagged(text string) bool {
@@ -208,7 +207,7 @@ func (s *search) flagged(text string) bool {
 		return false
 	}
 	for at, names := 0, 0; ; {
-		found := flag.FindStringSubmatchIndex(text[at:])
+		found := flag().FindStringSubmatchIndex(text[at:])
 		if found == nil {
 			return false
 		}
@@ -233,7 +232,7 @@ func (s *search) unescaped(text string, depth int) bool {
 	if !strings.ContainsAny(text, "%+") {
 		return false
 	}
-	plain := escapeOfURL.ReplaceAllStringFunc(text, func(escape string) string {
+	plain := escapeOfURL().ReplaceAllStringFunc(text, func(escape string) string {
 		if character, err := url.PathUnescape(escape); err == nil {
 			return character
 		}
@@ -247,15 +246,15 @@ func (s *search) unescaped(text string, depth int) bool {
 }
 
 var (
-	escapeOfURL = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
-	inBase64    = regexp.MustCompile(`[A-Za-z0-9+/_-]{16,}={0,2}`)
+	escapeOfURL = compiled(`%[0-9A-Fa-f]{2}`)
+	inBase64    = compiled(`[A-Za-z0-9+/_-]{16,}={0,2}`)
 	// lineOfBase64 matches the ends of wrapped base64 lines.
-	lineOfBase64 = regexp.MustCompile(`([A-Za-z0-9+/_-]{32,})[ \t]*\r?\n[ \t]*`)
+	lineOfBase64 = compiled(`([A-Za-z0-9+/_-]{32,})[ \t]*\r?\n[ \t]*`)
 )
 
 // decoded searches base64 in a text.
 func (s *search) decoded(text string, depth int) bool {
-	for _, found := range inBase64.FindAllString(lineOfBase64.ReplaceAllString(text, "$1"), -1) {
+	for _, found := range inBase64().FindAllString(lineOfBase64().ReplaceAllString(text, "$1"), -1) {
 		if inside := decoded(found); inside != "" && s.text(inside, depth+1) {
 			return true
 		}

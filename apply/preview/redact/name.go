@@ -1,25 +1,24 @@
 package redact
 
 import (
-	"regexp"
 	"strings"
 )
 
 var (
 	// word matches a part of a name: it ends at a separator, or before a capital letter.
-	word = regexp.MustCompile(`[A-Z]+[0-9]*(?:[^A-Za-z0-9]|$)|[A-Z]+[a-z]?[a-z0-9]*|[a-z0-9]+`)
+	word = compiled(`[A-Z]+[0-9]*(?:[^A-Za-z0-9]|$)|[A-Z]+[a-z]?[a-z0-9]*|[a-z0-9]+`)
 
 	// secretWord matches the last word of the name of a secret.
-	secretWord = regexp.MustCompile(`^(?:.*(?:passw(?:or)?d|passwort|passphrase|apikey|secretkey|accesskey|privatekey|sharedkey|accountkey|authkey)s?|` +
+	secretWord = compiled(`^(?:.*(?:passw(?:or)?d|passwort|passphrase|apikey|secretkey|accesskey|privatekey|sharedkey|accountkey|authkey)s?|` +
 		`(?:db|my|root|admin|user|sudo|ssh|sa|pg|mysql|redis|bind|ldap|smtp|mail|client|app|shared|access|api|auth|oauth|bearer|refresh|session|jwt|hmac|webhook|bot|join|node|cluster|agent|bootstrap|deploy|service|id|git|github|gitlab|slack|vault|ci|csrf|signing|storage)?` +
 		`(?:secret|token|pwd|passcode|pass|creds?)|` +
 		`auth|authorization|credentials?|cookie|mnemonic|otp|psk|bearer|dockercfg|dockerconfigjson|htpasswd|netrc|pgpass)$`)
 
 	// secretKeyOf matches the word before key in the name of a secret.
-	secretKeyOf = regexp.MustCompile(`^(?:api|access|private|secret|client|tls|ssl|ssh|rsa|auth|account|shared|signing|sign|encryption|decryption|master|session|license|hmac|jwt|storage|deploy|host|ca|server|pgp|gpg|age|wireguard|service)$`)
+	secretKeyOf = compiled(`^(?:api|access|private|secret|client|tls|ssl|ssh|rsa|auth|account|shared|signing|sign|encryption|decryption|master|session|license|hmac|jwt|storage|deploy|host|ca|server|pgp|gpg|age|wireguard|service)$`)
 
 	// privateFile matches names of files with a private key.
-	privateFile = regexp.MustCompile(`(?i)(?:^|[._/-])(?:id_(?:rsa|dsa|ecdsa|ed25519)|ssh-?privatekey|[\w-]+\.key)$`)
+	privateFile = compiled(`(?i)(?:^|[._/-])(?:id_(?:rsa|dsa|ecdsa|ed25519)|ssh-?privatekey|[\w-]+\.key)$`)
 )
 
 // qualifiers may follow the word that makes a name that of a secret: client-key-data,
@@ -39,11 +38,11 @@ func secretName(name string) bool {
 	if !containsAny(strings.ToLower(name), nameKeywords) {
 		return false
 	}
-	if privateFile.MatchString(name) {
+	if privateFile().MatchString(name) {
 		return true
 	}
 	name = name[strings.LastIndexByte(name, '/')+1:]
-	words := word.FindAllString(name, -1)
+	words := word().FindAllString(name, -1)
 	for i := range words {
 		words[i] = strings.ToLower(strings.TrimFunc(words[i], notLetterOrDigit))
 	}
@@ -67,10 +66,10 @@ func secretName(name string) bool {
 		return strings.HasPrefix(final, "passw") || strings.HasSuffix(final, "password")
 	}
 	switch {
-	case secretWord.MatchString(final):
+	case secretWord().MatchString(final):
 		return true
 	case last > 0 && (final == "key" || final == "keys" && words[last-1] == "api"):
-		return secretKeyOf.MatchString(words[last-1])
+		return secretKeyOf().MatchString(words[last-1])
 	case last > 0 && (final == "word" || final == "phrase"): // passWord, pass-phrase
 		return words[last-1] == "pass"
 	}
@@ -89,18 +88,18 @@ func notLetterOrDigit(r rune) bool {
 
 var (
 	noValue     = map[string]bool{"": true, "true": true, "false": true, "null": true, "~": true, "none": true, "{}": true, "[]": true}
-	placeholder = regexp.MustCompile(`^(?:\*+|•+|\*{3} \((?:before|after)\)|\$\{[A-Z][A-Z0-9_]*\}|\$\([A-Z][A-Z0-9_]*\)|\{\{[^{}]*\}\}|(?i:\[?<?redacted>?\]?))$`)
+	placeholder = compiled(`^(?:\*+|•+|\*{3} \((?:before|after)\)|\$\{[A-Z][A-Z0-9_]*\}|\$\([A-Z][A-Z0-9_]*\)|\{\{[^{}]*\}\}|(?i:\[?<?redacted>?\]?))$`)
 	// authKind matches the values of a switch called auth.
-	authKind = regexp.MustCompile(`^(?i:basic|digest|bearer|jwt|oidc|oauth2?|ldaps?|saml|m?tls|x509|webhook|kerberos|iam|rbac|token|password|internal|external|enabled|disabled|required|optional|anonymous|always|never|on|off|yes|no|[0-9])$`)
+	authKind = compiled(`^(?i:basic|digest|bearer|jwt|oidc|oauth2?|ldaps?|saml|m?tls|x509|webhook|kerberos|iam|rbac|token|password|internal|external|enabled|disabled|required|optional|anonymous|always|never|on|off|yes|no|[0-9])$`)
 )
 
 // none reports whether a value with the name of a secret is no secret: it is
 // empty, a switch, a placeholder, or masked already.
 func none(name, value string) bool {
 	value = strings.Trim(value, " \t\r\n\"'\\,;")
-	if noValue[strings.ToLower(value)] || placeholder.MatchString(value) {
+	if noValue[strings.ToLower(value)] || placeholder().MatchString(value) {
 		return true
 	}
 	lower := strings.ToLower(name)
-	return strings.HasSuffix(lower, "auth") && authKind.MatchString(value)
+	return strings.HasSuffix(lower, "auth") && authKind().MatchString(value)
 }

@@ -12,7 +12,7 @@ const Masked = "***"
 // rest of an address is kept.
 func Text(text string) string {
 	lower := strings.ToLower(text)
-	for _, group := range [][]shape{shapes, rules()} {
+	for _, group := range [][]shape{shapes(), rules()} {
 		for _, each := range group {
 			if !containsAny(lower, each.keywords) {
 				continue

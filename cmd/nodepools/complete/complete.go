@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -95,7 +96,9 @@ func Found(find func(ctx context.Context, args []string, typed string) []Proposa
 }
 
 // plainName is what no shell takes for anything but itself.
-var plainName = regexp.MustCompile(`^[\pL\pN_./][\pL\pN_./@:=+~-]*$`)
+var plainName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\pL\pN_./][\pL\pN_./@:=+~-]*$`)
+})
 
 // plainProposals are those that go on from what is typed, sorted, as the library has
 // them. What a cluster, a clone or a file of somebody else is called goes onto the
@@ -103,7 +106,7 @@ var plainName = regexp.MustCompile(`^[\pL\pN_./][\pL\pN_./@:=+~-]*$`)
 func plainProposals(all []Proposal, typed string) []string {
 	var proposed []string
 	for _, p := range all {
-		if strings.HasPrefix(p.Name, typed) && plainName.MatchString(p.Name) && sanitize.Line(p.Name) == p.Name {
+		if strings.HasPrefix(p.Name, typed) && plainName().MatchString(p.Name) && sanitize.Line(p.Name) == p.Name {
 			proposed = append(proposed, cobra.CompletionWithDesc(p.Name, p.Description))
 		}
 	}

@@ -15,8 +15,6 @@ var (
 	clustersLayout string
 	//go:embed clusters.css
 	clustersStyle string
-
-	_ = template.Must(pageTemplate.New("clusters").Parse(clustersLayout))
 )
 
 // WriteClusters writes the reviews of several clusters as one page: a table that leads

@@ -75,14 +75,14 @@ func chunks(pools []pool) []chunk {
 // anchors are the ids of a page that are made of names; each is used once.
 type anchors map[string]bool
 
-// plainName matches valid names of Kubernetes.
-var plainName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+// plainName matches valid names of Kubernetes, of any length.
+var plainName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
 // anchor returns the id for a name, such as pool-gpu. An invalid name, or one
 // that is used twice, gets a number, after a character that no name has.
 func (a anchors) anchor(kind, name string) string {
 	id := kind + "-" + name
-	if !plainName.MatchString(name) || a[id] {
+	if len(name) > 253 || !plainName.MatchString(name) || a[id] {
 		id = fmt.Sprintf("%s_%d", kind, len(a)+1)
 	}
 	a[id] = true

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/nodepools/nodepools/apply/preview/review"
 )
@@ -25,11 +26,17 @@ var (
 	//go:embed style.css
 	style string
 
-	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-		"word": review.Word, "shown": shown, "count": review.Count, "happened": review.Happened,
-		"list": list, "sentence": sentence, "kind": kind, "sign": sign, "tone": tone, "fate": fate, "dots": dots, "blocked": review.Blocked,
-		"cutLines": cutLines, "leftLines": leftLines, "recordsOnly": recordsOnly, "at": within(""),
-	}).Parse(layout))
+	// pageTemplate is parsed when the first page is written: a controller, which writes none,
+	// does not keep it.
+	pageTemplate = sync.OnceValue(func() *template.Template {
+		all := template.Must(template.New("page").Funcs(template.FuncMap{
+			"word": review.Word, "shown": shown, "count": review.Count, "happened": review.Happened,
+			"list": list, "sentence": sentence, "kind": kind, "sign": sign, "tone": tone, "fate": fate, "dots": dots, "blocked": review.Blocked,
+			"cutLines": cutLines, "leftLines": leftLines, "recordsOnly": recordsOnly, "at": within(""),
+		}).Parse(layout))
+		template.Must(all.New("clusters").Parse(clustersLayout))
+		return all
+	})
 )
 
 // policy allows the browser to use a style, and nothing else from anywhere.
@@ -53,7 +60,7 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 // execute writes a template whose anchors begin with a prefix. Nothing is written when
 // it fails.
 func execute(w io.Writer, name, prefix string, content any) error {
-	written, err := pageTemplate.Clone() // one that was executed takes no function any more
+	written, err := pageTemplate().Clone() // one that was executed takes no function any more
 	var page bytes.Buffer
 	if err == nil {
 		err = written.Funcs(template.FuncMap{"at": within(prefix)}).ExecuteTemplate(&page, name, content)
