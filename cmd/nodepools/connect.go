@@ -1,6 +1,7 @@
 package main
 
 import (
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -64,7 +65,7 @@ func (f *clusterFlags) server() (*observe.Server, error) {
 
 // quietLibraries keeps the libraries of a command that is no server from logging
 // between the command's own words.
-func quietLibraries() {
+var quietLibraries = sync.OnceFunc(func() {
 	klog.SetLogger(logr.Discard())
 	log.SetLogger(logr.Discard())
-}
+})

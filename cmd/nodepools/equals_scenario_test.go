@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -64,16 +66,10 @@ func TestDiffEqualsRun(t *testing.T) {
 
 	before := p.read()
 	clean := before.comparable(before.uids())
-	said := map[string][]*answer{}
-	for _, sc := range all {
-		said[sc.name] = append(said[sc.name], p.ask(sc, clean, true, "--source", sc.name))
-		if !sc.byRevision {
-			said[sc.name] = append(said[sc.name], p.ask(sc, clean, false, filepath.Join(repositories[sc.name], "pools"), "--source", sc.name))
-		}
-	}
+	answers := p.askOfEach(all, clean, repositories)
 	h := p.watch(before)
 	for _, sc := range all {
-		for _, reported := range said[sc.name] {
+		for _, reported := range answers[sc.name] {
 			t.Run(fmt.Sprintf("%s/%s", sc.name, strings.Join(reported.args, " ")), func(t *testing.T) {
 				t.Log(sc.reason)
 				h.compareScenario(t, sc, reported)
@@ -98,27 +94,55 @@ type answer struct {
 	revisionKnown bool
 }
 
-// ask asks diff what will happen.
-func (p *proof) ask(sc scenario, before objects, revisionKnown bool, args ...string) *answer {
+// askOfEach asks diff what will happen in each scenario, several at a time: nothing is
+// written meanwhile.
+func (p *proof) askOfEach(all []scenario, before objects, repositories map[string]string) map[string][]*answer {
 	p.t.Helper()
-	r, err := p.diff(args...)
+	answers := map[string][]*answer{}
+	var asked errgroup.Group
+	asked.SetLimit(2 * runtime.NumCPU())
+	ask := func(sc scenario, revisionKnown bool, args ...string) {
+		a := &answer{args: args, revisionKnown: revisionKnown}
+		answers[sc.name] = append(answers[sc.name], a)
+		asked.Go(func() error {
+			if err := p.ask(a, sc, before); err != nil {
+				p.t.Error(err) // and not only the first
+			}
+			return nil
+		})
+	}
+	for _, sc := range all {
+		ask(sc, true, "--source", sc.name)
+		if !sc.byRevision {
+			ask(sc, false, filepath.Join(repositories[sc.name], "pools"), "--source", sc.name)
+		}
+	}
+	if _ = asked.Wait(); p.t.Failed() {
+		p.t.FailNow()
+	}
+	return answers
+}
+
+// ask asks diff what will happen, and fills the answer in.
+func (p *proof) ask(a *answer, sc scenario, before objects) error {
+	r, err := p.diff(a.args...)
 	switch {
 	case sc.refused == "" && err != nil, sc.refused != "" && (err == nil || !strings.Contains(err.Error(), sc.refused)):
-		p.t.Errorf("%s: diff %v fails with %v, want %q", sc.name, args, err, sc.refused)
-		r = &review.Review{}
+		return fmt.Errorf("%s: diff %v fails with %v, want %q", sc.name, a.args, err, sc.refused)
 	case sc.refused != "":
 		r = &review.Review{}
 	case sc.noted != "":
 		if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, sc.noted) {
-			p.t.Errorf("%s: the notes are %q, want %q in them", sc.name, notes, sc.noted)
+			return fmt.Errorf("%s: the notes are %q, want %q in them", sc.name, notes, sc.noted)
 		}
 		r = &review.Review{}
 	}
-	said := predict(r, sc.name, before, revisionKnown)
+	a.review = r
+	a.prediction = predict(r, sc.name, before, a.revisionKnown)
 	if sc.detours {
-		said.between = slices.Collect(maps.Keys(said.after))
+		a.prediction.between = slices.Collect(maps.Keys(a.prediction.after))
 	}
-	return &answer{args: args, review: r, prediction: said, revisionKnown: revisionKnown}
+	return nil
 }
 
 func (h *passed) compareScenario(t *testing.T, sc scenario, reported *answer) {

@@ -198,7 +198,6 @@ func (p *proof) poolsAnswer() error {
 // diff runs 'nodepools diff -o json' and reads what it prints: to the last
 // field, as it is documented. The exit code has to say the same.
 func (p *proof) diff(args ...string) (*review.Review, error) {
-	p.t.Helper()
 	var out, reported bytes.Buffer
 	args = append([]string{"nodepools", "diff", "--kubeconfig", p.c.Kubeconfig(), "-o", "json"}, args...)
 	code := execute(context.Background(), args, streams{in: strings.NewReader(""), out: &out, err: &reported})
@@ -209,14 +208,14 @@ func (p *proof) diff(args ...string) (*review.Review, error) {
 	decoder.DisallowUnknownFields()
 	r := &review.Review{}
 	if err := decoder.Decode(r); err != nil {
-		p.t.Fatalf("%v: %v", args, err)
+		return nil, err
 	}
 	if r.APIVersion != review.APIVersion || r.Kind != review.Kind || decoder.More() {
-		p.t.Errorf("%v: it prints a %s %s, want one %s %s", args, r.APIVersion, r.Kind, review.APIVersion, review.Kind)
+		return nil, fmt.Errorf("it prints a %s %s, want one %s %s", r.APIVersion, r.Kind, review.APIVersion, review.Kind)
 	}
 	if differs := len(r.Pools)+len(r.RuntimeClasses)+len(r.Nodes) > 0; differs != (code == 1) {
-		p.t.Errorf("%v: exit code %d, and the JSON has %d pools, %d RuntimeClasses and %d groups of nodes that change",
-			args, code, len(r.Pools), len(r.RuntimeClasses), len(r.Nodes))
+		return nil, fmt.Errorf("exit code %d, and the JSON has %d pools, %d RuntimeClasses and %d groups of nodes that change",
+			code, len(r.Pools), len(r.RuntimeClasses), len(r.Nodes))
 	}
 	return r, nil
 }
