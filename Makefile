@@ -99,7 +99,7 @@ CONCURRENT    = TestRecordMemo|TestAgreementIsWhatIsWorkedOutAnew
 OUTSIDE = cmd/publish
 
 # The two that take longest have control planes in two processes each. They do not run
-# side by side: nodes that nobody renews in time are unreachable. One begins first, as does
+# side by side, as each fills the processors of a small machine. One begins first, as does
 # the slowest above, so that no processor is idle while it ends; the other one comes last,
 # beside what runs outside.
 FIRST = apply/controller
