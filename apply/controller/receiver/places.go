@@ -8,8 +8,9 @@ import (
 
 const (
 	// maxReading is how many bodies are read at a time, and maxReadingOfOne how many of
-	// the requests to one source: whoever knows its path takes no places of others.
-	maxReading, maxReadingOfOne = 32, 8
+	// the requests to one source: whoever knows its path takes no places of others, and who
+	// knows 16 paths takes all of them. Each costs its buffers, some 40 KiB.
+	maxReading, maxReadingOfOne = 128, 8
 	// maxWaiting is how long a request waits for a place: a burst of pushes comes at once,
 	// and most Git servers deliver once only. GitHub waits 10 s for an answer.
 	maxWaiting = 5 * time.Second

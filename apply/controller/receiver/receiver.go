@@ -23,9 +23,10 @@ const (
 	// maxHeader bounds the header of a request, in bytes. Those of Git servers have
 	// fewer than 2,000.
 	maxHeader = 16 << 10
-	// requestTimeout bounds how long a request takes to come, and its answer to go; Git
-	// servers are far away. idleTimeout bounds the time between two of one connection.
-	requestTimeout = 30 * time.Second
+	// requestTimeout bounds how long a request takes to come, and its answer to go. GitHub
+	// waits no longer for an answer, and who sends more slowly keeps a place from others.
+	// idleTimeout bounds the time between two of one connection.
+	requestTimeout = 10 * time.Second
 	idleTimeout    = 30 * time.Second
 	// shutdownTimeout bounds the requests that are under way at the end, and then what
 	// they have asked for.
