@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -195,6 +196,9 @@ func (v *evictionVerdict) budgetEvent(event evictionEvent) {
 		delete(v.budgets, budget.name)
 		delete(v.known, budget.name)
 		return
+	}
+	if before := v.budgets[budget.name]; before != nil && !equality.Semantic.DeepEqual(before.spec, budget.spec) {
+		v.known[budget.name] = false // pods that are missing were evicted by what it wanted before
 	}
 	v.budgets[budget.name] = budget
 	status := budget.status
