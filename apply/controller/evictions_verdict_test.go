@@ -39,7 +39,10 @@ type evictionVerdict struct {
 	// late are pods that were bound to a node which had its NoExecute taints by then: by a
 	// scheduler that has not seen for longer than [plan.Drain.Settles] what keeps pods off.
 	// Nobody can know of these when a node has no pod left.
-	late       map[types.UID]bool
+	late map[types.UID]bool
+	// threatened are pods that a taint of their node may have ended at some time. Another one
+	// was ended for one of the same name, which was on another node.
+	threatened map[types.UID]bool
 	ended      map[types.UID]bool
 	violations []string
 	counts     map[string]int
@@ -54,7 +57,7 @@ func (j *evictionJudge) verdict(apps []*evictionApp) *evictionVerdict {
 		apps: map[string]*evictionApp{}, enders: j.enders(j.events),
 		pods: map[types.UID]*judgedPod{}, nodes: map[string]*judgedNode{}, budgets: map[string]*judgedBudget{},
 		healthy: map[string]int{}, disturbed: map[string]int{}, ever: map[string]bool{}, complete: map[string]bool{}, known: map[string]bool{},
-		late: map[types.UID]bool{}, ended: map[types.UID]bool{}, counts: map[string]int{},
+		late: map[types.UID]bool{}, threatened: map[types.UID]bool{}, ended: map[types.UID]bool{}, counts: map[string]int{},
 	}
 	for _, app := range apps {
 		v.apps[app.name] = app
@@ -103,6 +106,9 @@ func (v *evictionVerdict) podEvent(event evictionEvent) {
 	if on := v.nodes[pod.node]; before != nil && before.node == "" && on != nil && pod.mustGo(on) {
 		v.late[pod.uid] = true
 	}
+	if on := v.nodes[pod.node]; on != nil && pod.mustGo(on) {
+		v.threatened[pod.uid] = true
+	}
 	switch {
 	case wasHealthy && !isHealthy:
 		v.healthy[pod.app]--
@@ -143,7 +149,8 @@ func (v *evictionVerdict) podEnds(pod *judgedPod, version uint64) {
 	case !by.evicted:
 		v.counts["ended otherwise"]++
 		if !v.exempt(pod.app) && pod.phase == corev1.PodRunning {
-			v.violated("pod %s of %s, which was running, was ended otherwise than by an eviction, at %d: %s", pod.name, pod.app, version, by.who)
+			v.violated("pod %s of %s, which was running on node %s, was ended otherwise than by an eviction, at %d: %s; a taint of its node may have ended it: %t",
+				pod.name, pod.app, pod.node, version, by.who, v.threatened[pod.uid])
 		}
 		return
 	}
@@ -232,6 +239,7 @@ func (v *evictionVerdict) nodeEvent(event evictionEvent) {
 	v.counts["nodes drained"]++
 	for _, pod := range v.pods {
 		if pod.node == node.name && pod.mustGo(node) {
+			v.threatened[pod.uid] = true
 			v.violated("node %s got its NoExecute taints while pod %s was there, at %d", node.name, pod.name, event.version)
 		}
 	}

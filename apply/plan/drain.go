@@ -35,12 +35,17 @@ type Drain struct {
 	drained map[render.TaintID]DrainedTaint
 }
 
-// settlingPeriod is how long a scheduler may take to see the taint that keeps pods off: a
-// node without pods is not believed to be without any before.
+// settlingPeriod is how long others may take to see what has happened to a node: a scheduler
+// the taint that keeps pods off, and who deletes pods for NoExecute taints that a pod is gone.
+// It deletes by name, and would end another pod of that name, on whatever node. A node
+// without pods is not believed to be without any before.
 const settlingPeriod = 5 * time.Second
 
-// Settles is until when pods may still come to the node.
-func (d *Drain) Settles() time.Time { return d.Since.Add(settlingPeriod) }
+// Settles is until when a node is not believed to be without pods, which had some last at a
+// time; zero where it had none since it is drained.
+func (d *Drain) Settles(hadPods time.Time) time.Time {
+	return latest(d.Since, hadPods).Add(settlingPeriod)
+}
 
 // Pools are those for whose taints the node is drained, sorted.
 func (d *Drain) Pools() []string { return LastChange{Drains: d.drained}.Drained() }

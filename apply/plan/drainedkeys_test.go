@@ -198,7 +198,7 @@ func TestDrainOfAClockThatIsAhead(t *testing.T) {
 	if since := LastChangeOf(node).Drains[drainedID].Since; !since.Equal(closedAt) || o.Drain.Began {
 		t.Errorf("it is drained since %s", since)
 	}
-	if o = decide(node, closedAt.Add(time.Minute), nil, pool); o.Drain == nil || !o.Drain.Began || o.Drain.Settles().After(closedAt.Add(time.Minute)) {
+	if o = decide(node, closedAt.Add(time.Minute), nil, pool); o.Drain == nil || !o.Drain.Began || o.Drain.Settles(time.Time{}).After(closedAt.Add(time.Minute)) {
 		t.Errorf("a minute later: %+v", o.Drain)
 	}
 }

@@ -83,7 +83,7 @@ func TestTaintThatCameBackSettles(t *testing.T) {
 		node.Taints = nil
 		node = carry(node, decide(node, now, nil, pool))
 		o := decide(node, now.Add(100*time.Millisecond), nil, pool)
-		if !slices.Contains(taintsOf(node), "v:NoSchedule") || o.Drain == nil || !o.Drain.Settles().After(now.Add(100*time.Millisecond)) {
+		if !slices.Contains(taintsOf(node), "v:NoSchedule") || o.Drain == nil || !o.Drain.Settles(time.Time{}).After(now.Add(100*time.Millisecond)) {
 			t.Errorf("it is back for 100 ms, and is believed to keep pods off since %v", o.Drain.Since)
 		}
 	})
@@ -97,7 +97,7 @@ func TestTaintThatCameBackSettles(t *testing.T) {
 		}
 		node = carry(node, decide(node, now, []string{"p"}, pool))
 		o := decide(node, now.Add(100*time.Millisecond), nil, pool)
-		if !slices.Contains(taintsOf(node), "v:NoSchedule") || o.Drain == nil || !o.Drain.Settles().After(now.Add(100*time.Millisecond)) {
+		if !slices.Contains(taintsOf(node), "v:NoSchedule") || o.Drain == nil || !o.Drain.Settles(time.Time{}).After(now.Add(100*time.Millisecond)) {
 			t.Errorf("v is there for 100 ms, and is believed to keep pods off since %v", o.Drain.Since)
 		}
 	})

@@ -11,7 +11,7 @@ func (f *foresight) decide(node *foreseen, turn Turn) NodeOutcome {
 	facts := NodeFacts{Rollouts: f.rollouts, Turn: turn, Unready: !f.ready(node), Now: f.now}
 	outcome := NodeOutcomeOf(node.state, f.pools, facts)
 	if drain := outcome.Drain; drain != nil && drain.Began {
-		facts.Drained, facts.Evicted = len(drain.Taints) > 0 && !f.now.Before(drain.Settles()), true
+		facts.Drained, facts.Evicted = len(drain.Taints) > 0 && !f.now.Before(drain.Settles(time.Time{})), true
 		outcome = NodeOutcomeOf(node.state, f.pools, facts)
 	}
 	return outcome
@@ -26,7 +26,7 @@ func (f *foresight) goesOn(node *foreseen) (first time.Time) {
 		return first
 	}
 	if len(drain.Taints) > 0 {
-		first = sooner(first, drain.Settles(), f.now)
+		first = sooner(first, drain.Settles(time.Time{}), f.now)
 	}
 	if drain.Obstacle == "" || f.idle > maxIdle {
 		return first

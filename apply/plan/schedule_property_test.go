@@ -230,8 +230,8 @@ func (s *stepper) pass(name string, turn Turn, now time.Time) bool {
 	o := NodeOutcomeOf(node, s.expansion, facts)
 	delete(s.settles, name)
 	if o.Drain != nil && o.Drain.Began { // all pods are gone as soon as that is believed
-		s.settles[name] = o.Drain.Settles()
-		facts.Drained, facts.Evicted = len(o.Drain.Taints) > 0 && !now.Before(o.Drain.Settles()), true
+		s.settles[name] = o.Drain.Settles(time.Time{})
+		facts.Drained, facts.Evicted = len(o.Drain.Taints) > 0 && !now.Before(o.Drain.Settles(time.Time{})), true
 		o = NodeOutcomeOf(node, s.expansion, facts)
 	}
 	f := Follower{Name: name, Asks: o.Asks, AsksOf: o.AsksOf, Reverts: o.Reverts, Selected: o.Selected, Unmet: o.Unmet, Stuck: o.State == NodeStatePaused}

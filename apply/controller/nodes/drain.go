@@ -30,8 +30,8 @@ func (r *Reconciler) pendingPods(ctx context.Context) ([]plan.PendingPod, error)
 const maxNamedPods = 3
 
 // drain evicts what must go from a node before it gets taints, notes what is left, and
-// reports whether that is nothing. While a scheduler may still not know of the taints that
-// keep pods off, it is not believed to be nothing.
+// reports whether that is nothing. While others may still not know of the taints that keep
+// pods off, or that pods are gone, it is not believed to be nothing.
 func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, found *observed, now time.Time) bool {
 	found.again, found.Evicting = loop.Sooner(found.again, evict.RetryPeriod), drain.Obstacle
 	if len(drain.Taints) == 0 {
@@ -42,16 +42,18 @@ func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, 
 		// The status of the pool says so; here it would stand every few seconds.
 		log.FromContext(ctx).V(1).Info("the node is not drained yet", "error", err.Error())
 		found.Evicting = "is not drained yet: " + apply.Brief(err)
+		r.drained.hadPods(node, true, now) // some may have been evicted
 		return false
 	}
 	for _, pod := range left {
 		r.metrics.EvictionAsked(drain.Pools(), evictionResults[pod.Result])
 	}
-	if len(left) == 0 && !now.Before(drain.Settles()) {
+	settles := drain.Settles(r.drained.hadPods(node, len(left) > 0, now))
+	if len(left) == 0 && !now.Before(settles) {
 		return true
 	}
 	if len(left) == 0 {
-		found.again = loop.Sooner(found.again, max(drain.Settles().Sub(now), loop.AtOnce))
+		found.again = loop.Sooner(found.again, max(settles.Sub(now), loop.AtOnce))
 	}
 	if drain.Obstacle == "" {
 		found.Evicting = describeLeft(left)

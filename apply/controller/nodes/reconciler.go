@@ -36,6 +36,7 @@ type Reconciler struct {
 	evictions    client.SubResourceWriter
 	fleet        *fleet.Fleet
 	repairs      *repairs
+	drained      *drained
 	metrics      *metrics.Metrics
 	// pending are the nodes that are not up to date yet.
 	pending *pending
@@ -50,7 +51,7 @@ type Reconciler struct {
 func New(cached client.Client, live client.Reader, view *fleet.Fleet, patcher apply.NodePatcher, backoff plan.RepairBackoff, counted *metrics.Metrics, logger logr.Logger) *Reconciler {
 	instances := newInstances(logger)
 	return &Reconciler{
-		cached: cached, live: live, fleet: view, repairs: newRepairs(backoff), instances: instances,
+		cached: cached, live: live, fleet: view, repairs: newRepairs(backoff), drained: newDrained(), instances: instances,
 		metrics: counted, pending: newPending(), clock: loop.SystemClock(),
 		evictions: cached.SubResource("eviction"),
 		applier:   apply.New(cached).PatchingNodes(countingPatcher{patcher, instances}),
@@ -84,6 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		if apierrors.IsNotFound(err) {
 			r.fleet.Forget(request.Name)
 			r.repairs.forget(request.Name)
+			r.drained.forget(request.Name)
 			r.pending.forget(request.Name)
 			return reconcile.Result{}, nil
 		}
@@ -181,6 +183,9 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 		drain := outcome.Drain
 		if err != nil { // the taints may not have come
 			drain = before
+		}
+		if drain == nil {
+			r.drained.forget(node.Name)
 		}
 		if drain != nil {
 			found.Overdue = drain.Overdue

@@ -1,0 +1,37 @@
+package nodes
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// Who ends pods for NoExecute taints goes by a cache, and by names: a pod that was evicted a
+// moment ago may be there for it still, and another one of that name be what it ends.
+func TestTaintsWaitUntilTheLastPodIsGoneForOthers(t *testing.T) {
+	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
+	drain := &plan.Drain{Since: began}
+	settles := func(d *drained, node string, has bool, now time.Time) time.Time {
+		return drain.Settles(d.hadPods(node, has, now))
+	}
+	d := newDrained()
+	if got := settles(d, "a", true, began.Add(300*time.Millisecond)); got.Before(began.Add(5300 * time.Millisecond)) {
+		t.Errorf("a node with pods settles at %v", got)
+	}
+	if got, want := settles(d, "b", false, at(1)), at(5); !got.Equal(want) {
+		t.Errorf("a node that had no pods settles at %v, want %v: as the taint that keeps pods off is there for everybody", got, want)
+	}
+	settles(d, "a", true, at(60))
+	if got, want := settles(d, "a", false, at(61)), at(65); !got.Equal(want) {
+		t.Errorf("a node whose last pod was evicted after a minute settles at %v, want %v", got, want)
+	}
+	if got, want := settles(newDrained(), "a", false, at(61)), at(66); !got.Equal(want) {
+		t.Errorf("by a new leader, which knows of no eviction, it settles at %v, want %v", got, want)
+	}
+	d.forget("a")
+	if got, want := settles(d, "a", false, at(120)), at(5); !got.Equal(want) {
+		t.Errorf("after its drain it settles at %v, want %v", got, want)
+	}
+}
