@@ -12,16 +12,16 @@ import (
 const kubernetesVariable = "NODEPOOLS_KUBERNETES"
 
 // earlier are the versions of Kubernetes that can be brought beside that of go.mod: of
-// each minor version that is supported, the newest patch release that was there as a Go
-// module when it was written down. The newest comes first; the last one is the oldest that
-// is supported.
+// each minor version that is supported, the newest patch release that could be built of Go
+// modules when it was written down, with all that it is made of. The newest comes first; the
+// last one is the oldest that is supported.
 var earlier = []string{
 	"v1.36.3",
 	"v1.35.4",
 	"v1.34.4",
 	"v1.33.13",
-	"v1.32.13",
-	"v1.31.14",
+	"v1.32.11",
+	"v1.31.13",
 	"v1.30.14",
 }
 
