@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -227,6 +229,7 @@ func TestEvictions(t *testing.T) {
 		"static":      func(pod *corev1.Pod) { pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "1"} },
 		"held":        func(pod *corev1.Pod) { pod.Labels = map[string]string{"held": "once"} },
 		"twice":       func(pod *corev1.Pod) { pod.Labels = map[string]string{"held": "twice"} },
+		"going":       func(pod *corev1.Pod) { pod.Finalizers = []string{"example.com/held"} },
 	} {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},
@@ -245,7 +248,16 @@ func TestEvictions(t *testing.T) {
 		w.do(err)
 		t.Cleanup(func() { w.removed(budgets.Delete(context.Background(), name, metav1.DeleteOptions{})) })
 	}
+	// It stays until the finalizer goes.
+	w.do(kube.CoreV1().Pods(metav1.NamespaceDefault).Delete(t.Context(), "going", metav1.DeleteOptions{}))
+	going, err := kube.CoreV1().Pods(metav1.NamespaceDefault).Get(t.Context(), "going", metav1.GetOptions{})
+	w.do(err)
+	t.Cleanup(func() {
+		_, err := kube.CoreV1().Pods(metav1.NamespaceDefault).Patch(context.Background(), "going", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		w.removed(err)
+	})
 	want := []evict.Left{
+		{Namespace: "default", Name: "going", Result: evict.NotAsked, Reason: "it is being deleted, and was to be gone by " + going.DeletionTimestamp.UTC().Format(time.RFC3339)},
 		{Namespace: "default", Name: "held", Result: evict.Blocked, Reason: `Cannot evict pod as it would violate the pod's disruption budget. The disruption budget one needs 1 healthy pods and has 1 currently`},
 		{Namespace: "default", Name: "twice", Result: evict.Failed, Reason: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."},
 	}
@@ -268,7 +280,7 @@ func TestEvictions(t *testing.T) {
 		names = append(names, pod.Name)
 	}
 	slices.Sort(names)
-	if want := []string{"for-a-while", "held", "static", "tolerates", "twice"}; !slices.Equal(names, want) {
+	if want := []string{"for-a-while", "going", "held", "static", "tolerates", "twice"}; !slices.Equal(names, want) {
 		t.Errorf("left are %v, want %v", names, want)
 	}
 	config, err := w.cluster.AddUser("may nothing")

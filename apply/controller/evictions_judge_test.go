@@ -170,7 +170,7 @@ func judgedPodOf(pod *corev1.Pod) *judgedPod {
 
 // mustGo reports whether a pod may not be on a node as its NoExecute taints come.
 func (p *judgedPod) mustGo(node *judgedNode) bool {
-	if p.bound || p.terminating || p.phase == corev1.PodSucceeded || p.phase == corev1.PodFailed {
+	if p.bound || p.phase == corev1.PodSucceeded || p.phase == corev1.PodFailed {
 		return false
 	}
 	return slices.ContainsFunc(node.taints, func(taint corev1.Taint) bool {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -43,7 +45,12 @@ type evictionVerdict struct {
 	// threatened are pods that a taint of their node may have ended at some time. Another one
 	// was ended for one of the same name, which was on another node.
 	threatened map[types.UID]bool
+	// freed is when a node lost NoExecute taints, bound when a pod came to a node. Whoever ends
+	// pods for taints may see that a pod has come before it sees that the taint is gone.
+	freed      map[string]time.Time
+	bound      map[types.UID]time.Time
 	ended      map[types.UID]bool
+	events     []evictionEvent
 	violations []string
 	counts     map[string]int
 }
@@ -55,9 +62,9 @@ func (j *evictionJudge) verdict(apps []*evictionApp) *evictionVerdict {
 	slices.SortStableFunc(j.events, func(a, b evictionEvent) int { return cmp.Compare(a.version, b.version) })
 	v := &evictionVerdict{
 		apps: map[string]*evictionApp{}, enders: j.enders(j.events),
-		pods: map[types.UID]*judgedPod{}, nodes: map[string]*judgedNode{}, budgets: map[string]*judgedBudget{},
+		events: j.events, pods: map[types.UID]*judgedPod{}, nodes: map[string]*judgedNode{}, budgets: map[string]*judgedBudget{},
 		healthy: map[string]int{}, disturbed: map[string]int{}, ever: map[string]bool{}, complete: map[string]bool{}, known: map[string]bool{},
-		late: map[types.UID]bool{}, threatened: map[types.UID]bool{}, ended: map[types.UID]bool{}, counts: map[string]int{},
+		late: map[types.UID]bool{}, threatened: map[types.UID]bool{}, freed: map[string]time.Time{}, bound: map[types.UID]time.Time{}, ended: map[types.UID]bool{}, counts: map[string]int{},
 	}
 	for _, app := range apps {
 		v.apps[app.name] = app
@@ -106,6 +113,9 @@ func (v *evictionVerdict) podEvent(event evictionEvent) {
 	if on := v.nodes[pod.node]; before != nil && before.node == "" && on != nil && pod.mustGo(on) {
 		v.late[pod.uid] = true
 	}
+	if pod.node != "" && (before == nil || before.node == "") {
+		v.bound[pod.uid] = event.at
+	}
 	if on := v.nodes[pod.node]; on != nil && pod.mustGo(on) {
 		v.threatened[pod.uid] = true
 	}
@@ -133,6 +143,18 @@ func (v *evictionVerdict) podEvent(event evictionEvent) {
 	}
 }
 
+// endedForATaintThatWasGone reports whether a pod was ended that came to a node just after
+// that had lost its NoExecute taints, and has got none since that may have ended it: by who
+// did not know yet that they were gone. That happens to whoever takes such a taint off.
+func (v *evictionVerdict) endedForATaintThatWasGone(pod *judgedPod) bool {
+	freed, was := v.freed[pod.node]
+	by := v.enders[pod.uid]
+	return was && !v.threatened[pod.uid] && strings.Contains(by.who, ":node-controller") && v.bound[pod.uid].Sub(freed) < settlingOfOthers
+}
+
+// settlingOfOthers is for how long Kubernetes may act on a taint that is gone, on a busy machine.
+const settlingOfOthers = 5 * time.Second
+
 // podEnds judges the end of a pod that was as it is given until then.
 func (v *evictionVerdict) podEnds(pod *judgedPod, version uint64) {
 	by := v.enders[pod.uid]
@@ -146,11 +168,14 @@ func (v *evictionVerdict) podEnds(pod *judgedPod, version uint64) {
 	case !by.evicted && v.late[pod.uid]:
 		v.counts["bound too late by the scheduler, and ended"]++
 		return
+	case !by.evicted && v.endedForATaintThatWasGone(pod):
+		v.counts["ended by Kubernetes for a taint that was gone before they came"]++
+		return
 	case !by.evicted:
 		v.counts["ended otherwise"]++
 		if !v.exempt(pod.app) && pod.phase == corev1.PodRunning {
-			v.violated("pod %s of %s, which was running on node %s, was ended otherwise than by an eviction, at %d: %s; a taint of its node may have ended it: %t",
-				pod.name, pod.app, pod.node, version, by.who, v.threatened[pod.uid])
+			v.violated("pod %s of %s, which was running on node %s, was ended otherwise than by an eviction, at %d: %s; a taint of its node may have ended it: %t%s",
+				pod.name, pod.app, pod.node, version, by.who, v.threatened[pod.uid], v.history(pod.name))
 		}
 		return
 	}
@@ -229,6 +254,11 @@ func (v *evictionVerdict) nodeEvent(event evictionEvent) {
 	if v.nodes[node.name] = node; event.gone {
 		delete(v.nodes, node.name)
 		return
+	}
+	if before != nil && slices.ContainsFunc(before.taints, func(taint corev1.Taint) bool {
+		return taint.Effect == corev1.TaintEffectNoExecute && !slices.Contains(node.taints, taint)
+	}) {
+		v.freed[node.name] = event.at
 	}
 	came := slices.ContainsFunc(node.taints, func(taint corev1.Taint) bool {
 		return taint.Effect == corev1.TaintEffectNoExecute && (before == nil || !slices.Contains(before.taints, taint))

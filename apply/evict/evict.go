@@ -26,12 +26,13 @@ import (
 type Result int
 
 // What becomes of evictions. Blocked: a PodDisruptionBudget does not allow it now. Gone: the
-// pod is gone, or another one has its name.
+// pod is gone, or another one has its name. NotAsked: the pod is being deleted already.
 const (
 	Evicted Result = iota
 	Blocked
 	Gone
 	Failed
+	NotAsked
 )
 
 // Left is a pod that is still on a node, what became of its eviction, and why.
@@ -59,7 +60,7 @@ const pageSize = 500
 // Pods evicts each pod of a node that does not tolerate all of some taints, once, and
 // returns those that are still there, by namespace and name. Pods that tolerate the taints
 // for some time only, and those of DaemonSets, are left to the taints, static ones alone, and
-// so are those that have ended, or are being deleted already.
+// so are those that have ended. Those that are being deleted already are still there, too.
 //
 // The reader must not be a cache: what has come to the node a moment ago counts.
 func Pods(ctx context.Context, live client.Reader, evictions client.SubResourceWriter, node string, taints []corev1.Taint) ([]Left, error) {
@@ -75,7 +76,7 @@ func Pods(ctx context.Context, live client.Reader, evictions client.SubResourceW
 		}
 		for i := range pods.Items {
 			pod := &pods.Items[i]
-			if !mustGo(pod, taints) {
+			if !drainable(pod).GoneBefore(taints...) {
 				continue
 			}
 			result, reason := evict(ctx, evictions, pod)
@@ -89,24 +90,27 @@ func Pods(ctx context.Context, live client.Reader, evictions client.SubResourceW
 	return left, nil
 }
 
-func mustGo(pod *corev1.Pod, taints []corev1.Taint) bool {
+func drainable(pod *corev1.Pod) plan.DrainablePod {
 	_, static := pod.Annotations[corev1.MirrorPodAnnotationKey]
-	drainable := plan.DrainablePod{
+	found := plan.DrainablePod{
 		Static: static, Terminating: pod.DeletionTimestamp != nil, Finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		Tolerates: func(taint *corev1.Taint) bool {
 			return schedulinghelper.TolerationsTolerateTaint(klog.Logger{}, pod.Spec.Tolerations, taint, true)
 		},
 	}
 	if owner := metav1.GetControllerOf(pod); owner != nil {
-		drainable.Controller = owner.Kind
+		found.Controller = owner.Kind
 	}
-	return drainable.EvictedBefore(taints...)
+	return found
 }
 
 // evict asks for the eviction of one pod, and returns what became of that, and why it is
 // refused, by a budget or by anybody else; empty where it is not. Whether the pod is gone is
 // known when it is listed again. What has come by the same name meanwhile is another pod.
 func evict(ctx context.Context, evictions client.SubResourceWriter, pod *corev1.Pod) (Result, string) {
+	if until := pod.DeletionTimestamp; until != nil {
+		return NotAsked, "it is being deleted, and was to be gone by " + until.UTC().Format(time.RFC3339)
+	}
 	err := evictions.Create(ctx, pod, &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -87,6 +88,23 @@ func TestResults(t *testing.T) {
 		if pod.Result != want[pod.Name] || (pod.Reason == "") != (pod.Result == Evicted || pod.Result == Gone) {
 			t.Errorf("%s: %d, %q", pod.Name, pod.Result, pod.Reason)
 		}
+	}
+}
+
+// A pod that is being deleted is still there, and is not evicted once more: by its taints,
+// Kubernetes would end it by its name, and so the next pod of that name, wherever that is.
+func TestPodsThatAreBeingDeletedAreWaitedFor(t *testing.T) {
+	going, tolerates := podNamed("going"), podNamed("tolerates")
+	until := metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 30, 0, time.UTC))
+	going.DeletionTimestamp, tolerates.DeletionTimestamp = &until, &until
+	tolerates.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	writer := refuses{evicted: map[string]bool{}}
+	left, err := Pods(t.Context(), lists{[]corev1.Pod{going, tolerates}}, writer, "n", taints)
+	if err != nil || len(left) != 1 || left[0].Result != NotAsked || len(writer.evicted) > 0 {
+		t.Fatalf("left are %v, %v, and evicted %v", left, err, writer.evicted)
+	}
+	if got, want := left[0].String(), "pod a/going: it is being deleted, and was to be gone by 2026-03-01T12:00:30Z"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
 	}
 }
 

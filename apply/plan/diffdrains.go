@@ -54,8 +54,15 @@ type DrainablePod struct {
 // EvictedBefore reports whether the pod is evicted before its node gets the taints. Others
 // are left to the taints, static ones alone.
 func (p DrainablePod) EvictedBefore(taints ...corev1.Taint) bool {
+	return !p.Terminating && p.GoneBefore(taints...)
+}
+
+// GoneBefore reports whether the pod has to be gone before its node gets the taints: it is
+// evicted, or is being deleted already. Kubernetes would end that by its name once more, and
+// with it the pod that has come by the name meanwhile, on another node.
+func (p DrainablePod) GoneBefore(taints ...corev1.Taint) bool {
 	// A DaemonSet that tolerates the NoSchedule taint would put its pod back at once.
-	if p.Static || p.Controller == "DaemonSet" || p.Terminating || p.Finished {
+	if p.Static || p.Controller == "DaemonSet" || p.Finished {
 		return false
 	}
 	for i := range taints {

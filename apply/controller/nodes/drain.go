@@ -46,7 +46,9 @@ func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, 
 		return false
 	}
 	for _, pod := range left {
-		r.metrics.EvictionAsked(drain.Pools(), evictionResults[pod.Result])
+		if result, asked := evictionResults[pod.Result]; asked {
+			r.metrics.EvictionAsked(drain.Pools(), result)
+		}
 	}
 	settles := drain.Settles(r.drained.hadPods(node, len(left) > 0, now))
 	if len(left) == 0 && !now.Before(settles) {
