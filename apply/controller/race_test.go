@@ -1,7 +1,9 @@
 package controller
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -90,10 +92,18 @@ const nodeLifecycle = "system:serviceaccount:kube-system:node-controller"
 // tellWrites prints the score, with what the audit log has of writes of nodes.
 func (r *race) tellWrites(mark int64, score raceScore) {
 	r.t.Helper()
-	requests, err := r.cluster.Audit(mark)
-	r.do(err)
+	var writes []cluster.Request
+	r.eventually("the API server has answered all that it has received", func() error {
+		requests, err := r.cluster.Audit(mark)
+		r.do(err)
+		writes = cluster.WritesBy("", requests)
+		if i := slices.IndexFunc(writes, func(write cluster.Request) bool { return write.User == r.user && write.Code == 0 }); i >= 0 {
+			return fmt.Errorf("no answer yet: %s", writes[i])
+		}
+		return nil
+	})
 	var done, refused, kubernetes int
-	for _, write := range cluster.WritesBy("", requests) {
+	for _, write := range writes {
 		switch {
 		case write.Object.Resource != "nodes" || write.Object.Subresource != "":
 		case write.User == nodeLifecycle:
