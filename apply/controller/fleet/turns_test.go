@@ -37,12 +37,12 @@ func TestNodeThatLeftCountsForAWhile(t *testing.T) {
 	one := intstr.FromInt32(1)
 	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{MaxUnavailable: &one, MinReady: &metav1.Duration{Duration: time.Minute}})}}
 	f := turnsFleet(t, list)
-	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []string{"p"}}}}, nil)
+	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []string{"p"}, AsksOf: []plan.PoolAsks{{Pool: "p", In: []string{"p"}}}}}}, nil)
 	f.turns.give(plan.Turns{Nodes: map[string][]string{"a": {"p"}}}, 1)
 	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}}, nil)
 	// A month later it fails, in q; in p, b waits for its turn.
 	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: false, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}}, nil)
-	f.Report("b", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []string{"p"}}}}, nil)
+	f.Report("b", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []string{"p"}, AsksOf: []plan.PoolAsks{{Pool: "p", In: []string{"p"}}}}}}, nil)
 	var turns []string
 	if _, err := f.giveTurns(t.Context(), noChanges, func(node string) { turns = append(turns, node) }); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestNodesThatLeftRaiseNoPercentage(t *testing.T) {
 		f.Report(name, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}}, nil)
 	}
 	for _, name := range []string{"a", "b"} {
-		f.Report(name, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []string{"p"}}}}, nil)
+		f.Report(name, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []string{"p"}, AsksOf: []plan.PoolAsks{{Pool: "p", In: []string{"p"}}}}}}, nil)
 	}
 	var turns []string
 	if _, err := f.giveTurns(t.Context(), noChanges, func(node string) { turns = append(turns, node) }); err != nil {
