@@ -65,7 +65,7 @@ type Options struct {
 }
 
 // imageName is a name, with a registry before it or not, and a tag or a digest
-// or both behind it.
+// or both behind it. It is large, and compiled when it is used: a controller never does.
 var imageName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([a-zA-Z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 })

@@ -148,9 +148,13 @@ func (v *evictionVerdict) podEvent(event evictionEvent) {
 // did not know yet that they were gone. That happens to whoever takes such a taint off.
 func (v *evictionVerdict) endedForATaintThatWasGone(pod *judgedPod) bool {
 	freed, was := v.freed[pod.node]
-	by := v.enders[pod.uid]
-	return was && !v.threatened[pod.uid] && strings.Contains(by.who, ":node-controller") && v.bound[pod.uid].Sub(freed) < settlingOfOthers
+	after := v.bound[pod.uid].Sub(freed)
+	return was && !v.threatened[pod.uid] && strings.Contains(v.enders[pod.uid].who, ":node-controller") &&
+		after > -skewOfWatches && after < settlingOfOthers
 }
+
+// skewOfWatches is by how much the watch of pods may be ahead of that of nodes.
+const skewOfWatches = time.Second
 
 // settlingOfOthers is for how long Kubernetes may act on a taint that is gone, on a busy machine.
 const settlingOfOthers = 5 * time.Second

@@ -105,10 +105,11 @@ func (p *proof) askOfEach(all []scenario, before objects, repositories map[strin
 		a := &answer{args: args, revisionKnown: revisionKnown}
 		answers[sc.name] = append(answers[sc.name], a)
 		asked.Go(func() error {
-			if err := p.ask(a, sc, before); err != nil {
-				p.t.Error(err) // and not only the first
+			err := p.ask(a, sc, before)
+			if err != nil {
+				p.t.Error(err) // each of them: Wait returns the first
 			}
-			return nil
+			return err
 		})
 	}
 	for _, sc := range all {
@@ -117,7 +118,7 @@ func (p *proof) askOfEach(all []scenario, before objects, repositories map[strin
 			ask(sc, false, filepath.Join(repositories[sc.name], "pools"), "--source", sc.name)
 		}
 	}
-	if _ = asked.Wait(); p.t.Failed() {
+	if asked.Wait() != nil {
 		p.t.FailNow()
 	}
 	return answers

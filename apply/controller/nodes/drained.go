@@ -20,7 +20,7 @@ func newDrained() *drained { return &drained{nodes: map[string]time.Time{}} }
 func (d *drained) hadPods(node string, has bool, now time.Time) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.since.IsZero() {
+	if d.since.IsZero() || d.since.After(now) { // the clock was set back
 		d.since = now.Truncate(time.Second) // as the record of the node has times
 	}
 	if has {

@@ -30,6 +30,9 @@ func TestTaintsWaitUntilTheLastPodIsGoneForOthers(t *testing.T) {
 	if got, want := settles(newDrained(), "a", false, at(61)), at(66); !got.Equal(want) {
 		t.Errorf("by a new leader, which knows of no eviction, it settles at %v, want %v", got, want)
 	}
+	if got, want := settles(d, "b", false, at(-3600)), at(5); !got.Equal(want) {
+		t.Errorf("an hour back by the clock, it settles at %v, want %v", got, want)
+	}
 	d.forget("a")
 	if got, want := settles(d, "a", false, at(120)), at(5); !got.Equal(want) {
 		t.Errorf("after its drain it settles at %v, want %v", got, want)

@@ -95,7 +95,8 @@ func Found(find func(ctx context.Context, args []string, typed string) []Proposa
 	}
 }
 
-// plainName is what no shell takes for anything but itself.
+// plainName is what no shell takes for anything but itself. Its classes are large, and
+// compiled when somebody completes.
 var plainName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[\pL\pN_./][\pL\pN_./@:=+~-]*$`)
 })
