@@ -114,7 +114,7 @@ func turnsOfNodes(pools []*v1.NodePool, nodes ...*NodeState) Turns {
 	for _, node := range nodes {
 		followers = append(followers, FollowerOf(node, NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: rollouts, Now: closedAt}), true))
 	}
-	return rollouts.Turns(followers, nil, closedAt, true)
+	return rollouts.Turns(asking(followers), nil, closedAt, true)
 }
 
 // Each pool goes by its own conditions: one that names none has its budget as before, also
@@ -169,7 +169,7 @@ func TestConditionHaltsARollout(t *testing.T) {
 		if c.change != nil {
 			c.change(nodes)
 		}
-		halt := RolloutsOf([]*v1.NodePool{pool}).Turns(nodes, nil, closedAt, true).Halts["p"]
+		halt := RolloutsOf([]*v1.NodePool{pool}).Turns(asking(nodes), nil, closedAt, true).Halts["p"]
 		if halt.Holds() != (c.says != "") {
 			t.Errorf("%s: halted is %t", name, halt.Holds())
 			continue
@@ -202,7 +202,7 @@ func TestUnhealthyNodeGoesBack(t *testing.T) {
 		a := Follower{Name: "a", Pools: []string{"p", "q"}, Asks: []string{"p", "q"}, Waits: []string{"p"}, Reverts: []string{"p"}, Unmet: unmet}
 		a.Change.At = closedAt.Add(-time.Hour)
 		down := Follower{Name: "b", Pools: []string{"p", "q"}, Unready: true, Unavailable: true}
-		if turns := rollouts.Turns([]Follower{a, down}, nil, closedAt, true); (len(turns.Nodes) == 1) != (len(unmet) == 2) {
+		if turns := rollouts.Turns(asking([]Follower{a, down}), nil, closedAt, true); (len(turns.Nodes) == 1) != (len(unmet) == 2) {
 			t.Errorf("%s: it is the turn of %v", name, turns.Nodes)
 		}
 	}

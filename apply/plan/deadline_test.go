@@ -56,7 +56,7 @@ func TestProgressDeadline(t *testing.T) {
 		}
 		b.Asks, b.Waits = []string{"p"}, []string{"p"}
 		a.Unready, a.Unavailable = c.down, c.down
-		turns := rollouts.Turns([]Follower{a, b}, nil, closedAt, true)
+		turns := rollouts.Turns(asking([]Follower{a, b}), nil, closedAt, true)
 		stuck, found := turns.Stuck["p"]
 		if found != (c.stuck > 0) || found && !stuck.Since.Equal(closedAt.Add(-c.stuck)) {
 			t.Errorf("%s: stuck: %t, since %s", name, found, stuck.Since)

@@ -51,7 +51,7 @@ func (b *brake) displaced(pods ...PendingPod) map[string]Displaced {
 }
 
 func (b *brake) turns(displaced map[string]Displaced) Turns {
-	return b.rollouts().TurnsBeside(displaced, b.followers(), nil, b.now, true)
+	return b.rollouts().TurnsBeside(displaced, asking(b.followers()), nil, b.now, true)
 }
 
 // writes has a node do what it may in a turn.

@@ -49,12 +49,12 @@ func TestEndOfDrainHidesNoFailure(t *testing.T) {
 	other := followed(t, longAgo, waitingPool("p", all(prior(5), labelled("1"))))
 	other.Name = "o"
 	waits := FollowerOf(other, decide(other, now, nil, p), true)
-	if !rollouts.Turns([]Follower{broken, waits}, nil, now, true).Halts["p"].Holds() {
+	if !rollouts.Turns(asking([]Follower{broken, waits}), nil, now, true).Halts["p"].Holds() {
 		t.Fatal("not halted while it is drained")
 	}
 	o := NodeOutcomeOf(node, expand(p), NodeFacts{Rollouts: rollouts, Now: now, Drained: true, Unready: true})
 	broken = FollowerOf(node, o, false)
-	if turns := rollouts.Turns([]Follower{broken, waits}, nil, now, true); !turns.Halts["p"].Holds() {
+	if turns := rollouts.Turns(asking([]Follower{broken, waits}), nil, now, true); !turns.Halts["p"].Holds() {
 		t.Errorf("it was ready when it began, and is not: failed %t, halted %v, turn of %v", broken.Failed("p"), turns.Halts["p"], turns.Nodes)
 	}
 }
@@ -75,7 +75,7 @@ func TestHaltIsOfAllThatWasFollowed(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for range 100 {
-		halt := rollouts.Turns(nodes(), nil, closedAt, true).Halts["fleet"]
+		halt := rollouts.Turns(asking(nodes()), nil, closedAt, true).Halts["fleet"]
 		if !halt.Holds() {
 			t.Fatal("not halted")
 		}
@@ -85,7 +85,7 @@ func TestHaltIsOfAllThatWasFollowed(t *testing.T) {
 			later := RolloutsOf([]*v1.NodePool{fleet, gpu, edited})
 			after := nodes()
 			after[0].Unready, after[0].Unavailable = false, false // it is ready for a moment
-			if turns := later.Turns(after, map[string]*Halt{"fleet": halt}, closedAt, true); turns.Nodes["b"] != nil {
+			if turns := later.Turns(asking(after), map[string]*Halt{"fleet": halt}, closedAt, true); turns.Nodes["b"] != nil {
 				t.Errorf("gpu still says what has failed, web was edited, and b follows")
 				break
 			}

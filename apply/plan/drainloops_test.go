@@ -132,7 +132,7 @@ func TestBeginOfDrainIsAStep(t *testing.T) {
 	other := followed(t, longAgo, waitingPool("p", all(prior(5), labelled("1"))))
 	other.Name = "o"
 	waits := FollowerOf(other, decide(other, now, nil, pool), true)
-	if stuck, is := rollouts.Turns([]Follower{f, waits}, nil, now, true).Stuck["p"]; is {
+	if stuck, is := rollouts.Turns(asking([]Follower{f, waits}), nil, now, true).Stuck["p"]; is {
 		t.Errorf("a node has begun 5 minutes ago, and: %s", stuck)
 	}
 }

@@ -45,7 +45,7 @@ func (c *canary) fails(after time.Duration, pools ...*v1.NodePool) *Halt {
 	}
 	waits := follower(rollouts, "o", "", names...)
 	waits.Asks, waits.Waits = []string{pools[0].Name}, names
-	return rollouts.Turns([]Follower{failed, waits}, nil, now, true).Halts[pools[0].Name]
+	return rollouts.Turns(asking([]Follower{failed, waits}), nil, now, true).Halts[pools[0].Name]
 }
 
 func limitedPairs(pairs ...string) *v1.NodePool {
@@ -115,7 +115,7 @@ func TestFailureOutlastsAnotherKey(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{pool})
 	waits := follower(rollouts, "o", "", "p")
 	waits.Asks, waits.Waits = []string{"p"}, []string{"p"}
-	if again := rollouts.Turns([]Follower{failed, waits}, map[string]*Halt{"p": &resumed}, can.now, true).Halts["p"]; again.Holds() {
+	if again := rollouts.Turns(asking([]Follower{failed, waits}), map[string]*Halt{"p": &resumed}, can.now, true).Halts["p"]; again.Holds() {
 		t.Errorf("it was resumed, and the node that had failed by then halts it again: %+v", again)
 	}
 
@@ -183,7 +183,7 @@ func TestLastWaveIsOfWhatHasFailed(t *testing.T) {
 	failed := FollowerOf(can.node, decide(can.node, now, nil, pool), false)
 	waits := FollowerOf(old.node, decide(old.node, now, nil, pool), true)
 	failed.Name, waits.Name = "a", "z"
-	if halt := rollouts.Turns([]Follower{failed, waits}, nil, now, true).Halts["p"]; !halt.Holds() {
+	if halt := rollouts.Turns(asking([]Follower{failed, waits}), nil, now, true).Halts["p"]; !halt.Holds() {
 		t.Error("the canary has failed a day after it followed m, and no other node has followed m: not halted")
 	}
 }

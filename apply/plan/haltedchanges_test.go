@@ -18,7 +18,7 @@ func TestHaltIsOfKeys(t *testing.T) {
 	failed := FollowerOf(node, decide(node, closedAt.Add(time.Minute), nil, pool), false)
 	waits := follower(RolloutsOf([]*v1.NodePool{pool}), "o", "", "p")
 	waits.Asks, waits.Waits = []string{"p"}, []string{"p"}
-	halts := RolloutsOf([]*v1.NodePool{pool}).Turns([]Follower{failed, waits}, nil, closedAt.Add(time.Minute), true).Halts
+	halts := RolloutsOf([]*v1.NodePool{pool}).Turns(asking([]Follower{failed, waits}), nil, closedAt.Add(time.Minute), true).Halts
 	if !halts["p"].Holds() || len(halts["p"].Changes) != 3 {
 		t.Fatalf("halted by %+v, want the driver, the taint, and that the old label is gone", halts["p"])
 	}
@@ -57,7 +57,7 @@ func TestHaltOfADrainEnds(t *testing.T) {
 	failed := FollowerOf(node, decide(node, closedAt.Add(time.Minute), nil, pool), false)
 	waits := follower(RolloutsOf([]*v1.NodePool{pool}), "o", "", "p")
 	waits.Asks, waits.Waits = []string{"p"}, []string{"p"}
-	halts := RolloutsOf([]*v1.NodePool{pool}).Turns([]Follower{failed, waits}, nil, closedAt.Add(time.Minute), true).Halts
+	halts := RolloutsOf([]*v1.NodePool{pool}).Turns(asking([]Follower{failed, waits}), nil, closedAt.Add(time.Minute), true).Halts
 	if !halts["p"].Holds() {
 		t.Fatal("it is not halted")
 	}

@@ -13,7 +13,7 @@ import (
 func haltedPool(t *testing.T, change func(*v1.NodePool)) (*v1.NodePool, func(time.Duration, bool) []Follower, map[string]*Halt) {
 	t.Helper()
 	pool, nodesOf := halting(all(labelled("bad"), change))
-	turns := RolloutsOf([]*v1.NodePool{pool}).Turns(nodesOf(time.Minute, false), nil, closedAt, true)
+	turns := RolloutsOf([]*v1.NodePool{pool}).Turns(asking(nodesOf(time.Minute, false)), nil, closedAt, true)
 	if !turns.Halts["p"].Holds() {
 		t.Fatal("not halted")
 	}
@@ -37,8 +37,8 @@ func TestPausedPoolKeepsItsHalt(t *testing.T) {
 	for i := range nodes {
 		nodes[i].Asks, nodes[i].Waits = nil, nil // as NodeOutcomeOf has said
 	}
-	turns := RolloutsOf(pools).Turns(nodes, halts, closedAt, true)
-	turns = RolloutsOf([]*v1.NodePool{pool}).Turns(nodesOf(2*time.Hour, true), turns.Halts, closedAt, true)
+	turns := RolloutsOf(pools).Turns(asking(nodes), halts, closedAt, true)
+	turns = RolloutsOf([]*v1.NodePool{pool}).Turns(asking(nodesOf(2*time.Hour, true)), turns.Halts, closedAt, true)
 	if len(turns.Nodes) > 0 {
 		t.Errorf("halted, paused, and no longer paused, it is the turn of %v, and nobody has resumed the rollout", turns.Nodes)
 	}
@@ -57,8 +57,8 @@ func TestPausedNodesKeepTheHalt(t *testing.T) {
 	for i := range nodes[1:] { // see the node reconciler: no wait of a paused node is observed
 		nodes[i+1].Asks, nodes[i+1].Waits, nodes[i+1].Stuck = nil, nil, true
 	}
-	turns := RolloutsOf(pools).Turns(nodes, halts, closedAt, true)
-	turns = RolloutsOf(pools).Turns(nodesOf(2*time.Hour, true), turns.Halts, closedAt, true)
+	turns := RolloutsOf(pools).Turns(asking(nodes), halts, closedAt, true)
+	turns = RolloutsOf(pools).Turns(asking(nodesOf(2*time.Hour, true)), turns.Halts, closedAt, true)
 	if len(turns.Nodes) > 0 {
 		t.Errorf("halted, and with its nodes paused for a moment, it is the turn of %v", turns.Nodes)
 	}
@@ -77,7 +77,7 @@ func TestHaltOutlastsOtherEdits(t *testing.T) {
 		nodes := nodesOf(2*time.Hour, true)
 		edit(pool)
 		pool.Generation++
-		if turns := RolloutsOf([]*v1.NodePool{pool}).Turns(nodes, halts, closedAt, true); len(turns.Nodes) > 0 {
+		if turns := RolloutsOf([]*v1.NodePool{pool}).Turns(asking(nodes), halts, closedAt, true); len(turns.Nodes) > 0 {
 			t.Errorf("%s is edited in a halted pool, what has failed stays, and it is the turn of %d nodes to follow it", name, len(turns.Nodes))
 		}
 	}
@@ -95,7 +95,7 @@ func TestFailureIsSeenAfterOtherEdits(t *testing.T) {
 	setChange(t, node, nodes[0].Change)
 	o := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Now: closedAt})
 	nodes[0].Change = LastChangeOf(o.Admission.Plan.After(node))
-	if turns := RolloutsOf(pools).Turns(nodes, nil, closedAt, true); !turns.Halts["p"].Holds() {
+	if turns := RolloutsOf(pools).Turns(asking(nodes), nil, closedAt, true); !turns.Halts["p"].Holds() {
 		t.Errorf("the canary carries the label and has failed a minute after it; an annotation was pushed since: halted %v, turn of %v", turns.Halts["p"], turns.Nodes)
 	}
 }
@@ -124,7 +124,7 @@ func TestNoFailureMonthsLater(t *testing.T) {
 	nodes[1].Unready, nodes[1].Unavailable = true, true
 	enters := follower(rollouts, "d", "", "p")
 	enters.Asks, enters.Waits = []string{"p"}, []string{"p"}
-	if turns := rollouts.Turns(append(nodes, enters), nil, closedAt, true); turns.Halts["p"] != nil {
+	if turns := rollouts.Turns(asking(append(nodes, enters)), nil, closedAt, true); turns.Halts["p"] != nil {
 		t.Errorf("halted %v, three months after it has followed", turns.Halts["p"])
 	}
 }
@@ -138,7 +138,7 @@ func TestFailureIsOfItsPool(t *testing.T) {
 	a.Change = LastChange{At: closedAt.Add(-time.Minute), Pools: map[string]FollowedPool{"web": {At: closedAt.Add(-longAgo), Content: contentID(web)}, "gpu": {At: closedAt.Add(-time.Minute), Content: "broken"}}}
 	a.Unready, a.Unavailable = true, true
 	b.Asks, b.Waits = []string{"web"}, []string{"web"}
-	if turns := rollouts.Turns([]Follower{a, b}, nil, closedAt, true); turns.Halts["web"] != nil {
+	if turns := rollouts.Turns(asking([]Follower{a, b}), nil, closedAt, true); turns.Halts["web"] != nil {
 		t.Errorf("web is halted %v; it followed that a year ago", turns.Halts["web"])
 	}
 }
@@ -164,7 +164,7 @@ func TestFailureOutlastsAnotherChange(t *testing.T) {
 	a, b := follower(rollouts, "a", "", "gpu", "web"), follower(rollouts, "b", "", "gpu")
 	a.Change, a.Unready, a.Unavailable = LastChangeOf(node), true, true
 	b.Asks, b.Waits = []string{"gpu"}, []string{"gpu"}
-	if turns := rollouts.Turns([]Follower{a, b}, nil, closedAt.Add(time.Minute), true); !turns.Halts["gpu"].Holds() {
+	if turns := rollouts.Turns(asking([]Follower{a, b}), nil, closedAt.Add(time.Minute), true); !turns.Halts["gpu"].Holds() {
 		t.Errorf("a was ready when it followed gpu, and is not ready a minute later: no halt, turn of %v", turns.Nodes)
 	}
 }
@@ -174,8 +174,8 @@ func TestHaltOutlastsItsRollout(t *testing.T) {
 	pool, nodesOf, halts := haltedPool(t, nothing)
 	without := pool.DeepCopy()
 	without.Spec.Rollout.Waves, without.Spec.Rollout.Paused = nil, true // so that no node follows meanwhile
-	turns := RolloutsOf([]*v1.NodePool{without}).Turns(nodesOf(time.Minute, false), halts, closedAt, true)
-	turns = RolloutsOf([]*v1.NodePool{pool}).Turns(nodesOf(2*time.Hour, true), turns.Halts, closedAt, true)
+	turns := RolloutsOf([]*v1.NodePool{without}).Turns(asking(nodesOf(time.Minute, false)), halts, closedAt, true)
+	turns = RolloutsOf([]*v1.NodePool{pool}).Turns(asking(nodesOf(2*time.Hour, true)), turns.Halts, closedAt, true)
 	if len(turns.Nodes) > 0 {
 		t.Errorf("the waves were taken out, and put in again, and it is the turn of %v", turns.Nodes)
 	}
@@ -198,7 +198,7 @@ func TestExpeditedGoesPastAPoolThatWaitsForAWindow(t *testing.T) {
 	}
 	canary := f
 	canary.Name, canary.Unavailable = "a", true // so it does not begin
-	if turns := rollouts.Turns([]Follower{canary, f}, nil, closedAt, true); len(o.Asks) == 0 || turns.Nodes["b"] == nil {
+	if turns := rollouts.Turns(asking([]Follower{canary, f}), nil, closedAt, true); len(o.Asks) == 0 || turns.Nodes["b"] == nil {
 		t.Errorf("gpu is expedited, and its budget has a place; %v wait, and it is the turn of %v", f.Waits, turns.Nodes)
 	}
 }
@@ -210,7 +210,7 @@ func TestNegativeMaxFailures(t *testing.T) {
 		}
 	}()
 	pool, nodesOf := halting(func(p *v1.NodePool) { p.Spec.Rollout.MaxFailures = new(intstr.FromInt32(-1)) })
-	RolloutsOf([]*v1.NodePool{pool}).Turns(nodesOf(time.Minute, true), nil, closedAt, true)
+	RolloutsOf([]*v1.NodePool{pool}).Turns(asking(nodesOf(time.Minute, true)), nil, closedAt, true)
 }
 
 // A fleet is halted by gpu. When gpu is reverted, and every node has gone back, the fleet is
@@ -232,7 +232,7 @@ func TestHaltEndsWithWhatHasFailed(t *testing.T) {
 	}
 	failed := nodes()
 	failed[0].Unready, failed[0].Unavailable = true, true
-	halts := rollouts.Turns(failed, nil, closedAt, true).Halts
+	halts := rollouts.Turns(asking(failed), nil, closedAt, true).Halts
 	if !halts["fleet"].Holds() {
 		t.Fatal("not halted")
 	}
@@ -242,7 +242,7 @@ func TestHaltEndsWithWhatHasFailed(t *testing.T) {
 	for i := range after {
 		after[i].Waits = []string{"web"} // gpu is as it was, everywhere
 	}
-	if turns := rollouts.Turns(after, halts, closedAt.Add(time.Hour), true); turns.Halts["fleet"].Holds() {
+	if turns := rollouts.Turns(asking(after), halts, closedAt.Add(time.Hour), true); turns.Halts["fleet"].Holds() {
 		t.Errorf("gpu is reverted everywhere, and nobody has ever followed web; still halted: %v", turns.Halts["fleet"])
 	}
 }
@@ -260,7 +260,7 @@ func TestOrderOfZones(t *testing.T) {
 		f.Asks, f.Waits, f.Zone = []string{"fleet", "gpu"}, []string{"gpu"}, zone
 		nodes = append(nodes, f)
 	}
-	if turns := rollouts.Turns(nodes, nil, closedAt, true); turns.Nodes["b"] == nil {
+	if turns := rollouts.Turns(asking(nodes), nil, closedAt, true); turns.Nodes["b"] == nil {
 		t.Errorf("gpu has order: Zone, and a of z2 begins before b of z1: %v", turns.Nodes)
 	}
 }

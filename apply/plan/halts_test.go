@@ -70,7 +70,7 @@ func TestWhatHaltsARollout(t *testing.T) {
 		if c.change != nil {
 			c.change(nodes)
 		}
-		turns := RolloutsOf([]*v1.NodePool{pool}).Turns(nodes, nil, closedAt, true)
+		turns := RolloutsOf([]*v1.NodePool{pool}).Turns(asking(nodes), nil, closedAt, true)
 		if halt := turns.Halts["p"]; halt.Holds() != c.halts || c.halts && (halt.Node != "a" || halt.Nodes != 1) || len(turns.Nodes) != c.turns {
 			t.Errorf("%s: halted: %+v, and it is the turn of %v", name, halt, turns.Nodes)
 		}
@@ -89,7 +89,7 @@ func TestFailureOfAnEarlierWave(t *testing.T) {
 		}
 		a.Unready, a.Unavailable = true, true
 		c.Asks, c.Waits = []string{"p"}, []string{"p"}
-		if turns := rollouts.Turns([]Follower{a, b, c}, nil, closedAt, true); turns.Halts["p"].Holds() != halts || len(turns.Nodes) > 0 {
+		if turns := rollouts.Turns(asking([]Follower{a, b, c}), nil, closedAt, true); turns.Halts["p"].Holds() != halts || len(turns.Nodes) > 0 {
 			t.Errorf("%v after its change, in a wave before the last that has begun: halted %v, turn of %v", ago, turns.Halts["p"], turns.Nodes)
 		}
 	}
@@ -100,7 +100,7 @@ func TestFailureOfAnEarlierWave(t *testing.T) {
 func TestHaltStays(t *testing.T) {
 	pool, nodesOf := halting(nil)
 	rollouts := func() *Rollouts { return RolloutsOf([]*v1.NodePool{pool}) }
-	halt := rollouts().Turns(nodesOf(time.Minute, false), nil, closedAt, true).Halts["p"]
+	halt := rollouts().Turns(asking(nodesOf(time.Minute, false)), nil, closedAt, true).Halts["p"]
 	if !halt.Holds() {
 		t.Fatal("it is not halted")
 	}
@@ -112,10 +112,10 @@ func TestHaltStays(t *testing.T) {
 	later := closedAt.Add(24 * time.Hour)
 	for _, value := range []string{"", "abcdef/" + halt.Time.Format(time.RFC3339), ChangeID(pool), ChangeID(pool) + "/canary", halt.Resume() + " "} {
 		pool.Annotations = map[string]string{v1.ResumeRolloutAnnotation: value, v1.ApproveRolloutAnnotation: ChangeID(pool) + "/canary", v1.ExpediteRolloutAnnotation: ChangeID(pool)}
-		if turns := rollouts().Turns(nodesOf(time.Minute, true), halts, later, true); len(turns.Nodes) > 0 || !turns.Halts["p"].Equal(halt) {
+		if turns := rollouts().Turns(asking(nodesOf(time.Minute, true)), halts, later, true); len(turns.Nodes) > 0 || !turns.Halts["p"].Equal(halt) {
 			t.Errorf("with %q, and the canary ready again, it is the turn of %v, halted by %+v", value, turns.Nodes, turns.Halts["p"])
 		}
-		if turns := rollouts().Turns(nodesOf(time.Minute, false), halts, later, true); !turns.Halts["p"].Equal(halt) {
+		if turns := rollouts().Turns(asking(nodesOf(time.Minute, false)), halts, later, true); !turns.Halts["p"].Equal(halt) {
 			t.Errorf("with %q, it is halted anew: %+v", value, turns.Halts["p"])
 		}
 	}
@@ -123,7 +123,7 @@ func TestHaltStays(t *testing.T) {
 		t.Error("it is forgotten before the nodes are known")
 	}
 	pool.Annotations = map[string]string{v1.ResumeRolloutAnnotation: halt.Resume()}
-	turns := rollouts().Turns(nodesOf(time.Minute, false), halts, later, true)
+	turns := rollouts().Turns(asking(nodesOf(time.Minute, false)), halts, later, true)
 	resumed := turns.Halts["p"]
 	if len(turns.Nodes) != 2 || resumed == nil || resumed.Holds() {
 		t.Fatalf("resumed, with the canary down, it is the turn of %v: %+v", turns.Nodes, resumed)
@@ -131,17 +131,17 @@ func TestHaltStays(t *testing.T) {
 	nodes := nodesOf(time.Minute, false)
 	nodes[1].Change, nodes[1].Waits, nodes[1].Asks = LastChange{At: later, Pools: map[string]FollowedPool{"p": {At: later, Content: contentID(pool)}}}, nil, nil
 	nodes[1].Unready, nodes[1].Unavailable = true, true
-	again := rollouts().Turns(nodes, turns.Halts, later, true).Halts["p"]
+	again := rollouts().Turns(asking(nodes), turns.Halts, later, true).Halts["p"]
 	if !again.Holds() || again.Node != "b" || again.Resume() == halt.Resume() {
 		t.Errorf("another node fails after it was resumed: %+v", again)
 	}
 	pool.Generation++
 	pool.Spec.Rollout.MaxUnavailable = new(intstr.FromInt32(3))
-	if turns := rollouts().Turns(nodesOf(time.Minute, true), map[string]*Halt{"p": again}, later, true); !turns.Halts["p"].Equal(again) {
+	if turns := rollouts().Turns(asking(nodesOf(time.Minute, true)), map[string]*Halt{"p": again}, later, true); !turns.Halts["p"].Equal(again) {
 		t.Errorf("the rollout says something else, and the halt is %+v", turns.Halts["p"])
 	}
 	pool.Spec.Labels = map[string]v1.LabelValue{key: "2"}
-	if turns := rollouts().Turns(nodesOf(time.Minute, true), map[string]*Halt{"p": again}, later, true); turns.Halts["p"] != nil {
+	if turns := rollouts().Turns(asking(nodesOf(time.Minute, true)), map[string]*Halt{"p": again}, later, true); turns.Halts["p"] != nil {
 		t.Errorf("the pool says something else, and is halted by %+v", turns.Halts["p"])
 	}
 }
@@ -207,7 +207,7 @@ func TestRevertWaitsForItsTurnAlone(t *testing.T) {
 	}
 	nodes[0].Asks, nodes[0].Reverts = nil, nil // the canary waits for a window
 	halt := map[string]*Halt{"p": {Time: closedAt, Changes: []string{contentID(revert)}}}
-	if turns := rollouts.Turns(nodes, halt, closedAt, true); len(turns.Nodes) != 1 || turns.Nodes["b"] == nil {
+	if turns := rollouts.Turns(asking(nodes), halt, closedAt, true); len(turns.Nodes) != 1 || turns.Nodes["b"] == nil {
 		t.Errorf("it is the turn of %v, want one node at a time, in whatever wave and halt", turns.Nodes)
 	}
 }
@@ -252,7 +252,7 @@ func TestExpedited(t *testing.T) {
 			f.Asks, f.Waits = []string{"p"}, []string{"p"}
 			nodes = append(nodes, f)
 		}
-		if turns := rollouts.Turns(nodes, nil, closedAt, true); len(turns.Nodes) != want {
+		if turns := rollouts.Turns(asking(nodes), nil, closedAt, true); len(turns.Nodes) != want {
 			t.Errorf("with %s expedited it is the turn of %v, want %d", value, turns.Nodes, want)
 		}
 	}
@@ -270,7 +270,7 @@ func TestOrderOfTurns(t *testing.T) {
 			f.Asks, f.Waits, f.Zone = []string{"p"}, []string{"p"}, zone
 			nodes = append(nodes, f)
 		}
-		if turns := rollouts.Turns(nodes, nil, closedAt, true); len(turns.Nodes) != 1 || turns.Nodes[want] == nil {
+		if turns := rollouts.Turns(asking(nodes), nil, closedAt, true); len(turns.Nodes) != 1 || turns.Nodes[want] == nil {
 			t.Errorf("in the order %q it is the turn of %v first, want %s", order, turns.Nodes, want)
 		}
 	}

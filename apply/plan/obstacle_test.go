@@ -220,7 +220,7 @@ func TestObstructedNodesTakeNoPlaces(t *testing.T) {
 		}
 		nodes = append(nodes, FollowerOf(node, decide(node, closedAt, nil, pool), true))
 	}
-	if turns := rollouts.Turns(nodes, nil, closedAt, true); len(turns.Nodes) != 1 || turns.Nodes["c"] == nil {
+	if turns := rollouts.Turns(asking(nodes), nil, closedAt, true); len(turns.Nodes) != 1 || turns.Nodes["c"] == nil {
 		t.Errorf("it is the turn of %v, want c", turns.Nodes)
 	}
 }

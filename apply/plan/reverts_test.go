@@ -123,7 +123,7 @@ func TestRevertGoesPastAnotherPool(t *testing.T) {
 		failed.Waits = append(failed.Waits, w.Pool)
 	}
 	halt := map[string]*Halt{"fleet": {Time: opensAt, Changes: []string{contentID(pools[1]), contentID(pools[2])}, Nodes: 1, Node: "n"}}
-	if turns := rollouts.Turns([]Follower{failed}, halt, opensAt.Add(time.Minute), true); turns.Nodes["n"] == nil {
+	if turns := rollouts.Turns(asking([]Follower{failed}), halt, opensAt.Add(time.Minute), true); turns.Nodes["n"] == nil {
 		t.Errorf("x was reverted, and the node that has failed by it stays as it is: it waits for %v, reverts: %v, halted: %v", failed.Waits, o.Reverts, turns.Halts["fleet"])
 	}
 }
@@ -144,7 +144,7 @@ func TestTurnOfARevertServesNothingElse(t *testing.T) {
 	}
 	halt := map[string]*Halt{"fleet": {Time: opensAt, Changes: []string{contentID(pools[2])}, Nodes: 1, Node: "n"}}
 	f := Follower{Name: "n", Pools: o.Members, Asks: o.Asks, Waits: []string{"x", "y"}, Reverts: o.Reverts, Change: LastChangeOf(node)}
-	turns := RolloutsOf(pools).Turns([]Follower{f}, halt, opensAt.Add(-time.Millisecond), true)
+	turns := RolloutsOf(pools).Turns(asking([]Follower{f}), halt, opensAt.Add(-time.Millisecond), true)
 	if !turns.Halts["fleet"].Holds() {
 		t.Fatal("not halted")
 	}
@@ -181,7 +181,7 @@ func TestFailedNodesGoBackPastTheBudget(t *testing.T) {
 		f.Asks, f.Waits, f.Reverts = []string{"p"}, []string{"p"}, []string{"p"}
 		nodes = append(nodes, f)
 	}
-	if turns := rollouts.Turns(nodes, nil, closedAt, true); len(turns.Nodes) == 0 {
+	if turns := rollouts.Turns(asking(nodes), nil, closedAt, true); len(turns.Nodes) == 0 {
 		t.Error("the change is reverted in Git, and no node goes back, for ever: those that it has broken take all places")
 	}
 }
@@ -194,7 +194,7 @@ func TestCanaryGoesBackPastACordonedNode(t *testing.T) {
 	a.Change = LastChange{At: closedAt.Add(-10 * time.Minute), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-10 * time.Minute), Content: "bad"}}}
 	a.Unready, a.Unavailable, z.Unavailable = true, true, true
 	a.Asks, a.Waits, a.Reverts = []string{"p"}, []string{"p"}, []string{"p"}
-	if turns := rollouts.Turns([]Follower{a, b, z}, nil, closedAt, true); turns.Nodes["a"] == nil {
+	if turns := rollouts.Turns(asking([]Follower{a, b, z}), nil, closedAt, true); turns.Nodes["a"] == nil {
 		t.Error("the change is reverted in Git, and the canary that it has broken does not go back, as another node is cordoned")
 	}
 }
@@ -244,7 +244,7 @@ func TestRevertThatIsNoneAnyMore(t *testing.T) {
 	f := Follower{Name: "n", Pools: o.Members, Asks: o.Asks, Waits: []string{"x"}, Reverts: o.Reverts, Change: LastChangeOf(node)}
 	later := closedAt.Add(revertPeriod + 24*time.Hour) // nothing has happened to the node since
 	halt := map[string]*Halt{"fleet": {Time: later, Changes: []string{contentID(pools[1])}, Nodes: 1, Node: "m"}}
-	turns := RolloutsOf(pools).Turns([]Follower{f}, halt, later, true)
+	turns := RolloutsOf(pools).Turns(asking([]Follower{f}), halt, later, true)
 	if o = decideIn(node, later, turns.Of("n"), pools...); o.Begins {
 		t.Error("the rollout is halted, and the node begins, by a pass that says that it is no revert")
 	}

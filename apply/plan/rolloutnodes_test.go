@@ -54,7 +54,7 @@ func TestRolloutNodes(t *testing.T) {
 		"nothing waits in p": {"a node that is down is down for another reason", []Follower{of("a", down, followed(time.Hour)), of("b", func(f *Follower) { f.Pools, f.Waits = []string{"other"}, []string{"other"} })}, RolloutNodes{Unavailable: 1}},
 	}
 	for name, c := range cases {
-		counts := RolloutsOf(pools).Turns(c.nodes, nil, closedAt, true).Counts
+		counts := RolloutsOf(pools).Turns(asking(c.nodes), nil, closedAt, true).Counts
 		if diff := cmp.Diff(c.want, counts["p"]); diff != "" {
 			t.Errorf("%s, as %s (-want +got):\n%s", name, c.reason, diff)
 		}

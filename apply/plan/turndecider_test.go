@@ -38,7 +38,7 @@ func TestWeakerRolloutHoldsUpNoStrongerOne(t *testing.T) {
 			now := closedAt.Add(time.Duration(i) * time.Hour)
 			o := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: rollouts, Turn: turn, Now: now})
 			node = carry(node, o)
-			turn = rollouts.Turns([]Follower{FollowerOf(node, o, true)}, halts, now, true).Of("n")
+			turn = rollouts.Turns(asking([]Follower{FollowerOf(node, o, true)}), halts, now, true).Of("n")
 			if len(turn.In) > 0 {
 				given++
 			}
@@ -69,7 +69,7 @@ func TestInnerPoolGetsNoTurnBeforeTheOneAround(t *testing.T) {
 		node.Name = name
 		nodes = append(nodes, FollowerOf(node, NodeOutcomeOf(node, expand(after...), NodeFacts{Rollouts: rollouts, Now: closedAt}), true))
 	}
-	turns := rollouts.Turns(nodes, nil, closedAt, true)
+	turns := rollouts.Turns(asking(nodes), nil, closedAt, true)
 	if len(turns.Of("a").In) > 0 || !slices.Equal(turns.Of("b").In, []string{"inner"}) {
 		t.Errorf("node a, on which the pool around waits for a budget of 0, has the turn %+v, and node b %+v", turns.Of("a"), turns.Of("b"))
 	}

@@ -17,8 +17,7 @@ type Follower struct {
 	// Asks are the pools in whose rollouts it waits for its turn; none where nothing of it
 	// waits for that.
 	Asks []string
-	// AsksOf are those of each pool whose changes wait for the turn of the node. Without them
-	// all that waits asks the same.
+	// AsksOf are those of each pool whose changes wait for the turn of the node.
 	AsksOf []PoolAsks
 	// Waits are the pools whose changes wait on the node, be it for a window; Selected are
 	// the waves that it may be in, by pool, a bit for each.
@@ -169,11 +168,6 @@ func (r *Rollouts) sorted(nodes []Follower) []Follower {
 	sorted := make([]Follower, len(nodes))
 	for i, node := range order {
 		sorted[i] = *node
-		if len(node.AsksOf) == 0 && len(node.Asks) > 0 {
-			for _, pool := range node.Waits {
-				sorted[i].AsksOf = append(sorted[i].AsksOf, PoolAsks{pool, node.Asks})
-			}
-		}
 		sorted[i].waits = make([]*rollout, 0, len(node.Waits)+len(node.Change.Drains))
 		for _, names := range [][]string{node.Waits, node.Change.Drained()} {
 			for _, name := range names {

@@ -67,5 +67,5 @@ func failedFollowers(rollouts *Rollouts, pools []*v1.NodePool, count, following 
 		node.Unavailable = node.Unready
 		nodes = append(nodes, node)
 	}
-	return nodes
+	return asking(nodes)
 }

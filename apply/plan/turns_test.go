@@ -21,6 +21,22 @@ func limited(most string, minReady time.Duration) func(*v1.NodePool) {
 	}
 }
 
+// asking are nodes whose changes, of all pools that wait there, ask the same rollouts; but for
+// those that say which pool asks which.
+func asking(nodes []Follower) []Follower {
+	nodes = slices.Clone(nodes)
+	for i := range nodes {
+		node := &nodes[i]
+		if len(node.AsksOf) > 0 || len(node.Asks) == 0 {
+			continue
+		}
+		for _, pool := range node.Waits {
+			node.AsksOf = append(node.AsksOf, PoolAsks{pool, node.Asks})
+		}
+	}
+	return nodes
+}
+
 func TestTurns(t *testing.T) {
 	asks := func(name string, change func(*Follower)) Follower {
 		f := Follower{Name: name, Pools: []string{"p"}, Asks: []string{"p"}}
@@ -59,7 +75,7 @@ func TestTurns(t *testing.T) {
 		"gone":              {"the rollout that it asked is another one by now", []*v1.NodePool{waitingPool("q", limited("1", minute))}, []Follower{asks("a", nil)}, "", 0},
 	}
 	for name, c := range cases {
-		turns := RolloutsOf(c.pools).Turns(c.nodes, nil, closedAt, true)
+		turns := RolloutsOf(c.pools).Turns(asking(c.nodes), nil, closedAt, true)
 		again := turns.Again
 		if got := strings.Join(slices.Sorted(maps.Keys(turns.Nodes)), " "); got != c.want {
 			t.Errorf("%s: it is the turn of %q, want %q: %s", name, got, c.want, c.reason)
@@ -132,6 +148,7 @@ func BenchmarkTurns(b *testing.B) {
 			nodes[i].Asks, nodes[i].Waits, nodes[i].Change.At = nil, nil, closedAt.Add(-time.Hour)
 		}
 	}
+	nodes = asking(nodes)
 	for b.Loop() {
 		rollouts.Turns(nodes, nil, closedAt, true)
 	}

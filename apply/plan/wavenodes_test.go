@@ -49,7 +49,7 @@ func TestWaveNodes(t *testing.T) {
 	}}, rollouts.WaveNodes("gpu", nodes, closedAt)); diff != "" {
 		t.Errorf("a pool without waves, in which a node counts as unavailable for an hour (-want +got):\n%s", diff)
 	}
-	state := rollouts.Turns(nodes, nil, closedAt, true).Waves["fleet"]
+	state := rollouts.Turns(asking(nodes), nil, closedAt, true).Waves["fleet"]
 	if state == nil || state.Index != 0 || state.Nodes != 1 || state.Behind != 0 || state.Approval == "" {
 		t.Errorf("the state of the fleet is %v", state)
 	}

@@ -44,7 +44,7 @@ func TestReleaseGoesInWaves(t *testing.T) {
 	left.Spec.NodeNames = []string{"others-*"}
 	for name, after := range map[string]*v1.NodePool{"deleted": deleted, "left": left} {
 		nodes := turnsFollowers(t, []*v1.NodePool{pool()}, []*v1.NodePool{after}, 3)
-		turns := RolloutsOf([]*v1.NodePool{after}).Turns(nodes, nil, closedAt, true)
+		turns := RolloutsOf([]*v1.NodePool{after}).Turns(asking(nodes), nil, closedAt, true)
 		if len(turns.Nodes) != 1 {
 			t.Errorf("%s: want the canary, and it is the turn of %v; first is %+v", name, slices.Sorted(maps.Keys(turns.Nodes)), nodes[0])
 		}

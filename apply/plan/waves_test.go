@@ -114,14 +114,14 @@ func TestWaves(t *testing.T) {
 				}
 				nodes = append(nodes, f)
 			}
-			turns := rollouts.Turns(nodes, nil, closedAt, true)
+			turns := rollouts.Turns(asking(nodes), nil, closedAt, true)
 			if got := strings.Join(slices.Sorted(maps.Keys(turns.Nodes)), " "); got != c.turns {
 				t.Errorf("it is the turn of %q, want %q: %s", got, c.turns, c.reason)
 			}
 			if got := describeState(turns.Waves["p"]); got != c.state {
 				t.Errorf("the state is %q, want %q: %s", got, c.state, c.reason)
 			}
-			if unknown := rollouts.Turns(nodes, nil, closedAt, false); len(unknown.Nodes) > 0 || len(unknown.Waves) > 0 {
+			if unknown := rollouts.Turns(asking(nodes), nil, closedAt, false); len(unknown.Nodes) > 0 || len(unknown.Waves) > 0 {
 				t.Errorf("before all nodes are known, it is the turn of %v", unknown.Nodes)
 			}
 		})

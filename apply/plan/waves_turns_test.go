@@ -37,7 +37,7 @@ func TestWavesOfTwoPoolsDoNotWaitForEachOther(t *testing.T) {
 			nodes = append(nodes, f)
 		}
 	}
-	turns := rollouts.Turns(nodes, nil, closedAt, true)
+	turns := rollouts.Turns(asking(nodes), nil, closedAt, true)
 	if len(turns.Nodes) == 0 {
 		t.Errorf("nobody ever begins, nothing is unavailable, again %v: fleet %q, gpu %q", turns.Again, turns.Waves["fleet"], turns.Waves["gpu"])
 	}
@@ -49,11 +49,11 @@ func TestNodeThatJoinsSkipsNoSoak(t *testing.T) {
 	b, c := follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
 	b.Change.At = closedAt.Add(-time.Minute)
 	c.Asks, c.Waits = []string{"p"}, []string{"p"}
-	if turns := rollouts.Turns([]Follower{b, c}, nil, closedAt, true); len(turns.Nodes) > 0 {
+	if turns := rollouts.Turns(asking([]Follower{b, c}), nil, closedAt, true); len(turns.Nodes) > 0 {
 		t.Fatal("no soak at all")
 	}
 	a := follower(rollouts, "a", "", "p") // joins: it has everything, and no time of a change
-	if turns := rollouts.Turns([]Follower{a, b, c}, nil, closedAt, true); len(turns.Nodes) > 0 {
+	if turns := rollouts.Turns(asking([]Follower{a, b, c}), nil, closedAt, true); len(turns.Nodes) > 0 {
 		t.Errorf("after 1m of a soak of 1h, it is the turn of %v", turns.Nodes)
 	}
 }
@@ -66,14 +66,14 @@ func TestApprovalOutlivesTheCanary(t *testing.T) {
 	a, b := follower(rollouts, "a", "canary", "p"), follower(rollouts, "b", "", "p")
 	a.Change.At, a.Unavailable = closedAt.Add(-time.Minute), true // broken by the change
 	b.Asks, b.Waits = []string{"p"}, []string{"p"}
-	if turns := rollouts.Turns([]Follower{a, b}, nil, closedAt, true); len(turns.Nodes) > 0 {
+	if turns := rollouts.Turns(asking([]Follower{a, b}), nil, closedAt, true); len(turns.Nodes) > 0 {
 		t.Fatal("no approval at all")
 	}
-	if turns := rollouts.Turns([]Follower{b}, nil, closedAt, true); len(turns.Nodes) > 0 {
+	if turns := rollouts.Turns(asking([]Follower{b}), nil, closedAt, true); len(turns.Nodes) > 0 {
 		t.Errorf("canary deleted: it is the turn of %v", turns.Nodes)
 	}
 	a.Selected = nil // its label is gone
-	if turns := rollouts.Turns([]Follower{a, b}, nil, closedAt, true); len(turns.Nodes) > 0 {
+	if turns := rollouts.Turns(asking([]Follower{a, b}), nil, closedAt, true); len(turns.Nodes) > 0 {
 		t.Errorf("canary in no wave: it is the turn of %v", turns.Nodes)
 	}
 }
@@ -92,7 +92,7 @@ func TestApprovalCountsForItsChangesAlone(t *testing.T) {
 		a, b := follower(rollouts, "a", "", "fleet", "gpu"), follower(rollouts, "b", "", "fleet", "gpu")
 		a.Change.At = closedAt.Add(-time.Second)
 		b.Asks, b.Waits = []string{"fleet"}, []string{"gpu"}
-		return rollouts.Turns([]Follower{a, b}, nil, closedAt, true)
+		return rollouts.Turns(asking([]Follower{a, b}), nil, closedAt, true)
 	}
 	if approved := turns(98); len(approved.Nodes) != 1 {
 		t.Errorf("change 98 of gpu is approved, and it is the turn of %v: %s", approved.Nodes, approved.Waves["fleet"])
@@ -109,7 +109,7 @@ func TestNoTurnBeforeAllNodesAreKnown(t *testing.T) {
 		{Name: "a", Unavailable: true}, // in p by the new selector; its pass has not ended yet
 		{Name: "b", Pools: []string{"p"}, Asks: []string{"p"}, Waits: []string{"p"}},
 	}
-	if turns := rollouts.Turns(nodes, nil, closedAt, false); len(turns.Nodes) > 0 {
+	if turns := rollouts.Turns(asking(nodes), nil, closedAt, false); len(turns.Nodes) > 0 {
 		t.Errorf("not settled, a is down and in p: turn of %v, 2 of 1 unavailable", turns.Nodes)
 	}
 }
@@ -118,7 +118,7 @@ func TestNoTurnBeforeAllNodesAreKnown(t *testing.T) {
 func TestRevertReachesABrokenNode(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", limited("1", time.Minute))})
 	a := Follower{Name: "a", Pools: []string{"p"}, Asks: []string{"p"}, Waits: []string{"p"}, Unavailable: true, Change: LastChange{At: closedAt.Add(-time.Hour)}}
-	if turns := rollouts.Turns([]Follower{a}, nil, closedAt, true); len(turns.Nodes) == 0 {
+	if turns := rollouts.Turns(asking([]Follower{a}), nil, closedAt, true); len(turns.Nodes) == 0 {
 		t.Error("the only node, broken by the change, does not get the revert; it counts already and would cost nothing")
 	}
 }
@@ -190,6 +190,7 @@ func BenchmarkTurnsOfManyPools(b *testing.B) {
 					nodes[i].Selected[n] = 1<<c.waves - 1
 				}
 			}
+			nodes = asking(nodes)
 			for b.Loop() {
 				r.Turns(nodes, nil, closedAt, true)
 			}
@@ -217,7 +218,7 @@ func TestLaterWavesRestartNoSoak(t *testing.T) {
 	a, b, c := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
 	a.Change.At, b.Change.At = closedAt.Add(-61*time.Minute), closedAt.Add(-time.Second)
 	c.Asks, c.Waits = []string{"p"}, []string{"p"}
-	if turns := rollouts.Turns([]Follower{a, b, c}, nil, closedAt, true); len(turns.Nodes) != 1 {
+	if turns := rollouts.Turns(asking([]Follower{a, b, c}), nil, closedAt, true); len(turns.Nodes) != 1 {
 		t.Errorf("the canary has soaked, another node began a second ago, and it is the turn of %v: %s", turns.Nodes, turns.Waves["p"])
 	}
 }
@@ -228,7 +229,7 @@ func TestPlacesOfNodesThatLeftComeFree(t *testing.T) {
 	gone := Follower{Name: "a", Former: []string{"p"}, Change: LastChange{At: closedAt.Add(-20 * time.Second)}}
 	b := follower(rollouts, "b", "", "p")
 	b.Asks, b.Waits = []string{"p"}, []string{"p"}
-	turns := rollouts.Turns([]Follower{gone, b}, nil, closedAt, true)
+	turns := rollouts.Turns(asking([]Follower{gone, b}), nil, closedAt, true)
 	if want := closedAt.Add(40 * time.Second); len(turns.Nodes) > 0 || !turns.Again.Equal(want) {
 		t.Errorf("it is the turn of %v, and decided again at %v, want nobody's, and %v", turns.Nodes, turns.Again, want)
 	}

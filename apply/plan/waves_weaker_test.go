@@ -56,7 +56,7 @@ func TestApprovalsDoNotWithdrawEachOther(t *testing.T) {
 			}
 			followers = append(followers, f)
 		}
-		state := rollouts.Turns(followers, nil, closedAt, true).Waves["strong"]
+		state := rollouts.Turns(asking(followers), nil, closedAt, true).Waves["strong"]
 		if state == nil || state.Approval == "" {
 			break
 		}
@@ -138,7 +138,7 @@ func TestNotStuckWhileItGoesOn(t *testing.T) {
 		for _, node := range s.names {
 			followers = append(followers, s.observed[node])
 		}
-		if turns := s.rollouts.Turns(followers, s.halts, now, true); len(turns.Stuck) > 0 {
+		if turns := s.rollouts.Turns(asking(followers), s.halts, now, true); len(turns.Stuck) > 0 {
 			t.Errorf("%s: stuck %v, waves %v; nodes have %v", name, turns.Stuck, turns.Waves["strong"], s.writes)
 		}
 	}

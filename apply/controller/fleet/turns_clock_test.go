@@ -40,7 +40,11 @@ func TestTurnsWaitForAllWhoseWindowOpens(t *testing.T) {
 		turn := plan.NodeWait{{Pool: "p", Restriction: &plan.Restriction{For: []string{"p"}, Turn: true}}}
 		closed := plan.NodeWait{{Pool: "p", Restriction: &plan.Restriction{For: []string{"p"}, Until: turnsNow}}}
 		report := func(node string, wait plan.NodeWait, asks ...string) {
-			f.Report(node, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Wait: wait, Asking: &plan.Asking{Asks: asks}}}, nil)
+			asking := &plan.Asking{Asks: asks}
+			if len(asks) > 0 {
+				asking.AsksOf = []plan.PoolAsks{{Pool: "p", In: asks}}
+			}
+			f.Report(node, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Wait: wait, Asking: asking}}, nil)
 		}
 		var given []string
 		give := func(after time.Duration) {

@@ -80,7 +80,7 @@ func TestWaveGoesWithTheRollout(t *testing.T) {
 	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{Waves: []v1.Wave{{Name: "canary", Nodes: &one}}})}}
 	f := turnsFleet(t, list)
 	wait := plan.NodeWait{{Pool: "p", Restriction: &plan.Restriction{For: []string{"p"}, Turn: true}}}
-	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Wait: wait, Asking: &plan.Asking{Asks: []string{"p"}, Selected: map[string]uint64{"p": 1}}}}, nil)
+	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Wait: wait, Asking: &plan.Asking{Asks: []string{"p"}, AsksOf: []plan.PoolAsks{{Pool: "p", In: []string{"p"}}}, Selected: map[string]uint64{"p": 1}}}}, nil)
 	give := func() {
 		t.Helper()
 		if _, err := f.giveTurns(t.Context(), noChanges, func(string) {}); err != nil {
@@ -111,7 +111,7 @@ func TestPoolThatWaitsIsToldOfTheWave(t *testing.T) {
 	both := []string{"fleet", "gpu"}
 	wait := plan.NodeWait{{Pool: "gpu", Restriction: &plan.Restriction{For: []string{"fleet"}, Turn: true}}}
 	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: both, Recorded: []string{"gpu"}, Change: plan.LastChange{At: turnsNow}, Asking: &plan.Asking{Selected: map[string]uint64{"fleet": 1}}}}, nil)
-	f.Report("b", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: both, Recorded: []string{"gpu"}, Wait: wait, Asking: &plan.Asking{Asks: []string{"fleet"}, Selected: map[string]uint64{"fleet": 1}}}}, nil)
+	f.Report("b", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: both, Recorded: []string{"gpu"}, Wait: wait, Asking: &plan.Asking{Asks: []string{"fleet"}, AsksOf: []plan.PoolAsks{{Pool: "gpu", In: []string{"fleet"}}}, Selected: map[string]uint64{"fleet": 1}}}}, nil)
 	give := func() {
 		t.Helper()
 		if _, err := f.giveTurns(t.Context(), noChanges, func(string) {}); err != nil {
