@@ -139,7 +139,7 @@ func (w *evictionWorld) describe() string {
 		fmt.Fprintf(&text, "\npool %s: %s", pools.Items[i].Name, readyMessageOf(&pools.Items[i]))
 	}
 	for _, pod := range w.podList() {
-		if !podIsReady(&pod) || pod.Labels[evictionApps] == neverApp || pod.Labels[evictionApps] == twiceApp {
+		if !podIsReady(&pod) || pod.DeletionTimestamp != nil || pod.Labels[evictionApps] == neverApp || pod.Labels[evictionApps] == twiceApp {
 			fmt.Fprintf(&text, "\npod %s on %q: %s, ready %t, deleted %v", pod.Name, pod.Spec.NodeName, pod.Status.Phase, podIsReady(&pod), pod.DeletionTimestamp)
 		}
 	}
