@@ -101,7 +101,7 @@ OUTSIDE = cmd/publish
 # The two that take longest have control planes in two processes each. They do not run
 # side by side, as each fills the processors of a small machine. One begins first, as does
 # the slowest above, so that no processor is idle while it ends; the other one comes last,
-# beside what runs outside.
+# beside the modules.
 FIRST = apply/controller
 LAST  = cmd/nodepools
 
@@ -116,20 +116,20 @@ test: controlplane browser helm ## run every test, the long ones in a short form
 	@all=$$($(GO) list ./$(FIRST) $(PACKAGES)) && \
 		others=$$(echo "$$all" | grep -vxF $(SEQUENTIAL:%=-e $(MODULE)/%) -e $(MODULE)/$(LAST)) && set -x && \
 		$(GO) test $(RACE) -count=1 -timeout 45m $$others
-	@$(MAKE) --no-print-directory -j 2 test-last test-outside
-	@for module in $(MODULES); do (cd $$module && \
-		others=$$($(GO) list ./... | grep -vxF $(MODULE)/$(OUTSIDE)) && set -x && \
-		$(GO) test $(RACE) -count=1 -timeout 20m $$others) || exit 1; done
+	@$(MAKE) --no-print-directory -j 2 test-last test-modules
 	$(GO) run ./testdata/matrix -short $(RACE)
 
 .PHONY: test-last
 test-last:
 	$(GO) test $(RACE) -count=1 -timeout 45m ./$(LAST)
 
-# It compiles most of the time, and takes what processor time the other one leaves.
-.PHONY: test-outside
-test-outside:
+# They compile most of the time, and take what processor time the other one leaves.
+.PHONY: test-modules
+test-modules:
 	nice $(GO) test -C $(OUTSIDE) -count=1 -timeout 45m .
+	@for module in $(MODULES); do (cd $$module && \
+		others=$$($(GO) list ./... | grep -vxF $(MODULE)/$(OUTSIDE)) && set -x && \
+		nice $(GO) test $(RACE) -count=1 -timeout 20m $$others) || exit 1; done
 
 # Versions of Kubernetes to run, where it is not to be all: VERSIONS="v1.33.13 v1.30.14".
 VERSIONS ?=
