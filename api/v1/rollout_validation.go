@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -181,14 +182,7 @@ func WarnRollout(pool *NodePool) field.ErrorList {
 	}
 	rollout, at := pool.Spec.Rollout, field.NewPath("spec", "rollout")
 	warnings := WarnCalendar(rollout.Windows, rollout.Exclusions, at)
-	for i, wave := range rollout.Waves {
-		if wave.Name == RestWave {
-			warnings = append(warnings, field.Invalid(at.Child("waves").Index(i).Child("name"), nil, "rest is what the nodes are called that are in no wave"))
-		}
-		if wave.Selector == nil && wave.Nodes.String() == "100%" && i < len(rollout.Waves)-1 {
-			warnings = append(warnings, field.Invalid(at.Child("waves").Index(i+1), nil, "has no nodes: the wave before it has all"))
-		}
-	}
+	warnings = append(warnings, warnWaves(rollout, at.Child("waves"))...)
 	if rollout.MaxUnavailable == nil && rollout.Waves == nil {
 		idle := map[string]bool{"maxFailures": rollout.MaxFailures != nil, "minReady": rollout.MinReady != nil, "order": rollout.Order != ""}
 		for _, name := range slices.Sorted(maps.Keys(idle)) {
@@ -210,4 +204,65 @@ func WarnRollout(pool *NodePool) field.ErrorList {
 		warnings = append(warnings, field.Invalid(at.Child("maxUnavailable"), nil, "of 0 lets no node follow; to stop for a time, paused says so"))
 	}
 	return warnings
+}
+
+// warnWaves returns what makes no sense in waves: names that say something else, waves that no
+// node can be in, and soaks that no window is long enough for.
+func warnWaves(rollout *Rollout, at *field.Path) field.ErrorList {
+	var warnings field.ErrorList
+	for i, wave := range rollout.Waves {
+		if wave.Name == RestWave {
+			warnings = append(warnings, field.Invalid(at.Index(i).Child("name"), nil, "rest is what the nodes are called that are in no wave"))
+		}
+		before := slices.IndexFunc(rollout.Waves[:i], func(other Wave) bool { return takesAllOf(other, wave) })
+		if before >= 0 {
+			warnings = append(warnings, field.Invalid(at.Index(i), nil, fmt.Sprintf("has no nodes: wave %s before it has all that it selects", rollout.Waves[before].Name)))
+		}
+		if wave.Soak == nil {
+			continue
+		}
+		if longest := longestOpening(rollout.Windows, wave.Soak.Duration); longest > 0 {
+			warnings = append(warnings, field.Invalid(at.Index(i).Child("soak"), nil,
+				fmt.Sprintf("of %s is longer than every window, of which the longest lasts %s: the next wave begins in another window at the earliest", wave.Soak.Duration, longest)))
+		}
+	}
+	return warnings
+}
+
+// takesAllOf reports whether a wave has all nodes that a later one could have.
+func takesAllOf(wave, later Wave) bool {
+	if wave.Nodes != nil && wave.Nodes.String() != "100%" {
+		return false
+	}
+	if wave.Selector == nil {
+		return true
+	}
+	if later.Selector == nil {
+		return false
+	}
+	for key, value := range wave.Selector.MatchLabels {
+		if other, found := later.Selector.MatchLabels[key]; !found || other != value {
+			return false
+		}
+	}
+	return true
+}
+
+// longestOpening is how long the longest opening of windows lasts, where that is shorter than
+// some time; 0 where it is not. Windows that overlap or touch are one opening.
+func longestOpening(windows []Window, than time.Duration) (longest time.Duration) {
+	if len(windows) == 0 || slices.ContainsFunc(windows, func(w Window) bool { return w.Duration.Duration >= than }) {
+		return 0
+	}
+	const looked = 15 // two weeks of nights
+	for _, opening := range calendarOf(windows, nil).Openings(validFrom, looked) {
+		if opening.End.IsZero() {
+			return 0
+		}
+		longest = max(longest, opening.End.Sub(opening.Start))
+	}
+	if longest >= than {
+		return 0
+	}
+	return longest
 }

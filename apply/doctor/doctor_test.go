@@ -220,6 +220,10 @@ func TestFindings(t *testing.T) {
 			s.Pools[0].Status.Conditions = ready("False", "WaitingForWindow")
 			s.Pools[0].Status.Rollout = &v1.RolloutStatus{Waiting: 1}
 		}, []string{"problem nodepool/gpu on 1 node, and no time was found|Reconciling", "note nodepool/gpu WaitingForWindow: message|"}},
+		"a wave that no node is in": {func(s *State) {
+			s.Nodes[0].Labels = map[string]string{"node-role.kubernetes.io/gpu": ""}
+			s.Pools[0].Spec.Rollout = &v1.Rollout{Waves: []v1.Wave{{Name: "canary", Selector: &v1.WaveSelector{MatchLabels: map[string]v1.LabelValue{"zone": "A"}}}}}
+		}, []string{"note nodepool/gpu no node of pool \"gpu\" is in its wave canary; those after it begin without it|selector"}},
 		"a rollout for which nothing waits": {func(s *State) { rolledOut(s, v1.Window{Schedule: "0 2 * * *"}) }, nil},
 
 		"an unreadable record":     {func(s *State) { s.Nodes[0].Annotations[v1.AppliedAnnotation] = "{" }, []string{"problem node/n1 cannot be read|repair"}},

@@ -127,7 +127,7 @@ func pools(s *State) []Finding {
 		found = append(found, more(object, pool.Status.Conditions, []string{v1.ReleaseBlockedCondition}, Problem, poolActions[v1.ReleaseBlockedReason])...)
 		found = append(found, rollout(object, pool, s.Now)...)
 	}
-	return found
+	return append(found, emptyWaves(s)...)
 }
 
 // nodes are judged by their records: each is to be read, and to be of pools that exist.

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // rollout judges the windows of a pool. That changes wait for one is as somebody wants it;
@@ -44,6 +45,16 @@ var takesTurns = map[string]bool{
 	v1.WaitingForBudgetReason: true, v1.SoakingReason: true, v1.WaitingForApprovalReason: true, v1.RolloutPausedReason: true,
 	v1.RolloutHaltedReason: true, v1.EvictingReason: true, v1.EvictionTimedOutReason: true, v1.DrainObstructedReason: true,
 	v1.ProgressDeadlineExceededReason: true, v1.WaitingForPodsReason: true,
+}
+
+// emptyWaves are the waves that no node is in: whoever relies on a canary has none.
+func emptyWaves(s *State) []Finding {
+	var found []Finding
+	for _, wave := range plan.EmptyWaves(s.Pools, s.Nodes, s.Now) {
+		found = append(found, Finding{Severity: Note, Object: "nodepool/" + wave.Pool, Message: wave.String() + "; those after it begin without it",
+			Action: "if it is to have some, correct its selector, or that of the waves before it"})
+	}
+	return found
 }
 
 func waitingOn(status *v1.RolloutStatus) string {

@@ -24,10 +24,11 @@ func Everything() *review.Review {
 			RuntimeClassesCreated: 1, RuntimeClassesReplaced: 1, RuntimeClassesDeleted: 1,
 			NodesChanged: 7, NodesEntering: 3, NodesLeaving: 2, Conflicts: 3, NewConflicts: 3, Problems: 2, NewProblems: 2,
 			Evictions: 7, PodsDrained: 3, FinishedPodsDeleted: 1, BudgetsExceeded: 1, BudgetsBlocking: 3, Unschedulable: 2, NotRecreated: 1, NoFeasibleNode: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
-			RuntimeClassesInUse: 2, Overlaps: 1, Waves: 3, EvictionsPerWave: 5, PolicyWeakened: 1,
+			RuntimeClassesInUse: 2, Overlaps: 1, Waves: 3, EvictionsPerWave: 5, PolicyWeakened: 1, EmptyWaves: 1,
 		},
 	}
 	r.Rollouts, r.WeakenedRollouts = rollouts(), []plan.Weakening{{Pool: "web", Changes: []string{"maxUnavailable 1 -> 5", "wave canary is removed"}}}
+	r.EmptyWaves = []plan.EmptyWave{{Pool: "web", Wave: "zone-b", Taken: true}}
 	r.HeldBack = &review.HeldBack{
 		Pools: []string{"cache", "web"}, Of: 5, Reason: "the limit is 1 (spec.pruneLimit 20%)", Remedy: "raise spec.pruneLimit, or approve the revision",
 	}

@@ -57,3 +57,16 @@ func (s *Sides) noteWeakenings(difference *plan.Difference) {
 		s.Notes = append(s.Notes, weakening.String())
 	}
 }
+
+// noteEmptyWaves notes the waves that no node is in, of the pools that the revision changes.
+func (s *Sides) noteEmptyWaves(difference *plan.Difference) {
+	if s.moment.IsZero() {
+		return
+	}
+	s.emptyWaves = slices.DeleteFunc(difference.EmptyWaves(s.Before, s.moment), func(wave plan.EmptyWave) bool {
+		return s.only != nil && !s.only[wave.Pool]
+	})
+	for _, wave := range s.emptyWaves {
+		s.Notes = append(s.Notes, wave.String())
+	}
+}

@@ -41,6 +41,8 @@ type Sides struct {
 	words  string
 	// only are the names of the pools that are compared; nil where all are.
 	only map[string]bool
+	// emptyWaves are those of the last difference.
+	emptyWaves []plan.EmptyWave
 }
 
 // Difference plans what comes, as if what has to be approved had been, and all windows
@@ -59,6 +61,7 @@ func (s *Sides) Difference() (*plan.Difference, error) {
 	}
 	s.noteWaits(difference)
 	s.noteWeakenings(difference)
+	s.noteEmptyWaves(difference)
 	return difference, nil
 }
 
@@ -67,7 +70,7 @@ func (s *Sides) Difference() (*plan.Difference, error) {
 func (s *Sides) Review(difference *plan.Difference) (*review.Review, error) {
 	input := review.Input{Compared: s.Compared, Files: s.Files, Before: s.Before, Difference: difference, Notes: s.Notes}
 	if !s.moment.IsZero() {
-		input.Schedules, input.Weakenings = s.schedules(difference), s.weakenings(difference)
+		input.Schedules, input.Weakenings, input.EmptyWaves = s.schedules(difference), s.weakenings(difference), s.emptyWaves
 	}
 	if s.inventory != nil {
 		input.Impact = impact.Of(s.inventory, difference.After(s.Before), s.drains(difference))

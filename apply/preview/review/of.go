@@ -26,10 +26,11 @@ type Input struct {
 	// Impact is nil where pods are not known.
 	Impact *impact.Impact
 	Notes  []string
-	// Schedules foretell the rollouts, and Weakenings are the pools whose rollouts are
-	// weakened.
+	// Schedules foretell the rollouts, Weakenings are the pools whose rollouts are weakened,
+	// and EmptyWaves the waves of changed ones that no node is in.
 	Schedules  []plan.PoolSchedule
 	Weakenings []plan.Weakening
+	EmptyWaves []plan.EmptyWave
 }
 
 // Of makes the review. It changes nothing of what it is given.
@@ -37,7 +38,7 @@ func Of(in Input) (*Review, error) {
 	r := &Review{
 		APIVersion: APIVersion, Kind: Kind, Compared: in.Compared,
 		Kept: listOf(in.Difference.Pools.Kept), Problems: []string{}, Notes: listOf(in.Notes), Impact: in.Impact,
-		Rollouts: rolloutsOf(in.Schedules, in.Impact), WeakenedRollouts: listOf(in.Weakenings),
+		Rollouts: rolloutsOf(in.Schedules, in.Impact), WeakenedRollouts: listOf(in.Weakenings), EmptyWaves: listOf(in.EmptyWaves),
 	}
 	if broken := in.Compared.BrokenBase; broken != nil {
 		r.Compared.BrokenBase = &BrokenBase{Revision: broken.Revision, Problems: listOf(broken.Problems), MoreProblems: broken.MoreProblems}

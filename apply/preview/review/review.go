@@ -60,6 +60,9 @@ type Review struct {
 	// WeakenedRollouts are the pools whose rollouts let more happen than before, or sooner,
 	// sorted by name.
 	WeakenedRollouts []plan.Weakening `json:"weakenedRollouts"`
+	// EmptyWaves are those that no node of the pool is in, of pools that are created or changed,
+	// sorted by pool: what they are there to show is not shown.
+	EmptyWaves []plan.EmptyWave `json:"emptyWaves"`
 }
 
 // Compared has what was compared with what.
@@ -255,6 +258,8 @@ type Counts struct {
 	EvictionsPerWave int `json:"evictionsPerWave"`
 	// PolicyWeakened are the pools whose rollouts are weakened.
 	PolicyWeakened int `json:"policyWeakened"`
+	// EmptyWaves are the waves of pools that are created or changed which no node is in.
+	EmptyWaves int `json:"emptyWaves"`
 	// RolloutsHalted are the pools whose rollouts stay halted.
 	RolloutsHalted int `json:"rolloutsHalted"`
 }

@@ -113,7 +113,7 @@ func rolloutsOf(schedules []plan.PoolSchedule, i *impact.Impact) []Rollout {
 
 // countRollouts counts the waves of the longest rollout, and the pods of the worst wave.
 func (c *Counts) countRollouts(r *Review) {
-	c.PolicyWeakened = len(r.WeakenedRollouts)
+	c.PolicyWeakened, c.EmptyWaves = len(r.WeakenedRollouts), len(r.EmptyWaves)
 	for _, rollout := range r.Rollouts {
 		c.Waves = max(c.Waves, len(rollout.Waves))
 		if rollout.Halt != nil {

@@ -25,11 +25,11 @@ func TestRolloutsCountEvictions(t *testing.T) {
 		{Namespace: "web", Name: "a", Undrainable: []impact.Pod{{Name: "2", Node: "b"}, {Name: "3", Node: "c"}}},
 		{Namespace: "web", Name: "kept", Lost: 1, Drained: 1},
 	}}
-	r := &Review{Rollouts: rolloutsOf(schedules, pods), WeakenedRollouts: []plan.Weakening{{Pool: "gpu"}}}
+	r := &Review{Rollouts: rolloutsOf(schedules, pods), WeakenedRollouts: []plan.Weakening{{Pool: "gpu"}}, EmptyWaves: []plan.EmptyWave{{Pool: "gpu"}, {Pool: "cpu"}}}
 	var c Counts
 	c.countRollouts(r)
-	if c.Waves != 2 || c.EvictionsPerWave != 2 || c.PolicyWeakened != 1 {
-		t.Errorf("%d waves, %d evictions in one, %d weakened, want 2, 2 and 1", c.Waves, c.EvictionsPerWave, c.PolicyWeakened)
+	if c.Waves != 2 || c.EvictionsPerWave != 2 || c.PolicyWeakened != 1 || c.EmptyWaves != 2 {
+		t.Errorf("%d waves, %d evictions in one, %d weakened, %d empty, want 2, 2, 1 and 2", c.Waves, c.EvictionsPerWave, c.PolicyWeakened, c.EmptyWaves)
 	}
 	for i, want := range []string{
 		"1 node, starts Sat 2026-11-28 01:00 UTC, 1 eviction",

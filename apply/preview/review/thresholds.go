@@ -175,5 +175,6 @@ var needs = map[string]string{
 	"waves":                  "nodes",
 	"evictionsPerWave":       "pods",
 	"policyWeakened":         "",
+	"emptyWaves":             "nodes",
 	"rolloutsHalted":         "nodes",
 }
