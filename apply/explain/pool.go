@@ -31,11 +31,22 @@ type Pool struct {
 	Source   string `json:"source,omitempty"`
 	File     string `json:"file,omitempty"`
 	Revision string `json:"revision,omitempty"`
+	// Followed is what the node has followed last in the rollout of the pool; nil where that is
+	// nothing, or long ago.
+	Followed *Followed `json:"followed,omitempty"`
 	// Wait is why the node does not follow the pool yet.
 	Wait *Wait `json:"wait,omitempty"`
 	// Unmet is what the node has instead of a condition that the rollout of the pool names, as
 	// "has condition GPUHealthy=False": it counts as unavailable there.
 	Unmet string `json:"unmet,omitempty"`
+}
+
+// Followed is what a node has followed of a pool.
+type Followed struct {
+	// At is when it began.
+	At metav1.Time `json:"at"`
+	// Commit is that by which the pool said it, in short; empty where that is not known.
+	Commit string `json:"commit,omitempty"`
 }
 
 // Wait is why a node does not follow changes of a pool yet.
@@ -89,6 +100,9 @@ func poolsOf(pools []*v1.NodePool, expansion *render.Expansion, found *plan.Expl
 	var all []Pool
 	for _, name := range slices.Sorted(maps.Keys(concerned)) {
 		p := Pool{Name: name, Member: slices.Contains(found.Members, name), State: Gone, Wait: waitOf(found.Wait.Of(name), live), Unmet: found.Unmet[name]}
+		if followed, has := record.Change.Pools[name]; has {
+			p.Followed = &Followed{At: metav1.Time{Time: followed.At}, Commit: followed.Commit}
+		}
 		if pool := live[name]; pool != nil {
 			p.describe(pool, expansion)
 		}

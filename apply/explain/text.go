@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/nodepools/nodepools/api/sanitize"
@@ -193,10 +194,17 @@ func (p Pool) origin() []string {
 	return append(lines, p.waiting()...)
 }
 
-// waiting says until when the node does not follow the pool, and that it counts as unavailable
-// in its rollout.
+// waiting says what the node has followed of the pool, until when it does not follow it any
+// further, and that it counts as unavailable in its rollout.
 func (p Pool) waiting() []string {
 	var lines []string
+	if f := p.Followed; f != nil {
+		last := "last followed at " + f.At.UTC().Format(time.RFC3339)
+		if f.Commit != "" {
+			last += ", commit " + f.Commit
+		}
+		lines = append(lines, last)
+	}
 	if p.Wait != nil {
 		lines = append(lines, "its changes wait: "+sanitize.Line(p.Wait.Message))
 	}

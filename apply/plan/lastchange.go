@@ -49,6 +49,9 @@ type FollowedPool struct {
 	// stands for all of it.
 	Content string
 	Keys    []string
+	// Commit is that of the revision which said it, in short; empty where that is not known. It
+	// decides nothing, and no write is due because of it.
+	Commit string
 	// Labels and Taints are the values of the keys that changed with it as they were before;
 	// nil for what no pool had put there. There are none where the change itself put back
 	// what was before.
@@ -56,6 +59,7 @@ type FollowedPool struct {
 	Taints map[render.TaintID]*string
 }
 
+// equal leaves the commit aside, by which nothing is decided.
 func (f FollowedPool) equal(other FollowedPool) bool {
 	return f.At.Equal(other.At) && f.Began.Equal(other.Began) && f.Unready == other.Unready && f.Content == other.Content &&
 		slices.Equal(f.Keys, other.Keys) && maps.EqualFunc(f.Labels, other.Labels, ptr.Equal) && maps.EqualFunc(f.Taints, other.Taints, ptr.Equal)
@@ -219,7 +223,7 @@ func (f NodeFacts) begun(p, staged *NodePlan, allowed Allowed) LastChange {
 		of := f.Rollouts.of(pool)
 		followed := FollowedPool{
 			At: c.At, Unready: f.unready(pool, allowed.unmet), Content: of.content,
-			Keys: of.follows(p.changedLabels(pool), f.Rollouts.changedTaints(p, pool)),
+			Keys: of.follows(p.changedLabels(pool), f.Rollouts.changedTaints(p, pool)), Commit: of.commit,
 		}
 		if !f.Rollouts.reverts(p, pool, f.Now) {
 			followed.Labels, followed.Taints = map[string]*string{}, map[render.TaintID]*string{}
@@ -252,7 +256,7 @@ func (f NodeFacts) kept(p *NodePlan, wait NodeWait) LastChange {
 	for pool, followed := range c.Pools {
 		of := f.Rollouts.of(pool)
 		if wait.Of(pool) == nil && of.content != "" && !c.drainedFor(pool) {
-			followed.Content = of.content
+			followed.Content, followed.Commit = of.content, of.commit
 		}
 		labels, taints := p.changedLabels(pool), f.Rollouts.changedTaints(p, pool)
 		followed.Keys = of.without(followed.Keys, labels, taints)
@@ -266,7 +270,7 @@ func (f NodeFacts) kept(p *NodePlan, wait NodeWait) LastChange {
 func (c LastChange) withoutKeys() LastChange {
 	c.Pools = maps.Clone(c.Pools)
 	for pool, followed := range c.Pools {
-		followed.Keys = nil
+		followed.Keys, followed.Commit = nil, ""
 		c.Pools[pool] = followed
 	}
 	return c

@@ -17,12 +17,12 @@ import (
 //	{"version":3,
 //	 "pools":{"gpu":{"labels":{"team":"ml"}}},
 //	 "change":{"at":"2026-11-25T02:00:07Z","pools":{
-//	  "gpu":{"content":"3fa2c1","keys":"0c44d9e1f2a8.b1d0775c6e3f","before":{"labels":{"team":"web"},"taints":{"gpu:NoSchedule":null}}}},
+//	  "gpu":{"content":"3fa2c1","keys":"0c44d9e1f2a8.b1d0775c6e3f","commit":"9a41c07d2be5","before":{"labels":{"team":"web"},"taints":{"gpu:NoSchedule":null}}}},
 //	  "drains":{"gpu:NoExecute":{"pool":"gpu","value":"a100"}}}}
 //
-// The keys stand for those of the pool that have changed, and for their values. Under before
-// are the values that keys had; null for those that no pool had put there.
-// Under drains are the taints that come when the node is drained.
+// The keys stand for those of the pool that have changed, and for their values. The commit is
+// that by which the pool said so. Under before are the values that keys had; null for those
+// that no pool had put there. Under drains are the taints that come when the node is drained.
 type recordV3 struct {
 	recordV2
 	Change changeV3 `json:"change"`
@@ -58,6 +58,7 @@ type followedV3 struct {
 	Content string `json:"content,omitempty"`
 	// Keys are those of [FollowedPool.Keys], with a dot between two.
 	Keys   string   `json:"keys,omitempty"`
+	Commit string   `json:"commit,omitempty"`
 	Before beforeV3 `json:"before,omitzero"`
 }
 
@@ -75,7 +76,7 @@ func newRecordV3(r Record) recordV3 {
 		if written.Change.Pools == nil {
 			written.Change.Pools = map[string]followedV3{}
 		}
-		written.Change.Pools[pool] = followedV3{at, writeEarlier(followed), followed.Unready, followed.Content, strings.Join(followed.Keys, "."), beforeV3{followed.Labels, followed.Taints}}
+		written.Change.Pools[pool] = followedV3{at, writeEarlier(followed), followed.Unready, followed.Content, strings.Join(followed.Keys, "."), followed.Commit, beforeV3{followed.Labels, followed.Taints}}
 	}
 	return written
 }
@@ -108,7 +109,10 @@ func readRecordV3(text string) (Record, error) {
 		if err != nil {
 			return Record{}, err
 		}
-		r.Change.Pools[pool] = FollowedPool{at, followed.Unready, began, followed.Content, keys, followed.Before.Labels, followed.Before.Taints}
+		if followed.Commit != "" && !isShortCommit(followed.Commit) {
+			return Record{}, fmt.Errorf("no commit can be %q", followed.Commit)
+		}
+		r.Change.Pools[pool] = FollowedPool{at, followed.Unready, began, followed.Content, keys, followed.Commit, followed.Before.Labels, followed.Before.Taints}
 	}
 	if err := written.Change.readDrains(&r.Change); err != nil {
 		return Record{}, err

@@ -57,9 +57,9 @@ type rollout struct {
 	// approved is the value of the annotation that approves one, and resumed of that which
 	// resumes the rollout; expedited are the changes that wait for no window and no wave.
 	// change stands for what the pool says by now in approvals and expedited changes, and
-	// content in what nodes have followed, and in halts.
-	approved, resumed, change, content string
-	expedited                          []string
+	// content in what nodes have followed, and in halts. commit is that which says it.
+	approved, resumed, change, content, commit string
+	expedited                                  []string
 	// failures is how many nodes may fail; nil for none.
 	failures *intstr.IntOrString
 	// says is what the pool says of labels and taints. The id tells the pool from others, of
@@ -99,7 +99,7 @@ func RolloutsOf(pools []*v1.NodePool) *Rollouts {
 	}
 	for rank, pool := range slices.SortedFunc(slices.Values(pools), render.CompareStrength) {
 		one := &rollout{name: pool.Name, policy: pool.Spec.ConflictPolicy, rank: rank, around: enclosing(pool, byName),
-			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero(), change: ChangeID(pool), content: contentID(pool), id: pool.Name + "/" + string(pool.UID)}
+			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero(), change: ChangeID(pool), content: contentID(pool), commit: commitOf(pool), id: pool.Name + "/" + string(pool.UID)}
 		if !one.deleted {
 			one.says = said{pool.Spec.Labels, pool.Spec.Taints}
 		}
