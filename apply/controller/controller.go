@@ -22,6 +22,7 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/pools"
 	"github.com/nodepools/nodepools/apply/controller/sources"
 	"github.com/nodepools/nodepools/apply/metrics"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -84,7 +85,11 @@ func Add(mgr manager.Manager, options Options) error {
 	if clock.Now == nil {
 		clock = loop.SystemClock()
 	}
-	view := fleet.New(mgr.GetClient()).WithClock(clock)
+	cachedNodes, err := nodecache.Cached(mgr.GetCache())
+	if err != nil {
+		return err
+	}
+	view := fleet.New(mgr.GetClient(), cachedNodes).WithClock(clock)
 	view.Watch(mgr.GetCache())
 	concurrency := cmp.Or(options.Concurrency, DefaultConcurrency)
 	nodeClient, err := apply.NewNodeClient(mgr.GetConfig(), mgr.GetHTTPClient())
@@ -93,7 +98,7 @@ func Add(mgr manager.Manager, options Options) error {
 	}
 	recorder := mgr.GetEventRecorder(v1.FieldManager)
 
-	ofNodes := nodes.New(mgr.GetClient(), mgr.GetAPIReader(), view, apply.NewThrottle(nodeClient, concurrency),
+	ofNodes := nodes.New(mgr.GetClient(), mgr.GetAPIReader(), cachedNodes, view, apply.NewThrottle(nodeClient, concurrency),
 		cmp.Or(options.repairs, plan.DefaultRepairBackoff()), options.Metrics, mgr.GetLogger()).WithClock(clock)
 	if err := ofNodes.AddTo(mgr, concurrency); err != nil {
 		return fmt.Errorf("nodes: %w", err)

@@ -25,6 +25,7 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/controller/sources"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/testdata/cluster"
 	"github.com/nodepools/nodepools/testdata/leaks"
 )
@@ -49,7 +50,7 @@ func newPasses(t *testing.T) *passes {
 	t.Cleanup(p.releaseAll)
 	var polls atomic.Int64
 	reconciler := func(timeout time.Duration) *sources.Reconciler {
-		return sources.New(p.Client, p.Client, fleet.New(p.Client), noEvents{}, sources.Options{
+		return sources.New(p.Client, p.Client, fleet.New(p.Client, nodecache.Live(p.Client)), noEvents{}, sources.Options{
 			// Whenever it is asked for the time it is a day later: every pass polls.
 			Clock: loop.Clock{Now: func() time.Time {
 				return time.Unix(0, 0).Add(time.Duration(polls.Add(1)) * 24 * time.Hour)

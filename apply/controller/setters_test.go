@@ -131,10 +131,10 @@ func (w *world) plansFromCacheAsFromTheServer(name string) {
 	for i := range list.Items {
 		pools = append(pools, &list.Items[i])
 	}
-	cached, err := nodecache.GetLive(w.t.Context(), w, name)
+	cached, err := nodecache.Live(w).Node(w.t.Context(), name)
 	w.do(err)
 	var reported []string
-	for _, node := range []*plan.NodeState{plan.StateOf(w.get(name)), cached.NodeState} {
+	for _, node := range []*plan.NodeState{plan.StateOf(w.get(name)), &cached.NodeState} {
 		p, err := plan.Node(node, render.Expand(pools))
 		w.do(err)
 		text, err := json.MarshalIndent([]any{p.Pools, p.Changes, p.Conflicts, p.Record}, "", " ")

@@ -40,7 +40,9 @@ func TestNothingIsReleasedOnAStaleCache(t *testing.T) {
 	w.do(err)
 	patcher, err := apply.NewNodeClient(w.cluster.Config, connection)
 	w.do(err)
-	reconciler := nodes.New(w, w, fleet.New(stale), patcher, plan.DefaultRepairBackoff(), nil, logr.Discard())
+	staleNodes, err := nodecache.Cached(stale)
+	w.do(err)
+	reconciler := nodes.New(w, w, nodecache.Live(w), fleet.New(stale, staleNodes), patcher, plan.DefaultRepairBackoff(), nil, logr.Discard())
 	before := bare(t, w.get("n1"))
 	if _, err := reconciler.Reconcile(t.Context(), loop.RequestFor("n1")); err == nil {
 		t.Error("the pass went well, want it to come back")

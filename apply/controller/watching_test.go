@@ -127,7 +127,7 @@ func (w *world) isReadyNode(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
 		w.eventually("node "+name+" is ready and idle", func() error {
-			node, err := nodecache.GetLive(w.t.Context(), w, name)
+			node, err := nodecache.Live(w).Node(w.t.Context(), name)
 			if err != nil {
 				return err
 			}

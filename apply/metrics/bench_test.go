@@ -53,7 +53,7 @@ func BenchmarkScrape(b *testing.B) {
 				}
 				m.DriftRepaired(world.pools[i].Name, 1)
 			}
-			view := fleet.New(world)
+			view := fleet.New(world, nil)
 			for i := range nodes {
 				observed := fleet.Observation{Epoch: 1}
 				observed.Ready, observed.Members = true, []string{world.pools[i%pools].Name}

@@ -9,7 +9,8 @@ import (
 
 // trimming is a NegotiatedSerializer that trims nodes that are encoded as protobuf
 // before it decodes them: those in the events of a watch, and those in lists. It
-// decodes an event about a node only where the node is not recalled.
+// decodes an event about a node only where the node is not recalled. From whichever
+// encoding, the node of an event becomes a [Node].
 type trimming struct {
 	runtime.NegotiatedSerializer
 	recall *recall
@@ -22,6 +23,7 @@ func (t trimming) SupportedMediaTypes() []runtime.SerializerInfo {
 	supported := append([]runtime.SerializerInfo(nil), t.NegotiatedSerializer.SupportedMediaTypes()...)
 	for i := range supported {
 		if supported[i].MediaType != runtime.ContentTypeProtobuf || supported[i].StreamSerializer == nil {
+			supported[i].Serializer = recalling{supported[i].Serializer, t.recall}
 			continue
 		}
 		supported[i].Serializer = recalling{trimmingSerializer{supported[i].Serializer, trimList}, t.recall}

@@ -9,7 +9,7 @@ import (
 )
 
 // BenchmarkEvent measures one event of a node, of which there is one per
-// heartbeat: decoding it as the client does, and slimming it. Beside it: an
+// heartbeat: decoding it as the client does, and reducing it. Beside it: an
 // event that changes what is kept, and one that is decoded whole.
 func BenchmarkEvent(b *testing.B) {
 	heartbeats, changes := make([][]byte, 100), make([][]byte, 200)
@@ -28,7 +28,7 @@ func BenchmarkEvent(b *testing.B) {
 	}{"whole": {plain, heartbeats}, "change": {newTrimming(plain), changes}, "heartbeat": {newTrimming(plain), heartbeats}} {
 		b.Run(name, func(b *testing.B) {
 			r := newReader(b, c.from)
-			kept := make([]*corev1.Node, len(heartbeats)) // as a cache does
+			kept := make([]*Node, len(heartbeats)) // as a cache does
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				kept[i%len(kept)] = r.decode(c.events[i%len(c.events)])

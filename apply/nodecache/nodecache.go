@@ -4,13 +4,14 @@
 // of them. Plans need a fifth of that, and thousands of nodes have the same
 // labels, taints and owners. So a node is reduced twice: while it is encoded,
 // so that what nobody reads is never decoded (trim.go), and before it is kept,
-// where nodes come to share what is equal on them (slim.go). What remains of a
-// heartbeat contains no change, and is not decoded at all (recall.go). Start
-// with [New].
+// as a [Node], where nodes come to share what is equal on them (node.go). What
+// remains of a heartbeat contains no change, and is not decoded at all (recall.go).
+// Start with [New].
 package nodecache
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,13 +25,15 @@ import (
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// New returns a cache like [cache.New], which keeps reduced nodes and all other
+// New returns a cache like [cache.New], which keeps each node as a [Node] and all other
 // objects whole. It is made for NewCache in the options of a manager. Options
 // that select or transform objects are an error: nodes are read as a whole.
 //
-// Nodes are read by [Get] and [List], which return no field that the cache has dropped.
+// Nodes are read by [Cached], and their events have the type [Node]. To read a Node of
+// Kubernetes from this cache is an error.
 //
 // The reduction is not an option in ByObject: a manager would then look the
 // kind up at the API server when it is created, and could not be created while
@@ -62,10 +65,26 @@ func newCache(config *rest.Config, options cache.Options, by runtime.NegotiatedS
 	options.NewInformer = func(objects toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 		if _, isNode := example.(*corev1.Node); isNode {
 			objects = toolscache.NewListWatchFromClient(nodes, "nodes", corev1.NamespaceAll, fields.Everything())
+			example = &Node{}
 		}
 		return toolscache.NewSharedIndexInformer(objects, example, resync, indexers)
 	}
-	return cache.New(config, options)
+	all, err := cache.New(config, options)
+	if err != nil {
+		return nil, err
+	}
+	return reducing{all}, nil
+}
+
+// reducing is a cache that keeps nodes as [Node], for which its informers can be asked, too.
+type reducing struct{ cache.Cache }
+
+// GetInformer implements [cache.Informers].
+func (r reducing) GetInformer(ctx context.Context, object client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
+	if _, isNode := object.(*Node); isNode {
+		object = &corev1.Node{}
+	}
+	return r.Cache.GetInformer(ctx, object, options...)
 }
 
 // nodeClient returns a client that decodes no more of nodes than is kept.

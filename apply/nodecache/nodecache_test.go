@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -47,15 +48,15 @@ func TestCacheReadsNoMoreThanItKeeps(t *testing.T) {
 			nodes, read := cachedNodes(t, config)
 			create(t, direct, realisticNode(1))
 			for _, want := range []*corev1.Node{realisticNode(0), realisticNode(1)} {
-				node := &corev1.Node{}
-				cluster.Eventually(t, want.Name+" is in the cache, and ready", timeout, func() error {
-					err := nodes.Get(t.Context(), client.ObjectKeyFromObject(want), node)
-					if err == nil && !ready(node) {
+				var node *Node
+				cluster.Eventually(t, want.Name+" is in the cache, and ready", timeout, func() (err error) {
+					node, err = nodes.Node(t.Context(), want.Name)
+					if err == nil && !node.Ready {
 						err = errors.New("it is not ready")
 					}
 					return err
 				})
-				if len(node.Spec.Taints) == 0 || node.Labels["team"] != want.Labels["team"] || len(node.ManagedFields) == 0 {
+				if len(node.Taints) == 0 || node.Labels["team"] != want.Labels["team"] || len(node.ManagedFields) == 0 {
 					t.Errorf("of node %q is kept only %v", node.Name, node)
 				}
 			}
@@ -84,8 +85,7 @@ func TestCacheReadsNoMoreThanItKeeps(t *testing.T) {
 					t.Fatal(err)
 				}
 				cluster.Eventually(t, "the heartbeat is in the cache", timeout, func() error {
-					node := &corev1.Node{}
-					err := nodes.Get(t.Context(), client.ObjectKeyFromObject(beating), node)
+					node, err := nodes.Node(t.Context(), beating.Name)
 					if err == nil && node.ResourceVersion != beating.ResourceVersion {
 						err = fmt.Errorf("the version is %s, want %s", node.ResourceVersion, beating.ResourceVersion)
 					}
@@ -137,15 +137,15 @@ func (r recordingSerializer) Decode(data []byte, defaults *schema.GroupVersionKi
 	return object, kind, err
 }
 
-// cachedNodes returns a cache of nodes, and the nodes that it has decoded so
+// cachedNodes returns the nodes of a cache, and those that it has decoded so
 // far, before they were reduced.
-func cachedNodes(t *testing.T, config *rest.Config) (nodes cache.Cache, read func() []*corev1.Node) {
+func cachedNodes(t *testing.T, config *rest.Config) (nodes Reader, read func() []*corev1.Node) {
 	t.Helper()
 	var (
 		mu  sync.Mutex
 		all []*corev1.Node
 	)
-	nodes, err := newCache(config, cache.Options{Scheme: scheme.Scheme}, recording{plain, func(node *corev1.Node) {
+	objects, err := newCache(config, cache.Options{Scheme: scheme.Scheme}, recording{plain, func(node *corev1.Node) {
 		mu.Lock()
 		defer mu.Unlock()
 		if node.Name != "" { // or it is a bookmark
@@ -155,16 +155,11 @@ func cachedNodes(t *testing.T, config *rest.Config) (nodes cache.Cache, read fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- nodes.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	if _, err := nodes.GetInformer(t.Context(), &corev1.Node{}); err != nil {
+	start(t, objects)
+	if nodes, err = Cached(objects); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nodes.Nodes(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return nodes, func() []*corev1.Node {
@@ -207,5 +202,67 @@ func TestCacheRefusesWhatItCannotDo(t *testing.T) {
 	}
 	if _, err := New(&rest.Config{Host: "127.0.0.1"}, cache.Options{Mapper: meta.NewDefaultRESTMapper(nil)}); err != nil {
 		t.Errorf("without any of them: %v", err)
+	}
+}
+
+// TestNodesAreReadByReaderAlone: who asks the cache for a node of Kubernetes would miss what
+// was dropped, and who asks before it is filled would believe that there is none.
+func TestNodesAreReadByReaderAlone(t *testing.T) {
+	config := cluster.Shared(t).Config
+	direct, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, direct, realisticNode(0))
+	objects, err := New(config, cache.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := Cached(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := nodes.Nodes(t.Context()); !errors.As(err, new(*cache.ErrCacheNotStarted)) {
+		t.Errorf("a cache that has not begun has %d nodes, %v", len(found), err)
+	}
+	if found, err := nodes.Node(t.Context(), realisticNode(0).Name); !errors.As(err, new(*cache.ErrCacheNotStarted)) {
+		t.Errorf("a cache that has not begun has %v, %v", found, err)
+	}
+	start(t, objects)
+	if found, err := nodes.Nodes(t.Context()); err != nil || len(found) != 1 || found[0].Name != realisticNode(0).Name {
+		t.Errorf("the cache has %d nodes, %v", len(found), err)
+	}
+	if _, err := nodes.Node(t.Context(), "missing"); !apierrors.IsNotFound(err) {
+		t.Errorf("a node that there is not: %v", err)
+	}
+	if err := objects.Get(t.Context(), client.ObjectKeyFromObject(realisticNode(0)), &corev1.Node{}); err == nil {
+		t.Error("the cache returns a node of Kubernetes")
+	}
+	if err := objects.List(t.Context(), &corev1.NodeList{}); err == nil {
+		t.Error("the cache returns a list of nodes of Kubernetes")
+	}
+	whole, err := cache.New(config, cache.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Cached(whole); err == nil {
+		t.Error("nodes are read from a cache that keeps them whole")
+	}
+}
+
+// start starts a cache, until the test ends.
+func start(t *testing.T, objects cache.Cache) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- objects.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	if !objects.WaitForCacheSync(t.Context()) {
+		t.Fatal("the cache does not sync")
 	}
 }

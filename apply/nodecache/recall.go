@@ -28,7 +28,7 @@ type recall struct {
 // recalled is a node and a digest of what it was decoded from.
 type recalled struct {
 	digest [sha256.Size]byte
-	node   weak.Pointer[corev1.Node]
+	node   weak.Pointer[Node]
 }
 
 // leastSweep is the least number of nodes at which deleted ones are removed.
@@ -44,7 +44,7 @@ type state struct {
 }
 
 // node returns the node of a state; nil where it is not known.
-func (r *recall) node(of state) *corev1.Node {
+func (r *recall) node(of state) *Node {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last, found := r.known[of.name]
@@ -55,16 +55,14 @@ func (r *recall) node(of state) *corev1.Node {
 	if before == nil {
 		return nil
 	}
-	// The type is not copied: the one who decoded it may be about to clear it.
-	node := &corev1.Node{ObjectMeta: before.ObjectMeta, Spec: before.Spec, Status: before.Status}
+	node := *before
 	node.ResourceVersion = of.version
-	r.known[of.name] = recalled{of.digest, weak.Make(node)}
-	return node
+	r.known[of.name] = recalled{of.digest, weak.Make(&node)}
+	return &node
 }
 
-// remember stores the node that a state was decoded to. Nobody may change it
-// any more, except for its type.
-func (r *recall) remember(of state, node *corev1.Node) {
+// remember stores the node that a state was decoded to.
+func (r *recall) remember(of state, node *Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known[of.name] = recalled{of.digest, weak.Make(node)}
@@ -134,8 +132,8 @@ func only(encoded []byte, message span, field protowire.Number) (value span, ok 
 	return value, ok
 }
 
-// recalling decodes like its serializer, except for nodes that it recalls. It
-// reduces nodes.
+// recalling decodes like its serializer, except for nodes: it reduces them, and does not
+// decode those that it recalls.
 type recalling struct {
 	runtime.Serializer
 	recall *recall
@@ -149,17 +147,20 @@ func (r recalling) Decode(data []byte, defaults *schema.GroupVersionKind, into r
 		return r.Serializer.Decode(data, defaults, into)
 	}
 	state, ok := stateOf(data)
-	if !ok {
-		return r.Serializer.Decode(data, defaults, into)
+	if ok {
+		if known := r.recall.node(state); known != nil {
+			kind := nodeKind
+			return known, &kind, nil
+		}
 	}
-	if known := r.recall.node(state); known != nil {
-		kind := nodeKind
-		return known, &kind, nil
+	object, kind, err := r.Serializer.Decode(data, defaults, nil)
+	node, isNode := object.(*corev1.Node)
+	if err != nil || !isNode {
+		return object, kind, err
 	}
-	object, kind, err := r.Serializer.Decode(data, defaults, into)
-	if node, isNode := object.(*corev1.Node); err == nil && isNode {
-		slim(node)
-		r.recall.remember(state, node)
+	reduced := reduce(node)
+	if ok {
+		r.recall.remember(state, reduced)
 	}
-	return object, kind, err
+	return reduced, kind, nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -121,7 +120,7 @@ func (f *Fleet) displaced(ctx context.Context, pools *Snapshot, nodes []plan.Fol
 	if err != nil || len(pods) == 0 {
 		return nil, err
 	}
-	states, err := nodecache.List(ctx, f.cached)
+	states, err := f.nodes.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/loop"
-
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -26,7 +26,7 @@ type Fleet struct {
 	pods    pendingPods
 
 	changes *publisher
-	cached  client.Reader
+	nodes   nodecache.Reader
 	// watching is the source of all changes of pools; see [Fleet.Watch].
 	watching source.SyncingSource
 	started  sync.Once
@@ -37,16 +37,20 @@ type Fleet struct {
 	followed  *Snapshot
 }
 
-// New returns a view of what a cache has. [Fleet.Watch] makes it follow changes.
-func New(cached client.Reader) *Fleet {
+// New returns a view of what a cache has, and of its nodes. [Fleet.Watch] makes it follow
+// changes.
+func New(cached client.Reader, nodes nodecache.Reader) *Fleet {
 	changes := &publisher{}
 	counts := newCounts(changes)
 	return &Fleet{
 		turns: newTurns(),
-		pools: newPools(cached, changes), counts: counts, startup: startup{cached: cached, counts: counts, now: time.Now},
-		changes: changes, cached: cached,
+		pools: newPools(cached, nodes, changes), counts: counts, startup: startup{nodes: nodes, counts: counts, now: time.Now},
+		changes: changes, nodes: nodes,
 	}
 }
+
+// Nodes returns the nodes of the cache, in no order.
+func (f *Fleet) Nodes(ctx context.Context) ([]*plan.NodeState, error) { return f.nodes.Nodes(ctx) }
 
 // WithClock makes turns go by a clock.
 func (f *Fleet) WithClock(clock loop.Clock) *Fleet {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -46,7 +45,7 @@ func (f *Fleet) Follow(ctx context.Context, enqueue func(node string)) error {
 // followMoved leads to the nodes that are in other pools than they were, and returns the
 // observations of the others.
 func (f *Fleet) followMoved(ctx context.Context, pools *Snapshot, observations []lastObservation, enqueue func(node string)) ([]lastObservation, error) {
-	nodes, err := nodecache.List(ctx, f.cached)
+	nodes, err := f.nodes.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}

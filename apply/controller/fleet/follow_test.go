@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -93,7 +94,7 @@ func TestChangesConcernEveryNodeWhosePlanChanges(t *testing.T) {
 	for seed := range uint64(worlds) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		cache := &poolList{pools: map[string]*v1.NodePool{}}
-		pools := New(cache)
+		pools := New(cache, nodecache.Live(cache))
 		nodes := []*plan.NodeState{
 			{Name: "n1", Labels: map[string]string{"zone": "1", v1.RoleLabel("a"): ""}},
 			{Name: "n2", Labels: map[string]string{"x": "1"}},
@@ -156,7 +157,7 @@ func TestNodeThatIsDueStaysSo(t *testing.T) {
 		pools: map[string]*v1.NodePool{"q": named("q", 1, "other")},
 		nodes: []plan.NodeState{{Name: "n1"}, {Name: "n2"}},
 	}
-	fleet, queued := New(cache), map[string]bool{}
+	fleet, queued := New(cache, nodecache.Live(cache)), map[string]bool{}
 	change := func(pool *v1.NodePool) {
 		t.Helper()
 		cache.pools[pool.Name] = pool

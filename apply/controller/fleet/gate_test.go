@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/nodecache"
 )
 
 // Nodes wait for revisions that an earlier process began, and for no others.
@@ -56,7 +57,8 @@ func TestWaitForUnfinishedRevisions(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := New(&poolList{sources: tc.sources})
+			cache := &poolList{sources: tc.sources}
+			s := New(cache, nodecache.Live(cache))
 			published := s.changes.subscribe(Partial)
 			if err := s.Resume(t.Context()); err != nil {
 				t.Fatal(err)
@@ -98,7 +100,7 @@ func TestFrozenPoolsAreFollowedAsTheyWere(t *testing.T) {
 	cache := &poolList{pools: map[string]*v1.NodePool{
 		"changed": pool("changed", 1, ""), "deleted": pool("deleted", 1, ""), "other": pool("other", 1, ""), "inner": pool("inner", 1, "changed"),
 	}}
-	s := New(cache)
+	s := New(cache, nodecache.Live(cache))
 	published := s.changes.subscribe(Definition)
 	followsNow := func(reason string, want map[string]int64) {
 		t.Helper()

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -62,7 +61,7 @@ func (p *pools) holdsOf(ctx context.Context, definitions []*v1.NodePool) (holds,
 	if p.current != nil && len(p.current.held.Names()) == 0 && !p.lost(definitions) && !plan.MayHoldReleases(definitions) {
 		return holds{}, nil
 	}
-	nodes, err := nodecache.List(ctx, p.cached)
+	nodes, err := p.nodes.Nodes(ctx)
 	if err != nil {
 		return holds{}, err
 	}

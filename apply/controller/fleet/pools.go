@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -20,6 +21,7 @@ import (
 // it.
 type pools struct {
 	cached  client.Reader
+	nodes   nodecache.Reader
 	changes *publisher
 
 	// starting serializes the search for revisions that an earlier process has not
@@ -43,9 +45,9 @@ type pools struct {
 	partial map[string]string
 }
 
-func newPools(cached client.Reader, changes *publisher) *pools {
+func newPools(cached client.Reader, nodes nodecache.Reader, changes *publisher) *pools {
 	return &pools{
-		cached: cached, changes: changes, epoch: 1,
+		cached: cached, nodes: nodes, changes: changes, epoch: 1,
 		deletions: deletions{now: time.Now, seen: map[types.UID]bool{}}, released: map[string]bool{},
 		gate: newGate(), partial: map[string]string{},
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/nodecache"
@@ -15,7 +14,7 @@ import (
 
 // startup knows when a pass over every node has ended.
 type startup struct {
-	cached client.Reader
+	nodes  nodecache.Reader
 	counts *counts
 	now    func() time.Time
 
@@ -53,7 +52,7 @@ func (s *startup) everyNodeObserved(ctx context.Context) (bool, error) {
 func (s *startup) pendingObserved(ctx context.Context) (bool, error) {
 	for len(s.pending) > 0 {
 		if s.counts.Last(s.pending[0]) == nil {
-			_, err := nodecache.Get(ctx, s.cached, s.pending[0])
+			_, err := s.nodes.Node(ctx, s.pending[0])
 			if !apierrors.IsNotFound(err) {
 				return false, err
 			}
@@ -64,7 +63,7 @@ func (s *startup) pendingObserved(ctx context.Context) (bool, error) {
 }
 
 func (s *startup) listPending(ctx context.Context) error {
-	nodes, err := nodecache.List(ctx, s.cached)
+	nodes, err := s.nodes.Nodes(ctx)
 	if err != nil {
 		return err
 	}

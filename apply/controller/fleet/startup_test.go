@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/nodecache"
 )
 
 // cachedNodes are the nodes of a cache, by name, and how often they were listed.
@@ -45,7 +46,7 @@ func (c *cachedNodes) List(_ context.Context, list client.ObjectList, _ ...clien
 func TestEveryNodeIsObserved(t *testing.T) {
 	cached, now := &cachedNodes{names: map[string]bool{}}, time.Now()
 	figures, _ := newCountsTest()
-	s := startup{cached: cached, counts: figures, now: func() time.Time { return now }}
+	s := startup{nodes: nodecache.Live(cached), counts: figures, now: func() time.Time { return now }}
 	ask := func() bool {
 		t.Helper()
 		now = now.Add(loop.RetryPeriod)

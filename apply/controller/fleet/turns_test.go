@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -24,7 +25,7 @@ func turnsPool(name string, rollout *v1.Rollout) *v1.NodePool {
 
 func turnsFleet(t *testing.T, list *poolList) *Fleet {
 	t.Helper()
-	f := New(list)
+	f := New(list, nodecache.Live(list))
 	f.turns.clock.Now = func() time.Time { return turnsNow }
 	f.startup.complete.Store(true)
 	return f

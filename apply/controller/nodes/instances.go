@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -66,9 +66,9 @@ func (i *instances) add(node string, changes int) (report bool) {
 }
 
 // changed notes that a node has changed.
-func (i *instances) changed(before, after client.Object) {
-	if before.GetAnnotations()[v1.AppliedAnnotation] != after.GetAnnotations()[v1.AppliedAnnotation] {
-		i.account(after.GetName())
+func (i *instances) changed(before, after *nodecache.Node) {
+	if before.Annotations[v1.AppliedAnnotation] != after.Annotations[v1.AppliedAnnotation] {
+		i.account(after.Name)
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/nodecache"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 func TestInstances(t *testing.T) {
@@ -60,8 +60,8 @@ func TestInstances(t *testing.T) {
 					i.account(fmt.Sprint(s.refused))
 				}
 				if s.changes > 0 {
-					before := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(s.changes)}}
-					after := before.DeepCopy()
+					before := &nodecache.Node{NodeState: plan.NodeState{Name: fmt.Sprint(s.changes)}}
+					after := &nodecache.Node{NodeState: before.NodeState}
 					if after.Labels = map[string]string{"a": "b"}; !s.same {
 						after.Annotations = map[string]string{v1.AppliedAnnotation: "{}"}
 					}

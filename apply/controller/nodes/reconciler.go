@@ -30,14 +30,15 @@ const MaxTries = 5
 
 // Reconciler brings nodes to what the pools want. Make one with [New].
 type Reconciler struct {
-	// cached reads the cache; live reads past it.
-	cached, live client.Reader
-	applier      *apply.Applier
-	evictions    client.SubResourceWriter
-	fleet        *fleet.Fleet
-	repairs      *repairs
-	drained      *drained
-	metrics      *metrics.Metrics
+	// cached reads the nodes of the cache; live reads past it.
+	cached    nodecache.Reader
+	live      client.Reader
+	applier   *apply.Applier
+	evictions client.SubResourceWriter
+	fleet     *fleet.Fleet
+	repairs   *repairs
+	drained   *drained
+	metrics   *metrics.Metrics
 	// pending are the nodes that are not up to date yet.
 	pending *pending
 	// clock is by which windows and turns are waited for.
@@ -48,13 +49,13 @@ type Reconciler struct {
 
 // New returns a reconciler that reads nodes from a cache, or past it where that is
 // behind, and writes them by the patcher. Its log is for what concerns no single pass.
-func New(cached client.Client, live client.Reader, view *fleet.Fleet, patcher apply.NodePatcher, backoff plan.RepairBackoff, counted *metrics.Metrics, logger logr.Logger) *Reconciler {
+func New(c client.Client, live client.Reader, cached nodecache.Reader, view *fleet.Fleet, patcher apply.NodePatcher, backoff plan.RepairBackoff, counted *metrics.Metrics, logger logr.Logger) *Reconciler {
 	instances := newInstances(logger)
 	return &Reconciler{
 		cached: cached, live: live, fleet: view, repairs: newRepairs(backoff), drained: newDrained(), instances: instances,
 		metrics: counted, pending: newPending(), clock: loop.SystemClock(),
-		evictions: cached.SubResource("eviction"),
-		applier:   apply.New(cached).PatchingNodes(countingPatcher{patcher, instances}),
+		evictions: c.SubResource("eviction"),
+		applier:   apply.New(c).PatchingNodes(countingPatcher{patcher, instances}),
 	}
 }
 
@@ -112,17 +113,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		if !apply.IsConflict(err) || try == MaxTries {
 			return reconcile.Result{}, err
 		}
-		node, err = nodecache.GetLive(ctx, r.live, request.Name)
+		node, err = nodecache.Live(r.live).Node(ctx, request.Name)
 	}
 }
 
 // read reads a node of the cache, or past it, where the cache does not show yet what was
 // written in the turn of the node, or may have been.
 func (r *Reconciler) read(ctx context.Context, name string) (*nodecache.Node, error) {
-	node, err := nodecache.Get(ctx, r.cached, name)
-	if err == nil && r.fleet.Outdated(name, plan.LastChangeOf(node.NodeState)) {
-		if node, err = nodecache.GetLive(ctx, r.live, name); err == nil {
-			r.fleet.Shown(name, plan.LastChangeOf(node.NodeState))
+	node, err := r.cached.Node(ctx, name)
+	if err == nil && r.fleet.Outdated(name, plan.LastChangeOf(&node.NodeState)) {
+		if node, err = nodecache.Live(r.live).Node(ctx, name); err == nil {
+			r.fleet.Shown(name, plan.LastChangeOf(&node.NodeState))
 		}
 	}
 	return node, err
@@ -131,7 +132,7 @@ func (r *Reconciler) read(ctx context.Context, name string) (*nodecache.Node, er
 // stateOf is a node as far as turns depend on it, by its outcome. What it would begin to
 // follow with that counts only once it is written.
 func (r *Reconciler) stateOf(node *nodecache.Node, outcome plan.NodeOutcome) plan.FollowerState {
-	state := plan.FollowerStateOf(node.NodeState, outcome, node.Ready)
+	state := plan.FollowerStateOf(&node.NodeState, outcome, node.Ready)
 	state.Change = r.lastChange(node, outcome)
 	return state
 }
@@ -157,7 +158,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 		return nil, err
 	}
 	facts := r.facts(node, pools)
-	outcome := plan.NodeOutcomeOf(node.NodeState, pools.Expansion, facts)
+	outcome := plan.NodeOutcomeOf(&node.NodeState, pools.Expansion, facts)
 	found := &observed{Observation: fleet.Observation{Epoch: pools.Epoch, UID: node.UID, FollowerState: r.stateOf(node, outcome)}}
 	switch outcome.State {
 	case plan.NodeStateUnreadable:
@@ -173,12 +174,12 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 		before := outcome.Drain
 		if before != nil && before.Began {
 			facts.Drained, facts.Evicted = r.drain(ctx, node.Name, before, found, facts.Now), true
-			outcome = plan.NodeOutcomeOf(node.NodeState, pools.Expansion, facts)
+			outcome = plan.NodeOutcomeOf(&node.NodeState, pools.Expansion, facts)
 			found.FollowerState = r.stateOf(node, outcome)
 		}
 		found.Step = outcome.Step
 		again := found.again
-		err := r.execute(ctx, node.NodeState, pools, outcome, found)
+		err := r.execute(ctx, &node.NodeState, pools, outcome, found)
 		found.again = loop.Sooner(found.again, again)
 		drain := outcome.Drain
 		if err != nil { // the taints may not have come

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -39,28 +38,30 @@ func (r *Reconciler) AddTo(mgr manager.Manager, concurrency int) error {
 	return builder.ControllerManagedBy(mgr).
 		Named("node").
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: loop.NewRateLimiter(), NewQueue: r.clock.NewQueue}).
-		Watches(&corev1.Node{}, r.events(), builder.WithPredicates(relevantToPlan)).
+		WatchesRawSource(source.TypedKind(mgr.GetCache(), &nodecache.Node{}, r.events(), relevantToPlan)).
 		WatchesRawSource(r.fleet.Requests(fleet.Definition, CoalescePeriod, r.follow)).
 		WatchesRawSource(source.Func(r.giveTurns)).
 		Complete(loop.WithBackoff(r))
 }
 
-func (r *Reconciler) events() handler.EventHandler {
-	enqueue := func(node client.Object, queue loop.Queue) {
-		queue.Add(loop.RequestFor(node.GetName()))
+func (r *Reconciler) events() handler.TypedEventHandler[*nodecache.Node, reconcile.Request] {
+	enqueue := func(node *nodecache.Node, queue loop.Queue) {
+		queue.Add(loop.RequestFor(node.Name))
 	}
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, queue loop.Queue) {
-			r.fleet.Expect(e.Object.GetName())
-			r.pending.add(e.Object.GetName(), metrics.NodeJoined)
+	return handler.TypedFuncs[*nodecache.Node, reconcile.Request]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*nodecache.Node], queue loop.Queue) {
+			r.fleet.Expect(e.Object.Name)
+			r.pending.add(e.Object.Name, metrics.NodeJoined)
 			enqueue(e.Object, queue)
 		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue loop.Queue) {
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*nodecache.Node], queue loop.Queue) {
 			r.instances.changed(e.ObjectOld, e.ObjectNew)
-			r.pending.add(e.ObjectNew.GetName(), metrics.NodeChanged)
+			r.pending.add(e.ObjectNew.Name, metrics.NodeChanged)
 			enqueue(e.ObjectNew, queue)
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue loop.Queue) { enqueue(e.Object, queue) },
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*nodecache.Node], queue loop.Queue) {
+			enqueue(e.Object, queue)
+		},
 	}
 }
 
@@ -87,19 +88,15 @@ func (r *Reconciler) giveTurns(ctx context.Context, queue loop.Queue) error {
 // relevantToPlan passes the node events that a plan or a count can
 // depend on. Kubelets write the status of their nodes all the time. That
 // somebody else has set a value that stays the same is news for who reports it.
-var relevantToPlan = predicate.Funcs{
-	UpdateFunc: func(e event.UpdateEvent) bool {
-		before, okBefore := nodecache.Of(e.ObjectOld)
-		after, okAfter := nodecache.Of(e.ObjectNew)
-		if !okBefore || !okAfter {
-			return true
-		}
+var relevantToPlan = predicate.TypedFuncs[*nodecache.Node]{
+	UpdateFunc: func(e event.TypedUpdateEvent[*nodecache.Node]) bool {
+		before, after := e.ObjectOld, e.ObjectNew
 		return before.UID != after.UID ||
 			!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations) ||
 			!slices.EqualFunc(before.Taints, after.Taints, func(a, b corev1.Taint) bool {
 				return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value
 			}) ||
-			before.Ready != after.Ready || before.Unschedulable != after.Unschedulable || before.Conditions != after.Conditions || !sameSetters(before.NodeState, after.NodeState)
+			before.Ready != after.Ready || before.Unschedulable != after.Unschedulable || before.Conditions != after.Conditions || !sameSetters(&before.NodeState, &after.NodeState)
 	},
 }
 

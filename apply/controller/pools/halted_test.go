@@ -11,6 +11,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -35,7 +36,7 @@ func TestHaltOfAnotherPoolOutlastsARestart(t *testing.T) {
 	v1.SetNodePoolDefaults(boss)
 	boss.Status.Rollout = &v1.RolloutStatus{Halt: (&plan.Halt{Time: time.Now(), Changes: []string{"abcdef"}, Nodes: 1, Node: "a"}).Status()}
 	c := &racing{pool: boss}
-	view := fleet.New(c)
+	view := fleet.New(c, nodecache.Live(c))
 	pools, err := view.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)

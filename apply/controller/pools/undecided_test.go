@@ -14,6 +14,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
+	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -92,7 +93,7 @@ func TestUndecidedRuntimeClassIsDecidedLater(t *testing.T) {
 	}
 	for _, late := range []bool{false, true} {
 		c := &racing{pool: pool.DeepCopy(), class: class}
-		view := fleet.New(c)
+		view := fleet.New(c, nodecache.Live(c))
 		view.Expect("n")
 		if err := view.Freeze(t.Context(), "s", []string{"p"}); err != nil {
 			t.Fatal(err)

@@ -22,7 +22,6 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/metrics"
-	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/source/git"
 	"github.com/nodepools/nodepools/source/token"
@@ -221,7 +220,7 @@ func (r *Reconciler) carryOut(ctx context.Context, src *v1.NodePoolSource, state
 
 // nodes lists the nodes of the cache, for a plan that depends on them.
 func (r *Reconciler) nodes(ctx context.Context) func() ([]*plan.NodeState, error) {
-	return func() ([]*plan.NodeState, error) { return nodecache.List(ctx, r.client) }
+	return func() ([]*plan.NodeState, error) { return r.fleet.Nodes(ctx) }
 }
 
 // refusalOf is the failure of a revision of which nothing is applied; nil of one that is.
