@@ -33,8 +33,9 @@ REPOSITORY ?= ghcr.io/nodepools/nodepools
 release: export REPOSITORY := $(value REPOSITORY)
 
 # The user's own flags and workspace are about other modules. An empty GOFLAGS
-# would let those of `go env -w` in.
-export GOFLAGS := -mod=readonly -buildvcs=false
+# would let those of `go env -w` in. Without the paths of files, a clone or a worktree
+# compiles only what differs from the last one: testing a fresh clone takes minutes less.
+export GOFLAGS := -mod=readonly -buildvcs=false -trimpath
 export GOWORK  := off
 
 # ./... passes over folders called testdata. The Go packages in ours are meant,

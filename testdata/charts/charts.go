@@ -103,7 +103,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	cmd := exec.Command("go", "run", "-C", root, "./testdata/thirdparty", "helm")
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false -trimpath", "GOWORK=off")
 	var stdout strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
 	if err := cmd.Run(); err != nil {

@@ -32,9 +32,9 @@ func Assets(ctx context.Context) (string, error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cmd := exec.CommandContext(ctx, "go", "run", "-C", dir, ".")
-	// The user's flags and workspace are about other modules. An empty GOFLAGS
-	// would let those of `go env -w` in, so one which changes nothing is given.
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
+	// The user's flags and workspace are about other modules. These flags are those of
+	// the Makefile, which has compiled the builder with them.
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false -trimpath", "GOWORK=off")
 	var stdout strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
