@@ -32,8 +32,8 @@ import (
 // objects whole. It is made for NewCache in the options of a manager. Options
 // that select or transform objects are an error: nodes are read as a whole.
 //
-// Nodes are read by [Cached], and their events have the type [Node]. To read a Node of
-// Kubernetes from this cache is an error.
+// Nodes are read by [Cached], and their events have the type [Node]. To read nodes from this
+// cache in another way is an error.
 //
 // The reduction is not an option in ByObject: a manager would then look the
 // kind up at the API server when it is created, and could not be created while
@@ -46,8 +46,8 @@ func New(config *rest.Config, options cache.Options) (cache.Cache, error) {
 // newCache returns a cache that reads nodes through a serializer, trimmed.
 func newCache(config *rest.Config, options cache.Options, by runtime.NegotiatedSerializer) (cache.Cache, error) {
 	if options.DefaultLabelSelector != nil || options.DefaultFieldSelector != nil || options.DefaultTransform != nil ||
-		options.NewInformer != nil || len(options.ByObject) > 0 {
-		return nil, errors.New("a cache of reduced nodes takes no selector, transform or informer, and no options by object")
+		options.NewInformer != nil || len(options.ByObject)+len(options.DefaultNamespaces) > 0 {
+		return nil, errors.New("a cache of reduced nodes takes no selector, transform or informer, and no options by object or namespace")
 	}
 	config = rest.CopyConfig(config)
 	config.UserAgent = cmp.Or(config.UserAgent, rest.DefaultKubernetesUserAgent())
@@ -78,6 +78,35 @@ func newCache(config *rest.Config, options cache.Options, by runtime.NegotiatedS
 
 // reducing is a cache that keeps nodes as [Node], for which its informers can be asked, too.
 type reducing struct{ cache.Cache }
+
+// errReduced is that of who would miss what the cache has dropped.
+var errReduced = errors.New("this cache has reduced nodes: they are read by nodecache.Cached")
+
+// Get implements [client.Reader].
+func (r reducing) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if ofNodes(object) {
+		return errReduced
+	}
+	return r.Cache.Get(ctx, key, object, options...)
+}
+
+// List implements [client.Reader].
+func (r reducing) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if ofNodes(list) {
+		return errReduced
+	}
+	return r.Cache.List(ctx, list, options...)
+}
+
+// ofNodes reports whether an object is a node or a list of nodes, of whichever type.
+func ofNodes(object runtime.Object) bool {
+	switch object.(type) {
+	case *corev1.Node, *corev1.NodeList:
+		return true
+	}
+	kind := object.GetObjectKind().GroupVersionKind()
+	return kind.Group == corev1.GroupName && (kind.Kind == "Node" || kind.Kind == "NodeList")
+}
 
 // GetInformer implements [cache.Informers].
 func (r reducing) GetInformer(ctx context.Context, object client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {

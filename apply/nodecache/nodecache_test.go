@@ -195,6 +195,7 @@ func TestCacheRefusesWhatItCannotDo(t *testing.T) {
 		"fields":    {DefaultFieldSelector: fields.Everything()},
 		"transform": {DefaultTransform: cache.TransformStripManagedFields()},
 		"by object": {ByObject: map[client.Object]cache.ByObject{&corev1.Node{}: {}}},
+		"namespace": {DefaultNamespaces: map[string]cache.Config{"default": {}}},
 	} {
 		if _, err := New(&rest.Config{Host: "127.0.0.1"}, options); err == nil || !strings.Contains(err.Error(), "selector") {
 			t.Errorf("%s: %v", name, err)
@@ -235,11 +236,21 @@ func TestNodesAreReadByReaderAlone(t *testing.T) {
 	if _, err := nodes.Node(t.Context(), "missing"); !apierrors.IsNotFound(err) {
 		t.Errorf("a node that there is not: %v", err)
 	}
-	if err := objects.Get(t.Context(), client.ObjectKeyFromObject(realisticNode(0)), &corev1.Node{}); err == nil {
-		t.Error("the cache returns a node of Kubernetes")
+	metadata, list := &metav1.PartialObjectMetadata{}, &metav1.PartialObjectMetadataList{}
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
+	for _, object := range []client.Object{&corev1.Node{}, metadata} {
+		if err := objects.Get(t.Context(), client.ObjectKey{Name: "missing"}, object); !errors.Is(err, errReduced) {
+			t.Errorf("a %T is read from the cache: %v", object, err)
+		}
 	}
-	if err := objects.List(t.Context(), &corev1.NodeList{}); err == nil {
-		t.Error("the cache returns a list of nodes of Kubernetes")
+	for _, object := range []client.ObjectList{&corev1.NodeList{}, list} {
+		if err := objects.List(t.Context(), object, client.MatchingLabels{"no": "such"}); !errors.Is(err, errReduced) {
+			t.Errorf("a %T is read from the cache: %v", object, err)
+		}
+	}
+	if err := objects.List(t.Context(), &corev1.PodList{}); err != nil {
+		t.Errorf("other objects are read from the cache: %v", err)
 	}
 	whole, err := cache.New(config, cache.Options{})
 	if err != nil {
@@ -247,6 +258,39 @@ func TestNodesAreReadByReaderAlone(t *testing.T) {
 	}
 	if _, err := Cached(whole); err == nil {
 		t.Error("nodes are read from a cache that keeps them whole")
+	}
+}
+
+// TestJSONIsReducedAsWell: an API server may be asked for another encoding than protobuf.
+func TestJSONIsReducedAsWell(t *testing.T) {
+	config := rest.CopyConfig(cluster.Shared(t).Config)
+	direct, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.ContentType = runtime.ContentTypeJSON
+	objects, err := New(config, cache.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := Cached(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, direct, realisticNode(0))
+	if _, err := objects.GetInformer(t.Context(), &Node{}, cache.BlockUntilSynced(false)); err != nil {
+		t.Fatal(err)
+	}
+	start(t, objects)
+	create(t, direct, realisticNode(1))
+	for i := range 2 {
+		cluster.Eventually(t, "a node is in the cache, and ready", timeout, func() error {
+			node, err := nodes.Node(t.Context(), realisticNode(i).Name)
+			if err == nil && !node.Ready {
+				err = errors.New("it is not ready")
+			}
+			return err
+		})
 	}
 }
 
@@ -262,7 +306,9 @@ func start(t *testing.T, objects cache.Cache) {
 			t.Error(err)
 		}
 	})
-	if !objects.WaitForCacheSync(t.Context()) {
+	waiting, stop := context.WithTimeout(ctx, timeout)
+	defer stop()
+	if !objects.WaitForCacheSync(waiting) {
 		t.Fatal("the cache does not sync")
 	}
 }

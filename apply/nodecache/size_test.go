@@ -36,7 +36,7 @@ func TestCachedNodeIsSmall(t *testing.T) {
 	without := perNode(func(node *corev1.Node) any { node.ManagedFields = nil; return reduce(node) })
 	with := perNode(reduced)
 	t.Logf("%d bytes of JSON; in memory %d whole, %d as cached, of which %d are managed fields", size, whole, with, with-without)
-	if with > whole/4 {
+	if with > whole/8 {
 		t.Errorf("a cached node takes %d bytes, and a whole one %d", with, whole)
 	}
 	if with-without > 600 {

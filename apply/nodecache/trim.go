@@ -26,7 +26,7 @@ type field struct {
 
 var whole = field{}
 
-// What plans read of a node, and slim keeps. Most of a node are its images, what its
+// What plans read of a node, and [reduce] keeps. Most of a node are its images, what its
 // conditions say in words, and their owners: decoding them takes longer than everything
 // else that a heartbeat causes, and produces as much garbage.
 var (
