@@ -1,9 +1,6 @@
 package nodecache
 
 import (
-	"maps"
-	"slices"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,16 +29,7 @@ func (n *Node) GetManagedFields() []metav1.ManagedFieldsEntry { return n.Managed
 
 // DeepCopyObject implements [runtime.Object].
 func (n *Node) DeepCopyObject() runtime.Object {
-	copied := *n
-	copied.Labels, copied.Annotations = maps.Clone(n.Labels), maps.Clone(n.Annotations)
-	copied.Taints, copied.ManagedFields = slices.Clone(n.Taints), slices.Clone(n.ManagedFields)
-	for i := range copied.Taints {
-		copied.Taints[i] = *n.Taints[i].DeepCopy()
-	}
-	for i := range copied.ManagedFields {
-		copied.ManagedFields[i] = *n.ManagedFields[i].DeepCopy()
-	}
-	return &copied
+	return &Node{NodeState: *n.NodeState.DeepCopy(), Ready: n.Ready}
 }
 
 // readOnly is the rest of what an object can do. What no plan reads is empty, and nothing
