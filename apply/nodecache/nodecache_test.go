@@ -215,14 +215,7 @@ func TestNodesAreReadByReaderAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	create(t, direct, realisticNode(0))
-	objects, err := New(config, cache.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes, err := Cached(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects, nodes := newCached(t, config)
 	if found, err := nodes.Nodes(t.Context()); !errors.As(err, new(*cache.ErrCacheNotStarted)) {
 		t.Errorf("a cache that has not begun has %d nodes, %v", len(found), err)
 	}
@@ -269,14 +262,7 @@ func TestJSONIsReducedAsWell(t *testing.T) {
 		t.Fatal(err)
 	}
 	config.ContentType = runtime.ContentTypeJSON
-	objects, err := New(config, cache.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes, err := Cached(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects, nodes := newCached(t, config)
 	create(t, direct, realisticNode(0))
 	if _, err := objects.GetInformer(t.Context(), &Node{}, cache.BlockUntilSynced(false)); err != nil {
 		t.Fatal(err)
@@ -292,6 +278,20 @@ func TestJSONIsReducedAsWell(t *testing.T) {
 			return err
 		})
 	}
+}
+
+// newCached returns a cache that has not begun, and its nodes.
+func newCached(t *testing.T, config *rest.Config) (cache.Cache, Reader) {
+	t.Helper()
+	objects, err := New(config, cache.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := Cached(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects, nodes
 }
 
 // start starts a cache, until the test ends.

@@ -22,8 +22,8 @@ type Reader interface {
 	Nodes(ctx context.Context) ([]*plan.NodeState, error)
 }
 
-// Cached returns a reader of a cache that was made with [New]; all others are an error. It
-// waits until the cache is filled.
+// Cached returns a reader of a cache that was made with [New]; all others are an error. Who
+// reads waits until a cache that has started is filled.
 func Cached(nodes cache.Cache) (Reader, error) {
 	own, isOwn := nodes.(reducing)
 	if !isOwn {
