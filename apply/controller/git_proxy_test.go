@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -68,10 +69,20 @@ func TestGitRepositoryBehindAProxy(t *testing.T) {
 		w.follows("behind", repo.commit(files{"pools/a.yaml": poolFile("a", fmt.Sprint(i+1))}))
 		w.carries("a1", tiers("a", fmt.Sprint(i+1)))
 	}
+	if len(proxy.Asked()) == 0 {
+		t.Error("the proxy of HTTP was not asked")
+	}
 	secret(map[string]string{"address": "socks5://" + socks.Address})
+	w.eventually("the proxy of SOCKS is asked", func() error { // a poll that began before may still ask the other one
+		if len(socks.Asked()) == 0 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	before := len(proxy.Asked())
 	w.follows("behind", repo.commit(files{"pools/a.yaml": poolFile("a", "socks")}))
-	if len(socks.Asked()) == 0 || len(proxy.Asked()) == 0 {
-		t.Error("a proxy was not asked")
+	if asked := proxy.Asked()[before:]; len(asked) > 0 {
+		t.Errorf("the proxy of HTTP was asked for %q, whose address is in no Secret any more", asked)
 	}
 	src := w.mustRead("behind")
 	for _, canary := range []string{token, password} {
