@@ -14,11 +14,28 @@ func TestWritesAreLoggedWithTheirRevision(t *testing.T) {
 	repo := newRepository(t)
 	revision := repo.commit(files{"pools/gpu.yaml": poolFile("gpu", "0")})
 	w.node("gpu-1", role("gpu"))
-	w.source("fleet", repo.url(), rarely)
+	w.source("fleet", repo.url())
 	w.follows("fleet", revision)
 	w.poolsReady("gpu")
 	w.isReady("gpu", 1)
-	for _, line := range []string{"applied revision", "wrote node", "wrote RuntimeClass"} {
+	w.logged(revision, "applied revision", "wrote node", "wrote RuntimeClass")
+
+	w.pod("alone", "")
+	w.runsOn("alone", "gpu-1")
+	next := repo.commit(files{"pools/gpu.yaml": poolFile("gpu", "1",
+		"  taints: [{key: example.com/alone, value: x, effect: NoExecute}]", "  rollout: {drain: {}}")})
+	w.follows("fleet", next)
+	w.carries("gpu-1", tiers("gpu", "1"), "example.com/alone=x:NoExecute")
+	w.logged(next, "evicted pod")
+	if line := w.log.text(`"evicted pod"`); !strings.Contains(line, `"pod"="default/alone"`) || !strings.Contains(line, `"name"="gpu-1"`) {
+		t.Errorf("it is not logged which pod of which node was evicted: %s", line)
+	}
+}
+
+// logged waits until each of some lines is logged, and always with a revision.
+func (w *gitWorld) logged(revision string, lines ...string) {
+	w.t.Helper()
+	for _, line := range lines {
 		w.eventually(fmt.Sprintf("%q is logged", line), func() error {
 			logged := strings.TrimSpace(w.log.text(`"` + line + `"`))
 			if logged == "" {

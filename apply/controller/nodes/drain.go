@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/evict"
 	"github.com/nodepools/nodepools/apply/metrics"
@@ -32,7 +33,7 @@ const maxNamedPods = 3
 // drain evicts what must go from a node before it gets taints, notes what is left, and
 // reports whether that is nothing. While others may still not know of the taints that keep
 // pods off, or that pods are gone, it is not believed to be nothing.
-func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, found *observed, now time.Time) bool {
+func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, pools *fleet.Snapshot, found *observed, now time.Time) bool {
 	found.again, found.Evicting = loop.Sooner(found.again, evict.RetryPeriod), drain.Obstacle
 	if len(drain.Taints) == 0 {
 		return false
@@ -48,6 +49,9 @@ func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, 
 	for _, pod := range left {
 		if result, asked := evictionResults[pod.Result]; asked {
 			r.metrics.EvictionAsked(drain.Pools(), result)
+		}
+		if pod.Result == evict.Evicted {
+			log.FromContext(ctx).Info("evicted pod", "pod", pod.Namespace+"/"+pod.Name, "pools", drain.Pools(), "revisions", pools.Revisions(drain.Pools()))
 		}
 	}
 	settles := drain.Settles(r.drained.hadPods(node, len(left) > 0, now))

@@ -173,7 +173,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 	default:
 		before := outcome.Drain
 		if before != nil && before.Began {
-			facts.Drained, facts.Evicted = r.drain(ctx, node.Name, before, found, facts.Now), true
+			facts.Drained, facts.Evicted = r.drain(ctx, node.Name, before, pools, found, facts.Now), true
 			outcome = plan.NodeOutcomeOf(&node.NodeState, pools.Expansion, facts)
 			found.FollowerState = r.stateOf(node, outcome)
 		}
