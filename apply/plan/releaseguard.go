@@ -126,10 +126,9 @@ func (p *PoolsPlan) losses(revision Revision, live []*v1.NodePool, nodes []*Node
 			losses = append(losses, *loss)
 		}
 	}
-	deletes := p.Deletes()
-	remain := slices.ContainsFunc(p.After(live), func(pool *v1.NodePool) bool { return pool.DeletionTimestamp.IsZero() })
-	if revision.Release.exceeded(revision, c.deleted.Count, c.carrying) && (len(deletes) > 1 || !remain) {
-		c.deleted.Pool, c.deleted.Of = deletes[0], c.carrying
+	if revision.Release.exceeded(revision, c.deleted.Count, c.carrying) {
+		deletes := p.Deletes()
+		c.deleted.Pool, c.deleted.Others, c.deleted.Of = deletes[0], len(deletes) > 1, c.carrying
 		losses = append(losses, c.deleted)
 	}
 	for _, pool := range slices.Sorted(maps.Keys(c.evicted)) {

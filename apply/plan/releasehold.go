@@ -227,7 +227,7 @@ func (c *releaseCount) cause(pool *v1.NodePool) string {
 // holdDeparting holds pools that are being deleted.
 func (c *releaseCount) holdDeparting(held map[string]*ReleaseBlock) {
 	stays := slices.ContainsFunc(c.sorted, func(pool *v1.NodePool) bool { return pool.DeletionTimestamp.IsZero() })
-	c.departing.Of = c.carrying
+	c.departing.Of, c.departing.Others = c.carrying, len(c.carried) > 1
 	tooMany := exceedsReleaseLimit(defaultReleaseLimit, c.departing.Count, c.departing.Of) && (len(c.carried) > 1 || !stays)
 	for name := range c.carried {
 		block := &ReleaseBlock{

@@ -34,7 +34,7 @@ type LossKind string
 const (
 	// LossLeave: nodes would leave a pool.
 	LossLeave LossKind = "leave"
-	// LossDelete: the pool would be deleted, and others with it.
+	// LossDelete: the pool would be deleted.
 	LossDelete LossKind = "delete"
 	// LossGone: the pool is gone, and has not released its nodes.
 	LossGone LossKind = "gone"
@@ -46,6 +46,8 @@ const (
 type Loss struct {
 	Pool string   `json:"pool"`
 	Kind LossKind `json:"kind"`
+	// Others reports that more pools would be deleted with it.
+	Others bool `json:"others,omitempty"`
 	// Nodes are the names of the first three.
 	Nodes []string `json:"nodes"`
 	// Count is how many nodes there are.
@@ -76,7 +78,11 @@ func (l Loss) String() string {
 	case LossGone:
 		return fmt.Sprintf("%d of the %d nodes that carry anything of a pool carry what it has put there (%s)", l.Count, l.Of, names)
 	case LossDelete:
-		return fmt.Sprintf("the deletion of pool %q and others would release %d of the %d nodes that carry anything of a pool (%s)", l.Pool, l.Count, l.Of, names)
+		others := ""
+		if l.Others {
+			others = " and others"
+		}
+		return fmt.Sprintf("the deletion of pool %q%s would release %d of the %d nodes that carry anything of a pool (%s)", l.Pool, others, l.Count, l.Of, names)
 	case LossEvict:
 		return fmt.Sprintf("%d of all %d nodes would get a NoExecute taint of pool %q (%s)", l.Count, l.Of, l.Pool, names)
 	default:
