@@ -26,7 +26,8 @@ type turns []floored
 // round is one push to the program, from its start to its end.
 type round struct {
 	pushed
-	peak float64 // MiB
+	peak   float64 // MiB
+	scrape scraped
 }
 
 // converge measures a world of bare nodes: kubectl, then the bare client and the
@@ -112,8 +113,16 @@ func (c *convergence) addProgram(ctx context.Context, w *world) error {
 	if err := w.checkAll(ctx); err != nil {
 		return err
 	}
-	use, err := w.stopProgram()
-	c.rounds = append(c.rounds, round{p, use.peak})
+	use, err := w.runs.use()
+	if err != nil {
+		return err
+	}
+	s, err := w.scrape(ctx)
+	if err != nil {
+		return err
+	}
+	c.rounds = append(c.rounds, round{p, use.peak, s})
+	_, err = w.stopProgram()
 	return err
 }
 

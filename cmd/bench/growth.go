@@ -74,6 +74,10 @@ func growthFigures(grown []*convergence) []Figure {
 	compared("processor time per node", "ms", func(c *convergence) float64 {
 		return 1000 * median(c.ofRounds(func(r round) float64 { return r.cpu })) / float64(c.size.nodes)
 	}, nil)
+	for _, c := range grown {
+		s := scraped{cpu: median(c.ofRounds(func(r round) float64 { return r.scrape.cpu })), bytes: c.rounds[0].scrape.bytes}
+		figures = append(figures, s.figures("growth", number(float64(c.size.nodes))+" nodes")...)
+	}
 	compared("writes of all but nodes", "writes", func(c *convergence) float64 {
 		return median(c.ofRounds(func(r round) float64 { return float64(r.others) }))
 	}, nil)

@@ -49,7 +49,7 @@ func rolloutRows(ctx context.Context, o options) (_ []Figure, err error) {
 }
 
 // heldTime is how long held nodes are looked at.
-const heldTime = time.Minute
+const heldTime = 2 * time.Minute
 
 // held is what it costs to hold the nodes of a fleet, for one reason.
 type held struct {

@@ -22,6 +22,7 @@ type launch struct {
 	installation *program.Installation
 	kubeconfig   string
 	concurrency  int
+	metrics      string // the address at which they are served
 	starts       int
 }
 
@@ -40,6 +41,9 @@ func newLaunch(ctx context.Context, path, dir string, concurrency int, flags ...
 		return nil, fmt.Errorf("%s install: %w\nbuild it first, or run: make bench", path, err)
 	}
 	l := &launch{path: absolute, dir: dir, concurrency: concurrency}
+	if l.metrics, err = freeAddress(ctx); err != nil {
+		return nil, err
+	}
 	l.installation, err = program.ReadInstallation(string(manifests))
 	if err == nil && len(l.containers()) != 1 {
 		err = fmt.Errorf("the Deployment of nodepools install has %d containers, expected 1", len(l.containers()))
@@ -61,7 +65,7 @@ func (l *launch) args() []string {
 		"--kubeconfig", l.kubeconfig, "--concurrency", strconv.Itoa(l.concurrency),
 		// The usual ports may be in use on this machine. Metrics are counted and served as
 		// in a cluster.
-		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "0")
+		"--metrics-bind-address", l.metrics, "--health-probe-bind-address", "0")
 	if slices.Contains(args, "--leader-elect") {
 		args = append(args, "--leader-election-namespace", l.installation.Account.Namespace)
 	}
