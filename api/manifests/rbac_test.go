@@ -9,18 +9,40 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// The shipped roles give nothing wholesale, and in the cluster no Secret. In the
-// namespace of the controller one may be read by its name; all of them, never: list
-// and watch show the whole content.
+// The shipped roles, those of every option, give nothing wholesale, and in the cluster no
+// Secret. In the namespace of the controller one may be read by its name; all of them, never:
+// list and watch show the whole content.
 func TestShippedRolesGiveNoSecrets(t *testing.T) {
-	for _, problem := range wholesale(slices.Concat(ClusterRules(), ViewerRules())) {
-		t.Error(problem)
+	shipped, err := All(Options{Namespace: "ns", Image: "image:1", Webhook: true, Rollout: true})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if problems := wholesale(MetricsRules()); len(problems) != 0 {
-		t.Errorf("for the metrics: %q", problems)
+	want := map[string]string{
+		"ClusterRole " + MetricsReaderName: `rule 0 gives the paths ["/metrics"]`,
+		"Role " + Name:                     "rule 2 gives every Secret",
 	}
-	if problems := wholesale(NamespaceRules()); len(problems) != 1 || !strings.HasSuffix(problems[0], " gives every Secret") {
-		t.Errorf("in the namespace of the controller: %q, want get of Secrets and nothing else", problems)
+	var roles []string
+	for _, object := range append(shipped, Viewer("ns")...) {
+		var rules []rbacv1.PolicyRule
+		switch role := object.(type) {
+		case *rbacv1.ClusterRole:
+			rules = role.Rules
+		case *rbacv1.Role:
+			rules = role.Rules
+		default:
+			continue
+		}
+		role := object.GetObjectKind().GroupVersionKind().Kind + " " + object.GetName()
+		roles = append(roles, role)
+		if problems := strings.Join(wholesale(rules), "; "); problems != want[role] {
+			t.Errorf("%s: %q, want %q", role, problems, want[role])
+		}
+	}
+	slices.Sort(roles)
+	if want := []string{
+		"ClusterRole " + Name, "ClusterRole " + MetricsName, "ClusterRole " + MetricsReaderName, "ClusterRole " + RolloutName, "ClusterRole " + ViewerName, "Role " + Name,
+	}; !slices.Equal(roles, want) {
+		t.Errorf("the roles are %q, want %q", roles, want)
 	}
 }
 
