@@ -28,12 +28,13 @@ import (
 const waitTimeout = 60 * time.Second
 
 // TestShippedRightsAreJustEnough runs the controller as the service account that
-// install ships, through all that it ever does. The audit log of the API server
-// then says which rights it used: one that was refused is missing, one that was
-// not used is superfluous.
+// install ships without any option, through all that it ever does. The audit log of the
+// API server then says which rights it used: one that was refused is missing, one that was
+// not used is superfluous. The rights of options are in TestRolloutRightsAreJustEnough,
+// TestMetricsOverTLS and TestEveryReplicaReceivesWebhooks.
 func TestShippedRightsAreJustEnough(t *testing.T) {
 	c := cluster.New(t, cluster.Options{Audit: true})
-	install(t, c)
+	install(t, c, "--metrics", "none") // which the default adds rights to
 	_, kubeconfig, err := c.ServiceAccount(t.Context(), manifests.DefaultNamespace, manifests.Name)
 	if err != nil {
 		t.Fatal(err)

@@ -98,6 +98,7 @@ var areas = []area{
 		tests: map[string]string{
 			reconciler:             "TestNodesAreDrainedBeforeTheirTaints TestNodesTakeTurns TestDrainWaitsForBudgets",
 			"apply/preview/impact": "TestImpactEqualsReality TestBlockedDrainsEqualReality",
+			commands:               "TestRolloutRightsAreJustEnough",
 		},
 	},
 	{
