@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/nodepools/nodepools/api/crds"
@@ -52,6 +53,7 @@ func healthy(t *testing.T) *State {
 		Unread:  map[Check]error{},
 	}
 	s.Deployment.Status.ReadyReplicas, s.Deployment.Status.UpdatedReplicas = 2, 2
+	s.MetricsService = manifests.Metrics("here", manifests.SecureMetrics)[0].(*corev1.Service)
 	own, err := crds.All()
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +77,13 @@ func healthy(t *testing.T) *State {
 func rolledOut(s *State, open v1.Window) {
 	open.Duration = metav1.Duration{Duration: time.Hour}
 	s.Pools[0].Spec.Rollout = &v1.Rollout{Windows: []v1.Window{open}}
+}
+
+// drains has all pools drain their nodes.
+func drains(s *State) {
+	for _, pool := range s.Pools {
+		pool.Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}}
+	}
 }
 
 // leaseIn is one of another namespace.
@@ -130,6 +139,24 @@ func TestFindings(t *testing.T) {
 		},
 			[]string{"problem validatingadmissionpolicybinding/nodepools does not deny|nodepools install"}},
 		"a right is missing": {func(s *State) { s.Missing = []string{"patch nodes", "list pods"} }, []string{"problem serviceaccount/nodepools may not patch nodes, nor list pods|nodepools install"}},
+		"drains without the rights": {func(s *State) { drains(s); s.MissingForDrains = []string{"list pods", "create pods/eviction"} },
+			[]string{"problem serviceaccount/nodepools may not list pods, nor create pods/eviction, so nodes cannot be drained for pool gpu|add --rollout to 'nodepools install'"}},
+		"many drains without one of the rights": {func(s *State) {
+			s.Pools[0].Name = "e"
+			for _, name := range []string{"d", "c", "b", "a"} {
+				pool := s.Pools[0].DeepCopy()
+				pool.Name, s.Nodes = name, nil
+				s.Pools = append(s.Pools, pool)
+			}
+			drains(s)
+			s.MissingForDrains = []string{"create pods/eviction"}
+		}, []string{"problem serviceaccount/nodepools may not create pods/eviction, so nodes cannot be drained for the pools a, b, c and 2 more|rollout.enabled=true"}},
+		"drains without any right": {func(s *State) {
+			drains(s)
+			s.Missing, s.MissingForDrains = []string{"patch nodes"}, []string{"list pods"}
+		}, []string{"problem serviceaccount/nodepools may not patch nodes|nodepools install", "problem serviceaccount/nodepools may not list pods, so|--rollout"}},
+		"drains with the rights":               {drains, nil},
+		"no rights for drains, and none asked": {func(s *State) { s.MissingForDrains = []string{"list pods"} }, nil},
 		"the controller elsewhere": {func(s *State) { s.Account, s.Deployment = nil, nil },
 			[]string{"note  there is no ServiceAccount|--namespace", "note  there is no Deployment|--namespace", "note  runs elsewhere|"}},
 		"no replica is ready":  {func(s *State) { s.Deployment.Status.ReadyReplicas = 0 }, []string{"problem deployment/nodepools no replica that is ready|kubectl logs"}},
@@ -164,9 +191,17 @@ func TestFindings(t *testing.T) {
 			c := &s.Deployment.Spec.Template.Spec.Containers[0]
 			c.Args = append(c.Args, "--metrics-bind-address=0")
 		}, []string{"note  told to serve none|"}},
-		"an old Kubernetes":   {func(s *State) { s.Kubernetes = "v1.29.9-gke.1" }, []string{"problem  1.30.0 is required|upgrade"}},
-		"another version":     {func(s *State) { s.Tag, s.Version = "v1.2.4", "v1.2.4" }, []string{"note deployment/nodepools runs v1.2.3, and this program is v1.2.4|"}},
-		"a development build": {func(s *State) { s.Tag = "" }, nil},
+		"metrics that no Service finds": {func(s *State) { s.MetricsService = nil }, []string{"note  there is no Service nodepools-metrics in here|nodepools install"}},
+		"a Service of other pods": {func(s *State) { s.MetricsService.Spec.Selector["app.kubernetes.io/name"] = "other" },
+			[]string{"problem service/nodepools-metrics a selector that no pod of the controller matches|nodepools install"}},
+		"a Service without a selector": {func(s *State) { s.MetricsService.Spec.Selector = nil }, []string{"problem service/nodepools-metrics no pod of the controller|nodepools install"}},
+		"a Service of another port": {func(s *State) { s.MetricsService.Spec.Ports[0].TargetPort = intstr.FromInt32(8080) },
+			[]string{"problem service/nodepools-metrics no port that one of them has|nodepools install"}},
+		"a Service by the number of the port": {func(s *State) { s.MetricsService.Spec.Ports[0].TargetPort = intstr.FromInt32(8443) }, nil},
+		"another container":                   {func(s *State) { s.Deployment.Spec.Template.Spec.Containers[0].Name = "other" }, []string{"note  no container nodepools|"}},
+		"an old Kubernetes":                   {func(s *State) { s.Kubernetes = "v1.29.9-gke.1" }, []string{"problem  1.30.0 is required|upgrade"}},
+		"another version":                     {func(s *State) { s.Tag, s.Version = "v1.2.4", "v1.2.4" }, []string{"note deployment/nodepools runs v1.2.3, and this program is v1.2.4|"}},
+		"a development build":                 {func(s *State) { s.Tag = "" }, nil},
 		"an image by its digest": {func(s *State) {
 			s.Deployment.Spec.Template.Spec.Containers[0].Image = "registry.example.com:5000/n@sha256:0"
 		}, nil},
@@ -290,6 +325,33 @@ func TestTextOfWhatIsNotKnown(t *testing.T) {
 	}
 	if want := "\n\nnothing wrong was found in https://10.0.0.1:6443, of which 2 of the checks could not be made\n"; !strings.HasSuffix(text.String(), want) {
 		t.Errorf("%q is missing in\n%s", want, text.String())
+	}
+}
+
+// What is said to be well is no more than what was observed.
+func TestNoMoreIsSaidThanIsKnown(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(s *State)
+		check  Check
+		want   string
+	}{
+		"metrics by TLS": {func(*State) {}, Metrics, "the controller is told to serve them, by TLS to those who may read, and service/nodepools-metrics leads to it; they were not read"},
+		"metrics in the clear": {func(s *State) {
+			c := &s.Deployment.Spec.Template.Spec.Containers[0]
+			c.Args = append(c.Args, "--metrics-secure=false")
+		}, Metrics, "the controller is told to serve them, in the clear to everybody, and service/nodepools-metrics leads to it; they were not read"},
+		"rights": {func(s *State) { s.MissingForDrains = []string{"list pods"} }, Rights, "the controller has all that it needs"},
+		"rights for pools that are not known": {func(s *State) {
+			s.MissingForDrains, s.Pools, s.Unread[Pools] = []string{"list pods"}, nil, errors.New("this user may not list nodepools")
+		}, Rights, "the controller has all that it needs, unless a pool has rollout.drain: pools could not be read"},
+	} {
+		s := healthy(t)
+		test.change(s)
+		for _, f := range Examine(s).Findings {
+			if f.Check == test.check && (f.Severity != OK || f.Message != test.want) {
+				t.Errorf("%s: %s: %s, want %q", name, f.Severity, f.Message, test.want)
+			}
+		}
 	}
 }
 

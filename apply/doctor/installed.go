@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -116,30 +115,6 @@ func unprotected(policy string) string {
 		return "whoever may write the status of pools or sources can forge approvals"
 	}
 	return "a kubelet can write the record of its node"
-}
-
-// rights are those of the account by which the Deployment runs.
-func rights(s *State) []Finding {
-	if s.Account == nil {
-		return []Finding{{Severity: Note, Message: fmt.Sprintf("there is no ServiceAccount %s in %s: the controller runs elsewhere, with rights that are not known", AccountName(s.Deployment), s.Namespace),
-			Action: "if it is installed in another namespace, name that with --namespace"}}
-	}
-	if len(s.Missing) == 0 {
-		return nil
-	}
-	return []Finding{{Severity: Problem, Object: "serviceaccount/" + AccountName(s.Deployment), Message: "may not " + strings.Join(s.Missing, ", nor "), Action: reinstall}}
-}
-
-// AccountName is the name of the ServiceAccount by which a Deployment runs: the one that
-// is installed, where there is no Deployment.
-func AccountName(d *appsv1.Deployment) string {
-	switch {
-	case d == nil:
-		return manifests.Name
-	case d.Spec.Template.Spec.ServiceAccountName == "":
-		return "default"
-	}
-	return d.Spec.Template.Spec.ServiceAccountName
 }
 
 // minimum is the earliest version of Kubernetes.

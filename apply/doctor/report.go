@@ -59,10 +59,10 @@ func Examine(s *State) *Report {
 	}{
 		{Definitions, definitions, func(*State) string { return "both are those of this program" }},
 		{Policies, policies, func(*State) string { return "both are in force" }},
-		{Rights, rights, func(*State) string { return "the controller has all that it needs" }},
+		{Rights, rights, rightsFine},
 		{Controller, controller, controllerFine},
 		{Lease, lease, leaseFine},
-		{Metrics, metrics, func(*State) string { return "the controller serves them" }},
+		{Metrics, metrics, metricsFine},
 		{Versions, versions, func(s *State) string { return "Kubernetes " + s.Kubernetes }},
 		{Sources, sources, func(s *State) string { return sourcesFine(s) }},
 		{Pools, pools, func(s *State) string { return fmt.Sprintf("%d, all as they should be", len(s.Pools)) }},

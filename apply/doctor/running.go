@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -46,17 +45,4 @@ func failure(d *appsv1.Deployment) string {
 
 func controllerFine(s *State) string {
 	return fmt.Sprintf("%d replicas are ready", s.Deployment.Status.ReadyReplicas)
-}
-
-// metrics are served by the container, where there is one.
-func metrics(s *State) []Finding {
-	if s.Deployment == nil {
-		return []Finding{{Severity: Note, Message: "not checked: the controller runs elsewhere"}}
-	}
-	for _, c := range s.Deployment.Spec.Template.Spec.Containers {
-		if c.Name == manifests.Name && slices.Contains(c.Args, "--metrics-bind-address=0") {
-			return []Finding{{Severity: Note, Message: "the controller is told to serve none", Action: "without --metrics-bind-address=0 alerts have something to go by"}}
-		}
-	}
-	return nil
 }

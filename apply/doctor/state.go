@@ -34,10 +34,13 @@ type State struct {
 	Policies    map[string]*admissionv1.ValidatingAdmissionPolicy
 	Bindings    map[string]*admissionv1.ValidatingAdmissionPolicyBinding
 	Account     *corev1.ServiceAccount
-	// Missing are the rights that the account does not have, as "patch nodes".
-	Missing    []string
-	Deployment *appsv1.Deployment
-	Lease      *coordinationv1.Lease
+	// Missing are the rights that the account does not have, as "patch nodes"; MissingForDrains
+	// are those of the rights that it needs for pools that have nodes drained.
+	Missing, MissingForDrains []string
+	Deployment                *appsv1.Deployment
+	// MetricsService is the one by which the metrics are found.
+	MetricsService *corev1.Service
+	Lease          *coordinationv1.Lease
 	// Renewed is set when the lease was renewed while it was looked at, which shows that
 	// its holder works, whatever its clock says. It is looked at so long where that is in
 	// doubt.

@@ -100,6 +100,8 @@ func TestDoctorInACluster(t *testing.T) {
 	startRun(t, kubeconfig, "--leader-elect", "--leader-election-namespace", manifests.DefaultNamespace)
 	expectExamined(t, c.Kubeconfig(), exitOK, "note sources ")
 
+	expectDrains(t, c, kubectl)
+	expectMetrics(t, c, kubectl)
 	expectLeases(t, c, kubectl)
 
 	breakMuch(t, c, api, node, kubectl)
@@ -123,6 +125,28 @@ func TestDoctorInACluster(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("the viewer's exit code is %d", code)
 	}
+}
+
+// expectDrains has a pool that is to have nodes drained, without the rights and with them.
+func expectDrains(t *testing.T, c *cluster.Cluster, kubectl func(...string)) {
+	t.Helper()
+	kubectl("patch", "nodepool", "edge", "--type", "merge", "--patch", `{"spec":{"rollout":{"drain":{}}}}`)
+	expectExamined(t, c.Kubeconfig(), exitFailed, "note sources ", "problem rights serviceaccount/nodepools")
+	install(t, c, "--rollout")
+	expectExamined(t, c.Kubeconfig(), exitOK, "note sources ")
+	kubectl("patch", "nodepool", "edge", "--type", "merge", "--patch", `{"spec":{"rollout":null}}`)
+}
+
+// expectMetrics has the Service of the metrics lead elsewhere, and taken away.
+func expectMetrics(t *testing.T, c *cluster.Cluster, kubectl func(...string)) {
+	t.Helper()
+	patch := []string{"patch", "service", manifests.MetricsName, "--namespace", manifests.DefaultNamespace, "--type", "json", "--patch"}
+	kubectl(append(patch, `[{"op":"replace","path":"/spec/ports/0/targetPort","value":"other"}]`)...)
+	expectExamined(t, c.Kubeconfig(), exitFailed, "note sources ", "problem metrics service/"+manifests.MetricsName)
+	kubectl("delete", "service", manifests.MetricsName, "--namespace", manifests.DefaultNamespace)
+	expectExamined(t, c.Kubeconfig(), exitOK, "note sources ", "note metrics ")
+	install(t, c)
+	expectExamined(t, c.Kubeconfig(), exitOK, "note sources ")
 }
 
 // expectLeases has a holder whose clock is an hour ahead, in another namespace: while it

@@ -154,7 +154,7 @@ func (r *reader) policies(ctx context.Context) error {
 	return nil
 }
 
-// controller reads what runs it, and the lease by which it works.
+// controller reads what runs it, the Service of its metrics, and the lease by which it works.
 func (r *reader) controller(ctx context.Context) error {
 	deployment, account := &appsv1.Deployment{}, &corev1.ServiceAccount{}
 	found, err := r.get(ctx, doctor.Controller, "get deployments", client.ObjectKey{Namespace: r.namespace, Name: manifests.Name}, deployment)
@@ -163,6 +163,13 @@ func (r *reader) controller(ctx context.Context) error {
 	}
 	if found {
 		r.state.Deployment = deployment
+	}
+	service := &corev1.Service{}
+	if found, err = r.get(ctx, doctor.Metrics, "get services", client.ObjectKey{Namespace: r.namespace, Name: manifests.MetricsName}, service); err != nil {
+		return err
+	}
+	if found {
+		r.state.MetricsService = service
 	}
 	if unread := r.state.Unread[doctor.Controller]; unread != nil {
 		r.state.Unread[doctor.Metrics] = unread
@@ -219,6 +226,7 @@ func newClient(server *observe.Server) (client.Client, error) {
 	mapper.Add(authorizationv1.SchemeGroupVersion.WithKind("SubjectAccessReview"), meta.RESTScopeRoot)
 	mapper.Add(appsv1.SchemeGroupVersion.WithKind("Deployment"), meta.RESTScopeNamespace)
 	mapper.Add(coordinationv1.SchemeGroupVersion.WithKind("Lease"), meta.RESTScopeNamespace)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Service"), meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), meta.RESTScopeNamespace)
 	found, err := client.New(server.Config(), client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {

@@ -14,14 +14,25 @@ import (
 
 // rights asks for each right that the controller needs whether its account has it,
 // however that was given.
-func (r *reader) rights(ctx context.Context) error {
+func (r *reader) rights(ctx context.Context) (err error) {
 	if r.state.Account == nil {
 		return nil
 	}
-	asked := slices.Concat(questions(manifests.ClusterRules(), ""), questions(manifests.NamespaceRules(), r.namespace))
-	if r.securesMetrics() {
-		asked = append(asked, questions(manifests.MetricsRules(), "")...)
+	needed := slices.Concat(questions(manifests.ClusterRules(), ""), questions(manifests.NamespaceRules(), r.namespace))
+	if d := r.state.Deployment; d != nil && doctor.MetricsServing(d) == manifests.SecureMetrics {
+		needed = append(needed, questions(manifests.MetricsRules(), "")...)
 	}
+	if r.state.Missing, err = r.missing(ctx, needed); err != nil || r.state.Unread[doctor.Rights] != nil {
+		return err
+	}
+	r.state.MissingForDrains, err = r.missing(ctx, questions(manifests.RolloutRules(), ""))
+	return err
+}
+
+// missing are the rights that the account does not have. Where this user may not ask, that
+// is kept as the reason for which they are not known.
+func (r *reader) missing(ctx context.Context, asked []authorizationv1.ResourceAttributes) ([]string, error) {
+	var missing []string
 	for _, question := range asked {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User:               "system:serviceaccount:" + r.namespace + ":" + r.state.Account.Name,
@@ -29,27 +40,13 @@ func (r *reader) rights(ctx context.Context) error {
 			ResourceAttributes: &question,
 		}}
 		if err := r.client.Create(ctx, review); err != nil {
-			return r.unless(doctor.Rights, "create subjectaccessreviews", err)
+			return nil, r.unless(doctor.Rights, "create subjectaccessreviews", err)
 		}
 		if !review.Status.Allowed {
-			r.state.Missing = append(r.state.Missing, named(question))
+			missing = append(missing, named(question))
 		}
 	}
-	return nil
-}
-
-// securesMetrics reports whether the controller is told to review who reads its metrics,
-// which it does unless it is told otherwise.
-func (r *reader) securesMetrics() bool {
-	if r.state.Deployment == nil {
-		return false
-	}
-	for _, c := range r.state.Deployment.Spec.Template.Spec.Containers {
-		if c.Name == manifests.Name {
-			return !slices.Contains(c.Args, "--metrics-bind-address=0") && !slices.Contains(c.Args, "--metrics-secure=false")
-		}
-	}
-	return false
+	return missing, nil
 }
 
 // questions are the rights of rules, one by one.
