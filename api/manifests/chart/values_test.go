@@ -2,10 +2,14 @@ package chart_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/nodepools/nodepools/testdata/charts"
 )
@@ -89,6 +93,7 @@ imagePullSecrets: [{name: registry}]
 replicas: 3
 serviceAccount: {annotations: {example.com/role: "12"}}
 webhook: {enabled: true}
+rollout: {enabled: true}
 viewer: {enabled: true}
 namespace: {create: false}
 networkPolicy:
@@ -113,6 +118,36 @@ topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: D
 podAnnotations: {example.com/a: b}
 podLabels: {azure.workload.identity/use: "true"}
 `
+
+// A value that is new is among those that the tests set.
+func TestEachValueIsSet(t *testing.T) {
+	elsewhere := map[string]string{
+		"crds.enabled": "TestSwitches", "crds.only": "TestSwitches", "serviceMonitor.tlsConfig": "TestServiceMonitorChecksTheCertificate",
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var defaults, set map[string]any
+	if err := errors.Join(yaml.Unmarshal(text, &defaults), yaml.Unmarshal([]byte(all), &set)); err != nil {
+		t.Fatal(err)
+	}
+	for name, fallback := range defaults {
+		group, isGroup := fallback.(map[string]any)
+		if !isGroup || len(group) == 0 || name == "resources" || name == "affinity" { // these are of Kubernetes
+			if given, ok := set[name]; !ok || reflect.DeepEqual(given, fallback) {
+				t.Errorf("%s is not set: %v, by default %v", name, given, fallback)
+			}
+			continue
+		}
+		given, _ := set[name].(map[string]any)
+		for field, fallback := range group {
+			if value, ok := given[field]; elsewhere[name+"."+field] == "" && (!ok || reflect.DeepEqual(value, fallback)) {
+				t.Errorf("%s.%s is not set: %v, by default %v", name, field, value, fallback)
+			}
+		}
+	}
+}
 
 // Each value is where it belongs.
 func TestValuesArrive(t *testing.T) {
@@ -145,6 +180,7 @@ func TestValuesArrive(t *testing.T) {
 		"Service nodepools-metrics":     {`"port":8080`},
 		"Service nodepools-webhook":     {`"targetPort":"webhook"`},
 		"ClusterRole nodepools-viewer":  {`"list"`},
+		"ClusterRole nodepools-rollout": {`"pods/eviction"`},
 	} {
 		if texts[key] == "" {
 			t.Errorf("%s is missing", key)
@@ -178,6 +214,8 @@ func TestSwitches(t *testing.T) {
 		"nobody reads plain metrics by a role": {"metrics.serving=plain", "ClusterRole nodepools-metrics-reader", "Service nodepools-metrics"},
 		"no budget unless asked for":           {"replicas=1", "PodDisruptionBudget nodepools", "Deployment nodepools"},
 		"no policy unless asked for":           {"replicas=1", "NetworkPolicy nodepools", "Namespace here"},
+		"no rights to evict unless asked for":  {"replicas=1", "ClusterRole nodepools-rollout", "Deployment nodepools"},
+		"the rights to evict are bound":        {"rollout.enabled=true", "Service nodepools-webhook", "ClusterRoleBinding nodepools-rollout"},
 	} {
 		objects := charts.Objects(t, helm.Must(t, template("--set", test.set)...))
 		if objects[test.without] != nil {
