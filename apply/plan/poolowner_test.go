@@ -127,17 +127,17 @@ func TestHandOver(t *testing.T) {
 // pools: no source ever deletes or changes a pool that it has not applied, unless
 // somebody has handed it over.
 func TestOwnershipOverHistories(t *testing.T) {
-	const rounds, steps = 300, 40
+	const steps = 40
 	seen := map[string]int{}
-	for seed := range uint64(rounds) {
+	for seed := range uint64(worlds) {
 		w := &ownerWorld{t: t, r: rand.New(rand.NewPCG(seed, 5)), appliedBy: map[string]types.UID{}, uids: map[string]types.UID{}, seen: seen}
 		for range steps {
 			w.step()
 		}
 	}
 	for _, kind := range []string{"refused", "created", "updated", "deleted", "reported"} {
-		if seen[kind] < rounds/10 {
-			t.Errorf("%s: %d times in %d rounds, too few to show anything", kind, seen[kind], rounds)
+		if seen[kind] < worlds/10 {
+			t.Errorf("%s: %d times in %d worlds, too few to show anything", kind, seen[kind], worlds)
 		}
 	}
 	t.Logf("%v", seen)
