@@ -16,6 +16,38 @@ kind: NodePool
 metadata: {name: gpu}
 spec: {"labels":{"example.com/tier":"bronze"},"annotations":{"example.com/note":"$Id:"},"taints":[{"key":"example.com/drained","value":"yes","effect":"NoExecute"}]}` + "\t#$\"}}\n"
 
+// encodedPool evicts the same pods; where git writes it in Shift JIS, the quote after the
+// yen sign ends nothing, and all up to the comment is in it.
+const encodedPool = `apiVersion: nodes.lailin.xyz/v1
+kind: NodePool
+metadata: {name: gpu}
+spec: {"labels":{"example.com/tier":"bronze"},"annotations":{"example.com/note":"¥"},taints: [{key: example.com/drained, value: 'yes', effect: NoExecute}]}` + "\t#\"}}\n"
+
+// checksOut commits a pool as it is, and then attributes by which git writes it into the
+// working tree in another way.
+func (r *recipe) checksOut(t *testing.T, pool, attributes string) {
+	t.Helper()
+	r.commit(t, "pools/gpu.yaml", pool)
+	r.write(t, ".gitattributes", attributes+"\n")
+	r.git(t, "add", ".gitattributes") // alone, or git would take back from the file what it does to it
+	r.git(t, "commit", "--quiet", "--message", "attributes")
+	if err := os.Remove(filepath.Join(r.folder, "pools/gpu.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	r.git(t, "checkout", "--quiet", "--", "pools")
+	if blob := r.git(t, "show", "HEAD:pools/gpu.yaml"); blob != pool {
+		t.Fatalf("the commit has another file, so nothing is tested:\n%s", blob)
+	}
+}
+
+// hides fails the test where the file on disk has a text, which the commit has.
+func (r *recipe) hides(t *testing.T, text string) {
+	t.Helper()
+	if on := r.read(t, "pools/gpu.yaml"); strings.Contains(on, text) {
+		t.Fatalf("the file on disk has %s:\n%s", text, on)
+	}
+}
+
 // What a review lets through is what merging does. Each of these pull requests taints
 // every node of the pool, and was let through.
 func TestReviewRecipeIsNotFooled(t *testing.T) {
@@ -27,17 +59,43 @@ func TestReviewRecipeIsNotFooled(t *testing.T) {
 	}{
 		"nothing of the kind": {"the review sees the taint", drain},
 		"ident": {"git rewrites the file that is checked out", func(t *testing.T, r *recipe) {
-			r.commit(t, "pools/gpu.yaml", smudgedPool)
-			r.write(t, ".gitattributes", "*.yaml ident\n")
-			r.git(t, "add", ".gitattributes") // alone, or git would take $Id$ back from the file
-			r.git(t, "commit", "--quiet", "--message", "attributes")
-			if err := os.Remove(filepath.Join(r.folder, "pools/gpu.yaml")); err != nil {
-				t.Fatal(err)
-			}
-			r.git(t, "checkout", "--quiet", "--", "pools")
-			if text := r.read(t, "pools/gpu.yaml"); strings.Contains(text, "NoExecute") {
+			r.checksOut(t, smudgedPool, "*.yaml ident")
+			r.hides(t, "NoExecute")
+		}},
+		"working-tree-encoding": {"in it, a yen sign is the backslash that lets a quote go on", func(t *testing.T, r *recipe) {
+			r.checksOut(t, encodedPool, "*.yaml working-tree-encoding=SHIFT_JIS")
+			r.hides(t, "¥")
+			if text := r.read(t, "pools/gpu.yaml"); !strings.Contains(text, `"\"},taints:`) {
 				t.Fatalf("the file on disk has the taint:\n%s", text)
 			}
+		}},
+		"a filter": {"a program of the configuration writes the file", func(t *testing.T, r *recipe) {
+			r.git(t, "config", "filter.odd.smudge", "sed s/NoExecute/PreferNoSchedule/")
+			r.checksOut(t, gpuPool("bronze", "example.com/drained"), "*.yaml filter=odd")
+			r.hides(t, "NoExecute")
+		}},
+		"a filter that fails": {"and is required", func(t *testing.T, r *recipe) {
+			r.checksOut(t, gpuPool("bronze", "example.com/drained"), "*.yaml filter=odd")
+			r.git(t, "config", "filter.odd.smudge", "false")
+			r.git(t, "config", "filter.odd.clean", "false")
+			r.git(t, "config", "filter.odd.required", "true")
+		}},
+		"line endings": {"git writes others", func(t *testing.T, r *recipe) {
+			r.checksOut(t, gpuPool("bronze", "example.com/drained"), "*.yaml text eol=crlf")
+			if text := r.read(t, "pools/gpu.yaml"); !strings.Contains(text, "\r\n") {
+				t.Fatalf("the file on disk has the line endings of the commit: %q", text)
+			}
+		}},
+		"line endings, beside ident": {"git converts twice", func(t *testing.T, r *recipe) {
+			r.checksOut(t, smudgedPool, "*.yaml text eol=crlf ident")
+			r.hides(t, "NoExecute")
+		}},
+		"line endings of the clone": {"as on Windows", func(t *testing.T, r *recipe) {
+			r.git(t, "config", "core.autocrlf", "true")
+			r.checksOut(t, gpuPool("bronze", "example.com/drained"), "*.yaml text=auto")
+		}},
+		"line endings in the commit": {"git takes them for unchanged without", func(t *testing.T, r *recipe) {
+			r.checksOut(t, strings.ReplaceAll(gpuPool("bronze", "example.com/drained"), "\n", "\r\n"), "*.yaml text eol=lf")
 		}},
 		"another file on disk": {"a step before the review writes it", func(t *testing.T, r *recipe) {
 			drain(t, r)
