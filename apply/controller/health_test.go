@@ -171,6 +171,20 @@ func TestHealthOfSources(t *testing.T) {
 		})
 	}
 
+	// A pool that the source prunes reads as going as long as it has a node, whose pause
+	// here keeps it; the source has done what it had to.
+	w.node("b1", role("b"))
+	w.carries("b1", tiers("b", "0"))
+	w.kubectl("annotate", "node", "b1", v1.ReconcileAnnotation+"="+v1.Disabled)
+	repo.commit(files{"pools/b.yaml": ""})
+	w.request("main", "pruned")
+	w.reads(aPool, "b", status.TerminatingStatus, "Progressing")
+	w.reads(aSource, "main", status.CurrentStatus, "Healthy")
+	w.readsAtOnce(aPool, "b", status.TerminatingStatus, "Progressing")
+	w.kubectl("annotate", "node", "b1", v1.ReconcileAnnotation+"-")
+	w.poolsAre("a", "c", "theirs")
+	w.reads(aSource, "main", status.CurrentStatus, "Healthy")
+
 	w.stop()
 	w.kubectl("delete", "nodepoolsource", "main", "--wait=false")
 	w.readsAtOnce(aSource, "main", status.TerminatingStatus, "Progressing")
