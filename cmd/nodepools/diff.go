@@ -83,15 +83,16 @@ func newDiff(std streams) *cobra.Command {
 		Example: `  nodepools diff pools/
 
   # what this branch changes, without a cluster
-  nodepools diff --base origin/main --merge-base --head HEAD pools/
+  nodepools diff --base refs/remotes/origin/main --merge-base \
+    --head HEAD pools/
 
   # what it does to the nodes of the cluster that a nightly job has noted
-  nodepools diff --base origin/main --merge-base \
+  nodepools diff --base refs/remotes/origin/main --merge-base \
     --inventory production.yaml
 
   # what it does to each of two clusters
-  nodepools diff --base origin/main --merge-base --head HEAD \
-    --inventory prod-1.yaml --inventory prod-2.yaml
+  nodepools diff --base refs/remotes/origin/main --merge-base \
+    --head HEAD --inventory prod-1.yaml --inventory prod-2.yaml
 
   # what production would do if it followed the tag v2.1.0
   nodepools diff --source production --ref v2.1.0

@@ -30,7 +30,8 @@ that may list what is read, and nothing else.`,
   nodepools inventory --context production --output-file production.json
 
   # what a change would do, without the cluster
-  nodepools diff --base origin/main --inventory inventory.json`,
+  nodepools diff --base refs/remotes/origin/main \
+    --inventory inventory.json`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: work(exitFailed, func(cmd *cobra.Command, _ []string) error {
