@@ -134,8 +134,8 @@ type NodePoolSourceSpec struct {
 	// number, or a percentage of the nodes that are in the pool, rounded up. It
 	// also limits, as a number or a percentage of all nodes, the nodes to which a
 	// revision adds a NoExecute taint of a pool that chooses them by a selector or by
-	// names, and those that a revision releases
-	// by deleting several pools at once. Pools, and clusters, of fewer than 10 nodes
+	// names, and of all nodes that carry keys of any pool those that a revision releases
+	// by deleting pools. Pools, and clusters, of fewer than 10 nodes
 	// are not limited. A revision that exceeds the limit is not applied at all, and
 	// the condition ReleaseBlocked says so. The annotation
 	// nodes.lailin.xyz/approveRelease with the name of that revision lets it exceed

@@ -48,7 +48,8 @@ func rolloutRows(ctx context.Context, o options) (_ []Figure, err error) {
 	return figures, w.checkAll(ctx)
 }
 
-// heldTime is how long held nodes are looked at.
+// heldTime is how long held nodes are looked at: the runtime collects garbage once in two
+// minutes where little is allocated, so that each such time has as many collections.
 const heldTime = 2 * time.Minute
 
 // held is what it costs to hold the nodes of a fleet, for one reason.
