@@ -169,9 +169,21 @@ func (r *restoration) loseNodes() {
 	for _, name := range []string{"gpu-1", "gpu-2"} {
 		r.do(r.Delete(r.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	}
+	r.until("the controller knows that they are gone", func() error {
+		var pool v1.NodePool
+		if err := r.Get(r.t.Context(), client.ObjectKey{Name: "gpu"}, &pool); err != nil {
+			return err
+		}
+		if nodes := pool.Status.Nodes; nodes == nil || nodes.Desired != limitedNodes-2 {
+			return fmt.Errorf("its status is %+v", pool.Status)
+		}
+		return nil
+	})
+	r.doctor("nodes")
 	r.node("gpu-2", "gpu")
 	r.section("A node")
 	r.secondApplied()
+	r.doctor("well")
 }
 
 func (r *restoration) loseSource() {
@@ -183,6 +195,7 @@ func (r *restoration) loseSource() {
 		r.doctor("claimed")
 		r.section("A source", 1)
 		r.secondApplied()
+		r.doctor("well")
 	})
 }
 
@@ -193,6 +206,7 @@ func (r *restoration) loseDefinitions() {
 		r.section("The definitions")
 		r.collectGarbage()
 		r.secondApplied()
+		r.doctor("well")
 	})
 }
 
