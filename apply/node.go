@@ -2,9 +2,12 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,10 +26,24 @@ type NodePatcher interface {
 // Node writes a plan to the node that it was made for, in one request, or in
 // none when nothing changes. An error wraps the API server's: see [IsConflict];
 // NotFound means that the node is gone, and nothing was created.
+//
+// Where the API server refuses the plan because the node would be too large, what the plan
+// releases is written all the same, and the error returned.
 func (a *Applier) Node(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) error {
 	if p.NoOp() {
 		return nil
 	}
+	err := a.patch(ctx, node, p)
+	if !isTooLarge(err) {
+		return err
+	}
+	if removals := p.Removals(); removals != nil {
+		return errors.Join(err, a.patch(ctx, node, removals))
+	}
+	return err
+}
+
+func (a *Applier) patch(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) error {
 	patch, err := p.Patch(node)
 	if err != nil {
 		return err
@@ -35,6 +52,12 @@ func (a *Applier) Node(ctx context.Context, node *plan.NodeState, p *plan.NodePl
 		return fmt.Errorf("write node %q: %w", node.Name, err)
 	}
 	return nil
+}
+
+// isTooLarge reports whether an object would be too large. What etcd says of that the API
+// server passes on without a reason or a code of its own.
+func isTooLarge(err error) bool {
+	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
 }
 
 // nodesBy patches nodes through a client, which may turn a write into a dry run.

@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// What of a plan can be written to a node that must not grow: all that is released goes,
+// and all else stays as it is, in the record too; the rest of the plan is due after it.
+func TestRemovals(t *testing.T) {
+	s := newServer()
+	wall := onNode("wall", v1.NodePoolSpec{
+		Labels: map[string]v1.LabelValue{"kept": "1", "moved": "1", "gone": "1"}, Annotations: map[string]v1.AnnotationValue{"gone": "1"},
+		Taints: []v1.Taint{{Key: "gone", Effect: "NoSchedule"}, {Key: "kept", Value: "1", Effect: "NoSchedule"}},
+	})
+	next := onNode("next", v1.NodePoolSpec{
+		Labels: map[string]v1.LabelValue{"kept": "1", "moved": "2", "new": "1"}, Annotations: map[string]v1.AnnotationValue{"new": "1"},
+		Taints: []v1.Taint{{Key: "kept", Value: "2", Effect: "NoSchedule"}, {Key: "new", Effect: "NoExecute"}},
+	})
+	node, _ := s.write(t, tracked(t, s), expand(wall))
+	p, err := Node(node, expand(next))
+	if err != nil {
+		t.Fatal(err)
+	}
+	less := p.Removals()
+	patch, err := less.Patch(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := s.send(t, node, patch)
+	want := map[Field]map[string]string{
+		Label: {"kept": "1", "moved": "1"}, Annotation: {}, Taint: {"kept:NoSchedule": "1"},
+	}
+	if diff := cmp.Diff(want, standing(small)); diff != "" {
+		t.Errorf("after the removals (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(less.Record.String(), small.Annotations[v1.AppliedAnnotation]); diff != "" {
+		t.Errorf("the record (-planned +written):\n%s", diff)
+	}
+	if len(less.Changes) != 4 {
+		t.Errorf("%d changes, want those of the role label, a label, an annotation and a taint: %v", len(less.Changes), less.Changes)
+	}
+	whole, _ := s.write(t, node, expand(next))
+	after, rest := s.write(t, small, expand(next))
+	if diff := cmp.Diff(standing(whole), standing(after)); diff != "" {
+		t.Errorf("in two writes it comes to something else than in one (-one +two):\n%s", diff)
+	}
+	if again := rest.Removals(); again != nil {
+		t.Errorf("of the rest something is released: %v", again.Changes)
+	}
+	if p, err = Node(node, expand()); err != nil || p.Removals() != nil {
+		t.Errorf("%v; a plan that only releases has another such part", err)
+	}
+}
