@@ -104,7 +104,7 @@ func (w *gitWorld) comeAndGo(url string, count int) {
 		w.do(all.Wait())
 	}
 	each(func(src *v1.NodePoolSource) error { return w.Create(w.t.Context(), src) })
-	cluster.Eventually(w.t, "all have come", 10*waitTimeout, func() error {
+	cluster.Eventually(w.t, "all have come", 40*waitTimeout, func() error {
 		var pools v1.NodePoolList
 		w.do(w.List(w.t.Context(), &pools))
 		ready := 0
@@ -119,7 +119,7 @@ func (w *gitWorld) comeAndGo(url string, count int) {
 		return nil
 	})
 	each(func(src *v1.NodePoolSource) error { return w.Delete(w.t.Context(), src) })
-	cluster.Eventually(w.t, "all have gone", 10*waitTimeout, func() error {
+	cluster.Eventually(w.t, "all have gone", 40*waitTimeout, func() error {
 		var pools v1.NodePoolList
 		var sources v1.NodePoolSourceList
 		w.do(w.List(w.t.Context(), &pools))
