@@ -2,6 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,13 +15,15 @@ import (
 
 	"github.com/nodepools/nodepools/api/crds"
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // The API server goes away while nodes are written, by a crash and as behind a
 // network that swallows everything. However many nodes wait, one line says that it
 // is away and one that it is back, and then all is carried out without the controller
-// having to begin anew.
+// having to begin anew. No node has to wait for a repetition that was put off while the
+// API server was away: no more passes fail than were under way when it went.
 func TestFaultAPIServerAway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
@@ -41,7 +47,9 @@ func TestFaultAPIServerAway(t *testing.T) {
 	t.Cleanup(func() { s.do(proxy.Close()) })
 	kubeconfig, err := c.WriteKubeconfig(proxy.Config)
 	s.do(err)
-	p := runController(t, kubeconfig, t.TempDir(), "--leader-elect", "--leader-election-namespace", "default")
+	metrics, err := freeAddress()
+	s.do(err)
+	p := runController(t, kubeconfig, t.TempDir(), "--leader-elect", "--leader-election-namespace", "default", "--metrics-bind-address", metrics)
 	t.Cleanup(p.kill)
 	s.allLabelled(names, "turn", "0")
 
@@ -67,12 +75,17 @@ func TestFaultAPIServerAway(t *testing.T) {
 	pass := func() { proxy.Disturb(); close(hold) }
 	outages := []struct{ leave, comeBack func() }{{crash, restart}, {swallow, pass}, {crash, restart}}
 	for turn, outage := range outages {
+		before := failedPasses(t, metrics)
 		s.patch(pool, fmt.Sprintf(`{"spec":{"labels":{"turn":"%da"}}}`, turn)) // is under way
 		away(outage.leave, outage.comeBack)
 		back := time.Now()
 		s.patch(pool, fmt.Sprintf(`{"spec":{"labels":{"turn":"%db"}}}`, turn))
 		s.allLabelled(names, "turn", fmt.Sprintf("%db", turn))
-		t.Logf("all nodes have followed %s after the API server was back", time.Since(back).Round(time.Millisecond))
+		failed := failedPasses(t, metrics) - before
+		t.Logf("all nodes have followed %s after the API server was back; %d passes over nodes have failed", time.Since(back).Round(time.Millisecond), failed)
+		if failed > controller.DefaultConcurrency {
+			t.Errorf("%d passes over nodes have failed, and at most %d were under way", failed, controller.DefaultConcurrency)
+		}
 	}
 	p.stop(t)
 	log := p.log.String()
@@ -87,6 +100,29 @@ func TestFaultAPIServerAway(t *testing.T) {
 	if t.Failed() {
 		t.Log(log)
 	}
+}
+
+// failedPasses is how many passes over nodes have ended in an error: each has its node wait.
+func failedPasses(t *testing.T, address string) int {
+	t.Helper()
+	response, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^controller_runtime_reconcile_errors_total\{controller="node"\} (\d+)$`).FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("the metrics do not say how many passes over nodes have failed:\n%.2000s", text)
+	}
+	failed, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return failed
 }
 
 const isAway = "the API server does not answer"
