@@ -139,6 +139,15 @@ matrix: export VERSIONS := $(value VERSIONS)
 matrix: helm ## run what depends on the version on each Kubernetes that is supported (VERSIONS="v1.33.13 v1.30.14")
 	@$(GO) run ./testdata/matrix -update -versions "$$VERSIONS"
 
+# Commits to upgrade from, where it is not to be all: COMMITS="ca10520 5a9c027". SAVE=1 has
+# what their programs leave written for the tests, in place of the upgrade.
+COMMITS ?=
+SAVE    ?=
+upgrades: export COMMITS := $(value COMMITS)
+.PHONY: upgrades
+upgrades: controlplane ## upgrade from each commit that changed a record or a CRD, and back (COMMITS="ca10520 5a9c027")
+	@$(GO) run ./testdata/upgrades $(if $(filter-out 0 no false off,$(SAVE)),-save) -commits "$$COMMITS"
+
 .PHONY: stress
 stress: controlplane ## race, kill and disturb the controller for long
 	$(GO) test $(RACE) -p 1 -count=1 -v -timeout 180m -run '^Test(Race|Crash|Fault|AvailabilityOf|EvictionsKeep|SourcePasses|WhatComesAndGoes|SteadyState|ImpactEqualsReality|DiffEqualsRunIn|DiffForetells)' ./apply/controller ./apply/preview/impact ./cmd/nodepools -stress

@@ -56,6 +56,7 @@ var notRun = map[string]string{
 	"make fuzz":                  "takes minutes for each target; make test runs what fuzzing has found",
 	"make bench":                 "takes an hour; `TestPublished` holds its results to the page",
 	"make matrix":                "takes ten minutes for each version; `TestPageShowsTheResults` holds its results to the page",
+	"make upgrades":              "takes more than an hour; `TestUpgrade` takes up what programs of some commits have left",
 	"make availability":          "takes half an hour; `TestAvailabilityFiguresAreShown` holds its figures to the page",
 	"go test ./render":           "make test runs it",
 	"go test -short ./...":       "make test runs more",

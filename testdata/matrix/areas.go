@@ -20,6 +20,7 @@ const (
 	commands   = "cmd/nodepools"
 	reconciler = "apply/controller"
 	installed  = "api/manifests"
+	upgraded   = "testdata/upgrades"
 )
 
 var areas = []area{
@@ -52,8 +53,9 @@ var areas = []area{
 			reconciler: "TestLifeOfAPool TestForeignKeysAreUntouched TestConflictPolicies TestNoNodeIsEverCreated",
 		},
 		tests: map[string]string{
-			reconciler: "TestLabelThatSomebodyElseAppliesStays TestConflictNamesWhoSetTheValue TestEntryTakenOutOfTheRecordStays TestNodeComesBackUnderTheSameName TestHandMadeChangeIsPutBack TestUpgradeFromRecordV1 TestRaceLosesNothingOfOthers TestRacePlainForcedApplyLoses",
+			reconciler: "TestLabelThatSomebodyElseAppliesStays TestConflictNamesWhoSetTheValue TestEntryTakenOutOfTheRecordStays TestNodeComesBackUnderTheSameName TestHandMadeChangeIsPutBack TestRaceLosesNothingOfOthers TestRacePlainForcedApplyLoses",
 			commands:   "TestServerSideIsADryRun TestServerSideReportsRefusals TestClusterScripts/explain TestClusterScripts/contest",
+			upgraded:   "TestUpgrade",
 		},
 	},
 	{
