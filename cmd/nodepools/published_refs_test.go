@@ -1,13 +1,10 @@
 package main
 
 import (
-	"os"
 	"regexp"
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"github.com/nodepools/nodepools/testdata/docs"
 )
 
 var (
@@ -20,17 +17,7 @@ var (
 // Whoever copies a command that we publish must not compare with a tag that somebody has
 // pushed: a short name is one where the clone lacks the branch of that name.
 func TestPublishedCommandsNameRefsInFull(t *testing.T) {
-	texts := map[string]string{}
-	for _, page := range docs.All(t) {
-		texts[page.Path] = page.Text
-	}
-	for _, file := range recipeFiles(t) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts[file] = string(text)
-	}
+	texts := pagesAndRecipes(t)
 	var help func(*cobra.Command)
 	help = func(cmd *cobra.Command) {
 		texts["help of "+cmd.Name()] = cmd.Example

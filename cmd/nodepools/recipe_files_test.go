@@ -27,17 +27,7 @@ var (
 // flags.
 func TestRecipesCallWhatThereIs(t *testing.T) {
 	found := map[string]bool{}
-	texts := map[string]string{}
-	for _, page := range docs.All(t) {
-		texts[page.Path] = page.Text
-	}
-	for _, file := range recipeFiles(t) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts[file] = string(text)
-	}
+	texts := pagesAndRecipes(t)
 	for file, text := range texts {
 		var commands []string
 		for _, match := range calledCommand.FindAllStringSubmatch(text, -1) {
@@ -220,6 +210,23 @@ func TestWorkflowFetchesInventories(t *testing.T) {
 	for _, branch := range []string{"origin/inventory", "origin/inventory-production"} {
 		r.git(t, "cat-file", "-e", branch+":inventory.json")
 	}
+}
+
+// pagesAndRecipes are the texts of the documentation and of the recipes, by path.
+func pagesAndRecipes(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, page := range docs.All(t) {
+		texts[page.Path] = page.Text
+	}
+	for _, file := range recipeFiles(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[file] = string(text)
+	}
+	return texts
 }
 
 func recipeFiles(t *testing.T) []string {

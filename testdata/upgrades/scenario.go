@@ -123,17 +123,7 @@ func (r *run) upgrade(ctx context.Context) error {
 	if want := len(before) - 1; len(r.left) != want { // one is in no pool
 		return fmt.Errorf("%d nodes have a record, expected %d", len(r.left), want)
 	}
-	if err := r.replace(ctx, r.present); err != nil {
-		return err
-	}
-	if err := r.passed(ctx); err != nil {
-		return err
-	}
-	now, err := r.nodes(ctx)
-	if err != nil {
-		return err
-	}
-	if err := changed(before, now); err != nil {
+	if err := r.takeOver(ctx, r.present, before); err != nil {
 		return err
 	}
 	return r.understood(ctx)
@@ -158,6 +148,22 @@ func (r *run) replace(ctx context.Context, v *version) error {
 		return err
 	}
 	return r.start(ctx, v)
+}
+
+// takeOver has another version in the place of the one that has been stopped, which writes
+// none of the nodes that it finds.
+func (r *run) takeOver(ctx context.Context, v *version, before map[string]*corev1.Node) error {
+	if err := r.replace(ctx, v); err != nil {
+		return err
+	}
+	if err := r.passed(ctx); err != nil {
+		return err
+	}
+	now, err := r.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	return changed(before, now)
 }
 
 // drift is a change by hand of a label, which the present program puts back.
@@ -240,23 +246,13 @@ func (r *run) downgrade(ctx context.Context) error {
 	if err := r.unprotect(ctx); err != nil {
 		return err
 	}
-	if err := r.replace(ctx, r.old); err != nil {
-		return err
-	}
-	if err := r.passed(ctx); err != nil {
-		return err
-	}
-	now, err := r.nodes(ctx)
-	if err != nil {
-		return err
-	}
-	if err := changed(before, now); err != nil {
+	if err := r.takeOver(ctx, r.old, before); err != nil {
 		return err
 	}
 	if r.unreadable, err = r.unreadableNodes(ctx); err != nil {
 		return err
 	}
-	if err := r.judgeUnreadable(now); err != nil {
+	if err := r.judgeUnreadable(before); err != nil {
 		return err
 	}
 	if err := r.changePools(ctx, "c", "4", nil); err != nil {
@@ -268,7 +264,8 @@ func (r *run) downgrade(ctx context.Context) error {
 	if err := r.passed(ctx); err != nil {
 		return err
 	}
-	if now, err = r.nodes(ctx); err != nil {
+	now, err := r.nodes(ctx)
+	if err != nil {
 		return err
 	}
 	followed := slices.DeleteFunc(changing(), func(name string) bool { return slices.Contains(r.unreadable, name) })
