@@ -3,6 +3,7 @@ package impact_test
 import (
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,8 +27,8 @@ type bound struct{ namespace, app, node string }
 
 // end is the deletion of a pod.
 type end struct {
-	// turn counts the deletions, in the order in which the API server had them.
-	turn int
+	// at is when it was seen, which is never before it was.
+	at time.Time
 	// tainted reports that the taint eviction controller has said that it is the one
 	// who deletes, and drained that the Eviction API has.
 	tainted, drained bool
@@ -95,7 +96,7 @@ func (h *history) ended(pod *corev1.Pod) {
 	if _, known := h.ends[pod.UID]; known {
 		return
 	}
-	e := end{turn: len(h.ends)}
+	e := end{at: time.Now()}
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.DisruptionTarget && condition.Reason == "DeletionByTaintManager" {
 			e.tainted = true

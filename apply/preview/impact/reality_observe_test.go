@@ -90,7 +90,7 @@ func (p *play) observe() outcome {
 			o = append(o, disruption(b.Name, int(b.Allowed), n, n-asked[b.Name] > int(b.Allowed)))
 		}
 	}
-	p.inTurn()
+	p.noneTooSoon()
 	return o
 }
 

@@ -77,6 +77,8 @@ type play struct {
 	// on which the pods of their pools could not run.
 	fitted map[place]bool
 	shut   map[string][]string
+	// changed is before anything of the change was written.
+	changed time.Time
 }
 
 // place is a node as seen from a workload.
@@ -150,6 +152,7 @@ func (p *play) predict() outcome {
 // carryOut does what was predicted of, and waits until Kubernetes has acted on it.
 func (p *play) carryOut() {
 	p.t.Helper()
+	p.changed = time.Now()
 	if p.scenario.settles {
 		p.pauseNodes(true)
 		p.write(p.revision(p.scenario.after))
