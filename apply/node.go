@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,23 +29,94 @@ type NodePatcher interface {
 // NotFound means that the node is gone, and nothing was created.
 //
 // Where the API server refuses the plan because the node would be too large, what the plan
-// releases is written all the same, and the error returned.
+// releases is written all the same. Where an admission policy or a webhook refuses it, or the
+// API server finds it invalid, it is asked pool by pool, and what it takes is written, so that
+// no pool keeps another one off the node, nor on it. Either way the error is returned.
 func (a *Applier) Node(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) error {
 	if p.NoOp() {
 		return nil
 	}
-	err := a.patch(ctx, node, p)
-	if !isTooLarge(err) {
-		return err
+	return a.write(ctx, node, p, (*plan.NodePlan).Patch)
+}
+
+// Walls writes of a plan what no kubelet has a say in, see [plan.NodePlan.Walls], whoever
+// writes the node at the same time. It reports whether that was the whole plan. It is for
+// a node of which [Applier.Node] is refused as outdated again and again.
+func (a *Applier) Walls(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) (whole bool, err error) {
+	walls := p.Walls()
+	if walls == nil {
+		return false, nil
 	}
-	if removals := p.Removals(); removals != nil {
-		return errors.Join(err, a.patch(ctx, node, removals))
+	if err := a.write(ctx, node, walls, (*plan.NodePlan).TestedPatch); err != nil {
+		return false, err
+	}
+	return walls == p, nil
+}
+
+// patchMaker is how a plan becomes a request.
+type patchMaker func(*plan.NodePlan, *plan.NodeState) (plan.Patch, error)
+
+func (a *Applier) write(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker) error {
+	err := a.patch(ctx, node, p, patchOf)
+	switch {
+	case isTooLarge(err):
+		return a.writeRest(ctx, node, p.Removals(), patchOf, err)
+	case isRefused(err):
+		return a.writeTaken(ctx, node, p, patchOf, err)
 	}
 	return err
 }
 
-func (a *Applier) patch(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) error {
-	patch, err := p.Patch(node)
+// writeTaken writes of a refused plan what concerns the pools of which the API server
+// takes all.
+func (a *Applier) writeTaken(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker, refusal error) error {
+	refused, err := a.refusedPools(ctx, node, p, patchOf)
+	if err != nil {
+		return err
+	}
+	if len(refused) == 0 { // each alone would do, so that none can be blamed
+		return refusal
+	}
+	return a.writeRest(ctx, node, p.WithoutPools(refused), patchOf, fmt.Errorf("refused for pool %s: %w", strings.Join(refused, ", "), refusal))
+}
+
+// refusedPools are the pools of which the API server refuses what a refused plan does for them.
+func (a *Applier) refusedPools(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker) ([]string, error) {
+	pools := p.ChangingPools()
+	if len(pools) == 1 {
+		return pools, nil
+	}
+	dryRun := func(p *plan.NodePlan, node *plan.NodeState) (plan.Patch, error) {
+		patch, err := patchOf(p, node)
+		patch.DryRun = true
+		return patch, err
+	}
+	var refused []string
+	for _, pool := range pools {
+		err := a.patch(ctx, node, p.OfPool(pool), dryRun)
+		if err != nil && !isRefused(err) {
+			return nil, err
+		}
+		if err != nil {
+			refused = append(refused, pool)
+		}
+	}
+	return refused, nil
+}
+
+// writeRest writes what is left of a plan, if anything, after the whole was refused.
+func (a *Applier) writeRest(ctx context.Context, node *plan.NodeState, rest *plan.NodePlan, patchOf patchMaker, refusal error) error {
+	if rest == nil {
+		return refusal
+	}
+	if err := a.patch(ctx, node, rest, patchOf); err != nil {
+		return err
+	}
+	return refusal
+}
+
+func (a *Applier) patch(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker) error {
+	patch, err := patchOf(p, node)
 	if err != nil {
 		return err
 	}
@@ -60,6 +132,20 @@ func isTooLarge(err error) bool {
 	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
 }
 
+// isRefused reports whether the API server has refused a write for what it says.
+func isRefused(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	switch code := status.Status().Code; code {
+	case http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false
+	default:
+		return code >= http.StatusBadRequest && code < http.StatusInternalServerError
+	}
+}
+
 // nodesBy patches nodes through a client, which may turn a write into a dry run.
 type nodesBy struct{ client client.Client }
 
@@ -67,6 +153,9 @@ func (n nodesBy) PatchNode(ctx context.Context, name string, patch plan.Patch) e
 	var options []client.PatchOption
 	if patch.Type == types.ApplyPatchType {
 		options = append(options, client.ForceOwnership)
+	}
+	if patch.DryRun {
+		options = append(options, client.DryRunAll)
 	}
 	// Requested as its metadata, a node is returned without the rest of it.
 	written := &metav1.PartialObjectMetadata{}

@@ -71,6 +71,7 @@ func TestProperties(t *testing.T) {
 			at.planFromCache(t, seen)
 			at.explanationIsThePlan(t)
 			at.recordRoundTrips(t)
+			at.partsComeToTheWhole(t, seen)
 			at.oneWriteIsEnough(t, seen)
 		})
 		for range 3 { // many changes concern others, and are not to be put back
@@ -89,11 +90,13 @@ type counts struct {
 	held, disputed, repaired int
 	named                    int // conflicts that name who set the value
 	secondWrites             int
+	walls, removals          int // plans of which these are a part
 }
 
 func (c *counts) check(t *testing.T) {
 	t.Helper()
-	for what, count := range map[string]int{"held keys": c.held, "disputed keys": c.disputed, "repaired keys": c.repaired, "values whose setter is known": c.named} {
+	for what, count := range map[string]int{"held keys": c.held, "disputed keys": c.disputed, "repaired keys": c.repaired, "values whose setter is known": c.named,
+		"plans with walls and more": c.walls, "plans with removals and more": c.removals} {
 		if count < worlds/10 {
 			t.Errorf("only %d %s in %d worlds", count, what, worlds)
 		}

@@ -18,6 +18,8 @@ import (
 type Patch struct {
 	Type types.PatchType
 	Data []byte
+	// DryRun asks whether the API server would refuse it, and changes nothing.
+	DryRun bool
 }
 
 // Patch writes the plan as the one request that carries it out on the node that
@@ -34,7 +36,8 @@ type Patch struct {
 // removal is always by name, and nothing can go by omission.
 //
 // Both carry the UID and the resource version: the API server refuses them when
-// anybody has changed the node since, and neither can bring a node to life.
+// anybody has changed the node since, and neither can bring a node to life. Where
+// somebody does so without a pause, see [NodePlan.TestedPatch].
 func (p *NodePlan) Patch(node *NodeState) (Patch, error) {
 	kind, body := types.MergePatchType, any(nil)
 	if p.removes() || p.omits(node) {

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/api/manifests"
@@ -34,6 +35,14 @@ type walled struct {
 // newWalled makes the nodes, and starts the program.
 func newWalled(t *testing.T, c *cluster.Cluster, nodes ...*corev1.Node) *walled {
 	t.Helper()
+	w, config := newUnattended(t, c, nodes...)
+	w.startRun(config)
+	return w
+}
+
+// newUnattended makes the nodes, and returns the configuration of the program.
+func newUnattended(t *testing.T, c *cluster.Cluster, nodes ...*corev1.Node) (*walled, *rest.Config) {
+	t.Helper()
 	quietLibraries()
 	if err := reset(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -44,11 +53,15 @@ func newWalled(t *testing.T, c *cluster.Cluster, nodes ...*corev1.Node) *walled 
 	}
 	config, err := c.AddUser(w.policy.UserWith(t, manifests.ClusterRules()))
 	w.do(err)
-	kubeconfig, err := c.WriteKubeconfig(config)
-	w.do(err)
 	w.policy.Install()
-	startRun(t, kubeconfig)
-	return w
+	return w, config
+}
+
+func (w *walled) startRun(config *rest.Config) {
+	w.t.Helper()
+	kubeconfig, err := w.c.WriteKubeconfig(config)
+	w.do(err)
+	startRun(w.t, kubeconfig)
 }
 
 func nodeNamed(name string, labels map[string]string) *corev1.Node {

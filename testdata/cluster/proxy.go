@@ -136,6 +136,9 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		if !passing.wait(r.Context(), f.Hold, f.Delay) {
 			return
 		}
+		if f.Before != nil {
+			f.Before()
+		}
 		if f.DropRequest {
 			drop(r)
 		}

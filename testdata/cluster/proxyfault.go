@@ -30,6 +30,8 @@ type Fault struct {
 	Delay time.Duration
 	// Hold keeps a request until it is closed.
 	Hold <-chan struct{}
+	// Before is what somebody does who is faster than a request.
+	Before func()
 	// DropRequest drops the connection before the API server sees the request.
 	// Whatever else is under way on that connection is lost as well.
 	DropRequest bool

@@ -5,6 +5,7 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,7 +26,8 @@ import (
 )
 
 // MaxTries is how often a pass starts over because somebody else wrote the node
-// in between. After that it ends in a conflict.
+// in between. After that it writes what no kubelet may delay, and ends in a conflict
+// where that is not all.
 const MaxTries = 5
 
 // Reconciler brings nodes to what the pools want. Make one with [New].
@@ -94,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			return reconcile.Result{}, err
 		}
 		var found *observed
-		found, err = r.pass(ctx, node)
+		found, err = r.pass(ctx, node, try == MaxTries)
 		if apierrors.IsNotFound(err) {
 			return reconcile.Result{}, nil // the event of its deletion follows
 		}
@@ -151,8 +153,9 @@ func (r *Reconciler) lastChange(node *nodecache.Node, outcome plan.NodeOutcome) 
 }
 
 // pass reads what the plan goes by, asks it what becomes of a node, and executes that
-// once. What it found may be reported also when the write failed.
-func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed, error) {
+// once. What it found may be reported also when the write failed. In the last of the passes
+// that somebody else was faster than, the walls are written all the same.
+func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) (*observed, error) {
 	pools, err := r.fleet.Snapshot(ctx)
 	if err != nil {
 		return nil, err
@@ -179,7 +182,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node) (*observed,
 		}
 		found.Step = outcome.Step
 		again := found.again
-		err := r.execute(ctx, &node.NodeState, pools, outcome, found)
+		err := r.execute(ctx, &node.NodeState, pools, outcome, found, last)
 		found.again = loop.Sooner(found.again, again)
 		drain := outcome.Drain
 		if err != nil { // the taints may not have come
@@ -215,7 +218,7 @@ func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) plan.Nod
 }
 
 // execute writes a node, and observes what came of it.
-func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *fleet.Snapshot, outcome plan.NodeOutcome, found *observed) error {
+func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *fleet.Snapshot, outcome plan.NodeOutcome, found *observed, last bool) error {
 	found.Conflicts = plan.NewDigest(outcome.Plan.Conflicts)
 	found.Contests = outcome.Admission.Held.Contests()
 	if err := r.confirmGone(ctx, pools, outcome.Unconfirmed); err != nil {
@@ -224,6 +227,9 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 	}
 	p := outcome.Admission.Plan
 	err := r.applier.Node(ctx, node, p)
+	if last && apply.IsConflict(err) {
+		err = r.writeWalls(ctx, node, p, err)
+	}
 	r.count(p, err)
 	if err != nil {
 		found.Recorded, found.Problem = outcome.CarriedBefore(), "could not be written: "+apply.Brief(err)
@@ -242,6 +248,16 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 		}
 	}
 	return nil
+}
+
+// writeWalls writes what no kubelet may delay by writing its node without a pause. What is
+// left of the plan is as outdated as it was.
+func (r *Reconciler) writeWalls(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, outdated error) error {
+	whole, err := r.applier.Walls(ctx, node, p)
+	if whole {
+		return nil
+	}
+	return errors.Join(outdated, err)
 }
 
 // resultsOf is what a written plan did for each pool. What was put back of a contested
