@@ -52,19 +52,29 @@ var whole = Record{
 	Taints:      map[render.TaintID]Entry{{Key: "t", Effect: "NoSchedule"}: {Pool: "c", Value: "2", Before: ptr.To("3")}, {Key: "t", Effect: "NoExecute"}: {Pool: "a", Value: "2"}},
 }
 
+// turnBegan is when the changes of the texts began.
+var turnBegan = time.Date(2026, 11, 25, 2, 0, 7, 0, time.UTC)
+
 func TestParseRecord(t *testing.T) {
 	mustParse(t, map[string]parsing{
-		"none":                     {"a node that no pool has touched", "", Record{}, ""},
-		"empty":                    {"nothing is ours", `{"version":2}`, Record{}, ""},
-		"white space":              {"somebody has formatted it", " {\n \"version\": 2 } \n", Record{}, ""},
-		"no JSON":                  {"it is unknown what is ours", "?", Record{}, "not a record"},
-		"null":                     {"it says nothing", "null", Record{}, "version 0"},
-		"a list":                   {"it is something else", "[]", Record{}, "not a record: misplaced array, up to byte 1"},
-		"no version":               {"a record always has one", `{}`, Record{}, "version 0, which never was"},
-		"negative":                 {"no such version", `{"version":-1}`, Record{}, "version -1, which never was"},
-		"text as version":          {"no such version", `{"version":"2"}`, Record{}, "not a record: misplaced string, up to byte"},
-		"version in capitals":      {"no version has that field", `{"Version":2}`, Record{}, "version 0, which never was"},
-		"two versions":             {"which one holds", `{"version":1,"version":2}`, Record{}, `duplicate field "version"`},
+		"none":                {"a node that no pool has touched", "", Record{}, ""},
+		"empty":               {"nothing is ours", `{"version":2}`, Record{}, ""},
+		"white space":         {"somebody has formatted it", " {\n \"version\": 2 } \n", Record{}, ""},
+		"no JSON":             {"it is unknown what is ours", "?", Record{}, "not a record"},
+		"null":                {"it says nothing", "null", Record{}, "version 0"},
+		"a list":              {"it is something else", "[]", Record{}, "not a record: misplaced array, up to byte 1"},
+		"no version":          {"a record always has one", `{}`, Record{}, "version 0, which never was"},
+		"negative":            {"no such version", `{"version":-1}`, Record{}, "version -1, which never was"},
+		"text as version":     {"no such version", `{"version":"2"}`, Record{}, "not a record: misplaced string, up to byte"},
+		"version in capitals": {"no version has that field", `{"Version":2}`, Record{}, "version 0, which never was"},
+		"two versions":        {"which one holds", `{"version":1,"version":2}`, Record{}, `duplicate field "version"`},
+		"first of version 3": {
+			"the programs of two hours wrote it so",
+			`{"version":3,"pools":{"a":{"labels":{"k":"1"}}},"change":{"at":"2026-11-25T02:00:07Z","unready":true,"pools":{"a":{"change":"b889db","undo":"42c981dfe85d"}}}}`,
+			Record{Labels: map[string]Entry{"k": {Pool: "a", Value: "1"}}, Change: LastChange{
+				At: turnBegan, Pools: map[string]FollowedPool{"a": {At: turnBegan, Unready: true}},
+			}}, "",
+		},
 		"later version":            {"a later nodepools knows what is ours", `{"version":4,"nodes":[[{}]]}`, Record{}, "record of version 4: written by a later version"},
 		"change of no time":        {"nobody can tell how long ago", `{"version":3,"pools":{"a":{"labels":{"k":"1"}}},"change":{}}`, Record{}, "a change has no time"},
 		"change of nothing":        {"nothing is ours", `{"version":3,"change":{"at":"2026-11-25T02:00:07Z"}}`, Record{}, "nothing that has changed"},

@@ -34,6 +34,8 @@ type changeV3 struct {
 	At     string                       `json:"at"`
 	Pools  map[string]followedV3        `json:"pools,omitempty"`
 	Drains map[render.TaintID]drainedV3 `json:"drains,omitempty"`
+	// Unready is for all pools, as the first programs that wrote this version had it.
+	Unready bool `json:"unready,omitempty"`
 }
 
 // drainedV3 is a taint that comes when the node is drained.
@@ -60,6 +62,10 @@ type followedV3 struct {
 	Keys   string   `json:"keys,omitempty"`
 	Commit string   `json:"commit,omitempty"`
 	Before beforeV3 `json:"before,omitzero"`
+	// Change and Undo stood for what Keys and Before say, in the first programs that wrote
+	// this version. They are never written, and nothing is made of them.
+	Change string `json:"change,omitempty"`
+	Undo   string `json:"undo,omitempty"`
 }
 
 type beforeV3 struct {
@@ -76,7 +82,10 @@ func newRecordV3(r Record) recordV3 {
 		if written.Change.Pools == nil {
 			written.Change.Pools = map[string]followedV3{}
 		}
-		written.Change.Pools[pool] = followedV3{at, writeEarlier(followed), followed.Unready, followed.Content, strings.Join(followed.Keys, "."), followed.Commit, beforeV3{followed.Labels, followed.Taints}}
+		written.Change.Pools[pool] = followedV3{
+			At: at, Began: writeEarlier(followed), Unready: followed.Unready, Content: followed.Content, Keys: strings.Join(followed.Keys, "."),
+			Commit: followed.Commit, Before: beforeV3{followed.Labels, followed.Taints},
+		}
 	}
 	return written
 }
@@ -112,7 +121,7 @@ func readRecordV3(text string) (Record, error) {
 		if followed.Commit != "" && !isShortCommit(followed.Commit) {
 			return Record{}, fmt.Errorf("no commit can be %q", followed.Commit)
 		}
-		r.Change.Pools[pool] = FollowedPool{at, followed.Unready, began, followed.Content, keys, followed.Commit, followed.Before.Labels, followed.Before.Taints}
+		r.Change.Pools[pool] = FollowedPool{at, followed.Unready || written.Change.Unready, began, followed.Content, keys, followed.Commit, followed.Before.Labels, followed.Before.Taints}
 	}
 	if err := written.Change.readDrains(&r.Change); err != nil {
 		return Record{}, err
