@@ -58,40 +58,34 @@ type patchMaker func(*plan.NodePlan, *plan.NodeState) (plan.Patch, error)
 
 func (a *Applier) write(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker) error {
 	err := a.patch(ctx, node, p, patchOf)
+	forPools := ""
 	switch {
 	case isTooLarge(err):
-		return a.writeRest(ctx, node, p.Removals(), patchOf, err)
+		err = a.writeRest(ctx, node, p.Removals(), patchOf, err)
 	case isRefused(err):
-		return a.writeTaken(ctx, node, p, patchOf, err)
+		var refused []string
+		if refused, err = a.writeTaken(ctx, node, p, patchOf, err); len(refused) > 0 {
+			forPools = " for pool " + strings.Join(refused, ", ")
+		}
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("write node %q%s: %w", node.Name, forPools, err)
+	}
+	return nil
 }
 
 // writeTaken writes of a refused plan what concerns the pools of which the API server
-// takes all.
-func (a *Applier) writeTaken(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker, refusal error) error {
-	refused, err := a.refusedPools(ctx, node, p, patchOf)
-	if err != nil {
-		return err
-	}
-	if len(refused) == 0 { // each alone would do, so that none can be blamed
-		return refusal
-	}
-	return a.writeRest(ctx, node, p.WithoutPools(refused), patchOf, fmt.Errorf("refused for pool %s: %w", strings.Join(refused, ", "), refusal))
-}
-
-// refusedPools are the pools of which the API server refuses what a refused plan does for them.
-func (a *Applier) refusedPools(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker) ([]string, error) {
+// takes all, and returns the others with the error of the whole.
+func (a *Applier) writeTaken(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker, refusal error) (refused []string, err error) {
 	pools := p.ChangingPools()
 	if len(pools) == 1 {
-		return pools, nil
+		return pools, refusal
 	}
 	dryRun := func(p *plan.NodePlan, node *plan.NodeState) (plan.Patch, error) {
 		patch, err := patchOf(p, node)
 		patch.DryRun = true
 		return patch, err
 	}
-	var refused []string
 	for _, pool := range pools {
 		err := a.patch(ctx, node, p.OfPool(pool), dryRun)
 		if err != nil && !isRefused(err) {
@@ -101,7 +95,10 @@ func (a *Applier) refusedPools(ctx context.Context, node *plan.NodeState, p *pla
 			refused = append(refused, pool)
 		}
 	}
-	return refused, nil
+	if len(refused) == 0 { // each alone would do, so that none can be blamed
+		return nil, refusal
+	}
+	return refused, a.writeRest(ctx, node, p.WithoutPools(refused), patchOf, refusal)
 }
 
 // writeRest writes what is left of a plan, if anything, after the whole was refused.
@@ -120,10 +117,7 @@ func (a *Applier) patch(ctx context.Context, node *plan.NodeState, p *plan.NodeP
 	if err != nil {
 		return err
 	}
-	if err := a.nodes.PatchNode(ctx, node.Name, patch); err != nil {
-		return fmt.Errorf("write node %q: %w", node.Name, err)
-	}
-	return nil
+	return a.nodes.PatchNode(ctx, node.Name, patch)
 }
 
 // isTooLarge reports whether an object would be too large. What etcd says of that the API

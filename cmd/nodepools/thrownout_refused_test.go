@@ -67,7 +67,7 @@ func TestWhatAPolicyRefusesOfOnePoolKeepsNoOtherOff(t *testing.T) {
 	watched := []string{wallLabel, v1.RoleLabel("wall"), v1.RoleLabel("legacy"), "example.com/honest", "example.com/legacy", "legacy", "tenant", "isolated", isolated}
 
 	w.has("is within the wall", "n1", watched, "example.com/honest=yes", wallLabel+"=payments", v1.RoleLabel("wall")+"=", "tenant=payments:NoSchedule")
-	w.says(&v1.NodePool{}, "legacy", v1.NodesReason, "n1", "refused for pool legacy", "the label example.com/legacy is not used any more")
+	w.says(&v1.NodePool{}, "legacy", v1.NodesReason, "n1", "for pool legacy", "the label example.com/legacy is not used any more")
 	w.apply(fmt.Sprintf(wallPool, "another") + "---\n" + priorityQuarantine)
 	w.has("is thrown out and isolated", "n1", watched, isolated+"=yes", "isolated=yes:NoSchedule")
 	lift()
