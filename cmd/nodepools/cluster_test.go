@@ -38,7 +38,7 @@ func (t tests) Run() int {
 // TestClusterScripts are the commands with a real API server. They share it, so
 // they run one after the other, and each finds it empty, and our kinds installed.
 func TestClusterScripts(t *testing.T) {
-	c := cluster.Shared(t)
+	c, program := cluster.Shared(t), shippedProgram(t)
 	testscript.RunT(inTurn{t}, testscript.Params{
 		Dir:                 "testdata/script/cluster",
 		RequireExplicitExec: true,
@@ -49,8 +49,7 @@ func TestClusterScripts(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			hasten(env)
-			env.Setenv("PATH", filepath.Dir(c.Program("kubectl"))+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			env.Setenv("PATH", strings.Join([]string{program, filepath.Dir(c.Program("kubectl")), env.Getenv("PATH")}, string(filepath.ListSeparator)))
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("KUBECONFIG", c.Kubeconfig())
 			env.Setenv("CLUSTER", c.Kubeconfig())

@@ -14,6 +14,9 @@ import (
 // taken from the cache.
 const goFlags = "GOFLAGS=-mod=readonly -buildvcs=false -trimpath"
 
+// errNoProgram means that a commit does not compile: nobody can have run it.
+var errNoProgram = errors.New("there is no program")
+
 // buildOf returns the path of the program of a commit. It is kept in the cache folder of the
 // user: what a commit says never changes.
 func buildOf(ctx context.Context, c commit) (_ string, err error) {
@@ -43,7 +46,7 @@ func buildOf(ctx context.Context, c commit) (_ string, err error) {
 	// An interrupt leaves no half of a program, and neither do two builds at once.
 	file := fmt.Sprintf("%s.%d", path, os.Getpid())
 	if err := build(ctx, sources, file); err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: %w", errNoProgram, err)
 	}
 	return path, os.Rename(file, path)
 }

@@ -72,7 +72,7 @@ func upgrades(ctx context.Context, names []string, save bool) (err error) {
 		return err
 	}
 	var rows [][]string
-	failed := 0
+	failed, without := 0, 0
 	for i, c := range chosen {
 		r := &run{present: present}
 		err := r.from(ctx, c, filepath.Join(dir, c.short()), save)
@@ -81,15 +81,20 @@ func upgrades(ctx context.Context, names []string, save bool) (err error) {
 		}
 		row := r.row(c, err)
 		fmt.Fprintf(os.Stderr, "%d of %d: %s\n", i+1, len(chosen), strings.Join(row, "  "))
-		if err != nil {
+		switch {
+		case errors.Is(err, errNoProgram):
+			without++
+		case err != nil:
 			failed++
+		}
+		if err != nil {
 			fmt.Fprintf(os.Stderr, "%v\n", err)
 		}
 		rows = append(rows, row)
 	}
 	columns := []table.Column{{Title: "COMMIT"}, {Title: "CHANGED"}, {Title: "LEFT"}, {Title: "UNREADABLE AFTER A DOWNGRADE"}, {Title: "RESULT"}, {Title: "TITLE"}}
 	table.Text{Columns: columns, Gap: "  "}.Write(os.Stdout, rows)
-	fmt.Printf("%d commits, %d failed\n", len(rows), failed)
+	fmt.Printf("%d commits, %d failed, %d do not compile\n", len(rows), failed, without)
 	if failed > 0 {
 		return errFailed
 	}
@@ -163,7 +168,10 @@ func (r *run) row(c commit, err error) []string {
 		unreadable = strings.Join(r.unreadable, ", ")
 	}
 	result := "passed"
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoProgram):
+		result = "does not compile"
+	case err != nil:
 		result = "failed"
 	}
 	return []string{c.short(), what, strings.Join(versions, ", "), unreadable, result, c.title}

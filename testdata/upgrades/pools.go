@@ -68,14 +68,14 @@ func (w *world) knowsBudgets(ctx context.Context) (bool, error) {
 	return found, err
 }
 
-// hasRollout reports whether a pool says when its nodes follow.
-func (w *world) hasRollout(ctx context.Context, name string) (bool, error) {
+// hasBudget reports whether nodes of a pool follow one after the other.
+func (w *world) hasBudget(ctx context.Context, name string) (bool, error) {
 	pool := &unstructured.Unstructured{}
 	pool.SetGroupVersionKind(poolKind)
 	if err := w.Get(ctx, client.ObjectKey{Name: name}, pool); err != nil {
 		return false, err
 	}
-	_, found, err := unstructured.NestedMap(pool.Object, "spec", "rollout")
+	_, found, err := unstructured.NestedFieldNoCopy(pool.Object, "spec", "rollout", "maxUnavailable")
 	return found, err
 }
 

@@ -315,12 +315,12 @@ func (r *run) upgradeAgain(ctx context.Context) error {
 	if err := r.settled(ctx); err != nil {
 		return err
 	}
-	kept, err := r.hasRollout(ctx, "rolling")
+	kept, err := r.hasBudget(ctx, "rolling")
 	if err != nil {
 		return err
 	}
 	if kept != r.budgets {
-		return fmt.Errorf("pool rolling has a rollout: %v, and the older definition has: %v", kept, r.budgets)
+		return fmt.Errorf("pool rolling has a budget: %v, and the older definition has: %v", kept, r.budgets)
 	}
 	return r.writtenOnce(mark, r.unreadable...)
 }
