@@ -49,7 +49,7 @@ var notRun = map[string]string{
 	"nodepools doctor":           "exits with 1 where no controller runs; `TestDoctorInACluster` runs it",
 	"nodepools run":              "does not end by itself; `TestClusterScripts/run` runs it",
 	"make build":                 ".ci/run runs it",
-	"make demo":                  ".ci/run runs it, and `TestStory` its program",
+	"make demo":                  "`TestStory` runs its program",
 	"make test":                  ".ci/run runs it, and with it this test",
 	"make lint":                  ".ci/run runs it",
 	"make verify":                ".ci/run runs it",
