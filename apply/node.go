@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,9 +28,7 @@ type NodePatcher interface {
 // NotFound means that the node is gone, and nothing was created.
 //
 // Where the API server refuses the plan because the node would be too large, what the plan
-// releases is written all the same. Where an admission policy or a webhook refuses it, or the
-// API server finds it invalid, it is asked pool by pool, and what it takes is written, so that
-// no pool keeps another one off the node, nor on it. Either way the error is returned.
+// releases is written all the same, and the error returned.
 func (a *Applier) Node(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) error {
 	if p.NoOp() {
 		return nil
@@ -58,58 +55,13 @@ type patchMaker func(*plan.NodePlan, *plan.NodeState) (plan.Patch, error)
 
 func (a *Applier) write(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker) error {
 	err := a.patch(ctx, node, p, patchOf)
-	forPools := ""
-	switch {
-	case isTooLarge(err):
-		err = a.writeRest(ctx, node, p.Removals(), patchOf, err)
-	case isRefused(err):
-		var refused []string
-		if refused, err = a.writeTaken(ctx, node, p, patchOf, err); len(refused) > 0 {
-			forPools = " for pool " + strings.Join(refused, ", ")
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("write node %q%s: %w", node.Name, forPools, err)
-	}
-	return nil
-}
-
-// writeTaken writes of a refused plan what concerns the pools of which the API server
-// takes all, and returns the others with the error of the whole.
-func (a *Applier) writeTaken(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker, refusal error) (refused []string, err error) {
-	pools := p.ChangingPools()
-	if len(pools) == 1 {
-		return pools, refusal
-	}
-	dryRun := func(p *plan.NodePlan, node *plan.NodeState) (plan.Patch, error) {
-		patch, err := patchOf(p, node)
-		patch.DryRun = true
-		return patch, err
-	}
-	for _, pool := range pools {
-		err := a.patch(ctx, node, p.OfPool(pool), dryRun)
-		if err != nil && !isRefused(err) {
-			return nil, err
-		}
-		if err != nil {
-			refused = append(refused, pool)
-		}
-	}
-	if len(refused) == 0 { // each alone would do, so that none can be blamed
-		return nil, refusal
-	}
-	return refused, a.writeRest(ctx, node, p.WithoutPools(refused), patchOf, refusal)
-}
-
-// writeRest writes what is left of a plan, if anything, after the whole was refused.
-func (a *Applier) writeRest(ctx context.Context, node *plan.NodeState, rest *plan.NodePlan, patchOf patchMaker, refusal error) error {
-	if rest == nil {
-		return refusal
-	}
-	if err := a.patch(ctx, node, rest, patchOf); err != nil {
+	if !isTooLarge(err) {
 		return err
 	}
-	return refusal
+	if removals := p.Removals(); removals != nil {
+		return errors.Join(err, a.patch(ctx, node, removals, patchOf))
+	}
+	return err
 }
 
 func (a *Applier) patch(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker) error {
@@ -117,27 +69,16 @@ func (a *Applier) patch(ctx context.Context, node *plan.NodeState, p *plan.NodeP
 	if err != nil {
 		return err
 	}
-	return a.nodes.PatchNode(ctx, node.Name, patch)
+	if err := a.nodes.PatchNode(ctx, node.Name, patch); err != nil {
+		return fmt.Errorf("write node %q: %w", node.Name, err)
+	}
+	return nil
 }
 
 // isTooLarge reports whether an object would be too large. What etcd says of that the API
 // server passes on without a reason or a code of its own.
 func isTooLarge(err error) bool {
 	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
-}
-
-// isRefused reports whether the API server has refused a write for what it says.
-func isRefused(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
-	}
-	switch code := status.Status().Code; code {
-	case http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
-		return false
-	default:
-		return code >= http.StatusBadRequest && code < http.StatusInternalServerError
-	}
 }
 
 // nodesBy patches nodes through a client, which may turn a write into a dry run.
@@ -147,9 +88,6 @@ func (n nodesBy) PatchNode(ctx context.Context, name string, patch plan.Patch) e
 	var options []client.PatchOption
 	if patch.Type == types.ApplyPatchType {
 		options = append(options, client.ForceOwnership)
-	}
-	if patch.DryRun {
-		options = append(options, client.DryRunAll)
 	}
 	// Requested as its metadata, a node is returned without the rest of it.
 	written := &metav1.PartialObjectMetadata{}

@@ -38,46 +38,6 @@ func (p *NodePlan) Walls() *NodePlan {
 	return walls
 }
 
-// OfPool is the part of a plan that concerns the keys of one pool: those that it gets, and
-// those that it had and nobody gets.
-func (p *NodePlan) OfPool(name string) *NodePlan {
-	return p.part(func(_ repairKey, before, after *Entry) bool { return poolOf(before, after) == name })
-}
-
-// WithoutPools is the plan without the keys of some pools: see [NodePlan.OfPool]. It is nil
-// where nothing is left.
-func (p *NodePlan) WithoutPools(names []string) *NodePlan {
-	less := p.part(func(_ repairKey, before, after *Entry) bool { return !slices.Contains(names, poolOf(before, after)) })
-	if len(less.Changes) == 0 {
-		return nil
-	}
-	return less
-}
-
-// ChangingPools are the pools of whose keys the plan changes some, sorted: see
-// [NodePlan.OfPool].
-func (p *NodePlan) ChangingPools() []string {
-	pools := map[string]bool{}
-	addChanging(pools, p.labels, p.recorded.Labels)
-	addChanging(pools, p.annotations, p.recorded.Annotations)
-	addChanging(pools, p.taints, p.recorded.Taints)
-	return slices.Sorted(maps.Keys(pools))
-}
-
-func addChanging[K comparable](pools map[string]bool, o fieldPlan[K], recorded map[K]Entry) {
-	for key := range o.changed {
-		pools[poolOf(recordedEntry(recorded, key), recordedEntry(o.record, key))] = true
-	}
-}
-
-// poolOf is the pool that has a key, or had it where nobody has it any more.
-func poolOf(before, after *Entry) string {
-	if after != nil {
-		return after.Pool
-	}
-	return before.Pool
-}
-
 // part is what a plan does to some keys. All others stay as they are on the node, and the
 // record says of them what it says now. The keys are chosen by what the record says of them
 // before and after; nil for nothing.

@@ -13,14 +13,18 @@ import (
 )
 
 // TestedPatch writes the plan as a JSON patch that names no resource version. Instead it
-// tests whatever it changes: the UID, the record, the taints, and the value of each label
-// and annotation. So whoever writes something else on the node cannot make the API server
-// refuse it: that applies it anew to what the other one has written.
+// tests the UID, that nobody has paused the node, and whatever it changes: the record, the
+// taints, and the value of each label and annotation. So whoever writes something else on
+// the node cannot make the API server refuse it: that applies it anew to what the other one
+// has written.
 //
 // It does not test who else applies a key, which [NodePlan.Patch] does by the resource
 // version. That matters of no key in the [NodePlan.Walls].
 func (p *NodePlan) TestedPatch(node *NodeState) (Patch, error) {
 	b := patchBuilder{tests: []operation{{Op: "test", Path: "/metadata/uid", Value: node.UID}}}
+	if len(node.Annotations) > 0 { // else the map is tested
+		b.test("/metadata/annotations", node.Annotations, v1.ReconcileAnnotation)
+	}
 	b.values("/metadata/labels", node.Labels, p.labels.changed)
 	annotations := maps.Clone(p.annotations.changed)
 	if annotations == nil {
@@ -73,24 +77,32 @@ func (b *patchBuilder) values(path string, live map[string]string, changed map[s
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(changed)) {
-		var before, after any
-		if value, stands := live[key]; stands {
-			before = value
-		}
+		at := b.test(path, live, key)
 		if value := changed[key]; value != nil {
-			after = *value
+			b.changes = append(b.changes, operation{Op: "add", Path: at, Value: *value}) // which replaces what there is
+		} else if _, stands := live[key]; stands {
+			b.changes = append(b.changes, operation{Op: "remove", Path: at})
 		}
-		b.value(path+"/"+pointerEscapes.Replace(key), before, after)
 	}
+}
+
+// test tests that a key of a map is as it is, and returns the path to it.
+func (b *patchBuilder) test(path string, live map[string]string, key string) (at string) {
+	at = path + "/" + pointerEscapes.Replace(key)
+	var value any
+	if text, stands := live[key]; stands {
+		value = text
+	}
+	b.tests = append(b.tests, operation{Op: "test", Path: at, Value: value})
+	return at
 }
 
 // value replaces a value, or nothing, by another one, or nothing.
 func (b *patchBuilder) value(path string, before, after any) {
 	b.tests = append(b.tests, operation{Op: "test", Path: path, Value: before})
-	switch {
-	case after != nil: // which replaces what there is
+	if after != nil {
 		b.changes = append(b.changes, operation{Op: "add", Path: path, Value: after})
-	case before != nil:
+	} else if before != nil {
 		b.changes = append(b.changes, operation{Op: "remove", Path: path})
 	}
 }

@@ -315,7 +315,7 @@ func TestServerSideReportsRefusals(t *testing.T) {
 		t.Errorf("exit code %d, %s\n%s", code, stderr, stdout)
 	}
 	stdout, _, _ = diffed(t, w.files, "--kubeconfig", r.kubeconfig(t), "--server-side", "-o", "json")
-	if !strings.Contains(stdout, `the API server would refuse to write node \"gpu-full\" for pool gpu: `) || !strings.Contains(stdout, "said by a policy of others") {
+	if !strings.Contains(stdout, `the API server would refuse to write node \"gpu-full\": `) || !strings.Contains(stdout, "said by a policy of others") {
 		t.Errorf("the problems do not name the node and why:\n%s", stdout[strings.Index(stdout, `"problems"`):])
 	}
 	if diff := cmp.Diff(before, w.versions()); diff != "" {
