@@ -229,18 +229,22 @@ func (j *evictionJudge) evictions(prefix string) map[int]int {
 func (j *evictionJudge) catchUp(w *evictionWorld) {
 	w.t.Helper()
 	for kind, list := range map[string]client.ObjectList{"Pod": &corev1.PodList{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudgetList{}, "Node": &corev1.NodeList{}} {
-		w.do(w.List(w.t.Context(), list))
 		var object client.Object
-		switch list := list.(type) {
-		case *corev1.PodList:
-			object = &list.Items[0]
-		case *policyv1.PodDisruptionBudgetList:
-			object = &list.Items[0]
-		case *corev1.NodeList:
-			object = &list.Items[0]
-		}
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"evictions.example.com/mark":"%d"}}}`, time.Now().UnixNano())
-		w.do(w.Patch(w.t.Context(), object, client.RawPatch(types.MergePatchType, patch)))
+		w.eventually("an object of kind "+kind+" is marked", func() error { // which may be going
+			if err := w.List(w.t.Context(), list); err != nil {
+				return err
+			}
+			switch list := list.(type) {
+			case *corev1.PodList:
+				object = &list.Items[0]
+			case *policyv1.PodDisruptionBudgetList:
+				object = &list.Items[0]
+			case *corev1.NodeList:
+				object = &list.Items[0]
+			}
+			patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"evictions.example.com/mark":"%d"}}}`, time.Now().UnixNano())
+			return w.Patch(w.t.Context(), object, client.RawPatch(types.MergePatchType, patch))
+		})
 		want, err := strconv.ParseUint(object.GetResourceVersion(), 10, 64)
 		w.do(err)
 		w.eventually("the watch of "+kind+" has caught up", func() error {

@@ -108,6 +108,12 @@ spec: {priority: 1, nodeNames: [b], taints: [{key: example.com/wall, effect: NoS
 		t.Errorf("b has moved with the wall: %v", node.Labels)
 	}
 	w.do(w.Delete(t.Context(), &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "wall"}}))
+	w.eventually("the wall has gone from b", func() error {
+		if node := w.get("b"); slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == "example.com/wall" }) {
+			return fmt.Errorf("its taints are %v", node.Spec.Taints)
+		}
+		return nil
+	})
 	w.waits("batch", 2, end)
 
 	w.stop()
