@@ -136,7 +136,7 @@ func allowed(elapsed time.Duration, code int, object cluster.Object) int {
 	}
 	switch code {
 	case http.StatusConflict:
-		return passes(loop.RetryPeriod) * (2*nodes.MaxTries - 1)
+		return passes(loop.RetryPeriod) * 2 * nodes.MaxTries // as often read anew, but for once, and the walls
 	case http.StatusTooManyRequests:
 		return 1 + int(elapsed/time.Second) // one at once, and then as it was asked to
 	default:
