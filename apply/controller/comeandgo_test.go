@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller/nodes"
 )
 
 func TestNodeJoinsAndLeaves(t *testing.T) {
@@ -144,16 +145,16 @@ spec: {labels: {turn: "0"}, taints: [{key: busy, effect: NoSchedule}]}
 	w.settle()
 	w.isReady("busy", 1)
 
-	var nodes corev1.NodeList
-	w.do(w.List(t.Context(), &nodes, &client.ListOptions{}))
+	var listed corev1.NodeList
+	w.do(w.List(t.Context(), &listed, &client.ListOptions{}))
 	left := map[string]types.UID{}
-	for _, node := range nodes.Items {
+	for _, node := range listed.Items {
 		left[node.Name] = node.UID
 	}
 	if diff := cmp.Diff(last, left); diff != "" {
 		t.Errorf("nodes (-made by the test +there):\n%s", diff)
 	}
-	written, refused := 0, 0
+	written, refused, tested := 0, 0, 0
 	for _, request := range w.writesSince(mark) {
 		if request.Object.Resource != "nodes" {
 			continue
@@ -163,13 +164,18 @@ spec: {labels: {turn: "0"}, taints: [{key: busy, effect: NoSchedule}]}
 			t.Errorf("%s: nodes are only ever patched", request)
 		case request.Code == 200:
 			written++
-		case request.Code == 409 || request.Code == 404 || request.Code == 422: // by a test of what is patched
+		case request.Code == 409 || request.Code == 404:
 			refused++
+		case request.Code == 422:
+			tested++ // by the tests of a patch that names no version
 		default:
 			t.Errorf("unexpected answer: %s", request)
 		}
 	}
-	t.Logf("%d writes to nodes, %d refused because the node was gone or another", written, refused)
+	t.Logf("%d writes to nodes, %d refused because the node was gone or another, and %d of walls", written, refused, tested)
+	if tested*nodes.MaxTries > refused {
+		t.Errorf("%d patches were refused by their own tests, more than one for %d that were outdated", tested, nodes.MaxTries)
+	}
 	if written == 0 || refused == 0 {
 		t.Error("no write met a node that was deleted: the test has shown nothing")
 	}

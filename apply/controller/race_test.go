@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/controller/nodes"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -120,6 +121,9 @@ func (r *race) tellWrites(mark int64, score raceScore) {
 		}
 	}
 	r.t.Logf("%s; %d writes of nodes by the loops (%d refused, %d by their own tests), %d by the node lifecycle controller", score, done, refused, tested, kubernetes)
+	if tested*nodes.MaxTries > refused {
+		r.t.Errorf("%d patches were refused by their own tests, more than one for %d that were outdated", tested, nodes.MaxTries)
+	}
 	if refused == 0 || kubernetes == 0 {
 		r.t.Error("not everybody has raced: the race has shown nothing")
 	}

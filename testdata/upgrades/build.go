@@ -14,7 +14,10 @@ import (
 // taken from the cache.
 const goFlags = "GOFLAGS=-mod=readonly -buildvcs=false -trimpath"
 
-// errNoProgram means that a commit does not compile: nobody can have run it.
+// notCompiling is a merge that does not compile: nobody can have run it. That of any other
+// commit no program can be built is a failure.
+const notCompiling = "11c4694"
+
 var errNoProgram = errors.New("there is no program")
 
 // buildOf returns the path of the program of a commit. It is kept in the cache folder of the
@@ -45,8 +48,12 @@ func buildOf(ctx context.Context, c commit) (_ string, err error) {
 	}
 	// An interrupt leaves no half of a program, and neither do two builds at once.
 	file := fmt.Sprintf("%s.%d", path, os.Getpid())
-	if err := build(ctx, sources, file); err != nil {
+	err = build(ctx, sources, file)
+	if err != nil && c.short() == notCompiling {
 		return "", fmt.Errorf("%w: %w", errNoProgram, err)
+	}
+	if err != nil {
+		return "", err
 	}
 	return path, os.Rename(file, path)
 }
