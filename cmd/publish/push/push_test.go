@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -253,11 +254,16 @@ func TestPushEnds(t *testing.T) {
 
 // The tag is set when all else is there: who pulls it before gets what it was.
 func TestTagIsSetLast(t *testing.T) {
+	// The images of an index are written at once, each by a connection of
+	// its own.
+	var mu sync.Mutex
 	var writes []string
 	inner := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	host := serve(t, func(w http.ResponseWriter, request *http.Request) {
 		if request.Method == http.MethodPut && strings.Contains(request.URL.Path, "/manifests/") {
+			mu.Lock()
 			writes = append(writes, request.URL.Path[strings.LastIndex(request.URL.Path, "/")+1:])
+			mu.Unlock()
 		}
 		inner.ServeHTTP(w, request)
 	})
