@@ -58,7 +58,7 @@ func (a *Applier) write(ctx context.Context, node *plan.NodeState, p *plan.NodeP
 	if !isTooLarge(err) {
 		return err
 	}
-	if removals := p.Removals(); removals != nil {
+	if removals := p.Removals(node); removals != nil {
 		return errors.Join(err, a.patch(ctx, node, removals, patchOf))
 	}
 	return err

@@ -218,9 +218,16 @@ func changedKeys[K comparable](pool string, recorded, record map[K]Entry, desire
 // staged is written now, and the rest when it is drained.
 func (f NodeFacts) begun(p, staged *NodePlan, allowed Allowed) LastChange {
 	c := p.recorded.Change.at(f.Now)
-	maps.DeleteFunc(c.Pools, func(pool string, _ FollowedPool) bool { return !slices.Contains(p.Pools, pool) })
+	continues := slices.ContainsFunc(allowed.Begins, func(pool string) bool { return f.Rollouts.continues(p, pool) })
+	maps.DeleteFunc(c.Pools, func(pool string, followed FollowedPool) bool {
+		return !slices.Contains(p.Pools, pool) && !(continues && followed.At.Equal(p.recorded.Change.At))
+	})
 	for _, pool := range allowed.Begins {
 		of := f.Rollouts.of(pool)
+		if f.Rollouts.continues(p, pool) {
+			c.Pools[pool] = p.recorded.Change.Pools[pool].continued(c.At, f.unready(pool, allowed.unmet))
+			continue
+		}
 		followed := FollowedPool{
 			At: c.At, Unready: f.unready(pool, allowed.unmet), Content: of.content,
 			Keys: of.follows(p.changedLabels(pool), f.Rollouts.changedTaints(p, pool)), Commit: of.commit,
@@ -244,9 +251,30 @@ func (f NodeFacts) begun(p, staged *NodePlan, allowed Allowed) LastChange {
 	return c
 }
 
+// continues reports whether all that a plan does with the keys of a pool is the rest of the
+// change that the node has followed last, of which a part was written alone: each of these keys
+// is still as it was before. See [NodePlan.Walls].
+func (r *Rollouts) continues(p *NodePlan, pool string) bool {
+	followed, known := p.recorded.Change.Pools[pool]
+	if !known || followed.Content != r.of(pool).content {
+		return false
+	}
+	labels, taints := p.changedLabels(pool), r.changedTaints(p, pool)
+	return len(labels)+len(taints) > 0 && len(unlike(labels, followed.Labels))+len(unlike(taints, followed.Taints)) == 0
+}
+
+// continued is what a node has followed, of which it gets the rest by now. One that is not
+// ready any more fails by what it has got before.
+func (f FollowedPool) continued(at time.Time, unready bool) FollowedPool {
+	if f.Unready || !unready {
+		f.At = at
+	}
+	return f
+}
+
 // kept is the change that stays with a write that begins nothing: what the pools say by now
 // the node has followed as well, where nothing of it waits. Keys that change with it no
-// longer go back to what was before.
+// longer go back to what was before, unless they are that still.
 func (f NodeFacts) kept(p *NodePlan, wait NodeWait) LastChange {
 	c := p.recorded.Change
 	if f.Rollouts == nil {
@@ -258,7 +286,7 @@ func (f NodeFacts) kept(p *NodePlan, wait NodeWait) LastChange {
 		if wait.Of(pool) == nil && of.content != "" && !c.drainedFor(pool) {
 			followed.Content, followed.Commit = of.content, of.commit
 		}
-		labels, taints := p.changedLabels(pool), f.Rollouts.changedTaints(p, pool)
+		labels, taints := unlike(p.changedLabels(pool), followed.Labels), unlike(f.Rollouts.changedTaints(p, pool), followed.Taints)
 		followed.Keys = of.without(followed.Keys, labels, taints)
 		followed.Labels, followed.Taints = without(followed.Labels, labels), without(followed.Taints, taints)
 		c.Pools[pool] = followed
@@ -287,6 +315,20 @@ func (r *Rollouts) failurePeriodOf(p *NodePlan, pool string) time.Duration {
 		}
 	}
 	return period
+}
+
+// unlike are the changes of keys that were something else before the last change, or of which
+// it is not known what they were.
+func unlike[K comparable](changes map[K]keyValues, before map[K]*string) map[K]keyValues {
+	if len(before) == 0 || len(changes) == 0 {
+		return changes
+	}
+	others := maps.Clone(changes)
+	maps.DeleteFunc(others, func(key K, change keyValues) bool {
+		was, known := before[key]
+		return known && ptr.Equal(was, change.before)
+	})
+	return others
 }
 
 // without are the values of keys that do not change.

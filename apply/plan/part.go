@@ -11,14 +11,51 @@ import (
 // Removals is the part of a plan that releases keys, and nothing else: it makes a node
 // smaller. Where the API server refuses the whole plan, as the node would be too large, it
 // is what can be written: a kubelet that fills its node up must not keep by that what it
-// loses. It is nil where nothing is released, or nothing else is in the plan.
-func (p *NodePlan) Removals() *NodePlan {
-	less := p.part(func(_ repairKey, before, after *Entry) bool { return before != nil && after == nil })
+// loses. A label that gets another value is released as well, as that of a pool which the
+// node has left must not stay; a taint stays, which keeps pods off. It is nil where nothing
+// is released, or nothing else is in the plan.
+func (p *NodePlan) Removals(node *NodeState) *NodePlan {
+	less := p.releasing(node).part(func(_ repairKey, before, after *Entry) bool { return before != nil && after == nil })
 	less.Record.Change, less.rewritten = p.recorded.Change, false
 	if less.Record.Equal(p.recorded) || len(less.Changes) == len(p.Changes) && less.Record.Equal(p.Record) {
 		return nil
 	}
 	return less
+}
+
+// releasing is the plan with the release of those labels that get another value.
+func (p *NodePlan) releasing(node *NodeState) *NodePlan {
+	desired, moved := p.desired, map[string]bool{}
+	desired.Labels = maps.Clone(desired.Labels)
+	for key, after := range p.labels.record {
+		if before, ours := p.recorded.Labels[key]; ours && before.Value != after.Value {
+			delete(desired.Labels, key)
+			moved[key] = true
+		}
+	}
+	if len(moved) == 0 {
+		return p
+	}
+	released, less := weighDesired(node, p.recorded, desired, p.pools), *p
+	less.labels.record, less.labels.changed = maps.Clone(p.labels.record), maps.Clone(p.labels.changed)
+	for key := range moved {
+		if _, held := released.labels.record[key]; held { // by a pool that gives it up to a stronger one alone
+			delete(moved, key)
+			continue
+		}
+		delete(less.labels.record, key)
+		delete(less.labels.changed, key)
+		if value, changes := released.labels.changed[key]; changes {
+			less.labels.changed[key] = value
+		}
+	}
+	of := func(change KeyChange) bool { return change.Field == Label && moved[change.Key] }
+	less.Changes = slices.Concat(
+		slices.DeleteFunc(slices.Clone(p.Changes), of),
+		slices.DeleteFunc(slices.Clone(released.Changes), func(change KeyChange) bool { return !of(change) }),
+	)
+	slices.SortFunc(less.Changes, compareKeyChanges)
+	return &less
 }
 
 // Walls is the part of a plan in which no kubelet has a say: the taints, and the labels
@@ -49,6 +86,7 @@ func (p *NodePlan) part(chosen func(id repairKey, before, after *Entry) bool) *N
 	less.Record = Record{
 		Labels: less.labels.record, Annotations: less.annotations.record, Taints: less.taints.record, Change: p.Record.Change,
 	}
+	less.Record.Change.Pools = p.stillToRevert(left)
 	less.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(change KeyChange) bool {
 		return left[repairKey{change.Field, change.Key}]
 	})
@@ -92,4 +130,28 @@ func recordedEntry[K comparable](record map[K]Entry, key K) *Entry {
 		return &entry
 	}
 	return nil
+}
+
+// stillToRevert is what the node has followed with a part of a plan that leaves out some keys.
+// Where the plan puts back what was before a change, and these keys do not go back yet, what
+// they were before stays known: else the rest of the way back would be a change as any other.
+func (p *NodePlan) stillToRevert(left map[repairKey]bool) map[string]FollowedPool {
+	pools := maps.Clone(p.Record.Change.Pools)
+	for pool, followed := range pools {
+		before, known := p.recorded.Change.Pools[pool]
+		if !known || before.At.Equal(followed.At) || followed.Labels != nil || followed.Taints != nil {
+			continue
+		}
+		followed.Labels = among(before.Labels, Label, left)
+		followed.Taints = among(before.Taints, Taint, left)
+		pools[pool] = followed
+	}
+	return pools
+}
+
+// among are the values of those keys of a field that are in a set.
+func among[K comparable](values map[K]*string, field Field, set map[repairKey]bool) map[K]*string {
+	values = maps.Clone(values)
+	maps.DeleteFunc(values, func(key K, _ *string) bool { return !set[repairKey{field, fmt.Sprint(key)}] })
+	return values
 }

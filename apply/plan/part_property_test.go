@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"maps"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,8 +37,14 @@ func (at step) partsComeToTheWhole(t *testing.T, seen *counts) {
 		})
 		at.partComesToTheWhole(t, "walls", walls, busy, at.s.send(t, busy, patch))
 	}
-	if removals := at.p.Removals(); removals != nil {
+	if removals := at.p.Removals(at.before); removals != nil {
 		seen.removals++
+		for key, entry := range at.p.recorded.Labels {
+			after, still := removals.Record.Labels[key]
+			if _, kept := at.p.Record.Labels[key]; still && after.Value != at.p.Record.Labels[key].Value && kept && !at.expansion().Holds(entry.Pool) {
+				t.Errorf("label %s, which gets another value, stays %q", key, after.Value)
+			}
+		}
 		patch, err := removals.Patch(at.before)
 		if err != nil {
 			t.Fatal(err)
@@ -52,8 +61,8 @@ func (at step) partComesToTheWhole(t *testing.T, name string, part *NodePlan, be
 	if diff := cmp.Diff(part.Record.String(), node.Annotations[v1.AppliedAnnotation]); diff != "" {
 		t.Errorf("the record of %s (-planned +written):\n%s", name, diff)
 	}
-	if at.p.unsettled {
-		return // another write is due after the whole
+	if at.p.unsettled || part.givesBack(at.p) {
+		return // another write is due after the whole, or others have got back what they had
 	}
 	rest, _ := at.s.write(t, node, at.expansion())
 	want, got := standing(at.node), standing(rest)
@@ -64,4 +73,148 @@ func (at step) partComesToTheWhole(t *testing.T, name string, part *NodePlan, be
 	if diff := cmp.Diff(at.node.Annotations[v1.AppliedAnnotation], rest.Annotations[v1.AppliedAnnotation]); diff != "" {
 		t.Errorf("the record of %s and the rest (-in one write +in two):\n%s", name, diff)
 	}
+}
+
+// givesBack reports whether a part of a plan leaves a label to others, or forgets that it was
+// adopted, which a pool gets with the whole.
+func (part *NodePlan) givesBack(whole *NodePlan) bool {
+	for key := range whole.Record.Labels {
+		before, ours := part.recorded.Labels[key]
+		after, changes := part.labels.changed[key]
+		if _, still := part.Record.Labels[key]; ours && !still && (!changes || after != nil || before.Adopted) {
+			return true
+		}
+	}
+	return false
+}
+
+// Of a change that a node follows in its turn, the walls may come first and the rest after
+// them: the record then says of it what it says of one write, and what puts it back is known
+// as that, at each moment.
+func TestPartsAreOneChange(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range uint64(worlds / 2) {
+		w := newRolloutWorld(t, seed)
+		back := copies(w.after)
+		for i, pool := range back {
+			pool.Spec.Labels, pool.Spec.Taints = w.before[i].Spec.Labels, w.before[i].Spec.Taints
+		}
+		s := newStepper(w)
+		s.onWrite = func(node *NodeState, o NodeOutcome, facts NodeFacts) {
+			walls := o.Admission.Plan.Walls()
+			if walls == nil || walls == o.Admission.Plan || !o.Begins {
+				return
+			}
+			seen["changes"]++
+			parted := parted{before: node, whole: o.Admission.Plan.After(node), part: walls.After(node), facts: facts}
+			parted.rest = parted.next(t, parted.part, s.expansion)
+			if diff := cmp.Diff(standing(parted.whole), standing(parted.rest)); diff != "" {
+				t.Errorf("seed %d: node %s (-in one write +in two):\n%s", seed, node.Name, diff)
+			}
+			if diff := cmp.Diff(timeless(parted.whole), timeless(parted.rest)); diff != "" {
+				t.Errorf("seed %d: the change of node %s (-in one write +in two):\n%s", seed, node.Name, diff)
+			}
+			parted.revert(t, seed, back, seen)
+		}
+		s.steps(w.now, w.period/2)
+	}
+	t.Logf("%v", seen)
+	for _, what := range []string{"changes", "reverts", "parts of reverts"} {
+		if seen[what] < worlds/10 {
+			t.Errorf("the worlds have too few %s: %v", what, seen)
+		}
+	}
+}
+
+// parted is a node that has followed a change in one write, a part of it, and the rest after
+// that.
+type parted struct {
+	before, whole, part, rest *NodeState
+	facts                     NodeFacts
+}
+
+// next is the node after what may be written to it next.
+func (p parted) next(t *testing.T, node *NodeState, expansion *render.Expansion) *NodeState {
+	t.Helper()
+	facts := p.facts
+	facts.Now = facts.Now.Add(time.Second)
+	o := NodeOutcomeOf(node, expansion, facts)
+	if o.Admission.Plan == nil {
+		t.Fatalf("node %s is not written: %s", node.Name, o.State)
+	}
+	return o.Admission.Plan.After(node)
+}
+
+// revert reverts the change: whatever was written of it goes back as what it is.
+func (p parted) revert(t *testing.T, seed uint64, back []*v1.NodePool, seen map[string]int) {
+	t.Helper()
+	expansion := expand(back...)
+	p.facts.Rollouts, p.facts.Now = RolloutsOf(back), p.facts.Now.Add(time.Minute)
+	reverted := func(node *NodeState) (*NodePlan, []string) {
+		plan, err := Node(node, expansion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan, slices.DeleteFunc(slices.Clone(plan.Pools), func(pool string) bool {
+			return !p.facts.Rollouts.reverts(plan, pool, p.facts.Now)
+		})
+	}
+	_, whole := reverted(p.whole)
+	if len(whole) == 0 {
+		return
+	}
+	seen["reverts"]++
+	if _, rest := reverted(p.rest); !slices.Equal(whole, rest) {
+		t.Errorf("seed %d: node %s goes back for pools %v, and after a change in two writes for %v", seed, p.whole.Name, whole, rest)
+	}
+	was, _ := reverted(p.before)
+	at, ofPart := reverted(p.part)
+	changes := func(plan *NodePlan, pool string) bool {
+		return len(plan.changedLabels(pool))+len(p.facts.Rollouts.changedTaints(plan, pool)) > 0
+	}
+	for _, pool := range whole {
+		if changes(at, pool) && !changes(was, pool) && !slices.Contains(ofPart, pool) {
+			t.Errorf("seed %d: node %s, which has got a part of the change alone, does not go back for pool %s", seed, p.whole.Name, pool)
+		}
+	}
+	// And the way back may come in parts as well.
+	p.facts.Turn = Turn{In: namesOf(back)}
+	o := NodeOutcomeOf(p.whole, expansion, p.facts)
+	walls := o.Admission.Plan.Walls()
+	if walls == nil || walls == o.Admission.Plan || !o.Begins { // which waits for nothing
+		return
+	}
+	seen["parts of reverts"]++
+	rest, left := reverted(walls.After(p.whole))
+	for _, pool := range whole {
+		if len(rest.changedLabels(pool)) > 0 && o.Wait.Of(pool) == nil && !slices.Contains(left, pool) {
+			t.Errorf("seed %d: node %s goes back for pool %s, and the rest of that is no way back", seed, p.whole.Name, pool)
+		}
+	}
+}
+
+// timeless is what a node has followed by its record, without the times.
+func timeless(node *NodeState) map[string]FollowedPool {
+	pools := maps.Clone(LastChangeOf(node).Pools)
+	for name, followed := range pools {
+		followed.At, followed.Began = time.Time{}, time.Time{}
+		pools[name] = followed
+	}
+	return pools
+}
+
+func namesOf(pools []*v1.NodePool) []string {
+	var names []string
+	for _, pool := range pools {
+		names = append(names, pool.Name)
+	}
+	return names
+}
+
+func copies(pools []*v1.NodePool) []*v1.NodePool {
+	var all []*v1.NodePool
+	for _, pool := range pools {
+		all = append(all, pool.DeepCopy())
+	}
+	return all
 }

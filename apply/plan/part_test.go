@@ -8,8 +8,9 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// What of a plan can be written to a node that must not grow: all that is released goes,
-// and all else stays as it is, in the record too; the rest of the plan is due after it.
+// What of a plan can be written to a node that must not grow: all that is released goes, and
+// so does a label that another pool gives another value, which is no longer that of the wall;
+// all else stays as it is, in the record too. The rest of the plan is due after it.
 func TestRemovals(t *testing.T) {
 	s := newServer()
 	wall := onNode("wall", v1.NodePoolSpec{
@@ -25,14 +26,14 @@ func TestRemovals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	less := p.Removals()
+	less := p.Removals(node)
 	patch, err := less.Patch(node)
 	if err != nil {
 		t.Fatal(err)
 	}
 	small := s.send(t, node, patch)
 	want := map[Field]map[string]string{
-		Label: {"kept": "1", "moved": "1"}, Annotation: {}, Taint: {"kept:NoSchedule": "1"},
+		Label: {"kept": "1"}, Annotation: {}, Taint: {"kept:NoSchedule": "1"},
 	}
 	if diff := cmp.Diff(want, standing(small)); diff != "" {
 		t.Errorf("after the removals (-want +got):\n%s", diff)
@@ -40,18 +41,18 @@ func TestRemovals(t *testing.T) {
 	if diff := cmp.Diff(less.Record.String(), small.Annotations[v1.AppliedAnnotation]); diff != "" {
 		t.Errorf("the record (-planned +written):\n%s", diff)
 	}
-	if len(less.Changes) != 4 {
-		t.Errorf("%d changes, want those of the role label, a label, an annotation and a taint: %v", len(less.Changes), less.Changes)
+	if len(less.Changes) != 5 {
+		t.Errorf("%d changes, want those of the role label, two labels, an annotation and a taint: %v", len(less.Changes), less.Changes)
 	}
 	whole, _ := s.write(t, node, expand(next))
 	after, rest := s.write(t, small, expand(next))
 	if diff := cmp.Diff(standing(whole), standing(after)); diff != "" {
 		t.Errorf("in two writes it comes to something else than in one (-one +two):\n%s", diff)
 	}
-	if again := rest.Removals(); again != nil {
+	if again := rest.Removals(small); again != nil {
 		t.Errorf("of the rest something is released: %v", again.Changes)
 	}
-	if p, err = Node(node, expand()); err != nil || p.Removals() != nil {
+	if p, err = Node(node, expand()); err != nil || p.Removals(node) != nil {
 		t.Errorf("%v; a plan that only releases has another such part", err)
 	}
 }

@@ -202,6 +202,8 @@ type stepper struct {
 	approvals int
 	// approves reports whether somebody approves waves of a pool; nil for all.
 	approves func(pool string) bool
+	// onWrite sees what is decided before it is written; nil for nobody.
+	onWrite func(node *NodeState, o NodeOutcome, facts NodeFacts)
 
 	writes map[string][]string
 }
@@ -244,6 +246,9 @@ func (s *stepper) pass(name string, turn Turn, now time.Time) bool {
 	p := o.Admission.Plan
 	wrote := p != nil && !p.NoOp()
 	if wrote {
+		if s.onWrite != nil {
+			s.onWrite(node, o, facts)
+		}
 		if o.Begins {
 			if p.Record.Change.At.Sub(s.changed[name].At) >= v1.MaxMinReady {
 				s.former[name] = nil
