@@ -69,16 +69,26 @@ func (a *Applier) patch(ctx context.Context, node *plan.NodeState, p *plan.NodeP
 	if err != nil {
 		return err
 	}
-	if err := a.nodes.PatchNode(ctx, node.Name, patch); err != nil {
+	err = a.nodes.PatchNode(ctx, node.Name, patch)
+	switch {
+	case isTooLarge(err):
+		return fmt.Errorf("write node %q: it would be too large: %w", node.Name, err)
+	case err != nil:
 		return fmt.Errorf("write node %q: %w", node.Name, err)
 	}
 	return nil
 }
 
 // isTooLarge reports whether an object would be too large. What etcd says of that the API
-// server passes on without a reason or a code of its own.
+// server passes on without a reason or a code of its own, as it does what its client of etcd
+// says of an object that it does not even send: with an apply, a node may grow by a list of all
+// its fields.
 func isTooLarge(err error) bool {
-	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
+	if err == nil {
+		return false
+	}
+	return apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "etcdserver: request is too large") ||
+		strings.Contains(err.Error(), "code = ResourceExhausted desc = trying to send message larger than max")
 }
 
 // nodesBy patches nodes through a client, which may turn a write into a dry run.

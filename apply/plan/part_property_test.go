@@ -77,11 +77,11 @@ func (at step) partComesToTheWhole(t *testing.T, name string, part *NodePlan, be
 
 // givesBack reports whether a part of a plan leaves a label to others, or forgets that it was
 // adopted, which a pool gets with the whole.
-func (part *NodePlan) givesBack(whole *NodePlan) bool {
+func (p *NodePlan) givesBack(whole *NodePlan) bool {
 	for key := range whole.Record.Labels {
-		before, ours := part.recorded.Labels[key]
-		after, changes := part.labels.changed[key]
-		if _, still := part.Record.Labels[key]; ours && !still && (!changes || after != nil || before.Adopted) {
+		before, ours := p.recorded.Labels[key]
+		after, changes := p.labels.changed[key]
+		if _, still := p.Record.Labels[key]; ours && !still && (!changes || after != nil || before.Adopted) {
 			return true
 		}
 	}

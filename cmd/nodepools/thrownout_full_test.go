@@ -25,11 +25,12 @@ func TestANodeThatIsFullIsThrownOut(t *testing.T) {
 	w.has("is within the wall", "n1", watched, wallLabel+"=payments", v1.RoleLabel("wall")+"=", "tenant=payments:NoSchedule")
 	w.fill(policies.KubeletOf(t, w.c, "n1"))
 
-	w.apply(fmt.Sprintf(wallPool, "another") + "---\n" + priorityQuarantine)
+	nobody := strings.Repeat("nobody", 10)
+	w.apply(fmt.Sprintf(wallPool, "another") + "---\n" + strings.Replace(priorityQuarantine, "labels: {", "labels: {"+wallLabel+": "+nobody+", ", 1))
 	w.has("is thrown out", "n1", watched)
-	w.says(&v1.NodePool{}, "isolate", v1.NodesReason, "n1", "request is too large")
+	w.says(&v1.NodePool{}, "isolate", v1.NodesReason, "n1", "it would be too large")
 	w.do(w.policy.Patch(w.policy, "n1", map[string]any{"labels": nil}))
-	w.has("is isolated once there is room", "n1", watched, isolated+"=yes", "isolated=yes:NoSchedule")
+	w.has("is isolated once there is room", "n1", watched, isolated+"=yes", wallLabel+"="+nobody, "isolated=yes:NoSchedule")
 }
 
 // fill has a kubelet put labels on the node n1 until not one more of a few bytes fits.
