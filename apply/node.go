@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,6 +49,41 @@ func (a *Applier) Walls(ctx context.Context, node *plan.NodeState, p *plan.NodeP
 		return false, err
 	}
 	return walls == p, nil
+}
+
+// Takes reports whether the API server takes a plan for a node, by a dry run. An error is that
+// it has not said so: for one, as somebody has changed what the plan changes.
+func (a *Applier) Takes(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) (bool, error) {
+	err := a.patch(ctx, node, p, func(p *plan.NodePlan, node *plan.NodeState) (plan.Patch, error) {
+		patch, err := p.TestedPatch(node)
+		patch.DryRun = true
+		return patch, err
+	})
+	if IsRefused(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// IsRefused reports whether a write was refused for what it says: by an admission policy, a
+// webhook, or the rules for nodes. That it was not allowed to write at all looks the same.
+func IsRefused(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || isTooLarge(err) || isOutdatedTest(err) {
+		return false
+	}
+	switch code := status.Status().Code; code {
+	case http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false
+	default:
+		return code >= http.StatusBadRequest && code < http.StatusInternalServerError
+	}
+}
+
+// isOutdatedTest reports whether a JSON patch was refused by one of its own tests. The API
+// server says of that no more than this.
+func isOutdatedTest(err error) bool {
+	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "the server rejected our request due to an error in our request")
 }
 
 // patchMaker is how a plan becomes a request.
@@ -98,6 +134,9 @@ func (n nodesBy) PatchNode(ctx context.Context, name string, patch plan.Patch) e
 	var options []client.PatchOption
 	if patch.Type == types.ApplyPatchType {
 		options = append(options, client.ForceOwnership)
+	}
+	if patch.DryRun {
+		options = append(options, client.DryRunAll)
 	}
 	// Requested as its metadata, a node is returned without the rest of it.
 	written := &metav1.PartialObjectMetadata{}

@@ -90,6 +90,11 @@ func (g *governing) inTurn(pool string, one *rollout) bool {
 // pool does not come before the taint of the pool around it. It returns, by pool, for which
 // one it waits.
 func (g *governing) within(p *NodePlan, waiting []string) map[string]string {
+	for pool := range g.obstacles { // what it changes may be no disruption
+		if !slices.Contains(waiting, pool) {
+			waiting = append(waiting, pool)
+		}
+	}
 	all := make(map[string]string, len(waiting))
 	for _, name := range waiting {
 		all[name] = name

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -10,16 +11,20 @@ import (
 // holding is the plan for a node of which the changes of some pools wait: it wants of
 // them what they have put there by the record, and of all others what the full plan
 // wants. So what somebody changed by hand is put back, to the value of the record. A drain
-// goes on.
-func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts) *NodePlan {
-	h := holder{wait: wait, rollouts: rollouts, pools: p.pools}
+// goes on. Of pools that are refused nothing is written: neither is put back what they have
+// there, nor do they get what another pool releases.
+func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts, refused map[string]Refusal) *NodePlan {
+	h := holder{wait: wait, rollouts: rollouts, pools: p.pools, members: p.Pools, refused: refused}
 	desired := render.Desired{
 		Pools:       p.desired.Pools,
-		Labels:      hold(h, p.desired.Labels, p.recorded.Labels),
-		Annotations: hold(h, p.desired.Annotations, p.recorded.Annotations),
-		Taints:      hold(h, p.desired.Taints, p.recorded.Taints),
+		Labels:      hold(h, Label, p.desired.Labels, p.recorded.Labels),
+		Annotations: hold(h, Annotation, p.desired.Annotations, p.recorded.Annotations),
+		Taints:      hold(h, Taint, p.desired.Taints, p.recorded.Taints),
 	}
 	for id, drained := range p.recorded.Change.Drains {
+		if h.refuses(drained.Pool) {
+			continue
+		}
 		if rollouts.completes(p, id) {
 			desired.Taints[id] = p.desired.Taints[id]
 		}
@@ -31,25 +36,41 @@ func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts) *
 			}
 		}
 	}
-	return weighDesired(node, p.recorded, desired, p.pools)
+	held := weighDesired(node, p.recorded, desired, p.pools)
+	return held.without(held.changesOf(h.refuses))
+}
+
+// changesOf are the keys that a plan changes for some pools.
+func (p *NodePlan) changesOf(pools func(name string) bool) map[repairKey]bool {
+	keys := map[repairKey]bool{}
+	for _, change := range p.Changes {
+		if pools(change.Pool) {
+			keys[repairKey{change.Field, change.Key}] = true
+		}
+	}
+	return keys
 }
 
 type holder struct {
 	wait     NodeWait
 	rollouts *Rollouts
 	pools    *render.Expansion
+	members  []string
+	refused  map[string]Refusal
 }
 
 // hold returns what is wanted of a node while the changes of some pools wait.
-func hold[K comparable](h holder, want map[K]render.Want, recorded map[K]Entry) map[K]render.Want {
+func hold[K comparable](h holder, field Field, want map[K]render.Want, recorded map[K]Entry) map[K]render.Want {
 	held := make(map[K]render.Want, len(want))
 	for key, wanted := range want {
 		claim, free := h.inTheNameOfAnother(wanted)
 		entry, ours := recorded[key]
 		switch {
+		case ours && !free && h.refuses(wanted.Pool) && entry.Pool != wanted.Pool && !h.wants(entry.Pool, field, fmt.Sprint(key)) && !h.waits(entry.Pool):
+			// It is released, whoever would get it.
 		case ours && h.keeps(entry, wanted, free):
 			held[key] = h.recordedWant(entry)
-		case free, ours: // one that has it releases it, and the next one gets it at once
+		case free, ours && !h.refuses(wanted.Pool): // one that has it releases it, and the next one gets it at once
 			held[key] = claim
 		}
 	}
@@ -62,6 +83,19 @@ func hold[K comparable](h holder, want map[K]render.Want, recorded map[K]Entry) 
 }
 
 func (h holder) waits(pool string) bool { return h.wait.Of(pool) != nil }
+
+// refuses reports whether nothing is written of a pool, as long as it waits.
+func (h holder) refuses(pool string) bool {
+	_, refused := h.refused[pool]
+	return refused && h.waits(pool)
+}
+
+// wants reports whether a pool still wants a key of the node; of annotations, that is not known
+// of a pool that the node is in.
+func (h holder) wants(pool string, field Field, key string) bool {
+	_, says := h.rollouts.of(pool).says.value(field, key)
+	return slices.Contains(h.members, pool) && (says || field == Annotation || key == v1.RoleLabel(pool))
+}
 
 // inTheNameOfAnother is a want of which the pool waits, and another one that agrees on
 // the value does not. It reports whether there is one that does not wait.

@@ -72,6 +72,7 @@ func TestProperties(t *testing.T) {
 			at.explanationIsThePlan(t)
 			at.recordRoundTrips(t)
 			at.partsComeToTheWhole(t, seen)
+			at.refusedPoolsKeepNobodyOff(t, seed, seen)
 			at.oneWriteIsEnough(t, seen)
 		})
 		for range 3 { // many changes concern others, and are not to be put back
@@ -91,12 +92,13 @@ type counts struct {
 	named                    int // conflicts that name who set the value
 	secondWrites             int
 	walls, removals          int // plans of which these are a part
+	refused                  int // plans of which a part is refused
 }
 
 func (c *counts) check(t *testing.T) {
 	t.Helper()
 	for what, count := range map[string]int{"held keys": c.held, "disputed keys": c.disputed, "repaired keys": c.repaired, "values whose setter is known": c.named,
-		"plans with walls and more": c.walls, "plans with removals and more": c.removals} {
+		"plans with walls and more": c.walls, "plans with removals and more": c.removals, "plans of which a part is refused": c.refused} {
 		if count < worlds/10 {
 			t.Errorf("only %d %s in %d worlds", count, what, worlds)
 		}

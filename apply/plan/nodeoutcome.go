@@ -83,6 +83,10 @@ type NodeFacts struct {
 	Rollouts *Rollouts
 	Turn     Turn
 	Unready  bool
+	// Refused are the pools of which the API server does not take what they change on the
+	// node, by name, and what it says: nothing of that is written, so that no pool keeps what
+	// others want off the node. They need the Rollouts of [AllRollouts].
+	Refused map[string]Refusal
 	// Drained reports that no pod is left on the node that a [Drain] is about, and Evicted
 	// that they were asked to go.
 	Drained, Evicted bool
@@ -115,8 +119,9 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	o.Plan, o.Members = p, p.Pools
 	o.Selected, o.Unmet = facts.Rollouts.selectedBy(node, p), facts.Rollouts.unmet(p.concerned(), node.Conditions)
 	var allowed Allowed
+	facts.Turn.refused = standingRefusals(p, facts.Refused)
 	if facts.restored(p) {
-		allowed = facts.Rollouts.allow(node, p, facts.Now, Turn{free: true})
+		allowed = facts.Rollouts.allow(node, p, facts.Now, Turn{free: true, refused: facts.Turn.refused})
 	} else {
 		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)
 	}

@@ -77,6 +77,8 @@ type Turn struct {
 	// free reports that the node waits for no turn and no window: what somebody has changed
 	// there is put back.
 	free bool
+	// refused are the pools of which nothing is written: see [NodeFacts.Refused].
+	refused map[string]Refusal
 }
 
 // Allow returns what of a plan for a node may be written at a time, in a turn of the node.
@@ -103,7 +105,7 @@ func (r *Rollouts) allow(node *NodeState, p *NodePlan, now time.Time, turn Turn)
 		}
 		allowed = step
 	}
-	allowed.Plan = allowed.Plan.holding(node, allowed.Wait, r)
+	allowed.Plan = allowed.Plan.holding(node, allowed.Wait, r, turn.refused)
 	return allowed
 }
 
@@ -134,6 +136,7 @@ func (r *Rollouts) governing(node *NodeState, p *NodePlan, now time.Time, turn T
 	if !turn.free {
 		g.closed, g.limiting = r.closedOf(concerned, now), r.limiting(concerned)
 	}
+	g.obstacles = refusals(p, turn.refused)
 	return g
 }
 
@@ -156,7 +159,7 @@ func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turn Turn) 
 		return a
 	}
 	g := r.governing(node, p, now, turn)
-	if len(g.closed)+len(g.limiting) == 0 && !turn.free {
+	if len(g.closed)+len(g.limiting)+len(g.obstacles) == 0 && !turn.free {
 		return a
 	}
 	waiting := g.within(p, r.disrupted(p, g.free))
@@ -178,7 +181,7 @@ func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turn Turn) 
 // same.
 func (a *Allowed) add(pool, as string, g *governing, now time.Time) {
 	if o, obstructed := g.obstacles[as]; obstructed {
-		a.Wait = append(a.Wait, &PoolWait{pool, g.rollouts.obstacleOf(o, now)})
+		a.Wait = append(a.Wait, &PoolWait{pool, g.rollouts.obstacleOf(as, o, now)})
 		return
 	}
 	if closed := g.windows(as); len(closed) > 0 {

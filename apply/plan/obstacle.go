@@ -9,10 +9,12 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-// obstacle is why a node is not drained of a taint: no pod would be evicted, as others come,
-// and with [v1.HoldOnTimeout] that would never end.
+// obstacle is why a pool changes nothing on a node until somebody acts: the API server refuses
+// that, or the node is not drained of a taint, as no pod would be evicted while others come, and
+// with [v1.HoldOnTimeout] that would never end.
 type obstacle struct {
-	text string
+	text    string
+	refused bool
 	// by is the pool that says how the node is drained, and value is that of the taint.
 	by    *rollout
 	value string
@@ -20,7 +22,10 @@ type obstacle struct {
 
 // remedy says what to do about it.
 func (o obstacle) remedy() string {
-	return fmt.Sprintf("the node follows when that taint is gone, or has the value %q as well; or after the timeout of the drain, with onTimeout Force in pool %q", o.value, o.by.name)
+	if o.refused {
+		return ""
+	}
+	return fmt.Sprintf("; the node follows when that taint is gone, or has the value %q as well; or after the timeout of the drain, with onTimeout Force in pool %q", o.value, o.by.name)
 }
 
 // obstruct looks for what keeps nodes from being drained of the taints of a plan, while some
@@ -53,7 +58,7 @@ func (g *governing) obstruct(node *NodeState, p *NodePlan, waiting map[string]st
 				if g.obstacles == nil {
 					g.obstacles = map[string]obstacle{}
 				}
-				g.obstacles[pool], found = obstacle{text, by, want.Value}, true
+				g.obstacles[pool], found = obstacle{text: text, by: by, value: want.Value}, true
 			}
 		}
 	}

@@ -36,8 +36,9 @@ type Restriction struct {
 	// Paused reports that a rollout is paused, and Turn that it is not the turn of the node
 	// yet. For these no time is known.
 	Paused, Turn bool
-	// Obstacle is what keeps the node from being drained, so that all that the pool changes
-	// there waits until somebody acts; empty where nothing does.
+	// Obstacle is what keeps the node from being drained, or what the API server says where it
+	// refuses the changes, so that all that the pool changes there waits until somebody acts;
+	// empty where nothing does.
 	Obstacle string
 	// Problems are windows and exclusions that cannot be read.
 	Problems []error
@@ -85,10 +86,15 @@ func (r *Rollouts) turnOf(limiting []*rollout, now time.Time) *Restriction {
 	return c
 }
 
-// obstacleOf is what is waited for while a taint keeps a node from being drained.
-func (r *Rollouts) obstacleOf(o obstacle, now time.Time) *Restriction {
-	c := r.remembered("obstacle "+o.text, []*rollout{o.by}, now)
-	c.once.Do(func() { c.Obstacle = o.text + "; " + o.remedy() })
+// obstacleOf is what is waited for while a taint keeps a node from being drained, or the API
+// server refuses what a pool changes.
+func (r *Rollouts) obstacleOf(pool string, o obstacle, now time.Time) *Restriction {
+	by := o.by
+	if o.refused {
+		by = r.of(pool)
+	}
+	c := r.remembered("obstacle "+o.text, []*rollout{by}, now)
+	c.once.Do(func() { c.Obstacle = o.text + o.remedy() })
 	return c
 }
 

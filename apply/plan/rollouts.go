@@ -86,12 +86,18 @@ type rollout struct {
 	from, to time.Time
 }
 
-// RolloutsOf returns the rollouts of pools. One that is being deleted has a say about its
-// own release.
+// RolloutsOf returns the rollouts of pools; nil where none has one. A pool that is being
+// deleted has a say about its own release.
 func RolloutsOf(pools []*v1.NodePool) *Rollouts {
 	if !slices.ContainsFunc(pools, func(pool *v1.NodePool) bool { return pool.Spec.Rollout != nil }) {
 		return nil
 	}
+	return AllRollouts(pools)
+}
+
+// AllRollouts are those of pools, be there none: changes of a pool may wait for something
+// else, see [NodeFacts.Refused].
+func AllRollouts(pools []*v1.NodePool) *Rollouts {
 	r := &Rollouts{pools: make(map[string]*rollout, len(pools)), restrictions: map[string]*Restriction{}}
 	byName := make(map[string]*v1.NodePool, len(pools))
 	for _, pool := range pools {

@@ -313,6 +313,13 @@ func (c *counts) add(node string, o *Observation, sign int32) {
 			delete(counts.Contests, node)
 		}
 	}
+	for pool, problem := range o.Refused {
+		if counts := c.pool(pool); sign > 0 {
+			counts.Problems[node] = problem
+		} else {
+			delete(counts.Problems, node)
+		}
+	}
 	c.addWait(o, int(sign))
 	c.addEvicting(node, o, int(sign))
 	if o.Problem == "" {

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +31,8 @@ type Observation struct {
 	Overdue  bool
 	// Failed reports that what the pass wrote may not have gone through.
 	Failed bool
+	// Refused says of pools whose changes the API server does not take here what is wrong.
+	Refused map[string]string
 	// Problem says why the node could not be brought up to date; empty when it was.
 	Problem string
 	// Unreadable is set where the problem is that the record cannot be read.
@@ -119,14 +122,14 @@ func (o *Observation) equal(other *Observation) bool {
 
 // equalTroubles reports whether the same is wrong on the node.
 func (o *Observation) equalTroubles(other *Observation) bool {
-	return o.Problem == other.Problem && o.Stuck == other.Stuck &&
+	return o.Problem == other.Problem && o.Stuck == other.Stuck && maps.Equal(o.Refused, other.Refused) &&
 		o.Conflicts.Equal(other.Conflicts) &&
 		slices.EqualFunc(o.Contests, other.Contests, plan.Contest.Equal)
 }
 
 // troubles reports whether something is wrong on the node that concerns a pool.
 func (o *Observation) troubles(pool string) bool {
-	return o.Problem != "" && slices.Contains(o.Pools(), pool)
+	return o.Problem != "" && slices.Contains(o.Pools(), pool) || o.Refused[pool] != ""
 }
 
 // orphaned reports whether the node still carries keys of a pool that it is not in.

@@ -20,6 +20,9 @@ type Snapshot struct {
 	// Rollouts say which changes of the pools wait.
 	Rollouts *plan.Rollouts
 
+	// all are the Rollouts of pools of which none has one.
+	all func() *plan.Rollouts
+
 	pools map[string]poolState
 	held  holds
 	// gone has the names of pools that records speak of and that the API server was
@@ -40,6 +43,7 @@ type poolState struct {
 func newSnapshot(definitions []*v1.NodePool, held holds, epoch uint64, before *Snapshot) *Snapshot {
 	s := &Snapshot{
 		Expansion: held.Expand(definitions), Epoch: epoch, Rollouts: plan.RolloutsOf(definitions),
+		all:   sync.OnceValue(func() *plan.Rollouts { return plan.AllRollouts(definitions) }),
 		pools: make(map[string]poolState, len(definitions)), held: held,
 	}
 	known := byName(definitions)
@@ -54,6 +58,14 @@ func newSnapshot(definitions []*v1.NodePool, held holds, epoch uint64, before *S
 		s.pools[pool.Name] = state
 	}
 	return s
+}
+
+// AllRollouts are the Rollouts, be there none: see [plan.AllRollouts].
+func (s *Snapshot) AllRollouts() *plan.Rollouts {
+	if s.Rollouts != nil {
+		return s.Rollouts
+	}
+	return s.all()
 }
 
 // IsMadeFrom reports whether the snapshot has a pool as it is here.

@@ -40,6 +40,7 @@ type Reconciler struct {
 	fleet     *fleet.Fleet
 	repairs   *repairs
 	drained   *drained
+	refusals  *refusals
 	metrics   *metrics.Metrics
 	// pending are the nodes that are not up to date yet.
 	pending *pending
@@ -54,7 +55,7 @@ type Reconciler struct {
 func New(c client.Client, live client.Reader, cached nodecache.Reader, view *fleet.Fleet, patcher apply.NodePatcher, backoff plan.RepairBackoff, counted *metrics.Metrics, logger logr.Logger) *Reconciler {
 	instances := newInstances(logger)
 	return &Reconciler{
-		cached: cached, live: live, fleet: view, repairs: newRepairs(backoff), drained: newDrained(), instances: instances,
+		cached: cached, live: live, fleet: view, repairs: newRepairs(backoff), drained: newDrained(), refusals: newRefusals(), instances: instances,
 		metrics: counted, pending: newPending(), clock: loop.SystemClock(),
 		evictions: c.SubResource("eviction"),
 		applier:   apply.New(c).PatchingNodes(countingPatcher{patcher, instances}),
@@ -89,6 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			r.fleet.Forget(request.Name)
 			r.repairs.forget(request.Name)
 			r.drained.forget(request.Name)
+			r.refusals.forget(request.Name)
 			r.pending.forget(request.Name)
 			return reconcile.Result{}, nil
 		}
@@ -103,7 +105,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		if found != nil {
 			found.Failed = err != nil
 		}
-		if found != nil && (!apply.IsConflict(err) || try == MaxTries) {
+		again := apply.IsConflict(err) || errors.Is(err, errBlamed)
+		if found != nil && (!again || try == MaxTries) {
 			if again := r.fleet.Report(request.Name, found.Observation, found.results); again && err == nil {
 				return reconcile.Result{RequeueAfter: loop.AtOnce}, nil
 			}
@@ -112,7 +115,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			r.converged(request.Name, found.written)
 			return reconcile.Result{RequeueAfter: found.again}, nil
 		}
-		if !apply.IsConflict(err) || try == MaxTries {
+		if !again || try == MaxTries {
 			return reconcile.Result{}, err
 		}
 		node, err = nodecache.Live(r.live).Node(ctx, request.Name)
@@ -160,7 +163,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 	if err != nil {
 		return nil, err
 	}
-	facts := r.facts(node, pools)
+	facts, ends := r.facts(node, pools)
 	outcome := plan.NodeOutcomeOf(&node.NodeState, pools.Expansion, facts)
 	found := &observed{Observation: fleet.Observation{Epoch: pools.Epoch, UID: node.UID, FollowerState: r.stateOf(node, outcome)}}
 	switch outcome.State {
@@ -183,7 +186,14 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 		found.Step = outcome.Step
 		again := found.again
 		err := r.execute(ctx, &node.NodeState, pools, outcome, found, last)
+		if apply.IsRefused(err) {
+			blamed, unknown := r.blame(ctx, &node.NodeState, pools, facts, err)
+			if err = errors.Join(err, unknown); blamed {
+				err = errors.Join(errBlamed, err)
+			}
+		}
 		found.again = loop.Sooner(found.again, again)
+		r.observeRefusals(found, outcome, facts, ends)
 		drain := outcome.Drain
 		if err != nil { // the taints may not have come
 			drain = before
@@ -206,15 +216,18 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 }
 
 // facts are what the plan has to know of a node besides what stands in the cluster.
-func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) plan.NodeFacts {
-	facts := plan.NodeFacts{
+func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) (facts plan.NodeFacts, refusalEnds time.Time) {
+	facts = plan.NodeFacts{
 		Rollouts: pools.Rollouts, Backoff: r.repairs.backoff, Repairs: r.repairs.of(node.Name), Now: r.repairs.now(), Known: pools.Knows,
 	}
 	facts.Turn, facts.Unready = r.fleet.Turn(node.Name, pools), !node.Ready
 	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID {
 		facts.UpToDate, facts.Members = last.Problem == "" && len(last.Wait)+len(last.Change.Drains) == 0 && !pools.ChangedSince(last), last.Members
 	}
-	return facts
+	if facts.Refused, refusalEnds = r.refusals.of(node.Name, pools, facts.Now); len(facts.Refused) > 0 {
+		facts.Rollouts = pools.AllRollouts()
+	}
+	return facts, refusalEnds
 }
 
 // execute writes a node, and observes what came of it.

@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Refusal is that the API server does not take what a pool changes on a node.
+type Refusal struct {
+	// Says is what it says of that.
+	Says string
+	// Leaving reports that the node was no member of the pool: it is what the pool releases
+	// that is refused. Nothing else is a reason to keep that.
+	Leaving bool
+}
+
+// refusals are the obstacles of those pools that change something with a plan, which the API
+// server refuses. A pool moves whole: what else it changes there waits as well.
+func refusals(p *NodePlan, refused map[string]Refusal) map[string]obstacle {
+	if len(refused) == 0 {
+		return nil
+	}
+	obstacles := map[string]obstacle{}
+	for _, pool := range p.changing() {
+		if refusal, is := refused[pool]; is {
+			obstacles[pool] = obstacle{text: refusal.Says, refused: true}
+		}
+	}
+	return obstacles
+}
+
+// standingRefusals are those that are still about what the pools do with a node, by a plan for
+// it.
+func standingRefusals(p *NodePlan, refused map[string]Refusal) map[string]Refusal {
+	standing := maps.Clone(refused)
+	maps.DeleteFunc(standing, func(pool string, refusal Refusal) bool {
+		return refusal.Leaving == slices.Contains(p.Pools, pool)
+	})
+	return standing
+}
+
+// changing are the pools for which a plan changes something, sorted.
+func (p *NodePlan) changing() []string {
+	var pools []string
+	for _, change := range p.Changes {
+		pools = append(pools, change.Pool)
+	}
+	slices.Sort(pools)
+	return slices.Compact(pools)
+}
+
+// Suspects are the pools for which a plan changes something, in the order in which they are
+// to be added to nothing to find the one that the API server refuses: a pool comes after
+// those around it, without which nothing of it is written, and then the stronger one first.
+func (r *Rollouts) Suspects(p *NodePlan) []string {
+	pools := p.changing()
+	slices.SortStableFunc(pools, func(a, b string) int {
+		one, other := r.of(a), r.of(b)
+		return cmp.Or(cmp.Compare(len(one.around), len(other.around)), cmp.Compare(one.rank, other.rank))
+	})
+	return pools
+}
