@@ -12,7 +12,6 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/plan"
-	"github.com/nodepools/nodepools/render"
 )
 
 // errBlamed is that a write was refused, and that it is known by now for which pool. The next
@@ -106,7 +105,7 @@ func (r *refusals) forget(node string) {
 func (r *Reconciler) blame(ctx context.Context, node *plan.NodeState, pools *fleet.Snapshot, facts plan.NodeFacts, refused error) (found bool, err error) {
 	facts.Rollouts = pools.AllRollouts()
 	outcome := plan.NodeOutcomeOf(node, pools.Expansion, facts)
-	s := &suspicion{ctx, r.applier, node, pools.Expansion, facts, outcome.Plan.Pools}
+	s := &suspicion{ctx, r.applier, node, pools, facts, outcome.Plan.Pools}
 	suspects := facts.Rollouts.Suspects(outcome.Admission.Plan)
 	culprit := ""
 	for _, hint := range r.refusals.hints(suspects) {
@@ -138,7 +137,7 @@ type suspicion struct {
 	ctx     context.Context
 	applier *apply.Applier
 	node    *plan.NodeState
-	pools   *render.Expansion
+	pools   *fleet.Snapshot
 	facts   plan.NodeFacts
 	members []string // the pools that the node is in
 }
@@ -153,7 +152,7 @@ func (s *suspicion) without(pools []string) *plan.NodePlan {
 	for _, pool := range pools {
 		facts.Refused[pool] = plan.Refusal{Leaving: !slices.Contains(s.members, pool)}
 	}
-	return plan.NodeOutcomeOf(s.node, s.pools, facts).Admission.Plan
+	return plan.NodeOutcomeOf(s.node, s.pools.Expansion, facts).Admission.Plan
 }
 
 // takes reports whether the API server takes what would be written then.
