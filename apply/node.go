@@ -51,29 +51,30 @@ func (a *Applier) Walls(ctx context.Context, node *plan.NodeState, p *plan.NodeP
 	return walls == p, nil
 }
 
-// Takes reports whether the API server takes a plan for a node, by a dry run. An error is that
-// it has not said so: for one, as somebody has changed what the plan changes.
-func (a *Applier) Takes(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) (bool, error) {
-	err := a.patch(ctx, node, p, func(p *plan.NodePlan, node *plan.NodeState) (plan.Patch, error) {
+// Refusal asks by a dry run whether the API server takes a plan for a node, and returns what
+// it says where it does not; nil where it does. An error is that it has said neither: for one,
+// as somebody has changed what the plan changes.
+func (a *Applier) Refusal(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) (refusal, err error) {
+	err = a.patch(ctx, node, p, func(p *plan.NodePlan, node *plan.NodeState) (plan.Patch, error) {
 		patch, err := p.TestedPatch(node)
 		patch.DryRun = true
 		return patch, err
 	})
 	if IsRefused(err) {
-		return false, nil
+		return err, nil
 	}
-	return err == nil, err
+	return nil, err
 }
 
 // IsRefused reports whether a write was refused for what it says: by an admission policy, a
 // webhook, or the rules for nodes. That it was not allowed to write at all looks the same.
 func IsRefused(err error) bool {
 	status := apierrors.APIStatus(nil)
-	if !errors.As(err, &status) || isTooLarge(err) || isOutdatedTest(err) {
+	if !errors.As(err, &status) || isOutdatedTest(err) {
 		return false
 	}
 	switch code := status.Status().Code; code {
-	case http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+	case http.StatusRequestEntityTooLarge, http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
 		return false
 	default:
 		return code >= http.StatusBadRequest && code < http.StatusInternalServerError
@@ -83,7 +84,7 @@ func IsRefused(err error) bool {
 // isOutdatedTest reports whether a JSON patch was refused by one of its own tests. The API
 // server says of that no more than this.
 func isOutdatedTest(err error) bool {
-	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "the server rejected our request due to an error in our request")
+	return apierrors.IsInvalid(err) && saysAtFirst(err, "the server rejected our request due to an error in our request")
 }
 
 // patchMaker is how a plan becomes a request.
@@ -95,7 +96,9 @@ func (a *Applier) write(ctx context.Context, node *plan.NodeState, p *plan.NodeP
 		return err
 	}
 	if removals := p.Removals(node); removals != nil {
-		return errors.Join(err, a.patch(ctx, node, removals, patchOf))
+		if also := a.patch(ctx, node, removals, patchOf); also != nil {
+			return also // which may be a refusal that can be mended
+		}
 	}
 	return err
 }
@@ -120,11 +123,15 @@ func (a *Applier) patch(ctx context.Context, node *plan.NodeState, p *plan.NodeP
 // says of an object that it does not even send: with an apply, a node may grow by a list of all
 // its fields.
 func isTooLarge(err error) bool {
-	if err == nil {
-		return false
-	}
-	return apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "etcdserver: request is too large") ||
-		strings.Contains(err.Error(), "code = ResourceExhausted desc = trying to send message larger than max")
+	return apierrors.IsRequestEntityTooLargeError(err) || saysAtFirst(err, "etcdserver: request is too large") ||
+		saysAtFirst(err, "rpc error: code = ResourceExhausted desc = trying to send message larger than max")
+}
+
+// saysAtFirst reports whether the answer of an API server begins with a text. What comes later
+// in it may be the text of others, such as of a policy.
+func saysAtFirst(err error, text string) bool {
+	status := apierrors.APIStatus(nil)
+	return errors.As(err, &status) && strings.HasPrefix(status.Status().Message, text)
 }
 
 // nodesBy patches nodes through a client, which may turn a write into a dry run.

@@ -99,7 +99,10 @@ func (g *governing) within(p *NodePlan, waiting []string) map[string]string {
 	for _, name := range waiting {
 		all[name] = name
 		for _, around := range g.rollouts.of(name).around {
-			_, obstructed := g.obstacles[around]
+			o, obstructed := g.obstacles[around]
+			if o.leaving && !slices.Contains(p.Pools, name) {
+				continue
+			}
 			if obstructed || slices.Contains(waiting, around) && len(g.windows(around)) > 0 {
 				all[name] = around // and asks for no turn meanwhile, which it would not take
 				break
@@ -111,6 +114,9 @@ func (g *governing) within(p *NodePlan, waiting []string) map[string]string {
 			continue
 		}
 		for _, around := range g.rollouts.of(change.Pool).around {
+			if g.obstacles[around].leaving && !slices.Contains(p.Pools, change.Pool) {
+				continue // the node has left both
+			}
 			if slices.Contains(waiting, around) {
 				all[change.Pool] = around
 			}

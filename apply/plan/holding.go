@@ -14,7 +14,13 @@ import (
 // goes on. Of pools that are refused nothing is written: neither is put back what they have
 // there, nor do they get what another pool releases.
 func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts, refused map[string]Refusal) *NodePlan {
-	h := holder{wait: wait, rollouts: rollouts, pools: p.pools, members: p.Pools, refused: refused}
+	h := holder{wait: wait, rollouts: rollouts, pools: p.pools, members: p.Pools, refused: map[string]bool{}}
+	for pool := range refused {
+		h.refused[pool] = true
+	}
+	for _, one := range wait {
+		h.refused[one.Pool] = h.refused[one.Pool] || one.Refused
+	}
 	desired := render.Desired{
 		Pools:       p.desired.Pools,
 		Labels:      hold(h, Label, p.desired.Labels, p.recorded.Labels),
@@ -56,7 +62,9 @@ type holder struct {
 	rollouts *Rollouts
 	pools    *render.Expansion
 	members  []string
-	refused  map[string]Refusal
+	// refused are the pools of which nothing is written, as the API server refuses what they, or
+	// pools around them, change.
+	refused map[string]bool
 }
 
 // hold returns what is wanted of a node while the changes of some pools wait.
@@ -82,13 +90,10 @@ func hold[K comparable](h holder, field Field, want map[K]render.Want, recorded 
 	return held
 }
 
-func (h holder) waits(pool string) bool { return h.wait.Of(pool) != nil }
+func (h holder) waits(pool string) bool { return h.wait.Of(pool) != nil || h.refused[pool] }
 
-// refuses reports whether nothing is written of a pool, as long as it waits.
-func (h holder) refuses(pool string) bool {
-	_, refused := h.refused[pool]
-	return refused && h.waits(pool)
-}
+// refuses reports whether nothing is written of a pool.
+func (h holder) refuses(pool string) bool { return h.refused[pool] }
 
 // wants reports whether a pool still wants a key of the node; of annotations, that is not known
 // of a pool that the node is in.

@@ -267,7 +267,7 @@ func (r *Rollouts) continues(p *NodePlan, pool string) bool {
 // ready any more fails by what it has got before.
 func (f FollowedPool) continued(at time.Time, unready bool) FollowedPool {
 	if f.Unready || !unready {
-		f.At = at
+		f.At, f.Unready = at, unready
 	}
 	return f
 }

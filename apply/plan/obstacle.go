@@ -13,8 +13,10 @@ import (
 // that, or the node is not drained of a taint, as no pod would be evicted while others come, and
 // with [v1.HoldOnTimeout] that would never end.
 type obstacle struct {
-	text    string
-	refused bool
+	text string
+	// refused reports that it is what the API server says, and leaving that this is about what
+	// the pool releases of a node that it has lost.
+	refused, leaving bool
 	// by is the pool that says how the node is drained, and value is that of the taint.
 	by    *rollout
 	value string
@@ -22,10 +24,7 @@ type obstacle struct {
 
 // remedy says what to do about it.
 func (o obstacle) remedy() string {
-	if o.refused {
-		return ""
-	}
-	return fmt.Sprintf("; the node follows when that taint is gone, or has the value %q as well; or after the timeout of the drain, with onTimeout Force in pool %q", o.value, o.by.name)
+	return fmt.Sprintf("the node follows when that taint is gone, or has the value %q as well; or after the timeout of the drain, with onTimeout Force in pool %q", o.value, o.by.name)
 }
 
 // obstruct looks for what keeps nodes from being drained of the taints of a plan, while some

@@ -37,9 +37,10 @@ type Restriction struct {
 	// yet. For these no time is known.
 	Paused, Turn bool
 	// Obstacle is what keeps the node from being drained, or what the API server says where it
-	// refuses the changes, so that all that the pool changes there waits until somebody acts;
-	// empty where nothing does.
+	// refuses the changes, which Refused reports: all that the pool changes there waits until
+	// somebody acts. It is empty where nothing does.
 	Obstacle string
+	Refused  bool
 	// Problems are windows and exclusions that cannot be read.
 	Problems []error
 
@@ -89,12 +90,11 @@ func (r *Rollouts) turnOf(limiting []*rollout, now time.Time) *Restriction {
 // obstacleOf is what is waited for while a taint keeps a node from being drained, or the API
 // server refuses what a pool changes.
 func (r *Rollouts) obstacleOf(pool string, o obstacle, now time.Time) *Restriction {
-	by := o.by
-	if o.refused {
-		by = r.of(pool)
+	if o.refused { // by so many texts that others would not be remembered
+		return &Restriction{For: []string{pool}, Obstacle: o.text, Refused: true}
 	}
-	c := r.remembered("obstacle "+o.text, []*rollout{by}, now)
-	c.once.Do(func() { c.Obstacle = o.text + o.remedy() })
+	c := r.remembered("obstacle "+o.text, []*rollout{o.by}, now)
+	c.once.Do(func() { c.Obstacle = o.text + "; " + o.remedy() })
 	return c
 }
 
@@ -226,7 +226,7 @@ func comparePoolWaits(a, b *PoolWait) int {
 		CompareBools(a.Obstacle != "", b.Obstacle != ""), CompareBools(b.Turn, a.Turn), CompareBools(a.Next.IsZero(), b.Next.IsZero()), a.Next.Compare(b.Next),
 		slices.Compare(a.For, b.For), strings.Compare(a.Pool, b.Pool),
 		CompareBools(a.Paused, b.Paused), CompareBools(a.Excluded, b.Excluded), strings.Compare(a.Reason, b.Reason),
-		strings.Compare(a.Obstacle, b.Obstacle),
+		strings.Compare(a.Obstacle, b.Obstacle), CompareBools(a.Refused, b.Refused),
 	)
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/nodepools/nodepools/render"
 )
 
 // Refusal is that the API server does not take what a pool changes on a node.
@@ -24,7 +26,7 @@ func refusals(p *NodePlan, refused map[string]Refusal) map[string]obstacle {
 	obstacles := map[string]obstacle{}
 	for _, pool := range p.changing() {
 		if refusal, is := refused[pool]; is {
-			obstacles[pool] = obstacle{text: refusal.Says, refused: true}
+			obstacles[pool] = obstacle{text: refusal.Says, refused: true, leaving: refusal.Leaving}
 		}
 	}
 	return obstacles
@@ -40,24 +42,41 @@ func standingRefusals(p *NodePlan, refused map[string]Refusal) map[string]Refusa
 	return standing
 }
 
-// changing are the pools for which a plan changes something, sorted.
+// changing are the pools for which a plan changes something, or would if others waited that
+// agree with them, sorted.
 func (p *NodePlan) changing() []string {
 	var pools []string
 	for _, change := range p.Changes {
-		pools = append(pools, change.Pool)
+		pools = append(append(pools, change.Pool), p.wantOf(change).Agreeing...)
 	}
 	slices.Sort(pools)
 	return slices.Compact(pools)
 }
 
-// Suspects are the pools for which a plan changes something, in the order in which they are
-// to be added to nothing to find the one that the API server refuses: a pool comes after
-// those around it, without which nothing of it is written, and then the stronger one first.
-func (r *Rollouts) Suspects(p *NodePlan) []string {
-	pools := p.changing()
-	slices.SortStableFunc(pools, func(a, b string) int {
+// wantOf is what is wanted of a key that changes.
+func (p *NodePlan) wantOf(change KeyChange) render.Want {
+	id := render.TaintID{}
+	switch {
+	case change.Field == Label:
+		return p.desired.Labels[change.Key]
+	case change.Field == Annotation:
+		return p.desired.Annotations[change.Key]
+	case id.UnmarshalText([]byte(change.Key)) == nil:
+		return p.desired.Taints[id]
+	}
+	return render.Want{} // never
+}
+
+// Suspects are the pools for which a plan changes something, in the order of
+// [Rollouts.OuterFirst].
+func (r *Rollouts) Suspects(p *NodePlan) []string { return r.OuterFirst(p.changing()) }
+
+// OuterFirst are pools in the order in which they are to be added to nothing to find the one
+// that the API server refuses: a pool comes after those around it, without which nothing of it
+// is written, and then the stronger one first.
+func (r *Rollouts) OuterFirst(names []string) []string {
+	return slices.SortedStableFunc(slices.Values(names), func(a, b string) int {
 		one, other := r.of(a), r.of(b)
 		return cmp.Or(cmp.Compare(len(one.around), len(other.around)), cmp.Compare(one.rank, other.rank))
 	})
-	return pools
 }

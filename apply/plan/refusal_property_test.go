@@ -19,6 +19,11 @@ func (at step) refusedPoolsKeepNobodyOff(t *testing.T, seed uint64, seen *counts
 	pools := slices.Collect(maps.Values(at.pools))
 	facts := NodeFacts{Rollouts: AllRollouts(pools), Refused: map[string]Refusal{}}
 	r := rand.New(rand.NewPCG(seed, 14))
+	for _, pool := range slices.Sorted(maps.Keys(at.p.recorded.Pools())) {
+		if r.IntN(6) == 0 {
+			facts.Refused[pool] = Refusal{Says: "no", Leaving: !slices.Contains(at.p.Pools, pool)}
+		}
+	}
 	for _, pool := range at.p.changing() {
 		if r.IntN(3) == 0 {
 			facts.Refused[pool] = Refusal{Says: "no", Leaving: !slices.Contains(at.p.Pools, pool)}
@@ -41,13 +46,13 @@ func (at step) refusedPoolsKeepNobodyOff(t *testing.T, seed uint64, seen *counts
 			t.Errorf("%s %s is changed for pool %s, which is refused", change.Field, change.Key, change.Pool)
 		}
 	}
-	waits := func(pool string) bool { return o.Wait.Of(pool) != nil }
+	waits := func(pool string) bool { _, refused := facts.Refused[pool]; return refused || o.Wait.Of(pool) != nil }
 	was, whole, after := entries(at.p.recorded), entries(at.p.Record), entries(less.Record)
 	given := false
 	for field := range after {
 		for key, entry := range after[field] {
 			before, had := was[field][key]
-			if _, refused := facts.Refused[entry.Pool]; refused && waits(entry.Pool) && (!had || !before.equal(entry)) {
+			if _, refused := facts.Refused[entry.Pool]; refused && o.Wait.Of(entry.Pool) != nil && (!had || before.Pool != entry.Pool || before.Value != entry.Value) {
 				t.Errorf("%s %s goes to pool %s, which is refused", field, key, entry.Pool)
 			}
 		}
@@ -69,7 +74,7 @@ func (at step) refusedPoolsKeepNobodyOff(t *testing.T, seed uint64, seen *counts
 			if waits(entry.Pool) || had && waits(before.Pool) || at.p.step != nil {
 				continue
 			}
-			if is, got := after[field][key]; !got || !is.equal(entry) {
+			if is, got := after[field][key]; !got || is.Pool != entry.Pool || is.Value != entry.Value {
 				t.Errorf("%s %s goes to pool %s, and beside what is refused it does not: %+v", field, key, entry.Pool, is)
 			}
 		}

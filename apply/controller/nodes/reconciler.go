@@ -105,8 +105,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		if found != nil {
 			found.Failed = err != nil
 		}
-		again := apply.IsConflict(err) || errors.Is(err, errBlamed)
-		if found != nil && (!again || try == MaxTries) {
+		learned := errors.Is(err, errLearned)
+		again := apply.IsConflict(err) || learned
+		if found != nil && (!again || try == MaxTries && !learned) {
 			if again := r.fleet.Report(request.Name, found.Observation, found.results); again && err == nil {
 				return reconcile.Result{RequeueAfter: loop.AtOnce}, nil
 			}
@@ -114,6 +115,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		if err == nil {
 			r.converged(request.Name, found.written)
 			return reconcile.Result{RequeueAfter: found.again}, nil
+		}
+		if learned && try == MaxTries {
+			return reconcile.Result{RequeueAfter: loop.AtOnce}, nil
 		}
 		if !again || try == MaxTries {
 			return reconcile.Result{}, err
@@ -163,7 +167,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 	if err != nil {
 		return nil, err
 	}
-	facts, ends := r.facts(node, pools)
+	facts, refused := r.facts(node, pools)
 	outcome := plan.NodeOutcomeOf(&node.NodeState, pools.Expansion, facts)
 	found := &observed{Observation: fleet.Observation{Epoch: pools.Epoch, UID: node.UID, FollowerState: r.stateOf(node, outcome)}}
 	switch outcome.State {
@@ -186,14 +190,12 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 		found.Step = outcome.Step
 		again := found.again
 		err := r.execute(ctx, &node.NodeState, pools, outcome, found, last)
-		if apply.IsRefused(err) {
-			blamed, unknown := r.blame(ctx, &node.NodeState, pools, facts, err)
-			if err = errors.Join(err, unknown); blamed {
-				err = errors.Join(errBlamed, err)
-			}
-		}
 		found.again = loop.Sooner(found.again, again)
-		r.observeRefusals(found, outcome, facts, ends)
+		observeRefusals(found, outcome.Wait)
+		if apply.IsRefused(err) || err == nil && len(refused.due)+len(refused.untried) > 0 && !found.written {
+			err = r.learn(ctx, &node.NodeState, pools, facts, refused, err)
+		}
+		found.again = loop.Sooner(found.again, r.refusals.next(node.Name, facts.Now))
 		drain := outcome.Drain
 		if err != nil { // the taints may not have come
 			drain = before
@@ -216,18 +218,18 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 }
 
 // facts are what the plan has to know of a node besides what stands in the cluster.
-func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) (facts plan.NodeFacts, refusalEnds time.Time) {
+func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) (facts plan.NodeFacts, refused standing) {
 	facts = plan.NodeFacts{
 		Rollouts: pools.Rollouts, Backoff: r.repairs.backoff, Repairs: r.repairs.of(node.Name), Now: r.repairs.now(), Known: pools.Knows,
 	}
 	facts.Turn, facts.Unready = r.fleet.Turn(node.Name, pools), !node.Ready
+	if refused = r.refusals.of(node.Name, node.UID, pools, facts.Now); len(refused.refused) > 0 {
+		facts.Refused, facts.Rollouts = refused.refused, pools.AllRollouts()
+	}
 	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID {
-		facts.UpToDate, facts.Members = last.Problem == "" && len(last.Wait)+len(last.Change.Drains) == 0 && !pools.ChangedSince(last), last.Members
+		facts.UpToDate, facts.Members = last.Problem == "" && refused.all(last.Wait) && len(last.Change.Drains) == 0 && !pools.ChangedSince(last), last.Members
 	}
-	if facts.Refused, refusalEnds = r.refusals.of(node.Name, pools, facts.Now); len(facts.Refused) > 0 {
-		facts.Rollouts = pools.AllRollouts()
-	}
-	return facts, refusalEnds
+	return facts, refused
 }
 
 // execute writes a node, and observes what came of it.
@@ -267,8 +269,8 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 // left of the plan is as outdated as it was.
 func (r *Reconciler) writeWalls(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, outdated error) error {
 	whole, err := r.applier.Walls(ctx, node, p)
-	if whole {
-		return nil
+	if whole || apply.IsRefused(err) {
+		return err
 	}
 	return errors.Join(outdated, err)
 }

@@ -1,43 +1,47 @@
 package nodes
 
 import (
-	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/nodepools/nodepools/apply"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// errBlamed is that a write was refused, and that it is known by now for which pool. The next
-// pass leaves that one out.
-var errBlamed = errors.New("refused for a pool that is known by now")
-
 const (
-	// firstRefusal is for how long nothing is written of a pool where the API server has
-	// refused that; it is twice as long each time that it does so again, up to maxRefusal.
+	// firstRefusal is for how long nothing is written of a pool on a node after the API server
+	// has refused that; it is twice as long each time that it still does, up to maxRefusal.
 	firstRefusal = 10 * time.Second
-	maxRefusal   = 15 * time.Minute
-	// maxHints is how many pools that were refused on other nodes are tried before all others.
-	maxHints = 4
+	maxRefusal   = time.Minute
+	// triesPause is how long after the last ones pools are tried again that have not changed,
+	// so many at a time: there may be hundreds of them on each of thousands of nodes.
+	triesPause = 30 * time.Second
+	maxTries   = 4
 )
 
 // refusals keeps of which pools the API server does not take what they change on nodes.
 type refusals struct {
 	mu    sync.Mutex
-	nodes map[string]map[string]refusal // by node and pool
-	// lately are the pools that were refused last on any node, the last one first.
-	lately []string
-	// searching is held by the one pass that asks pool by pool.
-	searching sync.Mutex
+	nodes map[string]*refusedNode
+	// texts are those that the API server has answered lately: thousands of nodes share them.
+	texts map[string]string
 }
 
-// refusal is one until a time, of a pool as it has been since an epoch.
+// refusedNode has the refusals of a node by pool, and when some were last tried again.
+type refusedNode struct {
+	uid   types.UID
+	pools map[string]refusal
+	tried time.Time
+}
+
+// refusal is that of a pool as it has been since an epoch. It is to be tried again from a time
+// on, or when the pool is another one. The period is zero where the pool waits as it was not
+// its turn yet to be tried at all.
 type refusal struct {
 	plan.Refusal
 	since  uint64
@@ -45,161 +49,140 @@ type refusal struct {
 	period time.Duration
 }
 
-func newRefusals() *refusals { return &refusals{nodes: map[string]map[string]refusal{}} }
-
-// of are the refusals of a node that stand, of pools that are still as they were then, and
-// when the first of them ends; zero for none.
-func (r *refusals) of(node string, pools *fleet.Snapshot, now time.Time) (standing map[string]plan.Refusal, ends time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for pool, one := range r.nodes[node] {
-		if one.since != pools.Since(pool) || !now.Before(one.until) {
-			continue
-		}
-		if standing == nil {
-			standing = map[string]plan.Refusal{}
-		}
-		standing[pool] = one.Refusal
-		if ends.IsZero() || one.until.Before(ends) {
-			ends = one.until
-		}
-	}
-	return standing, ends
+func newRefusals() *refusals {
+	return &refusals{nodes: map[string]*refusedNode{}, texts: map[string]string{}}
 }
 
-// note notes that a pool was refused on a node.
-func (r *refusals) note(node, pool string, found plan.Refusal, pools *fleet.Snapshot, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	of := r.nodes[node]
-	if of == nil {
-		of = map[string]refusal{}
-		r.nodes[node] = of
-	}
-	maps.DeleteFunc(of, func(name string, one refusal) bool { // nothing is to be known of it any more
-		return one.since != pools.Since(name) || now.After(one.until.Add(maxRefusal))
+// standing are the refusals of a node at a time.
+type standing struct {
+	refused map[string]plan.Refusal
+	// untried are those that were never tried, and due those to be tried again now, those that
+	// have changed first, and then those that have waited longest.
+	untried, due []string
+}
+
+// all reports whether nothing waits but for what is refused still: what is taken by now is no
+// repair of what somebody has changed.
+func (s standing) all(wait plan.NodeWait) bool {
+	return !slices.ContainsFunc(wait, func(one *plan.PoolWait) bool {
+		if !one.Refused {
+			return true
+		}
+		_, still := s.refused[one.For[0]]
+		return !still
 	})
-	period := min(max(firstRefusal, 2*of[pool].period), maxRefusal)
-	of[pool] = refusal{found, pools.Since(pool), now.Add(period), period}
-	r.lately = slices.DeleteFunc(r.lately, func(name string) bool { return name == pool })
-	r.lately = slices.Insert(r.lately, 0, pool)
-	r.lately = r.lately[:min(len(r.lately), maxHints)]
 }
 
-// hints are those of some pools that were refused lately.
-func (r *refusals) hints(suspects []string) []string {
+func (r *refusals) of(node string, uid types.UID, pools *fleet.Snapshot, now time.Time) (s standing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(r.lately), func(pool string) bool { return !slices.Contains(suspects, pool) })
+	known := r.nodes[node]
+	if known == nil {
+		return s
+	}
+	if known.uid != uid {
+		delete(r.nodes, node)
+		return s
+	}
+	s.refused = make(map[string]plan.Refusal, len(known.pools))
+	from, pause := map[string]time.Time{}, now.Before(known.tried.Add(triesPause))
+	for pool, one := range known.pools {
+		s.refused[pool] = one.Refusal
+		switch {
+		case one.period == 0:
+			s.untried = append(s.untried, pool)
+		case one.since != pools.Since(pool):
+			s.due, from[pool] = append(s.due, pool), time.Time{}
+		case !now.Before(one.until) && !pause:
+			s.due, from[pool] = append(s.due, pool), one.until
+		}
+	}
+	slices.SortFunc(s.due, func(a, b string) int { return from[a].Compare(from[b]) })
+	s.due = s.due[:min(len(s.due), maxTries)]
+	return s
+}
+
+// next is after what time the first pool of a node is tried again; 0 for none.
+func (r *refusals) next(node string, now time.Time) (after time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.nodes[node]
+	if known == nil {
+		return 0
+	}
+	for _, one := range known.pools {
+		until := one.until
+		if again := known.tried.Add(triesPause); one.period > 0 && until.Before(again) {
+			until = again
+		}
+		after = loop.Sooner(after, max(until.Sub(now), loop.AtOnce))
+	}
+	return after
+}
+
+// note notes that pools are refused on a node, and others wait until they are tried.
+func (r *refusals) note(node string, uid types.UID, found, untried map[string]plan.Refusal, pools *fleet.Snapshot, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.nodes[node]
+	if known == nil || known.uid != uid {
+		known = &refusedNode{uid: uid, pools: map[string]refusal{}}
+		r.nodes[node] = known
+	}
+	for pool, one := range found {
+		one.Says = r.shared(one.Says)
+		period := firstRefusal
+		if before := known.pools[pool]; before.since == pools.Since(pool) {
+			period = min(max(period, 2*before.period), maxRefusal)
+		}
+		known.pools[pool] = refusal{one, pools.Since(pool), now.Add(period), period}
+	}
+	for pool, one := range untried {
+		one.Says = r.shared(one.Says)
+		known.pools[pool] = refusal{Refusal: one, since: pools.Since(pool), until: now}
+	}
+}
+
+// tried notes that pools of a node were tried again.
+func (r *refusals) tried(node string, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.nodes[node]; known != nil {
+		known.tried = now
+	}
+}
+
+// maxTexts bounds how many texts are shared.
+const maxTexts = 1000
+
+// shared is a text that is kept once.
+func (r *refusals) shared(text string) string {
+	if known, found := r.texts[text]; found {
+		return known
+	}
+	if len(r.texts) >= maxTexts {
+		clear(r.texts)
+	}
+	r.texts[text] = text
+	return text
+}
+
+// lift forgets that pools were refused on a node.
+func (r *refusals) lift(node string, pools []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.nodes[node]
+	if known == nil {
+		return
+	}
+	maps.DeleteFunc(known.pools, func(pool string, _ refusal) bool { return slices.Contains(pools, pool) })
+	if len(known.pools) == 0 {
+		delete(r.nodes, node)
+	}
 }
 
 func (r *refusals) forget(node string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.nodes, node)
-}
-
-// blame finds the pool of which the API server does not take what it changes on a node, and
-// notes it. It reports whether it has found one: not where nothing at all may be written, nor
-// where each pool alone would do.
-func (r *Reconciler) blame(ctx context.Context, node *plan.NodeState, pools *fleet.Snapshot, facts plan.NodeFacts, refused error) (found bool, err error) {
-	facts.Rollouts = pools.AllRollouts()
-	outcome := plan.NodeOutcomeOf(node, pools.Expansion, facts)
-	s := &suspicion{ctx, r.applier, node, pools, facts, outcome.Plan.Pools}
-	suspects := facts.Rollouts.Suspects(outcome.Admission.Plan)
-	culprit := ""
-	for _, hint := range r.refusals.hints(suspects) {
-		takes, err := s.takes([]string{hint})
-		if err != nil {
-			return false, err
-		}
-		if takes {
-			culprit = hint
-			break
-		}
-	}
-	if culprit == "" {
-		if !r.refusals.searching.TryLock() { // one at a time: nodes may be many
-			return false, nil
-		}
-		defer r.refusals.searching.Unlock()
-		if culprit, err = s.search(suspects); err != nil || culprit == "" {
-			return false, err
-		}
-	}
-	refusal := plan.Refusal{Says: apply.Brief(refused), Leaving: !slices.Contains(s.members, culprit)}
-	r.refusals.note(node.Name, culprit, refusal, pools, facts.Now)
-	return true, nil
-}
-
-// suspicion is that the API server refuses a write of a node for some pool.
-type suspicion struct {
-	ctx     context.Context
-	applier *apply.Applier
-	node    *plan.NodeState
-	pools   *fleet.Snapshot
-	facts   plan.NodeFacts
-	members []string // the pools that the node is in
-}
-
-// without is what would be written of a node if some more pools were refused.
-func (s *suspicion) without(pools []string) *plan.NodePlan {
-	facts := s.facts
-	facts.Refused = maps.Clone(facts.Refused)
-	if facts.Refused == nil {
-		facts.Refused = map[string]plan.Refusal{}
-	}
-	for _, pool := range pools {
-		facts.Refused[pool] = plan.Refusal{Leaving: !slices.Contains(s.members, pool)}
-	}
-	return plan.NodeOutcomeOf(s.node, s.pools.Expansion, facts).Admission.Plan
-}
-
-// takes reports whether the API server takes what would be written then.
-func (s *suspicion) takes(without []string) (bool, error) {
-	return s.applier.Takes(s.ctx, s.node, s.without(without))
-}
-
-// search adds suspects to nothing until the API server refuses it: the last one is to blame.
-// It is empty where it is none of them.
-func (s *suspicion) search(suspects []string) (string, error) {
-	taken, refused := 0, len(suspects) // so many of the first ones are
-	if takes, err := s.takes(suspects); err != nil || !takes {
-		return "", err
-	}
-	for taken+1 < refused {
-		middle := (taken + refused) / 2
-		takes, err := s.takes(suspects[middle:])
-		switch {
-		case err != nil:
-			return "", err
-		case takes:
-			taken = middle
-		default:
-			refused = middle
-		}
-	}
-	if refused == 0 {
-		return "", nil
-	}
-	return suspects[refused-1], nil
-}
-
-// observeRefusals says of the pools that wait for it what the API server says, and when they
-// are tried again.
-func (r *Reconciler) observeRefusals(found *observed, outcome plan.NodeOutcome, facts plan.NodeFacts, ends time.Time) {
-	for _, wait := range outcome.Wait {
-		if wait.Obstacle == "" {
-			continue
-		}
-		if refusal, refused := facts.Refused[wait.For[0]]; refused {
-			if found.Refused == nil {
-				found.Refused = map[string]string{}
-			}
-			found.Refused[wait.Pool] = "could not be written: " + refusal.Says
-		}
-	}
-	if !ends.IsZero() {
-		found.again = loop.Sooner(found.again, max(ends.Sub(facts.Now), loop.AtOnce))
-	}
 }

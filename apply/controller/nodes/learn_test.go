@@ -1,0 +1,297 @@
+package nodes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/controller/fleet"
+	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/apply/nodecache"
+	"github.com/nodepools/nodepools/apply/plan"
+)
+
+// refusingServer is an API server with a policy for nodes, and a queue whose clock somebody
+// moves. It is none of the real ones, which TestWhatAPolicyRefusesOfPoolsKeepsNoOtherOff has:
+// here hours go by, with hundreds of refused pools, and requests are counted.
+type refusingServer struct {
+	*testing.T
+	client.WithWatch
+	r   *Reconciler
+	now time.Time
+
+	writes, dryRuns int
+	// refuses is the policy; a write that it refuses is answered with says, or as forbidden.
+	refuses func(patch string) bool
+	says    string
+	// before is what somebody else does before each request.
+	before func()
+}
+
+const isolated = corev1.LabelNamespaceNodeRestriction + "/isolated"
+
+func serverWith(t *testing.T, pools ...*v1.NodePool) *refusingServer {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(scheme), v1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	objects := []client.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "1", Labels: map[string]string{"zone": "a"}, Annotations: map[string]string{"busy": ""}}}}
+	for _, pool := range pools {
+		objects = append(objects, pool)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	s := &refusingServer{T: t, WithWatch: c, now: time.Now(), refuses: func(patch string) bool { return strings.Contains(patch, "bad") }}
+	s.r = New(c, c, nodecache.Live(c), fleet.New(c, nodecache.Live(c)), s, plan.DefaultRepairBackoff(), nil, logr.Discard())
+	clock := loop.SystemClock()
+	clock.Now = func() time.Time { return s.now }
+	s.r.WithClock(clock)
+	return s
+}
+
+// PatchNode implements [apply.NodePatcher].
+func (s *refusingServer) PatchNode(ctx context.Context, name string, patch plan.Patch) error {
+	if s.before != nil {
+		s.before()
+	}
+	s.now = s.now.Add(10 * time.Millisecond)
+	if patch.DryRun {
+		s.dryRuns++
+	} else {
+		s.writes++
+	}
+	resource := schema.GroupResource{Resource: "nodes"}
+	if version := fmt.Sprintf("%q:%q", "resourceVersion", s.node().ResourceVersion); patch.Type != types.JSONPatchType && !strings.Contains(string(patch.Data), version) {
+		return apierrors.NewConflict(resource, name, errors.New("it has been modified"))
+	}
+	if s.refuses(string(patch.Data)) {
+		if s.says != "" {
+			refusal := apierrors.NewInvalid(schema.GroupKind{Kind: "Node"}, name, nil)
+			refusal.ErrStatus.Message = fmt.Sprintf("nodes %q is forbidden: %s", name, s.says)
+			return refusal
+		}
+		return apierrors.NewForbidden(resource, name, errors.New("a policy"))
+	}
+	if patch.DryRun {
+		return nil
+	}
+	options := []client.PatchOption{client.FieldOwner(v1.FieldManager)}
+	if patch.Type == types.ApplyPatchType {
+		options = append(options, client.ForceOwnership)
+	}
+	return s.Patch(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.RawPatch(patch.Type, patch.Data), options...)
+}
+
+var _ apply.NodePatcher = (*refusingServer)(nil)
+
+func (s *refusingServer) node() *corev1.Node {
+	s.Helper()
+	node := &corev1.Node{}
+	if err := s.Get(s.Context(), client.ObjectKey{Name: "n1"}, node); err != nil {
+		s.Fatal(err)
+	}
+	return node
+}
+
+// until makes passes as the queue would, until the node has a label, and returns after what
+// time that was. It fails after two hours.
+func (s *refusingServer) until(label string) time.Duration {
+	s.Helper()
+	began, failures := s.now, 0
+	for s.now.Sub(began) < 2*time.Hour {
+		result, err := s.r.Reconcile(s.Context(), loop.RequestFor("n1"))
+		if _, has := s.node().Labels[label]; has {
+			return s.now.Sub(began)
+		}
+		switch {
+		case err != nil:
+			s.now = s.now.Add(min(loop.FirstBackoff<<min(failures, 20), loop.MaxBackoff))
+			failures++
+		case result.RequeueAfter == 0:
+			s.now, failures = s.now.Add(time.Minute), 0
+		default:
+			s.now, failures = s.now.Add(result.RequeueAfter), 0
+		}
+	}
+	s.Fatalf("%s is not there after two hours: %d writes, %d dry runs, labels %v", label, s.writes, s.dryRuns, s.node().Labels)
+	return 0
+}
+
+func everywhere(name string, priority int32, labels ...string) *v1.NodePool {
+	pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 1, UID: types.UID(name), Finalizers: []string{v1.ReleaseFinalizer}}}
+	pool.Spec = v1.NodePoolSpec{NodeNames: []string{"*"}, Priority: priority, Labels: map[string]v1.LabelValue{}}
+	for _, label := range labels {
+		pool.Spec.Labels[label] = "v"
+	}
+	return pool
+}
+
+func quarantine() *v1.NodePool { return everywhere("quarantine", 100, isolated) }
+
+// However many pools are refused, a stronger one is there at once, one that comes later gets
+// there within the dry runs of some passes, and afterwards few requests are made.
+func TestManyRefusedPoolsKeepNobodyOff(t *testing.T) {
+	for _, count := range []int{1, 2, 5, 30, 200} {
+		pools := []*v1.NodePool{quarantine(), everywhere("zz-last", -100, "example.com/last")}
+		for i := range count {
+			pools = append(pools, everywhere(fmt.Sprintf("p%03d", i), 0, fmt.Sprintf("example.com/bad%03d", i)))
+		}
+		s := serverWith(t, pools...)
+		if took := s.until(isolated); took > time.Second {
+			t.Errorf("%d refused pools: the quarantine comes after %s, %d writes, %d dry runs", count, took, s.writes, s.dryRuns)
+		}
+		last := s.until("example.com/last")
+		t.Logf("%d refused pools: the last pool comes after %s, with %d writes and %d dry runs", count, last, s.writes, s.dryRuns)
+		if last > 10*time.Minute {
+			t.Errorf("%d refused pools: the last pool comes after %s", count, last)
+		}
+		before := s.writes + s.dryRuns
+		s.now = s.now.Add(time.Hour)
+		s.refuses = func(string) bool { return false }
+		s.until(fmt.Sprintf("example.com/bad%03d", count-1))
+		t.Logf("and %d requests later all are there", s.writes+s.dryRuns-before)
+	}
+}
+
+// While pools are refused, an hour costs some dry runs a minute, and no write.
+func TestRefusedPoolsAreTriedRarely(t *testing.T) {
+	s := serverWith(t, quarantine(), everywhere("a", 0, "example.com/bad"), everywhere("b", 0, "example.com/bad2"))
+	s.until(isolated)
+	for end := s.now.Add(5 * time.Minute); s.now.Before(end); {
+		s.pass()
+	}
+	writes, dryRuns := s.writes, s.dryRuns
+	for end := s.now.Add(time.Hour); s.now.Before(end); {
+		s.pass()
+	}
+	if s.writes != writes || s.dryRuns-dryRuns > 6*61 || s.dryRuns-dryRuns < 60 {
+		t.Errorf("in an hour it makes %d writes and %d dry runs", s.writes-writes, s.dryRuns-dryRuns)
+	}
+}
+
+// pass makes one, and waits as long as it says.
+func (s *refusingServer) pass() {
+	s.Helper()
+	result, err := s.r.Reconcile(s.Context(), loop.RequestFor("n1"))
+	if err != nil || result.RequeueAfter == 0 {
+		s.Fatalf("the pass is not repeated: %+v %v", result, err)
+	}
+	s.now = s.now.Add(result.RequeueAfter)
+}
+
+// What may keep a quarantine off a node: each is there within a second.
+func TestNothingOfRefusedPoolsKeepsAQuarantineOff(t *testing.T) {
+	within := func(pool *v1.NodePool, outer string) *v1.NodePool {
+		pool.Spec.Parent = outer
+		return pool
+	}
+	for name, c := range map[string]struct {
+		pools []*v1.NodePool
+		set   func(*refusingServer)
+	}{
+		"pools agree": {[]*v1.NodePool{everywhere("a", 0, "example.com/bad"), everywhere("b", -1, "example.com/bad"), everywhere("c", -1, "example.com/bad")}, nil},
+		"within a pool that has a refused one": {[]*v1.NodePool{everywhere("outer", 0, "example.com/outer"),
+			within(everywhere("a", 200, "example.com/bad"), "outer")}, nil},
+		"the refusal says what others say": {[]*v1.NodePool{everywhere("a", 0, "example.com/bad")}, func(s *refusingServer) {
+			s.says = "the server rejected our request due to an error in our request"
+		}},
+		"it says that it is too large": {[]*v1.NodePool{everywhere("a", 0, "example.com/bad")}, func(s *refusingServer) {
+			s.says = "etcdserver: request is too large"
+		}},
+		"the kubelet is never at rest": {[]*v1.NodePool{everywhere("a", 0, corev1.LabelNamespaceNodeRestriction+"/bad")}, func(s *refusingServer) {
+			s.before = func() {
+				node := s.node()
+				node.Annotations["busy"] += "."
+				if err := s.Update(s.Context(), node); err != nil {
+					s.Fatal(err)
+				}
+			}
+		}},
+		"one write alone is refused": {nil, func(s *refusingServer) {
+			refused := false
+			s.refuses = func(string) bool { was := refused; refused = true; return !was }
+		}},
+	} {
+		s := serverWith(t, append(c.pools, quarantine())...)
+		if c.set != nil {
+			c.set(s)
+		}
+		if took := s.until(isolated); took > time.Second {
+			t.Errorf("%s: it comes after %s, %d writes, %d dry runs", name, took, s.writes, s.dryRuns)
+		}
+	}
+}
+
+// A cluster that takes no change of nodes for an hour blames nobody for longer than a minute.
+func TestFreezeBlamesNobodyForLong(t *testing.T) {
+	for name, refuses := range map[string]func(patch string) bool{
+		"whatever is changed": func(string) bool { return true },
+		"labels":              func(patch string) bool { return strings.Contains(patch, "v") && strings.Contains(patch, "isolated") },
+	} {
+		s := serverWith(t, quarantine())
+		ends := s.now.Add(52 * time.Minute)
+		s.refuses = func(patch string) bool { return s.now.Before(ends) && refuses(patch) }
+		if took := s.until(isolated); took > 54*time.Minute {
+			t.Errorf("%s: it comes %s after the freeze", name, took-52*time.Minute)
+		}
+	}
+}
+
+// A pool that changes is tried at once, and a node of the same name is another one.
+func TestRefusalsAreOfWhatThereWas(t *testing.T) {
+	s := serverWith(t, quarantine(), everywhere("a", 0, "example.com/bad"))
+	s.until(isolated)
+	pools, err := s.r.fleet.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of := s.r.refusals.of("n1", "1", pools, s.now); len(of.refused) != 1 || len(of.due) != 0 || s.r.refusals.next("n1", s.now) <= 0 {
+		t.Errorf("the pool is refused: %+v", of)
+	}
+	if of := s.r.refusals.of("n1", "1", pools, s.now.Add(maxRefusal)); len(of.due) != 1 {
+		t.Errorf("and due later: %+v", of)
+	}
+	if of := s.r.refusals.of("n1", "2", pools, s.now); len(of.refused) != 0 || len(s.r.refusals.nodes) != 0 {
+		t.Errorf("of another node nothing is known: %+v", of)
+	}
+}
+
+// What was refused and is taken again waits for its window, as what has never been written.
+func TestWhatIsTakenAgainWaitsForItsWindow(t *testing.T) {
+	a := everywhere("a", 0)
+	a.Spec.Taints = []v1.Taint{{Key: "bad", Effect: corev1.TaintEffectNoSchedule}}
+	a.Spec.Rollout = &v1.Rollout{Windows: []v1.Window{{Schedule: "0 0 * * *", Duration: metav1.Duration{Duration: 10 * time.Minute}}}}
+	s := serverWith(t, quarantine(), a)
+	midnight := time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)
+	s.now = midnight.Add(time.Minute)
+	s.until(isolated)
+	for s.now.Before(midnight.Add(time.Hour)) {
+		s.pass()
+	}
+	s.refuses = func(string) bool { return false }
+	for s.now.Before(midnight.Add(23 * time.Hour)) {
+		result, err := s.r.Reconcile(t.Context(), loop.RequestFor("n1"))
+		if _, has := s.node().Labels[v1.RoleLabel("a")]; has || err != nil {
+			t.Fatalf("outside its window, at %s, the pool is there: %v", s.now, err)
+		}
+		s.now = s.now.Add(cmp.Or(result.RequeueAfter, time.Minute))
+	}
+	if s.until(v1.RoleLabel("a")); s.now.Sub(midnight) < 24*time.Hour {
+		t.Errorf("the pool comes at %s", s.now)
+	}
+}
