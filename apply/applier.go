@@ -54,5 +54,5 @@ func (a *Applier) apply(ctx context.Context, object client.Object, options ...cl
 // IsConflict reports whether a write was refused because its object is no
 // longer the one that the plan was made from. The caller reads and plans again.
 func IsConflict(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
+	return (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)) && !isAdmission(err)
 }

@@ -73,12 +73,21 @@ func IsRefused(err error) bool {
 	if !errors.As(err, &status) || isOutdatedTest(err) {
 		return false
 	}
+	if isAdmission(err) {
+		return true
+	}
 	switch code := status.Status().Code; code {
 	case http.StatusRequestEntityTooLarge, http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
 		return false
 	default:
 		return code >= http.StatusBadRequest && code < http.StatusInternalServerError
 	}
+}
+
+// isAdmission reports whether an admission policy or a webhook has denied a write of a node,
+// which may use any code for that.
+func isAdmission(err error) bool {
+	return saysAtFirst(err, "admission webhook ") || saysAtFirst(err, "nodes ") && strings.Contains(err.Error(), ": ValidatingAdmissionPolicy '")
 }
 
 // isOutdatedTest reports whether a JSON patch was refused by one of its own tests. The API
@@ -123,7 +132,7 @@ func (a *Applier) patch(ctx context.Context, node *plan.NodeState, p *plan.NodeP
 // says of an object that it does not even send: with an apply, a node may grow by a list of all
 // its fields.
 func isTooLarge(err error) bool {
-	return apierrors.IsRequestEntityTooLargeError(err) || saysAtFirst(err, "etcdserver: request is too large") ||
+	return apierrors.IsRequestEntityTooLargeError(err) && !isAdmission(err) || saysAtFirst(err, "etcdserver: request is too large") ||
 		saysAtFirst(err, "rpc error: code = ResourceExhausted desc = trying to send message larger than max")
 }
 

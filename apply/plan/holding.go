@@ -12,7 +12,7 @@ import (
 // them what they have put there by the record, and of all others what the full plan
 // wants. So what somebody changed by hand is put back, to the value of the record. A drain
 // goes on. Of pools that are refused nothing is written: neither is put back what they have
-// there, nor do they get what another pool releases.
+// there, nor do they, or pools within them, get what another pool releases.
 func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts, refused map[string]Refusal) *NodePlan {
 	h := holder{wait: wait, rollouts: rollouts, pools: p.pools, members: p.Pools, refused: map[string]bool{}}
 	for pool := range refused {
@@ -42,19 +42,14 @@ func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts, r
 			}
 		}
 	}
-	held := weighDesired(node, p.recorded, desired, p.pools)
-	return held.without(held.changesOf(h.refuses))
-}
-
-// changesOf are the keys that a plan changes for some pools.
-func (p *NodePlan) changesOf(pools func(name string) bool) map[repairKey]bool {
-	keys := map[repairKey]bool{}
-	for _, change := range p.Changes {
-		if pools(change.Pool) {
-			keys[repairKey{change.Field, change.Key}] = true
+	held, leave := weighDesired(node, p.recorded, desired, p.pools), map[repairKey]bool{}
+	for _, change := range held.Changes {
+		// What a pool has within a refused one is put back still.
+		if _, itself := refused[change.Pool]; itself || h.refuses(change.Pool) && !change.Drift {
+			leave[repairKey{change.Field, change.Key}] = true
 		}
 	}
-	return keys
+	return held.without(leave)
 }
 
 type holder struct {

@@ -91,10 +91,26 @@ func (r *Rollouts) turnOf(limiting []*rollout, now time.Time) *Restriction {
 // server refuses what a pool changes.
 func (r *Rollouts) obstacleOf(pool string, o obstacle, now time.Time) *Restriction {
 	if o.refused { // by so many texts that others would not be remembered
-		return &Restriction{For: []string{pool}, Obstacle: o.text, Refused: true}
+		return r.refusedOf(pool, o.text)
 	}
 	c := r.remembered("obstacle "+o.text, []*rollout{o.by}, now)
 	c.once.Do(func() { c.Obstacle = o.text + "; " + o.remedy() })
+	return c
+}
+
+// refusedOf is what is waited for while the API server refuses what a pool changes.
+func (r *Rollouts) refusedOf(pool, says string) *Restriction {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := pool + "/" + says
+	if known := r.refusals[id]; known != nil {
+		return known
+	}
+	if r.refusals == nil || len(r.refusals) >= maxRestrictions {
+		r.refusals = map[string]*Restriction{}
+	}
+	c := &Restriction{For: []string{pool}, Obstacle: says, Refused: true}
+	r.refusals[id] = c
 	return c
 }
 

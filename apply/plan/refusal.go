@@ -71,12 +71,21 @@ func (p *NodePlan) wantOf(change KeyChange) render.Want {
 // [Rollouts.OuterFirst].
 func (r *Rollouts) Suspects(p *NodePlan) []string { return r.OuterFirst(p.changing()) }
 
-// OuterFirst are pools in the order in which they are to be added to nothing to find the one
-// that the API server refuses: a pool comes after those around it, without which nothing of it
-// is written, and then the stronger one first.
+// OuterFirst are pools in the order in which they are to be added to nothing to find those that
+// the API server refuses: the strongest first, and each after those around it, without which
+// nothing of it is written.
 func (r *Rollouts) OuterFirst(names []string) []string {
-	return slices.SortedStableFunc(slices.Values(names), func(a, b string) int {
-		one, other := r.of(a), r.of(b)
-		return cmp.Or(cmp.Compare(len(one.around), len(other.around)), cmp.Compare(one.rank, other.rank))
-	})
+	var ordered []string
+	add := func(name string) {
+		if slices.Contains(names, name) && !slices.Contains(ordered, name) {
+			ordered = append(ordered, name)
+		}
+	}
+	for _, name := range slices.SortedFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(r.of(a).rank, r.of(b).rank) }) {
+		for _, around := range slices.Backward(r.of(name).around) {
+			add(around)
+		}
+		add(name)
+	}
+	return ordered
 }

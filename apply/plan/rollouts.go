@@ -31,6 +31,8 @@ type Rollouts struct {
 	// the same for all nodes and pools that wait, and the search for an opening may be long.
 	mu           sync.Mutex
 	restrictions map[string]*Restriction
+	// refusals are those of pools by what the API server says.
+	refusals map[string]*Restriction
 }
 
 // rollout is what there is to know of one pool.

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
@@ -19,40 +22,32 @@ import (
 var errLearned = errors.New("it is known by now for which pools")
 
 const (
-	// maxDryRuns bounds the dry runs of one pass, and maxLearning how long they may take. What
-	// they have not got to waits until the next pass, and what is known to be taken is written.
+	// maxDryRuns bounds the dry runs of one pass, and maxLearning how long they go on. What they
+	// have not got to waits until the next pass, and what is known to be taken is written.
 	maxDryRuns  = 48
-	maxLearning = 20 * time.Second
+	maxLearning = 10 * time.Second
 	// maxUntried is how many pools are looked at in one pass that were not got to before.
 	maxUntried = 16
 )
 
 // learn asks by dry runs of which pools the API server refuses what they change on a node, after
 // it has refused a write, or, where it has refused nothing, what it takes by now of that which
-// it has refused before. It returns errLearned where something is to be written now, and else
-// the error of the write.
-func (r *Reconciler) learn(ctx context.Context, node *plan.NodeState, pools *fleet.Snapshot, facts plan.NodeFacts, known standing, refused error) error {
-	ctx, cancel := context.WithTimeout(ctx, maxLearning)
-	defer cancel()
+// it has refused before. It reports whether it has learned something. Of a node that is written
+// without a pause, it asks for the walls alone.
+func (r *Reconciler) learn(ctx context.Context, node *plan.NodeState, pools *fleet.Snapshot, facts plan.NodeFacts, known standing, refused, walls bool) (learned bool, err error) {
 	facts.Rollouts = pools.AllRollouts()
-	s := &suspicion{ctx: ctx, applier: r.applier, node: node, pools: pools, facts: facts, outcome: plan.NodeOutcomeOf(node, pools.Expansion, facts)}
-	var learned bool
-	var err error
+	s := &suspicion{
+		ctx: ctx, applier: r.applier, node: node, pools: pools, facts: facts, outcome: plan.NodeOutcomeOf(node, pools.Expansion, facts),
+		walls: walls, now: r.repairs.now, ends: r.repairs.now().Add(maxLearning),
+	}
 	switch {
-	case refused != nil:
-		learned, err = r.blame(s, facts.Rollouts.Suspects(s.outcome.Admission.Plan))
+	case refused:
+		return r.blame(s, facts.Rollouts.Suspects(s.outcome.Admission.Plan))
 	case len(known.untried) > 0:
-		learned, err = r.try(s, facts.Rollouts.OuterFirst(known.untried)[:min(len(known.untried), maxUntried)])
+		return r.try(s, facts.Rollouts.OuterFirst(known.untried)[:min(len(known.untried), maxUntried)])
 	default:
-		learned, err = r.tryAgain(s, slices.Collect(maps.Keys(known.refused)), known.due)
+		return r.tryAgain(s, known)
 	}
-	switch {
-	case err != nil:
-		return err
-	case learned:
-		return errors.Join(errLearned, refused)
-	}
-	return refused
 }
 
 // blame notes which of the suspects the API server refuses. It reports whether there are any.
@@ -61,7 +56,7 @@ func (r *Reconciler) blame(s *suspicion, suspects []string) (bool, error) {
 	if errors.Is(err, errUnclear) {
 		return false, nil
 	}
-	if err != nil || len(blamed) == 0 {
+	if err != nil || len(blamed)+len(untried) == 0 {
 		return false, err // or it takes everything by now
 	}
 	r.refusals.note(s.node.Name, s.node.UID, blamed, untried, s.pools, s.facts.Now)
@@ -70,12 +65,11 @@ func (r *Reconciler) blame(s *suspicion, suspects []string) (bool, error) {
 
 // try tries pools that wait as they were not got to before. It reports whether some are taken.
 func (r *Reconciler) try(s *suspicion, pools []string) (bool, error) {
-	before := s.facts.Refused
 	blamed, untried, err := s.with(pools).search(pools)
 	if errors.Is(err, errUnclear) { // they are tried one by one, later
 		blamed, err = map[string]plan.Refusal{}, nil
 		for _, pool := range pools {
-			blamed[pool] = before[pool]
+			blamed[pool] = s.facts.Refused[pool]
 		}
 	}
 	if err != nil {
@@ -93,28 +87,28 @@ func (r *Reconciler) try(s *suspicion, pools []string) (bool, error) {
 
 // tryAgain tries what was refused before: all of it at once, and then those that are due, each
 // alone. It reports whether some of it is taken by now.
-func (r *Reconciler) tryAgain(s *suspicion, all, due []string) (lifted bool, err error) {
-	r.refusals.tried(s.node.Name, s.facts.Now)
-	tries := [][]string{all}
-	for _, pool := range due {
-		if len(all) > 1 {
-			tries = append(tries, []string{pool})
+func (r *Reconciler) tryAgain(s *suspicion, known standing) (lifted bool, err error) {
+	if known.waited {
+		r.refusals.tried(s.node.Name, s.facts.Now)
+	}
+	all := slices.Collect(maps.Keys(known.refused))
+	if refusal, err := s.with(all).refusal(nil); err != nil || refusal == nil {
+		if err == nil {
+			r.refusals.lift(s.node.Name, all)
 		}
+		return err == nil, err
 	}
 	still := map[string]plan.Refusal{}
-	for _, pools := range tries {
-		refusal, err := s.with(pools).refusal(nil)
+	for _, pool := range known.due {
+		refusal, err := s.with([]string{pool}).refusal(nil)
 		switch {
 		case err != nil:
-			return false, err
+			return lifted, err
 		case refusal == nil:
-			r.refusals.lift(s.node.Name, pools)
+			r.refusals.lift(s.node.Name, []string{pool})
 			lifted = true
-		case len(pools) == 1:
-			still[pools[0]] = s.of(pools[0], said(s.node.Name, refusal))
-		}
-		if lifted && len(pools) == len(all) {
-			return true, nil
+		default:
+			still[pool] = s.of(pool, said(s.node.Name, refusal))
 		}
 	}
 	r.refusals.note(s.node.Name, s.node.UID, still, nil, s.pools, s.facts.Now)
@@ -129,16 +123,31 @@ type suspicion struct {
 	pools   *fleet.Snapshot
 	facts   plan.NodeFacts
 	outcome plan.NodeOutcome
+	// walls reports that it is about these alone: see [plan.NodePlan.Walls].
+	walls   bool
 	dryRuns int
+	now     func() time.Time
+	ends    time.Time
 }
 
+// spent reports whether no more is to be asked in this pass.
+func (s *suspicion) spent() bool { return s.dryRuns >= maxDryRuns || s.now().After(s.ends) }
+
 // with is the same where some pools are tried that were refused, whatever window or turn they
-// wait for.
+// wait for, or pause of what fights for their keys. Others that wait are left out.
 func (s *suspicion) with(pools []string) *suspicion {
 	trying := *s
-	trying.facts.Refused = maps.Clone(s.facts.Refused)
-	maps.DeleteFunc(trying.facts.Refused, func(pool string, _ plan.Refusal) bool { return slices.Contains(pools, pool) })
+	trying.facts.Refused = map[string]plan.Refusal{}
+	maps.Copy(trying.facts.Refused, s.facts.Refused)
+	for _, wait := range s.outcome.Wait {
+		trying.facts.Refused[wait.Pool] = s.of(wait.Pool, "")
+	}
+	for _, pool := range pools {
+		delete(trying.facts.Refused, pool)
+	}
+	// As if all that there is to write undid what somebody has changed, which waits for nothing.
 	trying.facts.UpToDate, trying.facts.Members = true, s.outcome.Plan.Pools
+	trying.facts.Backoff = plan.RepairBackoff{}
 	return &trying
 }
 
@@ -154,7 +163,13 @@ func (s *suspicion) refusal(without []string) (refusal, err error) {
 	for _, pool := range without {
 		facts.Refused[pool] = s.of(pool, "")
 	}
-	return s.applier.Refusal(s.ctx, s.node, plan.NodeOutcomeOf(s.node, s.pools.Expansion, facts).Admission.Plan)
+	p := plan.NodeOutcomeOf(s.node, s.pools.Expansion, facts).Admission.Plan
+	if s.walls {
+		if p = p.Walls(); p == nil {
+			return nil, nil
+		}
+	}
+	return s.applier.Refusal(s.ctx, s.node, p)
 }
 
 // of is the refusal of a pool.
@@ -162,51 +177,57 @@ func (s *suspicion) of(pool, says string) plan.Refusal {
 	return plan.Refusal{Says: says, Leaving: !slices.Contains(s.outcome.Plan.Pools, pool)}
 }
 
-// errUnclear is that no pool can be blamed: the API server takes no change of the node at all,
-// or does not say the same twice.
+// errUnclear is that no pool can be blamed: the API server takes no change of the node at all.
 var errUnclear = errors.New("it is not known for which pools")
 
 // search finds the pools to blame among suspects. It adds them to nothing, one after the other,
 // until the API server refuses it: the last one is to blame, and left out from then on. There
 // are none where it takes all of them. What it does not get to is not tried.
 func (s *suspicion) search(suspects []string) (blamed, untried map[string]plan.Refusal, err error) {
-	whole, err := s.refusal(nil)
-	if err != nil || whole == nil {
+	last, err := s.refusal(nil) // what the API server has refused last
+	if err != nil || last == nil {
 		return nil, nil, err
 	}
 	if nothing, err := s.refusal(suspects); err != nil || nothing != nil {
 		return nil, nil, cmp.Or(err, errUnclear)
 	}
 	blamed, untried = map[string]plan.Refusal{}, map[string]plan.Refusal{}
-	var without []string
-	for taken := 0; whole != nil; { // so many of the suspects are, but for those that are left out
-		last := len(suspects)
-		for taken+1 < last {
-			middle := (taken + last) / 2
-			refusal, err := s.refusal(append(slices.Clone(without), suspects[middle:]...))
-			switch {
+	var without []string // whom it has blamed
+	taken := 0           // so many of the first suspects are, the others to blame aside
+	for again := last; again != nil; {
+		refused := len(suspects) // and with so many it is not
+		for taken+1 < refused && !s.spent() && err == nil {
+			middle := (taken + refused) / 2
+			var refusal error
+			switch refusal, err = s.refusal(slices.Concat(without, suspects[middle:])); {
 			case err != nil:
-				return nil, nil, err
 			case refusal == nil:
 				taken = middle
 			default:
-				last, whole = middle, refusal
+				refused, last = middle, refusal
 			}
 		}
-		if taken >= last {
-			return nil, nil, errUnclear
-		}
-		culprit, says := suspects[last-1], said(s.node.Name, whole)
-		blamed[culprit], without, taken = s.of(culprit, says), append(without, culprit), last
-		if s.dryRuns >= maxDryRuns {
-			for _, pool := range suspects[taken:] {
-				untried[pool] = s.of(pool, says)
-			}
+		if err != nil || taken+1 != refused {
 			break
 		}
-		if whole, err = s.refusal(without); err != nil {
-			return nil, nil, err
+		culprit := suspects[taken]
+		blamed[culprit], without, taken = s.of(culprit, said(s.node.Name, last)), append(without, culprit), refused
+		if s.spent() {
+			break
 		}
+		if again, err = s.refusal(without); err != nil {
+			break
+		}
+		if again == nil {
+			return blamed, untried, nil
+		}
+		last = again
+	}
+	if taken == 0 && err != nil { // nothing is known
+		return nil, nil, err
+	}
+	for _, pool := range suspects[taken:] {
+		untried[pool] = s.of(pool, said(s.node.Name, last))
 	}
 	return blamed, untried, nil
 }
@@ -214,8 +235,14 @@ func (s *suspicion) search(suspects []string) (blamed, untried map[string]plan.R
 // said is what the API server says of a node in a refusal, as what is reported of it goes on:
 // without its name, so that many nodes share the text.
 func said(node string, refusal error) string {
-	text := strings.TrimPrefix(refusal.Error(), "write node \""+node+"\": ")
-	return "could not be written: " + apply.Brief(errors.New(strings.ReplaceAll(text, "\""+node+"\"", "of this name")))
+	text := refusal.Error()
+	if status := apierrors.APIStatus(nil); errors.As(refusal, &status) {
+		text = status.Status().Message
+	}
+	for _, kind := range []string{"forbidden", "invalid"} {
+		text = strings.TrimPrefix(text, fmt.Sprintf("nodes %q is %s: ", node, kind))
+	}
+	return "could not be written: " + apply.Brief(errors.New(text))
 }
 
 // observeRefusals notes of the pools that wait for it what the API server says.

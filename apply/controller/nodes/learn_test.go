@@ -40,8 +40,17 @@ type refusingServer struct {
 	// refuses is the policy; a write that it refuses is answered with says, or as forbidden.
 	refuses func(patch string) bool
 	says    string
+	// webhook is the code with which it is a webhook that refuses, and delay what a request
+	// takes.
+	webhook int32
+	delay   time.Duration
 	// before is what somebody else does before each request.
 	before func()
+}
+
+var reasons = map[int32]metav1.StatusReason{
+	401: metav1.StatusReasonUnauthorized, 404: metav1.StatusReasonNotFound, 409: metav1.StatusReasonConflict,
+	413: metav1.StatusReasonRequestEntityTooLarge, 500: metav1.StatusReasonInternalError,
 }
 
 const isolated = corev1.LabelNamespaceNodeRestriction + "/isolated"
@@ -56,7 +65,7 @@ func serverWith(t *testing.T, pools ...*v1.NodePool) *refusingServer {
 		objects = append(objects, pool)
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-	s := &refusingServer{T: t, WithWatch: c, now: time.Now(), refuses: func(patch string) bool { return strings.Contains(patch, "bad") }}
+	s := &refusingServer{T: t, WithWatch: c, now: time.Now(), delay: 10 * time.Millisecond, refuses: func(patch string) bool { return strings.Contains(patch, "bad") }}
 	s.r = New(c, c, nodecache.Live(c), fleet.New(c, nodecache.Live(c)), s, plan.DefaultRepairBackoff(), nil, logr.Discard())
 	clock := loop.SystemClock()
 	clock.Now = func() time.Time { return s.now }
@@ -69,7 +78,7 @@ func (s *refusingServer) PatchNode(ctx context.Context, name string, patch plan.
 	if s.before != nil {
 		s.before()
 	}
-	s.now = s.now.Add(10 * time.Millisecond)
+	s.now = s.now.Add(s.delay)
 	if patch.DryRun {
 		s.dryRuns++
 	} else {
@@ -80,6 +89,9 @@ func (s *refusingServer) PatchNode(ctx context.Context, name string, patch plan.
 		return apierrors.NewConflict(resource, name, errors.New("it has been modified"))
 	}
 	if s.refuses(string(patch.Data)) {
+		if s.webhook != 0 {
+			return &apierrors.StatusError{ErrStatus: metav1.Status{Code: s.webhook, Reason: reasons[s.webhook], Message: `admission webhook "nodes.example.com" denied the request: no`}}
+		}
 		if s.says != "" {
 			refusal := apierrors.NewInvalid(schema.GroupKind{Kind: "Node"}, name, nil)
 			refusal.ErrStatus.Message = fmt.Sprintf("nodes %q is forbidden: %s", name, s.says)
@@ -147,11 +159,9 @@ func quarantine() *v1.NodePool { return everywhere("quarantine", 100, isolated) 
 // there within the dry runs of some passes, and afterwards few requests are made.
 func TestManyRefusedPoolsKeepNobodyOff(t *testing.T) {
 	for _, count := range []int{1, 2, 5, 30, 200} {
-		pools := []*v1.NodePool{quarantine(), everywhere("zz-last", -100, "example.com/last")}
-		for i := range count {
-			pools = append(pools, everywhere(fmt.Sprintf("p%03d", i), 0, fmt.Sprintf("example.com/bad%03d", i)))
-		}
-		s := serverWith(t, pools...)
+		outer, nested := everywhere("outer", -50), quarantine()
+		nested.Spec.Parent = "outer"
+		s := serverWith(t, append(badPools(count), outer, nested, everywhere("zz-last", -100, "example.com/last"))...)
 		if took := s.until(isolated); took > time.Second {
 			t.Errorf("%d refused pools: the quarantine comes after %s, %d writes, %d dry runs", count, took, s.writes, s.dryRuns)
 		}
@@ -194,7 +204,7 @@ func (s *refusingServer) pass() {
 	s.now = s.now.Add(result.RequeueAfter)
 }
 
-// What may keep a quarantine off a node: each is there within a second.
+// What may keep a quarantine off a node: it is there within a second, or the time that is named.
 func TestNothingOfRefusedPoolsKeepsAQuarantineOff(t *testing.T) {
 	within := func(pool *v1.NodePool, outer string) *v1.NodePool {
 		pool.Spec.Parent = outer
@@ -203,16 +213,17 @@ func TestNothingOfRefusedPoolsKeepsAQuarantineOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		pools []*v1.NodePool
 		set   func(*refusingServer)
+		most  time.Duration
 	}{
-		"pools agree": {[]*v1.NodePool{everywhere("a", 0, "example.com/bad"), everywhere("b", -1, "example.com/bad"), everywhere("c", -1, "example.com/bad")}, nil},
+		"pools agree": {[]*v1.NodePool{everywhere("a", 0, "example.com/bad"), everywhere("b", -1, "example.com/bad"), everywhere("c", -1, "example.com/bad")}, nil, 0},
 		"within a pool that has a refused one": {[]*v1.NodePool{everywhere("outer", 0, "example.com/outer"),
-			within(everywhere("a", 200, "example.com/bad"), "outer")}, nil},
+			within(everywhere("a", 200, "example.com/bad"), "outer")}, nil, 0},
 		"the refusal says what others say": {[]*v1.NodePool{everywhere("a", 0, "example.com/bad")}, func(s *refusingServer) {
 			s.says = "the server rejected our request due to an error in our request"
-		}},
+		}, 0},
 		"it says that it is too large": {[]*v1.NodePool{everywhere("a", 0, "example.com/bad")}, func(s *refusingServer) {
 			s.says = "etcdserver: request is too large"
-		}},
+		}, 0},
 		"the kubelet is never at rest": {[]*v1.NodePool{everywhere("a", 0, corev1.LabelNamespaceNodeRestriction+"/bad")}, func(s *refusingServer) {
 			s.before = func() {
 				node := s.node()
@@ -221,20 +232,63 @@ func TestNothingOfRefusedPoolsKeepsAQuarantineOff(t *testing.T) {
 					s.Fatal(err)
 				}
 			}
-		}},
+		}, 0},
+		"the kubelet flips what a pool wants": {[]*v1.NodePool{everywhere("a", 0, corev1.LabelNamespaceNodeRestriction+"/bad"), everywhere("p", 0, "example.com/flips")}, func(s *refusingServer) {
+			s.before = func() {
+				node := s.node()
+				if _, has := node.Labels["example.com/flips"]; has {
+					delete(node.Labels, "example.com/flips")
+				} else {
+					node.Labels["example.com/flips"] = "x"
+				}
+				if err := s.Update(s.Context(), node); err != nil {
+					s.Fatal(err)
+				}
+			}
+		}, time.Minute},
+		"what waits is refused, too": {[]*v1.NodePool{pausedWith("bad")}, func(s *refusingServer) {
+			first := 0
+			s.refuses = func(patch string) bool {
+				if strings.Contains(patch, "isolated") {
+					first++
+				}
+				return strings.Contains(patch, "bad") || strings.Contains(patch, "isolated") && first < 4
+			}
+		}, time.Minute},
+		"a webhook takes its time": {badPools(40), func(s *refusingServer) { s.delay = 2 * time.Second }, 40 * time.Second},
+		"a webhook says 401":       {badPools(2), func(s *refusingServer) { s.webhook = 401 }, 0},
+		"a webhook says 404":       {badPools(2), func(s *refusingServer) { s.webhook = 404 }, 0},
+		"a webhook says 409":       {badPools(2), func(s *refusingServer) { s.webhook = 409 }, 0},
+		"a webhook says 413":       {badPools(2), func(s *refusingServer) { s.webhook = 413 }, 0},
+		"a webhook says 500":       {badPools(2), func(s *refusingServer) { s.webhook = 500 }, 0},
 		"one write alone is refused": {nil, func(s *refusingServer) {
 			refused := false
 			s.refuses = func(string) bool { was := refused; refused = true; return !was }
-		}},
+		}, 0},
 	} {
 		s := serverWith(t, append(c.pools, quarantine())...)
 		if c.set != nil {
 			c.set(s)
 		}
-		if took := s.until(isolated); took > time.Second {
+		if took := s.until(isolated); took > cmp.Or(c.most, time.Second) {
 			t.Errorf("%s: it comes after %s, %d writes, %d dry runs", name, took, s.writes, s.dryRuns)
 		}
 	}
+}
+
+func badPools(count int) (pools []*v1.NodePool) {
+	for i := range count {
+		pools = append(pools, everywhere(fmt.Sprintf("p%03d", i), 0, fmt.Sprintf("example.com/bad%03d", i)))
+	}
+	return pools
+}
+
+// pausedWith is a paused pool with a taint.
+func pausedWith(taint string) *v1.NodePool {
+	pool := everywhere("paused", 0)
+	pool.Spec.Taints = []v1.Taint{{Key: taint, Effect: corev1.TaintEffectNoSchedule}}
+	pool.Spec.Rollout = &v1.Rollout{Paused: true}
+	return pool
 }
 
 // A cluster that takes no change of nodes for an hour blames nobody for longer than a minute.
@@ -260,7 +314,7 @@ func TestRefusalsAreOfWhatThereWas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if of := s.r.refusals.of("n1", "1", pools, s.now); len(of.refused) != 1 || len(of.due) != 0 || s.r.refusals.next("n1", s.now) <= 0 {
+	if of := s.r.refusals.of("n1", "1", pools, s.now); len(of.refused) != 1 || len(of.due) != 0 || s.r.refusals.next("n1", pools, s.now) <= 0 {
 		t.Errorf("the pool is refused: %+v", of)
 	}
 	if of := s.r.refusals.of("n1", "1", pools, s.now.Add(maxRefusal)); len(of.due) != 1 {

@@ -99,7 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		var found *observed
 		found, err = r.pass(ctx, node, try == MaxTries)
-		if apierrors.IsNotFound(err) {
+		if apierrors.IsNotFound(err) && !apply.IsRefused(err) {
 			return reconcile.Result{}, nil // the event of its deletion follows
 		}
 		if found != nil {
@@ -107,7 +107,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		learned := errors.Is(err, errLearned)
 		again := apply.IsConflict(err) || learned
-		if found != nil && (!again || try == MaxTries && !learned) {
+		if found != nil && (!again || try == MaxTries) {
 			if again := r.fleet.Report(request.Name, found.Observation, found.results); again && err == nil {
 				return reconcile.Result{RequeueAfter: loop.AtOnce}, nil
 			}
@@ -192,10 +192,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 		err := r.execute(ctx, &node.NodeState, pools, outcome, found, last)
 		found.again = loop.Sooner(found.again, again)
 		observeRefusals(found, outcome.Wait)
-		if apply.IsRefused(err) || err == nil && len(refused.due)+len(refused.untried) > 0 && !found.written {
-			err = r.learn(ctx, &node.NodeState, pools, facts, refused, err)
-		}
-		found.again = loop.Sooner(found.again, r.refusals.next(node.Name, facts.Now))
+		err = r.ask(ctx, &node.NodeState, pools, facts, refused, found, last, err)
 		drain := outcome.Drain
 		if err != nil { // the taints may not have come
 			drain = before
@@ -217,6 +214,27 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 	}
 }
 
+// ask asks what the API server takes of a node after it has refused a write, and where something
+// is to be tried that it has refused before, be it that somebody writes the node without a
+// pause. It returns the error of the write, with errLearned where another pass is due at once.
+func (r *Reconciler) ask(ctx context.Context, node *plan.NodeState, pools *fleet.Snapshot, facts plan.NodeFacts, known standing, found *observed, last bool, err error) error {
+	soonest, tries := loop.AtOnce, len(known.due)+len(known.untried) > 0
+	if refused := apply.IsRefused(err); refused || tries && (err == nil && !found.written || last && apply.IsConflict(err)) {
+		learned, failed := r.learn(ctx, node, pools, facts, known, refused, last)
+		if failed != nil {
+			soonest = firstRefusal
+			log.FromContext(ctx).Info("could not ask what the API server takes of a node", "error", failed.Error())
+		}
+		if learned {
+			err = errors.Join(errLearned, err)
+		}
+	}
+	if next := r.refusals.next(node.Name, pools, facts.Now); next > 0 {
+		found.again = loop.Sooner(found.again, max(next, soonest))
+	}
+	return err
+}
+
 // facts are what the plan has to know of a node besides what stands in the cluster.
 func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) (facts plan.NodeFacts, refused standing) {
 	facts = plan.NodeFacts{
@@ -227,7 +245,7 @@ func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) (facts p
 		facts.Refused, facts.Rollouts = refused.refused, pools.AllRollouts()
 	}
 	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID {
-		facts.UpToDate, facts.Members = last.Problem == "" && refused.all(last.Wait) && len(last.Change.Drains) == 0 && !pools.ChangedSince(last), last.Members
+		facts.UpToDate, facts.Members = last.Problem == "" && len(last.Wait)+len(last.Change.Drains) == 0 && !pools.ChangedSince(last), last.Members
 	}
 	return facts, refused
 }

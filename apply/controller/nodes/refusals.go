@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -14,8 +15,8 @@ import (
 )
 
 const (
-	// firstRefusal is for how long nothing is written of a pool on a node after the API server
-	// has refused that; it is twice as long each time that it still does, up to maxRefusal.
+	// firstRefusal is after what time what a pool changes on a node is tried again that the API
+	// server has refused; it is twice as long each time that it still does, up to maxRefusal.
 	firstRefusal = 10 * time.Second
 	maxRefusal   = time.Minute
 	// triesPause is how long after the last ones pools are tried again that have not changed,
@@ -56,21 +57,10 @@ func newRefusals() *refusals {
 // standing are the refusals of a node at a time.
 type standing struct {
 	refused map[string]plan.Refusal
-	// untried are those that were never tried, and due those to be tried again now, those that
-	// have changed first, and then those that have waited longest.
+	// untried are those that were never tried, and due those to be tried again now: that have
+	// changed, and that have waited longest, which waited reports that there are.
 	untried, due []string
-}
-
-// all reports whether nothing waits but for what is refused still: what is taken by now is no
-// repair of what somebody has changed.
-func (s standing) all(wait plan.NodeWait) bool {
-	return !slices.ContainsFunc(wait, func(one *plan.PoolWait) bool {
-		if !one.Refused {
-			return true
-		}
-		_, still := s.refused[one.For[0]]
-		return !still
-	})
+	waited       bool
 }
 
 func (r *refusals) of(node string, uid types.UID, pools *fleet.Snapshot, now time.Time) (s standing) {
@@ -85,34 +75,41 @@ func (r *refusals) of(node string, uid types.UID, pools *fleet.Snapshot, now tim
 		return s
 	}
 	s.refused = make(map[string]plan.Refusal, len(known.pools))
-	from, pause := map[string]time.Time{}, now.Before(known.tried.Add(triesPause))
+	var changed, waited []string
+	pause := now.Before(known.tried.Add(triesPause))
 	for pool, one := range known.pools {
 		s.refused[pool] = one.Refusal
 		switch {
 		case one.period == 0:
 			s.untried = append(s.untried, pool)
 		case one.since != pools.Since(pool):
-			s.due, from[pool] = append(s.due, pool), time.Time{}
+			changed = append(changed, pool)
 		case !now.Before(one.until) && !pause:
-			s.due, from[pool] = append(s.due, pool), one.until
+			waited = append(waited, pool)
 		}
 	}
-	slices.SortFunc(s.due, func(a, b string) int { return from[a].Compare(from[b]) })
-	s.due = s.due[:min(len(s.due), maxTries)]
+	slices.Sort(changed)
+	slices.SortFunc(waited, func(a, b string) int {
+		return cmp.Or(known.pools[a].until.Compare(known.pools[b].until), cmp.Compare(a, b))
+	})
+	waited = waited[:min(len(waited), maxTries)]
+	s.due, s.waited = append(waited, changed[:min(len(changed), maxTries)]...), len(waited) > 0
 	return s
 }
 
 // next is after what time the first pool of a node is tried again; 0 for none.
-func (r *refusals) next(node string, now time.Time) (after time.Duration) {
+func (r *refusals) next(node string, pools *fleet.Snapshot, now time.Time) (after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := r.nodes[node]
 	if known == nil {
 		return 0
 	}
-	for _, one := range known.pools {
+	for pool, one := range known.pools {
 		until := one.until
-		if again := known.tried.Add(triesPause); one.period > 0 && until.Before(again) {
+		if again := known.tried.Add(triesPause); one.since != pools.Since(pool) {
+			until = now
+		} else if one.period > 0 && until.Before(again) {
 			until = again
 		}
 		after = loop.Sooner(after, max(until.Sub(now), loop.AtOnce))

@@ -52,5 +52,7 @@ func (r *Reconciler) Kept() int {
 	pending, _ := r.Pending()
 	r.repairs.mu.Lock()
 	defer r.repairs.mu.Unlock()
-	return pending + len(r.repairs.nodes)
+	r.refusals.mu.Lock()
+	defer r.refusals.mu.Unlock()
+	return pending + len(r.repairs.nodes) + len(r.refusals.nodes)
 }
