@@ -223,7 +223,7 @@ func (r *Reconciler) ask(ctx context.Context, node *plan.NodeState, pools *fleet
 		learned, failed := r.learn(ctx, node, pools, facts, known, refused, last)
 		if failed != nil {
 			soonest = firstRefusal
-			log.FromContext(ctx).Info("could not ask what the API server takes of a node", "error", failed.Error())
+			log.FromContext(ctx).V(1).Info("could not ask what the API server takes of a node", "error", failed.Error())
 		}
 		if learned {
 			err = errors.Join(errLearned, err)
