@@ -80,6 +80,9 @@ spec: {handler: runc, labels: {sandbox: "yes"}}
 
 	w.do(w.Delete(t.Context(), after))
 	w.hasEvent("sandbox", "RuntimeClass", "created RuntimeClass node-pool-sandbox")
+
+	w.change("sandbox", func(pool *v1.NodePool) { pool.Spec.Labels["sandbox"] = "still" })
+	w.hasEvent("sandbox", "Updated", "updated RuntimeClass node-pool-sandbox and updated 1 node")
 }
 
 // diff plans a revision against all that lives in the cluster.

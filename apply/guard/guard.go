@@ -61,13 +61,14 @@ type Guard struct {
 	// renewed is when the last successful renewal of the lease began; zero while the
 	// lease is not held.
 	renewed moment
-	// newest is the highest resourceVersion that was observed, by resource.
-	newest map[string]string
+	// newest is the highest resourceVersion that was observed, by resource, and sampled
+	// that of the cache at the last sample.
+	newest, sampled map[string]string
 }
 
 // New returns a Guard that does not allow writes yet: see [Guard.Follow].
 func New(options Options) *Guard {
-	g := &Guard{options: options, wake: make(chan struct{}, 1), changed: make(chan struct{}), doubts: 1, newest: map[string]string{}}
+	g := &Guard{options: options, wake: make(chan struct{}, 1), changed: make(chan struct{}), doubts: 1, newest: map[string]string{}, sampled: map[string]string{}}
 	g.hear()
 	return g
 }

@@ -196,6 +196,22 @@ func TestCachesThatGoBackAreNoticed(t *testing.T) {
 	})
 }
 
+// While others write, the version of a cache in which nothing changes stays below that of
+// the store. To read the store each second for that would stop all writes each time.
+func TestCachesAtRestAreNoDoubt(t *testing.T) {
+	run(t, 0, func(s *store, g *Guard, _ context.Context) {
+		s.is("200", nil)
+		g.Doubt() // a connection was made
+		synctest.Wait()
+		before := s.probes
+		time.Sleep(maxSilence)
+		synctest.Wait()
+		if more := s.probes - before; more > 0 {
+			t.Errorf("the store was read %d more times in %s", more, maxSilence)
+		}
+	})
+}
+
 func TestLeaseThatGoesBackIsNoticed(t *testing.T) {
 	run(t, 10*time.Second, func(s *store, g *Guard, ctx context.Context) {
 		_ = g.learn(holder("other", "200"), read, "me", now(), "")

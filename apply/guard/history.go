@@ -32,13 +32,29 @@ func (g *Guard) Follow(ctx context.Context, seen func(resource string) string) {
 
 // sample records the versions of the caches. It is called continuously: once
 // they have read another history, they no longer know the one before.
+//
+// A cache that has read nothing since the sample before has read no other history.
+// Its version is lower than that of the store for as long as others write and
+// nothing changes that it holds: verified once per second, that would stop all
+// writes each time.
 func (g *Guard) sample(seen func(resource string) string) {
 	for _, witness := range g.options.Witnesses {
+		version := seen(witness.Resource)
 		// Whether a lower version is an error is decided by verify, which reads the store.
-		if g.observe(witness.Resource, seen(witness.Resource)) {
+		if g.hasRead(witness.Resource, version) && g.observe(witness.Resource, version) {
 			g.Doubt()
 		}
 	}
+}
+
+// hasRead reports whether the version of a cache is another one than at the sample
+// before.
+func (g *Guard) hasRead(resource, version string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before := g.sampled[resource]
+	g.sampled[resource] = version
+	return version != before
 }
 
 // observe records a resourceVersion, and reports whether it is lower than the newest.

@@ -67,8 +67,8 @@ func (w *world) startCluster(ctx context.Context) (err error) {
 		return err
 	}
 	w.account = accountClient.CoreV1().RESTClient()
-	// As nodepools run connects where it is not asked to write more nodes at once.
-	accountConfig.NextProtos, accountConfig.DisableCompression = []string{"http/1.1"}, true
+	// As nodepools run connects.
+	accountConfig.DisableCompression = true
 	connections, err := rest.HTTPClientFor(accountConfig)
 	if err != nil {
 		return err

@@ -27,12 +27,13 @@ const (
 	byRequest        = "two API servers in turn for each request, all watches ended every 1.5 s, what one of them hears of etcd 0.05 s late"
 	serverLost       = "the API server that both replicas are connected to is lost just before, of two behind a balancer"
 	serversRestarted = "two API servers restarted, one after the other"
+	serversUpgraded  = "two API servers upgraded from Kubernetes v1.36 to v1.37, one after the other"
 )
 
 // situations are in the order of the page.
 var situations = []string{
 	nothingFails, leaderStopped, leaderKilled, leaderCutOff, clocksApart, clocksTakeOver,
-	byConnection, byRequest, serverLost, serversRestarted,
+	byConnection, byRequest, serverLost, serversRestarted, serversUpgraded,
 }
 
 // The table of the page is between these lines.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -30,10 +31,7 @@ const cacheLag = 50 * time.Millisecond
 // nodes join, in one write each, and others write them. Nothing goes back, by any API
 // server, and nobody loses anything.
 func TestAvailabilityOfAPIServers(t *testing.T) {
-	a := newAvailability(t, cluster.Options{APIServerArgs: []string{
-		"--shutdown-delay-duration=2s", // in which a balancer learns that it ends
-		"--shutdown-watch-termination-grace-period=2s",
-	}})
+	a := newAvailability(t, cluster.Options{APIServerArgs: endInOrder})
 	second, program, err := a.c.AddAPIServer(t.Context())
 	a.do(err)
 	a.follow(second)
@@ -50,9 +48,58 @@ func TestAvailabilityOfAPIServers(t *testing.T) {
 	a.stop()
 
 	a.lead(a.replica("five", servers...), a.replica("six", servers...))
-	a.upgrade(servers, "kube-apiserver", program)
+	again := func(program string) error { return a.c.Resume(a.t.Context(), program) }
+	show(t, serversRestarted, a.upgrade(servers, max(1, availabilityExtent().rounds/3), again, "kube-apiserver", program))
 	a.check()
 	a.stop()
+}
+
+// endInOrder has an API server end as behind a balancer, which learns in the first two
+// seconds that it ends; those who watch have two more.
+var endInOrder = []string{"--shutdown-delay-duration=2s", "--shutdown-watch-termination-grace-period=2s"}
+
+// upgradedFrom is of the minor version before that of the other tests, upgradedTo.
+const upgradedFrom, upgradedTo = "v1.36.3", "v1.37."
+
+// Two API servers are upgraded from one minor version to the next, one after the other, so
+// that for a while they are of different versions. All the time nodes join, in one write
+// each, and nobody loses anything. Only make availability does it: the earlier version may
+// have to be built, which takes minutes.
+func TestAvailabilityOfAnUpgrade(t *testing.T) {
+	if !*figures {
+		t.Skip("make availability runs it")
+	}
+	var waits []time.Duration
+	for range 3 {
+		t.Run("", func(t *testing.T) { waits = append(waits, upgraded(t)...) })
+	}
+	show(t, serversUpgraded, waits)
+}
+
+// upgraded returns how long nodes waited while the API servers of a cluster were upgraded.
+func upgraded(t *testing.T) []time.Duration {
+	a := newAvailability(t, cluster.Options{Kubernetes: upgradedFrom, APIServerArgs: endInOrder})
+	second, program, err := a.c.AddAPIServer(t.Context())
+	a.do(err)
+	a.follow(second)
+	servers := []*rest.Config{a.c.Config, second}
+	a.lead(a.replica("one", servers...), a.replica("two", servers...))
+	a.versions(servers, upgradedFrom)
+	waits := a.upgrade(servers, 1, func(program string) error { return a.c.Upgrade(t.Context(), program, "") }, "kube-apiserver", program)
+	a.versions(servers, upgradedTo)
+	a.check()
+	a.stop()
+	return waits
+}
+
+// versions holds with what the versions of Kubernetes of API servers begin.
+func (a *availability) versions(servers []*rest.Config, want string) {
+	a.t.Helper()
+	for _, server := range servers {
+		if got, err := cluster.Version(server); err != nil || !strings.HasPrefix(got, want) {
+			a.t.Errorf("an API server is of version %s (%v), want %s", got, err, want)
+		}
+	}
 }
 
 // roundByConnection has the connections of the replicas closed all the time, so that they
@@ -196,18 +243,18 @@ func (a *availability) nodeWrites(names []string) []cluster.Request {
 	})
 }
 
-// upgrade restarts the API servers one after the other while nodes join all the time, by
-// kubelets that reach the API servers as replicas do.
-func (a *availability) upgrade(servers []*rest.Config, programs ...string) {
+// upgrade replaces the API servers one after the other while nodes join all the time, by
+// kubelets that reach the API servers as replicas do. An API server has ended when it is to
+// be started again. It returns how long the nodes have waited.
+func (a *availability) upgrade(servers []*rest.Config, rounds int, start func(program string) error, programs ...string) []time.Duration {
 	a.t.Helper()
 	config := a.balance(servers...).For(a.c.Config)
 	config.Timeout = 5 * time.Second
 	kubelets := a.clientOf(config)
-	rounds := max(1, availabilityExtent().rounds/3)
-	restarted, ended := make(chan error, 1), make(chan struct{})
+	replaced, ended := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(ended)
-		restarted <- a.restart(rounds, programs)
+		replaced <- a.replace(rounds, start, programs)
 	}()
 	a.t.Cleanup(func() { <-ended })
 	var names []string
@@ -215,18 +262,19 @@ func (a *availability) upgrade(servers []*rest.Config, programs ...string) {
 	for over := false; !over; {
 		names = append(names, a.join(kubelets, 1)...)
 		select {
-		case err = <-restarted:
+		case err = <-replaced:
 			over = true
 		case <-time.After(joinPeriod):
 		}
 	}
 	a.do(err)
-	show(a.t, serversRestarted, a.awaitRight(names))
-	a.t.Logf("%d API servers restarted; %s", rounds*len(programs), a.eachInOneWrite(names))
+	waits := a.awaitRight(names)
+	a.t.Logf("%d API servers ended and started; %s", rounds*len(programs), a.eachInOneWrite(names))
+	return waits
 }
 
-// restart restarts API servers in rounds, with a rest after each.
-func (a *availability) restart(rounds int, programs []string) error {
+// replace ends API servers in order and starts them, in rounds, with a rest after each.
+func (a *availability) replace(rounds int, start func(program string) error, programs []string) error {
 	const rest = time.Second
 	for range rounds {
 		for _, program := range programs {
@@ -235,7 +283,7 @@ func (a *availability) restart(rounds int, programs []string) error {
 				return err
 			}
 			a.t.Logf("%s took %s to end", program, time.Since(began).Round(time.Millisecond))
-			if err := a.c.Resume(a.t.Context(), program); err != nil {
+			if err := start(program); err != nil {
 				return err
 			}
 			time.Sleep(rest)

@@ -22,7 +22,19 @@ const builder = "testdata/controlplane"
 // are missing it downloads or builds them first, which may take minutes, and
 // reports progress on standard error. KUBEBUILDER_ASSETS may name a folder with
 // ready-made ones, and NODEPOOLS_KUBERNETES another version of Kubernetes.
-func Assets(ctx context.Context) (string, error) {
+func Assets(ctx context.Context) (string, error) { return bring(ctx) }
+
+// assetsOf returns the folder of the programs of a version of Kubernetes; empty means that
+// of [Assets].
+func assetsOf(ctx context.Context, kubernetes string) (string, error) {
+	if kubernetes == "" {
+		return bring(ctx)
+	}
+	return bring(ctx, "-kubernetes", kubernetes)
+}
+
+// bring runs the builder with arguments, and returns the folder that it prints.
+func bring(ctx context.Context, args ...string) (string, error) {
 	dir, err := builderDir()
 	if err != nil {
 		return "", err
@@ -31,7 +43,7 @@ func Assets(ctx context.Context) (string, error) {
 	// interrupt reach both, and the builder needs time to end its own children.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cmd := exec.CommandContext(ctx, "go", "run", "-C", dir, ".")
+	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "-C", dir, "."}, args...)...)
 	// The user's flags and workspace are about other modules. These flags are those of
 	// the Makefile, which has compiled the builder with them.
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false -trimpath", "GOWORK=off")

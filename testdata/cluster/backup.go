@@ -47,7 +47,7 @@ func (c *Cluster) whileHalted(ctx context.Context, do func() error) error {
 		if err != nil {
 			return err
 		}
-		if last, err = c.replace(halted); err != nil {
+		if last, err = c.replace(halted, halted.path); err != nil {
 			return err
 		}
 	}

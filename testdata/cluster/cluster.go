@@ -24,6 +24,10 @@ import (
 // Options say what to start beside etcd and kube-apiserver. The zero value is
 // the least: an API server with RBAC and NodeRestriction.
 type Options struct {
+	// Kubernetes is a version that testdata/controlplane can bring; empty means that of
+	// [Assets]. [Cluster.Upgrade] leads from one to another.
+	Kubernetes string
+
 	// ControllerManager adds garbage collection of owned objects, the node
 	// lifecycle taints, Deployments, and all else but nodeipam.
 	ControllerManager bool
@@ -87,7 +91,7 @@ type Cluster struct {
 // The first call on a machine brings the programs, see [Assets].
 // The context bounds the start alone; the cluster runs until Stop.
 func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
-	programs, err := Assets(ctx)
+	programs, err := assetsOf(ctx, opts.Kubernetes)
 	if err != nil {
 		return nil, err
 	}

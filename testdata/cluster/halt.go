@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -37,16 +38,36 @@ func (c *Cluster) Resume(ctx context.Context, program string) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case <-halted.ended:
-	default:
-		return fmt.Errorf("resume %s: process %d has not ended", program, halted.child.Pid)
-	}
-	resumed, err := c.replace(halted)
+	return c.resume(ctx, halted, halted.path)
+}
+
+// Upgrade starts an API server that [Cluster.Halt] has ended as that of another version of
+// Kubernetes; empty means that of [Assets]. Its data, its port and its arguments are kept.
+func (c *Cluster) Upgrade(ctx context.Context, program, kubernetes string) error {
+	programs, err := assetsOf(ctx, kubernetes)
 	if err != nil {
 		return err
 	}
-	return resumed.ready(ctx, func(ctx context.Context) error { return serving(ctx, c.configOf(program)) })
+	halted, err := c.find(program)
+	if err != nil {
+		return err
+	}
+	return c.resume(ctx, halted, filepath.Join(programs, filepath.Base(halted.path)))
+}
+
+// resume starts the file at a path in the place of a process that has ended, and returns
+// when the API server serves again.
+func (c *Cluster) resume(ctx context.Context, halted *process, path string) error {
+	select {
+	case <-halted.ended:
+	default:
+		return fmt.Errorf("resume %s: process %d has not ended", halted.name, halted.child.Pid)
+	}
+	resumed, err := c.replace(halted, path)
+	if err != nil {
+		return err
+	}
+	return resumed.ready(ctx, func(ctx context.Context) error { return serving(ctx, c.configOf(halted.name)) })
 }
 
 // find returns the process of a program.
@@ -61,14 +82,14 @@ func (c *Cluster) find(program string) (*process, error) {
 	return nil, fmt.Errorf("this control plane has no %s", program)
 }
 
-// replace starts the program of a process that has ended, in its place: what
+// replace starts the file at a path in the place of a process that has ended: what
 // Stop ends in which order stays the same.
-func (c *Cluster) replace(ended *process) (*process, error) {
+func (c *Cluster) replace(ended *process, path string) (*process, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, p := range c.processes {
 		if p == ended {
-			started, err := c.launch(p.name, p.program, p.args)
+			started, err := c.launch(p.name, path, p.args)
 			if err == nil {
 				c.processes[i] = started
 			}

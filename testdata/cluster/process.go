@@ -22,11 +22,11 @@ const (
 
 // process is a child process which writes to a log file of its own.
 type process struct {
-	name    string // what it is called, in the name of its log too
-	program string
-	args    []string
-	log     string // path
-	child   *os.Process
+	name  string // what it is called, in the name of its log too
+	path  string // of its program
+	args  []string
+	log   string // path
+	child *os.Process
 
 	ended chan struct{} // closed when the process has ended
 	err   error         // why it ended; read it after ended is closed
@@ -41,7 +41,7 @@ func (c *Cluster) start(name string, args ...string) (*process, error) {
 func (c *Cluster) startAs(name, program string, args ...string) (*process, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p, err := c.launch(name, program, args)
+	p, err := c.launch(name, c.Program(program), args)
 	if err != nil {
 		return nil, err
 	}
@@ -49,22 +49,22 @@ func (c *Cluster) startAs(name, program string, args ...string) (*process, error
 	return p, nil
 }
 
-// launch starts the process of a program.
-func (c *Cluster) launch(name, program string, args []string) (*process, error) {
+// launch starts the process of the program at a path.
+func (c *Cluster) launch(name, path string, args []string) (*process, error) {
 	log, err := os.OpenFile(filepath.Join(c.dir, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create the log of %s: %w", name, err)
 	}
 	defer log.Close() // the child has its own handle
 
-	cmd := exec.Command(c.Program(program), args...)
+	cmd := exec.Command(path, args...)
 	cmd.Dir = c.dir
 	// Settings in the user's home and proxies must not affect a control plane on loopback.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + c.dir, "HOME=" + c.dir}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = attributes()
 
-	p := &process{name: name, program: program, args: args, log: log.Name(), ended: make(chan struct{})}
+	p := &process{name: name, path: path, args: args, log: log.Name(), ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// Linux kills the child when the thread that started it ends, not the

@@ -23,8 +23,9 @@ func (r *Reconciler) event(pool *v1.NodePool, kind, reason, action, format strin
 	loop.Event(r.events, pool, kind, reason, action, format, args...)
 }
 
-// resultEvents records what was done on nodes since the last time, and the RuntimeClass
-// that was created meanwhile: a new pool is one event.
+// resultEvents records what was done on nodes since the last time, and with it that the
+// RuntimeClass was created or updated meanwhile: a new pool is one event, and so is a
+// changed one.
 func (r *Reconciler) resultEvents(pool *v1.NodePool, results map[string]fleet.Result) {
 	var updated, repaired, released int32
 	for _, result := range results {
@@ -32,14 +33,14 @@ func (r *Reconciler) resultEvents(pool *v1.NodePool, results map[string]fleet.Re
 		repaired += one(result.Repaired)
 		released += one(result.Released)
 	}
-	switch class, created := r.created.get(pool.Name); {
-	case created && updated > 0:
-		r.created.take(pool.Name)
-		r.event(pool, corev1.EventTypeNormal, "Updated", "update", "created RuntimeClass %s and updated %s", class, nodes(updated))
+	switch action, waits := r.classes.get(pool.Name); {
+	case waits && updated > 0:
+		r.classes.take(pool.Name)
+		r.event(pool, corev1.EventTypeNormal, "Updated", "update", "%s and updated %s", classChanged(pool, action), nodes(updated))
 	case updated > 0:
 		r.event(pool, corev1.EventTypeNormal, "Updated", "update", "updated %s", nodes(updated))
 	}
-	r.createdEvent(pool)
+	r.classEvent(pool)
 	if repaired > 0 {
 		r.event(pool, corev1.EventTypeNormal, "Repaired", "update", "put back what was changed by hand on %s", nodes(repaired))
 	}
@@ -48,10 +49,10 @@ func (r *Reconciler) resultEvents(pool *v1.NodePool, results map[string]fleet.Re
 	}
 }
 
-// createdEvent records a RuntimeClass of which there was no event yet.
-func (r *Reconciler) createdEvent(pool *v1.NodePool) {
-	if class, created := r.created.take(pool.Name); created {
-		r.event(pool, corev1.EventTypeNormal, "RuntimeClass", "create", "created RuntimeClass %s", class)
+// classEvent records a change of a RuntimeClass of which there was no event yet.
+func (r *Reconciler) classEvent(pool *v1.NodePool) {
+	if action, waits := r.classes.take(pool.Name); waits {
+		r.event(pool, corev1.EventTypeNormal, "RuntimeClass", string(action), "%s", classChanged(pool, action))
 	}
 }
 
@@ -115,6 +116,7 @@ func moreContested(was, is *v1.Contests) bool {
 	})
 }
 
-func past(action plan.Action) string {
-	return strings.TrimSuffix(string(action), "e") + "ed"
+// classChanged says what was done to the RuntimeClass of a pool.
+func classChanged(pool *v1.NodePool, action plan.Action) string {
+	return strings.TrimSuffix(string(action), "e") + "ed RuntimeClass " + v1.RuntimeClassName(pool.Name)
 }

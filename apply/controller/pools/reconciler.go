@@ -48,8 +48,8 @@ type Reconciler struct {
 	clock    loop.Clock
 	// written is, by pool, the resource version that the reconciler's last write made.
 	written perPool[string]
-	// created are, by pool, the RuntimeClasses of which there was no event yet.
-	created perPool[string]
+	// classes are, by pool, what was done to RuntimeClasses of which there was no event yet.
+	classes perPool[plan.Action]
 	// reported are, by pool, the troubles in the status that was written last.
 	reported perPool[troubles]
 }
@@ -80,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		r.fleet.ForgetPool(request.Name)
 		r.progress.forget(request.Name)
 		r.written.take(request.Name)
-		r.created.take(request.Name)
+		r.classes.take(request.Name)
 		r.reported.take(request.Name)
 		return reconcile.Result{}, nil
 	} else if err != nil {
@@ -174,11 +174,13 @@ func (r *Reconciler) runtimeClass(ctx context.Context, pool *v1.NodePool, change
 	}
 	switch change.Action {
 	case plan.None:
-	case plan.Create: // reported with what is done on nodes
-		r.created.set(pool.Name, change.Name())
+	case plan.Create, plan.Update: // reported with what is done on nodes
+		if _, waits := r.classes.get(pool.Name); !waits {
+			r.classes.set(pool.Name, change.Action)
+		}
 	default:
-		r.createdEvent(pool)
-		r.event(pool, corev1.EventTypeNormal, "RuntimeClass", string(change.Action), "%s RuntimeClass %s", past(change.Action), change.Name())
+		r.classEvent(pool)
+		r.event(pool, corev1.EventTypeNormal, "RuntimeClass", string(change.Action), "%s", classChanged(pool, change.Action))
 	}
 	return nil, nil
 }
