@@ -94,61 +94,6 @@ func (w *world) arriveAt(t *testing.T, s server, final map[string]*v1.NodePool, 
 	w.pools = maps.Clone(final)
 }
 
-// TestNoPoolKeepsAWallOffANode: a pool that is added, whatever it says, changes no
-// label and no taint of pools that are there, unless its priority is higher or it
-// stands within one of them; and no annotation takes the room that they need. So it is of
-// pools that come later, and have a higher priority.
-func TestNoPoolKeepsAWallOffANode(t *testing.T) {
-	s := newServer()
-	for seed := range uint64(worlds / 2) {
-		w := newWorld(seed)
-		w.held = false
-		wall := define("wall", v1.NodePoolSpec{
-			NodeNames: []string{"n"}, Priority: 1, ConflictPolicy: v1.TakeOver,
-			Labels: map[string]v1.LabelValue{"k0": "wall"}, Taints: []v1.Taint{{Key: "k0", Value: "wall", Effect: "NoSchedule"}},
-		})
-		wall.CreationTimestamp = metav1.Unix(1000, 0)
-		if w.oneIn(2) {
-			wall.CreationTimestamp, wall.Spec.Priority = metav1.Unix(1002, 0), 2
-		} else {
-			w.pools["wall"] = wall
-		}
-		if w.oneIn(2) {
-			w.node, _ = s.write(t, w.node, w.expansion())
-		}
-		for i := range 1 + w.r.IntN(4) {
-			name := fmt.Sprint(pick(w.r, []string{"a", "z"}), i)
-			hostile := w.pool(name)
-			hostile.Spec.Parent, hostile.Spec.NodeNames, hostile.Spec.Selector = "", []string{"*"}, nil
-			hostile.Spec.Priority = int32(w.r.IntN(2))
-			hostile.CreationTimestamp = metav1.Unix(1001, 0)
-			if w.oneIn(2) {
-				hostile.Spec.Annotations = large(w.r.IntN(64), w.r)
-			}
-			w.pools[name] = hostile
-			if w.oneIn(2) {
-				w.node, _ = s.write(t, w.node, w.expansion())
-			}
-			switch frozen := hostile.DeepCopy(); { // what it has put there stays, but for the keys of the wall
-			case w.oneIn(4):
-				frozen.Spec.Parent = "nobody"
-				w.pools[name] = frozen
-			case w.oneIn(4):
-				w.pools[name] = paused(frozen)
-			}
-		}
-		w.pools["wall"] = wall
-		w.node, _ = s.write(t, w.node, w.expansion())
-		has := standing(w.node)
-		if has[Label]["k0"] != "wall" || has[Taint]["k0:NoSchedule"] != "wall" {
-			t.Fatalf("seed %d: the label is %q and the taint %q", seed, has[Label]["k0"], has[Taint]["k0:NoSchedule"])
-		}
-		if bytes := annotationBytesOf(w.node.Annotations); bytes > maxAnnotations {
-			t.Fatalf("seed %d: the annotations take %d bytes", seed, bytes)
-		}
-	}
-}
-
 // large are so many annotations of 4,096 bytes and a little.
 func large(count int, r *rand.Rand) map[string]v1.AnnotationValue {
 	values := map[string]v1.AnnotationValue{}

@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// TestNoPoolKeepsAWallOffANode: a pool that is added, whatever it says, changes no
+// label and no taint of pools that are there, unless its priority is higher or it
+// stands within one of them and says something about the very key; and no annotation
+// takes the room that they need. So it is of pools that come later, and have a higher
+// priority. The wall is nested in another one, every second time; what is added is
+// nested as well, in either of them, in each other, in circles, or in nothing.
+func TestNoPoolKeepsAWallOffANode(t *testing.T) {
+	s := newServer()
+	for seed := range uint64(worlds) {
+		w := newWorld(seed)
+		w.held = false
+		walls := w.walls()
+		if w.oneIn(2) { // they come later
+			for _, wall := range walls {
+				wall.CreationTimestamp, wall.Spec.Priority = metav1.Unix(1002, 0), 2
+			}
+		} else {
+			maps.Copy(w.pools, walls)
+		}
+		if w.oneIn(2) {
+			w.node, _ = s.write(t, w.node, w.expansion())
+		}
+		hostile := map[string]*v1.NodePool{}
+		for i := range 1 + w.r.IntN(4) {
+			name := fmt.Sprint(pick(w.r, []string{"a", "z"}), i)
+			hostile[name] = w.hostile(name, len(walls) > 1)
+		}
+		for _, name := range slices.Sorted(maps.Keys(hostile)) {
+			pool := hostile[name]
+			for _, key := range mayOverride(pool, walls, hostile) {
+				delete(pool.Spec.Labels, key)
+				pool.Spec.Taints = slices.DeleteFunc(pool.Spec.Taints, func(taint v1.Taint) bool { return taint.Key == key })
+			}
+			w.pools[name] = pool
+			if w.oneIn(2) {
+				w.node, _ = s.write(t, w.node, w.expansion())
+			}
+			switch frozen := pool.DeepCopy(); { // what it has put there stays, but for the keys of the walls
+			case w.oneIn(4):
+				frozen.Spec.Parent = "nobody"
+				w.pools[name] = frozen
+			case w.oneIn(4):
+				w.pools[name] = paused(frozen)
+			}
+		}
+		maps.Copy(w.pools, walls)
+		w.node, _ = s.write(t, w.node, w.expansion())
+		has := standing(w.node)
+		for name, wall := range walls {
+			for key := range wall.Spec.Labels {
+				if has[Label][key] != name || has[Taint][key+":NoSchedule"] != name {
+					t.Fatalf("seed %d: of pool %s the label is %q and the taint %q", seed, name, has[Label][key], has[Taint][key+":NoSchedule"])
+				}
+			}
+		}
+		if bytes := annotationBytesOf(w.node.Annotations); bytes > maxAnnotations {
+			t.Fatalf("seed %d: the annotations take %d bytes", seed, bytes)
+		}
+	}
+}
+
+// walls are the pools that stand: a wall, and every second time the one around it.
+func (w *world) walls() map[string]*v1.NodePool {
+	wall := func(name, key string) *v1.NodePool {
+		pool := define(name, v1.NodePoolSpec{
+			NodeNames: []string{"n"}, Priority: 1, ConflictPolicy: v1.TakeOver,
+			Labels: map[string]v1.LabelValue{key: v1.LabelValue(name)}, Taints: []v1.Taint{{Key: key, Value: name, Effect: corev1.TaintEffectNoSchedule}},
+		})
+		pool.CreationTimestamp = metav1.Unix(1000, 0)
+		return pool
+	}
+	walls := map[string]*v1.NodePool{"wall": wall("wall", "k0")}
+	if w.oneIn(2) {
+		walls["outer"] = wall("outer", "k1")
+		walls["wall"].Spec.Parent = "outer"
+	}
+	return walls
+}
+
+// hostile is a pool of a hostile author, which is nested where it likes to be.
+func (w *world) hostile(name string, outer bool) *v1.NodePool {
+	pool := w.pool(name)
+	pool.Spec.NodeNames, pool.Spec.Selector = []string{"*"}, nil
+	pool.Spec.Priority = int32(w.r.IntN(2))
+	pool.CreationTimestamp = metav1.Unix(1001, 0)
+	around := []string{"", "", "wall", "a0", "a1", "z1", "z2", "nobody"}
+	if outer {
+		around = append(around, "outer")
+	}
+	pool.Spec.Parent = pick(w.r, around)
+	if w.oneIn(2) {
+		pool.Spec.Annotations = large(w.r.IntN(64), w.r)
+	}
+	return pool
+}
+
+// mayOverride are the keys of the walls that a pool is nested in, which it may override: an
+// inner pool says more of its nodes than an outer one.
+func mayOverride(pool *v1.NodePool, walls, hostile map[string]*v1.NodePool) (keys []string) {
+	passed := map[string]bool{}
+	for at := pool; at != nil && !passed[at.Name]; {
+		passed[at.Name] = true
+		if wall, is := walls[at.Name]; is {
+			for key := range wall.Spec.Labels {
+				keys = append(keys, key)
+			}
+			at = walls[at.Spec.Parent]
+			continue
+		}
+		if next, is := hostile[at.Spec.Parent]; is {
+			at = next
+		} else {
+			at = walls[at.Spec.Parent]
+		}
+	}
+	return keys
+}
