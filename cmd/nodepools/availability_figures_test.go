@@ -17,23 +17,24 @@ var figures = flag.Bool("figures", false, "measure how long nodes that join wait
 
 // Situations in which nodes join, as the page names them.
 const (
-	nothingFails     = "nothing fails, and one node joins after the other"
-	leaderStopped    = "the leader is stopped in order just before, as by an update"
-	leaderKilled     = "the leader is killed just before"
-	leaderCutOff     = "the leader is cut off from the API server just before"
-	clocksApart      = "the leader's clock is 5 minutes ahead, the other's 5 minutes behind"
-	clocksTakeOver   = "that leader is killed just before, and the other takes over"
-	byConnection     = "two API servers in turn for each connection, all connections closed every 1.5 s"
-	byRequest        = "two API servers in turn for each request, all watches ended every 1.5 s, what one of them hears of etcd 0.05 s late"
-	serverLost       = "the API server that both replicas are connected to is lost just before, of two behind a balancer"
-	serversRestarted = "two API servers restarted, one after the other"
-	serversUpgraded  = "two API servers upgraded from Kubernetes v1.36 to v1.37, one after the other"
+	nothingFails        = "nothing fails, and one node joins after the other"
+	leaderStopped       = "the leader is stopped in order just before, as by an update"
+	leaderKilled        = "the leader is killed just before"
+	leaderCutOff        = "the leader is cut off from the API server just before"
+	clocksApart         = "the leader's clock is 5 minutes ahead, the other's 5 minutes behind"
+	clocksTakeOver      = "that leader is killed just before, and the other takes over"
+	byConnection        = "two API servers in turn for each connection, all connections closed every 1.5 s"
+	byRequest           = "two API servers in turn for each request, all watches ended every 1.5 s, what one of them hears of etcd 0.05 s late"
+	serverLost          = "the API server that both replicas are connected to is lost just before, of two behind a balancer"
+	onlyServerRestarted = "the only API server was started just before, ten times in a row, gone for 3 and for 15 s in turn"
+	serversRestarted    = "two API servers restarted, one after the other"
+	serversUpgraded     = "two API servers upgraded from Kubernetes v1.36 to v1.37, one after the other"
 )
 
 // situations are in the order of the page.
 var situations = []string{
 	nothingFails, leaderStopped, leaderKilled, leaderCutOff, clocksApart, clocksTakeOver,
-	byConnection, byRequest, serverLost, serversRestarted, serversUpgraded,
+	byConnection, byRequest, serverLost, onlyServerRestarted, serversRestarted, serversUpgraded,
 }
 
 // The table of the page is between these lines.
