@@ -41,7 +41,7 @@ type options struct {
 	steady      time.Duration
 	joins       int
 	growth      []int
-	manyPools   int
+	manyPools   []int
 	rows        map[string]bool
 }
 
@@ -117,7 +117,7 @@ func parseOptions(args []string) (options, error) {
 	flags.IntVar(&o.rounds, "rounds", 3, "`number` of times that a fleet converges, between bare clients")
 	flags.DurationVar(&o.steady, "steady", 2*time.Minute, "how long to look at the steady state")
 	flags.IntVar(&o.joins, "joins", 200, "`number` of nodes that join")
-	flags.IntVar(&o.manyPools, "many-pools", 1000, "`number` of pools of the row pools")
+	many := flags.String("many-pools", "1000,5000", "`numbers` of pools of the row pools")
 	growth := flags.String("growth", "1000,5000,15000", "`numbers` of nodes to compare")
 	only := flags.String("rows", strings.Join(rowNames, ","), "the `rows` to measure")
 	if err := flags.Parse(args); err != nil {
@@ -129,18 +129,29 @@ func parseOptions(args []string) (options, error) {
 	if o.size.overlap < 0 {
 		o.size.overlap = o.size.nodes / 10
 	}
-	for text := range strings.SplitSeq(*growth, ",") {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return o, fmt.Errorf("-growth: %w", err)
-		}
-		o.growth = append(o.growth, n)
-	}
 	var err error
+	if o.growth, err = numbers(*growth); err != nil {
+		return o, fmt.Errorf("-growth: %w", err)
+	}
+	if o.manyPools, err = numbers(*many); err != nil {
+		return o, fmt.Errorf("-many-pools: %w", err)
+	}
 	if o.rows, err = chooseRows(*only); err != nil {
 		return o, err
 	}
 	return o, o.check()
+}
+
+// numbers reads a list of numbers that commas separate.
+func numbers(list string) (all []int, err error) {
+	for text := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, nil
 }
 
 func (o options) check() error {
@@ -150,8 +161,8 @@ func (o options) check() error {
 	if o.concurrency < 1 || o.rounds < 1 || o.joins < 1 || o.steady <= 0 {
 		return errors.New("-concurrency, -rounds, -joins and -steady must be more than 0")
 	}
-	if o.rows["pools"] {
-		if err := o.crowded().check(); err != nil {
+	for _, pools := range o.manyPools {
+		if err := o.crowded(pools).check(); err != nil {
 			return fmt.Errorf("-many-pools: %w", err)
 		}
 	}
@@ -175,9 +186,9 @@ func (o options) grown(nodes int) size {
 	return size{nodes: nodes, pools: o.size.pools, overlap: o.size.overlap * nodes / o.size.nodes}
 }
 
-// crowded is the fleet in many pools.
-func (o options) crowded() size {
-	return size{nodes: o.size.nodes, pools: o.manyPools, overlap: o.size.overlap}
+// crowded is the fleet in many pools, with more nodes where it has fewer than these.
+func (o options) crowded(pools int) size {
+	return size{nodes: max(o.size.nodes, pools), pools: pools, overlap: o.size.overlap}
 }
 
 // rolling is the fleet with a pool of all its nodes, and without others that share some.

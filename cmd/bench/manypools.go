@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,36 +16,49 @@ import (
 	"github.com/nodepools/nodepools/apply"
 )
 
-// poolRows change a label of very many pools at once, in a world of their own.
-func poolRows(ctx context.Context, o options) (_ []Figure, err error) {
+// poolRows change a label of very many pools at once, in worlds of their own. Only the
+// first one is compared with a client.
+func poolRows(ctx context.Context, o options) (figures []Figure, err error) {
+	for i, pools := range o.manyPools {
+		m, err := crowdedPools(ctx, o, o.crowded(pools), i == 0)
+		if err != nil {
+			return figures, err
+		}
+		figures = append(figures, m.figures(o.crowded(pools))...)
+	}
+	return figures, nil
+}
+
+// crowdedPools measures a fleet in many pools.
+func crowdedPools(ctx context.Context, o options, of size, compare bool) (m manyPools, err error) {
 	ctx, gone := context.WithCancelCause(ctx)
 	defer gone(nil)
 	o.rows = maps.Clone(o.rows)
 	delete(o.rows, "kubectl")
-	w, err := newWorld(ctx, o, o.crowded(), gone)
+	w, err := newWorld(ctx, o, of, gone)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	defer func() {
 		err = errors.Join(w.explain(ctx, err), w.close())
 	}()
 	if err := w.startProgram(); err != nil {
-		return nil, err
+		return m, err
 	}
 	if err := w.createSource(ctx); err != nil {
-		return nil, err
+		return m, err
 	}
-	m, err := w.measurePools(ctx)
-	if err != nil {
-		return nil, err
+	if m, err = w.measurePools(ctx); err != nil || !compare {
+		return m, err
 	}
-	return m.figures(w.size), nil
+	m.bare, err = w.writePools(ctx)
+	return m, err
 }
 
 // manyPools is what a change of very many pools has cost.
 type manyPools struct {
 	created, changed pushed
-	// bare is how long a client takes that only writes the pools.
+	// bare is how long a client takes that only writes the pools; 0 where none was asked.
 	bare time.Duration
 	use  usage
 	// scrape is that of very many pools.
@@ -73,10 +87,7 @@ func (w *world) measurePools(ctx context.Context) (m manyPools, err error) {
 	if m.scrape, err = w.scrape(ctx); err != nil {
 		return m, err
 	}
-	if _, err := w.stopProgram(); err != nil {
-		return m, err
-	}
-	m.bare, err = w.writePools(ctx)
+	_, err = w.stopProgram()
 	return m, err
 }
 
@@ -89,22 +100,33 @@ func (m manyPools) figures(size size) []Figure {
 	seconds := func(name string, value float64, target *Target) Figure {
 		return Figure{Row: "pools", Name: name, Value: value, Unit: "s", Target: target}
 	}
+	whole := func(name string, p pushed) Figure {
+		return Figure{Row: "pools", Name: name, Value: float64(p.early), Unit: "nodes", Target: &Target{AtMost: 0}}
+	}
+	first, settled := &Target{AtMost: 2}, &Target{AtMost: 10}
+	if m.bare == 0 {
+		first, settled = nil, nil
+	}
 	figures := []Figure{
 		seconds("poll to the first node, "+of+" created", m.created.first.Seconds(), nil),
 		seconds("poll to the last node, "+of+" created", m.created.last.Seconds(), nil),
-		seconds("poll to the first node, a label of "+of, m.changed.first.Seconds(), &Target{AtMost: 2}),
-		{
-			Row: "pools", Name: "the same, against a client that only writes the pools", Value: m.changed.first.Seconds(), Unit: "s",
-			Baseline: &Baseline{Name: "bare client, same applies", Value: m.bare.Seconds()}, Target: firstTarget,
-		},
+		whole("nodes that follow before all "+of+" are created", m.created),
+		seconds("poll to the first node, a label of "+of, m.changed.first.Seconds(), first),
 		seconds("poll to the last node, a label of "+of, m.changed.last.Seconds(), nil),
-		seconds("last node to every status of "+of, m.changed.settled.Seconds(), &Target{AtMost: 10}),
+		whole("nodes that follow before all "+of+" are changed", m.changed),
+		seconds("last node to every status of "+of, m.changed.settled.Seconds(), settled),
 		{
-			Row: "pools", Name: "writes per changed node", Unit: "writes", Target: &Target{AtMost: 1},
+			Row: "pools", Name: "writes per changed node, " + of, Unit: "writes", Target: &Target{AtMost: 1},
 			Value: float64(m.changed.writes.all()) / float64(size.nodes),
 		},
-		{Row: "pools", Name: "other writes per pool", Value: float64(m.changed.others) / float64(size.pools), Unit: "writes"},
-		{Row: "pools", Name: fmt.Sprintf("peak memory, %s", of), Value: m.use.peak, Unit: "MiB"},
+		{Row: "pools", Name: "other writes per pool, " + of, Value: float64(m.changed.others) / float64(size.pools), Unit: "writes"},
+		{Row: "pools", Name: "peak memory, " + of, Value: m.use.peak, Unit: "MiB"},
+	}
+	if m.bare > 0 {
+		figures = slices.Insert(figures, 4, Figure{
+			Row: "pools", Name: "the same, against a client that only writes the pools", Value: m.changed.first.Seconds(), Unit: "s",
+			Baseline: &Baseline{Name: "bare client, same applies", Value: m.bare.Seconds()}, Target: firstTarget,
+		})
 	}
 	return append(figures, m.scrape.figures("pools", of)...)
 }

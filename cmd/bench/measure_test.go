@@ -213,7 +213,7 @@ func TestOptions(t *testing.T) {
 		"what is no flag":        {"more"},
 		"nothing at a time":      {"-concurrency", "0"},
 		"no round":               {"-rounds", "0"},
-		"more pools than nodes":  {"-many-pools", "6000"},
+		"no pool":                {"-many-pools", "1000,0"},
 	} {
 		if _, err := parseOptions(args); err == nil {
 			t.Errorf("%s, and no error", reason)

@@ -31,7 +31,8 @@ type expectation struct {
 	check func(*corev1.Node) error
 
 	pending     map[string]error // the nodes for which it does not hold yet, and why
-	first, last time.Time        // when it came to hold for the first, and for the last
+	held        []time.Time      // when it came to hold for each
+	first, last time.Time        // and for the first and the last
 	done        chan struct{}
 }
 
@@ -115,6 +116,7 @@ func (e *expectation) see(node *corev1.Node, now time.Time) {
 	if e.first.IsZero() {
 		e.first = now
 	}
+	e.held = append(e.held, now)
 	delete(e.pending, node.Name)
 	if len(e.pending) == 0 {
 		e.last = now
@@ -140,6 +142,17 @@ func (e *expectation) wait(ctx context.Context, limit time.Duration) error {
 		return fmt.Errorf("%s: not within %s: %d nodes left, of which one: %w", e.what, limit, len(e.pending), err)
 	}
 	return nil
+}
+
+// before is for how many nodes the check came to hold before a time. It is called after
+// [expectation.wait].
+func (e *expectation) before(t time.Time) (count int) {
+	for _, held := range e.held {
+		if held.Before(t) {
+			count++
+		}
+	}
+	return count
 }
 
 // addedAt is when the observer first saw a node; ok is false where it has not.

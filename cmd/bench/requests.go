@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
@@ -76,4 +77,14 @@ func writesOf(requests []cluster.Request, except ...string) (t tallied) {
 		}
 	}
 	return t
+}
+
+// lastWrite is when the last write of a resource, and not of a part of it, arrived.
+func lastWrite(requests []cluster.Request, resource string) (last time.Time) {
+	for _, r := range requests {
+		if r.Write() && r.Object.Resource == resource && r.Object.Subresource == "" && r.Received.After(last) {
+			last = r.Received
+		}
+	}
+	return last
 }
