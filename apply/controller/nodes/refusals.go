@@ -23,21 +23,29 @@ const (
 	// so many at a time: there may be hundreds of them on each of thousands of nodes.
 	triesPause = 30 * time.Second
 	maxTries   = 4
+	// triesGap is the least time between two nodes on which pools are tried again that have
+	// not changed. What a policy refuses on every node of a large fleet costs no more for that
+	// than on a small one; it takes longer until all of them have followed that it is lifted.
+	triesGap = 50 * time.Millisecond
+	// maxTriesDelay is how long a node is delayed at most for that: times are not given back.
+	maxTriesDelay = 10 * time.Minute
 )
 
 // refusals keeps of which pools the API server does not take what they change on nodes.
 type refusals struct {
 	mu    sync.Mutex
 	nodes map[string]*refusedNode
+	// again is the last time that was given to a node to try its pools again.
+	again time.Time
 	// texts are those that the API server has answered lately: thousands of nodes share them.
 	texts map[string]string
 }
 
-// refusedNode has the refusals of a node by pool, and when some were last tried again.
+// refusedNode has the refusals of a node by pool, and from when on some are tried again.
 type refusedNode struct {
 	uid   types.UID
 	pools map[string]refusal
-	tried time.Time
+	again time.Time
 }
 
 // refusal is that of a pool as it has been since an epoch. It is to be tried again from a time
@@ -76,7 +84,7 @@ func (r *refusals) of(node string, uid types.UID, pools *fleet.Snapshot, now tim
 	}
 	s.refused = make(map[string]plan.Refusal, len(known.pools))
 	var changed, waited []string
-	pause := now.Before(known.tried.Add(triesPause))
+	pause := now.Before(known.again)
 	for pool, one := range known.pools {
 		s.refused[pool] = one.Refusal
 		switch {
@@ -107,10 +115,10 @@ func (r *refusals) next(node string, pools *fleet.Snapshot, now time.Time) (afte
 	}
 	for pool, one := range known.pools {
 		until := one.until
-		if again := known.tried.Add(triesPause); one.since != pools.Since(pool) {
+		if one.since != pools.Since(pool) {
 			until = now
-		} else if one.period > 0 && until.Before(again) {
-			until = again
+		} else if one.period > 0 && until.Before(known.again) {
+			until = known.again
 		}
 		after = loop.Sooner(after, max(until.Sub(now), loop.AtOnce))
 	}
@@ -123,7 +131,7 @@ func (r *refusals) note(node string, uid types.UID, found, untried map[string]pl
 	defer r.mu.Unlock()
 	known := r.nodes[node]
 	if known == nil || known.uid != uid {
-		known = &refusedNode{uid: uid, pools: map[string]refusal{}}
+		known = &refusedNode{uid: uid, pools: map[string]refusal{}, again: r.nextTry(now.Add(firstRefusal))}
 		r.nodes[node] = known
 	}
 	for pool, one := range found {
@@ -145,8 +153,22 @@ func (r *refusals) tried(node string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known := r.nodes[node]; known != nil {
-		known.tried = now
+		known.again = r.nextTry(now.Add(triesPause))
 	}
+}
+
+// nextTry is the first moment from a time on that comes triesGap after the one that was given
+// to another node, but not much later than that time. The lock is held.
+func (r *refusals) nextTry(from time.Time) time.Time {
+	next := r.again.Add(triesGap)
+	if next.Before(from) {
+		next = from
+	}
+	if latest := from.Add(maxTriesDelay); next.After(latest) {
+		next = latest
+	}
+	r.again = next
+	return next
 }
 
 // maxTexts bounds how many texts are shared.
