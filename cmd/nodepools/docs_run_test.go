@@ -76,6 +76,7 @@ func TestReasonsNameTestsThatExist(t *testing.T) {
 // as the documentation assumes.
 type reader struct {
 	home       string
+	program    string // path
 	env        []string
 	replace    *strings.Replacer
 	repository string
@@ -133,11 +134,11 @@ func newReader(t *testing.T) *reader {
 	t.Helper()
 	c := cluster.New(t, cluster.Options{})
 	home := t.TempDir()
-	local := filepath.Join(home, "local")
-	r := &reader{home: home, repository: filepath.Join(home, "repository"), inventory: filepath.Join(home, "inventory.json")}
+	local, programs := filepath.Join(home, "local"), shippedProgram(t)
+	r := &reader{home: home, program: filepath.Join(programs, "nodepools"), repository: filepath.Join(home, "repository"), inventory: filepath.Join(home, "inventory.json")}
 	r.env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig(), "KUBERC=off", "HOME="+home, "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
-		"PATH="+strings.Join([]string{local, filepath.Dir(c.Program("kubectl")), os.Getenv("PATH")}, string(os.PathListSeparator)))
+		"PATH="+strings.Join([]string{local, programs, filepath.Dir(c.Program("kubectl")), os.Getenv("PATH")}, string(os.PathListSeparator)))
 
 	if err := os.Mkdir(local, 0o755); err != nil {
 		t.Fatal(err)
@@ -170,11 +171,7 @@ func (r *reader) clone(t *testing.T) string {
 	r.setUp(t, r.home, "git clone -q "+r.repository+" "+dir)
 	r.setUp(t, dir, `git checkout -q -b change && rm pools/search.yaml && git commit -q -a -m change
 		mkdir bin && cp "$HOME/inventory.json" inventory.json && cp inventory.json prod-1.json && cp inventory.json prod-2.json`)
-	program, err := os.Executable() // as nodepools, it is nodepools
-	if err != nil {
-		t.Fatal(err)
-	}
-	for link, to := range map[string]string{"bin/nodepools": program, "examples": filepath.Join(docs.Root(t), "examples")} {
+	for link, to := range map[string]string{"bin/nodepools": r.program, "examples": filepath.Join(docs.Root(t), "examples")} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
