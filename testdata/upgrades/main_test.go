@@ -17,6 +17,10 @@ func TestMain(m *testing.M) {
 	cluster.Main(m, cluster.Options{Audit: true})
 }
 
+// only137 is a commit whose definition of pools no API server before 1.37 takes, as a rule of
+// it costs too much there: no such cluster can have been left by it.
+const only137 = "5a9c027"
+
 // A cluster that a program of an earlier commit has left is taken up by the present one
 // without a write of a node; changes are followed, what others have set stays, and nodes are
 // in the end what they were before there was a pool.
@@ -34,8 +38,15 @@ func TestUpgrade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before137, err := c.Before(1, 37)
+	if err != nil {
+		t.Fatal(err)
+	}
 	versions := map[int]bool{}
 	for _, folder := range folders {
+		if before137 && folder.Name() == only137 {
+			continue
+		}
 		t.Run(folder.Name(), func(t *testing.T) {
 			w, err := newWorld(c, t.TempDir())
 			if err != nil {
