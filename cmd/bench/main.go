@@ -26,6 +26,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/nodepools/nodepools/apply/controller"
 )
 
@@ -64,6 +67,7 @@ func main() {
 	if len(os.Args) == 3 && os.Args[1] == sourceChild {
 		os.Exit(exit(ctx, runSourceChild(ctx, os.Args[2])))
 	}
+	log.SetLogger(logr.Discard()) // controller-runtime complains where there is none
 	os.Exit(exit(ctx, run(ctx, os.Args[1:])))
 }
 
