@@ -93,7 +93,7 @@ func newEvictionWorld(t *testing.T, size evictionSize, drained bool) *evictionWo
 	w.watching, err = client.NewWithWatch(w.cluster.Config, client.Options{Scheme: scheme})
 	w.do(err)
 	w.Client = w.watching
-	w.config.NextProtos = []string{"http/1.1"} // as nodepools run; a connection that is lost is that of one request
+	w.config.NextProtos = []string{"http/1.1"} // a connection that is lost is that of one request
 	w.judge = newEvictionJudge(w)
 	var nodes []string
 	for _, pool := range w.pools() {

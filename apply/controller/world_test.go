@@ -71,7 +71,7 @@ func newWorld(t *testing.T) *world {
 	w.config, err = c.AddUser(w.user, "system:masters")
 	w.do(err)
 	w.config.QPS = -1
-	w.config.NextProtos = []string{"http/1.1"} // as nodepools run
+	w.config.NextProtos = []string{"http/1.1"} // a connection that is lost is that of one request
 	w.start()
 	t.Cleanup(func() { w.stop() })
 	t.Cleanup(w.clear)

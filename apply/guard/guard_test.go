@@ -204,11 +204,24 @@ func TestCachesAtRestAreNoDoubt(t *testing.T) {
 		g.Doubt() // a connection was made
 		synctest.Wait()
 		before := s.probes
-		time.Sleep(maxSilence)
+		time.Sleep(verifyPeriod / 2)
 		synctest.Wait()
 		if more := s.probes - before; more > 0 {
-			t.Errorf("the store was read %d more times in %s", more, maxSilence)
+			t.Errorf("the store was read %d more times in %s", more, verifyPeriod/2)
 		}
+	})
+}
+
+// A store is restored under an API server that goes on: no connection is lost, no watch
+// ends, the caches read nothing, and there is no lease whose renewal would show it.
+func TestARestoredStoreIsNoticedAtRest(t *testing.T) {
+	run(t, 0, func(s *store, g *Guard, ctx context.Context) {
+		send(ctx, s, g, http.MethodPatch)
+		s.is("50", nil)
+		expect(t, s, "nothing shows it yet", "PATCH", "")
+		time.Sleep(verifyPeriod + time.Second)
+		send(ctx, s, g, http.MethodPatch)
+		expect(t, s, "restored", "PATCH", "rewound")
 	})
 }
 

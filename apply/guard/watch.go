@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,13 +23,19 @@ const (
 	// is probed. Nodes send heartbeats all the time, and the lease is renewed more
 	// often.
 	maxSilence = 20 * time.Second
+	// verifyPeriod is how often the history is verified without a doubt: a store that is
+	// restored under an API server that goes on, and whose watches wait, raises none.
+	verifyPeriod = 20 * time.Second
 )
 
-// Run verifies the history whenever there is a doubt, and probes an API server
-// that does not answer until it does. When the context ends, nothing waits any
-// more.
+// Run verifies the history whenever there is a doubt, and without one from time to
+// time, and probes an API server that does not answer until it does. When the context
+// ends, nothing waits any more.
 func (g *Guard) Run(ctx context.Context) {
 	defer g.set(func() { g.stopped = true })
+	var verification sync.WaitGroup
+	defer verification.Wait()
+	verification.Go(func() { every(ctx, verifyPeriod, func() { g.reverify(ctx) }) })
 	silence := time.NewTicker(samplePeriod)
 	defer silence.Stop()
 	g.settle(ctx)
@@ -43,6 +50,14 @@ func (g *Guard) Run(ctx context.Context) {
 		case <-g.wake:
 			g.settle(ctx)
 		}
+	}
+}
+
+// reverify verifies the history without a doubt, and lets writes go on meanwhile. Whether
+// the API server answers is found out by those who wait for it.
+func (g *Guard) reverify(ctx context.Context) {
+	if err := g.probe(ctx); errors.Is(err, ErrRewound) {
+		g.end(err)
 	}
 }
 

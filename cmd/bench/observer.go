@@ -144,8 +144,9 @@ func (e *expectation) wait(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// before is for how many nodes the check came to hold before a time. It is called after
-// [expectation.wait].
+// before is for how many nodes the check came to hold before a time, as far as the observer,
+// which sees nodes some milliseconds after they are written, had seen them by then. It is
+// called after [expectation.wait].
 func (e *expectation) before(t time.Time) (count int) {
 	for _, held := range e.held {
 		if held.Before(t) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -145,10 +146,16 @@ func (w *world) push(ctx context.Context, pools []*pool, nodes []string) (p push
 		return p, err
 	}
 	p.writes = now.nodeWrites(before)
-	p.requests, err = w.asked(before)
-	p.early = right.before(lastWrite(p.requests, "nodepools"))
+	if p.requests, err = w.asked(before); err != nil {
+		return p, err
+	}
+	written := lastWrite(p.requests, "nodepools")
+	if written.IsZero() {
+		return p, errors.New("a push was carried out, and no pool was written for it")
+	}
+	p.early = right.before(written)
 	p.others = writesOf(p.requests, "nodes", "leases").outside
-	return p, err
+	return p, nil
 }
 
 // notify asks the source to poll at once.
@@ -169,6 +176,7 @@ func (w *world) poolsReady(ctx context.Context) error {
 	return w.poll(ctx, "every pool is ready", func(ctx context.Context) error {
 		if late.Name != "" {
 			if err := w.records.Get(ctx, client.ObjectKeyFromObject(late), late); err != nil {
+				late.Name = "" // it may be gone: another one next time
 				return err
 			}
 			if err := poolReady(late); err != nil {

@@ -73,6 +73,9 @@ func TestAvailabilityOfAnUpgrade(t *testing.T) {
 	for range 3 {
 		t.Run("", func(t *testing.T) { waits = append(waits, upgraded(t)...) })
 	}
+	if t.Failed() {
+		return
+	}
 	show(t, serversUpgraded, waits)
 }
 
@@ -85,7 +88,9 @@ func upgraded(t *testing.T) []time.Duration {
 	servers := []*rest.Config{a.c.Config, second}
 	a.lead(a.replica("one", servers...), a.replica("two", servers...))
 	a.versions(servers, upgradedFrom)
-	waits := a.upgrade(servers, 1, func(program string) error { return a.c.Upgrade(t.Context(), program, "") }, "kube-apiserver", program)
+	programs, err := cluster.Assets(t.Context()) // before a server is halted: it may take a while
+	a.do(err)
+	waits := a.upgrade(servers, 1, func(program string) error { return a.c.Upgrade(t.Context(), program, programs) }, "kube-apiserver", program)
 	a.versions(servers, upgradedTo)
 	a.check()
 	a.stop()

@@ -102,7 +102,7 @@ func (c *Cluster) Audit(mark int64) ([]Request, error) {
 		if err != nil {
 			return requests, ignoreEOF(err) // an unfinished line is read next time
 		}
-		entry, err := parseEntry(line)
+		entry, err := parseEntry(whole(line))
 		if err != nil {
 			return nil, err
 		}
@@ -149,6 +149,13 @@ type auditEntry struct {
 type auditUser struct {
 	Username string `json:"username"`
 }
+
+// entryBegin is how the API server begins each entry.
+var entryBegin = []byte(`{"kind":"Event",`)
+
+// whole is the last entry of a line: where an API server was killed while it wrote one,
+// that of its successor follows on the same line.
+func whole(line []byte) []byte { return line[max(0, bytes.LastIndex(line, entryBegin)):] }
 
 func parseEntry(line []byte) (auditEntry, error) {
 	var entry auditEntry

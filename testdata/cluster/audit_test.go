@@ -145,6 +145,7 @@ func TestAuditReadsWholeLines(t *testing.T) {
 		"half a line":   {"the server is writing it", received + "\n" + answered[:20], 0, []string{first + "0"}},
 		"after a line":  {"the mark is where the log ended", received + "\n" + answered + "\n", int64(len(received) + 1), []string{first + "200"}},
 		"within a line": {"the mark was taken while a line was written", received + "\n" + answered + "\n", 10, []string{first + "200"}},
+		"torn":          {"an API server was killed while it wrote a line", received[:20] + `{"kind":"Event",` + answered[1:] + "\n", 0, []string{first + "200"}},
 		"at the end":    {"nothing happened since", received + "\n", int64(len(received) + 1), nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,12 +42,9 @@ func (c *Cluster) Resume(ctx context.Context, program string) error {
 }
 
 // Upgrade starts an API server that [Cluster.Halt] has ended as that of another version of
-// Kubernetes; empty means that of [Assets]. Its data, its port and its arguments are kept.
-func (c *Cluster) Upgrade(ctx context.Context, program, kubernetes string) error {
-	programs, err := assetsOf(ctx, kubernetes)
-	if err != nil {
-		return err
-	}
+// Kubernetes, from a folder of programs as [Assets] returns it. Its data, its port and its
+// arguments are kept.
+func (c *Cluster) Upgrade(ctx context.Context, program, programs string) error {
 	halted, err := c.find(program)
 	if err != nil {
 		return err

@@ -24,19 +24,18 @@ const (
 	triesPause = 30 * time.Second
 	maxTries   = 4
 	// triesGap is the least time between two nodes on which pools are tried again that have
-	// not changed. What a policy refuses on every node of a large fleet costs no more for that
+	// not changed, of those that are tried for the first time and of the others each. What a policy refuses on every node of a large fleet costs no more for that
 	// than on a small one; it takes longer until all of them have followed that it is lifted.
 	triesGap = 50 * time.Millisecond
-	// maxTriesDelay is how long a node is delayed at most for that: times are not given back.
-	maxTriesDelay = 10 * time.Minute
 )
 
 // refusals keeps of which pools the API server does not take what they change on nodes.
 type refusals struct {
 	mu    sync.Mutex
 	nodes map[string]*refusedNode
-	// again is the last time that was given to a node to try its pools again.
-	again time.Time
+	// first and again are the last times that were given to nodes to try their pools again:
+	// after a refusal, and once more. A new node does not wait for thousands of old ones.
+	first, again time.Time
 	// texts are those that the API server has answered lately: thousands of nodes share them.
 	texts map[string]string
 }
@@ -129,18 +128,26 @@ func (r *refusals) next(node string, pools *fleet.Snapshot, now time.Time) (afte
 func (r *refusals) note(node string, uid types.UID, found, untried map[string]plan.Refusal, pools *fleet.Snapshot, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(found)+len(untried) == 0 {
+		return
+	}
 	known := r.nodes[node]
 	if known == nil || known.uid != uid {
-		known = &refusedNode{uid: uid, pools: map[string]refusal{}, again: r.nextTry(now.Add(firstRefusal))}
+		known = &refusedNode{uid: uid, pools: map[string]refusal{}}
 		r.nodes[node] = known
 	}
+	soonest := maxRefusal
 	for pool, one := range found {
 		one.Says = r.shared(one.Says)
 		period := firstRefusal
 		if before := known.pools[pool]; before.since == pools.Since(pool) {
 			period = min(max(period, 2*before.period), maxRefusal)
 		}
+		soonest = min(soonest, period)
 		known.pools[pool] = refusal{one, pools.Since(pool), now.Add(period), period}
+	}
+	if len(found) > 0 && !known.again.After(now) { // it has no time yet, be it that a pool has changed that all nodes have
+		known.again = r.nextTry(&r.first, now.Add(soonest))
 	}
 	for pool, one := range untried {
 		one.Says = r.shared(one.Says)
@@ -153,21 +160,19 @@ func (r *refusals) tried(node string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known := r.nodes[node]; known != nil {
-		known.again = r.nextTry(now.Add(triesPause))
+		known.again = r.nextTry(&r.again, now.Add(triesPause))
 	}
 }
 
-// nextTry is the first moment from a time on that comes triesGap after the one that was given
-// to another node, but not much later than that time. The lock is held.
-func (r *refusals) nextTry(from time.Time) time.Time {
-	next := r.again.Add(triesGap)
-	if next.Before(from) {
+// nextTry is the first moment from a time on that comes triesGap after the last one that was
+// given to a node. Where that is later than all nodes together need, the times until then are
+// mostly those of nodes that no longer wait, and it begins anew. The lock is held.
+func (r *refusals) nextTry(last *time.Time, from time.Time) time.Time {
+	next := last.Add(triesGap)
+	if latest := from.Add(time.Duration(len(r.nodes)) * triesGap); next.Before(from) || next.After(latest) {
 		next = from
 	}
-	if latest := from.Add(maxTriesDelay); next.After(latest) {
-		next = latest
-	}
-	r.again = next
+	*last = next
 	return next
 }
 

@@ -175,7 +175,7 @@ func (r *Reconciler) runtimeClass(ctx context.Context, pool *v1.NodePool, change
 	switch change.Action {
 	case plan.None:
 	case plan.Create, plan.Update: // reported with what is done on nodes
-		if _, waits := r.classes.get(pool.Name); !waits {
+		if before, _ := r.classes.get(pool.Name); before != plan.Create {
 			r.classes.set(pool.Name, change.Action)
 		}
 	default:
