@@ -26,36 +26,48 @@ func settle[K comparable](members []*pool, keys func(*pool) map[K]string, lists 
 }
 
 // settleKey decides between the pools that want a value for one key. A pool
-// overrides the pools that enclose it, regardless of priority; among the rest
-// the highest priority wins, and among equals the oldest: a new pool takes
-// nothing from an existing one.
+// overrides the pools that enclose it, regardless of priority, and stands for the
+// strongest of them: among the rest the highest priority wins, and among equals the
+// oldest, so that a new pool takes nothing from an existing one.
 //
-// So a pool takes a key over from its parent at its own priority: a third pool
-// that is weaker than the parent and stronger than the child then wins.
+// So a third pool that is weaker than the parent and stronger than the child gets
+// nothing from the child's overriding the parent: it would not have won without.
 func settleKey(claimants []*pool, value func(*pool) string, lists *sharedNames) Want {
-	claimants = withoutOverridden(claimants)
-	strongest := slices.MinFunc(claimants, func(a, b *pool) int { return cmp.Compare(a.rank, b.rank) })
-	wanted := value(strongest)
+	heard, standsFor := withoutOverridden(claimants)
+	strongest := slices.MinFunc(heard, func(a, b *pool) int {
+		return cmp.Or(cmp.Compare(standsFor(a).rank, standsFor(b).rank), cmp.Compare(a.rank, b.rank))
+	})
+	wanted, by := value(strongest), standsFor(strongest)
+	// Those that stand for the same pool are equal by their own priorities.
+	equal := func(p *pool) bool {
+		if standsFor(p) == by {
+			return p.priority == strongest.priority
+		}
+		return standsFor(p).priority == by.priority
+	}
 	winner := strongest
 	want := Want{Value: wanted}
-	for _, p := range claimants {
-		switch equal := p.priority == strongest.priority; {
-		case equal && value(p) != wanted:
+	for _, p := range heard {
+		switch {
+		case equal(p) && value(p) != wanted:
 			want.Younger = append(want.Younger, Claim{Pool: p.name, Value: value(p)})
-		case equal && furtherThan(p, winner):
+		case equal(p) && furtherThan(p, winner):
 			winner = p
 		}
 	}
 	if want.Younger != nil {
 		want.Oldest = strongest.name
 	}
+	if by != strongest {
+		want.StandsFor = by.name
+	}
 	var agreeing []string
-	for _, p := range claimants {
+	for _, p := range heard {
 		if p != winner && value(p) == wanted {
 			agreeing = append(agreeing, p.name)
 		}
 	}
-	want.Pool, want.Policy, want.Rank, want.Agreeing = winner.name, winner.policy, strongest.rank, lists.share(agreeing)
+	want.Pool, want.Policy, want.Rank, want.Agreeing = winner.name, winner.policy, by.rank, lists.share(agreeing)
 	return want
 }
 
@@ -66,8 +78,9 @@ func furtherThan(p, other *pool) bool {
 	return cmp.Or(cmp.Compare(reach(other.policy), reach(p.policy)), strings.Compare(p.name, other.name)) < 0
 }
 
-// withoutOverridden returns the pools that enclose none of the others.
-func withoutOverridden(claimants []*pool) []*pool {
+// withoutOverridden returns the pools that enclose none of the others, and for which
+// pool each stands: the strongest of itself and those that it overrides.
+func withoutOverridden(claimants []*pool) (heard []*pool, standsFor func(*pool) *pool) {
 	var overridden map[*pool]bool
 	for _, p := range claimants {
 		for _, around := range p.enclosing {
@@ -78,9 +91,18 @@ func withoutOverridden(claimants []*pool) []*pool {
 		}
 	}
 	if overridden == nil {
-		return claimants
+		return claimants, func(p *pool) *pool { return p }
 	}
-	return slices.DeleteFunc(slices.Clone(claimants), func(p *pool) bool { return overridden[p] })
+	heard = slices.DeleteFunc(slices.Clone(claimants), func(p *pool) bool { return overridden[p] })
+	return heard, func(p *pool) *pool {
+		strongest := p
+		for _, around := range p.enclosing {
+			if around.rank < strongest.rank && slices.Contains(claimants, around) {
+				strongest = around
+			}
+		}
+		return strongest
+	}
 }
 
 // compareStrength orders pools by strength, the strongest first: by priority,

@@ -31,6 +31,7 @@ func TestPriority(t *testing.T) {
 		pool.Spec.Labels = nil
 		return pool
 	}
+	strong := func(spec *v1.NodePoolSpec) { spec.Priority = 9 }
 	since := func(second int64, pool *v1.NodePool) *v1.NodePool {
 		pool.CreationTimestamp = metav1.Unix(second, 0)
 		return pool
@@ -113,12 +114,12 @@ func TestPriority(t *testing.T) {
 		"child before parent": {
 			"whatever their priorities",
 			[]*v1.NodePool{says("p", "parent", 100), says("c", "child", 0, within("p"))},
-			Want{Value: "child", Pool: "c", Policy: v1.ReportConflicts},
+			Want{Value: "child", Pool: "c", Policy: v1.ReportConflicts, StandsFor: "p"},
 		},
 		"grandchild before all": {
 			"the innermost that says something",
 			[]*v1.NodePool{says("p", "1", 9), silent("c", within("p")), says("g", "3", 0, within("c"))},
-			Want{Value: "3", Pool: "g", Policy: v1.ReportConflicts},
+			Want{Value: "3", Pool: "g", Policy: v1.ReportConflicts, StandsFor: "p"},
 		},
 		"silent child": {
 			"a child that says nothing of the key leaves the parent's",
@@ -128,17 +129,47 @@ func TestPriority(t *testing.T) {
 		"children disagree": {
 			"two children override the parent, and the older one the other",
 			[]*v1.NodePool{since(1, says("p", "1", 9)), since(3, says("c", "2", 0, within("p"))), since(2, says("d", "3", 0, within("p")))},
-			Want{Value: "3", Pool: "d", Policy: v1.ReportConflicts, Younger: []Claim{{"c", "2"}}, Oldest: "d"},
+			Want{Value: "3", Pool: "d", Policy: v1.ReportConflicts, Younger: []Claim{{"c", "2"}}, Oldest: "d", StandsFor: "p"},
 		},
 		"third pool between": {
-			"the child stands for the parent with its own priority, so the order is no circle",
+			"it would not have won against the parent, and gets nothing from the child's overriding that",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("x", "3", 5)},
+			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts, StandsFor: "p"},
+		},
+		"third pool above both": {
+			"it wins, as it would against the parent alone",
+			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("x", "3", 10)},
 			Want{Value: "3", Pool: "x", Policy: v1.ReportConflicts},
+		},
+		"third pool as strong as the parent, and younger": {
+			"it loses to the child as it would to the parent, and is named",
+			[]*v1.NodePool{since(1, says("p", "1", 9)), since(3, says("c", "2", 0, within("p"))), since(2, says("x", "3", 9))},
+			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts, Younger: []Claim{{"x", "3"}}, Oldest: "c", StandsFor: "p"},
+		},
+		"a parent that says nothing of the key": {
+			"the child overrides nothing, and stands for itself",
+			[]*v1.NodePool{silent("p", strong), says("c", "2", 0, within("p")), says("x", "3", 5)},
+			Want{Value: "3", Pool: "x", Policy: v1.ReportConflicts},
+		},
+		"children of different priority": {
+			"both stand for the parent, and the stronger one wins",
+			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("d", "3", 1, within("p")), says("x", "4", 5)},
+			Want{Value: "3", Pool: "d", Policy: v1.ReportConflicts, StandsFor: "p"},
+		},
+		"the strongest around": {
+			"of several that it overrides, it stands for the strongest",
+			[]*v1.NodePool{says("o", "0", 9), says("p", "1", 3, within("o")), says("c", "2", 0, within("p")), says("x", "3", 5)},
+			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts, StandsFor: "o"},
+		},
+		"a child that is stronger": {
+			"it stands for itself",
+			[]*v1.NodePool{says("p", "1", 3), says("c", "2", 9, within("p")), says("x", "3", 5)},
+			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts},
 		},
 		"parent agrees": {
 			"the parent's wish is out of the question even where it is the same",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "1", 0, within("p"))},
-			Want{Value: "1", Pool: "c", Policy: v1.ReportConflicts},
+			Want{Value: "1", Pool: "c", Policy: v1.ReportConflicts, StandsFor: "p"},
 		},
 		"paused child": {
 			"a paused pool says nothing, so the parent is heard",

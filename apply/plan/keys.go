@@ -131,7 +131,7 @@ func (k keys[K]) holds(entry Entry, want render.Want, wanted bool) bool {
 // goesBefore reports whether one of those that want a key gets it from a pool, though that one
 // holds still.
 func goesBefore(pools *render.Expansion, want render.Want, from string) bool {
-	return !pools.HoldsAgainst(from, want.Pool) ||
+	return !pools.HoldsAgainst(from, want.Pool) || want.StandsFor != "" && !pools.HoldsAgainst(from, want.StandsFor) ||
 		slices.ContainsFunc(want.Agreeing, func(pool string) bool { return !pools.HoldsAgainst(from, pool) })
 }
 

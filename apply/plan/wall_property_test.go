@@ -14,16 +14,16 @@ import (
 
 // TestNoPoolKeepsAWallOffANode: a pool that is added, whatever it says, changes no
 // label and no taint of pools that are there, unless its priority is higher or it
-// stands within one of them and says something about the very key; and no annotation
-// takes the room that they need. So it is of pools that come later, and have a higher
-// priority. The wall is nested in another one, every second time; what is added is
+// stands within one of them and says something about the very key, which then has the
+// value of that pool, and never of one outside; and no annotation takes the room that
+// they need. So it is of pools that come later, and have a higher priority. The wall is nested in another one, every second time; what is added is
 // nested as well, in either of them, in each other, in circles, or in nothing.
 func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 	s := newServer()
 	for seed := range uint64(worlds) {
 		w := newWorld(seed)
 		w.held = false
-		walls := w.walls()
+		walls, others := w.walls(), standing(w.node)
 		if w.oneIn(2) { // they come later
 			for _, wall := range walls {
 				wall.CreationTimestamp, wall.Spec.Priority = metav1.Unix(1002, 0), 2
@@ -39,17 +39,15 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 			name := fmt.Sprint(pick(w.r, []string{"a", "z"}), i)
 			hostile[name] = w.hostile(name, len(walls) > 1)
 		}
+		overrides := map[Field]map[string][]string{Label: {}, Taint: {}}
 		for _, name := range slices.Sorted(maps.Keys(hostile)) {
 			pool := hostile[name]
-			for _, key := range mayOverride(pool, walls, hostile) {
-				delete(pool.Spec.Labels, key)
-				pool.Spec.Taints = slices.DeleteFunc(pool.Spec.Taints, func(taint v1.Taint) bool { return taint.Key == key })
-			}
+			addOverrides(overrides, others, pool, wallsAround(pool, walls, hostile))
 			w.pools[name] = pool
 			if w.oneIn(2) {
 				w.node, _ = s.write(t, w.node, w.expansion())
 			}
-			switch frozen := pool.DeepCopy(); { // what it has put there stays, but for the keys of the walls
+			switch frozen := pool.DeepCopy(); { // what it has put there stays
 			case w.oneIn(4):
 				frozen.Spec.Parent = "nobody"
 				w.pools[name] = frozen
@@ -62,8 +60,10 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 		has := standing(w.node)
 		for name, wall := range walls {
 			for key := range wall.Spec.Labels {
-				if has[Label][key] != name || has[Taint][key+":NoSchedule"] != name {
-					t.Fatalf("seed %d: of pool %s the label is %q and the taint %q", seed, name, has[Label][key], has[Taint][key+":NoSchedule"])
+				for field, id := range map[Field]string{Label: key, Taint: key + ":NoSchedule"} {
+					if value, stands := has[field][id]; value != name && !(stands && slices.Contains(overrides[field][id], value)) {
+						t.Fatalf("seed %d: of pool %s the %s %s is %q (%t), and may be overridden by %q", seed, name, field, id, value, stands, overrides[field][id])
+					}
 				}
 			}
 		}
@@ -97,9 +97,9 @@ func (w *world) hostile(name string, outer bool) *v1.NodePool {
 	pool.Spec.NodeNames, pool.Spec.Selector = []string{"*"}, nil
 	pool.Spec.Priority = int32(w.r.IntN(2))
 	pool.CreationTimestamp = metav1.Unix(1001, 0)
-	around := []string{"", "", "wall", "a0", "a1", "z1", "z2", "nobody"}
+	around := []string{"", "", "", "wall", "wall", "wall", "a0", "z1", "nobody"}
 	if outer {
-		around = append(around, "outer")
+		around = append(around, "outer", "outer")
 	}
 	pool.Spec.Parent = pick(w.r, around)
 	if w.oneIn(2) {
@@ -108,18 +108,14 @@ func (w *world) hostile(name string, outer bool) *v1.NodePool {
 	return pool
 }
 
-// mayOverride are the keys of the walls that a pool is nested in, which it may override: an
-// inner pool says more of its nodes than an outer one.
-func mayOverride(pool *v1.NodePool, walls, hostile map[string]*v1.NodePool) (keys []string) {
+// wallsAround are the walls that a pool is nested in. These it may override: an inner pool
+// says more of its nodes than an outer one.
+func wallsAround(pool *v1.NodePool, walls, hostile map[string]*v1.NodePool) (around []*v1.NodePool) {
 	passed := map[string]bool{}
 	for at := pool; at != nil && !passed[at.Name]; {
 		passed[at.Name] = true
 		if wall, is := walls[at.Name]; is {
-			for key := range wall.Spec.Labels {
-				keys = append(keys, key)
-			}
-			at = walls[at.Spec.Parent]
-			continue
+			around = append(around, wall)
 		}
 		if next, is := hostile[at.Spec.Parent]; is {
 			at = next
@@ -127,5 +123,26 @@ func mayOverride(pool *v1.NodePool, walls, hostile map[string]*v1.NodePool) (key
 			at = walls[at.Spec.Parent]
 		}
 	}
-	return keys
+	return around
+}
+
+// addOverrides adds what a pool says of the very labels and taints of walls, and, where it
+// only reports conflicts, what others had set before: a taint of the same key and another
+// effect is another taint.
+func addOverrides(overrides map[Field]map[string][]string, others map[Field]map[string]string, pool *v1.NodePool, walls []*v1.NodePool) {
+	says := wishes(pool)
+	for _, wall := range walls {
+		for key := range wall.Spec.Labels {
+			for field, id := range map[Field]string{Label: key, Taint: key + ":NoSchedule"} {
+				value, says := says[field][id]
+				if !says {
+					continue
+				}
+				overrides[field][id] = append(overrides[field][id], value)
+				if other, stands := others[field][id]; stands && pool.Spec.ConflictPolicy == v1.ReportConflicts {
+					overrides[field][id] = append(overrides[field][id], other)
+				}
+			}
+		}
+	}
 }
