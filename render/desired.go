@@ -37,15 +37,14 @@ type Want struct {
 	// Younger are the pools of the same priority that want another value, sorted by
 	// name. They do not get it, because Oldest was created before them; both are
 	// empty where there are none. Oldest wants Value, and is Pool or one of
-	// Agreeing; it counts for as old as the pool that it stands for.
+	// Agreeing.
 	Younger []Claim
 	Oldest  string
-	// StandsFor is the strongest of the pools that Oldest or Pool overrides for this
-	// key, as it is within them: with the strength of this one the value has won. It is
-	// empty where it has won with the strength of its own pool.
-	StandsFor string
-	// Rank is the position among all pools of the one with whose strength the value
-	// has won, the strongest first: by priority, then by age, then by name.
+	// Overrides are the pools around the one that decided the value, the innermost
+	// first, that want this key as well.
+	Overrides []string
+	// Rank is the position of the pool that decided the value among all pools, the
+	// strongest first: by priority, then by age, then by name.
 	Rank int
 }
 

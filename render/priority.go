@@ -26,48 +26,35 @@ func settle[K comparable](members []*pool, keys func(*pool) map[K]string, lists 
 }
 
 // settleKey decides between the pools that want a value for one key. A pool
-// overrides the pools that enclose it, regardless of priority, and stands for the
-// strongest of them: among the rest the highest priority wins, and among equals the
-// oldest, so that a new pool takes nothing from an existing one.
-//
-// So a third pool that is weaker than the parent and stronger than the child gets
-// nothing from the child's overriding the parent: it would not have won without.
+// overrides the pools that enclose it, regardless of priority; among the rest
+// the highest priority wins, and among equals the oldest: a new pool takes
+// nothing from an existing one.
 func settleKey(claimants []*pool, value func(*pool) string, lists *sharedNames) Want {
-	heard, standsFor := withoutOverridden(claimants)
-	strongest := slices.MinFunc(heard, func(a, b *pool) int {
-		return cmp.Or(cmp.Compare(standsFor(a).rank, standsFor(b).rank), cmp.Compare(a.rank, b.rank))
-	})
-	wanted, by := value(strongest), standsFor(strongest)
-	// Those that stand for the same pool are equal by their own priorities.
-	equal := func(p *pool) bool {
-		if standsFor(p) == by {
-			return p.priority == strongest.priority
-		}
-		return standsFor(p).priority == by.priority
-	}
+	all := claimants
+	claimants = heard(all)
+	strongest := strongestOf(claimants)
+	wanted := value(strongest)
 	winner := strongest
 	want := Want{Value: wanted}
-	for _, p := range heard {
-		switch {
-		case equal(p) && value(p) != wanted:
+	for _, p := range claimants {
+		switch equal := p.priority == strongest.priority; {
+		case equal && value(p) != wanted:
 			want.Younger = append(want.Younger, Claim{Pool: p.name, Value: value(p)})
-		case equal(p) && furtherThan(p, winner):
+		case equal && furtherThan(p, winner):
 			winner = p
 		}
 	}
 	if want.Younger != nil {
 		want.Oldest = strongest.name
 	}
-	if by != strongest {
-		want.StandsFor = by.name
-	}
 	var agreeing []string
-	for _, p := range heard {
+	for _, p := range claimants {
 		if p != winner && value(p) == wanted {
 			agreeing = append(agreeing, p.name)
 		}
 	}
-	want.Pool, want.Policy, want.Rank, want.Agreeing = winner.name, winner.policy, by.rank, lists.share(agreeing)
+	want.Pool, want.Policy, want.Rank, want.Agreeing = winner.name, winner.policy, strongest.rank, lists.share(agreeing)
+	want.Overrides = lists.share(overriddenBy(strongest, all))
 	return want
 }
 
@@ -78,31 +65,65 @@ func furtherThan(p, other *pool) bool {
 	return cmp.Or(cmp.Compare(reach(other.policy), reach(p.policy)), strings.Compare(p.name, other.name)) < 0
 }
 
-// withoutOverridden returns the pools that enclose none of the others, and for which
-// pool each stands: the strongest of itself and those that it overrides.
-func withoutOverridden(claimants []*pool) (heard []*pool, standsFor func(*pool) *pool) {
-	var overridden map[*pool]bool
+// heard returns the pools between which strength decides: those that enclose none of
+// the others. A pool overrides the pools around it at its own strength: where it is
+// weaker than a third one that these are stronger than, it is not heard, and they are.
+// Otherwise the third one would get by the override what it would not get without.
+func heard(claimants []*pool) []*pool {
+	for {
+		overridden := overriddenOf(claimants)
+		if len(overridden) == 0 {
+			return claimants
+		}
+		inner := slices.DeleteFunc(slices.Clone(claimants), func(p *pool) bool { return overridden[p] })
+		third := strongestOf(inner)
+		beaten := func(p *pool) bool { // with the override of a pool that is stronger than the third one
+			return !overridden[p] && slices.ContainsFunc(p.enclosing, func(around *pool) bool {
+				return overridden[around] && around.rank < third.rank && !slices.Contains(third.enclosing, around)
+			})
+		}
+		if !slices.ContainsFunc(inner, beaten) {
+			return inner
+		}
+		claimants = slices.DeleteFunc(slices.Clone(claimants), beaten)
+	}
+}
+
+// overriddenOf returns those that enclose any of the others.
+func overriddenOf(claimants []*pool) map[*pool]bool {
+	var enclosing map[*pool]bool
 	for _, p := range claimants {
 		for _, around := range p.enclosing {
-			if overridden == nil {
-				overridden = map[*pool]bool{}
+			if enclosing == nil {
+				enclosing = map[*pool]bool{}
 			}
-			overridden[around] = true
+			enclosing[around] = true
 		}
 	}
-	if overridden == nil {
-		return claimants, func(p *pool) *pool { return p }
+	if enclosing == nil {
+		return nil
 	}
-	heard = slices.DeleteFunc(slices.Clone(claimants), func(p *pool) bool { return overridden[p] })
-	return heard, func(p *pool) *pool {
-		strongest := p
-		for _, around := range p.enclosing {
-			if around.rank < strongest.rank && slices.Contains(claimants, around) {
-				strongest = around
-			}
+	overridden := map[*pool]bool{}
+	for _, p := range claimants {
+		if enclosing[p] {
+			overridden[p] = true
 		}
-		return strongest
 	}
+	return overridden
+}
+
+// overriddenBy returns the names of those that enclose a pool, the innermost first.
+func overriddenBy(p *pool, claimants []*pool) (names []string) {
+	for _, around := range p.enclosing {
+		if slices.Contains(claimants, around) {
+			names = append(names, around.name)
+		}
+	}
+	return names
+}
+
+func strongestOf(pools []*pool) *pool {
+	return slices.MinFunc(pools, func(a, b *pool) int { return cmp.Compare(a.rank, b.rank) })
 }
 
 // compareStrength orders pools by strength, the strongest first: by priority,

@@ -114,12 +114,12 @@ func TestPriority(t *testing.T) {
 		"child before parent": {
 			"whatever their priorities",
 			[]*v1.NodePool{says("p", "parent", 100), says("c", "child", 0, within("p"))},
-			Want{Value: "child", Pool: "c", Policy: v1.ReportConflicts, StandsFor: "p"},
+			Want{Value: "child", Pool: "c", Policy: v1.ReportConflicts, Overrides: []string{"p"}},
 		},
 		"grandchild before all": {
 			"the innermost that says something",
 			[]*v1.NodePool{says("p", "1", 9), silent("c", within("p")), says("g", "3", 0, within("c"))},
-			Want{Value: "3", Pool: "g", Policy: v1.ReportConflicts, StandsFor: "p"},
+			Want{Value: "3", Pool: "g", Policy: v1.ReportConflicts, Overrides: []string{"p"}},
 		},
 		"silent child": {
 			"a child that says nothing of the key leaves the parent's",
@@ -129,47 +129,67 @@ func TestPriority(t *testing.T) {
 		"children disagree": {
 			"two children override the parent, and the older one the other",
 			[]*v1.NodePool{since(1, says("p", "1", 9)), since(3, says("c", "2", 0, within("p"))), since(2, says("d", "3", 0, within("p")))},
-			Want{Value: "3", Pool: "d", Policy: v1.ReportConflicts, Younger: []Claim{{"c", "2"}}, Oldest: "d", StandsFor: "p"},
+			Want{Value: "3", Pool: "d", Policy: v1.ReportConflicts, Younger: []Claim{{"c", "2"}}, Oldest: "d", Overrides: []string{"p"}},
 		},
 		"third pool between": {
 			"it would not have won against the parent, and gets nothing from the child's overriding that",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("x", "3", 5)},
-			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts, StandsFor: "p"},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts},
 		},
 		"third pool above both": {
 			"it wins, as it would against the parent alone",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("x", "3", 10)},
 			Want{Value: "3", Pool: "x", Policy: v1.ReportConflicts},
 		},
+		"third pool below both": {
+			"the child overrides its parent as ever",
+			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 4, within("p")), says("x", "3", 3)},
+			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts, Overrides: []string{"p"}},
+		},
 		"third pool as strong as the parent, and younger": {
-			"it loses to the child as it would to the parent, and is named",
+			"it loses to the parent, and is named",
 			[]*v1.NodePool{since(1, says("p", "1", 9)), since(3, says("c", "2", 0, within("p"))), since(2, says("x", "3", 9))},
-			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts, Younger: []Claim{{"x", "3"}}, Oldest: "c", StandsFor: "p"},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Younger: []Claim{{"x", "3"}}, Oldest: "p"},
+		},
+		"third pool between, of the child's value": {
+			"what the child would have is not the third one's to have, either",
+			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("x", "2", 5)},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts},
 		},
 		"a parent that says nothing of the key": {
-			"the child overrides nothing, and stands for itself",
+			"the child overrides nothing",
 			[]*v1.NodePool{silent("p", strong), says("c", "2", 0, within("p")), says("x", "3", 5)},
 			Want{Value: "3", Pool: "x", Policy: v1.ReportConflicts},
 		},
 		"children of different priority": {
-			"both stand for the parent, and the stronger one wins",
-			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("d", "3", 1, within("p")), says("x", "4", 5)},
-			Want{Value: "3", Pool: "d", Policy: v1.ReportConflicts, StandsFor: "p"},
+			"the stronger one overrides the parent, as it is stronger than the third one",
+			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("d", "3", 6, within("p")), says("x", "4", 5)},
+			Want{Value: "3", Pool: "d", Policy: v1.ReportConflicts, Overrides: []string{"p"}},
 		},
-		"the strongest around": {
-			"of several that it overrides, it stands for the strongest",
+		"the innermost that is strong enough": {
+			"of several in each other, what is weaker than the third one is not heard",
+			[]*v1.NodePool{says("o", "0", 9), says("p", "1", 7, within("o")), says("c", "2", 0, within("p")), says("x", "3", 5)},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Overrides: []string{"o"}},
+		},
+		"the strongest is the outermost": {
+			"a third one that is stronger than what lies between gets nothing either",
 			[]*v1.NodePool{says("o", "0", 9), says("p", "1", 3, within("o")), says("c", "2", 0, within("p")), says("x", "3", 5)},
-			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts, StandsFor: "o"},
+			Want{Value: "0", Pool: "o", Policy: v1.ReportConflicts},
 		},
-		"a child that is stronger": {
-			"it stands for itself",
-			[]*v1.NodePool{says("p", "1", 3), says("c", "2", 9, within("p")), says("x", "3", 5)},
-			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts},
+		"third pool within another one": {
+			"it overrides its own parent only",
+			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("q", "3", 8), says("x", "4", 5, within("q"))},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts},
+		},
+		"third pool within the same parent": {
+			"both override it, and the stronger one wins",
+			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("x", "3", 5, within("p"))},
+			Want{Value: "3", Pool: "x", Policy: v1.ReportConflicts, Overrides: []string{"p"}},
 		},
 		"parent agrees": {
 			"the parent's wish is out of the question even where it is the same",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "1", 0, within("p"))},
-			Want{Value: "1", Pool: "c", Policy: v1.ReportConflicts, StandsFor: "p"},
+			Want{Value: "1", Pool: "c", Policy: v1.ReportConflicts, Overrides: []string{"p"}},
 		},
 		"paused child": {
 			"a paused pool says nothing, so the parent is heard",

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 )
 
@@ -222,6 +224,40 @@ func TestARestoredStoreIsNoticedAtRest(t *testing.T) {
 		time.Sleep(verifyPeriod + time.Second)
 		send(ctx, s, g, http.MethodPatch)
 		expect(t, s, "restored", "PATCH", "rewound")
+	})
+}
+
+// What one resource shows is known although another one cannot be read.
+func TestOneWitnessIsEnough(t *testing.T) {
+	for name, fails := range map[string]func(context.Context) error{
+		"at once": func(context.Context) error { return errors.New("forbidden") },
+		"late":    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := New(Options{Witnesses: []Witness{
+					{Resource: "sources", Version: func(ctx context.Context) (string, error) { return "", fails(ctx) }},
+					{Resource: "nodes", Version: func(ctx context.Context) (string, error) {
+						time.Sleep(20 * time.Millisecond)
+						return "50", ctx.Err()
+					}},
+				}})
+				g.observe("nodes", "100")
+				if err := g.probe(t.Context()); !errors.Is(err, ErrRewound) {
+					t.Errorf("got %v, want %v", err, ErrRewound)
+				}
+			})
+		})
+	}
+}
+
+// That the history cannot be verified any more is found out without a doubt.
+func TestARefusedVerificationStopsWrites(t *testing.T) {
+	run(t, 0, func(s *store, g *Guard, ctx context.Context) {
+		s.is("", apierrors.NewForbidden(schema.GroupResource{Resource: "pools"}, "", errors.New("no right")))
+		time.Sleep(verifyPeriod + time.Second)
+		send(ctx, s, g, http.MethodPatch)
+		expect(t, s, "refused", "", "lost")
 	})
 }
 

@@ -2,8 +2,8 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
@@ -73,20 +73,25 @@ func (g *Guard) observe(resource, version string) (fell bool) {
 
 // verify reads the version of every witness from the store. It returns an error
 // that wraps [ErrRewound] where one is lower than a version that was observed
-// before the request.
+// before the request, whatever happens to the others; these are not waited for.
 func (g *Guard) verify(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var requests sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	results := make(chan error, len(g.options.Witnesses))
 	for _, witness := range g.options.Witnesses {
-		requests.Go(func() {
-			if err := g.readVersion(ctx, witness); err != nil {
-				cancel(err)
-			}
-		})
+		go func() { results <- g.readVersion(ctx, witness) }()
 	}
-	requests.Wait()
-	return context.Cause(ctx)
+	var failed error
+	for range g.options.Witnesses {
+		err := <-results
+		if errors.Is(err, ErrRewound) {
+			return err
+		}
+		if failed == nil {
+			failed = err
+		}
+	}
+	return failed
 }
 
 func (g *Guard) readVersion(ctx context.Context, witness Witness) error {

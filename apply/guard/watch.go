@@ -54,10 +54,14 @@ func (g *Guard) Run(ctx context.Context) {
 }
 
 // reverify verifies the history without a doubt, and lets writes go on meanwhile. Whether
-// the API server answers is found out by those who wait for it.
+// the API server answers at all is found out by those who wait for it; that it answers,
+// and refuses this, is a doubt.
 func (g *Guard) reverify(ctx context.Context) {
-	if err := g.probe(ctx); errors.Is(err, ErrRewound) {
+	switch err := g.probe(ctx); {
+	case errors.Is(err, ErrRewound):
 		g.end(err)
+	case answered(err) && !apierrors.IsTooManyRequests(err):
+		g.Doubt()
 	}
 }
 

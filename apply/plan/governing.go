@@ -135,7 +135,7 @@ func (r *rollout) governs(other *rollout) bool {
 
 // causes reports whether it is a change of those that want a key that it goes to them from
 // another pool: an inner pool has begun to want what one around it has, or the strongest of
-// them, or one for which they stand, is stronger than the other one. Or else the other one no longer wants it. One
+// them, which is stronger than the other one. Or else the other one no longer wants it. One
 // that holds still gives up nothing: it is theirs if one of them goes before it.
 func (r *Rollouts) causes(pools *render.Expansion, want render.Want, from string) bool {
 	if pools.Holds(from) {
@@ -152,9 +152,6 @@ func (r *Rollouts) causes(pools *render.Expansion, want render.Want, from string
 			return false
 		}
 		strongest = min(strongest, one.rank)
-	}
-	if by := r.of(want.StandsFor); !slices.Contains(has.around, by.name) {
-		strongest = min(strongest, by.rank)
 	}
 	return strongest < has.rank
 }

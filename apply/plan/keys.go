@@ -129,10 +129,10 @@ func (k keys[K]) holds(entry Entry, want render.Want, wanted bool) bool {
 }
 
 // goesBefore reports whether one of those that want a key gets it from a pool, though that one
-// holds still.
+// holds still. It also goes to a pool that overrides one which would get it.
 func goesBefore(pools *render.Expansion, want render.Want, from string) bool {
-	return !pools.HoldsAgainst(from, want.Pool) || want.StandsFor != "" && !pools.HoldsAgainst(from, want.StandsFor) ||
-		slices.ContainsFunc(want.Agreeing, func(pool string) bool { return !pools.HoldsAgainst(from, pool) })
+	gets := func(pool string) bool { return !pools.HoldsAgainst(from, pool) }
+	return gets(want.Pool) || slices.ContainsFunc(want.Agreeing, gets) || slices.ContainsFunc(want.Overrides, gets)
 }
 
 // hold leaves everything as it stands, in the record too.

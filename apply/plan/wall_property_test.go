@@ -58,19 +58,42 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 		maps.Copy(w.pools, walls)
 		w.node, _ = s.write(t, w.node, w.expansion())
 		has := standing(w.node)
-		for name, wall := range walls {
-			for key := range wall.Spec.Labels {
-				for field, id := range map[Field]string{Label: key, Taint: key + ":NoSchedule"} {
-					if value, stands := has[field][id]; value != name && !(stands && slices.Contains(overrides[field][id], value)) {
-						t.Fatalf("seed %d: of pool %s the %s %s is %q (%t), and may be overridden by %q", seed, name, field, id, value, stands, overrides[field][id])
-					}
-				}
+		for _, key := range keysOf(walls) {
+			value, stands := has[key.field][key.id]
+			if may := overrides[key.field][key.id]; value != key.wall && !(stands && slices.Contains(may, value)) {
+				t.Fatalf("seed %d: of pool %s the %s %s is %q (%t), and may be overridden by %q", seed, key.wall, key.field, key.id, value, stands, may)
 			}
 		}
 		if bytes := annotationBytesOf(w.node.Annotations); bytes > maxAnnotations {
 			t.Fatalf("seed %d: the annotations take %d bytes", seed, bytes)
 		}
+		for name, wall := range walls { // a pause gives nobody its keys
+			w.pools[name] = paused(wall.DeepCopy())
+		}
+		w.node, _ = s.write(t, w.node, w.expansion())
+		still := standing(w.node)
+		for _, key := range keysOf(walls) {
+			if was, is := has[key.field][key.id], still[key.field][key.id]; is != was {
+				t.Fatalf("seed %d: pool %s is paused, and the %s %s becomes %q, which was %q", seed, key.wall, key.field, key.id, is, was)
+			}
+		}
 	}
+}
+
+// keyOfWall is a label or a taint of a wall.
+type keyOfWall struct {
+	wall  string
+	field Field
+	id    string
+}
+
+func keysOf(walls map[string]*v1.NodePool) (keys []keyOfWall) {
+	for name, wall := range walls {
+		for key := range wall.Spec.Labels {
+			keys = append(keys, keyOfWall{name, Label, key}, keyOfWall{name, Taint, key + ":NoSchedule"})
+		}
+	}
+	return keys
 }
 
 // walls are the pools that stand: a wall, and every second time the one around it.
@@ -132,16 +155,14 @@ func wallsAround(pool *v1.NodePool, walls, hostile map[string]*v1.NodePool) (aro
 func addOverrides(overrides map[Field]map[string][]string, others map[Field]map[string]string, pool *v1.NodePool, walls []*v1.NodePool) {
 	says := wishes(pool)
 	for _, wall := range walls {
-		for key := range wall.Spec.Labels {
-			for field, id := range map[Field]string{Label: key, Taint: key + ":NoSchedule"} {
-				value, says := says[field][id]
-				if !says {
-					continue
-				}
-				overrides[field][id] = append(overrides[field][id], value)
-				if other, stands := others[field][id]; stands && pool.Spec.ConflictPolicy == v1.ReportConflicts {
-					overrides[field][id] = append(overrides[field][id], other)
-				}
+		for _, key := range keysOf(map[string]*v1.NodePool{wall.Name: wall}) {
+			value, says := says[key.field][key.id]
+			if !says {
+				continue
+			}
+			overrides[key.field][key.id] = append(overrides[key.field][key.id], value)
+			if other, stands := others[key.field][key.id]; stands && pool.Spec.ConflictPolicy == v1.ReportConflicts {
+				overrides[key.field][key.id] = append(overrides[key.field][key.id], other)
 			}
 		}
 	}

@@ -24,8 +24,10 @@ const (
 	triesPause = 30 * time.Second
 	maxTries   = 4
 	// triesGap is the least time between two nodes on which pools are tried again that have
-	// not changed, of those that are tried for the first time and of the others each. What a policy refuses on every node of a large fleet costs no more for that
-	// than on a small one; it takes longer until all of them have followed that it is lifted.
+	// not changed, of those that are tried for the first time and of the others each. What a
+	// policy refuses on every node of a large fleet costs no more for that than on a small
+	// one; it takes longer until all of them have followed that it is lifted, as long as that
+	// many nodes need.
 	triesGap = 50 * time.Millisecond
 )
 
