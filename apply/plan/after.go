@@ -60,10 +60,18 @@ func (c PoolChange) After() *v1.NodePool {
 		}
 	}
 	others := &owners{object: c.Live}
-	after.Labels = overlay(after.Labels, want.Labels, dropped(c.Live, "labels", want.Labels), others.label)
-	after.Annotations = overlay(after.Annotations, want.Annotations, dropped(c.Live, "annotations", want.Annotations), others.annotation)
+	labels, annotations := dropped(c.Live, want)
+	after.Labels = overlay(after.Labels, want.Labels, labels, others.label)
+	after.Annotations = overlay(after.Annotations, want.Annotations, annotations, others.annotation)
 	noteApplied(after, want)
 	return after
+}
+
+// rememberAfter has [PoolChange.After] work out only once what an apply leaves, which takes
+// reading the managed fields. The pool that it returns is shared from then on.
+func (c *PoolChange) rememberAfter() {
+	c.after = nil
+	c.after = c.After()
 }
 
 // noteApplied writes into the managed fields what our apply of a pool owns of its

@@ -32,7 +32,8 @@ type PoolChange struct {
 	// [HeldReleases].
 	ApproveRelease bool
 
-	// after is what the controller makes of it besides; nil where it does nothing.
+	// after is what [PoolChange.After] returns, where that is known already, with what the
+	// controller makes of the pool besides; nil where it is to be worked out.
 	after *v1.NodePool
 }
 
@@ -148,6 +149,9 @@ func Pools(revision Revision, live []*v1.NodePool) (*PoolsPlan, error) {
 		}
 	}
 	p.OwnedAfter = held + p.gains(revision.SourceUID)
+	for i := range p.Changes {
+		p.Changes[i].rememberAfter()
+	}
 	order(p.Changes, p.After(live))
 	return p, nil
 }
@@ -216,11 +220,17 @@ func poolChange(live, want *v1.NodePool) PoolChange {
 		!carries(live.Labels, want.Labels),
 		!carries(live.Annotations, want.Annotations, positions...),
 		handedOver(live, want),
-		dropped(live, "labels", want.Labels) != nil,
-		slices.ContainsFunc(dropped(live, "annotations", want.Annotations), func(key string) bool { return !slices.Contains(positions, key) }):
+		drops(live, want):
 		change.Action = Update
 	}
 	return change
+}
+
+// drops reports whether an apply drops a label, or an annotation that does not only say
+// where the pool was.
+func drops(live, want *v1.NodePool) bool {
+	labels, annotations := dropped(live, want)
+	return labels != nil || slices.ContainsFunc(annotations, func(key string) bool { return !slices.Contains(positions, key) })
 }
 
 func carries(live, want map[string]string, except ...string) bool {
@@ -240,18 +250,26 @@ func handedOver(live, want *v1.NodePool) bool {
 	return uid != "" && isOf(uid, live) && !owns(uid, live)
 }
 
-// dropped are the labels or the annotations that came from Git, that Git no
+// dropped are the labels and the annotations that came from Git, that Git no
 // longer has, and that the pool still carries. Those that others have put there
 // are not among them.
-func dropped(live *v1.NodePool, field string, want map[string]string) []string {
-	var keys []string
+func dropped(live, want *v1.NodePool) (labels, annotations []string) {
 	applied(live).Iterate(func(path fieldpath.Path) {
-		if len(path) != 3 || !path[:2].Equals(fieldPath("metadata", field)) || path[2].FieldName == nil {
+		if len(path) != 3 || path[2].FieldName == nil {
 			return
 		}
-		if _, wanted := want[*path[2].FieldName]; !wanted {
-			keys = append(keys, *path[2].FieldName)
+		key := *path[2].FieldName
+		switch {
+		case path[:2].Equals(labelsPath) && !has(want.Labels, key):
+			labels = append(labels, key)
+		case path[:2].Equals(annotationsPath) && !has(want.Annotations, key):
+			annotations = append(annotations, key)
 		}
 	})
-	return keys
+	return labels, annotations
+}
+
+func has(of map[string]string, key string) bool {
+	_, found := of[key]
+	return found
 }

@@ -287,6 +287,7 @@ func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState) {
 			change.ApproveRelease = held[change.Name] != nil || deletes > 1 && c.carried[change.Name] && c.carrying >= v1.MinReleaseLimited
 		case approve[change.Name]:
 			change.Want.Annotations[v1.ApproveReleaseAnnotation] = Membership(change.Want)
+			change.rememberAfter()
 		}
 	}
 }
