@@ -43,6 +43,9 @@ type Want struct {
 	// Overrides are the pools around the one that decided the value, the innermost
 	// first, that want this key as well.
 	Overrides []string
+	// Unheard are the pools that want another pool around them overridden, and are too weak
+	// for that, as a third pool is stronger than they are.
+	Unheard []string
 	// Rank is the position of the pool that decided the value among all pools, the
 	// strongest first: by priority, then by age, then by name.
 	Rank int

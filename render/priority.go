@@ -10,7 +10,8 @@ import (
 
 // settle decides, key by key, which of the pools of a node wins. The pools must
 // be sorted by name; so are the lists in the result. Its cost is linear in the
-// total number of keys that the pools want.
+// total number of keys that the pools want, for each level in which pools within each
+// other want the same key.
 func settle[K comparable](members []*pool, keys func(*pool) map[K]string, lists *sharedNames) map[K]Want {
 	claims := map[K][]*pool{}
 	for _, member := range members {
@@ -31,7 +32,7 @@ func settle[K comparable](members []*pool, keys func(*pool) map[K]string, lists 
 // nothing from an existing one.
 func settleKey(claimants []*pool, value func(*pool) string, lists *sharedNames) Want {
 	all := claimants
-	claimants = heard(all)
+	claimants, unheard := heard(all)
 	strongest := strongestOf(claimants)
 	wanted := value(strongest)
 	winner := strongest
@@ -54,7 +55,7 @@ func settleKey(claimants []*pool, value func(*pool) string, lists *sharedNames) 
 		}
 	}
 	want.Pool, want.Policy, want.Rank, want.Agreeing = winner.name, winner.policy, strongest.rank, lists.share(agreeing)
-	want.Overrides = lists.share(overriddenBy(strongest, all))
+	want.Overrides, want.Unheard = lists.share(overriddenBy(strongest, all)), lists.share(namesOf(unheard))
 	return want
 }
 
@@ -65,15 +66,15 @@ func furtherThan(p, other *pool) bool {
 	return cmp.Or(cmp.Compare(reach(other.policy), reach(p.policy)), strings.Compare(p.name, other.name)) < 0
 }
 
-// heard returns the pools between which strength decides: those that enclose none of
-// the others. A pool overrides the pools around it at its own strength: where it is
+// heard returns the pools between which strength decides, those that enclose none of
+// the others, and the pools that are too weak to override what is around them. A pool overrides the pools around it at its own strength: where it is
 // weaker than a third one that these are stronger than, it is not heard, and they are.
 // Otherwise the third one would get by the override what it would not get without.
-func heard(claimants []*pool) []*pool {
+func heard(claimants []*pool) (heard, unheard []*pool) {
 	for {
 		overridden := overriddenOf(claimants)
 		if len(overridden) == 0 {
-			return claimants
+			return claimants, unheard
 		}
 		inner := slices.DeleteFunc(slices.Clone(claimants), func(p *pool) bool { return overridden[p] })
 		third := strongestOf(inner)
@@ -83,7 +84,12 @@ func heard(claimants []*pool) []*pool {
 			})
 		}
 		if !slices.ContainsFunc(inner, beaten) {
-			return inner
+			return inner, unheard
+		}
+		for _, p := range inner {
+			if beaten(p) {
+				unheard = append(unheard, p)
+			}
 		}
 		claimants = slices.DeleteFunc(slices.Clone(claimants), beaten)
 	}

@@ -135,8 +135,8 @@ func (r *rollout) governs(other *rollout) bool {
 
 // causes reports whether it is a change of those that want a key that it goes to them from
 // another pool: an inner pool has begun to want what one around it has, or the strongest of
-// them, which is stronger than the other one. Or else the other one no longer wants it. One
-// that holds still gives up nothing: it is theirs if one of them goes before it.
+// them, which is stronger than the other one, or one around the other one, which a third pool
+// is too strong for. Or else the other one no longer wants it. One that holds still gives up nothing: it is theirs if one of them goes before it.
 func (r *Rollouts) causes(pools *render.Expansion, want render.Want, from string) bool {
 	if pools.Holds(from) {
 		return goesBefore(pools, want, from)
@@ -149,7 +149,7 @@ func (r *Rollouts) causes(pools *render.Expansion, want render.Want, from string
 		case slices.Contains(one.around, from):
 			return true
 		case slices.Contains(has.around, name):
-			return false
+			return slices.Contains(want.Unheard, from) // if not, it no longer wants the key
 		}
 		strongest = min(strongest, one.rank)
 	}

@@ -90,3 +90,40 @@ func TestNodeFailsByTheRestOfAChange(t *testing.T) {
 		t.Errorf("a node that is not ready since the first write has followed %+v", f)
 	}
 }
+
+// A third pool comes, for which a pool within a wall is too weak to override that: the value of
+// the wall is refused, or waits for the wall's window. What stands there stays meanwhile, and
+// it is the wall that waits.
+func TestAThirdPoolTakesNoKeyOffThatAWallCannotHave(t *testing.T) {
+	wall := func(edit ...func(*v1.NodePool)) *v1.NodePool {
+		return waitingPool("w", all(append(edit, prior(9), labelled("wall"))...))
+	}
+	inner := func(edit ...func(*v1.NodePool)) *v1.NodePool {
+		return waitingPool("c", all(append(edit, inside("w"), labelled("mine"))...))
+	}
+	third := waitingPool("x", all(prior(5), labelled("third")))
+	for name, c := range map[string]struct {
+		w, c    *v1.NodePool
+		refused map[string]Refusal
+		want    string
+	}{
+		"refused":                   {wall(), inner(), map[string]Refusal{"w": {Says: "no"}}, "mine"},
+		"outside the wall's window": {wall(closed), inner(), nil, "mine"},
+		"outside the inner window":  {wall(), inner(closed), nil, "wall"},
+		"free":                      {wall(), inner(), nil, "wall"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node := followed(t, longAgo, wall(), inner())
+			if node.Labels[key] != "mine" {
+				t.Fatalf("before, it has %q", node.Labels[key])
+			}
+			o := refusing(node, c.refused, c.w, c.c, third)
+			if after := o.Admission.Plan.After(node).Labels[key]; after != c.want {
+				t.Errorf("it has %q, want %q; waits: %v", after, c.want, o.Wait)
+			}
+			if waits := o.Wait.Of("w") != nil; waits != (c.want == "mine") {
+				t.Errorf("these wait: %v", o.Wait)
+			}
+		})
+	}
+}
