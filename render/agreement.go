@@ -53,18 +53,12 @@ func (a *agreements) of(pools []*pool) Desired {
 
 // agree computes an agreement and its size.
 func agree(pools []*pool) (desired Desired, size int) {
-	active := make([]*pool, 0, len(pools))
-	for _, p := range pools {
-		if !p.paused {
-			active = append(active, p)
-		}
-	}
 	lists := &sharedNames{known: map[string][]string{}}
 	desired = Desired{
 		Pools:       namesOf(pools),
-		Labels:      settle(active, each(active, (*pool).labels), lists),
-		Annotations: settle(active, each(active, (*pool).annotations), lists),
-		Taints:      settle(active, each(active, (*pool).taints), lists),
+		Labels:      settle(pools, each(pools, (*pool).labels), lists),
+		Annotations: settle(pools, each(pools, (*pool).annotations), lists),
+		Taints:      settle(pools, each(pools, (*pool).taints), lists),
 	}
 	size = len(pools) + lists.names + sizeOfWants(desired.Labels) + sizeOfWants(desired.Annotations) + sizeOfWants(desired.Taints)
 	return desired, size

@@ -40,11 +40,13 @@ type Want struct {
 	// Agreeing.
 	Younger []Claim
 	Oldest  string
-	// Overrides are the pools around the one that decided the value, the innermost
-	// first, that want this key as well.
-	Overrides []string
-	// Unheard are the pools that want another pool around them overridden, and are too weak
-	// for that, as a third pool is stronger than they are.
+	// Contenders, Pool and Agreeing are those that a pool which has this key is compared with:
+	// if it loses the key to none of them, it loses it to nobody. They are the pools that the
+	// one which decided the value overrides, and of those that are not nested with it, or with
+	// one of these, the strongest.
+	Contenders []string
+	// Unheard are the pools within the one that decided the value that want this key, and are
+	// too weak to override it: a third pool is stronger than they are.
 	Unheard []string
 	// Rank is the position of the pool that decided the value among all pools, the
 	// strongest first: by priority, then by age, then by name.

@@ -157,11 +157,12 @@ func (e *Expansion) HoldsAgainst(name, other string) bool {
 	if !e.Holds(name) || name == other || e.held[name] != nil || by == nil || by.definition == nil {
 		return e.Holds(name)
 	}
-	return compareStrength(p, by) < 0 || p.within(by) || by.within(p)
+	return compareStrength(p, by) < 0 || p.isNestedIn(by) || by.isNestedIn(p)
 }
 
-// within reports whether a pool stands within another one, or says so.
-func (p *pool) within(other *pool) bool {
+// isNestedIn reports whether a pool stands within another one, or says so: the pools around a
+// faulty one are not all known.
+func (p *pool) isNestedIn(other *pool) bool {
 	return p.definition.Spec.Parent == other.name || slices.Contains(p.enclosing, other)
 }
 

@@ -161,7 +161,7 @@ func TestExpansionNode(t *testing.T) {
 				Pools: []string{"inner", "outer"},
 				Labels: map[string]Want{
 					role("inner"): wants("inner", ""), role("outer"): wants("outer", ""),
-					"k": {Value: "inner", Pool: "inner", Policy: v1.ReportConflicts, Overrides: []string{"outer"}}, "zone": wants("outer", "a"),
+					"k": {Value: "inner", Pool: "inner", Policy: v1.ReportConflicts, Contenders: []string{"outer"}}, "zone": wants("outer", "a"),
 				},
 			},
 		},

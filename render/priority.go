@@ -21,24 +21,22 @@ func settle[K comparable](members []*pool, keys func(*pool) map[K]string, lists 
 	}
 	settled := make(map[K]Want, len(claims))
 	for key, claimants := range claims {
-		settled[key] = settleKey(claimants, func(p *pool) string { return keys(p)[key] }, lists)
+		if decided := decide(claimants); decided.by != nil {
+			settled[key] = decided.want(claimants, func(p *pool) string { return keys(p)[key] }, lists)
+		}
 	}
 	return settled
 }
 
-// settleKey decides between the pools that want a value for one key. A pool
-// overrides the pools that enclose it, regardless of priority; among the rest
-// the highest priority wins, and among equals the oldest: a new pool takes
-// nothing from an existing one.
-func settleKey(claimants []*pool, value func(*pool) string, lists *sharedNames) Want {
-	all := claimants
-	claimants, unheard := heard(all)
-	strongest := strongestOf(claimants)
-	wanted := value(strongest)
-	winner := strongest
+// want is what the pools want that decided on a key. Among equals the oldest has decided: a
+// new pool takes nothing from an existing one.
+func (d decision) want(claimants []*pool, value func(*pool) string, lists *sharedNames) Want {
+	wanted := value(d.by)
+	winner := d.by
 	want := Want{Value: wanted}
-	for _, p := range claimants {
-		switch equal := p.priority == strongest.priority; {
+	heard := d.heard(claimants)
+	for _, p := range heard {
+		switch equal := p.priority == d.by.priority; {
 		case equal && value(p) != wanted:
 			want.Younger = append(want.Younger, Claim{Pool: p.name, Value: value(p)})
 		case equal && furtherThan(p, winner):
@@ -46,16 +44,16 @@ func settleKey(claimants []*pool, value func(*pool) string, lists *sharedNames) 
 		}
 	}
 	if want.Younger != nil {
-		want.Oldest = strongest.name
+		want.Oldest = d.by.name
 	}
 	var agreeing []string
-	for _, p := range claimants {
+	for _, p := range heard {
 		if p != winner && value(p) == wanted {
 			agreeing = append(agreeing, p.name)
 		}
 	}
-	want.Pool, want.Policy, want.Rank, want.Agreeing = winner.name, winner.policy, strongest.rank, lists.share(agreeing)
-	want.Overrides, want.Unheard = lists.share(overriddenBy(strongest, all)), lists.share(namesOf(unheard))
+	want.Pool, want.Policy, want.Rank, want.Agreeing = winner.name, winner.policy, d.by.rank, lists.share(agreeing)
+	want.Contenders, want.Unheard = lists.share(namesOf(d.contenders)), lists.share(namesOf(d.unheard(claimants)))
 	return want
 }
 
@@ -64,72 +62,6 @@ func settleKey(claimants []*pool, value func(*pool) string, lists *sharedNames) 
 // makes no difference, so that pools which agree may be created in any order.
 func furtherThan(p, other *pool) bool {
 	return cmp.Or(cmp.Compare(reach(other.policy), reach(p.policy)), strings.Compare(p.name, other.name)) < 0
-}
-
-// heard returns the pools between which strength decides, those that enclose none of
-// the others, and the pools that are too weak to override what is around them. A pool overrides the pools around it at its own strength: where it is
-// weaker than a third one that these are stronger than, it is not heard, and they are.
-// Otherwise the third one would get by the override what it would not get without.
-func heard(claimants []*pool) (heard, unheard []*pool) {
-	for {
-		overridden := overriddenOf(claimants)
-		if len(overridden) == 0 {
-			return claimants, unheard
-		}
-		inner := slices.DeleteFunc(slices.Clone(claimants), func(p *pool) bool { return overridden[p] })
-		third := strongestOf(inner)
-		beaten := func(p *pool) bool { // with the override of a pool that is stronger than the third one
-			return !overridden[p] && slices.ContainsFunc(p.enclosing, func(around *pool) bool {
-				return overridden[around] && around.rank < third.rank && !slices.Contains(third.enclosing, around)
-			})
-		}
-		if !slices.ContainsFunc(inner, beaten) {
-			return inner, unheard
-		}
-		for _, p := range inner {
-			if beaten(p) {
-				unheard = append(unheard, p)
-			}
-		}
-		claimants = slices.DeleteFunc(slices.Clone(claimants), beaten)
-	}
-}
-
-// overriddenOf returns those that enclose any of the others.
-func overriddenOf(claimants []*pool) map[*pool]bool {
-	var enclosing map[*pool]bool
-	for _, p := range claimants {
-		for _, around := range p.enclosing {
-			if enclosing == nil {
-				enclosing = map[*pool]bool{}
-			}
-			enclosing[around] = true
-		}
-	}
-	if enclosing == nil {
-		return nil
-	}
-	overridden := map[*pool]bool{}
-	for _, p := range claimants {
-		if enclosing[p] {
-			overridden[p] = true
-		}
-	}
-	return overridden
-}
-
-// overriddenBy returns the names of those that enclose a pool, the innermost first.
-func overriddenBy(p *pool, claimants []*pool) (names []string) {
-	for _, around := range p.enclosing {
-		if slices.Contains(claimants, around) {
-			names = append(names, around.name)
-		}
-	}
-	return names
-}
-
-func strongestOf(pools []*pool) *pool {
-	return slices.MinFunc(pools, func(a, b *pool) int { return cmp.Compare(a.rank, b.rank) })
 }
 
 // compareStrength orders pools by strength, the strongest first: by priority,

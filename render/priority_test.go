@@ -114,12 +114,12 @@ func TestPriority(t *testing.T) {
 		"child before parent": {
 			"whatever their priorities",
 			[]*v1.NodePool{says("p", "parent", 100), says("c", "child", 0, within("p"))},
-			Want{Value: "child", Pool: "c", Policy: v1.ReportConflicts, Overrides: []string{"p"}},
+			Want{Value: "child", Pool: "c", Policy: v1.ReportConflicts},
 		},
 		"grandchild before all": {
 			"the innermost that says something",
 			[]*v1.NodePool{says("p", "1", 9), silent("c", within("p")), says("g", "3", 0, within("c"))},
-			Want{Value: "3", Pool: "g", Policy: v1.ReportConflicts, Overrides: []string{"p"}},
+			Want{Value: "3", Pool: "g", Policy: v1.ReportConflicts},
 		},
 		"silent child": {
 			"a child that says nothing of the key leaves the parent's",
@@ -129,12 +129,27 @@ func TestPriority(t *testing.T) {
 		"children disagree": {
 			"two children override the parent, and the older one the other",
 			[]*v1.NodePool{since(1, says("p", "1", 9)), since(3, says("c", "2", 0, within("p"))), since(2, says("d", "3", 0, within("p")))},
-			Want{Value: "3", Pool: "d", Policy: v1.ReportConflicts, Younger: []Claim{{"c", "2"}}, Oldest: "d", Overrides: []string{"p"}},
+			Want{Value: "3", Pool: "d", Policy: v1.ReportConflicts, Younger: []Claim{{"c", "2"}}, Oldest: "d"},
 		},
 		"third pool between": {
 			"it would not have won against the parent, and gets nothing from the child's overriding that",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("x", "3", 5)},
 			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Unheard: []string{"c"}},
+		},
+		"third pool between, paused": {
+			"it has nothing, and still the child does not get what it has not while the third one is at work",
+			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), pausedPool(says("x", "3", 5))},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Unheard: []string{"c"}},
+		},
+		"third pool above both, paused": {
+			"a paused pool keeps nobody off a node",
+			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), pausedPool(says("x", "3", 10))},
+			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts},
+		},
+		"a paused pool within the same parent": {
+			"it is no third one, as its parent is around both",
+			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), pausedPool(says("x", "3", 5, within("p")))},
+			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts},
 		},
 		"third pool above both": {
 			"it wins, as it would against the parent alone",
@@ -144,7 +159,7 @@ func TestPriority(t *testing.T) {
 		"third pool below both": {
 			"the child overrides its parent as ever",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 4, within("p")), says("x", "3", 3)},
-			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts, Overrides: []string{"p"}},
+			Want{Value: "2", Pool: "c", Policy: v1.ReportConflicts},
 		},
 		"third pool as strong as the parent, and younger": {
 			"it loses to the parent, and is named",
@@ -164,12 +179,12 @@ func TestPriority(t *testing.T) {
 		"children of different priority": {
 			"the stronger one overrides the parent, as it is stronger than the third one",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("d", "3", 6, within("p")), says("x", "4", 5)},
-			Want{Value: "3", Pool: "d", Policy: v1.ReportConflicts, Overrides: []string{"p"}},
+			Want{Value: "3", Pool: "d", Policy: v1.ReportConflicts},
 		},
 		"the innermost that is strong enough": {
 			"of several in each other, what is weaker than the third one is not heard",
 			[]*v1.NodePool{says("o", "0", 9), says("p", "1", 7, within("o")), says("c", "2", 0, within("p")), says("x", "3", 5)},
-			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Overrides: []string{"o"}, Unheard: []string{"c"}},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Unheard: []string{"c"}},
 		},
 		"the strongest is the outermost": {
 			"a third one that is stronger than what lies between gets nothing either",
@@ -184,12 +199,17 @@ func TestPriority(t *testing.T) {
 		"third pool within the same parent": {
 			"both override it, and the stronger one wins",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("x", "3", 5, within("p"))},
-			Want{Value: "3", Pool: "x", Policy: v1.ReportConflicts, Overrides: []string{"p"}},
+			Want{Value: "3", Pool: "x", Policy: v1.ReportConflicts},
 		},
 		"parent agrees": {
 			"the parent's wish is out of the question even where it is the same",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "1", 0, within("p"))},
-			Want{Value: "1", Pool: "c", Policy: v1.ReportConflicts, Overrides: []string{"p"}},
+			Want{Value: "1", Pool: "c", Policy: v1.ReportConflicts},
+		},
+		"all paused": {
+			"nobody says anything",
+			[]*v1.NodePool{pausedPool(says("p", "1", 0)), pausedPool(says("c", "2", 0, within("p")))},
+			Want{},
 		},
 		"paused child": {
 			"a paused pool says nothing, so the parent is heard",
@@ -203,7 +223,7 @@ func TestPriority(t *testing.T) {
 				// Whatever the order in which the pools come.
 				c.pools = append(c.pools[1:], c.pools[0])
 				got := Expand(c.pools).Node("n", nil).Labels["k"]
-				if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(Want{}, "Rank")); diff != "" {
+				if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(Want{}, "Rank", "Contenders")); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 				}
 				slices.Reverse(c.pools)

@@ -129,10 +129,11 @@ func (k keys[K]) holds(entry Entry, want render.Want, wanted bool) bool {
 }
 
 // goesBefore reports whether one of those that want a key gets it from a pool, though that one
-// holds still. It also goes to a pool that overrides one which would get it.
+// holds still. It also goes to a pool that overrides one which would get it, and to one that has it
+// because a third pool would get it otherwise.
 func goesBefore(pools *render.Expansion, want render.Want, from string) bool {
 	gets := func(pool string) bool { return !pools.HoldsAgainst(from, pool) }
-	return gets(want.Pool) || slices.ContainsFunc(want.Agreeing, gets) || slices.ContainsFunc(want.Overrides, gets)
+	return gets(want.Pool) || slices.ContainsFunc(want.Agreeing, gets) || slices.ContainsFunc(want.Contenders, gets)
 }
 
 // hold leaves everything as it stands, in the record too.

@@ -108,7 +108,7 @@ func (at step) goesBefore(expansion *render.Expansion, field Field, key, pool st
 			}
 		}
 	}
-	pools := slices.Concat([]string{want.Pool}, want.Agreeing, want.Overrides)
+	pools := slices.Concat([]string{want.Pool}, want.Agreeing, want.Contenders)
 	return want.Pool != "" && slices.ContainsFunc(pools, func(other string) bool { return !expansion.HoldsAgainst(pool, other) })
 }
 

@@ -67,6 +67,7 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 		if bytes := annotationBytesOf(w.node.Annotations); bytes > maxAnnotations {
 			t.Fatalf("seed %d: the annotations take %d bytes", seed, bytes)
 		}
+		w.pausesMoveNothing(t, seed, s)
 		for name, wall := range walls { // a pause gives nobody its keys
 			w.pools[name] = paused(wall.DeepCopy())
 		}
@@ -75,6 +76,30 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 		for _, key := range keysOf(walls) {
 			if was, is := has[key.field][key.id], still[key.field][key.id]; is != was {
 				t.Fatalf("seed %d: pool %s is paused, and the %s %s becomes %q, which was %q", seed, key.wall, key.field, key.id, is, was)
+			}
+		}
+	}
+}
+
+// pausesMoveNothing fails if the pause of any one pool changes a label or a taint that pools
+// have put on the node. What somebody else has put there, they do not keep.
+func (w *world) pausesMoveNothing(t *testing.T, seed uint64, s server) {
+	t.Helper()
+	settled, err := Node(w.node, w.expansion())
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := standing(w.node)
+	for name, pool := range w.pools {
+		w.pools[name] = paused(pool.DeepCopy())
+		node, _ := s.write(t, w.node, w.expansion())
+		w.pools[name] = pool
+		still := standing(node)
+		for field, ours := range entries(settled.Recorded()) {
+			for key, entry := range ours {
+				if was, is := has[field][key], still[field][key]; field != Annotation && is != was {
+					t.Fatalf("seed %d: %s is paused, and the %s %s of pool %s becomes %q, which was %q", seed, name, field, key, entry.Pool, is, was)
+				}
 			}
 		}
 	}
