@@ -251,6 +251,29 @@ func TestOneWitnessIsEnough(t *testing.T) {
 	}
 }
 
+// A busy API server does not hide that it refuses one of the requests for good.
+func TestARefusalIsNotHiddenByOneThatMayBeRepeated(t *testing.T) {
+	busy := func(context.Context) (string, error) { return "", apierrors.NewTooManyRequests("later", 1) }
+	forbidden := func(context.Context) (string, error) {
+		return "", apierrors.NewForbidden(schema.GroupResource{Resource: "pools"}, "", errors.New("no right"))
+	}
+	after := func(delay time.Duration, version func(context.Context) (string, error)) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) { time.Sleep(delay); return version(ctx) }
+	}
+	for name, delay := range map[string]time.Duration{"first": 0, "last": 2 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := New(Options{Witnesses: []Witness{
+					{Resource: "sources", Version: after(time.Millisecond, busy)}, {Resource: "pools", Version: after(delay, forbidden)},
+				}})
+				if err := g.probe(t.Context()); !apierrors.IsForbidden(err) {
+					t.Errorf("got %v, want that it is forbidden", err)
+				}
+			})
+		})
+	}
+}
+
 // That the history cannot be verified any more is found out without a doubt.
 func TestARefusedVerificationStopsWrites(t *testing.T) {
 	run(t, 0, func(s *store, g *Guard, ctx context.Context) {

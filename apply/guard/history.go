@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
@@ -73,7 +74,8 @@ func (g *Guard) observe(resource, version string) (fell bool) {
 
 // verify reads the version of every witness from the store. It returns an error
 // that wraps [ErrRewound] where one is lower than a version that was observed
-// before the request, whatever happens to the others; these are not waited for.
+// before the request, whatever happens to the others; these are not waited for. That a
+// request is refused counts for more than that another one is to be repeated later.
 func (g *Guard) verify(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -87,7 +89,7 @@ func (g *Guard) verify(ctx context.Context) error {
 		if errors.Is(err, ErrRewound) {
 			return err
 		}
-		if failed == nil {
+		if failed == nil || err != nil && apierrors.IsTooManyRequests(failed) {
 			failed = err
 		}
 	}
