@@ -32,7 +32,7 @@ type pool struct {
 	member     matcher
 	unreadable error
 
-	// paused pools want nothing and release nothing.
+	// paused pools get nothing and release nothing.
 	paused bool
 	// problem says why the pool cannot be applied; it is then treated like a
 	// paused one, because nothing is released in doubt.

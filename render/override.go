@@ -5,7 +5,7 @@ type decision struct {
 	// by is nil where all are paused.
 	by *pool
 	// contenders are those that it overrides, and at each level the strongest of those that
-	// are not nested with the pool that has it there.
+	// are not nested with the pool that has it there; nor with a paused one around that.
 	contenders []*pool
 }
 
@@ -16,28 +16,47 @@ type decision struct {
 // outer one.
 //
 // A paused pool decides nothing. It counts as the third pool all the same: that it is paused,
-// or resumed, changes no key that it does not have.
+// or resumed, changes no key of a pool that is at work.
 func decide(claimants []*pool) (d decision) {
-	for {
-		strongest := strongestOf(claimants, func(p *pool) bool { return !p.paused })
-		if strongest == nil {
-			return d // the pools within are paused: the one around them has it
+	for left := claimants; ; {
+		strongest := strongestOf(left, func(p *pool) bool { return !p.paused })
+		if strongest == nil { // nobody within the one that has it, or only paused pools
+			d.addRivalsOfPaused(claimants)
+			return d
 		}
 		if d.by != nil {
 			d.contenders = append(d.contenders, d.by)
 		}
 		d.by = strongest
-		third := strongestOf(claimants, func(p *pool) bool { return p.rank > strongest.rank && !p.nestedWith(strongest) })
-		if rival := strongestOf(claimants, func(p *pool) bool { return !p.paused && !p.nestedWith(strongest) }); rival != nil {
-			d.contenders = append(d.contenders, rival)
-		}
+		d.addRival(left, strongest)
+		third := strongestOf(left, func(p *pool) bool { return p.rank > strongest.rank && !p.nestedWith(strongest) })
 		var within []*pool
-		for _, p := range claimants {
+		for _, p := range left {
 			if p.within(strongest) && (third == nil || p.rank < third.rank) {
 				within = append(within, p)
 			}
 		}
-		claimants = within
+		left = within
+	}
+}
+
+// addRival adds the strongest of those that are not nested with a pool.
+func (d *decision) addRival(claimants []*pool, of *pool) {
+	if rival := strongestOf(claimants, func(p *pool) bool { return !p.paused && !p.nestedWith(of) }); rival != nil {
+		d.contenders = append(d.contenders, rival)
+	}
+}
+
+// addRivalsOfPaused adds those of the paused pools around the one that decides: these hold a
+// key against that one, and lose it to a rival all the same.
+func (d *decision) addRivalsOfPaused(claimants []*pool) {
+	if d.by == nil {
+		return
+	}
+	for _, around := range d.by.enclosing {
+		if around.paused {
+			d.addRival(claimants, around)
+		}
 	}
 }
 

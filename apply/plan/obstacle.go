@@ -133,7 +133,7 @@ func (r *Rollouts) obstacle(s twinState, id render.TaintID, want render.Want) st
 	switch {
 	case !s.ours && stands >= 0:
 		of, value = "somebody else", s.node.Taints[stands].Value
-	case s.ours && s.p.pools.HoldsAgainst(s.entry.Pool, want.Pool):
+	case s.ours && s.p.pools.HoldsAgainst(s.entry.Pool, want.Pool) && !(known && goesBefore(s.p.pools, wanted, s.entry.Pool)):
 		of, value = "the suspended pool "+s.entry.Pool, s.entry.Value
 	case known && r.of(wanted.Pool).rank < r.of(want.Pool).rank:
 		of = "pool " + wanted.Pool
