@@ -46,8 +46,9 @@ type Want struct {
 	// one of these, the strongest.
 	Contenders []string
 	// Unheard are the pools within the one that decided the value that want this key, and are
-	// too weak to override it: a third pool is stronger than they are.
+	// too weak to override it: Third, which may be paused, is stronger than they are.
 	Unheard []string
+	Third   string
 	// Rank is the position of the pool that decided the value among all pools, the
 	// strongest first: by priority, then by age, then by name.
 	Rank int

@@ -7,6 +7,9 @@ type decision struct {
 	// contenders are those that it overrides, and at each level the strongest of those that
 	// are not nested with the pool that has it there; nor with a paused one around that.
 	contenders []*pool
+	// third is the strongest pool that keeps those within the one that decides from
+	// overriding it; nil where none does.
+	third *pool
 }
 
 // decide gives a key to the strongest pool that wants it, by priority and then by age. Pools
@@ -30,6 +33,9 @@ func decide(claimants []*pool) (d decision) {
 		d.by = strongest
 		d.addRival(left, strongest)
 		third := strongestOf(left, func(p *pool) bool { return p.rank > strongest.rank && !p.nestedWith(strongest) })
+		if third != nil { // it is stronger than the one of the level before
+			d.third = third
+		}
 		var within []*pool
 		for _, p := range left {
 			if p.within(strongest) && (third == nil || p.rank < third.rank) {

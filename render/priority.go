@@ -54,6 +54,9 @@ func (d decision) want(claimants []*pool, value func(*pool) string, lists *share
 	}
 	want.Pool, want.Policy, want.Rank, want.Agreeing = winner.name, winner.policy, d.by.rank, lists.share(agreeing)
 	want.Contenders, want.Unheard = lists.share(namesOf(d.contenders)), lists.share(namesOf(d.unheard(claimants)))
+	if want.Unheard != nil {
+		want.Third = d.third.name
+	}
 	return want
 }
 

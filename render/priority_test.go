@@ -134,12 +134,12 @@ func TestPriority(t *testing.T) {
 		"third pool between": {
 			"it would not have won against the parent, and gets nothing from the child's overriding that",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("x", "3", 5)},
-			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Unheard: []string{"c"}},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Unheard: []string{"c"}, Third: "x"},
 		},
 		"third pool between, paused": {
 			"it has nothing, and still the child does not get what it has not while the third one is at work",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), pausedPool(says("x", "3", 5))},
-			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Unheard: []string{"c"}},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Unheard: []string{"c"}, Third: "x"},
 		},
 		"third pool above both, paused": {
 			"a paused pool keeps nobody off a node",
@@ -164,12 +164,12 @@ func TestPriority(t *testing.T) {
 		"third pool as strong as the parent, and younger": {
 			"it loses to the parent, and is named",
 			[]*v1.NodePool{since(1, says("p", "1", 9)), since(3, says("c", "2", 0, within("p"))), since(2, says("x", "3", 9))},
-			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Younger: []Claim{{"x", "3"}}, Oldest: "p", Unheard: []string{"c"}},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Younger: []Claim{{"x", "3"}}, Oldest: "p", Unheard: []string{"c"}, Third: "x"},
 		},
 		"third pool between, of the child's value": {
 			"what the child would have is not the third one's to have, either",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("x", "2", 5)},
-			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Unheard: []string{"c"}},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Unheard: []string{"c"}, Third: "x"},
 		},
 		"a parent that says nothing of the key": {
 			"the child overrides nothing",
@@ -184,17 +184,17 @@ func TestPriority(t *testing.T) {
 		"the innermost that is strong enough": {
 			"of several in each other, what is weaker than the third one is not heard",
 			[]*v1.NodePool{says("o", "0", 9), says("p", "1", 7, within("o")), says("c", "2", 0, within("p")), says("x", "3", 5)},
-			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Unheard: []string{"c"}},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Unheard: []string{"c"}, Third: "x"},
 		},
 		"the strongest is the outermost": {
 			"a third one that is stronger than what lies between gets nothing either",
 			[]*v1.NodePool{says("o", "0", 9), says("p", "1", 3, within("o")), says("c", "2", 0, within("p")), says("x", "3", 5)},
-			Want{Value: "0", Pool: "o", Policy: v1.ReportConflicts, Unheard: []string{"c", "p"}},
+			Want{Value: "0", Pool: "o", Policy: v1.ReportConflicts, Unheard: []string{"c", "p"}, Third: "x"},
 		},
 		"third pool within another one": {
 			"it overrides its own parent only",
 			[]*v1.NodePool{says("p", "1", 9), says("c", "2", 0, within("p")), says("q", "3", 8), says("x", "4", 5, within("q"))},
-			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Unheard: []string{"c"}},
+			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Unheard: []string{"c"}, Third: "q"},
 		},
 		"third pool within the same parent": {
 			"both override it, and the stronger one wins",
