@@ -63,10 +63,7 @@ func (m matrix) run(ctx context.Context, asked []string) error {
 	if err != nil {
 		return err
 	}
-	revision, err := output(ctx, "git", "describe", "--always", "--dirty", "--exclude=*")
-	if err != nil {
-		revision = "unknown" // a copy without its history
-	}
+	revision := revisionOf(ctx, ".")
 	var runs []Run
 	for _, version := range chosen {
 		dir, err := m.provide(ctx, version)
@@ -93,6 +90,20 @@ func (m matrix) run(ctx context.Context, asked []string) error {
 		return errFailed
 	}
 	return nil
+}
+
+// revisionOf is the commit of a folder, and whether files are not as it has them. What is
+// written of an earlier run makes no difference.
+func revisionOf(ctx context.Context, dir string) string {
+	revision, err := output(ctx, "git", "-C", dir, "rev-parse", "--short", "HEAD")
+	if err != nil {
+		return "unknown" // a copy without its history
+	}
+	changed, err := output(ctx, "git", "-C", dir, "status", "--porcelain", "--", ".", ":(exclude)"+resultsFile, ":(exclude)"+pageFile)
+	if err != nil || changed != "" {
+		revision += "-dirty"
+	}
+	return revision
 }
 
 // choose returns those of all versions that are asked for, the newest first.
