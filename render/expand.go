@@ -151,10 +151,11 @@ func (e *Expansion) Holds(name string) bool {
 
 // HoldsAgainst reports whether what the pool has put on nodes is frozen although another one
 // wants it otherwise. A stronger one has its way as ever, unless one of them stands within the
-// other: no pool, whatever it says, keeps what a stronger one wants off a node.
+// other: no pool, whatever it says, keeps what a stronger one wants off a node. How strong a
+// pool was that is gone is not known: what it has put there stays.
 func (e *Expansion) HoldsAgainst(name, other string) bool {
 	p, by := e.pools[name], e.pools[other]
-	if !e.Holds(name) || name == other || e.held[name] != nil || by == nil || by.definition == nil {
+	if !e.Holds(name) || name == other || p.definition == nil || by == nil || by.definition == nil {
 		return e.Holds(name)
 	}
 	return compareStrength(p, by) < 0 || p.isNestedIn(by) || by.isNestedIn(p)

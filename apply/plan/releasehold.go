@@ -120,7 +120,7 @@ func (c *releaseCount) count(node *NodeState, record Record) {
 		seen := record.underlyingLabels(node.Labels)
 		members = c.free.Members(node.Name, seen)
 		if slices.ContainsFunc(members, func(pool string) bool { return c.changed[pool] && evicts(c.pools[pool]) }) {
-			c.countEvictions(node, c.free.Node(node.Name, seen))
+			c.countEvictions(node, members, c.free.Node(node.Name, seen))
 		}
 	}
 	if record.Empty() {
@@ -147,20 +147,26 @@ func (c *releaseCount) count(node *NodeState, record Record) {
 	}
 }
 
-func (c *releaseCount) countEvictions(node *NodeState, desired render.Desired) {
-	var pools []string
+// countEvictions counts a NoExecute taint that a changed pool puts on a node for all changed
+// pools that want it there, with whatever value: where the one that has its way is held, the
+// next one would have its own.
+func (c *releaseCount) countEvictions(node *NodeState, members []string, desired render.Desired) {
+	comes := map[render.TaintID]bool{}
 	for id, want := range desired.Taints {
-		if id.Effect != corev1.TaintEffectNoExecute || !c.changed[want.Pool] || !evicts(c.pools[want.Pool]) {
+		comes[id] = id.Effect == corev1.TaintEffectNoExecute && c.changed[want.Pool] && !hasTaint(node, id, want.Value)
+	}
+	for _, name := range members {
+		pool := c.pools[name]
+		if !c.changed[name] || !evicts(pool) {
 			continue
 		}
-		if !hasTaint(node, id, want.Value) {
-			pools = append(pools, want.Pool)
+		// Once for each pool, however many taints it puts on the node.
+		if slices.ContainsFunc(pool.Spec.Taints, func(taint v1.Taint) bool {
+			id := render.TaintID{Key: taint.Key, Effect: taint.Effect}
+			return comes[id] && !hasTaint(node, id, taint.Value)
+		}) {
+			lossOf(c.evicted, name, LossEvict).add(node.Name)
 		}
-	}
-	// Once for each pool, however many taints it puts on the node.
-	slices.Sort(pools)
-	for _, pool := range slices.Compact(pools) {
-		lossOf(c.evicted, pool, LossEvict).add(node.Name)
 	}
 }
 

@@ -206,6 +206,25 @@ func TestHeldReleases(t *testing.T) {
 			func(c Cluster) Cluster { c.Pools = append(pools()[1:], ofZone("p", "x")); return c }, []string{"p"}},
 		"evicts everywhere": {"a NoExecute taint on more than half of all nodes", twenty, pools(),
 			func(c Cluster) Cluster { c.Pools = edited(c.Pools, "p", evicting); return c }, []string{"p"}},
+		"two evict, and agree": {"without the one that has its way, the other has the same", twenty, pools(),
+			func(c Cluster) Cluster {
+				c.Pools = edited(edited(c.Pools, "p", evicting), "q", func(pool *v1.NodePool) { zones("a", "b")(pool); evicting(pool) })
+				return c
+			}, []string{"p", "q"}},
+		"two evict, with different values": {"without the stronger one, the weaker one has its own", twenty, pools(),
+			func(c Cluster) Cluster {
+				c.Pools = edited(edited(c.Pools, "p", evicting), "q", func(pool *v1.NodePool) {
+					zones("a", "b")(pool)
+					evicting(pool)
+					pool.Spec.Taints[0].Value, pool.Spec.Priority = "other", -1
+				})
+				return c
+			}, []string{"p", "q"}},
+		"two evict, one of them half": {"the other one reaches too few by itself", twenty, pools(),
+			func(c Cluster) Cluster {
+				c.Pools = edited(edited(c.Pools, "p", evicting), "q", evicting)
+				return c
+			}, []string{"p"}},
 		"evicts by role": {"nodes are labelled for the pool one by one", twenty, []*v1.NodePool{byRole("p")},
 			func(c Cluster) Cluster {
 				for _, node := range c.Nodes {

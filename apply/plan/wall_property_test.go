@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -53,6 +54,8 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 				w.pools[name] = frozen
 			case w.oneIn(4):
 				w.pools[name] = paused(frozen)
+			case w.oneIn(4):
+				w.guarded = map[string]error{name: errors.New("held")}
 			}
 		}
 		maps.Copy(w.pools, walls)

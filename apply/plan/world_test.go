@@ -35,6 +35,8 @@ type world struct {
 	// Which policies pools may have, and whether they may be paused or broken.
 	policies []v1.ConflictPolicy
 	held     bool
+	// guarded are the pools that a guard holds, and why.
+	guarded map[string]error
 }
 
 // newWorld makes a node with keys of others on it, and no pools.
@@ -72,7 +74,7 @@ func (w *world) values(most int) map[string]string {
 }
 
 func (w *world) expansion() *render.Expansion {
-	return render.Expand(slices.Collect(maps.Values(w.pools)))
+	return render.ExpandHeld(slices.Collect(maps.Values(w.pools)), w.guarded)
 }
 
 // changePools adds a pool, changes one, or takes one away.
