@@ -5,7 +5,8 @@ type decision struct {
 	// by is nil where all are paused.
 	by *pool
 	// contenders are those that it overrides, and at each level the strongest of those that
-	// are not nested with the pool that has it there; nor with a paused one around that.
+	// are not nested with the pool that has it there. A paused pool around the one that decides
+	// may hold the key, and so the strongest that is not nested with that one is among them.
 	contenders []*pool
 	// third is the strongest pool that keeps those within the one that decides from
 	// overriding it; nil where none does.

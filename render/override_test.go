@@ -59,7 +59,7 @@ func TestContenders(t *testing.T) {
 			if active(holder) || d.by == nil {
 				continue
 			}
-			goesBefore := func(p *pool) bool {
+			goesBefore := func(p *pool) bool { // unless a paused pool alone keeps it from having its way
 				kept := slices.ContainsFunc(claimants, func(third *pool) bool { return third.paused && third.keepsFromOverriding(p, claimants) })
 				return active(p) && p.rank < holder.rank && !p.nestedWith(holder) && !kept
 			}

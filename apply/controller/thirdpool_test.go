@@ -44,7 +44,7 @@ func TestThirdPoolGetsNoKeyOfAWall(t *testing.T) {
 	}
 	has("n1", "wall", "wall", "inner", "third")
 
-	// A paused inner pool keeps its values against the wall, and against nobody else.
+	// A paused inner pool keeps its values against the wall, until the third one is back.
 	w.kubectl("delete", "nodepool", "third")
 	has("n1", "inner", "wall", "inner")
 	writesNoNode(func() { w.kubectl("annotate", "nodepool", "inner", pausing) })
