@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -13,7 +12,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/render"
 )
 
 // ReleasePolicy says how many nodes a revision may take out of pools.
@@ -88,12 +86,13 @@ func (policy ReleasePolicy) remedy(revision Revision) string {
 }
 
 // LimitReleases holds the whole revision back where it takes more nodes out of a
-// pool than its policy allows, and nobody has approved that. What counts are the
-// nodes that carry keys of a pool or are in it, and that would not be in it. Nodes
-// that leave by what happens to themselves do not count, nor those from which
-// nothing is taken: they are paused, or their record cannot be read. Of the pools
-// that are pruned, which have a limit of their own, those nodes count that lose
-// something by all of them together, as a part of all that carry anything.
+// pool than its policy allows, or has a pool want a NoExecute taint on more that do
+// not have it, and nobody has approved that. What counts are the nodes that carry
+// keys of a pool or are in it, and that would not be in it. Nodes that leave by what
+// happens to themselves do not count, nor those from which nothing is taken: they are
+// paused, or their record cannot be read. Of the pools that are pruned, which have a
+// limit of their own, those nodes count that lose something by all of them together,
+// as a part of all that carry anything.
 //
 // Pools that the revision changes, and that may change, are marked as approved for
 // [HeldReleases]. Pools of files that no source has are not limited here: it is
@@ -102,23 +101,40 @@ func (p *PoolsPlan) LimitReleases(revision Revision, live []*v1.NodePool, nodes 
 	if revision.Source == "" || len(p.Changes) == 0 {
 		return
 	}
-	losses := p.losses(revision, live, nodes)
+	held := p.heldBeside(live, nodes)
+	losses := p.losses(revision, live, nodes, held)
 	p.ReleaseApproved = len(losses) > 0 && revision.Release.approves(revision)
 	if len(losses) > 0 && !p.ReleaseApproved {
 		limit := revision.Release.limit()
-		held := &ReleaseBlock{Losses: losses, Limit: limit.String(), Remedy: revision.Release.remedy(revision)}
+		block := &ReleaseBlock{Losses: losses, Limit: limit.String(), Remedy: revision.Release.remedy(revision)}
 		if !revision.AssumeApproved {
-			*p = PoolsPlan{Held: held}
+			*p = PoolsPlan{Held: block}
 			return
 		}
-		p.Held = held
+		p.Held = block
 	}
-	p.approveReleases(live, nodes)
+	p.approveReleases(live, nodes, held)
+}
+
+// heldBeside are the pools that the revision does not change and that are held. What they say
+// is not carried out with the revision, and neither hides what it does nor adds to it.
+func (p *PoolsPlan) heldBeside(live []*v1.NodePool, nodes []*NodeState) Holds {
+	after, changed := p.leaving(live), map[string]bool{}
+	for _, change := range p.Changes {
+		changed[change.Name] = true
+	}
+	others := slices.DeleteFunc(slices.Clone(after), func(pool *v1.NodePool) bool { return changed[pool.Name] })
+	if !MayHoldReleases(others) {
+		return Holds{}
+	}
+	held := HeldReleases(after, nodes)
+	maps.DeleteFunc(held, func(name string, _ *ReleaseBlock) bool { return changed[name] })
+	return Holds{Blocked: held}
 }
 
 // losses are those of the pools that lose more than the limit allows, sorted.
-func (p *PoolsPlan) losses(revision Revision, live []*v1.NodePool, nodes []*NodeState) []Loss {
-	c := p.countLosses(revision, live, nodes)
+func (p *PoolsPlan) losses(revision Revision, live []*v1.NodePool, nodes []*NodeState, held Holds) []Loss {
+	c := p.countLosses(revision, live, nodes, held)
 	var losses []Loss
 	for _, pool := range slices.Sorted(maps.Keys(c.leaving)) {
 		if loss := c.leaving[pool]; revision.Release.exceeded(revision, loss.Count, c.of[pool]) {
@@ -148,14 +164,11 @@ type lossCount struct {
 	carrying         int
 }
 
-func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []*NodeState) *lossCount {
+func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []*NodeState, held Holds) *lossCount {
 	after := p.After(live)
-	before, then := Expand(live, nodes), render.Expand(after)
+	before, then := Expand(live, nodes), held.Expand(after)
 	concerned, deleted := p.concerned(revision, after), p.Deletes()
-	evicting := map[string]bool{}
-	for _, pool := range after {
-		evicting[pool.Name] = concerned[pool.Name] && evicts(pool)
-	}
+	evictions := newEvictions(live, after, concerned)
 	c := &lossCount{leaving: map[string]*Loss{}, evicted: map[string]*Loss{}, of: map[string]int{}, deleted: Loss{Kind: LossDelete}}
 	for _, node := range nodes {
 		record, err := readRecord(node)
@@ -180,30 +193,13 @@ func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []
 				lossOf(c.leaving, pool, LossLeave).add(node.Name)
 			}
 		}
-		if slices.ContainsFunc(will, func(pool string) bool { return evicting[pool] }) {
-			c.countEvictions(node, evicting, before.Node(node.Name, seen), then.Node(node.Name, seen))
+		if evictions.mayCome(will) {
+			for _, pool := range evictions.come(node, was, will, before.Node(node.Name, seen), then.Node(node.Name, seen)) {
+				lossOf(c.evicted, pool, LossEvict).add(node.Name)
+			}
 		}
 	}
 	return c
-}
-
-// countEvictions counts a node that gets a NoExecute taint which nothing would have
-// put there before.
-func (c *lossCount) countEvictions(node *NodeState, evicting map[string]bool, before, then render.Desired) {
-	var pools []string
-	for id, want := range then.Taints {
-		if id.Effect != corev1.TaintEffectNoExecute || !evicting[want.Pool] || hasTaint(node, id, want.Value) {
-			continue
-		}
-		if had, wanted := before.Taints[id]; !wanted || had.Value != want.Value {
-			pools = append(pools, want.Pool)
-		}
-	}
-	// Once for each pool, however many taints it puts on the node.
-	slices.Sort(pools)
-	for _, pool := range slices.Compact(pools) {
-		lossOf(c.evicted, pool, LossEvict).add(node.Name)
-	}
 }
 
 // concerned are the pools whose members the revision decides anew: those that it
@@ -268,8 +264,8 @@ func covers(set *fieldpath.Set, path fieldpath.Path) bool {
 
 // approveReleases marks those pools that [HeldReleases] would hold, or could when
 // nodes change meanwhile.
-func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState) {
-	c := countReleases(p.leaving(live), nodes)
+func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState, beside Holds) {
+	c := countReleases(p.leaving(live), nodes, beside)
 	approve, held, deletes := map[string]bool{}, map[string]*ReleaseBlock{}, len(p.Deletes())
 	c.holdDeparting(held)
 	for _, pool := range c.sorted {
@@ -277,7 +273,7 @@ func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState) {
 			approve[c.cause(pool)] = true
 		}
 		if c.evicted[pool.Name] != nil && c.nodes >= v1.MinReleaseLimited {
-			approve[pool.Name] = true
+			approve[c.evicting[pool.Name]] = true
 		}
 	}
 	for i := range p.Changes {

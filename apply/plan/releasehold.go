@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -35,8 +34,11 @@ func MayHoldReleases(pools []*v1.NodePool) bool {
 // limit allows: out of itself, or one within it. What the definition was before is
 // not known, but by status.observedMembership whether it changed since it was last
 // carried out; who was a member is in the records of nodes. A node that leaves
-// because its own labels changed holds nothing. Nor is a pool released by a change
-// that puts a NoExecute taint on more nodes than the limit allows of all.
+// because its own labels changed holds nothing.
+//
+// So is a pool by whose change a NoExecute taint, its own or that of a pool within it, is
+// wanted on more nodes that do not have it than the limit allows of all. Which pool has
+// its way there makes no difference: that may change with any other pool.
 //
 // Pools that are being deleted are held when, together, they release more nodes
 // than the limit allows of all that carry anything of a pool. The deletion of one
@@ -47,7 +49,7 @@ func MayHoldReleases(pools []*v1.NodePool) bool {
 // What was blocked stays so until it is approved or changed, whatever becomes of
 // its nodes meanwhile. All is decided by what stands in the cluster.
 func HeldReleases(pools []*v1.NodePool, nodes []*NodeState) map[string]*ReleaseBlock {
-	c := countReleases(pools, nodes)
+	c := countReleases(pools, nodes, Holds{})
 	held := map[string]*ReleaseBlock{}
 	c.holdChanged(held)
 	c.holdDeparting(held)
@@ -59,7 +61,7 @@ func HeldReleases(pools []*v1.NodePool, nodes []*NodeState) map[string]*ReleaseB
 // of, and that nobody has approved, sorted. There are none where so few nodes carry
 // anything that their release is not limited.
 func Departing(pools []*v1.NodePool, nodes []*NodeState) []string {
-	c := countReleases(pools, nodes)
+	c := countReleases(pools, nodes, Holds{})
 	if c.carrying < v1.MinReleaseLimited {
 		return nil
 	}
@@ -68,13 +70,15 @@ func Departing(pools []*v1.NodePool, nodes []*NodeState) []string {
 
 var defaultReleaseLimit = intstr.FromString(v1.DefaultReleaseLimit)
 
-// releaseCount is what pools would do to nodes if nothing were held.
+// releaseCount is what pools would do to nodes if none were held but some.
 type releaseCount struct {
 	pools  map[string]*v1.NodePool
 	sorted []*v1.NodePool
 	// free is nil where no pool has changed.
 	free    *render.Expansion
 	changed map[string]bool
+	// evicting are the pools that evict, by whose change each of them may do so anew.
+	evicting map[string]string
 	// nodes is how many there are, carrying how many of them carry anything.
 	nodes, carrying int
 	carriers        map[string]int
@@ -87,9 +91,9 @@ type releaseCount struct {
 	vanished  map[string]*Loss
 }
 
-func countReleases(pools []*v1.NodePool, nodes []*NodeState) *releaseCount {
+func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releaseCount {
 	c := &releaseCount{
-		pools: make(map[string]*v1.NodePool, len(pools)), changed: map[string]bool{}, nodes: len(nodes),
+		pools: make(map[string]*v1.NodePool, len(pools)), changed: map[string]bool{}, evicting: map[string]string{}, nodes: len(nodes),
 		carriers: map[string]int{}, leaving: map[string]*Loss{}, evicted: map[string]*Loss{},
 		departing: Loss{Kind: LossDelete}, carried: map[string]bool{}, vanished: map[string]*Loss{},
 	}
@@ -101,7 +105,12 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState) *releaseCount {
 	}
 	c.sorted = slices.SortedFunc(maps.Values(c.pools), func(a, b *v1.NodePool) int { return cmp.Compare(a.Name, b.Name) })
 	if len(c.changed) > 0 {
-		c.free = render.Expand(pools)
+		c.free = held.Expand(pools)
+	}
+	for _, pool := range c.sorted {
+		if cause := c.cause(pool); c.changed[cause] && evicts(pool) {
+			c.evicting[pool.Name] = cause
+		}
 	}
 	for _, node := range nodes {
 		record, err := readRecord(node)
@@ -117,10 +126,11 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState) *releaseCount {
 func (c *releaseCount) count(node *NodeState, record Record) {
 	var members []string
 	if c.free != nil {
-		seen := record.underlyingLabels(node.Labels)
-		members = c.free.Members(node.Name, seen)
-		if slices.ContainsFunc(members, func(pool string) bool { return c.changed[pool] && evicts(c.pools[pool]) }) {
-			c.countEvictions(node, members, c.free.Node(node.Name, seen))
+		members = c.free.Members(node.Name, record.underlyingLabels(node.Labels))
+	}
+	for _, name := range members {
+		if c.evicting[name] != "" && lacksEvicting(node, c.pools[name], func(render.TaintID, v1.Taint) bool { return true }) {
+			lossOf(c.evicted, name, LossEvict).add(node.Name)
 		}
 	}
 	if record.Empty() {
@@ -147,35 +157,6 @@ func (c *releaseCount) count(node *NodeState, record Record) {
 	}
 }
 
-// countEvictions counts a NoExecute taint that a changed pool puts on a node for all changed
-// pools that want it there, with whatever value: where the one that has its way is held, the
-// next one would have its own.
-func (c *releaseCount) countEvictions(node *NodeState, members []string, desired render.Desired) {
-	comes := map[render.TaintID]bool{}
-	for id, want := range desired.Taints {
-		comes[id] = id.Effect == corev1.TaintEffectNoExecute && c.changed[want.Pool] && !hasTaint(node, id, want.Value)
-	}
-	for _, name := range members {
-		pool := c.pools[name]
-		if !c.changed[name] || !evicts(pool) {
-			continue
-		}
-		// Once for each pool, however many taints it puts on the node.
-		if slices.ContainsFunc(pool.Spec.Taints, func(taint v1.Taint) bool {
-			id := render.TaintID{Key: taint.Key, Effect: taint.Effect}
-			return comes[id] && !hasTaint(node, id, taint.Value)
-		}) {
-			lossOf(c.evicted, name, LossEvict).add(node.Name)
-		}
-	}
-}
-
-func hasTaint(node *NodeState, id render.TaintID, value string) bool {
-	return slices.ContainsFunc(node.Taints, func(taint corev1.Taint) bool {
-		return taint.Key == id.Key && taint.Effect == id.Effect && taint.Value == value
-	})
-}
-
 func lossOf(losses map[string]*Loss, pool string, kind LossKind) *Loss {
 	if losses[pool] == nil {
 		losses[pool] = &Loss{Pool: pool, Kind: kind}
@@ -185,26 +166,18 @@ func lossOf(losses map[string]*Loss, pool string, kind LossKind) *Loss {
 
 // holdChanged holds the pools whose definitions changed and concern too many nodes.
 func (c *releaseCount) holdChanged(held map[string]*ReleaseBlock) {
-	losses, touched := map[string][]Loss{}, map[string]bool{}
+	losses := map[string][]Loss{}
 	for _, pool := range c.sorted {
 		if loss := c.leaving[pool.Name]; loss != nil {
 			loss.Of = c.carriers[pool.Name]
-			cause := c.cause(pool)
-			if c.changed[cause] {
-				touched[cause] = true
-				if exceedsReleaseLimit(defaultReleaseLimit, loss.Count, loss.Of) {
-					losses[cause] = append(losses[cause], *loss)
-				}
-			}
+			addExceeding(losses, c.cause(pool), loss)
 		}
 		if loss := c.evicted[pool.Name]; loss != nil {
-			loss.Of, touched[pool.Name] = c.nodes, true
-			if exceedsReleaseLimit(defaultReleaseLimit, loss.Count, loss.Of) {
-				losses[pool.Name] = append(losses[pool.Name], *loss)
-			}
+			loss.Of = c.nodes
+			addExceeding(losses, c.evicting[pool.Name], loss)
 		}
 	}
-	for name := range touched {
+	for name := range c.changed {
 		pool := c.pools[name]
 		if losses[name] == nil && !WasBlocked(pool) {
 			continue
@@ -216,8 +189,15 @@ func (c *releaseCount) holdChanged(held map[string]*ReleaseBlock) {
 	}
 }
 
-// cause is the pool by whose change nodes leave a pool: the pool itself, or the next
-// one around it that has changed; empty where none has.
+// addExceeding adds a loss that exceeds the limit to those that a pool causes.
+func addExceeding(losses map[string][]Loss, cause string, loss *Loss) {
+	if exceedsReleaseLimit(defaultReleaseLimit, loss.Count, loss.Of) {
+		losses[cause] = append(losses[cause], *loss)
+	}
+}
+
+// cause is the pool by whose change nodes leave a pool, or are members of it: the pool
+// itself, or the next one around it that has changed; empty where none has.
 func (c *releaseCount) cause(pool *v1.NodePool) string {
 	seen := map[string]bool{}
 	for pool != nil && !seen[pool.Name] {
@@ -280,13 +260,6 @@ func changedMembership(pool *v1.NodePool) bool {
 func differs(pool *v1.NodePool) bool {
 	return pool.DeletionTimestamp.IsZero() && !v1.IsDisabled(pool, v1.ReconcileAnnotation) &&
 		pool.Status.ObservedMembership != Membership(pool)
-}
-
-// evicts reports whether a pool puts a NoExecute taint on nodes of which a mistake can
-// choose too many: by a selector or by patterns. Nodes that carry the role label of a
-// pool have been labelled for that pool, one by one.
-func evicts(pool *v1.NodePool) bool {
-	return pool != nil && (pool.Spec.Selector != nil || len(pool.Spec.NodeNames) > 0) && slices.ContainsFunc(pool.Spec.Taints, func(taint v1.Taint) bool { return taint.Effect == corev1.TaintEffectNoExecute })
 }
 
 // WasBlocked reports whether the pool, as it is now, was found to wait for an

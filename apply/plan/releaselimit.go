@@ -38,7 +38,8 @@ const (
 	LossDelete LossKind = "delete"
 	// LossGone: the pool is gone, and has not released its nodes.
 	LossGone LossKind = "gone"
-	// LossEvict: nodes would get a NoExecute taint, which evicts their pods.
+	// LossEvict: nodes would get a NoExecute taint, which evicts their pods, if the pool has
+	// its way there.
 	LossEvict LossKind = "evict"
 )
 
@@ -84,7 +85,7 @@ func (l Loss) String() string {
 		}
 		return fmt.Sprintf("the deletion of pool %q%s would release %d of the %d nodes that carry anything of a pool (%s)", l.Pool, others, l.Count, l.Of, names)
 	case LossEvict:
-		return fmt.Sprintf("%d of all %d nodes would get a NoExecute taint of pool %q (%s)", l.Count, l.Of, l.Pool, names)
+		return fmt.Sprintf("pool %q wants a NoExecute taint on %d of all %d nodes, which do not have it (%s)", l.Pool, l.Count, l.Of, names)
 	default:
 		return fmt.Sprintf("%d of %d nodes would leave pool %q (%s)", l.Count, l.Of, l.Pool, names)
 	}
