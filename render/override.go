@@ -1,5 +1,7 @@
 package render
 
+import "slices"
+
 // decision is which of the pools that want a key of a node decides its value.
 type decision struct {
 	// by is nil where all are paused.
@@ -84,6 +86,15 @@ func (d decision) heard(claimants []*pool) (heard []*pool) {
 		}
 	}
 	return heard
+}
+
+// owes reports whether a pool has its way only because the one that decides overrides another
+// one, which is stronger than it. Such a pool owns no key: it would lose it when the one that
+// decides is paused.
+func (d decision) owes(p *pool, claimants []*pool) bool {
+	return slices.ContainsFunc(claimants, func(overridden *pool) bool {
+		return !overridden.paused && d.by.within(overridden) && overridden.rank < p.rank && !p.within(overridden)
+	})
 }
 
 // unheard are those within the pool that decides: they are too weak to override it.

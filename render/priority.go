@@ -39,7 +39,7 @@ func (d decision) want(claimants []*pool, value func(*pool) string, lists *share
 		switch equal := p.priority == d.by.priority; {
 		case equal && value(p) != wanted:
 			want.Younger = append(want.Younger, Claim{Pool: p.name, Value: value(p)})
-		case equal && furtherThan(p, winner):
+		case equal && furtherThan(p, winner) && !d.owes(p, claimants):
 			winner = p
 		}
 	}

@@ -51,6 +51,16 @@ func TestPriority(t *testing.T) {
 			[]*v1.NodePool{says("a", "1", 0), says("b", "2", 1)},
 			Want{Value: "2", Pool: "b", Policy: v1.ReportConflicts},
 		},
+		"agrees with an inner pool, outside": {
+			"without it, the outer pool would have the key: what becomes of it follows the inner one",
+			[]*v1.NodePool{says("outer", "1", 9), says("inner", "2", 0, within("outer")), says("other", "2", 0, policy(v1.Adopt))},
+			Want{Value: "2", Pool: "inner", Policy: v1.ReportConflicts, Agreeing: []string{"other"}, Contenders: []string{"other", "outer"}},
+		},
+		"agrees with an inner pool, and is stronger than the outer one": {
+			"it would have the key without it",
+			[]*v1.NodePool{says("outer", "1", 0), says("inner", "2", 9, within("outer")), says("other", "2", 9, policy(v1.Adopt))},
+			Want{Value: "2", Pool: "other", Policy: v1.Adopt, Agreeing: []string{"inner"}, Contenders: []string{"other", "outer"}},
+		},
 		"negative": {
 			"priorities below the default are lower",
 			[]*v1.NodePool{says("a", "1", -1), says("b", "2", 0), says("c", "3", -2147483648)},
