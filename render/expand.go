@@ -149,16 +149,17 @@ func (e *Expansion) Holds(name string) bool {
 	return found && (p.paused || p.problem != nil)
 }
 
-// HoldsAgainst reports whether what the pool has put on nodes is frozen although another one
-// wants it otherwise. A stronger one has its way as ever, unless one of them stands within the
-// other: no pool, whatever it says, keeps what a stronger one wants off a node. How strong a
-// pool was that is gone is not known: what it has put there stays.
-func (e *Expansion) HoldsAgainst(name, other string) bool {
+// HoldsAgainst reports whether a key that the pool has put on nodes is frozen although another
+// one wants it otherwise. A stronger one has its way as ever, unless one of them stands within
+// the other and the pool says something of the key: no pool, whatever it says, keeps what a
+// stronger one wants off a node. How strong a pool was that is gone is not known: what it has
+// put there stays.
+func (e *Expansion) HoldsAgainst(name, other string, says func(*v1.NodePool) bool) bool {
 	p, by := e.pools[name], e.pools[other]
 	if !e.Holds(name) || name == other || p.definition == nil || by == nil || by.definition == nil {
 		return e.Holds(name)
 	}
-	return compareStrength(p, by) < 0 || p.isNestedIn(by) || by.isNestedIn(p)
+	return compareStrength(p, by) < 0 || (p.isNestedIn(by) || by.isNestedIn(p)) && says(p.definition)
 }
 
 // isNestedIn reports whether a pool stands within another one, or says so: the pools around a

@@ -23,9 +23,9 @@ func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts, r
 	}
 	desired := render.Desired{
 		Pools:       p.desired.Pools,
-		Labels:      hold(h, Label, p.desired.Labels, p.recorded.Labels),
-		Annotations: hold(h, Annotation, p.desired.Annotations, p.recorded.Annotations),
-		Taints:      hold(h, Taint, p.desired.Taints, p.recorded.Taints),
+		Labels:      hold(h, labels, p.desired.Labels, p.recorded.Labels),
+		Annotations: hold(h, annotations, p.desired.Annotations, p.recorded.Annotations),
+		Taints:      hold(h, taints, p.desired.Taints, p.recorded.Taints),
 	}
 	for id, drained := range p.recorded.Change.Drains {
 		if h.refuses(drained.Pool) {
@@ -63,15 +63,15 @@ type holder struct {
 }
 
 // hold returns what is wanted of a node while the changes of some pools wait.
-func hold[K comparable](h holder, field Field, want map[K]render.Want, recorded map[K]Entry) map[K]render.Want {
+func hold[K comparable](h holder, at keyField[K], want map[K]render.Want, recorded map[K]Entry) map[K]render.Want {
 	held := make(map[K]render.Want, len(want))
 	for key, wanted := range want {
 		claim, free := h.inTheNameOfAnother(wanted)
 		entry, ours := recorded[key]
 		switch {
-		case ours && !free && h.refuses(wanted.Pool) && entry.Pool != wanted.Pool && !h.wants(entry.Pool, field, fmt.Sprint(key)) && !h.waits(entry.Pool):
+		case ours && !free && h.refuses(wanted.Pool) && entry.Pool != wanted.Pool && !h.wants(entry.Pool, at.field, fmt.Sprint(key)) && !h.waits(entry.Pool):
 			// It is released, whoever would get it.
-		case ours && h.keeps(entry, wanted, free):
+		case ours && h.keeps(at.saysKey(key), entry, wanted, free):
 			held[key] = h.recordedWant(entry)
 		case free, ours && !h.refuses(wanted.Pool): // one that has it releases it, and the next one gets it at once
 			held[key] = claim
@@ -122,8 +122,8 @@ func (h holder) inTheNameOfAnother(want render.Want) (render.Want, bool) {
 // keeps reports whether an entry of the record stays as it is, though a key is wanted
 // otherwise, and whoever wants it is free or not. A key of the wanted value keeps its owner:
 // another one would hand it back with the next turn, and so on.
-func (h holder) keeps(entry Entry, want render.Want, free bool) bool {
-	if entry.Pool == want.Pool || h.rollouts.causes(h.pools, want, entry.Pool) {
+func (h holder) keeps(says saysKey, entry Entry, want render.Want, free bool) bool {
+	if entry.Pool == want.Pool || h.rollouts.causes(h.pools, says, want, entry.Pool) {
 		return !free || entry.Pool == want.Pool && entry.Value == want.Value
 	}
 	return h.waits(entry.Pool)

@@ -18,6 +18,8 @@ type keyField[K comparable] struct {
 	// path of what managed fields say of a key, and whether that is the key alone.
 	path  func(K) fieldpath.Path
 	alone bool
+	// says reports whether a pool itself says something of a key.
+	says func(*v1.NodePool, K) bool
 	// reportOnly reports whether a key belongs to another program, so that pools
 	// never take it; nil where that is so of none.
 	reportOnly func(K) bool
@@ -30,6 +32,10 @@ var (
 			value, found := node.Labels[key]
 			return value, found
 		},
+		says: func(pool *v1.NodePool, key string) bool {
+			_, says := pool.Spec.Labels[key]
+			return says || key == v1.RoleLabel(pool.Name)
+		},
 	}
 	annotations = keyField[string]{
 		field: Annotation, path: annotationPath, alone: true,
@@ -37,13 +43,27 @@ var (
 			value, found := node.Annotations[key]
 			return value, found
 		},
+		says: func(pool *v1.NodePool, key string) bool {
+			_, says := pool.Spec.Annotations[key]
+			return says
+		},
 	}
 	// The taints of a node are one atomic list: nobody owns one alone.
 	taints = keyField[render.TaintID]{
 		field: Taint, path: func(render.TaintID) fieldpath.Path { return taintsPath }, value: taintValue,
 		reportOnly: func(id render.TaintID) bool { return v1.ReportOnlyTaint(id.Key) },
+		says: func(pool *v1.NodePool, id render.TaintID) bool {
+			return slices.ContainsFunc(pool.Spec.Taints, func(taint v1.Taint) bool { return taint.Key == id.Key && taint.Effect == id.Effect })
+		},
 	}
 )
+
+// saysKey reports whether a pool itself says something of one key.
+type saysKey func(*v1.NodePool) bool
+
+func (f keyField[K]) saysKey(key K) saysKey {
+	return func(pool *v1.NodePool) bool { return f.says(pool, key) }
+}
 
 // taintValue looks through the list, which is short: to index it would cost more.
 func taintValue(node *NodeState, id render.TaintID) (string, bool) {

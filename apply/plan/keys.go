@@ -104,7 +104,7 @@ func (k keys[K]) verdict(key K) verdict {
 	want, wanted := k.want[key]
 	want.Policy = k.policy(key, want)
 	switch {
-	case ours && k.holds(entry, want, wanted):
+	case ours && k.holds(key, entry, want, wanted):
 		return k.hold(have, entry, want, wanted)
 	case wanted && k.noRoom[key]:
 		return k.deny(key, have, entry, ours)
@@ -121,18 +121,18 @@ func (k keys[K]) verdict(key K) verdict {
 
 // holds reports whether a key stays as it stands, as its pool is frozen, and no pool wants it
 // that goes before that one.
-func (k keys[K]) holds(entry Entry, want render.Want, wanted bool) bool {
+func (k keys[K]) holds(key K, entry Entry, want render.Want, wanted bool) bool {
 	if !wanted || !k.pools.Holds(entry.Pool) {
 		return k.pools.Holds(entry.Pool)
 	}
-	return !goesBefore(k.pools, want, entry.Pool)
+	return !goesBefore(k.pools, k.saysKey(key), want, entry.Pool)
 }
 
 // goesBefore reports whether one of those that want a key gets it from a pool, though that one
 // holds still. It also goes to a pool that overrides one which would get it, and to one that has it
 // because a third pool would get it otherwise.
-func goesBefore(pools *render.Expansion, want render.Want, from string) bool {
-	gets := func(pool string) bool { return !pools.HoldsAgainst(from, pool) }
+func goesBefore(pools *render.Expansion, says saysKey, want render.Want, from string) bool {
+	gets := func(pool string) bool { return !pools.HoldsAgainst(from, pool, says) }
 	return gets(want.Pool) || slices.ContainsFunc(want.Agreeing, gets) || slices.ContainsFunc(want.Contenders, gets)
 }
 

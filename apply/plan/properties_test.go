@@ -108,8 +108,12 @@ func (at step) goesBefore(expansion *render.Expansion, field Field, key, pool st
 			}
 		}
 	}
+	says := func(pool *v1.NodePool) bool {
+		_, says := wishes(pool)[field][key]
+		return says
+	}
 	pools := slices.Concat([]string{want.Pool}, want.Agreeing, want.Contenders)
-	return want.Pool != "" && slices.ContainsFunc(pools, func(other string) bool { return !expansion.HoldsAgainst(pool, other) })
+	return want.Pool != "" && slices.ContainsFunc(pools, func(other string) bool { return !expansion.HoldsAgainst(pool, other, says) })
 }
 
 // heldAndDeniedKeysStay: nothing changes for a key of a paused or broken pool, in

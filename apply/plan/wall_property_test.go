@@ -56,7 +56,14 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 				w.pools[name] = paused(frozen)
 			case w.oneIn(4):
 				w.guarded = map[string]error{name: errors.New("held")}
+			case w.oneIn(4): // and by an edit that says it is nested, and nothing of any key
+				frozen.Spec.Parent, frozen.Spec.Labels, frozen.Spec.Annotations, frozen.Spec.Taints = "wall", nil, nil, nil
+				w.pools[name], w.guarded = frozen, map[string]error{name: errors.New("held")}
+				hostile[name] = frozen
 			}
+		}
+		for _, pool := range hostile { // those within such a one stand within the wall, too
+			addOverrides(overrides, others, pool, wallsAround(pool, walls, hostile))
 		}
 		maps.Copy(w.pools, walls)
 		w.node, _ = s.write(t, w.node, w.expansion())
