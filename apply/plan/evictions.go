@@ -11,46 +11,61 @@ import (
 
 // evictions are the NoExecute taints that a revision brings to nodes.
 type evictions struct {
-	// pools are those that the revision concerns, and that evict; said are all as they were.
-	pools, said map[string]*v1.NodePool
+	// concerned are the pools that the revision concerns, and that evict; said are all as they
+	// were, and says all as they will be.
+	concerned, said, says map[string]*v1.NodePool
+	before, then          *render.Expansion
 }
 
-func newEvictions(live, after []*v1.NodePool, concerned map[string]bool) evictions {
-	e := evictions{pools: map[string]*v1.NodePool{}, said: map[string]*v1.NodePool{}}
-	for _, pool := range after {
-		if concerned[pool.Name] && evicts(pool) {
-			e.pools[pool.Name] = pool
-		}
+// come are the pools that bring a NoExecute taint to a node, which was in some pools and will be
+// in others. Nothing would have put the taint there before; nor has the pool said the same of
+// the node, unless its value comes only now. A new taint counts also where another pool has its
+// way: this may change with any other pool, but for one within it that has done so already.
+func (e evictions) come(node *NodeState, seen map[string]string, was, will []string) (pools []string) {
+	if !slices.ContainsFunc(will, func(pool string) bool { return e.concerned[pool] != nil }) {
+		return nil
 	}
-	for _, pool := range live {
-		e.said[pool.Name] = pool
-	}
-	return e
-}
-
-// mayCome reports whether a node that will be in some pools may get a NoExecute taint.
-func (e evictions) mayCome(will []string) bool {
-	return slices.ContainsFunc(will, func(pool string) bool { return e.pools[pool] != nil })
-}
-
-// come are the pools that bring a NoExecute taint to a node, which was in some pools and had
-// desired of it what they want, and will be in others. Nothing would have put the taint there
-// before; nor has the pool said the same of the node, unless it has its way only now. A new one
-// that does not have its way counts as well: this may change with any other pool.
-func (e evictions) come(node *NodeState, was, will []string, before, then render.Desired) (pools []string) {
+	before, then := e.before.Node(node.Name, seen), e.then.Node(node.Name, seen)
 	for _, name := range will {
-		pool := e.pools[name]
-		if pool != nil && lacksEvicting(node, pool, func(id render.TaintID, taint v1.Taint) bool {
-			if want, wanted := before.Taints[id]; wanted && want.Value == taint.Value {
+		pool := e.concerned[name]
+		if pool == nil || e.then.Holds(name) {
+			continue
+		}
+		says := slices.Contains(was, name) && !e.before.Holds(name)
+		if lacksEvicting(node, pool, func(id render.TaintID, taint v1.Taint) bool {
+			said := says && slices.Contains(e.said[name].Spec.Taints, taint)
+			switch had, wanted := before.Taints[id]; {
+			case wanted && had.Value == taint.Value:
+				return false
+			case said && then.Taints[id].Value != taint.Value:
 				return false
 			}
-			said := slices.Contains(was, name) && slices.Contains(e.said[name].Spec.Taints, taint)
-			return !said || then.Taints[id].Pool == name
+			return !overridesWithin(node, e.says, then, id, name)
 		}) {
 			pools = append(pools, name)
 		}
 	}
 	return pools
+}
+
+// overridesWithin reports whether a node has a taint of a pool that is within another one, in
+// place of the taint of that one.
+func overridesWithin(node *NodeState, pools map[string]*v1.NodePool, desired render.Desired, id render.TaintID, outer string) bool {
+	want := desired.Taints[id]
+	value, has := taintValue(node, id)
+	return has && value == want.Value && isNestedInAny(pools, want.Pool, func(around string) bool { return around == outer })
+}
+
+// isNestedInAny reports whether a pool is within one of some pools, as they say.
+func isNestedInAny(pools map[string]*v1.NodePool, inner string, outer func(string) bool) bool {
+	passed := map[string]bool{}
+	for at := pools[inner]; at != nil && !passed[at.Name]; at = pools[at.Spec.Parent] {
+		passed[at.Name] = true
+		if at.Spec.Parent != "" && outer(at.Spec.Parent) {
+			return true
+		}
+	}
+	return false
 }
 
 // evicts reports whether a pool puts a NoExecute taint on nodes of which a mistake can
@@ -69,4 +84,12 @@ func lacksEvicting(node *NodeState, pool *v1.NodePool, counts func(render.TaintI
 		value, has := taintValue(node, id)
 		return taint.Effect == corev1.TaintEffectNoExecute && !(has && value == taint.Value) && counts(id, taint)
 	})
+}
+
+func byName(pools []*v1.NodePool) map[string]*v1.NodePool {
+	named := make(map[string]*v1.NodePool, len(pools))
+	for _, pool := range pools {
+		named[pool.Name] = pool
+	}
+	return named
 }

@@ -60,6 +60,37 @@ func TestEvictionsAreThoseThatAPoolSays(t *testing.T) {
 			func(pools []*v1.NodePool) []*v1.NodePool {
 				return edited(pools, "outer", func(pool *v1.NodePool) { zones("a", "b")(pool); approvedBy("2")(pool) })
 			}, nil},
+		"two inner pools": {"together they evict from all nodes",
+			[]*v1.NodePool{ofZone("outer", "x"), within(evictingAll("i1", "1", 0, "a"), "outer"), within(evictingAll("i2", "2", 0, "b"), "outer")},
+			func(pools []*v1.NodePool) []*v1.NodePool { return edited(pools, "outer", zones("a", "b")) }, []string{"outer"}},
+		"paused outer pool": {"inner pools follow what a paused one says of its members",
+			[]*v1.NodePool{ofZone("outer", "x"), within(evictingAll("inner", "i", 0, "a", "b"), "outer")},
+			func(pools []*v1.NodePool) []*v1.NodePool {
+				return edited(pools, "outer", func(pool *v1.NodePool) {
+					zones("a", "b")(pool)
+					metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
+				})
+			}, []string{"outer"}},
+		"paused outer pool that nodes leave": {"so they do when they leave",
+			[]*v1.NodePool{ofZone("outer", "a", "b"), within(ofZone("inner", "a", "b"), "outer")},
+			func(pools []*v1.NodePool) []*v1.NodePool {
+				return edited(pools, "outer", func(pool *v1.NodePool) {
+					zones("x")(pool)
+					metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
+				})
+			}, []string{"outer"}},
+		"paused": {"it evicts nobody until it is resumed", nil,
+			func([]*v1.NodePool) []*v1.NodePool {
+				pool := evictingAll("p", "p", 0, "a", "b")
+				metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
+				return []*v1.NodePool{pool}
+			}, nil},
+		"another taint stands": {"a stronger pool has its way on the nodes of an inner one, which were accepted",
+			[]*v1.NodePool{ofZone("outer", "a", "b", "c"), evictingAll("strong", "s", 9, "a", "b"), within(evictingAll("inner", "i", 0, "a", "b"), "outer")},
+			func(pools []*v1.NodePool) []*v1.NodePool { return edited(pools, "outer", zones("a", "b", "c", "d")) }, nil},
+		"base": {"pools within it have put theirs on all nodes",
+			[]*v1.NodePool{evictingAll("base", "b", 0, "a", "b"), within(evictingAll("special", "s", 0, "a", "b"), "base")},
+			func(pools []*v1.NodePool) []*v1.NodePool { return edited(pools, "base", zones("a", "b", "c")) }, nil},
 		"outer pool for half": {"ten of twenty nodes",
 			[]*v1.NodePool{ofZone("outer", "x"), within(evictingAll("inner", "i", 0, "a", "b"), "outer")},
 			func(pools []*v1.NodePool) []*v1.NodePool { return edited(pools, "outer", zones("a")) }, nil},
@@ -181,6 +212,55 @@ func TestHeldPoolsBesideARevision(t *testing.T) {
 	})
 }
 
+// What a source restores was allowed when it came. That is not so of a pool that could not follow
+// then, as one around it was held.
+func TestRestoredPoolThatWasNeverCounted(t *testing.T) {
+	cluster := carriedOut(t, Cluster{Pools: []*v1.NodePool{byHand(ofZone("outer", "a", "b"))}, Nodes: inZones(map[string]int{"a": 10, "b": 10})})
+	cluster.Pools = edited(cluster.Pools, "outer", zones("x"))
+	cluster = carriedOut(t, cluster)
+	revision := revisionOfPools("main@sha1:1", ReleasePolicy{Applied: "main@sha1:1"}, within(evictingAll("inner", "i", 0, "a", "b"), "outer"))
+	cluster = appliedRevision(t, revision, cluster)
+	cluster.Pools = edited(cluster.Pools, "outer", zones("a", "b"))
+	if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) {
+		t.Fatalf("held are %v", got)
+	}
+	cluster = report(cluster)
+	cluster.Pools = edited(cluster.Pools, "inner", func(pool *v1.NodePool) {
+		zones("a", "b", "c")(pool)
+		pool.ManagedFields = append(pool.ManagedFields, metav1.ManagedFieldsEntry{
+			Manager: "kubectl-edit", Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1",
+			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:selector":{}}}`),
+		})
+	})
+	d, err := Diff(revision, cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Pools.Held == nil {
+		t.Errorf("nobody has approved the taint, and it comes to %d nodes", taintedWith(d.After(cluster).Nodes, "i"))
+	}
+}
+
+// A pool is held for what it does itself: not where one around it is held for that, and not
+// when that is over.
+func TestPoolsWithinAHeldOneAreNotHeld(t *testing.T) {
+	cluster := carriedOut(t, Cluster{
+		Nodes: inZones(map[string]int{"a": 12}),
+		Pools: []*v1.NodePool{ofZone("outer", "a"), within(ofZone("inner", "a"), "outer")},
+	})
+	cluster.Pools = edited(cluster.Pools, "outer", zones("x"))
+	cluster = carriedOut(t, cluster)
+	cluster.Pools = edited(cluster.Pools, "inner", zones("a", "b"))
+	cluster = carriedOut(t, cluster)
+	if got := heldNames(cluster); !slices.Equal(got, []string{"outer"}) {
+		t.Errorf("held are %v", got)
+	}
+	cluster.Pools = edited(cluster.Pools, "outer", zones("a"))
+	if got := heldNames(cluster); len(got) > 0 {
+		t.Errorf("the change is undone, and held are %v", got)
+	}
+}
+
 // A pool of a source counts for whatever it says anew, also where another one has its way, and
 // for what it has its way with anew; not for what it has said before of the same nodes.
 func TestEvictionsOfARevision(t *testing.T) {
@@ -203,6 +283,16 @@ func TestEvictionsOfARevision(t *testing.T) {
 		"another label of it":                  {[]*v1.NodePool{strong, evictingAll("weak", "w", 0, "a", "b")}, []*v1.NodePool{strong, relabeled}, nil},
 		"a higher priority":                    {[]*v1.NodePool{strong, evictingAll("weak", "w", 0, "a", "b")}, []*v1.NodePool{strong, raised}, []string{"weak"}},
 		"the same taint of another pool":       {[]*v1.NodePool{strong, ofZone("p", "a", "b")}, []*v1.NodePool{renamed, ofZone("p", "a", "b"), ofZone("strong", "a", "b")}, nil},
+		"two, each on a half": {
+			[]*v1.NodePool{ofZone("p", "a"), ofZone("q", "b")},
+			[]*v1.NodePool{evictingAll("p", "s", 0, "a"), evictingAll("q", "s", 0, "b")}, []string{"p"},
+		},
+		"a paused one": {
+			[]*v1.NodePool{paused(ofZone("p", "a", "b"))}, []*v1.NodePool{paused(evictingAll("p", "s", 0, "a", "b"))}, nil,
+		},
+		"one that is resumed": {
+			[]*v1.NodePool{paused(evictingAll("p", "s", 0, "a", "b"))}, []*v1.NodePool{evictingAll("p", "s", 0, "a", "b")}, []string{"p"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := appliedRevision(t, approved("main@sha1:1", c.before...), Cluster{Nodes: inZones(map[string]int{"a": 10, "b": 10})})

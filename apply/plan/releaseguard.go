@@ -147,20 +147,18 @@ func (p *PoolsPlan) losses(revision Revision, live []*v1.NodePool, nodes []*Node
 		c.deleted.Pool, c.deleted.Others, c.deleted.Of = deletes[0], len(deletes) > 1, c.carrying
 		losses = append(losses, c.deleted)
 	}
-	for _, pool := range slices.Sorted(maps.Keys(c.evicted)) {
-		if loss := c.evicted[pool]; revision.Release.exceeded(revision, loss.Count, len(nodes)) {
-			loss.Of = len(nodes)
-			losses = append(losses, *loss)
-		}
+	if revision.Release.exceeded(revision, c.evicted.Count, len(nodes)) {
+		c.evicted.Of = len(nodes)
+		losses = append(losses, c.evicted)
 	}
 	return losses
 }
 
 // lossCount is what a revision takes from pools, by pool.
 type lossCount struct {
-	leaving, evicted map[string]*Loss
+	leaving          map[string]*Loss
 	of               map[string]int
-	deleted          Loss
+	deleted, evicted Loss
 	carrying         int
 }
 
@@ -168,8 +166,13 @@ func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []
 	after := p.After(live)
 	before, then := Expand(live, nodes), held.Expand(after)
 	concerned, deleted := p.concerned(revision, after), p.Deletes()
-	evictions := newEvictions(live, after, concerned)
-	c := &lossCount{leaving: map[string]*Loss{}, evicted: map[string]*Loss{}, of: map[string]int{}, deleted: Loss{Kind: LossDelete}}
+	evictions := evictions{concerned: map[string]*v1.NodePool{}, said: byName(live), says: byName(after), before: before, then: then}
+	for _, pool := range after {
+		if concerned[pool.Name] && evicts(pool) {
+			evictions.concerned[pool.Name] = pool
+		}
+	}
+	c := &lossCount{leaving: map[string]*Loss{}, of: map[string]int{}, deleted: Loss{Kind: LossDelete}, evicted: Loss{Kind: LossEvict}}
 	for _, node := range nodes {
 		record, err := readRecord(node)
 		if err != nil || leavesAlone(node) {
@@ -193,35 +196,28 @@ func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []
 				lossOf(c.leaving, pool, LossLeave).add(node.Name)
 			}
 		}
-		if evictions.mayCome(will) {
-			for _, pool := range evictions.come(node, was, will, before.Node(node.Name, seen), then.Node(node.Name, seen)) {
-				lossOf(c.evicted, pool, LossEvict).add(node.Name)
-			}
-		}
+		c.evicted.addOf(evictions.come(node, seen, was, will), node.Name)
 	}
 	return c
 }
 
 // concerned are the pools whose members the revision decides anew: those that it
 // changes, and those within them. What somebody has changed by hand, and the
-// revision puts back, is not among them.
+// revision puts back, is not among them, if that was carried out, or allowed, before.
 func (p *PoolsPlan) concerned(revision Revision, after []*v1.NodePool) map[string]bool {
 	changed := map[string]bool{}
 	for _, change := range p.Changes {
 		repair := change.Live != nil && change.Want != nil && revision.Name != "" &&
-			revision.Name == revision.Release.Applied && changedByHand(change.Live)
+			revision.Name == revision.Release.Applied && changedByHand(change.Live) && change.restores()
 		if change.Action != Delete && !repair {
 			changed[change.Name] = true
 		}
 	}
-	byName := make(map[string]*v1.NodePool, len(after))
-	for _, pool := range after {
-		byName[pool.Name] = pool
-	}
+	named := byName(after)
 	concerned := map[string]bool{}
 	for _, pool := range after {
 		around := map[string]bool{}
-		for at := pool; at != nil && !around[at.Name]; at = byName[at.Spec.Parent] {
+		for at := pool; at != nil && !around[at.Name]; at = named[at.Spec.Parent] {
 			around[at.Name] = true
 			if changed[at.Name] {
 				concerned[pool.Name] = true
@@ -229,6 +225,14 @@ func (p *PoolsPlan) concerned(revision Revision, after []*v1.NodePool) map[strin
 		}
 	}
 	return concerned
+}
+
+// restores reports whether what is wanted of a pool was carried out or allowed before, or what
+// somebody has made of it since was carried out. A pool that stayed as it was, as one around it
+// was held, was never counted.
+func (c PoolChange) restores() bool {
+	want, observed := Membership(c.Want), c.Live.Status.ObservedMembership
+	return observed == want || observed == Membership(c.Live) || c.Live.Annotations[v1.ApproveReleaseAnnotation] == want
 }
 
 // changedByHand reports whether somebody else has taken over what we applied of a
@@ -273,7 +277,7 @@ func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState, bes
 			approve[c.cause(pool)] = true
 		}
 		if c.evicted[pool.Name] != nil && c.nodes >= v1.MinReleaseLimited {
-			approve[c.evicting[pool.Name]] = true
+			approve[pool.Name] = true
 		}
 	}
 	for i := range p.Changes {

@@ -83,7 +83,7 @@ type releaseCount struct {
 	nodes, carrying int
 	carriers        map[string]int
 	leaving         map[string]*Loss
-	evicted         map[string]*Loss
+	evicted         map[string]*Loss // by the pool whose change is the cause
 	// departing are the nodes that carry keys of pools that are being deleted and
 	// are not approved; vanished those of pools that are gone, by pool.
 	departing Loss
@@ -126,12 +126,9 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releas
 func (c *releaseCount) count(node *NodeState, record Record) {
 	var members []string
 	if c.free != nil {
-		members = c.free.Members(node.Name, record.underlyingLabels(node.Labels))
-	}
-	for _, name := range members {
-		if c.evicting[name] != "" && lacksEvicting(node, c.pools[name], func(render.TaintID, v1.Taint) bool { return true }) {
-			lossOf(c.evicted, name, LossEvict).add(node.Name)
-		}
+		seen := record.underlyingLabels(node.Labels)
+		members = c.free.Members(node.Name, seen)
+		c.countEvictions(node, record, members, seen)
 	}
 	if record.Empty() {
 		return
@@ -157,6 +154,32 @@ func (c *releaseCount) count(node *NodeState, record Record) {
 	}
 }
 
+// countEvictions counts a node once for each pool by whose change it may get a NoExecute taint. An
+// inner pool that carries the node already, and has not changed itself, was accepted there.
+func (c *releaseCount) countEvictions(node *NodeState, record Record, members []string, seen map[string]string) {
+	if !slices.ContainsFunc(members, func(pool string) bool { return c.evicting[pool] != "" }) {
+		return
+	}
+	carried, desired, by := record.Pools(), c.free.Node(node.Name, seen), map[string][]string{}
+	for _, name := range members {
+		cause := c.evicting[name]
+		if cause == "" || c.free.Holds(name) || cause != name && carried[name] {
+			continue
+		}
+		if lacksEvicting(node, c.pools[name], func(id render.TaintID, _ v1.Taint) bool {
+			return c.changed[desired.Taints[id].Pool] || !overridesWithin(node, c.pools, desired, id, name)
+		}) {
+			by[cause] = append(by[cause], name)
+		}
+	}
+	for cause, pools := range by {
+		if c.evicted[cause] == nil {
+			c.evicted[cause] = &Loss{Kind: LossEvict}
+		}
+		c.evicted[cause].addOf(pools, node.Name)
+	}
+}
+
 func lossOf(losses map[string]*Loss, pool string, kind LossKind) *Loss {
 	if losses[pool] == nil {
 		losses[pool] = &Loss{Pool: pool, Kind: kind}
@@ -174,7 +197,7 @@ func (c *releaseCount) holdChanged(held map[string]*ReleaseBlock) {
 		}
 		if loss := c.evicted[pool.Name]; loss != nil {
 			loss.Of = c.nodes
-			addExceeding(losses, c.evicting[pool.Name], loss)
+			addExceeding(losses, pool.Name, loss)
 		}
 	}
 	for name := range c.changed {
@@ -185,6 +208,12 @@ func (c *releaseCount) holdChanged(held map[string]*ReleaseBlock) {
 		held[name] = &ReleaseBlock{
 			Pool: name, Losses: losses[name], Limit: v1.DefaultReleaseLimit,
 			Remedy: fmt.Sprintf("undo the change, or approve it with: %s", approveReleaseCommand("nodepool", name, strconv.FormatInt(pool.Generation, 10))),
+		}
+	}
+	// A pool within a held one stays as it is with that one, and is counted anew afterwards.
+	for _, pool := range c.sorted {
+		if held[pool.Name] != nil && !WasBlocked(pool) && isNestedInAny(c.pools, pool.Name, func(outer string) bool { return held[outer] != nil }) {
+			delete(held, pool.Name)
 		}
 	}
 }
@@ -256,10 +285,10 @@ func changedMembership(pool *v1.NodePool) bool {
 }
 
 // differs reports whether a pool says something else of its members than when it was
-// last carried out, and it is to be carried out.
+// last carried out, and is not being deleted. Also of a paused one: pools within it
+// follow what it says.
 func differs(pool *v1.NodePool) bool {
-	return pool.DeletionTimestamp.IsZero() && !v1.IsDisabled(pool, v1.ReconcileAnnotation) &&
-		pool.Status.ObservedMembership != Membership(pool)
+	return pool.DeletionTimestamp.IsZero() && pool.Status.ObservedMembership != Membership(pool)
 }
 
 // WasBlocked reports whether the pool, as it is now, was found to wait for an

@@ -47,7 +47,7 @@ const (
 type Loss struct {
 	Pool string   `json:"pool"`
 	Kind LossKind `json:"kind"`
-	// Others reports that more pools would be deleted with it.
+	// Others reports that more pools would be deleted with it, or evict.
 	Others bool `json:"others,omitempty"`
 	// Nodes are the names of the first three.
 	Nodes []string `json:"nodes"`
@@ -70,22 +70,34 @@ func (l *Loss) add(node string) {
 	}
 }
 
+// addOf adds a node once that some pools concern, sorted. The first one by name is named.
+func (l *Loss) addOf(pools []string, node string) {
+	if len(pools) == 0 {
+		return
+	}
+	l.Others = l.Others || len(pools) > 1 || l.Pool != "" && l.Pool != pools[0]
+	if l.Pool == "" || pools[0] < l.Pool {
+		l.Pool = pools[0]
+	}
+	l.add(node)
+}
+
 func (l Loss) String() string {
 	names := strings.Join(l.Nodes, ", ")
 	if more := l.Count - len(l.Nodes); more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
+	others, wants := "", "wants"
+	if l.Others {
+		others, wants = " and others", "want"
+	}
 	switch l.Kind {
 	case LossGone:
 		return fmt.Sprintf("%d of the %d nodes that carry anything of a pool carry what it has put there (%s)", l.Count, l.Of, names)
 	case LossDelete:
-		others := ""
-		if l.Others {
-			others = " and others"
-		}
 		return fmt.Sprintf("the deletion of pool %q%s would release %d of the %d nodes that carry anything of a pool (%s)", l.Pool, others, l.Count, l.Of, names)
 	case LossEvict:
-		return fmt.Sprintf("pool %q wants a NoExecute taint on %d of all %d nodes, which do not have it (%s)", l.Pool, l.Count, l.Of, names)
+		return fmt.Sprintf("pool %q%s %s a NoExecute taint on %d of all %d nodes, which do not have it (%s)", l.Pool, others, wants, l.Count, l.Of, names)
 	default:
 		return fmt.Sprintf("%d of %d nodes would leave pool %q (%s)", l.Count, l.Of, l.Pool, names)
 	}
