@@ -155,7 +155,7 @@ func diff(revision Revision, cluster Cluster) (*Difference, error) {
 		switch outcome := outcomes[pool.Name]; {
 		case outcome.State == PoolStateBlocked:
 			// Reported among those that are held.
-		case outcome.Problem != nil && outcome.Block == nil:
+		case outcome.Problem != nil:
 			d.Problems = append(d.Problems, Problem{Kind: PoolInvalid, Pool: pool.Name, Err: outcome.Problem})
 		case outcome.State == PoolStatePaused:
 			d.Problems = append(d.Problems, Problem{Kind: PoolPaused, Pool: pool.Name,

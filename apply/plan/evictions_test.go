@@ -63,22 +63,6 @@ func TestEvictionsAreThoseThatAPoolSays(t *testing.T) {
 		"two inner pools": {"together they evict from all nodes",
 			[]*v1.NodePool{ofZone("outer", "x"), within(evictingAll("i1", "1", 0, "a"), "outer"), within(evictingAll("i2", "2", 0, "b"), "outer")},
 			func(pools []*v1.NodePool) []*v1.NodePool { return edited(pools, "outer", zones("a", "b")) }, []string{"outer"}},
-		"paused outer pool": {"inner pools follow what a paused one says of its members",
-			[]*v1.NodePool{ofZone("outer", "x"), within(evictingAll("inner", "i", 0, "a", "b"), "outer")},
-			func(pools []*v1.NodePool) []*v1.NodePool {
-				return edited(pools, "outer", func(pool *v1.NodePool) {
-					zones("a", "b")(pool)
-					metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
-				})
-			}, []string{"outer"}},
-		"paused outer pool that nodes leave": {"so they do when they leave",
-			[]*v1.NodePool{ofZone("outer", "a", "b"), within(ofZone("inner", "a", "b"), "outer")},
-			func(pools []*v1.NodePool) []*v1.NodePool {
-				return edited(pools, "outer", func(pool *v1.NodePool) {
-					zones("x")(pool)
-					metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
-				})
-			}, []string{"outer"}},
 		"paused": {"it evicts nobody until it is resumed", nil,
 			func([]*v1.NodePool) []*v1.NodePool {
 				pool := evictingAll("p", "p", 0, "a", "b")
@@ -210,6 +194,34 @@ func TestHeldPoolsBesideARevision(t *testing.T) {
 			t.Errorf("nobody has approved what the inner pool does by the other change, and held are %v", got)
 		}
 	})
+}
+
+// An edit of an inner pool that is held does not evict by the taint of the pool around it.
+func TestHeldEditOfAnInnerPoolEvictsNobody(t *testing.T) {
+	cluster := Cluster{
+		Nodes: inZones(map[string]int{"a": 20}),
+		Pools: []*v1.NodePool{evictingAll("base", "b", 1, "a"), within(evictingAll("special", "s", 0, "a"), "base")},
+	}
+	for _, pool := range cluster.Pools {
+		approvedBy("1")(pool)
+	}
+	cluster = carriedOut(t, cluster)
+	if count := taintedWith(cluster.Nodes, "s"); count != 20 {
+		t.Fatalf("%d nodes have the taint of the inner pool", count)
+	}
+	for name, edit := range map[string]func(*v1.NodePool){"held": zones("x"), "paused": func(pool *v1.NodePool) {
+		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
+	}} {
+		after := cluster
+		after.Pools = edited(cluster.Pools, "special", func(pool *v1.NodePool) {
+			pool.Spec.Taints = nil
+			edit(pool)
+		})
+		after = carriedOut(t, after)
+		if count := taintedWith(after.Nodes, "b"); count > 0 {
+			t.Errorf("%s: %d nodes got the taint of the outer pool", name, count)
+		}
+	}
 }
 
 // What a source restores was allowed when it came. That is not so of a pool that could not follow

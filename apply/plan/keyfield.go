@@ -18,7 +18,7 @@ type keyField[K comparable] struct {
 	// path of what managed fields say of a key, and whether that is the key alone.
 	path  func(K) fieldpath.Path
 	alone bool
-	// says reports whether a pool itself says something of a key.
+	// says reports whether a pool itself says something of a key, or must be taken to.
 	says func(*v1.NodePool, K) bool
 	// reportOnly reports whether a key belongs to another program, so that pools
 	// never take it; nil where that is so of none.
@@ -52,8 +52,10 @@ var (
 	taints = keyField[render.TaintID]{
 		field: Taint, path: func(render.TaintID) fieldpath.Path { return taintsPath }, value: taintValue,
 		reportOnly: func(id render.TaintID) bool { return v1.ReportOnlyTaint(id.Key) },
+		// A pool that is frozen, and no longer has a NoExecute taint, keeps it from the pools that
+		// it is nested with: the next value would evict, and no guard has counted that.
 		says: func(pool *v1.NodePool, id render.TaintID) bool {
-			return slices.ContainsFunc(pool.Spec.Taints, func(taint v1.Taint) bool { return taint.Key == id.Key && taint.Effect == id.Effect })
+			return id.Effect == corev1.TaintEffectNoExecute || slices.ContainsFunc(pool.Spec.Taints, func(taint v1.Taint) bool { return taint.Key == id.Key && taint.Effect == id.Effect })
 		},
 	}
 )

@@ -115,7 +115,9 @@ func PoolOutcomeOf(pool *v1.NodePool, pools *render.Expansion, class *nodev1.Run
 	case o.State == PoolStateActive:
 		o.Finalizer = FinalizerEnsured
 	}
-	o.Block = blockOf(pool.Name, pools)
+	if o.State == PoolStateBlocked {
+		o.Block = blockOf(pool.Name, pools)
+	}
 	want := pools.RuntimeClass(pool.Name)
 	if o.ClassHeld || o.Finalizer != FinalizerEnsured || want == nil {
 		return o

@@ -110,7 +110,7 @@ func (at step) goesBefore(expansion *render.Expansion, field Field, key, pool st
 	}
 	says := func(pool *v1.NodePool) bool {
 		_, says := wishes(pool)[field][key]
-		return says
+		return says || field == Taint && strings.HasSuffix(key, ":NoExecute")
 	}
 	pools := slices.Concat([]string{want.Pool}, want.Agreeing, want.Contenders)
 	return want.Pool != "" && slices.ContainsFunc(pools, func(other string) bool { return !expansion.HoldsAgainst(pool, other, says) })

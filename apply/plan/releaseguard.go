@@ -127,7 +127,7 @@ func (p *PoolsPlan) heldBeside(live []*v1.NodePool, nodes []*NodeState) Holds {
 	if !MayHoldReleases(others) {
 		return Holds{}
 	}
-	held := HeldReleases(after, nodes)
+	held := countReleases(after, nodes, Holds{}).held()
 	maps.DeleteFunc(held, func(name string, _ *ReleaseBlock) bool { return changed[name] })
 	return Holds{Blocked: held}
 }

@@ -50,10 +50,13 @@ func MayHoldReleases(pools []*v1.NodePool) bool {
 // its nodes meanwhile. All is decided by what stands in the cluster.
 func HeldReleases(pools []*v1.NodePool, nodes []*NodeState) map[string]*ReleaseBlock {
 	c := countReleases(pools, nodes, Holds{})
-	held := map[string]*ReleaseBlock{}
-	c.holdChanged(held)
-	c.holdDeparting(held)
-	c.holdVanished(held)
+	held := c.held()
+	// A pool within a held one stays as it is with that one, and is counted anew afterwards.
+	for _, pool := range c.sorted {
+		if c.changed[pool.Name] && !WasBlocked(pool) && isNestedInAny(c.pools, pool.Name, func(outer string) bool { return held[outer] != nil }) {
+			delete(held, pool.Name)
+		}
+	}
 	return held
 }
 
@@ -120,6 +123,15 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releas
 		c.count(node, record)
 	}
 	return c
+}
+
+// held are the pools that may not do what they would, each by itself.
+func (c *releaseCount) held() map[string]*ReleaseBlock {
+	held := map[string]*ReleaseBlock{}
+	c.holdChanged(held)
+	c.holdDeparting(held)
+	c.holdVanished(held)
+	return held
 }
 
 // count counts one node.
@@ -210,12 +222,6 @@ func (c *releaseCount) holdChanged(held map[string]*ReleaseBlock) {
 			Remedy: fmt.Sprintf("undo the change, or approve it with: %s", approveReleaseCommand("nodepool", name, strconv.FormatInt(pool.Generation, 10))),
 		}
 	}
-	// A pool within a held one stays as it is with that one, and is counted anew afterwards.
-	for _, pool := range c.sorted {
-		if held[pool.Name] != nil && !WasBlocked(pool) && isNestedInAny(c.pools, pool.Name, func(outer string) bool { return held[outer] != nil }) {
-			delete(held, pool.Name)
-		}
-	}
 }
 
 // addExceeding adds a loss that exceeds the limit to those that a pool causes.
@@ -285,10 +291,11 @@ func changedMembership(pool *v1.NodePool) bool {
 }
 
 // differs reports whether a pool says something else of its members than when it was
-// last carried out, and is not being deleted. Also of a paused one: pools within it
-// follow what it says.
+// last carried out, and it is to be carried out. What a paused one says is not known to
+// be new: nothing notes what the pools within it have followed.
 func differs(pool *v1.NodePool) bool {
-	return pool.DeletionTimestamp.IsZero() && pool.Status.ObservedMembership != Membership(pool)
+	return pool.DeletionTimestamp.IsZero() && !v1.IsDisabled(pool, v1.ReconcileAnnotation) &&
+		pool.Status.ObservedMembership != Membership(pool)
 }
 
 // WasBlocked reports whether the pool, as it is now, was found to wait for an
