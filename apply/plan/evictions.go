@@ -31,9 +31,9 @@ func (e evictions) come(node *NodeState, seen map[string]string, was, will []str
 		if pool == nil || e.then.Holds(name) {
 			continue
 		}
-		says := slices.Contains(was, name) && !e.before.Holds(name)
+		wasMember := slices.Contains(was, name) && !e.before.Holds(name)
 		if lacksEvicting(node, pool, func(id render.TaintID, taint v1.Taint) bool {
-			said := says && slices.Contains(e.said[name].Spec.Taints, taint)
+			said := wasMember && slices.Contains(e.said[name].Spec.Taints, taint)
 			switch had, wanted := before.Taints[id]; {
 			case wanted && had.Value == taint.Value:
 				return false

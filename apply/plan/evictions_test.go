@@ -312,13 +312,7 @@ func TestEvictionsOfARevision(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []string
-			if d.Pools.Held != nil {
-				for _, loss := range d.Pools.Held.Losses {
-					got = append(got, loss.Pool)
-				}
-			}
-			if !slices.Equal(got, c.want) {
+			if got := losers(d); !slices.Equal(got, c.want) {
 				t.Errorf("the losses are of %v, want %v", got, c.want)
 			}
 		})

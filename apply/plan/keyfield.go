@@ -55,7 +55,9 @@ var (
 		// A pool that is frozen, and no longer has a NoExecute taint, keeps it from the pools that
 		// it is nested with: the next value would evict, and no guard has counted that.
 		says: func(pool *v1.NodePool, id render.TaintID) bool {
-			return id.Effect == corev1.TaintEffectNoExecute || slices.ContainsFunc(pool.Spec.Taints, func(taint v1.Taint) bool { return taint.Key == id.Key && taint.Effect == id.Effect })
+			return id.Effect == corev1.TaintEffectNoExecute || slices.ContainsFunc(pool.Spec.Taints, func(taint v1.Taint) bool {
+				return taint.Key == id.Key && taint.Effect == id.Effect
+			})
 		},
 	}
 )

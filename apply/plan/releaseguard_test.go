@@ -39,6 +39,16 @@ func appliedRevision(t *testing.T, revision Revision, cluster Cluster) Cluster {
 	return report(d.After(cluster))
 }
 
+// losers are the pools for whose losses a revision is held.
+func losers(d *Difference) (pools []string) {
+	if d.Pools.Held != nil {
+		for _, loss := range d.Pools.Held.Losses {
+			pools = append(pools, loss.Pool)
+		}
+	}
+	return pools
+}
+
 func TestRevisionIsHeldForItsReleases(t *testing.T) {
 	const first, second = "main@sha1:first", "main@sha1:second"
 	count := func(n int32) ReleasePolicy { return ReleasePolicy{Limit: ptr.To(intstr.FromInt32(n))} }
@@ -101,13 +111,7 @@ func TestRevisionIsHeldForItsReleases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []string
-			if d.Pools.Held != nil {
-				for _, loss := range d.Pools.Held.Losses {
-					got = append(got, loss.Pool)
-				}
-			}
-			if !slices.Equal(got, c.want) {
+			if got := losers(d); !slices.Equal(got, c.want) {
 				t.Fatalf("%s: the losses are of %v, want %v", c.reason, got, c.want)
 			}
 			switch {

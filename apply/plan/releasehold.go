@@ -96,12 +96,11 @@ type releaseCount struct {
 
 func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releaseCount {
 	c := &releaseCount{
-		pools: make(map[string]*v1.NodePool, len(pools)), changed: map[string]bool{}, evicting: map[string]string{}, nodes: len(nodes),
+		pools: byName(pools), changed: map[string]bool{}, evicting: map[string]string{}, nodes: len(nodes),
 		carriers: map[string]int{}, leaving: map[string]*Loss{}, evicted: map[string]*Loss{},
 		departing: Loss{Kind: LossDelete}, carried: map[string]bool{}, vanished: map[string]*Loss{},
 	}
 	for _, pool := range pools {
-		c.pools[pool.Name] = pool
 		if changedMembership(pool) {
 			c.changed[pool.Name] = true
 		}
