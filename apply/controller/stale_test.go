@@ -25,6 +25,7 @@ import (
 func TestNothingIsReleasedOnAStaleCache(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", role("tenant"))
+	w.isReadyNode("n1") // Kubernetes writes it until then, too
 	stale := staleCache(w, &v1.NodePool{}, &v1.NodePoolSource{}, &corev1.Node{})
 	w.pool(tenantPool)
 	w.isReady("tenant", 1)
