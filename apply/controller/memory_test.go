@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
@@ -104,7 +105,10 @@ func (w *gitWorld) comeAndGo(url string, count int) {
 		w.do(all.Wait())
 	}
 	each(func(src *v1.NodePoolSource) error { return w.Create(w.t.Context(), src) })
+	// Lists of hundreds, asked for all the time, would take longer than what is waited for.
+	pace := time.Duration(count) * 5 * time.Millisecond
 	cluster.Eventually(w.t, "all have come", 40*waitTimeout, func() error {
+		time.Sleep(pace)
 		var pools v1.NodePoolList
 		w.do(w.List(w.t.Context(), &pools))
 		ready := 0
@@ -120,6 +124,7 @@ func (w *gitWorld) comeAndGo(url string, count int) {
 	})
 	each(func(src *v1.NodePoolSource) error { return w.Delete(w.t.Context(), src) })
 	cluster.Eventually(w.t, "all have gone", 40*waitTimeout, func() error {
+		time.Sleep(pace)
 		var pools v1.NodePoolList
 		var sources v1.NodePoolSourceList
 		w.do(w.List(w.t.Context(), &pools))
