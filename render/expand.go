@@ -151,16 +151,31 @@ func (e *Expansion) Holds(name string) bool {
 
 // HoldsAgainst reports whether a key that the pool has put on nodes is frozen although another
 // one wants it otherwise. A stronger one has its way as ever, unless one of them stands within
-// the other and the pool says something of the key: no pool, whatever it says, keeps what a
-// stronger one wants off a node. How strong a pool was that is gone is not known: what it has
-// put there stays.
-func (e *Expansion) HoldsAgainst(name, other string, says func(*v1.NodePool) bool) bool {
+// the other and the pool keeps the key from those around it, or from those within: no pool,
+// whatever it says, keeps what a stronger one wants off a node. How strong a pool was that is
+// gone is not known: what it has put there stays.
+func (e *Expansion) HoldsAgainst(name, other string, keeps func(pool *v1.NodePool, from Side) bool) bool {
 	p, by := e.pools[name], e.pools[other]
-	if !e.Holds(name) || name == other || p.definition == nil || by == nil || by.definition == nil {
+	switch {
+	case !e.Holds(name) || name == other || p.definition == nil || by == nil || by.definition == nil:
 		return e.Holds(name)
+	case compareStrength(p, by) < 0:
+		return true
+	case p.isNestedIn(by):
+		return keeps(p.definition, Outer)
+	default:
+		return by.isNestedIn(p) && keeps(p.definition, Inner)
 	}
-	return compareStrength(p, by) < 0 || (p.isNestedIn(by) || by.isNestedIn(p)) && says(p.definition)
 }
+
+// Side is where the one of two nested pools stands, seen from the other one.
+type Side bool
+
+// The sides.
+const (
+	Outer Side = true
+	Inner Side = false
+)
 
 // isNestedIn reports whether a pool stands within another one, or says so: the pools around a
 // faulty one are not all known.

@@ -234,6 +234,18 @@ type NodePoolStatus struct {
 	// +optional
 	ObservedMembership string `json:"observedMembership,omitempty"`
 
+	// observedOuterPools identify what the pools around this one said of their members
+	// when observedMembership was noted, from the inside out.
+	// +optional
+	// +listType=atomic
+	ObservedOuterPools []ObservedOuterPool `json:"observedOuterPools,omitempty"`
+
+	// observedSourceMembership is the observedMembership of the pool when it last was what
+	// its source says, and nobody had changed it by hand; empty for a pool that does not
+	// come from Git.
+	// +optional
+	ObservedSourceMembership string `json:"observedSourceMembership,omitempty"`
+
 	// revision of the source that the pool was last taken from; empty for a pool
 	// that does not come from Git.
 	// +optional
@@ -250,6 +262,14 @@ type NodePoolStatus struct {
 	// annotations, and must not set the overhead of a RuntimeClass by that.
 	// +optional
 	ReplacedRuntimeClass *ReplacedRuntimeClass `json:"replacedRuntimeClass,omitempty"`
+}
+
+// ObservedOuterPool is a pool around another one, as that one has followed it.
+type ObservedOuterPool struct {
+	// name of the pool.
+	Name string `json:"name"`
+	// membership identifies what it said of its members.
+	Membership string `json:"membership"`
 }
 
 // ReplacedRuntimeClass is what a RuntimeClass passes on to the one that replaces it.

@@ -13,7 +13,7 @@ import (
 type evictions struct {
 	// concerned are the pools that the revision concerns, and that evict; said are all as they
 	// were, and says all as they will be.
-	concerned, said, says map[string]*v1.NodePool
+	concerned, said, says namedPools
 	before, then          *render.Expansion
 }
 
@@ -21,7 +21,8 @@ type evictions struct {
 // in others. Nothing would have put the taint there before; nor has the pool said the same of
 // the node, unless its value comes only now. A new taint counts also where another pool has its
 // way: this may change with any other pool, but for one within it that has done so already.
-func (e evictions) come(node *NodeState, seen map[string]string, was, will []string) (pools []string) {
+// What a frozen pool keeps off the node would not have come.
+func (e evictions) come(node *NodeState, record Record, seen map[string]string, was, will []string) (pools []string) {
 	if !slices.ContainsFunc(will, func(pool string) bool { return e.concerned[pool] != nil }) {
 		return nil
 	}
@@ -35,7 +36,7 @@ func (e evictions) come(node *NodeState, seen map[string]string, was, will []str
 		if lacksEvicting(node, pool, func(id render.TaintID, taint v1.Taint) bool {
 			said := wasMember && slices.Contains(e.said[name].Spec.Taints, taint)
 			switch had, wanted := before.Taints[id]; {
-			case wanted && had.Value == taint.Value:
+			case wanted && had.Value == taint.Value && !e.before.Holds(record.Taints[id].Pool):
 				return false
 			case said && then.Taints[id].Value != taint.Value:
 				return false
@@ -50,22 +51,10 @@ func (e evictions) come(node *NodeState, seen map[string]string, was, will []str
 
 // overridesWithin reports whether a node has a taint of a pool that is within another one, in
 // place of the taint of that one.
-func overridesWithin(node *NodeState, pools map[string]*v1.NodePool, desired render.Desired, id render.TaintID, outer string) bool {
+func overridesWithin(node *NodeState, pools namedPools, desired render.Desired, id render.TaintID, outer string) bool {
 	want := desired.Taints[id]
 	value, has := taintValue(node, id)
-	return has && value == want.Value && isNestedInAny(pools, want.Pool, func(around string) bool { return around == outer })
-}
-
-// isNestedInAny reports whether a pool is within one of some pools, as they say.
-func isNestedInAny(pools map[string]*v1.NodePool, inner string, outer func(string) bool) bool {
-	passed := map[string]bool{}
-	for at := pools[inner]; at != nil && !passed[at.Name]; at = pools[at.Spec.Parent] {
-		passed[at.Name] = true
-		if at.Spec.Parent != "" && outer(at.Spec.Parent) {
-			return true
-		}
-	}
-	return false
+	return has && value == want.Value && pools.isNestedInAny(want.Pool, func(around string) bool { return around == outer })
 }
 
 // evicts reports whether a pool puts a NoExecute taint on nodes of which a mistake can
@@ -84,12 +73,4 @@ func lacksEvicting(node *NodeState, pool *v1.NodePool, counts func(render.TaintI
 		value, has := taintValue(node, id)
 		return taint.Effect == corev1.TaintEffectNoExecute && !(has && value == taint.Value) && counts(id, taint)
 	})
-}
-
-func byName(pools []*v1.NodePool) map[string]*v1.NodePool {
-	named := make(map[string]*v1.NodePool, len(pools))
-	for _, pool := range pools {
-		named[pool.Name] = pool
-	}
-	return named
 }

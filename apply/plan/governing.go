@@ -137,9 +137,9 @@ func (r *rollout) governs(other *rollout) bool {
 // another pool: an inner pool has begun to want what one around it has, or the strongest of
 // them, which is stronger than the other one, or one around the other one, which a third pool
 // is too strong for. Or else the other one no longer wants it. One that holds still gives up nothing: it is theirs if one of them goes before it.
-func (r *Rollouts) causes(pools *render.Expansion, says saysKey, want render.Want, from string) bool {
+func (r *Rollouts) causes(pools *render.Expansion, keeps keepsKey, want render.Want, from string) bool {
 	if pools.Holds(from) {
-		return goesBefore(pools, says, want, from)
+		return goesBefore(pools, keeps, want, from)
 	}
 	has := r.of(from)
 	strongest := len(r.pools)
@@ -169,8 +169,8 @@ func (r *Rollouts) disrupted(p *NodePlan, free func(pool string) bool) []string 
 			}
 		}
 	}
-	consider := func(says saysKey, entry Entry, ours bool, want render.Want, still bool) {
-		if ours && (!still || want.Pool != entry.Pool && !r.causes(p.pools, says, want, entry.Pool)) {
+	consider := func(keeps keepsKey, entry Entry, ours bool, want render.Want, still bool) {
+		if ours && (!still || want.Pool != entry.Pool && !r.causes(p.pools, keeps, want, entry.Pool)) {
 			note(entry.Pool)
 		} else {
 			wanted(want)
@@ -178,23 +178,23 @@ func (r *Rollouts) disrupted(p *NodePlan, free func(pool string) bool) []string 
 	}
 	for key, want := range p.desired.Labels {
 		if entry, ours := p.recorded.Labels[key]; ours && want.Value != entry.Value || !ours && p.replaces(key) {
-			consider(labels.saysKey(key), entry, ours, want, true)
+			consider(labels.keepsKey(key), entry, ours, want, true)
 		}
 	}
 	for id, want := range p.desired.Taints {
 		entry, ours := p.recorded.Taints[id]
 		if _, changes := p.taints.changed[id]; r.disrupts(p, id) && (ours && want.Value != entry.Value || !ours && changes) {
-			consider(taints.saysKey(id), entry, ours, want, true)
+			consider(taints.keepsKey(id), entry, ours, want, true)
 		}
 	}
 	for key, entry := range p.recorded.Labels {
 		if _, still := p.desired.Labels[key]; !still {
-			consider(labels.saysKey(key), entry, true, render.Want{}, false)
+			consider(labels.keepsKey(key), entry, true, render.Want{}, false)
 		}
 	}
 	for id, entry := range p.recorded.Taints {
 		if _, still := p.desired.Taints[id]; r.disrupts(p, id) && !still {
-			consider(taints.saysKey(id), entry, true, render.Want{}, false)
+			consider(taints.keepsKey(id), entry, true, render.Want{}, false)
 		}
 	}
 	maps.DeleteFunc(pools, func(name string, _ bool) bool { return free(name) })

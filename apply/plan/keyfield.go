@@ -18,8 +18,10 @@ type keyField[K comparable] struct {
 	// path of what managed fields say of a key, and whether that is the key alone.
 	path  func(K) fieldpath.Path
 	alone bool
-	// says reports whether a pool itself says something of a key, or must be taken to.
+	// says reports whether a pool itself says something of a key.
 	says func(*v1.NodePool, K) bool
+	// evicts reports whether another value of a key evicts; nil where that is so of none.
+	evicts func(K) bool
 	// reportOnly reports whether a key belongs to another program, so that pools
 	// never take it; nil where that is so of none.
 	reportOnly func(K) bool
@@ -52,21 +54,26 @@ var (
 	taints = keyField[render.TaintID]{
 		field: Taint, path: func(render.TaintID) fieldpath.Path { return taintsPath }, value: taintValue,
 		reportOnly: func(id render.TaintID) bool { return v1.ReportOnlyTaint(id.Key) },
-		// A pool that is frozen, and no longer has a NoExecute taint, keeps it from the pools that
-		// it is nested with: the next value would evict, and no guard has counted that.
 		says: func(pool *v1.NodePool, id render.TaintID) bool {
-			return id.Effect == corev1.TaintEffectNoExecute || slices.ContainsFunc(pool.Spec.Taints, func(taint v1.Taint) bool {
+			return slices.ContainsFunc(pool.Spec.Taints, func(taint v1.Taint) bool {
 				return taint.Key == id.Key && taint.Effect == id.Effect
 			})
 		},
+		evicts: func(id render.TaintID) bool { return id.Effect == corev1.TaintEffectNoExecute },
 	}
 )
 
-// saysKey reports whether a pool itself says something of one key.
-type saysKey func(*v1.NodePool) bool
+// keepsKey reports whether a pool that is frozen keeps one key from the pools that it is nested
+// with.
+type keepsKey func(pool *v1.NodePool, from render.Side) bool
 
-func (f keyField[K]) saysKey(key K) saysKey {
-	return func(pool *v1.NodePool) bool { return f.says(pool, key) }
+// keepsKey is of a key of which the pool itself says something. One that evicts it keeps from
+// the pools around it also when it says nothing of it any more: the next value would come on
+// all its nodes, and no guard has counted that.
+func (f keyField[K]) keepsKey(key K) keepsKey {
+	return func(pool *v1.NodePool, from render.Side) bool {
+		return f.says(pool, key) || from == render.Outer && f.evicts != nil && f.evicts(key)
+	}
 }
 
 // taintValue looks through the list, which is short: to index it would cost more.

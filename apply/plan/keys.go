@@ -125,14 +125,14 @@ func (k keys[K]) holds(key K, entry Entry, want render.Want, wanted bool) bool {
 	if !wanted || !k.pools.Holds(entry.Pool) {
 		return k.pools.Holds(entry.Pool)
 	}
-	return !goesBefore(k.pools, k.saysKey(key), want, entry.Pool)
+	return !goesBefore(k.pools, k.keepsKey(key), want, entry.Pool)
 }
 
 // goesBefore reports whether one of those that want a key gets it from a pool, though that one
 // holds still. It also goes to a pool that overrides one which would get it, and to one that has it
 // because a third pool would get it otherwise.
-func goesBefore(pools *render.Expansion, says saysKey, want render.Want, from string) bool {
-	gets := func(pool string) bool { return !pools.HoldsAgainst(from, pool, says) }
+func goesBefore(pools *render.Expansion, keeps keepsKey, want render.Want, from string) bool {
+	gets := func(pool string) bool { return !pools.HoldsAgainst(from, pool, keeps) }
 	return gets(want.Pool) || slices.ContainsFunc(want.Agreeing, gets) || slices.ContainsFunc(want.Contenders, gets)
 }
 

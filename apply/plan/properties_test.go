@@ -108,12 +108,12 @@ func (at step) goesBefore(expansion *render.Expansion, field Field, key, pool st
 			}
 		}
 	}
-	says := func(pool *v1.NodePool) bool {
+	keeps := func(pool *v1.NodePool, from render.Side) bool {
 		_, says := wishes(pool)[field][key]
-		return says || field == Taint && strings.HasSuffix(key, ":NoExecute")
+		return says || from == render.Outer && field == Taint && strings.HasSuffix(key, ":NoExecute")
 	}
 	pools := slices.Concat([]string{want.Pool}, want.Agreeing, want.Contenders)
-	return want.Pool != "" && slices.ContainsFunc(pools, func(other string) bool { return !expansion.HoldsAgainst(pool, other, says) })
+	return want.Pool != "" && slices.ContainsFunc(pools, func(other string) bool { return !expansion.HoldsAgainst(pool, other, keeps) })
 }
 
 // heldAndDeniedKeysStay: nothing changes for a key of a paused or broken pool, in

@@ -196,7 +196,7 @@ func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []
 				lossOf(c.leaving, pool, LossLeave).add(node.Name)
 			}
 		}
-		c.evicted.addOf(evictions.come(node, seen, was, will), node.Name)
+		c.evicted.addOf(evictions.come(node, record, seen, was, will), node.Name)
 	}
 	return c
 }
@@ -214,25 +214,20 @@ func (p *PoolsPlan) concerned(revision Revision, after []*v1.NodePool) map[strin
 		}
 	}
 	named := byName(after)
-	concerned := map[string]bool{}
+	concerned := maps.Clone(changed)
 	for _, pool := range after {
-		around := map[string]bool{}
-		for at := pool; at != nil && !around[at.Name]; at = named[at.Spec.Parent] {
-			around[at.Name] = true
-			if changed[at.Name] {
-				concerned[pool.Name] = true
-			}
+		if named.isNestedInAny(pool.Name, func(outer string) bool { return changed[outer] }) {
+			concerned[pool.Name] = true
 		}
 	}
 	return concerned
 }
 
-// restores reports whether what is wanted of a pool was carried out or allowed before, or what
-// somebody has made of it since was carried out. A pool that stayed as it was, as one around it
-// was held, was never counted.
+// restores reports whether what is wanted of a pool was carried out before, or allowed. A pool
+// that was paused, or within one that was held, when the revision came, was never counted.
 func (c PoolChange) restores() bool {
-	want, observed := Membership(c.Want), c.Live.Status.ObservedMembership
-	return observed == want || observed == Membership(c.Live) || c.Live.Annotations[v1.ApproveReleaseAnnotation] == want
+	want, status := Membership(c.Want), c.Live.Status
+	return status.ObservedMembership == want || status.ObservedSourceMembership == want || c.Live.Annotations[v1.ApproveReleaseAnnotation] == want
 }
 
 // changedByHand reports whether somebody else has taken over what we applied of a
@@ -274,7 +269,9 @@ func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState, bes
 	c.holdDeparting(held)
 	for _, pool := range c.sorted {
 		if loss := c.leaving[pool.Name]; loss != nil && c.carriers[pool.Name] >= v1.MinReleaseLimited {
-			approve[c.cause(pool)] = true
+			if cause := c.pools.cause(pool); cause != nil {
+				approve[cause.Name] = true
+			}
 		}
 		if c.evicted[pool.Name] != nil && c.nodes >= v1.MinReleaseLimited {
 			approve[pool.Name] = true

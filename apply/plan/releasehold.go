@@ -24,7 +24,8 @@ func Expand(pools []*v1.NodePool, nodes []*NodeState) *render.Expansion {
 // MayHoldReleases reports whether [HeldReleases] of the pools can depend on what
 // nodes carry, if every pool that nodes carry keys of is among the pools.
 func MayHoldReleases(pools []*v1.NodePool) bool {
-	return slices.ContainsFunc(pools, func(pool *v1.NodePool) bool { return Releasing(pool) || changedMembership(pool) })
+	named := byName(pools)
+	return slices.ContainsFunc(pools, func(pool *v1.NodePool) bool { return Releasing(pool) || named.changed(pool) })
 }
 
 // HeldReleases returns the pools, by name, that must stay as they are until
@@ -33,8 +34,9 @@ func MayHoldReleases(pools []*v1.NodePool) bool {
 // A pool is held whose definition takes more nodes out of a pool than the default
 // limit allows: out of itself, or one within it. What the definition was before is
 // not known, but by status.observedMembership whether it changed since it was last
-// carried out; who was a member is in the records of nodes. A node that leaves
-// because its own labels changed holds nothing.
+// carried out, and by status.observedOuterPools whether those around it have; who was a
+// member is in the records of nodes. A node that leaves because its own labels changed holds
+// nothing.
 //
 // So is a pool by whose change a NoExecute taint, its own or that of a pool within it, is
 // wanted on more nodes that do not have it than the limit allows of all. Which pool has
@@ -53,7 +55,7 @@ func HeldReleases(pools []*v1.NodePool, nodes []*NodeState) map[string]*ReleaseB
 	held := c.held()
 	// A pool within a held one stays as it is with that one, and is counted anew afterwards.
 	for _, pool := range c.sorted {
-		if c.changed[pool.Name] && !WasBlocked(pool) && isNestedInAny(c.pools, pool.Name, func(outer string) bool { return held[outer] != nil }) {
+		if c.changed[pool.Name] && !WasBlocked(pool) && c.pools.isNestedInAny(pool.Name, func(outer string) bool { return held[outer] != nil }) {
 			delete(held, pool.Name)
 		}
 	}
@@ -75,7 +77,7 @@ var defaultReleaseLimit = intstr.FromString(v1.DefaultReleaseLimit)
 
 // releaseCount is what pools would do to nodes if none were held but some.
 type releaseCount struct {
-	pools  map[string]*v1.NodePool
+	pools  namedPools
 	sorted []*v1.NodePool
 	// free is nil where no pool has changed.
 	free    *render.Expansion
@@ -101,7 +103,7 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releas
 		departing: Loss{Kind: LossDelete}, carried: map[string]bool{}, vanished: map[string]*Loss{},
 	}
 	for _, pool := range pools {
-		if changedMembership(pool) {
+		if c.pools.changed(pool) {
 			c.changed[pool.Name] = true
 		}
 	}
@@ -110,8 +112,8 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releas
 		c.free = held.Expand(pools)
 	}
 	for _, pool := range c.sorted {
-		if cause := c.cause(pool); c.changed[cause] && evicts(pool) {
-			c.evicting[pool.Name] = cause
+		if evicts(pool) && c.isCounted(pool) {
+			c.evicting[pool.Name] = c.pools.cause(pool).Name
 		}
 	}
 	for _, node := range nodes {
@@ -122,6 +124,12 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releas
 		c.count(node, record)
 	}
 	return c
+}
+
+// isCounted reports whether a pool has members anew, and nobody has approved that.
+func (c *releaseCount) isCounted(pool *v1.NodePool) bool {
+	accountable := c.pools.accountable(pool)
+	return accountable != nil && c.changed[accountable.Name]
 }
 
 // held are the pools that may not do what they would, each by itself.
@@ -174,7 +182,7 @@ func (c *releaseCount) countEvictions(node *NodeState, record Record, members []
 	carried, desired, by := record.Pools(), c.free.Node(node.Name, seen), map[string][]string{}
 	for _, name := range members {
 		cause := c.evicting[name]
-		if cause == "" || c.free.Holds(name) || cause != name && carried[name] {
+		if cause == "" || c.free.Holds(name) || carried[name] && !differs(c.pools[name]) {
 			continue
 		}
 		if lacksEvicting(node, c.pools[name], func(id render.TaintID, _ v1.Taint) bool {
@@ -202,11 +210,14 @@ func lossOf(losses map[string]*Loss, pool string, kind LossKind) *Loss {
 func (c *releaseCount) holdChanged(held map[string]*ReleaseBlock) {
 	losses := map[string][]Loss{}
 	for _, pool := range c.sorted {
-		if loss := c.leaving[pool.Name]; loss != nil {
+		if loss := c.leaving[pool.Name]; loss != nil && c.isCounted(pool) {
 			loss.Of = c.carriers[pool.Name]
-			addExceeding(losses, c.cause(pool), loss)
+			addExceeding(losses, c.pools.accountable(pool).Name, loss)
 		}
-		if loss := c.evicted[pool.Name]; loss != nil {
+		if !c.changed[pool.Name] {
+			continue
+		}
+		if loss := c.evicted[c.pools.cause(pool).Name]; loss != nil {
 			loss.Of = c.nodes
 			addExceeding(losses, pool.Name, loss)
 		}
@@ -218,9 +229,19 @@ func (c *releaseCount) holdChanged(held map[string]*ReleaseBlock) {
 		}
 		held[name] = &ReleaseBlock{
 			Pool: name, Losses: losses[name], Limit: v1.DefaultReleaseLimit,
-			Remedy: fmt.Sprintf("undo the change, or approve it with: %s", approveReleaseCommand("nodepool", name, strconv.FormatInt(pool.Generation, 10))),
+			Remedy: c.pools.remedy(pool),
 		}
 	}
+}
+
+// remedy says what to do about a pool that is held for what it says itself, or for what one
+// around it does.
+func (p namedPools) remedy(pool *v1.NodePool) string {
+	if differs(pool) {
+		return fmt.Sprintf("undo the change, or approve it with: %s", approveReleaseCommand("nodepool", pool.Name, strconv.FormatInt(pool.Generation, 10)))
+	}
+	return fmt.Sprintf("the pool has not followed what pool %q says of its members; undo that, or approve it with: %s",
+		p.cause(pool).Name, approveReleaseCommand("nodepool", pool.Name, p.line(pool)))
 }
 
 // addExceeding adds a loss that exceeds the limit to those that a pool causes.
@@ -228,20 +249,6 @@ func addExceeding(losses map[string][]Loss, cause string, loss *Loss) {
 	if exceedsReleaseLimit(defaultReleaseLimit, loss.Count, loss.Of) {
 		losses[cause] = append(losses[cause], *loss)
 	}
-}
-
-// cause is the pool by whose change nodes leave a pool, or are members of it: the pool
-// itself, or the next one around it that has changed; empty where none has.
-func (c *releaseCount) cause(pool *v1.NodePool) string {
-	seen := map[string]bool{}
-	for pool != nil && !seen[pool.Name] {
-		if differs(pool) {
-			return pool.Name
-		}
-		seen[pool.Name] = true
-		pool = c.pools[pool.Spec.Parent]
-	}
-	return ""
 }
 
 // holdDeparting holds pools that are being deleted.
@@ -280,21 +287,6 @@ func (c *releaseCount) holdVanished(held map[string]*ReleaseBlock) {
 					v1.GroupVersion.String(), v1.NodePoolKind, name, v1.ApproveReleaseAnnotation, v1.DeletionApproval)), name),
 		}
 	}
-}
-
-// changedMembership reports whether a pool says something else of its members than
-// when it was last carried out, and nobody has approved that.
-func changedMembership(pool *v1.NodePool) bool {
-	approval := pool.Annotations[v1.ApproveReleaseAnnotation]
-	return differs(pool) && approval != Membership(pool) && approval != strconv.FormatInt(pool.Generation, 10)
-}
-
-// differs reports whether a pool says something else of its members than when it was
-// last carried out, and it is to be carried out. What a paused one says is not known to
-// be new: nothing notes what the pools within it have followed.
-func differs(pool *v1.NodePool) bool {
-	return pool.DeletionTimestamp.IsZero() && !v1.IsDisabled(pool, v1.ReconcileAnnotation) &&
-		pool.Status.ObservedMembership != Membership(pool)
 }
 
 // WasBlocked reports whether the pool, as it is now, was found to wait for an

@@ -56,14 +56,14 @@ func carriedOut(t *testing.T, cluster Cluster) Cluster {
 func report(cluster Cluster) Cluster {
 	held := HeldReleases(cluster.Pools, cluster.Nodes)
 	pools := make([]*v1.NodePool, 0, len(cluster.Pools))
-	expansion := Expand(cluster.Pools, cluster.Nodes)
+	expansion, named := Expand(cluster.Pools, cluster.Nodes), byName(cluster.Pools)
 	for _, pool := range cluster.Pools {
 		pool = pool.DeepCopy()
 		status := metav1.ConditionFalse
 		if held[pool.Name] != nil {
 			status = metav1.ConditionTrue
 		} else if pool.DeletionTimestamp.IsZero() && !expansion.Holds(pool.Name) {
-			pool.Status.ObservedMembership = Membership(pool)
+			ObserveMembership(&pool.Status, pool, named.around(pool))
 		}
 		pool.Status.Conditions = []metav1.Condition{{Type: v1.ReleaseBlockedCondition, Status: status, ObservedGeneration: pool.Generation}}
 		pools = append(pools, pool)

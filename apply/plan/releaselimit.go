@@ -1,14 +1,10 @@
 package plan
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -138,29 +134,6 @@ func exceedsReleaseLimit(limit intstr.IntOrString, count, of int) bool {
 	}
 	most, err := intstr.GetScaledValueFromIntOrPercent(&limit, of, true)
 	return err != nil || count > most
-}
-
-// Membership identifies what a pool itself says of who its members are, and of the
-// taints that evict their pods. The pools around it are not in it.
-func Membership(pool *v1.NodePool) string {
-	said := struct {
-		Selector  *v1.LabelSelector
-		NodeNames []string
-		Parent    string
-		Evicting  []v1.Taint
-	}{Selector: pool.Spec.Selector, Parent: pool.Spec.Parent}
-	said.NodeNames = slices.Sorted(slices.Values(pool.Spec.NodeNames))
-	for _, taint := range pool.Spec.Taints {
-		if taint.Effect == corev1.TaintEffectNoExecute {
-			said.Evicting = append(said.Evicting, taint)
-		}
-	}
-	text, err := json.Marshal(said)
-	if err != nil {
-		text = fmt.Appendf(nil, "%#v", said) // never: it is made of texts
-	}
-	sum := sha256.Sum256(text)
-	return "sha256:" + hex.EncodeToString(sum[:8])
 }
 
 // leavesAlone reports whether no pool can take anything off a node: it is paused.

@@ -83,6 +83,11 @@ func (s *Snapshot) Halt(pool string) *plan.Halt {
 	return nil
 }
 
+// Around are the pools around one, from the inside out.
+func (s *Snapshot) Around(pool *v1.NodePool) []*v1.NodePool {
+	return plan.Around(pool, func(name string) *v1.NodePool { return s.pools[name].definition })
+}
+
 // Since is the epoch from which on a pool, and what encloses it, is what it is.
 func (s *Snapshot) Since(pool string) uint64 { return s.pools[pool].since }
 

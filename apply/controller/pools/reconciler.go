@@ -228,7 +228,9 @@ func (r *Reconciler) report(ctx context.Context, pool *v1.NodePool, pools *fleet
 		result.RequeueAfter = failurePeriod
 	}
 	rollouts := r.turnsOf(pool, pools, counts)
-	return result, r.writeStatus(ctx, pool, poolFacts{outcome: outcome, counts: counts, settled: settled, failed: failed, rolloutFacts: rollouts})
+	return result, r.writeStatus(ctx, pool, poolFacts{
+		outcome: outcome, counts: counts, settled: settled, around: pools.Around(pool), failed: failed, rolloutFacts: rollouts,
+	})
 }
 
 func (r *Reconciler) writeStatus(ctx context.Context, pool *v1.NodePool, facts poolFacts) error {

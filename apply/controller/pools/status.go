@@ -28,6 +28,8 @@ type poolFacts struct {
 	counts  fleet.Counts
 	// settled reports whether a pass over every node has ended since the pool changed.
 	settled bool
+	// around are the pools around it, as nodes follow them.
+	around []*v1.NodePool
 	// failed is what went wrong with the RuntimeClass.
 	failed *failure
 	rolloutFacts
@@ -53,7 +55,7 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) (v1.NodePoolStatus, troubles
 	status.Revision = pool.Annotations[v1.RevisionAnnotation]
 	if facts.settled {
 		if facts.outcome.MembershipObserved() {
-			status.ObservedMembership = plan.Membership(pool)
+			plan.ObserveMembership(&status, pool, facts.around)
 		}
 		status.ObservedGeneration = pool.Generation
 		status.LastHandledReconcileAt = pool.Annotations[v1.RequestedAtAnnotation]

@@ -52,11 +52,13 @@ type filePool struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Spec        v1.NodePoolSpec   `json:"spec"`
-	// Generation, ObservedMembership and ReleaseBlocked decide whether the pool waits
-	// for an approval.
-	Generation         int64  `json:"generation,omitempty"`
-	ObservedMembership string `json:"observedMembership,omitempty"`
-	ReleaseBlocked     bool   `json:"releaseBlocked,omitempty"`
+	// Generation, what was observed, and ReleaseBlocked decide whether the pool waits for
+	// an approval.
+	Generation               int64                  `json:"generation,omitempty"`
+	ObservedMembership       string                 `json:"observedMembership,omitempty"`
+	ObservedOuterPools       []v1.ObservedOuterPool `json:"observedOuterPools,omitempty"`
+	ObservedSourceMembership string                 `json:"observedSourceMembership,omitempty"`
+	ReleaseBlocked           bool                   `json:"releaseBlocked,omitempty"`
 	// Managed are the labels and annotations that came from Git, and AlsoApplied
 	// those of them that others apply as well. Managed is null where it is not
 	// known.

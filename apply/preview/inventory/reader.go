@@ -203,6 +203,7 @@ func (r *reader) pool(read *filePool) error {
 		Spec: read.Spec,
 		Status: v1.NodePoolStatus{
 			Contests: read.Contests, ReplacedRuntimeClass: read.Replaced, ObservedMembership: read.ObservedMembership,
+			ObservedOuterPools: read.ObservedOuterPools, ObservedSourceMembership: read.ObservedSourceMembership,
 			Conditions: releaseBlocked(read.ReleaseBlocked, read.Generation),
 		},
 	}

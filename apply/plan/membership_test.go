@@ -1,0 +1,272 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+func pause(pool *v1.NodePool) {
+	metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
+}
+
+func resume(pool *v1.NodePool) { delete(pool.Annotations, v1.ReconcileAnnotation) }
+
+// nested is a cluster of 40 nodes in which an inner pool is for any of three zones, and an outer
+// one for the first of them only, of 12 nodes, so that the inner one evicts on these alone.
+func nested(t *testing.T) Cluster {
+	t.Helper()
+	return carriedOut(t, Cluster{
+		Nodes: inZones(map[string]int{"a": 12, "b": 14, "c": 14}),
+		Pools: []*v1.NodePool{ofZone("outer", "a"), within(evictingAll("inner", "i", 0, "a", "b", "c"), "outer")},
+	})
+}
+
+// edit is one of a pool.
+type edit struct {
+	pool   string
+	change func(*v1.NodePool)
+	// metadata reports that the edit is no new generation.
+	metadata bool
+}
+
+func carriedOutAfter(t *testing.T, cluster Cluster, edits ...edit) Cluster {
+	t.Helper()
+	for _, e := range edits {
+		cluster.Pools = edited(cluster.Pools, e.pool, func(pool *v1.NodePool) {
+			e.change(pool)
+			if e.metadata {
+				pool.Generation--
+			}
+		})
+		cluster = carriedOut(t, cluster)
+	}
+	return cluster
+}
+
+// An inner pool that did not follow an outer one when that one was changed is counted when it
+// does: no order of edits of two pools evicts on most nodes.
+func TestInnerPoolsAccountForWhatTheyDidNotFollow(t *testing.T) {
+	widen := edit{pool: "outer", change: zones("a", "b", "c")}
+	for name, c := range map[string]struct {
+		reason string
+		edits  []edit
+		want   []string
+	}{
+		"widened":              {"the outer pool is counted itself", []edit{widen}, []string{"outer"}},
+		"inner paused":         {"the outer pool has done nothing to it meanwhile", []edit{{"inner", pause, true}, widen, {"inner", resume, true}}, []string{"inner"}},
+		"inner held":           {"it was held for an edit that is undone", []edit{{"inner", zones("x"), false}, widen, {"inner", zones("a", "b", "c"), false}}, []string{"inner"}},
+		"outer paused":         {"nodes of the inner pool follow also what a paused one says of its members", []edit{{"outer", pause, true}, widen}, []string{"inner"}},
+		"outer paused, undone": {"nothing has followed it", []edit{{"outer", pause, true}, widen, {"outer", zones("a"), false}, {"outer", resume, true}}, nil},
+		"outer paused, approved, resumed": {"and the outer one has to account for nothing then", []edit{
+			{"outer", pause, true}, widen, {"inner", func(pool *v1.NodePool) { approvedBy(lineWith(pool, widen))(pool) }, true}, {"outer", resume, true},
+		}, nil},
+		"approved by its generation": {"which is not changed by an edit of the outer pool", []edit{{"inner", approvedBy("1"), true}, {"outer", pause, true}, widen}, []string{"inner"}},
+		"outer approved":             {"also for the pools within it", []edit{{"outer", func(pool *v1.NodePool) { widen.change(pool); approvedBy("2")(pool) }, false}}, nil},
+		"another taint of the outer pool": {"its members stay the same", []edit{{"outer", func(pool *v1.NodePool) {
+			pool.Spec.Taints = []v1.Taint{{Key: "example.com/other", Effect: corev1.TaintEffectNoExecute}}
+		}, false}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := carriedOutAfter(t, nested(t), c.edits...)
+			if got := heldNames(cluster); !slices.Equal(got, c.want) {
+				t.Errorf("%s: held are %v, want %v", c.reason, got, c.want)
+			}
+			if count := taintedWith(cluster.Nodes, "i"); len(c.want) > 0 && count != 12 {
+				t.Errorf("%s: %d nodes have the taint, want the 12 that had it", c.reason, count)
+			}
+		})
+	}
+}
+
+// What several inner pools did not follow counts together.
+func TestInnerPoolsAccountTogether(t *testing.T) {
+	cluster := carriedOut(t, Cluster{
+		Nodes: inZones(map[string]int{"a": 15, "b": 15}),
+		Pools: []*v1.NodePool{ofZone("outer", "x"), within(evictingAll("i1", "1", 0, "a"), "outer"), within(evictingAll("i2", "2", 0, "b"), "outer")},
+	})
+	half := carriedOutAfter(t, cluster, edit{"outer", pause, true}, edit{"outer", zones("a"), false})
+	if got := taintedWith(half.Nodes, "1"); got != 15 || len(heldNames(half)) > 0 {
+		t.Errorf("15 of 30 nodes are within the limit; %d nodes have the taint, and held are %v", got, heldNames(half))
+	}
+	all := carriedOutAfter(t, cluster, edit{"outer", pause, true}, edit{"outer", zones("a", "b"), false})
+	if got := heldNames(all); !slices.Equal(got, []string{"i1", "i2"}) {
+		t.Errorf("held are %v", got)
+	}
+}
+
+// Nodes on which a stronger pool has its way, and that carry an inner pool already, have accepted
+// that one, though it did not follow an outer one for a while.
+func TestAcceptedNodesCountNoMore(t *testing.T) {
+	cluster := nested(t)
+	cluster.Pools = edited(cluster.Pools, "outer", func(pool *v1.NodePool) { zones("a", "b", "c")(pool); approvedBy("2")(pool) })
+	cluster.Pools = append(cluster.Pools, evictingAll("strong", "s", 100, "a", "b", "c"))
+	cluster.Pools = edited(cluster.Pools, "strong", approvedBy("2"))
+	cluster = carriedOut(t, cluster)
+	if got := taintedWith(cluster.Nodes, "s"); got != 40 {
+		t.Fatalf("%d nodes have the taint of the stronger pool", got)
+	}
+	cluster = carriedOutAfter(t, cluster, edit{"inner", pause, true}, edit{"outer", zones("a", "b", "c", "d"), false}, edit{"inner", resume, true})
+	if got := heldNames(cluster); len(got) > 0 {
+		t.Errorf("no node is new to a pool, and held are %v", got)
+	}
+}
+
+// lineWith is the approval of an inner pool within an edited outer one.
+func lineWith(inner *v1.NodePool, outer edit) string {
+	around := ofZone("outer", "a")
+	outer.change(around)
+	return byName([]*v1.NodePool{around}).line(inner)
+}
+
+// What an inner pool is told to be approved with approves it, for what the outer one says now.
+func TestApprovalOfAnInnerPool(t *testing.T) {
+	cluster := carriedOutAfter(t, nested(t), edit{"outer", pause, true}, edit{"outer", zones("a", "b", "c"), false})
+	message := HeldReleases(cluster.Pools, cluster.Nodes)["inner"].Error()
+	if want := `the pool has not followed what pool "outer" says of its members; undo that, or approve it with: kubectl annotate --overwrite nodepool inner `; !strings.Contains(message, want) {
+		t.Errorf("the message is %q, and lacks %q", message, want)
+	}
+	_, value, _ := strings.Cut(message, v1.ApproveReleaseAnnotation+"=")
+	cluster = carriedOutAfter(t, cluster, edit{"inner", approvedBy(strings.Trim(value, "'")), true})
+	if got := taintedWith(cluster.Nodes, "i"); got != 40 {
+		t.Errorf("after the approval %d nodes have the taint", got)
+	}
+	cluster = carriedOutAfter(t, cluster, edit{"outer", zones("x"), false})
+	if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) {
+		t.Errorf("the outer pool is edited again, and held are %v", got)
+	}
+}
+
+// An outer pool that was approved may have been reported before those within it, whose nodes
+// take their turns: they are not held for that.
+func TestApprovedOuterPoolAccountsForThoseWithin(t *testing.T) {
+	cluster := nested(t)
+	cluster.Pools = edited(cluster.Pools, "outer", func(pool *v1.NodePool) {
+		zones("a", "b", "c")(pool)
+		approvedBy("2")(pool)
+		pool.Status.ObservedMembership = Membership(pool)
+	})
+	if got := heldNames(cluster); len(got) > 0 {
+		t.Errorf("held are %v", got)
+	}
+}
+
+// A cluster of an earlier version does not say what inner pools have followed.
+func TestInnerPoolsOfAnEarlierVersion(t *testing.T) {
+	cluster := nested(t)
+	cluster.Pools = edited(cluster.Pools, "inner", func(pool *v1.NodePool) {
+		pool.Generation--
+		pool.Status.ObservedOuterPools = nil
+	})
+	if got := heldNames(cluster); len(got) > 0 {
+		t.Errorf("held are %v", got)
+	}
+	cluster.Pools = edited(cluster.Pools, "outer", zones("a", "b", "c"))
+	if got := heldNames(cluster); !slices.Equal(got, []string{"outer"}) {
+		t.Errorf("held are %v, want the outer pool", got)
+	}
+}
+
+// byKubectl is an edit by somebody who owns the selector from then on.
+func byKubectl(change func(*v1.NodePool)) func(*v1.NodePool) {
+	return func(pool *v1.NodePool) {
+		change(pool)
+		pool.ManagedFields = append(pool.ManagedFields, metav1.ManagedFieldsEntry{
+			Manager: "kubectl-edit", Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1",
+			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:selector":{}}}`),
+		})
+	}
+}
+
+// What a source restores after an edit by hand is what its pool has followed before, and else it
+// is counted.
+func TestSourcesRestoreWhatPoolsHaveFollowed(t *testing.T) {
+	nodes := inZones(map[string]int{"a": 12, "b": 14, "c": 14})
+	revision := func(name string, zones ...string) Revision {
+		return revisionOfPools(name, ReleasePolicy{Applied: name}, evictingAll("p", "i", 0, zones...))
+	}
+	t.Run("paused when the revision came", func(t *testing.T) {
+		cluster := appliedRevision(t, revision("main@sha1:1", "a"), Cluster{Nodes: nodes})
+		cluster = carriedOutAfter(t, cluster, edit{"p", pause, true})
+		wide := revision("main@sha1:2", "a", "b", "c")
+		cluster = appliedRevision(t, wide, cluster)
+		cluster = carriedOutAfter(t, cluster, edit{"p", resume, true})
+		if got := heldNames(cluster); !slices.Equal(got, []string{"p"}) {
+			t.Fatalf("it is resumed, and held are %v", got)
+		}
+		cluster = carriedOutAfter(t, cluster, edit{"p", byKubectl(zones("a")), false})
+		if got := heldNames(cluster); len(got) > 0 {
+			t.Fatalf("the change is undone, and held are %v", got)
+		}
+		d, err := Diff(wide, cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Pools.Held == nil {
+			t.Errorf("nobody has approved it, and the source has %d nodes tainted", taintedWith(d.After(cluster).Nodes, "i"))
+		}
+	})
+	t.Run("edited twice", func(t *testing.T) {
+		wide := revision("main@sha1:1", "a", "b", "c")
+		wide.Release.Approval = wide.Name
+		cluster := appliedRevision(t, wide, Cluster{Nodes: nodes})
+		wide.Release.ApprovalUsed = true
+		for _, chosen := range []string{"a", "b"} {
+			cluster.Pools = edited(cluster.Pools, "p", func(pool *v1.NodePool) {
+				byKubectl(zones(chosen))(pool)
+				approvedBy("9")(pool)
+				pool.Generation = 9
+			})
+			cluster = carriedOut(t, cluster)
+		}
+		if got := taintedWith(cluster.Nodes, "i"); got != 14 {
+			t.Fatalf("%d nodes have the taint", got)
+		}
+		cluster = appliedRevision(t, wide, cluster)
+		if got := taintedWith(cluster.Nodes, "i"); got != 40 {
+			t.Errorf("it is restored, and %d nodes have the taint", got)
+		}
+	})
+}
+
+// A frozen pool that says nothing of a NoExecute taint any more keeps it from the pools around
+// it. A stronger pool within it, which was counted for itself, gets the key.
+func TestStrongerInnerPoolGetsAKeyOfAFrozenOne(t *testing.T) {
+	cluster := carriedOut(t, Cluster{
+		Nodes: inZones(map[string]int{"a": 8, "b": 12}), Pools: []*v1.NodePool{evictingAll("base", "b", 0, "a")},
+	})
+	cluster = carriedOutAfter(t, cluster, edit{"base", func(pool *v1.NodePool) { pause(pool); pool.Spec.Taints = nil }, false})
+	if got := taintedWith(cluster.Nodes, "b"); got != 8 {
+		t.Fatalf("%d nodes have the taint of the paused pool", got)
+	}
+	cluster.Pools = append(cluster.Pools, within(evictingAll("special", "s", 1000, "a"), "base"))
+	cluster = carriedOut(t, cluster)
+	if got := taintedWith(cluster.Nodes, "s"); got != 8 {
+		t.Errorf("%d nodes have the taint of the stronger pool, want 8", got)
+	}
+}
+
+// What a frozen pool keeps off nodes is not there, and comes by the revision that brings it.
+func TestRevisionBringsWhatAFrozenPoolKeepsOff(t *testing.T) {
+	approved := func(pool *v1.NodePool) *v1.NodePool { approvedBy("1")(pool); return byHand(pool) }
+	cluster := carriedOut(t, Cluster{
+		Nodes: inZones(map[string]int{"a": 20}),
+		Pools: []*v1.NodePool{approved(evictingAll("wall", "w", 1, "a")), approved(within(evictingAll("inner", "f", 0, "a"), "wall"))},
+	})
+	cluster = carriedOutAfter(t, cluster, edit{"inner", func(pool *v1.NodePool) { pause(pool); pool.Spec.Taints = nil }, false})
+	if got := taintedWith(cluster.Nodes, "f"); got != 20 {
+		t.Fatalf("%d nodes have the taint of the frozen pool", got)
+	}
+	d, err := Diff(revisionOfPools("main@sha1:1", ReleasePolicy{}, evictingAll("second", "w", 9, "a")), cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Pools.Held == nil {
+		t.Errorf("nobody has approved it, and %d nodes get the taint", taintedWith(d.After(cluster).Nodes, "w"))
+	}
+}
