@@ -163,6 +163,49 @@ func TestReleaseByHandWaitsForAnApproval(t *testing.T) {
 	w.carriesPool("p", false, a...)
 }
 
+// A pool that was paused while the one around it was edited does not follow that unasked when it
+// is resumed, also by a controller that has started since.
+func TestResumedPoolWaitsForAnApprovalOfItsOuterPool(t *testing.T) {
+	w := newWorld(t)
+	nodes := w.zoneNodes("a", 12)
+	w.zoneNodes("b", 14)
+	w.pool(`{apiVersion: nodes.lailin.xyz/v1, kind: NodePool, metadata: {name: region}, spec: {nodeNames: [a-*, b-*]}}`)
+	w.pool(wallPool("p", "a") + "  parent: region\n")
+	w.isReady("p", 12)
+	w.isReady("region", 26)
+	choose := func(patterns string) {
+		w.kubectl("patch", "nodepool", "region", "--type=merge", "-p", `{"spec":{"nodeNames":[`+patterns+`]}}`)
+	}
+	before := w.specs(nodes...)
+	held := func() {
+		w.t.Helper()
+		w.isStalled("p", v1.ReleaseBlockedReason, `12 of 12 nodes would leave pool "p"`, `the pool has not followed what pool "region" says of its members`)
+	}
+	w.kubectl("annotate", "nodepool", "p", pausing)
+	choose(`"b-*"`)
+	w.isReady("region", 14)
+	w.stop()
+	w.start()
+	w.kubectl("annotate", "nodepool", "p", resuming)
+	held()
+	choose(`"a-*", "b-*"`)
+	w.isReady("p", 12)
+	w.isReady("region", 26)
+	if now := w.specs(nodes...); now != before {
+		t.Errorf("nodes are\n%s\nand were\n%s", now, before)
+	}
+
+	w.kubectl("annotate", "nodepool", "region", pausing)
+	choose(`"b-*"`)
+	held()
+	w.carriesPool("p", true, nodes...)
+	w.kubectl(approvalIn(t, w.poolMessage("p"))...)
+	w.carriesPool("p", false, nodes...)
+	w.isReady("p", 0)
+	w.kubectl("annotate", "nodepool", "region", resuming)
+	w.isReady("region", 14)
+}
+
 // The deletion of the CustomResourceDefinition is the deletion of all pools, and
 // strips no node. Approved, it goes on; or the pools come back, and nothing has
 // happened to nodes.
