@@ -40,11 +40,10 @@ func newEvictionWorld(t *testing.T, seed uint64) *evictionWorld {
 func (w *evictionWorld) edit() {
 	at := w.r.IntN(len(w.cluster.Pools))
 	pool := w.cluster.Pools[at]
-	name, what, change := pool.Name, "", func(*v1.NodePool) {}
-	switch paused := v1.IsDisabled(pool, v1.ReconcileAnnotation); w.r.IntN(6) {
+	name, what, change := pool.Name, "pause", pause
+	switch w.r.IntN(6) {
 	case 0:
-		what, change = "pause", pause
-		if paused {
+		if v1.IsDisabled(pool, v1.ReconcileAnnotation) {
 			what, change = "resume", resume
 		}
 		w.cluster.Pools = edited(w.cluster.Pools, name, func(pool *v1.NodePool) { change(pool); pool.Generation-- })
