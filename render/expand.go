@@ -161,7 +161,7 @@ func (e *Expansion) HoldsAgainst(name, other string, keeps func(pool *v1.NodePoo
 		return e.Holds(name)
 	case compareStrength(p, by) < 0:
 		return true
-	case p.isNestedIn(by):
+	case p.isNestedIn(by) || p.wasNestedIn(by):
 		return keeps(p.definition, Outer)
 	default:
 		return by.isNestedIn(p) && keeps(p.definition, Inner)
@@ -181,6 +181,12 @@ const (
 // faulty one are not all known.
 func (p *pool) isNestedIn(other *pool) bool {
 	return p.definition.Spec.Parent == other.name || slices.Contains(p.enclosing, other)
+}
+
+// wasNestedIn reports whether a pool stood within another one when it was carried out last, which
+// what a frozen pool has put on nodes goes by.
+func (p *pool) wasNestedIn(other *pool) bool {
+	return slices.ContainsFunc(p.definition.Status.ObservedOuterPools, func(outer v1.ObservedOuterPool) bool { return outer.Name == other.name })
 }
 
 // HoldsRuntimeClass reports whether the RuntimeClass of the pool is frozen: the

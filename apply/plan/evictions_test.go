@@ -209,13 +209,17 @@ func TestHeldEditOfAnInnerPoolEvictsNobody(t *testing.T) {
 	if count := taintedWith(cluster.Nodes, "s"); count != 20 {
 		t.Fatalf("%d nodes have the taint of the inner pool", count)
 	}
-	for name, edit := range map[string]func(*v1.NodePool){"held": zones("x"), "paused": func(pool *v1.NodePool) {
-		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
-	}} {
+	untaint := func(pool *v1.NodePool) { pool.Spec.Taints = nil }
+	detach := func(pool *v1.NodePool) { pool.Spec.Parent = "" }
+	for name, edits := range map[string][]func(*v1.NodePool){
+		"held": {zones("x"), untaint}, "paused": {pause, untaint},
+		"detached, held": {zones("x"), detach}, "detached, paused": {pause, detach}, "detached and untainted": {pause, detach, untaint},
+	} {
 		after := cluster
 		after.Pools = edited(cluster.Pools, "special", func(pool *v1.NodePool) {
-			pool.Spec.Taints = nil
-			edit(pool)
+			for _, edit := range edits {
+				edit(pool)
+			}
 		})
 		after = carriedOut(t, after)
 		if count := taintedWith(after.Nodes, "b"); count > 0 {
