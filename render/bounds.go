@@ -44,8 +44,8 @@ const (
 	// average for maxPools. etcd keeps every version of each for some minutes, and
 	// holds 2 GiB by default; the controller keeps all pools in memory.
 	maxPoolsBytes = 16 << 20
-	// maxAncestors is the number of pools that may enclose a pool.
-	maxAncestors = 32
+	// MaxAncestors is the number of pools that may enclose a pool.
+	MaxAncestors = 32
 
 	// maxProblems is the number of problems that are reported for a tree, and
 	// maxDocumentProblems that for one document.

@@ -28,7 +28,7 @@ type ParentError struct {
 func (e *ParentError) Error() string {
 	switch {
 	case e.TooMany:
-		return fmt.Sprintf("pool %q: more than %d pools enclose it", e.Pool, maxAncestors)
+		return fmt.Sprintf("pool %q: more than %d pools enclose it", e.Pool, MaxAncestors)
 	case e.Cycle != nil && e.Cycle[0] != e.Pool:
 		return fmt.Sprintf("pool %q is within %q, which encloses itself: %s", e.Pool, e.Cycle[0], strings.Join(e.Cycle, " -> "))
 	case e.Cycle != nil:
@@ -53,7 +53,7 @@ func lineage(pool *v1.NodePool, byName map[string]*v1.NodePool) ([]*v1.NodePool,
 		if i := slices.Index(names, parent.Name); i >= 0 {
 			return nil, &ParentError{Pool: pool.Name, Parent: pool.Spec.Parent, Cycle: append(names[i:], parent.Name)}
 		}
-		if len(line) > maxAncestors {
+		if len(line) > MaxAncestors {
 			return nil, &ParentError{Pool: pool.Name, Parent: pool.Spec.Parent, TooMany: true}
 		}
 		line, names, at = append(line, parent), append(names, parent.Name), parent

@@ -28,10 +28,10 @@ func TestParentError(t *testing.T) {
 	}{
 		"no parent":   {"most pools", []*v1.NodePool{within("a", "")}, "a", nil, ""},
 		"parent":      {"it is there", []*v1.NodePool{within("a", "b"), within("b", "")}, "a", nil, ""},
-		"deep enough": {"as many as Load allows", chain(maxAncestors), fmt.Sprintf("p%d", maxAncestors), nil, ""},
+		"deep enough": {"as many as Load allows", chain(MaxAncestors), fmt.Sprintf("p%d", MaxAncestors), nil, ""},
 		"too deep": {
 			"from kubectl no more than from Git",
-			chain(maxAncestors + 1), "p33",
+			chain(MaxAncestors + 1), "p33",
 			&ParentError{Pool: "p33", Parent: "p32", TooMany: true},
 			`pool "p33": more than 32 pools enclose it`,
 		},

@@ -68,7 +68,7 @@ func (p *placedPool) checkParent(report *report, pools map[string]*v1.NodePool, 
 	switch _, err := lineage(p.Pool, pools); {
 	case err == nil:
 	case err.TooMany:
-		report.add(p.problem(p.parent, fmt.Sprintf("spec.parent: more than %d pools enclose it", maxAncestors), ""))
+		report.add(p.problem(p.parent, fmt.Sprintf("spec.parent: more than %d pools enclose it", MaxAncestors), ""))
 	case err.Cycle != nil && err.Cycle[0] != p.Pool.Name:
 		report.add(p.problem(p.parent, "spec.parent: the pool is within "+quoted(err.Cycle[0])+", which encloses itself: "+strings.Join(err.Cycle, " -> "), "take the parent out of one of them"))
 	case err.Cycle != nil:

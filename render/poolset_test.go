@@ -92,7 +92,7 @@ func TestLoadProblemsAmongPools(t *testing.T) {
 		},
 		"too deep": {
 			"bounded, from the first that is too deep on",
-			tree("p.yaml", chain(maxAncestors+3)),
+			tree("p.yaml", chain(MaxAncestors+3)),
 			[]string{
 				`235:3: pool "p33": spec.parent: more than 32 pools enclose it`,
 				`242:3: pool "p34": spec.parent: more than 32 pools enclose it`,

@@ -62,8 +62,7 @@ const (
 	// they are more than the limit. The value is the metadata.generation of the
 	// pool for a change of its spec, or [DeletionApproval] for its deletion; for a
 	// change of the pools around it, it is what the message of the condition has. The
-	// controller itself writes what status.observedMembership will be, for a pool
-	// that a source changes. On a NodePoolSource it names the revision that may take
+	// controller itself writes the latter for a pool that a source changes. On a NodePoolSource it names the revision that may take
 	// more nodes out of a pool than spec.releaseLimit allows; it counts for that
 	// revision alone, and once: what was used stands in
 	// status.lastHandledReleaseApproval.

@@ -240,9 +240,9 @@ type NodePoolStatus struct {
 	// +listType=atomic
 	ObservedOuterPools []ObservedOuterPool `json:"observedOuterPools,omitempty"`
 
-	// observedSourceMembership is the observedMembership of the pool when it last was what
-	// its source says, and nobody had changed it by hand; empty for a pool that does not
-	// come from Git.
+	// observedSourceMembership identifies what the pool and those around it said of their
+	// members when it was last carried out as its source says it, as far as managed fields
+	// tell; empty for a pool that does not come from Git.
 	// +optional
 	ObservedSourceMembership string `json:"observedSourceMembership,omitempty"`
 

@@ -9,8 +9,10 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
 )
 
 // Membership identifies what a pool itself says of who its members are, and of the
@@ -63,9 +65,9 @@ func (p namedPools) named(name string) *v1.NodePool { return p[name] }
 func (p namedPools) around(pool *v1.NodePool) []*v1.NodePool { return Around(pool, p.named) }
 
 // Around are the pools around one, from the inside out, as they say. It ends where one does not
-// exist, and where it comes round to one again.
+// exist, where it comes round to one again, and where there are more than may be.
 func Around(pool *v1.NodePool, named func(string) *v1.NodePool) (around []*v1.NodePool) {
-	for at := pool; at.Spec.Parent != ""; {
+	for at := pool; at.Spec.Parent != "" && len(around) <= render.MaxAncestors; {
 		at = named(at.Spec.Parent)
 		if at == nil || at.Name == pool.Name || slices.Contains(around, at) {
 			break
@@ -83,64 +85,105 @@ func ObserveMembership(status *v1.NodePoolStatus, pool *v1.NodePool, around []*v
 	for _, outer := range around {
 		status.ObservedOuterPools = append(status.ObservedOuterPools, observedOuter(outer))
 	}
+	line := identifyLine(pool, around)
 	switch {
 	case pool.Labels[v1.SourceLabel] == "":
 		status.ObservedSourceMembership = ""
-	case status.ObservedSourceMembership != status.ObservedMembership && !changedByHand(pool):
-		status.ObservedSourceMembership = status.ObservedMembership
+	case status.ObservedSourceMembership != line && !changedByHand(pool):
+		status.ObservedSourceMembership = line
 	}
+}
+
+// identifyLine identifies what a pool says of its members together with those around it.
+func identifyLine(pool *v1.NodePool, around []*v1.NodePool) string {
+	said := []v1.ObservedOuterPool{{Name: pool.Name, Membership: Membership(pool)}}
+	for _, outer := range around {
+		said = append(said, observedOuter(outer))
+	}
+	return identify(said)
 }
 
 func observedOuter(outer *v1.NodePool) v1.ObservedOuterPool {
 	return v1.ObservedOuterPool{Name: outer.Name, Membership: identify(choice(outer))}
 }
 
-// cause is the pool by whose change nodes leave a pool, or are members of it: the pool itself, or
-// the nearest one around it that says something else of its members than when this one followed
-// it. It is nil where nothing has changed.
-func (p namedPools) cause(pool *v1.NodePool) *v1.NodePool {
-	if differs(pool) {
-		return pool
+// unfollowed are the pools around a pool that say something else of their members than when the
+// pool last followed them, from the inside out. Where that was by an earlier version, which has
+// not noted it, they are those that were not carried out since they changed.
+func (p namedPools) unfollowed(pool *v1.NodePool) []*v1.NodePool {
+	known := pool.Status.ObservedOuterPools
+	return slices.DeleteFunc(p.around(pool), func(outer *v1.NodePool) bool {
+		if len(known) == 0 {
+			return !differs(outer)
+		}
+		return slices.Contains(known, observedOuter(outer))
+	})
+}
+
+// account is a change that decides anew who the members of a pool are.
+type account struct {
+	// change is the pool that has changed, and holder the one that is held for it.
+	change, holder string
+}
+
+// accounts are the changes that nobody has approved by which nodes leave a pool, or are members of
+// it, those of the nearest pool first: of the pool itself, and of the pools around it. Those are
+// held themselves until they are carried out. What the pool did not follow then, as it was paused
+// or held, or what a paused pool says, the pool accounts for itself.
+func (p namedPools) accounts(pool *v1.NodePool) (accounts []account) {
+	if !isCarriedOut(pool) {
+		return nil
 	}
-	known := len(pool.Status.ObservedOuterPools) > 0 // no earlier version has noted that
-	for _, outer := range p.around(pool) {
-		if known && !slices.Contains(pool.Status.ObservedOuterPools, observedOuter(outer)) || !known && differs(outer) {
-			return outer
+	if differs(pool) {
+		if p.approves(pool) {
+			return nil
+		}
+		accounts = append(accounts, account{pool.Name, pool.Name})
+		if pool.Status.ObservedMembership == "" { // it is new, and all that it does is its own
+			return accounts
 		}
 	}
-	return nil
-}
-
-// accountable is the pool that is held for what becomes of the members of a pool: the one whose
-// change it is; or the pool itself, if that was carried out and approved by nobody, while the pool
-// was paused, held, or free to follow a paused one. It is nil where nothing has changed.
-func (p namedPools) accountable(pool *v1.NodePool) *v1.NodePool {
-	cause := p.cause(pool)
-	if cause == nil || differs(cause) || approvesItself(cause) || !isCarriedOut(pool) {
-		return cause
+	for _, outer := range p.unfollowed(pool) {
+		switch {
+		case p.approves(outer) && (differs(outer) || !wasFrozen(pool)):
+		case differs(outer):
+			accounts = append(accounts, account{outer.Name, outer.Name})
+		case !p.approves(pool):
+			accounts = append(accounts, account{outer.Name, pool.Name})
+		}
 	}
-	return pool
+	return accounts
 }
 
-// changed reports whether a pool is accountable for itself, and nobody has approved that.
+// changed reports whether a pool is held for what becomes of its own members, if that is too much.
 func (p namedPools) changed(pool *v1.NodePool) bool {
-	switch {
-	case p.accountable(pool) != pool:
+	return slices.ContainsFunc(p.accounts(pool), func(a account) bool { return a.holder == pool.Name })
+}
+
+// approves reports whether somebody has approved what a pool says now: by its generation, which
+// does not change with the pools around it, or by what they say together. A source of an earlier
+// version approved what the pool says alone.
+func (p namedPools) approves(pool *v1.NodePool) bool {
+	switch pool.Annotations[v1.ApproveReleaseAnnotation] {
+	case "":
 		return false
-	case differs(pool):
-		return !approvesItself(pool)
+	case p.line(pool):
+		return true
+	case strconv.FormatInt(pool.Generation, 10), Membership(pool):
+		return !isCarriedOut(pool) || pool.Status.ObservedMembership != Membership(pool) || len(p.unfollowed(pool)) == 0
 	default:
-		return pool.Annotations[v1.ApproveReleaseAnnotation] != p.line(pool)
+		return false
 	}
 }
 
 // line identifies what a pool says of its members together with those around it.
-func (p namedPools) line(pool *v1.NodePool) string {
-	said := []v1.ObservedOuterPool{{Name: pool.Name, Membership: Membership(pool)}}
-	for _, outer := range p.around(pool) {
-		said = append(said, observedOuter(outer))
-	}
-	return identify(said)
+func (p namedPools) line(pool *v1.NodePool) string { return identifyLine(pool, p.around(pool)) }
+
+// wasFrozen reports whether a pool was paused or held when its status was written last, so that it
+// followed no other pool.
+func wasFrozen(pool *v1.NodePool) bool {
+	ready := meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition)
+	return ready != nil && ready.Reason == v1.PausedReason || meta.IsStatusConditionTrue(pool.Status.Conditions, v1.ReleaseBlockedCondition)
 }
 
 // differs reports whether a pool says something else of its members than when it was
@@ -153,12 +196,6 @@ func differs(pool *v1.NodePool) bool {
 // being deleted.
 func isCarriedOut(pool *v1.NodePool) bool {
 	return pool.DeletionTimestamp.IsZero() && !v1.IsDisabled(pool, v1.ReconcileAnnotation)
-}
-
-// approvesItself reports whether somebody has approved what a pool says now.
-func approvesItself(pool *v1.NodePool) bool {
-	approval := pool.Annotations[v1.ApproveReleaseAnnotation]
-	return approval != "" && (approval == Membership(pool) || approval == strconv.FormatInt(pool.Generation, 10))
 }
 
 // isNestedInAny reports whether a pool is within one of some pools, as they say.

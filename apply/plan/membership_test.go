@@ -68,6 +68,13 @@ func TestInnerPoolsAccountForWhatTheyDidNotFollow(t *testing.T) {
 		}, nil},
 		"approved by its generation": {"which is not changed by an edit of the outer pool", []edit{{"inner", approvedBy("1"), true}, {"outer", pause, true}, widen}, []string{"inner"}},
 		"outer approved":             {"also for the pools within it", []edit{{"outer", func(pool *v1.NodePool) { widen.change(pool); approvedBy("2")(pool) }, false}}, nil},
+		"outer approved, inner paused": {"its message did not count the inner pool", []edit{
+			{"inner", pause, true}, {"outer", func(pool *v1.NodePool) { widen.change(pool); approvedBy("2")(pool) }, false}, {"inner", resume, true},
+		}, []string{"inner"}},
+		"outer approved, inner held": {"its message did not count what the inner pool does once it says again what it said", []edit{
+			{"inner", zones("x"), false}, {"outer", func(pool *v1.NodePool) { widen.change(pool); approvedBy("2")(pool) }, false}, {"inner", zones("a", "b", "c"), false},
+		}, []string{"inner"}},
+		"held, then harmless": {"what an inner pool was held for is counted anew", []edit{{"outer", pause, true}, widen, {"outer", zones("a", "d"), false}}, nil},
 		"another taint of the outer pool": {"its members stay the same", []edit{{"outer", func(pool *v1.NodePool) {
 			pool.Spec.Taints = []v1.Taint{{Key: "example.com/other", Effect: corev1.TaintEffectNoExecute}}
 		}, false}}, nil},
@@ -115,6 +122,91 @@ func TestAcceptedNodesCountNoMore(t *testing.T) {
 	if got := heldNames(cluster); len(got) > 0 {
 		t.Errorf("no node is new to a pool, and held are %v", got)
 	}
+}
+
+// An approval of the nearest pool around one does not hide what a further one says.
+func TestApprovedOuterPoolHidesNoFurtherOne(t *testing.T) {
+	cluster := carriedOut(t, Cluster{
+		Nodes: inZones(map[string]int{"a": 12, "b": 14, "c": 14}),
+		Pools: []*v1.NodePool{ofZone("furthest", "a"), within(ofZone("outer", "a", "b", "c"), "furthest"), within(evictingAll("inner", "i", 0, "a", "b", "c"), "outer")},
+	})
+	harmless := func(pool *v1.NodePool) { zones("a", "b", "c", "d")(pool); approvedBy("2")(pool) }
+	cluster = carriedOutAfter(t, cluster, edit{"inner", pause, true}, edit{"outer", harmless, false}, edit{"furthest", zones("a", "b", "c"), false}, edit{"inner", resume, true})
+	if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) || taintedWith(cluster.Nodes, "i") != 12 {
+		t.Errorf("held are %v, and %d nodes have the taint", got, taintedWith(cluster.Nodes, "i"))
+	}
+}
+
+// A pool is not held for what the others do that are within the same one.
+func TestInnocentInnerPoolIsNotHeld(t *testing.T) {
+	cluster := nested(t)
+	cluster.Pools = append(cluster.Pools, within(ofZone("innocent", "a"), "outer"))
+	cluster = carriedOutAfter(t, carriedOut(t, cluster), edit{"outer", pause, true}, edit{"outer", zones("a", "b", "c"), false})
+	if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) {
+		t.Errorf("held are %v", got)
+	}
+}
+
+// A revision that changes something else of an inner pool goes by without what that pool waits
+// for, and without an approval of it.
+func TestRevisionOfAHeldInnerPool(t *testing.T) {
+	inner := within(evictingAll("inner", "i", 0, "a", "b", "c"), "outer")
+	cluster := carriedOut(t, Cluster{Nodes: inZones(map[string]int{"a": 12, "b": 14, "c": 14}), Pools: []*v1.NodePool{byHand(ofZone("outer", "a"))}})
+	cluster = appliedRevision(t, revisionOfPools("main@sha1:1", ReleasePolicy{}, inner), cluster)
+	cluster = carriedOutAfter(t, cluster, edit{"outer", pause, true}, edit{"outer", zones("a", "b", "c"), false})
+	labelled := inner.DeepCopy()
+	labelled.Spec.Labels["example.com/more"] = "yes"
+	cluster = appliedRevision(t, revisionOfPools("main@sha1:2", ReleasePolicy{Applied: "main@sha1:1"}, labelled), cluster)
+	if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) || taintedWith(cluster.Nodes, "i") != 12 {
+		t.Errorf("held are %v, and %d nodes have the taint", got, taintedWith(cluster.Nodes, "i"))
+	}
+	wider := evictingAll("inner", "i", 0, "a", "b", "c", "d")
+	wider.Spec.Parent = "outer"
+	d, err := Diff(revisionOfPools("main@sha1:3", ReleasePolicy{Applied: "main@sha1:2"}, wider), cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Pools.Held == nil {
+		t.Errorf("nobody has approved its members, and %d nodes get the taint", taintedWith(d.After(cluster).Nodes, "i"))
+	}
+}
+
+// Both of two edits count for a pool that one of them is of, and the other one is around it.
+func TestEditsOfInnerAndOuterPoolCountTogether(t *testing.T) {
+	cluster := carriedOut(t, Cluster{
+		Nodes: inZones(map[string]int{"a": 20, "b": 20}),
+		Pools: []*v1.NodePool{ofZone("outer", "x"), within(evictingAll("i1", "1", 0, "a"), "outer"), within(evictingAll("i2", "2", 0, "b"), "outer")},
+	})
+	cluster.Pools = edited(cluster.Pools, "outer", zones("a", "b"))
+	cluster.Pools = edited(cluster.Pools, "i1", zones("a", "nowhere"))
+	cluster = carriedOut(t, cluster)
+	if got := heldNames(cluster); !slices.Equal(got, []string{"outer"}) {
+		t.Errorf("held are %v", got)
+	}
+}
+
+// A revision that is within the limit approves nothing that its pools do later: not what one that
+// was paused then has not followed, and not what people make of the pools around them.
+func TestRevisionApprovesNothingLater(t *testing.T) {
+	nodes := inZones(map[string]int{"a": 11, "a1": 1, "b": 14, "c": 14})
+	inner := func(chosen ...string) *v1.NodePool { return within(evictingAll("inner", "i", 0, chosen...), "outer") }
+	t.Run("paused", func(t *testing.T) {
+		cluster := appliedRevision(t, revisionOfPools("main@sha1:1", ReleasePolicy{}, ofZone("outer", "a", "a1"), inner("a", "a1", "b", "c")), Cluster{Nodes: nodes})
+		cluster = carriedOutAfter(t, cluster, edit{"inner", pause, true})
+		cluster = appliedRevision(t, revisionOfPools("main@sha1:2", ReleasePolicy{}, ofZone("outer", "a", "b", "c"), inner("a", "a1", "b", "c")), cluster)
+		cluster = carriedOutAfter(t, cluster, edit{"inner", resume, true})
+		if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) || taintedWith(cluster.Nodes, "i") != 12 {
+			t.Errorf("held are %v, and %d nodes have the taint", got, taintedWith(cluster.Nodes, "i"))
+		}
+	})
+	t.Run("put back", func(t *testing.T) {
+		cluster := carriedOut(t, Cluster{Nodes: nodes, Pools: []*v1.NodePool{byHand(ofZone("outer", "a"))}})
+		cluster = appliedRevision(t, revisionOfPools("main@sha1:1", ReleasePolicy{}, inner("a", "b", "c")), cluster)
+		cluster = carriedOutAfter(t, cluster, edit{"inner", zones("a"), false}, edit{"outer", zones("a", "b", "c"), false}, edit{"inner", zones("a", "b", "c"), false})
+		if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) || taintedWith(cluster.Nodes, "i") != 11 {
+			t.Errorf("held are %v, and %d nodes have the taint", got, taintedWith(cluster.Nodes, "i"))
+		}
+	})
 }
 
 // lineWith is the approval of an inner pool within an edited outer one.
@@ -204,6 +296,35 @@ func TestSourcesRestoreWhatPoolsHaveFollowed(t *testing.T) {
 			t.Fatalf("the change is undone, and held are %v", got)
 		}
 		d, err := Diff(wide, cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Pools.Held == nil {
+			t.Errorf("nobody has approved it, and the source has %d nodes tainted", taintedWith(d.After(cluster).Nodes, "i"))
+		}
+	})
+	t.Run("edited before an upgrade", func(t *testing.T) {
+		wide := revision("main@sha1:1", "a", "b", "c")
+		wide.Release.Approval = wide.Name
+		cluster := appliedRevision(t, wide, Cluster{Nodes: nodes})
+		wide.Release.ApprovalUsed = true
+		cluster = carriedOutAfter(t, cluster, edit{"p", func(pool *v1.NodePool) { byKubectl(zones("a"))(pool); approvedBy("2")(pool) }, false})
+		cluster.Pools = edited(cluster.Pools, "p", func(pool *v1.NodePool) { pool.Status.ObservedSourceMembership = "" })
+		cluster = appliedRevision(t, wide, cluster)
+		if got := taintedWith(cluster.Nodes, "i"); got != 40 {
+			t.Errorf("it is restored, and %d nodes have the taint", got)
+		}
+	})
+	t.Run("within a pool that was widened since", func(t *testing.T) {
+		inner := revisionOfPools("main@sha1:1", ReleasePolicy{Applied: "main@sha1:1"}, within(evictingAll("p", "i", 0, "a", "b", "c"), "outer"))
+		cluster := carriedOut(t, Cluster{Nodes: nodes, Pools: []*v1.NodePool{byHand(ofZone("outer", "a"))}})
+		cluster = appliedRevision(t, inner, cluster)
+		cluster = carriedOutAfter(t, cluster,
+			edit{"p", func(pool *v1.NodePool) { byKubectl(zones("x"))(pool); approvedBy("2")(pool) }, false}, edit{"outer", zones("a", "b", "c"), false})
+		if got := heldNames(cluster); len(got) > 0 || taintedWith(cluster.Nodes, "i") > 0 {
+			t.Fatalf("held are %v, and %d nodes have the taint", got, taintedWith(cluster.Nodes, "i"))
+		}
+		d, err := Diff(inner, cluster)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -120,8 +120,12 @@ func (p *PoolsPlan) LimitReleases(revision Revision, live []*v1.NodePool, nodes 
 // is not carried out with the revision, and neither hides what it does nor adds to it.
 func (p *PoolsPlan) heldBeside(live []*v1.NodePool, nodes []*NodeState) Holds {
 	after, changed := p.leaving(live), map[string]bool{}
+	named := byName(after)
 	for _, change := range p.Changes {
-		changed[change.Name] = true
+		// A pool of which it changes something else may be held for those around it.
+		if pool := named[change.Name]; pool == nil || Releasing(pool) || differs(pool) || !isCarriedOut(pool) {
+			changed[change.Name] = true
+		}
 	}
 	others := slices.DeleteFunc(slices.Clone(after), func(pool *v1.NodePool) bool { return changed[pool.Name] })
 	if !MayHoldReleases(others) {
@@ -205,15 +209,14 @@ func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []
 // changes, and those within them. What somebody has changed by hand, and the
 // revision puts back, is not among them, if that was carried out, or allowed, before.
 func (p *PoolsPlan) concerned(revision Revision, after []*v1.NodePool) map[string]bool {
-	changed := map[string]bool{}
+	named, changed := byName(after), map[string]bool{}
 	for _, change := range p.Changes {
 		repair := change.Live != nil && change.Want != nil && revision.Name != "" &&
-			revision.Name == revision.Release.Applied && changedByHand(change.Live) && change.restores()
+			revision.Name == revision.Release.Applied && changedByHand(change.Live) && change.restores(named)
 		if change.Action != Delete && !repair {
 			changed[change.Name] = true
 		}
 	}
-	named := byName(after)
 	concerned := maps.Clone(changed)
 	for _, pool := range after {
 		if named.isNestedInAny(pool.Name, func(outer string) bool { return changed[outer] }) {
@@ -224,10 +227,20 @@ func (p *PoolsPlan) concerned(revision Revision, after []*v1.NodePool) map[strin
 }
 
 // restores reports whether what is wanted of a pool was carried out before, or allowed. A pool
-// that was paused, or within one that was held, when the revision came, was never counted.
-func (c PoolChange) restores() bool {
+// that was paused, or within one that was held, when the revision came, was never counted; nor
+// was it within what the pools around it have become since. What an earlier version has carried
+// out for a source is not known: then it is enough that the edit by hand was carried out.
+func (c PoolChange) restores(pools namedPools) bool {
 	want, status := Membership(c.Want), c.Live.Status
-	return status.ObservedMembership == want || status.ObservedSourceMembership == want || c.Live.Annotations[v1.ApproveReleaseAnnotation] == want
+	switch {
+	case status.ObservedMembership == want:
+		return true
+	case status.ObservedSourceMembership == "":
+		return status.ObservedMembership == Membership(c.Live) || c.Live.Annotations[v1.ApproveReleaseAnnotation] == want
+	default:
+		line := pools.line(c.Want)
+		return status.ObservedSourceMembership == line || c.Live.Annotations[v1.ApproveReleaseAnnotation] == line
+	}
 }
 
 // changedByHand reports whether somebody else has taken over what we applied of a
@@ -268,13 +281,13 @@ func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState, bes
 	approve, held, deletes := map[string]bool{}, map[string]*ReleaseBlock{}, len(p.Deletes())
 	c.holdDeparting(held)
 	for _, pool := range c.sorted {
-		if loss := c.leaving[pool.Name]; loss != nil && c.carriers[pool.Name] >= v1.MinReleaseLimited {
-			if cause := c.pools.cause(pool); cause != nil {
-				approve[cause.Name] = true
-			}
+		leaves := c.leaving[pool.Name] != nil && c.carriers[pool.Name] >= v1.MinReleaseLimited
+		if !leaves && !(c.evictors[pool.Name] && c.nodes >= v1.MinReleaseLimited) {
+			continue
 		}
-		if c.evicted[pool.Name] != nil && c.nodes >= v1.MinReleaseLimited {
-			approve[pool.Name] = true
+		approve[pool.Name] = true
+		for _, outer := range c.pools.unfollowed(pool) {
+			approve[outer.Name] = true
 		}
 	}
 	for i := range p.Changes {
@@ -283,7 +296,7 @@ func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState, bes
 		case change.Action == Delete:
 			change.ApproveRelease = held[change.Name] != nil || deletes > 1 && c.carried[change.Name] && c.carrying >= v1.MinReleaseLimited
 		case approve[change.Name]:
-			change.Want.Annotations[v1.ApproveReleaseAnnotation] = Membership(change.Want)
+			change.Want.Annotations[v1.ApproveReleaseAnnotation] = c.pools.line(change.Want)
 			change.rememberAfter()
 		}
 	}
@@ -314,11 +327,13 @@ func (c PoolChange) leaving() *v1.NodePool {
 	return pool
 }
 
-// keepApproval leaves the approval of a membership on a pool for as long as the
-// source says the same: to take it off would be a write of its own.
+// keepApproval leaves an approval of the source on a pool for as long as the pool says the
+// same: to take it off would be a write of its own.
 func keepApproval(live, want *v1.NodePool) {
-	membership := Membership(want)
-	if live != nil && live.Annotations[v1.ApproveReleaseAnnotation] == membership {
-		want.Annotations[v1.ApproveReleaseAnnotation] = membership
+	if live == nil || live.Annotations[v1.ApproveReleaseAnnotation] == "" || Membership(live) != Membership(want) {
+		return
+	}
+	if applied(live).Has(annotationPath(v1.ApproveReleaseAnnotation)) {
+		want.Annotations[v1.ApproveReleaseAnnotation] = live.Annotations[v1.ApproveReleaseAnnotation]
 	}
 }

@@ -55,7 +55,7 @@ func HeldReleases(pools []*v1.NodePool, nodes []*NodeState) map[string]*ReleaseB
 	held := c.held()
 	// A pool within a held one stays as it is with that one, and is counted anew afterwards.
 	for _, pool := range c.sorted {
-		if c.changed[pool.Name] && !WasBlocked(pool) && c.pools.isNestedInAny(pool.Name, func(outer string) bool { return held[outer] != nil }) {
+		if c.changed[pool.Name] && !staysBlocked(pool) && c.pools.isNestedInAny(pool.Name, func(outer string) bool { return held[outer] != nil }) {
 			delete(held, pool.Name)
 		}
 	}
@@ -82,13 +82,14 @@ type releaseCount struct {
 	// free is nil where no pool has changed.
 	free    *render.Expansion
 	changed map[string]bool
-	// evicting are the pools that evict, by whose change each of them may do so anew.
-	evicting map[string]string
+	// evicting are the pools that may evict anew, each with the changes that it does so by.
+	evicting map[string][]account
 	// nodes is how many there are, carrying how many of them carry anything.
 	nodes, carrying int
 	carriers        map[string]int
 	leaving         map[string]*Loss
-	evicted         map[string]*Loss // by the pool whose change is the cause
+	evicted         map[string]*Loss // by the pool that has changed
+	evictors        map[string]bool  // pools that evict from some node
 	// departing are the nodes that carry keys of pools that are being deleted and
 	// are not approved; vanished those of pools that are gone, by pool.
 	departing Loss
@@ -98,8 +99,8 @@ type releaseCount struct {
 
 func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releaseCount {
 	c := &releaseCount{
-		pools: byName(pools), changed: map[string]bool{}, evicting: map[string]string{}, nodes: len(nodes),
-		carriers: map[string]int{}, leaving: map[string]*Loss{}, evicted: map[string]*Loss{},
+		pools: byName(pools), changed: map[string]bool{}, evicting: map[string][]account{}, nodes: len(nodes),
+		carriers: map[string]int{}, leaving: map[string]*Loss{}, evicted: map[string]*Loss{}, evictors: map[string]bool{},
 		departing: Loss{Kind: LossDelete}, carried: map[string]bool{}, vanished: map[string]*Loss{},
 	}
 	for _, pool := range pools {
@@ -112,8 +113,8 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releas
 		c.free = held.Expand(pools)
 	}
 	for _, pool := range c.sorted {
-		if evicts(pool) && c.isCounted(pool) {
-			c.evicting[pool.Name] = c.pools.cause(pool).Name
+		if evicts(pool) {
+			c.evicting[pool.Name] = c.pools.accounts(pool)
 		}
 	}
 	for _, node := range nodes {
@@ -124,12 +125,6 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releas
 		c.count(node, record)
 	}
 	return c
-}
-
-// isCounted reports whether a pool has members anew, and nobody has approved that.
-func (c *releaseCount) isCounted(pool *v1.NodePool) bool {
-	accountable := c.pools.accountable(pool)
-	return accountable != nil && c.changed[accountable.Name]
 }
 
 // held are the pools that may not do what they would, each by itself.
@@ -173,29 +168,31 @@ func (c *releaseCount) count(node *NodeState, record Record) {
 	}
 }
 
-// countEvictions counts a node once for each pool by whose change it may get a NoExecute taint. An
+// countEvictions counts a node once for each change by which it may get a NoExecute taint. An
 // inner pool that carries the node already, and has not changed itself, was accepted there.
 func (c *releaseCount) countEvictions(node *NodeState, record Record, members []string, seen map[string]string) {
-	if !slices.ContainsFunc(members, func(pool string) bool { return c.evicting[pool] != "" }) {
+	if !slices.ContainsFunc(members, func(pool string) bool { return len(c.evicting[pool]) > 0 }) {
 		return
 	}
 	carried, desired, by := record.Pools(), c.free.Node(node.Name, seen), map[string][]string{}
 	for _, name := range members {
-		cause := c.evicting[name]
-		if cause == "" || c.free.Holds(name) || carried[name] && !differs(c.pools[name]) {
+		if len(c.evicting[name]) == 0 || c.free.Holds(name) || carried[name] && !differs(c.pools[name]) {
 			continue
 		}
 		if lacksEvicting(node, c.pools[name], func(id render.TaintID, _ v1.Taint) bool {
 			return c.changed[desired.Taints[id].Pool] || !overridesWithin(node, c.pools, desired, id, name)
 		}) {
-			by[cause] = append(by[cause], name)
+			for _, a := range c.evicting[name] {
+				by[a.change] = append(by[a.change], name)
+			}
+			c.evictors[name] = true
 		}
 	}
-	for cause, pools := range by {
-		if c.evicted[cause] == nil {
-			c.evicted[cause] = &Loss{Kind: LossEvict}
+	for change, pools := range by {
+		if c.evicted[change] == nil {
+			c.evicted[change] = &Loss{Kind: LossEvict}
 		}
-		c.evicted[cause].addOf(pools, node.Name)
+		c.evicted[change].addOf(pools, node.Name)
 	}
 }
 
@@ -208,23 +205,26 @@ func lossOf(losses map[string]*Loss, pool string, kind LossKind) *Loss {
 
 // holdChanged holds the pools whose definitions changed and concern too many nodes.
 func (c *releaseCount) holdChanged(held map[string]*ReleaseBlock) {
-	losses := map[string][]Loss{}
+	losses, seen := map[string][]Loss{}, map[account]bool{}
 	for _, pool := range c.sorted {
-		if loss := c.leaving[pool.Name]; loss != nil && c.isCounted(pool) {
+		if accounts := c.pools.accounts(pool); c.leaving[pool.Name] != nil && len(accounts) > 0 {
+			loss := c.leaving[pool.Name]
 			loss.Of = c.carriers[pool.Name]
-			addExceeding(losses, c.pools.accountable(pool).Name, loss)
+			addExceeding(losses, accounts[0].holder, loss)
 		}
-		if !c.changed[pool.Name] {
+		if !c.evictors[pool.Name] {
 			continue
 		}
-		if loss := c.evicted[c.pools.cause(pool).Name]; loss != nil {
-			loss.Of = c.nodes
-			addExceeding(losses, pool.Name, loss)
+		for _, a := range c.evicting[pool.Name] {
+			if loss := c.evicted[a.change]; !seen[a] {
+				seen[a], loss.Of = true, c.nodes
+				addExceeding(losses, a.holder, loss)
+			}
 		}
 	}
 	for name := range c.changed {
 		pool := c.pools[name]
-		if losses[name] == nil && !WasBlocked(pool) {
+		if losses[name] == nil && !staysBlocked(pool) {
 			continue
 		}
 		held[name] = &ReleaseBlock{
@@ -241,7 +241,7 @@ func (p namedPools) remedy(pool *v1.NodePool) string {
 		return fmt.Sprintf("undo the change, or approve it with: %s", approveReleaseCommand("nodepool", pool.Name, strconv.FormatInt(pool.Generation, 10)))
 	}
 	return fmt.Sprintf("the pool has not followed what pool %q says of its members; undo that, or approve it with: %s",
-		p.cause(pool).Name, approveReleaseCommand("nodepool", pool.Name, p.line(pool)))
+		p.accounts(pool)[0].change, approveReleaseCommand("nodepool", pool.Name, p.line(pool)))
 }
 
 // addExceeding adds a loss that exceeds the limit to those that a pool causes.
@@ -295,6 +295,10 @@ func WasBlocked(pool *v1.NodePool) bool {
 	blocked := meta.FindStatusCondition(pool.Status.Conditions, v1.ReleaseBlockedCondition)
 	return blocked != nil && blocked.Status == metav1.ConditionTrue && blocked.ObservedGeneration == pool.Generation
 }
+
+// staysBlocked reports whether a pool was found to wait for an approval of what it still says. What
+// it was blocked for by the pools around it is not noted, and counted anew.
+func staysBlocked(pool *v1.NodePool) bool { return differs(pool) && WasBlocked(pool) }
 
 func approveReleaseCommand(kind, name, value string) string {
 	return fmt.Sprintf("kubectl annotate --overwrite %s %s %s=%s", kind, name, v1.ApproveReleaseAnnotation, shellWord(value))

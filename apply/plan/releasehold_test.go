@@ -66,6 +66,9 @@ func report(cluster Cluster) Cluster {
 			ObserveMembership(&pool.Status, pool, named.around(pool))
 		}
 		pool.Status.Conditions = []metav1.Condition{{Type: v1.ReleaseBlockedCondition, Status: status, ObservedGeneration: pool.Generation}}
+		if v1.IsDisabled(pool, v1.ReconcileAnnotation) {
+			pool.Status.Conditions = append(pool.Status.Conditions, metav1.Condition{Type: v1.ReadyCondition, Status: metav1.ConditionFalse, Reason: v1.PausedReason})
+		}
 		pools = append(pools, pool)
 	}
 	cluster.Pools = pools
