@@ -143,14 +143,17 @@ func (p namedPools) accounts(pool *v1.NodePool) (accounts []account) {
 			return accounts
 		}
 	}
-	for _, outer := range p.unfollowed(pool) {
+	unfollowed, frozen := p.unfollowed(pool), WasFrozen(pool)
+	for _, outer := range p.around(pool) {
 		switch {
-		case p.approves(outer) && (differs(outer) || !wasFrozen(pool)):
+		case !slices.Contains(unfollowed, outer):
+		case p.approves(outer) && (differs(outer) || !frozen):
 		case differs(outer):
 			accounts = append(accounts, account{outer.Name, outer.Name})
 		case !p.approves(pool):
 			accounts = append(accounts, account{outer.Name, pool.Name})
 		}
+		frozen = frozen || isBlocked(outer)
 	}
 	return accounts
 }
@@ -160,16 +163,17 @@ func (p namedPools) changed(pool *v1.NodePool) bool {
 	return slices.ContainsFunc(p.accounts(pool), func(a account) bool { return a.holder == pool.Name })
 }
 
-// approves reports whether somebody has approved what a pool says now: by its generation, which
-// does not change with the pools around it, or by what they say together. A source of an earlier
-// version approved what the pool says alone.
+// approves reports whether somebody has approved what a pool and those around it say now, or, of
+// what the pool says, its generation; a source what it says within those around it. A source of an
+// earlier version approved what the pool says alone. Only the first counts for what others have
+// changed.
 func (p namedPools) approves(pool *v1.NodePool) bool {
 	switch pool.Annotations[v1.ApproveReleaseAnnotation] {
 	case "":
 		return false
-	case p.line(pool):
+	case p.stamp(pool):
 		return true
-	case strconv.FormatInt(pool.Generation, 10), Membership(pool):
+	case strconv.FormatInt(pool.Generation, 10), p.line(pool), Membership(pool):
 		return !isCarriedOut(pool) || pool.Status.ObservedMembership != Membership(pool) || len(p.unfollowed(pool)) == 0
 	default:
 		return false
@@ -179,11 +183,25 @@ func (p namedPools) approves(pool *v1.NodePool) bool {
 // line identifies what a pool says of its members together with those around it.
 func (p namedPools) line(pool *v1.NodePool) string { return identifyLine(pool, p.around(pool)) }
 
-// wasFrozen reports whether a pool was paused or held when its status was written last, so that it
+// stamp identifies what a pool says of its members together with those around it, this time: the
+// same again is another one.
+func (p namedPools) stamp(pool *v1.NodePool) string {
+	generations := []int64{pool.Generation}
+	for _, outer := range p.around(pool) {
+		generations = append(generations, outer.Generation)
+	}
+	return identify([]any{p.line(pool), generations})
+}
+
+// WasFrozen reports whether a pool was paused or held when its status was written last, so that it
 // followed no other pool.
-func wasFrozen(pool *v1.NodePool) bool {
+func WasFrozen(pool *v1.NodePool) bool {
 	ready := meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition)
-	return ready != nil && ready.Reason == v1.PausedReason || meta.IsStatusConditionTrue(pool.Status.Conditions, v1.ReleaseBlockedCondition)
+	return ready != nil && ready.Reason == v1.PausedReason || isBlocked(pool)
+}
+
+func isBlocked(pool *v1.NodePool) bool {
+	return meta.IsStatusConditionTrue(pool.Status.Conditions, v1.ReleaseBlockedCondition)
 }
 
 // differs reports whether a pool says something else of its members than when it was

@@ -137,6 +137,19 @@ func TestApprovedOuterPoolHidesNoFurtherOne(t *testing.T) {
 	}
 }
 
+// A pool that is within a held one follows none around that either, whoever has approved them.
+func TestPoolWithinAHeldOneFollowsNoFurtherOne(t *testing.T) {
+	cluster := carriedOut(t, Cluster{
+		Nodes: inZones(map[string]int{"a": 12, "b": 14, "c": 14}),
+		Pools: []*v1.NodePool{ofZone("furthest", "a"), within(ofZone("outer", "a", "b", "c"), "furthest"), within(evictingAll("inner", "i", 0, "a", "b", "c"), "outer")},
+	})
+	wide := func(pool *v1.NodePool) { zones("a", "b", "c")(pool); approvedBy("2")(pool) }
+	cluster = carriedOutAfter(t, cluster, edit{"outer", zones("x"), false}, edit{"furthest", wide, false}, edit{"outer", zones("a", "b", "c"), false})
+	if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) || taintedWith(cluster.Nodes, "i") != 12 {
+		t.Errorf("held are %v, and %d nodes have the taint", got, taintedWith(cluster.Nodes, "i"))
+	}
+}
+
 // A pool is not held for what the others do that are within the same one.
 func TestInnocentInnerPoolIsNotHeld(t *testing.T) {
 	cluster := nested(t)
@@ -144,30 +157,6 @@ func TestInnocentInnerPoolIsNotHeld(t *testing.T) {
 	cluster = carriedOutAfter(t, carriedOut(t, cluster), edit{"outer", pause, true}, edit{"outer", zones("a", "b", "c"), false})
 	if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) {
 		t.Errorf("held are %v", got)
-	}
-}
-
-// A revision that changes something else of an inner pool goes by without what that pool waits
-// for, and without an approval of it.
-func TestRevisionOfAHeldInnerPool(t *testing.T) {
-	inner := within(evictingAll("inner", "i", 0, "a", "b", "c"), "outer")
-	cluster := carriedOut(t, Cluster{Nodes: inZones(map[string]int{"a": 12, "b": 14, "c": 14}), Pools: []*v1.NodePool{byHand(ofZone("outer", "a"))}})
-	cluster = appliedRevision(t, revisionOfPools("main@sha1:1", ReleasePolicy{}, inner), cluster)
-	cluster = carriedOutAfter(t, cluster, edit{"outer", pause, true}, edit{"outer", zones("a", "b", "c"), false})
-	labelled := inner.DeepCopy()
-	labelled.Spec.Labels["example.com/more"] = "yes"
-	cluster = appliedRevision(t, revisionOfPools("main@sha1:2", ReleasePolicy{Applied: "main@sha1:1"}, labelled), cluster)
-	if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) || taintedWith(cluster.Nodes, "i") != 12 {
-		t.Errorf("held are %v, and %d nodes have the taint", got, taintedWith(cluster.Nodes, "i"))
-	}
-	wider := evictingAll("inner", "i", 0, "a", "b", "c", "d")
-	wider.Spec.Parent = "outer"
-	d, err := Diff(revisionOfPools("main@sha1:3", ReleasePolicy{Applied: "main@sha1:2"}, wider), cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d.Pools.Held == nil {
-		t.Errorf("nobody has approved its members, and %d nodes get the taint", taintedWith(d.After(cluster).Nodes, "i"))
 	}
 }
 
@@ -185,35 +174,15 @@ func TestEditsOfInnerAndOuterPoolCountTogether(t *testing.T) {
 	}
 }
 
-// A revision that is within the limit approves nothing that its pools do later: not what one that
-// was paused then has not followed, and not what people make of the pools around them.
-func TestRevisionApprovesNothingLater(t *testing.T) {
-	nodes := inZones(map[string]int{"a": 11, "a1": 1, "b": 14, "c": 14})
-	inner := func(chosen ...string) *v1.NodePool { return within(evictingAll("inner", "i", 0, chosen...), "outer") }
-	t.Run("paused", func(t *testing.T) {
-		cluster := appliedRevision(t, revisionOfPools("main@sha1:1", ReleasePolicy{}, ofZone("outer", "a", "a1"), inner("a", "a1", "b", "c")), Cluster{Nodes: nodes})
-		cluster = carriedOutAfter(t, cluster, edit{"inner", pause, true})
-		cluster = appliedRevision(t, revisionOfPools("main@sha1:2", ReleasePolicy{}, ofZone("outer", "a", "b", "c"), inner("a", "a1", "b", "c")), cluster)
-		cluster = carriedOutAfter(t, cluster, edit{"inner", resume, true})
-		if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) || taintedWith(cluster.Nodes, "i") != 12 {
-			t.Errorf("held are %v, and %d nodes have the taint", got, taintedWith(cluster.Nodes, "i"))
-		}
-	})
-	t.Run("put back", func(t *testing.T) {
-		cluster := carriedOut(t, Cluster{Nodes: nodes, Pools: []*v1.NodePool{byHand(ofZone("outer", "a"))}})
-		cluster = appliedRevision(t, revisionOfPools("main@sha1:1", ReleasePolicy{}, inner("a", "b", "c")), cluster)
-		cluster = carriedOutAfter(t, cluster, edit{"inner", zones("a"), false}, edit{"outer", zones("a", "b", "c"), false}, edit{"inner", zones("a", "b", "c"), false})
-		if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) || taintedWith(cluster.Nodes, "i") != 11 {
-			t.Errorf("held are %v, and %d nodes have the taint", got, taintedWith(cluster.Nodes, "i"))
-		}
-	})
-}
-
 // lineWith is the approval of an inner pool within an edited outer one.
 func lineWith(inner *v1.NodePool, outer edit) string {
 	around := ofZone("outer", "a")
 	outer.change(around)
-	return byName([]*v1.NodePool{around}).line(inner)
+	around.Generation++
+	pools := byName([]*v1.NodePool{around})
+	inner = inner.DeepCopy()
+	inner.Generation-- // an approval is no new one
+	return pools.stamp(inner)
 }
 
 // What an inner pool is told to be approved with approves it, for what the outer one says now.
@@ -228,9 +197,13 @@ func TestApprovalOfAnInnerPool(t *testing.T) {
 	if got := taintedWith(cluster.Nodes, "i"); got != 40 {
 		t.Errorf("after the approval %d nodes have the taint", got)
 	}
-	cluster = carriedOutAfter(t, cluster, edit{"outer", zones("x"), false})
-	if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) {
+	gone := carriedOutAfter(t, cluster, edit{"outer", zones("x"), false})
+	if got := heldNames(gone); !slices.Equal(got, []string{"inner"}) {
 		t.Errorf("the outer pool is edited again, and held are %v", got)
+	}
+	again := carriedOutAfter(t, cluster, edit{"outer", zones("a", "b"), false}, edit{"outer", zones("b"), false}, edit{"outer", zones("a", "b", "c"), false})
+	if got := heldNames(again); !slices.Equal(got, []string{"inner"}) || taintedWith(again.Nodes, "i") != 14 {
+		t.Errorf("it says again what was approved before; held are %v, and %d nodes have the taint", got, taintedWith(again.Nodes, "i"))
 	}
 }
 
@@ -264,97 +237,6 @@ func TestInnerPoolsOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// byKubectl is an edit by somebody who owns the selector from then on.
-func byKubectl(change func(*v1.NodePool)) func(*v1.NodePool) {
-	return func(pool *v1.NodePool) {
-		change(pool)
-		pool.ManagedFields = append(pool.ManagedFields, metav1.ManagedFieldsEntry{
-			Manager: "kubectl-edit", Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1",
-			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:selector":{}}}`),
-		})
-	}
-}
-
-// What a source restores after an edit by hand is what its pool has followed before, and else it
-// is counted.
-func TestSourcesRestoreWhatPoolsHaveFollowed(t *testing.T) {
-	nodes := inZones(map[string]int{"a": 12, "b": 14, "c": 14})
-	revision := func(name string, zones ...string) Revision {
-		return revisionOfPools(name, ReleasePolicy{Applied: name}, evictingAll("p", "i", 0, zones...))
-	}
-	t.Run("paused when the revision came", func(t *testing.T) {
-		cluster := appliedRevision(t, revision("main@sha1:1", "a"), Cluster{Nodes: nodes})
-		cluster = carriedOutAfter(t, cluster, edit{"p", pause, true})
-		wide := revision("main@sha1:2", "a", "b", "c")
-		cluster = appliedRevision(t, wide, cluster)
-		cluster = carriedOutAfter(t, cluster, edit{"p", resume, true})
-		if got := heldNames(cluster); !slices.Equal(got, []string{"p"}) {
-			t.Fatalf("it is resumed, and held are %v", got)
-		}
-		cluster = carriedOutAfter(t, cluster, edit{"p", byKubectl(zones("a")), false})
-		if got := heldNames(cluster); len(got) > 0 {
-			t.Fatalf("the change is undone, and held are %v", got)
-		}
-		d, err := Diff(wide, cluster)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d.Pools.Held == nil {
-			t.Errorf("nobody has approved it, and the source has %d nodes tainted", taintedWith(d.After(cluster).Nodes, "i"))
-		}
-	})
-	t.Run("edited before an upgrade", func(t *testing.T) {
-		wide := revision("main@sha1:1", "a", "b", "c")
-		wide.Release.Approval = wide.Name
-		cluster := appliedRevision(t, wide, Cluster{Nodes: nodes})
-		wide.Release.ApprovalUsed = true
-		cluster = carriedOutAfter(t, cluster, edit{"p", func(pool *v1.NodePool) { byKubectl(zones("a"))(pool); approvedBy("2")(pool) }, false})
-		cluster.Pools = edited(cluster.Pools, "p", func(pool *v1.NodePool) { pool.Status.ObservedSourceMembership = "" })
-		cluster = appliedRevision(t, wide, cluster)
-		if got := taintedWith(cluster.Nodes, "i"); got != 40 {
-			t.Errorf("it is restored, and %d nodes have the taint", got)
-		}
-	})
-	t.Run("within a pool that was widened since", func(t *testing.T) {
-		inner := revisionOfPools("main@sha1:1", ReleasePolicy{Applied: "main@sha1:1"}, within(evictingAll("p", "i", 0, "a", "b", "c"), "outer"))
-		cluster := carriedOut(t, Cluster{Nodes: nodes, Pools: []*v1.NodePool{byHand(ofZone("outer", "a"))}})
-		cluster = appliedRevision(t, inner, cluster)
-		cluster = carriedOutAfter(t, cluster,
-			edit{"p", func(pool *v1.NodePool) { byKubectl(zones("x"))(pool); approvedBy("2")(pool) }, false}, edit{"outer", zones("a", "b", "c"), false})
-		if got := heldNames(cluster); len(got) > 0 || taintedWith(cluster.Nodes, "i") > 0 {
-			t.Fatalf("held are %v, and %d nodes have the taint", got, taintedWith(cluster.Nodes, "i"))
-		}
-		d, err := Diff(inner, cluster)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d.Pools.Held == nil {
-			t.Errorf("nobody has approved it, and the source has %d nodes tainted", taintedWith(d.After(cluster).Nodes, "i"))
-		}
-	})
-	t.Run("edited twice", func(t *testing.T) {
-		wide := revision("main@sha1:1", "a", "b", "c")
-		wide.Release.Approval = wide.Name
-		cluster := appliedRevision(t, wide, Cluster{Nodes: nodes})
-		wide.Release.ApprovalUsed = true
-		for _, chosen := range []string{"a", "b"} {
-			cluster.Pools = edited(cluster.Pools, "p", func(pool *v1.NodePool) {
-				byKubectl(zones(chosen))(pool)
-				approvedBy("9")(pool)
-				pool.Generation = 9
-			})
-			cluster = carriedOut(t, cluster)
-		}
-		if got := taintedWith(cluster.Nodes, "i"); got != 14 {
-			t.Fatalf("%d nodes have the taint", got)
-		}
-		cluster = appliedRevision(t, wide, cluster)
-		if got := taintedWith(cluster.Nodes, "i"); got != 40 {
-			t.Errorf("it is restored, and %d nodes have the taint", got)
-		}
-	})
-}
-
 // A frozen pool that says nothing of a NoExecute taint any more keeps it from the pools around
 // it. A stronger pool within it, which was counted for itself, gets the key.
 func TestStrongerInnerPoolGetsAKeyOfAFrozenOne(t *testing.T) {
@@ -369,25 +251,5 @@ func TestStrongerInnerPoolGetsAKeyOfAFrozenOne(t *testing.T) {
 	cluster = carriedOut(t, cluster)
 	if got := taintedWith(cluster.Nodes, "s"); got != 8 {
 		t.Errorf("%d nodes have the taint of the stronger pool, want 8", got)
-	}
-}
-
-// What a frozen pool keeps off nodes is not there, and comes by the revision that brings it.
-func TestRevisionBringsWhatAFrozenPoolKeepsOff(t *testing.T) {
-	approved := func(pool *v1.NodePool) *v1.NodePool { approvedBy("1")(pool); return byHand(pool) }
-	cluster := carriedOut(t, Cluster{
-		Nodes: inZones(map[string]int{"a": 20}),
-		Pools: []*v1.NodePool{approved(evictingAll("wall", "w", 1, "a")), approved(within(evictingAll("inner", "f", 0, "a"), "wall"))},
-	})
-	cluster = carriedOutAfter(t, cluster, edit{"inner", func(pool *v1.NodePool) { pause(pool); pool.Spec.Taints = nil }, false})
-	if got := taintedWith(cluster.Nodes, "f"); got != 20 {
-		t.Fatalf("%d nodes have the taint of the frozen pool", got)
-	}
-	d, err := Diff(revisionOfPools("main@sha1:1", ReleasePolicy{}, evictingAll("second", "w", 9, "a")), cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d.Pools.Held == nil {
-		t.Errorf("nobody has approved it, and %d nodes get the taint", taintedWith(d.After(cluster).Nodes, "w"))
 	}
 }

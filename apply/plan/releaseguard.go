@@ -287,7 +287,8 @@ func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState, bes
 		}
 		approve[pool.Name] = true
 		for _, outer := range c.pools.unfollowed(pool) {
-			approve[outer.Name] = true
+			// What a paused one does itself was not counted.
+			approve[outer.Name] = approve[outer.Name] || isCarriedOut(outer)
 		}
 	}
 	for i := range p.Changes {

@@ -241,7 +241,7 @@ func (p namedPools) remedy(pool *v1.NodePool) string {
 		return fmt.Sprintf("undo the change, or approve it with: %s", approveReleaseCommand("nodepool", pool.Name, strconv.FormatInt(pool.Generation, 10)))
 	}
 	return fmt.Sprintf("the pool has not followed what pool %q says of its members; undo that, or approve it with: %s",
-		p.accounts(pool)[0].change, approveReleaseCommand("nodepool", pool.Name, p.line(pool)))
+		p.accounts(pool)[0].change, approveReleaseCommand("nodepool", pool.Name, p.stamp(pool)))
 }
 
 // addExceeding adds a loss that exceeds the limit to those that a pool causes.

@@ -59,6 +59,8 @@ type filePool struct {
 	ObservedOuterPools       []v1.ObservedOuterPool `json:"observedOuterPools,omitempty"`
 	ObservedSourceMembership string                 `json:"observedSourceMembership,omitempty"`
 	ReleaseBlocked           bool                   `json:"releaseBlocked,omitempty"`
+	// Frozen reports that its status is from a time at which it was paused or held.
+	Frozen bool `json:"frozen,omitempty"`
 	// Managed are the labels and annotations that came from Git, and AlsoApplied
 	// those of them that others apply as well. Managed is null where it is not
 	// known.

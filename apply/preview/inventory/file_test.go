@@ -248,3 +248,34 @@ func TestPodsAreNotKnown(t *testing.T) {
 		t.Errorf("%v: of a cluster without pods it is known that there are none", err)
 	}
 }
+
+// What the guard on releases goes by is in the file, also of a pool that was paused or held.
+func TestFileHasWhatGuardsGoBy(t *testing.T) {
+	pool := func(name, condition, reason string, status metav1.ConditionStatus) *v1.NodePool {
+		pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name), Generation: 3}}
+		pool.Status = v1.NodePoolStatus{
+			ObservedMembership: "sha256:own", ObservedSourceMembership: "sha256:source",
+			ObservedOuterPools: []v1.ObservedOuterPool{{Name: "inner", Membership: "sha256:1"}, {Name: "outer", Membership: "sha256:2"}},
+			Conditions:         []metav1.Condition{{Type: condition, Status: status, Reason: reason, ObservedGeneration: 3}},
+		}
+		return pool
+	}
+	inv := built(t,
+		pool("held", v1.ReleaseBlockedCondition, v1.ReleaseBlockedReason, metav1.ConditionTrue),
+		pool("paused", v1.ReadyCondition, v1.PausedReason, metav1.ConditionFalse),
+		pool("ready", v1.ReadyCondition, v1.SucceededReason, metav1.ConditionTrue))
+	read, err := Read(bytes.NewReader(written(t, inv)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, pool := range read.Pools {
+		was := inv.Pools[i]
+		if plan.WasFrozen(pool) != plan.WasFrozen(was) || plan.WasBlocked(pool) != plan.WasBlocked(was) {
+			t.Errorf("%s: frozen %t, blocked %t", pool.Name, plan.WasFrozen(pool), plan.WasBlocked(pool))
+		}
+		pool.Status.Conditions, was.Status.Conditions = nil, nil
+		if diff := cmp.Diff(was.Status, pool.Status); diff != "" {
+			t.Errorf("status of pool %s (-want +got):\n%s", pool.Name, diff)
+		}
+	}
+}

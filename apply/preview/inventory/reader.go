@@ -204,7 +204,7 @@ func (r *reader) pool(read *filePool) error {
 		Status: v1.NodePoolStatus{
 			Contests: read.Contests, ReplacedRuntimeClass: read.Replaced, ObservedMembership: read.ObservedMembership,
 			ObservedOuterPools: read.ObservedOuterPools, ObservedSourceMembership: read.ObservedSourceMembership,
-			Conditions: releaseBlocked(read.ReleaseBlocked, read.Generation),
+			Conditions: poolConditions(read),
 		},
 	}
 	if read.Halt != nil {
@@ -249,6 +249,14 @@ func (r *reader) source(read *fileSource) error {
 }
 
 // releaseBlocked are the conditions of what waits for an approval of its releases.
+// poolConditions are those that a plan goes by.
+func poolConditions(read *filePool) []metav1.Condition {
+	if read.Frozen && !read.ReleaseBlocked {
+		return []metav1.Condition{{Type: v1.ReadyCondition, Status: metav1.ConditionFalse, Reason: v1.PausedReason}}
+	}
+	return releaseBlocked(read.ReleaseBlocked, read.Generation)
+}
+
 func releaseBlocked(blocked bool, generation int64) []metav1.Condition {
 	if !blocked {
 		return nil

@@ -72,6 +72,7 @@ func poolToFile(pool *v1.NodePool) filePool {
 		Contests:   pool.Status.Contests,
 		Replaced:   pool.Status.ReplacedRuntimeClass,
 		Generation: pool.Generation, ObservedMembership: pool.Status.ObservedMembership, ReleaseBlocked: plan.WasBlocked(pool),
+		Frozen:             plan.WasFrozen(pool),
 		ObservedOuterPools: pool.Status.ObservedOuterPools, ObservedSourceMembership: pool.Status.ObservedSourceMembership,
 	}
 	if pool.Status.Rollout != nil {
