@@ -154,7 +154,7 @@ func (e *Expansion) Holds(name string) bool {
 // the other and the pool keeps the key from those around it, or from those within: no pool,
 // whatever it says, keeps what a stronger one wants off a node. How strong a pool was that is
 // gone is not known: what it has put there stays.
-func (e *Expansion) HoldsAgainst(name, other string, keeps func(pool *v1.NodePool, from Side) bool) bool {
+func (e *Expansion) HoldsAgainst(name, other string, keeps func(pool *v1.NodePool, fromOuter bool) bool) bool {
 	p, by := e.pools[name], e.pools[other]
 	switch {
 	case !e.Holds(name) || name == other || p.definition == nil || by == nil || by.definition == nil:
@@ -162,20 +162,11 @@ func (e *Expansion) HoldsAgainst(name, other string, keeps func(pool *v1.NodePoo
 	case compareStrength(p, by) < 0:
 		return true
 	case p.isNestedIn(by) || p.wasNestedIn(by):
-		return keeps(p.definition, Outer)
+		return keeps(p.definition, true)
 	default:
-		return by.isNestedIn(p) && keeps(p.definition, Inner)
+		return by.isNestedIn(p) && keeps(p.definition, false)
 	}
 }
-
-// Side is where the one of two nested pools stands, seen from the other one.
-type Side bool
-
-// The sides.
-const (
-	Outer Side = true
-	Inner Side = false
-)
 
 // isNestedIn reports whether a pool stands within another one, or says so: the pools around a
 // faulty one are not all known.

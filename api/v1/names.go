@@ -61,8 +61,9 @@ const (
 	// ApproveReleaseAnnotation on a NodePool approves that nodes leave it although
 	// they are more than the limit. The value is the metadata.generation of the
 	// pool for a change of its spec, or [DeletionApproval] for its deletion; for a
-	// change of the pools around it, it is what the message of the condition has. The
-	// controller itself writes the latter for a pool that a source changes. On a NodePoolSource it names the revision that may take
+	// change of the pools around it, the value that the message of the condition
+	// ReleaseBlocked has. For a pool that a source changes the controller writes one
+	// of its own. On a NodePoolSource it names the revision that may take
 	// more nodes out of a pool than spec.releaseLimit allows; it counts for that
 	// revision alone, and once: what was used stands in
 	// status.lastHandledReleaseApproval.

@@ -234,15 +234,17 @@ type NodePoolStatus struct {
 	// +optional
 	ObservedMembership string `json:"observedMembership,omitempty"`
 
-	// observedOuterPools identify what the pools around this one said of their members
-	// when observedMembership was noted, from the inside out.
+	// observedOuterPools are the pools around this one, the innermost first, as they
+	// were when observedMembership was noted.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
 	ObservedOuterPools []ObservedOuterPool `json:"observedOuterPools,omitempty"`
 
 	// observedSourceMembership identifies what the pool and those around it said of their
-	// members when it was last carried out as its source says it, as far as managed fields
-	// tell; empty for a pool that does not come from Git.
+	// members when it was last carried out as its source says it, and nobody else had set
+	// what it says: the source may restore that without an approval. It is empty for a
+	// pool that does not come from Git.
 	// +optional
 	ObservedSourceMembership string `json:"observedSourceMembership,omitempty"`
 
@@ -268,7 +270,8 @@ type NodePoolStatus struct {
 type ObservedOuterPool struct {
 	// name of the pool.
 	Name string `json:"name"`
-	// membership identifies what it said of its members.
+	// membership identifies its selector, its nodeNames and its parent. It is not
+	// status.observedMembership of that pool, which has its NoExecute taints as well.
 	Membership string `json:"membership"`
 }
 

@@ -179,7 +179,7 @@ func TestResumedPoolWaitsForAnApprovalOfItsOuterPool(t *testing.T) {
 	before := w.specs(nodes...)
 	held := func() {
 		w.t.Helper()
-		w.isStalled("p", v1.ReleaseBlockedReason, `12 of 12 nodes would leave pool "p"`, `the pool has not followed what pool "region" says of its members`)
+		w.isStalled("p", v1.ReleaseBlockedReason, `12 of 12 nodes would leave pool "p"`, `it has not followed so far what pool "region" around it says of its members`)
 	}
 	w.kubectl("annotate", "nodepool", "p", pausing)
 	choose(`"b-*"`)

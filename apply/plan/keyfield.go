@@ -65,14 +65,14 @@ var (
 
 // keepsKey reports whether a pool that is frozen keeps one key from the pools that it is nested
 // with.
-type keepsKey func(pool *v1.NodePool, from render.Side) bool
+type keepsKey func(pool *v1.NodePool, fromOuter bool) bool
 
 // keepsKey is of a key of which the pool itself says something. One that evicts it keeps from
 // the pools around it also when it says nothing of it any more: the next value would come on
 // all its nodes, and no guard has counted that.
 func (f keyField[K]) keepsKey(key K) keepsKey {
-	return func(pool *v1.NodePool, from render.Side) bool {
-		return f.says(pool, key) || from == render.Outer && f.evicts != nil && f.evicts(key)
+	return func(pool *v1.NodePool, fromOuter bool) bool {
+		return f.says(pool, key) || fromOuter && f.evicts != nil && f.evicts(key)
 	}
 }
 

@@ -67,7 +67,7 @@ func (p namedPools) around(pool *v1.NodePool) []*v1.NodePool { return Around(poo
 // Around are the pools around one, from the inside out, as they say. It ends where one does not
 // exist, where it comes round to one again, and where there are more than may be.
 func Around(pool *v1.NodePool, named func(string) *v1.NodePool) (around []*v1.NodePool) {
-	for at := pool; at.Spec.Parent != "" && len(around) <= render.MaxAncestors; {
+	for at := pool; at.Spec.Parent != "" && len(around) < render.MaxAncestors; {
 		at = named(at.Spec.Parent)
 		if at == nil || at.Name == pool.Name || slices.Contains(around, at) {
 			break
@@ -108,73 +108,85 @@ func observedOuter(outer *v1.NodePool) v1.ObservedOuterPool {
 }
 
 // unfollowed are the pools around a pool that say something else of their members than when the
-// pool last followed them, from the inside out. Where that was by an earlier version, which has
-// not noted it, they are those that were not carried out since they changed.
+// pool last followed them, from the inside out. Those that it was not within then are around it by
+// a change of another one. Where an earlier version has not noted what it followed, they are those
+// that are to be carried out, and were not since they changed.
 func (p namedPools) unfollowed(pool *v1.NodePool) []*v1.NodePool {
-	known := pool.Status.ObservedOuterPools
+	known := map[string]string{}
+	for _, outer := range pool.Status.ObservedOuterPools {
+		known[outer.Name] = outer.Membership
+	}
 	return slices.DeleteFunc(p.around(pool), func(outer *v1.NodePool) bool {
 		if len(known) == 0 {
 			return !differs(outer)
 		}
-		return slices.Contains(known, observedOuter(outer))
+		followed, within := known[outer.Name]
+		return !within || followed == observedOuter(outer).Membership
 	})
 }
 
-// account is a change that decides anew who the members of a pool are.
-type account struct {
-	// change is the pool that has changed, and holder the one that is held for it.
-	change, holder string
+// pendingChange is a change that decides anew who the members of a pool are.
+type pendingChange struct {
+	// of is the pool that has changed, and holds the one that is held if that is too much.
+	of, holds string
 }
 
-// accounts are the changes that nobody has approved by which nodes leave a pool, or are members of
-// it, those of the nearest pool first: of the pool itself, and of the pools around it. Those are
-// held themselves until they are carried out. What the pool did not follow then, as it was paused
-// or held, or what a paused pool says, the pool accounts for itself.
-func (p namedPools) accounts(pool *v1.NodePool) (accounts []account) {
+// pendingChanges are the changes that nobody has approved by which nodes leave a pool, or are
+// members of it: its own, and those of the pools around it, the nearest first. A change of an
+// outer pool that is still to be carried out holds that one. What the pool missed then, as it was
+// paused or held, holds the pool itself, and so does what a paused outer pool says.
+func (p namedPools) pendingChanges(pool *v1.NodePool) (pending []pendingChange) {
 	if !isCarriedOut(pool) {
 		return nil
 	}
-	if differs(pool) {
-		if p.approves(pool) {
-			return nil
-		}
-		accounts = append(accounts, account{pool.Name, pool.Name})
-		if pool.Status.ObservedMembership == "" { // it is new, and all that it does is its own
-			return accounts
-		}
+	if differs(pool) && !p.isApproved(pool) {
+		pending = append(pending, pendingChange{pool.Name, pool.Name})
+	}
+	if pool.Status.ObservedMembership == "" { // it is new, and all that it does is its own
+		return pending
 	}
 	unfollowed, frozen := p.unfollowed(pool), WasFrozen(pool)
 	for _, outer := range p.around(pool) {
 		switch {
 		case !slices.Contains(unfollowed, outer):
-		case p.approves(outer) && (differs(outer) || !frozen):
+		case p.isApproved(outer) && (differs(outer) || isCarriedOut(outer) && !frozen):
 		case differs(outer):
-			accounts = append(accounts, account{outer.Name, outer.Name})
-		case !p.approves(pool):
-			accounts = append(accounts, account{outer.Name, pool.Name})
+			pending = append(pending, pendingChange{outer.Name, outer.Name})
+		case pool.Annotations[v1.ApproveReleaseAnnotation] != p.approval(pool):
+			pending = append(pending, pendingChange{outer.Name, pool.Name})
 		}
 		frozen = frozen || isBlocked(outer)
 	}
-	return accounts
+	return pending
 }
 
-// changed reports whether a pool is held for what becomes of its own members, if that is too much.
-func (p namedPools) changed(pool *v1.NodePool) bool {
-	return slices.ContainsFunc(p.accounts(pool), func(a account) bool { return a.holder == pool.Name })
+// mayBeHeld reports whether a pool is held if what becomes of its members is too much.
+func (p namedPools) mayBeHeld(pool *v1.NodePool) bool {
+	return len(holdsItself(pool, p.pendingChanges(pool))) > 0
 }
 
-// approves reports whether somebody has approved what a pool and those around it say now, or, of
-// what the pool says, its generation; a source what it says within those around it. A source of an
-// earlier version approved what the pool says alone. Only the first counts for what others have
-// changed.
-func (p namedPools) approves(pool *v1.NodePool) bool {
+// holdsItself are the pools, itself among them, for whose changes a pool is held if they are too
+// much.
+func holdsItself(pool *v1.NodePool, pending []pendingChange) (of []string) {
+	for _, change := range pending {
+		if change.holds == pool.Name {
+			of = append(of, change.of)
+		}
+	}
+	return of
+}
+
+// isApproved reports whether somebody has approved what a pool says: by its generation, or, what it
+// and those around it say now, by their [namedPools.approval]; a source by what they say; a source of
+// an earlier version by what the pool says alone.
+func (p namedPools) isApproved(pool *v1.NodePool) bool {
 	switch pool.Annotations[v1.ApproveReleaseAnnotation] {
 	case "":
 		return false
-	case p.stamp(pool):
+	case p.approval(pool):
 		return true
 	case strconv.FormatInt(pool.Generation, 10), p.line(pool), Membership(pool):
-		return !isCarriedOut(pool) || pool.Status.ObservedMembership != Membership(pool) || len(p.unfollowed(pool)) == 0
+		return differs(pool) || len(p.unfollowed(pool)) == 0
 	default:
 		return false
 	}
@@ -183,14 +195,14 @@ func (p namedPools) approves(pool *v1.NodePool) bool {
 // line identifies what a pool says of its members together with those around it.
 func (p namedPools) line(pool *v1.NodePool) string { return identifyLine(pool, p.around(pool)) }
 
-// stamp identifies what a pool says of its members together with those around it, this time: the
-// same again is another one.
-func (p namedPools) stamp(pool *v1.NodePool) string {
-	generations := []int64{pool.Generation}
-	for _, outer := range p.around(pool) {
-		generations = append(generations, outer.Generation)
+// approval identifies what a pool and those around it say now. When they say the same again, it is
+// another one.
+func (p namedPools) approval(pool *v1.NodePool) string {
+	said := []any{p.line(pool)}
+	for _, one := range append([]*v1.NodePool{pool}, p.around(pool)...) {
+		said = append(said, one.UID, one.Generation)
 	}
-	return identify([]any{p.line(pool), generations})
+	return identify(said)
 }
 
 // WasFrozen reports whether a pool was paused or held when its status was written last, so that it
@@ -219,16 +231,7 @@ func isCarriedOut(pool *v1.NodePool) bool {
 // isNestedInAny reports whether a pool is within one of some pools, as they say.
 func (p namedPools) isNestedInAny(inner string, outer func(string) bool) bool {
 	pool := p[inner]
-	if pool == nil {
-		return false
-	}
-	if pool.Spec.Parent != "" && outer(pool.Spec.Parent) {
-		return true
-	}
-	for _, at := range p.around(pool) {
-		if at.Spec.Parent != "" && outer(at.Spec.Parent) {
-			return true
-		}
-	}
-	return false
+	return pool != nil && slices.ContainsFunc(append([]*v1.NodePool{pool}, p.around(pool)...), func(at *v1.NodePool) bool {
+		return at.Spec.Parent != "" && outer(at.Spec.Parent)
+	})
 }

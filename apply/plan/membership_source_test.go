@@ -124,6 +124,25 @@ func TestRevisionOfAHeldInnerPool(t *testing.T) {
 	}
 }
 
+// A revision of a pool between two others neither hides nor counts what a pool of somebody else is
+// held for.
+func TestRevisionWithinWhatAnInnerPoolIsHeldFor(t *testing.T) {
+	cluster := carriedOut(t, Cluster{Nodes: inZones(map[string]int{"a": 12, "b": 14, "c": 14}), Pools: []*v1.NodePool{byHand(ofZone("furthest", "a"))}})
+	middle := within(ofZone("middle", "a", "b", "c"), "furthest")
+	cluster = appliedRevision(t, revisionOfPools("main@sha1:1", ReleasePolicy{}, middle), cluster)
+	cluster.Pools = append(cluster.Pools, byHand(within(evictingAll("inner", "i", 0, "a", "b", "c"), "middle")))
+	cluster = carriedOutAfter(t, carriedOut(t, cluster), edit{"furthest", pause, true}, edit{"furthest", zones("a", "b", "c"), false})
+	if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) {
+		t.Fatalf("held are %v", got)
+	}
+	labelled := middle.DeepCopy()
+	labelled.Spec.Labels["example.com/more"] = "yes"
+	cluster = appliedRevision(t, revisionOfPools("main@sha1:2", ReleasePolicy{}, labelled), cluster)
+	if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) || taintedWith(cluster.Nodes, "i") != 12 {
+		t.Errorf("held are %v, and %d nodes have the taint", got, taintedWith(cluster.Nodes, "i"))
+	}
+}
+
 // A revision that is within the limit approves nothing that its pools do later: not what one that
 // was paused then has not followed, and not what people make of the pools around them.
 func TestRevisionApprovesNothingLater(t *testing.T) {

@@ -64,10 +64,16 @@ func TestInnerPoolsAccountForWhatTheyDidNotFollow(t *testing.T) {
 		"outer paused":         {"nodes of the inner pool follow also what a paused one says of its members", []edit{{"outer", pause, true}, widen}, []string{"inner"}},
 		"outer paused, undone": {"nothing has followed it", []edit{{"outer", pause, true}, widen, {"outer", zones("a"), false}, {"outer", resume, true}}, nil},
 		"outer paused, approved, resumed": {"and the outer one has to account for nothing then", []edit{
-			{"outer", pause, true}, widen, {"inner", func(pool *v1.NodePool) { approvedBy(lineWith(pool, widen))(pool) }, true}, {"outer", resume, true},
+			{"outer", pause, true}, widen, {"inner", func(pool *v1.NodePool) { approvedBy(approvalWith(pool, widen))(pool) }, true}, {"outer", resume, true},
 		}, nil},
 		"approved by its generation": {"which is not changed by an edit of the outer pool", []edit{{"inner", approvedBy("1"), true}, {"outer", pause, true}, widen}, []string{"inner"}},
 		"outer approved":             {"also for the pools within it", []edit{{"outer", func(pool *v1.NodePool) { widen.change(pool); approvedBy("2")(pool) }, false}}, nil},
+		"outer paused, and approved": {"which is for what it does itself once it is resumed", []edit{
+			{"outer", pause, true}, {"outer", func(pool *v1.NodePool) { widen.change(pool); approvedBy("2")(pool) }, false},
+		}, []string{"inner"}},
+		"inner approved, outer widened": {"the approval is of the edit of the inner pool alone", []edit{
+			{"inner", pause, true}, {"inner", func(pool *v1.NodePool) { zones("a", "b", "c", "d")(pool); approvedBy("2")(pool) }, false}, widen, {"inner", resume, true},
+		}, []string{"inner"}},
 		"outer approved, inner paused": {"its message did not count the inner pool", []edit{
 			{"inner", pause, true}, {"outer", func(pool *v1.NodePool) { widen.change(pool); approvedBy("2")(pool) }, false}, {"inner", resume, true},
 		}, []string{"inner"}},
@@ -174,22 +180,22 @@ func TestEditsOfInnerAndOuterPoolCountTogether(t *testing.T) {
 	}
 }
 
-// lineWith is the approval of an inner pool within an edited outer one.
-func lineWith(inner *v1.NodePool, outer edit) string {
+// approvalWith is the approval of an inner pool within an edited outer one.
+func approvalWith(inner *v1.NodePool, outer edit) string {
 	around := ofZone("outer", "a")
 	outer.change(around)
 	around.Generation++
 	pools := byName([]*v1.NodePool{around})
 	inner = inner.DeepCopy()
 	inner.Generation-- // an approval is no new one
-	return pools.stamp(inner)
+	return pools.approval(inner)
 }
 
 // What an inner pool is told to be approved with approves it, for what the outer one says now.
 func TestApprovalOfAnInnerPool(t *testing.T) {
 	cluster := carriedOutAfter(t, nested(t), edit{"outer", pause, true}, edit{"outer", zones("a", "b", "c"), false})
 	message := HeldReleases(cluster.Pools, cluster.Nodes)["inner"].Error()
-	if want := `the pool has not followed what pool "outer" says of its members; undo that, or approve it with: kubectl annotate --overwrite nodepool inner `; !strings.Contains(message, want) {
+	if want := `it has not followed so far what pool "outer" around it says of its members`; !strings.Contains(message, want) {
 		t.Errorf("the message is %q, and lacks %q", message, want)
 	}
 	_, value, _ := strings.Cut(message, v1.ApproveReleaseAnnotation+"=")
@@ -218,6 +224,20 @@ func TestApprovedOuterPoolAccountsForThoseWithin(t *testing.T) {
 	})
 	if got := heldNames(cluster); len(got) > 0 {
 		t.Errorf("held are %v", got)
+	}
+}
+
+// A pool that is moved into another one is approved by its own generation.
+func TestMovedInnerPool(t *testing.T) {
+	cluster := nested(t)
+	cluster.Pools = append(cluster.Pools, ofZone("other", "a", "b", "c"))
+	cluster = carriedOutAfter(t, carriedOut(t, cluster), edit{"inner", func(pool *v1.NodePool) { pool.Spec.Parent = "other" }, false})
+	message := HeldReleases(cluster.Pools, cluster.Nodes)["inner"].Error()
+	if want := "undo the change, or approve it with: kubectl annotate --overwrite nodepool inner nodes.lailin.xyz/approveRelease=2"; !strings.HasSuffix(message, want) {
+		t.Errorf("the message is %q", message)
+	}
+	if cluster = carriedOutAfter(t, cluster, edit{"inner", approvedBy("2"), true}); taintedWith(cluster.Nodes, "i") != 40 || len(heldNames(cluster)) > 0 {
+		t.Errorf("it is approved, and %d nodes have the taint; held are %v", taintedWith(cluster.Nodes, "i"), heldNames(cluster))
 	}
 }
 

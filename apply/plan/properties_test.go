@@ -108,9 +108,9 @@ func (at step) goesBefore(expansion *render.Expansion, field Field, key, pool st
 			}
 		}
 	}
-	keeps := func(pool *v1.NodePool, from render.Side) bool {
+	keeps := func(pool *v1.NodePool, fromOuter bool) bool {
 		_, says := wishes(pool)[field][key]
-		return says || from == render.Outer && field == Taint && strings.HasSuffix(key, ":NoExecute")
+		return says || fromOuter && field == Taint && strings.HasSuffix(key, ":NoExecute")
 	}
 	pools := slices.Concat([]string{want.Pool}, want.Agreeing, want.Contenders)
 	return want.Pool != "" && slices.ContainsFunc(pools, func(other string) bool { return !expansion.HoldsAgainst(pool, other, keeps) })

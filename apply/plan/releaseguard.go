@@ -28,7 +28,7 @@ type ReleasePolicy struct {
 	// whatever becomes of its nodes; empty where none is.
 	Blocked string
 	// Applied is the revision that was applied last. What is changed by hand in a
-	// pool of it is put back, whatever the limit says.
+	// pool of it is put back, whatever the limit says, if the pool has followed it before.
 	Applied string
 }
 
@@ -128,7 +128,7 @@ func (p *PoolsPlan) heldBeside(live []*v1.NodePool, nodes []*NodeState) Holds {
 		}
 	}
 	others := slices.DeleteFunc(slices.Clone(after), func(pool *v1.NodePool) bool { return changed[pool.Name] })
-	if !MayHoldReleases(others) {
+	if !slices.ContainsFunc(others, func(pool *v1.NodePool) bool { return Releasing(pool) || named.mayBeHeld(pool) }) {
 		return Holds{}
 	}
 	held := countReleases(after, nodes, Holds{}).held()
@@ -287,8 +287,9 @@ func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState, bes
 		}
 		approve[pool.Name] = true
 		for _, outer := range c.pools.unfollowed(pool) {
-			// What a paused one does itself was not counted.
-			approve[outer.Name] = approve[outer.Name] || isCarriedOut(outer)
+			if isCarriedOut(outer) { // what a paused one does itself was not counted
+				approve[outer.Name] = true
+			}
 		}
 	}
 	for i := range p.Changes {

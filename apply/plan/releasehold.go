@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +26,7 @@ func Expand(pools []*v1.NodePool, nodes []*NodeState) *render.Expansion {
 // nodes carry, if every pool that nodes carry keys of is among the pools.
 func MayHoldReleases(pools []*v1.NodePool) bool {
 	named := byName(pools)
-	return slices.ContainsFunc(pools, func(pool *v1.NodePool) bool { return Releasing(pool) || named.changed(pool) })
+	return slices.ContainsFunc(pools, func(pool *v1.NodePool) bool { return Releasing(pool) || named.mayBeHeld(pool) })
 }
 
 // HeldReleases returns the pools, by name, that must stay as they are until
@@ -42,20 +43,24 @@ func MayHoldReleases(pools []*v1.NodePool) bool {
 // wanted on more nodes that do not have it than the limit allows of all. Which pool has
 // its way there makes no difference: that may change with any other pool.
 //
+// A pool that missed a change of a pool around it, as it was paused or held, is held itself
+// for what it would do now; so is one that follows what a paused pool says of its members.
+//
 // Pools that are being deleted are held when, together, they release more nodes
 // than the limit allows of all that carry anything of a pool. The deletion of one
 // pool while others stay is meant as it is asked for. A pool that is gone although
 // nodes carry keys of it went without its finalizer, with its whole
 // CustomResourceDefinition for one: nothing of it is released.
 //
-// What was blocked stays so until it is approved or changed, whatever becomes of
-// its nodes meanwhile. All is decided by what stands in the cluster.
+// What is blocked by its own definition stays so until it is approved or changed, whatever
+// becomes of its nodes meanwhile; what a pool is blocked for by those around it is counted
+// anew. All is decided by what stands in the cluster.
 func HeldReleases(pools []*v1.NodePool, nodes []*NodeState) map[string]*ReleaseBlock {
 	c := countReleases(pools, nodes, Holds{})
 	held := c.held()
 	// A pool within a held one stays as it is with that one, and is counted anew afterwards.
 	for _, pool := range c.sorted {
-		if c.changed[pool.Name] && !staysBlocked(pool) && c.pools.isNestedInAny(pool.Name, func(outer string) bool { return held[outer] != nil }) {
+		if len(c.changed[pool.Name]) > 0 && !c.staysBlocked(pool) && c.pools.isNestedInAny(pool.Name, func(outer string) bool { return held[outer] != nil }) {
 			delete(held, pool.Name)
 		}
 	}
@@ -80,10 +85,11 @@ type releaseCount struct {
 	pools  namedPools
 	sorted []*v1.NodePool
 	// free is nil where no pool has changed.
-	free    *render.Expansion
-	changed map[string]bool
-	// evicting are the pools that may evict anew, each with the changes that it does so by.
-	evicting map[string][]account
+	free *render.Expansion
+	// pending are the changes by which pools have members anew, and changed are, of the pools that
+	// may be held, those for whose changes.
+	pending map[string][]pendingChange
+	changed map[string][]string
 	// nodes is how many there are, carrying how many of them carry anything.
 	nodes, carrying int
 	carriers        map[string]int
@@ -99,23 +105,19 @@ type releaseCount struct {
 
 func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releaseCount {
 	c := &releaseCount{
-		pools: byName(pools), changed: map[string]bool{}, evicting: map[string][]account{}, nodes: len(nodes),
+		pools: byName(pools), pending: map[string][]pendingChange{}, changed: map[string][]string{}, nodes: len(nodes),
 		carriers: map[string]int{}, leaving: map[string]*Loss{}, evicted: map[string]*Loss{}, evictors: map[string]bool{},
 		departing: Loss{Kind: LossDelete}, carried: map[string]bool{}, vanished: map[string]*Loss{},
 	}
 	for _, pool := range pools {
-		if c.pools.changed(pool) {
-			c.changed[pool.Name] = true
+		c.pending[pool.Name] = c.pools.pendingChanges(pool)
+		if changed := holdsItself(pool, c.pending[pool.Name]); len(changed) > 0 {
+			c.changed[pool.Name] = changed
 		}
 	}
 	c.sorted = slices.SortedFunc(maps.Values(c.pools), func(a, b *v1.NodePool) int { return cmp.Compare(a.Name, b.Name) })
 	if len(c.changed) > 0 {
 		c.free = held.Expand(pools)
-	}
-	for _, pool := range c.sorted {
-		if evicts(pool) {
-			c.evicting[pool.Name] = c.pools.accounts(pool)
-		}
 	}
 	for _, node := range nodes {
 		record, err := readRecord(node)
@@ -171,19 +173,19 @@ func (c *releaseCount) count(node *NodeState, record Record) {
 // countEvictions counts a node once for each change by which it may get a NoExecute taint. An
 // inner pool that carries the node already, and has not changed itself, was accepted there.
 func (c *releaseCount) countEvictions(node *NodeState, record Record, members []string, seen map[string]string) {
-	if !slices.ContainsFunc(members, func(pool string) bool { return len(c.evicting[pool]) > 0 }) {
+	if !slices.ContainsFunc(members, func(pool string) bool { return len(c.pending[pool]) > 0 && evicts(c.pools[pool]) }) {
 		return
 	}
 	carried, desired, by := record.Pools(), c.free.Node(node.Name, seen), map[string][]string{}
 	for _, name := range members {
-		if len(c.evicting[name]) == 0 || c.free.Holds(name) || carried[name] && !differs(c.pools[name]) {
+		if len(c.pending[name]) == 0 || !evicts(c.pools[name]) || c.free.Holds(name) || carried[name] && !differs(c.pools[name]) {
 			continue
 		}
 		if lacksEvicting(node, c.pools[name], func(id render.TaintID, _ v1.Taint) bool {
-			return c.changed[desired.Taints[id].Pool] || !overridesWithin(node, c.pools, desired, id, name)
+			return len(c.changed[desired.Taints[id].Pool]) > 0 || !overridesWithin(node, c.pools, desired, id, name)
 		}) {
-			for _, a := range c.evicting[name] {
-				by[a.change] = append(by[a.change], name)
+			for _, change := range c.pending[name] {
+				by[change.of] = append(by[change.of], name)
 			}
 			c.evictors[name] = true
 		}
@@ -205,43 +207,51 @@ func lossOf(losses map[string]*Loss, pool string, kind LossKind) *Loss {
 
 // holdChanged holds the pools whose definitions changed and concern too many nodes.
 func (c *releaseCount) holdChanged(held map[string]*ReleaseBlock) {
-	losses, seen := map[string][]Loss{}, map[account]bool{}
+	losses, seen := map[string][]Loss{}, map[pendingChange]bool{}
 	for _, pool := range c.sorted {
-		if accounts := c.pools.accounts(pool); c.leaving[pool.Name] != nil && len(accounts) > 0 {
-			loss := c.leaving[pool.Name]
+		pending := c.pending[pool.Name]
+		if loss := c.leaving[pool.Name]; loss != nil && len(pending) > 0 {
 			loss.Of = c.carriers[pool.Name]
-			addExceeding(losses, accounts[0].holder, loss)
+			addExceeding(losses, pending[0].holds, loss)
 		}
 		if !c.evictors[pool.Name] {
 			continue
 		}
-		for _, a := range c.evicting[pool.Name] {
-			if loss := c.evicted[a.change]; !seen[a] {
-				seen[a], loss.Of = true, c.nodes
-				addExceeding(losses, a.holder, loss)
+		for _, change := range pending {
+			if loss := c.evicted[change.of]; !seen[change] {
+				seen[change], loss.Of = true, c.nodes
+				addExceeding(losses, change.holds, loss)
 			}
 		}
 	}
 	for name := range c.changed {
 		pool := c.pools[name]
-		if losses[name] == nil && !staysBlocked(pool) {
+		if losses[name] == nil && !c.staysBlocked(pool) {
 			continue
 		}
 		held[name] = &ReleaseBlock{
 			Pool: name, Losses: losses[name], Limit: v1.DefaultReleaseLimit,
-			Remedy: c.pools.remedy(pool),
+			Remedy: c.remedy(pool),
 		}
 	}
 }
 
-// remedy says what to do about a pool that is held for what it says itself, or for what one
-// around it does.
-func (p namedPools) remedy(pool *v1.NodePool) string {
-	if differs(pool) {
+// remedy says what to do about a pool that is held for its own change, or for those of pools
+// around it.
+func (c *releaseCount) remedy(pool *v1.NodePool) string {
+	changed := c.changed[pool.Name]
+	if len(changed) == 1 && changed[0] == pool.Name {
 		return fmt.Sprintf("undo the change, or approve it with: %s", approveReleaseCommand("nodepool", pool.Name, strconv.FormatInt(pool.Generation, 10)))
 	}
-	return fmt.Sprintf("the pool has not followed what pool %q says of its members; undo that, or approve it with: %s",
-		p.accounts(pool)[0].change, approveReleaseCommand("nodepool", pool.Name, p.stamp(pool)))
+	var outer []string
+	for _, name := range changed {
+		if name != pool.Name {
+			outer = append(outer, strconv.Quote(name))
+		}
+	}
+	return fmt.Sprintf("it has not followed so far what pool %s around it says of its members, as one of them was, or is, paused or held; "+
+		"pause it, or correct the outer pool, or approve this pool, until one of them changes, with: %s",
+		strings.Join(outer, " and "), approveReleaseCommand("nodepool", pool.Name, c.pools.approval(pool)))
 }
 
 // addExceeding adds a loss that exceeds the limit to those that a pool causes.
@@ -289,8 +299,8 @@ func (c *releaseCount) holdVanished(held map[string]*ReleaseBlock) {
 	}
 }
 
-// WasBlocked reports whether the pool, as it is now, was found to wait for an
-// approval before.
+// WasBlocked reports whether the pool was found to wait for an approval of its present
+// generation.
 func WasBlocked(pool *v1.NodePool) bool {
 	blocked := meta.FindStatusCondition(pool.Status.Conditions, v1.ReleaseBlockedCondition)
 	return blocked != nil && blocked.Status == metav1.ConditionTrue && blocked.ObservedGeneration == pool.Generation
@@ -298,7 +308,9 @@ func WasBlocked(pool *v1.NodePool) bool {
 
 // staysBlocked reports whether a pool was found to wait for an approval of what it still says. What
 // it was blocked for by the pools around it is not noted, and counted anew.
-func staysBlocked(pool *v1.NodePool) bool { return differs(pool) && WasBlocked(pool) }
+func (c *releaseCount) staysBlocked(pool *v1.NodePool) bool {
+	return WasBlocked(pool) && slices.Contains(c.changed[pool.Name], pool.Name)
+}
 
 func approveReleaseCommand(kind, name, value string) string {
 	return fmt.Sprintf("kubectl annotate --overwrite %s %s %s=%s", kind, name, v1.ApproveReleaseAnnotation, shellWord(value))

@@ -248,7 +248,6 @@ func (r *reader) source(read *fileSource) error {
 	return nil
 }
 
-// releaseBlocked are the conditions of what waits for an approval of its releases.
 // poolConditions are those that a plan goes by.
 func poolConditions(read *filePool) []metav1.Condition {
 	if read.Frozen && !read.ReleaseBlocked {
@@ -257,6 +256,7 @@ func poolConditions(read *filePool) []metav1.Condition {
 	return releaseBlocked(read.ReleaseBlocked, read.Generation)
 }
 
+// releaseBlocked are the conditions of what waits for an approval of its releases.
 func releaseBlocked(blocked bool, generation int64) []metav1.Condition {
 	if !blocked {
 		return nil
