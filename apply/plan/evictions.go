@@ -13,8 +13,9 @@ import (
 type evictions struct {
 	// concerned are the pools that the revision concerns, and that evict; said are all as they
 	// were, and says all as they will be.
-	concerned, said, says namedPools
-	before, then          *render.Expansion
+	concerned    map[string]*v1.NodePool
+	said, says   namedPools
+	before, then *render.Expansion
 }
 
 // come are the pools that bring a NoExecute taint to a node, which was in some pools and will be
@@ -34,7 +35,7 @@ func (e evictions) come(node *NodeState, record Record, seen map[string]string, 
 		}
 		wasMember := slices.Contains(was, name) && !e.before.Holds(name)
 		if lacksEvicting(node, pool, func(id render.TaintID, taint v1.Taint) bool {
-			said := wasMember && slices.Contains(e.said[name].Spec.Taints, taint)
+			said := wasMember && slices.Contains(e.said.get(name).Spec.Taints, taint)
 			switch had, wanted := before.Taints[id]; {
 			case wanted && had.Value == taint.Value && !e.before.Holds(record.Taints[id].Pool):
 				return false

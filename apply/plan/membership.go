@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -48,21 +49,35 @@ func identify(value any) string {
 	return "sha256:" + hex.EncodeToString(sum[:8])
 }
 
-// namedPools are pools by name.
-type namedPools map[string]*v1.NodePool
+// namedPools are pools by name. They are for one goroutine.
+type namedPools struct {
+	pools map[string]*v1.NodePool
+	// outer are those of them that were looked at as being around others: each is around many.
+	outer map[string]v1.ObservedOuterPool
+}
 
 func byName(pools []*v1.NodePool) namedPools {
-	named := make(namedPools, len(pools))
+	named := namedPools{make(map[string]*v1.NodePool, len(pools)), map[string]v1.ObservedOuterPool{}}
 	for _, pool := range pools {
-		named[pool.Name] = pool
+		named.pools[pool.Name] = pool
 	}
 	return named
 }
 
-func (p namedPools) named(name string) *v1.NodePool { return p[name] }
+func (p namedPools) get(name string) *v1.NodePool { return p.pools[name] }
+
+// observedOuter is [observedOuter] of one of the pools.
+func (p namedPools) observedOuter(pool *v1.NodePool) v1.ObservedOuterPool {
+	observed, known := p.outer[pool.Name]
+	if !known {
+		observed = observedOuter(pool)
+		p.outer[pool.Name] = observed
+	}
+	return observed
+}
 
 // around are the pools around one, from the inside out.
-func (p namedPools) around(pool *v1.NodePool) []*v1.NodePool { return Around(pool, p.named) }
+func (p namedPools) around(pool *v1.NodePool) []*v1.NodePool { return Around(pool, p.get) }
 
 // Around are the pools around one, from the inside out, as they say. It ends where one does not
 // exist, where it comes round to one again, and where there are more than may be.
@@ -85,7 +100,7 @@ func ObserveMembership(status *v1.NodePoolStatus, pool *v1.NodePool, around []*v
 	for _, outer := range around {
 		status.ObservedOuterPools = append(status.ObservedOuterPools, observedOuter(outer))
 	}
-	line := identifyLine(pool, around)
+	line := identifyLine(pool, status.ObservedOuterPools)
 	switch {
 	case pool.Labels[v1.SourceLabel] == "":
 		status.ObservedSourceMembership = ""
@@ -95,12 +110,8 @@ func ObserveMembership(status *v1.NodePoolStatus, pool *v1.NodePool, around []*v
 }
 
 // identifyLine identifies what a pool says of its members together with those around it.
-func identifyLine(pool *v1.NodePool, around []*v1.NodePool) string {
-	said := []v1.ObservedOuterPool{{Name: pool.Name, Membership: Membership(pool)}}
-	for _, outer := range around {
-		said = append(said, observedOuter(outer))
-	}
-	return identify(said)
+func identifyLine(pool *v1.NodePool, around []v1.ObservedOuterPool) string {
+	return identify(append([]v1.ObservedOuterPool{{Name: pool.Name, Membership: Membership(pool)}}, around...))
 }
 
 func observedOuter(outer *v1.NodePool) v1.ObservedOuterPool {
@@ -121,7 +132,7 @@ func (p namedPools) unfollowed(pool *v1.NodePool) []*v1.NodePool {
 			return !differs(outer)
 		}
 		followed, within := known[outer.Name]
-		return !within || followed == observedOuter(outer).Membership
+		return !within || followed == p.observedOuter(outer).Membership
 	})
 }
 
@@ -139,13 +150,18 @@ func (p namedPools) pendingChanges(pool *v1.NodePool) (pending []pendingChange) 
 	if !isCarriedOut(pool) {
 		return nil
 	}
-	if differs(pool) && !p.isApproved(pool) {
+	frozen, approved := WasFrozen(pool), p.isApproved(pool)
+	switch {
+	case !differs(pool):
+	case !approved:
 		pending = append(pending, pendingChange{pool.Name, pool.Name})
+	case !frozen: // what is approved is carried out, whatever changes around it meanwhile
+		return nil
 	}
 	if pool.Status.ObservedMembership == "" { // it is new, and all that it does is its own
 		return pending
 	}
-	unfollowed, frozen := p.unfollowed(pool), WasFrozen(pool)
+	unfollowed := p.unfollowed(pool)
 	for _, outer := range p.around(pool) {
 		switch {
 		case !slices.Contains(unfollowed, outer):
@@ -176,24 +192,45 @@ func holdsItself(pool *v1.NodePool, pending []pendingChange) (of []string) {
 	return of
 }
 
-// isApproved reports whether somebody has approved what a pool says: by its generation, or, what it
-// and those around it say now, by their [namedPools.approval]; a source by what they say; a source of
-// an earlier version by what the pool says alone.
+// isApproved reports whether somebody has approved what a pool says: by its generation; or, what it
+// and those around it say now, by their [namedPools.approval]; or a source, of an earlier version by
+// what the pool says alone.
 func (p namedPools) isApproved(pool *v1.NodePool) bool {
-	switch pool.Annotations[v1.ApproveReleaseAnnotation] {
+	switch value := pool.Annotations[v1.ApproveReleaseAnnotation]; value {
 	case "":
 		return false
 	case p.approval(pool):
 		return true
-	case strconv.FormatInt(pool.Generation, 10), p.line(pool), Membership(pool):
+	case strconv.FormatInt(pool.Generation, 10), Membership(pool):
 		return differs(pool) || len(p.unfollowed(pool)) == 0
 	default:
-		return false
+		return p.isApprovedBySource(pool, value) && (differs(pool) || len(p.unfollowed(pool)) == 0)
 	}
 }
 
+// isApprovedBySource reports whether an approval is one of a source, of what a pool says. Where the
+// pools around it have changed since, it counts until the pool is carried out: they account for
+// themselves.
+func (p namedPools) isApprovedBySource(pool *v1.NodePool, approval string) bool {
+	own, line, _ := strings.Cut(approval, approvalSeparator)
+	return own == Membership(pool) && (line == p.line(pool) || line != pool.Status.ObservedSourceMembership)
+}
+
+// sourceApproval is the approval of a source, of what a pool says within those around it.
+func (p namedPools) sourceApproval(pool *v1.NodePool) string {
+	return Membership(pool) + approvalSeparator + p.line(pool)
+}
+
+const approvalSeparator = "/"
+
 // line identifies what a pool says of its members together with those around it.
-func (p namedPools) line(pool *v1.NodePool) string { return identifyLine(pool, p.around(pool)) }
+func (p namedPools) line(pool *v1.NodePool) string {
+	var around []v1.ObservedOuterPool
+	for _, outer := range p.around(pool) {
+		around = append(around, p.observedOuter(outer))
+	}
+	return identifyLine(pool, around)
+}
 
 // approval identifies what a pool and those around it say now. When they say the same again, it is
 // another one.
@@ -230,7 +267,7 @@ func isCarriedOut(pool *v1.NodePool) bool {
 
 // isNestedInAny reports whether a pool is within one of some pools, as they say.
 func (p namedPools) isNestedInAny(inner string, outer func(string) bool) bool {
-	pool := p[inner]
+	pool := p.pools[inner]
 	return pool != nil && slices.ContainsFunc(append([]*v1.NodePool{pool}, p.around(pool)...), func(at *v1.NodePool) bool {
 		return at.Spec.Parent != "" && outer(at.Spec.Parent)
 	})

@@ -143,6 +143,23 @@ func TestRevisionWithinWhatAnInnerPoolIsHeldFor(t *testing.T) {
 	}
 }
 
+// What somebody has approved is carried out, though a pool around it changes before it is.
+func TestApprovedRevisionBesideAnotherChange(t *testing.T) {
+	cluster := carriedOut(t, Cluster{Nodes: inZones(map[string]int{"a": 30, "b": 10}), Pools: []*v1.NodePool{byHand(ofZone("region", "a", "b"))}})
+	cluster = appliedRevision(t, revisionOfPools("main@sha1:1", ReleasePolicy{}, within(ofZone("p", "a", "b"), "region")), cluster)
+	d, err := Diff(revisionOfPools("main@sha1:2", ReleasePolicy{Approval: "main@sha1:2"}, within(ofZone("p", "b"), "region")), cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster.Pools = edited(d.Pools.After(cluster.Pools), "region", zones("a", "b", "c"))
+	if got := heldNames(cluster); len(got) > 0 {
+		t.Fatalf("held are %v: %v", got, HeldReleases(cluster.Pools, cluster.Nodes)["p"])
+	}
+	if cluster = carriedOut(t, cluster); carriersOf(cluster.Nodes)["p"] != 10 {
+		t.Errorf("%d nodes carry the pool, want 10", carriersOf(cluster.Nodes)["p"])
+	}
+}
+
 // A revision that is within the limit approves nothing that its pools do later: not what one that
 // was paused then has not followed, and not what people make of the pools around them.
 func TestRevisionApprovesNothingLater(t *testing.T) {
@@ -182,7 +199,7 @@ func TestRevisionApprovesNothingLater(t *testing.T) {
 	t.Run("put back", func(t *testing.T) {
 		cluster := carriedOut(t, Cluster{Nodes: nodes, Pools: []*v1.NodePool{byHand(ofZone("outer", "a"))}})
 		cluster = appliedRevision(t, revisionOfPools("main@sha1:1", ReleasePolicy{}, inner("a", "b", "c")), cluster)
-		cluster = carriedOutAfter(t, cluster, edit{"inner", zones("a"), false}, edit{"outer", zones("a", "b", "c"), false}, edit{"inner", zones("a", "b", "c"), false})
+		cluster = carriedOutAfter(t, cluster, edit{"inner", byKubectl(zones("a")), false}, edit{"outer", zones("a", "b", "c"), false}, edit{"inner", zones("a", "b", "c"), false})
 		if got := heldNames(cluster); !slices.Equal(got, []string{"inner"}) || taintedWith(cluster.Nodes, "i") != 11 {
 			t.Errorf("held are %v, and %d nodes have the taint", got, taintedWith(cluster.Nodes, "i"))
 		}

@@ -227,6 +227,21 @@ func TestApprovedOuterPoolAccountsForThoseWithin(t *testing.T) {
 	}
 }
 
+// The command of a pool that is held for an edit of its own is for those around it as well, where
+// they have changed with it.
+func TestApprovalOfTwoEdits(t *testing.T) {
+	cluster := carriedOut(t, Cluster{
+		Nodes: inZones(map[string]int{"a": 20, "b": 20}), Pools: []*v1.NodePool{ofZone("outer", "a", "b"), within(ofZone("inner", "a", "b"), "outer")},
+	})
+	cluster = carriedOutAfter(t, cluster, edit{"inner", zones("x"), false}, edit{"outer", zones("a"), false})
+	cluster.Pools = edited(cluster.Pools, "outer", func(pool *v1.NodePool) { pool.Generation-- })
+	_, value, _ := strings.Cut(HeldReleases(cluster.Pools, cluster.Nodes)["inner"].Error(), v1.ApproveReleaseAnnotation+"=")
+	cluster = carriedOutAfter(t, cluster, edit{"inner", approvedBy(strings.Trim(value, "'")), true})
+	if got := heldNames(cluster); len(got) > 0 || carriersOf(cluster.Nodes)["inner"] > 0 {
+		t.Errorf("it is approved; held are %v, and %d nodes carry it", got, carriersOf(cluster.Nodes)["inner"])
+	}
+}
+
 // A pool that is moved into another one is approved by its own generation.
 func TestMovedInnerPool(t *testing.T) {
 	cluster := nested(t)

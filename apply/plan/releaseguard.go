@@ -123,7 +123,7 @@ func (p *PoolsPlan) heldBeside(live []*v1.NodePool, nodes []*NodeState) Holds {
 	named := byName(after)
 	for _, change := range p.Changes {
 		// A pool of which it changes something else may be held for those around it.
-		if pool := named[change.Name]; pool == nil || Releasing(pool) || differs(pool) || !isCarriedOut(pool) {
+		if pool := named.get(change.Name); pool == nil || Releasing(pool) || differs(pool) || !isCarriedOut(pool) {
 			changed[change.Name] = true
 		}
 	}
@@ -238,8 +238,7 @@ func (c PoolChange) restores(pools namedPools) bool {
 	case status.ObservedSourceMembership == "":
 		return status.ObservedMembership == Membership(c.Live) || c.Live.Annotations[v1.ApproveReleaseAnnotation] == want
 	default:
-		line := pools.line(c.Want)
-		return status.ObservedSourceMembership == line || c.Live.Annotations[v1.ApproveReleaseAnnotation] == line
+		return status.ObservedSourceMembership == pools.line(c.Want) || c.Live.Annotations[v1.ApproveReleaseAnnotation] == pools.sourceApproval(c.Want)
 	}
 }
 
@@ -298,7 +297,7 @@ func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState, bes
 		case change.Action == Delete:
 			change.ApproveRelease = held[change.Name] != nil || deletes > 1 && c.carried[change.Name] && c.carrying >= v1.MinReleaseLimited
 		case approve[change.Name]:
-			change.Want.Annotations[v1.ApproveReleaseAnnotation] = c.pools.line(change.Want)
+			change.Want.Annotations[v1.ApproveReleaseAnnotation] = c.pools.sourceApproval(change.Want)
 			change.rememberAfter()
 		}
 	}

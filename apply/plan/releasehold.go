@@ -115,7 +115,7 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releas
 			c.changed[pool.Name] = changed
 		}
 	}
-	c.sorted = slices.SortedFunc(maps.Values(c.pools), func(a, b *v1.NodePool) int { return cmp.Compare(a.Name, b.Name) })
+	c.sorted = slices.SortedFunc(maps.Values(c.pools.pools), func(a, b *v1.NodePool) int { return cmp.Compare(a.Name, b.Name) })
 	if len(c.changed) > 0 {
 		c.free = held.Expand(pools)
 	}
@@ -152,7 +152,7 @@ func (c *releaseCount) count(node *NodeState, record Record) {
 	c.carrying++
 	departs := false
 	for name := range record.Pools() {
-		pool := c.pools[name]
+		pool := c.pools.get(name)
 		c.carriers[name]++
 		switch {
 		case pool == nil:
@@ -173,15 +173,15 @@ func (c *releaseCount) count(node *NodeState, record Record) {
 // countEvictions counts a node once for each change by which it may get a NoExecute taint. An
 // inner pool that carries the node already, and has not changed itself, was accepted there.
 func (c *releaseCount) countEvictions(node *NodeState, record Record, members []string, seen map[string]string) {
-	if !slices.ContainsFunc(members, func(pool string) bool { return len(c.pending[pool]) > 0 && evicts(c.pools[pool]) }) {
+	if !slices.ContainsFunc(members, func(pool string) bool { return len(c.pending[pool]) > 0 && evicts(c.pools.get(pool)) }) {
 		return
 	}
 	carried, desired, by := record.Pools(), c.free.Node(node.Name, seen), map[string][]string{}
 	for _, name := range members {
-		if len(c.pending[name]) == 0 || !evicts(c.pools[name]) || c.free.Holds(name) || carried[name] && !differs(c.pools[name]) {
+		if len(c.pending[name]) == 0 || !evicts(c.pools.get(name)) || c.free.Holds(name) || carried[name] && c.pending[name][0].of != name {
 			continue
 		}
-		if lacksEvicting(node, c.pools[name], func(id render.TaintID, _ v1.Taint) bool {
+		if lacksEvicting(node, c.pools.get(name), func(id render.TaintID, _ v1.Taint) bool {
 			return len(c.changed[desired.Taints[id].Pool]) > 0 || !overridesWithin(node, c.pools, desired, id, name)
 		}) {
 			for _, change := range c.pending[name] {
@@ -225,7 +225,7 @@ func (c *releaseCount) holdChanged(held map[string]*ReleaseBlock) {
 		}
 	}
 	for name := range c.changed {
-		pool := c.pools[name]
+		pool := c.pools.get(name)
 		if losses[name] == nil && !c.staysBlocked(pool) {
 			continue
 		}
@@ -241,7 +241,11 @@ func (c *releaseCount) holdChanged(held map[string]*ReleaseBlock) {
 func (c *releaseCount) remedy(pool *v1.NodePool) string {
 	changed := c.changed[pool.Name]
 	if len(changed) == 1 && changed[0] == pool.Name {
-		return fmt.Sprintf("undo the change, or approve it with: %s", approveReleaseCommand("nodepool", pool.Name, strconv.FormatInt(pool.Generation, 10)))
+		value := strconv.FormatInt(pool.Generation, 10)
+		if len(c.pools.unfollowed(pool)) > 0 { // which it does not stand for
+			value = c.pools.approval(pool)
+		}
+		return fmt.Sprintf("undo the change, or approve it with: %s", approveReleaseCommand("nodepool", pool.Name, value))
 	}
 	var outer []string
 	for _, name := range changed {
@@ -277,7 +281,7 @@ func (c *releaseCount) holdDeparting(held map[string]*ReleaseBlock) {
 			loss.Pool = name
 			block.Losses = []Loss{loss}
 		}
-		if tooMany || WasBlocked(c.pools[name]) {
+		if tooMany || WasBlocked(c.pools.get(name)) {
 			held[name] = block
 		}
 	}
