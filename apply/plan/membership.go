@@ -46,8 +46,10 @@ func identify(value any) string {
 		text = fmt.Appendf(nil, "%#v", value) // never: it is made of texts
 	}
 	sum := sha256.Sum256(text)
-	return "sha256:" + hex.EncodeToString(sum[:8])
+	return digestPrefix + hex.EncodeToString(sum[:8])
 }
+
+const digestPrefix = "sha256:"
 
 // namedPools are pools by name. They are for one goroutine.
 type namedPools struct {
@@ -212,16 +214,19 @@ func (p namedPools) isApproved(pool *v1.NodePool) bool {
 // pools around it have changed since, it counts until the pool is carried out: they account for
 // themselves.
 func (p namedPools) isApprovedBySource(pool *v1.NodePool, approval string) bool {
-	own, line, _ := strings.Cut(approval, approvalSeparator)
+	own, line, _ := strings.Cut(approval, "/")
+	line = digestPrefix + line
 	return own == Membership(pool) && (line == p.line(pool) || line != pool.Status.ObservedSourceMembership)
 }
 
-// sourceApproval is the approval of a source, of what a pool says within those around it.
+// sourceApproval is the approval of a source, of what a pool says within those around it, if there
+// are some.
 func (p namedPools) sourceApproval(pool *v1.NodePool) string {
-	return Membership(pool) + approvalSeparator + p.line(pool)
+	if len(p.around(pool)) == 0 {
+		return Membership(pool)
+	}
+	return Membership(pool) + "/" + strings.TrimPrefix(p.line(pool), digestPrefix)
 }
-
-const approvalSeparator = "/"
 
 // line identifies what a pool says of its members together with those around it.
 func (p namedPools) line(pool *v1.NodePool) string {
