@@ -105,7 +105,7 @@ func (w *gitWorld) comeAndGo(url string, count int) {
 		w.do(all.Wait())
 	}
 	each(func(src *v1.NodePoolSource) error { return w.Create(w.t.Context(), src) })
-	// Lists of hundreds, asked for all the time, would take longer than what is waited for.
+	// Lists of hundreds, asked for all the time, take what the loops need of the machine.
 	pace := time.Duration(count) * 5 * time.Millisecond
 	cluster.Eventually(w.t, "all have come", 40*waitTimeout, func() error {
 		time.Sleep(pace)

@@ -67,9 +67,8 @@ var (
 // with.
 type keepsKey func(pool *v1.NodePool, fromOuter bool) bool
 
-// keepsKey is of a key of which the pool itself says something. One that evicts it keeps from
-// the pools around it also when it says nothing of it any more: the next value would come on
-// all its nodes, and no guard has counted that.
+// keepsKey is for one key. What evicts is kept from the pools around also where the pool says
+// nothing of it any more: their value would come on all its nodes, and no guard has counted that.
 func (f keyField[K]) keepsKey(key K) keepsKey {
 	return func(pool *v1.NodePool, fromOuter bool) bool {
 		return f.says(pool, key) || fromOuter && f.evicts != nil && f.evicts(key)
