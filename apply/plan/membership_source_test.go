@@ -225,3 +225,17 @@ func TestRevisionBringsWhatAFrozenPoolKeepsOff(t *testing.T) {
 		t.Errorf("nobody has approved it, and %d nodes get the taint", taintedWith(d.After(cluster).Nodes, "w"))
 	}
 }
+
+// Nodes that leave by their own labels have a revision of another label approve nothing.
+func TestRevisionApprovesOnlyItsOwnChanges(t *testing.T) {
+	cluster := appliedRevision(t, revisionOfPools("main@sha1:1", ReleasePolicy{}, ofZone("p", "a")), Cluster{Nodes: inZones(map[string]int{"a": 20})})
+	for _, node := range cluster.Nodes[:12] {
+		node.Labels[zone] = "elsewhere"
+	}
+	labelled := ofZone("p", "a")
+	labelled.Spec.Labels["example.com/more"] = "yes"
+	cluster = appliedRevision(t, revisionOfPools("main@sha1:2", ReleasePolicy{}, labelled, ofZone("q", "nowhere")), cluster)
+	if value, found := cluster.Pools[0].Annotations[v1.ApproveReleaseAnnotation]; found {
+		t.Errorf("the pool is approved with %s", value)
+	}
+}

@@ -280,7 +280,7 @@ func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState, bes
 	approve, held, deletes := map[string]bool{}, map[string]*ReleaseBlock{}, len(p.Deletes())
 	c.holdDeparting(held)
 	for _, pool := range c.sorted {
-		leaves := c.leaving[pool.Name] != nil && c.carriers[pool.Name] >= v1.MinReleaseLimited
+		leaves := c.leaving[pool.Name] != nil && len(c.pending[pool.Name]) > 0 && c.carriers[pool.Name] >= v1.MinReleaseLimited
 		if !leaves && !(c.evictors[pool.Name] && c.nodes >= v1.MinReleaseLimited) {
 			continue
 		}
