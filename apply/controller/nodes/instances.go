@@ -25,9 +25,9 @@ type instances struct {
 	log logr.Logger
 
 	mu sync.Mutex
-	// balance is, by node, how often this instance can have changed it and has not yet
-	// seen that; in this period and the one before.
-	balance, before map[string]int
+	// unseen is, by node, how often this instance can have changed it and has not yet
+	// seen that; in this period, and in the one before.
+	unseen, before map[string]int
 	// foreign are the nodes that another instance has changed in this period.
 	foreign  map[string]bool
 	began    time.Time
@@ -35,34 +35,54 @@ type instances struct {
 }
 
 const (
-	// balancePeriod is longer than the cache takes to see a write.
-	balancePeriod = time.Minute
+	// unseenPeriod is longer than the cache takes to see a write.
+	unseenPeriod = time.Minute
 	// minForeign is how many nodes have to change so in one period: a single record
 	// may be changed by hand.
 	minForeign = 3
 )
 
 func newInstances(log logr.Logger) *instances {
-	return &instances{now: time.Now, log: log, balance: map[string]int{}, foreign: map[string]bool{}}
+	return &instances{now: time.Now, log: log, unseen: map[string]int{}, foreign: map[string]bool{}}
 }
 
-// add notes that a node may have been changed by this instance once more, or that one
-// of its changes is accounted for. It reports whether another instance is to be
-// reported.
-func (i *instances) add(node string, changes int) (report bool) {
+// sends notes that a node may be changed by this instance once more.
+func (i *instances) sends(node string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if now := i.now(); now.Sub(i.began) >= balancePeriod {
-		i.before, i.balance, i.foreign, i.began = i.balance, map[string]int{}, map[string]bool{}, now
-	}
-	i.balance[node] += changes
-	if i.balance[node]+max(i.before[node], 0) < 0 {
-		i.balance[node] = -max(i.before[node], 0)
+	i.rotate()
+	i.unseen[node]++
+}
+
+// sees notes that a node was changed, or that an own change of it was refused: an own one
+// accounts for it, if there is one. It reports whether another instance is to be reported.
+func (i *instances) sees(node string) (report bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.rotate()
+	switch {
+	case i.unseen[node] > 0: // first, so that what is never seen does not outlive its period
+		i.unseen[node]--
+	case i.before[node] > 0:
+		i.before[node]--
+	default:
 		i.foreign[node] = true
 	}
 	report = len(i.foreign) >= minForeign && !i.reported
 	i.reported = i.reported || report
 	return report
+}
+
+func (i *instances) rotate() {
+	now := i.now()
+	age := now.Sub(i.began)
+	if age < unseenPeriod {
+		return
+	}
+	i.before, i.unseen, i.foreign, i.began = i.unseen, map[string]int{}, map[string]bool{}, now
+	if age >= 2*unseenPeriod { // nothing happened in the one before
+		clear(i.before)
+	}
 }
 
 // changed notes that a node has changed.
@@ -74,7 +94,7 @@ func (i *instances) changed(before, after *nodecache.Node) {
 
 // account notes that a node was changed, or that an own change of it was refused.
 func (i *instances) account(node string) {
-	if i.add(node, -1) {
+	if i.sees(node) {
 		i.log.Error(nil, "another instance of nodepools writes the same nodes: run one at a time, or let both share a lease, by --leader-elect and the same --leader-election-namespace", "node", node)
 	}
 }
@@ -91,7 +111,7 @@ func (p countingPatcher) PatchNode(ctx context.Context, name string, patch plan.
 		return p.next.PatchNode(ctx, name, patch)
 	}
 	var sent atomic.Int32
-	p.instances.add(name, +1)
+	p.instances.sends(name)
 	err := p.next.PatchNode(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(httptrace.WroteRequestInfo) { sent.Add(1) },
 	}), name, patch)
