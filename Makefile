@@ -153,7 +153,7 @@ stress: controlplane ## race, kill and disturb the controller for long
 	$(GO) test $(RACE) -p 1 -count=1 -v -timeout 180m -run '^Test(Race|Crash|Fault|AvailabilityOf|EvictionsKeep|SourcePasses|SteadyState|ImpactEqualsReality|DiffEqualsRunIn|DiffForetells)' ./apply/controller ./apply/preview/impact ./cmd/nodepools -stress
 	@# What counts bytes goes without the race detector, which has bytes of its own.
 	$(GO) test -count=1 -v -timeout 60m -run '^TestWhatComesAndGoes' ./apply/controller -stress
-	$(GO) test $(RACE) -count=1 -v -timeout 60m -run 'Properties|MakesNoDifference|KeepsAWall|ThroughAWall|OwnershipOverHistories|ShortcutsDecide|UndoesAll|ScheduleIsWhatHappens|NoEditEvicts' ./apply/plan -stress
+	$(GO) test $(RACE) -count=1 -v -timeout 60m -run 'Properties|MakesNoDifference|KeepsAWall|ThroughAWall|OwnershipOverHistories|ShortcutsDecide|UndoesAll|ScheduleIsWhatHappens|NoEditEvicts|NoRevisionEvicts' ./apply/plan -stress
 	$(GO) test $(RACE) -count=1 -v -timeout 60m -run TurnsKeepEveryBudget ./apply/controller/fleet -worlds 10000
 	$(GO) test -count=1 -v -timeout 60m -run EqualsBruteForce ./api/window -stress
 	$(GO) test -count=1 -v -timeout 60m -run FitOfClusters ./apply/preview/review/markdown -stress

@@ -19,7 +19,7 @@ func TestFaultOfABusyServer(t *testing.T) {
 	const fleet, concurrency = 24, 8
 	w := newFaultWorld(t, cluster.Shared(t))
 	w.fleet(fleet)
-	w.pool(tenantPool)
+	w.approvedPool(tenantPool)
 
 	patches := func(since time.Time) []cluster.Passage {
 		return slices.DeleteFunc(w.proxy.Seen(since), func(p cluster.Passage) bool {

@@ -12,7 +12,7 @@ func TestPoolChangeLeadsToItsNodesOnly(t *testing.T) {
 	w.fleet(30)
 	w.node("one", role("red"))
 	w.isReadyNode("one")
-	w.pool(tenantPool)
+	w.approvedPool(tenantPool)
 	w.pool(redPool)
 	w.isReady("tenant", 30)
 	w.isReady("red", 1)

@@ -47,7 +47,7 @@ func (w *world) nodeWrites(mark int64) (done map[string]int, refused int) {
 func TestSteadyStateCostsNoWrite(t *testing.T) {
 	w := newWorld(t)
 	w.fleet(20)
-	w.pool(tenantPool)
+	w.approvedPool(tenantPool)
 	w.pool(bluePool)
 	w.pool(redPool) // which is in conflict, as it is not the older one
 	w.node("both", role("red", "blue"))
@@ -125,7 +125,7 @@ func TestOneWritePerNodeAndChange(t *testing.T) {
 			t.Errorf("%s: %d writes of the pool's status", what, statuses)
 		}
 	}
-	change("the pool comes", size, func() { w.pool(tenantPool) })
+	change("the pool comes", size, func() { w.approvedPool(tenantPool) })
 	change("one node loses a label", 1, func() { w.kubectl("label", "node", "fleet-03", "tenant-") })
 	change("one node loses label, annotation and taints at once", 1, func() {
 		w.changeNode("fleet-04", func(node *corev1.Node) {
@@ -179,7 +179,7 @@ func (w *world) statusWrites(mark int64, pool string) int {
 func TestStartCostsNoWrite(t *testing.T) {
 	w := newWorld(t)
 	w.fleet(20)
-	w.pool(tenantPool)
+	w.approvedPool(tenantPool)
 	w.pool(bluePool)
 	w.pool(redPool) // which is in conflict, as it is not the older one
 	w.node("both", role("red", "blue"))
@@ -202,7 +202,7 @@ func TestStartCostsNoWrite(t *testing.T) {
 // say of a pool is gathered into few writes of its status.
 func TestManyChangesAreReportedInFewWrites(t *testing.T) {
 	w := newWorld(t)
-	w.pool(tenantPool)
+	w.approvedPool(tenantPool)
 	w.isReady("tenant", 0)
 	w.becomesIdle()
 	mark := w.mark()

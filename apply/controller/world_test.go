@@ -232,6 +232,15 @@ func (w *world) pool(manifest string) *v1.NodePool {
 	return pool
 }
 
+// approvedPool is a pool that may evict from most nodes.
+func (w *world) approvedPool(manifest string) *v1.NodePool {
+	w.t.Helper()
+	pool := parsePool(w.t, manifest)
+	approve(pool)
+	w.do(w.Create(w.t.Context(), pool))
+	return pool
+}
+
 func parsePool(t *testing.T, manifest string) *v1.NodePool {
 	t.Helper()
 	pool := &v1.NodePool{}

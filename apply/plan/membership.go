@@ -122,16 +122,16 @@ func observedOuter(outer *v1.NodePool) v1.ObservedOuterPool {
 
 // unfollowed are the pools around a pool that say something else of their members than when the
 // pool last followed them, from the inside out. Those that it was not within then are around it by
-// a change of another one. Where an earlier version has not noted what it followed, they are those
-// that are to be carried out, and were not since they changed.
+// a change of another one, or by its own. Where an earlier version has not noted what it followed,
+// they are those that are to be carried out, and were not since they changed.
 func (p namedPools) unfollowed(pool *v1.NodePool) []*v1.NodePool {
 	known := map[string]string{}
 	for _, outer := range pool.Status.ObservedOuterPools {
 		known[outer.Name] = outer.Membership
 	}
 	return slices.DeleteFunc(p.around(pool), func(outer *v1.NodePool) bool {
-		if len(known) == 0 {
-			return !differs(outer)
+		if len(known) == 0 { // or it was within none
+			return !differs(outer) || differs(pool)
 		}
 		followed, within := known[outer.Name]
 		return !within || followed == p.observedOuter(outer).Membership
@@ -147,7 +147,8 @@ type pendingChange struct {
 // pendingChanges are the changes that nobody has approved by which nodes leave a pool, or are
 // members of it: its own, and those of the pools around it, the nearest first. A change of an
 // outer pool that is still to be carried out holds that one. What the pool missed then, as it was
-// paused or held, holds the pool itself, and so does what a paused outer pool says.
+// paused or held, holds the pool itself, and so does what a paused outer pool says. A pool that is
+// resumed and says what nodes followed last has no change.
 func (p namedPools) pendingChanges(pool *v1.NodePool) (pending []pendingChange) {
 	if !isCarriedOut(pool) {
 		return nil
@@ -247,12 +248,15 @@ func (p namedPools) approval(pool *v1.NodePool) string {
 	return identify(said)
 }
 
-// WasFrozen reports whether a pool was paused or held when its status was written last, so that it
-// followed no other pool.
+// WasFrozen reports whether a pool was paused, held or faulty when its status was written last,
+// so that it followed no other pool.
 func WasFrozen(pool *v1.NodePool) bool {
 	ready := meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition)
-	return ready != nil && ready.Reason == v1.PausedReason || isBlocked(pool)
+	return ready != nil && slices.Contains(frozenReasons, ready.Reason) || isBlocked(pool)
 }
+
+// frozenReasons are those of pools that are paused, or whose members are not known.
+var frozenReasons = []string{v1.PausedReason, v1.ParentReason, v1.SelectorReason, v1.InvalidReason}
 
 func isBlocked(pool *v1.NodePool) bool {
 	return meta.IsStatusConditionTrue(pool.Status.Conditions, v1.ReleaseBlockedCondition)

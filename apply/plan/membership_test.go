@@ -80,6 +80,11 @@ func TestInnerPoolsAccountForWhatTheyDidNotFollow(t *testing.T) {
 		"outer approved, inner held": {"its message did not count what the inner pool does once it says again what it said", []edit{
 			{"inner", zones("x"), false}, {"outer", func(pool *v1.NodePool) { widen.change(pool); approvedBy("2")(pool) }, false}, {"inner", zones("a", "b", "c"), false},
 		}, []string{"inner"}},
+		"outer approved, inner faulty": {"its members were not known meanwhile", []edit{
+			{"inner", func(pool *v1.NodePool) { pool.Spec.Parent = "nowhere" }, false},
+			{"outer", func(pool *v1.NodePool) { widen.change(pool); approvedBy("2")(pool) }, false},
+			{"inner", func(pool *v1.NodePool) { pool.Spec.Parent = "outer" }, false},
+		}, []string{"inner"}},
 		"held, then harmless": {"what an inner pool was held for is counted anew", []edit{{"outer", pause, true}, widen, {"outer", zones("a", "d"), false}}, nil},
 		"another taint of the outer pool": {"its members stay the same", []edit{{"outer", func(pool *v1.NodePool) {
 			pool.Spec.Taints = []v1.Taint{{Key: "example.com/other", Effect: corev1.TaintEffectNoExecute}}
@@ -243,16 +248,31 @@ func TestApprovalOfTwoEdits(t *testing.T) {
 }
 
 // A pool that is moved into another one is approved by its own generation.
-func TestMovedInnerPool(t *testing.T) {
-	cluster := nested(t)
-	cluster.Pools = append(cluster.Pools, ofZone("other", "a", "b", "c"))
-	cluster = carriedOutAfter(t, carriedOut(t, cluster), edit{"inner", func(pool *v1.NodePool) { pool.Spec.Parent = "other" }, false})
-	message := HeldReleases(cluster.Pools, cluster.Nodes)["inner"].Error()
-	if want := "undo the change, or approve it with: kubectl annotate --overwrite nodepool inner nodes.lailin.xyz/approveRelease=2"; !strings.HasSuffix(message, want) {
-		t.Errorf("the message is %q", message)
-	}
-	if cluster = carriedOutAfter(t, cluster, edit{"inner", approvedBy("2"), true}); taintedWith(cluster.Nodes, "i") != 40 || len(heldNames(cluster)) > 0 {
-		t.Errorf("it is approved, and %d nodes have the taint; held are %v", taintedWith(cluster.Nodes, "i"), heldNames(cluster))
+func TestMovedPool(t *testing.T) {
+	for name, c := range map[string]struct {
+		pools []*v1.NodePool
+		want  int
+	}{
+		"from another one": {[]*v1.NodePool{ofZone("outer", "a"), ofZone("other", "a", "b", "c"), within(evictingAll("moved", "m", 0, "a", "b", "c"), "outer")}, 40},
+		"from none":        {[]*v1.NodePool{ofZone("other", "a"), evictingAll("moved", "m", 0, "a", "b", "c")}, 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			approvedBy("1")(c.pools[len(c.pools)-1])
+			cluster := carriedOut(t, Cluster{Nodes: inZones(map[string]int{"a": 12, "b": 14, "c": 14}), Pools: c.pools})
+			before := taintedWith(cluster.Nodes, "m")
+			cluster = carriedOutAfter(t, cluster, edit{"moved", func(pool *v1.NodePool) { pool.Spec.Parent = "other" }, false})
+			if got := taintedWith(cluster.Nodes, "m"); got != before {
+				t.Errorf("nobody has approved it, and %d nodes have the taint, after %d", got, before)
+			}
+			block := HeldReleases(cluster.Pools, cluster.Nodes)["moved"]
+			if want := "undo the change, or approve it with: kubectl annotate --overwrite nodepool moved nodes.lailin.xyz/approveRelease=2"; block == nil || !strings.HasSuffix(block.Error(), want) {
+				t.Fatalf("it is held by %v", block)
+			}
+			cluster = carriedOutAfter(t, cluster, edit{"moved", approvedBy("2"), true})
+			if got := taintedWith(cluster.Nodes, "m"); got != c.want || len(heldNames(cluster)) > 0 {
+				t.Errorf("it is approved, and %d nodes have the taint, want %d; held are %v", got, c.want, heldNames(cluster))
+			}
+		})
 	}
 }
 

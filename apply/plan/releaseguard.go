@@ -89,10 +89,10 @@ func (policy ReleasePolicy) remedy(revision Revision) string {
 // pool than its policy allows, or has a pool want a NoExecute taint on more that do
 // not have it, and nobody has approved that. What counts are the nodes that carry
 // keys of a pool or are in it, and that would not be in it. Nodes that leave by what
-// happens to themselves do not count, nor those from which nothing is taken: they are
-// paused, or their record cannot be read. Of the pools that are pruned, which have a
-// limit of their own, those nodes count that lose something by all of them together,
-// as a part of all that carry anything.
+// happens to themselves do not count, nor those whose record cannot be read. A paused
+// node counts: it follows when it is resumed, and nothing counts it then. Of the pools
+// that are pruned, which have a limit of their own, those nodes count that lose
+// something by all of them together, as a part of all that carry anything.
 //
 // Pools that the revision changes, and that may change, are marked as approved for
 // [HeldReleases]. Pools of files that no source has are not limited here: it is
@@ -116,8 +116,9 @@ func (p *PoolsPlan) LimitReleases(revision Revision, live []*v1.NodePool, nodes 
 	p.approveReleases(live, nodes, held)
 }
 
-// heldBeside are the pools that the revision does not change and that are held. What they say
-// is not carried out with the revision, and neither hides what it does nor adds to it.
+// heldBeside are the pools that the revision does not change, and that are held before it and after
+// it. What they say is not carried out with the revision, and neither hides what it does nor adds to
+// it. What is held only by what the revision changes around it is part of what that does.
 func (p *PoolsPlan) heldBeside(live []*v1.NodePool, nodes []*NodeState) Holds {
 	after, changed := p.leaving(live), map[string]bool{}
 	named := byName(after)
@@ -127,12 +128,8 @@ func (p *PoolsPlan) heldBeside(live []*v1.NodePool, nodes []*NodeState) Holds {
 			changed[change.Name] = true
 		}
 	}
-	others := slices.DeleteFunc(slices.Clone(after), func(pool *v1.NodePool) bool { return changed[pool.Name] })
-	if !slices.ContainsFunc(others, func(pool *v1.NodePool) bool { return Releasing(pool) || named.mayBeHeld(pool) }) {
-		return Holds{}
-	}
-	held := countReleases(after, nodes, Holds{}).held()
-	maps.DeleteFunc(held, func(name string, _ *ReleaseBlock) bool { return changed[name] })
+	held, before := countReleases(after, nodes, Holds{}).held(), countReleases(live, nodes, Holds{}).held()
+	maps.DeleteFunc(held, func(name string, _ *ReleaseBlock) bool { return changed[name] || before[name] == nil })
 	return Holds{Blocked: held}
 }
 
@@ -169,17 +166,25 @@ type lossCount struct {
 func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []*NodeState, held Holds) *lossCount {
 	after := p.After(live)
 	before, then := Expand(live, nodes), held.Expand(after)
-	concerned, deleted := p.concerned(revision, after), p.Deletes()
-	evictions := evictions{concerned: map[string]*v1.NodePool{}, said: byName(live), says: byName(after), before: before, then: then}
+	repaired, deleted := p.repaired(revision, after), p.Deletes()
+	concerned := p.concerned(repaired, after)
+	evictions := evictions{
+		evicting: map[string]*v1.NodePool{}, concerned: map[string]*v1.NodePool{}, repaired: repaired,
+		said: byName(live), says: byName(after), before: before, then: then,
+	}
 	for _, pool := range after {
-		if concerned[pool.Name] && evicts(pool) {
+		if !evicts(pool) {
+			continue
+		}
+		evictions.evicting[pool.Name] = pool
+		if concerned[pool.Name] {
 			evictions.concerned[pool.Name] = pool
 		}
 	}
 	c := &lossCount{leaving: map[string]*Loss{}, of: map[string]int{}, deleted: Loss{Kind: LossDelete}, evicted: Loss{Kind: LossEvict}}
 	for _, node := range nodes {
 		record, err := readRecord(node)
-		if err != nil || leavesAlone(node) {
+		if err != nil {
 			continue
 		}
 		seen, carried := record.underlyingLabels(node.Labels), record.Pools()
@@ -195,8 +200,11 @@ func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []
 			if !member && !carried[pool] {
 				continue
 			}
+			if !member && !before.Holds(pool) { // it leaves anyway
+				continue
+			}
 			c.of[pool]++
-			if !slices.Contains(will, pool) && !then.Holds(pool) && (member || before.Holds(pool)) {
+			if !slices.Contains(will, pool) && !then.Holds(pool) {
 				lossOf(c.leaving, pool, LossLeave).add(node.Name)
 			}
 		}
@@ -205,15 +213,28 @@ func (p *PoolsPlan) countLosses(revision Revision, live []*v1.NodePool, nodes []
 	return c
 }
 
-// concerned are the pools whose members the revision decides anew: those that it
-// changes, and those within them. What somebody has changed by hand, and the
-// revision puts back, is not among them, if that was carried out, or allowed, before.
-func (p *PoolsPlan) concerned(revision Revision, after []*v1.NodePool) map[string]bool {
+// repaired are the pools that somebody has changed by hand, and that the revision puts back as
+// they were carried out, or allowed, before.
+func (p *PoolsPlan) repaired(revision Revision, after []*v1.NodePool) map[string]bool {
+	repaired := map[string]bool{}
+	if revision.Name == "" || revision.Name != revision.Release.Applied {
+		return repaired
+	}
+	named := byName(after)
+	for _, change := range p.Changes {
+		if change.Live != nil && change.Want != nil && changedByHand(change.Live) && change.restores(named) {
+			repaired[change.Name] = true
+		}
+	}
+	return repaired
+}
+
+// concerned are the pools whose members the revision decides anew: those that it changes, but
+// for those that it repairs, and those within them.
+func (p *PoolsPlan) concerned(repaired map[string]bool, after []*v1.NodePool) map[string]bool {
 	named, changed := byName(after), map[string]bool{}
 	for _, change := range p.Changes {
-		repair := change.Live != nil && change.Want != nil && revision.Name != "" &&
-			revision.Name == revision.Release.Applied && changedByHand(change.Live) && change.restores(named)
-		if change.Action != Delete && !repair {
+		if change.Action != Delete && !repaired[change.Name] {
 			changed[change.Name] = true
 		}
 	}
@@ -251,7 +272,7 @@ func changedByHand(live *v1.NodePool) bool {
 	}
 	said := map[string]bool{
 		"selector": live.Spec.Selector != nil, "nodeNames": len(live.Spec.NodeNames) > 0,
-		"parent": live.Spec.Parent != "", "taints": len(live.Spec.Taints) > 0,
+		"parent": live.Spec.Parent != "", "taints": len(live.Spec.Taints) > 0, "priority": live.Spec.Priority != 0,
 	}
 	others := &owners{object: live}
 	for name, set := range said {
@@ -295,7 +316,8 @@ func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState, bes
 		change := &p.Changes[i]
 		switch {
 		case change.Action == Delete:
-			change.ApproveRelease = held[change.Name] != nil || deletes > 1 && c.carried[change.Name] && c.carrying >= v1.MinReleaseLimited
+			change.ApproveRelease = held[change.Name] != nil || deletes > 1 && c.carried[change.Name] && c.carrying >= v1.MinReleaseLimited ||
+				c.yielding[change.Name] && c.nodes >= v1.MinReleaseLimited
 		case approve[change.Name]:
 			change.Want.Annotations[v1.ApproveReleaseAnnotation] = c.pools.sourceApproval(change.Want)
 			change.rememberAfter()

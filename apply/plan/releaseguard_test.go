@@ -87,11 +87,11 @@ func TestRevisionIsHeldForItsReleases(t *testing.T) {
 		"evicts":         {"a NoExecute taint on more than half of all nodes", ReleasePolicy{}, []*v1.NodePool{evicting(ofZone("p", "a", "b")), ofZone("q", "a"), ofZone("r", "b")}, nil, []string{"p"}},
 		"evicts half":    {"a NoExecute taint on half of them", ReleasePolicy{}, []*v1.NodePool{ofZone("p", "a", "b"), evicting(ofZone("q", "a")), ofZone("r", "b")}, nil, nil},
 		"blocked before": {"by then only half would leave", ReleasePolicy{Blocked: second}, []*v1.NodePool{ofZone("p", "a"), ofZone("q", "a"), ofZone("r", "b")}, nil, []string{"p"}},
-		"paused nodes": {"nothing is taken off them", ReleasePolicy{}, []*v1.NodePool{ofZone("p", "A"), ofZone("q", "a"), ofZone("r", "b")}, func(c *Cluster) {
+		"paused nodes": {"they leave when they are resumed", ReleasePolicy{}, []*v1.NodePool{ofZone("p", "A"), ofZone("q", "a"), ofZone("r", "b")}, func(c *Cluster) {
 			for _, node := range c.Nodes {
 				annotate(node, v1.ReconcileAnnotation, v1.Disabled)
 			}
-		}, nil},
+		}, []string{"p"}},
 		"nodes left before": {"they leave by their own labels", ReleasePolicy{}, []*v1.NodePool{ofZone("p", "a", "b", "x"), ofZone("q", "a"), ofZone("r", "b")}, func(c *Cluster) {
 			for _, node := range c.Nodes {
 				node.Labels[zone] = "c"

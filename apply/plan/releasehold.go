@@ -43,12 +43,16 @@ func MayHoldReleases(pools []*v1.NodePool) bool {
 // wanted on more nodes that do not have it than the limit allows of all. Which pool has
 // its way there makes no difference: that may change with any other pool.
 //
+// So is a pool that gives way to the NoExecute taint of a pool around it, which was not counted
+// where the inner one had its own.
+//
 // A pool that missed a change of a pool around it, as it was paused or held, is held itself
 // for what it would do now; so is one that follows what a paused pool says of its members.
 //
 // Pools that are being deleted are held when, together, they release more nodes
 // than the limit allows of all that carry anything of a pool. The deletion of one
-// pool while others stay is meant as it is asked for. A pool that is gone although
+// pool while others stay is meant as it is asked for, unless the NoExecute taint of a
+// pool around it comes to too many nodes in place of its own. A pool that is gone although
 // nodes carry keys of it went without its finalizer, with its whole
 // CustomResourceDefinition for one: nothing of it is released.
 //
@@ -84,7 +88,7 @@ var defaultReleaseLimit = intstr.FromString(v1.DefaultReleaseLimit)
 type releaseCount struct {
 	pools  namedPools
 	sorted []*v1.NodePool
-	// free is nil where no pool has changed.
+	// free is nil where no pool has changed, or is being deleted.
 	free *render.Expansion
 	// pending are the changes by which pools have members anew, and changed are, of the pools that
 	// may be held, those for whose changes.
@@ -95,12 +99,16 @@ type releaseCount struct {
 	carriers        map[string]int
 	leaving         map[string]*Loss
 	evicted         map[string]*Loss // by the pool that has changed
-	evictors        map[string]bool  // pools that evict from some node
+	evictors        map[string]bool  // pools that evict from some node, or have another one do so
 	// departing are the nodes that carry keys of pools that are being deleted and
 	// are not approved; vanished those of pools that are gone, by pool.
 	departing Loss
 	carried   map[string]bool // departing pools that some node carries keys of
 	vanished  map[string]*Loss
+	// yielded are the nodes to which the NoExecute taint of another pool comes in place of that
+	// of a departing one, and yielding are these.
+	yielded  Loss
+	yielding map[string]bool
 }
 
 func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releaseCount {
@@ -108,15 +116,18 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releas
 		pools: byName(pools), pending: map[string][]pendingChange{}, changed: map[string][]string{}, nodes: len(nodes),
 		carriers: map[string]int{}, leaving: map[string]*Loss{}, evicted: map[string]*Loss{}, evictors: map[string]bool{},
 		departing: Loss{Kind: LossDelete}, carried: map[string]bool{}, vanished: map[string]*Loss{},
+		yielded: Loss{Kind: LossEvict}, yielding: map[string]bool{},
 	}
+	departs := false
 	for _, pool := range pools {
 		c.pending[pool.Name] = c.pools.pendingChanges(pool)
 		if changed := holdsItself(pool, c.pending[pool.Name]); len(changed) > 0 {
 			c.changed[pool.Name] = changed
 		}
+		departs = departs || departsUnapproved(pool)
 	}
 	c.sorted = slices.SortedFunc(maps.Values(c.pools.pools), func(a, b *v1.NodePool) int { return cmp.Compare(a.Name, b.Name) })
-	if len(c.changed) > 0 {
+	if len(c.changed) > 0 || departs {
 		c.free = held.Expand(pools)
 	}
 	for _, node := range nodes {
@@ -157,44 +168,15 @@ func (c *releaseCount) count(node *NodeState, record Record) {
 		switch {
 		case pool == nil:
 			lossOf(c.vanished, name, LossGone).add(node.Name)
+		case departsUnapproved(pool):
+			departs, c.carried[name] = true, true
 		case Releasing(pool):
-			if pool.Annotations[v1.ApproveReleaseAnnotation] != v1.DeletionApproval {
-				departs, c.carried[name] = true, true
-			}
 		case c.free != nil && !c.free.Holds(name) && !slices.Contains(members, name):
 			lossOf(c.leaving, name, LossLeave).add(node.Name)
 		}
 	}
 	if departs {
 		c.departing.add(node.Name)
-	}
-}
-
-// countEvictions counts a node once for each change by which it may get a NoExecute taint. An
-// inner pool that carries the node already, and has not changed itself, was accepted there.
-func (c *releaseCount) countEvictions(node *NodeState, record Record, members []string, seen map[string]string) {
-	if !slices.ContainsFunc(members, func(pool string) bool { return len(c.pending[pool]) > 0 && evicts(c.pools.get(pool)) }) {
-		return
-	}
-	carried, desired, by := record.Pools(), c.free.Node(node.Name, seen), map[string][]string{}
-	for _, name := range members {
-		if len(c.pending[name]) == 0 || !evicts(c.pools.get(name)) || c.free.Holds(name) || carried[name] && c.pending[name][0].of != name {
-			continue
-		}
-		if lacksEvicting(node, c.pools.get(name), func(id render.TaintID, _ v1.Taint) bool {
-			return len(c.changed[desired.Taints[id].Pool]) > 0 || !overridesWithin(node, c.pools, desired, id, name)
-		}) {
-			for _, change := range c.pending[name] {
-				by[change.of] = append(by[change.of], name)
-			}
-			c.evictors[name] = true
-		}
-	}
-	for change, pools := range by {
-		if c.evicted[change] == nil {
-			c.evicted[change] = &Loss{Kind: LossEvict}
-		}
-		c.evicted[change].addOf(pools, node.Name)
 	}
 }
 
@@ -253,7 +235,7 @@ func (c *releaseCount) remedy(pool *v1.NodePool) string {
 			outer = append(outer, strconv.Quote(name))
 		}
 	}
-	return fmt.Sprintf("it has not followed so far what pool %s around it says of its members, as one of them was, or is, paused or held; "+
+	return fmt.Sprintf("it has not followed so far what pool %s around it says of its members, as one of them was, or is, paused, held or not valid; "+
 		"pause it, or correct the outer pool, or approve this pool, until one of them changes, with: %s",
 		strings.Join(outer, " and "), approveReleaseCommand("nodepool", pool.Name, c.pools.approval(pool)))
 }
@@ -268,7 +250,7 @@ func addExceeding(losses map[string][]Loss, cause string, loss *Loss) {
 // holdDeparting holds pools that are being deleted.
 func (c *releaseCount) holdDeparting(held map[string]*ReleaseBlock) {
 	stays := slices.ContainsFunc(c.sorted, func(pool *v1.NodePool) bool { return pool.DeletionTimestamp.IsZero() })
-	c.departing.Of, c.departing.Others = c.carrying, len(c.carried) > 1
+	c.departing.Of, c.departing.Others, c.yielded.Of = c.carrying, len(c.carried) > 1, c.nodes
 	tooMany := exceedsReleaseLimit(defaultReleaseLimit, c.departing.Count, c.departing.Of) && (len(c.carried) > 1 || !stays)
 	for name := range c.carried {
 		block := &ReleaseBlock{
@@ -281,7 +263,10 @@ func (c *releaseCount) holdDeparting(held map[string]*ReleaseBlock) {
 			loss.Pool = name
 			block.Losses = []Loss{loss}
 		}
-		if tooMany || WasBlocked(c.pools.get(name)) {
+		if c.yielding[name] && exceedsReleaseLimit(defaultReleaseLimit, c.yielded.Count, c.yielded.Of) {
+			block.Losses = append(block.Losses, c.yielded)
+		}
+		if len(block.Losses) > 0 || WasBlocked(c.pools.get(name)) {
 			held[name] = block
 		}
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
 )
 
 const zone = "example.com/zone"
@@ -68,6 +70,8 @@ func report(cluster Cluster) Cluster {
 		pool.Status.Conditions = []metav1.Condition{{Type: v1.ReleaseBlockedCondition, Status: status, ObservedGeneration: pool.Generation}}
 		if v1.IsDisabled(pool, v1.ReconcileAnnotation) {
 			pool.Status.Conditions = append(pool.Status.Conditions, metav1.Condition{Type: v1.ReadyCondition, Status: metav1.ConditionFalse, Reason: v1.PausedReason})
+		} else if parent := (*render.ParentError)(nil); errors.As(expansion.Problem(pool.Name), &parent) {
+			pool.Status.Conditions = append(pool.Status.Conditions, metav1.Condition{Type: v1.ReadyCondition, Status: metav1.ConditionFalse, Reason: v1.ParentReason})
 		}
 		pools = append(pools, pool)
 	}
@@ -228,14 +232,14 @@ func TestHeldReleases(t *testing.T) {
 				c.Pools = edited(edited(c.Pools, "p", evicting), "q", evicting)
 				return c
 			}, []string{"p"}},
-		"evicts by role": {"nodes are labelled for the pool one by one", twenty, []*v1.NodePool{byRole("p")},
+		"evicts by role": {"an installer may have labelled all of them", twenty, []*v1.NodePool{byRole("p")},
 			func(c Cluster) Cluster {
 				for _, node := range c.Nodes {
 					node.Labels[v1.RoleLabel("p")] = ""
 				}
 				c.Pools = edited(c.Pools, "p", evicting)
 				return c
-			}, nil},
+			}, []string{"p"}},
 		"evicts half": {"a NoExecute taint on half of all nodes", twenty, pools(),
 			func(c Cluster) Cluster { c.Pools = edited(c.Pools, "q", evicting); return c }, nil},
 		"evicts few": {"nine nodes are not limited", map[string]int{"a": 9}, []*v1.NodePool{ofZone("p", "a")},
