@@ -108,7 +108,9 @@ func (c *daemonChanges) remove(d *daemon, at *nodePair, going map[*inventory.Pod
 // starts reports whether a pod starts on the node that could not before. Where
 // the controller wanted one before, the pod exists already, and is pending: it
 // then has the scheduling of the earlier RuntimeClass, and starts under taints for
-// which the controller would create none now, if it keeps it.
+// which the controller would create none now, if it keeps it. One that it does not
+// keep is no start, even if the scheduler binds it: when a node changes, the
+// controller sees only the pods bound to it, and deletes this one right after.
 func (d *daemon) starts(at *nodePair) bool {
 	if d.runsOn(at) {
 		return false

@@ -118,6 +118,13 @@ func TestDaemonPods(t *testing.T) {
 				workload("DaemonSet", "logs", naming("gpu", asking())),
 			started("n"),
 		},
+		"pending, and not kept": {
+			"but deletes it under a NoExecute taint that only its RuntimeClass tolerates, even if the scheduler has just bound it",
+			(&scene{}).node("n", nil, words("pool=gpu", "gpu=yes:NoExecute")).
+				class(newClass("gpu", "runc", with(asking("pool=gpu"), bears("gpu:NoExecute"))), newClass("gpu", "runc", with(asking("pool=gpu"), bears("gpu:NoExecute")))).
+				workload("DaemonSet", "logs", naming("gpu", asking())),
+			Impact{},
+		},
 		"selected by its RuntimeClass alone": {
 			"and leaves one whose RuntimeClass selects a label that goes",
 			(&scene{}).node("n", words("pool=gpu"), nil).

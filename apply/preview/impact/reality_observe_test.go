@@ -8,7 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -226,10 +228,11 @@ func (p *play) poolsOf(node *corev1.Node) []string {
 
 // observedStarts reports on which nodes DaemonSets have a pod that had none.
 //
-// A pod that waits asks for its node by name, and no more for what the affinity of
-// its template asks of labels. Where a change lets it onto the node that no longer
-// matches, the scheduler may bind it in the moment before its controller deletes
-// it: it is one of those that go, and not a start.
+// A pod that waits asks for its node by name instead of what the affinity of its
+// template asks, and has the tolerations of its RuntimeClass. So a change may let it
+// onto a node where its controller, which goes by the template, does not keep it. The
+// scheduler binds it, and the controller deletes it right after: this is waited for,
+// and is no start.
 func (p *play) observedStarts() outcome {
 	p.t.Helper()
 	had := map[place]bool{}
@@ -255,12 +258,40 @@ func (p *play) observedStarts() outcome {
 		})
 		p.soonEnough(func() bool { return p.predictsStarts(w.name) })
 		for node := range p.history.nodes(p.slug, w.name, p.uids) {
-			if !had[place{workload: w.name, node: node}] && p.matches(w, node) {
+			switch {
+			case had[place{workload: w.name, node: node}]:
+			case p.keeps(w, node):
 				o = append(o, fate{of: "DaemonSet/" + w.name, node: p.short(node), what: started})
+			default:
+				p.leaves(w, node)
 			}
 		}
 	}
 	return o
+}
+
+// keeps reports whether the controller of a DaemonSet leaves a pod on the node, going by
+// the template alone.
+func (p *play) keeps(w workload, node string) bool {
+	p.t.Helper()
+	evicts := func(taint *corev1.Taint) bool { return taint.Effect == corev1.TaintEffectNoExecute }
+	_, untolerated := schedulinghelper.FindMatchingUntoleratedTaint(
+		klog.Logger{}, p.nodeNamed(node).Spec.Taints, p.podSpec(w).Tolerations, evicts, true)
+	return !untolerated && p.matches(w, node)
+}
+
+// leaves waits until the pods of a workload on the node are being deleted.
+func (p *play) leaves(w workload, node string) {
+	p.t.Helper()
+	p.eventually("the pod of "+w.name+" leaves "+node, func() error {
+		pods, err := p.podsOf(w.name)
+		for _, pod := range pods {
+			if pod.Spec.NodeName == node && pod.DeletionTimestamp == nil {
+				return fmt.Errorf("pod %s is there", pod.Name)
+			}
+		}
+		return err
+	})
 }
 
 // predictsStarts reports whether all starts have been seen that were predicted: news

@@ -280,6 +280,18 @@ var poolScenarios = map[string]scenario{
 			"DaemonSet/agent on b started",
 		},
 	},
+	"a daemon pod waits for the pool and its taint": {
+		reason: "the scheduler finds the node for it, and its controller, which goes by the template, deletes it then: nothing starts",
+		nodes:  nodes("a", "b", "c"),
+		before: pools{"gpu": tainted(members("a"), "gpu=yes:NoExecute")},
+		after:  pools{"gpu": tainted(members("a", "b"), "gpu=yes:NoExecute")},
+		workloads: []workload{
+			daemonSet("agent", 0, inPool("gpu"), waits(2)), daemonSet("ready", 1, inPool("gpu"), tolerates("gpu"), waits(2)),
+		},
+		want: []string{
+			"DaemonSet/ready on b started",
+		},
+	},
 	"a daemon pod of the pool and a taint": {
 		reason:    "its controller does not know of the toleration that the RuntimeClass would bring",
 		nodes:     nodes("a"),
