@@ -295,10 +295,10 @@ func covers(set *fieldpath.Set, path fieldpath.Path) bool {
 }
 
 // approveReleases marks those pools that [HeldReleases] would hold, or could when
-// nodes change meanwhile.
+// nodes change meanwhile, and those whose deletion it would have wait for others.
 func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState, beside Holds) {
 	c := countReleases(p.leaving(live), nodes, beside)
-	approve, held, deletes := map[string]bool{}, map[string]*ReleaseBlock{}, len(p.Deletes())
+	approve, held := map[string]bool{}, map[string]*ReleaseBlock{}
 	c.holdDeparting(held)
 	for _, pool := range c.sorted {
 		leaves := c.leaving[pool.Name] != nil && len(c.pending[pool.Name]) > 0 && c.carriers[pool.Name] >= v1.MinReleaseLimited
@@ -316,8 +316,9 @@ func (p *PoolsPlan) approveReleases(live []*v1.NodePool, nodes []*NodeState, bes
 		change := &p.Changes[i]
 		switch {
 		case change.Action == Delete:
-			change.ApproveRelease = held[change.Name] != nil || deletes > 1 && c.carried[change.Name] && c.carrying >= v1.MinReleaseLimited ||
-				c.yielding[change.Name] && c.nodes >= v1.MinReleaseLimited
+			// A deletion that is not approved is carried out once it is known which others there are,
+			// and nodes would have followed the rest of the revision by then.
+			change.ApproveRelease = held[change.Name] != nil || c.carried[change.Name] && c.nodes >= v1.MinReleaseLimited
 		case approve[change.Name]:
 			change.Want.Annotations[v1.ApproveReleaseAnnotation] = c.pools.sourceApproval(change.Want)
 			change.rememberAfter()
