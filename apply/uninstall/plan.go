@@ -143,8 +143,8 @@ func (p *Plan) steps(namespace string, pools []*v1.NodePool, sources []*v1.NodeP
 	}
 	// Somebody has deleted the definitions, and with them all pools.
 	if !installed && p.Nodes > 0 {
-		step("install nodepools again, and see that the controller runs: it is what cleans nodes, and no pool can be created without it",
-			"nodepools install --namespace "+namespace+" | kubectl apply --server-side -f -")
+		step("install the definitions again, as no pool can be created without them, and see that the controller runs, with the options that it had: it is what cleans nodes",
+			"nodepools install --crds-only | kubectl apply --server-side -f -")
 		installed = true
 	}
 	var adopted []string
@@ -156,7 +156,6 @@ func (p *Plan) steps(namespace string, pools []*v1.NodePool, sources []*v1.NodeP
 	if len(adopted) > 0 {
 		step("decide whether nodes may lose what "+some(adopted)+" adopted: it was there before the pools, and is removed with them; what is to stay has to be set again afterwards", "")
 	}
-	p.resume(pools, sources)
 	for _, pool := range p.Pools {
 		if !pool.Exists {
 			step(fmt.Sprintf("create the pool %s again: without it nothing may be released of it", pool.Name),
@@ -167,29 +166,27 @@ func (p *Plan) steps(namespace string, pools []*v1.NodePool, sources []*v1.NodeP
 		step("approve that all nodes are released", "kubectl annotate --overwrite nodepools --all "+v1.ApproveReleaseAnnotation+"="+v1.DeletionApproval)
 	}
 	if len(sources) > 0 {
-		step("delete the sources, so that none brings pools back", "kubectl delete nodepoolsources --all")
+		step("delete the sources, so that none brings pools back", "kubectl delete nodepoolsources --all --wait=false")
 	}
 	if len(pools) > 0 || len(p.Pools) > 0 {
-		step("delete the pools while the controller runs, which releases the nodes", "kubectl delete nodepools --all")
+		step("delete the pools while the controller runs, which releases the nodes", "kubectl delete nodepools --all --wait=false")
+		p.resume(pools)
+		step("wait until they are gone", "kubectl wait --for=delete nodepools,nodepoolsources --all --timeout=10m")
 		step("see that nothing stays", "nodepools uninstall --plan")
 	}
 	if installed {
 		step("remove the viewer, if there is one", "nodepools install --viewer --namespace "+namespace+" | kubectl delete --ignore-not-found -f -")
-		step("remove everything else; a release of Helm by helm uninstall", "nodepools install --namespace "+namespace+" | kubectl delete --ignore-not-found -f -")
+		step("remove everything else; a release of Helm by helm uninstall", "nodepools install --rollout --namespace "+namespace+" | kubectl delete --ignore-not-found -f -")
 	}
 }
 
-// resume adds what takes away the pauses that keep nodes from being released.
-func (p *Plan) resume(pools []*v1.NodePool, sources []*v1.NodePoolSource) {
-	var paused, idle []string
+// resume adds what takes away the pauses that keep nodes from being released. It comes after the
+// deletion of the pools: before, what is resumed would carry out what it was paused for.
+func (p *Plan) resume(pools []*v1.NodePool) {
+	var paused []string
 	for _, pool := range pools {
 		if v1.IsDisabled(pool, v1.ReconcileAnnotation) {
 			paused = append(paused, pool.Name)
-		}
-	}
-	for _, source := range sources {
-		if v1.IsDisabled(source, v1.ReconcileAnnotation) {
-			idle = append(idle, source.Name)
 		}
 	}
 	for _, of := range []struct {
@@ -198,7 +195,6 @@ func (p *Plan) resume(pools []*v1.NodePool, sources []*v1.NodePoolSource) {
 	}{
 		{"node", "nothing is removed from a paused node", p.PausedNodes},
 		{"nodepool", "a paused pool releases nothing", paused},
-		{"nodepoolsource", "a paused source leaves its pools", idle},
 	} {
 		if len(of.names) > 0 {
 			slices.Sort(of.names)

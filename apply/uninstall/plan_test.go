@@ -52,16 +52,16 @@ func TestPlan(t *testing.T) {
 		Unreadable: []string{"n4"}, PausedNodes: []string{"n1"},
 		Steps: []Step{
 			{"repair the records of n4, or accept that what is on them stays", ""},
-			{"resume what is paused: nothing is removed from a paused node", "kubectl annotate node n1 nodes.lailin.xyz/reconcile-"},
-			{"resume what is paused: a paused pool releases nothing", "kubectl annotate nodepool edge nodes.lailin.xyz/reconcile-"},
-			{"resume what is paused: a paused source leaves its pools", "kubectl annotate nodepoolsource platform nodes.lailin.xyz/reconcile-"},
 			{"create the pool gone again: without it nothing may be released of it", `echo '{"apiVersion":"nodes.lailin.xyz/v1","kind":"NodePool","metadata":{"name":"gone"},"spec":{}}' | kubectl create -f -`},
 			{"approve that all nodes are released", "kubectl annotate --overwrite nodepools --all nodes.lailin.xyz/approveRelease=deletion"},
-			{"delete the sources, so that none brings pools back", "kubectl delete nodepoolsources --all"},
-			{"delete the pools while the controller runs, which releases the nodes", "kubectl delete nodepools --all"},
+			{"delete the sources, so that none brings pools back", "kubectl delete nodepoolsources --all --wait=false"},
+			{"delete the pools while the controller runs, which releases the nodes", "kubectl delete nodepools --all --wait=false"},
+			{"resume what is paused: nothing is removed from a paused node", "kubectl annotate node n1 nodes.lailin.xyz/reconcile-"},
+			{"resume what is paused: a paused pool releases nothing", "kubectl annotate nodepool edge nodes.lailin.xyz/reconcile-"},
+			{"wait until they are gone", "kubectl wait --for=delete nodepools,nodepoolsources --all --timeout=10m"},
 			{"see that nothing stays", "nodepools uninstall --plan"},
 			{"remove the viewer, if there is one", "nodepools install --viewer --namespace here | kubectl delete --ignore-not-found -f -"},
-			{"remove everything else; a release of Helm by helm uninstall", "nodepools install --namespace here | kubectl delete --ignore-not-found -f -"},
+			{"remove everything else; a release of Helm by helm uninstall", "nodepools install --rollout --namespace here | kubectl delete --ignore-not-found -f -"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -91,10 +91,10 @@ func TestPlanWithoutDefinitions(t *testing.T) {
 	for _, step := range Of("s", "here", cluster, nil, false).Steps {
 		commands = append(commands, step.Command)
 	}
-	if len(commands) < 2 || commands[0] != "nodepools install --namespace here | kubectl apply --server-side -f -" || !strings.Contains(commands[1], "kubectl create") {
+	if len(commands) < 2 || commands[0] != "nodepools install --crds-only | kubectl apply --server-side -f -" || !strings.Contains(commands[1], "kubectl create") {
 		t.Errorf("the first commands are to install and to create: %q", commands)
 	}
-	if last := commands[len(commands)-1]; last != "nodepools install --namespace here | kubectl delete --ignore-not-found -f -" {
+	if last := commands[len(commands)-1]; last != "nodepools install --rollout --namespace here | kubectl delete --ignore-not-found -f -" {
 		t.Errorf("the last command is %q", last)
 	}
 }

@@ -43,7 +43,7 @@ func TestUninstall(t *testing.T) {
 
 	const list = "kubectl api-resources --verbs=list,delete -o name | grep -v '^events' | sort | " +
 		"xargs -I{} kubectl get {} --all-namespaces -o name --ignore-not-found | { grep nodepools || true; }"
-	sh("bin/nodepools install | kubectl apply --server-side -f -")
+	sh("bin/nodepools install --rollout --webhook | kubectl apply --server-side -f -")
 	sh("bin/nodepools install --viewer | kubectl apply --server-side -f -")
 	sh("kubectl wait --for=condition=Established --timeout=60s crd/nodepools.nodes.lailin.xyz crd/nodepoolsources.nodes.lailin.xyz")
 	if found := sh(list); !strings.Contains(found, "clusterrole.rbac.authorization.k8s.io/nodepools-viewer") {

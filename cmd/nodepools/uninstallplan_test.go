@@ -61,7 +61,7 @@ func TestUninstallPlanLeavesNothing(t *testing.T) {
 	if got := plan.Pools[0]; got.Name != "edge" || !got.Exists || strings.Join(got.Labels, " ") != "team" || strings.Join(got.Taints, " ") != "edge:NoSchedule" {
 		t.Errorf("the pool is %+v", got)
 	}
-	// A pause, which the plan takes away first.
+	// A pause, which the plan takes away when the pools are being deleted.
 	if _, err := c.Kubectl(t.Context(), "annotate", "node", "n2", v1.ReconcileAnnotation+"="+v1.Disabled); err != nil {
 		t.Fatal(err)
 	}
