@@ -231,6 +231,16 @@ func TestFindings(t *testing.T) {
 		"a conflict and a fight": {func(s *State) {
 			s.Pools[0].Status.Conditions = ready("False", "Contested", condition("Conflicted", "True", "Conflict", "m"))
 		}, []string{"problem nodepool/gpu Contested: message|other controller", "problem nodepool/gpu Conflicted, Conflict: m|priority"}},
+		"a deletion that is approved": {func(s *State) {
+			for _, object := range []metav1.Object{s.Pools[0], s.Sources[0]} {
+				object.SetAnnotations(map[string]string{v1.ApproveReleaseAnnotation: v1.DeletionApproval})
+			}
+		}, []string{"note nodepoolsource/platform its deletion is approved|kubectl annotate nodepoolsource/platform nodes.lailin.xyz/approveRelease-",
+			"note nodepool/gpu its deletion is approved|kubectl annotate nodepool/gpu nodes.lailin.xyz/approveRelease-"}},
+		"an approved deletion under way": {func(s *State) {
+			s.Pools[0].Annotations = map[string]string{v1.ApproveReleaseAnnotation: v1.DeletionApproval}
+			s.Pools[0].DeletionTimestamp = &metav1.Time{Time: now}
+		}, nil},
 		"a pool under way":        {func(s *State) { s.Pools[0].Status.Conditions = ready("False", "Progressing") }, []string{"note nodepool/gpu Progressing|"}},
 		"a pool without status":   {func(s *State) { s.Pools[0].Status.Conditions = nil }, []string{"problem nodepool/gpu no controller has reported|lease"}},
 		"a pool that has changed": {func(s *State) { s.Pools[0].Generation = 2; s.Pools[0].Status.ObservedGeneration = 1 }, []string{"note nodepool/gpu has changed|"}},

@@ -91,6 +91,7 @@ func sources(s *State) []Finding {
 		found = append(found, notReady(object, src.Generation, src.Status.ObservedGeneration, src.Status.Conditions, sourceActions, "source")...)
 		found = append(found, more(object, src.Status.Conditions, []string{v1.PruneBlockedCondition, v1.ReleaseBlockedCondition}, Problem, "undo the change, or approve it: the message has the command")...)
 		found = append(found, unpolled(object, src)...)
+		found = append(found, approvedAhead(object, src)...)
 		if hook := meta.FindStatusCondition(src.Status.Conditions, v1.WebhookReadyCondition); hook != nil && hook.Status == metav1.ConditionFalse {
 			found = append(found, Finding{Severity: Problem, Object: object, Message: "its webhook does not work, " + hook.Reason + ": " + hook.Message, Action: "it is polled at the interval; docs/troubleshooting.md has each reason"})
 		}
@@ -114,6 +115,16 @@ func unpolled(object string, src *v1.NodePoolSource) []Finding {
 		Action: "a poll takes seconds: where this stays so, the controller polls nothing; see its log"}}
 }
 
+// approvedAhead is of what has an approval of its deletion, and is not being deleted: of an
+// uninstallation that was called off, for one.
+func approvedAhead(name string, object metav1.Object) []Finding {
+	if object.GetAnnotations()[v1.ApproveReleaseAnnotation] != v1.DeletionApproval || object.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return []Finding{{Severity: Note, Object: name, Message: "its deletion is approved: nodes are released at once when it is deleted, with the definitions for one",
+		Action: "unless that is meant, kubectl annotate " + name + " " + v1.ApproveReleaseAnnotation + "-"}}
+}
+
 func pools(s *State) []Finding {
 	var found []Finding
 	if len(s.Pools) == 0 {
@@ -126,6 +137,7 @@ func pools(s *State) []Finding {
 		found = append(found, more(object, pool.Status.Conditions, []string{v1.ContestedCondition}, Problem, poolActions[v1.ContestedReason])...)
 		found = append(found, more(object, pool.Status.Conditions, []string{v1.ReleaseBlockedCondition}, Problem, poolActions[v1.ReleaseBlockedReason])...)
 		found = append(found, rollout(object, pool, s.Now)...)
+		found = append(found, approvedAhead(object, pool)...)
 	}
 	return append(found, emptyWaves(s)...)
 }
