@@ -69,7 +69,8 @@ func poolRules() []rbacv1.PolicyRule {
 			Verbs: []string{"list"},
 		},
 		{
-			// And the schema of pools, which is to be the one that the program brings.
+			// And the schema of pools, which is to be the one that the program brings. While it is
+			// being deleted, and all pools with it, nodes are not released.
 			APIGroups:     []string{"apiextensions.k8s.io"},
 			Resources:     []string{"customresourcedefinitions"},
 			ResourceNames: []string{"nodepools." + v1.GroupVersion.Group},

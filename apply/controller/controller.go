@@ -89,7 +89,7 @@ func Add(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
-	view := fleet.New(mgr.GetClient(), cachedNodes).WithClock(clock)
+	view := fleet.New(mgr.GetClient(), cachedNodes).WithLive(mgr.GetAPIReader()).WithClock(clock)
 	view.Watch(mgr.GetCache())
 	concurrency := cmp.Or(options.Concurrency, DefaultConcurrency)
 	nodeClient, err := apply.NewNodeClient(mgr.GetConfig(), mgr.GetHTTPClient())

@@ -88,7 +88,7 @@ type NodeDifference struct {
 //     takes what every pool changes ([NodeFacts.Refused]). Every pool
 //     that is not there is gone ([NodeFacts.Known]), and has not just released its nodes
 //     ([HoldFacts.Released]). Pools that are deleted are known to be all
-//     ([HoldFacts.Deleting]).
+//     ([HoldFacts.Deleting]), and their definition stays ([HoldFacts.DefinitionGoes]).
 //   - A revision is written at once, so that there is no time at which a part of it
 //     stands, or others write.
 //   - Pools that are created are younger than all that are there, and among each other

@@ -27,6 +27,15 @@ type HoldFacts struct {
 	Released map[string]bool
 	// Deleting is set where pools were deleted so lately that others may follow.
 	Deleting bool
+	// DefinitionGoes is set where their CustomResourceDefinition is being deleted, and all pools
+	// with it.
+	DefinitionGoes bool
+}
+
+// MayFollowDefinition reports whether it matters to [HoldsOf] if the CustomResourceDefinition of
+// the pools is being deleted: one of them is, and nobody has approved that.
+func MayFollowDefinition(pools []*v1.NodePool) bool {
+	return slices.ContainsFunc(pools, departsUnapproved)
 }
 
 // ErrGathered is why nodes do not follow a pool that is being deleted, for the moment.
@@ -34,7 +43,7 @@ var ErrGathered = errors.New("is being deleted, and nodes follow when it is know
 
 // HoldsOf returns the pools whose changes nodes do not follow for now.
 func HoldsOf(pools []*v1.NodePool, nodes []*NodeState, facts HoldFacts) Holds {
-	h := Holds{Blocked: HeldReleases(pools, nodes), Released: map[string]bool{}}
+	h := Holds{Blocked: heldReleases(pools, nodes, facts.DefinitionGoes), Released: map[string]bool{}}
 	for name := range facts.Released {
 		at := slices.IndexFunc(pools, func(pool *v1.NodePool) bool { return pool.Name == name })
 		switch {

@@ -52,7 +52,8 @@ func MayHoldReleases(pools []*v1.NodePool) bool {
 // Pools that are being deleted are held when, together, they release more nodes
 // than the limit allows of all that carry anything of a pool. The deletion of one
 // pool while others stay is meant as it is asked for, unless the NoExecute taint of a
-// pool around it comes to too many nodes in place of its own. A pool that is gone although
+// pool around it comes to too many nodes in place of its own, or the deletion is that of their
+// CustomResourceDefinition. A pool that is gone although
 // nodes carry keys of it went without its finalizer, with its whole
 // CustomResourceDefinition for one: nothing of it is released.
 //
@@ -60,7 +61,12 @@ func MayHoldReleases(pools []*v1.NodePool) bool {
 // becomes of its nodes meanwhile; what a pool is blocked for by those around it is counted
 // anew. All is decided by what stands in the cluster.
 func HeldReleases(pools []*v1.NodePool, nodes []*NodeState) map[string]*ReleaseBlock {
+	return heldReleases(pools, nodes, false)
+}
+
+func heldReleases(pools []*v1.NodePool, nodes []*NodeState, definitionGoes bool) map[string]*ReleaseBlock {
 	c := countReleases(pools, nodes, Holds{})
+	c.allGo = c.allGo || definitionGoes
 	held := c.held()
 	// A pool within a held one stays as it is with that one, and is counted anew afterwards.
 	for _, pool := range c.sorted {
@@ -103,6 +109,7 @@ type releaseCount struct {
 	// departing are the nodes that carry keys of pools that are being deleted and
 	// are not approved; vanished those of pools that are gone, by pool.
 	departing Loss
+	allGo     bool            // no pool stays
 	carried   map[string]bool // departing pools that some node carries keys of
 	vanished  map[string]*Loss
 	// yielded are the nodes to which the NoExecute taint of another pool comes in place of that
@@ -118,14 +125,15 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releas
 		departing: Loss{Kind: LossDelete}, carried: map[string]bool{}, vanished: map[string]*Loss{},
 		yielded: Loss{Kind: LossEvict}, yielding: map[string]bool{},
 	}
-	departs := false
+	departs, stays := false, false
 	for _, pool := range pools {
 		c.pending[pool.Name] = c.pools.pendingChanges(pool)
 		if changed := holdsItself(pool, c.pending[pool.Name]); len(changed) > 0 {
 			c.changed[pool.Name] = changed
 		}
-		departs = departs || departsUnapproved(pool)
+		departs, stays = departs || departsUnapproved(pool), stays || pool.DeletionTimestamp.IsZero()
 	}
+	c.allGo = !stays
 	c.sorted = slices.SortedFunc(maps.Values(c.pools.pools), func(a, b *v1.NodePool) int { return cmp.Compare(a.Name, b.Name) })
 	if len(c.changed) > 0 || departs {
 		c.free = held.Expand(pools)
@@ -249,9 +257,8 @@ func addExceeding(losses map[string][]Loss, cause string, loss *Loss) {
 
 // holdDeparting holds pools that are being deleted.
 func (c *releaseCount) holdDeparting(held map[string]*ReleaseBlock) {
-	stays := slices.ContainsFunc(c.sorted, func(pool *v1.NodePool) bool { return pool.DeletionTimestamp.IsZero() })
 	c.departing.Of, c.departing.Others, c.yielded.Of = c.carrying, len(c.carried) > 1, c.nodes
-	tooMany := exceedsReleaseLimit(defaultReleaseLimit, c.departing.Count, c.departing.Of) && (len(c.carried) > 1 || !stays)
+	tooMany := exceedsReleaseLimit(defaultReleaseLimit, c.departing.Count, c.departing.Of) && (len(c.carried) > 1 || c.allGo)
 	for name := range c.carried {
 		block := &ReleaseBlock{
 			Pool: name, Limit: v1.DefaultReleaseLimit,

@@ -58,6 +58,12 @@ func (f *Fleet) WithClock(clock loop.Clock) *Fleet {
 	return f
 }
 
+// WithLive makes the view ask an API server whether the definition of pools is being deleted.
+func (f *Fleet) WithLive(live client.Reader) *Fleet {
+	f.pools.live = live
+	return f
+}
+
 // Watch follows the pools of a cache from the start of the first of [Fleet.Requests].
 // Not earlier: a manager that is stopped while it waits for a cache that was asked for
 // before it started does not end.

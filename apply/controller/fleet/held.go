@@ -2,11 +2,16 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -65,10 +70,37 @@ func (p *pools) holdsOf(ctx context.Context, definitions []*v1.NodePool) (holds,
 	if err != nil {
 		return holds{}, err
 	}
-	held := plan.HoldsOf(definitions, nodes, plan.HoldFacts{Released: p.released, Deleting: p.deletions.now().Before(until)})
+	goes, err := p.definitionGoes(ctx, definitions)
+	if err != nil {
+		return holds{}, err
+	}
+	held := plan.HoldsOf(definitions, nodes, plan.HoldFacts{Released: p.released, Deleting: p.deletions.now().Before(until), DefinitionGoes: goes})
 	p.released = held.Released
 	p.logVanished(ctx, definitions, held)
 	return holds{held, until}, nil
+}
+
+// definitionGoes reports whether the CustomResourceDefinition of pools is being deleted. That
+// deletes pools one after the other. Where the API server is slow, or is restarted meanwhile, the
+// first one may be the only one for longer than others are waited for. Where the definition may not
+// be read, it is not known to go.
+func (p *pools) definitionGoes(ctx context.Context, definitions []*v1.NodePool) (bool, error) {
+	if p.live == nil || !plan.MayFollowDefinition(definitions) {
+		return false, nil
+	}
+	definition := &metav1.PartialObjectMetadata{}
+	definition.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	err := p.live.Get(ctx, client.ObjectKey{Name: "nodepools." + v1.GroupVersion.Group}, definition)
+	switch {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case apierrors.IsForbidden(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("read the definition of NodePools: %w", err)
+	default:
+		return !definition.DeletionTimestamp.IsZero(), nil
+	}
 }
 
 // logVanished logs what is held of pools that are gone: no status can report that.

@@ -21,6 +21,7 @@ import (
 // it.
 type pools struct {
 	cached  client.Reader
+	live    client.Reader // of the API server; nil where definitions are not asked for
 	nodes   nodecache.Reader
 	changes *publisher
 
