@@ -128,8 +128,12 @@ func (p *PoolsPlan) heldBeside(live []*v1.NodePool, nodes []*NodeState) Holds {
 			changed[change.Name] = true
 		}
 	}
-	held, before := countReleases(after, nodes, Holds{}).held(), countReleases(live, nodes, Holds{}).held()
-	maps.DeleteFunc(held, func(name string, _ *ReleaseBlock) bool { return changed[name] || before[name] == nil })
+	held := countReleases(after, nodes, Holds{}).held()
+	maps.DeleteFunc(held, func(name string, _ *ReleaseBlock) bool { return changed[name] })
+	if len(held) > 0 {
+		before := countReleases(live, nodes, Holds{}).held()
+		maps.DeleteFunc(held, func(name string, _ *ReleaseBlock) bool { return before[name] == nil })
+	}
 	return Holds{Blocked: held}
 }
 
