@@ -65,8 +65,10 @@ func HeldReleases(pools []*v1.NodePool, nodes []*NodeState) map[string]*ReleaseB
 }
 
 func heldReleases(pools []*v1.NodePool, nodes []*NodeState, definitionGoes bool) map[string]*ReleaseBlock {
+	if definitionGoes {
+		pools = allDeleted(pools)
+	}
 	c := countReleases(pools, nodes, Holds{})
-	c.allGo = c.allGo || definitionGoes
 	held := c.held()
 	// A pool within a held one stays as it is with that one, and is counted anew afterwards.
 	for _, pool := range c.sorted {
@@ -75,6 +77,16 @@ func heldReleases(pools []*v1.NodePool, nodes []*NodeState, definitionGoes bool)
 		}
 	}
 	return held
+}
+
+// allDeleted are pools as they will be, as their definition is being deleted: how many of them have
+// been reached so far makes no difference.
+func allDeleted(pools []*v1.NodePool) []*v1.NodePool {
+	deleted := make([]*v1.NodePool, 0, len(pools))
+	for _, pool := range pools {
+		deleted = append(deleted, PoolChange{Live: pool}.leaving())
+	}
+	return deleted
 }
 
 // Departing are the names of the pools that are being deleted, that nodes carry keys
@@ -109,7 +121,6 @@ type releaseCount struct {
 	// departing are the nodes that carry keys of pools that are being deleted and
 	// are not approved; vanished those of pools that are gone, by pool.
 	departing Loss
-	allGo     bool            // no pool stays
 	carried   map[string]bool // departing pools that some node carries keys of
 	vanished  map[string]*Loss
 	// yielded are the nodes to which the NoExecute taint of another pool comes in place of that
@@ -125,15 +136,14 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releas
 		departing: Loss{Kind: LossDelete}, carried: map[string]bool{}, vanished: map[string]*Loss{},
 		yielded: Loss{Kind: LossEvict}, yielding: map[string]bool{},
 	}
-	departs, stays := false, false
+	departs := false
 	for _, pool := range pools {
 		c.pending[pool.Name] = c.pools.pendingChanges(pool)
 		if changed := holdsItself(pool, c.pending[pool.Name]); len(changed) > 0 {
 			c.changed[pool.Name] = changed
 		}
-		departs, stays = departs || departsUnapproved(pool), stays || pool.DeletionTimestamp.IsZero()
+		departs = departs || departsUnapproved(pool)
 	}
-	c.allGo = !stays
 	c.sorted = slices.SortedFunc(maps.Values(c.pools.pools), func(a, b *v1.NodePool) int { return cmp.Compare(a.Name, b.Name) })
 	if len(c.changed) > 0 || departs {
 		c.free = held.Expand(pools)
@@ -257,8 +267,9 @@ func addExceeding(losses map[string][]Loss, cause string, loss *Loss) {
 
 // holdDeparting holds pools that are being deleted.
 func (c *releaseCount) holdDeparting(held map[string]*ReleaseBlock) {
+	stays := slices.ContainsFunc(c.sorted, func(pool *v1.NodePool) bool { return pool.DeletionTimestamp.IsZero() })
 	c.departing.Of, c.departing.Others, c.yielded.Of = c.carrying, len(c.carried) > 1, c.nodes
-	tooMany := exceedsReleaseLimit(defaultReleaseLimit, c.departing.Count, c.departing.Of) && (len(c.carried) > 1 || c.allGo)
+	tooMany := exceedsReleaseLimit(defaultReleaseLimit, c.departing.Count, c.departing.Of) && (len(c.carried) > 1 || !stays)
 	for name := range c.carried {
 		block := &ReleaseBlock{
 			Pool: name, Limit: v1.DefaultReleaseLimit,

@@ -43,9 +43,11 @@ func TestSlowDeletionOfADefinition(t *testing.T) {
 	gone, forbidden := apierrors.NewNotFound(resource, "x"), apierrors.NewForbidden(resource, "x", errors.New("no right"))
 	for name, c := range map[string]struct {
 		live      client.Reader
+		few       bool // nodes carry keys of the pool
 		held, err bool
 	}{
 		"it is being deleted":   {live: definition{deleted: &metav1.Time{Time: time.Unix(1, 0)}}, held: true},
+		"of a few nodes":        {live: definition{deleted: &metav1.Time{Time: time.Unix(1, 0)}}, few: true, held: true},
 		"it is gone":            {live: definition{err: gone}, held: true},
 		"it stays":              {live: definition{}},
 		"it may not be read":    {live: definition{err: forbidden}},
@@ -59,7 +61,7 @@ func TestSlowDeletionOfADefinition(t *testing.T) {
 			}
 			cache.pools["a"].DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 			for i := range 14 {
-				record := `{"version":2,"pools":{"` + map[bool]string{true: "a", false: "b"}[i < 10] + `":{"labels":{"x":"1"}}}}`
+				record := `{"version":2,"pools":{"` + map[bool]string{true: "a", false: "b"}[i < 10 != c.few] + `":{"labels":{"x":"1"}}}}`
 				cache.nodes = append(cache.nodes, plan.NodeState{Name: fmt.Sprint("n", i), Labels: map[string]string{"x": "1"}, Annotations: map[string]string{v1.AppliedAnnotation: record}})
 			}
 			view := New(cache, nodecache.Live(cache)).WithLive(c.live)
