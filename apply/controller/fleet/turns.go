@@ -17,6 +17,9 @@ import (
 // 5,000 nodes that takes some 10 ms of processor time.
 const turnsPeriod = 100 * time.Millisecond
 
+// maxRest is how long no turn is given at most, as deciding took long.
+const maxRest = 5 * time.Second
+
 // turns are the nodes that may begin to follow their pools. They are given by one
 // goroutine, so that no two of them fit in the same place.
 type turns struct {
@@ -234,8 +237,9 @@ func (f *Fleet) GiveTurns(ctx context.Context, list func(context.Context) (Earli
 			log.FromContext(ctx).Error(err, "it is not decided yet which nodes may follow their pools")
 			again = loop.RetryPeriod
 		}
-		// However many nodes and pools there are, that takes a tenth of a processor at most.
-		rest = max(turnsPeriod, 9*time.Since(began))
+		// However many nodes and pools there are, that takes a tenth of a processor at most. A
+		// wait for the API server is no work, and may be as long as that is away.
+		rest = min(max(turnsPeriod, 9*time.Since(began)), maxRest)
 	}
 }
 
