@@ -66,25 +66,22 @@ const pageSize = 500
 func Pods(ctx context.Context, live client.Reader, evictions client.SubResourceWriter, node string, taints []corev1.Taint) ([]Left, error) {
 	var left []Left
 	pods := &corev1.PodList{}
-	for {
-		err := live.List(ctx, pods, client.MatchingFields{"spec.nodeName": node}, client.Limit(pageSize), client.Continue(pods.Continue))
-		if apierrors.IsForbidden(err) {
-			return nil, ErrNoRights
+	// Not in pages: those an API server of some versions does not answer from its cache, and it
+	// reads all pods of the cluster for those of one node.
+	err := live.List(ctx, pods, client.MatchingFields{"spec.nodeName": node})
+	if apierrors.IsForbidden(err) {
+		return nil, ErrNoRights
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the pods of node %s: %w", node, err)
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if !drainable(pod).GoneBefore(taints...) {
+			continue
 		}
-		if err != nil {
-			return nil, fmt.Errorf("list the pods of node %s: %w", node, err)
-		}
-		for i := range pods.Items {
-			pod := &pods.Items[i]
-			if !drainable(pod).GoneBefore(taints...) {
-				continue
-			}
-			result, reason := evict(ctx, evictions, pod)
-			left = append(left, Left{pod.Namespace, pod.Name, result, reason})
-		}
-		if pods.Continue == "" {
-			break
-		}
+		result, reason := evict(ctx, evictions, pod)
+		left = append(left, Left{pod.Namespace, pod.Name, result, reason})
 	}
 	slices.SortFunc(left, func(a, b Left) int { return strings.Compare(a.String(), b.String()) })
 	return left, nil
