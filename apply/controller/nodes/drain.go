@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,14 @@ const maxNamedPods = 3
 // reports whether that is nothing. While others may still not know of the taints that keep
 // pods off, or that pods are gone, it is not believed to be nothing.
 func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, pools *fleet.Snapshot, found *observed, now time.Time) bool {
-	found.again, found.Evicting = loop.Sooner(found.again, evict.RetryPeriod), drain.Obstacle
+	again := evict.RetryPeriod
+	defer func() { found.again = loop.Sooner(found.again, again) }()
+	found.Evicting = drain.Obstacle
 	if len(drain.Taints) == 0 {
+		return false
+	}
+	if rest, said := r.drained.waits(node, now); rest > 0 {
+		again, found.Evicting = rest, said
 		return false
 	}
 	left, err := evict.Pods(ctx, r.live, r.evictions, node, drain.Taints)
@@ -44,6 +51,7 @@ func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, 
 		log.FromContext(ctx).V(1).Info("the node is not drained yet", "error", err.Error())
 		found.Evicting = "is not drained yet: " + apply.Brief(err)
 		r.drained.hadPods(node, true, now) // some may have been evicted
+		r.drained.evictsAgain(node, now.Add(again), found.Evicting)
 		return false
 	}
 	for _, pod := range left {
@@ -59,11 +67,10 @@ func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, 
 		return true
 	}
 	if len(left) == 0 {
-		found.again = loop.Sooner(found.again, max(settles.Sub(now), loop.AtOnce))
+		again = min(again, max(settles.Sub(now), loop.AtOnce))
 	}
-	if drain.Obstacle == "" {
-		found.Evicting = describeLeft(left)
-	}
+	found.Evicting = cmp.Or(drain.Obstacle, describeLeft(left))
+	r.drained.evictsAgain(node, now.Add(again), found.Evicting)
 	return false
 }
 

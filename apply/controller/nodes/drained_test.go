@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodepools/nodepools/apply/evict"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -36,5 +37,32 @@ func TestTaintsWaitUntilTheLastPodIsGoneForOthers(t *testing.T) {
 	d.forget("a")
 	if got, want := settles(d, "a", false, at(120)), at(5); !got.Equal(want) {
 		t.Errorf("after its drain it settles at %v, want %v", got, want)
+	}
+}
+
+// Pods of a node are evicted every few seconds, however often the node changes.
+func TestEvictionsHaveTheirOwnPace(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	d := newDrained()
+	if rest, _ := d.waits("a", now); rest != 0 {
+		t.Errorf("a node that was not drained waits for %v", rest)
+	}
+	d.evictsAgain("a", now.Add(evict.RetryPeriod), "pod p")
+	if rest, said := d.waits("a", now.Add(time.Second)); rest != evict.RetryPeriod-time.Second || said != "pod p" {
+		t.Errorf("a second later it waits for %v, and %q is said of it", rest, said)
+	}
+	if rest, _ := d.waits("a", now.Add(evict.RetryPeriod)); rest != 0 {
+		t.Errorf("when it is due it waits for %v", rest)
+	}
+	if rest, _ := d.waits("a", now.Add(-time.Hour)); rest != 0 {
+		t.Errorf("an hour back by the clock it waits for %v", rest)
+	}
+	d.hadPods("a", true, now)
+	if rest, _ := d.waits("a", now); rest != evict.RetryPeriod {
+		t.Errorf("once its pods are noted it waits for %v", rest)
+	}
+	d.forget("a")
+	if rest, _ := d.waits("a", now); rest != 0 {
+		t.Errorf("once it is not drained it waits for %v", rest)
 	}
 }
