@@ -24,9 +24,10 @@ type drainWorld struct {
 	now   time.Time
 	log   []string
 
-	// The node was left up to date, in members, and repairs are known of it.
+	// The node was left up to date, in members and with what was kept off, and repairs are known of it.
 	upToDate bool
 	members  []string
+	keptOff  KeptOff
 	repairs  *Repairs
 }
 
@@ -132,7 +133,7 @@ func (w *drainWorld) step() {
 func (w *drainWorld) decide(facts NodeFacts) NodeOutcome {
 	pools := w.all()
 	facts.Rollouts, facts.Now = RolloutsOf(pools), w.now
-	facts.UpToDate, facts.Members = w.upToDate, w.members
+	facts.UpToDate, facts.Members, facts.KeptOff = w.upToDate, w.members, w.keptOff
 	facts.Backoff, facts.Repairs = DefaultRepairBackoff(), w.repairs
 	return NodeOutcomeOf(w.node, expand(pools...), facts)
 }
@@ -256,7 +257,7 @@ func TestRandomDrainProperties(t *testing.T) {
 				if noop && o.Begins {
 					fail("begins", "without a write")
 				}
-				w.members, w.upToDate = o.Members, len(o.Wait)+len(LastChangeOf(w.node).Drains) == 0 && (o.Plan == nil || o.Admission.Held == nil || noop)
+				w.keptOff, w.members, w.upToDate = o.KeptOff, o.Members, o.UpToDate && len(LastChangeOf(w.node).Drains) == 0 && (o.Plan == nil || o.Admission.Held == nil || noop)
 				if noop {
 					if problem := w.obstructed(t); problem != "" {
 						fail("obstructed", "%s", problem)

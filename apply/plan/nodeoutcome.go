@@ -63,6 +63,10 @@ type NodeOutcome struct {
 	// it lacks of the conditions that pools name, by pool.
 	Selected map[string]uint64
 	Unmet    map[string]string
+	// KeptOff are the keys that somebody else's keep off, and those that were until now and
+	// wait. UpToDate reports that nothing else waits.
+	KeptOff  KeptOff
+	UpToDate bool
 	// Step is what the node keeps while it waits, as far as RuntimeClasses have to do with
 	// it; nil for nothing.
 	Step *ClassStep
@@ -95,9 +99,11 @@ type NodeFacts struct {
 	Repairs *Repairs
 	Now     time.Time
 	// UpToDate reports that the last pass over the node left it up to date, and that its
-	// pools have not changed since. Members are the pools that it was in then.
+	// pools have not changed since. Members are the pools that it was in then, and KeptOff
+	// what they did not get.
 	UpToDate bool
 	Members  []string
+	KeptOff  KeptOff
 	// Known reports whether a pool is there, or is known to be gone. Nil is every pool.
 	Known func(pool string) bool
 }
@@ -118,13 +124,9 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	}
 	o.Plan, o.Members = p, p.Pools
 	o.Selected, o.Unmet = facts.Rollouts.selectedBy(node, p), facts.Rollouts.unmet(p.concerned(), node.Conditions)
-	var allowed Allowed
 	facts.Turn.refused = standingRefusals(p, facts.Refused)
-	if facts.restored(p) {
-		allowed = facts.Rollouts.allow(node, p, facts.Now, Turn{free: true, refused: facts.Turn.refused})
-	} else {
-		allowed = facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)
-	}
+	allowed := facts.allow(node, p)
+	o.KeptOff, o.UpToDate = append(keptOff(p.Conflicts), allowed.keptOff...), len(allowed.Wait) == 0 || allowed.upToDate
 	o.Wait, o.Asks, o.AsksOf, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.AsksOf, allowed.Reverts, allowed.Closes
 	o.Coming = facts.comingDrains(p, o.Wait)
 	allowed.unmet = o.Unmet
@@ -205,13 +207,6 @@ func (f NodeFacts) admit(node *NodeState, p *NodePlan) Admission {
 		return Admission{Plan: p}
 	}
 	return f.Backoff.Admit(node, p, f.Repairs, f.restored(p), f.Now)
-}
-
-// restored reports whether all that there is to write undoes what somebody has changed on
-// the node: neither the pools nor the membership of the node have changed since it was last
-// up to date. That waits for no rollout, whatever the record says by now.
-func (f NodeFacts) restored(p *NodePlan) bool {
-	return f.UpToDate && !p.NoOp() && slices.Equal(f.Members, p.Pools)
 }
 
 // CarriedBefore are the pools that the node carries keys of as it stands, sorted; none

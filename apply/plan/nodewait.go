@@ -65,6 +65,11 @@ type Allowed struct {
 	Begins []string
 
 	unmet map[string]string // see [NodeOutcome]
+
+	// keptOff are keys that wait, and were kept off until now; upToDate reports that nothing
+	// else does.
+	keptOff  KeptOff
+	upToDate bool
 }
 
 // Turn is that of a node: the pools in whose rollouts it is its turn, and the pools of which

@@ -146,7 +146,7 @@ func (s *suspicion) with(pools []string) *suspicion {
 		delete(trying.facts.Refused, pool)
 	}
 	// As if all that there is to write undid what somebody has changed, which waits for nothing.
-	trying.facts.UpToDate, trying.facts.Members = true, s.outcome.Plan.Pools
+	trying.facts.UpToDate, trying.facts.Members, trying.facts.KeptOff = true, s.outcome.Plan.Pools, nil
 	trying.facts.Backoff = plan.RepairBackoff{}
 	return &trying
 }

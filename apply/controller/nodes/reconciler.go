@@ -245,7 +245,8 @@ func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) (facts p
 		facts.Refused, facts.Rollouts = refused.refused, pools.AllRollouts()
 	}
 	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID {
-		facts.UpToDate, facts.Members = last.Problem == "" && len(last.Wait)+len(last.Change.Drains) == 0 && !pools.ChangedSince(last), last.Members
+		facts.UpToDate, facts.Members = last.Problem == "" && last.UpToDate && len(last.Change.Drains) == 0 && !pools.ChangedSince(last), last.Members
+		facts.KeptOff = last.KeptOff
 	}
 	return facts, refused
 }
@@ -253,6 +254,7 @@ func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) (facts p
 // execute writes a node, and observes what came of it.
 func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *fleet.Snapshot, outcome plan.NodeOutcome, found *observed, last bool) error {
 	found.Conflicts = plan.NewDigest(outcome.Plan.Conflicts)
+	found.KeptOff, found.UpToDate = outcome.KeptOff, outcome.UpToDate
 	found.Contests = outcome.Admission.Held.Contests()
 	if err := r.confirmGone(ctx, pools, outcome.Unconfirmed); err != nil {
 		found.Recorded, found.Problem = outcome.CarriedBefore(), "is left as it is: "+apply.Brief(err)

@@ -1,0 +1,157 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+var (
+	keptOffID = render.TaintID{Key: key, Effect: corev1.TaintEffectNoSchedule}
+	wallID    = render.TaintID{Key: "example.com/wall", Effect: corev1.TaintEffectNoSchedule}
+)
+
+// keptOffWorld is a node in use of which somebody else's taint keeps off that of pool p, with the
+// passes over it.
+type keptOffWorld struct {
+	t     *testing.T
+	node  *NodeState
+	pools []*v1.NodePool
+	facts NodeFacts
+}
+
+// newKeptOffWorld has pools follow while they are open, and closes them then by a change of each.
+func newKeptOffWorld(t *testing.T, change func(*v1.NodePool), pools ...*v1.NodePool) *keptOffWorld {
+	w := &keptOffWorld{t: t, node: newNode("n"), pools: pools}
+	w.node.Created = metav1.NewTime(closedAt.Add(-365 * 24 * time.Hour))
+	w.node.Taints = []corev1.Taint{{Key: key, Value: "theirs", Effect: keptOffID.Effect}}
+	w.facts.Now = closedAt
+	w.pass()
+	for _, pool := range w.pools {
+		change(pool)
+	}
+	if o := w.pass(); len(o.Plan.Conflicts) == 0 || len(o.Wait) > 0 {
+		t.Fatalf("the conflicts are %v, and it waits %q", o.Plan.Conflicts, waitsText(o))
+	}
+	return w
+}
+
+// pass carries out what becomes of the node, and knows it from then on as a controller does.
+func (w *keptOffWorld) pass() NodeOutcome {
+	w.facts.Rollouts = RolloutsOf(w.pools)
+	o := NodeOutcomeOf(w.node, expand(w.pools...), w.facts)
+	w.facts.UpToDate, w.facts.Members, w.facts.KeptOff = o.UpToDate, o.Members, o.KeptOff
+	w.node = o.Admission.Plan.After(w.node)
+	return o
+}
+
+// without takes all taints off, and the record where removed is true.
+func (w *keptOffWorld) without(removed bool) {
+	w.node = w.node.DeepCopy()
+	w.node.Taints = nil
+	if removed {
+		delete(w.node.Annotations, v1.AppliedAnnotation)
+	}
+}
+
+func (w *keptOffWorld) has(id render.TaintID, value string) bool {
+	return carriesTaint(w.node, id, value)
+}
+
+// wallPool wants another taint, and labels.
+func wallPool() *v1.NodePool {
+	return waitingPool("wall", func(pool *v1.NodePool) {
+		pool.Spec.Taints = []v1.Taint{{Key: wallID.Key, Value: "yes", Effect: wallID.Effect}}
+		pool.Spec.Labels = map[string]v1.LabelValue{"example.com/a": "ours", "example.com/b": "ours", "example.com/c": "ours", "example.com/d": "ours"}
+	})
+}
+
+// Somebody else's taint goes that has kept off that of a pool: that one is new to the node and
+// waits, as after a restart, and comes in its window.
+func TestTaintWaitsThatWasKeptOff(t *testing.T) {
+	w := newKeptOffWorld(t, closed, waitingPool("p", tainted("wall", keptOffID.Effect)))
+	w.without(false)
+	fresh := waitsText(NodeOutcomeOf(w.node, expand(w.pools...), NodeFacts{Rollouts: RolloutsOf(w.pools), Now: closedAt}))
+	for range 3 {
+		o := w.pass()
+		if got := waitsText(o); got == "" || got != fresh || w.has(keptOffID, "wall") || o.Wait.Until().IsZero() {
+			t.Errorf("it waits %q, and a process that starts now says %q; the node has %v", got, fresh, w.node.Taints)
+		}
+	}
+	w.facts.Now = opensAt
+	if w.pass(); !w.has(keptOffID, "wall") {
+		t.Errorf("in the window the node has %v", w.node.Taints)
+	}
+}
+
+// In a turn of the node it begins as any other change does.
+func TestTaintThatWasKeptOffTakesItsTurn(t *testing.T) {
+	w := newKeptOffWorld(t, limited("1", time.Minute), waitingPool("p", tainted("wall", keptOffID.Effect)))
+	w.without(false)
+	if o := w.pass(); !slices.Equal(o.Asks, []string{"p"}) || o.Begins || w.has(keptOffID, "wall") {
+		t.Errorf("it asks for its turn in %v, begins: %t, and has %v", o.Asks, o.Begins, w.node.Taints)
+	}
+	w.facts.Turn = Turn{In: []string{"p"}}
+	if o := w.pass(); !o.Begins || !w.has(keptOffID, "wall") {
+		t.Errorf("in its turn it begins: %t, and has %v", o.Begins, w.node.Taints)
+	}
+}
+
+// A wall is put back that was removed with its record, when somebody else's taint goes with it,
+// and at any time while what that has kept off waits; whatever else the node has of its own.
+func TestWallIsPutBackBesideWhatWasKeptOff(t *testing.T) {
+	w := newKeptOffWorld(t, closed, waitingPool("p", tainted("wall", keptOffID.Effect)), wallPool())
+	w.node = w.node.DeepCopy()
+	for name := range w.pools[1].Spec.Labels {
+		w.node.Labels[name] = "theirs"
+	}
+	delete(w.node.Annotations, v1.AppliedAnnotation)
+	w.pass()
+	for range 3 {
+		w.without(true)
+		if o := w.pass(); !w.has(wallID, "yes") || w.has(keptOffID, "wall") || waitsText(o) != "p[p]" {
+			t.Errorf("the wall was removed by hand: the node has %v, and waits %q", w.node.Taints, waitsText(o))
+		}
+	}
+}
+
+// No label draws pods to a node whose wall waits: what else was kept off of the pool waits with it.
+func TestLabelThatWasKeptOffWaitsWithItsTaint(t *testing.T) {
+	pool := waitingPool("p", all(tainted("wall", keptOffID.Effect), func(pool *v1.NodePool) {
+		pool.Spec.Labels = map[string]v1.LabelValue{"example.com/driver": "ours"}
+	}))
+	w := newKeptOffWorld(t, closed, pool)
+	w.node = w.node.DeepCopy()
+	w.node.Labels["example.com/driver"] = "theirs"
+	delete(w.node.Annotations, v1.AppliedAnnotation)
+	w.pass()
+	w.without(false)
+	delete(w.node.Labels, "example.com/driver")
+	w.pass()
+	if _, has := w.node.Labels["example.com/driver"]; has || w.has(keptOffID, "wall") {
+		t.Errorf("the node has the labels %v and the taints %v", w.node.Labels, w.node.Taints)
+	}
+	w.facts.Now = opensAt
+	w.pass()
+	if w.node.Labels["example.com/driver"] != "ours" || !w.has(keptOffID, "wall") {
+		t.Errorf("in the window it has the labels %v and the taints %v", w.node.Labels, w.node.Taints)
+	}
+}
+
+// Whoever wants the same taint waits as well, and asks for its turn.
+func TestAllWaitThatWereKeptOff(t *testing.T) {
+	limit := limited("1", time.Minute)
+	w := newKeptOffWorld(t, limit, waitingPool("p", tainted("wall", keptOffID.Effect)), waitingPool("q", tainted("wall", keptOffID.Effect)))
+	w.without(false)
+	fresh := NodeOutcomeOf(w.node, expand(w.pools...), NodeFacts{Rollouts: RolloutsOf(w.pools), Now: closedAt})
+	if o := w.pass(); waitsText(o) != waitsText(fresh) || !slices.Equal(o.Asks, fresh.Asks) || len(o.Asks) != 2 || strings.Count(waitsText(o), "[") != 2 {
+		t.Errorf("it waits %q for %v; a process that starts now says %q and %v", waitsText(o), o.Asks, waitsText(fresh), fresh.Asks)
+	}
+}
