@@ -213,8 +213,10 @@ func (a *Allowed) add(pool, as string, g *governing, now time.Time) {
 func joins(node *NodeState, carried map[string]bool, pool *rollout, now time.Time) bool {
 	age := now.Sub(node.Created.Time)
 	switch {
-	case node.Created.IsZero() || age > unattendedPeriod:
+	case node.Created.IsZero() || age.Abs() > unattendedPeriod:
 		return false
+	case age < -joiningPeriod: // by a clock that is wrong, on this side or the other
+		return len(carried) == 0 && !node.Created.Time.Before(pool.changed)
 	case age <= joiningPeriod && !carried[pool.name]:
 		return true
 	}
