@@ -20,6 +20,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/evict"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // drainWorld is a pool of nodes on which an application runs, with a node beside them to
@@ -217,6 +218,7 @@ func TestEvictions(t *testing.T) {
 	w.node("evict", nil)
 	w.isReadyNode("evict")
 	taint := corev1.Taint{Key: "example.com/alone", Value: "yes", Effect: corev1.TaintEffectNoExecute}
+	drain := &plan.Drain{Taints: []corev1.Taint{taint}}
 	tolerating := func(seconds *int64) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
 			pod.Spec.Tolerations = []corev1.Toleration{{Key: taint.Key, Operator: corev1.TolerationOpExists, Effect: taint.Effect, TolerationSeconds: seconds}}
@@ -262,7 +264,7 @@ func TestEvictions(t *testing.T) {
 		{Namespace: "default", Name: "twice", Result: evict.Failed, Reason: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."},
 	}
 	w.eventually("those are left that budgets hold", func() error {
-		left, err := evict.Pods(t.Context(), w, w.SubResource("eviction"), "evict", []corev1.Taint{taint})
+		left, err := evict.Pods(t.Context(), w, w.SubResource("eviction"), "evict", drain, &plan.Evictions{}, time.Now())
 		for _, pod := range left {
 			if pod.Name == "free" && pod.Reason != "" {
 				t.Errorf("the eviction was granted, and it is said of the pod: %s", pod.Reason)
@@ -286,7 +288,7 @@ func TestEvictions(t *testing.T) {
 	config, err := w.cluster.AddUser("may nothing")
 	w.do(err)
 	unprivileged := newClient(t, config)
-	if _, err := evict.Pods(t.Context(), unprivileged, unprivileged.SubResource("eviction"), "evict", []corev1.Taint{taint}); !errors.Is(err, evict.ErrNoRights) {
+	if _, err := evict.Pods(t.Context(), unprivileged, unprivileged.SubResource("eviction"), "evict", drain, &plan.Evictions{}, time.Now()); !errors.Is(err, evict.ErrNoRights) {
 		t.Errorf("without rights, the error is %v", err)
 	}
 }

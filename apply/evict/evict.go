@@ -15,6 +15,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,7 +27,8 @@ import (
 type Result int
 
 // What becomes of evictions. Blocked: a PodDisruptionBudget does not allow it now. Gone: the
-// pod is gone, or another one has its name. NotAsked: the pod is being deleted already.
+// pod is gone, or another one has its name. NotAsked: the pod is being deleted already, or comes
+// again.
 const (
 	Evicted Result = iota
 	Blocked
@@ -54,49 +56,76 @@ func (l Left) String() string {
 // ErrNoRights says that pods may not be listed: then they may not be evicted either.
 var ErrNoRights = errors.New("the controller may not list and evict pods: run nodepools install --rollout")
 
-// pageSize bounds how many pods are read at once.
-const pageSize = 500
-
-// Pods evicts each pod of a node that does not tolerate all of some taints, once, and
+// Pods evicts each pod of a node that does not tolerate all taints of a drain, once, and
 // returns those that are still there, by namespace and name. Pods that tolerate the taints
 // for some time only, and those of DaemonSets, are left to the taints, static ones alone, and
-// so are those that have ended. Those that are being deleted already are still there, too.
+// so are those that have ended. Those that are being deleted already are still there, too, and
+// so are those that come again, by what is known of evictions before: these are left for a while.
 //
 // The reader must not be a cache: what has come to the node a moment ago counts.
-func Pods(ctx context.Context, live client.Reader, evictions client.SubResourceWriter, node string, taints []corev1.Taint) ([]Left, error) {
-	var left []Left
+func Pods(ctx context.Context, live client.Reader, evictions client.SubResourceWriter, node string, drain *plan.Drain, known *plan.Evictions, now time.Time) ([]Left, error) {
 	pods := &corev1.PodList{}
 	// Not in pages: those an API server of some versions does not answer from its cache, and it
 	// reads all pods of the cluster for those of one node.
-	err := live.List(ctx, pods, client.MatchingFields{"spec.nodeName": node})
+	err := live.List(ctx, pods, client.MatchingFieldsSelector{Selector: runningOn(node)})
 	if apierrors.IsForbidden(err) {
 		return nil, ErrNoRights
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list the pods of node %s: %w", node, err)
 	}
+	var left []Left
+	round := plan.NewEvictionRound(drain)
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if !drainable(pod).GoneBefore(taints...) {
+		found := drainable(pod)
+		if !found.GoneBefore(drain.Taints...) {
+			continue
+		}
+		if until := known.LeavesUntil(drain, found, now); !found.Terminating && !until.IsZero() {
+			round.Left[found.UID] = until
+			left = append(left, Left{pod.Namespace, pod.Name, NotAsked, comesAgain(drain, found, until)})
 			continue
 		}
 		result, reason := evict(ctx, evictions, pod)
 		left = append(left, Left{pod.Namespace, pod.Name, result, reason})
+		if round.Asked[found.UID] = true; result == Evicted && found.Owner != "" {
+			round.Granted[found.Owner] = true
+		}
 	}
+	known.Note(round, now)
 	slices.SortFunc(left, func(a, b Left) int { return strings.Compare(a.String(), b.String()) })
 	return left, nil
+}
+
+// runningOn selects the pods of a node that have not ended.
+func runningOn(node string) fields.Selector {
+	return fields.AndSelectors(
+		fields.OneTermEqualSelector("spec.nodeName", node),
+		fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
+		fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
+	)
+}
+
+// comesAgain is why a pod is not evicted now.
+func comesAgain(drain *plan.Drain, pod plan.DrainablePod, until time.Time) string {
+	at := slices.IndexFunc(drain.Taints, func(taint corev1.Taint) bool { return !pod.Tolerates(&taint) })
+	taint := drain.Taints[at]
+	twin := plan.Twin(taint)
+	return fmt.Sprintf("it has come in place of one that was evicted, as it tolerates %s, and not %s; it is evicted at %s",
+		twin.ToString(), taint.Effect, until.UTC().Format(time.RFC3339))
 }
 
 func drainable(pod *corev1.Pod) plan.DrainablePod {
 	_, static := pod.Annotations[corev1.MirrorPodAnnotationKey]
 	found := plan.DrainablePod{
-		Static: static, Terminating: pod.DeletionTimestamp != nil, Finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		UID: pod.UID, Static: static, Terminating: pod.DeletionTimestamp != nil, Finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		Tolerates: func(taint *corev1.Taint) bool {
 			return schedulinghelper.TolerationsTolerateTaint(klog.Logger{}, pod.Spec.Tolerations, taint, true)
 		},
 	}
 	if owner := metav1.GetControllerOf(pod); owner != nil {
-		found.Controller = owner.Kind
+		found.Controller, found.Owner = owner.Kind, owner.UID
 	}
 	return found
 }

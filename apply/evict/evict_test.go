@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // lists and refuses are an API server with webhooks that refuse evictions in many ways; what a
@@ -44,7 +46,7 @@ func podNamed(name string) corev1.Pod {
 	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: "u"}}
 }
 
-var taints = []corev1.Taint{{Key: "k", Value: "v", Effect: corev1.TaintEffectNoExecute}}
+var drain = &plan.Drain{Taints: []corev1.Taint{{Key: "k", Value: "v", Effect: corev1.TaintEffectNoExecute}}}
 
 // An admission webhook refuses the eviction of one pod: that is 403, too, and says nothing of
 // rights; the others go.
@@ -56,7 +58,7 @@ func TestOneRefusalStopsNoOtherEviction(t *testing.T) {
 		"webhook times out":   apierrors.NewTimeoutError("webhook", 1),
 	} {
 		writer := refuses{evicted: map[string]bool{}, refusal: map[string]error{"first": refusal}}
-		left, err := Pods(t.Context(), lists{[]corev1.Pod{podNamed("first"), podNamed("second")}}, writer, "n", taints)
+		left, err := Pods(t.Context(), lists{[]corev1.Pod{podNamed("first"), podNamed("second")}}, writer, "n", drain, &plan.Evictions{}, time.Now())
 		if !writer.evicted["second"] {
 			t.Errorf("%s: the second pod is never evicted: %v, %v", name, left, err)
 		}
@@ -80,7 +82,7 @@ func TestResults(t *testing.T) {
 	for name := range want {
 		pods = append(pods, podNamed(name))
 	}
-	left, err := Pods(t.Context(), lists{pods}, writer, "n", taints)
+	left, err := Pods(t.Context(), lists{pods}, writer, "n", drain, &plan.Evictions{}, time.Now())
 	if err != nil || len(left) != len(want) {
 		t.Fatal(left, err)
 	}
@@ -99,7 +101,7 @@ func TestPodsThatAreBeingDeletedAreWaitedFor(t *testing.T) {
 	going.DeletionTimestamp, tolerates.DeletionTimestamp = &until, &until
 	tolerates.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	writer := refuses{evicted: map[string]bool{}}
-	left, err := Pods(t.Context(), lists{[]corev1.Pod{going, tolerates}}, writer, "n", taints)
+	left, err := Pods(t.Context(), lists{[]corev1.Pod{going, tolerates}}, writer, "n", drain, &plan.Evictions{}, time.Now())
 	if err != nil || len(left) != 1 || left[0].Result != NotAsked || len(writer.evicted) > 0 {
 		t.Fatalf("left are %v, %v, and evicted %v", left, err, writer.evicted)
 	}
@@ -115,7 +117,7 @@ func TestDaemonSetsAreLeftAlone(t *testing.T) {
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "agent", Controller: new(true)}}
 	pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
 	writer := refuses{evicted: map[string]bool{}}
-	if left, _ := Pods(t.Context(), lists{[]corev1.Pod{pod}}, writer, "n", taints); writer.evicted["agent"] {
+	if left, _ := Pods(t.Context(), lists{[]corev1.Pod{pod}}, writer, "n", drain, &plan.Evictions{}, time.Now()); writer.evicted["agent"] {
 		t.Errorf("it is evicted, and comes again: the twin does not keep it off; left: %v", left)
 	}
 }

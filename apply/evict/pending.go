@@ -18,6 +18,9 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
+// pageSize bounds how many pods are read at once.
+const pageSize = 500
+
 // withoutNode selects pods that have no node yet.
 var withoutNode = fields.SelectorFromSet(fields.Set{"spec.nodeName": "", "status.phase": string(corev1.PodPending)})
 

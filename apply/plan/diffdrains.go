@@ -4,6 +4,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // DrainBefore is a new NoExecute taint of which a node is drained before it comes.
@@ -47,6 +48,8 @@ type DrainablePod struct {
 	// Static is a pod of which the cluster has only a mirror. Finished is one that has ended,
 	// and Terminating one that is being deleted already.
 	Static, Finished, Terminating bool
+	// UID is its own, and Owner that of what controls it.
+	UID, Owner types.UID
 	// Tolerates reports whether the pod tolerates a taint, be it for some time only.
 	Tolerates func(taint *corev1.Taint) bool
 }

@@ -23,6 +23,8 @@ type Drain struct {
 	// Overdue reports that the pods are there for longer than they may be, and that the
 	// taints wait all the same.
 	Overdue bool
+	// Forces reports that the taints come next, once the pods were asked to go a last time.
+	Forces bool
 	// Obstacle is what keeps more taints from coming before the timeout forces them, of which
 	// no pod is evicted: it would only come again. It is empty where nothing does.
 	Obstacle string
@@ -184,6 +186,7 @@ func (s *staging) stage(id render.TaintID) {
 		return
 	}
 	s.keepOff(twinOf(id), want)
+	d.Forces = d.Forces || overdue && by.drain.force && !r.closedFor(p, want.Pool, s.Now)
 	d.Taints, d.Since = append(d.Taints, taint), latest(d.Since, drained.Stands)
 }
 
@@ -204,6 +207,12 @@ func (s *staging) drainedSince(id render.TaintID, want render.Want) (drained Dra
 // twinOf is the taint that keeps pods off while a node is drained of a NoExecute taint.
 func twinOf(id render.TaintID) render.TaintID {
 	return render.TaintID{Key: id.Key, Effect: corev1.TaintEffectNoSchedule}
+}
+
+// Twin is the taint that keeps pods off a node while it is drained of a NoExecute taint.
+func Twin(taint corev1.Taint) corev1.Taint {
+	taint.Effect = corev1.TaintEffectNoSchedule
+	return taint
 }
 
 // keepOff has a taint keep pods off while a node is drained. What a weaker pool wants of it

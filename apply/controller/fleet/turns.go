@@ -237,8 +237,9 @@ func (f *Fleet) GiveTurns(ctx context.Context, list func(context.Context) (Earli
 			log.FromContext(ctx).Error(err, "it is not decided yet which nodes may follow their pools")
 			again = loop.RetryPeriod
 		}
-		// However many nodes and pools there are, that takes a tenth of a processor at most. A
-		// wait for the API server is no work, and may be as long as that is away.
+		// However many nodes and pools there are, that takes a tenth of a processor, as long as
+		// it takes less than half a second. A wait for the API server is no work, and may be as
+		// long as that is away.
 		rest = min(max(turnsPeriod, 9*time.Since(began)), maxRest)
 	}
 }

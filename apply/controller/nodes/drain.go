@@ -41,17 +41,17 @@ func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, 
 	if len(drain.Taints) == 0 {
 		return false
 	}
-	if rest, said := r.drained.waits(node, now); rest > 0 {
+	if rest, said := r.drained.waits(node, drain, now); rest > 0 {
 		again, found.Evicting = rest, said
 		return false
 	}
-	left, err := evict.Pods(ctx, r.live, r.evictions, node, drain.Taints)
+	left, err := evict.Pods(ctx, r.live, r.evictions, node, drain, r.drained.evictions(node), now)
 	if err != nil {
 		// The status of the pool says so; here it would stand every few seconds.
 		log.FromContext(ctx).V(1).Info("the node is not drained yet", "error", err.Error())
 		found.Evicting = "is not drained yet: " + apply.Brief(err)
-		r.drained.hadPods(node, true, now) // some may have been evicted
-		r.drained.evictsAgain(node, now.Add(again), found.Evicting)
+		r.drained.hadPods(node, true, r.repairs.now()) // some may have been evicted
+		r.drained.evictsAgain(node, drain, r.repairs.now().Add(again), found.Evicting)
 		return false
 	}
 	for _, pod := range left {
@@ -62,6 +62,7 @@ func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, 
 			log.FromContext(ctx).Info("evicted pod", "pod", pod.Namespace+"/"+pod.Name, "pools", drain.Pools(), "revisions", pools.Revisions(drain.Pools()))
 		}
 	}
+	now = r.repairs.now() // the round takes its time
 	settles := drain.Settles(r.drained.hadPods(node, len(left) > 0, now))
 	if len(left) == 0 && !now.Before(settles) {
 		return true
@@ -70,7 +71,7 @@ func (r *Reconciler) drain(ctx context.Context, node string, drain *plan.Drain, 
 		again = min(again, max(settles.Sub(now), loop.AtOnce))
 	}
 	found.Evicting = cmp.Or(drain.Obstacle, describeLeft(left))
-	r.drained.evictsAgain(node, now.Add(again), found.Evicting)
+	r.drained.evictsAgain(node, drain, now.Add(again), found.Evicting)
 	return false
 }
 

@@ -42,7 +42,11 @@ func drainOf(at *nodePair, pod *inventory.Pod) (_ *Drain, afterDrain bool) {
 	if len(before) == 0 {
 		return nil, true
 	}
-	return together(before), false
+	drain := together(before)
+	drain.ComesAgain = !drain.Obstructed && pod.Owner.Kind != "" && !slices.ContainsFunc(at.drains, func(of plan.DrainBefore) bool {
+		return of.Obstacle == "" && !drainable.ComesAgain(of.Taint)
+	})
+	return drain, false
 }
 
 // together is how pods are drained of several taints: the first of those that come after a

@@ -82,6 +82,9 @@ type Drain struct {
 	// same key, of somebody else or of a stronger pool, has another value, and would let
 	// them come again. With Hold the taints wait until that is gone.
 	Obstructed bool `json:"obstructed,omitempty"`
+	// ComesAgain reports that the next pods may come to the same nodes, as they tolerate the
+	// NoSchedule taints that keep others off meanwhile. These are left alone for five minutes each.
+	ComesAgain bool `json:"comesAgain,omitempty"`
 }
 
 // Drained reports whether the pods go only as PodDisruptionBudgets allow.

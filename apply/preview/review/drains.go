@@ -29,13 +29,17 @@ const obstructed = "as a NoSchedule taint of another value would let them come a
 // WhenStaying returns what becomes of the taint where pods are not evicted: "Hold: the taint
 // waits for their eviction".
 func WhenStaying(drain *impact.Drain) string {
-	switch {
-	case drain.Forced():
-		return fmt.Sprintf("Force: the taint deletes those left after %d s", drain.TimeoutSeconds)
-	case drain.Obstructed:
+	if drain.Obstructed && !drain.Forced() {
 		return "Hold: the taint waits, and none is evicted, " + obstructed
 	}
-	return "Hold: the taint waits for their eviction"
+	when := "Hold: the taint waits for their eviction"
+	if drain.Forced() {
+		when = fmt.Sprintf("Force: the taint deletes those left after %d s", drain.TimeoutSeconds)
+	}
+	if drain.ComesAgain {
+		when += "; they may come again, as they tolerate NoSchedule, and not NoExecute"
+	}
+	return when
 }
 
 // BudgetVerdict returns what becomes of a PodDisruptionBudget in a word, and why.

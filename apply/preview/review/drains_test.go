@@ -22,9 +22,11 @@ func TestWhenDrainedPodsGo(t *testing.T) {
 		}
 	}
 	for want, of := range map[string]*impact.Drain{
-		"Hold: the taint waits for their eviction":                                                                     drain("Hold", false),
-		"Force: the taint deletes those left after 600 s":                                                              drain("Force", false),
-		"Hold: the taint waits, and none is evicted, as a NoSchedule taint of another value would let them come again": drain("Hold", true),
+		"Hold: the taint waits for their eviction":                                                                             drain("Hold", false),
+		"Force: the taint deletes those left after 600 s":                                                                      drain("Force", false),
+		"Hold: the taint waits, and none is evicted, as a NoSchedule taint of another value would let them come again":         drain("Hold", true),
+		"Hold: the taint waits for their eviction; they may come again, as they tolerate NoSchedule, and not NoExecute":        {OnTimeout: "Hold", ComesAgain: true},
+		"Force: the taint deletes those left after 600 s; they may come again, as they tolerate NoSchedule, and not NoExecute": {OnTimeout: "Force", TimeoutSeconds: 600, ComesAgain: true},
 	} {
 		if got := WhenStaying(of); got != want {
 			t.Errorf("it says %q, want %q", got, want)
