@@ -12,10 +12,19 @@ import (
 // smaller. Where the API server refuses the whole plan, as the node would be too large, it
 // is what can be written: a kubelet that fills its node up must not keep by that what it
 // loses. A label that gets another value is released as well, as that of a pool which the
-// node has left must not stay; a taint stays, which keeps pods off. It is nil where nothing
-// is released, or nothing else is in the plan.
+// node has left must not stay; a taint stays, which keeps pods off, and so it does where another
+// one of its pool comes in its place. It is nil where nothing is released, or nothing else is in
+// the plan.
 func (p *NodePlan) Removals(node *NodeState) *NodePlan {
-	less := p.releasing(node).part(func(_ repairKey, before, after *Entry) bool { return before != nil && after == nil })
+	bringsTaint := map[string]bool{}
+	for id, entry := range p.Record.Taints {
+		if _, had := p.recorded.Taints[id]; !had {
+			bringsTaint[entry.Pool] = true
+		}
+	}
+	less := p.releasing(node).part(func(id repairKey, before, after *Entry) bool {
+		return before != nil && after == nil && !(id.field == Taint && bringsTaint[before.Pool])
+	})
 	less.Record.Change, less.rewritten = p.recorded.Change, false
 	if less.Record.Equal(p.recorded) || len(less.Changes) == len(p.Changes) && less.Record.Equal(p.Record) {
 		return nil

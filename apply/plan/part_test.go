@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	corev1 "k8s.io/api/core/v1"
+
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
@@ -54,5 +56,25 @@ func TestRemovals(t *testing.T) {
 	}
 	if p, err = Node(node, expand()); err != nil || p.Removals(node) != nil {
 		t.Errorf("%v; a plan that only releases has another such part", err)
+	}
+}
+
+// The taint of a pool stays until the one can be written that comes in its place.
+func TestRemovalsTakeNoWallOff(t *testing.T) {
+	s := newServer()
+	wall := func(effect corev1.TaintEffect, labels map[string]v1.LabelValue) *v1.NodePool {
+		return onNode("wall", v1.NodePoolSpec{Labels: labels, Taints: []v1.Taint{{Key: "wall", Effect: effect}}})
+	}
+	node, _ := s.write(t, newNode("n"), expand(wall(corev1.TaintEffectNoSchedule, map[string]v1.LabelValue{"gone": "1"})))
+	p, err := Node(node, expand(wall(corev1.TaintEffectNoExecute, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := p.Removals(node).After(node)
+	if _, stands := small.Labels["gone"]; stands || len(small.Taints) != 1 || small.Taints[0].Effect != corev1.TaintEffectNoSchedule {
+		t.Errorf("after the removals it has the labels %v and the taints %v", small.Labels, small.Taints)
+	}
+	if p, err = Node(node, expand()); err != nil || p.Removals(node) != nil {
+		t.Fatal("all of it is released, and not by a part", err)
 	}
 }
