@@ -41,6 +41,8 @@ type keys[K comparable] struct {
 	want     map[K]render.Want
 	// noRoom are the keys that do not fit on the node: see [NodePlan.deniedBy].
 	noRoom map[K]bool
+	// keepsWalls reports that of these those stay as they are recorded that no kubelet may set.
+	keepsWalls bool
 }
 
 // verdict is what the rule says of one key.
@@ -145,7 +147,11 @@ func (k keys[K]) hold(have *string, entry Entry, want render.Want, wanted bool) 
 // deny leaves out a key that does not fit, or releases it.
 func (k keys[K]) deny(key K, have *string, entry Entry, ours bool) verdict {
 	decision := verdict{after: have}
-	if ours {
+	switch {
+	case ours && k.keepsWalls && isWall(k.field, fmt.Sprint(key)):
+		decision = k.set(have, entry)
+		decision.drift = decision.change
+	case ours:
 		decision = k.release(key, have, entry)
 	}
 	decision.conflict, decision.noRoom = true, true

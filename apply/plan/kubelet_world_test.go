@@ -193,7 +193,9 @@ func (w *kubeletWorld) kubeletWrites(node *NodeState) {
 	case 2:
 		node.Taints = nil
 	case 3:
-		annotate(node, "large", strings.Repeat("x", pick(w.r, []int{1, allAnnotations - 1<<10, allAnnotations - 100 - len(node.Annotations[v1.AppliedAnnotation])})))
+		annotate(node, "large", "")
+		left := allAnnotations - annotationBytesOf(node.Annotations)
+		annotate(node, "large", strings.Repeat("x", pick(w.r, []int{1, left - 1<<10, left - 100, left - w.r.IntN(64), left})))
 	case 4:
 		delete(node.Labels, key)
 	default:

@@ -145,7 +145,7 @@ func weighKeeping(node *NodeState, recorded Record, desired render.Desired, pool
 	}
 	p := plan(denials{})
 	if p.exceeds(node) {
-		p = plan(p.deniedBy(node, plan))
+		p = p.fitting(node, plan)
 	}
 	return p
 }
@@ -155,13 +155,13 @@ func weighFields(node *NodeState, recorded Record, desired render.Desired, pools
 	others := &owners{object: node}
 
 	p.labels = weigh(p, keys[string]{
-		keyField: labels, node: node, others: others, pools: pools, recorded: recorded.Labels, want: desired.Labels, noRoom: noRoom.labels,
+		keyField: labels, node: node, others: others, pools: pools, recorded: recorded.Labels, want: desired.Labels, noRoom: noRoom.labels, keepsWalls: noRoom.keepsWalls,
 	})
 	p.annotations = weigh(p, keys[string]{
-		keyField: annotations, node: node, others: others, pools: pools, recorded: recorded.Annotations, want: desired.Annotations, noRoom: noRoom.annotations,
+		keyField: annotations, node: node, others: others, pools: pools, recorded: recorded.Annotations, want: desired.Annotations, noRoom: noRoom.annotations, keepsWalls: noRoom.keepsWalls,
 	})
 	p.taints = weigh(p, keys[render.TaintID]{
-		keyField: taints, node: node, others: others, pools: pools, recorded: recorded.Taints, want: desired.Taints, noRoom: noRoom.taints,
+		keyField: taints, node: node, others: others, pools: pools, recorded: recorded.Taints, want: desired.Taints, noRoom: noRoom.taints, keepsWalls: noRoom.keepsWalls,
 	})
 	p.Record = Record{Labels: p.labels.record, Annotations: p.annotations.record, Taints: p.taints.record}
 	slices.SortFunc(p.Changes, compareKeyChanges)

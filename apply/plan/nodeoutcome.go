@@ -155,9 +155,10 @@ const forgottenAfter = 32 * 24 * time.Hour
 
 // stamp notes in the record of a plan when the node last began to follow a change in its
 // turn, and of what it is drained, and reports whether that begins or ends with this write.
-// A plan that writes nothing, and changes nothing of that, notes nothing. There is always
-// room for the time; where there is none for the keys that the node has followed, or for what
-// it had before, the node goes without; and where there is none for a drain, it does not begin.
+// A plan that writes nothing, and changes nothing of that, notes nothing. There is room for the
+// time, but on a node that others have filled to the brim; where there is none for the keys that
+// the node has followed, or for what it had before, the node goes without; and where there is none
+// for a drain, it does not begin.
 func (f NodeFacts) stamp(node *NodeState, full, p *NodePlan, allowed Allowed, drain *Drain) (_ *NodePlan, begins bool) {
 	begins = len(allowed.Begins) > 0
 	change := f.kept(p, allowed.Wait)
@@ -187,6 +188,12 @@ func (f NodeFacts) stamp(node *NodeState, full, p *NodePlan, allowed Allowed, dr
 		stamped.Record.Change.Drains, stamped.rewritten = nil, p.rewritten
 		if drain != nil {
 			drain.NoRoom = true
+		}
+	}
+	for _, less := range []LastChange{p.recorded.Change, {}} {
+		// A kubelet has filled the node up, and walls that stand there need what room there was.
+		if stamped.annotationBytes(node) > allAnnotations {
+			stamped.Record.Change = less
 		}
 	}
 	return &stamped, begins || moves

@@ -23,6 +23,55 @@ const maxAnnotations = allAnnotations - len(`,"change":{"at":"2026-11-25T02:00:0
 type denials struct {
 	labels, annotations map[string]bool
 	taints              map[render.TaintID]bool
+	// keepsWalls reports that walls stay that are recorded: see [isWall].
+	keepsWalls bool
+}
+
+func noDenials() denials {
+	return denials{labels: map[string]bool{}, annotations: map[string]bool{}, taints: map[render.TaintID]bool{}}
+}
+
+// isWall reports whether a key is one that no kubelet may set or take off.
+func isWall(field Field, key string) bool {
+	return field == Taint || field == Label && !render.KubeletMaySet(key)
+}
+
+// fitting is as much of a plan that is too large as fits on the node. Where others have filled it,
+// as its kubelet can, no wall goes that stands there and is recorded: nobody takes one off by that.
+func (p *NodePlan) fitting(node *NodeState, plan func(denials) *NodePlan) *NodePlan {
+	fits := plan(p.deniedBy(node, plan, false))
+	if !fits.losesWalls() || p.bytesOfOthers(node) <= allAnnotations/2 {
+		return fits
+	}
+	return plan(p.deniedBy(node, plan, true))
+}
+
+// losesWalls reports whether a wall goes that is recorded, and wanted still.
+func (p *NodePlan) losesWalls() bool {
+	for key := range p.recorded.Labels {
+		_, wanted := p.desired.Labels[key]
+		if _, ours := p.Record.Labels[key]; wanted && !ours && isWall(Label, key) {
+			return true
+		}
+	}
+	for id := range p.recorded.Taints {
+		_, wanted := p.desired.Taints[id]
+		if _, ours := p.Record.Taints[id]; wanted && !ours {
+			return true
+		}
+	}
+	return false
+}
+
+// bytesOfOthers are what annotations take that no pool has put on the node.
+func (p *NodePlan) bytesOfOthers(node *NodeState) int {
+	size := 0
+	for key, value := range node.Annotations {
+		if _, ours := p.recorded.Annotations[key]; !ours && key != v1.AppliedAnnotation {
+			size += len(key) + len(value)
+		}
+	}
+	return size
 }
 
 // exceeds reports whether the API server would refuse the plan, as the annotations
@@ -87,18 +136,25 @@ type candidate struct {
 	pool  string
 	// bytes that it takes, at most.
 	bytes int
-	deny  func(*denials)
+	// recorded reports that the record has it as it is.
+	recorded bool
+	deny     func(*denials)
 }
 
 // deniedBy decides which keys of a plan that is too large do not fit: what is left
 // when each key has got its room. Taints go before labels, and labels before
 // annotations: no annotation keeps a pool from setting a node apart. Among them the
-// strongest pool goes first, so that none takes room from a stronger one.
-func (p *NodePlan) deniedBy(node *NodeState, plan func(denials) *NodePlan) denials {
-	none := denials{labels: map[string]bool{}, annotations: map[string]bool{}, taints: map[render.TaintID]bool{}}
-	all := candidatesOf(p, labels, p.labels, p.desired.Labels, func(d *denials, key string) { d.labels[key] = true })
-	all = append(all, candidatesOf(p, taints, p.taints, p.desired.Taints, func(d *denials, id render.TaintID) { d.taints[id] = true })...)
-	written := candidatesOf(p, annotations, p.annotations, p.desired.Annotations, func(d *denials, key string) { d.annotations[key] = true })
+// strongest pool goes first, so that none takes room from a stronger one. Where walls are kept,
+// those that the record has already need none.
+func (p *NodePlan) deniedBy(node *NodeState, plan func(denials) *NodePlan, keepsWalls bool) denials {
+	none, denied := noDenials(), noDenials()
+	none.keepsWalls, denied.keepsWalls = keepsWalls, keepsWalls
+	all := candidatesOf(p, labels, p.labels, p.recorded.Labels, p.desired.Labels, func(d *denials, key string) { d.labels[key] = true })
+	all = append(all, candidatesOf(p, taints, p.taints, p.recorded.Taints, p.desired.Taints, func(d *denials, id render.TaintID) { d.taints[id] = true })...)
+	if keepsWalls {
+		all = slices.DeleteFunc(all, func(c candidate) bool { return c.recorded && isWall(c.field, c.key) })
+	}
+	written := candidatesOf(p, annotations, p.annotations, p.recorded.Annotations, p.desired.Annotations, func(d *denials, key string) { d.annotations[key] = true })
 	for _, each := range slices.Concat(all, written) {
 		each.deny(&none)
 	}
@@ -118,7 +174,6 @@ func (p *NodePlan) deniedBy(node *NodeState, plan func(denials) *NodePlan) denia
 	}
 	all = append(all, written...)
 	slices.SortFunc(all, compareCandidates)
-	denied := denials{labels: map[string]bool{}, annotations: map[string]bool{}, taints: map[render.TaintID]bool{}}
 	pools := map[string]bool{}
 	for _, each := range all {
 		bytes := each.bytes
@@ -141,7 +196,7 @@ const (
 	poolFrame   = 64
 )
 
-func candidatesOf[K comparable](p *NodePlan, at keyField[K], planned fieldPlan[K], want map[K]render.Want, deny func(*denials, K)) []candidate {
+func candidatesOf[K comparable](p *NodePlan, at keyField[K], planned fieldPlan[K], recorded map[K]Entry, want map[K]render.Want, deny func(*denials, K)) []candidate {
 	var all []candidate
 	for key, entry := range planned.record {
 		wanted, found := want[key]
@@ -156,8 +211,9 @@ func candidatesOf[K comparable](p *NodePlan, at keyField[K], planned fieldPlan[K
 		if entry.Before != nil {
 			bytes += jsonLen(*entry.Before)
 		}
+		before, had := recorded[key]
 		all = append(all, candidate{
-			field: at.field, key: name, rank: wanted.Rank, pool: entry.Pool, bytes: bytes,
+			field: at.field, key: name, rank: wanted.Rank, pool: entry.Pool, bytes: bytes, recorded: had && before.equal(entry),
 			deny: func(d *denials) { deny(d, key) },
 		})
 	}

@@ -108,6 +108,41 @@ func TestAFullNodeIsReported(t *testing.T) {
 	q.carries("n1", "maintenance", "quarantine")
 }
 
+// A kubelet that fills up its node cannot take its wall off by that, whatever is to be written next.
+func TestAFullNodeKeepsItsWall(t *testing.T) {
+	q := newQuarantine(t)
+	p := q.Test
+	p.Install()
+	q.role("n1")
+	q.carries("n1", "maintenance", "quarantine")
+	left := 256<<10 - len("a")
+	for key, value := range p.Get("n1").Annotations {
+		left -= len(key) + len(value)
+	}
+	kubelet := policies.KubeletOf(t, p.Cluster, "n1")
+	p.Do(p.Patch(kubelet, "n1", map[string]any{"annotations": map[string]any{"a": strings.Repeat("x", left)}}))
+	q.step(1234567890)
+	q.pool("reports the node that cannot be written", func(pool *v1.NodePool) error {
+		ready := meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition)
+		if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != v1.ConflictReason || !strings.Contains(ready.Message, "node n1: label example.com/step ") || !strings.Contains(ready.Message, "there is no room to record it") {
+			return fmt.Errorf("it says %+v", ready)
+		}
+		return nil
+	})
+	q.carries("n1", "maintenance", "quarantine")
+	if _, member := p.Get("n1").Labels[v1.RoleLabel("quarantine")]; !member {
+		t.Error("the role label is gone")
+	}
+	p.Do(p.Patch(kubelet, "n1", map[string]any{"annotations": map[string]any{"a": nil}}))
+	q.pool("is ready", func(pool *v1.NodePool) error {
+		if ready := meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition); ready == nil || ready.Status != metav1.ConditionTrue {
+			return fmt.Errorf("it says %+v", ready)
+		}
+		return nil
+	})
+	q.carries("n1", "maintenance", "quarantine")
+}
+
 // quarantine is a cluster with a node n1 that an administrator has tainted, the
 // pool quarantine, and the controller with the rights that are shipped.
 type quarantine struct {

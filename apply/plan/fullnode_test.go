@@ -1,0 +1,87 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// fillUp has a kubelet fill up the annotations of its node but for some bytes.
+func fillUp(node *NodeState, spare int) *NodeState {
+	full := node.DeepCopy()
+	annotate(full, "large", "")
+	annotate(full, "large", strings.Repeat("x", allAnnotations-annotationBytesOf(full.Annotations)-spare))
+	return full
+}
+
+// A kubelet fills up the annotations of its node, and something is to be written that does not fit
+// any more: the wall that stands there with its record stays, and what does not fit is reported.
+func TestFullNodeKeepsItsWall(t *testing.T) {
+	wall := func(effect corev1.TaintEffect) *v1.NodePool {
+		return waitingPool("wall", all(prior(100), func(pool *v1.NodePool) {
+			pool.Spec.Taints = []v1.Taint{{Key: wallID.Key, Value: "yes", Effect: effect}}
+			pool.Spec.Annotations = map[string]v1.AnnotationValue{"example.com/contact": "team-payments@example.com"}
+		}))
+	}
+	self := waitingPool("self", func(pool *v1.NodePool) {
+		pool.Spec.NodeNames = nil
+		pool.Spec.Selector = &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"example.com/gpu": "yes"}}
+	})
+	strong := waitingPool("strong", all(prior(1000), tainted("s", corev1.TaintEffectNoSchedule)))
+	for name, grow := range map[string]func(node *NodeState, pools []*v1.NodePool) []*v1.NodePool{
+		"its kubelet takes an annotation off": func(node *NodeState, pools []*v1.NodePool) []*v1.NodePool {
+			delete(node.Annotations, "example.com/contact")
+			return pools
+		},
+		"it joins a pool": func(node *NodeState, pools []*v1.NodePool) []*v1.NodePool {
+			node.Labels["example.com/gpu"] = "yes"
+			return pools
+		},
+		"a weaker pool has a label": func(_ *NodeState, pools []*v1.NodePool) []*v1.NodePool {
+			return append(pools, waitingPool("weak", labelPairs("example.com/a-label-that-takes-room", "a-value-that-takes-room")))
+		},
+		"a stronger pool has a taint": func(_ *NodeState, pools []*v1.NodePool) []*v1.NodePool { return append(pools, strong) },
+		"the wall gets another value": func(_ *NodeState, pools []*v1.NodePool) []*v1.NodePool {
+			longer := pools[0].DeepCopy()
+			longer.Spec.Taints[0].Value = strings.Repeat("v", 63)
+			return append([]*v1.NodePool{longer}, pools[1:]...)
+		},
+	} {
+		for _, effect := range []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute} {
+			for _, spare := range []int{0, 10, 30, 60, 100, 150, 200, 300, 500} {
+				pools := []*v1.NodePool{wall(effect), self}
+				node := newNode("n")
+				for range 2 {
+					node = outcomeAt(node, closedAt, pools...).Admission.Plan.After(node)
+				}
+				full := fillUp(node, spare)
+				pools = grow(full, pools)
+				full = fillUp(full, spare) // what was taken off, too
+				var o NodeOutcome
+				for range 3 {
+					o = outcomeAt(full, closedAt, pools...)
+					full = o.Admission.Plan.After(full)
+				}
+				has := false
+				for _, taint := range full.Taints {
+					has = has || taint.Key == wallID.Key && taint.Effect == effect
+				}
+				if _, role := full.Labels[v1.RoleLabel("wall")]; !has || !role {
+					t.Errorf("%s, %s, %d bytes left: it has the taints %v and the labels %v", name, effect, spare, full.Taints, full.Labels)
+				}
+				if size := annotationBytesOf(full.Annotations); size > allAnnotations {
+					t.Errorf("%s, %s, %d bytes left: its annotations take %d bytes", name, effect, spare, size)
+				}
+				if !o.Plan.NoOp() {
+					t.Errorf("%s, %s, %d bytes left: a fourth write is due: %v", name, effect, spare, o.Plan.Changes)
+				}
+				if spare == 0 && len(o.Plan.Conflicts) == 0 {
+					t.Errorf("%s, %s: nothing is reported", name, effect)
+				}
+			}
+		}
+	}
+}
