@@ -85,3 +85,71 @@ func TestFullNodeKeepsItsWall(t *testing.T) {
 		}
 	}
 }
+
+// A label of a pool that the node has left, or that a stronger one gives another value, goes from
+// a full node: it draws pods there.
+func TestFullNodeKeepsNoLabelThatMoves(t *testing.T) {
+	const tenant = "node-restriction.kubernetes.io/tenant"
+	of := func(name, value string, priority int32) *v1.NodePool {
+		return onNode(name, v1.NodePoolSpec{Priority: priority, Labels: map[string]v1.LabelValue{tenant: v1.LabelValue(value)}})
+	}
+	first := of("a", "a", 0)
+	for name, pools := range map[string][]*v1.NodePool{
+		"it moves": {of("b", "a-much-longer-value-of-the-label", 0)}, "it is quarantined": {first, of("q", "quarantine-quarantine-quarantine", 1000)},
+	} {
+		for _, spare := range []int{0, 20, 100} {
+			node := newNode("n")
+			for range 2 {
+				node = outcomeAt(node, closedAt, first).Admission.Plan.After(node)
+			}
+			for range 4 {
+				node = fillUp(node, spare)
+				node = outcomeAt(node, closedAt, pools...).Admission.Plan.After(node)
+			}
+			if node.Labels[tenant] == "a" {
+				t.Errorf("%s, %d bytes left: it has the labels %v", name, spare, node.Labels)
+			}
+		}
+	}
+}
+
+// What fills the node up stands under a key of a weaker pool that is paused, by its kubelet or by
+// the pool itself.
+func TestFullNodeKeepsItsWallBesidePausedPools(t *testing.T) {
+	wall := onNode("wall", v1.NodePoolSpec{Priority: 100, Taints: []v1.Taint{{Key: wallID.Key, Value: "yes", Effect: wallID.Effect}}})
+	step := wall.DeepCopy()
+	step.Spec.Labels = map[string]v1.LabelValue{"example.com/step": "a-step-that-takes-some-room"}
+	const contact = "example.com/contact"
+	weak := func(value string) *v1.NodePool {
+		return onNode("weak", v1.NodePoolSpec{Annotations: map[string]v1.AnnotationValue{contact: v1.AnnotationValue(value)}})
+	}
+	settled := func(pools ...*v1.NodePool) *NodeState {
+		node := newNode("n")
+		for range 2 {
+			node = outcomeAt(node, closedAt, pools...).Admission.Plan.After(node)
+		}
+		return node
+	}
+	keeps := func(how string, node *NodeState, weak *v1.NodePool) {
+		node = outcomeAt(node, closedAt, step, paused(weak)).Admission.Plan.After(node)
+		if _, role := node.Labels[v1.RoleLabel("wall")]; !role || !carriesTaint(node, wallID, "yes") {
+			t.Errorf("%s: it has the taints %v and the labels %v", how, node.Taints, node.Labels)
+		}
+		if size := annotationBytesOf(node.Annotations); size > allAnnotations {
+			t.Errorf("%s: its annotations take %d bytes", how, size)
+		}
+	}
+	full := settled(wall, weak("x"))
+	annotate(full, contact, "")
+	annotate(full, contact, strings.Repeat("x", allAnnotations-annotationBytesOf(full.Annotations)))
+	keeps("by its kubelet", full, weak("x"))
+
+	// Each byte is there twice, in the record, too.
+	empty := annotationBytesOf(settled(wall, weak("")).Annotations)
+	large := weak(strings.Repeat("x", (allAnnotations-empty-80)/2))
+	full = settled(wall, large)
+	if left := allAnnotations - annotationBytesOf(full.Annotations); left > 90 || left < 0 {
+		t.Fatalf("%d bytes are left", left)
+	}
+	keeps("by the pool", full, large)
+}

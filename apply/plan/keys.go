@@ -109,7 +109,7 @@ func (k keys[K]) verdict(key K) verdict {
 	case ours && k.holds(key, entry, want, wanted):
 		return k.hold(have, entry, want, wanted)
 	case wanted && k.noRoom[key]:
-		return k.deny(key, have, entry, ours)
+		return k.deny(key, have, entry, ours, want)
 	case wanted && ours:
 		return k.keep(have, entry, want)
 	case wanted && have == nil:
@@ -144,11 +144,12 @@ func (k keys[K]) hold(have *string, entry Entry, want render.Want, wanted bool) 
 	return verdict{entry: &entry, after: have, conflict: denied, holder: entry.Pool}
 }
 
-// deny leaves out a key that does not fit, or releases it.
-func (k keys[K]) deny(key K, have *string, entry Entry, ours bool) verdict {
+// deny leaves out a key that does not fit, or releases it. A wall stays, but for a label of another
+// value than that which is wanted: it would draw the pods of a pool that the node has left.
+func (k keys[K]) deny(key K, have *string, entry Entry, ours bool, want render.Want) verdict {
 	decision := verdict{after: have}
 	switch {
-	case ours && k.keepsWalls && isWall(k.field, fmt.Sprint(key)):
+	case ours && k.keepsWalls && isWall(k.field, fmt.Sprint(key)) && (k.field == Taint || entry.Value == want.Value):
 		decision = k.set(have, entry)
 		decision.drift = decision.change
 	case ours:

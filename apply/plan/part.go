@@ -18,7 +18,7 @@ import (
 func (p *NodePlan) Removals(node *NodeState) *NodePlan {
 	bringsTaint := map[string]bool{}
 	for id, entry := range p.Record.Taints {
-		if _, had := p.recorded.Taints[id]; !had {
+		if before, had := p.recorded.Taints[id]; !had || before.Pool != entry.Pool || before.Value != entry.Value {
 			bringsTaint[entry.Pool] = true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
 )
 
 // What of a plan can be written to a node that must not grow: all that is released goes, and
@@ -76,5 +77,31 @@ func TestRemovalsTakeNoWallOff(t *testing.T) {
 	}
 	if p, err = Node(node, expand()); err != nil || p.Removals(node) != nil {
 		t.Fatal("all of it is released, and not by a part", err)
+	}
+}
+
+// Nor does it go for one whose place somebody weaker has, or that stands with another value.
+func TestRemovalsWaitForTheTaintOfAnother(t *testing.T) {
+	s := newServer()
+	wall := func(taints ...v1.Taint) *v1.NodePool {
+		return onNode("wall", v1.NodePoolSpec{Priority: 100, Taints: taints})
+	}
+	old := v1.Taint{Key: "wall", Value: "v", Effect: corev1.TaintEffectNoSchedule}
+	next := v1.Taint{Key: "wall", Value: "v", Effect: corev1.TaintEffectNoExecute}
+	weaker := next
+	weaker.Value = "w"
+	weak := onNode("weak", v1.NodePoolSpec{Taints: []v1.Taint{weaker}})
+	for name, pools := range map[string][2]*render.Expansion{
+		"of a weaker pool":   {expand(wall(old), weak), expand(wall(next), weak)},
+		"with another value": {expand(wall(old, weaker)), expand(wall(next))},
+	} {
+		node, _ := s.write(t, newNode("n"), pools[0])
+		p, err := Node(node, pools[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if less := p.Removals(node); less != nil && !carriesTaint(less.After(node), render.TaintID{Key: old.Key, Effect: old.Effect}, old.Value) {
+			t.Errorf("%s: after the removals it has the taints %v", name, less.After(node).Taints)
+		}
 	}
 }

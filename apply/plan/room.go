@@ -48,9 +48,9 @@ func (p *NodePlan) fitting(node *NodeState, plan func(denials) *NodePlan) *NodeP
 
 // losesWalls reports whether a wall goes that is recorded, and wanted still.
 func (p *NodePlan) losesWalls() bool {
-	for key := range p.recorded.Labels {
-		_, wanted := p.desired.Labels[key]
-		if _, ours := p.Record.Labels[key]; wanted && !ours && isWall(Label, key) {
+	for key, entry := range p.recorded.Labels {
+		want, wanted := p.desired.Labels[key]
+		if _, ours := p.Record.Labels[key]; wanted && !ours && want.Value == entry.Value && isWall(Label, key) {
 			return true
 		}
 	}
@@ -63,12 +63,18 @@ func (p *NodePlan) losesWalls() bool {
 	return false
 }
 
-// bytesOfOthers are what annotations take that no pool has put on the node.
+// bytesOfOthers are what annotations take that no pool has put on the node, or of which somebody
+// has changed the value, or whose pool holds still: no room is made there for what is wanted.
 func (p *NodePlan) bytesOfOthers(node *NodeState) int {
 	size := 0
 	for key, value := range node.Annotations {
-		if _, ours := p.recorded.Annotations[key]; !ours && key != v1.AppliedAnnotation {
+		entry, ours := p.recorded.Annotations[key]
+		held := ours && p.pools.Holds(entry.Pool)
+		if key != v1.AppliedAnnotation && (!ours || held || entry.Value != value) {
 			size += len(key) + len(value)
+		}
+		if held { // and the record has it as well
+			size += jsonLen(key) + jsonLen(entry.Value)
 		}
 	}
 	return size
