@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -67,8 +66,8 @@ type waitingKeys struct {
 	desired render.Desired
 }
 
-// withoutKeptOff leaves out of a plan what brings keys that were kept off, for pools that wait, or agree
-// with those that do.
+// withoutKeptOff leaves out of a plan what brings keys that were kept off, for pools that wait, or
+// agree with those that do.
 func withoutKeptOff(p *NodePlan, given []KeyChange, wait NodeWait) waitingKeys {
 	w := waitingKeys{pools: map[string]bool{}, come: map[string]bool{}, desired: p.desired}
 	w.desired.Labels, w.desired.Taints = maps.Clone(p.desired.Labels), maps.Clone(p.desired.Taints)
@@ -96,12 +95,11 @@ func withoutKeptOff(p *NodePlan, given []KeyChange, wait NodeWait) waitingKeys {
 func (a Allowed) waitingAs(other Allowed, waiting waitingKeys) Allowed {
 	a.keptOff, a.upToDate = waiting.keys, len(a.Wait) == 0
 	a.Begins = slices.DeleteFunc(slices.Clone(other.Begins), func(pool string) bool { return !waiting.come[pool] })
-	for _, wait := range other.Wait {
-		if waiting.pools[wait.Pool] && a.Wait.Of(wait.Pool) == nil {
-			a.Wait = append(slices.Clone(a.Wait), wait)
-			slices.SortFunc(a.Wait, func(a, b *PoolWait) int { return strings.Compare(a.Pool, b.Pool) })
-		}
-	}
+	also := slices.DeleteFunc(slices.Clone(other.Wait), func(wait *PoolWait) bool {
+		return !waiting.pools[wait.Pool] || a.Wait.Of(wait.Pool) != nil
+	})
+	a.Wait = slices.Concat(a.Wait, also)
+	slices.SortFunc(a.Wait, func(a, b *PoolWait) int { return strings.Compare(a.Pool, b.Pool) })
 	for _, asks := range other.AsksOf {
 		if waiting.pools[asks.Pool] {
 			a.Asks, a.AsksOf = append(a.Asks, asks.In...), append(a.AsksOf, asks)
@@ -114,7 +112,7 @@ func (a Allowed) waitingAs(other Allowed, waiting waitingKeys) Allowed {
 	}
 	slices.Sort(a.Asks)
 	slices.Sort(a.Reverts)
-	slices.SortFunc(a.AsksOf, func(a, b PoolAsks) int { return cmp.Compare(a.Pool, b.Pool) })
+	slices.SortFunc(a.AsksOf, func(a, b PoolAsks) int { return strings.Compare(a.Pool, b.Pool) })
 	a.Asks, a.Reverts, a.Closes = slices.Compact(a.Asks), slices.Compact(a.Reverts), other.Closes
 	return a
 }
