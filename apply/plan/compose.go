@@ -105,7 +105,7 @@ func merge[T any](first, second []T, name func(T) string, one func(T, T) T) []T 
 // in one request: in between, something else has to happen.
 func (p *NodePlan) compose(next *NodePlan) *NodePlan {
 	both := &NodePlan{
-		Pools: next.Pools, Conflicts: next.Conflicts, Record: next.Record, recorded: p.recorded, desired: next.desired, unsettled: next.unsettled,
+		Pools: next.Pools, Conflicts: next.Conflicts, Record: next.Record, ownership: p.ownership, desired: next.desired, unsettled: next.unsettled,
 		labels: p.labels.compose(next.labels), annotations: p.annotations.compose(next.annotations), taints: p.taints.compose(next.taints),
 	}
 	// Written twice, a record of an old version is one of the present.

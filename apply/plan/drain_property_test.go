@@ -24,11 +24,14 @@ type drainWorld struct {
 	now   time.Time
 	log   []string
 
-	// The node was left up to date, in members and with what was kept off, and repairs are known of it.
-	upToDate bool
-	members  []string
-	keptOff  KeptOff
-	repairs  *Repairs
+	// What is remembered of the node, and its repairs.
+	memory  *Memory
+	repairs *Repairs
+	change  LastChange
+	// older is a state that the node had, and lost are the taints that were ours, and were taken
+	// from it in this step.
+	older *NodeState
+	lost  map[render.TaintID]Entry
 }
 
 func (w *drainWorld) pool(name string) *v1.NodePool {
@@ -104,10 +107,10 @@ func (w *drainWorld) describe(p *v1.NodePool) string {
 	return text + fmt.Sprint(p.Annotations)
 }
 
-func (w *drainWorld) step() {
-	switch w.r.IntN(6) {
+func (w *drainWorld) step(t *testing.T) {
+	w.lost = nil
+	switch w.r.IntN(7) {
 	case 0, 1:
-		w.upToDate = false
 		name := pick(w.r, []string{"a", "b", "c"})
 		if w.r.IntN(5) == 0 {
 			delete(w.pools, name)
@@ -124,6 +127,19 @@ func (w *drainWorld) step() {
 			w.node.Taints = append(w.node.Taints, corev1.Taint{Key: key, Effect: effect, Value: pick(w.r, []string{"v", "w", "x"})})
 		}
 		w.note("somebody: taints %v", taintsOf(w.node))
+	case 3:
+		// Somebody takes the record as well, or puts an older state of the node back.
+		w.lost = maps.Clone(mustRecord(t, w.node).Taints)
+		before := w.node
+		w.node = w.node.DeepCopy()
+		if w.r.IntN(2) == 0 && w.older != nil {
+			w.node.Taints, w.node.Labels, w.node.Annotations = w.older.Taints, w.older.Labels, w.older.Annotations
+			w.note("somebody: an older state, taints %v record %s", taintsOf(w.node), w.node.Annotations[v1.AppliedAnnotation])
+		} else {
+			w.node.Taints, w.node.Labels, w.node.Annotations = nil, nil, nil
+			w.note("somebody: nothing of the node is left")
+		}
+		w.older = before
 	default:
 		w.now = w.now.Add(time.Duration(w.r.IntN(180)-20) * time.Minute)
 		w.note("at %s", w.now.Format(time.RFC3339))
@@ -133,19 +149,23 @@ func (w *drainWorld) step() {
 func (w *drainWorld) decide(facts NodeFacts) NodeOutcome {
 	pools := w.all()
 	facts.Rollouts, facts.Now = RolloutsOf(pools), w.now
-	facts.UpToDate, facts.Members, facts.KeptOff = w.upToDate, w.members, w.keptOff
+	facts.Memory, facts.LastChange = w.memory, w.change
 	facts.Backoff, facts.Repairs = DefaultRepairBackoff(), w.repairs
 	return NodeOutcomeOf(w.node, expand(pools...), facts)
 }
 
 // carry carries out, and checks what must hold of each write.
-func (w *drainWorld) carry(t *testing.T, o NodeOutcome, facts NodeFacts) (problem string) {
+func (w *drainWorld) carry(o NodeOutcome, facts NodeFacts) (problem string) {
 	p, before := o.Admission.Plan, w.node
-	if p == nil || p.NoOp() {
+	if p == nil {
 		return ""
 	}
+	problem = w.notPutBack(o)
+	if p.NoOp() {
+		return problem
+	}
 	after := p.After(before)
-	recorded := mustRecord(t, before)
+	recorded := o.Plan.recorded
 	rollouts := RolloutsOf(w.all())
 	for _, taint := range after.Taints {
 		id := render.TaintID{Key: taint.Key, Effect: taint.Effect}
@@ -181,6 +201,21 @@ func (w *drainWorld) carry(t *testing.T, o NodeOutcome, facts NodeFacts) (proble
 	w.node = after
 	if _, err := readRecord(after); err != nil {
 		problem += err.Error()
+	}
+	return problem
+}
+
+// notPutBack are the taints that were ours, were taken from the node in this step together with
+// its record, and stay away, though a pool wants them still.
+func (w *drainWorld) notPutBack(o NodeOutcome) (problem string) {
+	p, before := o.Admission.Plan, w.node
+	after := p.After(before)
+	for id, entry := range w.lost {
+		want, wanted := o.Plan.desired.Taints[id]
+		_, stands := taintValue(before, id)
+		if wanted && want.Pool == entry.Pool && want.Value == entry.Value && !stands && !o.Plan.pools.Holds(want.Pool) && !carriesTaint(after, id, entry.Value) && !p.taints.withheld[id] {
+			problem += fmt.Sprintf("lost: %s=%s was taken with its record, and is not put back: waits %v; ", id, entry.Value, o.Wait)
+		}
 	}
 	return problem
 }
@@ -233,7 +268,7 @@ func TestRandomDrainProperties(t *testing.T) {
 		}
 	steps:
 		for range 14 {
-			w.step()
+			w.step(t)
 			var turn []string
 			if w.r.IntN(2) == 0 {
 				turn = []string{"a", "b", "c"}
@@ -248,7 +283,8 @@ func TestRandomDrainProperties(t *testing.T) {
 				}
 				w.repairs = o.Admission.Written(w.now)
 				noop := o.Admission.Plan == nil || o.Admission.Plan.NoOp()
-				problem := w.carry(t, o, facts)
+				before := w.node
+				problem := w.carry(o, facts)
 				w.note("  pass %d turn %v drained %t: %s taints %v drains %+v waits %d begins %v record %s", pass, turn, facts.Drained, o.State, taintsOf(w.node), LastChangeOf(w.node).Drained(), len(o.Wait), o.Begins, w.node.Annotations[v1.AppliedAnnotation])
 				if problem != "" {
 					fail(problem[:4], "%s", problem)
@@ -257,7 +293,10 @@ func TestRandomDrainProperties(t *testing.T) {
 				if noop && o.Begins {
 					fail("begins", "without a write")
 				}
-				w.keptOff, w.members, w.upToDate = o.KeptOff, o.Members, o.UpToDate && len(LastChangeOf(w.node).Drains) == 0 && (o.Plan == nil || o.Admission.Held == nil || noop)
+				w.memory = NodeFacts{Memory: w.memory}.Remember(before, o, o.Admission.Plan, false)
+				if state := FollowerStateOf(w.node, o, true); w.change.Behind(state.Change) {
+					w.change = state.Change
+				}
 				if noop {
 					if problem := w.obstructed(t); problem != "" {
 						fail("obstructed", "%s", problem)
@@ -280,7 +319,7 @@ func TestRandomDrainProperties(t *testing.T) {
 		}
 		w.pools = map[string]*v1.NodePool{}
 		for range 3 {
-			w.carry(t, w.decide(NodeFacts{}), NodeFacts{})
+			w.carry(w.decide(NodeFacts{}), NodeFacts{})
 		}
 		if text := w.node.Annotations[v1.AppliedAnnotation]; text != "" {
 			fail("left", "no pool is left, and the record is %s", text)

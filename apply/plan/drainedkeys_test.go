@@ -25,7 +25,7 @@ func TestEveryNewTaintIsDrained(t *testing.T) {
 		facts NodeFacts
 	}{
 		"a stronger pool gives it up": {followed(t, longAgo, weak, strong), NodeFacts{Turn: Turn{In: []string{"p"}}}},
-		"a foreign taint goes":        {followed(t, longAgo, labelledLike(weak)), NodeFacts{UpToDate: true, Members: []string{"p"}}},
+		"a foreign taint goes":        {followed(t, longAgo, labelledLike(weak)), NodeFacts{Turn: Turn{In: []string{"p"}}}},
 	} {
 		node := c.node.DeepCopy()
 		if name == "a foreign taint goes" {

@@ -42,7 +42,7 @@ func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts, r
 			}
 		}
 	}
-	held, leave := weighDesired(node, p.recorded, desired, p.pools), map[repairKey]bool{}
+	held, leave := weighDesired(node, p.ownership, desired, p.pools), map[repairKey]bool{}
 	for _, change := range held.Changes {
 		// What a pool has within a refused one is put back still.
 		if _, itself := refused[change.Pool]; itself || h.refuses(change.Pool) && !change.Drift {

@@ -12,10 +12,10 @@ import (
 //
 // The rule, for each key that is in the record or that a pool wants:
 //
-//   - In the record: it is ours. It gets the value that is wanted, also when
-//     somebody changed it by hand. No longer wanted, it goes, or gets back the
-//     value that it had before it was taken over; but a value that differs from
-//     the one we put there is somebody else's and stays.
+//   - In the record, or remembered and gone with its record: it is ours. It gets the
+//     value that is wanted, also when somebody changed it by hand. No longer wanted,
+//     it goes, or gets back the value that it had before it was taken over; but a
+//     value that differs from the one we put there is somebody else's and stays.
 //   - Not in the record and not on the node: it is put there.
 //   - Not in the record, on the node with the value that is wanted: it is shared.
 //     Nothing is written, and nothing will go when the pool releases it.
@@ -38,7 +38,9 @@ type keys[K comparable] struct {
 	others   *owners
 	pools    *render.Expansion
 	recorded map[K]Entry
-	want     map[K]render.Want
+	// live is what the record on the node says of them; the others are remembered.
+	live map[K]Entry
+	want map[K]render.Want
 	// noRoom are the keys that do not fit on the node: see [NodePlan.deniedBy].
 	noRoom map[K]bool
 	// keepsWalls reports that of these those stay as they are recorded that no kubelet may set.
@@ -62,6 +64,8 @@ type verdict struct {
 	holder   string
 	// noRoom reports that it is a conflict because the key does not fit.
 	noRoom bool
+	// withheld reports that it is ours, and the record does not say so yet.
+	withheld bool
 }
 
 // unchanged reports of almost every key, at once, that the rule changes nothing: it
@@ -107,7 +111,7 @@ func (k keys[K]) verdict(key K) verdict {
 	want.Policy = k.policy(key, want)
 	switch {
 	case ours && k.holds(key, entry, want, wanted):
-		return k.hold(have, entry, want, wanted)
+		return k.hold(key, have, entry, want, wanted)
 	case wanted && k.noRoom[key]:
 		return k.deny(key, have, entry, ours, want)
 	case wanted && ours:
@@ -139,9 +143,9 @@ func goesBefore(pools *render.Expansion, keeps keepsKey, want render.Want, from 
 }
 
 // hold leaves everything as it stands, in the record too.
-func (k keys[K]) hold(have *string, entry Entry, want render.Want, wanted bool) verdict {
-	denied := wanted && (have == nil || *have != want.Value)
-	return verdict{entry: &entry, after: have, conflict: denied, holder: entry.Pool}
+func (k keys[K]) hold(key K, have *string, entry Entry, want render.Want, wanted bool) verdict {
+	denied, live := wanted && (have == nil || *have != want.Value), recordedEntry(k.live, key)
+	return verdict{entry: live, after: have, conflict: denied, holder: entry.Pool, withheld: live == nil || !live.equal(entry)}
 }
 
 // deny leaves out a key that does not fit, or releases it. A wall stays, but for a label of another

@@ -68,7 +68,7 @@ func (f FollowedPool) equal(other FollowedPool) bool {
 // LastChangeOf is the last change that a node has followed in its turn, by its record;
 // zero where that cannot be read. Of the node no more is needed than its metadata.
 func LastChangeOf(node interface{ GetAnnotations() map[string]string }) LastChange {
-	record, err := remembered.read(node.GetAnnotations()[v1.AppliedAnnotation])
+	record, err := recordTexts.read(node.GetAnnotations()[v1.AppliedAnnotation])
 	if err != nil {
 		return LastChange{}
 	}

@@ -24,8 +24,9 @@ type NodePlan struct {
 	unsettled bool
 	// step is the plan for what the pools see now, where this one is for what they will
 	// see; nil where that is the same.
-	step     *NodePlan
-	recorded Record // what is ours now
+	step *NodePlan
+	// ownership is what is ours now.
+	ownership
 	// text is the record as it stands on the node; rewritten reports that it is
 	// another text afterwards though it says the same.
 	text        string
@@ -45,7 +46,8 @@ type fieldPlan[K comparable] struct {
 	copied bool
 	// changed are the keys whose values change; nil for one that goes.
 	changed map[K]*string
-	// withheld are the keys whose change has to wait: see [NodePlan.without].
+	// withheld are the keys whose change has to wait, see [NodePlan.without], and those that are
+	// remembered of pools that hold still.
 	withheld map[K]bool
 }
 
@@ -87,12 +89,21 @@ func (o fieldPlan[K]) removes() bool {
 // they see, and may lead to other pools; the plan then is the one for what they
 // will see, so that one write does it all.
 func Node(node *NodeState, pools *render.Expansion) (*NodePlan, error) {
-	recorded, err := readRecord(node)
+	return NodeFacts{}.plan(node, pools)
+}
+
+// plan is that of [Node], with what is remembered of the node.
+func (f NodeFacts) plan(node *NodeState, pools *render.Expansion) (*NodePlan, error) {
+	live, err := readRecord(node)
 	if err != nil {
 		return nil, err
 	}
-	seen := recorded.underlyingLabels(node.Labels)
-	first := weighAll(node, recorded, seen, pools)
+	ours := f.Memory.owned(node, live)
+	if live.Change.Behind(f.LastChange) {
+		ours.recorded.Change = f.LastChange
+	}
+	seen := ours.recorded.underlyingLabels(node.Labels)
+	first := weighAll(node, ours, seen, pools)
 	if first.leavesLabels() {
 		return first, nil
 	}
@@ -106,7 +117,7 @@ func Node(node *NodeState, pools *render.Expansion) (*NodePlan, error) {
 			return p, nil
 		}
 		seen = after
-		p = weighAll(node, recorded, seen, pools)
+		p = weighAll(node, ours, seen, pools)
 	}
 	// What the pools see goes to and fro. Step by step it comes to rest: what
 	// was released in the first step is not in the record of the second.
@@ -125,43 +136,47 @@ func (p *NodePlan) leavesLabels() bool {
 }
 
 // weighAll plans for a node of which the pools see these labels.
-func weighAll(node *NodeState, recorded Record, seen map[string]string, pools *render.Expansion) *NodePlan {
-	return weighDesired(node, recorded, pools.Node(node.Name, seen), pools)
+func weighAll(node *NodeState, ours ownership, seen map[string]string, pools *render.Expansion) *NodePlan {
+	desired := pools.Node(node.Name, seen)
+	return weighDesired(node, ours.sharing(node, desired, pools), desired, pools)
 }
 
 // weighDesired plans for a node of which this is desired. Where the API server would
 // refuse the plan, as the annotations are too large, it leaves out what does not fit.
-func weighDesired(node *NodeState, recorded Record, desired render.Desired, pools *render.Expansion) *NodePlan {
-	return weighKeeping(node, recorded, desired, pools, LastChange{})
+func weighDesired(node *NodeState, ours ownership, desired render.Desired, pools *render.Expansion) *NodePlan {
+	return weighKeeping(node, ours, desired, pools, LastChange{})
 }
 
 // weighKeeping plans for a node of which this is desired, and leaves room for what the
 // record has to say of its last change.
-func weighKeeping(node *NodeState, recorded Record, desired render.Desired, pools *render.Expansion, change LastChange) *NodePlan {
+func weighKeeping(node *NodeState, ours ownership, desired render.Desired, pools *render.Expansion, change LastChange) *NodePlan {
 	plan := func(noRoom denials) *NodePlan {
-		p := weighFields(node, recorded, desired, pools, noRoom)
+		p := weighFields(node, ours, desired, pools, noRoom)
 		p.Record.Change = change
 		return p
 	}
 	p := plan(denials{})
-	if p.exceeds(node) {
-		p = p.fitting(node, plan)
+	if !p.exceeds(node) {
+		return p
+	}
+	if p = p.fitting(node, plan); ours.recalls() && p.annotationBytes(node) > allAnnotations {
+		return weighKeeping(node, ours.forgetting(), desired, pools, change) // which adds nothing
 	}
 	return p
 }
 
-func weighFields(node *NodeState, recorded Record, desired render.Desired, pools *render.Expansion, noRoom denials) *NodePlan {
-	p := &NodePlan{Pools: desired.Pools, recorded: recorded, text: node.Annotations[v1.AppliedAnnotation], desired: desired, pools: pools}
+func weighFields(node *NodeState, ours ownership, desired render.Desired, pools *render.Expansion, noRoom denials) *NodePlan {
+	p := &NodePlan{Pools: desired.Pools, ownership: ours, text: node.Annotations[v1.AppliedAnnotation], desired: desired, pools: pools}
 	others := &owners{object: node}
 
 	p.labels = weigh(p, keys[string]{
-		keyField: labels, node: node, others: others, pools: pools, recorded: recorded.Labels, want: desired.Labels, noRoom: noRoom.labels, keepsWalls: noRoom.keepsWalls,
+		keyField: labels, node: node, others: others, pools: pools, recorded: ours.recorded.Labels, live: ours.live.Labels, want: desired.Labels, noRoom: noRoom.labels, keepsWalls: noRoom.keepsWalls,
 	})
 	p.annotations = weigh(p, keys[string]{
-		keyField: annotations, node: node, others: others, pools: pools, recorded: recorded.Annotations, want: desired.Annotations, noRoom: noRoom.annotations, keepsWalls: noRoom.keepsWalls,
+		keyField: annotations, node: node, others: others, pools: pools, recorded: ours.recorded.Annotations, live: ours.live.Annotations, want: desired.Annotations, noRoom: noRoom.annotations, keepsWalls: noRoom.keepsWalls,
 	})
 	p.taints = weigh(p, keys[render.TaintID]{
-		keyField: taints, node: node, others: others, pools: pools, recorded: recorded.Taints, want: desired.Taints, noRoom: noRoom.taints, keepsWalls: noRoom.keepsWalls,
+		keyField: taints, node: node, others: others, pools: pools, recorded: ours.recorded.Taints, live: ours.live.Taints, want: desired.Taints, noRoom: noRoom.taints, keepsWalls: noRoom.keepsWalls,
 	})
 	p.Record = Record{Labels: p.labels.record, Annotations: p.annotations.record, Taints: p.taints.record}
 	slices.SortFunc(p.Changes, compareKeyChanges)
@@ -188,17 +203,17 @@ func (p *NodePlan) labelsAfter(live map[string]string) map[string]string {
 
 // NoOp reports whether there is nothing to write.
 func (p *NodePlan) NoOp() bool {
-	return len(p.Changes) == 0 && p.Record.Equal(p.recorded) && !p.rewritten
+	return len(p.Changes) == 0 && p.Record.Equal(p.live) && !p.rewritten
 }
 
-// Recorded is what is ours before the write.
+// Recorded is what is ours before the write, by the record and by what is remembered of it.
 func (p *NodePlan) Recorded() Record { return p.recorded }
 
-// Releases returns the pools that the write releases: they had keys on the node
+// Releases returns the pools that the write releases: the record had keys of them
 // and have none afterwards.
 func (p *NodePlan) Releases() []string {
 	after := p.Record.Pools()
-	released := p.recorded.Pools()
+	released := p.live.Pools()
 	maps.DeleteFunc(released, func(pool string, _ bool) bool { return after[pool] })
 	return slices.Sorted(maps.Keys(released))
 }
@@ -213,6 +228,12 @@ func weigh[K comparable](p *NodePlan, k keys[K]) fieldPlan[K] {
 		}
 		decision := k.verdict(key)
 		out.note(key, decision.entry, k.recorded)
+		if decision.withheld {
+			if out.withheld == nil {
+				out.withheld = map[K]bool{}
+			}
+			out.withheld[key] = true
+		}
 		have := k.standing(key)
 		if decision.change {
 			if out.changed == nil {

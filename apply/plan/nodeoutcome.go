@@ -63,10 +63,6 @@ type NodeOutcome struct {
 	// it lacks of the conditions that pools name, by pool.
 	Selected map[string]uint64
 	Unmet    map[string]string
-	// KeptOff are the keys that somebody else's keep off, and those that were until now and
-	// wait. UpToDate reports that nothing else waits.
-	KeptOff  KeptOff
-	UpToDate bool
 	// Step is what the node keeps while it waits, as far as RuntimeClasses have to do with
 	// it; nil for nothing.
 	Step *ClassStep
@@ -98,12 +94,12 @@ type NodeFacts struct {
 	Backoff RepairBackoff
 	Repairs *Repairs
 	Now     time.Time
-	// UpToDate reports that the last pass over the node left it up to date, and that its
-	// pools have not changed since. Members are the pools that it was in then, and KeptOff
-	// what they did not get.
-	UpToDate bool
-	Members  []string
-	KeptOff  KeptOff
+	// Memory is what is remembered of the node; nil for nothing. LastChange is the last one that
+	// it has followed in its turn, by what was written.
+	Memory     *Memory
+	LastChange LastChange
+	// Tries reports that it is only asked what the API server takes: nothing waits then.
+	Tries bool
 	// Known reports whether a pool is there, or is known to be gone. Nil is every pool.
 	Known func(pool string) bool
 }
@@ -111,7 +107,7 @@ type NodeFacts struct {
 // NodeOutcomeOf decides what becomes of a node.
 func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) NodeOutcome {
 	o := NodeOutcome{Paused: v1.IsDisabled(node, v1.ReconcileAnnotation)}
-	p, err := Node(node, pools)
+	p, err := facts.plan(node, pools)
 	switch {
 	case err != nil:
 		o.State, o.Unreadable, o.Members = NodeStateUnreadable, unreadable(node, err), CurrentMembers(node, pools)
@@ -126,7 +122,6 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	o.Selected, o.Unmet = facts.Rollouts.selectedBy(node, p), facts.Rollouts.unmet(p.concerned(), node.Conditions)
 	facts.Turn.refused = standingRefusals(p, facts.Refused)
 	allowed := facts.allow(node, p)
-	o.KeptOff, o.UpToDate = append(keptOff(p.Conflicts), allowed.keptOff...), len(allowed.Wait) == 0 || allowed.upToDate
 	o.Wait, o.Asks, o.AsksOf, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.AsksOf, allowed.Reverts, allowed.Closes
 	o.Coming = facts.comingDrains(p, o.Wait)
 	allowed.unmet = o.Unmet
@@ -190,7 +185,7 @@ func (f NodeFacts) stamp(node *NodeState, full, p *NodePlan, allowed Allowed, dr
 			drain.NoRoom = true
 		}
 	}
-	for _, less := range []LastChange{p.recorded.Change, {}} {
+	for _, less := range []LastChange{p.recorded.Change, p.live.Change, {}} {
 		// A kubelet has filled the node up, and walls that stand there need what room there was.
 		if stamped.annotationBytes(node) > allAnnotations {
 			stamped.Record.Change = less
@@ -213,7 +208,15 @@ func (f NodeFacts) admit(node *NodeState, p *NodePlan) Admission {
 	if f.Backoff == (RepairBackoff{}) {
 		return Admission{Plan: p}
 	}
-	return f.Backoff.Admit(node, p, f.Repairs, f.restored(p), f.Now)
+	return f.Backoff.Admit(node, p, f.Repairs, f.recordReplaced(p), f.Now)
+}
+
+// allow returns what of a plan may be written.
+func (f NodeFacts) allow(node *NodeState, p *NodePlan) Allowed {
+	if f.Tries {
+		return f.Rollouts.allow(node, p, f.Now, Turn{free: true, refused: f.Turn.refused})
+	}
+	return f.Rollouts.Allow(node, p, f.Now, f.Turn)
 }
 
 // CarriedBefore are the pools that the node carries keys of as it stands, sorted; none
@@ -222,7 +225,7 @@ func (o NodeOutcome) CarriedBefore() []string {
 	if o.Plan == nil {
 		return nil
 	}
-	return poolsOf(o.Plan.recorded)
+	return poolsOf(o.Plan.live)
 }
 
 // CarriedAfter are the pools that the node carries keys of once the outcome is

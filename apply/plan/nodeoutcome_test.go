@@ -78,13 +78,13 @@ func TestNodeOutcome(t *testing.T) {
 			want:  NodeStateChanging, members: []string{"a"}, before: []string{"a"}, after: []string{"a"},
 		},
 		"record taken away": {
-			reason: "it was up to date, so somebody has undone it, and that is a repair",
+			reason: "it is remembered, so somebody has undone it, and that is a repair",
 			node: carrying(func(node *NodeState) {
 				delete(node.Annotations, v1.AppliedAnnotation)
 				delete(node.Labels, role)
 				put(node, Label, nil)
 			}), pools: []*v1.NodePool{a},
-			facts: NodeFacts{Backoff: backoff, Now: now, UpToDate: true, Members: []string{"a"}},
+			facts: NodeFacts{Backoff: backoff, Now: now, Memory: &Memory{Record: carrying(nil)().Annotations[v1.AppliedAnnotation]}},
 			want:  NodeStateChanging, members: []string{"a"}, after: []string{"a"},
 		},
 	}

@@ -65,11 +65,6 @@ type Allowed struct {
 	Begins []string
 
 	unmet map[string]string // see [NodeOutcome]
-
-	// keptOff are keys that wait, and were kept off until now; upToDate reports that nothing
-	// else does.
-	keptOff  KeptOff
-	upToDate bool
 }
 
 // Turn is that of a node: the pools in whose rollouts it is its turn, and the pools of which
@@ -79,8 +74,7 @@ type Turn struct {
 	In, Only, Free []string
 	Restricted     bool
 
-	// free reports that the node waits for no turn and no window: what somebody has changed
-	// there is put back.
+	// free reports that the node waits for no turn and no window: see [NodeFacts.Tries].
 	free bool
 	// refused are the pools of which nothing is written: see [NodeFacts.Refused].
 	refused map[string]Refusal

@@ -254,7 +254,7 @@ func TestObstacleBesideTurns(t *testing.T) {
 		t.Errorf("a node that joins waits for %v, and has %v", o.Wait, node.Labels)
 	}
 	node := foreignTaint(followed(t, longAgo, labelledLike(pool)), "theirs", corev1.TaintEffectNoSchedule)
-	facts := NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), UpToDate: true, Members: []string{"p"}, Now: closedAt}
+	facts := NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Now: closedAt}
 	o = NodeOutcomeOf(node, expand(pool), facts)
 	if wait := o.Wait.Of("p"); wait == nil || wait.Obstacle == "" || !o.Admission.Plan.NoOp() || o.Drain != nil || o.State != NodeStateWaiting {
 		t.Errorf("what somebody has taken off comes again: it waits for %v, is drained %+v, %s", wait, o.Drain, o.State)

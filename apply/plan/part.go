@@ -18,7 +18,7 @@ import (
 func (p *NodePlan) Removals(node *NodeState) *NodePlan {
 	bringsTaint := map[string]bool{}
 	for id, entry := range p.Record.Taints {
-		if before, had := p.recorded.Taints[id]; !had || before.Pool != entry.Pool || before.Value != entry.Value {
+		if before, had := p.live.Taints[id]; !had || before.Pool != entry.Pool || before.Value != entry.Value {
 			bringsTaint[entry.Pool] = true
 		}
 	}
@@ -26,7 +26,7 @@ func (p *NodePlan) Removals(node *NodeState) *NodePlan {
 		return before != nil && after == nil && !(id.field == Taint && bringsTaint[before.Pool])
 	})
 	less.Record.Change, less.rewritten = p.recorded.Change, false
-	if less.Record.Equal(p.recorded) || len(less.Changes) == len(p.Changes) && less.Record.Equal(p.Record) {
+	if less.Record.Equal(p.live) || len(less.Changes) == len(p.Changes) && less.Record.Equal(p.Record) {
 		return nil
 	}
 	return less
@@ -45,7 +45,7 @@ func (p *NodePlan) releasing(node *NodeState) *NodePlan {
 	if len(moved) == 0 {
 		return p
 	}
-	released, less := weighDesired(node, p.recorded, desired, p.pools), *p
+	released, less := weighDesired(node, p.ownership, desired, p.pools), *p
 	less.labels.record, less.labels.changed = maps.Clone(p.labels.record), maps.Clone(p.labels.changed)
 	for key := range moved {
 		if _, held := released.labels.record[key]; held { // by a pool that gives it up to a stronger one alone
@@ -89,9 +89,9 @@ func (p *NodePlan) Walls() *NodePlan {
 // before and after; nil for nothing.
 func (p *NodePlan) part(chosen func(id repairKey, before, after *Entry) bool) *NodePlan {
 	less, left := *p, map[repairKey]bool{}
-	less.labels = partOf(p.labels, Label, p.recorded.Labels, chosen, left)
-	less.annotations = partOf(p.annotations, Annotation, p.recorded.Annotations, chosen, left)
-	less.taints = partOf(p.taints, Taint, p.recorded.Taints, chosen, left)
+	less.labels = partOf(p.labels, Label, p.live.Labels, chosen, left)
+	less.annotations = partOf(p.annotations, Annotation, p.live.Annotations, chosen, left)
+	less.taints = partOf(p.taints, Taint, p.live.Taints, chosen, left)
 	less.Record = Record{
 		Labels: less.labels.record, Annotations: less.annotations.record, Taints: less.taints.record, Change: p.Record.Change,
 	}

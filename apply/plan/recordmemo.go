@@ -9,17 +9,17 @@ import (
 // readRecord reads the record of a node. What it returns is shared, and not to be
 // changed. One that cannot be read gives a [*RecordError].
 func readRecord(node *NodeState) (Record, error) {
-	record, err := remembered.read(node.Annotations[v1.AppliedAnnotation])
+	record, err := recordTexts.read(node.Annotations[v1.AppliedAnnotation])
 	if err != nil {
 		return Record{}, &RecordError{Node: node.Name, Err: err}
 	}
 	return record, nil
 }
 
-// remembered keeps what texts say. Reading one is most of what an unchanged node costs;
+// recordTexts keeps what texts say. Reading one is most of what an unchanged node costs;
 // it stays the same for as long as nothing is written, and nodes that are in the
 // same pools have the same.
-var remembered recordMemo
+var recordTexts recordMemo
 
 // recordMemo is [ParseRecord], which depends on nothing but the text, with a
 // memory of the texts that it was asked of last. It has two generations: the older

@@ -53,13 +53,11 @@ func (a Admission) Written(now time.Time) *Repairs {
 // time that does not go back.
 //
 // A repair is a change that undoes somebody's change. That is what the plan calls
-// drift. Where restored is true, neither the pools nor the membership of the node
-// have changed since it was last up to date, and then every change is one: a record
-// that somebody has removed or replaced, together with what it described, is no
-// drift by what the node says. All other changes are never delayed, those of a key
-// that is fought over included.
-func (b RepairBackoff) Admit(node *NodeState, p *NodePlan, known *Repairs, restored bool, now time.Time) Admission {
-	if known == nil && !p.repairs(restored) {
+// drift. Where somebody has replaced the record, every change is one: what an older
+// record says is no drift by itself. All other changes are never delayed, those of a
+// key that is fought over included.
+func (b RepairBackoff) Admit(node *NodeState, p *NodePlan, known *Repairs, replaced bool, now time.Time) Admission {
+	if known == nil && !p.repairs(replaced) {
 		return Admission{Plan: p}
 	}
 	a := &admission{
@@ -67,14 +65,14 @@ func (b RepairBackoff) Admit(node *NodeState, p *NodePlan, known *Repairs, resto
 		known: known.current(node.UID, p, now.Add(-b.Quiet)), withheld: map[repairKey]bool{}, due: map[repairKey]bool{},
 	}
 	for _, change := range p.Changes {
-		if id := (repairKey{change.Field, change.Key}); restored || change.Drift {
+		if id := (repairKey{change.Field, change.Key}); replaced || change.Drift {
 			a.consider(id, repaired{pools: []string{change.Pool}, value: change.After})
 		} else {
 			delete(a.known.keys, id)
 		}
 	}
 	admitted := p.without(a.withheld)
-	if restored && len(admitted.Changes) == 0 && !admitted.NoOp() {
+	if replaced && len(admitted.Changes) == 0 && !admitted.NoOp() {
 		// Nothing but the record is put right.
 		a.consider(recordKey, repaired{pools: admitted.recordPools()})
 		if a.withheld[recordKey] {
@@ -85,8 +83,8 @@ func (b RepairBackoff) Admit(node *NodeState, p *NodePlan, known *Repairs, resto
 }
 
 // repairs reports whether a plan undoes somebody's change.
-func (p *NodePlan) repairs(restored bool) bool {
-	if restored {
+func (p *NodePlan) repairs(replaced bool) bool {
+	if replaced {
 		return !p.NoOp()
 	}
 	for i := range p.Changes {

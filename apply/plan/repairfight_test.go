@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -23,10 +22,8 @@ type fight struct {
 	now time.Duration
 	// before is the node as it was before the last pass.
 	before *NodeState
-	// settled reports that the pools are what they were in the last pass, in which
-	// the node had these members.
-	settled bool
-	members []string
+	// memory is what is remembered of the node.
+	memory *Memory
 	// repaired has, by field and key, when it was put back.
 	repaired map[repairKey][]time.Duration
 }
@@ -42,19 +39,20 @@ func newFight(t *testing.T, s server, node *NodeState, pools *render.Expansion) 
 
 // become changes the pools.
 func (f *fight) become(pools *render.Expansion) {
-	f.pools, f.settled = pools, false
+	f.pools = pools
 }
 
 // pass plans the node and writes what may be written.
 func (f *fight) pass() (full, admitted *NodePlan) {
 	f.t.Helper()
-	full, err := Node(f.node, f.pools)
+	facts := NodeFacts{Memory: f.memory}
+	full, err := facts.plan(f.node, f.pools)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	restored := f.settled && slices.Equal(full.Pools, f.members)
-	a := f.backoff.Admit(f.node, full, f.known, restored, start.Add(f.now))
-	f.before, f.settled, f.members, f.known = f.node, true, full.Pools, a.Written(start.Add(f.now))
+	replaced := facts.recordReplaced(full)
+	a := f.backoff.Admit(f.node, full, f.known, replaced, start.Add(f.now))
+	f.before, f.memory, f.known = f.node, facts.Remember(f.node, NodeOutcome{Plan: full}, a.Plan, false), a.Written(start.Add(f.now))
 	if a.Plan.NoOp() {
 		return full, a.Plan
 	}
@@ -64,13 +62,13 @@ func (f *fight) pass() (full, admitted *NodePlan) {
 	}
 	f.node = f.s.send(f.t, f.node, patch)
 	for _, change := range a.Plan.Changes {
-		if !restored && !change.Drift {
+		if !replaced && !change.Drift {
 			continue
 		}
 		id := repairKey{change.Field, change.Key}
 		f.repaired[id] = append(f.repaired[id], f.now)
 	}
-	if restored && len(a.Plan.Changes) == 0 {
+	if replaced && len(a.Plan.Changes) == 0 {
 		f.repaired[recordKey] = append(f.repaired[recordKey], f.now)
 	}
 	return full, a.Plan

@@ -116,7 +116,7 @@ func TestARecreatedNodeIsNotKnown(t *testing.T) {
 	f := contested(t, s, Taint, want(Taint, "ours"), nil)
 	again := newNode("n")
 	again.UID = "another"
-	f.node, f.settled = again, false
+	f.node, f.memory = again, nil
 	f.pass()
 	if get(f.node, Taint) == nil || f.known != nil {
 		t.Errorf("the new node has %v, and known is %+v", f.node.Taints, f.known)

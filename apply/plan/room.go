@@ -84,7 +84,7 @@ func (p *NodePlan) bytesOfOthers(node *NodeState) int {
 // of the node would be too large, with the record among them. Of almost every plan
 // that is known without writing the record.
 func (p *NodePlan) exceeds(node *NodeState) bool {
-	if len(p.annotations.changed) == 0 && p.Record.Equal(p.recorded) && p.Record.Change.equalDrains(p.recorded.Change) {
+	if len(p.annotations.changed) == 0 && p.Record.Equal(p.live) && p.Record.Change.equalDrains(p.live.Change) {
 		return false
 	}
 	// JSON takes at most six bytes for one, and half a hundred around a value.

@@ -18,9 +18,9 @@ func (p *NodePlan) without(keys map[repairKey]bool) *NodePlan {
 		return p
 	}
 	less := *p
-	less.labels = withhold(p.labels, Label, p.recorded.Labels, keys)
-	less.annotations = withhold(p.annotations, Annotation, p.recorded.Annotations, keys)
-	less.taints = withhold(p.taints, Taint, p.recorded.Taints, keys)
+	less.labels = withhold(p.labels, Label, p.live.Labels, keys)
+	less.annotations = withhold(p.annotations, Annotation, p.live.Annotations, keys)
+	less.taints = withhold(p.taints, Taint, p.live.Taints, keys)
 	less.Record = Record{Labels: less.labels.record, Annotations: less.annotations.record, Taints: less.taints.record}
 	less.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(change KeyChange) bool {
 		return keys[repairKey{change.Field, change.Key}]
@@ -30,7 +30,10 @@ func (p *NodePlan) without(keys map[repairKey]bool) *NodePlan {
 
 // withhold is an outcome without the changes of some keys.
 func withhold[K comparable](o fieldPlan[K], field Field, recorded map[K]Entry, keys map[repairKey]bool) fieldPlan[K] {
-	less := fieldPlan[K]{record: maps.Clone(o.record), copied: true, changed: maps.Clone(o.changed), withheld: map[K]bool{}}
+	less := fieldPlan[K]{record: maps.Clone(o.record), copied: true, changed: maps.Clone(o.changed), withheld: maps.Clone(o.withheld)}
+	if less.withheld == nil {
+		less.withheld = map[K]bool{}
+	}
 	if less.record == nil {
 		less.record = map[K]Entry{}
 	}
@@ -52,16 +55,16 @@ func withhold[K comparable](o fieldPlan[K], field Field, recorded map[K]Entry, k
 // nothing is the plan that leaves the node and its record as they are.
 func (p *NodePlan) nothing() *NodePlan {
 	less := *p
-	less.Changes, less.Record, less.rewritten = nil, p.recorded, false
-	less.labels = fieldPlan[string]{record: p.recorded.Labels}
-	less.annotations = fieldPlan[string]{record: p.recorded.Annotations}
-	less.taints = fieldPlan[render.TaintID]{record: p.recorded.Taints}
+	less.Changes, less.Record, less.rewritten = nil, p.live, false
+	less.labels = fieldPlan[string]{record: p.live.Labels}
+	less.annotations = fieldPlan[string]{record: p.live.Annotations}
+	less.taints = fieldPlan[render.TaintID]{record: p.live.Taints}
 	return &less
 }
 
 // recordPools are the pools that the record names before or after the plan, sorted.
 func (p *NodePlan) recordPools() []string {
 	pools := p.Record.Pools()
-	maps.Copy(pools, p.recorded.Pools())
+	maps.Copy(pools, p.live.Pools())
 	return slices.Sorted(maps.Keys(pools))
 }

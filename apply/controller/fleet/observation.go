@@ -22,10 +22,8 @@ type Observation struct {
 	// somebody else keeps changing.
 	Conflicts plan.Digest
 	Contests  []plan.Contest
-	// KeptOff are the keys that somebody else's keep off here, and UpToDate reports that no
-	// others wait.
-	KeptOff  plan.KeptOff
-	UpToDate bool
+	// Memory is what is remembered of what pools had here; nil where that is not known.
+	Memory *plan.Memory
 	// Step is what the node keeps while changes wait, as far as RuntimeClasses have to do
 	// with it.
 	Step *plan.ClassStep

@@ -145,9 +145,7 @@ func (s *suspicion) with(pools []string) *suspicion {
 	for _, pool := range pools {
 		delete(trying.facts.Refused, pool)
 	}
-	// As if all that there is to write undid what somebody has changed, which waits for nothing.
-	trying.facts.UpToDate, trying.facts.Members, trying.facts.KeptOff = true, s.outcome.Plan.Pools, nil
-	trying.facts.Backoff = plan.RepairBackoff{}
+	trying.facts.Tries, trying.facts.Backoff = true, plan.RepairBackoff{}
 	return &trying
 }
 

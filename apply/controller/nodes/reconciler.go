@@ -127,15 +127,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 }
 
 // read reads a node of the cache, or past it, where the cache does not show yet what was
-// written in the turn of the node, or may have been.
+// written in the turn of the node, or may have been, or shows another record than what is
+// remembered.
 func (r *Reconciler) read(ctx context.Context, name string) (*nodecache.Node, error) {
 	node, err := r.cached.Node(ctx, name)
-	if err == nil && r.fleet.Outdated(name, plan.LastChangeOf(&node.NodeState)) {
+	if err == nil && (r.fleet.Outdated(name, plan.LastChangeOf(&node.NodeState)) || r.surprises(node)) {
 		if node, err = nodecache.Live(r.live).Node(ctx, name); err == nil {
 			r.fleet.Shown(name, plan.LastChangeOf(&node.NodeState))
 		}
 	}
 	return node, err
+}
+
+// surprises reports whether a node of the cache has another record than what is remembered.
+func (r *Reconciler) surprises(node *nodecache.Node) bool {
+	last := r.fleet.Last(node.Name)
+	return last != nil && last.UID == node.UID && !last.Memory.Expects(&node.NodeState)
 }
 
 // stateOf is a node as far as turns depend on it, by its outcome. What it would begin to
@@ -170,6 +177,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 	facts, refused := r.facts(node, pools)
 	outcome := plan.NodeOutcomeOf(&node.NodeState, pools.Expansion, facts)
 	found := &observed{Observation: fleet.Observation{Epoch: pools.Epoch, UID: node.UID, FollowerState: r.stateOf(node, outcome)}}
+	found.Memory = facts.Remember(&node.NodeState, outcome, nil, false)
 	switch outcome.State {
 	case plan.NodeStateUnreadable:
 		r.repairs.forget(node.Name)
@@ -189,7 +197,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 		}
 		found.Step = outcome.Step
 		again := found.again
-		err := r.execute(ctx, &node.NodeState, pools, outcome, found, last)
+		err := r.execute(ctx, &node.NodeState, pools, facts, outcome, found, last)
 		found.again = loop.Sooner(found.again, again)
 		observeRefusals(found, outcome.Wait)
 		err = r.ask(ctx, &node.NodeState, pools, facts, refused, found, last, err)
@@ -245,25 +253,26 @@ func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) (facts p
 		facts.Refused, facts.Rollouts = refused.refused, pools.AllRollouts()
 	}
 	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID {
-		facts.UpToDate, facts.Members = last.Problem == "" && last.UpToDate && len(last.Change.Drains) == 0 && !pools.ChangedSince(last), last.Members
-		facts.KeptOff = last.KeptOff
+		facts.Memory, facts.LastChange = last.Memory, last.Change
 	}
 	return facts, refused
 }
 
 // execute writes a node, and observes what came of it.
-func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *fleet.Snapshot, outcome plan.NodeOutcome, found *observed, last bool) error {
+func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *fleet.Snapshot, facts plan.NodeFacts, outcome plan.NodeOutcome, found *observed, last bool) error {
 	found.Conflicts = plan.NewDigest(outcome.Plan.Conflicts)
-	found.KeptOff, found.UpToDate = outcome.KeptOff, outcome.UpToDate
 	found.Contests = outcome.Admission.Held.Contests()
 	if err := r.confirmGone(ctx, pools, outcome.Unconfirmed); err != nil {
 		found.Recorded, found.Problem = outcome.CarriedBefore(), "is left as it is: "+apply.Brief(err)
 		return err
 	}
 	p := outcome.Admission.Plan
-	err := r.applier.Node(ctx, node, p)
+	written, err := r.applier.Node(ctx, node, p)
 	if last && apply.IsConflict(err) {
-		err = r.writeWalls(ctx, node, p, err)
+		written, err = r.writeWalls(ctx, node, p, err)
+	}
+	if written.Plan != nil {
+		found.Memory = facts.Remember(node, outcome, written.Plan, written.Unconfirmed)
 	}
 	r.count(p, err)
 	if err != nil {
@@ -273,9 +282,9 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 	if outcome.Begins {
 		found.Change = p.Record.Change
 	}
-	written := outcome.Admission.Written(r.repairs.now())
-	found.Contests = written.Contests()
-	found.again = r.repairs.set(node.Name, written)
+	repairs := outcome.Admission.Written(r.repairs.now())
+	found.Contests = repairs.Contests()
+	found.again = r.repairs.set(node.Name, repairs)
 	if !p.NoOp() {
 		found.written, found.results = true, resultsOf(p, found.Contests)
 		if line := log.FromContext(ctx).V(1); line.Enabled() {
@@ -287,12 +296,12 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 
 // writeWalls writes what no kubelet may delay by writing its node without a pause. What is
 // left of the plan is as outdated as it was.
-func (r *Reconciler) writeWalls(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, outdated error) error {
-	whole, err := r.applier.Walls(ctx, node, p)
-	if whole || apply.IsRefused(err) {
-		return err
+func (r *Reconciler) writeWalls(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, outdated error) (apply.Written, error) {
+	written, err := r.applier.Walls(ctx, node, p)
+	if written.Plan == p && err == nil || apply.IsRefused(err) {
+		return written, err
 	}
-	return errors.Join(outdated, err)
+	return written, errors.Join(outdated, err)
 }
 
 // resultsOf is what a written plan did for each pool. What was put back of a contested

@@ -18,22 +18,28 @@ var (
 	wallID    = render.TaintID{Key: "example.com/wall", Effect: corev1.TaintEffectNoSchedule}
 )
 
-// keptOffWorld is a node in use of which somebody else's taint keeps off that of pool p, with the
-// passes over it.
-type keptOffWorld struct {
+// memoryWorld is a node in use with the passes over it, of which each remembers what the one before
+// it has found.
+type memoryWorld struct {
 	t     *testing.T
 	node  *NodeState
 	pools []*v1.NodePool
 	facts NodeFacts
 }
 
-// newKeptOffWorld has pools follow while they are open, and closes them then by a change of each.
-func newKeptOffWorld(t *testing.T, change func(*v1.NodePool), pools ...*v1.NodePool) *keptOffWorld {
-	w := &keptOffWorld{t: t, node: newNode("n"), pools: pools}
-	w.node.Created = metav1.NewTime(closedAt.Add(-365 * 24 * time.Hour))
-	w.node.Taints = []corev1.Taint{{Key: key, Value: "theirs", Effect: keptOffID.Effect}}
+// newMemoryWorld has pools follow, of which none has to wait.
+func newMemoryWorld(t *testing.T, taints []corev1.Taint, pools ...*v1.NodePool) *memoryWorld {
+	w := &memoryWorld{t: t, node: newNode("n"), pools: pools}
+	w.node.Created, w.node.Taints = metav1.NewTime(closedAt.Add(-longAgo)), taints
 	w.facts.Now = closedAt
 	w.pass()
+	return w
+}
+
+// newKeptOffWorld has somebody else's taint keep off that of pool p, and closes the pools once
+// they were followed, by a change of each.
+func newKeptOffWorld(t *testing.T, change func(*v1.NodePool), pools ...*v1.NodePool) *memoryWorld {
+	w := newMemoryWorld(t, []corev1.Taint{{Key: key, Value: "theirs", Effect: keptOffID.Effect}}, pools...)
 	for _, pool := range w.pools {
 		change(pool)
 	}
@@ -44,16 +50,18 @@ func newKeptOffWorld(t *testing.T, change func(*v1.NodePool), pools ...*v1.NodeP
 }
 
 // pass carries out what becomes of the node, and knows it from then on as a controller does.
-func (w *keptOffWorld) pass() NodeOutcome {
-	w.facts.Rollouts = RolloutsOf(w.pools)
-	o := NodeOutcomeOf(w.node, expand(w.pools...), w.facts)
-	w.facts.UpToDate, w.facts.Members, w.facts.KeptOff = o.UpToDate, o.Members, o.KeptOff
+func (w *memoryWorld) pass() NodeOutcome {
+	o := w.decide()
+	w.facts.Memory = w.facts.Remember(w.node, o, o.Admission.Plan, false)
 	w.node = o.Admission.Plan.After(w.node)
+	if state := FollowerStateOf(w.node, o, true); w.facts.LastChange.Behind(state.Change) {
+		w.facts.LastChange = state.Change
+	}
 	return o
 }
 
 // without takes all taints off, and the record where removed is true.
-func (w *keptOffWorld) without(removed bool) {
+func (w *memoryWorld) without(removed bool) {
 	w.node = w.node.DeepCopy()
 	w.node.Taints = nil
 	if removed {
@@ -61,7 +69,7 @@ func (w *keptOffWorld) without(removed bool) {
 	}
 }
 
-func (w *keptOffWorld) has(id render.TaintID, value string) bool {
+func (w *memoryWorld) has(id render.TaintID, value string) bool {
 	return carriesTaint(w.node, id, value)
 }
 

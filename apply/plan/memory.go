@@ -1,0 +1,287 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
+)
+
+// Memory is what a controller remembers of a node: what pools had there when it was last written,
+// or last as they want it. The record on the node says that, too; but who takes a wall off may
+// take its record with it, as whoever restores the node does. What is remembered, and gone with
+// its record, is put back like any other drift, whatever else of its pool waits. What goes while
+// no controller runs is not remembered.
+type Memory struct {
+	// Record is the text of the record.
+	Record string
+	// Shown is the text of the record as it was read last, where it was another one, and nothing
+	// was written then; nil for none.
+	Shown *string
+	// Unconfirmed are the texts of records that may have been written since.
+	Unconfirmed []string
+	// Shared has the keys that others had put there as pools want them, in the form of a record:
+	// of pools that waited for nothing, and none that evict.
+	Shared Record
+}
+
+// maxUnconfirmed is how many records are remembered that may have been written. After that, nothing
+// is known of the node.
+const maxUnconfirmed = 8
+
+// Expects reports whether the record of a node says what is remembered, or is known to say something
+// else. If not, the node may be an older one, of a cache that is behind.
+func (m *Memory) Expects(node *NodeState) bool {
+	text := node.Annotations[v1.AppliedAnnotation]
+	if m == nil || m.Shown != nil && *m.Shown == text {
+		return true
+	}
+	live, err := readRecord(node)
+	if err != nil {
+		return true
+	}
+	_, another := m.record(text, live)
+	return !another
+}
+
+// record is the one that is remembered of a node whose record is a text and says this, and
+// reports whether it is another one.
+func (m *Memory) record(text string, live Record) (_ Record, another bool) {
+	if m == nil || m.Record == text {
+		return live, false
+	}
+	says := func(text string) bool {
+		record, err := recordTexts.read(text)
+		return err == nil && record.Equal(live)
+	}
+	had, err := recordTexts.read(m.Record)
+	if err != nil || slices.ContainsFunc(m.Unconfirmed, says) { // the error never: it was read, or written
+		return live, false
+	}
+	return had, !had.Equal(live)
+}
+
+// ownership is what of a node is ours.
+type ownership struct {
+	// recorded is what the record on the node says, and what is remembered beside it.
+	recorded Record
+	// live is what the record on the node says.
+	live Record
+	// shared is what is remembered of keys that were never ours.
+	shared Record
+	// forgot reports that there is no room on the node for what is remembered.
+	forgot bool
+}
+
+// owned is what of a node is ours where this is remembered.
+func (m *Memory) owned(node *NodeState, live Record) ownership {
+	o := ownership{recorded: live, live: live}
+	if m == nil {
+		return o
+	}
+	o.shared = m.Shared
+	had, another := m.record(node.Annotations[v1.AppliedAnnotation], live)
+	if !another {
+		return o
+	}
+	o.recorded.Labels = recall(node, labels, live.Labels, had.Labels)
+	o.recorded.Annotations = recall(node, annotations, live.Annotations, had.Annotations)
+	o.recorded.Taints = recall(node, taints, live.Taints, had.Taints)
+	return o
+}
+
+// recall adds to what a record says of a field what it said before of keys that are gone from the
+// node. Of what stands there it says whose it is: another controller may have written it since.
+func recall[K comparable](node *NodeState, at keyField[K], live, had map[K]Entry) map[K]Entry {
+	recorded := maps.Clone(live)
+	if recorded == nil {
+		recorded = map[K]Entry{}
+	}
+	for key, entry := range had {
+		if _, stands := at.value(node, key); !stands {
+			recorded[key] = entry
+		}
+	}
+	return recorded
+}
+
+// sharing has what pools still want, and others had put there, be ours where it is gone. Of a pool
+// that holds still nothing comes that was never ours.
+func (o ownership) sharing(node *NodeState, desired render.Desired, pools *render.Expansion) ownership {
+	o.recorded.Labels = share(node, labels, o.recorded.Labels, o.shared.Labels, desired.Labels, pools)
+	o.recorded.Annotations = share(node, annotations, o.recorded.Annotations, o.shared.Annotations, desired.Annotations, pools)
+	o.recorded.Taints = share(node, taints, o.recorded.Taints, o.shared.Taints, desired.Taints, pools)
+	return o
+}
+
+func share[K comparable](node *NodeState, at keyField[K], recorded, shared map[K]Entry, want map[K]render.Want, pools *render.Expansion) map[K]Entry {
+	all := recorded
+	for key, entry := range shared {
+		_, ours := recorded[key]
+		_, stands := at.value(node, key)
+		if wanted := want[key]; ours || stands || pools.Holds(entry.Pool) || wanted.Pool != entry.Pool || wanted.Value != entry.Value {
+			continue
+		}
+		if len(all) == len(recorded) { // it is shared with others
+			all = maps.Clone(recorded)
+			if all == nil {
+				all = map[K]Entry{}
+			}
+		}
+		all[key] = entry
+	}
+	return all
+}
+
+// recalls reports whether something is ours that the record on the node does not say.
+func (o ownership) recalls() bool { return !o.recorded.Equal(o.live) }
+
+// forgetting is what is ours by the record on the node alone.
+func (o ownership) forgetting() ownership {
+	live := o.live
+	live.Change = o.recorded.Change
+	return ownership{recorded: live, live: o.live, forgot: true}
+}
+
+// recordReplaced reports whether the record of a node says something else than what is remembered.
+// Nobody but a controller writes it: somebody undoes what this one does.
+func (f NodeFacts) recordReplaced(p *NodePlan) bool {
+	_, another := f.Memory.record(p.text, p.live)
+	return another
+}
+
+// Remember is what to remember of a node of which this was written; nil for nothing. While
+// something waits, that stays what it was, but for keys that were handed over meanwhile. What is
+// not confirmed may have been written, or be written later.
+func (f NodeFacts) Remember(node *NodeState, o NodeOutcome, written *NodePlan, unconfirmed bool) *Memory {
+	p, before := o.Plan, Memory{}
+	if p == nil { // its record cannot be read
+		return f.Memory
+	}
+	if f.Memory != nil {
+		before = *f.Memory
+	}
+	m := Memory{Record: p.text, Shared: p.sharedBeside(node, before.Shared, o.Wait)}
+	if o.Paused { // and what waits is not known
+		m.Shared = before.Shared
+	}
+	if written != nil && !written.NoOp() && !unconfirmed {
+		m.Record = written.remembered().String()
+		return &m
+	}
+	switch {
+	case p.NoOp() && !p.forgot:
+		if remembered := p.remembered(); !remembered.Equal(p.live) {
+			m.Record = remembered.String()
+		}
+	case f.Memory != nil:
+		m.Record, m.Unconfirmed = f.Memory.without(node, p), before.Unconfirmed
+	}
+	if unconfirmed {
+		m.Unconfirmed = append(slices.Clip(m.Unconfirmed), written.Record.String())
+	} else if m.Record != p.text {
+		text := p.text // of the plan, no more is kept
+		m.Shown = &text
+	}
+	if len(m.Unconfirmed) > maxUnconfirmed {
+		return nil
+	}
+	return &m
+}
+
+// without is the text of the record that is remembered, without the keys that somebody has taken
+// over since: they stand on the node, and its record does not have them.
+func (m *Memory) without(node *NodeState, p *NodePlan) string {
+	had, another := m.record(p.text, p.live)
+	if !another {
+		return p.text
+	}
+	less := had
+	less.Labels = stillOurs(node, labels, had.Labels, p.live.Labels)
+	less.Annotations = stillOurs(node, annotations, had.Annotations, p.live.Annotations)
+	less.Taints = stillOurs(node, taints, had.Taints, p.live.Taints)
+	if less.Equal(had) {
+		return m.Record
+	}
+	return less.String()
+}
+
+func stillOurs[K comparable](node *NodeState, at keyField[K], had, live map[K]Entry) map[K]Entry {
+	less := maps.Clone(had)
+	maps.DeleteFunc(less, func(key K, _ Entry) bool {
+		_, ours := live[key]
+		_, stands := at.value(node, key)
+		return stands && !ours
+	})
+	return less
+}
+
+// sharedBeside are the keys that stand on the node as pools want them, and are not ours, and those
+// that did before, are gone, and wanted still.
+func (p *NodePlan) sharedBeside(node *NodeState, before Record, wait NodeWait) Record {
+	return Record{
+		Labels:      sharedOf(node, labels, p.desired.Labels, p.recorded.Labels, before.Labels, p.pools, wait),
+		Annotations: sharedOf(node, annotations, p.desired.Annotations, p.recorded.Annotations, before.Annotations, p.pools, wait),
+		Taints:      sharedOf(node, taints, p.desired.Taints, p.recorded.Taints, before.Taints, p.pools, wait),
+	}
+}
+
+func sharedOf[K comparable](node *NodeState, at keyField[K], want map[K]render.Want, recorded, before map[K]Entry, pools *render.Expansion, wait NodeWait) map[K]Entry {
+	each := func(found func(key K, entry Entry)) {
+		for key, wanted := range want {
+			entry := Entry{Pool: wanted.Pool, Value: wanted.Value}
+			if _, ours := recorded[key]; ours || at.evicts != nil && at.evicts(key) || wait.Of(wanted.Pool) != nil && before[key] != entry {
+				continue
+			}
+			if value, stands := at.value(node, key); stands && value == wanted.Value {
+				found(key, entry)
+			}
+		}
+		for key, entry := range before {
+			wanted := want[key]
+			if _, stands := at.value(node, key); !stands && (pools.Holds(entry.Pool) || wanted.Pool == entry.Pool && wanted.Value == entry.Value) {
+				found(key, entry)
+			}
+		}
+	}
+	same, others := 0, 0
+	each(func(key K, entry Entry) {
+		if before[key] == entry {
+			same++
+		} else {
+			others++
+		}
+	})
+	if others == 0 && same == len(before) {
+		return before
+	}
+	shared := map[K]Entry{}
+	each(func(key K, entry Entry) { shared[key] = entry })
+	return shared
+}
+
+// remembered is the record after a plan, with what of ours it does not put back yet.
+func (p *NodePlan) remembered() Record {
+	record := p.Record
+	record.Labels = withWithheld(record.Labels, p.labels.withheld, p.recorded.Labels)
+	record.Annotations = withWithheld(record.Annotations, p.annotations.withheld, p.recorded.Annotations)
+	record.Taints = withWithheld(record.Taints, p.taints.withheld, p.recorded.Taints)
+	return record
+}
+
+func withWithheld[K comparable](record map[K]Entry, withheld map[K]bool, recorded map[K]Entry) map[K]Entry {
+	if len(withheld) == 0 {
+		return record
+	}
+	all := maps.Clone(record)
+	if all == nil {
+		all = map[K]Entry{}
+	}
+	for key := range withheld {
+		if entry, ours := recorded[key]; ours {
+			all[key] = entry
+		}
+	}
+	return all
+}

@@ -1,0 +1,228 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// A wall is put back at once that was taken off together with the record, whatever else waits on
+// the node, and again and again; what waits stays away.
+func TestWallTakenWithItsRecordComesAtOnce(t *testing.T) {
+	also := func(pool *v1.NodePool) { pool.Spec.Labels["example.com/b"] = "later" }
+	weak := func(change func(*v1.NodePool)) *v1.NodePool { return waitingPool("weak", change) }
+	for name, c := range map[string]struct {
+		before, after []*v1.NodePool
+		refused       string
+	}{
+		"a weak pool is paused in its rollout": {
+			[]*v1.NodePool{wallPool(), weak(labelled("1"))},
+			[]*v1.NodePool{wallPool(), weak(all(labelled("2"), func(pool *v1.NodePool) { pool.Spec.Rollout = &v1.Rollout{Paused: true} }))}, "",
+		},
+		"its own pool waits for a window":   {[]*v1.NodePool{wallPool()}, []*v1.NodePool{changed(wallPool(), all(also, closed))}, ""},
+		"its own pool waits for its turn":   {[]*v1.NodePool{wallPool()}, []*v1.NodePool{changed(wallPool(), all(also, limited("1", time.Minute)))}, ""},
+		"a weak pool is refused":            {[]*v1.NodePool{wallPool(), weak(labelled("1"))}, []*v1.NodePool{wallPool(), weak(labelled("2"))}, "weak"},
+		"its own pool has just been closed": {[]*v1.NodePool{wallPool()}, []*v1.NodePool{changed(wallPool(), closed)}, ""},
+		"the node is drained for another": {
+			[]*v1.NodePool{wallPool(), waitingPool("weak", labelled("1"))},
+			[]*v1.NodePool{wallPool(), waitingPool("weak", all(labelled("1"), tainted("v", corev1.TaintEffectNoExecute), func(pool *v1.NodePool) {
+				pool.Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}}
+			}))}, "",
+		},
+	} {
+		w := newMemoryWorld(t, nil, c.before...)
+		w.pools = c.after
+		if c.refused != "" {
+			w.facts.Refused = map[string]Refusal{c.refused: {}}
+		}
+		w.pass()
+		want := taintsOf(w.node)
+		for range 3 {
+			w.without(true)
+			w.node.Labels = map[string]string{}
+			o := w.pass()
+			if got := taintsOf(w.node); !slices.Equal(got, want) || w.node.Labels["example.com/b"] != "ours" || w.node.Labels[key] == "2" {
+				t.Errorf("%s: the node has the taints %v and the labels %v, want the taints %v; it waits %q", name, got, w.node.Labels, want, waitsText(o))
+			}
+			if again := w.pass(); !again.Admission.Plan.NoOp() {
+				t.Errorf("%s: another pass writes %v", name, again.Admission.Plan.Changes)
+			}
+		}
+	}
+}
+
+func changed(pool *v1.NodePool, change func(*v1.NodePool)) *v1.NodePool {
+	change(pool)
+	return pool
+}
+
+// What evicts is put back at once as well: the node is not drained of it once more.
+func TestDrainedWallTakenWithItsRecordComesAtOnce(t *testing.T) {
+	pool := drainingPool(nil)
+	w := newMemoryWorld(t, nil, waitingPool("p", all(prior(5), labelled("2"), tainted("v", corev1.TaintEffectNoExecute))))
+	w.pools = []*v1.NodePool{pool}
+	w.pass()
+	w.without(true)
+	if o := w.pass(); !slices.Equal(taintsOf(w.node), []string{"v:NoExecute"}) || o.Drain != nil || o.Begins {
+		t.Errorf("it has the taints %v, begins: %t, is drained %+v", taintsOf(w.node), o.Begins, o.Drain)
+	}
+}
+
+// Of a paused pool nothing is written; what was taken meanwhile is back once it goes on.
+func TestPausedPoolIsRemembered(t *testing.T) {
+	w := newMemoryWorld(t, nil, wallPool(), waitingPool("other", labelled("1")))
+	w.pools[0] = paused(wallPool())
+	w.pass()
+	w.without(true)
+	w.node.Labels = map[string]string{key: "1", v1.RoleLabel("other"): ""}
+	for i := range 3 {
+		if i == 1 {
+			w.pools[1] = waitingPool("other", labelled("2"))
+		}
+		if o := w.pass(); len(w.node.Taints) > 0 || i != 1 && !o.Admission.Plan.NoOp() || mustRead(t, w.node).Pools()["wall"] {
+			t.Errorf("pass %d writes %v, and the record is %s", i, o.Admission.Plan.Changes, w.node.Annotations[v1.AppliedAnnotation])
+		}
+	}
+	w.pools[0] = changed(wallPool(), closed)
+	if o := w.pass(); !w.has(wallID, "yes") || w.node.Labels["example.com/a"] != "ours" {
+		t.Errorf("it goes on: the node has the taints %v and the labels %v, and waits %q", w.node.Taints, w.node.Labels, waitsText(o))
+	}
+}
+
+// A drain whose record is lost goes on, and ends where nobody wants it any more.
+func TestDrainWhoseRecordIsLost(t *testing.T) {
+	pool := drainingPool(nil)
+	w := newMemoryWorld(t, nil, waitingPool("p", all(prior(5), labelled("1"))))
+	w.pools = []*v1.NodePool{pool}
+	w.facts.Turn = Turn{In: []string{"p"}}
+	began := w.pass()
+	w.facts.Turn = Turn{}
+	if began.Drain == nil || !began.Begins {
+		t.Fatalf("it is drained %+v", began.Drain)
+	}
+	since := w.facts.LastChange.Drains[drainedID].Since
+	w.without(true)
+	w.facts.Now = w.facts.Now.Add(time.Minute)
+	w.pass()
+	if drained := LastChangeOf(w.node).Drains[drainedID]; !slices.Equal(taintsOf(w.node), []string{"v:NoSchedule"}) || !drained.Since.Equal(since) {
+		t.Errorf("it has the taints %v, and is drained %+v, want since %v", taintsOf(w.node), drained, since)
+	}
+	w.without(true)
+	w.pools = []*v1.NodePool{changed(drainingPool(nil), noTaints)}
+	w.pass()
+	if w.pass(); len(w.facts.LastChange.Drains)+len(LastChangeOf(w.node).Drains)+len(w.node.Taints) > 0 {
+		t.Errorf("nobody wants the taint: the node has %v, and is drained %v", taintsOf(w.node), w.facts.LastChange.Drains)
+	}
+}
+
+// Somebody puts an older state of the node back, with its record: that says what is whose, as it does
+// of what another controller has written, and what pools want since is a change.
+func TestOlderStateIsAsItsRecordSays(t *testing.T) {
+	takes := func(pool *v1.NodePool) { pool.Spec.ConflictPolicy = v1.TakeOver }
+	world := func(theirs string, change func(*v1.NodePool)) (w *memoryWorld, older *NodeState) {
+		w = newMemoryWorld(t, nil, waitingPool("p", nil))
+		if w.node = w.node.DeepCopy(); theirs != "" {
+			w.node.Labels[key] = theirs
+		}
+		w.pools = []*v1.NodePool{waitingPool("p", all(labelled("1"), change))}
+		w.pass()
+		older = w.node
+		w.pools = []*v1.NodePool{waitingPool("p", all(labelled("2"), change))}
+		w.pass()
+		if older.Labels[key] != "1" || w.node.Labels[key] != "2" {
+			t.Fatalf("it had %q, and then %q", older.Labels[key], w.node.Labels[key])
+		}
+		return w, older
+	}
+	none := func(*v1.NodePool) {}
+	for name, c := range map[string]struct {
+		theirs string
+		change func(*v1.NodePool)
+		then   []*v1.NodePool
+		want   string
+	}{
+		"still wanted":                     {"", none, []*v1.NodePool{waitingPool("p", all(labelled("2"), closed))}, "1"},
+		"while another change waits":       {"", none, []*v1.NodePool{waitingPool("p", all(labelled("3"), closed))}, "1"},
+		"the pool is gone":                 {"", none, nil, ""},
+		"the pool holds still":             {"", none, []*v1.NodePool{paused(waitingPool("p", labelled("2")))}, "1"},
+		"taken over":                       {"x", takes, []*v1.NodePool{waitingPool("p", all(labelled("2"), takes, closed))}, "1"},
+		"taken over, and the pool is gone": {"x", takes, nil, "x"},
+	} {
+		w, older := world(c.theirs, c.change)
+		w.node, w.pools = older, c.then
+		w.pass()
+		if got := w.node.Labels[key]; got != c.want {
+			t.Errorf("%s: the label is %q, want %q", name, got, c.want)
+		}
+		if o := w.pass(); !o.Admission.Plan.NoOp() {
+			t.Errorf("%s: another pass writes %v", name, o.Admission.Plan.Changes)
+		}
+		w.pools = nil
+		w.pass()
+		if got := w.node.Labels[key]; got != c.theirs || w.node.Annotations[v1.AppliedAnnotation] != "" {
+			t.Errorf("%s: without pools, the label is %q, want %q; the record is %q", name, got, c.theirs, w.node.Annotations[v1.AppliedAnnotation])
+		}
+	}
+}
+
+// What stands on the node, and is not in the record, is somebody else's, whatever is remembered:
+// so a key is handed over, and so is one of which somebody has set another value meanwhile.
+func TestMemoryTakesNothingFromOthers(t *testing.T) {
+	for _, value := range []string{"yes", "theirs"} {
+		w := newMemoryWorld(t, nil, wallPool())
+		w.node = w.node.DeepCopy()
+		delete(w.node.Annotations, v1.AppliedAnnotation)
+		w.node.Taints[0].Value = value
+		before := maps.Clone(w.node.Labels)
+		w.pass()
+		w.pools = nil
+		w.pass()
+		if !w.has(wallID, value) || !maps.Equal(w.node.Labels, before) {
+			t.Errorf("of the value %s, the node has the taints %v and the labels %v, want them all", value, w.node.Taints, w.node.Labels)
+		}
+	}
+}
+
+// A wall that others had put there, as the pool wants it, is put back when they take it off, but
+// for one that evicts, and where the pool has waited then.
+func TestSharedWallComesAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		effect corev1.TaintEffect
+		waits  bool
+		want   int
+	}{{corev1.TaintEffectNoSchedule, false, 1}, {corev1.TaintEffectNoExecute, false, 0}, {corev1.TaintEffectNoSchedule, true, 0}} {
+		theirs := []corev1.Taint{{Key: key, Value: "wall", Effect: c.effect}}
+		w := newMemoryWorld(t, nil, waitingPool("p", labelled("1")))
+		w.node = w.node.DeepCopy()
+		w.node.Taints = theirs
+		if c.waits {
+			w.pools = []*v1.NodePool{waitingPool("p", all(labelled("2"), tainted("wall", c.effect), closed))}
+		} else {
+			w.pools = []*v1.NodePool{waitingPool("p", all(labelled("1"), tainted("wall", c.effect)))}
+		}
+		w.pass()
+		w.pools = []*v1.NodePool{waitingPool("p", all(labelled("2"), tainted("wall", c.effect), closed))}
+		w.pass()
+		w.without(false)
+		w.pass()
+		if len(w.node.Taints) != c.want {
+			t.Errorf("of %s, waiting %t, the node has the taints %v", c.effect, c.waits, w.node.Taints)
+		}
+	}
+}
+
+// What is gone with its record, and nobody wants, costs no write.
+func TestLostAndUnwantedWritesNothing(t *testing.T) {
+	w := newMemoryWorld(t, nil, wallPool())
+	w.without(true)
+	w.node.Labels, w.pools = map[string]string{}, nil
+	if o := w.pass(); !o.Admission.Plan.NoOp() || o.State != NodeStateUnchanged || w.facts.Memory.Record != "" {
+		t.Errorf("it is %s, and writes %v; remembered is %q", o.State, fmt.Sprint(o.Admission.Plan.Changes), w.facts.Memory.Record)
+	}
+}
