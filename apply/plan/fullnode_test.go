@@ -153,3 +153,53 @@ func TestFullNodeKeepsItsWallBesidePausedPools(t *testing.T) {
 	}
 	keeps("by the pool", full, large)
 }
+
+// What would have made room on a full node is refused, or put back later: what else is to come gets
+// the room that there is, and what is written is never too large.
+func TestFullNodeWithoutWhatMakesRoom(t *testing.T) {
+	text := func(length int) map[string]v1.AnnotationValue {
+		return map[string]v1.AnnotationValue{"example.com/text": v1.AnnotationValue(strings.Repeat("t", length))}
+	}
+	room := waitingPool("room", all(prior(-5), func(pool *v1.NodePool) {
+		pool.Spec.Annotations = map[string]v1.AnnotationValue{"example.com/room": v1.AnnotationValue(strings.Repeat("r", 2000))}
+	}))
+	of := func(length int) *v1.NodePool {
+		return waitingPool("r", func(pool *v1.NodePool) { pool.Spec.Annotations = text(length) })
+	}
+	for name, facts := range map[string]NodeFacts{
+		"refused":         {Refused: map[string]Refusal{"r": {}}},
+		"put back lately": {Backoff: DefaultRepairBackoff()},
+	} {
+		for _, others := range [][]*v1.NodePool{nil, {room}} {
+			pools := append([]*v1.NodePool{of(1000)}, others...)
+			node := newNode("n")
+			for range 2 {
+				node = outcomeAt(node, closedAt, pools...).Admission.Plan.After(node)
+			}
+			if name == "refused" {
+				pools[0] = of(1)
+			} else {
+				facts.Now = closedAt
+				put := node.DeepCopy()
+				annotate(put, "example.com/text", "")
+				o := NodeOutcomeOf(put, expand(pools...), facts)
+				facts.Repairs = o.Admission.Written(closedAt)
+				annotate(node, "example.com/text", strings.Repeat("k", 5000))
+			}
+			node = fillUp(node, 0)
+			pools = append(pools, wallPool())
+			facts.Rollouts, facts.Now = AllRollouts(pools), closedAt
+			o := NodeOutcomeOf(node, expand(pools...), facts)
+			after := o.Admission.Plan.After(node)
+			if size := o.Admission.Plan.annotationBytes(node); size > allAnnotations && !o.Admission.Plan.NoOp() {
+				t.Errorf("%s, of %d pools: the annotations take %d bytes", name, len(pools), size)
+			}
+			if len(after.Annotations["example.com/text"]) < 1000 {
+				t.Errorf("%s: %q was to stay", name, after.Annotations["example.com/text"])
+			}
+			if comes := carriesTaint(after, wallID, "yes"); comes != (others != nil || name != "refused") { // the record of what the kubelet has replaced makes room, too
+				t.Errorf("%s, of %d pools: the wall comes: %t", name, len(pools), comes)
+			}
+		}
+	}
+}

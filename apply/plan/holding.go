@@ -49,7 +49,7 @@ func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts, r
 			leave[repairKey{change.Field, change.Key}] = true
 		}
 	}
-	return held.without(leave)
+	return held.fittingWithout(node, leave)
 }
 
 type holder struct {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -71,7 +72,7 @@ func (b RepairBackoff) Admit(node *NodeState, p *NodePlan, known *Repairs, repla
 			delete(a.known.keys, id)
 		}
 	}
-	admitted := p.without(a.withheld)
+	admitted := p.fittingWithout(node, maps.Clone(a.withheld))
 	if replaced && len(admitted.Changes) == 0 && !admitted.NoOp() {
 		// Nothing but the record is put right.
 		a.consider(recordKey, repaired{pools: admitted.recordPools()})

@@ -28,6 +28,27 @@ func (p *NodePlan) without(keys map[repairKey]bool) *NodePlan {
 	return &less
 }
 
+// fittingWithout is the plan without the changes of some keys. These may be what made room on the
+// node for others, which then get as much as there is.
+func (p *NodePlan) fittingWithout(node *NodeState, keys map[repairKey]bool) *NodePlan {
+	less := p.without(keys)
+	if len(keys) == 0 || !less.exceeds(node) {
+		return less
+	}
+	for key := range p.labels.withheld {
+		keys[repairKey{Label, key}] = true
+	}
+	for key := range p.annotations.withheld {
+		keys[repairKey{Annotation, key}] = true
+	}
+	for id := range p.taints.withheld {
+		keys[repairKey{Taint, id.String()}] = true
+	}
+	return less.fitting(node, func(noRoom denials) *NodePlan {
+		return weighFields(node, p.ownership, p.desired, p.pools, noRoom).without(keys)
+	})
+}
+
 // withhold is an outcome without the changes of some keys.
 func withhold[K comparable](o fieldPlan[K], field Field, recorded map[K]Entry, keys map[repairKey]bool) fieldPlan[K] {
 	less := fieldPlan[K]{record: maps.Clone(o.record), copied: true, changed: maps.Clone(o.changed), withheld: maps.Clone(o.withheld)}
