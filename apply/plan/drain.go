@@ -114,10 +114,10 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 	case len(s.comes) == 0:
 		return p, nil
 	case len(s.drain.drained) == 0:
-		return weighDesired(node, p.ownership, s.desired, p.pools), nil
+		return weighDesired(node, p.ownership, s.desired, p.pools).without(p.withheldKeys()), nil
 	}
 	kept := LastChange{At: p.recorded.Change.at(f.Now).At, Drains: s.drain.drained}
-	staged := weighKeeping(node, p.ownership, s.desired, p.pools, kept)
+	staged := weighKeeping(node, p.ownership, s.desired, p.pools, kept).without(p.withheldKeys())
 	for _, come := range s.comes {
 		id := render.TaintID{Key: come.Taint.Key, Effect: come.Taint.Effect}
 		if come.Obstacle == "" && !staged.Record.hasTaint(twinOf(id), come.Taint.Value) && !carriesTaint(node, twinOf(id), come.Taint.Value) {

@@ -151,3 +151,20 @@ func TestClassToleratesWhatKeepsPodsOff(t *testing.T) {
 		t.Errorf("when it is drained, and waits, it has the taints %v, and the step is %+v", taintsOf(node), o.Step)
 	}
 }
+
+// What is refused of one pool is left out also while the node is drained for another.
+func TestDrainLeavesOutWhatIsRefused(t *testing.T) {
+	refused := func(value string) *v1.NodePool { return waitingPool("r", labelPairs("r", value)) }
+	pools := []*v1.NodePool{drainingPool(nil), refused("2")}
+	node := followed(t, longAgo, waitingPool("p", all(prior(5), labelled("1"))), refused("1"))
+	for _, value := range []string{"1", "by hand"} {
+		node = node.DeepCopy()
+		node.Labels["example.com/r"] = value
+		o := NodeOutcomeOf(node, expand(pools...), NodeFacts{
+			Rollouts: AllRollouts(pools), Now: closedAt, Turn: Turn{In: []string{"p"}}, Refused: map[string]Refusal{"r": {}},
+		})
+		if after := carry(node, o); o.Drain == nil || !slices.Contains(taintsOf(after), "v:NoSchedule") || after.Labels["example.com/r"] != value {
+			t.Errorf("the node had %q, has the labels %v and the taints %v, and is drained %+v", value, after.Labels, taintsOf(after), o.Drain)
+		}
+	}
+}

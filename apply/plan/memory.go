@@ -70,8 +70,8 @@ type ownership struct {
 	live Record
 	// shared is what is remembered of keys that were never ours.
 	shared Record
-	// forgot reports that there is no room on the node for what is remembered.
-	forgot bool
+	// forgotten is what is remembered, where there is no room for that on the node.
+	forgotten Record
 }
 
 // owned is what of a node is ours where this is remembered.
@@ -141,7 +141,7 @@ func (o ownership) recalls() bool { return !o.recorded.Equal(o.live) }
 func (o ownership) forgetting() ownership {
 	live := o.live
 	live.Change = o.recorded.Change
-	return ownership{recorded: live, live: o.live, forgot: true}
+	return ownership{recorded: live, live: o.live, forgotten: o.recorded}
 }
 
 // recordReplaced reports whether the record of a node says something else than what is remembered.
@@ -162,24 +162,23 @@ func (f NodeFacts) Remember(node *NodeState, o NodeOutcome, written *NodePlan, u
 	if f.Memory != nil {
 		before = *f.Memory
 	}
-	m := Memory{Record: p.text, Shared: p.sharedBeside(node, before.Shared, o.Wait)}
-	if o.Paused { // and what waits is not known
-		m.Shared = before.Shared
-	}
+	// Of a paused node it is not known what waits.
+	waits := func(pool string) bool { return o.Paused || o.Wait.Of(pool) != nil }
+	m := Memory{Record: p.text, Shared: p.sharedBeside(node, before.Shared, waits)}
 	if written != nil && !written.NoOp() && !unconfirmed {
 		m.Record = written.remembered().String()
 		return &m
 	}
 	switch {
-	case p.NoOp() && !p.forgot:
+	case p.NoOp():
 		if remembered := p.remembered(); !remembered.Equal(p.live) {
 			m.Record = remembered.String()
 		}
 	case f.Memory != nil:
-		m.Record, m.Unconfirmed = f.Memory.without(node, p), before.Unconfirmed
+		m.Record, m.Unconfirmed = f.Memory.without(node, p, waits), before.Unconfirmed
 	}
 	if unconfirmed {
-		m.Unconfirmed = append(slices.Clip(m.Unconfirmed), written.Record.String())
+		m.Unconfirmed = withText(m.Unconfirmed, written.Record)
 	} else if m.Record != p.text {
 		text := p.text // of the plan, no more is kept
 		m.Shown = &text
@@ -190,48 +189,61 @@ func (f NodeFacts) Remember(node *NodeState, o NodeOutcome, written *NodePlan, u
 	return &m
 }
 
-// without is the text of the record that is remembered, without the keys that somebody has taken
-// over since: they stand on the node, and its record does not have them.
-func (m *Memory) without(node *NodeState, p *NodePlan) string {
+// withText adds a record to some texts that do not say the same.
+func withText(texts []string, record Record) []string {
+	for _, text := range texts {
+		if says, err := recordTexts.read(text); err == nil && says.Equal(record) {
+			return texts
+		}
+	}
+	return append(slices.Clip(texts), record.String())
+}
+
+// without is the text of the record that is remembered, without the keys that its record does not
+// have, and of which it is known by now that they are not ours: those that stand on the node, which
+// somebody has taken over, and those that no pool wants, nor has while it waits or holds still.
+func (m *Memory) without(node *NodeState, p *NodePlan, waits func(pool string) bool) string {
 	had, another := m.record(p.text, p.live)
 	if !another {
 		return p.text
 	}
 	less := had
-	less.Labels = stillOurs(node, labels, had.Labels, p.live.Labels)
-	less.Annotations = stillOurs(node, annotations, had.Annotations, p.live.Annotations)
-	less.Taints = stillOurs(node, taints, had.Taints, p.live.Taints)
+	waiting := func(pool string) bool { return waits(pool) || p.pools.Holds(pool) }
+	less.Labels = stillOurs(node, labels, had.Labels, p.live.Labels, p.desired.Labels, waiting)
+	less.Annotations = stillOurs(node, annotations, had.Annotations, p.live.Annotations, p.desired.Annotations, waiting)
+	less.Taints = stillOurs(node, taints, had.Taints, p.live.Taints, p.desired.Taints, waiting)
 	if less.Equal(had) {
 		return m.Record
 	}
 	return less.String()
 }
 
-func stillOurs[K comparable](node *NodeState, at keyField[K], had, live map[K]Entry) map[K]Entry {
+func stillOurs[K comparable](node *NodeState, at keyField[K], had, live map[K]Entry, want map[K]render.Want, waiting func(pool string) bool) map[K]Entry {
 	less := maps.Clone(had)
-	maps.DeleteFunc(less, func(key K, _ Entry) bool {
+	maps.DeleteFunc(less, func(key K, entry Entry) bool {
 		_, ours := live[key]
 		_, stands := at.value(node, key)
-		return stands && !ours
+		_, wanted := want[key]
+		return !ours && (stands || !wanted && !waiting(entry.Pool))
 	})
 	return less
 }
 
 // sharedBeside are the keys that stand on the node as pools want them, and are not ours, and those
 // that did before, are gone, and wanted still.
-func (p *NodePlan) sharedBeside(node *NodeState, before Record, wait NodeWait) Record {
+func (p *NodePlan) sharedBeside(node *NodeState, before Record, waits func(pool string) bool) Record {
 	return Record{
-		Labels:      sharedOf(node, labels, p.desired.Labels, p.recorded.Labels, before.Labels, p.pools, wait),
-		Annotations: sharedOf(node, annotations, p.desired.Annotations, p.recorded.Annotations, before.Annotations, p.pools, wait),
-		Taints:      sharedOf(node, taints, p.desired.Taints, p.recorded.Taints, before.Taints, p.pools, wait),
+		Labels:      sharedOf(node, labels, p.desired.Labels, p.recorded.Labels, before.Labels, p.pools, waits),
+		Annotations: sharedOf(node, annotations, p.desired.Annotations, p.recorded.Annotations, before.Annotations, p.pools, waits),
+		Taints:      sharedOf(node, taints, p.desired.Taints, p.recorded.Taints, before.Taints, p.pools, waits),
 	}
 }
 
-func sharedOf[K comparable](node *NodeState, at keyField[K], want map[K]render.Want, recorded, before map[K]Entry, pools *render.Expansion, wait NodeWait) map[K]Entry {
+func sharedOf[K comparable](node *NodeState, at keyField[K], want map[K]render.Want, recorded, before map[K]Entry, pools *render.Expansion, waits func(pool string) bool) map[K]Entry {
 	each := func(found func(key K, entry Entry)) {
 		for key, wanted := range want {
 			entry := Entry{Pool: wanted.Pool, Value: wanted.Value}
-			if _, ours := recorded[key]; ours || at.evicts != nil && at.evicts(key) || wait.Of(wanted.Pool) != nil && before[key] != entry {
+			if _, ours := recorded[key]; ours || at.evicts != nil && at.evicts(key) || waits(wanted.Pool) && before[key] != entry {
 				continue
 			}
 			if value, stands := at.value(node, key); stands && value == wanted.Value {
@@ -264,14 +276,14 @@ func sharedOf[K comparable](node *NodeState, at keyField[K], want map[K]render.W
 // remembered is the record after a plan, with what of ours it does not put back yet.
 func (p *NodePlan) remembered() Record {
 	record := p.Record
-	record.Labels = withWithheld(record.Labels, p.labels.withheld, p.recorded.Labels)
-	record.Annotations = withWithheld(record.Annotations, p.annotations.withheld, p.recorded.Annotations)
-	record.Taints = withWithheld(record.Taints, p.taints.withheld, p.recorded.Taints)
+	record.Labels = withLost(record.Labels, p.labels.withheld, p.recorded.Labels, p.forgotten.Labels, p.desired.Labels, p.pools)
+	record.Annotations = withLost(record.Annotations, p.annotations.withheld, p.recorded.Annotations, p.forgotten.Annotations, p.desired.Annotations, p.pools)
+	record.Taints = withLost(record.Taints, p.taints.withheld, p.recorded.Taints, p.forgotten.Taints, p.desired.Taints, p.pools)
 	return record
 }
 
-func withWithheld[K comparable](record map[K]Entry, withheld map[K]bool, recorded map[K]Entry) map[K]Entry {
-	if len(withheld) == 0 {
+func withLost[K comparable](record map[K]Entry, withheld map[K]bool, recorded, forgotten map[K]Entry, want map[K]render.Want, pools *render.Expansion) map[K]Entry {
+	if len(withheld)+len(forgotten) == 0 {
 		return record
 	}
 	all := maps.Clone(record)
@@ -280,6 +292,12 @@ func withWithheld[K comparable](record map[K]Entry, withheld map[K]bool, recorde
 	}
 	for key := range withheld {
 		if entry, ours := recorded[key]; ours {
+			all[key] = entry
+		}
+	}
+	for key, entry := range forgotten {
+		_, ours := recorded[key]
+		if _, wanted := want[key]; !ours && (wanted || pools.Holds(entry.Pool)) {
 			all[key] = entry
 		}
 	}

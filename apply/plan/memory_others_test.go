@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -159,57 +160,33 @@ func TestMemoryExpectsTheNode(t *testing.T) {
 	}
 }
 
-// Where a kubelet has filled the node up after the wall and its record were taken, no write exceeds
-// what the API server takes, and the wall is back where it fits.
-func TestWhatIsRememberedFits(t *testing.T) {
-	for _, pool := range []*v1.NodePool{changed(wallPool(), closed), paused(wallPool())} {
-		for _, spare := range []int{0, 30, 60, 100, 200, 300, 400, 600} {
-			w := newMemoryWorld(t, nil, wallPool(), waitingPool("q", labelled("1")))
-			w.pools[0] = pool
-			w.without(true)
-			w.edit(func(node *NodeState) { node.Labels = map[string]string{key: "1"} })
-			w.node = fillUp(w.node, spare)
-			for range 3 {
-				o := w.decide()
-				if size := o.Admission.Plan.annotationBytes(w.node); !o.Admission.Plan.NoOp() && size > allAnnotations {
-					t.Errorf("paused %v, %d bytes left: the write of %v takes %d bytes", pool.Annotations, spare, o.Admission.Plan.Changes, size)
-				}
-				w.pass()
-			}
-			if o := w.pass(); !o.Admission.Plan.NoOp() {
-				t.Errorf("paused %v, %d bytes left: a fifth pass writes %v", pool.Annotations, spare, o.Admission.Plan.Changes)
-			}
-			if back := w.has(wallID, "yes"); back != (spare >= 200 && pool.Annotations == nil) {
-				t.Errorf("paused %v, %d bytes left: the wall is back: %t", pool.Annotations, spare, back)
-			}
-		}
-	}
-}
-
-// Of several writes without an answer, any one may have arrived.
+// Of several writes without an answer, any one may have arrived; the same one again is no other.
 func TestNoAnswerToSeveralWrites(t *testing.T) {
 	pool := func(value string) *v1.NodePool {
 		return waitingPool("p", all(labelled(value), limited("1", time.Minute)))
 	}
 	w := newMemoryWorld(t, nil, waitingPool("p", labelled("1")))
-	w.pools, w.facts.Turn = []*v1.NodePool{pool("2")}, Turn{In: []string{"p"}}
-	first := w.decide()
-	for range maxUnconfirmed {
-		o := w.decide()
-		w.facts.Memory = w.facts.Remember(w.node, o, o.Admission.Plan, true)
-		w.facts.Now = w.facts.Now.Add(3 * time.Second)
+	var arrived []*NodeState
+	for i := range maxUnconfirmed {
+		w.pools, w.facts.Turn = []*v1.NodePool{pool(fmt.Sprint("v", i))}, Turn{In: []string{"p"}}
+		for range 3 {
+			o := w.decide()
+			w.facts.Memory = w.facts.Remember(w.node, o, o.Admission.Plan, true)
+			w.facts.Now = w.facts.Now.Add(3 * time.Second)
+			arrived = append(arrived, o.Admission.Plan.After(w.node))
+		}
 	}
-	arrived := first.Admission.Plan.After(w.node)
-	w.pools, w.facts.Turn = []*v1.NodePool{pool("3")}, Turn{}
-	for _, node := range []*NodeState{arrived, w.node} {
+	w.pools, w.facts.Turn = []*v1.NodePool{pool("last")}, Turn{}
+	for _, node := range append(arrived, w.node) {
 		x := *w
 		x.node = node
 		if o := x.pass(); !x.facts.Memory.Expects(x.node) || x.node.Labels[key] != node.Labels[key] || waitsText(o) != "p[p]" {
 			t.Errorf("it had %q, has %q, and waits %q", node.Labels[key], x.node.Labels[key], waitsText(o))
 		}
 	}
+	w.facts.Turn = Turn{In: []string{"p"}}
 	o := w.decide()
-	if w.facts.Memory = w.facts.Remember(w.node, o, first.Admission.Plan, true); w.facts.Memory != nil {
+	if w.facts.Memory = w.facts.Remember(w.node, o, o.Admission.Plan, true); w.facts.Memory != nil {
 		t.Errorf("after %d writes, still something is known: %+v", maxUnconfirmed+1, w.facts.Memory)
 	}
 }
@@ -339,21 +316,20 @@ func TestPausedPoolIsRememberedBesideOthers(t *testing.T) {
 	}
 }
 
-// A node without room for what is remembered forgets nothing.
-func TestFullNodeIsRemembered(t *testing.T) {
-	w := newMemoryWorld(t, nil, wallPool())
-	w.pools = []*v1.NodePool{changed(wallPool(), closed)}
+// What no pool wants any more is not remembered because another pool waits.
+func TestUnwantedKeyIsForgotten(t *testing.T) {
+	strong := func(pool *v1.NodePool) *v1.NodePool { return changed(pool, prior(9)) }
+	waits := waitingPool("q", all(labelled("2"), closed))
+	w := newMemoryWorld(t, nil, strong(wallPool()), waitingPool("q", labelled("1")))
+	w.pools = []*v1.NodePool{paused(strong(wallPool())), waits}
+	w.pass()
 	w.without(true)
-	w.edit(func(node *NodeState) { node.Labels = map[string]string{} })
-	empty := w.node
-	w.node = fillUp(w.node, 0)
-	for range 3 {
-		if w.pass(); len(w.node.Taints) > 0 {
-			t.Errorf("on the full node, there are %v", w.node.Taints)
-		}
-	}
-	w.node = empty
-	if o := w.pass(); !w.has(wallID, "yes") {
-		t.Errorf("with room again it has the taints %v, and waits %q", w.node.Taints, waitsText(o))
+	w.edit(func(node *NodeState) { node.Labels = map[string]string{key: "1", v1.RoleLabel("q"): ""} })
+	w.pass()
+	w.pools[0] = strong(waitingPool("wall", func(*v1.NodePool) {}))
+	w.pass()
+	w.pools[0] = changed(strong(wallPool()), closed)
+	if o := w.pass(); len(w.node.Taints) > 0 || o.Wait.Of("wall") == nil {
+		t.Errorf("the node has the taints %v, and waits %q", w.node.Taints, waitsText(o))
 	}
 }

@@ -191,7 +191,7 @@ func (f NodeFacts) stamp(node *NodeState, full, p *NodePlan, allowed Allowed, dr
 			stamped.Record.Change = less
 		}
 	}
-	return &stamped, begins || moves
+	return &stamped, (begins || moves) && !stamped.NoOp()
 }
 
 // unconfirmed are the pools that a plan releases and that are neither there nor known

@@ -25,7 +25,7 @@ func (p *NodePlan) Removals(node *NodeState) *NodePlan {
 	less := p.releasing(node).part(func(id repairKey, before, after *Entry) bool {
 		return before != nil && after == nil && !(id.field == Taint && bringsTaint[before.Pool])
 	})
-	less.Record.Change, less.rewritten = p.recorded.Change, false
+	less.Record.Change, less.rewritten = p.live.Change, false
 	if less.Record.Equal(p.live) || len(less.Changes) == len(p.Changes) && less.Record.Equal(p.Record) {
 		return nil
 	}

@@ -35,18 +35,34 @@ func (p *NodePlan) fittingWithout(node *NodeState, keys map[repairKey]bool) *Nod
 	if len(keys) == 0 || !less.exceeds(node) {
 		return less
 	}
-	for key := range p.labels.withheld {
-		keys[repairKey{Label, key}] = true
+	maps.Copy(keys, p.withheldKeys())
+	fitting := func(ours ownership) *NodePlan {
+		return less.fitting(node, func(noRoom denials) *NodePlan {
+			return weighFields(node, ours, p.desired, p.pools, noRoom).without(keys)
+		})
 	}
-	for key := range p.annotations.withheld {
-		keys[repairKey{Annotation, key}] = true
+	fits := fitting(p.ownership)
+	if p.recalls() && fits.annotationBytes(node) > allAnnotations {
+		return fitting(p.forgetting())
 	}
-	for id := range p.taints.withheld {
-		keys[repairKey{Taint, id.String()}] = true
+	return fits
+}
+
+// withheldKeys are the keys that a plan leaves as they are, though they are to change.
+func (p *NodePlan) withheldKeys() map[repairKey]bool {
+	keys := map[repairKey]bool{}
+	addTrue(keys, Label, p.labels.withheld)
+	addTrue(keys, Annotation, p.annotations.withheld)
+	addTrue(keys, Taint, p.taints.withheld)
+	return keys
+}
+
+func addTrue[K comparable](keys map[repairKey]bool, field Field, of map[K]bool) {
+	for key, is := range of {
+		if is {
+			keys[repairKey{field, fmt.Sprint(key)}] = true
+		}
 	}
-	return less.fitting(node, func(noRoom denials) *NodePlan {
-		return weighFields(node, p.ownership, p.desired, p.pools, noRoom).without(keys)
-	})
 }
 
 // withhold is an outcome without the changes of some keys.
@@ -77,9 +93,9 @@ func withhold[K comparable](o fieldPlan[K], field Field, recorded map[K]Entry, k
 func (p *NodePlan) nothing() *NodePlan {
 	less := *p
 	less.Changes, less.Record, less.rewritten = nil, p.live, false
-	less.labels = fieldPlan[string]{record: p.live.Labels}
-	less.annotations = fieldPlan[string]{record: p.live.Annotations}
-	less.taints = fieldPlan[render.TaintID]{record: p.live.Taints}
+	less.labels = fieldPlan[string]{record: p.live.Labels, withheld: p.labels.withheld}
+	less.annotations = fieldPlan[string]{record: p.live.Annotations, withheld: p.annotations.withheld}
+	less.taints = fieldPlan[render.TaintID]{record: p.live.Taints, withheld: p.taints.withheld}
 	return &less
 }
 
