@@ -114,10 +114,15 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 	case len(s.comes) == 0:
 		return p, nil
 	case len(s.drain.drained) == 0:
-		return weighDesired(node, p.ownership, s.desired, p.pools).without(p.withheldKeys()), nil
+		return weighDesired(node, p.ownership, s.desired, p.pools).fittingWithout(node, p.withheldKeys()), nil
 	}
 	kept := LastChange{At: p.recorded.Change.at(f.Now).At, Drains: s.drain.drained}
-	staged := weighKeeping(node, p.ownership, s.desired, p.pools, kept).without(p.withheldKeys())
+	left := p.withheldKeys()
+	for id := range s.drain.drained { // that it may be drained of, whatever becomes of these otherwise
+		delete(left, repairKey{Taint, twinOf(id).String()})
+	}
+	staged := weighKeeping(node, p.ownership, s.desired, p.pools, kept).fittingWithout(node, left)
+	staged.Record.Change = kept
 	for _, come := range s.comes {
 		id := render.TaintID{Key: come.Taint.Key, Effect: come.Taint.Effect}
 		if come.Obstacle == "" && !staged.Record.hasTaint(twinOf(id), come.Taint.Value) && !carriesTaint(node, twinOf(id), come.Taint.Value) {
@@ -160,7 +165,7 @@ func (s *staging) stage(id render.TaintID) {
 		return
 	}
 	drained, began := s.drainedSince(id, want)
-	entry, ours := p.recorded.Taints[twinOf(id)]
+	entry, ours := p.twin(id)
 	obstacle, stands := r.obstacle(twinState{s.node, p, s.desired, entry, ours}, id, want), carriesTaint(s.node, twinOf(id), want.Value)
 	overdue := began && !s.Now.Before(drained.Since.Add(by.drain.timeout))
 	if began && s.Drained && obstacle == "" && stands || overdue && by.drain.force && s.Evicted && !r.closedFor(p, want.Pool, s.Now) {

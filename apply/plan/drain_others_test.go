@@ -168,3 +168,40 @@ func TestDrainLeavesOutWhatIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// What a paused or refused pool had of the taint that keeps pods off, and somebody has taken off,
+// keeps the node from being drained no more than if it had never been there.
+func TestLostTwinOfAnotherPoolKeepsNoDrainOff(t *testing.T) {
+	for _, value := range []string{"v", "w"} {
+		for _, priority := range []int32{0, 9} {
+			for _, state := range []string{"paused", "refused"} {
+				other := waitingPool("other", all(prior(priority), tainted(value, corev1.TaintEffectNoSchedule)))
+				w := newMemoryWorld(t, nil, waitingPool("p", all(prior(5), labelled("1"))), other)
+				w.edit(func(node *NodeState) { node.Taints = nil })
+				switch state {
+				case "paused":
+					other = paused(other)
+					w.edit(func(node *NodeState) {
+						record := mustRead(t, node)
+						record.Taints = nil
+						node.Annotations[v1.AppliedAnnotation] = record.String()
+					})
+				case "refused":
+					w.facts.Refused = map[string]Refusal{"other": {}}
+				}
+				w.pools = []*v1.NodePool{drainingPool(nil), other}
+				w.facts.Turn = Turn{In: []string{"p"}}
+				o := w.pass()
+				if state == "refused" && value == "w" { // which comes back, and lets pods come
+					if wait := o.Wait.Of("p"); wait == nil || wait.Obstacle == "" {
+						t.Errorf("beside a taint that is refused, it waits %q", waitsText(o))
+					}
+					continue
+				}
+				if o.Drain == nil || o.Drain.NoRoom || !slices.Equal(taintsOf(w.node), []string{"v:NoSchedule"}) {
+					t.Errorf("%s, of priority %d, %s: it has the taints %v, waits %q, and is drained %+v", state, priority, value, taintsOf(w.node), waitsText(o), o.Drain)
+				}
+			}
+		}
+	}
+}

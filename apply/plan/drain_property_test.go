@@ -213,6 +213,9 @@ func (w *drainWorld) notPutBack(o NodeOutcome) (problem string) {
 	for id, entry := range w.lost {
 		want, wanted := o.Plan.desired.Taints[id]
 		_, stands := taintValue(before, id)
+		if drained, drains := p.Record.Change.Drains[drainedID]; drains && id == twinOf(drainedID) && carriesTaint(after, id, drained.Value) {
+			continue // another one stands in its place for as long as the node is drained
+		}
 		if wanted && want.Pool == entry.Pool && want.Value == entry.Value && !stands && !o.Plan.pools.Holds(want.Pool) && !carriesTaint(after, id, entry.Value) && !p.taints.withheld[id] {
 			problem += fmt.Sprintf("lost: %s=%s was taken with its record, and is not put back: waits %v; ", id, entry.Value, o.Wait)
 		}

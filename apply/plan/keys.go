@@ -128,6 +128,9 @@ func (k keys[K]) verdict(key K) verdict {
 // holds reports whether a key stays as it stands, as its pool is frozen, and no pool wants it
 // that goes before that one.
 func (k keys[K]) holds(key K, entry Entry, want render.Want, wanted bool) bool {
+	if _, live := k.live[key]; wanted && !live { // it is remembered, and nothing of it is there to stay
+		return false
+	}
 	if !wanted || !k.pools.Holds(entry.Pool) {
 		return k.pools.Holds(entry.Pool)
 	}

@@ -64,8 +64,9 @@ func (m *Memory) record(text string, live Record) (_ Record, another bool) {
 
 // ownership is what of a node is ours.
 type ownership struct {
-	// recorded is what the record on the node says, and what is remembered beside it.
-	recorded Record
+	// recorded is what the record on the node says, and what is remembered beside it; recalled
+	// is that without what was never ours.
+	recorded, recalled Record
 	// live is what the record on the node says.
 	live Record
 	// shared is what is remembered of keys that were never ours.
@@ -76,7 +77,7 @@ type ownership struct {
 
 // owned is what of a node is ours where this is remembered.
 func (m *Memory) owned(node *NodeState, live Record) ownership {
-	o := ownership{recorded: live, live: live}
+	o := ownership{recorded: live, recalled: live, live: live}
 	if m == nil {
 		return o
 	}
@@ -88,6 +89,7 @@ func (m *Memory) owned(node *NodeState, live Record) ownership {
 	o.recorded.Labels = recall(node, labels, live.Labels, had.Labels)
 	o.recorded.Annotations = recall(node, annotations, live.Annotations, had.Annotations)
 	o.recorded.Taints = recall(node, taints, live.Taints, had.Taints)
+	o.recalled = o.recorded
 	return o
 }
 
@@ -141,7 +143,7 @@ func (o ownership) recalls() bool { return !o.recorded.Equal(o.live) }
 func (o ownership) forgetting() ownership {
 	live := o.live
 	live.Change = o.recorded.Change
-	return ownership{recorded: live, live: o.live, forgotten: o.recorded}
+	return ownership{recorded: live, live: o.live, forgotten: o.recalled}
 }
 
 // recordReplaced reports whether the record of a node says something else than what is remembered.
@@ -209,21 +211,25 @@ func (m *Memory) without(node *NodeState, p *NodePlan, waits func(pool string) b
 	}
 	less := had
 	waiting := func(pool string) bool { return waits(pool) || p.pools.Holds(pool) }
-	less.Labels = stillOurs(node, labels, had.Labels, p.live.Labels, p.desired.Labels, waiting)
-	less.Annotations = stillOurs(node, annotations, had.Annotations, p.live.Annotations, p.desired.Annotations, waiting)
-	less.Taints = stillOurs(node, taints, had.Taints, p.live.Taints, p.desired.Taints, waiting)
+	now := p.desired // or what pools want by what they see, while that is to change
+	if p.step != nil {
+		now = p.step.desired
+	}
+	less.Labels = stillOurs(node, labels, had.Labels, p.live.Labels, waiting, p.desired.Labels, now.Labels)
+	less.Annotations = stillOurs(node, annotations, had.Annotations, p.live.Annotations, waiting, p.desired.Annotations, now.Annotations)
+	less.Taints = stillOurs(node, taints, had.Taints, p.live.Taints, waiting, p.desired.Taints, now.Taints)
 	if less.Equal(had) {
 		return m.Record
 	}
 	return less.String()
 }
 
-func stillOurs[K comparable](node *NodeState, at keyField[K], had, live map[K]Entry, want map[K]render.Want, waiting func(pool string) bool) map[K]Entry {
+func stillOurs[K comparable](node *NodeState, at keyField[K], had, live map[K]Entry, waiting func(pool string) bool, wants ...map[K]render.Want) map[K]Entry {
 	less := maps.Clone(had)
 	maps.DeleteFunc(less, func(key K, entry Entry) bool {
 		_, ours := live[key]
 		_, stands := at.value(node, key)
-		_, wanted := want[key]
+		wanted := slices.ContainsFunc(wants, func(want map[K]render.Want) bool { _, wanted := want[key]; return wanted })
 		return !ours && (stands || !wanted && !waiting(entry.Pool))
 	})
 	return less
@@ -296,8 +302,8 @@ func withLost[K comparable](record map[K]Entry, withheld map[K]bool, recorded, f
 		}
 	}
 	for key, entry := range forgotten {
-		_, ours := recorded[key]
-		if _, wanted := want[key]; !ours && (wanted || pools.Holds(entry.Pool)) {
+		_, known := all[key]
+		if _, wanted := want[key]; !known && (wanted || pools.Holds(entry.Pool)) {
 			all[key] = entry
 		}
 	}
