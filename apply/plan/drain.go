@@ -118,8 +118,8 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 	}
 	kept := LastChange{At: p.recorded.Change.at(f.Now).At, Drains: s.drain.drained}
 	left := p.withheldKeys()
-	for id := range s.drain.drained { // that it may be drained of, whatever becomes of these otherwise
-		delete(left, repairKey{Taint, twinOf(id).String()})
+	for _, taint := range s.drain.Taints { // whatever becomes otherwise of what keeps pods off meanwhile
+		delete(left, repairKey{Taint, twinOf(render.TaintID{Key: taint.Key}).String()})
 	}
 	staged := weighKeeping(node, p.ownership, s.desired, p.pools, kept).fittingWithout(node, left)
 	staged.Record.Change = kept
@@ -165,7 +165,7 @@ func (s *staging) stage(id render.TaintID) {
 		return
 	}
 	drained, began := s.drainedSince(id, want)
-	entry, ours := p.twin(id)
+	entry, ours := p.recorded.Taints[twinOf(id)]
 	obstacle, stands := r.obstacle(twinState{s.node, p, s.desired, entry, ours}, id, want), carriesTaint(s.node, twinOf(id), want.Value)
 	overdue := began && !s.Now.Before(drained.Since.Add(by.drain.timeout))
 	if began && s.Drained && obstacle == "" && stands || overdue && by.drain.force && s.Evicted && !r.closedFor(p, want.Pool, s.Now) {

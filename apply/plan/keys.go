@@ -38,9 +38,7 @@ type keys[K comparable] struct {
 	others   *owners
 	pools    *render.Expansion
 	recorded map[K]Entry
-	// live is what the record on the node says of them; the others are remembered.
-	live map[K]Entry
-	want map[K]render.Want
+	want     map[K]render.Want
 	// noRoom are the keys that do not fit on the node: see [NodePlan.deniedBy].
 	noRoom map[K]bool
 	// keepsWalls reports that of these those stay as they are recorded that no kubelet may set.
@@ -64,8 +62,6 @@ type verdict struct {
 	holder   string
 	// noRoom reports that it is a conflict because the key does not fit.
 	noRoom bool
-	// withheld reports that it is ours, and the record does not say so yet.
-	withheld bool
 }
 
 // unchanged reports of almost every key, at once, that the rule changes nothing: it
@@ -111,7 +107,7 @@ func (k keys[K]) verdict(key K) verdict {
 	want.Policy = k.policy(key, want)
 	switch {
 	case ours && k.holds(key, entry, want, wanted):
-		return k.hold(key, have, entry, want, wanted)
+		return k.hold(have, entry, want, wanted)
 	case wanted && k.noRoom[key]:
 		return k.deny(key, have, entry, ours, want)
 	case wanted && ours:
@@ -128,9 +124,6 @@ func (k keys[K]) verdict(key K) verdict {
 // holds reports whether a key stays as it stands, as its pool is frozen, and no pool wants it
 // that goes before that one.
 func (k keys[K]) holds(key K, entry Entry, want render.Want, wanted bool) bool {
-	if _, live := k.live[key]; wanted && !live { // it is remembered, and nothing of it is there to stay
-		return false
-	}
 	if !wanted || !k.pools.Holds(entry.Pool) {
 		return k.pools.Holds(entry.Pool)
 	}
@@ -146,9 +139,9 @@ func goesBefore(pools *render.Expansion, keeps keepsKey, want render.Want, from 
 }
 
 // hold leaves everything as it stands, in the record too.
-func (k keys[K]) hold(key K, have *string, entry Entry, want render.Want, wanted bool) verdict {
-	denied, live := wanted && (have == nil || *have != want.Value), recordedEntry(k.live, key)
-	return verdict{entry: live, after: have, conflict: denied, holder: entry.Pool, withheld: live == nil || !live.equal(entry)}
+func (k keys[K]) hold(have *string, entry Entry, want render.Want, wanted bool) verdict {
+	denied := wanted && (have == nil || *have != want.Value)
+	return verdict{entry: &entry, after: have, conflict: denied, holder: entry.Pool}
 }
 
 // deny leaves out a key that does not fit, or releases it. A wall stays, but for a label of another

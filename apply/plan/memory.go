@@ -71,12 +71,13 @@ type ownership struct {
 	live Record
 	// shared is what is remembered of keys that were never ours.
 	shared Record
-	// forgotten is what is remembered, where there is no room for that on the node.
-	forgotten Record
+	// aside is what is remembered and not put back: of pools that hold still, and what there is no
+	// room for on the node.
+	aside Record
 }
 
 // owned is what of a node is ours where this is remembered.
-func (m *Memory) owned(node *NodeState, live Record) ownership {
+func (m *Memory) owned(node *NodeState, live Record, pools *render.Expansion) ownership {
 	o := ownership{recorded: live, recalled: live, live: live}
 	if m == nil {
 		return o
@@ -86,26 +87,32 @@ func (m *Memory) owned(node *NodeState, live Record) ownership {
 	if !another {
 		return o
 	}
-	o.recorded.Labels = recall(node, labels, live.Labels, had.Labels)
-	o.recorded.Annotations = recall(node, annotations, live.Annotations, had.Annotations)
-	o.recorded.Taints = recall(node, taints, live.Taints, had.Taints)
+	o.recorded.Labels, o.aside.Labels = recall(node, labels, live.Labels, had.Labels, pools)
+	o.recorded.Annotations, o.aside.Annotations = recall(node, annotations, live.Annotations, had.Annotations, pools)
+	o.recorded.Taints, o.aside.Taints = recall(node, taints, live.Taints, had.Taints, pools)
 	o.recalled = o.recorded
 	return o
 }
 
 // recall adds to what a record says of a field what it said before of keys that are gone from the
-// node. Of what stands there it says whose it is: another controller may have written it since.
-func recall[K comparable](node *NodeState, at keyField[K], live, had map[K]Entry) map[K]Entry {
-	recorded := maps.Clone(live)
+// node. Of what stands there it says whose it is: another controller may have written it since. What
+// a pool had that holds still by now is nobody's meanwhile.
+func recall[K comparable](node *NodeState, at keyField[K], live, had map[K]Entry, pools *render.Expansion) (recorded, aside map[K]Entry) {
+	recorded, aside = maps.Clone(live), map[K]Entry{}
 	if recorded == nil {
 		recorded = map[K]Entry{}
 	}
 	for key, entry := range had {
-		if _, stands := at.value(node, key); !stands {
+		_, ours := live[key]
+		switch _, stands := at.value(node, key); {
+		case stands, ours && pools.Holds(entry.Pool):
+		case pools.Holds(entry.Pool):
+			aside[key] = entry
+		default:
 			recorded[key] = entry
 		}
 	}
-	return recorded
+	return recorded, aside
 }
 
 // sharing has what pools still want, and others had put there, be ours where it is gone. Of a pool
@@ -141,9 +148,19 @@ func (o ownership) recalls() bool { return !o.recorded.Equal(o.live) }
 
 // forgetting is what is ours by the record on the node alone.
 func (o ownership) forgetting() ownership {
-	live := o.live
+	live, all := o.live, o.recalled
 	live.Change = o.recorded.Change
-	return ownership{recorded: live, live: o.live, forgotten: o.recalled}
+	all.Labels, all.Annotations, all.Taints = union(all.Labels, o.aside.Labels), union(all.Annotations, o.aside.Annotations), union(all.Taints, o.aside.Taints)
+	return ownership{recorded: live, live: o.live, aside: all}
+}
+
+func union[K comparable](a, b map[K]Entry) map[K]Entry {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[K]Entry{}
+	}
+	maps.Copy(all, b)
+	return all
 }
 
 // recordReplaced reports whether the record of a node says something else than what is remembered.
@@ -282,14 +299,14 @@ func sharedOf[K comparable](node *NodeState, at keyField[K], want map[K]render.W
 // remembered is the record after a plan, with what of ours it does not put back yet.
 func (p *NodePlan) remembered() Record {
 	record := p.Record
-	record.Labels = withLost(record.Labels, p.labels.withheld, p.recorded.Labels, p.forgotten.Labels, p.desired.Labels, p.pools)
-	record.Annotations = withLost(record.Annotations, p.annotations.withheld, p.recorded.Annotations, p.forgotten.Annotations, p.desired.Annotations, p.pools)
-	record.Taints = withLost(record.Taints, p.taints.withheld, p.recorded.Taints, p.forgotten.Taints, p.desired.Taints, p.pools)
+	record.Labels = withLost(record.Labels, p.labels.withheld, p.recorded.Labels, p.aside.Labels, p.desired.Labels, p.pools)
+	record.Annotations = withLost(record.Annotations, p.annotations.withheld, p.recorded.Annotations, p.aside.Annotations, p.desired.Annotations, p.pools)
+	record.Taints = withLost(record.Taints, p.taints.withheld, p.recorded.Taints, p.aside.Taints, p.desired.Taints, p.pools)
 	return record
 }
 
-func withLost[K comparable](record map[K]Entry, withheld map[K]bool, recorded, forgotten map[K]Entry, want map[K]render.Want, pools *render.Expansion) map[K]Entry {
-	if len(withheld)+len(forgotten) == 0 {
+func withLost[K comparable](record map[K]Entry, withheld map[K]bool, recorded, aside map[K]Entry, want map[K]render.Want, pools *render.Expansion) map[K]Entry {
+	if len(withheld)+len(aside) == 0 {
 		return record
 	}
 	all := maps.Clone(record)
@@ -301,9 +318,10 @@ func withLost[K comparable](record map[K]Entry, withheld map[K]bool, recorded, f
 			all[key] = entry
 		}
 	}
-	for key, entry := range forgotten {
+	for key, entry := range aside {
+		_, ours := recorded[key]
 		_, known := all[key]
-		if _, wanted := want[key]; !known && (wanted || pools.Holds(entry.Pool)) {
+		if _, wanted := want[key]; !ours && !known && (wanted || pools.Holds(entry.Pool)) {
 			all[key] = entry
 		}
 	}

@@ -226,3 +226,37 @@ func TestLostAndUnwantedWritesNothing(t *testing.T) {
 		t.Errorf("it is %s, and writes %v; remembered is %q", o.State, fmt.Sprint(o.Admission.Plan.Changes), w.facts.Memory.Record)
 	}
 }
+
+// What a paused pool had, and was taken with its record, is nobody's meanwhile: other pools wait and
+// are drained as if it had never been there, and nothing of it comes back for them.
+func TestWhatAPausedPoolHadHelpsNobody(t *testing.T) {
+	evicts := func(value string, change func(*v1.NodePool)) *v1.NodePool {
+		return waitingPool("p", all(prior(5), tainted(value, corev1.TaintEffectNoExecute), labelPairs("x", "2"), change))
+	}
+	drains := func(pool *v1.NodePool) { pool.Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}} }
+	for _, value := range []string{"v", "w"} {
+		for _, priority := range []int32{0, 9} {
+			for name, c := range map[string]struct {
+				change func(*v1.NodePool)
+				taints []string
+				label  string
+			}{
+				"is drained":         {drains, []string{"v:NoSchedule"}, "2"},
+				"waits for a window": {all(drains, closed), nil, ""},
+			} {
+				other := waitingPool("other", all(prior(priority), tainted(value, corev1.TaintEffectNoExecute), labelPairs("x", "1")))
+				w := newMemoryWorld(t, nil, waitingPool("p", prior(5)), other)
+				w.edit(func(node *NodeState) {
+					node.Taints, node.Labels = nil, map[string]string{v1.RoleLabel("p"): ""}
+					delete(node.Annotations, v1.AppliedAnnotation)
+				})
+				w.pools, w.facts.Turn = []*v1.NodePool{evicts("v", c.change), paused(other)}, Turn{In: []string{"p"}}
+				for range 2 {
+					if o := w.pass(); !slices.Equal(taintsOf(w.node), c.taints) || w.node.Labels["example.com/x"] != c.label {
+						t.Errorf("%s, beside %s of priority %d: it has the taints %v and the labels %v, and waits %q", name, value, priority, taintsOf(w.node), w.node.Labels, waitsText(o))
+					}
+				}
+			}
+		}
+	}
+}

@@ -46,8 +46,7 @@ type fieldPlan[K comparable] struct {
 	copied bool
 	// changed are the keys whose values change; nil for one that goes.
 	changed map[K]*string
-	// withheld are the keys whose change has to wait, see [NodePlan.without], and those that are
-	// remembered of pools that hold still.
+	// withheld are the keys whose change has to wait: see [NodePlan.without].
 	withheld map[K]bool
 }
 
@@ -98,7 +97,7 @@ func (f NodeFacts) plan(node *NodeState, pools *render.Expansion) (*NodePlan, er
 	if err != nil {
 		return nil, err
 	}
-	ours := f.Memory.owned(node, live)
+	ours := f.Memory.owned(node, live, pools)
 	if live.Change.Behind(f.LastChange) {
 		ours.recorded.Change = f.LastChange
 	}
@@ -170,13 +169,13 @@ func weighFields(node *NodeState, ours ownership, desired render.Desired, pools 
 	others := &owners{object: node}
 
 	p.labels = weigh(p, keys[string]{
-		keyField: labels, node: node, others: others, pools: pools, recorded: ours.recorded.Labels, live: ours.live.Labels, want: desired.Labels, noRoom: noRoom.labels, keepsWalls: noRoom.keepsWalls,
+		keyField: labels, node: node, others: others, pools: pools, recorded: ours.recorded.Labels, want: desired.Labels, noRoom: noRoom.labels, keepsWalls: noRoom.keepsWalls,
 	})
 	p.annotations = weigh(p, keys[string]{
-		keyField: annotations, node: node, others: others, pools: pools, recorded: ours.recorded.Annotations, live: ours.live.Annotations, want: desired.Annotations, noRoom: noRoom.annotations, keepsWalls: noRoom.keepsWalls,
+		keyField: annotations, node: node, others: others, pools: pools, recorded: ours.recorded.Annotations, want: desired.Annotations, noRoom: noRoom.annotations, keepsWalls: noRoom.keepsWalls,
 	})
 	p.taints = weigh(p, keys[render.TaintID]{
-		keyField: taints, node: node, others: others, pools: pools, recorded: ours.recorded.Taints, live: ours.live.Taints, want: desired.Taints, noRoom: noRoom.taints, keepsWalls: noRoom.keepsWalls,
+		keyField: taints, node: node, others: others, pools: pools, recorded: ours.recorded.Taints, want: desired.Taints, noRoom: noRoom.taints, keepsWalls: noRoom.keepsWalls,
 	})
 	p.Record = Record{Labels: p.labels.record, Annotations: p.annotations.record, Taints: p.taints.record}
 	slices.SortFunc(p.Changes, compareKeyChanges)
@@ -228,12 +227,6 @@ func weigh[K comparable](p *NodePlan, k keys[K]) fieldPlan[K] {
 		}
 		decision := k.verdict(key)
 		out.note(key, decision.entry, k.recorded)
-		if decision.withheld {
-			if out.withheld == nil {
-				out.withheld = map[K]bool{}
-			}
-			out.withheld[key] = true
-		}
 		have := k.standing(key)
 		if decision.change {
 			if out.changed == nil {

@@ -76,7 +76,7 @@ func newNoExecute(change KeyChange) (id render.TaintID, comes bool) {
 // go on while others wait. What a stronger pool wants comes while the node is drained, if not
 // before; what it gives up may stand for longer than that.
 func (g *governing) obstacle(node *NodeState, p *NodePlan, waiting map[string]string, id render.TaintID, want render.Want) string {
-	entry, ours := p.twin(id)
+	entry, ours := p.recorded.Taints[twinOf(id)]
 	desired := p.desired
 	if after, takesOver := p.takesOver(node, twinOf(id)); takesOver && (after.Pool == want.Pool || !g.stays(after.Pool, want.Pool, waiting)) {
 		entry, ours = after, true
@@ -85,14 +85,6 @@ func (g *governing) obstacle(node *NodeState, p *NodePlan, waiting map[string]st
 		desired.Taints = map[render.TaintID]render.Want{twinOf(id): (holder{rollouts: g.rollouts}).recordedWant(entry)}
 	}
 	return g.rollouts.obstacle(twinState{node, p, desired, entry, ours}, id, want)
-}
-
-// twin is the entry of the taint that keeps pods off while a node is drained of another one. Of a
-// pool that holds still there is none where it is only remembered: it stays away then.
-func (p *NodePlan) twin(id render.TaintID) (entry Entry, ours bool) {
-	entry, ours = p.recorded.Taints[twinOf(id)]
-	_, live := p.live.Taints[twinOf(id)]
-	return entry, ours && (live || !p.pools.Holds(entry.Pool))
 }
 
 // takesOver reports whether a plan takes over a taint that somebody else has put there.

@@ -40,13 +40,13 @@ func TestShortcutsDecideNothing(t *testing.T) {
 			}
 			others := &owners{object: at.before}
 			keysAtRest += decidesNothing(t, keys[string]{
-				keyField: labels, node: at.before, others: others, pools: pools, recorded: recorded.Labels, live: recorded.Labels, want: p.desired.Labels,
+				keyField: labels, node: at.before, others: others, pools: pools, recorded: recorded.Labels, want: p.desired.Labels,
 			})
 			keysAtRest += decidesNothing(t, keys[string]{
-				keyField: annotations, node: at.before, others: others, pools: pools, recorded: recorded.Annotations, live: recorded.Annotations, want: p.desired.Annotations,
+				keyField: annotations, node: at.before, others: others, pools: pools, recorded: recorded.Annotations, want: p.desired.Annotations,
 			})
 			keysAtRest += decidesNothing(t, keys[render.TaintID]{
-				keyField: taints, node: at.before, others: others, pools: pools, recorded: recorded.Taints, live: recorded.Taints, want: p.desired.Taints,
+				keyField: taints, node: at.before, others: others, pools: pools, recorded: recorded.Taints, want: p.desired.Taints,
 			})
 			if diff := cmp.Diff(read, recorded); diff != "" {
 				t.Errorf("planning has changed what is remembered (-read +remembered):\n%s", diff)
