@@ -67,12 +67,14 @@ type ownership struct {
 	// recorded is what the record on the node says, and what is remembered beside it; recalled
 	// is that without what was never ours.
 	recorded, recalled Record
-	// live is what the record on the node says.
-	live Record
+	// live is what the record on the node says; replaced reports that it is another one than that
+	// which is remembered.
+	live     Record
+	replaced bool
 	// shared is what is remembered of keys that were never ours.
 	shared Record
-	// aside is what is remembered and not put back: of pools that hold still, and what there is no
-	// room for on the node.
+	// aside is what is remembered and not put back: of pools that hold still, or no longer want it,
+	// and what there is no room for on the node.
 	aside Record
 }
 
@@ -90,7 +92,7 @@ func (m *Memory) owned(node *NodeState, live Record, pools *render.Expansion) ow
 	o.recorded.Labels, o.aside.Labels = recall(node, labels, live.Labels, had.Labels, pools)
 	o.recorded.Annotations, o.aside.Annotations = recall(node, annotations, live.Annotations, had.Annotations, pools)
 	o.recorded.Taints, o.aside.Taints = recall(node, taints, live.Taints, had.Taints, pools)
-	o.recalled = o.recorded
+	o.recalled, o.replaced = o.recorded, true
 	return o
 }
 
@@ -113,6 +115,40 @@ func recall[K comparable](node *NodeState, at keyField[K], live, had map[K]Entry
 		}
 	}
 	return recorded, aside
+}
+
+// wanted is what is ours of what pools want by now. What is remembered of a pool that no longer wants
+// it, or does not get it, is nobody's: whoever else wants it follows as with any other change.
+func (o ownership) wanted(desired render.Desired) ownership {
+	if !o.replaced {
+		return o
+	}
+	o.recorded.Labels, o.aside.Labels = wantedOf(o.recorded.Labels, o.live.Labels, o.aside.Labels, desired.Labels)
+	o.recorded.Annotations, o.aside.Annotations = wantedOf(o.recorded.Annotations, o.live.Annotations, o.aside.Annotations, desired.Annotations)
+	o.recorded.Taints, o.aside.Taints = wantedOf(o.recorded.Taints, o.live.Taints, o.aside.Taints, desired.Taints)
+	o.recalled = o.recorded
+	return o
+}
+
+func wantedOf[K comparable](recorded, live, aside map[K]Entry, want map[K]render.Want) (_, _ map[K]Entry) {
+	wanted, left := maps.Clone(recorded), union(aside, nil)
+	for key, entry := range recorded {
+		now, ours := live[key]
+		switch {
+		case wants(want[key], entry.Pool), ours && now.equal(entry):
+		case ours:
+			wanted[key] = now
+		default:
+			delete(wanted, key)
+			left[key] = entry
+		}
+	}
+	return wanted, left
+}
+
+// wants reports whether a pool is among those that want a value and get it.
+func wants(want render.Want, pool string) bool {
+	return pool != "" && (want.Pool == pool || slices.Contains(want.Agreeing, pool))
 }
 
 // sharing has what pools still want, and others had put there, be ours where it is gone. Of a pool
@@ -241,12 +277,12 @@ func (m *Memory) without(node *NodeState, p *NodePlan, waits func(pool string) b
 	return less.String()
 }
 
-func stillOurs[K comparable](node *NodeState, at keyField[K], had, live map[K]Entry, waiting func(pool string) bool, wants ...map[K]render.Want) map[K]Entry {
+func stillOurs[K comparable](node *NodeState, at keyField[K], had, live map[K]Entry, waiting func(pool string) bool, desired ...map[K]render.Want) map[K]Entry {
 	less := maps.Clone(had)
 	maps.DeleteFunc(less, func(key K, entry Entry) bool {
 		_, ours := live[key]
 		_, stands := at.value(node, key)
-		wanted := slices.ContainsFunc(wants, func(want map[K]render.Want) bool { _, wanted := want[key]; return wanted })
+		wanted := slices.ContainsFunc(desired, func(want map[K]render.Want) bool { return wants(want[key], entry.Pool) })
 		return !ours && (stands || !wanted && !waiting(entry.Pool))
 	})
 	return less
@@ -321,7 +357,7 @@ func withLost[K comparable](record map[K]Entry, withheld map[K]bool, recorded, a
 	for key, entry := range aside {
 		_, ours := recorded[key]
 		_, known := all[key]
-		if _, wanted := want[key]; !ours && !known && (wanted || pools.Holds(entry.Pool)) {
+		if !ours && !known && (wants(want[key], entry.Pool) || pools.Holds(entry.Pool)) {
 			all[key] = entry
 		}
 	}

@@ -260,3 +260,36 @@ func TestWhatAPausedPoolHadHelpsNobody(t *testing.T) {
 		}
 	}
 }
+
+// What a pool had that does not want it any more, or is gone, does not come for another one either:
+// that one waits, and the node is drained.
+func TestWhatAPoolHadComesForNoOther(t *testing.T) {
+	drains := func(pool *v1.NodePool) { pool.Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}} }
+	other := func(change func(*v1.NodePool)) *v1.NodePool {
+		return waitingPool("other", all(prior(9), tainted("v", corev1.TaintEffectNoExecute), change))
+	}
+	none := func(*v1.NodePool) {}
+	for name, later := range map[string]*v1.NodePool{
+		"it is gone": nil, "it wants nothing": other(noTaints), "it has left": other(func(pool *v1.NodePool) { pool.Spec.NodeNames = []string{"elsewhere"} }),
+	} {
+		for _, value := range []string{"v", "w"} {
+			p := waitingPool("p", all(prior(5), tainted(value, corev1.TaintEffectNoExecute), labelPairs("x", "2"), drains, closed))
+			w := newMemoryWorld(t, nil, waitingPool("p", prior(5)), other(none))
+			w.pools = []*v1.NodePool{p, paused(other(none))}
+			w.pass()
+			w.edit(func(node *NodeState) {
+				node.Taints, node.Labels = nil, map[string]string{v1.RoleLabel("p"): ""}
+				delete(node.Annotations, v1.AppliedAnnotation)
+			})
+			w.pass()
+			if w.pools = []*v1.NodePool{p}; later != nil {
+				w.pools = append(w.pools, later)
+			}
+			for range 2 {
+				if o := w.pass(); len(w.node.Taints) > 0 || o.Wait.Of("p") == nil {
+					t.Errorf("%s, %s: it has the taints %v, and waits %q", name, value, taintsOf(w.node), waitsText(o))
+				}
+			}
+		}
+	}
+}

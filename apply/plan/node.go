@@ -137,7 +137,7 @@ func (p *NodePlan) leavesLabels() bool {
 // weighAll plans for a node of which the pools see these labels.
 func weighAll(node *NodeState, ours ownership, seen map[string]string, pools *render.Expansion) *NodePlan {
 	desired := pools.Node(node.Name, seen)
-	return weighDesired(node, ours.sharing(node, desired, pools), desired, pools)
+	return weighDesired(node, ours.wanted(desired).sharing(node, desired, pools), desired, pools)
 }
 
 // weighDesired plans for a node of which this is desired. Where the API server would
