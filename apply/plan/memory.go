@@ -302,7 +302,8 @@ func sharedOf[K comparable](node *NodeState, at keyField[K], want map[K]render.W
 	each := func(found func(key K, entry Entry)) {
 		for key, wanted := range want {
 			entry := Entry{Pool: wanted.Pool, Value: wanted.Value}
-			if _, ours := recorded[key]; ours || at.evicts != nil && at.evicts(key) || waits(wanted.Pool) && before[key] != entry {
+			// What a pool has that holds still is as good as somebody else's.
+			if now, ours := recorded[key]; ours && !pools.Holds(now.Pool) || at.evicts != nil && at.evicts(key) || waits(wanted.Pool) && before[key] != entry {
 				continue
 			}
 			if value, stands := at.value(node, key); stands && value == wanted.Value {

@@ -101,7 +101,7 @@ func (f NodeFacts) plan(node *NodeState, pools *render.Expansion) (*NodePlan, er
 	if live.Change.Behind(f.LastChange) {
 		ours.recorded.Change = f.LastChange
 	}
-	seen := ours.recorded.underlyingLabels(node.Labels)
+	seen := live.underlyingLabels(node.Labels) // what is remembered of labels is gone from the node
 	first := weighAll(node, ours, seen, pools)
 	if first.leavesLabels() {
 		return first, nil
