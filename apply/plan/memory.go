@@ -11,8 +11,8 @@ import (
 // Memory is what a controller remembers of a node: what pools had there when it was last written,
 // or last as they want it. The record on the node says that, too; but who takes a wall off may
 // take its record with it, as whoever restores the node does. What is remembered, and gone with
-// its record, is put back like any other drift, whatever else of its pool waits. What goes while
-// no controller runs is not remembered.
+// its record, is put back like any other drift, whatever else waits, where its pool still wants it
+// and does not hold still. In all else the node is what it is to a controller that starts now.
 type Memory struct {
 	// Record is the text of the record.
 	Record string
@@ -51,15 +51,19 @@ func (m *Memory) record(text string, live Record) (_ Record, another bool) {
 	if m == nil || m.Record == text {
 		return live, false
 	}
-	says := func(text string) bool {
-		record, err := recordTexts.read(text)
-		return err == nil && record.Equal(live)
-	}
 	had, err := recordTexts.read(m.Record)
-	if err != nil || slices.ContainsFunc(m.Unconfirmed, says) { // the error never: it was read, or written
+	if err != nil || anySays(m.Unconfirmed, live) { // the error never: it was read, or written
 		return live, false
 	}
 	return had, !had.Equal(live)
+}
+
+// anySays reports whether one of some texts is that of a record, as far as it says what is ours.
+func anySays(texts []string, record Record) bool {
+	return slices.ContainsFunc(texts, func(text string) bool {
+		said, err := recordTexts.read(text)
+		return err == nil && said.Equal(record)
+	})
 }
 
 // ownership is what of a node is ours.
@@ -97,13 +101,10 @@ func (m *Memory) owned(node *NodeState, live Record, pools *render.Expansion) ow
 }
 
 // recall adds to what a record says of a field what it said before of keys that are gone from the
-// node. Of what stands there it says whose it is: another controller may have written it since. What
-// a pool had that holds still by now is nobody's meanwhile.
+// node. Who owns a key that stands is what the record says now: another controller may have written
+// it since. A key of a pool that holds still has no owner until the pool goes on.
 func recall[K comparable](node *NodeState, at keyField[K], live, had map[K]Entry, pools *render.Expansion) (recorded, aside map[K]Entry) {
-	recorded, aside = maps.Clone(live), map[K]Entry{}
-	if recorded == nil {
-		recorded = map[K]Entry{}
-	}
+	recorded, aside = union(live, nil), map[K]Entry{}
 	for key, entry := range had {
 		_, ours := live[key]
 		switch _, stands := at.value(node, key); {
@@ -118,7 +119,7 @@ func recall[K comparable](node *NodeState, at keyField[K], live, had map[K]Entry
 }
 
 // wanted is what is ours of what pools want by now. What is remembered of a pool that no longer wants
-// it, or does not get it, is nobody's: whoever else wants it follows as with any other change.
+// it, or does not get it, has no owner: another pool that wants it waits as for any other change.
 func (o ownership) wanted(desired render.Desired) ownership {
 	if !o.replaced {
 		return o
@@ -168,11 +169,8 @@ func share[K comparable](node *NodeState, at keyField[K], recorded, shared map[K
 		if wanted := want[key]; ours || stands || pools.Holds(entry.Pool) || wanted.Pool != entry.Pool || wanted.Value != entry.Value {
 			continue
 		}
-		if len(all) == len(recorded) { // it is shared with others
-			all = maps.Clone(recorded)
-			if all == nil {
-				all = map[K]Entry{}
-			}
+		if len(all) == len(recorded) { // it is still the one of the record, which others have as well
+			all = union(recorded, nil)
 		}
 		all[key] = entry
 	}
@@ -190,6 +188,7 @@ func (o ownership) forgetting() ownership {
 	return ownership{recorded: live, live: o.live, aside: all}
 }
 
+// union is a new map of all entries: those of b go before those of a.
 func union[K comparable](a, b map[K]Entry) map[K]Entry {
 	all := maps.Clone(a)
 	if all == nil {
@@ -233,7 +232,9 @@ func (f NodeFacts) Remember(node *NodeState, o NodeOutcome, written *NodePlan, u
 		m.Record, m.Unconfirmed = f.Memory.without(node, p, waits), before.Unconfirmed
 	}
 	if unconfirmed {
-		m.Unconfirmed = withText(m.Unconfirmed, written.Record)
+		if !anySays(m.Unconfirmed, written.Record) {
+			m.Unconfirmed = append(slices.Clip(m.Unconfirmed), written.Record.String())
+		}
 	} else if m.Record != p.text {
 		text := p.text // of the plan, no more is kept
 		m.Shown = &text
@@ -242,16 +243,6 @@ func (f NodeFacts) Remember(node *NodeState, o NodeOutcome, written *NodePlan, u
 		return nil
 	}
 	return &m
-}
-
-// withText adds a record to some texts that do not say the same.
-func withText(texts []string, record Record) []string {
-	for _, text := range texts {
-		if says, err := recordTexts.read(text); err == nil && says.Equal(record) {
-			return texts
-		}
-	}
-	return append(slices.Clip(texts), record.String())
 }
 
 // without is the text of the record that is remembered, without the keys that its record does not
@@ -346,10 +337,7 @@ func withLost[K comparable](record map[K]Entry, withheld map[K]bool, recorded, a
 	if len(withheld)+len(aside) == 0 {
 		return record
 	}
-	all := maps.Clone(record)
-	if all == nil {
-		all = map[K]Entry{}
-	}
+	all := union(record, nil)
 	for key := range withheld {
 		if entry, ours := recorded[key]; ours {
 			all[key] = entry

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"maps"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -72,7 +71,7 @@ func (b RepairBackoff) Admit(node *NodeState, p *NodePlan, known *Repairs, repla
 			delete(a.known.keys, id)
 		}
 	}
-	admitted := p.fittingWithout(node, maps.Clone(a.withheld))
+	admitted := p.fittingWithout(node, a.withheld)
 	if replaced && len(admitted.Changes) == 0 && !admitted.NoOp() {
 		// Nothing but the record is put right.
 		a.consider(recordKey, repaired{pools: admitted.recordPools()})

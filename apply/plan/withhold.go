@@ -35,6 +35,7 @@ func (p *NodePlan) fittingWithout(node *NodeState, keys map[repairKey]bool) *Nod
 	if len(keys) == 0 || !less.exceeds(node) {
 		return less
 	}
+	keys = maps.Clone(keys)
 	maps.Copy(keys, p.withheldKeys())
 	fitting := func(ours ownership) *NodePlan {
 		return less.fitting(node, func(noRoom denials) *NodePlan {
