@@ -9,10 +9,11 @@ import (
 )
 
 // Memory is what a controller remembers of a node: what pools had there when it was last written,
-// or last as they want it. The record on the node says that, too; but who takes a wall off may
-// take its record with it, as whoever restores the node does. What is remembered, and gone with
-// its record, is put back like any other drift, whatever else waits, where its pool still wants it
-// and does not hold still. In all else the node is what it is to a controller that starts now.
+// or last as they want it. The record on the node says that, too; but who takes a taint off may
+// take its record with it, as whoever restores the node does. A taint that is remembered, and gone
+// with its record, is put back like any other drift, whatever else waits, where its pool still
+// wants it and does not hold still: it keeps pods off, and is none the worse for what waits. In all
+// else, labels too, the node is what it is to a controller that starts now.
 type Memory struct {
 	// Record is the text of the record.
 	Record string
@@ -21,9 +22,9 @@ type Memory struct {
 	Shown *string
 	// Unconfirmed are the texts of records that may have been written since.
 	Unconfirmed []string
-	// Shared has the keys that others had put there as pools want them, in the form of a record:
-	// of pools that waited for nothing, and none that evict.
-	Shared Record
+	// Shared has the taints that others had put there as pools want them: of pools that waited for
+	// nothing, and none that evict.
+	Shared map[render.TaintID]Entry
 }
 
 // maxUnconfirmed is how many records are remembered that may have been written. After that, nothing
@@ -68,18 +69,18 @@ func anySays(texts []string, record Record) bool {
 
 // ownership is what of a node is ours.
 type ownership struct {
-	// recorded is what the record on the node says, and what is remembered beside it; recalled
-	// is that without what was never ours.
+	// recorded is what the record on the node says, and the taints that are remembered beside it;
+	// recalled is that without what was never ours.
 	recorded, recalled Record
-	// live is what the record on the node says; replaced reports that it is another one than that
+	// live is what the record on the node says; replaced reports that it is another one than had,
 	// which is remembered.
-	live     Record
-	replaced bool
-	// shared is what is remembered of keys that were never ours.
-	shared Record
-	// aside is what is remembered and not put back: of pools that hold still, or no longer want it,
-	// and what there is no room for on the node.
-	aside Record
+	live, had Record
+	replaced  bool
+	// shared are the remembered taints that were never ours.
+	shared map[render.TaintID]Entry
+	// aside are those that are remembered and not put back: of pools that hold still, or no longer
+	// want them, and for which there is no room on the node.
+	aside map[render.TaintID]Entry
 }
 
 // owned is what of a node is ours where this is remembered.
@@ -89,62 +90,52 @@ func (m *Memory) owned(node *NodeState, live Record, pools *render.Expansion) ow
 		return o
 	}
 	o.shared = m.Shared
-	had, another := m.record(node.Annotations[v1.AppliedAnnotation], live)
-	if !another {
-		return o
+	if o.had, o.replaced = m.record(node.Annotations[v1.AppliedAnnotation], live); o.replaced {
+		o.recorded.Taints, o.aside = recall(node, live.Taints, o.had.Taints, pools)
+		o.recalled = o.recorded
 	}
-	o.recorded.Labels, o.aside.Labels = recall(node, labels, live.Labels, had.Labels, pools)
-	o.recorded.Annotations, o.aside.Annotations = recall(node, annotations, live.Annotations, had.Annotations, pools)
-	o.recorded.Taints, o.aside.Taints = recall(node, taints, live.Taints, had.Taints, pools)
-	o.recalled, o.replaced = o.recorded, true
 	return o
 }
 
-// recall adds to what a record says of a field what it said before of keys that are gone from the
-// node. Who owns a key that stands is what the record says now: another controller may have written
-// it since. A key of a pool that holds still has no owner until the pool goes on.
-func recall[K comparable](node *NodeState, at keyField[K], live, had map[K]Entry, pools *render.Expansion) (recorded, aside map[K]Entry) {
-	recorded, aside = union(live, nil), map[K]Entry{}
-	for key, entry := range had {
-		_, ours := live[key]
-		switch _, stands := at.value(node, key); {
+// recall adds to the taints of a record those that it had before and that are gone from the node. Who
+// owns a taint that stands is what the record says now: another controller may have written it since.
+// A taint of a pool that holds still has no owner until the pool goes on.
+func recall(node *NodeState, live, had map[render.TaintID]Entry, pools *render.Expansion) (recorded, aside map[render.TaintID]Entry) {
+	recorded, aside = union(live, nil), map[render.TaintID]Entry{}
+	for id, entry := range had {
+		_, ours := live[id]
+		switch _, stands := taintValue(node, id); {
 		case stands, ours && pools.Holds(entry.Pool):
 		case pools.Holds(entry.Pool):
-			aside[key] = entry
+			aside[id] = entry
 		default:
-			recorded[key] = entry
+			recorded[id] = entry
 		}
 	}
 	return recorded, aside
 }
 
-// wanted is what is ours of what pools want by now. What is remembered of a pool that no longer wants
+// wanted is what is ours of what pools want by now. A remembered taint of a pool that no longer wants
 // it, or does not get it, has no owner: another pool that wants it waits as for any other change.
-func (o ownership) wanted(desired render.Desired) ownership {
+func (o ownership) wanted(want map[render.TaintID]render.Want) ownership {
 	if !o.replaced {
 		return o
 	}
-	o.recorded.Labels, o.aside.Labels = wantedOf(o.recorded.Labels, o.live.Labels, o.aside.Labels, desired.Labels)
-	o.recorded.Annotations, o.aside.Annotations = wantedOf(o.recorded.Annotations, o.live.Annotations, o.aside.Annotations, desired.Annotations)
-	o.recorded.Taints, o.aside.Taints = wantedOf(o.recorded.Taints, o.live.Taints, o.aside.Taints, desired.Taints)
-	o.recalled = o.recorded
-	return o
-}
-
-func wantedOf[K comparable](recorded, live, aside map[K]Entry, want map[K]render.Want) (_, _ map[K]Entry) {
-	wanted, left := maps.Clone(recorded), union(aside, nil)
-	for key, entry := range recorded {
-		now, ours := live[key]
+	wanted, left := maps.Clone(o.recorded.Taints), union(o.aside, nil)
+	for id, entry := range o.recorded.Taints {
+		now, ours := o.live.Taints[id]
 		switch {
-		case wants(want[key], entry.Pool), ours && now.equal(entry):
+		case wants(want[id], entry.Pool), ours && now.equal(entry):
 		case ours:
-			wanted[key] = now
+			wanted[id] = now
 		default:
-			delete(wanted, key)
-			left[key] = entry
+			delete(wanted, id)
+			left[id] = entry
 		}
 	}
-	return wanted, left
+	o.recorded.Taints, o.aside = wanted, left
+	o.recalled = o.recorded
+	return o
 }
 
 // wants reports whether a pool is among those that want a value and get it.
@@ -152,40 +143,36 @@ func wants(want render.Want, pool string) bool {
 	return pool != "" && (want.Pool == pool || slices.Contains(want.Agreeing, pool))
 }
 
-// sharing has what pools still want, and others had put there, be ours where it is gone. Of a pool
-// that holds still nothing comes that was never ours.
-func (o ownership) sharing(node *NodeState, desired render.Desired, pools *render.Expansion) ownership {
-	o.recorded.Labels = share(node, labels, o.recorded.Labels, o.shared.Labels, desired.Labels, pools)
-	o.recorded.Annotations = share(node, annotations, o.recorded.Annotations, o.shared.Annotations, desired.Annotations, pools)
-	o.recorded.Taints = share(node, taints, o.recorded.Taints, o.shared.Taints, desired.Taints, pools)
-	return o
-}
-
-func share[K comparable](node *NodeState, at keyField[K], recorded, shared map[K]Entry, want map[K]render.Want, pools *render.Expansion) map[K]Entry {
+// sharing has taints that pools still want, and others had put there, be ours where they are gone. Of
+// a pool that holds still nothing comes that was never ours.
+func (o ownership) sharing(node *NodeState, want map[render.TaintID]render.Want, pools *render.Expansion) ownership {
+	recorded := o.recorded.Taints
 	all := recorded
-	for key, entry := range shared {
-		_, ours := recorded[key]
-		_, stands := at.value(node, key)
-		if wanted := want[key]; ours || stands || pools.Holds(entry.Pool) || wanted.Pool != entry.Pool || wanted.Value != entry.Value {
+	for id, entry := range o.shared {
+		_, ours := recorded[id]
+		_, stands := taintValue(node, id)
+		if wanted := want[id]; ours || stands || pools.Holds(entry.Pool) || wanted.Pool != entry.Pool || wanted.Value != entry.Value {
 			continue
 		}
 		if len(all) == len(recorded) { // it is still the one of the record, which others have as well
 			all = union(recorded, nil)
 		}
-		all[key] = entry
+		all[id] = entry
 	}
-	return all
+	o.recorded.Taints = all
+	return o
 }
 
 // recalls reports whether something is ours that the record on the node does not say.
-func (o ownership) recalls() bool { return !o.recorded.Equal(o.live) }
+func (o ownership) recalls() bool {
+	return !maps.EqualFunc(o.recorded.Taints, o.live.Taints, Entry.equal)
+}
 
 // forgetting is what is ours by the record on the node alone.
 func (o ownership) forgetting() ownership {
-	live, all := o.live, o.recalled
+	live := o.live
 	live.Change = o.recorded.Change
-	all.Labels, all.Annotations, all.Taints = union(all.Labels, o.aside.Labels), union(all.Annotations, o.aside.Annotations), union(all.Taints, o.aside.Taints)
-	return ownership{recorded: live, live: o.live, aside: all}
+	return ownership{recorded: live, live: o.live, had: o.had, aside: union(o.recalled.Taints, o.aside)}
 }
 
 // union is a new map of all entries: those of b go before those of a.
@@ -229,7 +216,7 @@ func (f NodeFacts) Remember(node *NodeState, o NodeOutcome, written *NodePlan, u
 			m.Record = remembered.String()
 		}
 	case f.Memory != nil:
-		m.Record, m.Unconfirmed = f.Memory.without(node, p, waits), before.Unconfirmed
+		m.Record, m.Unconfirmed = f.Memory.since(node, p), before.Unconfirmed
 	}
 	if unconfirmed {
 		if !anySays(m.Unconfirmed, written.Record) {
@@ -245,72 +232,64 @@ func (f NodeFacts) Remember(node *NodeState, o NodeOutcome, written *NodePlan, u
 	return &m
 }
 
-// without is the text of the record that is remembered, without the keys that its record does not
-// have, and of which it is known by now that they are not ours: those that stand on the node, which
-// somebody has taken over, and those that no pool wants, nor has while it waits or holds still.
-func (m *Memory) without(node *NodeState, p *NodePlan, waits func(pool string) bool) string {
+// since is the text of the record that is remembered of a node on which something waits: with the keys
+// that its record has beside, and without those that it does not have, and of which it is known by now
+// that they are not ours: those that stand on the node, which somebody has taken over, and those that
+// their pool no longer wants, unless it holds still.
+func (m *Memory) since(node *NodeState, p *NodePlan) string {
 	had, another := m.record(p.text, p.live)
 	if !another {
 		return p.text
 	}
-	less := had
-	waiting := func(pool string) bool { return waits(pool) || p.pools.Holds(pool) }
-	now := p.desired // or what pools want by what they see, while that is to change
+	now := had
+	seen := p.desired // or what pools want by what they see, while that is to change
 	if p.step != nil {
-		now = p.step.desired
+		seen = p.step.desired
 	}
-	less.Labels = stillOurs(node, labels, had.Labels, p.live.Labels, waiting, p.desired.Labels, now.Labels)
-	less.Annotations = stillOurs(node, annotations, had.Annotations, p.live.Annotations, waiting, p.desired.Annotations, now.Annotations)
-	less.Taints = stillOurs(node, taints, had.Taints, p.live.Taints, waiting, p.desired.Taints, now.Taints)
-	if less.Equal(had) {
+	now.Labels = stillOurs(node, labels, had.Labels, p.live.Labels, p.pools.Holds, p.desired.Labels, seen.Labels)
+	now.Annotations = stillOurs(node, annotations, had.Annotations, p.live.Annotations, p.pools.Holds, p.desired.Annotations, seen.Annotations)
+	now.Taints = stillOurs(node, taints, had.Taints, p.live.Taints, p.pools.Holds, p.desired.Taints, seen.Taints)
+	if now.Equal(had) {
 		return m.Record
 	}
-	return less.String()
+	return now.String()
 }
 
-func stillOurs[K comparable](node *NodeState, at keyField[K], had, live map[K]Entry, waiting func(pool string) bool, desired ...map[K]render.Want) map[K]Entry {
-	less := maps.Clone(had)
-	maps.DeleteFunc(less, func(key K, entry Entry) bool {
+func stillOurs[K comparable](node *NodeState, at keyField[K], had, live map[K]Entry, holds func(pool string) bool, desired ...map[K]render.Want) map[K]Entry {
+	all := union(live, had)
+	maps.DeleteFunc(all, func(key K, entry Entry) bool {
 		_, ours := live[key]
 		_, stands := at.value(node, key)
 		wanted := slices.ContainsFunc(desired, func(want map[K]render.Want) bool { return wants(want[key], entry.Pool) })
-		return !ours && (stands || !wanted && !waiting(entry.Pool))
+		return !ours && (stands || !wanted && !holds(entry.Pool))
 	})
-	return less
+	return all
 }
 
-// sharedBeside are the keys that stand on the node as pools want them, and are not ours, and those
+// sharedBeside are the taints that stand on the node as pools want them, and are not ours, and those
 // that did before, are gone, and wanted still.
-func (p *NodePlan) sharedBeside(node *NodeState, before Record, waits func(pool string) bool) Record {
-	return Record{
-		Labels:      sharedOf(node, labels, p.desired.Labels, p.recorded.Labels, before.Labels, p.pools, waits),
-		Annotations: sharedOf(node, annotations, p.desired.Annotations, p.recorded.Annotations, before.Annotations, p.pools, waits),
-		Taints:      sharedOf(node, taints, p.desired.Taints, p.recorded.Taints, before.Taints, p.pools, waits),
-	}
-}
-
-func sharedOf[K comparable](node *NodeState, at keyField[K], want map[K]render.Want, recorded, before map[K]Entry, pools *render.Expansion, waits func(pool string) bool) map[K]Entry {
-	each := func(found func(key K, entry Entry)) {
-		for key, wanted := range want {
+func (p *NodePlan) sharedBeside(node *NodeState, before map[render.TaintID]Entry, waits func(pool string) bool) map[render.TaintID]Entry {
+	each := func(found func(id render.TaintID, entry Entry)) {
+		for id, wanted := range p.desired.Taints {
 			entry := Entry{Pool: wanted.Pool, Value: wanted.Value}
 			// What a pool has that holds still is as good as somebody else's.
-			if now, ours := recorded[key]; ours && !pools.Holds(now.Pool) || at.evicts != nil && at.evicts(key) || waits(wanted.Pool) && before[key] != entry {
+			if now, ours := p.recorded.Taints[id]; ours && !p.pools.Holds(now.Pool) || taints.evicts(id) || waits(wanted.Pool) && before[id] != entry {
 				continue
 			}
-			if value, stands := at.value(node, key); stands && value == wanted.Value {
-				found(key, entry)
+			if value, stands := taintValue(node, id); stands && value == wanted.Value {
+				found(id, entry)
 			}
 		}
-		for key, entry := range before {
-			wanted := want[key]
-			if _, stands := at.value(node, key); !stands && (pools.Holds(entry.Pool) || wanted.Pool == entry.Pool && wanted.Value == entry.Value) {
-				found(key, entry)
+		for id, entry := range before {
+			wanted := p.desired.Taints[id]
+			if _, stands := taintValue(node, id); !stands && (p.pools.Holds(entry.Pool) || wanted.Pool == entry.Pool && wanted.Value == entry.Value) {
+				found(id, entry)
 			}
 		}
 	}
 	same, others := 0, 0
-	each(func(key K, entry Entry) {
-		if before[key] == entry {
+	each(func(id render.TaintID, entry Entry) {
+		if before[id] == entry {
 			same++
 		} else {
 			others++
@@ -319,34 +298,38 @@ func sharedOf[K comparable](node *NodeState, at keyField[K], want map[K]render.W
 	if others == 0 && same == len(before) {
 		return before
 	}
-	shared := map[K]Entry{}
-	each(func(key K, entry Entry) { shared[key] = entry })
+	shared := map[render.TaintID]Entry{}
+	each(func(id render.TaintID, entry Entry) { shared[id] = entry })
 	return shared
 }
 
 // remembered is the record after a plan, with what of ours it does not put back yet.
 func (p *NodePlan) remembered() Record {
 	record := p.Record
-	record.Labels = withLost(record.Labels, p.labels.withheld, p.recorded.Labels, p.aside.Labels, p.desired.Labels, p.pools)
-	record.Annotations = withLost(record.Annotations, p.annotations.withheld, p.recorded.Annotations, p.aside.Annotations, p.desired.Annotations, p.pools)
-	record.Taints = withLost(record.Taints, p.taints.withheld, p.recorded.Taints, p.aside.Taints, p.desired.Taints, p.pools)
+	record.Labels = withLost(record.Labels, p.labels.withheld, p.had.Labels)
+	record.Annotations = withLost(record.Annotations, p.annotations.withheld, p.had.Annotations)
+	record.Taints = withLost(record.Taints, p.taints.withheld, p.recorded.Taints)
+	if len(p.aside) == 0 {
+		return record
+	}
+	record.Taints = union(record.Taints, nil)
+	for id, entry := range p.aside {
+		_, ours := p.recorded.Taints[id]
+		_, known := record.Taints[id]
+		if !ours && !known && (wants(p.desired.Taints[id], entry.Pool) || p.pools.Holds(entry.Pool)) {
+			record.Taints[id] = entry
+		}
+	}
 	return record
 }
 
-func withLost[K comparable](record map[K]Entry, withheld map[K]bool, recorded, aside map[K]Entry, want map[K]render.Want, pools *render.Expansion) map[K]Entry {
-	if len(withheld)+len(aside) == 0 {
+func withLost[K comparable](record map[K]Entry, withheld map[K]bool, had map[K]Entry) map[K]Entry {
+	if len(withheld) == 0 {
 		return record
 	}
 	all := union(record, nil)
 	for key := range withheld {
-		if entry, ours := recorded[key]; ours {
-			all[key] = entry
-		}
-	}
-	for key, entry := range aside {
-		_, ours := recorded[key]
-		_, known := all[key]
-		if !ours && !known && (wants(want[key], entry.Pool) || pools.Holds(entry.Pool)) {
+		if entry, ours := had[key]; ours {
 			all[key] = entry
 		}
 	}

@@ -70,7 +70,7 @@ func TestFullNodeIsRemembered(t *testing.T) {
 		})
 		w.node = fillUp(w.node, 0)
 		o := w.pass()
-		if o.Admission.Plan.NoOp() != whole || len(o.Admission.Plan.aside.Taints) == 0 || w.has(wallID, long) {
+		if o.Admission.Plan.NoOp() != whole || len(o.Admission.Plan.aside) == 0 || w.has(wallID, long) {
 			t.Fatalf("whole %t: on the full node it forgets %v, and has %v", whole, o.Admission.Plan.aside, w.node.Taints)
 		}
 		w.edit(func(node *NodeState) { delete(node.Annotations, "large") })

@@ -47,7 +47,7 @@ func TestWallTakenWithItsRecordComesAtOnce(t *testing.T) {
 			w.without(true)
 			w.node.Labels = map[string]string{}
 			o := w.pass()
-			if got := taintsOf(w.node); !slices.Equal(got, want) || w.node.Labels["example.com/b"] != "ours" || w.node.Labels[key] == "2" {
+			if got := taintsOf(w.node); !slices.Equal(got, want) || w.node.Labels["example.com/a"] != "ours" {
 				t.Errorf("%s: the node has the taints %v and the labels %v, want the taints %v; it waits %q", name, got, w.node.Labels, want, waitsText(o))
 			}
 			if again := w.pass(); !again.Admission.Plan.NoOp() {
@@ -124,7 +124,6 @@ func TestDrainWhoseRecordIsLost(t *testing.T) {
 // Somebody puts an older state of the node back, with its record: that says what is whose, as it does
 // of what another controller has written, and what pools want since is a change.
 func TestOlderStateIsAsItsRecordSays(t *testing.T) {
-	takes := func(pool *v1.NodePool) { pool.Spec.ConflictPolicy = v1.TakeOver }
 	world := func(theirs string, change func(*v1.NodePool)) (w *memoryWorld, older *NodeState) {
 		w = newMemoryWorld(t, nil, waitingPool("p", nil))
 		if w.node = w.node.DeepCopy(); theirs != "" {
@@ -151,8 +150,8 @@ func TestOlderStateIsAsItsRecordSays(t *testing.T) {
 		"while another change waits":       {"", none, []*v1.NodePool{waitingPool("p", all(labelled("3"), closed))}, "1"},
 		"the pool is gone":                 {"", none, nil, ""},
 		"the pool holds still":             {"", none, []*v1.NodePool{paused(waitingPool("p", labelled("2")))}, "1"},
-		"taken over":                       {"x", takes, []*v1.NodePool{waitingPool("p", all(labelled("2"), takes, closed))}, "1"},
-		"taken over, and the pool is gone": {"x", takes, nil, "x"},
+		"taken over":                       {"x", takesOver, []*v1.NodePool{waitingPool("p", all(labelled("2"), takesOver, closed))}, "1"},
+		"taken over, and the pool is gone": {"x", takesOver, nil, "x"},
 	} {
 		w, older := world(c.theirs, c.change)
 		w.node, w.pools = older, c.then
@@ -214,6 +213,58 @@ func TestSharedWallComesAtOnce(t *testing.T) {
 		if len(w.node.Taints) != c.want {
 			t.Errorf("of %s, waiting %t, the node has the taints %v", c.effect, c.waits, w.node.Taints)
 		}
+	}
+}
+
+// No label is put back before a wall of its pool that waits: neither one that others had put there, as
+// they had the wall, nor one that went with its record, while somebody has changed the wall.
+func TestNoLabelComesBackBeforeItsWall(t *testing.T) {
+	for _, effect := range []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute} {
+		wants := all(labelled("1"), tainted("v", effect))
+		theirs := newMemoryWorld(t, nil)
+		theirs.edit(func(node *NodeState) {
+			node.Labels = map[string]string{key: "1"}
+			node.Taints = []corev1.Taint{{Key: key, Value: "v", Effect: effect}}
+		})
+		theirs.pools = []*v1.NodePool{waitingPool("p", wants)}
+		theirs.pass()
+		theirs.pools = []*v1.NodePool{waitingPool("p", all(wants, closed))}
+		theirs.pass()
+		theirs.without(false)
+
+		taken := newMemoryWorld(t, nil, waitingPool("p", all(wants, takesOver)))
+		taken.pools = []*v1.NodePool{waitingPool("p", all(wants, takesOver, closed))}
+		taken.pass()
+		taken.without(true)
+		taken.edit(func(node *NodeState) { node.Taints = []corev1.Taint{{Key: key, Value: "theirs", Effect: effect}} })
+
+		for name, w := range map[string]*memoryWorld{"of others": theirs, "taken over": taken} {
+			delete(w.node.Labels, key)
+			o := w.pass()
+			wall := slices.Contains(taintsOf(w.node), "v:"+string(effect))
+			if label := w.node.Labels[key]; label != "" && !wall || !wall && o.Wait.Of("p") == nil {
+				t.Errorf("%s, %s: the label is %q, the node has the taints %v, and waits %q", effect, name, label, taintsOf(w.node), waitsText(o))
+			}
+		}
+	}
+}
+
+// What a pool had, gave up, and had once more as somebody put an older state of the node back, is gone
+// with the newer one: the pool that wants it again waits, and the node is drained of it.
+func TestWhatWasGivenUpIsNoDrift(t *testing.T) {
+	evicts := tainted("v", corev1.TaintEffectNoExecute)
+	w := newMemoryWorld(t, nil, waitingPool("p", all(labelled("1"), evicts)))
+	older := w.node
+	w.pools = []*v1.NodePool{waitingPool("p", labelled("1"))}
+	w.pass()
+	newer := w.node
+	w.pools = []*v1.NodePool{waitingPool("p", all(labelled("2"), closed))}
+	for _, w.node = range []*NodeState{newer, older, newer} {
+		w.pass()
+	}
+	w.pools = []*v1.NodePool{changed(drainingPool(nil), inWindows)}
+	if o := w.pass(); len(w.node.Taints) > 0 || waitsText(o) != "p[p]" {
+		t.Errorf("it waits %q, and has the taints %v", waitsText(o), taintsOf(w.node))
 	}
 }
 
@@ -293,3 +344,5 @@ func TestWhatAPoolHadComesForNoOther(t *testing.T) {
 		}
 	}
 }
+
+func takesOver(pool *v1.NodePool) { pool.Spec.ConflictPolicy = v1.TakeOver }

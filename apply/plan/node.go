@@ -101,7 +101,7 @@ func (f NodeFacts) plan(node *NodeState, pools *render.Expansion) (*NodePlan, er
 	if live.Change.Behind(f.LastChange) {
 		ours.recorded.Change = f.LastChange
 	}
-	seen := live.underlyingLabels(node.Labels) // what is remembered of labels is gone from the node
+	seen := live.underlyingLabels(node.Labels)
 	first := weighAll(node, ours, seen, pools)
 	if first.leavesLabels() {
 		return first, nil
@@ -137,7 +137,7 @@ func (p *NodePlan) leavesLabels() bool {
 // weighAll plans for a node of which the pools see these labels.
 func weighAll(node *NodeState, ours ownership, seen map[string]string, pools *render.Expansion) *NodePlan {
 	desired := pools.Node(node.Name, seen)
-	return weighDesired(node, ours.wanted(desired).sharing(node, desired, pools), desired, pools)
+	return weighDesired(node, ours.wanted(desired.Taints).sharing(node, desired.Taints, pools), desired, pools)
 }
 
 // weighDesired plans for a node of which this is desired. Where the API server would

@@ -32,8 +32,7 @@ func TestRolloutRightsAreJustEnough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	startRun(t, kubeconfig, "--leader-elect", "--leader-election-namespace", manifests.DefaultNamespace)
-	d := newDrains(t, c)
+	d := newDrains(t, c, kubeconfig)
 
 	d.wall("bare", "hold")
 	d.waitForTheRights()
@@ -49,7 +48,11 @@ func TestRolloutRightsAreJustEnough(t *testing.T) {
 // drains are four pools with a drain. The nodes of free can be drained, but for a static pod
 // and those of a DaemonSet; the pods of hold and force have a budget that allows no eviction;
 // bare begins and ends without the rights.
-type drains struct{ *story }
+type drains struct {
+	*story
+	kubeconfig string
+	stop       func()
+}
 
 const (
 	wallKey = "example.com/wall"
@@ -76,9 +79,10 @@ spec: {minAvailable: 1, selector: {matchLabels: {pool: force}}}
 `
 )
 
-func newDrains(t *testing.T, c *cluster.Cluster) *drains {
+func newDrains(t *testing.T, c *cluster.Cluster, kubeconfig string) *drains {
 	t.Helper()
-	d := &drains{newStory(t, c)}
+	d := &drains{story: newStory(t, c), kubeconfig: kubeconfig}
+	d.start()
 	_, err := c.Apply(t.Context(), besidesPods)
 	d.do(err)
 	d.pool("free", 2, v1.HoldOnTimeout)
@@ -93,6 +97,11 @@ func newDrains(t *testing.T, c *cluster.Cluster) *drains {
 		return nil
 	})
 	return d
+}
+
+// start runs the controller.
+func (d *drains) start() {
+	d.stop = startRun(d.t, d.kubeconfig, "--leader-elect", "--leader-election-namespace", manifests.DefaultNamespace)
 }
 
 // pool makes a pool whose nodes follow one after the other, and are drained, with a pod on
@@ -188,9 +197,12 @@ func (d *drains) reports(pool, condition, reason string, texts ...string) {
 // recordedTime is one in the record of a node.
 var recordedTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
-// timeOut has the drain of a node take longer than its timeout: it counts from the record.
+// timeOut has the drain of a node take longer than its timeout: it counts from the record, and a
+// controller that has written a later time remembers that.
 func (d *drains) timeOut(node string) {
 	d.t.Helper()
+	d.stop()
+	defer d.start()
 	live := &corev1.Node{}
 	d.do(d.Get(d.t.Context(), client.ObjectKey{Name: node}, live))
 	record := live.Annotations[v1.AppliedAnnotation]
