@@ -48,7 +48,7 @@ func (at step) refusedPoolsKeepNobodyOff(t *testing.T, seed uint64, seen *counts
 	}
 	waits := func(pool string) bool { _, refused := facts.Refused[pool]; return refused || o.Wait.Of(pool) != nil }
 	was, whole, after := entries(at.p.recorded), entries(at.p.Record), entries(less.Record)
-	given := false
+	given, repaired, stands := false, false, standing(at.before)
 	for field := range after {
 		for key, entry := range after[field] {
 			before, had := was[field][key]
@@ -60,6 +60,9 @@ func (at step) refusedPoolsKeepNobodyOff(t *testing.T, seed uint64, seen *counts
 			_, still := after[field][key]
 			_, wanted := whole[field][key]
 			given = given || wanted && !still
+			// What somebody has changed meanwhile is put back, of a pool that waits and gives it up, and
+			// theirs where it need not wait.
+			repaired = repaired || !wanted && still && stands[field][key] != before.Value
 			wants := slices.ContainsFunc(at.atWork(), func(pool *v1.NodePool) bool {
 				_, wishes := wishes(pool)[field][key]
 				return wishes && pool.Name == before.Pool
@@ -79,7 +82,7 @@ func (at step) refusedPoolsKeepNobodyOff(t *testing.T, seed uint64, seen *counts
 			}
 		}
 	}
-	if given || at.p.unsettled || less.unsettled || at.p.step != nil {
+	if given || repaired || at.p.unsettled || less.unsettled || at.p.step != nil {
 		return
 	}
 	rest, _ := at.s.write(t, at.send(t, less), at.expansion())
