@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -157,53 +158,91 @@ func (r *Rollouts) causes(pools *render.Expansion, keeps keepsKey, want render.W
 }
 
 // disrupted are the pools that have a disruptive change on the node and are not free to
-// make it, sorted. A value on which pools agree comes as soon as one of them is free.
-func (r *Rollouts) disrupted(p *NodePlan, free func(pool string) bool) []string {
+// make it, sorted. A value on which pools agree comes as soon as one of them is free; in place of
+// what somebody else has put there, as soon as one of those is that take it over. What a pool gives
+// up and remains all the same is no change.
+func (r *Rollouts) disrupted(p *NodePlan, free, takesOver func(pool string) bool, remains func(id render.TaintID) bool) []string {
 	pools := map[string]bool{}
 	note := func(name string) { pools[name] = true }
-	wanted := func(want render.Want) {
-		if !free(want.Pool) && !slices.ContainsFunc(want.Agreeing, free) {
-			note(want.Pool)
-			for _, name := range want.Agreeing {
+	wanted := func(want render.Want, theirs bool) {
+		changing := slices.DeleteFunc(append([]string{want.Pool}, want.Agreeing...), func(name string) bool { return theirs && !takesOver(name) })
+		if !slices.ContainsFunc(changing, free) {
+			for _, name := range changing {
 				note(name)
 			}
 		}
 	}
-	consider := func(keeps keepsKey, entry Entry, ours bool, want render.Want, still bool) {
-		if ours && (!still || want.Pool != entry.Pool && !r.causes(p.pools, keeps, want, entry.Pool)) {
+	moves := func(keeps keepsKey, entry Entry, want render.Want, stays bool) {
+		switch {
+		case want.Pool == entry.Pool || r.causes(p.pools, keeps, want, entry.Pool):
+			wanted(want, false)
+		case !stays:
 			note(entry.Pool)
-		} else {
-			wanted(want)
 		}
 	}
 	for key, want := range p.desired.Labels {
-		if entry, ours := p.recorded.Labels[key]; ours && want.Value != entry.Value || !ours && p.replaces(key) {
-			consider(labels.keepsKey(key), entry, ours, want, true)
+		switch entry, ours := p.recorded.Labels[key]; {
+		case ours && want.Value != entry.Value:
+			moves(labels.keepsKey(key), entry, want, false)
+		case !ours && p.replaces(Label, key):
+			wanted(want, true)
 		}
 	}
 	for id, want := range p.desired.Taints {
 		entry, ours := p.recorded.Taints[id]
-		if _, changes := p.taints.changed[id]; r.disrupts(p, id) && (ours && want.Value != entry.Value || !ours && changes) {
-			consider(taints.keepsKey(id), entry, ours, want, true)
+		switch _, changes := p.taints.changed[id]; {
+		case !r.disrupts(p, id):
+		case ours && want.Value != entry.Value:
+			moves(taints.keepsKey(id), entry, want, remains(id))
+		case !ours && changes:
+			wanted(want, p.replaces(Taint, id.String()))
 		}
 	}
 	for key, entry := range p.recorded.Labels {
 		if _, still := p.desired.Labels[key]; !still {
-			consider(labels.keepsKey(key), entry, true, render.Want{}, false)
+			note(entry.Pool)
 		}
 	}
 	for id, entry := range p.recorded.Taints {
 		if _, still := p.desired.Taints[id]; r.disrupts(p, id) && !still {
-			consider(taints.keepsKey(id), entry, true, render.Want{}, false)
+			note(entry.Pool)
 		}
 	}
 	maps.DeleteFunc(pools, func(name string, _ bool) bool { return free(name) })
 	return slices.Sorted(maps.Keys(pools))
 }
 
-// replaces reports whether the change of a label has a value before it.
-func (p *NodePlan) replaces(label string) bool {
-	at, found := slices.BinarySearchFunc(p.Changes, KeyChange{Field: Label, Key: label}, compareKeyChanges)
+// takesOver reports whether a pool takes over what somebody else has put on a node.
+func (r *Rollouts) takesOver(pool string) bool {
+	return reach(r.of(pool).policy) > reach(v1.ReportConflicts)
+}
+
+// remains says of which NoExecute taints of a plan they remain on a node, whosever turn it is: all
+// those wait for their windows that want another value, and so do all that take over what lets pods
+// come while the node is drained of it.
+func (g *governing) remains(node *NodeState, p *NodePlan) func(id render.TaintID) bool {
+	open := func(pool string) bool { return len(g.windows(pool)) == 0 }
+	opens := func(pool string) bool { return g.rollouts.takesOver(pool) && open(pool) }
+	some := func(want render.Want, is func(pool string) bool) bool {
+		return is(want.Pool) || slices.ContainsFunc(want.Agreeing, is)
+	}
+	return func(id render.TaintID) bool {
+		twin, want := twinOf(id), p.desired.Taints[id]
+		_, takesOver := p.takesOver(node, twin)
+		if id == twin || !takesOver || carriesTaint(node, twin, want.Value) || some(p.desired.Taints[twin], opens) || some(want, open) {
+			return false
+		}
+		by := g.rollouts.drainedBy(p, want.Pool)
+		return by != nil && !by.drain.force
+	}
+}
+
+// noTaint reports of no taint that it remains.
+func noTaint(render.TaintID) bool { return false }
+
+// replaces reports whether the change of a key has a value before it.
+func (p *NodePlan) replaces(field Field, key string) bool {
+	at, found := slices.BinarySearchFunc(p.Changes, KeyChange{Field: field, Key: key}, compareKeyChanges)
 	return found && p.Changes[at].Before != nil
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -98,25 +99,25 @@ func (h holder) wants(pool string, field Field, key string) bool {
 }
 
 // inTheNameOfAnother is a want of which the pool waits, and another one that agrees on
-// the value does not. It reports whether there is one that does not wait.
+// the value does not: the one that goes furthest. It reports whether there is one that does not wait.
 func (h holder) inTheNameOfAnother(want render.Want) (render.Want, bool) {
 	if !h.waits(want.Pool) {
 		return want, true
 	}
-	for _, name := range want.Agreeing {
-		if h.waits(name) {
-			continue
-		}
-		others := slices.DeleteFunc(slices.Clone(want.Agreeing), func(other string) bool { return other == name })
-		want.Agreeing = slices.Sorted(slices.Values(append(others, want.Pool)))
-		// The policy goes no further than that of the pool which has its way.
-		if policy := h.rollouts.of(name).policy; reach(policy) < reach(want.Policy) {
-			want.Policy = policy
-		}
-		want.Pool = name
-		return want, true
+	free := slices.DeleteFunc(slices.Clone(want.Agreeing), h.waits)
+	if len(free) == 0 {
+		return want, false
 	}
-	return want, false
+	policy := func(name string) v1.ConflictPolicy { return h.rollouts.of(name).policy }
+	furthest := slices.MaxFunc(free, func(a, b string) int { return cmp.Compare(reach(policy(a)), reach(policy(b))) })
+	others := slices.DeleteFunc(slices.Clone(want.Agreeing), func(other string) bool { return other == furthest })
+	want.Agreeing = slices.Sorted(slices.Values(append(others, want.Pool)))
+	// The policy goes no further than that of the pool which has its way.
+	if policy := policy(furthest); reach(policy) < reach(want.Policy) {
+		want.Policy = policy
+	}
+	want.Pool = furthest
+	return want, true
 }
 
 // keeps reports whether an entry of the record stays as it is, though a key is wanted
@@ -142,7 +143,8 @@ func (h holder) recordedWant(entry Entry) render.Want {
 	return want
 }
 
-// reach is how far a policy goes against a value that somebody else has set.
+// reach is how far a policy goes against a value that somebody else has set. None is that of one who
+// reports.
 func reach(policy v1.ConflictPolicy) int {
-	return slices.Index([]v1.ConflictPolicy{v1.ReportConflicts, v1.TakeOver, v1.Adopt}, policy)
+	return max(0, slices.Index([]v1.ConflictPolicy{v1.ReportConflicts, v1.TakeOver, v1.Adopt}, policy))
 }

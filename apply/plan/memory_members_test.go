@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
@@ -53,5 +54,23 @@ func TestWallOfAPausedPoolComesForTheOtherThatHadIt(t *testing.T) {
 	w.without(true)
 	if o := w.pass(); !w.has(keptOffID, "wall") {
 		t.Errorf("the node has the taints %v, and waits %q", w.node.Taints, waitsText(o))
+	}
+}
+
+// A young node that has lost its record with its labels does not join its pool once more: what the pool
+// has begun to want since waits.
+func TestNodeThatLostItsRecordDoesNotJoin(t *testing.T) {
+	w := newMemoryWorld(t, nil, waitingPool("p", labelled("1")))
+	w.node = w.node.DeepCopy()
+	w.node.Created = metav1.NewTime(closedAt.Add(-joiningPeriod / 2))
+	w.pools = []*v1.NodePool{waitingPool("p", all(labelled("1"), tainted("v", corev1.TaintEffectNoExecute), closed, changedAt(closedAt)))}
+	for _, lost := range []bool{false, true, false} {
+		if lost {
+			w.without(true)
+			w.node.Labels = nil
+		}
+		if o := w.pass(); len(w.node.Taints) > 0 || waitsText(o) != "p[p]" {
+			t.Errorf("lost %t: it waits %q, and has the taints %v", lost, waitsText(o), taintsOf(w.node))
+		}
 	}
 }

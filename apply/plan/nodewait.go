@@ -123,8 +123,7 @@ func (r *Rollouts) Wait(node *NodeState, p *NodePlan, now time.Time) NodeWait {
 
 // governing are the pools that a node waits for with a plan.
 func (r *Rollouts) governing(node *NodeState, p *NodePlan, now time.Time, turn Turn) *governing {
-	carried := p.recorded.Pools()
-	concerned := slices.AppendSeq(slices.Clone(p.Pools), maps.Keys(carried))
+	carried, concerned := p.carriedPools(), p.concerned()
 	g := &governing{
 		rollouts: r, concerned: concerned, turn: turn,
 		exempt: func(pool *rollout) bool {
@@ -149,7 +148,8 @@ func (r *Rollouts) begun(node *NodeState, p *NodePlan, now time.Time) []string {
 	if len(g.limiting) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(r.disrupted(p, func(string) bool { return false }), func(pool string) bool { return g.exempt(r.of(pool)) })
+	nobody, everybody := func(string) bool { return false }, func(string) bool { return true }
+	return slices.DeleteFunc(r.disrupted(p, nobody, everybody, noTaint), func(pool string) bool { return g.exempt(r.of(pool)) })
 }
 
 func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turn Turn) Allowed {
@@ -161,9 +161,10 @@ func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turn Turn) 
 	if len(g.closed)+len(g.limiting)+len(g.obstacles) == 0 && !turn.free {
 		return a
 	}
-	waiting := g.within(p, r.disrupted(p, g.free))
+	remains := g.remains(node, p)
+	waiting := g.within(p, r.disrupted(p, g.free, r.takesOver, remains))
 	for g.obstruct(node, p, waiting) {
-		waiting = g.within(p, r.disrupted(p, g.free))
+		waiting = g.within(p, r.disrupted(p, g.free, r.takesOver, remains))
 	}
 	for _, name := range slices.Sorted(maps.Keys(waiting)) {
 		a.add(name, waiting[name], g, now)
@@ -198,6 +199,15 @@ func (a *Allowed) add(pool, as string, g *governing, now time.Time) {
 	}
 	slices.Sort(asks.In)
 	a.Asks, a.AsksOf = append(a.Asks, asks.In...), append(a.AsksOf, asks)
+}
+
+// carriedPools are those that the node carries keys of, by its record or by what is remembered of it.
+func (p *NodePlan) carriedPools() map[string]bool {
+	pools := p.recorded.Pools()
+	if p.replaced {
+		maps.Copy(pools, p.had.Pools())
+	}
+	return pools
 }
 
 // joins reports whether a node, which carries keys of some pools, is new to a pool: it came

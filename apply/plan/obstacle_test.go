@@ -284,3 +284,45 @@ func TestTakenOverTaintIsNoObstacle(t *testing.T) {
 		t.Errorf("outside its windows, it waits for %v", wait)
 	}
 }
+
+// A pool gives up a NoExecute taint of which a closed pool wants another value, and would take over
+// what stands in the way of a drain: the first one asks for no turn, in which nothing would happen, and
+// what else it changes is kept from nothing.
+func TestWhoeverGivesUpAsksForNoTurnBeforeTheOther(t *testing.T) {
+	drains := func(p *v1.NodePool) { p.Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}} }
+	gives := waitingPool("gives", all(prior(10), drains))
+	wants := waitingPool("wants", all(prior(5), tainted("w", corev1.TaintEffectNoExecute), also("w", corev1.TaintEffectNoSchedule), takesOver, drains, inWindows))
+	node := foreignTaint(followed(t, longAgo, waitingPool("gives", all(prior(10), tainted("v", corev1.TaintEffectNoExecute))), waitingPool("wants", prior(5))), "theirs", corev1.TaintEffectNoSchedule)
+	o := decide(node, closedAt, nil, gives, wants)
+	if waitsText(o) != "wants[wants]" || len(o.Asks) > 0 {
+		t.Errorf("outside the window it waits %q, and asks %v", waitsText(o), o.Asks)
+	}
+	elsewhere := waitingPool("gives", all(prior(10), func(p *v1.NodePool) { p.Spec.NodeNames = []string{"other"} }))
+	after := carry(node, decide(node, closedAt, nil, elsewhere, wants))
+	if _, stays := after.Labels[v1.RoleLabel("gives")]; stays || !slices.Equal(taintsOf(after), taintsOf(node)) {
+		t.Errorf("the node has left the pool, and has the labels %v and the taints %v", after.Labels, taintsOf(after))
+	}
+	if o = decide(node, opensAt, nil, gives, wants); !slices.Equal(o.Asks, []string{"gives", "wants"}) {
+		t.Fatalf("in the window it waits %q, and asks %v", waitsText(o), o.Asks)
+	}
+	if o = decide(node, opensAt, o.Asks, gives, wants); o.Drain == nil || o.Admission.Plan.NoOp() {
+		t.Errorf("in its turn it is drained %+v, and writes %v", o.Drain, o.Admission.Plan.Changes)
+	}
+}
+
+// A closed pool that is stronger wants another value of a NoExecute taint, and a free one agrees on what
+// lets pods come meanwhile: the change is that of the closed one, and waits for its window.
+func TestStrongerWaitsThoughItsTwinIsTakenOver(t *testing.T) {
+	has := waitingPool("has", all(prior(1), tainted("v", corev1.TaintEffectNoExecute)))
+	wants := waitingPool("a-wants", all(prior(5), tainted("w", corev1.TaintEffectNoExecute), also("w", corev1.TaintEffectNoSchedule), takesOver, aged(1), inDrainedWindows))
+	free := waitingPool("z-free", all(prior(5), aged(9), tainted("w", corev1.TaintEffectNoSchedule), takesOver))
+	node := foreignTaint(followed(t, longAgo, has, waitingPool("a-wants", prior(5)), waitingPool("z-free", prior(5))), "theirs", corev1.TaintEffectNoSchedule)
+	o := decide(node, closedAt, nil, has, wants, free)
+	if waitsText(o) != "a-wants[a-wants]" || o.Drain != nil {
+		t.Errorf("it waits %q, and is drained %+v", waitsText(o), o.Drain)
+	}
+}
+
+func inDrainedWindows(p *v1.NodePool) {
+	p.Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}, Windows: nightly().Windows}
+}
