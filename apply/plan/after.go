@@ -61,8 +61,8 @@ func (c PoolChange) After() *v1.NodePool {
 	}
 	others := &owners{object: c.Live}
 	labels, annotations := dropped(c.Live, want)
-	after.Labels = overlay(after.Labels, want.Labels, labels, others.label)
-	after.Annotations = overlay(after.Annotations, want.Annotations, annotations, others.annotation)
+	after.Labels = overlay(after.Labels, want.Labels, labels, func(key string) bool { return others.alsoSet(labelPath(key)) })
+	after.Annotations = overlay(after.Annotations, want.Annotations, annotations, func(key string) bool { return others.alsoSet(annotationPath(key)) })
 	noteApplied(after, want)
 	return after
 }
@@ -96,7 +96,7 @@ func noteApplied(pool, want *v1.NodePool) {
 }
 
 // overlay is what an apply makes of a map: what it wants goes over what stands
-// there, and what it drops goes, unless somebody else applies it too.
+// there, and what it drops goes, unless somebody else has set it too.
 func overlay(live, want map[string]string, dropped []string, coOwned func(string) bool) map[string]string {
 	after := make(map[string]string, len(live)+len(want))
 	maps.Copy(after, live)

@@ -13,9 +13,10 @@ import (
 
 func TestAfter(t *testing.T) {
 	changed := fromGit("changed", v1.NodePoolSpec{Handler: "kata"})
-	changed.Labels["dropped"], changed.Labels["shared"] = "x", "x"
+	changed.Labels["dropped"], changed.Labels["shared"], changed.Labels["repeated"] = "x", "x", "x"
 	changed.ManagedFields = append(ownsMetadata(changed),
-		managed("argo", metav1.ManagedFieldsOperationApply, "", `{"f:metadata":{"f:labels":{"f:shared":{}}}}`))
+		managed("argo", metav1.ManagedFieldsOperationApply, "", `{"f:metadata":{"f:labels":{"f:shared":{}}}}`),
+		managed("kubectl-edit", metav1.ManagedFieldsOperationUpdate, "", `{"f:metadata":{"f:labels":{"f:repeated":{}}}}`))
 	changed.Annotations[v1.ReconcileAnnotation] = v1.Disabled // by hand
 	changed.Finalizers = []string{"example.com/theirs"}
 	kept, gone := fromGit("kept", v1.NodePoolSpec{}), fromGit("gone", v1.NodePoolSpec{})
@@ -39,9 +40,9 @@ func TestAfter(t *testing.T) {
 	if got.UID != changed.UID || got.Spec.Handler != "" {
 		t.Errorf("UID %q, handler %q: it is the same pool with the new spec", got.UID, got.Spec.Handler)
 	}
-	wantLabels := map[string]string{v1.SourceLabel: "team", "shared": "x"}
+	wantLabels := map[string]string{v1.SourceLabel: "team", "shared": "x", "repeated": "x"}
 	if diff := cmp.Diff(wantLabels, got.Labels); diff != "" {
-		t.Errorf("labels: what Git dropped goes, unless another applies it (-want +got):\n%s", diff)
+		t.Errorf("labels: what Git dropped goes, unless another has set it (-want +got):\n%s", diff)
 	}
 	wantAnnotations := map[string]string{v1.SourceUIDAnnotation: string(teamUID), v1.RevisionAnnotation: "main@sha1:new", v1.FileAnnotation: "changed.yaml", v1.ReconcileAnnotation: v1.Disabled}
 	if diff := cmp.Diff(wantAnnotations, got.Annotations); diff != "" {

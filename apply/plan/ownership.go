@@ -37,8 +37,11 @@ type fieldOwner struct {
 	fields  *fieldpath.Set
 }
 
-func (o *owners) label(key string) bool      { return o.alsoApplied(labelPath(key)) }
-func (o *owners) annotation(key string) bool { return o.alsoApplied(annotationPath(key)) }
+// alsoSet reports whether somebody else has set a field, so that it stays when our apply leaves it
+// out. One who has updated it counts, too, if our apply has repeated that value since.
+func (o *owners) alsoSet(path fieldpath.Path) bool {
+	return slices.ContainsFunc(o.all(), func(other fieldOwner) bool { return other.fields.Has(path) })
+}
 
 // alsoApplied reports whether somebody else applies a field as well. Of other fields
 // than those that pools write nothing is known: see [Condense].

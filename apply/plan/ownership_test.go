@@ -40,8 +40,9 @@ func TestCoOwned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			owners := &owners{object: &NodeState{ManagedFields: c.managed}}
 			for range 2 { // what was read once is remembered
-				if owners.label(key) != c.label || owners.annotation(key) != c.annotation {
-					t.Errorf("label %v, annotation %v: %s", owners.label(key), owners.annotation(key), c.reason)
+				label, annotation := owners.alsoApplied(labelPath(key)), owners.alsoApplied(annotationPath(key))
+				if label != c.label || annotation != c.annotation {
+					t.Errorf("label %v, annotation %v: %s", label, annotation, c.reason)
 				}
 			}
 		})

@@ -62,7 +62,7 @@ type filePool struct {
 	// Frozen reports that its status is from a time at which it was paused or held.
 	Frozen bool `json:"frozen,omitempty"`
 	// Managed are the labels and annotations that came from Git, and AlsoApplied
-	// those of them that others apply as well. Managed is null where it is not
+	// those of them that others have set as well. Managed is null where it is not
 	// known.
 	Managed     *fileKeys `json:"managed,omitempty"`
 	AlsoApplied *fileKeys `json:"alsoApplied,omitempty"`

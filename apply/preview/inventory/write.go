@@ -84,7 +84,7 @@ func poolToFile(pool *v1.NodePool) filePool {
 	if len(pool.ManagedFields) > 0 {
 		applied := plan.Applied(pool)
 		written.Managed = &fileKeys{applied.Labels, applied.Annotations}
-		written.AlsoApplied = keysToFile(plan.AlsoApplied(pool, applied))
+		written.AlsoApplied = keysToFile(plan.AlsoSet(pool, applied))
 	}
 	return written
 }
