@@ -26,24 +26,36 @@ type repositoryFolders struct {
 }
 
 // discover looks for the repository that a folder is in, as git does: in the
-// folder, and then in those around it.
+// folder, and then in those around it. A bare repository that has a working tree around
+// it is refused: it may be what somebody has committed there, and would answer in place of
+// the repository that a source follows.
 func discover(dir string) (repositoryFolders, error) {
 	start, err := filepath.Abs(dir)
 	if err != nil {
 		return repositoryFolders{}, source.NewError(source.ErrUnreadable, dir, "cannot be found")
 	}
+	bare := ""
 	for folder := start; ; folder = filepath.Dir(folder) {
 		switch found, err := repositoryAt(folder); {
 		case err != nil:
 			return repositoryFolders{}, source.NewError(source.ErrUnreadable, dir, "the repository that it is in cannot be read: "+reasonOf(err))
+		case found != nil && bare != "":
+			return repositoryFolders{}, source.NewError(source.ErrUnsupported, bare, "is a bare repository within the working tree of "+folder+", and could be one that was committed there").
+				WithHint("delete it from there; a bare repository of your own has to be outside of every working tree")
 		case found != nil:
 			return *found, nil
+		case bare == "" && isGitFolder(folder):
+			bare = folder
 		}
 		if folder == filepath.Dir(folder) {
-			return repositoryFolders{}, source.NewError(source.ErrRepositoryMissing, dir, "is not in a Git repository").
-				WithHint("name a folder in a clone of the repository, or change to one")
+			break
 		}
 	}
+	if bare != "" {
+		return repositoryFolders{git: bare, common: bare}, nil
+	}
+	return repositoryFolders{}, source.NewError(source.ErrRepositoryMissing, dir, "is not in a Git repository").
+		WithHint("name a folder in a clone of the repository, or change to one")
 }
 
 func reasonOf(err error) string {
@@ -53,15 +65,12 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// repositoryAt is nil where a folder is not the root of a repository.
+// repositoryAt is nil where a folder is not the root of a working tree.
 func repositoryAt(folder string) (*repositoryFolders, error) {
 	git := filepath.Join(folder, ".git")
 	info, err := os.Stat(git)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		if isGitFolder(folder) {
-			return &repositoryFolders{git: folder, common: folder}, nil
-		}
 		return nil, nil
 	case err != nil:
 		return nil, err

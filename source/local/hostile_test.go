@@ -266,3 +266,45 @@ func TestLocalGitFileThatNamesNoRepository(t *testing.T) {
 		sources.WantError(t, err, source.ErrUnreadable)
 	}
 }
+
+// Files of a repository may be committed like any other. What a change is reviewed by
+// would be theirs.
+func TestLocalRepositoryThatWasCommitted(t *testing.T) {
+	r := sources.NewRepo(t)
+	main := r.Commit(map[string]string{"pools/a.yaml": "a"})
+	r.Commit(map[string]string{
+		"pools/evil.yaml":               "b",
+		"pools/sub/b.yaml":              "b",
+		"pools/HEAD":                    main,
+		"pools/packed-refs":             main + " refs/remotes/origin/main\n",
+		"pools/config":                  "[core]\n\tworktree = ..\n",
+		"pools/objects/info/alternates": "../../.git/objects\n",
+	})
+	for name, at := range map[string]string{
+		"the folder with the pools": r.Clone(t).Dir,
+		"a git worktree":            linked(t, r),
+	} {
+		for _, folder := range []string{"pools", "pools/sub", "pools/a.yaml"} {
+			t.Run(name+", "+folder, func(t *testing.T) {
+				path := filepath.Join(at, folder)
+				_, err := Open(path)
+				sources.WantError(t, err, source.ErrUnsupported)
+				if want := filepath.Join(at, "pools"); !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not name %s", err, want)
+				}
+				_, err = Checkout(path)
+				sources.WantError(t, err, source.ErrUnsupported)
+			})
+		}
+		if _, err := Open(at); err != nil {
+			t.Errorf("%s: the clone itself: %v", name, err)
+		}
+	}
+}
+
+func linked(t *testing.T, r *sources.Repo) string {
+	t.Helper()
+	at := filepath.Join(t.TempDir(), "linked")
+	r.Git("worktree", "add", "--quiet", "--detach", at)
+	return at
+}
