@@ -160,6 +160,45 @@ func TestDiffExitCodes(t *testing.T) {
 	}
 }
 
+// TestNoLimitHoldsOnceTheBaseHasMoved: merging also brings together what each side has done
+// since the merge base, of which the head by itself says nothing.
+func TestNoLimitHoldsOnceTheBaseHasMoved(t *testing.T) {
+	g := newGitFolder(t)
+	g.pool("gpu", "gold")
+	g.commit()
+	g.git("checkout", "--quiet", "-b", "change")
+	g.pool("other", "iron")
+	g.commit()
+	says := func(code int, wants ...string) {
+		t.Helper()
+		var out, problems bytes.Buffer
+		got := execute(t.Context(), []string{"nodepools", "diff", "--base", "main", "--merge-base", "--head", "change", filepath.Join(g.dir, "pools"), "-o", "json", "--fail-on", "poolsCreated>1"},
+			streams{in: strings.NewReader(""), out: &out, err: &problems})
+		if got != code {
+			t.Errorf("exit code %d, want %d:\n%s", got, code, problems.String())
+		}
+		for _, want := range wants {
+			if !strings.Contains(out.String()+problems.String(), want) {
+				t.Errorf("nothing says %q:\n%s%s", want, out.String(), problems.String())
+			}
+		}
+	}
+	says(1)
+	g.git("checkout", "--quiet", "main")
+	g.git("commit", "--quiet", "--allow-empty", "--message=elsewhere")
+	says(1)
+	for _, tier := range []string{"silver", "not valid"} {
+		g.pool("gpu", tier)
+		g.commit()
+		says(2, `"movedBase": "main@sha1:`, "poolsCreated not known: main@sha1:", "has other pools than the merge base", "merge it into the head first")
+	}
+	g.git("checkout", "--quiet", "-B", "merged", "main~1")
+	g.git("merge", "--quiet", "--no-edit", "change")
+	g.git("checkout", "--quiet", "-B", "main", "main~1")
+	g.git("branch", "--quiet", "--force", "change", "merged")
+	says(1)
+}
+
 // TestUnknownPodsPassNoLimit: an inventory that was taken without the right to list
 // pods is no cluster without pods.
 func TestUnknownPodsPassNoLimit(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -144,6 +145,96 @@ func TestReviewRecipeIsNotFooled(t *testing.T) {
 			r.run(t, "FAIL_ON=evictions>0").ends(t, 3, "evictions: 3, and the limit is 0\n")
 		})
 	}
+}
+
+// innerPool puts a taint that evicts on whatever nodes the pool gpu has.
+const innerPool = `apiVersion: nodes.lailin.xyz/v1
+kind: NodePool
+metadata: {name: inner}
+spec: {parent: gpu, nodeNames: ["*"], taints: [{key: example.com/drained, value: "yes", effect: NoExecute}]}
+`
+
+// The author of a change chooses where it branches off: what is reviewed is what merging
+// makes of it and of main as it is.
+func TestReviewRecipeReviewsTheMerge(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"github", "gitlab"} {
+		t.Run(kind, func(t *testing.T) {
+			forge := startForge(t, kind)
+			r := newRecipe(t, forge)
+			narrow := strings.Replace(gpuPool("bronze"), "spec:", "spec:\n  nodeNames: [nowhere]", 1)
+			r.git(t, "checkout", "--quiet", "-B", "main")
+			r.commit(t, "pools/gpu.yaml", narrow)
+			r.commit(t, "pools/gpu.yaml", gpuPool("bronze"))
+			r.git(t, "update-ref", "refs/remotes/origin/main", "main")
+			r.git(t, "checkout", "--quiet", "-B", "change", "main~1")
+			r.commit(t, "pools/inner.yaml", innerPool)
+			merged := r.run(t, "FAIL_ON=evictions>0")
+			merged.ends(t, 3, "evictions: 3, and the limit is 0\n", "HEAD is reviewed as it is when merged with refs/remotes/origin/main, which is ")
+			if got := r.comment(t, []forgeComment{}).body; !strings.Contains(got, "inner") || strings.Contains(got, "1 pool changed") {
+				t.Errorf("the comment is of something else than the new pool:\n%s", got)
+			}
+
+			// Files that both have changed are merged as git does it, or not at all.
+			r.git(t, "checkout", "--quiet", "-B", "change", "main~1")
+			r.commit(t, "pools/gpu.yaml", strings.Replace(narrow, "bronze", "gold", 1))
+			r.run(t, "FAIL_ON=nodesChanged>0").ends(t, 3, "nodesChanged: 3, and the limit is 0\n")
+			r.commit(t, "pools/gpu.yaml", strings.Replace(narrow, "nowhere", "elsewhere", 1))
+			r.run(t, "FAIL_ON=nodesChanged>0").ends(t, 2, "merge it into the branch and solve the conflicts")
+			if got := r.comment(t, []forgeComment{}).body; !strings.Contains(got, "This change cannot be merged as it is.") {
+				t.Errorf("the comment says %q", got)
+			}
+		})
+	}
+}
+
+// A repository that is committed into the folder with the pools answers for nobody.
+func TestReviewRecipeRefusesACommittedRepository(t *testing.T) {
+	t.Parallel()
+	r := newRecipe(t, startForge(t, "github"))
+	main := strings.TrimSpace(r.git(t, "rev-parse", "main"))
+	r.commit(t, "pools/gpu.yaml", gpuPool("bronze", "example.com/drained"))
+	for name, text := range map[string]string{
+		"HEAD": main, "packed-refs": main + " refs/remotes/origin/main\n", "config": "[core]\n\tworktree = ..\n",
+		"objects/info/alternates": "../../.git/objects\n",
+	} {
+		r.write(t, "pools/"+name, text)
+	}
+	r.commit(t, "pools/gpu.yaml", gpuPool("bronze", "example.com/drained"))
+	r.run(t, "FAIL_ON=evictions>0").ends(t, 1, "is a bare repository within the working tree of "+r.folder)
+	for _, args := range [][]string{
+		{"diff", "--base", "refs/remotes/origin/main", "--merge-base", "--head", "HEAD", "pools"},
+		{"validate", "pools", "--revision", "HEAD"},
+		{"validate", "pools"},
+	} {
+		cmd := exec.Command("nodepools", args...)
+		cmd.Dir, cmd.Env = r.folder, r.environment()
+		cmd.Path = filepath.Join(strings.SplitN(r.path, string(filepath.ListSeparator), 2)[0], "nodepools")
+		cmd.Err = nil
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "is a bare repository") {
+			t.Errorf("nodepools %q: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// A review that does not come to its end says so in the comment, while it can.
+func TestReviewRecipeEndsInTime(t *testing.T) {
+	t.Parallel()
+	forge := startForge(t, "github")
+	r := newRecipe(t, forge)
+	r.commit(t, "pools/gpu.yaml", gpuPool("gold"))
+	r.run(t).ends(t, 0)
+	before := r.comment(t, []forgeComment{})
+	// No input is known for which nodepools has no end.
+	program := filepath.Join(strings.SplitN(r.path, string(filepath.ListSeparator), 2)[0], "nodepools")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n[ \"$1\" = validate ] || exec sleep 600\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.run(t, "TIMEOUT=1").ends(t, 2)
+	if got := r.comment(t, []forgeComment{}); got.id != before.id || !strings.Contains(got.body, "What this change does could not be worked out.") {
+		t.Errorf("the comment says %q", got.body)
+	}
+	r.run(t, "TIMEOUT=1h").ends(t, 2, "TIMEOUT is not a number of seconds")
 }
 
 // A submodule in place of pools is none of them, whether it is an empty folder on disk

@@ -4,11 +4,13 @@
 # repository; it needs nodepools, git and curl, and a POSIX shell.
 #
 # It runs in the root of a clone with the whole history (no shallow one), with the
-# pull request checked out. It reviews the commit at HEAD, and not the files on disk:
-# a .gitattributes can have git write those in another way. Where the commit has the
-# same pools as the one that it branched off, it needs no nodepools: "review.sh
-# changed" prints changed=true or changed=false, so that a job knows whether to
-# install it. It takes its settings from the environment:
+# pull request checked out. It reviews what merging makes of the commit at HEAD and of
+# BASE as they are, and not the files on disk: a .gitattributes can have git write
+# those in another way. (A branch by itself may be harmless because it began before a
+# wall of today.) The merge is made by git, of 2.38 or newer, and stays in this clone.
+# Where HEAD has the same pools as the commit that it branched off, nodepools is not
+# needed: "review.sh changed" prints changed=true or changed=false, so that a job knows
+# whether to install it. It takes its settings from the environment:
 #
 #   BASE           what the pull request goes into: the full name of a branch that git
 #                  has, refs/remotes/origin/main, or the full hash of a commit. A
@@ -34,6 +36,8 @@
 #   MARKER         the name of the comment, where a pull request has several
 #                  (nodepools)
 #   LINK           the address of this run, to point to where something fails
+#   TIMEOUT        the seconds after which nodepools is ended, so that the comment can
+#                  still say so before the job itself is (300)
 #
 # and with FORGE:
 #
@@ -77,6 +81,7 @@ main() {
 		comment "$work/comment" unless-first && exit 0
 		exit 2
 	fi
+	merge || fail 2 'This change cannot be merged as it is.'
 	validate
 	case $? in
 	0) ;;
@@ -156,7 +161,33 @@ unchanged() {
 	from=$(tree "$from") && [ "$from" = "$(tree "$head")" ]
 }
 
+# merge sets reviewed to the commit that merging makes of HEAD and of the base, and named to
+# what the comment calls it. That is HEAD where the change begins at the base, or is a merge
+# with it already.
+merge() {
+	reviewed=$head named=HEAD
+	git merge-base --is-ancestor "$base" "$head" && return
+	merged=$(git merge-tree --write-tree --no-messages "$base" "$head")
+	case $? in
+	0) ;;
+	1)
+		complain "$BASE has changed since: merge it into the branch and solve the conflicts"
+		return 2
+		;;
+	*)
+		complain 'git cannot merge: it has to be 2.38 or newer, in a clone with the whole history'
+		return 2
+		;;
+	esac
+	reviewed=$(git -c user.name=review -c user.email=review@localhost \
+		commit-tree -p "$base" -p "$head" -m 'What merging makes of the change' "$merged") || return
+	named=$reviewed
+	complain "HEAD is reviewed as it is when merged with $BASE, which is $reviewed here"
+}
+
 settings() {
+	: "${TIMEOUT:=300}"
+	case $TIMEOUT in *[!0-9]*) give_up 'TIMEOUT is not a number of seconds' ;; esac
 	: "${SOURCE:=}" "${INVENTORY:=inventory.json}" "${FAIL_ON:=}"
 	: "${ANNOTATE:=text}" "${CODE_QUALITY:=gl-code-quality-report.json}" "${FORGE:=none}" "${SUMMARY:=}" "${LINK:=}" "${BOT:=}" "${MARKER:=nodepools}"
 	case $MARKER in *[!A-Za-z0-9._/-]* | -* | *--*) give_up 'MARKER is not a name of letters, digits, dots, slashes and single dashes' ;; esac
@@ -279,16 +310,25 @@ validate() {
 	case $ANNOTATE in
 	gitlab)
 		true >"$CODE_QUALITY" || return 2
-		nodepools validate "$POOLS" --revision "$head" "$@" -o gitlab >"$CODE_QUALITY" 2>/dev/null ||
-			nodepools validate "$POOLS" --revision "$head" "$@" # for the log
+		limited nodepools validate "$POOLS" --revision "$reviewed" "$@" -o gitlab >"$CODE_QUALITY" 2>/dev/null ||
+			limited nodepools validate "$POOLS" --revision "$reviewed" "$@" # for the log
 		;;
-	*) nodepools validate "$POOLS" --revision "$head" "$@" -o "$ANNOTATE" ;;
+	*) limited nodepools validate "$POOLS" --revision "$reviewed" "$@" -o "$ANNOTATE" ;;
 	esac
+}
+
+# limited runs a program for so long, where the system has the means to end it.
+limited() {
+	if command -v timeout >/dev/null; then
+		timeout "$TIMEOUT" "$@"
+	else
+		"$@"
+	fi
 }
 
 # diff leaves the comment in a file, and ends with the code of nodepools diff.
 diff() {
-	set -- --base "$BASE" --merge-base --head HEAD --path "$POOLS" -o markdown --marker "$MARKER"
+	set -- --base "$BASE" --merge-base --head "$named" --path "$POOLS" -o markdown --marker "$MARKER"
 	for file in "$work"/inventories/*; do
 		[ ! -e "$file" ] || set -- "$@" --inventory "$file"
 	done
@@ -298,7 +338,7 @@ diff() {
 	if [ -n "$FAIL_ON" ]; then
 		set -- "$@" --fail-on "$FAIL_ON"
 	fi
-	nodepools diff "$@" >"$work/comment"
+	limited nodepools diff "$@" >"$work/comment"
 }
 
 # fail says in the comment what went wrong, and ends.

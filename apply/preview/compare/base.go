@@ -19,9 +19,7 @@ import (
 // good, no source has ever taken anything.
 func (r *revisions) takeBase(ctx context.Context) error {
 	refusal := r.take(ctx, &r.base)
-	if refusal == nil {
-		r.checkTip(ctx)
-	}
+	r.checkTip(ctx, refusal)
 	if refusal == nil && r.base.missing && !r.state.NodesKnown {
 		return r.takeVanished(ctx)
 	}
@@ -79,14 +77,18 @@ func (r *revisions) takeVanished(ctx context.Context) error {
 	return nil
 }
 
-// checkTip notes that what the head goes into has been broken since the merge base: it
-// is not compared with, so nothing else that is wrong with it matters here.
-func (r *revisions) checkTip(ctx context.Context) {
+// checkTip finds out whether what the head goes into has other pools than the merge base,
+// and notes that they have been broken since: it is not compared with, so nothing else that
+// is wrong with it matters here. A branch may begin wherever its author likes, before a wall
+// for example, and merging it does more than the branch by itself.
+func (r *revisions) checkTip(ctx context.Context, refusal error) {
 	if r.tip.revision == "" || strings.HasSuffix(r.tip.revision, r.base.revision) {
 		return
 	}
-	if refusal := r.take(ctx, &r.tip); isRefused(refusal) {
-		first := brokenBase(r.tip.title(), refusal)
+	since := r.take(ctx, &r.tip)
+	r.moved = r.tip.tree != r.base.tree || r.tip.tree == "" && (since != nil || refusal != nil)
+	if refusal == nil && isRefused(since) {
+		first := brokenBase(r.tip.title(), since)
 		r.brokenTip = fmt.Sprintf("%s is broken since, and no source takes it until it is repaired: %s", first.Revision, strings.Join(first.List(), "; "))
 	}
 }

@@ -36,6 +36,9 @@ func (r *revisions) notes() []string {
 		}
 		notes = append(notes, "not tracked by Git, and compared as if committed: "+named)
 	}
+	if r.moved {
+		notes = append(notes, fmt.Sprintf("%s has other pools than the merge base, so merging may do more than what is compared: merge it into the head first", r.tip.title()))
+	}
 	if r.brokenTip != "" {
 		notes = append(notes, r.brokenTip)
 	}

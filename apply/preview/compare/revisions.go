@@ -83,6 +83,8 @@ type revisions struct {
 	standing bool
 	// brokenTip says that the tip is broken, where the base is not.
 	brokenTip string
+	// moved: the tip has other pools than the merge base.
+	moved bool
 	// unfinished says why no good ancestor was found, though there may be one.
 	unfinished string
 }
@@ -159,6 +161,9 @@ func (r *revisions) sides() (*Sides, error) {
 	s := &Sides{Files: within(r.folder, r.head.definitions)}
 	s.on(r.state)
 	s.Compared.Base, s.Compared.Head, s.Compared.BrokenBase = r.base.title(), r.head.title(), r.broken
+	if r.moved {
+		s.Compared.MovedBase = r.tip.title()
+	}
 	s.source = r.nodePoolSource
 	s.Revision, s.Notes = r.revision(), append(s.Notes, r.notes()...)
 	s.Compared.Source = s.Revision.Source

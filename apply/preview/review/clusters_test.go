@@ -96,7 +96,7 @@ func TestExceedsOfClusters(t *testing.T) {
 		"the sum":         {"7 are more than either", []Cluster{a, b}, "evictions>6", []string{"evictions: 7 in all clusters, and the limit is 6: b 5, a 2"}, ""},
 		"within":          {"7 are allowed", []Cluster{a, b}, "evictions>7", nil, ""},
 		"one of them":     {"who has none is not named", []Cluster{a, b}, "nodesChanged>0", []string{"nodesChanged: 1 in all clusters, and the limit is 0: a 1"}, ""},
-		"pods not known":  {"it may be any number", []Cluster{a, blind}, "evictions>100", nil, "evictions not known: the comparison knows no pods of the cluster blind"},
+		"pods not known":  {"it may be any number", []Cluster{a, blind}, "evictions>100", nil, "evictions not known in the cluster blind: the comparison knows no pods"},
 		"known of it all": {"nodes are", []Cluster{a, blind}, "nodesChanged>100", nil, ""},
 		"more than known": {"others cannot make it less", []Cluster{a, blind, failed}, "evictions>1", []string{"evictions: at least 2 in all clusters, and the limit is 1: a 2"}, ""},
 		"one of two":      {"what is exceeded is said", []Cluster{a, failed}, "nodesChanged>100,evictions>1", []string{"evictions: at least 2 in all clusters, and the limit is 1: a 2"}, "nodesChanged not known: the cluster failed could not be compared"},

@@ -84,6 +84,10 @@ type Compared struct {
 	// BrokenBase is the requested base, where no source accepts it. Base is then
 	// what is compared with instead, and says why.
 	BrokenBase *BrokenBase `json:"brokenBase,omitempty"`
+	// MovedBase is what the head goes into, "refs/remotes/origin/main@sha1:<40 hex>", where
+	// its pools are no longer those of the merge base, which is compared with: merging may do
+	// more than what is compared, so no threshold is known to hold. Empty where they are.
+	MovedBase string `json:"movedBase,omitempty"`
 }
 
 // BrokenBase is a base that no source accepts.

@@ -121,7 +121,7 @@ func (r *Review) Exceeds(thresholds []Threshold) ([]string, error) {
 	var exceeded []string
 	for _, threshold := range thresholds {
 		if missing := r.missing(threshold.Count); missing != "" {
-			return nil, fmt.Errorf("%s %w: the comparison knows no %s", threshold.Count, ErrNotKnown, missing)
+			return nil, fmt.Errorf("%s %w: %s", threshold.Count, ErrNotKnown, missing)
 		}
 		if n := r.Summary.Counts.number(threshold.Count); n >= threshold.TooMany {
 			exceeded = append(exceeded, fmt.Sprintf("%s: %d, and the limit is %d", threshold.Count, n, threshold.TooMany-1))
@@ -130,16 +130,23 @@ func (r *Review) Exceeds(thresholds []Threshold) ([]string, error) {
 	return exceeded, nil
 }
 
-// missing returns what must be known for a count and is not: "nodes", "pods", or nothing.
+// missing says what must be known for a count and is not; nothing where all is.
 func (r *Review) missing(name string) string {
 	switch need := needs[name]; {
+	case r.Compared.MovedBase != "":
+		return movedBase(r.Compared.MovedBase)
 	case need == "pods" && r.Impact == nil:
-		return "pods"
+		return "the comparison knows no pods"
 	case need == "nodes" && r.Compared.Nodes == nil:
-		return "nodes"
+		return "the comparison knows no nodes"
 	default:
 		return ""
 	}
+}
+
+// movedBase says that merging is not what is compared, and what to do.
+func movedBase(revision string) string {
+	return revision + " has other pools than the merge base: merge it into the head first"
 }
 
 // needs is what must be known for each count; nothing for those of files alone.
