@@ -85,14 +85,26 @@ func (s *scene) nodesDisturbed(since time.Time, atLeast int) {
 }
 
 // reckon compares how often each object was asked for with what the rate
-// limiters allow in that time.
+// limiters allow in that time. A pass may read its node before it writes it, where the
+// cache has not caught up with what was written before, and has to where that is in
+// conflict.
 func (s *scene) reckon(seen []cluster.Passage, elapsed time.Duration) {
 	s.t.Helper()
-	asked, answered := map[cluster.Object]int{}, map[cluster.Object]int{}
+	asked, read, answered := map[cluster.Object]int{}, map[cluster.Object]int{}, map[cluster.Object]int{}
 	for _, passage := range seen {
-		if passage.Disturbed || passage.Verb == "get" { // a conflict leads to a get
+		switch {
+		case passage.Disturbed:
 			asked[passage.Object]++
 			answered[passage.Object] = max(answered[passage.Object], passage.Code)
+		case passage.Verb == "get":
+			read[passage.Object]++
+		}
+	}
+	for object, count := range read {
+		if answered[object] == http.StatusConflict {
+			asked[object] += count
+		} else {
+			asked[object] = max(asked[object], count)
 		}
 	}
 	most := map[int]int{}
