@@ -88,13 +88,22 @@ func (d decision) heard(claimants []*pool) (heard []*pool) {
 	return heard
 }
 
+// overridden are those around the pool that decides, which overrides them: no more than pools
+// may be within each other.
+func (d decision) overridden(claimants []*pool) (overridden []*pool) {
+	for _, p := range claimants {
+		if !p.paused && d.by.within(p) {
+			overridden = append(overridden, p)
+		}
+	}
+	return overridden
+}
+
 // owes reports whether a pool has its way only because the one that decides overrides another
 // one, which is stronger than it. Such a pool owns no key: it would lose it when the one that
 // decides is paused.
-func (d decision) owes(p *pool, claimants []*pool) bool {
-	return slices.ContainsFunc(claimants, func(overridden *pool) bool {
-		return !overridden.paused && d.by.within(overridden) && overridden.rank < p.rank && !p.within(overridden)
-	})
+func owes(p *pool, overridden []*pool) bool {
+	return slices.ContainsFunc(overridden, func(around *pool) bool { return around.rank < p.rank && !p.within(around) })
 }
 
 // unheard are those within the pool that decides: they are too weak to override it.

@@ -34,12 +34,12 @@ func (d decision) want(claimants []*pool, value func(*pool) string, lists *share
 	wanted := value(d.by)
 	winner := d.by
 	want := Want{Value: wanted}
-	heard := d.heard(claimants)
+	heard, overridden := d.heard(claimants), d.overridden(claimants)
 	for _, p := range heard {
 		switch equal := p.priority == d.by.priority; {
 		case equal && value(p) != wanted:
 			want.Younger = append(want.Younger, Claim{Pool: p.name, Value: value(p)})
-		case equal && furtherThan(p, winner) && !d.owes(p, claimants):
+		case equal && furtherThan(p, winner) && !owes(p, overridden):
 			winner = p
 		}
 	}
