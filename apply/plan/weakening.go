@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +29,7 @@ func (w Weakening) String() string {
 // Weakenings are the pools whose rollouts the difference weakens at a moment, sorted by
 // name. A pool that is deleted takes its rollout with it.
 func (d *Difference) Weakenings(cluster Cluster, now time.Time) []Weakening {
-	weakenings := []Weakening{}
+	changes := map[string][]string{}
 	members := map[string]int(nil)
 	for _, change := range d.PoolChanges {
 		if change.Live == nil || change.Live.Spec.Rollout == nil {
@@ -40,11 +42,17 @@ func (d *Difference) Weakenings(cluster Cluster, now time.Time) []Weakening {
 		if members == nil {
 			members = d.members(cluster)
 		}
-		if changes := Weakened(change.Live.Spec.Rollout, after, members[change.Name], now); len(changes) > 0 {
-			weakenings = append(weakenings, Weakening{Pool: change.Name, Changes: changes})
+		changes[change.Name] = Weakened(change.Live.Spec.Rollout, after, members[change.Name], now)
+	}
+	for pool, others := range d.ungoverned(cluster) {
+		changes[pool] = append(changes[pool], noLongerWait(others))
+	}
+	weakenings := []Weakening{}
+	for _, pool := range slices.Sorted(maps.Keys(changes)) {
+		if len(changes[pool]) > 0 {
+			weakenings = append(weakenings, Weakening{Pool: pool, Changes: changes[pool]})
 		}
 	}
-	slices.SortFunc(weakenings, func(a, b Weakening) int { return strings.Compare(a.Pool, b.Pool) })
 	return weakenings
 }
 
@@ -163,7 +171,10 @@ func weakerLimit(before, after *intstr.IntOrString, nodes int) bool {
 	return mostUnavailable(*after, many) > mostUnavailable(*before, many)
 }
 
+// weakenedWaves is in what nodes may follow sooner: also those that another wave has now,
+// which may be any where the waves come in another order, or where a selector is another one.
 func weakenedWaves(before, after []v1.Wave, nodes int) (changes []string) {
+	changes = reordered(before, after)
 	for _, was := range before {
 		at := slices.IndexFunc(after, func(w v1.Wave) bool { return w.Name == was.Name })
 		if at < 0 {
@@ -171,6 +182,9 @@ func weakenedWaves(before, after []v1.Wave, nodes int) (changes []string) {
 			continue
 		}
 		is := after[at]
+		if !reflect.DeepEqual(was.Selector, is.Selector) {
+			changes = append(changes, fmt.Sprintf("wave %s selects other nodes", was.Name))
+		}
 		if was.Approval == v1.ApprovalRequired && is.Approval != v1.ApprovalRequired {
 			changes = append(changes, fmt.Sprintf("wave %s needs no approval", was.Name))
 		}
@@ -179,6 +193,23 @@ func weakenedWaves(before, after []v1.Wave, nodes int) (changes []string) {
 		}
 		if weakerLimit(was.Nodes, is.Nodes, nodes) {
 			changes = append(changes, fmt.Sprintf("nodes of wave %s %s -> %s", was.Name, limitText(was.Nodes, "any"), limitText(is.Nodes, "any")))
+		}
+	}
+	return changes
+}
+
+// reordered are the waves that come before one which they have not come before: those that
+// are new, or came after it.
+func reordered(before, after []v1.Wave) (changes []string) {
+	place := func(wave v1.Wave) int {
+		return slices.IndexFunc(before, func(was v1.Wave) bool { return was.Name == wave.Name })
+	}
+	for i, wave := range after {
+		for _, next := range after[i+1:] {
+			if then := place(next); then >= 0 && (place(wave) < 0 || place(wave) > then) {
+				changes = append(changes, fmt.Sprintf("wave %s comes before wave %s", wave.Name, next.Name))
+				break
+			}
 		}
 	}
 	return changes

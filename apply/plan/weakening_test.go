@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ func TestWeakened(t *testing.T) {
 	failures := func(text string) *v1.Rollout { return &v1.Rollout{MaxFailures: limit(text), Paused: true} }
 	waves := func(waves ...v1.Wave) *v1.Rollout { return &v1.Rollout{Waves: waves} }
 	canary := waveOf("canary", "1", func(w *v1.Wave) { w.Soak, w.Approval = minutes(30), v1.ApprovalRequired })
+	linux := &v1.WaveSelector{MatchLabels: map[string]v1.LabelValue{"kubernetes.io/os": "linux"}}
 	windows := func(windows ...v1.Window) *v1.Rollout { return &v1.Rollout{Windows: windows} }
 	night := v1.Window{Schedule: "0 2 * * *", TimeZone: "Europe/Berlin", Duration: *minutes(60)}
 	long, elsewhere, noon := night, night, night
@@ -75,6 +77,10 @@ func TestWeakened(t *testing.T) {
 		"wave goes":                 {waves(canary, waveOf("b", "2", nil)), waves(waveOf("b", "2", nil)), 9, []string{"wave canary is removed"}},
 		"wave comes":                {waves(canary), waves(canary, waveOf("b", "2", nil)), 9, nil},
 		"larger, with no soak":      {waves(canary), waves(waveOf("canary", "3", nil)), 9, []string{"wave canary needs no approval", "soak of wave canary 30m0s -> 0s", "nodes of wave canary 1 -> 3"}},
+		"a wave between":            {waves(canary, waveOf("c", "2", nil)), waves(canary, waveOf("b", "2", nil), waveOf("c", "2", nil)), 9, []string{"wave b comes before wave c"}},
+		"a wave before all":         {waves(canary), waves(waveOf("a", "99%", nil), canary), 9, []string{"wave a comes before wave canary"}},
+		"another order":             {waves(canary, waveOf("b", "2", nil)), waves(waveOf("b", "2", nil), canary), 9, []string{"wave b comes before wave canary"}},
+		"a wider selector":          {waves(canary), waves(waveOf("canary", "1", func(w *v1.Wave) { *w = canary; w.Selector = linux })), 9, []string{"wave canary selects other nodes"}},
 		"windows go":                {windows(night), unavailable("1"), 9, []string{"windows are removed"}},
 		"windows come":              {unavailable("1"), &v1.Rollout{MaxUnavailable: limit("1"), Windows: []v1.Window{night}}, 9, nil},
 		"one window less":           {windows(night, noon), windows(night), 9, nil},
@@ -120,6 +126,60 @@ func TestWeakenings(t *testing.T) {
 	want := []string{`weakens the rollout of pool "gone": the rollout is removed`, `weakens the rollout of pool "weaker": maxUnavailable 1 -> 5`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A pool that has got another priority, or another pool around it, no longer waits for the
+// rollout of one that was stronger, or around it. A pool that was not there has not waited.
+func TestWeakeningsByStrength(t *testing.T) {
+	one := intstr.FromInt32(1)
+	define := func(name string, priority int32, parent string) *v1.NodePool {
+		return waitingPool(name, func(pool *v1.NodePool) {
+			pool.Spec.Priority, pool.Spec.Parent, pool.Spec.NodeNames = priority, parent, []string{"n*"}
+			if name == "freeze" {
+				pool.Spec.Rollout = &v1.Rollout{MaxUnavailable: &one}
+			}
+		})
+	}
+	live := []*v1.NodePool{define("a", 0, ""), define("b", 0, ""), define("freeze", 100, ""), define("inner", 200, "freeze"), define("strong", 200, "")}
+	elsewhere := define("b", 150, "")
+	elsewhere.Spec.NodeNames = []string{"m*"}
+	for name, c := range map[string]struct {
+		changes []*v1.NodePool
+		nodes   []string
+		want    []string
+	}{
+		"nothing":              {nil, []string{"n1"}, nil},
+		"lower, and as strong": {[]*v1.NodePool{define("freeze", 50, "")}, []string{"n1"}, nil},
+		"lower than some":      {[]*v1.NodePool{define("freeze", -1, "")}, []string{"n1"}, []string{`pools "a", "b" wait for it no longer`}},
+		"another one higher":   {[]*v1.NodePool{define("a", 150, "")}, []string{"n1"}, []string{`pool "a" waits for it no longer`}},
+		"no pool around it":    {[]*v1.NodePool{define("inner", 200, "")}, []string{"n1"}, []string{`pool "inner" waits for it no longer`}},
+		"weaker, within":       {[]*v1.NodePool{define("strong", 200, "freeze")}, []string{"n1"}, nil},
+		"a new one":            {[]*v1.NodePool{define("new", 300, "")}, []string{"n1"}, nil},
+		"on other nodes":       {[]*v1.NodePool{elsewhere}, []string{"n1", "m1"}, nil},
+		"no nodes are known":   {[]*v1.NodePool{elsewhere}, nil, []string{`pool "b" waits for it no longer`}},
+	} {
+		cluster, d := Cluster{Pools: live}, &Difference{Pools: &PoolsPlan{}}
+		for _, node := range c.nodes {
+			cluster.Nodes = append(cluster.Nodes, &NodeState{Name: node})
+		}
+		for _, want := range c.changes {
+			change := PoolChange{Name: want.Name, Action: Create, Want: want}
+			if i := slices.IndexFunc(live, func(pool *v1.NodePool) bool { return pool.Name == want.Name }); i >= 0 {
+				change.Action, change.Live = Update, live[i]
+			}
+			d.PoolChanges = append(d.PoolChanges, change)
+		}
+		d.Pools.Changes = d.PoolChanges
+		var got []string
+		for _, w := range d.Weakenings(cluster, closedAt) {
+			if got = append(got, w.Changes...); w.Pool != "freeze" {
+				t.Errorf("%s: %s", name, w)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

@@ -43,9 +43,7 @@ func (s *Sides) drains(difference *plan.Difference) map[string][]plan.DrainBefor
 
 // weakenings are the pools whose rollouts the revision weakens.
 func (s *Sides) weakenings(difference *plan.Difference) []plan.Weakening {
-	return slices.DeleteFunc(difference.Weakenings(s.Before, s.moment), func(weakening plan.Weakening) bool {
-		return s.only != nil && !s.only[weakening.Pool]
-	})
+	return difference.Weakenings(s.Before, s.moment)
 }
 
 // noteWeakenings notes the pools whose rollouts the revision weakens.
