@@ -44,6 +44,10 @@ var switches = []string{v1.PruneAnnotation, v1.ReconcileAnnotation}
 // settable are all annotations of the project's own domain that a file may set.
 var settable = append(slices.Clone(switches), v1.AcknowledgeSelfJoinAnnotation)
 
+// lastApplied is where kubectl keeps what it has applied itself. A later 'kubectl apply' of
+// the pool removes what it finds in there and not in its file, and reviews leave it out.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
 // validateMetadata checks labels and annotations by the rules of the API
 // server, and refuses those that the controller writes.
 func validateMetadata(m *metadata) field.ErrorList {
@@ -57,6 +61,8 @@ func validateMetadata(m *metadata) field.ErrorList {
 	}
 	for key, value := range m.Annotations {
 		switch {
+		case key == lastApplied:
+			problems = append(problems, field.Forbidden(annotations.Key(key), "is what kubectl records of what it has applied"))
 		case !strings.HasPrefix(key, v1.Domain+"/"):
 		case !slices.Contains(settable, key):
 			problems = append(problems, field.Forbidden(annotations.Key(key),
