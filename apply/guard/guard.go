@@ -61,6 +61,8 @@ type Guard struct {
 	// renewed is when the last successful renewal of the lease began; zero while the
 	// lease is not held.
 	renewed moment
+	// elsewhere is set while the lease is held by somebody else, as it was read last.
+	elsewhere bool
 	// newest is the highest resourceVersion that was observed, by resource, and sampled
 	// that of the cache at the last sample.
 	newest, sampled map[string]string

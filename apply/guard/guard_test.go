@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/utils/ptr"
 )
 
@@ -282,6 +283,45 @@ func TestARefusedVerificationStopsWrites(t *testing.T) {
 		send(ctx, s, g, http.MethodPatch)
 		expect(t, s, "refused", "", "lost")
 	})
+}
+
+// created is a lease that is not there.
+type created struct {
+	coordinationclient.LeaseInterface
+	store *store
+}
+
+func (c created) Leases(string) coordinationclient.LeaseInterface { return c }
+
+func (c created) Create(_ context.Context, lease *coordinationv1.Lease, _ metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	c.store.say("created")
+	lease.ResourceVersion = "300"
+	return lease, nil
+}
+
+// Whoever held a lease that is deleted writes until its next renewal.
+func TestDeletedLeaseIsMadeAnewByItsHolder(t *testing.T) {
+	for name, last := range map[string]struct {
+		holder string
+		waits  bool
+	}{
+		"none was there": {"", false}, "held by another": {"other", true}, "held by this one": {"me", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, 10*time.Second, func(s *store, g *Guard, ctx context.Context) {
+				_ = g.learn(holder("other", "100"), read, "me", now(), "")
+				_ = g.learn(holder(last.holder, "200"), read, "me", now(), "100")
+				leases := g.Leases(ctx, created{store: s}, "me").Leases("")
+				go func() { _, _ = leases.Create(ctx, holder("me", ""), metav1.CreateOptions{}) }()
+				send(ctx, s, g, http.MethodPatch)
+				if last.waits {
+					expect(t, s, "it may still write", "", "")
+					time.Sleep(10 * time.Second)
+				}
+				expect(t, s, "nobody else writes", "PATCH", "created")
+			})
+		})
+	}
 }
 
 func TestLeaseThatGoesBackIsNoticed(t *testing.T) {

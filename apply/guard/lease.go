@@ -56,8 +56,13 @@ func (l *guardedLease) Get(_ context.Context, name string, options metav1.GetOpt
 	})
 }
 
-// Create implements [coordinationclient.LeaseInterface].
+// Create implements [coordinationclient.LeaseInterface]. A lease that somebody else held
+// was deleted by a third. Whoever held it learns of that with its next renewal, in which it
+// makes it anew, and writes until then: so it comes first.
 func (l *guardedLease) Create(_ context.Context, lease *coordinationv1.Lease, options metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	if l.guard.heldElsewhere() {
+		pause(l.ctx, l.guard.options.LeaseTime)
+	}
 	return l.request(written, func(ctx context.Context) (*coordinationv1.Lease, error) {
 		return l.LeaseInterface.Create(ctx, lease, options)
 	})
@@ -129,6 +134,7 @@ func (g *Guard) learn(lease *coordinationv1.Lease, how access, identity string, 
 	g.observe(leaseResource, lease.ResourceVersion)
 	holder, lost := ptr.Deref(lease.Spec.HolderIdentity, ""), false
 	g.set(func() {
+		g.elsewhere = holder != identity && holder != ""
 		switch {
 		case holder != identity:
 			lost = g.renewed.known()
@@ -151,6 +157,13 @@ func (g *Guard) release() (held bool) {
 		g.renewed = moment{}
 	})
 	return held
+}
+
+// heldElsewhere reports whether somebody else held the lease when it was read last.
+func (g *Guard) heldElsewhere() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.elsewhere
 }
 
 // version returns the newest observed version of a resource.
