@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -189,7 +190,9 @@ func TestWorkflowFetchesInventories(t *testing.T) {
 		t.Fatal(err)
 	}
 	var jobs map[string]struct {
-		Script []string `json:"script"`
+		Before    []string          `json:"before_script"`
+		Script    []string          `json:"script"`
+		Variables map[string]string `json:"variables"`
 	}
 	if err := yaml.Unmarshal(text, &jobs); err != nil {
 		t.Fatal(err)
@@ -206,6 +209,22 @@ func TestWorkflowFetchesInventories(t *testing.T) {
 				t.Errorf("%s: %v\n%s", line, err, out)
 			}
 		}
+	}
+
+	// The branch that a merge request goes into, also where its pipeline runs in a fork.
+	if base := jobs["node-pools"].Variables["BASE"]; base != "refs/remotes/origin/$CI_MERGE_REQUEST_TARGET_BRANCH_NAME" {
+		t.Errorf("the base is %q", base)
+	}
+	fetch := slices.DeleteFunc(jobs["node-pools"].Before, func(line string) bool { return !strings.Contains(line, "target") })
+	for project, url := range map[string]string{"1": "nowhere", "2": r.folder + "/"} {
+		r.git(t, "update-ref", "-d", "refs/remotes/origin/main")
+		cmd := exec.Command("sh", "-ec", strings.Join(fetch, "\n"))
+		cmd.Dir, cmd.Env = r.folder, r.environment("BASE=refs/remotes/origin/main", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME=main",
+			"CI_PROJECT_ID=1", "CI_MERGE_REQUEST_PROJECT_ID="+project, "CI_MERGE_REQUEST_PROJECT_URL="+url)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("of project %s: %v\n%s", project, err, out)
+		}
+		r.git(t, "cat-file", "-e", "refs/remotes/origin/main:pools")
 	}
 	for _, branch := range []string{"origin/inventory", "origin/inventory-production"} {
 		r.git(t, "cat-file", "-e", branch+":inventory.json")
