@@ -26,7 +26,7 @@ type NodePatcher interface {
 
 // Node writes a plan to the node that it was made for, in one request, or in
 // none when nothing changes. An error wraps the API server's: see [IsConflict];
-// NotFound means that the node is gone, and nothing was created.
+// NotFound means that nothing was written or created.
 //
 // Where the API server refuses the plan because the node would be too large, what the plan
 // releases is written all the same, and the error returned.

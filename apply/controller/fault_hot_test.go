@@ -34,6 +34,7 @@ func TestFaultNoHotLoop(t *testing.T) {
 			{OnlyWrites: true, Resources: []string{"nodes"}, Code: 409},
 			{OnlyWrites: true, Resources: []string{"nodepools/status"}, Code: 503},
 		}, nil},
+		{"nodes seem to be gone", []cluster.Fault{{OnlyWrites: true, Resources: []string{"nodes"}, Code: 404}}, nil},
 		{"too many requests", []cluster.Fault{{OnlyWrites: true, Code: 429, RetryAfter: 1}}, nil},
 		{"nothing gets through", []cluster.Fault{{OnlyWrites: true, DropRequest: true}}, []cluster.Fault{{DropRequest: true}}},
 		{"conflicts elsewhere", []cluster.Fault{
@@ -149,6 +150,8 @@ func allowed(elapsed time.Duration, code int, object cluster.Object) int {
 	switch code {
 	case http.StatusConflict:
 		return passes(loop.RetryPeriod) * 2 * nodes.MaxTries // as often read anew, but for once, and the walls
+	case http.StatusNotFound:
+		return nodes.AbsentTries + passes(loop.FirstBackoff)
 	case http.StatusTooManyRequests:
 		return 1 + int(elapsed/time.Second) // one at once, and then as it was asked to
 	default:

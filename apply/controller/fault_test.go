@@ -41,6 +41,7 @@ func TestFaultOfEveryKind(t *testing.T) {
 		{"answer dropped", "the write has happened, and the loops do not know", []cluster.Fault{{OnlyWrites: true, DropAnswer: true}}, nil},
 		{"everything dropped", "the loops are cut off, watches too", []cluster.Fault{{DropRequest: true}}, func() { w.proxy.CloseConnections() }},
 		{"delayed", "what was planned is old when it is written", []cluster.Fault{{OnlyWrites: true, Delay: 300 * time.Millisecond}}, nil},
+		{"answered 404", "nodes seem to be gone, and are not", []cluster.Fault{{OnlyWrites: true, Resources: []string{"nodes"}, Code: 404}}, nil},
 		{"answered 409", "nobody else has written", []cluster.Fault{{OnlyWrites: true, Code: 409}}, nil},
 		{"answered 429", "the API server has too much to do", []cluster.Fault{{Code: 429, RetryAfter: 1}}, nil},
 		{"answered 500", "the API server is ill", []cluster.Fault{{Code: 500}}, nil},

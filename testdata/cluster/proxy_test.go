@@ -78,6 +78,7 @@ func TestProxyFaults(t *testing.T) {
 		"request lost":  {"the API server has not seen it", Fault{DropRequest: true}, true, "", false, 0},
 		"answer lost":   {"the API server has acted, and nobody knows", Fault{DropAnswer: true}, true, "", true, 0},
 		"delayed":       {"it only takes longer", Fault{Delay: 100 * time.Millisecond}, false, "", true, 201},
+		"not found":     {"in the words of the API server", Fault{Code: 404}, true, metav1.StatusReasonNotFound, false, 404},
 		"conflict":      {"in the words of the API server", Fault{Code: 409}, true, metav1.StatusReasonConflict, false, 409},
 		"too many":      {"in the words of the API server", Fault{Code: 429}, true, metav1.StatusReasonTooManyRequests, false, 429},
 		"internal":      {"in the words of the API server", Fault{Code: 500}, true, metav1.StatusReasonInternalError, false, 500},

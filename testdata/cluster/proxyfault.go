@@ -128,6 +128,7 @@ func (p *passing) wait(ctx context.Context, hold <-chan struct{}, delay time.Dur
 // refuse answers in place of the API server, with a Status as it would.
 func refuse(w http.ResponseWriter, f Fault) {
 	reasons := map[int]metav1.StatusReason{
+		http.StatusNotFound:            metav1.StatusReasonNotFound,
 		http.StatusConflict:            metav1.StatusReasonConflict,
 		http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
 		http.StatusInternalServerError: metav1.StatusReasonInternalError,

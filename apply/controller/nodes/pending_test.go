@@ -16,7 +16,7 @@ func newPendingTest() (*Reconciler, *clock) {
 	c := &clock{time.Unix(1_800_000_000, 0)}
 	p := newPending()
 	p.now = func() time.Time { return c.at }
-	return &Reconciler{pending: p, repairs: newRepairs(plainBackoff()), refusals: newRefusals()}, c
+	return &Reconciler{pending: p, repairs: newRepairs(plainBackoff()), refusals: newRefusals(), absences: newAbsences()}, c
 }
 
 // A node is pending from the first thing that happens to it, until a pass that began

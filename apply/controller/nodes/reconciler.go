@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -41,6 +40,7 @@ type Reconciler struct {
 	repairs   *repairs
 	drained   *drained
 	refusals  *refusals
+	absences  *absences
 	metrics   *metrics.Metrics
 	// pending are the nodes that are not up to date yet.
 	pending *pending
@@ -55,7 +55,7 @@ type Reconciler struct {
 func New(c client.Client, live client.Reader, cached nodecache.Reader, view *fleet.Fleet, patcher apply.NodePatcher, backoff plan.RepairBackoff, counted *metrics.Metrics, logger logr.Logger) *Reconciler {
 	instances := newInstances(logger)
 	return &Reconciler{
-		cached: cached, live: live, fleet: view, repairs: newRepairs(backoff), drained: newDrained(), refusals: newRefusals(), instances: instances,
+		cached: cached, live: live, fleet: view, repairs: newRepairs(backoff), drained: newDrained(), refusals: newRefusals(), absences: newAbsences(), instances: instances,
 		metrics: counted, pending: newPending(), clock: loop.SystemClock(),
 		evictions: c.SubResource("eviction"),
 		applier:   apply.New(c).PatchingNodes(countingPatcher{patcher, instances}),
@@ -85,22 +85,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	defer r.fleet.Leave(request.Name)
 	r.pending.begin(request.Name)
 	node, err := r.read(ctx, request.Name)
+	var found *observed
 	for try := 1; ; try++ {
-		if apierrors.IsNotFound(err) {
-			r.fleet.Forget(request.Name)
-			r.repairs.forget(request.Name)
-			r.drained.forget(request.Name)
-			r.refusals.forget(request.Name)
-			r.pending.forget(request.Name)
-			return reconcile.Result{}, nil
-		}
-		if err != nil {
+		if err == nil {
+			found, err = r.pass(ctx, node, try == MaxTries)
+		} else if !isAbsent(err) {
 			return reconcile.Result{}, err
 		}
-		var found *observed
-		found, err = r.pass(ctx, node, try == MaxTries)
-		if apierrors.IsNotFound(err) && !apply.IsRefused(err) {
-			return reconcile.Result{}, nil // the event of its deletion follows
+		if isAbsent(err) {
+			return reconcile.Result{}, r.absent(ctx, request.Name, found, err)
 		}
 		if found != nil {
 			found.Failed = err != nil
@@ -108,6 +101,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		learned := errors.Is(err, errLearned)
 		again := apply.IsConflict(err) || learned
 		if found != nil && (!again || try == MaxTries) {
+			r.absences.forget(request.Name)
 			if again := r.fleet.Report(request.Name, found.Observation, found.results); again && err == nil {
 				return reconcile.Result{RequeueAfter: loop.AtOnce}, nil
 			}
@@ -122,7 +116,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		if !again || try == MaxTries {
 			return reconcile.Result{}, err
 		}
-		node, err = nodecache.Live(r.live).Node(ctx, request.Name)
+		node, err = r.readLive(ctx, request.Name)
 	}
 }
 
@@ -131,12 +125,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 // remembered.
 func (r *Reconciler) read(ctx context.Context, name string) (*nodecache.Node, error) {
 	node, err := r.cached.Node(ctx, name)
-	if err == nil && (r.fleet.Outdated(name, plan.LastChangeOf(&node.NodeState)) || r.surprises(node)) {
-		if node, err = nodecache.Live(r.live).Node(ctx, name); err == nil {
+	if err != nil {
+		return nil, ofNode(err)
+	}
+	if r.fleet.Outdated(name, plan.LastChangeOf(&node.NodeState)) || r.surprises(node) {
+		if node, err = r.readLive(ctx, name); err == nil {
 			r.fleet.Shown(name, plan.LastChangeOf(&node.NodeState))
 		}
 	}
 	return node, err
+}
+
+// readLive reads a node past the cache.
+func (r *Reconciler) readLive(ctx context.Context, name string) (*nodecache.Node, error) {
+	node, err := nodecache.Live(r.live).Node(ctx, name)
+	return node, ofNode(err)
 }
 
 // surprises reports whether a node of the cache has another record than what is remembered.
@@ -271,6 +274,7 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 	if last && apply.IsConflict(err) {
 		written, err = r.writeWalls(ctx, node, p, err)
 	}
+	err = ofNode(err)
 	if written.Plan != nil {
 		found.Memory = facts.Remember(node, outcome, written.Plan, written.Unconfirmed)
 	}

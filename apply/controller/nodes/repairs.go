@@ -54,5 +54,7 @@ func (r *Reconciler) Kept() int {
 	defer r.repairs.mu.Unlock()
 	r.refusals.mu.Lock()
 	defer r.refusals.mu.Unlock()
-	return pending + len(r.repairs.nodes) + len(r.refusals.nodes)
+	r.absences.mu.Lock()
+	defer r.absences.mu.Unlock()
+	return pending + len(r.repairs.nodes) + len(r.refusals.nodes) + len(r.absences.nodes)
 }
