@@ -234,7 +234,9 @@ func TestReviewRecipeEndsInTime(t *testing.T) {
 	if got := r.comment(t, []forgeComment{}); got.id != before.id || !strings.Contains(got.body, "What this change does could not be worked out.") {
 		t.Errorf("the comment says %q", got.body)
 	}
-	r.run(t, "TIMEOUT=1h").ends(t, 2, "TIMEOUT is not a number of seconds")
+	for _, wrong := range []string{"1h", "-1", "0", "010"} {
+		r.run(t, "TIMEOUT="+wrong).ends(t, 2, "TIMEOUT is not a number of seconds")
+	}
 }
 
 // A submodule in place of pools is none of them, whether it is an empty folder on disk
@@ -297,7 +299,7 @@ func TestReviewRecipeComparesTrees(t *testing.T) {
 	r.commit(t, "pools/gpu.yaml", gpuPool("gold"))
 	changed("changed=true")
 
-	// Two commits that it could have branched off: nobody knows.
+	// Two commits that it could have branched off.
 	r.git(t, "checkout", "--quiet", "-b", "one", "change~1")
 	first := strings.TrimSpace(r.git(t, "rev-parse", "HEAD"))
 	main := strings.TrimSpace(r.git(t, "rev-parse", "main"))
@@ -306,7 +308,31 @@ func TestReviewRecipeComparesTrees(t *testing.T) {
 	b := strings.TrimSpace(r.git(t, "commit-tree", "-m", "b", "-p", main, "-p", first, tree))
 	r.git(t, "update-ref", "refs/remotes/origin/main", a)
 	r.git(t, "reset", "--quiet", "--hard", b)
+	changed("changed=false")
+
+	// Main has moved a file to the pools, and the change edits it where it was: so does git.
+	r.git(t, "checkout", "--quiet", "--orphan", "before")
+	r.git(t, "rm", "--quiet", "-r", "--force", ".")
+	r.commit(t, "drafts/wall.yaml", gpuPool("bronze"))
+	r.commit(t, "pools/other.yaml", strings.Replace(gpuPool("bronze"), "name: gpu", "name: other", 1))
+	r.git(t, "checkout", "--quiet", "-B", "main")
+	r.git(t, "mv", "drafts/wall.yaml", "pools/wall.yaml")
+	r.git(t, "commit", "--quiet", "--message", "promoted")
+	r.git(t, "update-ref", "refs/remotes/origin/main", "main")
+	r.git(t, "checkout", "--quiet", "before")
+	r.commit(t, "drafts/wall.yaml", gpuPool("bronze", "example.com/drained"))
 	changed("changed=true")
+	r.run(t, "FAIL_ON=evictions>0").ends(t, 3, "evictions: 3, and the limit is 0\n")
+
+	// How git merges is not for the change to say.
+	r.git(t, "checkout", "--quiet", "-B", "other", "main~1")
+	r.write(t, ".gitattributes", "*.yaml merge=union\n")
+	r.commit(t, "pools/other.yaml", strings.Replace(gpuPool("silver"), "name: gpu", "name: other", 1))
+	r.git(t, "checkout", "--quiet", "main")
+	r.commit(t, "pools/other.yaml", strings.Replace(gpuPool("gold"), "name: gpu", "name: other", 1))
+	r.git(t, "update-ref", "refs/remotes/origin/main", "main")
+	r.git(t, "checkout", "--quiet", "other")
+	r.run(t).ends(t, 2, "merge it into the branch and solve the conflicts")
 }
 
 // A workflow whose check can be required runs for every pull request, and the secret of

@@ -216,15 +216,20 @@ func TestWorkflowFetchesInventories(t *testing.T) {
 		t.Errorf("the base is %q", base)
 	}
 	fetch := slices.DeleteFunc(jobs["node-pools"].Before, func(line string) bool { return !strings.Contains(line, "target") })
-	for project, url := range map[string]string{"1": "nowhere", "2": r.folder + "/"} {
+	began := strings.TrimSpace(r.git(t, "rev-parse", "main"))
+	for name, from := range map[string]struct{ project, url, base string }{
+		"in the project":          {"1", "nowhere", "refs/remotes/origin/main"},
+		"in a fork":               {"2", r.folder + "/", "refs/remotes/origin/main"},
+		"in one of a private one": {"2", r.folder + "/nowhere", began},
+	} {
 		r.git(t, "update-ref", "-d", "refs/remotes/origin/main")
-		cmd := exec.Command("sh", "-ec", strings.Join(fetch, "\n"))
+		cmd := exec.Command("sh", "-ec", strings.Join(append(slices.Clone(fetch), `sh -c 'printf %s "$BASE"'`), "\n"))
 		cmd.Dir, cmd.Env = r.folder, r.environment("BASE=refs/remotes/origin/main", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME=main",
-			"CI_PROJECT_ID=1", "CI_MERGE_REQUEST_PROJECT_ID="+project, "CI_MERGE_REQUEST_PROJECT_URL="+url)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("of project %s: %v\n%s", project, err, out)
+			"CI_PROJECT_ID=1", "CI_MERGE_REQUEST_PROJECT_ID="+from.project, "CI_MERGE_REQUEST_PROJECT_URL="+from.url, "CI_MERGE_REQUEST_DIFF_BASE_SHA="+began)
+		if out, err := cmd.Output(); err != nil || string(out) != from.base {
+			t.Errorf("%s: %v, and the base is %q, want %q", name, err, out, from.base)
 		}
-		r.git(t, "cat-file", "-e", "refs/remotes/origin/main:pools")
+		r.git(t, "cat-file", "-e", from.base+":pools")
 	}
 	for _, branch := range []string{"origin/inventory", "origin/inventory-production"} {
 		r.git(t, "cat-file", "-e", branch+":inventory.json")

@@ -8,9 +8,9 @@
 # BASE as they are, and not the files on disk: a .gitattributes can have git write
 # those in another way. (A branch by itself may be harmless because it began before a
 # wall of today.) The merge is made by git, of 2.38 or newer, and stays in this clone.
-# Where HEAD has the same pools as the commit that it branched off, nodepools is not
-# needed: "review.sh changed" prints changed=true or changed=false, so that a job knows
-# whether to install it. It takes its settings from the environment:
+# Where it has the same pools as BASE, nodepools is not needed: "review.sh changed" prints
+# changed=true or changed=false, so that a job knows whether to install it. It takes its
+# settings from the environment:
 #
 #   BASE           what the pull request goes into: the full name of a branch that git
 #                  has, refs/remotes/origin/main, or the full hash of a commit. A
@@ -36,8 +36,8 @@
 #   MARKER         the name of the comment, where a pull request has several
 #                  (nodepools)
 #   LINK           the address of this run, to point to where something fails
-#   TIMEOUT        the seconds after which nodepools is ended, so that the comment can
-#                  still say so before the job itself is (300)
+#   TIMEOUT        the seconds after which the review is ended, so that the comment can
+#                  still say so before the job itself is (240)
 #
 # and with FORGE:
 #
@@ -63,25 +63,26 @@ secret=${TOKEN-}
 unset TOKEN NODEPOOLS_REVIEW_TOKEN PUSH_TOKEN NODEPOOLS_PUSH_TOKEN
 
 main() {
-	revisions
-	if [ "${1-}" = changed ]; then
-		unchanged && echo changed=false || echo changed=true
-		exit 0
-	fi
-	settings
+	began=$(date +%s)
 	work=$(mktemp -d) || exit 2
 	trap 'rm -rf "$work"' EXIT
 	trap 'exit 2' HUP INT TERM
 
+	revisions
+	if [ "${1-}" = changed ]; then
+		merge 2>/dev/null && unchanged && echo changed=false || echo changed=true
+		exit 0
+	fi
+	settings
 	known
 	inventories || fail 2 'What is known of the clusters could not be read.'
+	merge || fail 2 'This change cannot be merged as it is.'
 	if unchanged; then
 		[ "$ANNOTATE" != gitlab ] || echo '[]' >"$CODE_QUALITY" || exit 2
 		printf '%s\nNo difference: all of %s is as it was.\n' "$marker" "$POOLS" >"$work/comment"
 		comment "$work/comment" unless-first && exit 0
 		exit 2
 	fi
-	merge || fail 2 'This change cannot be merged as it is.'
 	validate
 	case $? in
 	0) ;;
@@ -115,7 +116,8 @@ others() {
 # nothing else; empty where there is none.
 revisions() {
 	require BASE
-	: "${POOLS:=pools}" "${INVENTORY_REV:=$BASE}"
+	: "${POOLS:=pools}" "${INVENTORY_REV:=$BASE}" "${TIMEOUT:=240}"
+	case $TIMEOUT in 0* | *[!0-9]*) give_up 'TIMEOUT is not a number of seconds' ;; esac
 	POOLS=${POOLS#./}
 	POOLS=${POOLS%/}
 	: "${POOLS:=.}"
@@ -152,22 +154,27 @@ tree() {
 	esac
 }
 
-# unchanged reports whether the pools are those of the commit that the change branched
-# off. It goes by the commits: filters of paths look at the first few hundred files.
+# unchanged reports whether merging leaves the pools of the base as they are. It goes by
+# the merge: filters of paths look at the first few hundred files, and the pools of a branch
+# say nothing of a file that git merges into them, because the base has moved it there.
 unchanged() {
-	[ -n "$base" ] && [ -n "$head" ] || return
-	from=$(git merge-base --all "$base" "$head") || return
-	case $from in *[!0-9a-f]*) return 1 ;; esac # there are several
-	from=$(tree "$from") && [ "$from" = "$(tree "$head")" ]
+	before=$(tree "$base") && [ "$before" = "$(tree "$reviewed")" ]
 }
 
 # merge sets reviewed to the commit that merging makes of HEAD and of the base, and named to
 # what the comment calls it. That is HEAD where the change begins at the base, or is a merge
 # with it already.
 merge() {
+	[ -n "$base" ] && [ -n "$head" ] || return
 	reviewed=$head named=HEAD
 	git merge-base --is-ancestor "$base" "$head" && return
-	merged=$(git merge-tree --write-tree --no-messages "$base" "$head")
+	# In an empty working tree: the change may bring a .gitattributes by which git would
+	# merge in another way.
+	mkdir -p "$work/empty" && repository=$(git rev-parse --absolute-git-dir) || return
+	merged=$(
+		cd "$work/empty" && export GIT_DIR="$repository" GIT_WORK_TREE=. GIT_INDEX_FILE="$work/index" &&
+			limited git merge-tree --write-tree --no-messages "$base" "$head"
+	)
 	case $? in
 	0) ;;
 	1)
@@ -186,8 +193,6 @@ merge() {
 }
 
 settings() {
-	: "${TIMEOUT:=300}"
-	case $TIMEOUT in *[!0-9]*) give_up 'TIMEOUT is not a number of seconds' ;; esac
 	: "${SOURCE:=}" "${INVENTORY:=inventory.json}" "${FAIL_ON:=}"
 	: "${ANNOTATE:=text}" "${CODE_QUALITY:=gl-code-quality-report.json}" "${FORGE:=none}" "${SUMMARY:=}" "${LINK:=}" "${BOT:=}" "${MARKER:=nodepools}"
 	case $MARKER in *[!A-Za-z0-9._/-]* | -* | *--*) give_up 'MARKER is not a name of letters, digits, dots, slashes and single dashes' ;; esac
@@ -317,10 +322,12 @@ validate() {
 	esac
 }
 
-# limited runs a program for so long, where the system has the means to end it.
+# limited runs a program for as long as is left, where the system has the means to end it.
 limited() {
+	left=$((TIMEOUT - $(date +%s) + began))
+	[ "$left" -gt 0 ] || left=1
 	if command -v timeout >/dev/null; then
-		timeout "$TIMEOUT" "$@"
+		timeout "$left" "$@"
 	else
 		"$@"
 	fi
