@@ -2,68 +2,163 @@ package plan
 
 import (
 	"fmt"
+	"hash/maphash"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
 )
 
-// ungoverned are, by pool with a rollout before and after, the pools whose changes wait for
-// it no longer on nodes that both have, sorted: one of the two has another priority, or
-// another pool around it. Where no nodes are known, they may have some in common.
-func (d *Difference) ungoverned(cluster Cluster) map[string][]string {
+// governance is what the rollouts of pools govern before a difference and after it, of the
+// pools that have one at both times.
+type governance struct {
+	before, after *Rollouts
+	// stay are the pools with a rollout at both times, and policies those of them that have
+	// nothing else: what they say of a node is said by its being in them.
+	stay, policies map[string]bool
+	// lost are, by pool with a rollout, the pools that wait for it no longer, and replaced what
+	// comes in place of what its rollout says.
+	lost, replaced map[string]map[string]bool
+}
+
+// lessGoverned says, by pool with a rollout, in what it governs less than before where nodes
+// are: a pool no longer waits for it, because one of the two has another priority or another
+// pool around it, or because it has given up the node; or the waves or the drain of a
+// stronger one come in place of its own. Where no nodes are known, pools may have some in
+// common.
+func (d *Difference) lessGoverned(cluster Cluster) map[string][]string {
 	before := RolloutsOf(cluster.Pools)
 	if before == nil {
 		return nil
 	}
 	pools := poolsAfter(d.PoolChanges, cluster.Pools)
-	after, stays := AllRollouts(pools), map[string]bool{}
+	g := &governance{
+		before: before, after: AllRollouts(pools), stay: map[string]bool{}, policies: map[string]bool{},
+		lost: map[string]map[string]bool{}, replaced: map[string]map[string]bool{},
+	}
+	var given []string
+	now := make(map[string]*v1.NodePool, len(pools))
 	for _, pool := range pools {
-		stays[pool.Name] = pool.Spec.Rollout != nil
+		now[pool.Name] = pool
 	}
-	found := map[string][]string{}
-	for _, pool := range cluster.Pools {
-		if pool.Spec.Rollout != nil && stays[pool.Name] {
-			found[pool.Name] = governedBefore(pool, before, after)
+	for _, was := range cluster.Pools {
+		is := now[was.Name]
+		if is == nil || was.Spec.Rollout == nil || is.Spec.Rollout == nil {
+			continue
+		}
+		g.stay[was.Name], g.policies[was.Name] = true, isPolicy(was)
+		if isPolicy(was) && mayHaveFewer(was, is) {
+			given = append(given, was.Name)
 		}
 	}
-	if len(cluster.Nodes) > 0 {
-		found = d.together(cluster, found)
+	if len(cluster.Nodes) == 0 {
+		everywhere := slices.Sorted(maps.Keys(now))
+		g.compare(slices.Sorted(maps.Keys(before.pools)), slices.DeleteFunc(everywhere, func(pool string) bool { return slices.Contains(given, pool) }))
+	} else {
+		g.compareNodes(cluster, d.Expansion(cluster))
 	}
-	for pool, others := range found {
-		if slices.Sort(others); len(others) == 0 {
-			delete(found, pool)
-		}
-	}
-	return found
+	return g.sentences()
 }
 
-// governedBefore are the pools whose changes waited for one before, and wait no longer.
-func governedBefore(pool *v1.NodePool, before, after *Rollouts) (others []string) {
-	was, is := before.of(pool.Name), after.of(pool.Name)
-	for _, other := range before.ranked {
-		if then := after.pools[other.name]; then != nil && was.governs(other) && !is.governs(then) {
-			others = append(others, other.name)
-		}
-	}
-	return others
-}
-
-// together are those of some pools, by pool, that have a node in common with it afterwards.
-func (d *Difference) together(cluster Cluster, pairs map[string][]string) map[string][]string {
-	found, expansion := map[string][]string{}, d.Expansion(cluster)
+// compareNodes compares where the nodes are, each set of pools once.
+func (g *governance) compareNodes(cluster Cluster, after *render.Expansion) {
+	before := render.Expand(cluster.Pools)
+	seed, seen := maphash.MakeSeed(), map[uint64]bool{}
 	for _, node := range cluster.Nodes {
-		members := CurrentMembers(node, expansion)
-		for _, pool := range members {
-			for _, other := range pairs[pool] {
-				if _, both := slices.BinarySearch(members, other); both && !slices.Contains(found[pool], other) {
-					found[pool] = append(found[pool], other)
-				}
-			}
+		was, is := CurrentMembers(node, before), CurrentMembers(node, after)
+		sets := maphash.String(seed, strings.Join(was, "/")+"//"+strings.Join(is, "/"))
+		if !seen[sets] {
+			seen[sets] = true
+			g.compare(was, is)
 		}
 	}
-	return found
+}
+
+// compare compares what governs a node that is in some pools, both sorted.
+func (g *governance) compare(before, after []string) {
+	for _, pool := range before {
+		if _, stays := slices.BinarySearch(after, pool); !stays && g.policies[pool] {
+			g.givesUp(pool, before, after)
+		}
+	}
+	for _, pool := range after {
+		if g.stay[pool] {
+			g.weighs(pool, after)
+		}
+	}
+}
+
+// givesUp notes the pools of a node that waited for one which it is in no longer.
+func (g *governance) givesUp(pool string, before, after []string) {
+	for _, other := range after {
+		if _, was := slices.BinarySearch(before, other); was && g.before.of(pool).governs(g.before.of(other)) {
+			note(g.lost, pool, other)
+		}
+	}
+}
+
+// weighs notes what has become stronger than a pool, or has left it, on a node in some pools.
+func (g *governance) weighs(pool string, after []string) {
+	was, is := g.before.of(pool), g.after.of(pool)
+	for _, name := range after {
+		if name == pool {
+			continue
+		}
+		then, other := g.before.pools[name], g.after.of(name)
+		if then != nil && was.governs(then) && !is.governs(other) {
+			note(g.lost, pool, name)
+		}
+		comesFirst := func(has func(*rollout) bool) bool {
+			first := has(was) && has(is) && has(other) && other.rank < is.rank && !other.deleted
+			return first && (then == nil || !has(then) || then.rank > was.rank)
+		}
+		if comesFirst(func(r *rollout) bool { return len(r.waves) > 0 }) {
+			note(g.replaced, pool, fmt.Sprintf("the waves of pool %q come in place of its own", name))
+		}
+		if comesFirst(func(r *rollout) bool { return r.drain != nil }) {
+			note(g.replaced, pool, fmt.Sprintf("the drain of pool %q comes in place of its own", name))
+		}
+	}
+}
+
+func note(notes map[string]map[string]bool, pool, text string) {
+	if notes[pool] == nil {
+		notes[pool] = map[string]bool{}
+	}
+	notes[pool][text] = true
+}
+
+// sentences are a few words for each thing that was noted, by pool.
+func (g *governance) sentences() map[string][]string {
+	changes := map[string][]string{}
+	for pool, others := range g.lost {
+		changes[pool] = append(changes[pool], noLongerWait(slices.Sorted(maps.Keys(others))))
+	}
+	for pool, texts := range g.replaced {
+		all := slices.Sorted(maps.Keys(texts))
+		if more := len(all) - maxUngoverned; more > 0 {
+			all = append(all[:maxUngoverned], fmt.Sprintf("%d more come in place of its own", more))
+		}
+		changes[pool] = append(changes[pool], all...)
+	}
+	return changes
+}
+
+// isPolicy reports whether a pool has a rollout and nothing that nodes get.
+func isPolicy(pool *v1.NodePool) bool {
+	return len(pool.Spec.Labels) == 0 && len(pool.Spec.Annotations) == 0 && len(pool.Spec.Taints) == 0 && pool.Spec.Handler == ""
+}
+
+// mayHaveFewer reports whether a pool may have lost nodes by what it says of them.
+func mayHaveFewer(was, is *v1.NodePool) bool {
+	before, after := choice(was), choice(is)
+	if len(before.NodeNames) > 0 && !slices.ContainsFunc(before.NodeNames, func(name string) bool { return !slices.Contains(after.NodeNames, name) }) {
+		after.NodeNames = before.NodeNames
+	}
+	return identify(before) != identify(after)
 }
 
 // maxUngoverned is how many of the pools are named that wait for a rollout no longer.

@@ -44,8 +44,8 @@ func (d *Difference) Weakenings(cluster Cluster, now time.Time) []Weakening {
 		}
 		changes[change.Name] = Weakened(change.Live.Spec.Rollout, after, members[change.Name], now)
 	}
-	for pool, others := range d.ungoverned(cluster) {
-		changes[pool] = append(changes[pool], noLongerWait(others))
+	for pool, texts := range d.lessGoverned(cluster) {
+		changes[pool] = append(changes[pool], texts...)
 	}
 	weakenings := []Weakening{}
 	for _, pool := range slices.Sorted(maps.Keys(changes)) {
@@ -92,8 +92,9 @@ func Weakened(before, after *v1.Rollout, nodes int, now time.Time) []string {
 	changes = append(changes, weakenedDeadline(duration(before.ProgressDeadline), duration(after.ProgressDeadline))...)
 	changes = append(changes, weakenedConditions(before.NodeConditions, after.NodeConditions)...)
 	changes = append(changes, weakenedDrain(drainingOf(before.Drain), drainingOf(after.Drain))...)
-	changes = append(changes, weakenedWaves(before.Waves, after.Waves, nodes)...)
+	changes = append(changes, weakenedWaves(before.Waves, after.Waves)...)
 	changes = append(changes, weakenedCalendar(before, after, now)...)
+	add(before.Order == v1.OrderByZone && after.Order != v1.OrderByZone, "order Zone removed")
 	add(before.Paused && !after.Paused, "paused no longer")
 	return changes
 }
@@ -172,8 +173,8 @@ func weakerLimit(before, after *intstr.IntOrString, nodes int) bool {
 }
 
 // weakenedWaves is in what nodes may follow sooner: also those that another wave has now,
-// which may be any where the waves come in another order, or where a selector is another one.
-func weakenedWaves(before, after []v1.Wave, nodes int) (changes []string) {
+// which may be any where the waves come in another order, or choose other nodes.
+func weakenedWaves(before, after []v1.Wave) (changes []string) {
 	changes = reordered(before, after)
 	for _, was := range before {
 		at := slices.IndexFunc(after, func(w v1.Wave) bool { return w.Name == was.Name })
@@ -191,7 +192,7 @@ func weakenedWaves(before, after []v1.Wave, nodes int) (changes []string) {
 		if duration(is.Soak) < duration(was.Soak) {
 			changes = append(changes, fmt.Sprintf("soak of wave %s %s -> %s", was.Name, duration(was.Soak), duration(is.Soak)))
 		}
-		if weakerLimit(was.Nodes, is.Nodes, nodes) {
+		if limitText(was.Nodes, "any") != limitText(is.Nodes, "any") {
 			changes = append(changes, fmt.Sprintf("nodes of wave %s %s -> %s", was.Name, limitText(was.Nodes, "any"), limitText(is.Nodes, "any")))
 		}
 	}

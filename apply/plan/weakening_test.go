@@ -81,6 +81,9 @@ func TestWeakened(t *testing.T) {
 		"a wave before all":         {waves(canary), waves(waveOf("a", "99%", nil), canary), 9, []string{"wave a comes before wave canary"}},
 		"another order":             {waves(canary, waveOf("b", "2", nil)), waves(waveOf("b", "2", nil), canary), 9, []string{"wave b comes before wave canary"}},
 		"a wider selector":          {waves(canary), waves(waveOf("canary", "1", func(w *v1.Wave) { *w = canary; w.Selector = linux })), 9, []string{"wave canary selects other nodes"}},
+		"a smaller wave":            {waves(waveOf("b", "50%", nil)), waves(waveOf("b", "1", nil)), 9, []string{"nodes of wave b 50% -> 1"}},
+		"zones at once":             {&v1.Rollout{Order: v1.OrderByZone, Paused: true}, &v1.Rollout{Paused: true}, 9, []string{"order Zone removed"}},
+		"zone by zone":              {&v1.Rollout{Paused: true}, &v1.Rollout{Order: v1.OrderByZone, Paused: true}, 9, nil},
 		"windows go":                {windows(night), unavailable("1"), 9, []string{"windows are removed"}},
 		"windows come":              {unavailable("1"), &v1.Rollout{MaxUnavailable: limit("1"), Windows: []v1.Window{night}}, 9, nil},
 		"one window less":           {windows(night, noon), windows(night), 9, nil},
@@ -142,8 +145,8 @@ func TestWeakeningsByStrength(t *testing.T) {
 		})
 	}
 	live := []*v1.NodePool{define("a", 0, ""), define("b", 0, ""), define("freeze", 100, ""), define("inner", 200, "freeze"), define("strong", 200, "")}
-	elsewhere := define("b", 150, "")
-	elsewhere.Spec.NodeNames = []string{"m*"}
+	elsewhere, narrow, wide := define("b", 150, ""), define("freeze", 100, ""), define("freeze", 100, "")
+	elsewhere.Spec.NodeNames, narrow.Spec.NodeNames, wide.Spec.NodeNames = []string{"m*"}, []string{"n2"}, []string{"m*", "n*"}
 	for name, c := range map[string]struct {
 		changes []*v1.NodePool
 		nodes   []string
@@ -157,6 +160,10 @@ func TestWeakeningsByStrength(t *testing.T) {
 		"weaker, within":       {[]*v1.NodePool{define("strong", 200, "freeze")}, []string{"n1"}, nil},
 		"a new one":            {[]*v1.NodePool{define("new", 300, "")}, []string{"n1"}, nil},
 		"on other nodes":       {[]*v1.NodePool{elsewhere}, []string{"n1", "m1"}, nil},
+		"gives up nodes":       {[]*v1.NodePool{narrow}, []string{"n1", "n2"}, []string{`pools "a", "b" wait for it no longer`}},
+		"gives up no node":     {[]*v1.NodePool{narrow}, []string{"n2"}, nil},
+		"may give up nodes":    {[]*v1.NodePool{narrow}, nil, []string{`pools "a", "b", "inner" wait for it no longer`}},
+		"has more nodes":       {[]*v1.NodePool{wide}, nil, nil},
 		"no nodes are known":   {[]*v1.NodePool{elsewhere}, nil, []string{`pool "b" waits for it no longer`}},
 	} {
 		cluster, d := Cluster{Pools: live}, &Difference{Pools: &PoolsPlan{}}
@@ -175,6 +182,51 @@ func TestWeakeningsByStrength(t *testing.T) {
 		for _, w := range d.Weakenings(cluster, closedAt) {
 			if got = append(got, w.Changes...); w.Pool != "freeze" {
 				t.Errorf("%s: %s", name, w)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Of several pools the waves and the drain of the strongest count: one that becomes it takes
+// the place of the others.
+func TestWeakeningsByReplacement(t *testing.T) {
+	one := intstr.FromInt32(1)
+	careful := &v1.Rollout{Waves: []v1.Wave{{Name: "canary", Nodes: &one, Approval: v1.ApprovalRequired}}, Drain: drains("1h", "").Drain}
+	hasty := &v1.Rollout{Waves: []v1.Wave{{Name: "all"}}, Drain: drains("1m", v1.ForceOnTimeout).Drain}
+	define := func(name string, priority int32, rollout *v1.Rollout, nodes ...string) *v1.NodePool {
+		return waitingPool(name, func(pool *v1.NodePool) {
+			pool.Spec.Priority, pool.Spec.NodeNames, pool.Spec.Rollout = priority, nodes, rollout
+		})
+	}
+	gpu := define("gpu", 0, careful, "n*")
+	replaced := []string{`the drain of pool "z" comes in place of its own`, `the waves of pool "z" come in place of its own`}
+	for name, c := range map[string]struct {
+		before, after *v1.NodePool
+		want          []string
+	}{
+		"comes":                {nil, define("z", 1, hasty, "*"), replaced},
+		"gets a rollout":       {define("z", 1, nil, "*"), define("z", 1, hasty, "*"), replaced},
+		"gets waves":           {define("z", 1, &v1.Rollout{MaxUnavailable: &one}, "*"), define("z", 1, &v1.Rollout{Waves: hasty.Waves}, "*"), replaced[1:]},
+		"becomes stronger":     {define("z", -1, hasty, "*"), define("z", 1, hasty, "*"), append([]string{`pool "z" waits for it no longer`}, replaced...)},
+		"comes, and is weaker": {nil, define("z", -1, hasty, "*"), nil},
+		"comes elsewhere":      {nil, define("z", 1, hasty, "m*"), nil},
+		"was there":            {define("z", 1, hasty, "*"), define("z", 2, hasty, "*"), nil},
+	} {
+		cluster, d := Cluster{Pools: []*v1.NodePool{gpu}, Nodes: []*NodeState{{Name: "n1"}}}, &Difference{Pools: &PoolsPlan{}}
+		change := PoolChange{Name: "z", Action: Create, Want: c.after}
+		if c.before != nil {
+			change.Action, change.Live = Update, c.before
+			cluster.Pools = append(cluster.Pools, c.before)
+		}
+		d.PoolChanges = []PoolChange{change}
+		d.Pools.Changes = d.PoolChanges
+		var got []string
+		for _, w := range d.Weakenings(cluster, closedAt) {
+			if w.Pool == "gpu" {
+				got = w.Changes
 			}
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
