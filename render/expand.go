@@ -15,6 +15,8 @@ type Expansion struct {
 	members *memberIndex
 	agreed  agreements
 	held    map[string]error
+	// selected are the label keys that selectors of pools name.
+	selected map[string]bool
 }
 
 // pool is one pool of an Expansion.
@@ -58,9 +60,10 @@ func ExpandHeld(definitions []*v1.NodePool, held map[string]error) *Expansion {
 			byName[definition.Name] = definition
 		}
 	}
-	e := &Expansion{pools: make(map[string]*pool, len(byName)+len(held)), held: held}
+	e := &Expansion{pools: make(map[string]*pool, len(byName)+len(held)), held: held, selected: map[string]bool{}}
 	for name, definition := range byName {
 		e.pools[name] = newPool(definition)
+		e.addSelected(definition.Spec.Selector)
 	}
 	for name, reason := range held {
 		if byName[name] == nil {
@@ -80,6 +83,22 @@ func ExpandHeld(definitions []*v1.NodePool, held map[string]error) *Expansion {
 	}
 	return e
 }
+
+// addSelected adds the label keys that a selector names, if there is one.
+func (e *Expansion) addSelected(selector *v1.LabelSelector) {
+	if selector == nil {
+		return
+	}
+	for key := range selector.MatchLabels {
+		e.selected[key] = true
+	}
+	for _, expression := range selector.MatchExpressions {
+		e.selected[expression.Key] = true
+	}
+}
+
+// Selects reports whether a pool chooses its members by a label, also by its absence.
+func (e *Expansion) Selects(label string) bool { return e.selected[label] }
 
 // enclose finds the pools around a pool, and returns a problem of any of them.
 // It is a problem of the pool as well: its members are unknown.

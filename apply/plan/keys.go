@@ -16,6 +16,9 @@ import (
 //     value that is wanted, also when somebody changed it by hand. No longer wanted,
 //     it goes, or gets back the value that it had before it was taken over; but a
 //     value that differs from the one we put there is somebody else's and stays.
+//     A label that was adopted goes too, unless pools choose their members by it: that
+//     counts with its earlier value for as long as it is ours, and no pool makes or ends
+//     members of another.
 //   - Not in the record and not on the node: it is put there.
 //   - Not in the record, on the node with the value that is wanted: it is shared.
 //     Nothing is written, and nothing will go when the pool releases it.
@@ -214,7 +217,7 @@ func (k keys[K]) release(key K, have *string, entry Entry) verdict {
 	switch {
 	case have == nil || *have != entry.Value:
 		return verdict{after: have} // somebody else's by now
-	case entry.Adopted && (entry.Before == nil || !k.belongsToOthers(key)):
+	case entry.Adopted && (entry.Before == nil || !k.belongsToOthers(key) && !k.choosesMembers(key)):
 		return verdict{change: true, pool: entry.Pool}
 	case k.coApplied(key):
 		return verdict{after: have} // another applier has put it there as well, and no earlier than now
@@ -223,6 +226,11 @@ func (k keys[K]) release(key K, have *string, entry Entry) verdict {
 	default:
 		return verdict{change: true, pool: entry.Pool}
 	}
+}
+
+// choosesMembers reports whether pools choose their members by a label.
+func (k keys[K]) choosesMembers(key K) bool {
+	return k.field == Label && k.pools.Selects(fmt.Sprint(key))
 }
 
 // coApplied reports whether another applier keeps a key that is released. A kubelet

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -91,6 +92,7 @@ func TestMembership(t *testing.T) {
 	sets := onNode("sets", want(Label, "1"))
 	adopts := onNode("adopts", want(Label, "1"))
 	adopts.Spec.ConflictPolicy = v1.Adopt
+	without := define("without", v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchExpressions: []v1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpDoesNotExist}}}})
 	cases := map[string]struct {
 		reason string
 		have   *string
@@ -130,9 +132,27 @@ func TestMembership(t *testing.T) {
 			[]string{"follows"}, ptr.To("2"),
 		},
 		"adopted, and released": {
-			"the label goes, and the pools that it led to go in the same write",
+			"a pool that gives up a label takes no node out of another pool, which nobody would have approved",
 			ptr.To("1"), entry(Entry{Pool: "gone", Value: "1", Before: ptr.To("1"), Adopted: true}),
 			[]*v1.NodePool{selects("follows", key, "1", v1.NodePoolSpec{})},
+			[]string{"follows"}, ptr.To("1"),
+		},
+		"adopted with another value, and released": {
+			"the earlier value has led to the pool all the time",
+			ptr.To("1"), entry(Entry{Pool: "gone", Value: "1", Before: ptr.To("0"), Adopted: true}),
+			[]*v1.NodePool{selects("follows", key, "0", v1.NodePoolSpec{})},
+			[]string{"follows"}, ptr.To("0"),
+		},
+		"adopted, and released where it keeps the node out": {
+			"a pool that gives up a label brings no node into another pool",
+			ptr.To("1"), entry(Entry{Pool: "gone", Value: "1", Before: ptr.To("1"), Adopted: true}),
+			[]*v1.NodePool{without},
+			nil, ptr.To("1"),
+		},
+		"adopted, and released where nobody looks": {
+			"then it goes",
+			ptr.To("1"), entry(Entry{Pool: "gone", Value: "1", Before: ptr.To("1"), Adopted: true}),
+			[]*v1.NodePool{selects("follows", "other", "1", v1.NodePoolSpec{})},
 			nil, nil,
 		},
 		"adopted and still wanted": {
