@@ -301,6 +301,13 @@ type NodePoolSourceStatus struct {
 	// +optional
 	BlockedPrune *BlockedPrune `json:"blockedPrune,omitempty"`
 
+	// blockedRelease is the revision that is held back for its releases, so that it stays
+	// so whatever becomes of its nodes, and of newer revisions that are not good. It is
+	// gone when a revision is applied, and counts no more once spec.releaseLimit is
+	// another one.
+	// +optional
+	BlockedRelease *BlockedRelease `json:"blockedRelease,omitempty"`
+
 	// approvedPrune is what was deleted because somebody has approved the prune of the
 	// revision. It is gone when pools are taken from another revision.
 	// +optional
@@ -349,6 +356,16 @@ type BlockedPrune struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	Pools []string `json:"pools"`
+}
+
+// BlockedRelease is a revision that was held back for its releases and not approved since.
+type BlockedRelease struct {
+	// revision that was held back.
+	Revision string `json:"revision"`
+
+	// limit is the spec.releaseLimit by which it was.
+	// +kubebuilder:validation:XIntOrString
+	Limit intstr.IntOrString `json:"limit"`
 }
 
 // MaxApprovedPrunePools is how many pools of an approved prune are named.

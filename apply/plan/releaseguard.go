@@ -25,7 +25,8 @@ type ReleasePolicy struct {
 	// ApprovalUsed reports that it did, so that Approval counts no more.
 	ApprovalUsed bool
 	// Blocked is the revision that was held back last, by the same limit. It stays so
-	// whatever becomes of its nodes; empty where none is.
+	// whatever becomes of its nodes, of the rest of the spec, and of newer revisions that
+	// are not good; empty where none is.
 	Blocked string
 	// Applied is the revision that was applied last. What is changed by hand in a
 	// pool of it is put back, whatever the limit says, if the pool has followed it before.
@@ -35,15 +36,29 @@ type ReleasePolicy struct {
 // ReleasePolicyOf reads the policy of a source.
 func ReleasePolicyOf(source *v1.NodePoolSource) ReleasePolicy {
 	approval := source.Annotations[v1.ApproveReleaseAnnotation]
-	return ReleasePolicy{
+	policy := ReleasePolicy{
 		Limit: source.Spec.ReleaseLimit, Approval: approval,
 		ApprovalUsed: approval != "" && approval == source.Status.LastHandledReleaseApproval,
 		Applied:      source.Status.Revision,
-		Blocked:      blockedRevision(source),
 	}
+	switch blocked := source.Status.BlockedRelease; {
+	case blocked == nil:
+		policy.Blocked = conditionBlocked(source)
+	case blocked.Limit == policy.limit():
+		policy.Blocked = blocked.Revision
+	}
+	return policy
 }
 
-func blockedRevision(source *v1.NodePoolSource) string {
+// BlockedReleaseOf is what the status of a source has of a revision that is held back, for
+// [ReleasePolicyOf].
+func BlockedReleaseOf(source *v1.NodePoolSource, revision string) *v1.BlockedRelease {
+	return &v1.BlockedRelease{Revision: revision, Limit: ReleasePolicyOf(source).limit()}
+}
+
+// conditionBlocked is the revision that an earlier version has held back. It has noted neither
+// which one that was nor by which limit: the newest one, unless the spec has changed since.
+func conditionBlocked(source *v1.NodePoolSource) string {
 	blocked := meta.FindStatusCondition(source.Status.Conditions, v1.ReleaseBlockedCondition)
 	if blocked == nil || blocked.Status != metav1.ConditionTrue || blocked.ObservedGeneration != source.Generation {
 		return ""

@@ -92,7 +92,7 @@ func (p *PoolsPlan) ConfirmsSource() bool { return len(p.Deletes()) > 0 || p.Rel
 // process has deleted at the revision because that was approved.
 func (p *PoolsPlan) Remember(source *v1.NodePoolSource, revision string, approved []string, status *v1.NodePoolSourceStatus) {
 	status.Revision, status.ApplyingRevision = revision, ""
-	status.BlockedPrune = p.BlockedPrune
+	status.BlockedPrune, status.BlockedRelease = p.BlockedPrune, nil
 	status.ApprovedPrune = approvedPrune(source.Status.ApprovedPrune, revision, approved)
 	if p.Blocked == nil {
 		status.PruneBase = int32(p.OwnedAfter)

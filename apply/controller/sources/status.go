@@ -190,6 +190,7 @@ func sourceStatus(src *v1.NodePoolSource, facts sourceFacts) v1.NodePoolSourceSt
 	}
 	if block := (*plan.ReleaseBlock)(nil); errors.As(facts.failure, &block) {
 		conditions.SetReleaseBlocked(block)
+		status.BlockedRelease = plan.BlockedReleaseOf(src, facts.good)
 	} else if facts.plan != nil {
 		conditions.SetReleaseBlocked(nil)
 	}

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
@@ -260,13 +261,19 @@ func TestFileHasWhatGuardsGoBy(t *testing.T) {
 		}
 		return pool
 	}
-	inv := built(t,
+	limit := intstr.FromString("20%")
+	source := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "u", Generation: 3}, Spec: v1.NodePoolSourceSpec{ReleaseLimit: &limit}}
+	source.Status = v1.NodePoolSourceStatus{LastAttemptedRevision: "main@sha1:3", BlockedRelease: plan.BlockedReleaseOf(source, "main@sha1:2")}
+	inv := built(t, source,
 		pool("held", v1.ReleaseBlockedCondition, v1.ReleaseBlockedReason, metav1.ConditionTrue),
 		pool("paused", v1.ReadyCondition, v1.PausedReason, metav1.ConditionFalse),
 		pool("ready", v1.ReadyCondition, v1.SucceededReason, metav1.ConditionTrue))
 	read, err := Read(bytes.NewReader(written(t, inv)))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got := plan.ReleasePolicyOf(read.Sources[0]).Blocked; got != "main@sha1:2" {
+		t.Errorf("of the source %q is held back", got)
 	}
 	for i, pool := range read.Pools {
 		was := inv.Pools[i]

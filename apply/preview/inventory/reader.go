@@ -234,36 +234,34 @@ func (r *reader) source(read *fileSource) error {
 	if read.UID == "" {
 		return fmt.Errorf("NodePoolSource %s has no uid, by which it owns pools: take the inventory again with this version of nodepools", quote(read.Name))
 	}
-	r.inv.Sources = append(r.inv.Sources, &v1.NodePoolSource{
+	source := &v1.NodePoolSource{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: read.Name, UID: read.UID, DeletionTimestamp: deletion(read.Deleting), Annotations: read.Annotations,
 		},
 		Spec: read.Spec,
 		Status: v1.NodePoolSourceStatus{
 			Revision: read.Revision, PruneBase: read.PruneBase, BlockedPrune: read.BlockedPrune, LastHandledPruneApproval: read.ApprovalUsed,
-			LastHandledReleaseApproval: read.ReleaseApprovalUsed, LastAttemptedRevision: read.ReleaseBlocked,
-			Conditions: releaseBlocked(read.ReleaseBlocked != "", 0),
+			LastHandledReleaseApproval: read.ReleaseApprovalUsed,
 		},
-	})
+	}
+	if read.ReleaseBlocked != "" {
+		source.Status.BlockedRelease = plan.BlockedReleaseOf(source, read.ReleaseBlocked)
+	}
+	r.inv.Sources = append(r.inv.Sources, source)
 	return nil
 }
 
 // poolConditions are those that a plan goes by.
 func poolConditions(read *filePool) []metav1.Condition {
-	if read.Frozen && !read.ReleaseBlocked {
+	switch {
+	case read.ReleaseBlocked:
+		return []metav1.Condition{{
+			Type: v1.ReleaseBlockedCondition, Status: metav1.ConditionTrue, Reason: v1.ReleaseBlockedReason, ObservedGeneration: read.Generation,
+		}}
+	case read.Frozen:
 		return []metav1.Condition{{Type: v1.ReadyCondition, Status: metav1.ConditionFalse, Reason: v1.PausedReason}}
 	}
-	return releaseBlocked(read.ReleaseBlocked, read.Generation)
-}
-
-// releaseBlocked are the conditions of what waits for an approval of its releases.
-func releaseBlocked(blocked bool, generation int64) []metav1.Condition {
-	if !blocked {
-		return nil
-	}
-	return []metav1.Condition{{
-		Type: v1.ReleaseBlockedCondition, Status: metav1.ConditionTrue, Reason: v1.ReleaseBlockedReason, ObservedGeneration: generation,
-	}}
+	return nil
 }
 
 func (r *reader) class(read *fileClass) error {
