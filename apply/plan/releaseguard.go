@@ -66,13 +66,13 @@ func conditionBlocked(source *v1.NodePoolSource) string {
 	return source.Status.LastAttemptedRevision
 }
 
-// exceeded reports whether a revision takes too many nodes.
+// exceeded reports whether a revision takes too many nodes. One that is held back already is
+// not let go by pools that have become larger, or smaller than what is limited.
 func (policy ReleasePolicy) exceeded(revision Revision, count, of int) bool {
-	limit := policy.limit()
 	if policy.Blocked != "" && policy.Blocked == revision.Name {
-		limit = intstr.FromInt32(0)
+		return count > 0
 	}
-	return exceedsReleaseLimit(limit, count, of)
+	return exceedsReleaseLimit(policy.limit(), count, of)
 }
 
 func (policy ReleasePolicy) limit() intstr.IntOrString {

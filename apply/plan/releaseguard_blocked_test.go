@@ -66,6 +66,10 @@ func TestHeldRevisionStaysBlocked(t *testing.T) {
 			if got := held(revision, append(inZones(map[string]int{"c": 20}), before.Nodes...)); got != c.held {
 				t.Errorf("held is %t, want %t: %s", got, c.held, c.reason)
 			}
+			// Of so few nodes, what is not held yet is not limited.
+			if got := held(revision, inZones(map[string]int{"a": 9})); got != c.held {
+				t.Errorf("of 9 nodes, held is %t, want %t: %s", got, c.held, c.reason)
+			}
 		})
 	}
 }
