@@ -46,8 +46,11 @@ type Object interface {
 
 // Options are what differs between installations.
 type Options struct {
-	// Namespace of the controller. It is part of the installation.
+	// Namespace of the controller. It is part of the installation, unless ExistingNamespace.
 	Namespace string
+
+	// ExistingNamespace leaves the namespace itself out: others made it, or use it, too.
+	ExistingNamespace bool
 
 	// Image of the controller, with a tag or a digest.
 	Image string
@@ -94,6 +97,10 @@ func All(o Options) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	namespace := Namespace(o.Namespace)
+	if o.ExistingNamespace {
+		namespace = slices.DeleteFunc(namespace, isNamespace)
+	}
 	var webhook, rollout []Object
 	if o.Webhook {
 		webhook = Webhook(o.Namespace)
@@ -103,7 +110,7 @@ func All(o Options) ([]Object, error) {
 	}
 	return slices.Concat(
 		definitions,
-		Namespace(o.Namespace),
+		namespace,
 		RBAC(o.Namespace),
 		rollout,
 		// After the role that lets the controller pass.

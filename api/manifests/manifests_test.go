@@ -1,8 +1,11 @@
 package manifests
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestImageNames(t *testing.T) {
@@ -26,5 +29,24 @@ func TestImageNames(t *testing.T) {
 		if imageName().MatchString(image) != valid {
 			t.Errorf("image %q: valid is %t", image, !valid)
 		}
+	}
+}
+
+// A namespace that others use as well is no part of what is applied, and deleted again;
+// all else is the same.
+func TestExistingNamespace(t *testing.T) {
+	o := Options{Namespace: "n", Image: "i"}
+	whole, err := All(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.ExistingNamespace = true
+	got, err := All(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.DeleteFunc(whole, func(object Object) bool { return object.GetObjectKind().GroupVersionKind().Kind == "Namespace" })
+	if diff := cmp.Diff(want, got); diff != "" || len(got) == 0 {
+		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 }

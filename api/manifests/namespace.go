@@ -30,3 +30,8 @@ func Namespace(name string) []Object {
 		},
 	}
 }
+
+func isNamespace(object Object) bool {
+	_, is := object.(*corev1.Namespace)
+	return is
+}

@@ -23,6 +23,10 @@ taint, because the taints that pools put on nodes must not drive out the
 controller that can take them off again; they move from a node that is lost
 after 30 seconds. They prefer control-plane nodes where there are any.
 
+--create-namespace=false leaves the namespace out, for one that exists already
+and that others use as well: it is not held to a pod security standard then, and
+deleting what is printed does not delete what others have there.
+
 --webhook lets Git servers report pushes, so that they are followed at once: the
 Deployment listens for that, and there are a Service for an Ingress to lead to,
 and a NetworkPolicy by which nothing else is reached from outside.
@@ -80,6 +84,7 @@ func (o *installOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&o.crdsOnly, "crds-only", false, "print the custom resource definitions alone")
 	flags.BoolVar(&o.viewer, "viewer", false, "print a service account that may only read, for a CI job")
+	flags.BoolVar(&o.createNamespace, "create-namespace", true, "print the namespace as well")
 	flags.BoolVar(&o.options.Webhook, "webhook", false, "receive webhooks of Git servers, and add the Service for them")
 	flags.BoolVar(&o.options.Rollout, "rollout", false, "let the controller list and evict pods, for rollout.drain")
 	flags.StringVar((*string)(&o.options.Metrics), "metrics", string(manifests.SecureMetrics), "`way` to serve metrics: secure (by TLS, to who may read them), plain or none")
@@ -92,22 +97,22 @@ func (o *installOptions) register(cmd *cobra.Command) {
 }
 
 type installOptions struct {
-	crdsOnly, viewer bool
-	options          manifests.Options
-	output           outputFlags
-	build            build.Info
+	crdsOnly, viewer, createNamespace bool
+	options                           manifests.Options
+	output                            outputFlags
+	build                             build.Info
 	// givenImage says that the user named the image.
 	givenImage bool
 }
 
 // check refuses values that no cluster would take.
 func (o *installOptions) check(changed func(flag string) bool) error {
-	for _, flag := range []string{"image", "namespace", "webhook", "rollout", "metrics"} {
+	for _, flag := range []string{"image", "namespace", "create-namespace", "webhook", "rollout", "metrics"} {
 		if o.crdsOnly && changed(flag) {
 			return usagef("--%s cannot be combined with --crds-only", flag)
 		}
 	}
-	for _, flag := range []string{"image", "crds-only", "webhook", "rollout", "metrics"} {
+	for _, flag := range []string{"image", "crds-only", "create-namespace", "webhook", "rollout", "metrics"} {
 		if o.viewer && changed(flag) {
 			return usagef("--%s cannot be combined with --viewer", flag)
 		}
@@ -118,7 +123,7 @@ func (o *installOptions) check(changed func(flag string) bool) error {
 	if err := o.options.Validate(); err != nil {
 		return usagef("--%w", err) // each option is a flag of the same name
 	}
-	o.givenImage = changed("image")
+	o.givenImage, o.options.ExistingNamespace = changed("image"), !o.createNamespace
 	return nil
 }
 
