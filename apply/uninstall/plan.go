@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
@@ -59,7 +58,7 @@ type Step struct {
 }
 
 // Of works the plan out.
-func Of(server, namespace string, cluster plan.Cluster, sources []*v1.NodePoolSource, installed bool) *Plan {
+func Of(server string, cluster plan.Cluster, sources []*v1.NodePoolSource, in Installation) *Plan {
 	p := &Plan{Cluster: server, Pools: []Pool{}, Steps: []Step{}}
 	carried := carriers{}
 	for _, node := range cluster.Nodes {
@@ -92,7 +91,7 @@ func Of(server, namespace string, cluster plan.Cluster, sources []*v1.NodePoolSo
 	slices.Sort(p.Unreadable)
 	slices.Sort(p.PausedNodes)
 	p.Clean = p.Nodes == 0
-	p.steps(namespace, cluster.Pools, sources, installed)
+	p.steps(cluster.Pools, sources, in)
 	return p
 }
 
@@ -136,16 +135,16 @@ func (k *keys) pool(name string) Pool {
 }
 
 // steps are those of the documentation, as far as there is something to do for each.
-func (p *Plan) steps(namespace string, pools []*v1.NodePool, sources []*v1.NodePoolSource, installed bool) {
+func (p *Plan) steps(pools []*v1.NodePool, sources []*v1.NodePoolSource, in Installation) {
 	step := func(why, command string) { p.Steps = append(p.Steps, Step{why, command}) }
 	if len(p.Unreadable) > 0 {
 		step(fmt.Sprintf("repair the records of %s, or accept that what is on them stays", some(p.Unreadable)), "")
 	}
 	// Somebody has deleted the definitions, and with them all pools.
-	if !installed && p.Nodes > 0 {
+	if !in.Definitions && p.Nodes > 0 {
 		step("install the definitions again, as no pool can be created without them, and see that the controller runs, with the options that it had: it is what cleans nodes",
 			"nodepools install --crds-only | kubectl apply --server-side -f -")
-		installed = true
+		in.Definitions = true
 	}
 	var adopted []string
 	for _, pool := range p.Pools {
@@ -170,36 +169,11 @@ func (p *Plan) steps(namespace string, pools []*v1.NodePool, sources []*v1.NodeP
 	}
 	if len(pools) > 0 || len(p.Pools) > 0 {
 		step("delete the pools while the controller runs, which releases the nodes", "kubectl delete nodepools --all --wait=false")
-		p.resume(pools)
-		step("wait until they are gone", "kubectl wait --for=delete nodepools,nodepoolsources --all --timeout=10m")
+		p.unblock(pools)
+		step("wait until they are gone; if some are not in time, 'nodepools status' says what each waits for. Do not go on before none is left: run this again", "kubectl wait --for=delete nodepools,nodepoolsources --all --timeout=10m")
 		step("see that nothing stays", "nodepools uninstall --plan")
 	}
-	if installed {
-		step("remove the viewer, if there is one", "nodepools install --viewer --namespace "+namespace+" | kubectl delete --ignore-not-found -f -")
-		step("remove everything else; a release of Helm by helm uninstall", "nodepools install --rollout --namespace "+namespace+" | kubectl delete --ignore-not-found -f -")
-	}
-}
-
-// resume adds what takes away the pauses that keep nodes from being released. It comes after the
-// deletion of the pools: before, what is resumed would carry out what it was paused for.
-func (p *Plan) resume(pools []*v1.NodePool) {
-	var paused []string
-	for _, pool := range pools {
-		if v1.IsDisabled(pool, v1.ReconcileAnnotation) {
-			paused = append(paused, pool.Name)
-		}
-	}
-	for _, of := range []struct {
-		kind, why string
-		names     []string
-	}{
-		{"node", "nothing is removed from a paused node", p.PausedNodes},
-		{"nodepool", "a paused pool releases nothing", paused},
-	} {
-		if len(of.names) > 0 {
-			slices.Sort(of.names)
-			p.Steps = append(p.Steps, Step{"resume what is paused: " + of.why,
-				"kubectl annotate " + of.kind + " " + strings.Join(of.names, " ") + " " + v1.ReconcileAnnotation + "-"})
-		}
+	if in.Definitions || in.Helm != nil {
+		p.Steps = append(p.Steps, in.remove()...)
 	}
 }

@@ -28,6 +28,9 @@ func pool(name string, more ...string) *v1.NodePool {
 	return p
 }
 
+// here is what nodepools install --namespace here has installed.
+var here = Installation{Namespace: "here", Definitions: true}
+
 var world = plan.Cluster{
 	Pools: []*v1.NodePool{pool("gpu"), pool("edge", v1.ReconcileAnnotation), pool("empty")},
 	Nodes: []*plan.NodeState{
@@ -41,7 +44,7 @@ var world = plan.Cluster{
 
 func TestPlan(t *testing.T) {
 	source := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "platform", Annotations: map[string]string{v1.ReconcileAnnotation: v1.Disabled}}}
-	got := Of("https://10.0.0.1:6443", "here", world, []*v1.NodePoolSource{source}, true)
+	got := Of("https://10.0.0.1:6443", world, []*v1.NodePoolSource{source}, here)
 	want := &Plan{
 		Cluster: "https://10.0.0.1:6443", Nodes: 4,
 		Pools: []Pool{
@@ -58,10 +61,14 @@ func TestPlan(t *testing.T) {
 			{"delete the pools while the controller runs, which releases the nodes", "kubectl delete nodepools --all --wait=false"},
 			{"resume what is paused: nothing is removed from a paused node", "kubectl annotate node n1 nodes.lailin.xyz/reconcile-"},
 			{"resume what is paused: a paused pool releases nothing", "kubectl annotate nodepool edge nodes.lailin.xyz/reconcile-"},
-			{"wait until they are gone", "kubectl wait --for=delete nodepools,nodepoolsources --all --timeout=10m"},
+			{"wait until they are gone; if some are not in time, 'nodepools status' says what each waits for. Do not go on before none is left: run this again", "kubectl wait --for=delete nodepools,nodepoolsources --all --timeout=10m"},
 			{"see that nothing stays", "nodepools uninstall --plan"},
 			{"remove the viewer, if there is one", "nodepools install --viewer --namespace here | kubectl delete --ignore-not-found -f -"},
-			{"remove everything else; a release of Helm by helm uninstall", "nodepools install --rollout --namespace here | kubectl delete --ignore-not-found -f -"},
+			{"remove the controller and the definitions; not before no pool is left: it is the controller that cleans nodes, and without it they keep the taints and labels of pools",
+				"nodepools install --rollout --webhook --create-namespace=false --namespace here | kubectl delete --ignore-not-found -f -"},
+			{"remove the lease, which the controller has made itself", "kubectl delete lease nodepools --namespace here --ignore-not-found"},
+			{"see what is left in the namespace here, which stays, as others may use it: it is theirs, or Secrets of sources, beside what Kubernetes puts into each. Only if none of it is needed, delete it by hand: kubectl delete namespace here",
+				`kubectl get "$(kubectl api-resources --namespaced --verbs=list -o name | paste -sd, -)" --namespace here --ignore-not-found -o name`},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -74,7 +81,7 @@ func TestPlanOfAdoptedKeys(t *testing.T) {
 	cluster := plan.Cluster{Pools: []*v1.NodePool{pool("gpu")}, Nodes: []*plan.NodeState{
 		node("n1", `{"version":2,"pools":{"gpu":{"labels":{"team":"ml","new":"x"}}},"adopted":{"labels":{"team":"web","new":null}}}`),
 	}}
-	got := Of("s", "here", cluster, nil, true)
+	got := Of("s", cluster, nil, here)
 	if want := []string{"label team"}; len(got.Pools) != 1 || !slices.Equal(got.Pools[0].Adopted, want) || got.Pools[0].TakenOver != nil {
 		t.Errorf("got %+v, want %q adopted", got.Pools, want)
 	}
@@ -88,14 +95,14 @@ func TestPlanOfAdoptedKeys(t *testing.T) {
 func TestPlanWithoutDefinitions(t *testing.T) {
 	cluster := plan.Cluster{Nodes: []*plan.NodeState{node("n1", `{"version":2,"pools":{"gone":{"labels":{"a":"b"}}}}`)}}
 	var commands []string
-	for _, step := range Of("s", "here", cluster, nil, false).Steps {
+	for _, step := range Of("s", cluster, nil, Installation{Namespace: "here"}).Steps {
 		commands = append(commands, step.Command)
 	}
 	if len(commands) < 2 || commands[0] != "nodepools install --crds-only | kubectl apply --server-side -f -" || !strings.Contains(commands[1], "kubectl create") {
 		t.Errorf("the first commands are to install and to create: %q", commands)
 	}
-	if last := commands[len(commands)-1]; last != "nodepools install --rollout --namespace here | kubectl delete --ignore-not-found -f -" {
-		t.Errorf("the last command is %q", last)
+	if want := "nodepools install --rollout --webhook --create-namespace=false --namespace here | kubectl delete --ignore-not-found -f -"; !slices.Contains(commands, want) {
+		t.Errorf("no command removes the definitions again: %q", commands)
 	}
 }
 
@@ -104,8 +111,8 @@ func TestPlanOfACleanCluster(t *testing.T) {
 	for reason, test := range map[string]struct {
 		installed bool
 		steps     int
-	}{"installed": {true, 2}, "not installed": {false, 0}} {
-		got := Of("s", "here", plan.Cluster{Nodes: []*plan.NodeState{{Name: "n1"}}}, nil, test.installed)
+	}{"installed": {true, 4}, "not installed": {false, 0}} {
+		got := Of("s", plan.Cluster{Nodes: []*plan.NodeState{{Name: "n1"}}}, nil, Installation{Namespace: "here", Definitions: test.installed})
 		if !got.Clean || got.Nodes != 0 || len(got.Steps) != test.steps {
 			t.Errorf("%s: got %+v", reason, got)
 		}
@@ -114,7 +121,7 @@ func TestPlanOfACleanCluster(t *testing.T) {
 
 func TestText(t *testing.T) {
 	var text strings.Builder
-	if err := Of("https://10.0.0.1:6443", "here", world, nil, false).WriteText(&text); err != nil {
+	if err := Of("https://10.0.0.1:6443", world, nil, Installation{Namespace: "here"}).WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

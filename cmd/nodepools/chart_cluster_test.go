@@ -58,6 +58,12 @@ func TestChartInACluster(t *testing.T) {
 		t.Errorf("a node was written while the release changed: %v", node.ManagedFields)
 	}
 
+	// What Helm has installed is Helm's to remove.
+	commands := stepCommands(t, r.c)
+	if !slices.Contains(commands, "helm uninstall nodepools --namespace "+manifests.DefaultNamespace) || slices.ContainsFunc(commands, removesAll) {
+		t.Errorf("the steps to uninstall are not by helm: %q", commands)
+	}
+
 	// The release takes the rights of the controller with it, and in a cluster its pod.
 	stop()
 	r.run("uninstall")
@@ -67,6 +73,21 @@ func TestChartInACluster(t *testing.T) {
 		t.Errorf("the pool does not stay: %v, deleted %v", err, pool.DeletionTimestamp)
 	}
 	r.takesUp()
+}
+
+// stepCommands are the commands by which nodepools is uninstalled from a cluster.
+func stepCommands(t *testing.T, c *cluster.Cluster) (commands []string) {
+	t.Helper()
+	plan, _ := planned(t, c)
+	for _, step := range plan.Steps {
+		commands = append(commands, step.Command)
+	}
+	return commands
+}
+
+// removesAll reports whether a command deletes what nodepools install prints.
+func removesAll(command string) bool {
+	return strings.HasPrefix(command, "nodepools install --rollout")
 }
 
 // takesUp has what stays of a release, and what others have made, be there before one.

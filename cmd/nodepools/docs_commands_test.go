@@ -68,6 +68,7 @@ var notRun = map[string]string{
 	uninstalls + "pools":                      "`TestUninstall` runs it",
 	uninstalls + "viewer":                     "`TestUninstall` runs it",
 	uninstalls + "all":                        "`TestUninstall` runs it",
+	uninstalls + "lease":                      "`TestUninstall` runs it",
 }
 
 // The commands of uninstalling are those of one block, and known by it.
@@ -77,7 +78,7 @@ const uninstalls = "uninstall: "
 // notRun.
 func uninstalling(t *testing.T) map[string]string {
 	t.Helper()
-	keys := []string{"annotate", "sources", "pools", "viewer", "all"}
+	keys := []string{"annotate", "sources", "pools", "viewer", "all", "lease"}
 	page := docs.Page{Text: docs.Cut(t, "\n## Uninstall\n", "\n```\n") + "\n```\n"}
 	commands := map[string]string{}
 	for _, block := range page.Content().Blocks {

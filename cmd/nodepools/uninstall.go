@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/api/manifests"
+	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/uninstall"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
@@ -20,6 +21,11 @@ labels, annotations and taints of each pool, the values of others that would not
 be restored, and the nodes of which that is not known; and the steps, in their
 order, by which nothing stays. It is the controller that cleans nodes, so what
 pools have put there goes while it still runs.
+
+Pools that are being deleted still follow their rollout: where there is one, a
+step takes it off, so that no window, pause, approval or budget keeps nodes from
+being released. Where Helm has installed the controller, helm uninstall removes
+it. No step deletes the namespace, as others may have something in it.
 
 Nothing is removed and nothing is written: --plan is all that there is. The
 rights that 'nodepools install --viewer' gives are enough.
@@ -81,7 +87,11 @@ func (o *uninstallOptions) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	plan := uninstall.Of(server.Name(), o.namespace, state.Cluster, state.Sources, state.Installed)
+	in := uninstall.Installation{Namespace: o.namespace, Definitions: state.Installed}
+	if in.Helm, err = o.release(ctx, server); err != nil {
+		return err
+	}
+	plan := uninstall.Of(server.Name(), state.Cluster, state.Sources, in)
 	if err := o.output.writeDocument(std.out, plan, plan.WriteText); err != nil {
 		return err
 	}
@@ -89,4 +99,25 @@ func (o *uninstallOptions) run(ctx context.Context, std streams) error {
 		return &outcome{code: exitFailed}
 	}
 	return nil
+}
+
+// release returns the release of Helm that the controller belongs to. What a release has
+// is of the cluster for the most part, so one in another namespace counts as well, unless
+// there is a controller in the one that the user names.
+func (o *uninstallOptions) release(ctx context.Context, server *observe.Server) (*uninstall.Release, error) {
+	deployments, err := server.Controllers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found *uninstall.Release
+	for _, d := range deployments {
+		release := uninstall.ReleaseOf(d.Labels, d.Annotations)
+		if d.Namespace == o.namespace {
+			return release, nil
+		}
+		if found == nil {
+			found = release
+		}
+	}
+	return found, nil
 }

@@ -61,9 +61,17 @@ func TestUninstallPlanLeavesNothing(t *testing.T) {
 	if got := plan.Pools[0]; got.Name != "edge" || !got.Exists || strings.Join(got.Labels, " ") != "team" || strings.Join(got.Taints, " ") != "edge:NoSchedule" {
 		t.Errorf("the pool is %+v", got)
 	}
-	// A pause, which the plan takes away when the pools are being deleted.
-	if _, err := c.Kubectl(t.Context(), "annotate", "node", "n2", v1.ReconcileAnnotation+"="+v1.Disabled); err != nil {
-		t.Fatal(err)
+	// What the plan takes away when the pools are being deleted: a pause, and a rollout by
+	// which no node would ever be released.
+	for _, args := range [][]string{
+		{"annotate", "node", "n2", v1.ReconcileAnnotation + "=" + v1.Disabled},
+		{"patch", "nodepool", "edge", "--type=merge", "--patch", `{"spec":{"rollout":{"paused":true,"maxUnavailable":0,` +
+			`"exclusions":[{"start":"2020-01-01T00:00:00Z","end":"2100-01-01T00:00:00Z"}],` +
+			`"waves":[{"name":"first","nodes":1,"approval":"Required"}]}}}`},
+	} {
+		if output, err := c.Kubectl(t.Context(), args...); err != nil {
+			t.Fatalf("%v\n%s", err, output)
+		}
 	}
 	plan, _ = planned(t, c)
 	resumed := false
@@ -72,7 +80,8 @@ func TestUninstallPlanLeavesNothing(t *testing.T) {
 			break // what is installed stays: the cluster is shared
 		}
 		resumed = resumed || strings.Contains(step.Command, "node n2 "+v1.ReconcileAnnotation+"-")
-		cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", step.Command)
+		command := strings.Replace(step.Command, "--timeout=10m", "--timeout=1m", 1)
+		cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", command)
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig(), "KUBERC=off",
 			"PATH="+filepath.Dir(c.Program("kubectl"))+string(os.PathListSeparator)+os.Getenv("PATH"))
 		if output, err := cmd.CombinedOutput(); err != nil {

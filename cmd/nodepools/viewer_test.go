@@ -61,6 +61,7 @@ func TestViewerMayOnlyLook(t *testing.T) {
 	run(t, 0, "inventory", "--kubeconfig", kubeconfig, "--output-file", file)
 	run(t, 1, "diff", pools, "--kubeconfig", kubeconfig)
 	run(t, 0, "adopt", "--kubeconfig", kubeconfig)
+	run(t, 0, "uninstall", "--plan", "--kubeconfig", kubeconfig)
 
 	text, err := os.ReadFile(file)
 	s.do(err)
