@@ -300,7 +300,7 @@ func (c created) Create(_ context.Context, lease *coordinationv1.Lease, _ metav1
 }
 
 // Whoever held a lease that is deleted writes until its next renewal.
-func TestDeletedLeaseIsMadeAnewByItsHolder(t *testing.T) {
+func TestDeletedLeaseIsCreatedAgainByItsHolder(t *testing.T) {
 	for name, last := range map[string]struct {
 		holder string
 		waits  bool

@@ -58,7 +58,7 @@ func (l *guardedLease) Get(_ context.Context, name string, options metav1.GetOpt
 
 // Create implements [coordinationclient.LeaseInterface]. A lease that somebody else held
 // was deleted by a third. Whoever held it learns of that with its next renewal, in which it
-// makes it anew, and writes until then: so it comes first.
+// creates it again, and writes until then: so it comes first.
 func (l *guardedLease) Create(_ context.Context, lease *coordinationv1.Lease, options metav1.CreateOptions) (*coordinationv1.Lease, error) {
 	if l.guard.heldElsewhere() {
 		pause(l.ctx, l.guard.options.LeaseTime)

@@ -154,17 +154,17 @@ func TestWeakeningsByStrength(t *testing.T) {
 	}{
 		"nothing":              {nil, []string{"n1"}, nil},
 		"lower, and as strong": {[]*v1.NodePool{define("freeze", 50, "")}, []string{"n1"}, nil},
-		"lower than some":      {[]*v1.NodePool{define("freeze", -1, "")}, []string{"n1"}, []string{`pools "a", "b" wait for it no longer`}},
-		"another one higher":   {[]*v1.NodePool{define("a", 150, "")}, []string{"n1"}, []string{`pool "a" waits for it no longer`}},
-		"no pool around it":    {[]*v1.NodePool{define("inner", 200, "")}, []string{"n1"}, []string{`pool "inner" waits for it no longer`}},
+		"lower than some":      {[]*v1.NodePool{define("freeze", -1, "")}, []string{"n1"}, []string{`pools "a", "b" no longer wait for it`}},
+		"another one higher":   {[]*v1.NodePool{define("a", 150, "")}, []string{"n1"}, []string{`pool "a" no longer waits for it`}},
+		"no pool around it":    {[]*v1.NodePool{define("inner", 200, "")}, []string{"n1"}, []string{`pool "inner" no longer waits for it`}},
 		"weaker, within":       {[]*v1.NodePool{define("strong", 200, "freeze")}, []string{"n1"}, nil},
 		"a new one":            {[]*v1.NodePool{define("new", 300, "")}, []string{"n1"}, nil},
 		"on other nodes":       {[]*v1.NodePool{elsewhere}, []string{"n1", "m1"}, nil},
-		"gives up nodes":       {[]*v1.NodePool{narrow}, []string{"n1", "n2"}, []string{`pools "a", "b" wait for it no longer`}},
+		"gives up nodes":       {[]*v1.NodePool{narrow}, []string{"n1", "n2"}, []string{`pools "a", "b" no longer wait for it`}},
 		"gives up no node":     {[]*v1.NodePool{narrow}, []string{"n2"}, nil},
-		"may give up nodes":    {[]*v1.NodePool{narrow}, nil, []string{`pools "a", "b", "inner" wait for it no longer`}},
+		"may give up nodes":    {[]*v1.NodePool{narrow}, nil, []string{`pools "a", "b", "inner" no longer wait for it`}},
 		"has more nodes":       {[]*v1.NodePool{wide}, nil, nil},
-		"no nodes are known":   {[]*v1.NodePool{elsewhere}, nil, []string{`pool "b" waits for it no longer`}},
+		"no nodes are known":   {[]*v1.NodePool{elsewhere}, nil, []string{`pool "b" no longer waits for it`}},
 	} {
 		cluster, d := Cluster{Pools: live}, &Difference{Pools: &PoolsPlan{}}
 		for _, node := range c.nodes {
@@ -190,6 +190,34 @@ func TestWeakeningsByStrength(t *testing.T) {
 	}
 }
 
+// Of many pools the first few are named: each may stand in another relation to each other.
+func TestWeakeningsNameTheFirst(t *testing.T) {
+	d := &Difference{Pools: &PoolsPlan{}}
+	var live []*v1.NodePool
+	for _, name := range []string{"e", "c", "a", "d", "b", "freeze"} {
+		define := func(priority int32) *v1.NodePool {
+			return waitingPool(name, func(pool *v1.NodePool) {
+				pool.Spec.Priority, pool.Spec.Rollout = priority, &v1.Rollout{Paused: true}
+			})
+		}
+		was, is := define(0), define(1)
+		if name == "freeze" {
+			was, is = define(1), define(0)
+		}
+		live = append(live, was)
+		d.PoolChanges = append(d.PoolChanges, PoolChange{Name: name, Action: Update, Live: was, Want: is})
+	}
+	d.Pools.Changes = d.PoolChanges
+	want := []string{`weakens the rollout of pool "freeze": pools "a", "b", "c" and others no longer wait for it`}
+	var got []string
+	for _, weakening := range d.Weakenings(Cluster{Pools: live}, closedAt) {
+		got = append(got, weakening.String())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // Of several pools the waves and the drain of the strongest count: one that becomes it takes
 // the place of the others.
 func TestWeakeningsByReplacement(t *testing.T) {
@@ -202,15 +230,15 @@ func TestWeakeningsByReplacement(t *testing.T) {
 		})
 	}
 	gpu := define("gpu", 0, careful, "n*")
-	replaced := []string{`the drain of pool "z" comes in place of its own`, `the waves of pool "z" come in place of its own`}
+	replaced := []string{`the waves of pool "z" come in place of its own`, `the drain of pool "z" comes in place of its own`}
 	for name, c := range map[string]struct {
 		before, after *v1.NodePool
 		want          []string
 	}{
 		"comes":                {nil, define("z", 1, hasty, "*"), replaced},
 		"gets a rollout":       {define("z", 1, nil, "*"), define("z", 1, hasty, "*"), replaced},
-		"gets waves":           {define("z", 1, &v1.Rollout{MaxUnavailable: &one}, "*"), define("z", 1, &v1.Rollout{Waves: hasty.Waves}, "*"), replaced[1:]},
-		"becomes stronger":     {define("z", -1, hasty, "*"), define("z", 1, hasty, "*"), append([]string{`pool "z" waits for it no longer`}, replaced...)},
+		"gets waves":           {define("z", 1, &v1.Rollout{MaxUnavailable: &one}, "*"), define("z", 1, &v1.Rollout{Waves: hasty.Waves}, "*"), replaced[:1]},
+		"becomes stronger":     {define("z", -1, hasty, "*"), define("z", 1, hasty, "*"), append([]string{`pool "z" no longer waits for it`}, replaced...)},
 		"comes, and is weaker": {nil, define("z", -1, hasty, "*"), nil},
 		"comes elsewhere":      {nil, define("z", 1, hasty, "m*"), nil},
 		"was there":            {define("z", 1, hasty, "*"), define("z", 2, hasty, "*"), nil},

@@ -190,7 +190,7 @@ func TestNoLimitHoldsOnceTheBaseHasMoved(t *testing.T) {
 	for _, tier := range []string{"silver", "not valid"} {
 		g.pool("gpu", tier)
 		g.commit()
-		says(2, `"movedBase": "main@sha1:`, "poolsCreated not known: main@sha1:", "has other pools than the merge base", "merge it into the head first")
+		says(2, `"movedBase": "main@sha1:`, "poolsCreated not known: main@sha1:", "has other pools than the merge base\nmerge it into the head first\n")
 	}
 	g.git("checkout", "--quiet", "-B", "merged", "main~1")
 	g.git("merge", "--quiet", "--no-edit", "change")

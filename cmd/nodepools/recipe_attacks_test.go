@@ -324,6 +324,28 @@ func TestReviewRecipeComparesTrees(t *testing.T) {
 	changed("changed=true")
 	r.run(t, "FAIL_ON=evictions>0").ends(t, 3, "evictions: 3, and the limit is 0\n")
 
+	// The change began before there were pools, and leaves them as they are.
+	r.git(t, "checkout", "--quiet", "--orphan", "early")
+	r.git(t, "rm", "--quiet", "-r", "--force", ".")
+	r.commit(t, "README.md", "first")
+	r.git(t, "checkout", "--quiet", "-B", "late")
+	r.commit(t, "pools/gpu.yaml", gpuPool("bronze"))
+	r.git(t, "update-ref", "refs/remotes/origin/main", "late")
+	r.git(t, "checkout", "--quiet", "early")
+	r.commit(t, "README.md", "second")
+	changed("changed=false")
+	r.run(t, "INVENTORY_REV=refs/heads/gone refs/heads/inventory").ends(t, 0)
+
+	// A link to the folder is not the folder.
+	if err := os.Symlink("pools", filepath.Join(r.folder, "linked")); err != nil {
+		t.Fatal(err)
+	}
+	r.commit(t, "README.md", "third")
+	changed("changed=true", "POOLS=linked")
+	r.run(t, "POOLS=linked").ends(t, 2, "there is no linked after the merge")
+	r.git(t, "checkout", "--quiet", "before")
+	r.git(t, "update-ref", "refs/remotes/origin/main", "main")
+
 	// How git merges is not for the change to say.
 	r.git(t, "checkout", "--quiet", "-B", "other", "main~1")
 	r.write(t, ".gitattributes", "*.yaml merge=union\n")

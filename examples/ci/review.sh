@@ -75,7 +75,6 @@ main() {
 	fi
 	settings
 	known
-	inventories || fail 2 'What is known of the clusters could not be read.'
 	merge || fail 2 'This change cannot be merged as it is.'
 	if unchanged; then
 		[ "$ANNOTATE" != gitlab ] || echo '[]' >"$CODE_QUALITY" || exit 2
@@ -83,6 +82,11 @@ main() {
 		comment "$work/comment" unless-first && exit 0
 		exit 2
 	fi
+	tree "$reviewed" >/dev/null || {
+		complain "there is no $POOLS after the merge, the folder with the pools"
+		fail 2 'The pools of this change could not be found.'
+	}
+	inventories || fail 2 'What is known of the clusters could not be read.'
 	validate
 	case $? in
 	0) ;;
@@ -146,11 +150,11 @@ commit() {
 	[ -n "$1" ] && git rev-parse --verify --quiet "$1^{commit}"
 }
 
-# tree is the hash of what a commit has in the folder with the pools.
+# tree is the hash of the folder with the pools in a commit. A link to it is none.
 tree() {
 	case $POOLS in
 	.) git rev-parse --verify --quiet "$1^{tree}" ;;
-	*) git rev-parse --verify --quiet "$1:$POOLS" ;;
+	*) [ "$(git cat-file -t "$1:$POOLS" 2>/dev/null)" = tree ] && git rev-parse --verify --quiet "$1:$POOLS" ;;
 	esac
 }
 
@@ -181,8 +185,12 @@ merge() {
 		complain "$BASE has changed since: merge it into the branch and solve the conflicts"
 		return 2
 		;;
+	124 | 143)
+		complain "git has not merged within $TIMEOUT seconds"
+		return 2
+		;;
 	*)
-		complain 'git cannot merge: it has to be 2.38 or newer, in a clone with the whole history'
+		complain 'git cannot merge: it has to be 2.38 or newer, in a clone with the whole history that can be written'
 		return 2
 		;;
 	esac
@@ -231,13 +239,9 @@ settings() {
 # known says in the comment what git does not have. What was said before must not be
 # left to stand for this.
 known() {
-	if [ -z "$base" ] || [ -z "$head" ]; then
-		complain "git does not know $BASE, or has no HEAD: is the clone a shallow one?"
-		fail 2 'What this change does could not be worked out.'
-	fi
-	tree "$head" >/dev/null && return
-	complain "there is no $POOLS in HEAD, the folder with the pools"
-	fail 2 'The pools of this change could not be found.'
+	[ -n "$base" ] && [ -n "$head" ] && return
+	complain "git does not know $BASE, or has no HEAD: is the clone a shallow one?"
+	fail 2 'What this change does could not be worked out.'
 }
 
 require() { eval "[ -n \"\${$1-}\" ]" || give_up "$1 is not set"; }

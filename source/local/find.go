@@ -39,9 +39,11 @@ func discover(dir string) (repositoryFolders, error) {
 		switch found, err := repositoryAt(folder); {
 		case err != nil:
 			return repositoryFolders{}, source.NewError(source.ErrUnreadable, dir, "the repository that it is in cannot be read: "+reasonOf(err))
+		case found != nil && bare != "" && found.has(bare):
+			return repositoryFolders{git: bare, common: bare}, nil
 		case found != nil && bare != "":
 			return repositoryFolders{}, source.NewError(source.ErrUnsupported, bare, "is a bare repository within the working tree of "+folder+", and could be one that was committed there").
-				WithHint("delete it from there; a bare repository of your own has to be outside of every working tree")
+				WithHint("delete it if it is not yours; a bare repository of your own has to be outside of every working tree")
 		case found != nil:
 			return *found, nil
 		case bare == "" && isGitFolder(folder):
@@ -56,6 +58,18 @@ func discover(dir string) (repositoryFolders, error) {
 	}
 	return repositoryFolders{}, source.NewError(source.ErrRepositoryMissing, dir, "is not in a Git repository").
 		WithHint("name a folder in a clone of the repository, or change to one")
+}
+
+// has reports whether a folder is one of those that a working tree is managed in, or lies in
+// one: nobody commits into these.
+func (f repositoryFolders) has(folder string) bool {
+	for _, own := range []string{f.git, f.common} {
+		within, err := filepath.Rel(resolved(own), resolved(folder))
+		if err == nil && within != ".." && !strings.HasPrefix(within, ".."+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
 }
 
 func reasonOf(err error) string {

@@ -302,6 +302,22 @@ func TestLocalRepositoryThatWasCommitted(t *testing.T) {
 	}
 }
 
+// The folder in which git manages a working tree was not committed there.
+func TestLocalRepositoryFromWithin(t *testing.T) {
+	r := sources.NewRepo(t)
+	r.Commit(map[string]string{"pools/a.yaml": "a"})
+	apart := r.Clone(t, "--separate-git-dir="+filepath.Join(t.TempDir(), "apart")).Dir
+	beside := r.Clone(t).Dir
+	if err := errors.Join(os.Rename(filepath.Join(beside, ".git"), filepath.Join(beside, ".bare")), os.WriteFile(filepath.Join(beside, ".git"), []byte("gitdir: ./.bare\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{filepath.Join(r.Dir, ".git"), filepath.Join(r.Dir, ".git/refs"), filepath.Join(beside, ".bare"), apart} {
+		if _, err := open(t, folder).Resolve(t.Context(), "main"); err != nil {
+			t.Errorf("%s: %v", folder, err)
+		}
+	}
+}
+
 func linked(t *testing.T, r *sources.Repo) string {
 	t.Helper()
 	at := filepath.Join(t.TempDir(), "linked")

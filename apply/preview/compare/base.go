@@ -85,9 +85,13 @@ func (r *revisions) checkTip(ctx context.Context, refusal error) {
 	if r.tip.revision == "" || strings.HasSuffix(r.tip.revision, r.base.revision) {
 		return
 	}
-	since := r.take(ctx, &r.tip)
-	r.moved = r.tip.tree != r.base.tree || r.tip.tree == "" && (since != nil || refusal != nil)
-	if refusal == nil && isRefused(since) {
+	then, unknown := r.repository.Tree(ctx, r.base.revision, r.folder)
+	now, alsoUnknown := r.repository.Tree(ctx, r.tip.revision, r.folder)
+	r.moved = then != now || unknown != nil || alsoUnknown != nil
+	if refusal != nil {
+		return
+	}
+	if since := r.take(ctx, &r.tip); isRefused(since) {
 		first := brokenBase(r.tip.title(), since)
 		r.brokenTip = fmt.Sprintf("%s is broken since, and no source takes it until it is repaired: %s", first.Revision, strings.Join(first.List(), "; "))
 	}

@@ -28,8 +28,6 @@ type end struct {
 	revision    string // empty for the working tree
 	layers      []string
 	definitions []render.Definition
-	// tree is the hash of the folder; empty where there is none, or none that a source reads.
-	tree string
 	// missing is true where there is no such folder.
 	missing bool
 	// untracked are files of the working tree that no commit has yet.
@@ -59,7 +57,7 @@ func (e *end) load(ctx context.Context, repository *local.Repository, folder str
 	case err != nil:
 		return fmt.Errorf("%s: %w", e.what, err)
 	}
-	e.tree, e.untracked = snapshot.TreeHash, snapshot.Untracked
+	e.untracked = snapshot.Untracked
 	layers := e.layers
 	if e.what == "base" && len(layers) > 0 {
 		if layers = existing(snapshot.Files, layers); len(layers) == 0 {

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -30,10 +31,8 @@ func Check(r interface {
 	case len(exceeded) > 0:
 		return &ExceededError{Thresholds: exceeded}
 	case errors.Is(err, ErrNotKnown):
-		return hint.Add(
-			fmt.Errorf("--fail-on: %w", err),
-			"compare with a cluster, or give what is known of one: --inventory FILE, which 'nodepools inventory' writes",
-		)
+		const inventory = "compare with a cluster, or give what is known of one: --inventory FILE, which 'nodepools inventory' writes"
+		return hint.Add(fmt.Errorf("--fail-on: %w", err), cmp.Or(hint.Of(err), inventory))
 	case err != nil:
 		return fmt.Errorf("--fail-on: %w", err)
 	}

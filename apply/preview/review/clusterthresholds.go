@@ -43,7 +43,7 @@ func (r *Reviews) missing(count string) error {
 			return fmt.Errorf("%s %w: the cluster %s could not be compared", count, ErrNotKnown, Word(cluster.Name))
 		}
 		if missing := cluster.Review.missing(count); missing != "" {
-			return fmt.Errorf("%s %w in the cluster %s: %s", count, ErrNotKnown, Word(cluster.Name), missing)
+			return cluster.Review.notKnown(count, " in the cluster "+Word(cluster.Name), missing)
 		}
 	}
 	return nil

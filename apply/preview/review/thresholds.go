@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -121,7 +122,7 @@ func (r *Review) Exceeds(thresholds []Threshold) ([]string, error) {
 	var exceeded []string
 	for _, threshold := range thresholds {
 		if missing := r.missing(threshold.Count); missing != "" {
-			return nil, fmt.Errorf("%s %w: %s", threshold.Count, ErrNotKnown, missing)
+			return nil, r.notKnown(threshold.Count, "", missing)
 		}
 		if n := r.Summary.Counts.number(threshold.Count); n >= threshold.TooMany {
 			exceeded = append(exceeded, fmt.Sprintf("%s: %d, and the limit is %d", threshold.Count, n, threshold.TooMany-1))
@@ -134,7 +135,7 @@ func (r *Review) Exceeds(thresholds []Threshold) ([]string, error) {
 func (r *Review) missing(name string) string {
 	switch need := needs[name]; {
 	case r.Compared.MovedBase != "":
-		return movedBase(r.Compared.MovedBase)
+		return r.Compared.MovedBase + " has other pools than the merge base"
 	case need == "pods" && r.Impact == nil:
 		return "the comparison knows no pods"
 	case need == "nodes" && r.Compared.Nodes == nil:
@@ -144,9 +145,13 @@ func (r *Review) missing(name string) string {
 	}
 }
 
-// movedBase says that merging is not what is compared, and what to do.
-func movedBase(revision string) string {
-	return revision + " has other pools than the merge base: merge it into the head first"
+// notKnown is an [ErrNotKnown] about a count, with what is missing, and where.
+func (r *Review) notKnown(count, where, missing string) error {
+	err := fmt.Errorf("%s %w%s: %s", count, ErrNotKnown, where, missing)
+	if r.Compared.MovedBase != "" {
+		return hint.Add(err, "merge it into the head first")
+	}
+	return err
 }
 
 // needs is what must be known for each count; nothing for those of files alone.
