@@ -309,10 +309,15 @@ func TestDeletedLeaseIsCreatedAgainByItsHolder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, 10*time.Second, func(s *store, g *Guard, ctx context.Context) {
-				_ = g.learn(holder("other", "100"), read, "me", now(), "")
-				_ = g.learn(holder(last.holder, "200"), read, "me", now(), "100")
+				if err := errors.Join(g.learn(holder("other", "100"), read, "me", now(), ""), g.learn(holder(last.holder, "200"), read, "me", now(), "100")); err != nil {
+					t.Error(err)
+				}
 				leases := g.Leases(ctx, created{store: s}, "me").Leases("")
-				go func() { _, _ = leases.Create(ctx, holder("me", ""), metav1.CreateOptions{}) }()
+				go func() {
+					if _, err := leases.Create(ctx, holder("me", ""), metav1.CreateOptions{}); err != nil {
+						s.say("failed")
+					}
+				}()
 				send(ctx, s, g, http.MethodPatch)
 				if last.waits {
 					expect(t, s, "it may still write", "", "")

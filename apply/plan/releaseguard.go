@@ -66,8 +66,8 @@ func conditionBlocked(source *v1.NodePoolSource) string {
 	return source.Status.LastAttemptedRevision
 }
 
-// exceeded reports whether a revision takes too many nodes. One that is held back already is
-// not let go by pools that have become larger, or smaller than what is limited.
+// exceeded reports whether a revision takes too many nodes. One that is held back already stays
+// so where pools have become larger, or too small for a limit.
 func (policy ReleasePolicy) exceeded(revision Revision, count, of int) bool {
 	if policy.Blocked != "" && policy.Blocked == revision.Name {
 		return count > 0
