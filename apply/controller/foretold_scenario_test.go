@@ -47,6 +47,8 @@ type scenario struct {
 	nodes  []*scenarioNode
 	// start are the pools of the first revision, before those when the last one is merged.
 	start, before, after map[string]*v1.NodePoolSpec
+	// created is when the pools were created before the last revision is merged.
+	created map[string]time.Time
 	// approved are the waves that were approved: "pool/wave".
 	approved []string
 }
@@ -188,7 +190,8 @@ func (s *scenario) spec(pool string) (spec *v1.NodePoolSpec, deleted bool) {
 }
 
 // orders reports whether changes of a pool wait for the rollout of another one: of the pool
-// itself, one around it, or a stronger one.
+// itself, one around it, or a stronger one, by priority, then age. Pools that come with the last
+// revision are younger than those before, and of ages in the order of their names.
 func (s *scenario) orders(ordering, changing string) bool {
 	if ordering == changing {
 		return true
@@ -213,7 +216,7 @@ func (s *scenario) orders(ordering, changing string) bool {
 	if older != otherOlder {
 		return older
 	}
-	return ordering < changing
+	return cmp.Or(s.created[ordering].Compare(s.created[changing]), strings.Compare(ordering, changing)) < 0
 }
 
 // prepared are scenarios with prefixes of their own.

@@ -99,7 +99,7 @@ func TestDiffForetellsRandomRollouts(t *testing.T) {
 				seed++
 			}
 			for i, seed := range seeds {
-				scenarios = append(scenarios, newRandomScenario(seed, fmt.Sprintf("s%02d", i+1), foretoldStart))
+				scenarios = append(scenarios, newRandomScenario(seed, fmt.Sprintf("b%d-s%02d", batch, i+1), foretoldStart))
 			}
 			total += newForetoldWorld(t, foretoldStart, scenarios, nil).goesAsForetold(8*time.Hour, time.Hour)
 		})

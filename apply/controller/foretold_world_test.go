@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,6 +96,7 @@ func newForetoldWorld(t *testing.T, start time.Time, scenarios []*scenario, adju
 	w.follows(foretoldSource, revision)
 	w.rest(mergePeriod)
 	w.second(start)
+	w.dates()
 	w.disturb()
 	w.clock.moveTo(start)
 	w.rest(mergePeriod)
@@ -102,6 +104,21 @@ func newForetoldWorld(t *testing.T, start time.Time, scenarios []*scenario, adju
 		w.rest(mergePeriod)
 	}
 	return w
+}
+
+// dates notes when pools were created: who is older may be a matter of a moment.
+func (w *foretoldWorld) dates() {
+	w.t.Helper()
+	var list v1.NodePoolList
+	w.do(w.List(w.t.Context(), &list))
+	for _, s := range w.scenarios {
+		s.created = map[string]time.Time{}
+		for i := range list.Items {
+			if pool := &list.Items[i]; strings.HasPrefix(pool.Name, s.prefix+"-") {
+				s.created[pool.Name] = pool.CreationTimestamp.Time
+			}
+		}
+	}
 }
 
 // second has the loops carry out the second revision of scenarios that have one, a few minutes
