@@ -53,7 +53,7 @@ var notRun = map[string]string{
 	"make test":                  ".ci/run runs it, and with it this test",
 	"make lint":                  ".ci/run runs it",
 	"make verify":                ".ci/run runs it",
-	"make stress":                "takes an hour; `TestNoTestWaitsForStress` holds that make test runs the same tests in a short form",
+	"make stress":                "takes hours; `TestNoTestWaitsForStress` holds that make test runs the same tests in a short form",
 	"make fuzz":                  "takes minutes for each target; make test runs what fuzzing has found",
 	"make bench":                 "takes an hour; `TestPublished` holds its results to the page",
 	"make matrix":                "takes ten minutes for each version; `TestPageShowsTheResults` holds its results to the page",
