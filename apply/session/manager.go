@@ -39,8 +39,9 @@ func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guar
 	}
 	// Each session adds the same controllers.
 	options.Controller.SkipNameValidation = ptr.To(true)
+	stops := make(managerStops)
 	if s.Lease != nil {
-		options.LeaderElectionResourceLockInterface = s.Lease.lock(ctx, g)
+		options.LeaderElectionResourceLockInterface = electionLock{Interface: s.Lease.lock(ctx, g), session: ctx, stops: stops}
 		options.LeaderElection = true
 		options.LeaderElectionReleaseOnCancel = true
 		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = ptr.To(leaseDuration), ptr.To(renewDeadline), ptr.To(renewPeriod)
@@ -48,6 +49,9 @@ func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guar
 	mgr, err := manager.New(config, options)
 	if err != nil {
 		return nil, listenError(PprofListener, fmt.Errorf("controller: %w", err))
+	}
+	if err := mgr.Add(stops); err != nil {
+		return nil, fmt.Errorf("controller: %w", err)
 	}
 	if err := controller.Add(mgr, controller.Options{Concurrency: s.Concurrency, Namespace: s.Namespace, Webhooks: s.WebhookAddress != "", Metrics: s.Metrics.Metrics}); err != nil {
 		return nil, fmt.Errorf("controller: %w", err)
