@@ -49,8 +49,9 @@ func newWorld(seed uint64) *world {
 		held:     true,
 	}
 	w.node.Labels, w.node.Annotations = w.values(4), w.values(4)
-	for key, value := range w.values(3) {
-		taint := corev1.Taint{Key: key, Value: value, Effect: pick(w.r, worldEffects)}
+	values := w.values(3)
+	for _, key := range slices.Sorted(maps.Keys(values)) { // one seed is one world
+		taint := corev1.Taint{Key: key, Value: values[key], Effect: pick(w.r, worldEffects)}
 		if w.r.IntN(2) == 0 {
 			added := metav1.NewTime(time.Unix(int64(w.r.IntN(1000)), 0).UTC())
 			taint.TimeAdded = &added
