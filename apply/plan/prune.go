@@ -119,6 +119,7 @@ func (policy PrunePolicy) refuse(size, there int, revision Revision, held int) *
 	if policy.Base > 0 {
 		blocked.Of = min(held, policy.Base)
 	}
+	blocked.Of = max(blocked.Of, size) // the base may be older than pools that were made again
 	limit, err := intstr.GetScaledValueFromIntOrPercent(&policy.Limit, blocked.Of, true)
 	switch {
 	case len(revision.Pools) == 0:

@@ -60,6 +60,9 @@ func TestPruneProperties(t *testing.T) {
 		case p.Blocked != nil:
 			seen["blocked, without a pool"]++
 		}
+		if policy.Limit.StrVal == "100%" && p.Blocked != nil && len(w.revision.Pools) > 0 {
+			t.Errorf("seed %d: 100%% blocks: %v", seed, p.Blocked)
+		}
 		if approved && policy.Enabled && len(w.revision.Pools) > 0 && len(deletes) != len(w.mayGo) {
 			t.Errorf("seed %d: approved, and only %v of %v go", seed, deletes, w.mayGo)
 		}
@@ -128,7 +131,7 @@ func newPruneWorld(r *rand.Rand) *pruneWorld {
 // of is what a percentage is of.
 func (w *pruneWorld) of() int {
 	if base := w.revision.Prune.Base; base > 0 {
-		return min(base, w.held)
+		return max(min(base, w.held), w.vanished)
 	}
 	return w.held
 }

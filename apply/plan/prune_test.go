@@ -85,10 +85,22 @@ func TestPrune(t *testing.T) {
 		"pools added meanwhile":   {"a revision that is held back does not make way for itself", PrunePolicy{Enabled: true, Limit: intstr.FromString("30%"), Base: 5}, held(9), 7, []string{"p7", "p8"}, nil, ""},
 		"more added meanwhile":    {"the percentage is of those that were there before", PrunePolicy{Enabled: true, Limit: intstr.FromString("30%"), Base: 5}, held(9), 6, nil, []string{"p6", "p7", "p8"}, "the limit is 2"},
 		"fewer than before":       {"it is of no more than there are", PrunePolicy{Enabled: true, Limit: intstr.FromString("50%"), Base: 100}, held(4), 1, nil, []string{"p1", "p2", "p3"}, "the limit is 2"},
-		"only kept ones vanish":   {"there is nothing to hold back", policy("0"), edit(held(3), 2, mark(v1.PruneAnnotation)), 2, nil, nil, ""},
-		"on its way out":          {"it is deleted already, and no pool of the source any more", policy("50%"), edit(held(3), 2, deleting), 1, []string{"p1"}, nil, ""},
-		"another source's":        {"it is not for this source to say", policy("100%"), edit(held(3), 2, handedTo("other")), 1, []string{"p1"}, nil, ""},
-		"made by hand":            {"the same", policy("100%"), edit(held(3), 2, func(pool *v1.NodePool) { pool.Labels, pool.Annotations = nil, nil }), 1, []string{"p1"}, nil, ""},
+		"all, after all were deleted by hand": {
+			"the base was noted while they were being made again, and 100% never blocks",
+			PrunePolicy{Enabled: true, Limit: intstr.FromString("100%"), Base: 5}, held(9), 1, []string{"p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8"}, nil, "",
+		},
+		"all that were blocked": {
+			"100% allows what was blocked, of however many it is the rest",
+			PrunePolicy{Enabled: true, Limit: intstr.FromString("100%"), Blocked: &v1.BlockedPrune{Count: 8, Pools: []string{"p1", "p2"}}}, held(3), 1, []string{"p1", "p2"}, nil, "",
+		},
+		"more gone than the base": {
+			"the share is of what is gone at the least",
+			PrunePolicy{Enabled: true, Limit: intstr.FromString("50%"), Base: 2}, held(6), 1, nil, []string{"p1", "p2", "p3", "p4", "p5"}, "the limit is 3 (spec.pruneLimit 50%)",
+		},
+		"only kept ones vanish": {"there is nothing to hold back", policy("0"), edit(held(3), 2, mark(v1.PruneAnnotation)), 2, nil, nil, ""},
+		"on its way out":        {"it is deleted already, and no pool of the source any more", policy("50%"), edit(held(3), 2, deleting), 1, []string{"p1"}, nil, ""},
+		"another source's":      {"it is not for this source to say", policy("100%"), edit(held(3), 2, handedTo("other")), 1, []string{"p1"}, nil, ""},
+		"made by hand":          {"the same", policy("100%"), edit(held(3), 2, func(pool *v1.NodePool) { pool.Labels, pool.Annotations = nil, nil }), 1, []string{"p1"}, nil, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +133,7 @@ func TestPrune(t *testing.T) {
 			}
 			of := len(c.live)
 			if c.policy.Base > 0 {
-				of = min(of, c.policy.Base)
+				of = max(min(of, c.policy.Base), len(c.blocked))
 			}
 			if text := p.Blocked.Error(); !strings.Contains(text, c.why) || p.Blocked.Of != of {
 				t.Errorf("reported as %q, of %d pools; want %q", text, p.Blocked.Of, c.why)
