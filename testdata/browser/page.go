@@ -217,8 +217,13 @@ func (p *Page) event(m message) {
 	}
 }
 
-// request answers the first request with the page, and refuses all others.
+// request answers the first request with the page, and refuses all others. The browser
+// itself requests the icon of a page that names none: that request is not the page's.
 func (p *Page) request(id, url string) {
+	if url == address+"favicon.ico" {
+		p.post("Fetch.fulfillRequest", object{"requestId": id, "responseCode": 204})
+		return
+	}
 	p.mu.Lock()
 	first := !p.served && url == address && p.html != ""
 	html := p.html
