@@ -29,6 +29,9 @@ func TestDocumentedCommandsRun(t *testing.T) {
 		for _, commands := range documentedCommands(page) {
 			dir := r.clone(t)
 			for _, command := range commands {
+				if strings.HasPrefix(command, "make ") || strings.HasPrefix(command, "go ") {
+					continue // a target or a test of this repository: .ci/run runs what every change has to pass
+				}
 				key := command
 				if uninstall[command] != "" {
 					key = uninstall[command]

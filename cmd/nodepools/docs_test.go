@@ -14,7 +14,6 @@ import (
 var (
 	testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	testMention  = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)(?:/([\\w-]+))?`")
-	stressSkip   = regexp.MustCompile(`Stress\(\)[^}]*\.Skip`)
 )
 
 // scriptFolders are where the scripts are that stand for tests of these names.
@@ -32,12 +31,9 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 			exists[match[1]] = true
 		}
 	}
-	named := map[string]int{}
 	for _, page := range docs.All(t) {
 		document := page.Path
-		mentions := testMention.FindAllStringSubmatch(page.Text, -1)
-		named[document] = len(mentions)
-		for _, mention := range mentions {
+		for _, mention := range testMention.FindAllStringSubmatch(page.Text, -1) {
 			name, script := mention[1], mention[2]
 			if !exists[name] {
 				t.Errorf("%s names the test %s, and there is none", document, name)
@@ -48,20 +44,6 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(scriptFolders[name], script+".txtar")); err != nil {
 				t.Errorf("%s names the script %s of %s: %v", document, script, name, err)
 			}
-		}
-	}
-	for document, want := range map[string]int{"docs/guarantees.md": 50, "CONTRIBUTING.md": 300} {
-		if named[document] < want {
-			t.Errorf("%s names %d tests, fewer than %d", document, named[document], want)
-		}
-	}
-}
-
-// What make test skips unless it is under stress would be counted as run.
-func TestNoTestWaitsForStress(t *testing.T) {
-	for path, code := range testFiles(t) {
-		if stressSkip.MatchString(code) {
-			t.Errorf("%s skips a test that does not run under stress: run a short form of it", path)
 		}
 	}
 }
