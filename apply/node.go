@@ -30,21 +30,16 @@ type NodePatcher interface {
 //
 // Where the API server refuses the plan because the node would be too large, what the plan
 // releases is written all the same, and the error returned.
-func (a *Applier) Node(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) (Written, error) {
+func (a *Applier) Node(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) error {
 	if p.NoOp() {
-		return Written{}, nil
+		return nil
 	}
 	return a.write(ctx, node, p, (*plan.NodePlan).Patch)
 }
 
-// Walls writes of a plan what no kubelet has a say in, see [plan.NodePlan.Walls], whoever
-// writes the node at the same time. It is for a node of which [Applier.Node] is refused as
-// outdated again and again.
-func (a *Applier) Walls(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) (Written, error) {
-	walls := p.Walls()
-	if walls == nil {
-		return Written{}, nil
-	}
+// Walls writes the walls of a plan, see [plan.NodePlan.Walls], whoever writes the node at the
+// same time. It is for a node of which [Applier.Node] is refused as outdated again and again.
+func (a *Applier) Walls(ctx context.Context, node *plan.NodeState, walls *plan.NodePlan) error {
 	return a.write(ctx, node, walls, (*plan.NodePlan).TestedPatch)
 }
 
@@ -96,40 +91,19 @@ func isOutdatedTest(err error) bool {
 // patchMaker is how a plan becomes a request.
 type patchMaker func(*plan.NodePlan, *plan.NodeState) (plan.Patch, error)
 
-func (a *Applier) write(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker) (Written, error) {
+func (a *Applier) write(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker) error {
 	err := a.patch(ctx, node, p, patchOf)
 	if !isTooLarge(err) {
-		return writtenOf(p, err), err
+		return err
 	}
 	removals := p.Removals(node)
 	if removals == nil {
-		return Written{}, err
+		return err
 	}
-	also := a.patch(ctx, node, removals, patchOf)
-	if also != nil {
-		err = also // which may be a refusal that can be mended
+	if also := a.patch(ctx, node, removals, patchOf); also != nil {
+		return also // which may be a refusal that can be mended
 	}
-	return writtenOf(removals, also), err
-}
-
-// Written is what was written of a plan for a node.
-type Written struct {
-	// Plan is the plan, or the part of it that was written alone; nil for nothing.
-	Plan *plan.NodePlan
-	// Unconfirmed reports that it may have been written, or may be later: there was no answer.
-	Unconfirmed bool
-}
-
-// writtenOf is what was written, as far as the error of that says.
-func writtenOf(p *plan.NodePlan, err error) Written {
-	status := apierrors.APIStatus(nil)
-	switch {
-	case err == nil:
-		return Written{Plan: p}
-	case IsRefused(err), isTooLarge(err), errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError && status.Status().Code != http.StatusRequestTimeout:
-		return Written{}
-	}
-	return Written{Plan: p, Unconfirmed: true}
+	return err
 }
 
 func (a *Applier) patch(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, patchOf patchMaker) error {

@@ -24,14 +24,11 @@ type drainWorld struct {
 	now   time.Time
 	log   []string
 
-	// What is remembered of the node, and its repairs.
-	memory  *Memory
+	// repairs are those of the node, and change is the last one that it has followed.
 	repairs *Repairs
 	change  LastChange
-	// older is a state that the node had, and lost are the taints that were ours, and were taken
-	// from it in this step.
+	// older is a state that the node had.
 	older *NodeState
-	lost  map[render.TaintID]Entry
 }
 
 func (w *drainWorld) pool(name string) *v1.NodePool {
@@ -108,7 +105,6 @@ func (w *drainWorld) describe(p *v1.NodePool) string {
 }
 
 func (w *drainWorld) step(t *testing.T) {
-	w.lost = nil
 	switch w.r.IntN(7) {
 	case 0, 1:
 		name := pick(w.r, []string{"a", "b", "c"})
@@ -129,7 +125,6 @@ func (w *drainWorld) step(t *testing.T) {
 		w.note("somebody: taints %v", taintsOf(w.node))
 	case 3:
 		// Somebody takes the record as well, or puts an older state of the node back.
-		w.lost = maps.Clone(mustRecord(t, w.node).Taints)
 		before := w.node
 		w.node = w.node.DeepCopy()
 		if w.r.IntN(2) == 0 && w.older != nil {
@@ -149,7 +144,7 @@ func (w *drainWorld) step(t *testing.T) {
 func (w *drainWorld) decide(facts NodeFacts) NodeOutcome {
 	pools := w.all()
 	facts.Rollouts, facts.Now = RolloutsOf(pools), w.now
-	facts.Memory, facts.LastChange = w.memory, w.change
+	facts.LastChange = w.change
 	facts.Backoff, facts.Repairs = DefaultRepairBackoff(), w.repairs
 	return NodeOutcomeOf(w.node, expand(pools...), facts)
 }
@@ -157,12 +152,8 @@ func (w *drainWorld) decide(facts NodeFacts) NodeOutcome {
 // carry carries out, and checks what must hold of each write.
 func (w *drainWorld) carry(o NodeOutcome, facts NodeFacts) (problem string) {
 	p, before := o.Admission.Plan, w.node
-	if p == nil {
+	if p == nil || p.NoOp() {
 		return ""
-	}
-	problem = w.notPutBack(o)
-	if p.NoOp() {
-		return problem
 	}
 	after := p.After(before)
 	recorded := o.Plan.recorded
@@ -201,24 +192,6 @@ func (w *drainWorld) carry(o NodeOutcome, facts NodeFacts) (problem string) {
 	w.node = after
 	if _, err := readRecord(after); err != nil {
 		problem += err.Error()
-	}
-	return problem
-}
-
-// notPutBack are the taints that were ours, were taken from the node in this step together with
-// its record, and stay away, though a pool wants them still.
-func (w *drainWorld) notPutBack(o NodeOutcome) (problem string) {
-	p, before := o.Admission.Plan, w.node
-	after := p.After(before)
-	for id, entry := range w.lost {
-		want, wanted := o.Plan.desired.Taints[id]
-		_, stands := taintValue(before, id)
-		if drained, drains := p.Record.Change.Drains[drainedID]; drains && id == twinOf(drainedID) && carriesTaint(after, id, drained.Value) {
-			continue // another one stands in its place for as long as the node is drained
-		}
-		if wanted && want.Pool == entry.Pool && want.Value == entry.Value && !stands && !o.Plan.pools.Holds(want.Pool) && !carriesTaint(after, id, entry.Value) && !p.taints.withheld[id] {
-			problem += fmt.Sprintf("lost: %s=%s was taken with its record, and is not put back: waits %v; ", id, entry.Value, o.Wait)
-		}
 	}
 	return problem
 }
@@ -291,7 +264,6 @@ func TestRandomDrainProperties(t *testing.T) {
 				}
 				w.repairs = o.Admission.Written(w.now)
 				noop := o.Admission.Plan == nil || o.Admission.Plan.NoOp()
-				before := w.node
 				problem := w.carry(o, facts)
 				w.note("  pass %d turn %v drained %t: %s taints %v drains %+v waits %d begins %v record %s", pass, turn, facts.Drained, o.State, taintsOf(w.node), LastChangeOf(w.node).Drained(), len(o.Wait), o.Begins, w.node.Annotations[v1.AppliedAnnotation])
 				if problem != "" {
@@ -301,7 +273,6 @@ func TestRandomDrainProperties(t *testing.T) {
 				if noop && o.Begins {
 					fail("begins", "without a write")
 				}
-				w.memory = NodeFacts{Memory: w.memory}.Remember(before, o, o.Admission.Plan, false)
 				if state := FollowerStateOf(w.node, o, true); w.change.Behind(state.Change) {
 					w.change = state.Change
 				}

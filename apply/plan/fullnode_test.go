@@ -203,3 +203,11 @@ func TestFullNodeWithoutWhatMakesRoom(t *testing.T) {
 		}
 	}
 }
+
+// wallPool wants a taint, and labels.
+func wallPool() *v1.NodePool {
+	return waitingPool("wall", func(pool *v1.NodePool) {
+		pool.Spec.Taints = []v1.Taint{{Key: wallID.Key, Value: "yes", Effect: wallID.Effect}}
+		pool.Spec.Labels = map[string]v1.LabelValue{"example.com/a": "ours", "example.com/b": "ours", "example.com/c": "ours", "example.com/d": "ours"}
+	})
+}

@@ -12,9 +12,8 @@ import (
 //
 // The rule, for each key that is in the record or that a pool wants:
 //
-//   - In the record, or remembered and gone with its record: it is ours. It gets the
-//     value that is wanted, also when somebody changed it by hand. No longer wanted,
-//     it goes, or gets back the value that it had before it was taken over; but a
+//   - In the record: it is ours. It gets the value that is wanted, also when somebody
+//     changed it by hand. No longer wanted, it goes, or gets back the value that it had before it was taken over; but a
 //     value that differs from the one we put there is somebody else's and stays.
 //     A label that was adopted goes too, unless pools choose their members by it: that
 //     counts with its earlier value for as long as it is ours, and no pool makes or ends

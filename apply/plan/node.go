@@ -25,7 +25,6 @@ type NodePlan struct {
 	// step is the plan for what the pools see now, where this one is for what they will
 	// see; nil where that is the same.
 	step *NodePlan
-	// ownership is what is ours now.
 	ownership
 	// text is the record as it stands on the node; rewritten reports that it is
 	// another text afterwards though it says the same.
@@ -37,6 +36,10 @@ type NodePlan struct {
 	annotations fieldPlan[string]
 	taints      fieldPlan[render.TaintID]
 }
+
+// ownership is what of a node is ours. Live is the record as it stands on the node; recorded is the
+// same, with the last change that the node has followed, which the record may not have yet.
+type ownership struct{ recorded, live Record }
 
 // outcome is what becomes of the keys of one field.
 type fieldPlan[K comparable] struct {
@@ -91,16 +94,17 @@ func Node(node *NodeState, pools *render.Expansion) (*NodePlan, error) {
 	return NodeFacts{}.plan(node, pools)
 }
 
-// plan is that of [Node], with what is remembered of the node.
+// plan is that of [Node], with the last change that is known of the node.
 func (f NodeFacts) plan(node *NodeState, pools *render.Expansion) (*NodePlan, error) {
 	live, err := readRecord(node)
 	if err != nil {
 		return nil, err
 	}
-	ours := f.Memory.owned(node, live, pools)
+	recorded := live
 	if live.Change.Behind(f.LastChange) {
-		ours.recorded.Change = f.LastChange
+		recorded.Change = f.LastChange
 	}
+	ours := ownership{recorded, live}
 	seen := live.underlyingLabels(node.Labels)
 	first := weighAll(node, ours, seen, pools)
 	if first.leavesLabels() {
@@ -137,7 +141,7 @@ func (p *NodePlan) leavesLabels() bool {
 // weighAll plans for a node of which the pools see these labels.
 func weighAll(node *NodeState, ours ownership, seen map[string]string, pools *render.Expansion) *NodePlan {
 	desired := pools.Node(node.Name, seen)
-	return weighDesired(node, ours.wanted(desired.Taints).sharing(node, desired.Taints, pools), desired, pools)
+	return weighDesired(node, ours, desired, pools)
 }
 
 // weighDesired plans for a node of which this is desired. Where the API server would
@@ -158,10 +162,7 @@ func weighKeeping(node *NodeState, ours ownership, desired render.Desired, pools
 	if !p.exceeds(node) {
 		return p
 	}
-	if p = p.fitting(node, plan); ours.recalls() && p.annotationBytes(node) > allAnnotations {
-		return weighKeeping(node, ours.forgetting(), desired, pools, change) // which adds nothing
-	}
-	return p
+	return p.fitting(node, plan)
 }
 
 func weighFields(node *NodeState, ours ownership, desired render.Desired, pools *render.Expansion, noRoom denials) *NodePlan {
@@ -205,7 +206,7 @@ func (p *NodePlan) NoOp() bool {
 	return len(p.Changes) == 0 && p.Record.Equal(p.live) && !p.rewritten
 }
 
-// Recorded is what is ours before the write, by the record and by what is remembered of it.
+// Recorded is what is ours before the write.
 func (p *NodePlan) Recorded() Record { return p.recorded }
 
 // Releases returns the pools that the write releases: the record had keys of them

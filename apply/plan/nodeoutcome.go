@@ -94,9 +94,7 @@ type NodeFacts struct {
 	Backoff RepairBackoff
 	Repairs *Repairs
 	Now     time.Time
-	// Memory is what is remembered of the node; nil for nothing. LastChange is the last one that
-	// it has followed in its turn, by what was written.
-	Memory     *Memory
+	// LastChange is the last one that it has followed in its turn, by what was written.
 	LastChange LastChange
 	// Tries reports that it is only asked what the API server takes: nothing waits then.
 	Tries bool
@@ -208,7 +206,7 @@ func (f NodeFacts) admit(node *NodeState, p *NodePlan) Admission {
 	if f.Backoff == (RepairBackoff{}) {
 		return Admission{Plan: p}
 	}
-	return f.Backoff.Admit(node, p, f.Repairs, f.recordReplaced(p), f.Now)
+	return f.Backoff.Admit(node, p, f.Repairs, f.Now)
 }
 
 // allow returns what of a plan may be written.

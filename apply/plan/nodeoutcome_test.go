@@ -77,16 +77,6 @@ func TestNodeOutcome(t *testing.T) {
 			facts: NodeFacts{Backoff: backoff, Repairs: fought.Repairs, Now: now.Add(backoff.First)},
 			want:  NodeStateChanging, members: []string{"a"}, before: []string{"a"}, after: []string{"a"},
 		},
-		"record taken away": {
-			reason: "it is remembered, so somebody has undone it, and that is a repair",
-			node: carrying(func(node *NodeState) {
-				delete(node.Annotations, v1.AppliedAnnotation)
-				delete(node.Labels, role)
-				put(node, Label, nil)
-			}), pools: []*v1.NodePool{a},
-			facts: NodeFacts{Backoff: backoff, Now: now, Memory: &Memory{Record: carrying(nil)().Annotations[v1.AppliedAnnotation]}},
-			want:  NodeStateChanging, members: []string{"a"}, after: []string{"a"},
-		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -123,7 +123,7 @@ func (r *Rollouts) Wait(node *NodeState, p *NodePlan, now time.Time) NodeWait {
 
 // governing are the pools that a node waits for with a plan.
 func (r *Rollouts) governing(node *NodeState, p *NodePlan, now time.Time, turn Turn) *governing {
-	carried, concerned := p.carriedPools(), p.concerned()
+	carried, concerned := p.recorded.Pools(), p.concerned()
 	g := &governing{
 		rollouts: r, concerned: concerned, turn: turn,
 		exempt: func(pool *rollout) bool {
@@ -199,15 +199,6 @@ func (a *Allowed) add(pool, as string, g *governing, now time.Time) {
 	}
 	slices.Sort(asks.In)
 	a.Asks, a.AsksOf = append(a.Asks, asks.In...), append(a.AsksOf, asks)
-}
-
-// carriedPools are those that the node carries keys of, by its record or by what is remembered of it.
-func (p *NodePlan) carriedPools() map[string]bool {
-	pools := p.recorded.Pools()
-	if p.replaced {
-		maps.Copy(pools, p.had.Pools())
-	}
-	return pools
 }
 
 // joins reports whether a node, which carries keys of some pools, is new to a pool: it came

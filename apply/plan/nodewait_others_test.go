@@ -205,3 +205,5 @@ func TestTheOneThatGoesFurthestHasItsWay(t *testing.T) {
 		t.Errorf("it waits %q, and has the labels %v and the taints %v", waitsText(o), after.Labels, taintsOf(after))
 	}
 }
+
+func takesOver(pool *v1.NodePool) { pool.Spec.ConflictPolicy = v1.TakeOver }

@@ -138,21 +138,6 @@ func TestClassToleratesAFormerParent(t *testing.T) {
 	}
 }
 
-// Somebody removes the record with all that it describes: all is put back at once, while
-// the pool is closed, too.
-func TestRemovedRecordIsPutBackAtOnce(t *testing.T) {
-	p := waitingPool("p", all(tainted("wall", corev1.TaintEffectNoSchedule), closed))
-	node := followed(t, 365*24*time.Hour, waitingPool("p", tainted("wall", corev1.TaintEffectNoSchedule)))
-	p.CreationTimestamp = metav1.NewTime(closedAt.Add(-30 * 24 * time.Hour))
-	memory := &Memory{Record: node.Annotations[v1.AppliedAnnotation]}
-	delete(node.Annotations, v1.AppliedAnnotation)
-	node.Taints, node.Labels = nil, map[string]string{}
-	o := NodeOutcomeOf(node, expand(p), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{p}), Now: closedAt, Memory: memory, Backoff: DefaultRepairBackoff()})
-	if after := o.Admission.Plan.After(node); len(after.Taints) == 0 {
-		t.Errorf("the wall was removed by hand, and is not put back: %s, waits %q", o.State, waitsText(o))
-	}
-}
-
 // A node that has been in use for months, and enters an unchanged pool by a label, waits.
 func TestNodeInUseWaitsToEnter(t *testing.T) {
 	p := waitingPool("p", all(tainted("1", corev1.TaintEffectNoExecute), closed, func(pool *v1.NodePool) {

@@ -29,7 +29,7 @@ func (r *Rollouts) orderedBy(node *NodeState, p *NodePlan, now time.Time) map[st
 	if len(ordering) == 0 {
 		return nil
 	}
-	carried := p.carriedPools()
+	carried := p.recorded.Pools()
 	exempt := func(pool string) bool { return p.pools.Holds(pool) || joins(node, carried, r.of(pool), now) }
 	ordered := map[string][]*rollout{}
 	for _, name := range r.disrupted(p, exempt, r.takesOver, noTaint) {

@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"k8s.io/utils/ptr"
-
-	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
 // RepairBackoff says how often a key of a node is put back that somebody else
@@ -53,11 +51,10 @@ func (a Admission) Written(now time.Time) *Repairs {
 // time that does not go back.
 //
 // A repair is a change that undoes somebody's change. That is what the plan calls
-// drift. Where somebody has replaced the record, every change is one: what an older
-// record says is no drift by itself. All other changes are never delayed, those of a
-// key that is fought over included.
-func (b RepairBackoff) Admit(node *NodeState, p *NodePlan, known *Repairs, replaced bool, now time.Time) Admission {
-	if known == nil && !p.repairs(replaced) {
+// drift. All other changes are never delayed, those of a key that is fought over
+// included.
+func (b RepairBackoff) Admit(node *NodeState, p *NodePlan, known *Repairs, now time.Time) Admission {
+	if known == nil && !p.repairs() {
 		return Admission{Plan: p}
 	}
 	a := &admission{
@@ -65,28 +62,17 @@ func (b RepairBackoff) Admit(node *NodeState, p *NodePlan, known *Repairs, repla
 		known: known.current(node.UID, p, now.Add(-b.Quiet)), withheld: map[repairKey]bool{}, due: map[repairKey]bool{},
 	}
 	for _, change := range p.Changes {
-		if id := (repairKey{change.Field, change.Key}); replaced || change.Drift {
-			a.consider(id, repaired{pools: []string{change.Pool}, value: change.After})
+		if id := (repairKey{change.Field, change.Key}); change.Drift {
+			a.consider(id, repaired{pool: change.Pool, value: change.After})
 		} else {
 			delete(a.known.keys, id)
 		}
 	}
-	admitted := p.fittingWithout(node, a.withheld)
-	if replaced && len(admitted.Changes) == 0 && !admitted.NoOp() {
-		// Nothing but the record is put right.
-		a.consider(recordKey, repaired{pools: admitted.recordPools()})
-		if a.withheld[recordKey] {
-			admitted = admitted.nothing()
-		}
-	}
-	return Admission{Plan: admitted, Held: a.known.clone().orNone(), made: a}
+	return Admission{Plan: p.fittingWithout(node, a.withheld), Held: a.known.clone().orNone(), made: a}
 }
 
 // repairs reports whether a plan undoes somebody's change.
-func (p *NodePlan) repairs(replaced bool) bool {
-	if replaced {
-		return !p.NoOp()
-	}
+func (p *NodePlan) repairs() bool {
 	for i := range p.Changes {
 		if p.Changes[i].Drift {
 			return true
@@ -176,8 +162,5 @@ const (
 
 // sameAs reports whether the same is put back for the same pools.
 func (k repaired) sameAs(other repaired) bool {
-	return ptr.Equal(k.value, other.value) && len(k.pools) == len(other.pools) && (len(k.pools) != 1 || k.pools[0] == other.pools[0])
+	return ptr.Equal(k.value, other.value) && k.pool == other.pool
 }
-
-// recordKey stands for the record, where it is all that is put right.
-var recordKey = repairKey{Annotation, v1.AppliedAnnotation}

@@ -22,8 +22,6 @@ type fight struct {
 	now time.Duration
 	// before is the node as it was before the last pass.
 	before *NodeState
-	// memory is what is remembered of the node.
-	memory *Memory
 	// repaired has, by field and key, when it was put back.
 	repaired map[repairKey][]time.Duration
 }
@@ -45,14 +43,12 @@ func (f *fight) become(pools *render.Expansion) {
 // pass plans the node and writes what may be written.
 func (f *fight) pass() (full, admitted *NodePlan) {
 	f.t.Helper()
-	facts := NodeFacts{Memory: f.memory}
-	full, err := facts.plan(f.node, f.pools)
+	full, err := Node(f.node, f.pools)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	replaced := facts.recordReplaced(full)
-	a := f.backoff.Admit(f.node, full, f.known, replaced, start.Add(f.now))
-	f.before, f.memory, f.known = f.node, facts.Remember(f.node, NodeOutcome{Plan: full}, a.Plan, false), a.Written(start.Add(f.now))
+	a := f.backoff.Admit(f.node, full, f.known, start.Add(f.now))
+	f.before, f.known = f.node, a.Written(start.Add(f.now))
 	if a.Plan.NoOp() {
 		return full, a.Plan
 	}
@@ -62,14 +58,11 @@ func (f *fight) pass() (full, admitted *NodePlan) {
 	}
 	f.node = f.s.send(f.t, f.node, patch)
 	for _, change := range a.Plan.Changes {
-		if !replaced && !change.Drift {
+		if !change.Drift {
 			continue
 		}
 		id := repairKey{change.Field, change.Key}
 		f.repaired[id] = append(f.repaired[id], f.now)
-	}
-	if replaced && len(a.Plan.Changes) == 0 {
-		f.repaired[recordKey] = append(f.repaired[recordKey], f.now)
 	}
 	return full, a.Plan
 }

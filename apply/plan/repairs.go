@@ -29,8 +29,8 @@ type repairKey struct {
 
 // repaired is what is known of one key.
 type repaired struct {
-	// pools that it is put back for: one, but for the record.
-	pools []string
+	// pool that it is put back for.
+	pool string
 	// value that is put back; nil where the key is removed.
 	value *string
 	// count of the repairs, the last of them, and the two before it.
@@ -74,13 +74,13 @@ func (p *NodePlan) records(id repairKey, k repaired) bool {
 	case Taint:
 		for taint, entry := range p.Record.Taints {
 			if taint.String() == id.key {
-				return entry.Value == *k.value && entry.Pool == k.pools[0]
+				return entry.Value == *k.value && entry.Pool == k.pool
 			}
 		}
 		return false
 	}
 	entry, ours := entries[id.key]
-	return ours && entry.Value == *k.value && entry.Pool == k.pools[0]
+	return ours && entry.Value == *k.value && entry.Pool == k.pool
 }
 
 func (r *Repairs) clone() *Repairs {
@@ -126,9 +126,7 @@ func (r *Repairs) Contests() []Contest {
 		if !k.contested {
 			continue
 		}
-		for _, pool := range k.pools {
-			all = append(all, Contest{Field: id.field, Key: id.key, Pool: pool, Managers: k.managers, Repairs: atLeast(k.count)})
-		}
+		all = append(all, Contest{Field: id.field, Key: id.key, Pool: k.pool, Managers: k.managers, Repairs: atLeast(k.count)})
 	}
 	slices.SortFunc(all, func(a, b Contest) int {
 		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Pool, b.Pool))

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/nodepools/nodepools/render"
 )
 
 // without is the plan without the changes of some keys. They stay as they are on
@@ -37,16 +35,9 @@ func (p *NodePlan) fittingWithout(node *NodeState, keys map[repairKey]bool) *Nod
 	}
 	keys = maps.Clone(keys)
 	maps.Copy(keys, p.withheldKeys())
-	fitting := func(ours ownership) *NodePlan {
-		return less.fitting(node, func(noRoom denials) *NodePlan {
-			return weighFields(node, ours, p.desired, p.pools, noRoom).without(keys)
-		})
-	}
-	fits := fitting(p.ownership)
-	if p.recalls() && fits.annotationBytes(node) > allAnnotations {
-		return fitting(p.forgetting())
-	}
-	return fits
+	return less.fitting(node, func(noRoom denials) *NodePlan {
+		return weighFields(node, p.ownership, p.desired, p.pools, noRoom).without(keys)
+	})
 }
 
 // withheldKeys are the keys that a plan leaves as they are, though they are to change.
@@ -88,21 +79,4 @@ func withhold[K comparable](o fieldPlan[K], field Field, recorded map[K]Entry, k
 		}
 	}
 	return less
-}
-
-// nothing is the plan that leaves the node and its record as they are.
-func (p *NodePlan) nothing() *NodePlan {
-	less := *p
-	less.Changes, less.Record, less.rewritten = nil, p.live, false
-	less.labels = fieldPlan[string]{record: p.live.Labels, withheld: p.labels.withheld}
-	less.annotations = fieldPlan[string]{record: p.live.Annotations, withheld: p.annotations.withheld}
-	less.taints = fieldPlan[render.TaintID]{record: p.live.Taints, withheld: p.taints.withheld}
-	return &less
-}
-
-// recordPools are the pools that the record names before or after the plan, sorted.
-func (p *NodePlan) recordPools() []string {
-	pools := p.Record.Pools()
-	maps.Copy(pools, p.live.Pools())
-	return slices.Sorted(maps.Keys(pools))
 }

@@ -22,8 +22,6 @@ type Observation struct {
 	// somebody else keeps changing.
 	Conflicts plan.Digest
 	Contests  []plan.Contest
-	// Memory is what is remembered of what pools had here; nil where that is not known.
-	Memory *plan.Memory
 	// Step is what the node keeps while changes wait, as far as RuntimeClasses have to do
 	// with it.
 	Step *plan.ClassStep

@@ -121,14 +121,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 }
 
 // read reads a node of the cache, or past it, where the cache does not show yet what was
-// written in the turn of the node, or may have been, or shows another record than what is
-// remembered.
+// written in the turn of the node, or may have been.
 func (r *Reconciler) read(ctx context.Context, name string) (*nodecache.Node, error) {
 	node, err := r.cached.Node(ctx, name)
 	if err != nil {
 		return nil, ofNode(err)
 	}
-	if r.fleet.Outdated(name, plan.LastChangeOf(&node.NodeState)) || r.surprises(node) {
+	if r.fleet.Outdated(name, plan.LastChangeOf(&node.NodeState)) {
 		if node, err = r.readLive(ctx, name); err == nil {
 			r.fleet.Shown(name, plan.LastChangeOf(&node.NodeState))
 		}
@@ -140,12 +139,6 @@ func (r *Reconciler) read(ctx context.Context, name string) (*nodecache.Node, er
 func (r *Reconciler) readLive(ctx context.Context, name string) (*nodecache.Node, error) {
 	node, err := nodecache.Live(r.live).Node(ctx, name)
 	return node, ofNode(err)
-}
-
-// surprises reports whether a node of the cache has another record than what is remembered.
-func (r *Reconciler) surprises(node *nodecache.Node) bool {
-	last := r.fleet.Last(node.Name)
-	return last != nil && last.UID == node.UID && !last.Memory.Expects(&node.NodeState)
 }
 
 // stateOf is a node as far as turns depend on it, by its outcome. What it would begin to
@@ -180,7 +173,6 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 	facts, refused := r.facts(node, pools)
 	outcome := plan.NodeOutcomeOf(&node.NodeState, pools.Expansion, facts)
 	found := &observed{Observation: fleet.Observation{Epoch: pools.Epoch, UID: node.UID, FollowerState: r.stateOf(node, outcome)}}
-	found.Memory = facts.Remember(&node.NodeState, outcome, nil, false)
 	switch outcome.State {
 	case plan.NodeStateUnreadable:
 		r.repairs.forget(node.Name)
@@ -256,7 +248,7 @@ func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) (facts p
 		facts.Refused, facts.Rollouts = refused.refused, pools.AllRollouts()
 	}
 	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID {
-		facts.Memory, facts.LastChange = last.Memory, last.Change
+		facts.LastChange = last.Change
 	}
 	return facts, refused
 }
@@ -270,14 +262,11 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 		return err
 	}
 	p := outcome.Admission.Plan
-	written, err := r.applier.Node(ctx, node, p)
+	err := r.applier.Node(ctx, node, p)
 	if last && apply.IsConflict(err) {
-		written, err = r.writeWalls(ctx, node, p, err)
+		err = r.writeWalls(ctx, node, p, err)
 	}
 	err = ofNode(err)
-	if written.Plan != nil {
-		found.Memory = facts.Remember(node, outcome, written.Plan, written.Unconfirmed)
-	}
 	r.count(p, err)
 	if err != nil {
 		found.Recorded, found.Problem = outcome.CarriedBefore(), "could not be written: "+apply.Brief(err)
@@ -300,12 +289,16 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 
 // writeWalls writes what no kubelet may delay by writing its node without a pause. What is
 // left of the plan is as outdated as it was.
-func (r *Reconciler) writeWalls(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, outdated error) (apply.Written, error) {
-	written, err := r.applier.Walls(ctx, node, p)
-	if written.Plan == p && err == nil || apply.IsRefused(err) {
-		return written, err
+func (r *Reconciler) writeWalls(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, outdated error) error {
+	walls := p.Walls()
+	if walls == nil {
+		return outdated
 	}
-	return written, errors.Join(outdated, err)
+	err := r.applier.Walls(ctx, node, walls)
+	if walls == p && err == nil || apply.IsRefused(err) {
+		return err
+	}
+	return errors.Join(outdated, err)
 }
 
 // resultsOf is what a written plan did for each pool. What was put back of a contested

@@ -160,7 +160,7 @@ const maxConflicts = 5
 // node asks about a node as it is now: kubelets write to it all the time.
 func (r *run) node(ctx context.Context, node *plan.NodeState, p *plan.NodePlan, pools *render.Expansion) error {
 	for try := 1; ; try++ {
-		_, err := r.applier.Node(ctx, node, p)
+		err := r.applier.Node(ctx, node, p)
 		if !apply.IsConflict(err) || try == maxConflicts {
 			return err
 		}

@@ -18,18 +18,17 @@ var (
 	wallID    = render.TaintID{Key: "example.com/wall", Effect: corev1.TaintEffectNoSchedule}
 )
 
-// memoryWorld is a node in use with the passes over it, of which each remembers what the one before
-// it has found.
-type memoryWorld struct {
+// keptOffWorld is a node in use with the passes over it.
+type keptOffWorld struct {
 	t     *testing.T
 	node  *NodeState
 	pools []*v1.NodePool
 	facts NodeFacts
 }
 
-// newMemoryWorld has pools follow, of which none has to wait.
-func newMemoryWorld(t *testing.T, taints []corev1.Taint, pools ...*v1.NodePool) *memoryWorld {
-	w := &memoryWorld{t: t, node: newNode("n"), pools: pools}
+// newFollowedWorld has pools follow, of which none has to wait.
+func newFollowedWorld(t *testing.T, taints []corev1.Taint, pools ...*v1.NodePool) *keptOffWorld {
+	w := &keptOffWorld{t: t, node: newNode("n"), pools: pools}
 	w.node.Created, w.node.Taints = metav1.NewTime(closedAt.Add(-longAgo)), taints
 	w.facts.Now = closedAt
 	w.pass()
@@ -38,8 +37,8 @@ func newMemoryWorld(t *testing.T, taints []corev1.Taint, pools ...*v1.NodePool) 
 
 // newKeptOffWorld has somebody else's taint keep off that of pool p, and closes the pools once
 // they were followed, by a change of each.
-func newKeptOffWorld(t *testing.T, change func(*v1.NodePool), pools ...*v1.NodePool) *memoryWorld {
-	w := newMemoryWorld(t, []corev1.Taint{{Key: key, Value: "theirs", Effect: keptOffID.Effect}}, pools...)
+func newKeptOffWorld(t *testing.T, change func(*v1.NodePool), pools ...*v1.NodePool) *keptOffWorld {
+	w := newFollowedWorld(t, []corev1.Taint{{Key: key, Value: "theirs", Effect: keptOffID.Effect}}, pools...)
 	for _, pool := range w.pools {
 		change(pool)
 	}
@@ -50,9 +49,9 @@ func newKeptOffWorld(t *testing.T, change func(*v1.NodePool), pools ...*v1.NodeP
 }
 
 // pass carries out what becomes of the node, and knows it from then on as a controller does.
-func (w *memoryWorld) pass() NodeOutcome {
-	o := w.decide()
-	w.facts.Memory = w.facts.Remember(w.node, o, o.Admission.Plan, false)
+func (w *keptOffWorld) pass() NodeOutcome {
+	w.facts.Rollouts = AllRollouts(w.pools)
+	o := NodeOutcomeOf(w.node, expand(w.pools...), w.facts)
 	w.node = o.Admission.Plan.After(w.node)
 	if state := FollowerStateOf(w.node, o, true); w.facts.LastChange.Behind(state.Change) {
 		w.facts.LastChange = state.Change
@@ -60,32 +59,16 @@ func (w *memoryWorld) pass() NodeOutcome {
 	return o
 }
 
-// without takes all taints off, and the record where removed is true.
-func (w *memoryWorld) without(removed bool) {
-	w.node = w.node.DeepCopy()
-	w.node.Taints = nil
-	if removed {
-		delete(w.node.Annotations, v1.AppliedAnnotation)
-	}
-}
-
-func (w *memoryWorld) has(id render.TaintID, value string) bool {
+func (w *keptOffWorld) has(id render.TaintID, value string) bool {
 	return carriesTaint(w.node, id, value)
-}
-
-// wallPool wants another taint, and labels.
-func wallPool() *v1.NodePool {
-	return waitingPool("wall", func(pool *v1.NodePool) {
-		pool.Spec.Taints = []v1.Taint{{Key: wallID.Key, Value: "yes", Effect: wallID.Effect}}
-		pool.Spec.Labels = map[string]v1.LabelValue{"example.com/a": "ours", "example.com/b": "ours", "example.com/c": "ours", "example.com/d": "ours"}
-	})
 }
 
 // Somebody else's taint goes that has kept off that of a pool: that one is new to the node and
 // waits, as after a restart, and comes in its window.
 func TestTaintWaitsThatWasKeptOff(t *testing.T) {
 	w := newKeptOffWorld(t, closed, waitingPool("p", tainted("wall", keptOffID.Effect)))
-	w.without(false)
+	w.node = w.node.DeepCopy()
+	w.node.Taints = nil
 	fresh := waitsText(NodeOutcomeOf(w.node, expand(w.pools...), NodeFacts{Rollouts: RolloutsOf(w.pools), Now: closedAt}))
 	for range 3 {
 		o := w.pass()
@@ -102,31 +85,14 @@ func TestTaintWaitsThatWasKeptOff(t *testing.T) {
 // In a turn of the node it begins as any other change does.
 func TestTaintThatWasKeptOffTakesItsTurn(t *testing.T) {
 	w := newKeptOffWorld(t, limited("1", time.Minute), waitingPool("p", tainted("wall", keptOffID.Effect)))
-	w.without(false)
+	w.node = w.node.DeepCopy()
+	w.node.Taints = nil
 	if o := w.pass(); !slices.Equal(o.Asks, []string{"p"}) || o.Begins || w.has(keptOffID, "wall") {
 		t.Errorf("it asks for its turn in %v, begins: %t, and has %v", o.Asks, o.Begins, w.node.Taints)
 	}
 	w.facts.Turn = Turn{In: []string{"p"}}
 	if o := w.pass(); !o.Begins || !w.has(keptOffID, "wall") {
 		t.Errorf("in its turn it begins: %t, and has %v", o.Begins, w.node.Taints)
-	}
-}
-
-// A wall is put back that was removed with its record, when somebody else's taint goes with it,
-// and at any time while what that has kept off waits; whatever else the node has of its own.
-func TestWallIsPutBackBesideWhatWasKeptOff(t *testing.T) {
-	w := newKeptOffWorld(t, closed, waitingPool("p", tainted("wall", keptOffID.Effect)), wallPool())
-	w.node = w.node.DeepCopy()
-	for name := range w.pools[1].Spec.Labels {
-		w.node.Labels[name] = "theirs"
-	}
-	delete(w.node.Annotations, v1.AppliedAnnotation)
-	w.pass()
-	for range 3 {
-		w.without(true)
-		if o := w.pass(); !w.has(wallID, "yes") || w.has(keptOffID, "wall") || waitsText(o) != "p[p]" {
-			t.Errorf("the wall was removed by hand: the node has %v, and waits %q", w.node.Taints, waitsText(o))
-		}
 	}
 }
 
@@ -140,7 +106,8 @@ func TestLabelThatWasKeptOffWaitsWithItsTaint(t *testing.T) {
 	w.node.Labels["example.com/driver"] = "theirs"
 	delete(w.node.Annotations, v1.AppliedAnnotation)
 	w.pass()
-	w.without(false)
+	w.node = w.node.DeepCopy()
+	w.node.Taints = nil
 	delete(w.node.Labels, "example.com/driver")
 	w.pass()
 	if _, has := w.node.Labels["example.com/driver"]; has || w.has(keptOffID, "wall") {
@@ -157,7 +124,8 @@ func TestLabelThatWasKeptOffWaitsWithItsTaint(t *testing.T) {
 func TestAllWaitThatWereKeptOff(t *testing.T) {
 	limit := limited("1", time.Minute)
 	w := newKeptOffWorld(t, limit, waitingPool("p", tainted("wall", keptOffID.Effect)), waitingPool("q", tainted("wall", keptOffID.Effect)))
-	w.without(false)
+	w.node = w.node.DeepCopy()
+	w.node.Taints = nil
 	fresh := NodeOutcomeOf(w.node, expand(w.pools...), NodeFacts{Rollouts: RolloutsOf(w.pools), Now: closedAt})
 	if o := w.pass(); waitsText(o) != waitsText(fresh) || !slices.Equal(o.Asks, fresh.Asks) || len(o.Asks) != 2 || strings.Count(waitsText(o), "[") != 2 {
 		t.Errorf("it waits %q for %v; a process that starts now says %q and %v", waitsText(o), o.Asks, waitsText(fresh), fresh.Asks)
