@@ -3,17 +3,23 @@ package auth
 import (
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nodepools/nodepools/api/sanitize"
+	"github.com/nodepools/nodepools/source"
 )
 
 // Covers returns why a credential must not be sent to a URL; nil where it may. The
 // prefix is a URL of the same scheme, host and port, whose path is that of the other
 // one or the beginning of it, by whole elements: https://git.example.com/platform
-// covers https://git.example.com/platform/pools.git, and not /platform-2. A user name
-// is no part of either. What could be read in two ways is covered by nothing.
+// covers https://git.example.com/platform/pools.git, and not /platform-2. Elements are
+// compared as they are when they are decoded. A user name is no part of either. What
+// could be read in two ways is covered by nothing.
+//
+// Errors: source.ErrInvalid where the URL itself cannot be covered, source.ErrCredential
+// where another prefix would cover it.
 func Covers(prefix, rawURL string) error {
 	if prefix == "" {
 		return invalid("it does not say which URLs it is for")
@@ -27,7 +33,8 @@ func Covers(prefix, rawURL string) error {
 	}
 	at, problem := locate(rawURL)
 	if problem != "" {
-		return invalid("the URL of the source " + problem + ", so no credential is sent there")
+		return source.NewError(source.ErrInvalid, "url", "the URL "+problem+", so no credential is sent there").
+			WithHint("write the URL that the server shows for cloning: / and . themselves, and a space as %20")
 	}
 	if at.scheme != within.scheme || at.host != within.host || len(at.path) < len(within.path) || !slices.Equal(at.path[:len(within.path)], within.path) {
 		return invalid("it is for URLs within another prefix than that of the source")
@@ -40,6 +47,10 @@ type location struct {
 	scheme, host string // the host has a port
 	path         []string
 }
+
+// ambiguous are escapes of /, \, . and %: some programs on the way decode them before they
+// divide a path into elements, and some after that.
+var ambiguous = regexp.MustCompile(`(?i)%(2f|5c|2e|25)`)
 
 var ports = map[string]string{"https": "443", "http": "80", "ssh": "22"}
 
@@ -56,8 +67,10 @@ func locate(raw string) (location, string) {
 		return location{}, "has a host name with letters that are not of ASCII, which is to be written as xn--"
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(raw, "#"):
 		return location{}, "has a query or a fragment"
-	case strings.Contains(u.EscapedPath(), "%"):
-		return location{}, "has an escaped character in its path"
+	case ambiguous.MatchString(u.EscapedPath()):
+		return location{}, "has %2F, %5C, %2E or %25 in its path"
+	case sanitize.Line(u.Path) != u.Path:
+		return location{}, "has a control character in its path"
 	}
 	if _, password := u.User.Password(); password {
 		return location{}, "has a password in it"

@@ -143,10 +143,15 @@ func (s *httpServer) advertise() (io.Reader, error) {
 	}
 	// What was redirected stays redirected, as with git: the request for the
 	// pack goes where the refs came from.
-	final := *res.Request.URL
-	final.RawQuery = ""
-	s.base = strings.TrimSuffix(final.String(), infoRefs)
+	s.base = listedBy(res.Request.URL)
 	return res.Body, nil
+}
+
+// listedBy is the URL of the repository whose refs are listed at another URL.
+func listedBy(u *url.URL) string {
+	repository := *u
+	repository.RawQuery = ""
+	return strings.TrimSuffix(repository.String(), infoRefs)
 }
 
 func (s *httpServer) request(body []byte) (io.Reader, error) {
@@ -211,7 +216,8 @@ func hasType(res *http.Response, want string) bool {
 // follow decides about a redirect. The listing of refs may move to another path
 // of the same server, as when a repository is renamed; nothing moves to another
 // host, port or scheme, where the URL that an administrator has checked would
-// stand for something else. No request with a body moves at all.
+// stand for something else. A credential takes it no further than its URL prefix. No
+// request with a body moves at all.
 func (s *httpServer) follow(req *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > maxRedirects:
@@ -229,8 +235,17 @@ func (s *httpServer) follow(req *http.Request, via []*http.Request) error {
 			WithHint("check the URL; servers redirect to a login page when the credential is missing")
 	case req.URL.User != nil:
 		return s.fail(source.ErrRedirect, "the server redirects to a URL with a credential")
+	case !s.covers(listedBy(req.URL)):
+		return s.fail(source.ErrRedirect, "the server redirects to a path outside of the URL prefix of the credential").
+			WithHint("use the URL that the repository has now; if the credential is meant to be sent there, widen the url-prefix of " + s.Login.named())
 	}
 	return nil
+}
+
+// covers reports whether the credential may be sent to where a repository has moved. The
+// ending that GitLab adds leads to the same one, also where that has a prefix of its own.
+func (s *httpServer) covers(base string) bool {
+	return s.Covers == nil || s.isAt(base) || s.Covers(base) == nil
 }
 
 func isListing(u *url.URL) bool {

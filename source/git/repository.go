@@ -36,6 +36,11 @@ type Repository struct {
 	// URL and to no other, and never over http, which anyone could read.
 	HTTPAuth HTTPAuth
 
+	// Covers returns why the credential must not be sent to the URL of a repository, nil
+	// where it may: a redirect goes no further than that. Without it a redirect may lead to
+	// any path of the host.
+	Covers func(url string) error
+
 	// SSHAuth is the credential for ssh. Without it ssh fails with source.ErrHostKey: a
 	// server that cannot be distinguished from another is not asked for pools.
 	SSHAuth SSHAuth

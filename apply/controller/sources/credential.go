@@ -105,7 +105,11 @@ func (r *Reconciler) logIn(ctx context.Context, src *v1.NodePoolSource, reposito
 	if err != nil {
 		return login{}, err
 	}
-	if err := auth.Covers(secret.Annotations[v1.URLPrefixAnnotation], src.Spec.URL); err != nil {
+	prefix := secret.Annotations[v1.URLPrefixAnnotation]
+	repository.Covers = func(url string) error { return auth.Covers(prefix, url) }
+	if err := repository.Covers(src.Spec.URL); errors.Is(err, source.ErrInvalid) {
+		return login{}, err
+	} else if err != nil {
 		return login{}, of(name, err).WithHint(fmt.Sprintf("if its credential is meant to be sent there: kubectl -n %s annotate --overwrite secret %s %s=<the beginning of the URL>", name.Namespace, name.Name, v1.URLPrefixAnnotation))
 	}
 	repository.Login.Place = "Secret " + name.String()

@@ -69,7 +69,10 @@ func (o Options) useFolder(ctx context.Context, src *v1.NodePoolSource, reposito
 	} else if err != nil {
 		return err
 	}
-	if err := auth.Covers(prefix, src.Spec.URL); err != nil {
+	repository.Covers = func(url string) error { return auth.Covers(prefix, url) }
+	if err := repository.Covers(src.Spec.URL); errors.Is(err, source.ErrInvalid) {
+		return err
+	} else if err != nil {
 		return hint.Add(err, fmt.Sprintf("if it is meant to be sent to %s, write the beginning of that into the file %s", src.Spec.URL, auth.URLPrefixFile))
 	}
 	repository.Login.Place = "--credential-file " + o.Folder
