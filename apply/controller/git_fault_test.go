@@ -165,18 +165,18 @@ func TestGitEmptyRepository(t *testing.T) {
 	w.poolsAre("a")
 }
 
-// More repositories hang than are looked at at once: the others still get their
-// turn.
+// A host that does not answer, with more sources than are polled at the same time, keeps no
+// source of another host waiting.
 func TestGitManyThatHang(t *testing.T) {
-	w := newGitWorld(t)
+	w := newGitWorldOf(t, 2*waitTimeout)
 	repo := newRepository(t)
 	server := repo.serve(t)
 	server.ill(server.hang)
-	for i := range sources.Workers + 2 {
+	for i := range 12 {
 		w.source(fmt.Sprintf("hangs-%d", i), server.url())
 	}
-	w.eventually("all workers hang", func() error {
-		if n := server.asked(listing); n < sources.Workers {
+	w.eventually("half of the workers hang", func() error {
+		if n := server.asked(listing); n < sources.Workers/2 {
 			return fmt.Errorf("%d hang", n)
 		}
 		return nil
@@ -187,5 +187,20 @@ func TestGitManyThatHang(t *testing.T) {
 	w.follows("healthy", first)
 	second := healthy.commit(files{"pools/a.yaml": poolFile("a", "1")})
 	w.follows("healthy", second)
-	w.stands("hangs-0", v1.FetchedCondition, metav1.ConditionFalse, "Timeout")
+	if n := server.asked(listing); n != sources.Workers/2 {
+		t.Errorf("%d sources of the host that hangs are polled, want %d", n, sources.Workers/2)
+	}
+	// When it answers, those that have found no place are polled as well.
+	repo.commit(files{"pools/b.yaml": poolFile("b", "0")})
+	server.well()
+	server.refuse()
+	server.accept()
+	for i := range 12 {
+		w.sourceIs(fmt.Sprintf("hangs-%d", i), "is polled", func(src *v1.NodePoolSource) error {
+			if src.Status.LastAttemptedRevision == "" {
+				return fmt.Errorf("no revision was read: %v", messages(src))
+			}
+			return nil
+		})
+	}
 }

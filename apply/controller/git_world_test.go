@@ -33,12 +33,19 @@ type gitWorld struct {
 	stop func()
 	// metrics are those of the loops that were started last.
 	metrics *metrics.Metrics
+	// fetchTimeout bounds one request to a repository.
+	fetchTimeout time.Duration
 }
 
 func newGitWorld(t *testing.T) *gitWorld {
 	t.Helper()
+	return newGitWorldOf(t, 3*time.Second)
+}
+
+func newGitWorldOf(t *testing.T, fetchTimeout time.Duration) *gitWorld {
+	t.Helper()
 	c := cluster.Shared(t)
-	w := &gitWorld{world: &world{Client: newClient(t, c.Config), t: t, cluster: c}, log: &logLines{}}
+	w := &gitWorld{world: &world{Client: newClient(t, c.Config), t: t, cluster: c}, log: &logLines{}, fetchTimeout: fetchTimeout}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("log of the loops:\n%s", w.log.text(`"revision"=`, `"wrote node"`, `"error"=`))
@@ -56,7 +63,7 @@ func (w *gitWorld) start() {
 	w.do(err)
 	user.QPS = -1
 	w.metrics = metrics.New(build.Read("v1.2.3", "", debug.ReadBuildInfo))
-	options := Options{FetchTimeout: 3 * time.Second, MaxRetry: time.Second, Webhooks: true, Metrics: w.metrics}
+	options := Options{FetchTimeout: w.fetchTimeout, MaxRetry: time.Second, Webhooks: true, Metrics: w.metrics}
 	w.stop = startLoopsWith(w.t, user, options, funcr.New(w.log.add, funcr.Options{Verbosity: 10}))
 	w.t.Cleanup(w.clear) // while they run: pools are released by them
 }

@@ -89,11 +89,11 @@ func (p *passes) take(reconciler *sources.Reconciler, source string) error {
 	return err
 }
 
-// all takes a pass over each source, as many at once as the loop takes.
+// all takes a pass over each source, as many at once as the loop polls of one host.
 func (p *passes) all(lasting []lasting) {
 	p.t.Helper()
 	var running sync.WaitGroup
-	turn := make(chan struct{}, sources.Workers)
+	turn := make(chan struct{}, sources.Workers/2)
 	for _, source := range lasting {
 		turn <- struct{}{}
 		running.Go(func() {

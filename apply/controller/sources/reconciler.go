@@ -29,8 +29,7 @@ import (
 
 var _ manager.Runnable = (*Reconciler)(nil)
 
-// Workers is how many repositories are polled at the same time, so that one that hangs
-// does not hold up the others.
+// Workers is how many repositories are polled at the same time.
 const Workers = 8
 
 // Reconciler takes the pools of repositories into the cluster. Make one with [New].
@@ -48,6 +47,8 @@ type Reconciler struct {
 	// writing is held from a plan to its last write. Two sources that bring the
 	// same new pools would else each make some, and then neither could go on.
 	writing sync.Mutex
+
+	places places
 
 	// caches have what a poll leaves for the next one, by the name of the source.
 	caches *git.Caches
@@ -84,6 +85,7 @@ func New(c client.Client, live client.Reader, view *fleet.Fleet, recorder events
 		r.now = time.Now
 	}
 	r.tokens = token.NewCache(r.now)
+	r.places = places{of: map[string]int{}, waiting: map[string]struct{}{}}
 	return r
 }
 
@@ -135,15 +137,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if apply.IsConflict(finalizerErr) || apierrors.IsNotFound(finalizerErr) {
 		return reconcile.Result{}, client.IgnoreNotFound(finalizerErr)
 	}
-	state := r.stateOf(src)
-	if r.due(src, state) {
-		state = r.poll(ctx, src, state)
-		// A poll takes time. What it was made for may no longer hold.
-		if changed, err := r.changed(ctx, src); err != nil || changed {
-			unfinished = true // it may be; the pass that follows knows
-			return reconcile.Result{}, err
-		}
-		r.setState(src, state)
+	state, waits, err := r.polled(ctx, src)
+	if err != nil || state == nil {
+		unfinished = true // it may be; the pass that follows knows
+		return reconcile.Result{}, err
 	}
 	facts := r.carryOut(ctx, src, state)
 	facts.hook = r.hookOf(ctx, src)
@@ -162,7 +159,36 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if unfinished && notWritten != nil && !refused {
 		return reconcile.Result{}, fmt.Errorf("source %q: %w: %w", src.Name, loop.ErrUnfinished, notWritten)
 	}
-	return reconcile.Result{RequeueAfter: r.nextOf(src, state, facts)}, nil
+	next := r.nextOf(src, state, facts)
+	if waits {
+		next = max(next, r.options.MaxRetry) // a place that becomes free leads to a pass
+	}
+	return reconcile.Result{RequeueAfter: next}, nil
+}
+
+// polled polls the repository of a source when that is due, and returns what is known of
+// it. waits says that no place was free for a poll. Without a state the pass is over, and
+// another one follows.
+func (r *Reconciler) polled(ctx context.Context, src *v1.NodePoolSource) (state *fetchState, waits bool, err error) {
+	state = r.stateOf(src)
+	host := hostOf(src.Spec.URL)
+	switch {
+	case !r.due(src, state):
+		return state, false, nil
+	case r.places.take(host, src.Name):
+		defer r.places.free(host)
+	case state == nil || state.generation != src.Generation:
+		return nil, true, nil
+	default:
+		return state, true, nil
+	}
+	state = r.poll(ctx, src, state)
+	// A poll takes time. What it was made for may no longer hold.
+	if changed, err := r.changed(ctx, src); err != nil || changed {
+		return nil, false, err
+	}
+	r.setState(src, state)
+	return state, false, nil
 }
 
 // changed reports whether a source is no longer the one that a pass began with, or

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
@@ -31,6 +32,10 @@ func (r *Reconciler) AddTo(mgr manager.Manager) error {
 		For(&v1.NodePoolSource{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, loop.DeletionBegan, loop.FinalizersChanged))).
 		Watches(&v1.NodePool{}, r.poolEvents(), builder.WithPredicates(changedByHand)).
+		WatchesRawSource(source.Func(func(_ context.Context, queue loop.Queue) error {
+			r.places.queue = queue
+			return nil
+		})).
 		WatchesRawSource(r.fleet.Requests(fleet.Partial, 0, r.reportPartial)).
 		Complete(loop.WithBackoff(r))
 }
