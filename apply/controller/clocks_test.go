@@ -9,12 +9,14 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/loop"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // One leader after the other, with clocks that are ten minutes apart. Nodes that join get
 // what their pools say, by either clock, in one write. A rollout goes on where a leader
 // left it whose clock is ahead: nobody waits until another clock has caught up.
 func TestClocksApart(t *testing.T) {
+	cluster.Long(t)
 	w := newWorld(t)
 	clockIs := func(by time.Duration) {
 		t.Helper()

@@ -25,6 +25,7 @@ import (
 // fail, and the controller itself is killed. No pod is ended otherwise than by an eviction,
 // and in the end all nodes follow.
 func TestEvictionsKeepBudgets(t *testing.T) {
+	cluster.Long(t)
 	size := evictionSize{pools: 4, nodes: 2, apps: 16, replicas: 8, evictions: 80, rounds: 1, kills: 1}
 	if cluster.Stress() {
 		size = evictionSize{pools: 12, nodes: 5, apps: 64, replicas: 40, evictions: 10_000, rounds: 10, kills: 3}
@@ -60,6 +61,7 @@ func TestEvictionsKeepBudgets(t *testing.T) {
 
 // The same judge sees what NoExecute taints do that come at once.
 func TestTaintsViolateBudgets(t *testing.T) {
+	cluster.Long(t)
 	w := newEvictionWorld(t, evictionSize{pools: 4, nodes: 2, apps: 8, replicas: 6}, false)
 	w.turnPools()
 	cluster.Eventually(t, "all nodes follow", recovery, w.followed)

@@ -87,6 +87,7 @@ func (w *absentWorld) follows(pool string, names ...string) {
 // A node that exists and is answered as if it did not, by something between the loops and the
 // API server, follows its pools as soon as that is over, and takes nobody's turn until then.
 func TestFaultNodesThatSeemToBeGone(t *testing.T) {
+	cluster.Long(t)
 	w := newAbsentWorld(t)
 	w.isReadyNode("turn-a")
 	w.inUse("turn-a")
@@ -140,6 +141,7 @@ func TestFaultNodesThatSeemToBeGone(t *testing.T) {
 // A node is released that carries keys of a pool which is gone, though the pools cannot be asked
 // for at first.
 func TestFaultPoolsThatCannotBeAskedFor(t *testing.T) {
+	cluster.Long(t)
 	w := newAbsentWorld(t)
 	w.stop()
 	pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "batch"}}
@@ -157,6 +159,7 @@ func TestFaultPoolsThatCannotBeAskedFor(t *testing.T) {
 // Of a node that is deleted just before it is written nothing is logged, reported or kept; one
 // that comes under its name is another one.
 func TestFaultNodesDeletedBeforeTheyAreWritten(t *testing.T) {
+	cluster.Long(t)
 	w := newAbsentWorld(t)
 	gone := func(name string) {
 		if err := w.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}); client.IgnoreNotFound(err) != nil {

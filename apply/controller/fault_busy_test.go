@@ -16,6 +16,7 @@ import (
 // An API server that has too much to do gets half as many writes at once, and in
 // the end all of them, each once more than it was refused.
 func TestFaultOfABusyServer(t *testing.T) {
+	cluster.Long(t)
 	const fleet, concurrency = 24, 8
 	w := newFaultWorld(t, cluster.Shared(t))
 	w.fleet(fleet)

@@ -24,6 +24,7 @@ const chance = 700 * time.Millisecond
 // or not wholly, and nodes change: they write nothing at all. When the caches are
 // filled they find all as it should be, and still write nothing.
 func TestFaultColdCache(t *testing.T) {
+	cluster.Long(t)
 	w := newFaultWorld(t, cluster.Shared(t))
 	s := newScene(w)
 	s.runs()
@@ -87,6 +88,7 @@ func TestFaultColdCache(t *testing.T) {
 
 // The caches are filled in every order in which pools come last.
 func TestFaultColdCacheInEveryOrder(t *testing.T) {
+	cluster.Long(t)
 	w := newFaultWorld(t, cluster.Shared(t))
 	s := newScene(w)
 	s.runs()
@@ -134,6 +136,7 @@ func permutations(of []string) [][]string {
 // While the loops run, what they hear of pools is cut off, and stays away: they
 // go on with what they know, and lose none of it.
 func TestFaultCacheFallsBehind(t *testing.T) {
+	cluster.Long(t)
 	w := newFaultWorld(t, cluster.Shared(t))
 	s := newScene(w)
 	s.runs()
@@ -170,6 +173,7 @@ func TestFaultCacheFallsBehind(t *testing.T) {
 // A source whose pools are not in the cache yet makes none of them again and
 // prunes none, though its repository has moved on.
 func TestFaultColdCacheOfSource(t *testing.T) {
+	cluster.Long(t)
 	fw := newFaultWorld(t, cluster.Shared(t))
 	w := &gitWorld{world: fw.world, log: &logLines{}}
 	start := func() {

@@ -16,6 +16,7 @@ import (
 // ask of an API server that is ill does not grow with how quickly it refuses.
 // The bounds follow from the rate limiters and the time that has passed.
 func TestFaultNoHotLoop(t *testing.T) {
+	cluster.Long(t)
 	lasting := 3 * time.Second
 	if cluster.Stress() {
 		lasting = 45 * time.Second

@@ -11,6 +11,7 @@ import (
 
 // Many faults at once, chosen by chance, again and again.
 func TestFaultRandomly(t *testing.T) {
+	cluster.Long(t)
 	rounds := 20
 	if cluster.Stress() {
 		rounds = 150

@@ -15,6 +15,7 @@ import (
 // make the replacement of a RuntimeClass lose what others have put there, nor
 // happen twice.
 func TestFaultWhileRuntimeClassIsReplaced(t *testing.T) {
+	cluster.Long(t)
 	w := newFaultWorld(t, cluster.Shared(t))
 	s := newScene(w)
 	s.runs()

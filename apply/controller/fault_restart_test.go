@@ -15,6 +15,7 @@ import (
 // loops go through a proxy that disturbs nothing, so that they can be counted
 // while there is no API server.
 func TestFaultRestartOfControlPlane(t *testing.T) {
+	cluster.Long(t)
 	definitions, err := crds.All()
 	if err != nil {
 		t.Fatal(err)

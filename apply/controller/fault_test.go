@@ -12,6 +12,7 @@ import (
 // nothing of the others is lost, what the pools want is there in the end, and
 // then all is quiet.
 func TestFaultOfEveryKind(t *testing.T) {
+	cluster.Long(t)
 	w := newFaultWorld(t, cluster.Shared(t))
 	s := newScene(w)
 	s.runs()

@@ -85,6 +85,7 @@ func TestDiffForetellsTheRolloutOnNewNodes(t *testing.T) {
 
 // Random revisions of pools that overlap go as foretold, for some hours.
 func TestDiffForetellsRandomRollouts(t *testing.T) {
+	cluster.Long(t)
 	batches, size := 1, 8
 	if cluster.Stress() {
 		batches, size = 6, 40

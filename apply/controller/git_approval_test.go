@@ -16,6 +16,7 @@ import (
 	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // A blocked prune says how to approve it, and that works: for that revision, and
@@ -156,6 +157,7 @@ func TestGitApprovalAhead(t *testing.T) {
 // before it is noted as done. The next start finishes it, by the approval: the
 // limit allows nothing.
 func TestCrashDuringAnApprovedPrune(t *testing.T) {
+	cluster.Long(t)
 	w := newGitWorld(t)
 	repo := newRepository(t)
 	content := files{"pools/stays.yaml": poolFile("stays", "0")}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // deletes makes a source take its pools along when it is deleted.
@@ -157,6 +158,7 @@ func TestGitDeletionOfAnIdleSource(t *testing.T) {
 // taken off. The next start finishes, and lets a pool stay that was handed over
 // meanwhile.
 func TestCrashDuringADeletion(t *testing.T) {
+	cluster.Long(t)
 	w := newGitWorld(t)
 	repo, other := newRepository(t), newRepository(t)
 	content := files{}

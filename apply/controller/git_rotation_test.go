@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodepools/nodepools/api/manifests"
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // TestGitRotationsUnderLoad rotates the token of several sources 100 times, while polls are
@@ -18,6 +19,7 @@ import (
 // round. Nothing but the status of a source is written meanwhile, a poll that is refused is
 // tried once more and no more, and every source works when it is over, without a restart.
 func TestGitRotationsUnderLoad(t *testing.T) {
+	cluster.Long(t)
 	const token, rotations, sources = "s3cr3t-canary-token", 100, 4
 	w := newGitWorld(t)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: manifests.DefaultNamespace}}

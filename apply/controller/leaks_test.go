@@ -133,6 +133,7 @@ func (s lasting) object() *v1.NodePoolSource {
 // or temporary file, and no memory of a source that is gone. What is left once in each
 // round, or for each source, shows after few of them; 10,000 passes with -stress.
 func TestSourcePassesLeaveNothing(t *testing.T) {
+	cluster.Long(t)
 	rounds, passes := 15, int64(250)
 	if cluster.Stress() {
 		rounds, passes = 600, 10_000
@@ -282,6 +283,7 @@ func breakOff(server *gitServer) http.HandlerFunc {
 // The loops end whole: started and stopped again and again, with work done in
 // between, they leave nothing behind.
 func TestLoopsLeaveNothing(t *testing.T) {
+	cluster.Long(t)
 	c := cluster.Shared(t)
 	t.Setenv("TMPDIR", t.TempDir()) // the control plane keeps its folder in the one before
 	w := &world{Client: newClient(t, c.Config), t: t, cluster: c}

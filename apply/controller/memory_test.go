@@ -24,6 +24,7 @@ const eventBytes, heapSlack = 2 << 10, 1 << 20
 // latest events. With -stress it is the load that was seen to grow by 1 MiB a round: 300 of
 // each, eleven times.
 func TestWhatComesAndGoesTakesNoMemory(t *testing.T) {
+	cluster.Long(t)
 	count, rounds := 10, 4
 	if cluster.Stress() {
 		count, rounds = 300, 11

@@ -45,6 +45,7 @@ func (w *world) nodeWrites(mark int64) (done map[string]int, refused int) {
 // While nodes send heartbeats, the loops write nothing at all: by the audit log, and by the
 // API server's own counters.
 func TestSteadyStateCostsNoWrite(t *testing.T) {
+	cluster.Long(t)
 	w := newWorld(t)
 	w.fleet(20)
 	w.approvedPool(tenantPool)

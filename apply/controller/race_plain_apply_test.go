@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // plainApply carries the pools out as a tool does that knows of its own fields
@@ -73,6 +74,7 @@ func (r *race) plainPass(ctx context.Context) error {
 // taints from others. Nodes neither join nor vanish, as it would bring back those
 // that have gone.
 func TestRacePlainForcedApplyLoses(t *testing.T) {
+	cluster.Long(t)
 	w := newWorld(t)
 	w.stop()
 	r := newRace(w, 6, 0)

@@ -15,6 +15,7 @@ import (
 // while pools change and nodes join and vanish. Nothing of theirs is lost, and
 // nothing comes back that they took away.
 func TestRaceLosesNothingOfOthers(t *testing.T) {
+	cluster.Long(t)
 	wanted := raceScore{changes: 400, poolChanges: 25, vanished: 10}
 	if cluster.Stress() {
 		wanted = raceScore{changes: 20_000, poolChanges: 1_000, vanished: 200}

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	cluster.Main(m, cluster.Options{
 		ControllerManager: true, Scheduler: true, Kwok: true, Audit: true, CRDs: definitions,
-		Beside: "^Test(Git|Fault|Race)",
+		Beside: "^Test(Git|Fault|Race|Diff|Drain|NodesAre|NodesTake|Many|Fights)",
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// worlds is how many are tried, with -stress many more: those of the seeds from 0 on,
+// worlds is how many are tried, with -short fewer and with -stress many more: those of the seeds from 0 on,
 // the same in each run.
 var worlds = 250
 
@@ -21,8 +21,11 @@ const steps = 6
 func TestMain(m *testing.M) {
 	stress := flag.Bool("stress", false, "try twenty times as many worlds")
 	flag.Parse()
-	if *stress {
+	switch {
+	case *stress:
 		worlds *= 20
+	case testing.Short():
+		worlds = 60
 	}
 	os.Exit(m.Run())
 }

@@ -21,6 +21,7 @@ import (
 // takes over when the lease has run out, no earlier and no later. The whole process goes by
 // the other clock: the program is built with a package time of its own.
 func TestAvailabilityOfClocksApart(t *testing.T) {
+	cluster.Long(t)
 	if !*figures {
 		t.Skip("SKIPPED: the program with a clock of its own takes minutes to build; make availability builds it, and TestClocksApart has the loops alone")
 	}

@@ -16,6 +16,7 @@ import (
 // the way does no harm when it arrives. The replicas are new each time: to one that has
 // lost connections before, within two minutes, client-go adds ever longer waits.
 func TestAvailabilityOfALostAPIServer(t *testing.T) {
+	cluster.Long(t)
 	a, extent := newAvailability(t, cluster.Options{}), availabilityExtent()
 	second, _, err := a.c.AddAPIServer(t.Context())
 	a.do(err)

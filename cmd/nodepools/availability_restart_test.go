@@ -16,6 +16,7 @@ const longOutage = 12 * time.Second
 // one write each. The figures are those of many restarts in a row, in which what client-go and
 // the controller add to their waits after each failure would show.
 func TestAvailabilityOfTheOnlyAPIServer(t *testing.T) {
+	cluster.Long(t)
 	a, extent := newAvailability(t, cluster.Options{}), availabilityExtent()
 	a.lead(a.replica("one", a.c.Config), a.replica("two", a.c.Config))
 	var waits []time.Duration

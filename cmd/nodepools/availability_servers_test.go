@@ -31,6 +31,7 @@ const cacheLag = 50 * time.Millisecond
 // nodes join, in one write each, and others write them. Nothing goes back, by any API
 // server, and nobody loses anything.
 func TestAvailabilityOfAPIServers(t *testing.T) {
+	cluster.Long(t)
 	a := newAvailability(t, cluster.Options{APIServerArgs: endInOrder})
 	second, program, err := a.c.AddAPIServer(t.Context())
 	a.do(err)
@@ -66,6 +67,7 @@ const upgradedFrom, upgradedTo = "v1.36.3", "v1.37."
 // each, and nobody loses anything. Only make availability does it: the earlier version may
 // have to be built, which takes minutes.
 func TestAvailabilityOfAnUpgrade(t *testing.T) {
+	cluster.Long(t)
 	if !*figures {
 		t.Skip("make availability runs it")
 	}

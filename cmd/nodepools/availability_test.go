@@ -28,6 +28,7 @@ func availabilityExtent() joinExtent {
 // free, in one write each; what the leader still had on the way when it was cut off does
 // no harm when it arrives. By the audit log, the two never write at the same time.
 func TestAvailabilityOfReplicas(t *testing.T) {
+	cluster.Long(t)
 	a, extent := newAvailability(t, cluster.Options{}), availabilityExtent()
 	a.lead(a.replica("one", a.c.Config), a.replica("two", a.c.Config))
 	show(t, nothingFails, a.oneByOne(extent.nodes))

@@ -28,6 +28,7 @@ const allOptions = "webhook.enabled=true,rollout.enabled=true,viewer.enabled=tru
 // The whole life of a release with all that the chart has, on a real API server, with the
 // controller at work by the rights that the chart gives.
 func TestChartInACluster(t *testing.T) {
+	cluster.Long(t)
 	r := newRelease(t)
 	r.run("install", chartFolder, "--create-namespace", "--set", allOptions)
 	released := r.manifest()

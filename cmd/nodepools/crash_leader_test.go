@@ -18,6 +18,7 @@ import (
 // other finishes them when the lease has run out. By the audit log of the API
 // server, the two never write at the same time.
 func TestCrashOfTheLeader(t *testing.T) {
+	cluster.Long(t)
 	rounds := 1 // each waits for a lease to run out, 15 seconds
 	if cluster.Stress() {
 		rounds = 3

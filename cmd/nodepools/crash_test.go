@@ -46,6 +46,7 @@ const mostCrashNodes = v1.MinReleaseLimited - 1
 // field; and when every pool is deleted, the nodes are what they would be had
 // there never been one.
 func TestCrash(t *testing.T) {
+	cluster.Long(t)
 	if *seed == 0 {
 		*seed = rand.Uint64()
 	}

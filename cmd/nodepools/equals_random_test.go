@@ -24,6 +24,7 @@ var equalsSeed = flag.Uint64("equals-seed", 0, "seed of the random worlds of Tes
 // RuntimeClasses of somebody else and those that others have dressed, and four
 // sources with guards of their own.
 func TestDiffEqualsRunInRandomWorlds(t *testing.T) {
+	cluster.Long(t)
 	count, rounds := 100, 3
 	if cluster.Stress() {
 		count, rounds = 250, 24

@@ -25,9 +25,7 @@ import (
 // having to begin anew. No node has to wait for a repetition that was put off while the
 // API server was away: no more passes fail than were under way when it went.
 func TestFaultAPIServerAway(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
+	cluster.Long(t)
 	quietLibraries()
 	definitions, err := crds.All()
 	if err != nil {

@@ -23,9 +23,7 @@ import (
 // written, not even when the resource versions have passed those that were lost; and
 // the nodes get what the restored pools say.
 func TestFaultRestoreFromBackup(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
+	cluster.Long(t)
 	quietLibraries()
 	cases := map[string]struct {
 		reason string

@@ -18,9 +18,7 @@ import (
 // taken the lease and written something else. When it continues it writes nothing,
 // and stands by. By the audit log of the API server.
 func TestFaultSuspendedLeader(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
+	cluster.Long(t)
 	quietLibraries()
 	definitions, err := crds.All()
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 // Without leader election the controller outlives an API server that is away, and
 // goes on.
 func TestFaultRunOutlivesAPIServer(t *testing.T) {
+	cluster.Long(t)
 	away := 5 * time.Second
 	if cluster.Stress() {
 		away = time.Minute // longer than any waitTimeout with single requests

@@ -4,11 +4,14 @@ import (
 	"os"
 	"runtime/debug"
 	"testing"
+
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // The controller keeps its heap small, but for a user who has said how large it
 // may grow.
 func TestHeapIsBounded(t *testing.T) {
+	cluster.Long(t)
 	growth := func() int {
 		now := debug.SetGCPercent(100)
 		debug.SetGCPercent(now)

@@ -32,6 +32,7 @@ import (
 // many states, by the configuration and with the rights of the examples, and compares each
 // series with the objects: while the controller works, and after it is gone.
 func TestKubeStateMetrics(t *testing.T) {
+	cluster.Long(t)
 	program := prometheus.KubeStateMetrics(t)
 	c := cluster.New(t, cluster.Options{Audit: true})
 	install(t, c)

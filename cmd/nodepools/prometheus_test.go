@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/testdata/cluster"
 	"github.com/nodepools/nodepools/testdata/docs"
 	"github.com/nodepools/nodepools/testdata/prometheus"
 )
@@ -26,6 +27,7 @@ type watched struct {
 // and none when it is mended. While most is going on, each expression of the dashboard returns
 // data.
 func TestPrometheusAlerts(t *testing.T) {
+	cluster.Long(t)
 	program := prometheus.Program(t, "prometheus")
 	m := newMeasured(t)
 	install(t, m.c, "--rollout") // rights to evict

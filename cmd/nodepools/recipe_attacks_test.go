@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // smudgedPool is a pool that evicts pods; where git writes the keyword $Id$ out, all
@@ -52,6 +54,7 @@ func (r *recipe) hides(t *testing.T, text string) {
 // What a review lets through is what merging does. Each of these pull requests taints
 // every node of the pool, and was let through.
 func TestReviewRecipeIsNotFooled(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	drain := func(t *testing.T, r *recipe) { r.commit(t, "pools/gpu.yaml", gpuPool("bronze", "example.com/drained")) }
 	for name, attack := range map[string]struct {
@@ -157,6 +160,7 @@ spec: {parent: gpu, nodeNames: ["*"], taints: [{key: example.com/drained, value:
 // The author of a change chooses where it branches off: what is reviewed is what merging
 // makes of it and of main as it is.
 func TestReviewRecipeReviewsTheMerge(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	for _, kind := range []string{"github", "gitlab"} {
 		t.Run(kind, func(t *testing.T) {
@@ -190,6 +194,7 @@ func TestReviewRecipeReviewsTheMerge(t *testing.T) {
 
 // A repository that is committed into the folder with the pools answers for nobody.
 func TestReviewRecipeRefusesACommittedRepository(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	r := newRecipe(t, startForge(t, "github"))
 	main := strings.TrimSpace(r.git(t, "rev-parse", "main"))
@@ -219,6 +224,7 @@ func TestReviewRecipeRefusesACommittedRepository(t *testing.T) {
 
 // A review that does not come to its end says so in the comment, while it can.
 func TestReviewRecipeEndsInTime(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	forge := startForge(t, "github")
 	r := newRecipe(t, forge)
@@ -242,6 +248,7 @@ func TestReviewRecipeEndsInTime(t *testing.T) {
 // A submodule in place of pools is none of them, whether it is an empty folder on disk
 // or nothing at all.
 func TestReviewRecipeFindsSubmodules(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	r := newRecipe(t, startForge(t, "github"))
 	commit := strings.TrimSpace(r.git(t, "rev-parse", "HEAD"))
@@ -255,6 +262,7 @@ func TestReviewRecipeFindsSubmodules(t *testing.T) {
 
 // A name that somebody else can give to something else is no setting.
 func TestReviewRecipeTakesFullNamesOnly(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	r := newRecipe(t, startForge(t, "github"))
 	r.commit(t, "pools/gpu.yaml", gpuPool("gold"))
@@ -270,6 +278,7 @@ func TestReviewRecipeTakesFullNamesOnly(t *testing.T) {
 // Whether there is something to review is decided by the commits, and without
 // nodepools.
 func TestReviewRecipeComparesTrees(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	r := newRecipe(t, startForge(t, "github"))
 	changed := func(want string, env ...string) {

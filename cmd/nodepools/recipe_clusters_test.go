@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // layeredInventory is of a cluster whose source reads base and the layer of its name,
@@ -25,6 +27,7 @@ workloads:
 // TestReviewRecipeOfSeveralClusters reviews a change of a layer that two clusters share,
 // whose inventories are on a branch each, or in a folder of one.
 func TestReviewRecipeOfSeveralClusters(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	forge := startForge(t, "github")
 	r := newRecipe(t, forge)

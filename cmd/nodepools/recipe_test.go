@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // The comments of others, and of ours such as are no review: each begins with the
@@ -27,6 +29,7 @@ var foreignComments = []forgeComment{
 }
 
 func TestReviewRecipe(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	for _, kind := range []string{"github", "gitlab"} {
 		t.Run(kind, func(t *testing.T) {
@@ -106,6 +109,7 @@ func TestReviewRecipe(t *testing.T) {
 }
 
 func TestReviewRecipeInTrouble(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	for _, kind := range []string{"github", "gitlab"} {
 		t.Run(kind, func(t *testing.T) {
@@ -142,6 +146,7 @@ func TestReviewRecipeInTrouble(t *testing.T) {
 // Without a forge, as for a pull request of a fork, the comment goes where a job
 // shows it, and nobody is asked.
 func TestReviewRecipeWithoutForge(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	forge := startForge(t, "github")
 	r := newRecipe(t, forge)
@@ -169,6 +174,7 @@ func TestReviewRecipeWithoutForge(t *testing.T) {
 
 // A change that repairs main is reviewed, and fails for what it does alone.
 func TestReviewRecipeOfARepair(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	r := newRecipe(t, startForge(t, "github"))
 	r.commit(t, "pools/gpu.yaml", strings.ReplaceAll(gpuPool("silver"), "labels", "label"))
@@ -188,6 +194,7 @@ func TestReviewRecipeOfARepair(t *testing.T) {
 
 // The code quality report of one cluster does not replace that of another.
 func TestReviewRecipeReports(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	r := newRecipe(t, startForge(t, "gitlab"))
 	const byDefault = "gl-code-quality-report.json"

@@ -55,7 +55,7 @@ func besideOthers(ctx context.Context, pattern string) (wait func() int) {
 func chosen() bool {
 	flag.Parse()
 	found := *stress
-	for _, name := range []string{"run", "skip", "list", "bench", "fuzz", "short", "coverprofile", "cpuprofile", "memprofile", "mutexprofile", "blockprofile", "trace", "failfast"} {
+	for _, name := range []string{"run", "skip", "list", "bench", "fuzz", "coverprofile", "cpuprofile", "memprofile", "mutexprofile", "blockprofile", "trace", "failfast"} {
 		if given := flag.Lookup("test." + name); given != nil && given.Value.String() != given.DefValue {
 			found = true
 		}

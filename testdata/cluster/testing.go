@@ -48,12 +48,9 @@ func Run(m interface{ Run() int }, opts Options) int {
 }
 
 // Shared returns the cluster which the tests of the package share, after
-// starting it for the first of them. With -short the test is skipped.
+// starting it for the first of them.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs a control plane; run without -short")
-	}
 	c, err := shared.get()
 	if err != nil {
 		t.Fatalf("start the shared cluster: %v", err)
@@ -61,13 +58,9 @@ func Shared(t testing.TB) *Cluster {
 	return c
 }
 
-// New starts a cluster for one test and stops it when the test ends. With
-// -short the test is skipped.
+// New starts a cluster for one test and stops it when the test ends.
 func New(t testing.TB, opts Options) *Cluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs a control plane; run without -short")
-	}
 	c, err := Start(t.Context(), opts)
 	if err != nil {
 		t.Fatalf("start a cluster: %v", err)

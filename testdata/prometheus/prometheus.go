@@ -17,13 +17,13 @@ import (
 const given = "NODEPOOLS_PROMETHEUS"
 
 // Program returns the path of promtool or prometheus: in the folder that
-// NODEPOOLS_PROMETHEUS names, else as make prometheus builds it. Others that the machine may
+// NODEPOOLS_PROMETHEUS names, else as make prometheus and make promtool build it. Others that the machine may
 // have are not used: what rules and configurations mean depends on the version.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	folder := os.Getenv(given)
 	if folder == "" {
-		return built(t, name, "make prometheus")
+		return built(t, name, "make "+name)
 	}
 	path := filepath.Join(folder, name)
 	if _, err := os.Stat(path); err != nil {
@@ -32,10 +32,10 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// KubeStateMetrics returns the path of kube-state-metrics, which make statemetrics builds.
+// KubeStateMetrics returns the path of kube-state-metrics, which make kube-state-metrics builds.
 func KubeStateMetrics(t testing.TB) string {
 	t.Helper()
-	return built(t, "kube-state-metrics", "make statemetrics")
+	return built(t, "kube-state-metrics", "make kube-state-metrics")
 }
 
 // built returns the path of a program that a command builds from Go modules. Where that was

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // randomWorlds is how many are generated. Each takes about one millisecond.
@@ -17,6 +18,7 @@ const randomWorlds = 400
 // TestRandomWorldsFareAsKubernetesHasIt compares with the oracle what becomes of
 // each pod.
 func TestRandomWorldsFareAsKubernetesHasIt(t *testing.T) {
+	cluster.Long(t)
 	seen := map[string]int{}
 	for seed := range uint64(randomWorlds) {
 		before, after := seeded(seed).world()

@@ -19,6 +19,7 @@ var seed = flag.Uint64("seed", 0, "the first of the worlds that are left to chan
 // of. Each is named by the number that it comes from: run with -seed=<number> to
 // see it again.
 func TestImpactEqualsRealityRandomly(t *testing.T) {
+	cluster.Long(t)
 	stage := newStage(t)
 	first := *seed
 	if first == 0 {
