@@ -11,8 +11,8 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// What kubectl get shows of pools and sources, by each of their names.
-func TestColumnsAndShortNames(t *testing.T) {
+// What kubectl get shows of pools and sources. They have no short names: neighbours do.
+func TestColumns(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", role("tenant"))
 	w.pool(tenantPool)
@@ -23,7 +23,7 @@ func TestColumnsAndShortNames(t *testing.T) {
 	}))
 
 	pools := []string{"NAME", "READY", "REASON", "NODES", "UPDATED", "RUNTIMECLASS", "AGE"}
-	for _, kind := range []string{"nodepools", "nodepool", "npool", "np"} {
+	for _, kind := range []string{"nodepools.nodes.lailin.xyz", "nodepool.nodes.lailin.xyz"} {
 		lines := strings.Split(strings.TrimSpace(w.kubectl("get", kind)), "\n")
 		if got := strings.Fields(lines[0]); len(lines) != 2 || !slices.Equal(got, pools) {
 			t.Errorf("kubectl get %s shows %q, want one pool in columns %v", kind, lines, pools)
@@ -34,7 +34,7 @@ func TestColumnsAndShortNames(t *testing.T) {
 		}
 	}
 	sources := []string{"NAME", "URL", "READY", "POOLS", "REVISION", "AGE"}
-	for _, kind := range []string{"nodepoolsources", "nodepoolsource", "nps"} {
+	for _, kind := range []string{"nodepoolsources.nodes.lailin.xyz", "nodepoolsource.nodes.lailin.xyz"} {
 		header, _, _ := strings.Cut(w.kubectl("get", kind), "\n")
 		if got := strings.Fields(header); !slices.Equal(got, sources) {
 			t.Errorf("kubectl get %s has the columns %v, want %v", kind, got, sources)

@@ -25,7 +25,7 @@ func TestPoolChangeLeadsToItsNodesOnly(t *testing.T) {
 	} {
 		w.becomesIdle()
 		before := nodePasses(t)
-		w.kubectl("patch", "nodepool", "red", "--type=merge", "--patch", tc.patch)
+		w.kubectl("patch", "nodepools.nodes.lailin.xyz", "red", "--type=merge", "--patch", tc.patch)
 		w.isReady("red", 1)
 		w.becomesIdle()
 		if n := nodePasses(t) - before; n == 0 || n > most {

@@ -101,7 +101,7 @@ func (w *foretoldWorld) resume() (resumed bool) {
 				resume = pool.Status.Rollout.Halt.Resume
 				return nil
 			})
-			w.kubectl("annotate", "--overwrite", "nodepool", s.full(name), v1.ResumeRolloutAnnotation+"="+resume)
+			w.kubectl("annotate", "--overwrite", "nodepools.nodes.lailin.xyz", s.full(name), v1.ResumeRolloutAnnotation+"="+resume)
 			resumed = true
 		}
 	}

@@ -268,7 +268,7 @@ func (w *foretoldWorld) approve() (approved bool) {
 			}
 			w.given[state.Approval], approved = true, true
 			s.approved = append(s.approved, s.full(name)+"/"+state.Wave)
-			w.kubectl("annotate", "--overwrite", "nodepool", s.full(name), v1.ApproveRolloutAnnotation+"="+state.Approval)
+			w.kubectl("annotate", "--overwrite", "nodepools.nodes.lailin.xyz", s.full(name), v1.ApproveRolloutAnnotation+"="+state.Approval)
 		}
 	}
 	if approved {

@@ -95,7 +95,7 @@ func TestGitApprovedPruneHappensOnce(t *testing.T) {
 	w.changeSource("once", func(src *v1.NodePoolSource) { src.Spec.Suspend = false })
 	w.pruneIsBlocked("once", "kept: late-1, late-2, late-3", "the approval of this revision is used up")
 	w.poolsAre("e", "f", "g", "h", "late-1", "late-2", "late-3")
-	w.kubectl("delete", "nodepool", "late-1", "late-2", "late-3")
+	w.kubectl("delete", "nodepools.nodes.lailin.xyz", "late-1", "late-2", "late-3")
 
 	// Another revision.
 	third := repo.commit(files{"pools/e.yaml": "", "pools/f.yaml": "", "pools/g.yaml": ""})
@@ -144,7 +144,7 @@ func TestGitApprovalAhead(t *testing.T) {
 		t.Errorf("%q is used up, and %q was not even acted on", handled, third)
 	}
 	// By hand, as the message says. The approval has nothing left to do then.
-	w.kubectl("delete", "nodepool", "a", "b")
+	w.kubectl("delete", "nodepools.nodes.lailin.xyz", "a", "b")
 	w.sourceIs("ahead", "has used up the approval", func(src *v1.NodePoolSource) error {
 		if handled := src.Status.LastHandledPruneApproval; handled != third {
 			return fmt.Errorf("it is %q", handled)
@@ -216,7 +216,7 @@ func (w *gitWorld) undeleted(names ...string) int {
 
 func (w *gitWorld) approve(source, revision string) {
 	w.t.Helper()
-	w.kubectl("annotate", "--overwrite", "nodepoolsource", source, v1.ApprovePruneAnnotation+"="+revision)
+	w.kubectl("annotate", "--overwrite", "nodepoolsources.nodes.lailin.xyz", source, v1.ApprovePruneAnnotation+"="+revision)
 }
 
 func (w *gitWorld) pruneIsBlocked(source string, texts ...string) {

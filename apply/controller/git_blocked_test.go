@@ -31,14 +31,14 @@ func TestGitBlockedPruneStaysBlocked(t *testing.T) {
 	w.pruneIsBlocked("held", "3 pools kept", "kept: p3, p4, p5", second)
 	w.remembers("held", 3, "p3", "p4", "p5")
 
-	w.kubectl("delete", "nodepool", "p3")
+	w.kubectl("delete", "nodepools.nodes.lailin.xyz", "p3")
 	w.request("held", "after a deletion by hand")
 	w.pruneIsBlocked("held", "kept: p4, p5", "the prune was of 3 pools when it was blocked")
 	w.poolsAre("p0", "p1", "p2", "p4", "p5")
 	w.remembers("held", 3, "p4", "p5")
 
 	w.stop()
-	w.kubectl("delete", "nodepool", "p4", "--wait=false")
+	w.kubectl("delete", "nodepools.nodes.lailin.xyz", "p4", "--wait=false")
 	w.start()
 	w.poolsAre("p0", "p1", "p2", "p5")
 	third := repo.commit(files{"pools/n0.yaml": poolFile("n0", "0"), "pools/n1.yaml": poolFile("n1", "0"), "pools/n2.yaml": poolFile("n2", "0")})
@@ -48,7 +48,7 @@ func TestGitBlockedPruneStaysBlocked(t *testing.T) {
 	w.carries("p51", tiers("p5", "0"))
 	w.remembers("held", 3, "p5")
 
-	w.kubectl("annotate", "--overwrite", "nodepoolsource", "held", v1.ApprovePruneAnnotation+"="+third)
+	w.kubectl("annotate", "--overwrite", "nodepoolsources.nodes.lailin.xyz", "held", v1.ApprovePruneAnnotation+"="+third)
 	w.poolsAre("n0", "n1", "n2", "p0", "p1", "p2")
 	w.hasNoRecord("p51")
 	w.remembers("held", 0)

@@ -25,7 +25,7 @@ func TestGitTwoSourcesOnePool(t *testing.T) {
 	theirs := two.commit(files{"pools/a.yaml": poolFile("a", "0"), "pools/c.yaml": poolFile("c", "0")})
 	w.source("two", two.url())
 	w.stands("two", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason,
-		`a.yaml:1: pool "a"`, `source "one" owns it`, "kubectl annotate --overwrite nodepool a nodes.lailin.xyz/sourceUID="+w.uid("two"), theirs+" is not taken")
+		`a.yaml:1: pool "a"`, `source "one" owns it`, "kubectl annotate --overwrite nodepools.nodes.lailin.xyz a nodes.lailin.xyz/sourceUID="+w.uid("two"), theirs+" is not taken")
 	w.wroteOnly(mark, "patch nodepoolsources/status two")
 	w.poolsAre("a", "b")
 	w.follows("one", first)
@@ -68,13 +68,13 @@ func TestGitPoolMadeByHand(t *testing.T) {
 	mark := w.mark()
 	first := repo.commit(files{"pools/a.yaml": poolFile("a", "git"), "pools/b.yaml": poolFile("b", "git")})
 	w.source("hand", repo.url())
-	w.stands("hand", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `a.yaml:1: pool "a"`, "no source has applied it", "kubectl annotate --overwrite nodepool a")
+	w.stands("hand", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `a.yaml:1: pool "a"`, "no source has applied it", "kubectl annotate --overwrite nodepools.nodes.lailin.xyz a")
 	w.wroteOnly(mark, "patch nodepoolsources/status hand")
 	w.carries("a1", tiers("a", "hand"))
 	w.poolsAre("a")
 
 	// A label is anybody's to set, and gives nothing.
-	w.kubectl("label", "nodepool", "a", v1.SourceLabel+"=hand")
+	w.kubectl("label", "nodepools.nodes.lailin.xyz", "a", v1.SourceLabel+"=hand")
 	w.stands("hand", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, "no source has applied it, although it is labelled with")
 	w.handOver("hand", "a")
 	w.follows("hand", first)

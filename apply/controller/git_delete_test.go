@@ -41,15 +41,15 @@ func TestGitDeletedSourceTakesItsPoolsAlong(t *testing.T) {
 	w.follows("mine", first)
 	w.follows("theirs", second)
 	w.poolsReady("a", "b", "kept", "paused", "theirs")
-	w.kubectl("annotate", "nodepool", "kept", v1.PruneAnnotation+"="+v1.Disabled)
-	w.kubectl("annotate", "nodepool", "paused", v1.ReconcileAnnotation+"="+v1.Disabled)
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "kept", v1.PruneAnnotation+"="+v1.Disabled)
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "paused", v1.ReconcileAnnotation+"="+v1.Disabled)
 	src := w.mustRead("mine")
 	if !slices.Contains(src.Finalizers, v1.DeletePoolsFinalizer) || len(w.mustRead("theirs").Finalizers) > 0 {
 		t.Errorf("finalizers are %v, and of a source that leaves its pools %v", src.Finalizers, w.mustRead("theirs").Finalizers)
 	}
 
 	mark := w.mark()
-	w.kubectl("delete", "nodepoolsource", "mine") // waits until it is gone
+	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "mine") // waits until it is gone
 	w.poolsAre("kept", "paused", "theirs")
 	for _, name := range []string{"a", "b"} {
 		w.carries(name+"1", role(name), "foreign=x:NoSchedule")
@@ -87,7 +87,7 @@ func TestGitDeletionWaitsAndIsCalledOff(t *testing.T) {
 	w.follows("old", first)
 	w.poolsReady("a", "keep")
 	lift := w.refuse()
-	w.kubectl("delete", "nodepoolsource", "old", "--wait=false")
+	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "old", "--wait=false")
 	w.sourceIs("old", "says why it waits", func(src *v1.NodePoolSource) error {
 		if err := conditionIs(src.Status.Conditions, v1.StalledCondition, metav1.ConditionTrue, v1.DeletingReason, `delete pool "keep"`, "this pool is kept"); err != nil {
 			return err
@@ -146,7 +146,7 @@ func TestGitDeletionOfAnIdleSource(t *testing.T) {
 		w.changeSource("rests", tc.rest)
 		w.stands("rests", v1.StalledCondition, metav1.ConditionFalse, tc.why)
 		src, mark := w.mustRead("rests"), w.mark()
-		w.kubectl("delete", "nodepoolsource", "rests")
+		w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "rests")
 		w.toldOf(src, "PoolsKept: ", "1 pool kept, "+tc.says)
 		w.poolsAre("a")
 		w.carries("a1", tiers("a", "0"))
@@ -177,7 +177,7 @@ func TestCrashDuringADeletion(t *testing.T) {
 			return seen["DELETE nodepools"] == 3+deleted && request.Method == http.MethodDelete ||
 				deleted == 3 && seen["DELETE nodepools"] == 6 && request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/nodepoolsources/cut")
 		})
-		w.kubectl("delete", "nodepoolsource", "cut", "--wait=false")
+		w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "cut", "--wait=false")
 		<-halted
 		w.stop()
 		if left := w.undeleted("a", "b", "c"); left != 3-deleted {
@@ -191,7 +191,7 @@ func TestCrashDuringADeletion(t *testing.T) {
 		w.isGone("cut")
 		if deleted < 3 {
 			w.poolsAre("c")
-			w.kubectl("delete", "nodepoolsource/other", "nodepool/c")
+			w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz/other", "nodepools.nodes.lailin.xyz/c")
 		}
 		w.poolsAre()
 	}
@@ -213,12 +213,12 @@ func TestGitDeletionLosesARace(t *testing.T) {
 	var late error
 	w.startBehind(func(seen map[string]int, request *http.Request) error {
 		if request.Method == http.MethodDelete && strings.HasSuffix(request.URL.Path, "/nodepools/b") && seen["DELETE nodepools"] == 4 {
-			_, late = w.cluster.Kubectl(t.Context(), "annotate", "--overwrite", "nodepool", "b", v1.SourceUIDAnnotation+"="+quick)
+			_, late = w.cluster.Kubectl(t.Context(), "annotate", "--overwrite", "nodepools.nodes.lailin.xyz", "b", v1.SourceUIDAnnotation+"="+quick)
 		}
 		return nil
 	})
 	t.Cleanup(w.clear)
-	w.kubectl("delete", "nodepoolsource", "slow")
+	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "slow")
 	w.do(late)
 	w.poolsAre("b")
 	w.carries("b1", tiers("b", "0"))
@@ -238,7 +238,7 @@ func TestGitFinalizerTakenAwayByHand(t *testing.T) {
 	w.follows("hand", first)
 	w.poolsReady("a", "keep")
 	away := func() {
-		w.kubectl("patch", "nodepoolsource", "hand", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+		w.kubectl("patch", "nodepoolsources.nodes.lailin.xyz", "hand", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	}
 	holds := func(want bool) {
 		w.sourceIs("hand", fmt.Sprintf("has the finalizer: %t", want), func(src *v1.NodePoolSource) error {
@@ -256,7 +256,7 @@ func TestGitFinalizerTakenAwayByHand(t *testing.T) {
 	holds(true)
 
 	lift := w.refuse()
-	w.kubectl("delete", "nodepoolsource", "hand", "--wait=false")
+	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "hand", "--wait=false")
 	w.sourceIs("hand", "waits", func(src *v1.NodePoolSource) error {
 		return conditionIs(src.Status.Conditions, v1.StalledCondition, metav1.ConditionTrue, v1.DeletingReason)
 	})

@@ -68,8 +68,8 @@ func TestGitDriftOfPools(t *testing.T) {
 
 	// After all that, a pool still is what Git says, and Git may take a field back.
 	mark := w.mark()
-	w.kubectl("annotate", "nodepool", "a", "example.com/note=mine")
-	w.kubectl("label", "nodepool", "a", "example.com/mine=too")
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "a", "example.com/note=mine")
+	w.kubectl("label", "nodepools.nodes.lailin.xyz", "a", "example.com/mine=too")
 	second := repo.commit(files{"pools/a.yaml": poolFile("a", "1", "  nodeNames: [a1]")})
 	w.request("drift", "now")
 	w.follows("drift", second)
@@ -103,7 +103,7 @@ func TestGitPoolDeletedByHand(t *testing.T) {
 	// Held by somebody else, too, so that it cannot be gone at once.
 	const held = "example.com/held"
 	update(w.world, before.DeepCopy(), func(pool *v1.NodePool) { pool.Finalizers = append(pool.Finalizers, held) })
-	w.kubectl("delete", "nodepool", "a", "--wait=false")
+	w.kubectl("delete", "nodepools.nodes.lailin.xyz", "a", "--wait=false")
 	w.stands("deleted", v1.ReconcilingCondition, metav1.ConditionTrue, v1.ProgressingReason, "waiting", "deleted: a")
 	update(w.world, before.DeepCopy(), func(pool *v1.NodePool) { pool.Finalizers = nil })
 	w.eventually("pool a is another one", func() error {

@@ -65,7 +65,7 @@ func TestGitCredentialsOfFluxAndArgoCD(t *testing.T) {
 			}
 			w.follows("platform", w.repo.commit(files{"pools/" + pool + ".yaml": poolFile(pool, "0")}))
 			w.wantNoToken("platform")
-			w.kubectl("delete", "nodepoolsource", "platform")
+			w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "platform")
 			w.repo.commit(files{"pools/" + pool + ".yaml": ""})
 		})
 	}

@@ -24,7 +24,7 @@ func TestGitNothingIsPrunedThatWasNotApplied(t *testing.T) {
 	w.follows("mine", first)
 	w.pool(poolFile("hand", "0"))
 	w.pool(poolFile("given", "0"))
-	w.kubectl("label", "nodepool", "hand", v1.SourceLabel+"=mine")
+	w.kubectl("label", "nodepools.nodes.lailin.xyz", "hand", v1.SourceLabel+"=mine")
 	w.handOver("mine", "given")
 
 	second := repo.commit(files{"pools/b.yaml": ""})
@@ -53,7 +53,7 @@ func TestGitNothingIsPrunedThatWasNotApplied(t *testing.T) {
 		t.Errorf("reported %d times", reported)
 	}
 	w.changeSource("mine", deletes)
-	w.kubectl("delete", "nodepoolsource", "mine")
+	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "mine")
 	w.poolsAre("given", "hand")
 }
 
@@ -74,7 +74,7 @@ func TestGitASourceOfTheSameNameIsAnother(t *testing.T) {
 	w.poolsReady("a", "b")
 	w.carries("a1", tiers("a", "0"))
 	before := w.allPools()
-	w.kubectl("delete", "nodepoolsource", "name")
+	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "name")
 
 	other := theirs.commit(files{"pools/c.yaml": poolFile("c", "0")})
 	w.source("name", theirs.url(), all)
@@ -84,9 +84,9 @@ func TestGitASourceOfTheSameNameIsAnother(t *testing.T) {
 
 	theirs.commit(files{"pools/a.yaml": poolFile("a", "1")})
 	w.stands("name", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason,
-		`a.yaml:1: pool "a"`, `an earlier source of the name "name" owns it`, "kubectl annotate --overwrite nodepool a nodes.lailin.xyz/sourceUID="+w.uid("name"))
+		`a.yaml:1: pool "a"`, `an earlier source of the name "name" owns it`, "kubectl annotate --overwrite nodepools.nodes.lailin.xyz a nodes.lailin.xyz/sourceUID="+w.uid("name"))
 	w.carries("a1", tiers("a", "0"))
-	w.kubectl("delete", "nodepoolsource", "name")
+	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "name")
 	w.poolsAre("a", "b")
 	for name, pool := range w.allPools() {
 		if pool.UID != before[name].UID || pool.Generation != before[name].Generation {
@@ -112,14 +112,14 @@ func TestGitAPoolIsTakenFromItsSource(t *testing.T) {
 	first := repo.commit(files{"pools/a.yaml": poolFile("a", "0"), "pools/b.yaml": poolFile("b", "0")})
 	w.source("mine", repo.url())
 	w.follows("mine", first)
-	w.kubectl("label", "--overwrite", "nodepool", "a", v1.SourceLabel+"=other")
+	w.kubectl("label", "--overwrite", "nodepools.nodes.lailin.xyz", "a", v1.SourceLabel+"=other")
 	w.eventually("the label is put back", func() error {
 		if label := w.allPools()["a"].Labels[v1.SourceLabel]; label != "mine" {
 			return fmt.Errorf("it is %q", label)
 		}
 		return nil
 	})
-	w.kubectl("annotate", "nodepool", "a", v1.SourceUIDAnnotation+"-")
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "a", v1.SourceUIDAnnotation+"-")
 	w.stands("mine", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `pool "a"`, `no source has applied it, although it is labelled with "mine"`)
 	w.handOver("mine", "a")
 	w.follows("mine", first)

@@ -213,7 +213,7 @@ func TestGitPruneDisabledForOnePool(t *testing.T) {
 	first := repo.commit(content)
 	w.source("keep", repo.url(), func(src *v1.NodePoolSource) { src.Spec.PruneLimit = ptr.To(intstr.FromString("100%")) })
 	w.follows("keep", first)
-	w.kubectl("annotate", "nodepool", "hand", v1.PruneAnnotation+"="+v1.Disabled)
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "hand", v1.PruneAnnotation+"="+v1.Disabled)
 
 	second := repo.commit(files{"pools/lifted.yaml": poolFile("lifted", "0")})
 	w.follows("keep", second)
@@ -224,7 +224,7 @@ func TestGitPruneDisabledForOnePool(t *testing.T) {
 	third := repo.commit(files{"pools/hand.yaml": "", "pools/git.yaml": "", "pools/lifted.yaml": ""})
 	w.follows("keep", third)
 	w.poolsAre("hand", "git", "rest")
-	w.kubectl("annotate", "nodepool", "hand", v1.PruneAnnotation+"-")
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "hand", v1.PruneAnnotation+"-")
 	w.request("keep", "now")
 	w.poolsAre("git", "rest")
 }

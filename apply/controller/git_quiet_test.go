@@ -78,7 +78,7 @@ func TestGitPollCosts(t *testing.T) {
 	}
 
 	// A pass that only repairs a pool does not bother the repository.
-	w.kubectl("label", "nodepool", "a", v1.SourceLabel+"-")
+	w.kubectl("label", "nodepools.nodes.lailin.xyz", "a", v1.SourceLabel+"-")
 	w.eventually("the label is back", func() error {
 		if have := w.allPools()["a"].Labels[v1.SourceLabel]; have != "costs" {
 			return fmt.Errorf("it is %q", have)

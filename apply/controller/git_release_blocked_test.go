@@ -53,7 +53,7 @@ func TestGitReleaseStaysBlockedOverASuspension(t *testing.T) {
 	}
 	w.wroteOnly(mark, "patch nodepoolsources/status brake")
 
-	w.kubectl("patch", "nodepoolsource", "brake", "--type=merge", "-p", `{"spec":{"releaseLimit":"45%"}}`)
+	w.kubectl("patch", "nodepoolsources.nodes.lailin.xyz", "brake", "--type=merge", "-p", `{"spec":{"releaseLimit":"45%"}}`)
 	w.follows("brake", second)
 }
 
@@ -83,7 +83,7 @@ func TestGitReleaseStaysBlockedBehindABrokenRevision(t *testing.T) {
 	held()
 	w.wroteOnly(mark, "patch nodepoolsources/status brake")
 
-	w.kubectl("annotate", "--overwrite", "nodepoolsource", "brake", v1.ApproveReleaseAnnotation+"="+second)
+	w.kubectl("annotate", "--overwrite", "nodepoolsources.nodes.lailin.xyz", "brake", v1.ApproveReleaseAnnotation+"="+second)
 	w.sourceIs("brake", "has carried out what was approved", func(src *v1.NodePoolSource) error {
 		if src.Status.Revision != second || src.Status.LastHandledReleaseApproval != second {
 			return fmt.Errorf("revision is %s, used up is %q", src.Status.Revision, src.Status.LastHandledReleaseApproval)

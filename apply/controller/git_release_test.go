@@ -51,12 +51,12 @@ func TestGitReleaseWaitsForAnApproval(t *testing.T) {
 	w.start()
 	w.request("brake", "again")
 	blocked("12 of 12 nodes")
-	w.kubectl("annotate", "--overwrite", "nodepoolsource", "brake", v1.ApproveReleaseAnnotation+"="+first)
+	w.kubectl("annotate", "--overwrite", "nodepoolsources.nodes.lailin.xyz", "brake", v1.ApproveReleaseAnnotation+"="+first)
 	blocked("the approval that the source has is of")
 	w.wroteOnly(mark, "patch nodepoolsources/status brake")
 
 	// What the message says, word by word.
-	command := regexp.MustCompile(`kubectl (annotate --overwrite nodepoolsource \S+ \S+=\S+);`).FindStringSubmatch(w.readyMessage("brake"))
+	command := regexp.MustCompile(`kubectl (annotate --overwrite nodepoolsources.nodes.lailin.xyz \S+ \S+=\S+);`).FindStringSubmatch(w.readyMessage("brake"))
 	if command == nil {
 		t.Fatalf("no command in %q", w.readyMessage("brake"))
 	}
@@ -83,7 +83,7 @@ func TestGitReleaseWaitsForAnApproval(t *testing.T) {
 	w.carriesPool("p", true, a...)
 
 	// A higher limit lets it through.
-	w.kubectl("patch", "nodepoolsource", "brake", "--type=merge", "-p", `{"spec":{"releaseLimit":"100%"}}`)
+	w.kubectl("patch", "nodepoolsources.nodes.lailin.xyz", "brake", "--type=merge", "-p", `{"spec":{"releaseLimit":"100%"}}`)
 	w.carriesPool("p", false, a...)
 }
 
@@ -100,7 +100,7 @@ func TestGitPutsBackWhatLetNodesIn(t *testing.T) {
 	// The source cannot write for a moment, so that nodes follow what is there by hand.
 	w.changeSource("back", func(src *v1.NodePoolSource) { src.Spec.Suspend = true })
 	w.stands("back", v1.StalledCondition, metav1.ConditionFalse, v1.SuspendedReason)
-	w.kubectl("patch", "nodepool", "p", "--type=merge", "-p", `{"spec":{"selector":{"matchLabels":null,"matchExpressions":[{"key":"example.com/zone","operator":"Exists"}]}}}`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "p", "--type=merge", "-p", `{"spec":{"selector":{"matchLabels":null,"matchExpressions":[{"key":"example.com/zone","operator":"Exists"}]}}}`)
 	w.carriesPool("p", true, b...)
 	w.isReady("p", 22)
 	w.changeSource("back", func(src *v1.NodePoolSource) { src.Spec.Suspend = false })

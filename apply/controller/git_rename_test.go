@@ -45,7 +45,7 @@ func TestGitMovingPoolsCostsNodesNothing(t *testing.T) {
 	}
 	history, mark, made := w.watchNodes(), w.mark(), w.allPools()
 
-	w.kubectl("delete", "nodepoolsource", "before")
+	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "before")
 	w.source("after", repo.url())
 	w.stands("after", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "before" owns it`)
 	w.handOver("after", names...)

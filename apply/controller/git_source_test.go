@@ -51,7 +51,7 @@ func TestGitSuspend(t *testing.T) {
 		w.changeSource("rests", func(src *v1.NodePoolSource) {
 			metav1.SetMetaDataAnnotation(&src.ObjectMeta, v1.RequestedAtAnnotation, tc.why)
 		})
-		w.kubectl("label", "nodepool", "a", "example.com/by-hand="+tc.why, "--overwrite")
+		w.kubectl("label", "nodepools.nodes.lailin.xyz", "a", "example.com/by-hand="+tc.why, "--overwrite")
 		clock := newRepository(t)
 		ticks := clock.serve(t)
 		clock.commit(files{"pools/clock.yaml": poolFile("clock-"+fmt.Sprint(i), "0")})
@@ -143,10 +143,10 @@ func TestGitSourceDeletedAndMadeAgain(t *testing.T) {
 	w.poolsReady("a", "b")
 
 	mark := w.mark()
-	w.kubectl("delete", "nodepoolsource", "again")
+	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "again")
 	repo.commit(files{"pools/a.yaml": poolFile("a", "1")})
 	// Without a source, a pool is its own master.
-	w.kubectl("patch", "nodepool", "a", "--type=merge", "-p", `{"spec":{"labels":{"example.com/tier":"hand"}}}`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "a", "--type=merge", "-p", `{"spec":{"labels":{"example.com/tier":"hand"}}}`)
 	w.carries("a1", tiers("a", "hand"))
 	w.wroteOnly(mark, "patch nodes a1", "patch runtimeclasses node-pool-a")
 	w.poolsAre("a", "b")
@@ -223,9 +223,9 @@ func TestGitSourceReplacedDuringAPoll(t *testing.T) {
 		metav1.SetMetaDataAnnotation(&src.ObjectMeta, v1.RequestedAtAnnotation, "now")
 	})
 	<-asked
-	w.kubectl("delete", "nodepoolsource", "replaced")
+	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "replaced")
 	w.source("replaced", other.url(), rarely)
-	w.kubectl("patch", "nodepool", "a", "--type=merge", "-p", `{"spec":{"labels":{"example.com/tier":"hand"}}}`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "a", "--type=merge", "-p", `{"spec":{"labels":{"example.com/tier":"hand"}}}`)
 	w.carries("a1", tiers("a", "hand"))
 	close(goOn)
 	w.stands("replaced", v1.ValidCondition, metav1.ConditionFalse, v1.InvalidReason)

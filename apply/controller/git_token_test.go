@@ -178,7 +178,7 @@ func TestGitTokens(t *testing.T) {
 				w.carries(name+"-1", tiers(name, fmt.Sprint(tier)))
 			}
 			w.wantNoToken(name)
-			w.kubectl("delete", "nodepoolsource", name)
+			w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", name)
 			w.repo.commit(files{"pools/" + name + ".yaml": ""})
 		})
 	}

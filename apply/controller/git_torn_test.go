@@ -93,7 +93,7 @@ func TestGitTornByAConflict(t *testing.T) {
 	var w *gitWorld
 	w, _, disturb := torn(t, func(request *http.Request) error {
 		if writesPool(request, http.MethodPatch, "b") && faster.CompareAndSwap(false, true) {
-			_, err := w.cluster.Kubectl(t.Context(), "annotate", "nodepool", "b", "example.com/faster=true")
+			_, err := w.cluster.Kubectl(t.Context(), "annotate", "nodepools.nodes.lailin.xyz", "b", "example.com/faster=true")
 			return err
 		}
 		return nil
@@ -243,10 +243,10 @@ func TestGitPoolWaitsForAWriteOfItsKeys(t *testing.T) {
 	armed.Store(true)
 	w.kubectl("label", "node", "n1", "zone=a")
 	<-reached
-	w.kubectl("delete", "nodepool", "p", "--wait=false")
+	w.kubectl("delete", "nodepools.nodes.lailin.xyz", "p", "--wait=false")
 	// What comes after the deletion is carried out, as far as it is known: the
 	// pools were looked at.
-	w.kubectl("patch", "nodepool", "q", "--type=merge", "--patch", `{"spec":{"labels":{"example.com/later":"yes"}}}`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "q", "--type=merge", "--patch", `{"spec":{"labels":{"example.com/later":"yes"}}}`)
 	w.carries("n2", map[string]string{v1.RoleLabel("q"): "", "example.com/later": "yes"})
 	time.Sleep(2 * loop.RetryPeriod)
 	w.poolsAre("p (leaving)", "q")
@@ -274,7 +274,7 @@ func TestGitTornByADeletion(t *testing.T) {
 	w.follows("torn", revision)
 	w.disagree()
 	mark := w.mark()
-	w.kubectl("delete", "nodepoolsource", "torn")
+	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "torn")
 	w.poolsAre()
 	w.carries("n1", role("a", "b"))
 	if writes, _ := w.nodeWrites(mark); writes["n1"] != 1 {

@@ -172,28 +172,32 @@ func TestGitPlanFromAnOldCache(t *testing.T) {
 		{
 			name: "update", reason: "somebody has just handed the pool over",
 			plan: func() *plan.PoolsPlan {
-				w.kubectl("annotate", "--overwrite", "nodepool", "a", v1.SourceUIDAnnotation+"=s")
+				w.kubectl("annotate", "--overwrite", "nodepools.nodes.lailin.xyz", "a", v1.SourceUIDAnnotation+"=s")
 				return planned("s", []*v1.NodePool{read("a")}, definition(poolFile("a", "git")))
 			},
-			hand: func() { w.kubectl("annotate", "--overwrite", "nodepool", "a", v1.SourceUIDAnnotation+"=other") },
+			hand: func() {
+				w.kubectl("annotate", "--overwrite", "nodepools.nodes.lailin.xyz", "a", v1.SourceUIDAnnotation+"=other")
+			},
 		},
 		{
 			name: "delete", reason: "somebody has just handed the pool over",
 			plan: func() *plan.PoolsPlan {
-				w.kubectl("annotate", "--overwrite", "nodepool", "a", v1.SourceUIDAnnotation+"=s")
+				w.kubectl("annotate", "--overwrite", "nodepools.nodes.lailin.xyz", "a", v1.SourceUIDAnnotation+"=s")
 				live := read("a")
 				return &plan.PoolsPlan{Changes: []plan.PoolChange{{Action: plan.Delete, Name: "a", Live: live}}}
 			},
-			hand: func() { w.kubectl("annotate", "--overwrite", "nodepool", "a", v1.SourceUIDAnnotation+"=other") },
+			hand: func() {
+				w.kubectl("annotate", "--overwrite", "nodepools.nodes.lailin.xyz", "a", v1.SourceUIDAnnotation+"=other")
+			},
 		},
 		{
 			name: "update of another", reason: "the pool was deleted and made again",
 			plan: func() *plan.PoolsPlan {
-				w.kubectl("annotate", "--overwrite", "nodepool", "a", v1.SourceUIDAnnotation+"=s")
+				w.kubectl("annotate", "--overwrite", "nodepools.nodes.lailin.xyz", "a", v1.SourceUIDAnnotation+"=s")
 				return planned("s", []*v1.NodePool{read("a")}, definition(poolFile("a", "git")))
 			},
 			hand: func() {
-				w.kubectl("delete", "nodepool", "a")
+				w.kubectl("delete", "nodepools.nodes.lailin.xyz", "a")
 				made = w.pool(poolFile("a", "hand"))
 			},
 		},
@@ -210,9 +214,9 @@ func TestGitPlanFromAnOldCache(t *testing.T) {
 	}
 
 	// An update or a deletion of what is gone makes nothing anew.
-	w.kubectl("annotate", "--overwrite", "nodepool", "a", v1.SourceUIDAnnotation+"=s")
+	w.kubectl("annotate", "--overwrite", "nodepools.nodes.lailin.xyz", "a", v1.SourceUIDAnnotation+"=s")
 	p := planned("s", []*v1.NodePool{read("a")}, definition(poolFile("a", "git")))
-	w.kubectl("delete", "nodepool", "a")
+	w.kubectl("delete", "nodepools.nodes.lailin.xyz", "a")
 	if err := applier.Pools(t.Context(), p); !apply.IsConflict(err) && !apierrors.IsNotFound(err) {
 		t.Errorf("update of what is gone: %v", err)
 	}

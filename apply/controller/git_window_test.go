@@ -129,7 +129,7 @@ func TestGitNothingIsDeletedOutsideItsWindows(t *testing.T) {
 	}
 
 	// The revision is applied, blocked, when nothing is approved; then approved too late.
-	w.kubectl("annotate", "nodepoolsource", "nightly", v1.ApprovePruneAnnotation+"-")
+	w.kubectl("annotate", "nodepoolsources.nodes.lailin.xyz", "nightly", v1.ApprovePruneAnnotation+"-")
 	exclude(time.Now().Add(-time.Second))
 	w.eventually("it is applied", func() error {
 		if src := w.mustRead("nightly"); src.Status.Revision != fewer {

@@ -144,7 +144,7 @@ func (w *gitWorld) uid(source string) string {
 // handOver gives pools to a source, with the command that its status has.
 func (w *gitWorld) handOver(source string, pools ...string) {
 	w.t.Helper()
-	w.kubectl(slices.Concat([]string{"annotate", "--overwrite", "nodepool"}, pools, []string{v1.SourceUIDAnnotation + "=" + w.uid(source)})...)
+	w.kubectl(slices.Concat([]string{"annotate", "--overwrite", "nodepools.nodes.lailin.xyz"}, pools, []string{v1.SourceUIDAnnotation + "=" + w.uid(source)})...)
 }
 
 // rarely makes a source look at its repository when it is asked to, and else

@@ -127,7 +127,7 @@ func TestFailedCanaryHaltsTheRollout(t *testing.T) {
 	approval := w.approval()
 	w.breaks(names[0], true)
 	w.hasReason(v1.StalledCondition, v1.RolloutHaltedReason, "1 of 3 nodes up to date", "the rollout of pool \"batch\" is halted", "node halt-a is not ready after it has followed",
-		"kubectl annotate --overwrite nodepool batch nodes.lailin.xyz/resumeRollout=")
+		"kubectl annotate --overwrite nodepools.nodes.lailin.xyz batch nodes.lailin.xyz/resumeRollout=")
 	w.hasEvent("batch", v1.RolloutHaltedReason, "halt-a")
 	halt := w.halt()
 	if halt.Node != names[0] || halt.Nodes != 1 || halt.Resumed {

@@ -82,13 +82,13 @@ func TestHealthOfPools(t *testing.T) {
 	w.change("a", func(p *v1.NodePool) { p.Spec.Parent = "" })
 	w.reads(aPool, "a", status.CurrentStatus, "Healthy")
 
-	w.kubectl("annotate", "nodepool", "a", v1.ReconcileAnnotation+"="+v1.Disabled)
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "a", v1.ReconcileAnnotation+"="+v1.Disabled)
 	w.reads(aPool, "a", status.InProgressStatus, "Suspended")
-	w.kubectl("annotate", "nodepool", "a", v1.ReconcileAnnotation+"-")
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "a", v1.ReconcileAnnotation+"-")
 	w.reads(aPool, "a", status.CurrentStatus, "Healthy")
 
 	w.stop()
-	w.kubectl("delete", "nodepool", "a", "--wait=false")
+	w.kubectl("delete", "nodepools.nodes.lailin.xyz", "a", "--wait=false")
 	w.readsAtOnce(aPool, "a", status.TerminatingStatus, "Progressing")
 	w.start()
 	w.eventually("the pool is gone", func() error {
@@ -155,18 +155,20 @@ func TestHealthOfSources(t *testing.T) {
 		},
 		{
 			"paused",
-			func() { w.kubectl("annotate", "nodepoolsource", "main", v1.ReconcileAnnotation+"="+v1.Disabled) },
-			func() { w.kubectl("annotate", "nodepoolsource", "main", v1.ReconcileAnnotation+"-") },
+			func() {
+				w.kubectl("annotate", "nodepoolsources.nodes.lailin.xyz", "main", v1.ReconcileAnnotation+"="+v1.Disabled)
+			},
+			func() { w.kubectl("annotate", "nodepoolsources.nodes.lailin.xyz", "main", v1.ReconcileAnnotation+"-") },
 			status.InProgressStatus, "Suspended",
 		},
 	} {
 		t.Run(tc.state, func(t *testing.T) {
 			w := w.in(t)
 			tc.change()
-			w.kubectl("annotate", "--overwrite", "nodepoolsource", "main", v1.RequestedAtAnnotation+"="+tc.state)
+			w.kubectl("annotate", "--overwrite", "nodepoolsources.nodes.lailin.xyz", "main", v1.RequestedAtAnnotation+"="+tc.state)
 			w.reads(aSource, "main", tc.flux, tc.argo)
 			tc.back()
-			w.kubectl("annotate", "--overwrite", "nodepoolsource", "main", v1.RequestedAtAnnotation+"=back from "+tc.state)
+			w.kubectl("annotate", "--overwrite", "nodepoolsources.nodes.lailin.xyz", "main", v1.RequestedAtAnnotation+"=back from "+tc.state)
 			w.reads(aSource, "main", status.CurrentStatus, "Healthy")
 		})
 	}
@@ -186,7 +188,7 @@ func TestHealthOfSources(t *testing.T) {
 	w.reads(aSource, "main", status.CurrentStatus, "Healthy")
 
 	w.stop()
-	w.kubectl("delete", "nodepoolsource", "main", "--wait=false")
+	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "main", "--wait=false")
 	w.readsAtOnce(aSource, "main", status.TerminatingStatus, "Progressing")
 	w.start()
 	w.isGone("main")

@@ -110,7 +110,7 @@ func TestReleaseByHandWaitsForAnApproval(t *testing.T) {
 	before := w.specs(append(a, b...)...)
 	mark := w.mark()
 	mistype := func(zone string) {
-		w.kubectl("patch", "nodepool", "p", "--type=merge", "-p", `{"spec":{"selector":{"matchLabels":{"example.com/zone":"`+zone+`"}}}}`)
+		w.kubectl("patch", "nodepools.nodes.lailin.xyz", "p", "--type=merge", "-p", `{"spec":{"selector":{"matchLabels":{"example.com/zone":"`+zone+`"}}}}`)
 	}
 	held := func() {
 		w.t.Helper()
@@ -174,19 +174,19 @@ func TestResumedPoolWaitsForAnApprovalOfItsOuterPool(t *testing.T) {
 	w.isReady("p", 12)
 	w.isReady("region", 26)
 	choose := func(patterns string) {
-		w.kubectl("patch", "nodepool", "region", "--type=merge", "-p", `{"spec":{"nodeNames":[`+patterns+`]}}`)
+		w.kubectl("patch", "nodepools.nodes.lailin.xyz", "region", "--type=merge", "-p", `{"spec":{"nodeNames":[`+patterns+`]}}`)
 	}
 	before := w.specs(nodes...)
 	held := func() {
 		w.t.Helper()
 		w.isStalled("p", v1.ReleaseBlockedReason, `12 of 12 nodes would leave pool "p"`, `it has not followed so far what pool "region" around it says of its members`)
 	}
-	w.kubectl("annotate", "nodepool", "p", pausing)
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "p", pausing)
 	choose(`"b-*"`)
 	w.isReady("region", 14)
 	w.stop()
 	w.start()
-	w.kubectl("annotate", "nodepool", "p", resuming)
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "p", resuming)
 	held()
 	choose(`"a-*", "b-*"`)
 	w.isReady("p", 12)
@@ -195,14 +195,14 @@ func TestResumedPoolWaitsForAnApprovalOfItsOuterPool(t *testing.T) {
 		t.Errorf("nodes are\n%s\nand were\n%s", now, before)
 	}
 
-	w.kubectl("annotate", "nodepool", "region", pausing)
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "region", pausing)
 	choose(`"b-*"`)
 	held()
 	w.carriesPool("p", true, nodes...)
 	w.kubectl(approvalIn(t, w.poolMessage("p"))...)
 	w.carriesPool("p", false, nodes...)
 	w.isReady("p", 0)
-	w.kubectl("annotate", "nodepool", "region", resuming)
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "region", resuming)
 	w.isReady("region", 14)
 }
 
@@ -251,7 +251,7 @@ func TestDeletionOfAllPoolsWaitsForAnApproval(t *testing.T) {
 	// The way back: the pools go without their finalizers, and with them the
 	// definition; it comes back, and so do they.
 	for name := range manifests {
-		w.kubectl("patch", "nodepool", name, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+		w.kubectl("patch", "nodepools.nodes.lailin.xyz", name, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	}
 	w.eventually("the definition is gone", func() error {
 		if out, err := c.Kubectl(t.Context(), "get", "crd", definition); err == nil {
@@ -276,8 +276,8 @@ func TestDeletionOfAllPoolsWaitsForAnApproval(t *testing.T) {
 	}
 
 	// Approved, it is carried out.
-	w.kubectl("annotate", "--overwrite", "nodepools", "--all", v1.ApproveReleaseAnnotation+"="+v1.DeletionApproval)
-	w.kubectl("delete", "nodepools", "--all", "--wait=false")
+	w.kubectl("annotate", "--overwrite", "nodepools.nodes.lailin.xyz", "--all", v1.ApproveReleaseAnnotation+"="+v1.DeletionApproval)
+	w.kubectl("delete", "nodepools.nodes.lailin.xyz", "--all", "--wait=false")
 	for name := range manifests {
 		w.gone(&v1.NodePool{}, name)
 		w.carriesPool(name, false, nodes...)

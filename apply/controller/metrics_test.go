@@ -83,7 +83,7 @@ metadata: {name: spare}
 spec: {nodeNames: [spare-*]}
 `)
 	w.reports(m, map[string]float64{`nodepools_pool_nodes{pool="spare",state="desired"}`: 0})
-	w.kubectl("delete", "nodepool", "spare")
+	w.kubectl("delete", "nodepools.nodes.lailin.xyz", "spare")
 	w.eventually("nothing is reported of a pool that is gone", func() error {
 		for series := range scraped(t, m) {
 			if strings.Contains(series, `"spare"`) {

@@ -20,7 +20,7 @@ func TestPausedPool(t *testing.T) {
 	taints := []string{"tenant=a:NoSchedule", "tenant=a:NoExecute"}
 	w.carries("n1", full, taints...)
 
-	w.kubectl("annotate", "nodepool", "tenant", pausing)
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "tenant", pausing)
 	w.poolIs("tenant", "says that it is paused", func(pool *v1.NodePool) error {
 		return conditionIs(pool.Status.Conditions, v1.ReadyCondition, metav1.ConditionFalse, v1.PausedReason)
 	})
@@ -47,7 +47,7 @@ func TestPausedPool(t *testing.T) {
 	w.staysQuiet()
 	w.kubectl("label", "node", "n1", v1.RoleLabel("tenant")+"=")
 
-	w.kubectl("annotate", "nodepool", "tenant", resuming)
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "tenant", resuming)
 	resumed := role("tenant")
 	resumed["tenant"] = "b"
 	w.carries("n1", resumed)
@@ -66,7 +66,7 @@ func TestPausedPoolThatIsDeleted(t *testing.T) {
 	full := role("tenant")
 	full["tenant"], full["example.com/rack"] = "a", "r1"
 	taints := []string{"tenant=a:NoSchedule", "tenant=a:NoExecute"}
-	w.kubectl("annotate", "nodepool", "tenant", pausing)
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "tenant", pausing)
 	paused := func(texts ...string) {
 		t.Helper()
 		w.poolIs("tenant", "says that it is paused", func(pool *v1.NodePool) error {
@@ -75,7 +75,7 @@ func TestPausedPoolThatIsDeleted(t *testing.T) {
 	}
 	paused()
 	mark := w.mark()
-	w.kubectl("delete", "--wait=false", "nodepool", "tenant")
+	w.kubectl("delete", "--wait=false", "nodepools.nodes.lailin.xyz", "tenant")
 	paused("to be deleted", "released once the annotation is gone")
 	w.kubectl("label", "node", "n1", "foreign=x")
 	w.settle()
@@ -86,7 +86,7 @@ func TestPausedPoolThatIsDeleted(t *testing.T) {
 			t.Errorf("write for a paused pool: %s", write)
 		}
 	}
-	w.kubectl("annotate", "nodepool", "tenant", resuming)
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "tenant", resuming)
 	w.gone(&v1.NodePool{}, "tenant")
 	released := role("tenant")
 	released["foreign"] = "x"
@@ -115,7 +115,7 @@ spec: {parent: outer, labels: {inner: "yes"}}
 	w.hasRuntimeClass("node-pool-inner", "runc", before)
 
 	// Any case of the word will do.
-	w.kubectl("annotate", "nodepool", "outer", v1.ReconcileAnnotation+"=Disabled")
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "outer", v1.ReconcileAnnotation+"=Disabled")
 	w.change("outer", func(pool *v1.NodePool) { pool.Spec.Labels = map[string]v1.LabelValue{"tier": "two"} })
 	w.poolIs("inner", "says that its RuntimeClass is held", func(pool *v1.NodePool) error {
 		return conditionIs(pool.Status.Conditions, v1.ReadyCondition, metav1.ConditionTrue, v1.SucceededReason, "RuntimeClass stays as it is")
@@ -123,7 +123,7 @@ spec: {parent: outer, labels: {inner: "yes"}}
 	w.settle()
 	w.hasRuntimeClass("node-pool-inner", "runc", before)
 
-	w.kubectl("annotate", "nodepool", "outer", resuming)
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "outer", resuming)
 	w.hasRuntimeClass("node-pool-inner", "runc", map[string]string{"tier": "two", "inner": "yes", v1.RoleLabel("outer"): "", v1.RoleLabel("inner"): ""})
 }
 

@@ -147,7 +147,7 @@ func TestOneWritePerNodeAndChange(t *testing.T) {
 	})
 	change("another pool comes that has no nodes", 0, func() { w.pool("{metadata: {name: empty}, spec: {labels: {a: b}}}") })
 	change("a pass is asked for", 0, func() {
-		w.kubectl("annotate", "nodepool", "tenant", v1.RequestedAtAnnotation+"=now")
+		w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "tenant", v1.RequestedAtAnnotation+"=now")
 	})
 	w.poolIs("tenant", "answers the request", func(pool *v1.NodePool) error {
 		if pool.Status.LastHandledReconcileAt != "now" {

@@ -42,7 +42,7 @@ func TestRaceLosesNothingOfOthers(t *testing.T) {
 	definitions := r.lastPools()
 	r.hold("every node has what others left and pools want, and nothing else", definitions)
 	r.look()
-	w.kubectl("annotate", "--overwrite", "nodepools", "--all", v1.ApproveReleaseAnnotation+"="+v1.DeletionApproval)
+	w.kubectl("annotate", "--overwrite", "nodepools.nodes.lailin.xyz", "--all", v1.ApproveReleaseAnnotation+"="+v1.DeletionApproval)
 	for _, pool := range definitions {
 		w.do(w.Delete(t.Context(), pool))
 	}

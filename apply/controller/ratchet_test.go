@@ -78,19 +78,19 @@ func TestPoolsOlderThanTheRulesOfMembership(t *testing.T) {
 
 	tier := role("named")
 	tier["tier"] = "b"
-	w.kubectl("patch", "nodepool", "named", "--type=merge", "-p", `{"spec":{"labels":{"tier":"b"}}}`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "named", "--type=merge", "-p", `{"spec":{"labels":{"tier":"b"}}}`)
 	w.carries("gpu-1", tier)
-	w.kubectl("patch", "nodepool", "chosen", "--type=merge", "-p", `{"spec":{"labels":{"tier":"c"}}}`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "chosen", "--type=merge", "-p", `{"spec":{"labels":{"tier":"c"}}}`)
 
 	for pool, patch := range map[string]string{
 		"named":  `{"spec":{"nodeNames":["gpu-1","gpu-3","GPU-2"]}}`,
 		"chosen": `{"spec":{"selector":{"matchExpressions":[{"key":"zone","operator":"in","values":["b"]}]}}}`,
 	} {
-		if out, err := c.Kubectl(t.Context(), "patch", "nodepool", pool, "--type=merge", "-p", patch); err == nil || !strings.Contains(err.Error(), "is invalid") {
+		if out, err := c.Kubectl(t.Context(), "patch", "nodepools.nodes.lailin.xyz", pool, "--type=merge", "-p", patch); err == nil || !strings.Contains(err.Error(), "is invalid") {
 			t.Errorf("%s: the API server takes %s: %v %s", pool, patch, err, out)
 		}
 	}
-	w.kubectl("patch", "nodepool", "named", "--type=merge", "-p", `{"spec":{"nodeNames":["gpu-1","gpu-3"]}}`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "named", "--type=merge", "-p", `{"spec":{"nodeNames":["gpu-1","gpu-3"]}}`)
 	w.isReady("named", 2)
 	says("named", v1.SucceededReason, metav1.ConditionTrue, "2 of 2 nodes up to date")
 

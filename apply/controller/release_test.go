@@ -62,7 +62,7 @@ func TestPoolVanishesWithoutItsFinalizer(t *testing.T) {
 			}
 			w.do(w.Delete(t.Context(), &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "tenant"}}))
 			if down {
-				w.kubectl("patch", "nodepool", "tenant", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+				w.kubectl("patch", "nodepools.nodes.lailin.xyz", "tenant", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 			}
 			w.gone(&v1.NodePool{}, "tenant")
 			if down {
@@ -83,7 +83,7 @@ func TestFinalizerIsPutBack(t *testing.T) {
 	w := newWorld(t)
 	w.pool("{metadata: {name: held}}")
 	w.isReady("held", 0)
-	w.kubectl("patch", "nodepool", "held", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "held", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	w.eventually("the finalizer is back", func() error {
 		pool := &v1.NodePool{}
 		if err := w.Get(t.Context(), client.ObjectKey{Name: "held"}, pool); err != nil {
@@ -157,13 +157,13 @@ func TestParentDeletedWhileAChildExists(t *testing.T) {
 
 func TestCycleOfParents(t *testing.T) {
 	w, both := innerWorld(t)
-	w.kubectl("patch", "nodepool", "outer", "--type=merge", "-p", `{"spec":{"parent":"inner"}}`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "outer", "--type=merge", "-p", `{"spec":{"parent":"inner"}}`)
 	w.isStalled("outer", v1.ParentReason, `pool "outer" encloses itself: outer -> inner -> outer`)
 	w.isStalled("inner", v1.ParentReason, `pool "inner" encloses itself: inner -> outer -> inner`)
 	w.staysQuiet()
 	w.carries("n1", both, "outer=:NoSchedule", "inner=:NoSchedule")
 
-	w.kubectl("patch", "nodepool", "outer", "--type=merge", "-p", `{"spec":{"parent":null,"labels":{"outer":"again"}}}`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "outer", "--type=merge", "-p", `{"spec":{"parent":null,"labels":{"outer":"again"}}}`)
 	both["outer"] = "again"
 	w.carries("n1", both, "outer=:NoSchedule", "inner=:NoSchedule")
 	w.isReady("outer", 1)

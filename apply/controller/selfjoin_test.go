@@ -94,9 +94,9 @@ func TestPoolReportsWhetherNodesCanJoinByThemselves(t *testing.T) {
 	}
 
 	// Acknowledged, the pool is no less joinable, and says both.
-	w.kubectl("annotate", "nodepool", "free", v1.AcknowledgeSelfJoinAnnotation+"=selector:example.com/tier")
-	w.kubectl("annotate", "nodepool", "inner", v1.AcknowledgeSelfJoinAnnotation+"=selector:a selector:b selector:gone")
-	w.kubectl("annotate", "nodepool", "named", v1.AcknowledgeSelfJoinAnnotation+"=nodeNames:a-*")
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "free", v1.AcknowledgeSelfJoinAnnotation+"=selector:example.com/tier")
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "inner", v1.AcknowledgeSelfJoinAnnotation+"=selector:a selector:b selector:gone")
+	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "named", v1.AcknowledgeSelfJoinAnnotation+"=nodeNames:a-*")
 	for pool, want := range map[string]struct{ reason, text string }{
 		"free":  {v1.AcknowledgedReason, "; acknowledged by the annotation " + v1.AcknowledgeSelfJoinAnnotation + ": selector:example.com/tier"},
 		"inner": {v1.KubeletLabelsReason, "; acknowledged by the annotation " + v1.AcknowledgeSelfJoinAnnotation + ": selector:a; selector:b"},
@@ -106,18 +106,18 @@ func TestPoolReportsWhetherNodesCanJoinByThemselves(t *testing.T) {
 			return conditionIs(pool.Status.Conditions, v1.SelfJoinableCondition, metav1.ConditionTrue, want.reason, want.text)
 		})
 	}
-	w.kubectl("patch", "nodepool", "free", "--type=merge", "-p", `{"spec":{"selector":{"matchLabels":{"later":"gold"}}}}`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "free", "--type=merge", "-p", `{"spec":{"selector":{"matchLabels":{"later":"gold"}}}}`)
 	w.poolIs("free", "is acknowledged for another label", func(pool *v1.NodePool) error {
 		return conditionIs(pool.Status.Conditions, v1.SelfJoinableCondition, metav1.ConditionTrue, v1.KubeletLabelsReason, "later")
 	})
-	w.kubectl("patch", "nodepool", "free", "--type=json", "-p", `[{"op":"remove","path":"/spec/selector/matchLabels/later"}]`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "free", "--type=json", "-p", `[{"op":"remove","path":"/spec/selector/matchLabels/later"}]`)
 
 	// A key that is acknowledged beside a protected label is not without it.
 	w.pool(`{metadata: {name: beside, annotations: {nodes.lailin.xyz/acknowledgeSelfJoin: "protectedSelector:zone"}}, spec: {selector: {matchLabels: {node-restriction.kubernetes.io/tenant: a, zone: x}}}}`)
 	w.poolIs("beside", "is acknowledged beside a protected label", func(pool *v1.NodePool) error {
 		return conditionIs(pool.Status.Conditions, v1.SelfJoinableCondition, metav1.ConditionTrue, v1.AcknowledgedReason, ": protectedSelector:zone")
 	})
-	w.kubectl("patch", "nodepool", "beside", "--type=json", "-p", `[{"op":"remove","path":"/spec/selector/matchLabels/node-restriction.kubernetes.io~1tenant"}]`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "beside", "--type=json", "-p", `[{"op":"remove","path":"/spec/selector/matchLabels/node-restriction.kubernetes.io~1tenant"}]`)
 	w.poolIs("beside", "is not acknowledged without it", func(pool *v1.NodePool) error {
 		return conditionIs(pool.Status.Conditions, v1.SelfJoinableCondition, metav1.ConditionTrue, v1.KubeletLabelsReason, "zone")
 	})
@@ -150,7 +150,7 @@ func TestPoolReportsWhetherNodesCanJoinByThemselves(t *testing.T) {
 		}
 	}
 	// A changed selector changes the condition.
-	w.kubectl("patch", "nodepool", "free", "--type=merge", "-p", `{"spec":{"selector":null}}`)
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "free", "--type=merge", "-p", `{"spec":{"selector":null}}`)
 	w.poolIs("free", "can no longer be joined", func(pool *v1.NodePool) error {
 		return conditionIs(pool.Status.Conditions, v1.SelfJoinableCondition, metav1.ConditionFalse, v1.ProtectedReason)
 	})

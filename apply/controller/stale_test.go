@@ -53,8 +53,8 @@ func TestNothingIsReleasedOnAStaleCache(t *testing.T) {
 	}
 
 	// Once the pool is really gone, what it has put there goes.
-	w.kubectl("patch", "nodepool", "tenant", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-	w.kubectl("delete", "nodepool", "tenant")
+	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "tenant", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	w.kubectl("delete", "nodepools.nodes.lailin.xyz", "tenant")
 	_, err = reconciler.Reconcile(t.Context(), loop.RequestFor("n1"))
 	w.do(err)
 	w.carries("n1", role("tenant"))

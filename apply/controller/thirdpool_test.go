@@ -39,18 +39,18 @@ func TestThirdPoolGetsNoKeyOfAWall(t *testing.T) {
 	has("n2", "third", "third")
 	for _, name := range []string{"third", "inner", "wall"} {
 		for _, how := range []string{pausing, resuming} {
-			writesNoNode(func() { w.kubectl("annotate", "nodepool", name, how) })
+			writesNoNode(func() { w.kubectl("annotate", "nodepools.nodes.lailin.xyz", name, how) })
 		}
 	}
 	has("n1", "wall", "wall", "inner", "third")
 
 	// A paused inner pool keeps its values against the wall, until the third one is back.
-	w.kubectl("delete", "nodepool", "third")
+	w.kubectl("delete", "nodepools.nodes.lailin.xyz", "third")
 	has("n1", "inner", "wall", "inner")
-	writesNoNode(func() { w.kubectl("annotate", "nodepool", "inner", pausing) })
+	writesNoNode(func() { w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "inner", pausing) })
 	pool("third", "priority: 5, nodeNames: ['*']")
 	has("n1", "wall", "wall", "inner", "third")
-	writesNoNode(func() { w.kubectl("annotate", "nodepool", "inner", resuming) })
+	writesNoNode(func() { w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "inner", resuming) })
 
 	w.isReady("third", 2)
 	w.isReady("wall", 1)

@@ -158,14 +158,14 @@ spec: {labels: {example.com/tier: "1"}}
 	})
 	approval := ""
 	w.poolIs("batch", "names the approval", func(pool *v1.NodePool) error {
-		_, command, _ := strings.Cut(readyMessageOf(pool), "kubectl annotate --overwrite nodepool batch nodes.lailin.xyz/approveRollout=")
+		_, command, _ := strings.Cut(readyMessageOf(pool), "kubectl annotate --overwrite nodepools.nodes.lailin.xyz batch nodes.lailin.xyz/approveRollout=")
 		if approval = command; !strings.HasSuffix(approval, "/canary") {
 			return errors.New(readyMessageOf(pool))
 		}
 		return nil
 	})
 	waits("canary", v1.WaitingForApprovalReason, "4 nodes wait: ", "wave canary, 1 of 3, has 1 of 1 nodes",
-		"the next wave waits for an approval: kubectl annotate --overwrite nodepool batch nodes.lailin.xyz/approveRollout="+approval)
+		"the next wave waits for an approval: kubectl annotate --overwrite nodepools.nodes.lailin.xyz batch nodes.lailin.xyz/approveRollout="+approval)
 	w.hasEvent("batch", v1.WaitingForApprovalReason, approval)
 	if got := moved(); !slices.Equal(got, names[:1]) {
 		t.Errorf("%v have moved, want the canary", got)

@@ -116,7 +116,9 @@ func TestFindings(t *testing.T) {
 		// severity, object and a part of message and action of all that is not ok
 		want []string
 	}{
-		"no definition":         {func(s *State) { delete(s.Definitions, crd) }, []string{"problem crd/" + crd + " not installed|--crds-only"}},
+		"no definition": {func(s *State) { delete(s.Definitions, crd) }, []string{"problem crd/" + crd + " not installed|--crds-only"}},
+		"a neighbour with our plural": {func(s *State) { s.Neighbours = []string{"nodepools.karpenter.sh"} },
+			[]string{"note nodepools.karpenter.sh the same plural|name ours nodepools.nodes.lailin.xyz and nodepoolsources.nodes.lailin.xyz"}},
 		"definition not served": {func(s *State) { s.Definitions[crd].Status.Conditions = nil }, []string{"problem crd/" + crd + " not served|kubectl describe"}},
 		"definition that goes":  {func(s *State) { s.Definitions[crd].DeletionTimestamp = &metav1.Time{Time: now} }, []string{"problem crd/" + crd + " is being deleted|kubectl describe"}},
 		"a policy with an exception": {func(s *State) {
@@ -206,69 +208,69 @@ func TestFindings(t *testing.T) {
 			s.Deployment.Spec.Template.Spec.Containers[0].Image = "registry.example.com:5000/n@sha256:0"
 		}, nil},
 
-		"a source that fails": {func(s *State) { s.Sources[0].Status.Conditions = ready("False", "Unauthorized") }, []string{"problem nodepoolsource/platform Unauthorized: message|docs/troubleshooting.md"}},
+		"a source that fails": {func(s *State) { s.Sources[0].Status.Conditions = ready("False", "Unauthorized") }, []string{"problem nodepoolsources.nodes.lailin.xyz/platform Unauthorized: message|docs/troubleshooting.md"}},
 		"a source that is held": {func(s *State) {
 			s.Sources[0].Status.Conditions = ready("True", "Succeeded", condition("PruneBlocked", "True", "PruneBlocked", "m"))
-		}, []string{"problem nodepoolsource/platform PruneBlocked, PruneBlocked: m|approve"}},
+		}, []string{"problem nodepoolsources.nodes.lailin.xyz/platform PruneBlocked, PruneBlocked: m|approve"}},
 		"said twice, and reported once": {func(s *State) {
 			s.Sources[0].Status.Conditions = ready("False", "PruneBlocked", condition("PruneBlocked", "True", "PruneBlocked", "m"))
-		}, []string{"problem nodepoolsource/platform PruneBlocked: message|approve"}},
+		}, []string{"problem nodepoolsources.nodes.lailin.xyz/platform PruneBlocked: message|approve"}},
 		"a webhook that fails": {func(s *State) {
 			s.Sources[0].Status.Conditions = ready("True", "Succeeded", condition("WebhookReady", "False", "WebhookDisabled", "m"))
-		}, []string{"problem nodepoolsource/platform webhook does not work, WebhookDisabled|interval"}},
-		"a source is suspended":   {func(s *State) { s.Sources[0].Status.Conditions = ready("False", "Suspended") }, []string{"note nodepoolsource/platform Suspended|"}},
-		"a poll that is not made": {func(s *State) { s.Sources[0].Annotations = map[string]string{v1.RequestedAtAnnotation: "1"} }, []string{"note nodepoolsource/platform has not ended yet|log"}},
+		}, []string{"problem nodepoolsources.nodes.lailin.xyz/platform webhook does not work, WebhookDisabled|interval"}},
+		"a source is suspended":   {func(s *State) { s.Sources[0].Status.Conditions = ready("False", "Suspended") }, []string{"note nodepoolsources.nodes.lailin.xyz/platform Suspended|"}},
+		"a poll that is not made": {func(s *State) { s.Sources[0].Annotations = map[string]string{v1.RequestedAtAnnotation: "1"} }, []string{"note nodepoolsources.nodes.lailin.xyz/platform has not ended yet|log"}},
 		"a poll that was made": {func(s *State) {
 			s.Sources[0].Annotations, s.Sources[0].Status.LastHandledReconcileAt = map[string]string{v1.RequestedAtAnnotation: "1"}, "1"
 		}, nil},
 		"no sources": {func(s *State) { s.Sources = nil }, []string{"note  come from no repository|"}},
 		"a conflict": {func(s *State) {
 			s.Pools[0].Status.Conditions = ready("False", "Conflict", condition("Conflicted", "True", "Conflict", "m"))
-		}, []string{"problem nodepool/gpu Conflict: message|explain node"}},
+		}, []string{"problem nodepools.nodes.lailin.xyz/gpu Conflict: message|explain node"}},
 		"a fight": {func(s *State) {
 			s.Pools[0].Status.Conditions = ready("False", "Contested", condition("Contested", "True", "Contested", "m"))
-		}, []string{"problem nodepool/gpu Contested: message|other controller"}},
+		}, []string{"problem nodepools.nodes.lailin.xyz/gpu Contested: message|other controller"}},
 		"a conflict and a fight": {func(s *State) {
 			s.Pools[0].Status.Conditions = ready("False", "Contested", condition("Conflicted", "True", "Conflict", "m"))
-		}, []string{"problem nodepool/gpu Contested: message|other controller", "problem nodepool/gpu Conflicted, Conflict: m|priority"}},
+		}, []string{"problem nodepools.nodes.lailin.xyz/gpu Contested: message|other controller", "problem nodepools.nodes.lailin.xyz/gpu Conflicted, Conflict: m|priority"}},
 		"a deletion that is approved": {func(s *State) {
 			for _, object := range []metav1.Object{s.Pools[0], s.Sources[0]} {
 				object.SetAnnotations(map[string]string{v1.ApproveReleaseAnnotation: v1.DeletionApproval})
 			}
-		}, []string{"note nodepoolsource/platform its deletion is approved|kubectl annotate nodepoolsource/platform nodes.lailin.xyz/approveRelease-",
-			"note nodepool/gpu its deletion is approved|kubectl annotate nodepool/gpu nodes.lailin.xyz/approveRelease-"}},
+		}, []string{"note nodepoolsources.nodes.lailin.xyz/platform its deletion is approved|kubectl annotate nodepoolsources.nodes.lailin.xyz/platform nodes.lailin.xyz/approveRelease-",
+			"note nodepools.nodes.lailin.xyz/gpu its deletion is approved|kubectl annotate nodepools.nodes.lailin.xyz/gpu nodes.lailin.xyz/approveRelease-"}},
 		"an approved deletion under way": {func(s *State) {
 			s.Pools[0].Annotations = map[string]string{v1.ApproveReleaseAnnotation: v1.DeletionApproval}
 			s.Pools[0].DeletionTimestamp = &metav1.Time{Time: now}
 		}, nil},
-		"a pool under way":        {func(s *State) { s.Pools[0].Status.Conditions = ready("False", "Progressing") }, []string{"note nodepool/gpu Progressing|"}},
-		"a pool without status":   {func(s *State) { s.Pools[0].Status.Conditions = nil }, []string{"problem nodepool/gpu no controller has reported|lease"}},
-		"a pool that has changed": {func(s *State) { s.Pools[0].Generation = 2; s.Pools[0].Status.ObservedGeneration = 1 }, []string{"note nodepool/gpu has changed|"}},
+		"a pool under way":        {func(s *State) { s.Pools[0].Status.Conditions = ready("False", "Progressing") }, []string{"note nodepools.nodes.lailin.xyz/gpu Progressing|"}},
+		"a pool without status":   {func(s *State) { s.Pools[0].Status.Conditions = nil }, []string{"problem nodepools.nodes.lailin.xyz/gpu no controller has reported|lease"}},
+		"a pool that has changed": {func(s *State) { s.Pools[0].Generation = 2; s.Pools[0].Status.ObservedGeneration = 1 }, []string{"note nodepools.nodes.lailin.xyz/gpu has changed|"}},
 
 		"a pool that waits": {func(s *State) {
 			rolledOut(s, v1.Window{Schedule: "0 2 * * *"})
 			s.Pools[0].Status.Conditions = ready("False", "WaitingForWindow")
 			s.Pools[0].Status.Rollout = &v1.RolloutStatus{Waiting: 2, NextWindow: &metav1.Time{Time: now.Add(14 * time.Hour)}}
-		}, []string{"note nodepool/gpu WaitingForWindow: message|"}},
+		}, []string{"note nodepools.nodes.lailin.xyz/gpu WaitingForWindow: message|"}},
 		"a pool that waits, and is in conflict": {func(s *State) {
 			rolledOut(s, v1.Window{Schedule: "0 2 * * *"})
 			s.Pools[0].Status.Conditions = ready("False", "Conflict")
 			s.Pools[0].Status.Rollout = &v1.RolloutStatus{Waiting: 2, NextWindow: &metav1.Time{Time: now.Add(14 * time.Hour)}}
-		}, []string{"problem nodepool/gpu Conflict: message|priority", "note nodepool/gpu on 2 nodes; the next opening is 2026-11-26T02:00:00Z|"}},
+		}, []string{"problem nodepools.nodes.lailin.xyz/gpu Conflict: message|priority", "note nodepools.nodes.lailin.xyz/gpu on 2 nodes; the next opening is 2026-11-26T02:00:00Z|"}},
 		"a rollout of an unknown zone": {func(s *State) { rolledOut(s, v1.Window{Schedule: "0 2 * * *", TimeZone: "Mars/Olympus"}) },
-			[]string{"problem nodepool/gpu spec.rollout cannot be read: windows[0]: |IANA"}},
+			[]string{"problem nodepools.nodes.lailin.xyz/gpu spec.rollout cannot be read: windows[0]: |IANA"}},
 		"a rollout that never opens": {func(s *State) {
 			s.Pools[0].Spec.Rollout = &v1.Rollout{Exclusions: []v1.Exclusion{{Start: &metav1.Time{Time: now.Add(-time.Hour)}, End: &metav1.Time{Time: now.AddDate(100, 0, 0)}}}}
-		}, []string{"problem nodepool/gpu no opening of spec.rollout was found|windows PATH"}},
+		}, []string{"problem nodepools.nodes.lailin.xyz/gpu no opening of spec.rollout was found|windows PATH"}},
 		"rollouts that are never open together": {func(s *State) {
 			rolledOut(s, v1.Window{Schedule: "0 2 * * *"})
 			s.Pools[0].Status.Conditions = ready("False", "WaitingForWindow")
 			s.Pools[0].Status.Rollout = &v1.RolloutStatus{Waiting: 1}
-		}, []string{"problem nodepool/gpu on 1 node, and no time was found|Reconciling", "note nodepool/gpu WaitingForWindow: message|"}},
+		}, []string{"problem nodepools.nodes.lailin.xyz/gpu on 1 node, and no time was found|Reconciling", "note nodepools.nodes.lailin.xyz/gpu WaitingForWindow: message|"}},
 		"a wave that no node is in": {func(s *State) {
 			s.Nodes[0].Labels = map[string]string{"node-role.kubernetes.io/gpu": ""}
 			s.Pools[0].Spec.Rollout = &v1.Rollout{Waves: []v1.Wave{{Name: "canary", Selector: &v1.WaveSelector{MatchLabels: map[string]v1.LabelValue{"zone": "A"}}}}}
-		}, []string{"note nodepool/gpu no node of pool \"gpu\" is in its wave canary; those after it begin without it|selector"}},
+		}, []string{"note nodepools.nodes.lailin.xyz/gpu no node of pool \"gpu\" is in its wave canary; those after it begin without it|selector"}},
 		"a rollout for which nothing waits": {func(s *State) { rolledOut(s, v1.Window{Schedule: "0 2 * * *"}) }, nil},
 
 		"an unreadable record":     {func(s *State) { s.Nodes[0].Annotations[v1.AppliedAnnotation] = "{" }, []string{"problem node/n1 cannot be read|repair"}},
@@ -384,7 +386,7 @@ func TestText(t *testing.T) {
 	}
 	for _, want := range []string{
 		"ok       definitions: both are those of this program\n",
-		"problem  nodepool/gpu: Conflict: a\\x1b[31mred",
+		"problem  nodepools.nodes.lailin.xyz/gpu: Conflict: a\\x1b[31mred",
 		"         -> give one pool a higher priority",
 		"\n\n2 problems in https://10.0.0.1:6443\n",
 	} {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/nodepools/nodepools/api/command"
 	"github.com/nodepools/nodepools/api/crds"
 	"github.com/nodepools/nodepools/api/manifests"
 )
@@ -42,6 +43,10 @@ func definitions(s *State) []Finding {
 				Message: "is of another version than this program, which is " + s.Version,
 				Action:  "if the controller is of this version: nodepools install --crds-only | kubectl apply --server-side -f -; else run doctor of the controller's version"})
 		}
+	}
+	for _, resource := range s.Neighbours {
+		found = append(found, Finding{Severity: Note, Object: resource, Message: "has the same plural: kubectl takes nodepools, without a group, for these or for ours, whichever it finds first",
+			Action: "name ours " + command.Pools + " and " + command.Sources + " in every command and script"})
 	}
 	return found
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodepools/nodepools/api/command"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -87,7 +88,7 @@ func sources(s *State) []Finding {
 		found = append(found, Finding{Severity: Note, Message: "there are none: pools come from no repository"})
 	}
 	for _, src := range s.Sources {
-		object := "nodepoolsource/" + src.Name
+		object := command.Source(src.Name)
 		found = append(found, notReady(object, src.Generation, src.Status.ObservedGeneration, src.Status.Conditions, sourceActions, "source")...)
 		found = append(found, more(object, src.Status.Conditions, []string{v1.PruneBlockedCondition, v1.ReleaseBlockedCondition}, Problem, "undo the change, or approve it: the message has the command")...)
 		found = append(found, unpolled(object, src)...)
@@ -131,7 +132,7 @@ func pools(s *State) []Finding {
 		found = append(found, Finding{Severity: Note, Message: "there are none: no node is given anything"})
 	}
 	for _, pool := range s.Pools {
-		object := "nodepool/" + pool.Name
+		object := command.Pool(pool.Name)
 		found = append(found, notReady(object, pool.Generation, pool.Status.ObservedGeneration, pool.Status.Conditions, poolActions, "pool")...)
 		found = append(found, more(object, pool.Status.Conditions, []string{v1.ConflictedCondition}, Problem, poolActions[v1.ConflictReason])...)
 		found = append(found, more(object, pool.Status.Conditions, []string{v1.ContestedCondition}, Problem, poolActions[v1.ContestedReason])...)

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/nodepools/nodepools/api/command"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -51,7 +52,7 @@ var takesTurns = map[string]bool{
 func emptyWaves(s *State) []Finding {
 	var found []Finding
 	for _, wave := range plan.EmptyWaves(s.Pools, s.Nodes, s.Now) {
-		found = append(found, Finding{Severity: Note, Object: "nodepool/" + wave.Pool, Message: wave.String() + "; those after it begin without it",
+		found = append(found, Finding{Severity: Note, Object: command.Pool(wave.Pool), Message: wave.String() + "; those after it begin without it",
 			Action: "if it is to have some, correct its selector, or that of the waves before it"})
 	}
 	return found

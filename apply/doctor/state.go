@@ -29,6 +29,10 @@ type State struct {
 	// says what that is.
 	Now time.Time
 
+	// Neighbours are the resources of other API groups that have a plural of ours, as
+	// nodepools.karpenter.sh, sorted.
+	Neighbours []string
+
 	// Definitions, policies and bindings are by name.
 	Definitions map[string]*apiextensionsv1.CustomResourceDefinition
 	Policies    map[string]*admissionv1.ValidatingAdmissionPolicy

@@ -3,6 +3,8 @@ package metrics
 import (
 	"slices"
 	"strings"
+
+	"github.com/nodepools/nodepools/api/command"
 )
 
 // Type is what a metric is to Prometheus.
@@ -71,7 +73,7 @@ var (
 		"Always 1. There is one for each condition of a NodePool or a NodePoolSource, with the status and the reason that it has now.",
 		"kind", "name", "type", "status", "reason")
 	poolNodes = ofLeader("pool_nodes",
-		"Number of nodes of a pool by state: desired are its members, updated those that carry all of it, ready the updated ones that are Ready, conflicted those with a key that is somebody else's, as kubectl get nodepools shows them; failing are those that could not be read or written, or are paused.",
+		"Number of nodes of a pool by state: desired are its members, updated those that carry all of it, ready the updated ones that are Ready, conflicted those with a key that is somebody else's, as "+command.ListPools()+" shows them; failing are those that could not be read or written, or are paused.",
 		"pool", "state")
 	poolConflicts = ofLeader("pool_conflicts",
 		"Number of labels, annotations and taints that a pool does not get, on all of its nodes together.", "pool")

@@ -2,8 +2,8 @@ package plan
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/nodepools/nodepools/api/command"
 	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
@@ -24,17 +24,11 @@ func (policy PrunePolicy) remedy(revision Revision) string {
 	case policy.Approval == revision.Name:
 		return "the approval of this revision is used up, and it counts once; if this is meant as well, " + raise
 	}
-	text := fmt.Sprintf("if it is meant, approve it for this revision alone with: %s; or %s", approveCommand(revision), raise)
+	text := fmt.Sprintf("if it is meant, approve it for this revision alone with: %s; or %s", command.Annotate(command.Sources, v1.ApprovePruneAnnotation, revision.Name, revision.Source), raise)
 	if policy.Approval != "" {
 		text = fmt.Sprintf("the approval that the source has is of %s, and not of this revision; %s", quoteApproval(policy.Approval), text)
 	}
 	return text
-}
-
-// approveCommand is what approves the prune of a revision.
-func approveCommand(revision Revision) string {
-	return fmt.Sprintf("kubectl annotate --overwrite nodepoolsource %s %s=%s",
-		revision.Source, v1.ApprovePruneAnnotation, shellWord(revision.Name))
 }
 
 // maxApproval bounds what a message quotes of an approval, in characters. There
@@ -44,16 +38,4 @@ const maxApproval = 320
 
 func quoteApproval(text string) string {
 	return sanitize.Quote(sanitize.ClipRunes(text, maxApproval))
-}
-
-// shellWord writes a text so that a shell reads it as one word. A revision begins
-// with the name of a branch or a tag, and those may hold what a shell would run.
-func shellWord(text string) string {
-	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("@:%+=./_-", r)
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -38,7 +38,7 @@ func TestApproval(t *testing.T) {
 			reason: "the message has the command", policy: approval("", false), name: revision, keeps: 2,
 			says: []string{
 				"the limit is 1 (spec.pruneLimit 1); if it is meant, approve it for this revision alone with: " +
-					"kubectl annotate --overwrite nodepoolsource team nodes.lailin.xyz/approvePrune=main@sha1:new; or raise spec.pruneLimit until they are gone",
+					"kubectl annotate --overwrite nodepoolsources.nodes.lailin.xyz team nodes.lailin.xyz/approvePrune=main@sha1:new; or raise spec.pruneLimit until they are gone",
 			}, not: []string{"the approval"},
 		},
 		"of this revision": {

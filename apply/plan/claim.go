@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/nodepools/nodepools/api/command"
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
@@ -65,29 +66,23 @@ const maxCommand = 3000
 // Remedy is the one command that hands all pools over. Where they are too many for
 // one, it is of as many as fit, and the next attempt names the others.
 func (e *ClaimError) Remedy() string {
-	value := "=" + string(e.SourceUID)
-	if e.SourceUID == "" {
-		value = "-"
-	}
-	var names strings.Builder
-	fit := 0
-	for _, claim := range e.Claims {
-		if fit > 0 && names.Len()+len(claim.Pool)+1 > maxCommand {
-			break
-		}
-		names.WriteString(" " + claim.Pool)
-		fit++
-	}
 	if e.SourceUID == UnknownSourceUID {
 		return "they can be handed over once the source exists: the status of its NodePoolSource has the command then"
 	}
-	what := "hand over what is meant to be this source's"
-	if e.SourceUID == "" {
-		what = "if no source is to own it any more, take it from its source"
+	var names []string
+	length := 0
+	for _, claim := range e.Claims {
+		if length += len(claim.Pool) + 1; len(names) > 0 && length > maxCommand {
+			break
+		}
+		names = append(names, claim.Pool)
 	}
-	text := fmt.Sprintf("%s with: kubectl annotate --overwrite nodepool%s %s%s", what, names.String(), v1.SourceUIDAnnotation, value)
-	if more := len(e.Claims) - fit; more > 0 {
-		text += fmt.Sprintf(" (these are the first %d; the other %d are named once these are handed over)", fit, more)
+	text := "hand over what is meant to be this source's with: " + command.Annotate(command.Pools, v1.SourceUIDAnnotation, string(e.SourceUID), names...)
+	if e.SourceUID == "" {
+		text = "if no source is to own it any more, take it from its source with: " + command.RemoveAnnotation(command.Pools, v1.SourceUIDAnnotation, names...)
+	}
+	if more := len(e.Claims) - len(names); more > 0 {
+		text += fmt.Sprintf(" (these are the first %d; the other %d are named once these are handed over)", len(names), more)
 	}
 	return text
 }

@@ -265,7 +265,7 @@ func TestMovedPool(t *testing.T) {
 				t.Errorf("nobody has approved it, and %d nodes have the taint, after %d", got, before)
 			}
 			block := HeldReleases(cluster.Pools, cluster.Nodes)["moved"]
-			if want := "undo the change, or approve it with: kubectl annotate --overwrite nodepool moved nodes.lailin.xyz/approveRelease=2"; block == nil || !strings.HasSuffix(block.Error(), want) {
+			if want := "undo the change, or approve it with: kubectl annotate --overwrite nodepools.nodes.lailin.xyz moved nodes.lailin.xyz/approveRelease=2"; block == nil || !strings.HasSuffix(block.Error(), want) {
 				t.Fatalf("it is held by %v", block)
 			}
 			cluster = carriedOutAfter(t, cluster, edit{"moved", approvedBy("2"), true})

@@ -93,7 +93,7 @@ func TestHandOver(t *testing.T) {
 		}
 		return e
 	}
-	want := "kubectl annotate --overwrite nodepool pool-000 pool-001 nodes.lailin.xyz/sourceUID=uid-of-team"
+	want := "kubectl annotate --overwrite nodepools.nodes.lailin.xyz pool-000 pool-001 nodes.lailin.xyz/sourceUID=uid-of-team"
 	if text := claims(2).Remedy(); !strings.HasSuffix(text, want) {
 		t.Errorf("%s", text)
 	}
@@ -107,9 +107,9 @@ func TestHandOver(t *testing.T) {
 		uid    types.UID
 		want   string
 	}{
-		"no source":      {"the files stand for pools made by hand", "", "kubectl annotate --overwrite nodepool pool-000 nodes.lailin.xyz/sourceUID-"},
+		"no source":      {"the files stand for pools made by hand", "", "kubectl annotate --overwrite nodepools.nodes.lailin.xyz pool-000 nodes.lailin.xyz/sourceUID-"},
 		"not there yet":  {"nobody knows its UID", UnknownSourceUID, "the status of its NodePoolSource has the command then"},
-		"with its UID":   {"the ordinary case", teamUID, "kubectl annotate --overwrite nodepool pool-000 nodes.lailin.xyz/sourceUID=uid-of-team"},
+		"with its UID":   {"the ordinary case", teamUID, "kubectl annotate --overwrite nodepools.nodes.lailin.xyz pool-000 nodes.lailin.xyz/sourceUID=uid-of-team"},
 		"hostile owners": {"anybody who may write pools chooses the UID", teamUID, "sourceUID=uid-of-team"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/nodepools/nodepools/api/command"
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
@@ -93,7 +94,7 @@ func (policy ReleasePolicy) remedy(revision Revision) string {
 		return "correct the revision; the approval of this one is used up, and it counts once; if this is meant as well, " + raise
 	}
 	text := fmt.Sprintf("correct the revision; or, if it is meant, approve this one alone with: %s; or %s",
-		approveReleaseCommand("nodepoolsource", revision.Source, revision.Name), raise)
+		command.Annotate(command.Sources, v1.ApproveReleaseAnnotation, revision.Name, revision.Source), raise)
 	if policy.Approval != "" {
 		text = fmt.Sprintf("the approval that the source has is of %s, and not of this revision; %s", quoteApproval(policy.Approval), text)
 	}

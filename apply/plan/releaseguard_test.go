@@ -136,7 +136,7 @@ func TestHeldRevisionIsShownAsApproved(t *testing.T) {
 	if held.Pools.Held == nil || len(held.Nodes) > 0 {
 		t.Errorf("held is %v, and %d nodes change", held.Pools.Held, len(held.Nodes))
 	}
-	for _, part := range []string{"12 of 12 nodes", "kubectl annotate --overwrite nodepoolsource team nodes.lailin.xyz/approveRelease=main@sha1:second"} {
+	for _, part := range []string{"12 of 12 nodes", "kubectl annotate --overwrite nodepoolsources.nodes.lailin.xyz team nodes.lailin.xyz/approveRelease=main@sha1:second"} {
 		if text := held.Pools.Held.Error(); !strings.Contains(text, part) {
 			t.Errorf("%q does not say %q", text, part)
 		}

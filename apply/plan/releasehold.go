@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/nodepools/nodepools/api/command"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
@@ -245,7 +246,7 @@ func (c *releaseCount) remedy(pool *v1.NodePool) string {
 		if len(c.pools.unfollowed(pool)) > 0 { // which it does not stand for
 			value = c.pools.approval(pool)
 		}
-		return fmt.Sprintf("undo the change, or approve it with: %s", approveReleaseCommand("nodepool", pool.Name, value))
+		return "undo the change, or approve it with: " + command.Annotate(command.Pools, v1.ApproveReleaseAnnotation, value, pool.Name)
 	}
 	var outer []string
 	for _, name := range changed {
@@ -255,7 +256,7 @@ func (c *releaseCount) remedy(pool *v1.NodePool) string {
 	}
 	return fmt.Sprintf("it has not followed so far what pool %s around it says of its members, as one of them was, or is, paused, held or not valid; "+
 		"pause it, or correct the outer pool, or approve this pool, until one of them changes, with: %s",
-		strings.Join(outer, " and "), approveReleaseCommand("nodepool", pool.Name, c.pools.approval(pool)))
+		strings.Join(outer, " and "), command.Annotate(command.Pools, v1.ApproveReleaseAnnotation, c.pools.approval(pool), pool.Name))
 }
 
 // addExceeding adds a loss that exceeds the limit to those that a pool causes.
@@ -274,7 +275,7 @@ func (c *releaseCount) holdDeparting(held map[string]*ReleaseBlock) {
 		block := &ReleaseBlock{
 			Pool: name, Limit: v1.DefaultReleaseLimit,
 			Remedy: fmt.Sprintf("approve its deletion with: %s; or, to keep what nodes carry, take the finalizer %s off the pool and create it again",
-				approveReleaseCommand("nodepool", name, v1.DeletionApproval), v1.ReleaseFinalizer),
+				command.Annotate(command.Pools, v1.ApproveReleaseAnnotation, v1.DeletionApproval, name), v1.ReleaseFinalizer),
 		}
 		if tooMany {
 			loss := c.departing
@@ -299,9 +300,9 @@ func (c *releaseCount) holdVanished(held map[string]*ReleaseBlock) {
 		loss.Of = c.carrying
 		held[name] = &ReleaseBlock{
 			Pool: name, Losses: []Loss{*loss}, Limit: v1.DefaultReleaseLimit,
-			Remedy: fmt.Sprintf("it is gone, and nothing is released on doubt: create it again; or, to release them, create it and delete it with: echo %s | kubectl create -f - && kubectl delete nodepool %s",
-				shellWord(fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"annotations":{%q:%q}},"spec":{}}`,
-					v1.GroupVersion.String(), v1.NodePoolKind, name, v1.ApproveReleaseAnnotation, v1.DeletionApproval)), name),
+			Remedy: fmt.Sprintf("it is gone, and nothing is released on doubt: create it again; or, to release them, create it and delete it with: echo %s | kubectl create -f - && %s",
+				command.Word(fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"annotations":{%q:%q}},"spec":{}}`,
+					v1.GroupVersion.String(), v1.NodePoolKind, name, v1.ApproveReleaseAnnotation, v1.DeletionApproval)), command.DeletePool(name)),
 		}
 	}
 }
@@ -317,8 +318,4 @@ func WasBlocked(pool *v1.NodePool) bool {
 // it was blocked for by the pools around it is not noted, and counted anew.
 func (c *releaseCount) staysBlocked(pool *v1.NodePool) bool {
 	return WasBlocked(pool) && slices.Contains(c.changed[pool.Name], pool.Name)
-}
-
-func approveReleaseCommand(kind, name, value string) string {
-	return fmt.Sprintf("kubectl annotate --overwrite %s %s %s=%s", kind, name, v1.ApproveReleaseAnnotation, shellWord(value))
 }

@@ -292,7 +292,7 @@ func TestHeldReleaseIsApprovedOnce(t *testing.T) {
 	generation := strconv.FormatInt(cluster.Pools[0].Generation, 10)
 	for _, part := range []string{
 		`pool "p" is held`, `12 of 12 nodes would leave pool "p"`, "a-00, a-01, a-02 and 9 more", "50%",
-		"kubectl annotate --overwrite nodepool p nodes.lailin.xyz/approveRelease=" + generation,
+		"kubectl annotate --overwrite nodepools.nodes.lailin.xyz p nodes.lailin.xyz/approveRelease=" + generation,
 	} {
 		if !strings.Contains(message, part) {
 			t.Errorf("%q does not say %q", message, part)

@@ -156,7 +156,7 @@ func TestApprovalOfAnotherPool(t *testing.T) {
 	follow(t, &nodes[0], time.Minute, fleet, web)
 	only, _ := status.Of(status.Cluster{Pools: []*v1.NodePool{fleet, web}, Nodes: nodes}, now).Only("web")
 	text := textOf(t, only, status.Form{Detail: true})
-	for _, want := range []string{"To approve the next wave of pool fleet:\n  kubectl annotate --overwrite nodepool fleet", "/canary\n"} {
+	for _, want := range []string{"To approve the next wave of pool fleet:\n  kubectl annotate --overwrite nodepools.nodes.lailin.xyz fleet", "/canary\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}

@@ -1,10 +1,7 @@
 package status
 
 import (
-	"fmt"
-	"regexp"
-	"strings"
-
+	"github.com/nodepools/nodepools/api/command"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/preview/review"
 )
@@ -39,16 +36,12 @@ func of(name, about string) string {
 	return " of pool " + review.Word(name)
 }
 
-func annotate(pool, annotation, value string) string {
-	return fmt.Sprintf("kubectl annotate --overwrite nodepool %s %s=%s", shellWord(pool), annotation, shellWord(value))
-}
-
 func approvals(pool *v1.NodePool, turns *turns) []Step {
 	name, wave := turns.wave(pool.Name)
 	if wave == nil || wave.Behind > 0 || wave.Approval == "" {
 		return nil
 	}
-	return []Step{{"approve the next wave" + of(name, pool.Name), annotate(name, v1.ApproveRolloutAnnotation, wave.Approval)}}
+	return []Step{{"approve the next wave" + of(name, pool.Name), command.Annotate(command.Pools, v1.ApproveRolloutAnnotation, wave.Approval, name)}}
 }
 
 // afterHalt are to take the change back, and to go on in spite of what has failed.
@@ -61,7 +54,7 @@ func afterHalt(pool *v1.NodePool, turns *turns) []Step {
 			continue
 		}
 		steps = append(steps, revert(other, pool.Name),
-			Step{"go on in spite of it" + of(name, pool.Name), annotate(name, v1.ResumeRolloutAnnotation, halt.Resume)})
+			Step{"go on in spite of it" + of(name, pool.Name), command.Annotate(command.Pools, v1.ResumeRolloutAnnotation, halt.Resume, name)})
 	}
 	return steps
 }
@@ -70,7 +63,7 @@ func afterHalt(pool *v1.NodePool, turns *turns) []Step {
 func revert(pool *v1.NodePool, about string) Step {
 	file := pool.Annotations[v1.FileAnnotation]
 	if file == "" {
-		return Step{"take the change back" + of(pool.Name, about), "kubectl edit nodepool " + shellWord(pool.Name)}
+		return Step{"take the change back" + of(pool.Name, about), command.EditPool(pool.Name)}
 	}
 	return Step{"take the change back" + of(pool.Name, about) + ", by the COMMIT that has made it in " + review.Word(file), "git revert COMMIT"}
 }
@@ -78,7 +71,7 @@ func revert(pool *v1.NodePool, about string) Step {
 // unpaused resume a pool, or a rollout, that is paused.
 func unpaused(pool *v1.NodePool, turns *turns) []Step {
 	if v1.IsDisabled(pool, v1.ReconcileAnnotation) {
-		return []Step{{"resume the pool", fmt.Sprintf("kubectl annotate nodepool %s %s-", shellWord(pool.Name), v1.ReconcileAnnotation)}}
+		return []Step{{"resume the pool", command.RemoveAnnotation(command.Pools, v1.ReconcileAnnotation, pool.Name)}}
 	}
 	for _, name := range turns.waitedFor(pool.Name) {
 		other := turns.pools[name]
@@ -89,19 +82,7 @@ func unpaused(pool *v1.NodePool, turns *turns) []Step {
 		if file := other.Annotations[v1.FileAnnotation]; file != "" {
 			return []Step{{Purpose: purpose + ", set spec.rollout.paused to false in " + review.Word(file) + " in Git"}}
 		}
-		return []Step{{purpose, fmt.Sprintf(`kubectl patch nodepool %s --type merge -p '{"spec":{"rollout":{"paused":false}}}'`, shellWord(name))}}
+		return []Step{{purpose, command.UnpauseRollout(name)}}
 	}
 	return nil
-}
-
-// plainForShell matches what every shell takes for itself.
-var plainForShell = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_.:/@+,]*$`)
-
-// shellWord is a text as a word of a command line. What stands in a status or in an
-// annotation may have been written to be pasted into a shell.
-func shellWord(text string) string {
-	if plainForShell.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -85,7 +85,7 @@ func (p Pool) write(w io.Writer, now time.Time) {
 			end = "."
 		}
 		wrap.Hang(w, "", "  ", strings.Fields(lead+step.Purpose+end))
-		command(w, step.Command)
+		commandLine(w, step.Command)
 	}
 }
 
@@ -135,9 +135,9 @@ func (m *Moment) text(now time.Time) string {
 	return text
 }
 
-// command writes a command so that it can be pasted, in lines that fit where it has words
+// commandLine writes a command so that it can be pasted, in lines that fit where it has words
 // to break between.
-func command(w io.Writer, line string) {
+func commandLine(w io.Writer, line string) {
 	if line == "" {
 		return
 	}

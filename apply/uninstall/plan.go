@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/nodepools/nodepools/api/command"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/render"
@@ -162,15 +163,15 @@ func (p *Plan) steps(pools []*v1.NodePool, sources []*v1.NodePoolSource, in Inst
 		}
 	}
 	if len(pools) > 0 || len(p.Pools) > 0 {
-		step("approve that all nodes are released", "kubectl annotate --overwrite nodepools --all "+v1.ApproveReleaseAnnotation+"="+v1.DeletionApproval)
+		step("approve that all nodes are released", command.ApproveAllDeletions())
 	}
 	if len(sources) > 0 {
-		step("delete the sources, so that none brings pools back", "kubectl delete nodepoolsources --all --wait=false")
+		step("delete the sources, so that none brings pools back", command.DeleteAllSources())
 	}
 	if len(pools) > 0 || len(p.Pools) > 0 {
-		step("delete the pools while the controller runs, which releases the nodes", "kubectl delete nodepools --all --wait=false")
+		step("delete the pools while the controller runs, which releases the nodes", command.DeleteAllPools())
 		p.unblock(pools)
-		step("wait until they are gone; if some are not in time, 'nodepools status' says what each waits for. Do not go on before none is left: run this again", "kubectl wait --for=delete nodepools,nodepoolsources --all --timeout=10m")
+		step("wait until they are gone; if some are not in time, 'nodepools status' says what each waits for. Do not go on before none is left: run this again", command.AwaitAllDeleted())
 		step("see that nothing stays", "nodepools uninstall --plan")
 	}
 	if in.Definitions || in.Helm != nil {

@@ -2,8 +2,8 @@ package uninstall
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/nodepools/nodepools/api/command"
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
@@ -22,15 +22,15 @@ func (p *Plan) unblock(pools []*v1.NodePool) {
 	slices.Sort(paused)
 	slices.Sort(rollouts)
 	for _, of := range []struct {
-		kind, why string
-		names     []string
+		resource, why string
+		names         []string
 	}{
 		{"node", "nothing is removed from a paused node", p.PausedNodes},
-		{"nodepool", "a paused pool releases nothing", paused},
+		{command.Pools, "a paused pool releases nothing", paused},
 	} {
 		if len(of.names) > 0 {
 			p.Steps = append(p.Steps, Step{"resume what is paused: " + of.why,
-				"kubectl annotate " + of.kind + " " + strings.Join(of.names, " ") + " " + v1.ReconcileAnnotation + "-"})
+				command.RemoveAnnotation(of.resource, v1.ReconcileAnnotation, of.names...)})
 		}
 	}
 	if len(rollouts) > 0 {
@@ -39,6 +39,6 @@ func (p *Plan) unblock(pools []*v1.NodePool) {
 		p.Steps = append(p.Steps, Step{"take the rollout off " + some(rollouts) + ": pools that are being deleted still wait for its windows, its pause, its approvals and its budget. " +
 			"The nodes are released together then, also outside windows; or leave this out, and wait for as long as the rollout takes. " +
 			"A pool that is gone by now is not found, which does no harm",
-			"kubectl patch nodepools " + strings.Join(rollouts, " ") + ` --type=merge --patch '{"spec":{"rollout":null}}' || true`})
+			command.RemoveRollouts(rollouts...)})
 	}
 }

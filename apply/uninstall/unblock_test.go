@@ -22,10 +22,10 @@ func TestPlanTakesRolloutsOff(t *testing.T) {
 	}
 	at := -1
 	for _, want := range []string{
-		"kubectl delete nodepools --all --wait=false",
-		"kubectl annotate nodepool paused nodes.lailin.xyz/reconcile-",
-		`kubectl patch nodepools paused windows --type=merge --patch '{"spec":{"rollout":null}}' || true`,
-		"kubectl wait --for=delete nodepools,nodepoolsources --all --timeout=10m",
+		"kubectl delete nodepools.nodes.lailin.xyz --all --wait=false",
+		"kubectl annotate nodepools.nodes.lailin.xyz paused nodes.lailin.xyz/reconcile-",
+		`kubectl patch nodepools.nodes.lailin.xyz paused windows --type=merge --patch '{"spec":{"rollout":null}}' || true`,
+		"kubectl wait --for=delete nodepools.nodes.lailin.xyz,nodepoolsources.nodes.lailin.xyz --all --timeout=10m",
 	} {
 		next := slices.Index(commands, want)
 		if next <= at {

@@ -39,7 +39,7 @@ func conflict(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.out.text("The pool leaves what is not its own, and says so; its other nodes follow.")
-	if err := s.sh.show(ctx, "kubectl get nodepool general"); err != nil {
+	if err := s.sh.show(ctx, "kubectl get nodepools.nodes.lailin.xyz general"); err != nil {
 		return err
 	}
 	s.out.text("explain says whose each key of that node is, who has set it, and what a pool wants instead:")

@@ -43,7 +43,7 @@ func follow(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.out.text("After %s, every node carries what its pools say. The ROLES column shows the pools; worker-01 is in two, and so are the nodes of the pool within gpu.", seconds(took))
-	if err := s.sh.show(ctx, "kubectl get nodepools"); err != nil {
+	if err := s.sh.show(ctx, "kubectl get nodepools.nodes.lailin.xyz"); err != nil {
 		return err
 	}
 	return s.sh.show(ctx, "kubectl get nodes")
@@ -66,7 +66,7 @@ func (s *stage) logIn(ctx context.Context) error {
 		return err
 	}
 	s.out.text("The repository is private: its server demands a token, and has a certificate of an authority that nobody knows. The source says what is missing:")
-	if err := s.sh.show(ctx, "kubectl get nodepoolsource platform \\\n"+
+	if err := s.sh.show(ctx, "kubectl get nodepoolsources.nodes.lailin.xyz platform \\\n"+
 		"    -o jsonpath='{.status.conditions[?(@.type==\"Ready\")].message}' \\\n"+
 		"    | fold -s -w 72; echo"); err != nil {
 		return err

@@ -75,7 +75,7 @@ func remove(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.out.text("%s after the push, nothing of the pool is left on its nodes. What somebody else has put there stays.", seconds(took))
-	if err := s.sh.show(ctx, "kubectl get nodepools"); err != nil {
+	if err := s.sh.show(ctx, "kubectl get nodepools.nodes.lailin.xyz"); err != nil {
 		return err
 	}
 	return s.sh.show(ctx, "kubectl get nodes edge-1 edge-2 edge-3 -L rack,example.com/tier")

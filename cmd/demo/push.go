@@ -72,8 +72,8 @@ var listeningAt = regexp.MustCompile(`receiving webhooks.* address=(\S+:\d+)`)
 
 // reportPushes gives the Git server the URL of the source's webhook.
 func (s *stage) reportPushes(ctx context.Context) error {
-	const path = "kubectl get nodepoolsource platform \\\n    -o jsonpath='{.status.webhookPath}{\"\\n\"}'"
-	if err := s.sh.quietly(ctx, "kubectl wait --for=condition=WebhookReady --timeout=30s nodepoolsource/platform"); err != nil {
+	const path = "kubectl get nodepoolsources.nodes.lailin.xyz platform \\\n    -o jsonpath='{.status.webhookPath}{\"\\n\"}'"
+	if err := s.sh.quietly(ctx, "kubectl wait --for=condition=WebhookReady --timeout=30s nodepoolsources.nodes.lailin.xyz/platform"); err != nil {
 		return err
 	}
 	s.out.text("The path of the URL is in the status of the source. URL and token go into the form of the Git server for webhooks:")

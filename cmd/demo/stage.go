@@ -136,7 +136,7 @@ func (s *stage) keep(ctx context.Context) error {
 	s.out.text("In another terminal:")
 	fmt.Fprintf(s.out.out, "\nexport KUBECONFIG=%s\nexport PATH=%s:%s:\"$PATH\"\ncd %s\n",
 		quoted(s.cluster.Kubeconfig()), quoted(filepath.Dir(s.program)), quoted(filepath.Dir(s.cluster.Program("kubectl"))), quoted(s.sh.dir))
-	s.out.text("That folder is a clone of the Git repository: change a file in pools/, commit, git push, and watch kubectl get nodepools,nodes. Press Ctrl-C here to end.")
+	s.out.text("That folder is a clone of the Git repository: change a file in pools/, commit, git push, and watch kubectl get nodepools.nodes.lailin.xyz,nodes. Press Ctrl-C here to end.")
 	<-ctx.Done()
 	if cause := context.Cause(ctx); errors.Is(cause, program.ErrEnded) {
 		return cause

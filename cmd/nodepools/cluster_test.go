@@ -32,7 +32,7 @@ import (
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
-	return cluster.Run(t.M, cluster.Options{Beside: "^Test(DiffEquals|Crash|Fault|AvailabilityOf|Inventory)"})
+	return cluster.Run(t.M, cluster.Options{CRDs: neighbours(), Beside: "^Test(DiffEquals|Crash|Fault|AvailabilityOf|Inventory)"})
 }
 
 // TestClusterScripts are the commands with a real API server. They share it, so

@@ -135,7 +135,7 @@ metadata: {name: edge-1, labels: {node-role.kubernetes.io/edge: "", zone: dmz}}
 
 func newReader(t *testing.T) *reader {
 	t.Helper()
-	c := cluster.New(t, cluster.Options{})
+	c := cluster.New(t, cluster.Options{CRDs: neighbours()})
 	home := t.TempDir()
 	local, programs := filepath.Join(home, "local"), shippedProgram(t)
 	r := &reader{home: home, program: filepath.Join(programs, "nodepools"), repository: filepath.Join(home, "repository"), inventory: filepath.Join(home, "inventory.json")}
@@ -161,7 +161,7 @@ func newReader(t *testing.T) *reader {
 		kubectl wait --for=condition=Established --timeout=60s crd/nodepools.nodes.lailin.xyz crd/nodepoolsources.nodes.lailin.xyz
 		kubectl apply -f objects.yaml
 		nodepools inventory --output-file inventory.json`)
-	uid := r.setUp(t, home, "kubectl get nodepoolsource platform -o jsonpath='{.metadata.uid}'")
+	uid := r.setUp(t, home, "kubectl get nodepoolsources.nodes.lailin.xyz platform -o jsonpath='{.metadata.uid}'")
 	r.replace = strings.NewReplacer("<40 hex>", strings.Repeat("a", 40), "<uid>", uid, "/usr/local/bin", local)
 	return r
 }

@@ -110,8 +110,8 @@ func TestDoctorInACluster(t *testing.T) {
 		"problem policies validatingadmissionpolicybinding/nodepools",
 		"problem rights serviceaccount/nodepools",
 		"problem controller deployment/nodepools",
-		"problem sources nodepoolsource/platform",
-		"problem pools nodepool/edge",
+		"problem sources nodepoolsources.nodes.lailin.xyz/platform",
+		"problem pools nodepools.nodes.lailin.xyz/edge",
 		"problem nodes node/unreadable", "problem nodes node/left", "note nodes node/left", "note nodes node/paused")
 
 	_, viewer, err := c.ServiceAccount(t.Context(), manifests.DefaultNamespace, manifests.ViewerName)
@@ -130,11 +130,11 @@ func TestDoctorInACluster(t *testing.T) {
 // expectDrains has a pool that is to have nodes drained, without the rights and with them.
 func expectDrains(t *testing.T, c *cluster.Cluster, kubectl func(...string)) {
 	t.Helper()
-	kubectl("patch", "nodepool", "edge", "--type", "merge", "--patch", `{"spec":{"rollout":{"drain":{}}}}`)
+	kubectl("patch", "nodepools.nodes.lailin.xyz", "edge", "--type", "merge", "--patch", `{"spec":{"rollout":{"drain":{}}}}`)
 	expectExamined(t, c.Kubeconfig(), exitFailed, "note sources ", "problem rights serviceaccount/nodepools")
 	install(t, c, "--rollout")
 	expectExamined(t, c.Kubeconfig(), exitOK, "note sources ")
-	kubectl("patch", "nodepool", "edge", "--type", "merge", "--patch", `{"spec":{"rollout":null}}`)
+	kubectl("patch", "nodepools.nodes.lailin.xyz", "edge", "--type", "merge", "--patch", `{"spec":{"rollout":null}}`)
 }
 
 // expectMetrics has the Service of the metrics lead elsewhere, and taken away.

@@ -103,7 +103,7 @@ func TestHeldRevisionIsShownAndApproved(t *testing.T) {
 	}
 }
 
-var approveCommand = regexp.MustCompile(`kubectl annotate --overwrite nodepoolsource \S+ \S+=[^\s;]+`)
+var approveCommand = regexp.MustCompile(`kubectl annotate --overwrite nodepoolsources.nodes.lailin.xyz \S+ \S+=[^\s;]+`)
 
 // showsHeld holds diff to showing one change that is held, for one loss, and returns the
 // command that approves it; of files it can name none.

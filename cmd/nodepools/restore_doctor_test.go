@@ -13,7 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/nodepools/nodepools/apply/doctor"
 	"github.com/nodepools/nodepools/testdata/docs"
 )
 
@@ -138,11 +140,15 @@ func (r *restoration) settled() (printed string) {
 	return printed
 }
 
-// diagnosis is what doctor prints, without what differs from one run to the next.
+// diagnosis is what doctor prints, without what differs from one run to the next, and without
+// the neighbours.
 func (r *restoration) diagnosis() string {
 	r.t.Helper()
 	report, _, _ := examined(r.t, r.c.Kubeconfig())
 	report.Cluster = withoutChance(report.Cluster)
+	report.Findings = slices.DeleteFunc(report.Findings, func(f doctor.Finding) bool {
+		return slices.ContainsFunc(neighbours(), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return crd.Name == f.Object })
+	})
 	for i := range report.Findings {
 		report.Findings[i].Message = withoutChance(report.Findings[i].Message)
 		report.Findings[i].Action = withoutChance(report.Findings[i].Action)

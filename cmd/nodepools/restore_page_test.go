@@ -27,7 +27,7 @@ import (
 // control plane, runs each command of the page as it is written, and compares what doctor
 // prints with what the page shows. The controller has the rights that install gives it.
 func TestRestorePage(t *testing.T) {
-	c := cluster.New(t, cluster.Options{})
+	c := cluster.New(t, cluster.Options{CRDs: neighbours()})
 	r := &restoration{story: newStory(t, c), dir: t.TempDir(), page: docs.Read(t, "docs/restore.md").Text}
 	r.shell("nodepools install | kubectl apply --server-side -f -")
 	r.firstRevision()

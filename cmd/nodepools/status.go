@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodepools/nodepools/api/command"
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/status"
@@ -172,7 +173,7 @@ func (o *statusOptions) read(ctx context.Context, std streams, read progressRead
 	}
 	missing := progress.NoPool(o.pool)
 	if len(missing.Near) == 0 {
-		return nil, hint.Add(missing, "'kubectl get nodepools' lists those that there are")
+		return nil, hint.Add(missing, "'"+command.ListPools()+"' lists those that there are")
 	}
 	return nil, hint.Add(missing, "did you mean "+strings.Join(missing.Near, ", ")+"?")
 }

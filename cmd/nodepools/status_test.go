@@ -177,7 +177,7 @@ func TestStatusInACluster(t *testing.T) {
 	}
 	for name, texts := range map[string][]string{
 		"soak": {"Reason:       Soaking\n", "Waits for:    the soak of wave canary, until ", ">  canary  ██", "1/1        0", "   rest    ░░"},
-		"gate": {"Phase:        Approval; reconciling since ", "To approve the next wave:\n  kubectl annotate --overwrite nodepool gate \\\n    nodes.lailin.xyz/approveRollout="},
+		"gate": {"Phase:        Approval; reconciling since ", "To approve the next wave:\n  kubectl annotate --overwrite nodepools.nodes.lailin.xyz gate \\\n    nodes.lailin.xyz/approveRollout="},
 		"ice":  {"Phase:        Paused", "Waits for:    spec.rollout.paused\n", "0/3        3"},
 		"done": {"Phase:        Complete; ready since ", "3/3        0"},
 	} {

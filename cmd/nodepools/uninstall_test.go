@@ -16,13 +16,14 @@ import (
 // installedObjects lists all that install has printed, wherever it is, the namespace of the
 // controller and what the controller has made itself included.
 const installedObjects = "kubectl api-resources --verbs=list,delete -o name | grep -v '^events' | sort | " +
-	"xargs -I{} kubectl get {} --all-namespaces -o name --ignore-not-found | { grep nodepools || true; }"
+	"xargs -I{} kubectl get {} --all-namespaces -o name --ignore-not-found | { grep nodepools || true; } | { grep -v " + neighboursCRDs + " || true; }"
 
 // What the documentation says of uninstalling removes all that install has printed, that
 // for viewers too; but for the namespace, where somebody else may have something.
 func TestUninstall(t *testing.T) {
-	c := cluster.New(t, cluster.Options{ControllerManager: true}) // it is what empties a namespace that is deleted
+	c := cluster.New(t, cluster.Options{ControllerManager: true, CRDs: neighbours()}) // it is what empties a namespace that is deleted
 	sh := shell(t, c)
+	untouched := neighbourPools(sh)
 	installs(sh, "nodepools-system")
 	if found := sh(installedObjects); !strings.Contains(found, "clusterrole.rbac.authorization.k8s.io/nodepools-viewer") {
 		t.Fatalf("these are installed, without the role of viewers:\n%s", found)
@@ -37,13 +38,15 @@ func TestUninstall(t *testing.T) {
 		t.Errorf("this is left, want the namespace alone:\n%s", left)
 	}
 	sh("kubectl get configmap foreign --namespace nodepools-system")
+	untouched(t)
 }
 
 // All steps of the plan, run as they are printed, leave a namespace that others share with
 // the controller, and what they have there.
 func TestUninstallPlanLeavesASharedNamespace(t *testing.T) {
-	c := cluster.New(t, cluster.Options{ControllerManager: true})
+	c := cluster.New(t, cluster.Options{ControllerManager: true, CRDs: neighbours()})
 	sh := shell(t, c)
+	untouched := neighbourPools(sh)
 	installs(sh, "platform")
 	var plan uninstall.Plan
 	if err := json.Unmarshal([]byte(sh("bin/nodepools uninstall --plan --namespace platform -o json")), &plan); err != nil {
@@ -56,6 +59,7 @@ func TestUninstallPlanLeavesASharedNamespace(t *testing.T) {
 		t.Errorf("this is left:\n%s", left)
 	}
 	sh("kubectl get configmap foreign --namespace platform")
+	untouched(t)
 	if phase := sh("kubectl get namespace platform -o jsonpath={.status.phase}"); phase != "Active" {
 		t.Errorf("the namespace is %s", phase)
 	}

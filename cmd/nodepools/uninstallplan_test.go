@@ -65,7 +65,7 @@ func TestUninstallPlanLeavesNothing(t *testing.T) {
 	// which no node would ever be released.
 	for _, args := range [][]string{
 		{"annotate", "node", "n2", v1.ReconcileAnnotation + "=" + v1.Disabled},
-		{"patch", "nodepool", "edge", "--type=merge", "--patch", `{"spec":{"rollout":{"paused":true,"maxUnavailable":0,` +
+		{"patch", "nodepools.nodes.lailin.xyz", "edge", "--type=merge", "--patch", `{"spec":{"rollout":{"paused":true,"maxUnavailable":0,` +
 			`"exclusions":[{"start":"2020-01-01T00:00:00Z","end":"2100-01-01T00:00:00Z"}],` +
 			`"waves":[{"name":"first","nodes":1,"approval":"Required"}]}}}`},
 	} {

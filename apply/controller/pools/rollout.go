@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodepools/nodepools/api/command"
 	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
@@ -148,8 +149,8 @@ func describeStuck(pool string, facts poolFacts) listing {
 
 // describeHalt says why no further node follows, and how to go on.
 func describeHalt(pool string, halt *plan.Halt) string {
-	return sanitize.Line(fmt.Sprintf("the rollout of pool %q is halted %s; revert the change in Git, or go on in spite of it: kubectl annotate --overwrite nodepool %s %s=%s",
-		pool, halt, pool, v1.ResumeRolloutAnnotation, halt.Resume()))
+	return sanitize.Line(fmt.Sprintf("the rollout of pool %q is halted %s; revert the change in Git, or go on in spite of it: %s",
+		pool, halt, command.Annotate(command.Pools, v1.ResumeRolloutAnnotation, halt.Resume(), pool)))
 }
 
 // waitReason is the reason of the condition of a pool of which changes wait.
@@ -185,7 +186,7 @@ func describeWait(facts poolFacts) string {
 	if pool, wave := firstWave(wait, facts.waves); wave != nil {
 		text += "; " + wave.String()
 		if wave.Behind == 0 && wave.Approval != "" {
-			text += fmt.Sprintf(": kubectl annotate --overwrite nodepool %s %s=%s", pool, v1.ApproveRolloutAnnotation, wave.Approval)
+			text += ": " + command.Annotate(command.Pools, v1.ApproveRolloutAnnotation, wave.Approval, pool)
 		}
 	}
 	if nodes, obstacle := obstructed(facts.counts); obstacle != nil && wait.Obstacle == "" {

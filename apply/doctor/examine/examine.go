@@ -8,6 +8,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -19,6 +21,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,7 +90,28 @@ func (r *reader) version(ctx context.Context) error {
 		return fmt.Errorf("the version of %s: %w", r.server.Name(), err)
 	}
 	r.state.Kubernetes = answer.GitVersion
+	r.neighbours(ctx, asking)
 	return nil
+}
+
+// neighbours finds resources of other groups that kubectl can take for ours. A group that
+// does not answer is left out, as kubectl leaves it out.
+func (r *reader) neighbours(ctx context.Context, asking *discovery.DiscoveryClient) {
+	_, served, _ := asking.ServerGroupsAndResourcesWithContext(ctx)
+	found := map[string]bool{}
+	for _, list := range served {
+		group, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil || group.Group == v1.GroupVersion.Group {
+			continue
+		}
+		for _, resource := range list.APIResources {
+			switch resource.Name {
+			case "nodepools", "nodepoolsources":
+				found[resource.Name+"."+group.Group] = true
+			}
+		}
+	}
+	r.state.Neighbours = slices.Sorted(maps.Keys(found))
 }
 
 // get reads one object. Where there is none, it reports false; where it may not be read,

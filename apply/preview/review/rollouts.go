@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodepools/nodepools/api/command"
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/impact"
@@ -157,8 +158,8 @@ func (r Rollout) HaltText() string {
 	if h.Resume == "" {
 		return fmt.Sprintf("it will be halted at %s, %s", h.Since.Text, because)
 	}
-	return fmt.Sprintf("halted since %s, %s; revert that change, or go on in spite of it: kubectl annotate --overwrite nodepool %s %s=%s",
-		h.Since.Text, because, r.Pool, v1.ResumeRolloutAnnotation, h.Resume)
+	return fmt.Sprintf("halted since %s, %s; revert that change, or go on in spite of it: %s",
+		h.Since.Text, because, command.Annotate(command.Pools, v1.ResumeRolloutAnnotation, h.Resume, r.Pool))
 }
 
 // because says what has failed, as [plan.Halt.String] does.
