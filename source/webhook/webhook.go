@@ -77,28 +77,34 @@ func (t Token) IsPath(path, sourceName string) bool {
 	return subtle.ConstantTimeCompare([]byte(path), []byte(t.Path(sourceName))) == 1
 }
 
-// Authenticate returns nil when a request was made by somebody who knows the token:
-// [ErrUnsigned] and [ErrWrong] else, or why the body could not be read. The body is read
-// once, for signatures alone, and none of it is kept.
+// Authenticate decides by the header of a request whether it was made by somebody who knows
+// the token: the error is nil, [ErrUnsigned] or [ErrWrong]. Where signatures decide, verify
+// is not nil: it reads the body once, keeps none of it, and returns nil, [ErrWrong], or why
+// the body could not be read.
 //
 // A request may carry several forms, as some servers send several: one that is right is
 // enough, since each takes the token to make.
-func (t Token) Authenticate(r *http.Request) error {
-	presented, right := t.hasToken(r)
+func (t Token) Authenticate(header http.Header) (verify func(body io.Reader) error, err error) {
+	presented, right := t.hasToken(header)
 	if right {
-		return nil
+		return nil, nil
 	}
-	signatures, malformed := signaturesOf(r.Header)
-	if len(signatures) == 0 {
-		if presented || malformed {
-			return ErrWrong
-		}
-		return ErrUnsigned
+	signatures, malformed := signaturesOf(header)
+	switch {
+	case len(signatures) > 0:
+		return func(body io.Reader) error { return t.verify(signatures, body) }, nil
+	case presented || malformed:
+		return nil, ErrWrong
 	}
-	sums, err := t.sums(signatures, r.Body)
+	return nil, ErrUnsigned
+}
+
+func (t Token) verify(signatures []signature, body io.Reader) error {
+	sums, err := t.sums(signatures, body)
 	if err != nil {
 		return err
 	}
+	right := false
 	for _, s := range signatures {
 		// Each is compared, however the others are.
 		right = hmac.Equal(s.sum, sums[s.algorithm]) || right
@@ -130,15 +136,15 @@ func (t Token) sums(signatures []signature, body io.Reader) (map[string][]byte, 
 }
 
 // hasToken reports whether a request carries a token, and whether that is the right one.
-func (t Token) hasToken(r *http.Request) (presented, right bool) {
-	if values := r.Header.Values(gitLabToken); len(values) > 0 {
+func (t Token) hasToken(header http.Header) (presented, right bool) {
+	if values := header.Values(gitLabToken); len(values) > 0 {
 		presented = true
 		right = len(values) == 1 && t.is(values[0])
 	}
 	// The user name is as the Git server has it, and counts for nothing.
-	if values := r.Header.Values("Authorization"); len(values) > 0 {
+	if values := header.Values("Authorization"); len(values) > 0 {
 		presented = true
-		_, password, ok := r.BasicAuth()
+		_, password, ok := (&http.Request{Header: header}).BasicAuth()
 		right = ok && len(values) == 1 && t.is(password) || right
 	}
 	return presented, right

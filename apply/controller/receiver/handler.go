@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
-	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -21,9 +21,12 @@ const (
 	// maxBody is what GitHub sends at the most; others send less. It is not kept: a
 	// signature is computed as it comes.
 	maxBody = 25 << 20
-	// sourceRate and sourceBurst bound the requests to the webhook of one source, right
-	// or wrong, in a second and at once. A burst of pushes is far below.
-	sourceRate, sourceBurst = 20, 200
+	// maxChecks is how many signatures of one source are checked at a time, for which bodies
+	// are read: whoever knows its path takes no places of others. maxWaiting is how long a
+	// request waits for its turn: a burst of pushes comes at once, and most Git servers
+	// deliver once only. GitHub waits 10 s for an answer.
+	maxChecks  = 8
+	maxWaiting = 5 * time.Second
 )
 
 // pathIndex is the index of sources by the path of their webhook.
@@ -37,24 +40,20 @@ func pathsOf(object client.Object) []string {
 	return []string{src.Status.WebhookPath}
 }
 
-// handler answers requests of Git servers, and of anybody else.
+// handler answers requests of Git servers, and of anybody else. What is not signed costs no
+// more than its header, and takes nothing from what is.
 type handler struct {
 	cached  client.Reader
 	tokens  *tokens
 	accept  func(source string)
-	reading *places
-	refused refusals
 	metrics *metrics.Metrics
 
 	mu     sync.Mutex
-	limits map[string]flowcontrol.PassiveRateLimiter // by the name of the source
+	checks map[string]chan struct{} // that are under way, by the name of the source
 }
 
 func newHandler(cached client.Reader, tokens *tokens, accept func(source string)) *handler {
-	return &handler{
-		cached: cached, tokens: tokens, accept: accept,
-		reading: newPlaces(), limits: map[string]flowcontrol.PassiveRateLimiter{},
-	}
+	return &handler{cached: cached, tokens: tokens, accept: accept, checks: map[string]chan struct{}{}}
 }
 
 // ServeHTTP implements [http.Handler]. No answer has a byte of the request in it.
@@ -65,7 +64,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Type", "text/plain; charset=utf-8")
 	header.Set("X-Content-Type-Options", "nosniff")
 	if status != http.StatusAccepted {
-		h.refused.add(status)
 		// Whoever goes on has to connect anew, and what was not read is not waited for.
 		header.Set("Connection", "close")
 	}
@@ -73,8 +71,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, http.StatusText(status)+"\n") // the client may be gone
 }
 
-// serve returns the status of the answer. A path that is not known costs a look into
-// the index of the cache and nothing else.
+// serve asks for a poll of a source if a request was made with its token, and returns the
+// status of the answer. A path that is not known costs a look into the index of the cache
+// and nothing else.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) int {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -84,18 +83,6 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) int {
 	if src == nil {
 		return http.StatusNotFound
 	}
-	if !h.limit(src.Name).TryAccept() {
-		w.Header().Set("Retry-After", "1")
-		return http.StatusTooManyRequests
-	}
-	if r.ContentLength > maxBody {
-		return http.StatusRequestEntityTooLarge
-	}
-	return h.authenticate(w, r, src)
-}
-
-// authenticate asks for a poll of a source if a request was made with its token.
-func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, src *v1.NodePoolSource) int {
 	token, err := h.tokens.of(r.Context(), src.Spec.Webhook.SecretRef.Name)
 	switch {
 	case errors.Is(err, errNoAnswer):
@@ -104,15 +91,11 @@ func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, src *v1.N
 	case err != nil || !token.IsPath(r.URL.Path, src.Name):
 		// There is no token, or another one: then this is no longer the path.
 		return http.StatusNotFound
+	case r.ContentLength > maxBody:
+		return http.StatusRequestEntityTooLarge
 	}
-	release, ok := h.reading.take(r.Context(), src.Name)
-	if !ok {
-		w.Header().Set("Retry-After", "1")
-		return http.StatusTooManyRequests
-	}
-	defer release()
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	err = token.Authenticate(r)
+	err = h.authenticate(r, token, src.Name)
 	if err == nil {
 		// What a token did not take to read: a server that is cut off takes the answer
 		// for a failure.
@@ -124,12 +107,37 @@ func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, src *v1.N
 		return http.StatusAccepted
 	case errors.Is(err, webhook.ErrUnsigned), errors.Is(err, webhook.ErrWrong):
 		return http.StatusUnauthorized
+	case errors.Is(err, errBusy):
+		w.Header().Set("Retry-After", "1")
+		return http.StatusTooManyRequests
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return http.StatusRequestTimeout
 	default:
 		return http.StatusBadRequest
+	}
+}
+
+// errBusy says that others of the source are checked.
+var errBusy = errors.New("as many signatures are checked as may be")
+
+// authenticate returns why a request was not made with a token, or nil. A signature waits
+// for its turn; all else is decided by the header.
+func (h *handler) authenticate(r *http.Request, token webhook.Token, source string) error {
+	verify, err := token.Authenticate(r.Header)
+	if verify == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), maxWaiting)
+	defer cancel()
+	checks := h.checksOf(source)
+	select {
+	case checks <- struct{}{}:
+		defer func() { <-checks }()
+		return verify(r.Body)
+	case <-ctx.Done():
+		return errBusy
 	}
 }
 
@@ -147,15 +155,13 @@ func (h *handler) sourceAt(ctx context.Context, path string) *v1.NodePoolSource 
 	return &list.Items[0]
 }
 
-// limit returns the limiter of a source. There are no more than sources that ever had a
-// webhook in the life of the process.
-func (h *handler) limit(source string) flowcontrol.PassiveRateLimiter {
+// checksOf are those of a source. There are no more than sources that ever had a webhook in
+// the life of the process.
+func (h *handler) checksOf(source string) chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	limiter := h.limits[source]
-	if limiter == nil {
-		limiter = flowcontrol.NewTokenBucketPassiveRateLimiter(sourceRate, sourceBurst)
-		h.limits[source] = limiter
+	if h.checks[source] == nil {
+		h.checks[source] = make(chan struct{}, maxChecks)
 	}
-	return limiter
+	return h.checks[source]
 }

@@ -2,6 +2,9 @@ package receiver
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"maps"
 	"net/http"
@@ -73,83 +76,130 @@ func handlerOf(t *testing.T, api client.Reader, names ...string) (*handler, map[
 	return newHandler(cached, newTokens(api, "ns"), func(string) {}), paths
 }
 
+// Requests that are not signed, or signed with another token, take nothing from those that
+// are.
+func TestUnsignedRequestsTakeNothingFromSignedOnes(t *testing.T) {
+	h, paths := handlerOf(t, &secrets{}, "fleet")
+	for _, c := range []struct {
+		reason, header, value string
+	}{
+		{"nothing to check", "", ""},
+		{"another token", "X-Gitlab-Token", "wrong"},
+		{"another signature", "X-Hub-Signature-256", "sha256=" + strings.Repeat("0", 64)},
+	} {
+		for range 1000 {
+			r := post(t, paths["fleet"], strings.NewReader("push"))
+			r.Header.Set(c.header, c.value)
+			if code := answered(h, r); code != http.StatusUnauthorized {
+				t.Fatalf("%s: the answer is %d, want %d", c.reason, code, http.StatusUnauthorized)
+			}
+		}
+		if code := answered(h, signed(t, paths["fleet"], strings.NewReader("push"))); code != http.StatusAccepted {
+			t.Errorf("after 1000 requests with %s a push was answered %d, want %d", c.reason, code, http.StatusAccepted)
+		}
+	}
+}
+
 // Whoever knows the path of one source, and sends bodies that do not end, keeps no other
-// source from receiving.
+// source from receiving, nor those who send the token itself.
 func TestSlowBodiesOfOneSourceTakeNoPlacesOfOthers(t *testing.T) {
 	synctest.Test(t, slowBodiesTakeNoPlacesOfOthers)
 }
 
 func slowBodiesTakeNoPlacesOfOthers(t *testing.T) {
 	h, paths := handlerOf(t, &secrets{}, "attacked", "other")
-	var slow []*io.PipeWriter
-	answered := make(chan int, maxReading)
-	for range maxReading {
-		body, writer := io.Pipe()
-		slow = append(slow, writer)
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, paths["attacked"], body)
-		r.Header.Set("X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64))
-		go func() {
-			answer := httptest.NewRecorder()
-			h.ServeHTTP(answer, r)
-			answered <- answer.Code
-		}()
+	const requests = 16 * maxChecks
+	codes, end := serveSlowly(t, h, paths["attacked"], requests)
+	synctest.Wait() // until some are read, and the others wait
+	if code := answered(h, signed(t, paths["other"], strings.NewReader("push"))); code != http.StatusAccepted {
+		t.Errorf("the other source was answered %d, want %d", code, http.StatusAccepted)
 	}
-	right := httptest.NewRequestWithContext(t.Context(), http.MethodPost, paths["other"], nil)
-	right.Header.Set("X-Gitlab-Token", rightToken)
-	answer := httptest.NewRecorder()
-	if h.ServeHTTP(answer, right); answer.Code != http.StatusAccepted {
-		t.Errorf("the other source was answered %d, want %d", answer.Code, http.StatusAccepted)
+	token := post(t, paths["attacked"], nil)
+	token.Header.Set("X-Gitlab-Token", rightToken)
+	if code := answered(h, token); code != http.StatusAccepted {
+		t.Errorf("who sends the token was answered %d, want %d", code, http.StatusAccepted)
 	}
-	for range maxReading - maxReadingOfOne { // those that find no place are answered
-		if code := <-answered; code != http.StatusTooManyRequests {
-			t.Errorf("a request beyond %d was answered %d, want %d", maxReadingOfOne, code, http.StatusTooManyRequests)
+	for range requests - maxChecks { // those that find no place are answered
+		if code := <-codes; code != http.StatusTooManyRequests {
+			t.Errorf("a request beyond %d was answered %d, want %d", maxChecks, code, http.StatusTooManyRequests)
 		}
 	}
-	for _, body := range slow {
-		_ = body.Close()
+	end()
+	for range maxChecks {
+		<-codes
 	}
-	for range maxReadingOfOne {
-		<-answered
-	}
-	wantNoPlaceTaken(t, h)
+	wantNoneChecked(t, h)
 }
 
-// A burst of pushes finds a place each, though more come at once than are read at a time.
+// A burst of pushes is checked, though more come at once than are at a time.
 func TestBurstWaitsForPlaces(t *testing.T) {
 	synctest.Test(t, burstWaitsForPlaces)
 }
 
 func burstWaitsForPlaces(t *testing.T) {
 	h, paths := handlerOf(t, &secrets{}, "busy")
-	var bodies []*io.PipeWriter
-	answered := make(chan int, maxReading)
-	for range maxReading {
-		body, writer := io.Pipe()
-		bodies = append(bodies, writer)
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, paths["busy"], body)
-		r.Header.Set("X-Gitlab-Token", rightToken)
-		go func() {
-			answer := httptest.NewRecorder()
-			h.ServeHTTP(answer, r)
-			answered <- answer.Code
-		}()
-	}
+	const requests = 16 * maxChecks
+	codes, end := serveSlowly(t, h, paths["busy"], requests)
 	synctest.Wait() // until some are read, and the others wait
-	for _, body := range bodies {
-		_ = body.Close()
-	}
-	for range maxReading {
-		if code := <-answered; code != http.StatusAccepted {
+	end()
+	for range requests {
+		if code := <-codes; code != http.StatusAccepted {
 			t.Errorf("a push was answered %d, want %d", code, http.StatusAccepted)
 		}
 	}
-	wantNoPlaceTaken(t, h)
+	wantNoneChecked(t, h)
 }
 
-func wantNoPlaceTaken(t *testing.T, h *handler) {
+// serveSlowly sends signed requests whose bodies, which are empty, end when that is called.
+func serveSlowly(t *testing.T, h *handler, path string, requests int) (codes <-chan int, end func()) {
+	var bodies []*io.PipeWriter
+	answers := make(chan int, requests)
+	for range requests {
+		body, writer := io.Pipe()
+		bodies = append(bodies, writer)
+		r := signed(t, path, strings.NewReader(""))
+		r.Body = body
+		go func() { answers <- answered(h, r) }()
+	}
+	return answers, func() {
+		for _, body := range bodies {
+			_ = body.Close()
+		}
+	}
+}
+
+func post(t *testing.T, path string, body io.Reader) *http.Request {
+	return httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, body)
+}
+
+// signed is a request that is signed with the right token.
+func signed(t *testing.T, path string, body *strings.Reader) *http.Request {
 	t.Helper()
-	if len(h.reading.all) > 0 || len(h.reading.of) > 0 {
-		t.Errorf("%d places are taken, of %v, and none is in use", len(h.reading.all), h.reading.of)
+	mac := hmac.New(sha256.New, []byte(rightToken))
+	if _, err := io.Copy(mac, body); err != nil {
+		t.Fatal(err)
+	}
+	_, err := body.Seek(0, io.SeekStart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := post(t, path, body)
+	r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	return r
+}
+
+func answered(h *handler, r *http.Request) int {
+	answer := httptest.NewRecorder()
+	h.ServeHTTP(answer, r)
+	return answer.Code
+}
+
+func wantNoneChecked(t *testing.T, h *handler) {
+	t.Helper()
+	for source, checks := range h.checks {
+		if len(checks) > 0 {
+			t.Errorf("%d checks of %s are under way, and none is", len(checks), source)
+		}
 	}
 }
 

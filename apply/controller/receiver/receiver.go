@@ -3,7 +3,6 @@ package receiver
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -87,8 +87,6 @@ func (*Receiver) NeedLeaderElection() bool { return false }
 // Start serves until the context ends, and then sends what is not sent yet. A manager
 // calls it when its caches are filled.
 func (r *Receiver) Start(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx) // a server that fails ends the rest, too
-	defer cancel()
 	secure, err := r.tls(ctx)
 	if err != nil {
 		return err
@@ -104,36 +102,12 @@ func (r *Receiver) Start(ctx context.Context) error {
 	if secure != nil {
 		listener = tls.NewListener(listener, secure)
 	}
+	stop := r.requests.start()
+	defer stop()
 	server := newServer(r.handler)
-	working := r.requests.start()
-	reporting := r.handler.refused.report(ctx, r.log)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	select {
-	case err = <-served:
-		cancel()
-	case <-ctx.Done():
-		err = r.stop(server)
-		if ended := <-served; err == nil && !errors.Is(ended, http.ErrServerClosed) {
-			err = ended
-		}
-	}
-	working()
-	<-reporting
-	return err
-}
-
-// stop ends the server when the requests that are under way are answered, or in time.
-func (r *Receiver) stop(server *http.Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-	defer cancel()
-	if err := server.Shutdown(ctx); err == nil {
-		return nil
-	}
-	if err := server.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		return fmt.Errorf("webhooks: %w", err)
-	}
-	return nil
+	defer func() { _ = server.Close() }() // with the requests that are not answered in time
+	runnable := manager.Server{Name: "webhook", Server: server, Listener: listener, ShutdownTimeout: ptr.To(shutdownTimeout)}
+	return runnable.Start(ctx)
 }
 
 func newServer(handler http.Handler) *http.Server {

@@ -42,27 +42,37 @@ type requests struct {
 	queue  workqueue.TypedRateLimitingInterface[string] // of names of sources
 
 	mu sync.Mutex
-	// pending has, by the name of the source, the number of the last request that no
-	// write stands for yet.
-	pending map[string]uint64
-	last    uint64
+	// pending are the names of sources with a request that no write stands for yet.
+	pending map[string]struct{}
 }
 
 func newRequests(cached client.Reader, api client.Client, log logr.Logger) *requests {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](loop.RetryPeriod, loop.MaxBackoff)
 	return &requests{
 		cached: cached, api: api, log: log, now: time.Now,
-		queue: workqueue.NewTypedRateLimitingQueue(limiter), pending: map[string]uint64{},
+		queue: workqueue.NewTypedRateLimitingQueue(limiter), pending: map[string]struct{}{},
 	}
 }
 
 // add asks for a poll of a source.
 func (r *requests) add(source string) {
-	r.mu.Lock()
-	r.last++
-	r.pending[source] = r.last
-	r.mu.Unlock()
+	r.put(source)
 	r.queue.Add(source)
+}
+
+func (r *requests) put(source string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pending[source] = struct{}{}
+}
+
+// take reports whether a request is pending, which the caller then sees to.
+func (r *requests) take(source string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, pending := r.pending[source]
+	delete(r.pending, source)
+	return pending
 }
 
 // start begins to write. What it returns ends that, and writes at once what is pending.
@@ -105,36 +115,32 @@ func (r *requests) flush() {
 
 // serve asks for a poll of a source, or puts that off to the end of the period.
 func (r *requests) serve(ctx context.Context, source string) {
-	r.mu.Lock()
-	number := r.pending[source]
-	r.mu.Unlock()
-	if number == 0 {
-		return // an earlier write stands for it
-	}
 	src := r.source(ctx, source)
 	if src == nil {
-		r.forget(source, number)
+		r.take(source)
 		return
 	}
 	if wait := r.wait(src); wait > 0 {
 		r.queue.AddAfter(source, wait)
 		return
 	}
+	if !r.take(source) {
+		return // an earlier write stands for it
+	}
 	err := r.write(ctx, src, src.ResourceVersion)
 	switch {
 	case err == nil:
 		r.log.Info("asked for a poll", "source", source)
+		r.queue.Forget(source)
 	case apierrors.IsConflict(err):
 		// The cache is behind, perhaps of what another replica has just asked.
+		r.put(source)
 		r.queue.AddAfter(source, loop.RetryPeriod)
-		return
 	case !apierrors.IsNotFound(err):
 		r.log.Error(err, "a poll cannot be asked for yet", "source", source)
+		r.put(source)
 		r.queue.AddRateLimited(source)
-		return
 	}
-	r.queue.Forget(source)
-	r.forget(source, number)
 }
 
 // source returns a source that is polled; nil where it is gone, is being deleted, or is
@@ -148,15 +154,6 @@ func (r *requests) source(ctx context.Context, name string) *v1.NodePoolSource {
 		return nil
 	}
 	return src
-}
-
-// forget drops a request, unless another one has come since.
-func (r *requests) forget(source string, number uint64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.pending[source] == number {
-		delete(r.pending, source)
-	}
 }
 
 // wait returns how long a poll has to wait, by when one was last asked for: by this

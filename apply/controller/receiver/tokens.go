@@ -3,7 +3,6 @@ package receiver
 import (
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"time"
 
@@ -51,7 +50,13 @@ func newTokens(api client.Reader, namespace string) *tokens {
 // do not wait for it. The answer is of the Secret, and not of the request: it is kept
 // though the client may be gone.
 func (t *tokens) of(ctx context.Context, secret string) (webhook.Token, error) {
-	known := t.readOf(secret)
+	t.mu.Lock()
+	known := t.read[secret]
+	if known == nil {
+		known = &tokenRead{}
+		t.read[secret] = known
+	}
+	t.mu.Unlock()
 	known.mu.Lock()
 	defer known.mu.Unlock()
 	if t.now().Sub(known.at) >= tokenPeriod {
@@ -59,23 +64,6 @@ func (t *tokens) of(ctx context.Context, secret string) (webhook.Token, error) {
 		known.at = t.now()
 	}
 	return known.token, known.err
-}
-
-// readOf returns what is known of a Secret, and drops what is known of others for too long.
-func (t *tokens) readOf(secret string) *tokenRead {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	maps.DeleteFunc(t.read, func(name string, r *tokenRead) bool {
-		if name == secret || !r.mu.TryLock() {
-			return false
-		}
-		defer r.mu.Unlock()
-		return t.now().Sub(r.at) >= tokenPeriod
-	})
-	if t.read[secret] == nil {
-		t.read[secret] = &tokenRead{}
-	}
-	return t.read[secret]
 }
 
 func (t *tokens) get(ctx context.Context, name string) (webhook.Token, error) {
