@@ -61,6 +61,8 @@ var (
 	// ErrMoved: the revision is no longer to be had, because the ref moved on
 	// before it was fetched. The next attempt names the new one.
 	ErrMoved = newKind("RevisionMoved", "nothing to do: the next attempt takes the new revision")
+	// ErrNotCommit: the ref stands for something else than a commit.
+	ErrNotCommit = newKind("RefNotCommit", "name a tag of a commit: git tag -f <tag> <commit>")
 	// ErrPathMissing: the revision has nothing at the path.
 	ErrPathMissing = newKind("PathMissing", "check the path; it is taken from the root of the repository")
 	// ErrPathNotFolder: the path names a file, a symbolic link or a submodule.
@@ -167,7 +169,7 @@ func (e *Error) Unwrap() []error {
 // IsOfRevision reports whether err is about what a revision holds: reading the same one
 // again would fail again.
 func IsOfRevision(err error) bool {
-	return slices.ContainsFunc([]error{ErrPathMissing, ErrPathNotFolder, ErrPathEmpty, ErrFile, ErrTooLarge}, func(kind error) bool {
+	return slices.ContainsFunc([]error{ErrNotCommit, ErrPathMissing, ErrPathNotFolder, ErrPathEmpty, ErrFile, ErrTooLarge}, func(kind error) bool {
 		return errors.Is(err, kind)
 	})
 }

@@ -307,3 +307,45 @@ func BenchmarkFetch(b *testing.B) {
 		})
 	}
 }
+
+// A tag may stand for a folder or a file in place of a commit. The error names the tag and
+// what it stands for, whatever the server and whether something is kept of an earlier fetch.
+func TestFetchOfATagThatIsNoCommit(t *testing.T) {
+	r := sources.NewRepo(t)
+	r.Commit(map[string]string{"pools/a.yaml": "a"})
+	tree, blob := r.Git("rev-parse", "HEAD:pools"), r.Git("rev-parse", "HEAD:pools/a.yaml")
+	annotated := func(name, target string) { r.Git("tag", "-a", "-m", "m", name, target) }
+	r.Git("tag", "tree", tree)
+	r.Git("tag", "blob", blob)
+	annotated("2.0.0", tree)
+	annotated("of-blob", blob)
+	annotated("nested", "of-blob")
+	r.Git("tag", "good")
+	current, former := serveHTTP(t, r, false, nil), serveHTTP(t, r, false, old)
+	for _, c := range []struct {
+		ref  Ref
+		says string
+	}{
+		{Ref{Tag: "tree"}, `tag "tree" stands for a tree, and not for a commit`},
+		{Ref{Tag: "blob"}, `tag "blob" stands for a blob, and not for a commit`},
+		{Ref{Semver: "*"}, `tag "2.0.0" stands for a tree, and not for a commit`},
+		{Ref{Tag: "of-blob"}, `tag "of-blob" stands for a blob, and not for a commit`},
+		{Ref{Tag: "nested"}, `tag "nested" stands for a blob, and not for a commit`},
+		{Ref{Commit: r.Git("rev-parse", "of-blob")}, "stands for a tag, and not for a commit"},
+	} {
+		for name, url := range map[string]string{"version 2": current.repoURL(), "version 0": former.repoURL(), "file": r.URL()} {
+			cache := NewCaches()
+			t.Cleanup(cache.Close)
+			if _, _, err := (&Repository{URL: url, Ref: Ref{Tag: "good"}, Cache: cache.Of("x", "x")}).Latest(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				revision, _, err := (&Repository{URL: url, Ref: c.ref, Cache: cache.Of("x", "x")}).Latest(t.Context(), "")
+				sources.WantError(t, err, source.ErrNotCommit)
+				if !strings.Contains(fmt.Sprint(err), c.says) || revision == "" {
+					t.Errorf("%s: %v of %q, want %s", name, err, revision, c.says)
+				}
+			}
+		}
+	}
+}

@@ -16,6 +16,13 @@ var _ object.Store = (*pack)(nil)
 
 // snapshot reads the folder at the path.
 func (t *target) snapshot(from *pack, wanted object.Revision) (*source.Snapshot, error) {
+	if o := from.objects[wanted.Hash]; o != nil && o.kind != plumbing.CommitObject {
+		name := t.Ref.String()
+		if t.Ref.Semver != "" {
+			name = "tag " + source.Quote(wanted.Name)
+		}
+		return nil, t.fail(source.ErrNotCommit, fmt.Sprintf("%s stands for a %s, and not for a commit", name, o.kind))
+	}
 	return object.Snapshot(from, poolfile.NewCollector(t.subject(), t.limits.Limits), wanted, t.path)
 }
 

@@ -22,9 +22,9 @@ import (
 // several of these. (go-git takes the first commit that it finds for such a name, that
 // of an abbreviated hash before that of a branch, and the second parent for ^3.)
 //
-// Errors: source.ErrRefMissing, source.ErrAmbiguous, source.ErrInvalid for a way to
-// write a revision that is not known here, source.ErrIncomplete where the history is cut
-// off before it.
+// Errors: source.ErrRefMissing, source.ErrNotCommit, source.ErrAmbiguous,
+// source.ErrInvalid for a way to write a revision that is not known here,
+// source.ErrIncomplete where the history is cut off before it.
 func (r *Repository) Resolve(ctx context.Context, revision string) (string, error) {
 	name, steps, err := splitRevision(revision)
 	if err != nil {
@@ -206,7 +206,7 @@ func (o *objects) peel(hash plumbing.Hash, whole string) (plumbing.Hash, error) 
 				return plumbing.ZeroHash, err
 			}
 		default:
-			return plumbing.ZeroHash, source.NewError(source.ErrRefMissing, "", source.Quote(whole)+" is a "+found.kind.String()+", not a commit")
+			return plumbing.ZeroHash, source.NewError(source.ErrNotCommit, "", source.Quote(whole)+" is a "+found.kind.String()+", not a commit")
 		}
 	}
 	return plumbing.ZeroHash, source.NewError(source.ErrRefMissing, "", fmt.Sprintf("%s is a tag of a tag, %d times over", source.Quote(whole), maxTags))

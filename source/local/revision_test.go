@@ -54,7 +54,7 @@ func TestLocalResolveAsGitDoes(t *testing.T) {
 		"abc":                     {source.ErrRefMissing, `"abc"`},
 		"HEAD~9":                  {source.ErrRefMissing, "no parent"},
 		"HEAD^3":                  {source.ErrRefMissing, "2 parents"},
-		c.Git("write-tree"):       {source.ErrRefMissing, "is a tree"},
+		c.Git("write-tree"):       {source.ErrNotCommit, "is a tree"},
 		"":                        {source.ErrInvalid, `""`},
 		"-x":                      {source.ErrInvalid, `"-x"`},
 		"main..v1":                {source.ErrInvalid, "range"},
