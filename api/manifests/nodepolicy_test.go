@@ -26,7 +26,7 @@ const (
 	// markLabel is a label of our domain that an administrator has put on.
 	markLabel = v1.Domain + "/mark"
 	// aRecord is one as the controller writes it.
-	aRecord = `{"version":1,"taints":{"quarantine:NoSchedule":{"pool":"quarantine","value":"yes"}}}`
+	aRecord = `{"version":1,"pools":{"quarantine":{"taints":{"quarantine:NoSchedule":"yes"}}}}`
 )
 
 // attack is a change of its own node that a kubelet tries.

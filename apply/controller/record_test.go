@@ -15,10 +15,10 @@ func TestNodeWithAnUnreadableRecordIsLeftAlone(t *testing.T) {
 		spoil  func(record string) string
 		says   string
 	}{
-		"nonsense":      {"no JSON", func(string) string { return `{"version":2,"pools":` }, "not a record"},
+		"nonsense":      {"no JSON", func(string) string { return `{"version":1,"pools":` }, "not a record"},
 		"empty-object":  {"no version", func(string) string { return `{}` }, "version 0"},
-		"newer":         {"written by a later version", func(r string) string { return strings.Replace(r, `"version":2`, `"version":4`, 1) }, "later version"},
-		"unknown-field": {"only half understood", func(r string) string { return strings.Replace(r, `"version":2`, `"version":2,"budgets":{}`, 1) }, "budgets"},
+		"newer":         {"written by a later version", func(r string) string { return strings.Replace(r, `"version":1`, `"version":2`, 1) }, "later version"},
+		"unknown-field": {"only half understood", func(r string) string { return strings.Replace(r, `"version":1`, `"version":1,"budgets":{}`, 1) }, "budgets"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 
 var now = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-const recordOf = `{"version":2,"pools":{"%s":{"labels":{"a":"b"}}}}`
+const recordOf = `{"version":1,"pools":{"%s":{"labels":{"a":"b"}}}}`
 
 func condition(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}

@@ -218,7 +218,7 @@ Pool gpu
 func TestNodeSaysWhatItHasFollowed(t *testing.T) {
 	gpu := gpuPool("")
 	node := applied(t, gpuNode(nil), gpu)
-	record, found := strings.CutPrefix(strings.TrimSuffix(node.Annotations[v1.AppliedAnnotation], "}"), `{"version":2`)
+	record, found := strings.CutPrefix(strings.TrimSuffix(node.Annotations[v1.AppliedAnnotation], "}"), `{"version":1`)
 	if !found {
 		t.Fatal(node.Annotations)
 	}
@@ -226,7 +226,7 @@ func TestNodeSaysWhatItHasFollowed(t *testing.T) {
 		`{"content":"3fa2c1","commit":"9a41c07d2be5"}`: "last followed at 2026-11-25T02:00:07Z, commit 9a41c07d2be5\n",
 		`{"content":"3fa2c1"}`:                         "last followed at 2026-11-25T02:00:07Z\n",
 	} {
-		node.Annotations[v1.AppliedAnnotation] = `{"version":3` + record + `,"change":{"at":"2026-11-25T02:00:07Z","pools":{"gpu":` + change + `}}}`
+		node.Annotations[v1.AppliedAnnotation] = `{"version":1` + record + `,"change":{"at":"2026-11-25T02:00:07Z","pools":{"gpu":` + change + `}}}`
 		var text bytes.Buffer
 		if err := explain.Node(node, []*v1.NodePool{gpu}, time.Now()).WriteText(&text); err != nil || !strings.Contains(text.String(), "  "+says) {
 			t.Errorf("of %s it says\n%s\nwant %q; %v", change, text.String(), says, err)

@@ -31,7 +31,7 @@ func realisticNode(i int) *corev1.Node {
 			"projectcalico.org/IPv4Address":                          fmt.Sprintf("10.%d.%d.%d/20", i>>16&255, i>>8&255, i&255),
 			"projectcalico.org/IPv4IPIPTunnelAddr":                   fmt.Sprintf("192.168.%d.%d", i>>8&255, i&255),
 			"volumes.kubernetes.io/controller-managed-attach-detach": "true",
-			v1.AppliedAnnotation:                                     `{"version":1,"labels":{"tier":{"pool":"general","value":"gold"}},"taints":{"general:NoSchedule":{"pool":"general","value":"yes"}}}`,
+			v1.AppliedAnnotation:                                     `{"version":1,"pools":{"general":{"labels":{"tier":"gold"},"taints":{"general:NoSchedule":"yes"}}}}`,
 		},
 	}}
 	node.Spec.PodCIDR, node.Spec.ProviderID = fmt.Sprintf("10.%d.%d.0/24", i>>8&255, i&255), fmt.Sprintf("aws:///eu-central-1a/i-%017x", i)

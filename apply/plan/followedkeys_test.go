@@ -263,7 +263,7 @@ func TestFollowedKeysInRecords(t *testing.T) {
 		t.Errorf("without the keys, another content is another rollout: %+v", halt)
 	}
 	for _, keys := range []string{"x", "0c44d9e1f2a", "0C44D9E1F2A8", "0c44d9e1f2a8.0c44d9e1f2a8", "b1d0775c6e3f.0c44d9e1f2a8", ".", "0c44d9e1f2a8--"} {
-		text := `{"version":3,"pools":{"p":{"labels":{"k":"1"}}},"change":{"at":"2026-11-25T02:00:07Z","pools":{"p":{"keys":"` + keys + `"}}}}`
+		text := `{"version":1,"pools":{"p":{"labels":{"k":"1"}}},"change":{"at":"2026-11-25T02:00:07Z","pools":{"p":{"keys":"` + keys + `"}}}}`
 		if record, err := ParseRecord(text); err == nil {
 			t.Errorf("%q is read as %+v", keys, record.Change)
 		}

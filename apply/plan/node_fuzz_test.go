@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -62,7 +61,6 @@ func FuzzNodePlan(f *testing.F) {
 		at.noPoolMissesAKeyInSilence(t)
 		at.heldAndDeniedKeysStay(t, &counts{})
 		at.sameInputSameBytes(t)
-		at.sameBytesFromEitherVersion(t)
 		if !p.NoOp() {
 			at.recordRoundTrips(t)
 		}
@@ -132,9 +130,6 @@ func (w *world) forge(t *testing.T) string {
 		}
 		record.Taints[id] = entry
 	}
-	if w.oneIn(2) {
-		return textV1(t, record)
-	}
 	return record.String()
 }
 
@@ -143,33 +138,6 @@ func (w *world) forge(t *testing.T) string {
 func (e Entry) comesBackAs(values map[string]string, key string) bool {
 	value, stands := values[key]
 	return e.Adopted && e.Before != nil && stands && value == *e.Before
-}
-
-// sameBytesFromEitherVersion: a plan depends on what the record says, and not on
-// the version that says it.
-func (at step) sameBytesFromEitherVersion(t *testing.T) {
-	t.Helper()
-	var plans []string
-	for _, text := range []string{at.p.Recorded().String(), textV1(t, at.p.Recorded())} {
-		node := at.before.DeepCopy()
-		node.Annotations[v1.AppliedAnnotation] = text
-		p, err := Node(node, at.expansion())
-		if err != nil {
-			t.Fatal(err)
-		}
-		patch, err := p.Patch(node)
-		if err != nil {
-			t.Fatal(err)
-		}
-		reported, err := json.Marshal([]any{p.Pools, p.Changes, p.Conflicts, p.Releases(), p.NoOp(), patch.Type})
-		if err != nil {
-			t.Fatal(err)
-		}
-		plans = append(plans, string(reported)+string(patch.Data))
-	}
-	if diff := cmp.Diff(plans[0], plans[1]); diff != "" {
-		t.Errorf("the plan depends on the version of the record (-2 +1):\n%s", diff)
-	}
 }
 
 // releaseUndoesApply: pools come, change and go, and the node becomes what

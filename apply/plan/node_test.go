@@ -70,7 +70,7 @@ func TestNodeReportsWhatItDoes(t *testing.T) {
 
 func TestUnreadableRecord(t *testing.T) {
 	node := newNode("n")
-	node.Annotations = map[string]string{v1.AppliedAnnotation: fmt.Sprintf(`{"version":%d}`, newestRecordVersion+1)}
+	node.Annotations = map[string]string{v1.AppliedAnnotation: fmt.Sprintf(`{"version":%d}`, recordVersion+1)}
 	pools := expand(onNode("a", want(Label, "1")))
 	p, err := Node(node, pools)
 	var unreadable *RecordError

@@ -164,7 +164,7 @@ func (f NodeFacts) stamp(node *NodeState, full, p *NodePlan, allowed Allowed, dr
 	case begins:
 		change = f.begun(allowed.Plan, p, allowed)
 	case len(drains) == 0 && f.Now.Sub(change.At) > forgottenAfter:
-		change = LastChange{} // and an earlier version can read the record
+		change = LastChange{}
 	}
 	if moves {
 		change = change.drained(drains, p.recorded.Change.at(f.Now).At)

@@ -39,7 +39,7 @@ func TestPatch(t *testing.T) {
 			func(node *NodeState) { node.Labels, node.Taints = role, []corev1.Taint{foreign} },
 			Record{}, apply,
 			`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"uid-of-node","resourceVersion":"1","labels":{"k":"1"},` +
-				`"annotations":{"n":"\u003c","nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"},\"annotations\":{\"n\":\"\u003c\"}}}}"}}}`,
+				`"annotations":{"n":"\u003c","nodes.lailin.xyz/applied":"{\"version\":1,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"},\"annotations\":{\"n\":\"\u003c\"}}}}"}}}`,
 		},
 		"taints": {
 			"the whole list, others' first and as they stand, ours after them, sorted",
@@ -47,7 +47,7 @@ func TestPatch(t *testing.T) {
 			func(node *NodeState) { node.Labels, node.Taints = role, []corev1.Taint{foreign} },
 			Record{}, apply,
 			`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"uid-of-node","resourceVersion":"1",` +
-				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"a\":{\"taints\":{\"a:NoSchedule\":\"\",\"b:NoSchedule\":\"2\"}}}}"}},` +
+				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":1,\"pools\":{\"a\":{\"taints\":{\"a:NoSchedule\":\"\",\"b:NoSchedule\":\"2\"}}}}"}},` +
 				`"spec":{"taints":[` + foreignJSON + `,{"key":"a","effect":"NoSchedule"},{"key":"b","value":"2","effect":"NoSchedule"}]}}`,
 		},
 		"another label of ours": {
@@ -59,7 +59,7 @@ func TestPatch(t *testing.T) {
 			},
 			Record{Labels: map[string]Entry{"k": {Pool: "a", Value: "1"}}, Taints: taintRecord("a", Entry{Pool: "a"})}, apply,
 			`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"uid-of-node","resourceVersion":"1","labels":{"k":"1","l":"2"},` +
-				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\",\"l\":\"2\"},\"taints\":{\"a:NoSchedule\":\"\"}}}}"}},` +
+				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":1,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\",\"l\":\"2\"},\"taints\":{\"a:NoSchedule\":\"\"}}}}"}},` +
 				`"spec":{"taints":[{"key":"a","effect":"NoSchedule"},` + foreignJSON + `]}}`,
 		},
 		"one label goes": {
@@ -71,7 +71,7 @@ func TestPatch(t *testing.T) {
 			},
 			Record{Labels: map[string]Entry{"k": {Pool: "a", Value: "1"}, "l": {Pool: "a", Value: "2"}}, Taints: taintRecord("a", Entry{Pool: "a"})}, merge,
 			`{"metadata":{"uid":"uid-of-node","resourceVersion":"1","labels":{"k":"2","l":null},` +
-				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"a\":{\"labels\":{\"k\":\"2\"},\"taints\":{\"a:NoSchedule\":\"\"}}}}"}}}`,
+				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":1,\"pools\":{\"a\":{\"labels\":{\"k\":\"2\"},\"taints\":{\"a:NoSchedule\":\"\"}}}}"}}}`,
 		},
 		"one taint goes": {
 			"out of the list, the others as they stand",
@@ -81,7 +81,7 @@ func TestPatch(t *testing.T) {
 				node.Taints = []corev1.Taint{{Key: "a", Effect: "NoSchedule"}, foreign}
 			},
 			Record{Labels: map[string]Entry{"k": {Pool: "a", Value: "1"}}, Taints: taintRecord("a", Entry{Pool: "a"})}, merge,
-			`{"metadata":{"uid":"uid-of-node","resourceVersion":"1","annotations":{"nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"}}}}"}},` +
+			`{"metadata":{"uid":"uid-of-node","resourceVersion":"1","annotations":{"nodes.lailin.xyz/applied":"{\"version\":1,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"}}}}"}},` +
 				`"spec":{"taints":[` + foreignJSON + `]}}`,
 		},
 		"all goes": {
@@ -119,7 +119,7 @@ func TestPatch(t *testing.T) {
 			},
 			Record{}, merge,
 			`{"metadata":{"uid":"uid-of-node","resourceVersion":"1","labels":{"k":"1"},` +
-				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"}}}}"}}}`,
+				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":1,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"}}}}"}}}`,
 		},
 		"owned beyond the record: the taints": {
 			"an apply without the list would shed every taint on it",
@@ -130,7 +130,7 @@ func TestPatch(t *testing.T) {
 			},
 			Record{}, merge,
 			`{"metadata":{"uid":"uid-of-node","resourceVersion":"1","labels":{"k":"1"},` +
-				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"}}}}"}}}`,
+				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":1,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"}}}}"}}}`,
 		},
 		"owned beyond the record: anything": {
 			"somebody applied as nodepools what nodepools never does",
@@ -140,7 +140,7 @@ func TestPatch(t *testing.T) {
 			},
 			Record{}, merge,
 			`{"metadata":{"uid":"uid-of-node","resourceVersion":"1","labels":{"k":"1"},` +
-				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"}}}}"}}}`,
+				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":1,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"}}}}"}}}`,
 		},
 		"owned beyond the record, and by another": {
 			"who applies it too keeps it: leaving it out removes nothing",
@@ -152,7 +152,7 @@ func TestPatch(t *testing.T) {
 			},
 			Record{}, apply,
 			`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"uid-of-node","resourceVersion":"1","labels":{"k":"1"},` +
-				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"}}}}"}}}`,
+				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":1,\"pools\":{\"a\":{\"labels\":{\"k\":\"1\"}}}}"}}}`,
 		},
 		"owned, and all carried": {
 			"the ordinary case: the next apply",
@@ -163,7 +163,7 @@ func TestPatch(t *testing.T) {
 			},
 			Record{Labels: map[string]Entry{"k": {Pool: "a", Value: "1"}}}, apply,
 			`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"uid-of-node","resourceVersion":"1","labels":{"k":"2"},` +
-				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"a\":{\"labels\":{\"k\":\"2\"}}}}"}}}`,
+				`"annotations":{"nodes.lailin.xyz/applied":"{\"version\":1,\"pools\":{\"a\":{\"labels\":{\"k\":\"2\"}}}}"}}}`,
 		},
 	}
 	for name, c := range cases {

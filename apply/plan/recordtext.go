@@ -13,15 +13,8 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// The versions of the record that this code writes: the newest where a node has followed
-// a change in its turn, and the one before it for all others, which earlier versions of
-// the program can read. It reads all versions up to the newest, for good: no write is due
-// because of a version alone, so the record of a node that nothing happens to stays as
-// old as it is.
-const (
-	recordVersion       = 2
-	newestRecordVersion = 3
-)
+// recordVersion is the version of the record that this code reads and writes.
+const recordVersion = 1
 
 // ErrNewerRecord says that a record was written by a later version.
 var ErrNewerRecord = errors.New("written by a later version of nodepools")
@@ -40,18 +33,17 @@ func ParseRecord(text string) (Record, error) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &written); err != nil {
 		return Record{}, notARecord(err)
 	}
-	read := readRecordV2
 	switch version := written.Version; {
-	case version > newestRecordVersion:
+	case version > recordVersion:
 		return Record{}, fmt.Errorf("record of version %d: %w", version, ErrNewerRecord)
-	case version < 1:
+	case version < recordVersion:
 		return Record{}, fmt.Errorf("record of version %d, which never was", version)
-	case version == 1:
-		read = readRecordV1
-	case version == newestRecordVersion:
-		read = readRecordV3
 	}
-	record, err := read(text)
+	var all writtenRecord
+	if err := readStrictly(text, &all); err != nil {
+		return Record{}, notARecord(err)
+	}
+	record, err := all.read()
 	if err == nil {
 		err = record.check()
 	}
@@ -132,10 +124,3 @@ func (r Record) String() string {
 // MarshalJSON writes the record as it stands in the annotation: whoever prints
 // one shows what is there.
 func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.written()) }
-
-func (r Record) written() any {
-	if r.Change.At.IsZero() {
-		return newRecordV2(r)
-	}
-	return newRecordV3(r)
-}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -42,10 +41,7 @@ func ReleasePolicyOf(source *v1.NodePoolSource) ReleasePolicy {
 		ApprovalUsed: approval != "" && approval == source.Status.LastHandledReleaseApproval,
 		Applied:      source.Status.Revision,
 	}
-	switch blocked := source.Status.BlockedRelease; {
-	case blocked == nil:
-		policy.Blocked = conditionBlocked(source)
-	case blocked.Limit == policy.limit():
+	if blocked := source.Status.BlockedRelease; blocked != nil && blocked.Limit == policy.limit() {
 		policy.Blocked = blocked.Revision
 	}
 	return policy
@@ -55,16 +51,6 @@ func ReleasePolicyOf(source *v1.NodePoolSource) ReleasePolicy {
 // [ReleasePolicyOf].
 func BlockedReleaseOf(source *v1.NodePoolSource, revision string) *v1.BlockedRelease {
 	return &v1.BlockedRelease{Revision: revision, Limit: ReleasePolicyOf(source).limit()}
-}
-
-// conditionBlocked is the revision that an earlier version has held back. It has noted neither
-// which one that was nor by which limit: the newest one, unless the spec has changed since.
-func conditionBlocked(source *v1.NodePoolSource) string {
-	blocked := meta.FindStatusCondition(source.Status.Conditions, v1.ReleaseBlockedCondition)
-	if blocked == nil || blocked.Status != metav1.ConditionTrue || blocked.ObservedGeneration != source.Generation {
-		return ""
-	}
-	return source.Status.LastAttemptedRevision
 }
 
 // exceeded reports whether a revision takes too many nodes. One that is held back already stays

@@ -37,8 +37,6 @@ func TestHeldRevisionStaysBlocked(t *testing.T) {
 			(&PoolsPlan{}).Remember(s, first, nil, &s.Status)
 			s.Status.Conditions = nil // by the reconciler
 		}, "", false},
-		"an earlier version":   {"it has noted the condition alone", func(s *v1.NodePoolSource) { s.Status.BlockedRelease = nil }, "", true},
-		"and the spec changed": {"by which limit it was held is not known", func(s *v1.NodePoolSource) { s.Generation, s.Status.BlockedRelease = 3, nil }, "", false},
 	}
 	before := appliedRevision(t, revisionOfPools(first, ReleasePolicy{}, ofZone("p", "a")), Cluster{Nodes: inZones(map[string]int{"a": 30, "b": 20})})
 	for name, c := range cases {

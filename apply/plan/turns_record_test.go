@@ -55,7 +55,7 @@ func TestTimesInRecords(t *testing.T) {
 		"2026-11-25T02:00:07Z": true, "9999-12-31T23:59:59Z": true,
 		"0001-01-01T00:00:00Z": false, "2026-11-25T02:00:07+00:00": false, "2026-11-25T02:00:60Z": false, "2026-11-25T02:00:07.0Z": false, "": false,
 	} {
-		text := `{"version":3,"pools":{"p":{"labels":{"team":"ml"}}},"change":{"at":"` + at + `"}}`
+		text := `{"version":1,"pools":{"p":{"labels":{"team":"ml"}}},"change":{"at":"` + at + `"}}`
 		r, err := ParseRecord(text)
 		if (err == nil) != read || read && r.String() != text {
 			t.Errorf("%q is read: %v, want %t; written anew it is %s", at, err, read, r)

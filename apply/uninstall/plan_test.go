@@ -34,9 +34,9 @@ var here = Installation{Namespace: "here", Definitions: true}
 var world = plan.Cluster{
 	Pools: []*v1.NodePool{pool("gpu"), pool("edge", v1.ReconcileAnnotation), pool("empty")},
 	Nodes: []*plan.NodeState{
-		node("n3", `{"version":2,"pools":{"gpu":{"labels":{"team":"ml"},"taints":{"gpu:NoSchedule":"yes"}},"edge":{"annotations":{"note":"x"}}},"before":{"labels":{"team":"web"}}}`),
-		node("n1", `{"version":2,"pools":{"gpu":{"labels":{"team":"ml","tier":"a"}}}}`, v1.ReconcileAnnotation),
-		node("n2", `{"version":2,"pools":{"gone":{"labels":{"left":"b"}}}}`),
+		node("n3", `{"version":1,"pools":{"gpu":{"labels":{"team":"ml"},"taints":{"gpu:NoSchedule":"yes"}},"edge":{"annotations":{"note":"x"}}},"before":{"labels":{"team":"web"}}}`),
+		node("n1", `{"version":1,"pools":{"gpu":{"labels":{"team":"ml","tier":"a"}}}}`, v1.ReconcileAnnotation),
+		node("n2", `{"version":1,"pools":{"gone":{"labels":{"left":"b"}}}}`),
 		node("n4", "{"),
 		{Name: "n5"},
 	},
@@ -79,7 +79,7 @@ func TestPlan(t *testing.T) {
 // What was there before the pools, and goes with them, is said before it goes.
 func TestPlanOfAdoptedKeys(t *testing.T) {
 	cluster := plan.Cluster{Pools: []*v1.NodePool{pool("gpu")}, Nodes: []*plan.NodeState{
-		node("n1", `{"version":2,"pools":{"gpu":{"labels":{"team":"ml","new":"x"}}},"adopted":{"labels":{"team":"web","new":null}}}`),
+		node("n1", `{"version":1,"pools":{"gpu":{"labels":{"team":"ml","new":"x"}}},"adopted":{"labels":{"team":"web","new":null}}}`),
 	}}
 	got := Of("s", cluster, nil, here)
 	if want := []string{"label team"}; len(got.Pools) != 1 || !slices.Equal(got.Pools[0].Adopted, want) || got.Pools[0].TakenOver != nil {
@@ -93,7 +93,7 @@ func TestPlanOfAdoptedKeys(t *testing.T) {
 // Where the definitions are gone, pools are as well, and none can be created before they
 // are back.
 func TestPlanWithoutDefinitions(t *testing.T) {
-	cluster := plan.Cluster{Nodes: []*plan.NodeState{node("n1", `{"version":2,"pools":{"gone":{"labels":{"a":"b"}}}}`)}}
+	cluster := plan.Cluster{Nodes: []*plan.NodeState{node("n1", `{"version":1,"pools":{"gone":{"labels":{"a":"b"}}}}`)}}
 	var commands []string
 	for _, step := range Of("s", cluster, nil, Installation{Namespace: "here"}).Steps {
 		commands = append(commands, step.Command)

@@ -216,7 +216,7 @@ func breakMuch(t *testing.T, c *cluster.Cluster, api client.Client, node func(st
 	unreadable.Annotations = map[string]string{v1.AppliedAnnotation: "{"}
 	left.Labels = nil
 	// Paused, as one node alone is released by a controller that runs.
-	left.Annotations = map[string]string{v1.AppliedAnnotation: `{"version":2,"pools":{"gone":{"labels":{"a":"b"}}}}`, v1.ReconcileAnnotation: v1.Disabled}
+	left.Annotations = map[string]string{v1.AppliedAnnotation: `{"version":1,"pools":{"gone":{"labels":{"a":"b"}}}}`, v1.ReconcileAnnotation: v1.Disabled}
 	paused.Annotations = map[string]string{v1.ReconcileAnnotation: v1.Disabled}
 	for _, object := range []client.Object{taken, unreadable, left, paused,
 		&v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "platform"}, Spec: v1.NodePoolSourceSpec{

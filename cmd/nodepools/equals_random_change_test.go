@@ -207,8 +207,7 @@ func (w *randomWorld) changeClasses() {
 	}
 }
 
-// changeRecord makes the record of a node one of version 1, or loses it, or makes
-// it unreadable for a while.
+// changeRecord loses the record of a node, or makes it unreadable for a while.
 func (w *randomWorld) changeRecord() {
 	name, found := w.someNode()
 	if !found {
@@ -226,8 +225,5 @@ func (w *randomWorld) changeRecord() {
 		set(fmt.Sprintf("%q", later))
 	case w.oneIn(4):
 		set("null")
-	case record != "":
-		w.recordV1("$" + name)
-		w.note("record of node %s is of version 1", name)
 	}
 }

@@ -19,8 +19,8 @@ var equalsSeed = flag.Uint64("equals-seed", 0, "seed of the random worlds of Tes
 
 // In random worlds, too, the JSON of diff says what run then does: pools of files
 // and pools made by hand that get into each other's way, parents, priorities and
-// policies, keys of others that are set by update and by apply, drift, records of
-// version 1, unreadable ones and lost ones, pauses, pools that are being deleted,
+// policies, keys of others that are set by update and by apply, drift, records that are
+// unreadable or lost, pauses, pools that are being deleted,
 // RuntimeClasses of somebody else and those that others have dressed, and four
 // sources with guards of their own.
 func TestDiffEqualsRunInRandomWorlds(t *testing.T) {

@@ -1,11 +1,6 @@
 package main
 
-import (
-	"encoding/json"
-
-	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/plan"
-)
+import ()
 
 const allNodes = `nodeNames: ["$*"], `
 
@@ -71,55 +66,11 @@ func recordScenarios() []scenario {
 			away: func(s *stage) {
 				s.edit(aNode, "$a", `{"metadata":{"annotations":{"nodes.lailin.xyz/applied":null}}}`)
 			}},
-		{name: "record-v1", reason: "no write is due because of a version alone", nodes: gpuNodes(), first: gpu(plainGPU), away: func(s *stage) { s.recordV1("$a") }},
-		{name: "record-v1-changes", reason: "with the next write the record is of the new version", nodes: gpuNodes(), first: gpu(plainGPU), next: gpu(otherGPU),
-			away: func(s *stage) { s.recordV1("$a"); s.recordV1("$b") }},
-		{name: "record-v1-comes-back", reason: "a pool goes and comes back, and the record is of the new version though it says the same", nodes: gpuNodes(), first: gpu(plainGPU),
-			away: func(s *stage) { s.recordV1("$a"); s.recordV1("$b"); s.remove(aPool, "$gpu") }},
 		{name: "record-of-nobody", reason: "the keys of a pool that is gone are released", nodes: []testNode{{name: "a", labels: "team=gone"}}, next: gpu(allNodes + `labels: {x: "y"}`),
 			away: func(s *stage) {
-				s.edit(aNode, "$a", `{"metadata":{"annotations":{"nodes.lailin.xyz/applied":"{\"version\":2,\"pools\":{\"$gone\":{\"labels\":{\"team\":\"gone\"}}}}"}}}`)
+				s.edit(aNode, "$a", `{"metadata":{"annotations":{"nodes.lailin.xyz/applied":"{\"version\":1,\"pools\":{\"$gone\":{\"labels\":{\"team\":\"gone\"}}}}"}}}`)
 			}},
 	}
-}
-
-// recordV1 writes the record of a node as version 1 did.
-func (s *stage) recordV1(name string) {
-	s.t.Helper()
-	record, err := plan.ParseRecord(s.get(name).Annotations[v1.AppliedAnnotation])
-	s.do(err)
-	text, err := textV1(record)
-	s.do(err)
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1.AppliedAnnotation: text}}})
-	s.do(err)
-	s.edit(aNode, name, string(patch))
-}
-
-// textV1 is a record as version 1 wrote it: each key with all that is to be said
-// of it.
-func textV1(record plan.Record) (string, error) {
-	entry := func(e plan.Entry) map[string]any {
-		written := map[string]any{"pool": e.Pool, "value": e.Value}
-		if e.Before != nil {
-			written["before"] = *e.Before
-		}
-		if e.Adopted {
-			written["adopted"] = true
-		}
-		return written
-	}
-	labels, annotations, taints := map[string]any{}, map[string]any{}, map[string]any{}
-	for key, e := range record.Labels {
-		labels[key] = entry(e)
-	}
-	for key, e := range record.Annotations {
-		annotations[key] = entry(e)
-	}
-	for id, e := range record.Taints {
-		taints[id.String()] = entry(e)
-	}
-	text, err := json.Marshal(map[string]any{"version": 1, "labels": labels, "annotations": annotations, "taints": taints})
-	return string(text), err
 }
 
 // Who is in a pool.

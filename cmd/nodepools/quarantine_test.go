@@ -32,8 +32,8 @@ spec:
 // escape is a record which says that pools have put on the node what made it a
 // member of the pool quarantine, and a taint which they have never seen.
 const escape = `{"version":1,` +
-	`"labels":{"node-role.kubernetes.io/quarantine":{"pool":"gone","value":""}},` +
-	`"taints":{"quarantine:NoSchedule":{"pool":"quarantine","value":"yes"},"maintenance:NoSchedule":{"pool":"gone","value":"yes"}}}`
+	`"pools":{"gone":{"labels":{"node-role.kubernetes.io/quarantine":""},"taints":{"maintenance:NoSchedule":"yes"}},` +
+	`"quarantine":{"taints":{"quarantine:NoSchedule":"yes"}}}}`
 
 // A node that is set apart stays so, whatever its kubelet writes. Without the
 // policy the same controller lets it out: it takes off all that the record names.

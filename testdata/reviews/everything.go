@@ -138,7 +138,7 @@ func everyNode(r *review.Review) {
 		{Names: []string{"web-2"}, Changes: []plan.KeyChange{}},
 	}
 	r.Records = []review.Records{
-		{Names: append(numbered("gpu-%03d", 1, 3), "web-2"), Value: `{"version":2}`},
+		{Names: append(numbered("gpu-%03d", 1, 3), "web-2"), Value: `{"version":1}`},
 		{Names: numbered("old-%d", 2, 3), Value: ""},
 	}
 	r.Members = []review.Members{

@@ -69,7 +69,7 @@ func Evictions() *review.Review {
 		Names:   nodes,
 		Changes: []plan.KeyChange{{Field: plan.Taint, Key: "dedicated:NoExecute", After: ptr("gpu"), Pool: "gpu"}},
 	}}
-	r.Records = []review.Records{{Names: nodes, Value: `{"version":2,"pools":{"gpu":{"taints":["dedicated:NoExecute"]}}}`}}
+	r.Records = []review.Records{{Names: nodes, Value: `{"version":1,"pools":{"gpu":{"taints":["dedicated:NoExecute"]}}}`}}
 	r.Impact = noImpact()
 	r.Impact.Evictions = []impact.Eviction{
 		{
@@ -200,7 +200,7 @@ func HeldBack() *review.Review {
 			{Field: plan.Label, Key: "node-pool.example.com/test", Before: ptr("2"), Pool: "master"},
 		},
 	}}
-	r.Records = []review.Records{{Names: r.Nodes[0].Names, Value: `{"version":2,"pools":{"master":{"labels":["node-pool.example.com/master"]}}}`}}
+	r.Records = []review.Records{{Names: r.Nodes[0].Names, Value: `{"version":1,"pools":{"master":{"labels":["node-pool.example.com/master"]}}}`}}
 	r.Impact = noImpact()
 	return r
 }

@@ -61,7 +61,7 @@ func TestSlowDeletionOfADefinition(t *testing.T) {
 			}
 			cache.pools["a"].DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 			for i := range 14 {
-				record := `{"version":2,"pools":{"` + map[bool]string{true: "a", false: "b"}[i < 10 != c.few] + `":{"labels":{"x":"1"}}}}`
+				record := `{"version":1,"pools":{"` + map[bool]string{true: "a", false: "b"}[i < 10 != c.few] + `":{"labels":{"x":"1"}}}}`
 				cache.nodes = append(cache.nodes, plan.NodeState{Name: fmt.Sprint("n", i), Labels: map[string]string{"x": "1"}, Annotations: map[string]string{v1.AppliedAnnotation: record}})
 			}
 			view := New(cache, nodecache.Live(cache)).WithLive(c.live)

@@ -62,9 +62,9 @@ func TestListChangesReadsEveryPage(t *testing.T) {
 		case 2:
 			return "{" // it cannot be read
 		case 3:
-			return `{"version":1,"labels":{"k":{"pool":"p","value":"1"}}}` // it has followed nothing
+			return `{"version":1,"pools":{"p":{"labels":{"k":"1"}}}}` // it has followed nothing
 		}
-		return fmt.Sprintf(`{"version":3,"pools":{"p":{"labels":{"k":"1"}}},"change":{"at":%q,"pools":{"p":{}}}}`,
+		return fmt.Sprintf(`{"version":1,"pools":{"p":{"labels":{"k":"1"}}},"change":{"at":%q,"pools":{"p":{}}}}`,
 			at.Add(time.Duration(i)*time.Second).Format(time.RFC3339))
 	}
 	for _, count := range []int{0, 1, changesChunk, 2*changesChunk + 7} {

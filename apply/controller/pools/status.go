@@ -171,9 +171,9 @@ func active(pool *v1.NodePool, facts poolFacts) summary {
 	case facts.outcome.ClassHeld:
 		return summaryOf(ready, v1.SucceededReason, progress+"; the RuntimeClass stays as it is while a pool around this one is paused")
 	case f.Desired == 0:
-		return summaryOf(ready, v1.SucceededReason, "no node is in this pool"+describeUnmatchable(pool))
+		return summaryOf(ready, v1.SucceededReason, "no node is in this pool")
 	default:
-		return summaryOf(ready, v1.SucceededReason, progress+describeUnmatchable(pool))
+		return summaryOf(ready, v1.SucceededReason, progress)
 	}
 }
 
@@ -210,22 +210,6 @@ func faulty(problem error) summary {
 	default:
 		return summaryOf(stalled, v1.SelectorReason, apply.Brief(problem)+stay)
 	}
-}
-
-// describeUnmatchable names entries of spec.nodeNames that no node can match. The API
-// server refuses them, but not in a pool that is older than the rule: there they do no
-// harm, and the other entries hold.
-func describeUnmatchable(pool *v1.NodePool) string {
-	var entries []string
-	for i, entry := range pool.Spec.NodeNames {
-		if len(v1.ValidateNodeNamePattern(entry, nil)) > 0 {
-			entries = append(entries, fmt.Sprintf("spec.nodeNames[%d]: %q can match no node", i, entry))
-		}
-	}
-	if entries == nil {
-		return ""
-	}
-	return "; " + nameSome(entries)
 }
 
 // releasing says how far a pool is that is being deleted.

@@ -78,7 +78,7 @@ var ordinary = []struct{ key, value string }{
 	{"example.com/base64", "aGVsbG8gd29ybGQsIHRoaXMgaXMgcGxhaW4gdGV4dA=="},
 	{"npm", "npm_config_registry"}, {"pypi", "pypi-mirror"}, {"keys", "a,b,c"}, {"hash", "key-value"},
 	{"lease", "abcdef.internalclusters"},
-	{"nodes.lailin.xyz/applied", `{"version":2,"labels":{"node-role.kubernetes.io/gpu":{"pool":"gpu"}},"taints":[{"key":"dedicated","effect":"NoSchedule","pool":"gpu"}]}`},
+	{"nodes.lailin.xyz/applied", `{"version":1,"labels":{"node-role.kubernetes.io/gpu":{"pool":"gpu"}},"taints":[{"key":"dedicated","effect":"NoSchedule","pool":"gpu"}]}`},
 	{"selector", "app in (a, b), tier != gold"},
 	{"token", ""}, {"token", "***"}, {"token", "*** (before)"}, {"password", "{{ .Values.password }}"},
 }
