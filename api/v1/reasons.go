@@ -58,9 +58,6 @@ const (
 	EvictingReason = "Evicting"
 	// EvictionTimedOutReason: pods are left on such nodes for longer than they may be.
 	EvictionTimedOutReason = "EvictionTimedOut"
-	// WaitingForPodsReason: no further node is drained, as pods find no place that the rollout
-	// may have displaced.
-	WaitingForPodsReason = "WaitingForPods"
 	// DrainObstructedReason: nodes are not drained before they get NoExecute taints, as
 	// NoSchedule taints there would let pods come again and again.
 	DrainObstructedReason = "DrainObstructed"

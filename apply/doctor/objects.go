@@ -31,7 +31,6 @@ var poolActions = map[string]string{
 	v1.NodesReason:                    "see what is wrong with the nodes that the message names",
 	v1.ReleaseBlockedReason:           "undo the change, or approve it: the message has the command",
 	v1.DrainObstructedReason:          "remove the NoSchedule taint that the message names, or give it the same value; or set onTimeout: Force",
-	v1.WaitingForPodsReason:           "make room for the pods that the message tells of, delete them, or revert the change",
 	v1.EvictionTimedOutReason:         "let a PodDisruptionBudget that the message names allow an eviction, or delete the pod; or set onTimeout: Force",
 	v1.ProgressDeadlineExceededReason: "see to the node that is not available, or to the budget: the message says what is waited for",
 	v1.RolloutHaltedReason:            "revert the change in Git, or go on in spite of it: the message has the command",

@@ -45,7 +45,7 @@ func rollout(object string, pool *v1.NodePool, now time.Time) []Finding {
 var takesTurns = map[string]bool{
 	v1.WaitingForBudgetReason: true, v1.SoakingReason: true, v1.WaitingForApprovalReason: true, v1.RolloutPausedReason: true,
 	v1.RolloutHaltedReason: true, v1.EvictingReason: true, v1.EvictionTimedOutReason: true, v1.DrainObstructedReason: true,
-	v1.ProgressDeadlineExceededReason: true, v1.WaitingForPodsReason: true,
+	v1.ProgressDeadlineExceededReason: true,
 }
 
 // emptyWaves are the waves that no node is in: whoever relies on a canary has none.

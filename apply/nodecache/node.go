@@ -40,7 +40,6 @@ func reduce(node *corev1.Node) *Node {
 		taint.Effect = corev1.TaintEffect(sharedTexts.one(string(taint.Effect)))
 	}
 	kept.Conditions = plan.Conditions(sharedTexts.one(string(kept.Conditions)))
-	kept.Allocatable = plan.Allocatable(sharedTexts.one(string(kept.Allocatable)))
 	return kept
 }
 

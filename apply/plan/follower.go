@@ -36,15 +36,13 @@ type Asking struct {
 	Selected map[string]uint64
 	// Unmet is what the node lacks of the conditions that pools name, by pool.
 	Unmet map[string]string
-	// Coming are the NoExecute taints of which the node is drained once it is its turn.
-	Coming []ComingDrain
 }
 
 func askingOf(o NodeOutcome) *Asking {
-	if len(o.Asks)+len(o.Reverts)+len(o.Selected)+len(o.Unmet)+len(o.Coming) == 0 {
+	if len(o.Asks)+len(o.Reverts)+len(o.Selected)+len(o.Unmet) == 0 {
 		return nil
 	}
-	return &Asking{o.Asks, o.Reverts, o.AsksOf, o.Selected, o.Unmet, o.Coming}
+	return &Asking{o.Asks, o.Reverts, o.AsksOf, o.Selected, o.Unmet}
 }
 
 func (a *Asking) equal(other *Asking) bool {
@@ -52,7 +50,7 @@ func (a *Asking) equal(other *Asking) bool {
 		return a == other
 	}
 	return slices.Equal(a.Asks, other.Asks) && slices.EqualFunc(a.AsksOf, other.AsksOf, equalAsks) && slices.Equal(a.Reverts, other.Reverts) &&
-		slices.Equal(a.Coming, other.Coming) && maps.Equal(a.Selected, other.Selected) && maps.Equal(a.Unmet, other.Unmet)
+		maps.Equal(a.Selected, other.Selected) && maps.Equal(a.Unmet, other.Unmet)
 }
 
 // FollowerStateOf is the state of a node by what becomes of it: as it is when the outcome has
@@ -93,7 +91,7 @@ func (s *FollowerState) Follower(name string) Follower {
 		Unready: !s.Ready, Unavailable: !s.Ready || s.Cordoned, Stuck: s.Stuck,
 	}
 	if a := s.Asking; a != nil {
-		f.Asks, f.AsksOf, f.Reverts, f.Selected, f.Unmet, f.Coming = a.Asks, a.AsksOf, a.Reverts, a.Selected, a.Unmet, a.Coming
+		f.Asks, f.AsksOf, f.Reverts, f.Selected, f.Unmet = a.Asks, a.AsksOf, a.Reverts, a.Selected, a.Unmet
 	}
 	for _, wait := range s.Wait {
 		f.Waits = append(f.Waits, wait.Pool)

@@ -53,8 +53,6 @@ type NodeOutcome struct {
 	// AsksOf are those rollouts by the pool whose changes wait.
 	AsksOf []PoolAsks
 	Begins bool
-	// Coming are the NoExecute taints of which the node is drained once it is its turn.
-	Coming []ComingDrain
 	// Closes is when windows close, and some of what waits may go: see [Allowed].
 	Closes time.Time
 	// Drain is what has to happen before all of it is written that may be; nil for nothing.
@@ -121,7 +119,6 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	facts.Turn.refused = standingRefusals(p, facts.Refused)
 	allowed := facts.allow(node, p)
 	o.Wait, o.Asks, o.AsksOf, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.AsksOf, allowed.Reverts, allowed.Closes
-	o.Coming = facts.comingDrains(p, o.Wait)
 	allowed.unmet = o.Unmet
 	staged, drain := facts.staged(node, allowed)
 	o.Admission = facts.admit(node, staged)

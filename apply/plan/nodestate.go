@@ -27,8 +27,6 @@ type NodeState struct {
 	Unschedulable bool
 	// Conditions are those of the node but for Ready.
 	Conditions Conditions
-	// Allocatable is what the node has for pods.
-	Allocatable Allocatable
 }
 
 // StateOf returns the state of a node, which shares its maps and slices.
@@ -37,7 +35,7 @@ func StateOf(node *corev1.Node) *NodeState {
 		Name: node.Name, UID: node.UID, Created: node.CreationTimestamp, ResourceVersion: node.ResourceVersion,
 		Labels: node.Labels, Annotations: node.Annotations, ManagedFields: node.ManagedFields,
 		Taints: node.Spec.Taints, Unschedulable: node.Spec.Unschedulable,
-		Conditions: ConditionsOf(node.Status.Conditions), Allocatable: AllocatableOf(node.Status.Allocatable),
+		Conditions: ConditionsOf(node.Status.Conditions),
 	}
 }
 

@@ -29,10 +29,7 @@ type turnDecider struct {
 	rollouts   *Rollouts
 	budgets    map[string]*budget
 	progresses map[string]*progress
-	displaced  map[string]Displaced
 	now        time.Time
-	// held are the pools in whose rollouts a node was kept from being drained.
-	held map[string]Displaced
 }
 
 // turnOf is that of a node; false where it has none that is new. The changes of each pool go by
@@ -81,8 +78,8 @@ func (d *turnDecider) going(node *Follower) []goes {
 	return going
 }
 
-// goes decides which changes of a pool may go: it waits for budgets, for the end of halts, for
-// its wave, and for pods that find no place.
+// goes decides which changes of a pool may go: it waits for budgets, for the end of halts,
+// and for its wave.
 func (d *turnDecider) goes(node *Follower, asks PoolAsks) goes {
 	if node.Change.At.IsZero() && slices.ContainsFunc(asks.In, node.unavailable) {
 		return goesNothing
@@ -102,10 +99,6 @@ func (d *turnDecider) goes(node *Follower, asks PoolAsks) goes {
 		may = goesOnly
 	}
 	if may == goesOnly && !reverts && (halted || !d.expedited(asks)) {
-		return goesNothing
-	}
-	if by := d.rollouts.heldFor(node, asks, d.displaced); by != "" {
-		d.held[by] = d.displaced[by]
 		return goesNothing
 	}
 	return may

@@ -39,8 +39,6 @@ type Follower struct {
 	Unmet map[string]string
 	// Change is the last one that it has followed in its turn.
 	Change LastChange
-	// Coming are the NoExecute taints of which it is drained once it is its turn.
-	Coming []ComingDrain
 	// Zone that it is in.
 	Zone string
 
@@ -80,9 +78,6 @@ type Turns struct {
 	Stuck map[string]Stuck
 	// Unmet are the nodes that do not meet the conditions of the pools in which changes wait.
 	Unmet map[string]Unmet
-	// Displaced are the pools whose rollout drains no further node while pods find no place,
-	// though it is the turn of one.
-	Displaced map[string]Displaced
 	// Counts are how many nodes are on their way, of the pools in which nodes take turns. They
 	// are not known while nothing waits in any.
 	Counts map[string]RolloutNodes
@@ -111,13 +106,7 @@ func (t Turns) Of(node string) Turn {
 // Halts are those that were there before. Settled reports that all nodes are known as they
 // are by these pools: before, nobody knows which are in which, and it is the turn of none.
 func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
-	return r.TurnsBeside(nil, nodes, halts, now, settled)
-}
-
-// TurnsBeside are the turns while these pods find no place, by the pool whose rollout may have
-// displaced them: no further node begins that would be drained by it.
-func (r *Rollouts) TurnsBeside(displaced map[string]Displaced, nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
-	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Free: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unmet: map[string]Unmet{}, Displaced: map[string]Displaced{}, Counts: map[string]RolloutNodes{}}
+	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Free: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unmet: map[string]Unmet{}, Counts: map[string]RolloutNodes{}}
 	if !settled {
 		turns.Halts = halts
 		return turns
@@ -133,7 +122,7 @@ func (r *Rollouts) TurnsBeside(displaced map[string]Displaced, nodes []Follower,
 	for pool, of := range members {
 		progresses[pool] = r.progressOf(r.pools[pool], of, followed, halts[pool], now)
 	}
-	d := turnDecider{r, budgets, progresses, displaced, now, turns.Displaced}
+	d := turnDecider{r, budgets, progresses, now}
 	for _, node := range r.inOrder(nodes) {
 		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) {
 			continue

@@ -47,7 +47,6 @@ var phaseOfReason = map[string]Phase{
 	v1.RolloutPausedReason:      Paused,
 	v1.WaitingForWindowReason:   Waiting,
 	v1.WaitingForBudgetReason:   Waiting,
-	v1.WaitingForPodsReason:     Waiting,
 	v1.SoakingReason:            Waiting,
 }
 

@@ -88,8 +88,6 @@ func later(pool *v1.NodePool, p Pool, turns *turns) string {
 		return "the soak of wave " + review.Word(wave.Wave) + of(name, pool.Name) + ", until " + wave.Soaks.UTC().Format(time.RFC3339)
 	case p.Reason == v1.SoakingReason:
 		return "a soak" + after(pool, turns)
-	case p.Reason == v1.WaitingForPodsReason:
-		return "a place for pods that were evicted"
 	case wave != nil:
 		return "their turn in wave " + review.Word(wave.Wave) + of(name, pool.Name) + missing(wave) + unmet(pool, turns)
 	}

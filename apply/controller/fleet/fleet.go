@@ -23,7 +23,6 @@ type Fleet struct {
 	*counts
 	startup startup
 	turns   *turns
-	pods    pendingPods
 
 	changes *publisher
 	nodes   nodecache.Reader

@@ -50,8 +50,6 @@ type turns struct {
 	stuck map[string]plan.Stuck
 	// unmet are the nodes that do not meet the conditions of pools in which changes wait.
 	unmet map[string]plan.Unmet
-	// displaced are the pods that keep nodes from being drained, by pool.
-	displaced map[string]plan.Displaced
 	// counted are how many nodes are on their way, by pool.
 	counted map[string]plan.RolloutNodes
 }
@@ -280,7 +278,7 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (Earli
 	}
 	now := f.turns.clock.Now()
 	settled := f.isSettled(pools.Epoch) && !f.opening(now)
-	turns := f.decide(ctx, pools, now, settled)
+	turns := pools.Rollouts.Turns(f.turns.known(f.counts.followers(), pools, now), f.turns.halts, now, settled)
 	for _, node := range f.turns.give(turns, pools.Epoch) {
 		enqueue(node)
 	}

@@ -21,11 +21,9 @@ func (f *Fleet) publishTurns(turns plan.Turns) {
 	for _, pool := range f.turns.setStuck(turns.Stuck) {
 		changes[pool] = turnsChange{News, News}
 	}
-	for _, more := range []map[string]turnsChange{f.turns.setUnmet(turns.Unmet), f.turns.setDisplaced(turns.Displaced)} {
-		for pool, change := range more {
-			known := changes[pool]
-			changes[pool] = turnsChange{known.own | change.own, known.waiting | change.waiting}
-		}
+	for pool, change := range f.turns.setUnmet(turns.Unmet) {
+		known := changes[pool]
+		changes[pool] = turnsChange{known.own | change.own, known.waiting | change.waiting}
 	}
 	for pool, change := range changes {
 		f.changes.publish(pool, change.own)

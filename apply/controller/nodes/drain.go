@@ -3,7 +3,6 @@ package nodes
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,16 +16,6 @@ import (
 	"github.com/nodepools/nodepools/apply/metrics"
 	"github.com/nodepools/nodepools/apply/plan"
 )
-
-// pendingPods are the pods that find no place. A controller that may not list them evicts none
-// either, and drains say so.
-func (r *Reconciler) pendingPods(ctx context.Context) ([]plan.PendingPod, error) {
-	pods, err := evict.Pending(ctx, r.live)
-	if errors.Is(err, evict.ErrNoRights) {
-		return nil, nil
-	}
-	return pods, err
-}
 
 // maxNamedPods is how many pods are named that are left on a node.
 const maxNamedPods = 3

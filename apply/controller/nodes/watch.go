@@ -80,7 +80,6 @@ func (r *Reconciler) follow(ctx context.Context, _ fleet.Changes, queue loop.Que
 
 // giveTurns puts the nodes into the queue whose turn it is to follow their pools.
 func (r *Reconciler) giveTurns(ctx context.Context, queue loop.Queue) error {
-	r.fleet.WithPods(r.pendingPods)
 	go r.fleet.GiveTurns(ctx, r.earlier, func(node string) { queue.Add(loop.RequestFor(node)) })
 	return nil
 }

@@ -37,7 +37,7 @@ func (r *Reconciler) facts(ctx context.Context, pool string, pools *fleet.Snapsh
 // turnsOf are how far the rollouts are of a pool, and of those that it waits for. A halt in
 // the status of the pool goes on until it is known what has become of it.
 func (r *Reconciler) turnsOf(pool *v1.NodePool, pools *fleet.Snapshot, counts fleet.Counts) rolloutFacts {
-	facts := rolloutFacts{map[string]*plan.WaveState{}, map[string]*plan.Halt{}, map[string]plan.Stuck{}, map[string]plan.Unmet{}, map[string]plan.Displaced{}}
+	facts := rolloutFacts{map[string]*plan.WaveState{}, map[string]*plan.Halt{}, map[string]plan.Stuck{}, map[string]plan.Unmet{}}
 	names := []string{pool.Name}
 	for wait := range counts.Waits {
 		names = append(names, wait.For...)
@@ -58,9 +58,6 @@ func (r *Reconciler) turnsOf(pool *v1.NodePool, pools *fleet.Snapshot, counts fl
 		}
 		if unmet := r.fleet.Unmet(name); unmet.Nodes > 0 {
 			facts.unmet[name] = unmet
-		}
-		if displaced := r.fleet.Displaced(name); displaced.Pods > 0 {
-			facts.displaced[name] = displaced
 		}
 	}
 	return facts
@@ -164,8 +161,6 @@ func waitReason(facts poolFacts) string {
 		return v1.RolloutPausedReason
 	case !wait.Turn:
 		return v1.WaitingForWindowReason
-	case firstDisplaced(wait, facts).Pods > 0:
-		return v1.WaitingForPodsReason
 	case wave != nil && wave.Behind == 0 && wave.Unavailable == 0 && !wave.Soaks.IsZero():
 		return v1.SoakingReason
 	case wave != nil && wave.Behind == 0 && wave.Unavailable == 0 && wave.Approval != "":
@@ -192,9 +187,6 @@ func describeWait(facts poolFacts) string {
 	if nodes, obstacle := obstructed(facts.counts); obstacle != nil && wait.Obstacle == "" {
 		text += fmt.Sprintf("; of them %d: %s", nodes, obstacle)
 	}
-	if displaced := firstDisplaced(wait, facts); displaced.Pods > 0 {
-		text += "; " + displaced.String()
-	}
 	for _, name := range wait.For {
 		if unmet, some := facts.unmet[name]; wait.Turn && some {
 			text += "; " + unmet.String()
@@ -202,16 +194,6 @@ func describeWait(facts poolFacts) string {
 		}
 	}
 	return sanitize.Line(text)
-}
-
-// firstDisplaced are the pods that a wait for a turn is for; none where it is for none.
-func firstDisplaced(wait *plan.PoolWait, facts poolFacts) plan.Displaced {
-	for _, name := range wait.For {
-		if displaced := facts.displaced[name]; wait.Turn && displaced.Pods > 0 {
-			return displaced
-		}
-	}
-	return plan.Displaced{}
 }
 
 // obstructed is on how many nodes changes wait as these cannot be drained, and why they cannot,
@@ -270,5 +252,4 @@ var rolloutReason = map[string]bool{
 	v1.WaitingForWindowReason: true, v1.WaitingForBudgetReason: true, v1.SoakingReason: true,
 	v1.WaitingForApprovalReason: true, v1.RolloutPausedReason: true, v1.RolloutHaltedReason: true,
 	v1.EvictingReason: true, v1.ProgressDeadlineExceededReason: true, v1.DrainObstructedReason: true,
-	v1.WaitingForPodsReason: true,
 }

@@ -41,8 +41,6 @@ type rolloutFacts struct {
 	halts map[string]*plan.Halt
 	stuck map[string]plan.Stuck
 	unmet map[string]plan.Unmet
-	// displaced are the pods that keep nodes from being drained.
-	displaced map[string]plan.Displaced
 }
 
 // poolStatus says how far a pool is carried out, and what troubles its conditions
