@@ -94,37 +94,30 @@ func TestANodeThatTheCacheHasIsNotGone(t *testing.T) {
 // A node that is deleted is forgotten when the cache does not have it any more. Until then its
 // passes are repeated, and no pool reports anything.
 func TestADeletedNodeIsForgottenWithTheCache(t *testing.T) {
-	for name, change := range map[string]func(*nodecache.Node){
-		"the write says so": func(node *nodecache.Node) { delete(node.Labels, "example.com/a") },
-		"a read says so":    func(node *nodecache.Node) { delete(node.Annotations, v1.AppliedAnnotation) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, patcher, cache := absenceTest(t, everywhere("p", 0, "example.com/a"))
-			s.until("example.com/a")
-			node, err := s.r.cached.Node(t.Context(), "n1")
-			if err != nil {
-				t.Fatal(err)
-			}
-			node.Labels, node.Annotations = maps.Clone(node.Labels), maps.Clone(node.Annotations)
-			change(node)
-			cache.node, patcher.err = node, noNode
-			if err := s.Delete(t.Context(), s.node()); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.r.Reconcile(t.Context(), loop.RequestFor("n1")); !loop.IsSoonOver(err) || s.problem("p") != "" {
-				t.Errorf("the cache is behind; it ends in %v, and the pool reports %q", err, s.problem("p"))
-			}
-			if s.r.fleet.Last("n1") == nil {
-				t.Error("it is forgotten, and the cache has it")
-			}
-			cache.node = nil
-			if _, err := s.r.Reconcile(t.Context(), loop.RequestFor("n1")); err != nil {
-				t.Error(err)
-			}
-			if kept := s.r.Kept() + s.r.fleet.Kept()["nodes"]; kept > 0 {
-				t.Errorf("%d entries are kept of a node that is gone", kept)
-			}
-		})
+	s, patcher, cache := absenceTest(t, everywhere("p", 0, "example.com/a"))
+	s.until("example.com/a")
+	node, err := s.r.cached.Node(t.Context(), "n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node.Labels = maps.Clone(node.Labels)
+	delete(node.Labels, "example.com/a")
+	cache.node, patcher.err = node, noNode
+	if err := s.Delete(t.Context(), s.node()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.r.Reconcile(t.Context(), loop.RequestFor("n1")); !loop.IsSoonOver(err) || s.problem("p") != "" {
+		t.Errorf("the cache is behind; it ends in %v, and the pool reports %q", err, s.problem("p"))
+	}
+	if s.r.fleet.Last("n1") == nil {
+		t.Error("it is forgotten, and the cache has it")
+	}
+	cache.node = nil
+	if _, err := s.r.Reconcile(t.Context(), loop.RequestFor("n1")); err != nil {
+		t.Error(err)
+	}
+	if kept := s.r.Kept() + s.r.fleet.Kept()["nodes"]; kept > 0 {
+		t.Errorf("%d entries are kept of a node that is gone", kept)
 	}
 }
 
