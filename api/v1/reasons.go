@@ -73,6 +73,9 @@ const (
 	InvalidReason = "Invalid"
 	// ClaimedReason: the revision has pools that the source does not own.
 	ClaimedReason = "Claimed"
+	// WaitingForSourceReason: pools of the revision, or pools that vanished from it, may be
+	// another source's, which has to be read first.
+	WaitingForSourceReason = "WaitingForSource"
 	// NotOwnedReason: pools look as if they were the source's, and it has not applied
 	// them itself.
 	NotOwnedReason = "NotOwned"

@@ -17,7 +17,7 @@ import (
 // somebody wants it so, or it is under way.
 var waiting = []string{
 	v1.PausedReason, v1.SuspendedReason, v1.ProgressingReason, v1.ReleasingReason, v1.DeletingReason, v1.WaitingForWindowReason,
-	v1.WaitingForBudgetReason, v1.SoakingReason, v1.WaitingForApprovalReason, v1.RolloutPausedReason, v1.EvictingReason,
+	v1.WaitingForBudgetReason, v1.SoakingReason, v1.WaitingForApprovalReason, v1.RolloutPausedReason, v1.EvictingReason, v1.WaitingForSourceReason,
 }
 
 // poolActions say what to do about a reason of a pool.
@@ -40,7 +40,7 @@ var poolActions = map[string]string{
 var sourceActions = map[string]string{
 	v1.InvalidReason:        "correct the file that the message names; 'nodepools validate' finds it, too",
 	v1.ClaimedReason:        "hand the pools over: the message has the command",
-	v1.PruneBlockedReason:   "bring the pools back, or approve the prune: the message has the command",
+	v1.PruneBlockedReason:   "bring the pools back, correct the source that the message names, or approve the prune: the message has the command",
 	v1.ReleaseBlockedReason: "undo the change, or approve it: the message has the command",
 	v1.ApplyReason:          "see what the API server says in the message; it is tried again",
 }

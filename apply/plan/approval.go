@@ -24,11 +24,16 @@ func (policy PrunePolicy) remedy(revision Revision) string {
 	case policy.Approval == revision.Name:
 		return "the approval of this revision is used up, and it counts once; if this is meant as well, " + raise
 	}
-	text := fmt.Sprintf("if it is meant, approve it for this revision alone with: %s; or %s", command.Annotate(command.Sources, v1.ApprovePruneAnnotation, revision.Name, revision.Source), raise)
+	text := fmt.Sprintf("if it is meant, %s; or %s", policy.approval(revision), raise)
 	if policy.Approval != "" {
 		text = fmt.Sprintf("the approval that the source has is of %s, and not of this revision; %s", quoteApproval(policy.Approval), text)
 	}
 	return text
+}
+
+// approval says how to approve the prune of a revision.
+func (policy PrunePolicy) approval(revision Revision) string {
+	return "approve it for this revision alone with: " + command.Annotate(command.Sources, v1.ApprovePruneAnnotation, revision.Name, revision.Source)
 }
 
 // maxApproval bounds what a message quotes of an approval, in characters. There

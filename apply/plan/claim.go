@@ -31,6 +31,27 @@ type Claim struct {
 	// by or handed to; without a UID the pool is no source's, whatever its label says.
 	Owner    string
 	OwnerUID types.UID
+	// Undecided says why it is not known whether the owner has the pool still, as in "is
+	// suspended"; empty where it is known. Soon reports that nobody has to act for that.
+	Undecided string
+	Soon      bool
+}
+
+// Soon reports whether all pools may be taken up soon, when their owners have been read.
+func (e *ClaimError) Soon() bool {
+	return len(e.Claims) > 0 && !slices.ContainsFunc(e.Claims, func(claim Claim) bool { return !claim.Soon })
+}
+
+// awaited are the names of the owners that have to be read, sorted.
+func (e *ClaimError) awaited() []string {
+	var names []string
+	for _, claim := range e.Claims {
+		if claim.Undecided != "" {
+			names = append(names, claim.Owner)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (e *ClaimError) Error() string {
@@ -54,6 +75,8 @@ func (e *ClaimError) owner(claim Claim) string {
 		return fmt.Sprintf("no source has applied it, although it is labelled with %q", claim.Owner)
 	case claim.Owner == e.Source:
 		return fmt.Sprintf("an earlier source of the name %q owns it, with the UID %s", claim.Owner, quoteUID(claim.OwnerUID))
+	case claim.Undecided != "":
+		return fmt.Sprintf("source %q owns it, and %s: whether it has given it up is not known", claim.Owner, claim.Undecided)
 	default:
 		return fmt.Sprintf("source %q owns it", claim.Owner)
 	}
@@ -66,6 +89,9 @@ const maxCommand = 3000
 // Remedy is the one command that hands all pools over. Where they are too many for
 // one, it is of as many as fit, and the next attempt names the others.
 func (e *ClaimError) Remedy() string {
+	if e.Soon() {
+		return "nothing to do: they are taken up if their sources, which are read next, have them no more"
+	}
 	if e.SourceUID == UnknownSourceUID {
 		return "they can be handed over once the source exists: the status of its NodePoolSource has the command then"
 	}
@@ -98,10 +124,19 @@ func claims(revision Revision, live map[string]*v1.NodePool) error {
 		if !found || isOf(revision.SourceUID, pool) {
 			continue
 		}
-		claimed = append(claimed, Claim{
+		owner := revision.ownerOf(pool)
+		if owner.gaveUp(pool.Name) {
+			continue
+		}
+		claim := Claim{
 			Pool: pool.Name, File: definition.File, Line: definition.Line,
 			Owner: pool.Labels[v1.SourceLabel], OwnerUID: types.UID(pool.Annotations[v1.SourceUIDAnnotation]),
-		})
+		}
+		if owner != nil {
+			claim.Owner = owner.Name
+			claim.Undecided, claim.Soon = owner.undecided(pool.Name)
+		}
+		claimed = append(claimed, claim)
 	}
 	if claimed == nil {
 		return nil

@@ -48,6 +48,9 @@ type PoolsPlan struct {
 	// Kept are the names of the pools that vanished and stay, because they are
 	// paused or somebody has said so, sorted.
 	Kept []string
+	// Handed are the pools that vanished and that another source has, sorted. They stay until
+	// that source takes them up.
+	Handed []Handover
 	// Unowned are the names of the pools that carry the name or the UID of the
 	// source, that the revision lacks, and that the source has not applied itself,
 	// sorted. They are never pruned.
@@ -118,6 +121,8 @@ type Revision struct {
 	// Wait is why the revision is not applied yet where it changes anything, or deletes
 	// nothing where it stands; nil where it is applied. See [WindowWaitOf].
 	Wait *WindowWait
+	// Others are the other sources of the cluster: see [OtherSources].
+	Others []OtherSource
 }
 
 // Pools plans what a revision does to the NodePools in the cluster. A pool that
@@ -131,7 +136,8 @@ func Pools(revision Revision, live []*v1.NodePool) (*PoolsPlan, error) {
 		return nil, err
 	}
 	p := &PoolsPlan{Approved: revision.Prune.approves(revision), Unowned: unowned(revision, live)}
-	gone := orphans(revision, live)
+	handed, gone := revision.handed(orphans(revision, live))
+	p.Handed = handed
 	for _, definition := range revision.Pools {
 		if change := poolChange(byName[definition.Pool.Name], wantPool(revision, definition)); change.Action != None {
 			p.Changes = append(p.Changes, change)

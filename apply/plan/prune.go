@@ -59,6 +59,10 @@ type PruneBlock struct {
 	Reason string
 	// Remedy says how they can be deleted all the same.
 	Remedy string
+	// Awaited are the names of the other sources that have to be read before, sorted. Soon
+	// reports that nobody has to act for that.
+	Awaited []string
+	Soon    bool
 }
 
 func (b *PruneBlock) Error() string {
@@ -84,7 +88,11 @@ func (policy PrunePolicy) block(gone []*v1.NodePool, revision Revision, held int
 	if remembered {
 		size = max(size, int(policy.Blocked.Count))
 	}
-	blocked := policy.refuse(size, len(gone), revision, held)
+	awaits := policy.await(revision, held)
+	blocked := awaits
+	if blocked == nil {
+		blocked = policy.refuse(size, len(gone), revision, held)
+	}
 	if blocked == nil || len(gone) == 0 {
 		return nil, nil
 	}
@@ -93,6 +101,8 @@ func (policy PrunePolicy) block(gone []*v1.NodePool, revision Revision, held int
 	}
 	record := &v1.BlockedPrune{Count: int32(size), Pools: slices.Clone(blocked.Pools[:min(len(gone), v1.MaxBlockedPrunePools)])}
 	switch nothing := !slices.ContainsFunc(gone, func(pool *v1.NodePool) bool { return !kept(pool) }); {
+	case policy.Enabled && !nothing && awaits != nil:
+		return blocked, policy.Blocked // of how many pools the prune is shows when these are read
 	case policy.Enabled && !nothing:
 		return blocked, record
 	case remembered:
@@ -110,6 +120,26 @@ func (policy PrunePolicy) remembers(gone []*v1.NodePool) bool {
 		at, found := slices.BinarySearch(names, pool.Name)
 		return found || at == len(names) && at >= v1.MaxBlockedPrunePools
 	})
+}
+
+// await says which other sources have to be read before anything is pruned; nil where none
+// has to, or where somebody has approved the prune.
+func (policy PrunePolicy) await(revision Revision, held int) *PruneBlock {
+	others := revision.unread()
+	if len(others) == 0 || policy.approves(revision) {
+		return nil
+	}
+	blocked := &PruneBlock{Of: held, Soon: true, Remedy: "nothing to do, that is found out when it is read"}
+	var reasons []string
+	for _, other := range others {
+		reasons = append(reasons, fmt.Sprintf("source %q, which may have them, %s", other.Name, other.Unread))
+		blocked.Awaited, blocked.Soon = append(blocked.Awaited, other.Name), blocked.Soon && other.Soon
+	}
+	blocked.Reason = strings.Join(reasons, ", and ")
+	if !blocked.Soon {
+		blocked.Remedy = "correct or resume it; or, if no source is to have them, " + policy.approval(revision)
+	}
+	return blocked
 }
 
 // refuse says why a prune of that size may not be; nil where it may. There is how

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"slices"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -23,6 +24,9 @@ type RevisionOutcome struct {
 	// Recreated are the pools of the revision that are being deleted, sorted. They are
 	// created again when they are gone.
 	Recreated []string
+	// Awaited are the names of the other sources that have to be read before it is known
+	// what becomes of pools, sorted.
+	Awaited []string
 }
 
 // RevisionOf is a revision of a source, with the policies of the source.
@@ -41,9 +45,15 @@ func RevisionOutcomeOf(revision Revision, live []*v1.NodePool, nodes func() ([]*
 	p, err := Pools(revision, live)
 	if err != nil {
 		o.Refused = err
+		if claims := (*ClaimError)(nil); errors.As(err, &claims) {
+			o.Awaited = claims.awaited()
+		}
 		return o, nil
 	}
 	o.Plan = p
+	if p.Blocked != nil {
+		o.Awaited = p.Blocked.Awaited
+	}
 	if revision.Wait.standing() {
 		p.postponeDeletes(revision)
 	}

@@ -51,6 +51,8 @@ type fetchState struct {
 	// good and pools are the last good revision, if this process has state one.
 	good  string
 	pools []render.Definition
+	// taken is when it was known to be in the repository.
+	taken time.Time
 	// applied and appliedPools are the revision that was applied last, if this process has
 	// applied one: while a newer one waits for a window, its pools are repaired.
 	applied      string
@@ -63,7 +65,7 @@ type fetchState struct {
 // due reports whether it is time to poll the repository: the spec is another one, or the
 // period has passed, which is none where somebody asks for a poll.
 func (r *Reconciler) due(src *v1.NodePoolSource, state *fetchState) bool {
-	return state == nil || state.generation != src.Generation ||
+	return state == nil || state.generation != src.Generation || r.isAwaited(src, state) ||
 		r.now().Sub(state.at) >= r.period(src, state.last(src))
 }
 
@@ -97,7 +99,7 @@ func (r *Reconciler) poll(ctx context.Context, src *v1.NodePoolSource, before *f
 	} else if before != nil {
 		// Another spec may mean other files at the same revision, but the pools
 		// that are in the cluster came from the last good one all the same.
-		state.good, state.pools = before.good, before.pools
+		state.good, state.pools, state.taken = before.good, before.pools, before.taken
 		state.applied, state.appliedPools = before.applied, before.appliedPools
 		state.answered = before.answered
 	}
@@ -113,6 +115,9 @@ func (r *Reconciler) poll(ctx context.Context, src *v1.NodePoolSource, before *f
 	r.count(src, state, known, r.now().Sub(began))
 	if state.unreachable == nil {
 		state.failures, state.answered = 0, r.now()
+		if state.revision != known && state.refused == nil {
+			state.taken = r.now()
+		}
 		return state
 	}
 	// The pause begins now: a repository that hangs takes a worker as long as a
@@ -204,6 +209,7 @@ func (r *Reconciler) setState(src *v1.NodePoolSource, state *fetchState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.states[src.Name] = state
+	r.wakes.polled(src.Name, state.at)
 }
 
 // forget discards all that is known of a source.
@@ -212,6 +218,8 @@ func (r *Reconciler) forget(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.states, name)
+	delete(r.wakes.waiting, name)
+	r.wakes.polled(name, r.now())
 }
 
 // Kept is how many sources are kept in memory; none that is gone.

@@ -55,6 +55,7 @@ type Reconciler struct {
 
 	mu     sync.Mutex
 	states map[string]*fetchState // by the name of the source
+	wakes  wakes
 }
 
 // Options of a reconciler of sources.
@@ -79,7 +80,7 @@ type Options struct {
 func New(c client.Client, live client.Reader, view *fleet.Fleet, recorder events.EventRecorder, options Options) *Reconciler {
 	r := &Reconciler{
 		client: c, live: live, applier: apply.New(c).ReadingAdmission(live), fleet: view, events: recorder,
-		options: options, now: options.Clock.Now, states: map[string]*fetchState{}, caches: git.NewCaches(),
+		options: options, now: options.Clock.Now, states: map[string]*fetchState{}, wakes: newWakes(), caches: git.NewCaches(),
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -221,11 +222,17 @@ func (r *Reconciler) carryOut(ctx context.Context, src *v1.NodePoolSource, state
 		facts.failure = err
 		return facts
 	}
-	outcome, err := plan.RevisionOutcomeOf(plan.RevisionOf(src, state.good, state.pools).Awaiting(wait), live, r.nodes(ctx))
+	revision := plan.RevisionOf(src, state.good, state.pools).Awaiting(wait)
+	if revision.Others, err = r.others(ctx, src, state); err != nil {
+		facts.failure = err
+		return facts
+	}
+	outcome, err := plan.RevisionOutcomeOf(revision, live, r.nodes(ctx))
 	if err != nil {
 		facts.failure = err
 		return facts
 	}
+	r.await(src, state, outcome)
 	facts.awaits(wait, outcome)
 	if facts.failure = refusalOf(outcome); facts.failure != nil {
 		if facts.window != nil {
@@ -255,8 +262,10 @@ func refusalOf(outcome plan.RevisionOutcome) error {
 		return nil
 	}
 	reason := v1.ClaimedReason
-	held, wait := (*plan.ReleaseBlock)(nil), (*plan.WindowWait)(nil)
+	held, wait, claims := (*plan.ReleaseBlock)(nil), (*plan.WindowWait)(nil), (*plan.ClaimError)(nil)
 	switch {
+	case errors.As(outcome.Refused, &claims) && claims.Soon():
+		reason = v1.WaitingForSourceReason
 	case errors.As(outcome.Refused, &held):
 		reason = v1.ReleaseBlockedReason
 	case errors.As(outcome.Refused, &wait):

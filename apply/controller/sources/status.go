@@ -106,7 +106,7 @@ func (r *Reconciler) report(ctx context.Context, src *v1.NodePoolSource, facts s
 	is := meta.FindStatusCondition(status.Conditions, v1.ReadyCondition)
 	switch {
 	case was != nil && was.Status == is.Status && was.Message == is.Message:
-	case is.Reason == v1.WaitingForWindowReason:
+	case is.Reason == v1.WaitingForWindowReason, is.Reason == v1.WaitingForSourceReason:
 		r.event(src, corev1.EventTypeNormal, is.Reason, "wait", "%s", is.Message)
 	case is.Status == metav1.ConditionFalse && facts.pause == nil:
 		r.event(src, corev1.EventTypeWarning, is.Reason, "reconcile", "%s", is.Message)
@@ -245,6 +245,8 @@ func (facts sourceFacts) conditions(approved *v1.ApprovedPrune) []condition {
 		fail(&valid, v1.StalledCondition, facts.refused.reason, facts.notTaken(facts.refused.err))
 	case facts.wait() != nil:
 		fail(nil, v1.ReconcilingCondition, v1.WaitingForWindowReason, facts.describeWait(facts.wait()))
+	case errors.As(facts.failure, &refused) && refused.reason == v1.WaitingForSourceReason:
+		fail(nil, v1.ReconcilingCondition, refused.reason, facts.notTaken(refused.err))
 	case errors.As(facts.failure, &refused) && refused.reason == v1.ReleaseBlockedReason:
 		fail(nil, v1.StalledCondition, refused.reason, facts.notTaken(refused.err))
 	case errors.As(facts.failure, &refused):
@@ -254,7 +256,11 @@ func (facts sourceFacts) conditions(approved *v1.ApprovedPrune) []condition {
 		fail(nil, v1.ReconcilingCondition, v1.ApplyReason, describe(facts.failure))
 	}
 	if facts.plan != nil && facts.plan.Blocked != nil {
-		fail(nil, v1.StalledCondition, v1.PruneBlockedReason, describe(facts.plan.Blocked))
+		as, reason := v1.StalledCondition, v1.PruneBlockedReason
+		if facts.plan.Blocked.Soon {
+			as, reason = v1.ReconcilingCondition, v1.WaitingForSourceReason
+		}
+		fail(nil, as, reason, describe(facts.plan.Blocked))
 	}
 	if facts.plan != nil && len(facts.plan.Postponed) > 0 {
 		fail(nil, v1.ReconcilingCondition, v1.WaitingForWindowReason, facts.describePostponed())
@@ -279,6 +285,9 @@ func (facts sourceFacts) describeApplied(approved *v1.ApprovedPrune) string {
 	if facts.plan != nil && len(facts.plan.Kept) > 0 {
 		text += "; kept, though no longer in the repository, as it is paused or its pruning is disabled: " + listed(facts.plan.Kept, ", ")
 	}
+	if facts.plan != nil && len(facts.plan.Handed) > 0 {
+		text += "; " + describeHanded(facts.plan.Handed)
+	}
 	if facts.plan != nil && len(facts.plan.Unowned) > 0 {
 		text += "; " + describeUnowned(facts.plan.Unowned)
 	}
@@ -296,6 +305,8 @@ func (facts sourceFacts) pruneBlocked(approved *v1.ApprovedPrune) condition {
 	switch {
 	case p == nil:
 		return condition{v1.PruneBlockedCondition, metav1.ConditionUnknown, v1.ProgressingReason, "no revision was carried out yet"}
+	case p.Blocked != nil && p.Blocked.Soon:
+		return condition{v1.PruneBlockedCondition, metav1.ConditionUnknown, v1.WaitingForSourceReason, describe(p.Blocked)}
 	case p.Blocked != nil:
 		return condition{v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, describe(p.Blocked)}
 	case approved != nil:

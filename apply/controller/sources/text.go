@@ -84,6 +84,15 @@ func describeKept(deletion *plan.SourceDeletion) string {
 	return fmt.Sprintf("%s kept, as %s: %s", pools(len(deletion.Kept)), deletion.Why, listed(deletion.Kept, ", "))
 }
 
+// describeHanded names pools that another source is going to take up, and which one.
+func describeHanded(handed []plan.Handover) string {
+	names := make([]string, len(handed))
+	for i, handover := range handed {
+		names[i] = handover.String()
+	}
+	return "kept, as another source has them in its repository, until it takes them up: " + listed(names, ", ")
+}
+
 // describeUnowned names pools that look like those of a source and are kept.
 func describeUnowned(names []string) string {
 	return fmt.Sprintf("%s kept that are not in the repository and carry the name or the UID of this source, which has not applied them: %s",

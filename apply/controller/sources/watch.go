@@ -32,10 +32,7 @@ func (r *Reconciler) AddTo(mgr manager.Manager) error {
 		For(&v1.NodePoolSource{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, loop.DeletionBegan, loop.FinalizersChanged))).
 		Watches(&v1.NodePool{}, r.poolEvents(), builder.WithPredicates(changedByHand)).
-		WatchesRawSource(source.Func(func(_ context.Context, queue loop.Queue) error {
-			r.places.queue = queue
-			return nil
-		})).
+		WatchesRawSource(source.Func(r.keepQueue)).
 		WatchesRawSource(r.fleet.Requests(fleet.Partial, 0, r.reportPartial)).
 		Complete(loop.WithBackoff(r))
 }
