@@ -43,21 +43,6 @@ func (a *Applier) Walls(ctx context.Context, node *plan.NodeState, walls *plan.N
 	return a.write(ctx, node, walls, (*plan.NodePlan).TestedPatch)
 }
 
-// Refusal asks by a dry run whether the API server takes a plan for a node, and returns what
-// it says where it does not; nil where it does. An error is that it has said neither: for one,
-// as somebody has changed what the plan changes.
-func (a *Applier) Refusal(ctx context.Context, node *plan.NodeState, p *plan.NodePlan) (refusal, err error) {
-	err = a.patch(ctx, node, p, func(p *plan.NodePlan, node *plan.NodeState) (plan.Patch, error) {
-		patch, err := p.TestedPatch(node)
-		patch.DryRun = true
-		return patch, err
-	})
-	if IsRefused(err) {
-		return err, nil
-	}
-	return nil, err
-}
-
 // IsRefused reports whether a write was refused for what it says: by an admission policy, a
 // webhook, or the rules for nodes. That it was not allowed to write at all looks the same.
 func IsRefused(err error) bool {
@@ -144,9 +129,6 @@ func (n nodesBy) PatchNode(ctx context.Context, name string, patch plan.Patch) e
 	var options []client.PatchOption
 	if patch.Type == types.ApplyPatchType {
 		options = append(options, client.ForceOwnership)
-	}
-	if patch.DryRun {
-		options = append(options, client.DryRunAll)
 	}
 	// Requested as its metadata, a node is returned without the rest of it.
 	written := &metav1.PartialObjectMetadata{}

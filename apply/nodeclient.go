@@ -61,9 +61,6 @@ func (c *NodeClient) PatchNode(ctx context.Context, name string, patch plan.Patc
 	if patch.Type == types.ApplyPatchType {
 		request = request.Param("force", "true")
 	}
-	if patch.DryRun {
-		request = request.Param("dryRun", metav1.DryRunAll)
-	}
 	answer, err := request.Stream(ctx)
 	if err != nil {
 		return err

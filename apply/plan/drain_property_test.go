@@ -207,7 +207,7 @@ func (w *drainWorld) obstructed(t *testing.T) (problem string) {
 	// What keeps pods off stays while whoever wants something else there waits.
 	p := o.Plan
 	if rollouts != nil {
-		p = NodeFacts{Rollouts: rollouts, Now: w.now}.allow(w.node, p).Plan
+		p = rollouts.Allow(w.node, p, w.now, Turn{}).Plan
 	}
 	for id, drained := range mustRecord(t, w.node).Change.Drains {
 		want, wanted := p.desired.Taints[id]

@@ -94,8 +94,6 @@ type NodeFacts struct {
 	Now     time.Time
 	// LastChange is the last one that it has followed in its turn, by what was written.
 	LastChange LastChange
-	// Tries reports that it is only asked what the API server takes: nothing waits then.
-	Tries bool
 	// Known reports whether a pool is there, or is known to be gone. Nil is every pool.
 	Known func(pool string) bool
 }
@@ -117,7 +115,7 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	o.Plan, o.Members = p, p.Pools
 	o.Selected, o.Unmet = facts.Rollouts.selectedBy(node, p), facts.Rollouts.unmet(p.concerned(), node.Conditions)
 	facts.Turn.refused = standingRefusals(p, facts.Refused)
-	allowed := facts.allow(node, p)
+	allowed := facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)
 	o.Wait, o.Asks, o.AsksOf, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.AsksOf, allowed.Reverts, allowed.Closes
 	allowed.unmet = o.Unmet
 	staged, drain := facts.staged(node, allowed)
@@ -204,14 +202,6 @@ func (f NodeFacts) admit(node *NodeState, p *NodePlan) Admission {
 		return Admission{Plan: p}
 	}
 	return f.Backoff.Admit(node, p, f.Repairs, f.Now)
-}
-
-// allow returns what of a plan may be written.
-func (f NodeFacts) allow(node *NodeState, p *NodePlan) Allowed {
-	if f.Tries {
-		return f.Rollouts.allow(node, p, f.Now, Turn{free: true, refused: f.Turn.refused})
-	}
-	return f.Rollouts.Allow(node, p, f.Now, f.Turn)
 }
 
 // CarriedBefore are the pools that the node carries keys of as it stands, sorted; none

@@ -74,8 +74,6 @@ type Turn struct {
 	In, Only, Free []string
 	Restricted     bool
 
-	// free reports that the node waits for no turn and no window: see [NodeFacts.Tries].
-	free bool
 	// refused are the pools of which nothing is written: see [NodeFacts.Refused].
 	refused map[string]Refusal
 }
@@ -131,9 +129,7 @@ func (r *Rollouts) governing(node *NodeState, p *NodePlan, now time.Time, turn T
 		},
 		reverts: func(pool string) bool { return r.reverts(p, pool, now) },
 	}
-	if !turn.free {
-		g.closed, g.limiting = r.closedOf(concerned, now), r.limiting(concerned)
-	}
+	g.closed, g.limiting = r.closedOf(concerned, now), r.limiting(concerned)
 	g.obstacles = refusals(p, turn.refused)
 	return g
 }
@@ -158,7 +154,7 @@ func (r *Rollouts) wait(node *NodeState, p *NodePlan, now time.Time, turn Turn) 
 		return a
 	}
 	g := r.governing(node, p, now, turn)
-	if len(g.closed)+len(g.limiting)+len(g.obstacles) == 0 && !turn.free {
+	if len(g.closed)+len(g.limiting)+len(g.obstacles) == 0 {
 		return a
 	}
 	remains := g.remains(node, p)

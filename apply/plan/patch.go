@@ -18,8 +18,6 @@ import (
 type Patch struct {
 	Type types.PatchType
 	Data []byte
-	// DryRun asks whether the API server takes it, and changes nothing.
-	DryRun bool
 }
 
 // Patch writes the plan as the one request that carries it out on the node that

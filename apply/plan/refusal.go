@@ -67,15 +67,11 @@ func (p *NodePlan) wantOf(change KeyChange) render.Want {
 	return render.Want{} // never
 }
 
-// Suspects are the pools for which a plan changes something, in the order of
-// [Rollouts.OuterFirst].
-func (r *Rollouts) Suspects(p *NodePlan) []string { return r.OuterFirst(p.changing()) }
-
-// OuterFirst are pools in the order in which they are to be added to nothing to find those that
-// the API server refuses: the strongest first, and each after those around it, without which
-// nothing of it is written.
-func (r *Rollouts) OuterFirst(names []string) []string {
-	var ordered []string
+// Changing are the pools for which a plan changes something, in the order in which they are
+// written where the API server refuses some: the strongest first, and each after those around
+// it, without which nothing of it is written.
+func (r *Rollouts) Changing(p *NodePlan) []string {
+	names, ordered := p.changing(), []string(nil)
 	add := func(name string) {
 		if slices.Contains(names, name) && !slices.Contains(ordered, name) {
 			ordered = append(ordered, name)

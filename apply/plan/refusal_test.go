@@ -16,13 +16,13 @@ func refusing(node *NodeState, refused map[string]Refusal, pools ...*v1.NodePool
 
 func elsewhere(pool *v1.NodePool) { pool.Spec.NodeNames = []string{"other"} }
 
-// Of two pools that agree on a refused value both are suspects, and of both nothing is written.
+// Of two pools that agree on a refused value something changes for both, and of both nothing is written.
 func TestPoolsThatAgreeAreRefusedBoth(t *testing.T) {
 	node := followed(t, longAgo, waitingPool("a", nil), waitingPool("b", prior(-1)))
 	pools := []*v1.NodePool{waitingPool("a", labelled("bad")), waitingPool("b", all(prior(-1), labelled("bad")))}
 	o := refusing(node, nil, pools...)
-	if suspects := AllRollouts(pools).Suspects(o.Admission.Plan); !slices.Equal(suspects, []string{"a", "b"}) {
-		t.Errorf("the suspects are %v", suspects)
+	if changing := AllRollouts(pools).Changing(o.Admission.Plan); !slices.Equal(changing, []string{"a", "b"}) {
+		t.Errorf("it changes something for %v", changing)
 	}
 	o = refusing(node, map[string]Refusal{"a": {Says: "no"}, "b": {Says: "no"}}, pools...)
 	if !o.Admission.Plan.NoOp() || o.Wait.Of("a") == nil || o.Wait.Of("b") == nil {

@@ -107,9 +107,6 @@ type countingPatcher struct {
 
 // PatchNode implements [apply.NodePatcher].
 func (p countingPatcher) PatchNode(ctx context.Context, name string, patch plan.Patch) error {
-	if patch.DryRun {
-		return p.next.PatchNode(ctx, name, patch)
-	}
 	var sent atomic.Int32
 	p.instances.sends(name)
 	err := p.next.PatchNode(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{

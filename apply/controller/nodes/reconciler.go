@@ -98,8 +98,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		if found != nil {
 			found.Failed = err != nil
 		}
-		learned := errors.Is(err, errLearned)
-		again := apply.IsConflict(err) || learned
+		refused := errors.Is(err, errRefused)
+		again := apply.IsConflict(err) || refused
 		if found != nil && (!again || try == MaxTries) {
 			r.absences.forget(request.Name)
 			if again := r.fleet.Report(request.Name, found.Observation, found.results); again && err == nil {
@@ -110,7 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			r.converged(request.Name, found.written)
 			return reconcile.Result{RequeueAfter: found.again}, nil
 		}
-		if learned && try == MaxTries {
+		if refused && try == MaxTries {
 			return reconcile.Result{RequeueAfter: loop.AtOnce}, nil
 		}
 		if !again || try == MaxTries {
@@ -170,7 +170,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 	if err != nil {
 		return nil, err
 	}
-	facts, refused := r.facts(node, pools)
+	facts := r.facts(node, pools)
 	outcome := plan.NodeOutcomeOf(&node.NodeState, pools.Expansion, facts)
 	found := &observed{Observation: fleet.Observation{Epoch: pools.Epoch, UID: node.UID, FollowerState: r.stateOf(node, outcome)}}
 	switch outcome.State {
@@ -195,7 +195,6 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 		err := r.execute(ctx, &node.NodeState, pools, facts, outcome, found, last)
 		found.again = loop.Sooner(found.again, again)
 		observeRefusals(found, outcome.Wait)
-		err = r.ask(ctx, &node.NodeState, pools, facts, refused, found, last, err)
 		drain := outcome.Drain
 		if err != nil { // the taints may not have come
 			drain = before
@@ -217,40 +216,19 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 	}
 }
 
-// ask asks what the API server takes of a node after it has refused a write, and where something
-// is to be tried that it has refused before, be it that somebody writes the node without a
-// pause. It returns the error of the write, with errLearned where another pass is due at once.
-func (r *Reconciler) ask(ctx context.Context, node *plan.NodeState, pools *fleet.Snapshot, facts plan.NodeFacts, known standing, found *observed, last bool, err error) error {
-	soonest, tries := loop.AtOnce, len(known.due)+len(known.untried) > 0
-	if refused := apply.IsRefused(err); refused || tries && (err == nil && !found.written || last && apply.IsConflict(err)) {
-		learned, failed := r.learn(ctx, node, pools, facts, known, refused, last)
-		if failed != nil {
-			soonest = firstRefusal
-			log.FromContext(ctx).V(1).Info("could not ask what the API server takes of a node", "error", failed.Error())
-		}
-		if learned {
-			err = errors.Join(errLearned, err)
-		}
-	}
-	if next := r.refusals.next(node.Name, pools, facts.Now); next > 0 {
-		found.again = loop.Sooner(found.again, max(next, soonest))
-	}
-	return err
-}
-
 // facts are what the plan has to know of a node besides what stands in the cluster.
-func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) (facts plan.NodeFacts, refused standing) {
-	facts = plan.NodeFacts{
+func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) plan.NodeFacts {
+	facts := plan.NodeFacts{
 		Rollouts: pools.Rollouts, Backoff: r.repairs.backoff, Repairs: r.repairs.of(node.Name), Now: r.repairs.now(), Known: pools.Knows,
 	}
 	facts.Turn, facts.Unready = r.fleet.Turn(node.Name, pools), !node.Ready
-	if refused = r.refusals.of(node.Name, node.UID, pools, facts.Now); len(refused.refused) > 0 {
-		facts.Refused, facts.Rollouts = refused.refused, pools.AllRollouts()
+	if facts.Refused = r.refusals.of(node.Name, node.UID, pools, facts.Now); len(facts.Refused) > 0 {
+		facts.Rollouts = pools.AllRollouts()
 	}
 	if last := r.fleet.Last(node.Name); last != nil && last.UID == node.UID {
 		facts.LastChange = last.Change
 	}
-	return facts, refused
+	return facts
 }
 
 // execute writes a node, and observes what came of it.
@@ -268,16 +246,17 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 	}
 	err = ofNode(err)
 	r.count(p, err)
+	again, fewer := r.judge(node, pools, facts, outcome, last, err)
 	if err != nil {
 		found.Recorded, found.Problem = outcome.CarriedBefore(), "could not be written: "+apply.Brief(err)
-		return err
+		return errors.Join(fewer, err)
 	}
 	if outcome.Begins {
 		found.Change = p.Record.Change
 	}
 	repairs := outcome.Admission.Written(r.repairs.now())
 	found.Contests = repairs.Contests()
-	found.again = r.repairs.set(node.Name, repairs)
+	found.again = loop.Sooner(r.repairs.set(node.Name, repairs), again)
 	if !p.NoOp() {
 		found.written, found.results = true, resultsOf(p, found.Contests)
 		if line := log.FromContext(ctx).V(1); line.Enabled() {
@@ -285,6 +264,28 @@ func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *f
 		}
 	}
 	return nil
+}
+
+// judge notes what the API server has refused of a node, or has taken. It returns after what time the
+// node needs another pass for that, and [errRefused] where it does at once. A node that somebody writes
+// without a pause has got the walls.
+func (r *Reconciler) judge(node *plan.NodeState, pools *fleet.Snapshot, facts plan.NodeFacts, outcome plan.NodeOutcome, last bool, err error) (again time.Duration, fewer error) {
+	switch {
+	case apply.IsRefused(err):
+		left := func(pool string) bool { _, left := facts.Refused[pool]; return left }
+		changing := slices.DeleteFunc(pools.AllRollouts().Changing(outcome.Admission.Plan), left)
+		of := func(pool string) plan.Refusal {
+			return plan.Refusal{Says: said(node.Name, err), Leaving: !slices.Contains(outcome.Plan.Pools, pool)}
+		}
+		if r.refusals.refuse(node, changing, of, pools, facts.Now) {
+			fewer = errRefused
+		}
+	case err == nil || last && apply.IsConflict(err):
+		if r.refusals.take(node.Name, facts.Refused, outcome.Wait, err == nil) {
+			again = loop.AtOnce
+		}
+	}
+	return loop.Sooner(again, r.refusals.again(node.Name, pools, facts.Now)), fewer
 }
 
 // writeWalls writes what no kubelet may delay by writing its node without a pause. What is

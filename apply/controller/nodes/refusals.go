@@ -1,57 +1,51 @@
 package nodes
 
 import (
-	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/nodepools/nodepools/apply"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
+// errRefused is that the API server has refused a write, and that fewer pools are left to try.
+var errRefused = errors.New("the pools are written in smaller groups")
+
 const (
-	// firstRefusal is after what time what a pool changes on a node is tried again that the API
-	// server has refused; it is twice as long each time that it still does, up to maxRefusal.
-	firstRefusal = 10 * time.Second
-	maxRefusal   = time.Minute
-	// triesPause is how long after the last ones pools are tried again that have not changed,
-	// so many at a time: there may be hundreds of them on each of thousands of nodes.
-	triesPause = 30 * time.Second
-	maxTries   = 4
-	// triesGap is the least time between two nodes on which pools are tried again that have
-	// not changed, of those that are tried for the first time and of the others each. What a
-	// policy refuses on every node of a large fleet costs no more for that than on a small
-	// one; it takes longer until all of them have followed that it is lifted, as long as that
-	// many nodes need.
-	triesGap = 50 * time.Millisecond
+	// firstRefusal is after what time a pool is tried again whose write the API server has refused.
+	// The time doubles with each further refusal, up to maxRefusal.
+	firstRefusal = time.Second
+	maxRefusal   = 5 * time.Minute
 )
 
-// refusals keeps of which pools the API server does not take what they change on nodes.
+// refusals keeps of which pools the API server refuses what they change on nodes. Where it refuses
+// a write of several pools, they are written in two groups, the stronger ones first, and so on,
+// until it refuses the write of one pool alone: that one is left out, and tried again later.
 type refusals struct {
 	mu    sync.Mutex
 	nodes map[string]*refusedNode
-	// first and again are the last times that were given to nodes to try their pools again:
-	// after a refusal, and once more. A new node does not wait for thousands of old ones.
-	first, again time.Time
-	// texts are those that the API server has answered lately: thousands of nodes share them.
-	texts map[string]string
 }
 
-// refusedNode has the refusals of a node by pool, and from when on some are tried again.
+// refusedNode has the refused pools of a node, and the groups that are written one after the other;
+// the group of this pass is no longer among them.
 type refusedNode struct {
-	uid   types.UID
-	pools map[string]refusal
-	again time.Time
+	uid    types.UID
+	pools  map[string]refusal
+	groups []group
 }
 
-// refusal is that of a pool as it has been since an epoch. It is to be tried again from a time
-// on, or when the pool is another one. The period is zero where the pool waits as it was not
-// its turn yet to be tried at all.
+// refusal is that of a pool as it has been since an epoch. It is tried again from a time on, or
+// when the pool is another one.
 type refusal struct {
 	plan.Refusal
 	since  uint64
@@ -59,55 +53,99 @@ type refusal struct {
 	period time.Duration
 }
 
-func newRefusals() *refusals {
-	return &refusals{nodes: map[string]*refusedNode{}, texts: map[string]string{}}
-}
+// group are pools that wait until others have been written, or refused.
+type group map[string]plan.Refusal
 
-// standing are the refusals of a node at a time.
-type standing struct {
-	refused map[string]plan.Refusal
-	// untried are those that were never tried, and due those to be tried again now: that have
-	// changed, and that have waited longest, which waited reports that there are.
-	untried, due []string
-	waited       bool
-}
+func newRefusals() *refusals { return &refusals{nodes: map[string]*refusedNode{}} }
 
-func (r *refusals) of(node string, uid types.UID, pools *fleet.Snapshot, now time.Time) (s standing) {
+// of are the pools that are left out of the next write of a node.
+func (r *refusals) of(node string, uid types.UID, pools *fleet.Snapshot, now time.Time) map[string]plan.Refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := r.nodes[node]
 	if known == nil {
-		return s
+		return nil
 	}
 	if known.uid != uid {
 		delete(r.nodes, node)
-		return s
+		return nil
 	}
-	s.refused = make(map[string]plan.Refusal, len(known.pools))
-	var changed, waited []string
-	pause := now.Before(known.again)
+	left := map[string]plan.Refusal{}
 	for pool, one := range known.pools {
-		s.refused[pool] = one.Refusal
-		switch {
-		case one.period == 0:
-			s.untried = append(s.untried, pool)
-		case one.since != pools.Since(pool):
-			changed = append(changed, pool)
-		case !now.Before(one.until) && !pause:
-			waited = append(waited, pool)
+		if one.since == pools.Since(pool) && now.Before(one.until) {
+			left[pool] = one.Refusal
 		}
 	}
-	slices.Sort(changed)
-	slices.SortFunc(waited, func(a, b string) int {
-		return cmp.Or(known.pools[a].until.Compare(known.pools[b].until), cmp.Compare(a, b))
-	})
-	waited = waited[:min(len(waited), maxTries)]
-	s.due, s.waited = append(waited, changed[:min(len(changed), maxTries)]...), len(waited) > 0
-	return s
+	for _, group := range known.groups {
+		maps.Copy(left, group)
+	}
+	return left
 }
 
-// next is after what time the first pool of a node is tried again; 0 for none.
-func (r *refusals) next(node string, pools *fleet.Snapshot, now time.Time) (after time.Duration) {
+// refuse notes that a write was refused which changes something for these pools, the strongest
+// first, and reports whether fewer of them are left to try. Where there are none, nobody is to blame.
+func (r *refusals) refuse(node *plan.NodeState, changing []string, of func(pool string) plan.Refusal, pools *fleet.Snapshot, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(changing) == 0 {
+		return false
+	}
+	known := r.nodes[node.Name]
+	if known == nil || known.uid != node.UID {
+		known = &refusedNode{uid: node.UID, pools: map[string]refusal{}}
+		r.nodes[node.Name] = known
+	}
+	if len(changing) > 1 {
+		later := group{}
+		for _, pool := range changing[(len(changing)+1)/2:] {
+			later[pool] = of(pool)
+		}
+		known.groups = slices.Insert(known.groups, 0, later)
+		return true
+	}
+	pool := changing[0]
+	since, before := pools.Since(pool), known.pools[pool]
+	period := firstRefusal
+	if before.since == since {
+		period = min(max(period, 2*before.period), maxRefusal)
+	}
+	known.pools[pool] = refusal{of(pool), since, now.Add(period), period}
+	known.next()
+	return true
+}
+
+// take notes that a node was written without the pools that were left out, while those of the wait
+// had to wait; whole reports that it was more than the walls. It reports whether there are more to
+// try at once.
+func (r *refusals) take(node string, left map[string]plan.Refusal, wait plan.NodeWait, whole bool) (more bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.nodes[node]
+	if known == nil {
+		return false
+	}
+	maps.DeleteFunc(known.pools, func(pool string, _ refusal) bool {
+		_, out := left[pool]
+		return whole && !out && wait.Of(pool) == nil
+	})
+	more = known.next()
+	if len(known.pools) == 0 && !more {
+		delete(r.nodes, node)
+	}
+	return more
+}
+
+// next has the next group written, and reports whether there is one.
+func (n *refusedNode) next() bool {
+	if len(n.groups) == 0 {
+		return false
+	}
+	n.groups = n.groups[1:]
+	return true
+}
+
+// again is after what time the first pool of a node is tried again; 0 for none.
+func (r *refusals) again(node string, pools *fleet.Snapshot, now time.Time) (after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := r.nodes[node]
@@ -115,100 +153,41 @@ func (r *refusals) next(node string, pools *fleet.Snapshot, now time.Time) (afte
 		return 0
 	}
 	for pool, one := range known.pools {
-		until := one.until
-		if one.since != pools.Since(pool) {
-			until = now
-		} else if one.period > 0 && until.Before(known.again) {
-			until = known.again
+		if rest := one.until.Sub(now); rest > 0 && one.since == pools.Since(pool) {
+			after = loop.Sooner(after, max(rest, loop.AtOnce))
 		}
-		after = loop.Sooner(after, max(until.Sub(now), loop.AtOnce))
 	}
 	return after
-}
-
-// note notes that pools are refused on a node, and others wait until they are tried.
-func (r *refusals) note(node string, uid types.UID, found, untried map[string]plan.Refusal, pools *fleet.Snapshot, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(found)+len(untried) == 0 {
-		return
-	}
-	known := r.nodes[node]
-	if known == nil || known.uid != uid {
-		known = &refusedNode{uid: uid, pools: map[string]refusal{}}
-		r.nodes[node] = known
-	}
-	soonest := maxRefusal
-	for pool, one := range found {
-		one.Says = r.shared(one.Says)
-		period := firstRefusal
-		if before := known.pools[pool]; before.since == pools.Since(pool) {
-			period = min(max(period, 2*before.period), maxRefusal)
-		}
-		soonest = min(soonest, period)
-		known.pools[pool] = refusal{one, pools.Since(pool), now.Add(period), period}
-	}
-	if len(found) > 0 && !known.again.After(now) { // it has no time yet, be it that a pool has changed that all nodes have
-		known.again = r.nextTry(&r.first, now.Add(soonest))
-	}
-	for pool, one := range untried {
-		one.Says = r.shared(one.Says)
-		known.pools[pool] = refusal{Refusal: one, since: pools.Since(pool), until: now}
-	}
-}
-
-// tried notes that pools of a node were tried again.
-func (r *refusals) tried(node string, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if known := r.nodes[node]; known != nil {
-		known.again = r.nextTry(&r.again, now.Add(triesPause))
-	}
-}
-
-// nextTry is the first moment from a time on that comes triesGap after the last one that was
-// given to a node. Where that is later than all nodes together need, the times until then are
-// mostly those of nodes that no longer wait, and it begins anew. The lock is held.
-func (r *refusals) nextTry(last *time.Time, from time.Time) time.Time {
-	next := last.Add(triesGap)
-	if latest := from.Add(time.Duration(len(r.nodes)) * triesGap); next.Before(from) || next.After(latest) {
-		next = from
-	}
-	*last = next
-	return next
-}
-
-// maxTexts bounds how many texts are shared.
-const maxTexts = 1000
-
-// shared is a text that is kept once.
-func (r *refusals) shared(text string) string {
-	if known, found := r.texts[text]; found {
-		return known
-	}
-	if len(r.texts) >= maxTexts {
-		clear(r.texts)
-	}
-	r.texts[text] = text
-	return text
-}
-
-// lift forgets that pools were refused on a node.
-func (r *refusals) lift(node string, pools []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := r.nodes[node]
-	if known == nil {
-		return
-	}
-	maps.DeleteFunc(known.pools, func(pool string, _ refusal) bool { return slices.Contains(pools, pool) })
-	if len(known.pools) == 0 {
-		delete(r.nodes, node)
-	}
 }
 
 func (r *refusals) forget(node string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.nodes, node)
+}
+
+// said is what the API server says of a node in a refusal, without its name, so that many nodes
+// share the text.
+func said(node string, refusal error) string {
+	text := refusal.Error()
+	if status := apierrors.APIStatus(nil); errors.As(refusal, &status) {
+		text = status.Status().Message
+	}
+	for _, kind := range []string{"forbidden", "invalid"} {
+		text = strings.TrimPrefix(text, fmt.Sprintf("nodes %q is %s: ", node, kind))
+	}
+	return "could not be written: " + apply.Brief(errors.New(text))
+}
+
+// observeRefusals notes of the pools that wait for it what the API server says.
+func observeRefusals(found *observed, wait plan.NodeWait) {
+	for _, one := range wait {
+		if !one.Refused {
+			continue
+		}
+		if found.Refused == nil {
+			found.Refused = map[string]string{}
+		}
+		found.Refused[one.Pool] = one.Obstacle
+	}
 }
