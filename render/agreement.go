@@ -93,7 +93,7 @@ func Wanted(definition *v1.NodePool) Desired {
 // their members as well.
 func (p *pool) labels() map[string]string {
 	labels := make(map[string]string, len(p.definition.Spec.Labels)+1)
-	if !membersByRole(p.definition) {
+	if !membersByRole(p.definition) && !p.definition.IsRolloutPolicy() {
 		labels[v1.RoleLabel(p.name)] = ""
 	}
 	for key, value := range p.definition.Spec.Labels {

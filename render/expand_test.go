@@ -89,6 +89,12 @@ func TestExpansionNode(t *testing.T) {
 				Annotations: map[string]Want{"team": wants("gpu", "a\nb")},
 			},
 		},
+		"no role label of a rollout policy": {
+			"kubectl get nodes would show it on all of them, and it says nothing of a node",
+			[]*v1.NodePool{onNode("fleet", v1.NodePoolSpec{Rollout: &v1.Rollout{Paused: true}}), onNode("gpu", v1.NodePoolSpec{Rollout: &v1.Rollout{Paused: true}, Handler: "runc"})},
+			nil,
+			Desired{Pools: []string{"fleet", "gpu"}, Labels: map[string]Want{role("gpu"): wants("gpu", "")}},
+		},
 		"own role label": {
 			"a pool may say what the controller does by itself",
 			[]*v1.NodePool{onNode("gpu", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{role("gpu"): ""}})},

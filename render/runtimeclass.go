@@ -14,11 +14,11 @@ import (
 // RuntimeClass returns the RuntimeClass that schedules pods to the nodes of a
 // pool: it selects the labels and the role labels, and tolerates the taints, of
 // the pool and those around it. It has no owner yet, since a pool in a file has
-// no UID. It is nil for a pool that the expansion does not know or that has an
-// [Expansion.Problem].
+// no UID. It is nil for a pool that the expansion does not know, that has an
+// [Expansion.Problem], or that is a [v1.NodePool.IsRolloutPolicy].
 func (e *Expansion) RuntimeClass(name string) *nodev1.RuntimeClass {
 	p, found := e.pools[name]
-	if !found || p.problem != nil {
+	if !found || p.problem != nil || p.definition.IsRolloutPolicy() {
 		return nil
 	}
 	class := &nodev1.RuntimeClass{
@@ -50,8 +50,12 @@ func (e *Expansion) Line(name string) []string {
 
 // selection returns the node selector of this pool: its labels, and its role
 // label. By the labels alone a pod could be sent to any node whose kubelet has
-// set them itself; no kubelet can set the role label.
+// set them itself; no kubelet can set the role label. A rollout policy selects
+// nothing.
 func (p *pool) selection() map[string]string {
+	if p.definition.IsRolloutPolicy() {
+		return nil
+	}
 	selection := make(map[string]string, len(p.definition.Spec.Labels)+1)
 	for key, value := range p.definition.Spec.Labels {
 		selection[key] = string(value)

@@ -76,6 +76,23 @@ func TestRuntimeClass(t *testing.T) {
 			class("node-pool-outer", "kata", map[string]string{"zone": "a", "tier": "outer", role("outer"): ""},
 				equal("k", "outer", "NoSchedule"), equal("k", "out", "NoExecute")),
 		},
+		"a rollout policy": {
+			"it is about other pools' nodes, and no pod names it",
+			[]*v1.NodePool{onNode("fleet", v1.NodePoolSpec{Rollout: &v1.Rollout{Paused: true}})}, "fleet", nil,
+		},
+		"a rollout policy chosen by its role label": {
+			"the same", []*v1.NodePool{define("fleet", v1.NodePoolSpec{Rollout: &v1.Rollout{Paused: true}})}, "fleet", nil,
+		},
+		"a rollout and a handler": {
+			"pods are meant to name it",
+			[]*v1.NodePool{onNode("gpu", v1.NodePoolSpec{Handler: "runc", Rollout: &v1.Rollout{Paused: true}})}, "gpu",
+			class("node-pool-gpu", "runc", map[string]string{role("gpu"): ""}),
+		},
+		"within a rollout policy": {
+			"no node has the role label of the policy",
+			[]*v1.NodePool{onNode("fleet", v1.NodePoolSpec{Rollout: &v1.Rollout{Paused: true}}), define("inner", v1.NodePoolSpec{Parent: "fleet"})},
+			"inner", class("node-pool-inner", "runc", map[string]string{role("inner"): ""}),
+		},
 		"faulty":  {"it is unknown what it should be", []*v1.NodePool{define("a", v1.NodePoolSpec{Parent: "gone"})}, "a", nil},
 		"unknown": {"no pool, no RuntimeClass", nil, "a", nil},
 	}

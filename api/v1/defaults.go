@@ -14,6 +14,14 @@ const (
 // total, where the release of nodes is limited. Smaller ones change freely.
 const MinReleaseLimited = 10
 
+// IsRolloutPolicy reports whether a pool sets a rollout, and no labels, annotations, taints
+// or handler. Such a pool says when the changes of other pools reach its nodes, and nothing
+// else: it puts no role label on nodes, and has no RuntimeClass.
+func (p *NodePool) IsRolloutPolicy() bool {
+	spec := &p.Spec
+	return spec.Rollout != nil && len(spec.Labels)+len(spec.Annotations)+len(spec.Taints) == 0 && spec.Handler == ""
+}
+
 // SetNodePoolDefaults fills in what the API server would fill in, so that a
 // pool from a file compares equal to the same pool in the cluster. The handler
 // has no default here: an empty one is inherited from the parent.

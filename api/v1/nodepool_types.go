@@ -224,7 +224,7 @@ type NodePoolStatus struct {
 	// +optional
 	Rollout *RolloutStatus `json:"rollout,omitempty"`
 
-	// runtimeClassName is the RuntimeClass that pods name to run in the pool.
+	// runtimeClassName is the RuntimeClass that pods name to run in the pool; empty for a rollout policy.
 	// +optional
 	RuntimeClassName string `json:"runtimeClassName,omitempty"`
 

@@ -26,7 +26,7 @@ func TestRuntimeClassInStep(t *testing.T) {
 		"label changes": {"the nodes have either value", labelled("1"), all(labelled("2"), closed), nil},
 		"label comes with a taint": {"the pool moves whole", nil,
 			all(labelled("1"), tainted("1", corev1.TaintEffectNoSchedule), closed), nil},
-		"taint goes":    {"it stands where the pool waits", tainted("1", corev1.TaintEffectNoSchedule), closed, nil},
+		"taint goes":    {"it stands where the pool waits", all(labelled("1"), tainted("1", corev1.TaintEffectNoSchedule)), all(labelled("1"), closed), nil},
 		"taint changes": {"the nodes have either", tainted("1", corev1.TaintEffectNoExecute), all(tainted("2", corev1.TaintEffectNoExecute), closed), nil},
 		"a wall goes": {"what others keep off stays off", labelled("1"), all(labelled("2"), closed),
 			func(pool *v1.NodePool) {

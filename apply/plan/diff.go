@@ -78,7 +78,7 @@ type NodeDifference struct {
 //     [UnknownSourceUID]. A pool is then not seen as handed over.
 //   - Pools are within their windows ([NodeFacts.Rollouts], [PoolFacts.Rollouts],
 //     [PoolFacts.Now]): see [Difference.Waits], which is for whoever prints the difference.
-//     So RuntimeClasses wait for no node ([PoolFacts.Undecided], [PoolFacts.Steps]), and
+//     So RuntimeClasses wait for no node ([PoolFacts.Undecided], [PoolFacts.Steps], [PoolFacts.Carried]), and
 //     nodes for no turn ([NodeFacts.Turn], [NodeFacts.Unready]),
 //     nor for an eviction ([NodeFacts.Drained], [NodeFacts.Evicted]): see
 //     [Difference.Drains], which is for whoever prints the difference.

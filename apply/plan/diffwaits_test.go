@@ -68,6 +68,7 @@ func TestDifferenceWaits(t *testing.T) {
 			[]*v1.NodePool{live("p", all(labelled("2"), noon)), live("q", all(closed, prior(1)))}, long, closedAt.Add(30 * time.Minute), []string{"p 2 [q p until 2026-11-26 02:00]"}},
 		"node of today":     {"it was there before the change", []*v1.NodePool{live("p", labelled("1"))}, []*v1.NodePool{live("p", all(labelled("2"), closed))}, time.Hour, closedAt, []string{"p 2 [p until 2026-11-26 02:00]"}},
 		"node's age unseen": {"it counts as in use", []*v1.NodePool{live("p", labelled("1"))}, []*v1.NodePool{live("p", all(labelled("2"), closed))}, 0, closedAt, []string{"p 2 [p until 2026-11-26 02:00]"}},
+		"becomes a policy":  {"the role label and the label go later", []*v1.NodePool{live("p", labelled("1"))}, []*v1.NodePool{live("p", closed)}, long, closedAt, []string{"p 2 [p until 2026-11-26 02:00]"}},
 		"handler":           {"the RuntimeClass is replaced later", []*v1.NodePool{live("p", handled("a"))}, []*v1.NodePool{live("p", all(handled("b"), closed))}, long, closedAt, []string{"p 0 class"}},
 	}
 	for name, c := range cases {
@@ -85,6 +86,9 @@ func TestDifferenceWaits(t *testing.T) {
 				cluster.Nodes = append(cluster.Nodes, p.After(node))
 			}
 			for _, pool := range c.live {
+				if pool.IsRolloutPolicy() {
+					continue
+				}
 				class, err := RuntimeClass(nil, expand(c.live...).RuntimeClass(pool.Name), pool)
 				if err != nil {
 					t.Fatal(err)

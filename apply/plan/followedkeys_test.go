@@ -140,7 +140,7 @@ func TestFailureOfOneOfSeveralPools(t *testing.T) {
 	fleet := func() *v1.NodePool { return waitingPool("fleet", all(prior(100), limited("2", time.Minute))) }
 	gpu := func(v string) *v1.NodePool { return waitingPool("gpu", all(prior(2), labelPairs("k", v))) }
 	web := func(v string) *v1.NodePool { return waitingPool("web", all(prior(1), labelPairs("m", v))) }
-	can := canaryOf(t, waitingPool("fleet", prior(100)), gpu("1"), web("1"))
+	can := canaryOf(t, fleet(), gpu("1"), web("1"))
 	can.follow(t, false, fleet(), gpu("2"), web("2"))
 	for name, c := range map[string]struct {
 		gpu, web string

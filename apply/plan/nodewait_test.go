@@ -115,7 +115,7 @@ func TestNodeWait(t *testing.T) {
 		"annotation":          {"the scheduler reads none", one(annotated("1"), all(annotated("2"), closed)), long, ""},
 		"no rollout":          {"nothing waits", one(labelled("1"), labelled("2")), long, ""},
 		"deleted":             {"to be released is a change", one(labelled("1"), all(labelled("1"), closed, deletedAt(closedAt))), long, "p[p]"},
-		"within":              {"a pool around it is closed", [2][]*v1.NodePool{{waitingPool("p", all(labelled("1"), inside("around"))), waitingPool("around", nil)}, {waitingPool("p", all(labelled("2"), inside("around"), prior(9))), waitingPool("around", closed)}}, long, "p[around]"},
+		"within":              {"a pool around it is closed", [2][]*v1.NodePool{{waitingPool("p", all(labelled("1"), inside("around"))), waitingPool("around", closed)}, {waitingPool("p", all(labelled("2"), inside("around"), prior(9))), waitingPool("around", closed)}}, long, "p[around]"},
 		"stronger is closed":  {"it is the rollout of all that it chooses", [2][]*v1.NodePool{{waitingPool("p", labelled("1"))}, {waitingPool("p", labelled("2")), waitingPool("fleet", all(prior(9), closed))}}, long, "p[fleet]"},
 		"weaker is closed":    {"a pool keeps nothing of a stronger one off a node", [2][]*v1.NodePool{{waitingPool("p", labelled("1"))}, {waitingPool("p", labelled("2")), waitingPool("weak", all(prior(-9), closed))}}, long, ""},
 		"both are closed":     {"all have to be open", [2][]*v1.NodePool{{waitingPool("p", labelled("1"))}, {waitingPool("p", all(labelled("2"), closed)), waitingPool("fleet", all(prior(9), closed))}}, long, "p[fleet p]"},

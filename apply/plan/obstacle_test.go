@@ -290,14 +290,14 @@ func TestTakenOverTaintIsNoObstacle(t *testing.T) {
 // what else it changes is kept from nothing.
 func TestWhoeverGivesUpAsksForNoTurnBeforeTheOther(t *testing.T) {
 	drains := func(p *v1.NodePool) { p.Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}} }
-	gives := waitingPool("gives", all(prior(10), drains))
+	gives := waitingPool("gives", all(labelled("1"), prior(10), drains))
 	wants := waitingPool("wants", all(prior(5), tainted("w", corev1.TaintEffectNoExecute), also("w", corev1.TaintEffectNoSchedule), takesOver, drains, inWindows))
-	node := foreignTaint(followed(t, longAgo, waitingPool("gives", all(prior(10), tainted("v", corev1.TaintEffectNoExecute))), waitingPool("wants", prior(5))), "theirs", corev1.TaintEffectNoSchedule)
+	node := foreignTaint(followed(t, longAgo, waitingPool("gives", all(labelled("1"), prior(10), tainted("v", corev1.TaintEffectNoExecute))), waitingPool("wants", prior(5))), "theirs", corev1.TaintEffectNoSchedule)
 	o := decide(node, closedAt, nil, gives, wants)
 	if waitsText(o) != "wants[wants]" || len(o.Asks) > 0 {
 		t.Errorf("outside the window it waits %q, and asks %v", waitsText(o), o.Asks)
 	}
-	elsewhere := waitingPool("gives", all(prior(10), func(p *v1.NodePool) { p.Spec.NodeNames = []string{"other"} }))
+	elsewhere := waitingPool("gives", all(labelled("1"), prior(10), func(p *v1.NodePool) { p.Spec.NodeNames = []string{"other"} }))
 	after := carry(node, decide(node, closedAt, nil, elsewhere, wants))
 	if _, stays := after.Labels[v1.RoleLabel("gives")]; stays || !slices.Equal(taintsOf(after), taintsOf(node)) {
 		t.Errorf("the node has left the pool, and has the labels %v and the taints %v", after.Labels, taintsOf(after))

@@ -99,6 +99,8 @@ type PoolFacts struct {
 	Undecided bool
 	// Steps are what members have that wait.
 	Steps []*ClassStep
+	// Carried reports that a node carries keys of the pool, or that this is not known.
+	Carried bool
 }
 
 // PoolOutcomeOf decides what becomes of the own objects of a pool that is one of an
@@ -118,10 +120,16 @@ func PoolOutcomeOf(pool *v1.NodePool, pools *render.Expansion, class *nodev1.Run
 	if o.State == PoolStateBlocked {
 		o.Block = blockOf(pool.Name, pools)
 	}
-	want := pools.RuntimeClass(pool.Name)
-	if o.ClassHeld || o.Finalizer != FinalizerEnsured || want == nil {
+	if o.ClassHeld || o.Finalizer != FinalizerEnsured {
 		return o
 	}
+	if pool.IsRolloutPolicy() {
+		if !facts.Carried {
+			o.RuntimeClass = unwantedClass(class, pool)
+		}
+		return o
+	}
+	want := pools.RuntimeClass(pool.Name)
 	if o.Undecided = facts.Undecided && class != nil; o.Undecided {
 		return o
 	}

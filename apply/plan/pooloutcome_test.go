@@ -35,6 +35,9 @@ func TestPoolOutcome(t *testing.T) {
 		return pool
 	}
 	a := func() *v1.NodePool { return define("a", v1.NodePoolSpec{}) }
+	policy := func() *v1.NodePool {
+		return define("a", v1.NodePoolSpec{NodeNames: []string{"*"}, Rollout: &v1.Rollout{Paused: true}})
+	}
 	inner := func() *v1.NodePool { return define("a", v1.NodePoolSpec{Parent: "outer"}) }
 	outer := define("outer", v1.NodePoolSpec{})
 	held := map[string]error{"a": &ReleaseBlock{Pool: "a"}}
@@ -45,6 +48,7 @@ func TestPoolOutcome(t *testing.T) {
 		others []*v1.NodePool
 		held   map[string]error
 		class  *nodev1.RuntimeClass
+		facts  PoolFacts
 		want   string
 		// releases reports whether it goes when no node carries anything.
 		releases bool
@@ -53,6 +57,22 @@ func TestPoolOutcome(t *testing.T) {
 		"unchanged": {reason: "nothing is written", pool: a(), class: ownedClass(a(), nil), want: `active, finalizer ensured, class ""`},
 		"class of somebody else": {
 			reason: "it is reported, and nothing is taken", pool: a(), class: foreign, want: "active, finalizer ensured, class not ours",
+		},
+		"rollout policy": {reason: "pods do not name it", pool: policy(), want: "active, finalizer ensured"},
+		"became a rollout policy": {
+			reason: "no node has its role label any more", pool: policy(), class: ownedClass(a(), nil), want: `active, finalizer ensured, class "delete"`,
+		},
+		"becomes a rollout policy": {
+			reason: "pods find the nodes that still have its role label", pool: policy(), class: ownedClass(a(), nil), facts: PoolFacts{Carried: true},
+			want: "active, finalizer ensured",
+		},
+		"rollout policy, class of somebody else": {reason: "it is in nobody's way", pool: policy(), class: foreign, want: "active, finalizer ensured"},
+		"paused rollout policy": {
+			reason: "nothing is written", pool: paused(policy()), class: ownedClass(a(), nil), want: "paused, class held",
+		},
+		"no rollout policy any more": {
+			reason: "it has a handler, and so a RuntimeClass", pool: define("a", v1.NodePoolSpec{Rollout: &v1.Rollout{}, Handler: "runc"}),
+			want: `active, finalizer ensured, class "create"`,
 		},
 		"paused": {reason: "nothing is written", pool: paused(a()), want: "paused, class held"},
 		"paused and deleted": {
@@ -82,7 +102,7 @@ func TestPoolOutcome(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := PoolOutcomeOf(c.pool, render.ExpandHeld(append(c.others, c.pool), c.held), c.class, PoolFacts{})
+			o := PoolOutcomeOf(c.pool, render.ExpandHeld(append(c.others, c.pool), c.held), c.class, c.facts)
 			if got := o.reported(); got != c.want {
 				t.Errorf("outcome is %s, want %s: %s", got, c.want, c.reason)
 			}

@@ -70,6 +70,15 @@ func RuntimeClass(live, want *nodev1.RuntimeClass, pool *v1.NodePool) (RuntimeCl
 	return change, nil
 }
 
+// unwantedClass deletes the RuntimeClass that a pool has from before it became a rollout
+// policy; nil where there is nothing to delete.
+func unwantedClass(live *nodev1.RuntimeClass, pool *v1.NodePool) *RuntimeClassChange {
+	if live == nil || !ownedBy(live, pool) || !live.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return &RuntimeClassChange{Action: Delete, Live: live}
+}
+
 func ownedBy(class *nodev1.RuntimeClass, pool *v1.NodePool) bool {
 	return metav1.IsControlledBy(class, pool)
 }

@@ -115,7 +115,7 @@ func TestSchedule(t *testing.T) {
 			want: []string{"p: 2 nodes, 0 windows", "  [], stay: a b", ` 2 nodes do not follow: the rollout of pool "p" is paused`}},
 		"never opens": {reason: "no opening is found", nodes: 1, pools: []*v1.NodePool{p(window("0 0 30 2 *", "", 1))},
 			want: []string{"p: 1 nodes, 0 windows", "  [], stay: a", ` 1 node does not follow: outside the windows of pool "p"; no opening was found; windows[0]: schedule "0 0 30 2 *" never starts: none of its months has any of its days; it stays closed`}},
-		"never together": {reason: "the windows never meet", nodes: 1, pools: []*v1.NodePool{p(window("0 2 * * *", "", 1)), waitingPool("fleet", all(prior(1), window("0 5 * * *", "", 1)))},
+		"never together": {reason: "the windows never meet", nodes: 1, pools: []*v1.NodePool{p(window("0 2 * * *", "", 1)), waitingPool("fleet", all(prior(1), func(p *v1.NodePool) { p.Spec.Handler = "runc" }, window("0 5 * * *", "", 1)))},
 			want: []string{"fleet: 1 nodes, 0 windows", "  [], stay: a", ` 1 node does not follow: outside the windows of pools "fleet", "p"; no opening was found`,
 				"p: 1 nodes, 0 windows", "  [], stay: a", ` 1 node does not follow: outside the windows of pools "fleet", "p"; no opening was found`}},
 		"budget of 0": {reason: "a literal 0 stops", nodes: 1, pools: []*v1.NodePool{p(limited("0", 0))},

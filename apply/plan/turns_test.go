@@ -94,7 +94,7 @@ func TestNodeTakesItsTurn(t *testing.T) {
 		waitingPool("fleet", all(prior(1), limited("1", time.Minute))),
 		waitingPool("weak", all(prior(-1), limited("0", time.Minute))),
 	}
-	node := followed(t, 365*24*time.Hour, waitingPool("p", labelled("1")), waitingPool("fleet", prior(1)), waitingPool("weak", prior(-1)))
+	node := followed(t, 365*24*time.Hour, waitingPool("p", labelled("1")), pools[1], pools[2])
 	outcome := func(turns ...string) NodeOutcome {
 		return NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: Turn{In: turns}, Now: closedAt.Add(time.Millisecond)})
 	}

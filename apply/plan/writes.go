@@ -16,8 +16,9 @@ type NodeWrite struct {
 
 // Writes returns the writes of a difference to a cluster in the order in which they are
 // made: what the revision says of the pools, then the RuntimeClasses, then the first
-// write of each node. What follows it, where a node takes two, is of the same kind. The
-// garbage collector deletes the RuntimeClasses of pools that are gone.
+// write of each node. What follows it, where a node takes two, is of the same kind. RuntimeClasses
+// that are deleted are left out: the garbage collector deletes those of pools that are gone, and
+// that of a pool which has become a rollout policy goes after the writes of the nodes.
 func (d *Difference) Writes(cluster Cluster) []Write {
 	var all []Write
 	for i := range d.Pools.Changes {

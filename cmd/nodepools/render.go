@@ -95,7 +95,9 @@ func (o *renderOptions) run(ctx context.Context, std streams) error {
 		if err := expansion.Problem(pool.Name); err != nil {
 			return err
 		}
-		objects = append(objects, expansion.RuntimeClass(pool.Name))
+		if class := expansion.RuntimeClass(pool.Name); class != nil {
+			objects = append(objects, class)
+		}
 	}
 	nodes, err := o.readNodes(ctx, std)
 	if err != nil {

@@ -134,7 +134,7 @@ func (r *Reconciler) outcome(ctx context.Context, pool *v1.NodePool, pools *flee
 	} else if err != nil {
 		return plan.PoolOutcome{}, err
 	}
-	facts, err := r.facts(ctx, pool.Name, pools)
+	facts, err := r.facts(ctx, pool, pools)
 	if err != nil {
 		return plan.PoolOutcome{}, err
 	}

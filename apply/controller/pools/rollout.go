@@ -19,7 +19,7 @@ import (
 
 // facts are what is known of the nodes of a pool that wait. Before a pass over every node
 // has ended, since the start and since the pool has changed, it is not known which do.
-func (r *Reconciler) facts(ctx context.Context, pool string, pools *fleet.Snapshot) (plan.PoolFacts, error) {
+func (r *Reconciler) facts(ctx context.Context, pool *v1.NodePool, pools *fleet.Snapshot) (plan.PoolFacts, error) {
 	if pools.Rollouts == nil {
 		return plan.PoolFacts{}, nil
 	}
@@ -28,9 +28,14 @@ func (r *Reconciler) facts(ctx context.Context, pool string, pools *fleet.Snapsh
 		return plan.PoolFacts{}, err
 	}
 	facts := plan.PoolFacts{Rollouts: pools.Rollouts, Now: r.clock.Now()}
-	steps, settled := r.fleet.Steps(pool, pools.Since(pool))
+	since := pools.Since(pool.Name)
+	steps, settled := r.fleet.Steps(pool.Name, since)
 	facts.Steps = steps
-	facts.Undecided = !(known && settled) && pools.Rollouts.MayWait(pool, facts.Now)
+	facts.Undecided = !(known && settled) && pools.Rollouts.MayWait(pool.Name, facts.Now)
+	if pool.IsRolloutPolicy() {
+		counts, settled := r.fleet.Counts(pool.Name, since)
+		facts.Carried = !(known && settled) || counts.Recorded > 0
+	}
 	return facts, nil
 }
 

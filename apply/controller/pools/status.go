@@ -49,7 +49,10 @@ type rolloutFacts struct {
 func poolStatus(pool *v1.NodePool, facts poolFacts) (v1.NodePoolStatus, troubles) {
 	status := *pool.Status.DeepCopy()
 	status.Nodes = &facts.counts.NodeCounts
-	status.RuntimeClassName = v1.RuntimeClassName(pool.Name)
+	status.RuntimeClassName = ""
+	if !pool.IsRolloutPolicy() {
+		status.RuntimeClassName = v1.RuntimeClassName(pool.Name)
+	}
 	status.Revision = pool.Annotations[v1.RevisionAnnotation]
 	if facts.settled {
 		if facts.outcome.MembershipObserved() {
