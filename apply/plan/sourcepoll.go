@@ -14,6 +14,9 @@ type Poll struct {
 	At time.Time
 	// Failures is how many have failed in a row, this one included.
 	Failures int
+	// Credential reports that it has failed because the credential of the source cannot be used:
+	// the server was not asked.
+	Credential bool
 	// RetryAfter is how long the server has asked to wait; 0 where it has not.
 	RetryAfter time.Duration
 	// Requested is true where somebody has asked for another one since.
@@ -26,6 +29,11 @@ type Poll struct {
 // ForcedPeriod is the least time between two polls that somebody asks for while the
 // server asks to wait: a webhook would else do so with every push.
 const ForcedPeriod = 10 * time.Second
+
+// CredentialPeriod is the most time between two polls of a source whose credential cannot be used.
+// Such a poll reads a Secret, and asks no server. Whoever corrects the Secret waits for it, and the
+// controller may not watch Secrets.
+const CredentialPeriod = 2 * time.Second
 
 // RereadPeriod is how long a revision that is too large is not fetched again, while it is
 // the newest one.
@@ -46,7 +54,7 @@ const jitter = 0.1
 
 // PollPeriod is the time from a poll to the next one: the interval of the source, give or
 // take a tenth. After failures it is at most maxRetry, and short intervals double up to
-// that; but never is it less than the server has asked for. It is the same for the same
+// that; where the credential cannot be used, at most [CredentialPeriod]; but never is it less than the server has asked for. It is the same for the same
 // source and poll. Who asks for a poll gets it at once, or after [ForcedPeriod].
 func PollPeriod(src *v1.NodePoolSource, last Poll, maxRetry time.Duration) time.Duration {
 	period := pollPeriod(src, last, maxRetry)
@@ -63,6 +71,9 @@ func pollPeriod(src *v1.NodePoolSource, last Poll, maxRetry time.Duration) time.
 	period := src.Spec.Interval.Duration
 	if period <= 0 {
 		period = v1.DefaultInterval
+	}
+	if last.Credential {
+		return jittered(min(period, maxRetry, CredentialPeriod), src, last)
 	}
 	if last.Failures == 0 {
 		return jittered(period, src, last)

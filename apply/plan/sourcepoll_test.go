@@ -17,6 +17,7 @@ func TestPollPeriod(t *testing.T) {
 		reason             string
 		interval           time.Duration
 		failures           int
+		credential         bool
 		retryAfter         time.Duration
 		atLeast, atMost    time.Duration
 		spreadBelow, above time.Duration
@@ -27,6 +28,8 @@ func TestPollPeriod(t *testing.T) {
 		"short, third":       {reason: "it has doubled twice", interval: time.Second, failures: 3, atLeast: 3600 * time.Millisecond, atMost: 4400 * time.Millisecond, spreadBelow: 4 * time.Second, above: 4 * time.Second},
 		"short, many":        {reason: "up to the limit and no further", interval: time.Second, failures: 50, atLeast: 27 * time.Second, atMost: maxRetry, spreadBelow: 28 * time.Second, above: 29 * time.Second},
 		"long, failed":       {reason: "sooner than the interval", interval: time.Hour, failures: 1, atLeast: 27 * time.Second, atMost: maxRetry, spreadBelow: 28 * time.Second, above: 29 * time.Second},
+		"no credential":      {reason: "no server is asked", interval: time.Hour, credential: true, atLeast: 1800 * time.Millisecond, atMost: 2200 * time.Millisecond, spreadBelow: 2 * time.Second, above: 2 * time.Second},
+		"short, no login":    {reason: "not slower than the interval", interval: time.Second, credential: true, atLeast: 900 * time.Millisecond, atMost: 1100 * time.Millisecond, spreadBelow: time.Second, above: time.Second},
 		"asked to wait":      {reason: "never earlier, and not all at once", interval: time.Second, failures: 1, retryAfter: 10 * time.Minute, atLeast: 10 * time.Minute, atMost: 11 * time.Minute, spreadBelow: 10*time.Minute + 10*time.Second, above: 10*time.Minute + 50*time.Second},
 		"asked to wait less": {reason: "than it waits anyway", interval: time.Minute, failures: 9, retryAfter: time.Second, atLeast: 27 * time.Second, atMost: maxRetry, spreadBelow: 28 * time.Second, above: 29 * time.Second},
 	} {
@@ -36,7 +39,7 @@ func TestPollPeriod(t *testing.T) {
 				src := &v1.NodePoolSource{}
 				src.UID = types.UID(fmt.Sprintf("uid-%d", i%40))
 				src.Spec.Interval = metav1.Duration{Duration: c.interval}
-				last := Poll{At: time.Unix(1_700_000_000+int64(i), int64(i)), Failures: c.failures, RetryAfter: c.retryAfter}
+				last := Poll{At: time.Unix(1_700_000_000+int64(i), int64(i)), Failures: c.failures, Credential: c.credential, RetryAfter: c.retryAfter}
 				period := PollPeriod(src, last, maxRetry)
 				if again := PollPeriod(src.DeepCopy(), last, maxRetry); again != period {
 					t.Fatalf("%v, and then %v, of one source and poll", period, again)

@@ -39,7 +39,7 @@ type fetchState struct {
 	// server asked to wait.
 	forced time.Time
 	// unreachable says why the last poll failed, nil when it did not, and
-	// failures how many have in a row.
+	// failures how many have in a row that have asked the server.
 	unreachable error
 	failures    int
 	// answered is when the repository has last answered; zero for never.
@@ -85,7 +85,7 @@ func (r *Reconciler) period(src *v1.NodePoolSource, last plan.Poll) time.Duratio
 // last is the last poll, for the plan of the next one.
 func (state *fetchState) last(src *v1.NodePoolSource) plan.Poll {
 	return plan.Poll{
-		At: state.at, Failures: state.failures, RetryAfter: source.RetryAfter(state.unreachable),
+		At: state.at, Failures: state.failures, Credential: state.lacksCredential(), RetryAfter: source.RetryAfter(state.unreachable),
 		Requested: state.request != src.Annotations[v1.RequestedAtAnnotation], Forced: state.forced,
 	}
 }
@@ -123,8 +123,16 @@ func (r *Reconciler) poll(ctx context.Context, src *v1.NodePoolSource, before *f
 	// The pause begins now: a repository that hangs takes a worker as long as a
 	// poll may take.
 	state.at = r.now()
-	state.failures++
+	if !state.lacksCredential() {
+		state.failures++
+	}
 	return state
+}
+
+// lacksCredential reports whether the last poll has asked no server, as the credential of the source
+// cannot be used.
+func (state *fetchState) lacksCredential() bool {
+	return errors.Is(state.unreachable, source.ErrCredential)
 }
 
 // read brings the state up to date with the repository. An error says that the
