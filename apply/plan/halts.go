@@ -187,7 +187,7 @@ func (p *progress) haltOf(pool *rollout, all followings, before *Halt, now time.
 		}
 		return before
 	}
-	halt := &Halt{Time: now.UTC().Truncate(time.Second), Changes: changes[:min(len(changes), maxHaltedChanges)], Nodes: len(failed), Node: failed[0].Name}
+	halt := &Halt{Time: inSeconds(now), Changes: changes[:min(len(changes), maxHaltedChanges)], Nodes: len(failed), Node: failed[0].Name}
 	if !failed[0].Unready {
 		halt.Lacks = failed[0].Unmet[pool.name]
 	}

@@ -77,6 +77,29 @@ func TestWhatHaltsARollout(t *testing.T) {
 	}
 }
 
+// The time of a halt is rounded up, as those at which nodes began are: whoever resumes the rollout
+// resumes it for each node that had begun by then.
+func TestTimeOfAHaltIsRoundedUp(t *testing.T) {
+	pool, nodesOf := halting(func(p *v1.NodePool) { limited("3", time.Minute)(p) })
+	now := closedAt.Add(300 * time.Millisecond)
+	nodes, rollouts := nodesOf(time.Minute, false), RolloutsOf([]*v1.NodePool{pool})
+	began := func(f *Follower) {
+		f.Asks, f.Waits = nil, nil
+		f.Change = LastChange{At: inSeconds(now), Pools: map[string]FollowedPool{"p": {At: inSeconds(now), Content: contentID(pool)}}}
+	}
+	began(&nodes[1])
+	halt := rollouts.Turns(asking(nodes), nil, now, true).Halts["p"]
+	if !halt.Holds() || halt.Time.Before(now) {
+		t.Fatalf("halted at %v: %+v", now, halt)
+	}
+	pool.Annotations = map[string]string{v1.ResumeRolloutAnnotation: halt.Resume()}
+	rollouts = RolloutsOf([]*v1.NodePool{pool})
+	nodes[1].Unready, nodes[1].Unavailable = true, true
+	if again := rollouts.Turns(asking(nodes), map[string]*Halt{"p": halt}, now.Add(time.Minute), true).Halts["p"]; again.Holds() {
+		t.Errorf("it was resumed, and node b, which had begun before, halts it again: %+v", again)
+	}
+}
+
 // A node of a wave that has ended fails by what it has followed soon after, and not for
 // ever.
 func TestFailureOfAnEarlierWave(t *testing.T) {
