@@ -251,20 +251,56 @@ func TestTakeOverThatWaits(t *testing.T) {
 	}
 }
 
-// A node that does not meet a condition of its pool is told what it has instead.
-func TestNodeWithoutACondition(t *testing.T) {
+// A node that uses up the budget of its pool is told why: it does not meet a condition, is
+// cordoned, or settles.
+func TestNodeThatUsesUpABudget(t *testing.T) {
 	gpu := gpuPool("")
 	gpu.Spec.Rollout = &v1.Rollout{MaxUnavailable: new(intstr.FromInt32(1)), NodeConditions: []v1.NodeCondition{{Type: "GPUHealthy"}}}
-	node := applied(t, gpuNode(nil), gpu)
-	for text, unmet := range map[string]string{"GPUHealthy=True": "", "": "has no condition GPUHealthy", "GPUHealthy=Unknown": "has condition GPUHealthy=Unknown"} {
-		node.Conditions = plan.ParseConditions(text)
+	for _, c := range []struct {
+		conditions string
+		cordoned   bool
+		want       string
+	}{
+		{"GPUHealthy=True", false, ""},
+		{"", false, "has no condition GPUHealthy"},
+		{"GPUHealthy=Unknown", true, "has condition GPUHealthy=Unknown"},
+		{"GPUHealthy=True", true, "is cordoned"},
+	} {
+		node := applied(t, gpuNode(nil), gpu)
+		node.Conditions, node.Unschedulable = plan.ParseConditions(c.conditions), c.cordoned
 		e := explain.Node(node, []*v1.NodePool{gpu}, time.Time{})
 		var written bytes.Buffer
 		if err := e.WriteText(&written); err != nil {
 			t.Fatal(err)
 		}
-		if says := "  the node is unavailable to its rollout: it " + unmet + "\n"; e.Pools[0].Unmet != unmet || strings.Contains(written.String(), says) != (unmet != "") {
-			t.Errorf("of a node with %q it is said %q, and written:\n%s", text, e.Pools[0].Unmet, &written)
+		says, words := "the node counts as unavailable in its rollout: it "+c.want+" ", strings.Join(strings.Fields(written.String()), " ")
+		if e.Pools[0].Unavailable != c.want || strings.Contains(words, says) != (c.want != "") {
+			t.Errorf("of a node with %q, cordoned: %t, it is said %q, and written:\n%s", c.conditions, c.cordoned, e.Pools[0].Unavailable, &written)
+		}
+	}
+}
+
+// A node that waits for its turn is told which other node uses up the budget, by the status of
+// the pool.
+func TestNodeThatWaitsForABudget(t *testing.T) {
+	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	const waits = `nodes take turns in the rollout of pool "gpu"`
+	for want, status := range map[string]v1.NodePoolStatus{
+		waits + "; node other is cordoned": {ObservedGeneration: 2},
+		waits:                              {ObservedGeneration: 1},
+	} {
+		gpu := gpuPool("")
+		node := applied(t, gpuNode(nil), gpu)
+		node.Created = metav1.NewTime(now.AddDate(-1, 0, 0))
+		gpu.Generation, gpu.Status = 2, status
+		gpu.Spec.Labels["tier"] = "silver"
+		gpu.Spec.Rollout = &v1.Rollout{MaxUnavailable: new(intstr.FromInt32(1))}
+		gpu.Status.Conditions = []metav1.Condition{{
+			Type: v1.ReconcilingCondition, Status: metav1.ConditionTrue, Reason: v1.WaitingForBudgetReason,
+			Message: "0 of 2 nodes up to date; 2 nodes wait: " + waits + "; node other is cordoned",
+		}}
+		if wait := explain.Node(node, []*v1.NodePool{gpu}, now).Pools[0].Wait; wait == nil || wait.Message != want {
+			t.Errorf("generation %d of 2 is observed: the wait is %+v, want %q", status.ObservedGeneration, wait, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -36,9 +37,9 @@ type Pool struct {
 	Followed *Followed `json:"followed,omitempty"`
 	// Wait is why the node does not follow the pool yet.
 	Wait *Wait `json:"wait,omitempty"`
-	// Unmet is what the node has instead of a condition that the rollout of the pool names, as
-	// "has condition GPUHealthy=False": it counts as unavailable there.
-	Unmet string `json:"unmet,omitempty"`
+	// Unavailable is why the node counts as unavailable in the rollout of the pool, as "is
+	// cordoned", "has condition GPUHealthy=False" or "settles until TIME".
+	Unavailable string `json:"unavailable,omitempty"`
 }
 
 // Followed is what a node has followed of a pool.
@@ -63,6 +64,9 @@ func waitOf(wait *plan.PoolWait, live map[string]*v1.NodePool) *Wait {
 		return nil
 	}
 	w := &Wait{For: wait.For, Message: wait.String()}
+	if pool := live[wait.Pool]; pool != nil && wait.Turn {
+		w.Message += usedUp(pool, w.Message)
+	}
 	for _, name := range wait.For {
 		if pool := live[name]; wait.Turn && pool != nil && plan.HaltOf(pool).Holds() {
 			w.Message += fmt.Sprintf("; the rollout of pool %q is halted %s", name, plan.HaltOf(pool))
@@ -72,6 +76,17 @@ func waitOf(wait *plan.PoolWait, live map[string]*v1.NodePool) *Wait {
 		w.NextWindow = &metav1.Time{Time: wait.Next}
 	}
 	return w
+}
+
+// usedUp is what the status of a pool says, after what its changes wait for, of the nodes that use
+// up the budget; empty where the status is of something else.
+func usedUp(pool *v1.NodePool, wait string) string {
+	reconciling := meta.FindStatusCondition(pool.Status.Conditions, v1.ReconcilingCondition)
+	if reconciling == nil || reconciling.Reason != v1.WaitingForBudgetReason || pool.Status.ObservedGeneration != pool.Generation {
+		return ""
+	}
+	_, after, _ := strings.Cut(reconciling.Message, wait)
+	return after
 }
 
 // State is what a pool does about a node.
@@ -99,7 +114,7 @@ func poolsOf(pools []*v1.NodePool, expansion *render.Expansion, found *plan.Expl
 	}
 	var all []Pool
 	for _, name := range slices.Sorted(maps.Keys(concerned)) {
-		p := Pool{Name: name, Member: slices.Contains(found.Members, name), State: Gone, Wait: waitOf(found.Wait.Of(name), live), Unmet: found.Unmet[name]}
+		p := Pool{Name: name, Member: slices.Contains(found.Members, name), State: Gone, Wait: waitOf(found.Wait.Of(name), live), Unavailable: found.Unavailable[name]}
 		if followed, has := record.Change.Pools[name]; has {
 			p.Followed = &Followed{At: metav1.Time{Time: followed.At}, Commit: followed.Commit}
 		}

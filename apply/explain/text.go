@@ -208,8 +208,8 @@ func (p Pool) waiting() []string {
 	if p.Wait != nil {
 		lines = append(lines, "its changes wait: "+sanitize.Line(p.Wait.Message))
 	}
-	if p.Unmet != "" {
-		lines = append(lines, "the node is unavailable to its rollout: it "+sanitize.Line(p.Unmet))
+	if p.Unavailable != "" {
+		lines = append(lines, "the node counts as unavailable in its rollout: it "+sanitize.Line(p.Unavailable))
 	}
 	return lines
 }

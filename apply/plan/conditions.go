@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -157,35 +156,4 @@ func (f NodeFacts) unready(pool string, unmet map[string]string) bool {
 		}
 	}
 	return false
-}
-
-// Unmet are nodes that are ready, and do not meet the conditions that a pool names, while
-// changes wait in its rollout.
-type Unmet struct {
-	// Nodes is how many there are; First is the first of them by name, and Lacks what it has
-	// instead, as "has condition GPUHealthy=False".
-	Nodes        int
-	First, Lacks string
-}
-
-// unmetOf are those of the nodes of a pool, which are sorted by name.
-func unmetOf(pool *rollout, members []*Follower) (unmet Unmet) {
-	for _, node := range members {
-		lacks := node.Unmet[pool.name]
-		if lacks == "" || node.Unready {
-			continue
-		}
-		if unmet.Nodes++; unmet.Nodes == 1 {
-			unmet.First, unmet.Lacks = node.Name, lacks
-		}
-	}
-	return unmet
-}
-
-// String names the first of the nodes.
-func (u Unmet) String() string {
-	if u.Nodes == 1 {
-		return fmt.Sprintf("node %s %s", u.First, u.Lacks)
-	}
-	return fmt.Sprintf("%d nodes do not meet nodeConditions: node %s %s, for one", u.Nodes, u.First, u.Lacks)
 }

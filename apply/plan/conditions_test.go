@@ -98,7 +98,7 @@ func TestNodesMeetConditionsToBegin(t *testing.T) {
 			t.Errorf("%s: it is the turn of %q, want %q: %s", name, got, c.turns, c.reason)
 		}
 		unmet := ""
-		if found, some := turns.Unmet["p"]; some {
+		if found, some := turns.Unavailable["p"]; some {
 			unmet = found.String()
 		}
 		if unmet != c.unmet {

@@ -28,7 +28,7 @@ func (r *Rollouts) deadlineOf(pool *rollout, p *progress, waiting []bool) (since
 		return since, at
 	}
 	for _, state := range p.states {
-		if state != nil && state.Behind == 0 && state.Unavailable == 0 {
+		if state != nil && state.Behind == 0 && state.Unavailable.None() {
 			return since, at // it soaks, or waits for an approval
 		}
 	}

@@ -80,8 +80,8 @@ type Explanation struct {
 	Plan *NodePlan
 	// Wait are the pools whose changes the node does not follow yet.
 	Wait NodeWait
-	// Unmet is what the node lacks of the conditions that pools name, by pool.
-	Unmet map[string]string
+	// Unavailable is why the node counts as unavailable in rollouts, by pool: "is cordoned".
+	Unavailable map[string]string
 	// Paused reports whether the annotation of the node pauses it.
 	Paused bool
 	// Unreadable says why the record cannot be read.
@@ -105,7 +105,7 @@ func Explain(node *NodeState, pools *render.Expansion, facts NodeFacts) *Explana
 	if allowed := outcome.Admission.Plan; allowed != nil {
 		p = allowed
 	}
-	e := &Explanation{Plan: p, Wait: outcome.Wait, Unmet: outcome.Unmet, Paused: outcome.Paused, Members: full.Pools}
+	e := &Explanation{Plan: p, Wait: outcome.Wait, Unavailable: facts.unavailability(node, outcome), Paused: outcome.Paused, Members: full.Pools}
 	setters := &owners{object: node}
 	e.Keys = slices.Concat(
 		explained[string]{

@@ -57,7 +57,7 @@ func (f *foresight) turns() Turns {
 // whether there are some.
 func (f *foresight) approve(waves map[string]*WaveState) (found bool) {
 	for pool, state := range waves {
-		if state.Approval == "" || state.Behind > 0 || state.Unavailable > 0 || !state.Soaks.IsZero() || slices.Contains(f.approved[pool][state.Index], state.Approval) {
+		if state.Approval == "" || state.Behind > 0 || !state.Unavailable.None() || !state.Soaks.IsZero() || slices.Contains(f.approved[pool][state.Index], state.Approval) {
 			continue
 		}
 		f.rollouts.pools[pool].approved = state.Approval

@@ -334,7 +334,7 @@ func (s *stepper) approve(waves map[string]*WaveState) (approved bool) {
 		if s.approves != nil && !s.approves(pool.Name) {
 			continue
 		}
-		if state == nil || state.Approval == "" || state.Unavailable > 0 || !state.Soaks.IsZero() || pool.Annotations[v1.ApproveRolloutAnnotation] == state.Approval {
+		if state == nil || state.Approval == "" || !state.Unavailable.None() || !state.Soaks.IsZero() || pool.Annotations[v1.ApproveRolloutAnnotation] == state.Approval {
 			continue
 		}
 		if pool.Annotations == nil {

@@ -76,8 +76,8 @@ type Turns struct {
 	Halts map[string]*Halt
 	// Stuck are the pools of which the next step takes too long.
 	Stuck map[string]Stuck
-	// Unmet are the nodes that do not meet the conditions of the pools in which changes wait.
-	Unmet map[string]Unmet
+	// Unavailable are the nodes that use up the budgets of the pools in which changes wait.
+	Unavailable map[string]Unavailable
 	// Counts are how many nodes are on their way, of the pools in which nodes take turns. They
 	// are not known while nothing waits in any.
 	Counts map[string]RolloutNodes
@@ -106,7 +106,7 @@ func (t Turns) Of(node string) Turn {
 // Halts are those that were there before. Settled reports that all nodes are known as they
 // are by these pools: before, nobody knows which are in which, and it is the turn of none.
 func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
-	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Free: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unmet: map[string]Unmet{}, Counts: map[string]RolloutNodes{}}
+	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Free: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unavailable: map[string]Unavailable{}, Counts: map[string]RolloutNodes{}}
 	if !settled {
 		turns.Halts = halts
 		return turns
@@ -121,6 +121,9 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 	followed := followings{}
 	for pool, of := range members {
 		progresses[pool] = r.progressOf(r.pools[pool], of, followed, halts[pool], now)
+		if unavailable := unavailableOf(r.pools[pool], of, budgets[pool], now); len(progresses[pool].waiting) > 0 && !unavailable.None() {
+			turns.Unavailable[pool] = unavailable
+		}
 	}
 	d := turnDecider{r, budgets, progresses, now}
 	for _, node := range r.inOrder(nodes) {
@@ -188,9 +191,6 @@ func (t *Turns) note(r *Rollouts, halts map[string]*Halt, progresses map[string]
 		}
 		if of.halt != nil {
 			t.Halts[pool] = of.halt
-		}
-		if of.unmet.Nodes > 0 {
-			t.Unmet[pool] = of.unmet
 		}
 		t.Again = sooner(t.Again, of.deadline, now)
 		if !of.deadline.IsZero() && !now.Before(of.deadline) {

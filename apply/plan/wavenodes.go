@@ -15,8 +15,9 @@ type WaveNodes struct {
 	// Behind are the nodes on which changes wait, of the pool or of others that wait for it;
 	// Followed are all others.
 	Followed, Behind []string
-	// Unavailable are those of both that keep a later wave from beginning.
-	Unavailable []string
+	// Unavailable are those of both that are not available, and Settling those that only follow a
+	// change, or followed one less than minReady ago: they keep a later wave from beginning.
+	Unavailable, Settling []string
 }
 
 // WaveNodes returns the nodes of all waves of a pool at a time, the rest last. That of a
@@ -47,8 +48,11 @@ func (r *Rollouts) WaveNodes(pool string, nodes []Follower, now time.Time) []Wav
 		} else {
 			wave.Followed = append(wave.Followed, node.Name)
 		}
-		if node.Stuck || node.occupies(one, now) {
+		switch {
+		case node.why(pool) != "":
 			wave.Unavailable = append(wave.Unavailable, node.Name)
+		case node.occupies(one, now):
+			wave.Settling = append(wave.Settling, node.Name)
 		}
 	}
 	return waves

@@ -45,9 +45,9 @@ func TestWaveNodes(t *testing.T) {
 		t.Errorf("the waves of the fleet (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]WaveNodes{{
-		Wave: v1.RestWave, Followed: []string{"n1", "n3"}, Behind: []string{"n2", "n4"}, Unavailable: []string{"n1", "n2", "n3"},
+		Wave: v1.RestWave, Followed: []string{"n1", "n3"}, Behind: []string{"n2", "n4"}, Unavailable: []string{"n2", "n3"}, Settling: []string{"n1"},
 	}}, rollouts.WaveNodes("gpu", nodes, closedAt)); diff != "" {
-		t.Errorf("a pool without waves, in which a node counts as unavailable for an hour (-want +got):\n%s", diff)
+		t.Errorf("a pool without waves, in which a node settles for an hour (-want +got):\n%s", diff)
 	}
 	state := rollouts.Turns(asking(nodes), nil, closedAt, true).Waves["fleet"]
 	if state == nil || state.Index != 0 || state.Nodes != 1 || state.Behind != 0 || state.Approval == "" {

@@ -22,8 +22,6 @@ type progress struct {
 	halt      *Halt
 	// last are the last waves that have followed pools, by name, as far as that was asked.
 	last map[string]*lastWaves
-	// unmet are the nodes that do not meet the conditions that the pool names.
-	unmet Unmet
 	// first is, by node, the rank of the strongest pool of which it has not followed a change.
 	first map[string]int
 	// states are those of the waves, by the rank of the weakest pool whose changes count: what a
@@ -60,7 +58,7 @@ func (p *progress) stateFor(changing *rollout, now time.Time) *WaveState {
 // where this has to wait for something else, the one that only waits for an approval, of the
 // strongest changes if there are several.
 func (p *progress) shown() *WaveState {
-	waits := func(s *WaveState) bool { return s != nil && s.Approval != "" && s.Unavailable == 0 }
+	waits := func(s *WaveState) bool { return s != nil && s.Approval != "" && s.Unavailable.None() }
 	shown := p.state
 	for _, rank := range slices.Sorted(maps.Keys(p.states)) {
 		if state := p.states[rank]; !waits(shown) && waits(state) {
@@ -133,7 +131,6 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, all followings
 			p.waiting[one.name] = one
 		}
 	}
-	p.unmet = unmetOf(pool, members)
 	p.halt = p.haltOf(pool, all, r.standing(pool.name, before, true), now)
 	for weakest, waits := range waiting { // each of them may wait for something else
 		if waits && len(pool.waves) > 0 {
@@ -230,9 +227,7 @@ func (p *progress) wavesUpTo(rank int, now time.Time) []*WaveState {
 		}
 		// Of one that is busy nobody knows yet that it has followed.
 		if node.Stuck || node.Busy || node.occupies(pool, now) && !p.tolerated[node.Name] {
-			if state.Unavailable++; state.First == "" {
-				state.First = node.Name
-			}
+			state.Unavailable.add(node, node.why(pool.name))
 		}
 	}
 	return states
@@ -255,5 +250,5 @@ func (s *WaveState) passed(pool *rollout, newest time.Time, changes []string, no
 	if w.approval && !pool.approves(s.Index, changes) {
 		s.Approval = approvalOf(changes, w.name)
 	}
-	return s.Unavailable == 0 && s.Soaks.IsZero() && s.Approval == ""
+	return s.Unavailable.None() && s.Soaks.IsZero() && s.Approval == ""
 }

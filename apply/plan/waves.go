@@ -130,10 +130,10 @@ type WaveState struct {
 	// position, from 0, and Waves how many there are.
 	Wave         string
 	Index, Waves int
-	// Nodes are in the wave, of which Behind have not followed, and Unavailable are not
-	// available; First is the first of the unavailable ones by name.
-	Nodes, Behind, Unavailable int
-	First                      string
+	// Nodes are in the wave, of which Behind have not followed; Unavailable are those that keep
+	// later waves from beginning.
+	Nodes, Behind int
+	Unavailable   Unavailable
 	// Soaks is until when the next wave waits where all nodes have followed; zero where it
 	// does not wait for that.
 	Soaks time.Time
@@ -147,10 +147,10 @@ type WaveState struct {
 func (s *WaveState) EqualButNumbers(other *WaveState) bool {
 	a, b := *s, *other
 	done := func(state *WaveState) bool { return state.Behind == 0 }
-	if done(&a) != done(&b) || (a.Unavailable == 0) != (b.Unavailable == 0) {
+	if done(&a) != done(&b) || a.Unavailable.None() != b.Unavailable.None() {
 		return false
 	}
-	a.Behind, a.Unavailable, a.First = b.Behind, b.Unavailable, b.First
+	a.Behind, a.Unavailable = b.Behind, b.Unavailable
 	return a == b
 }
 
@@ -158,12 +158,10 @@ func (s *WaveState) EqualButNumbers(other *WaveState) bool {
 func (s *WaveState) String() string {
 	text := fmt.Sprintf("wave %s, %d of %d, has %d of %d nodes", s.Wave, s.Index+1, s.Waves, s.Nodes-s.Behind, s.Nodes)
 	switch {
-	case s.Behind > 0 && s.Unavailable == 0:
+	case !s.Unavailable.None():
+		return text + "; " + s.Unavailable.String()
+	case s.Behind > 0:
 		return text
-	case s.Unavailable == 1:
-		return text + fmt.Sprintf("; node %s is not available", s.First)
-	case s.Unavailable > 1:
-		return text + fmt.Sprintf("; %d of them are not available, node %s among them", s.Unavailable, s.First)
 	case !s.Soaks.IsZero() && s.Approval != "":
 		return text + "; the next wave begins at " + describeMoment(s.Soaks.UTC()) + " at the earliest, and waits for an approval"
 	case !s.Soaks.IsZero():

@@ -133,8 +133,11 @@ func describeState(s *WaveState) string {
 		return ""
 	}
 	text := fmt.Sprintf("%s %d/%d", s.Wave, s.Nodes-s.Behind, s.Nodes)
-	if s.Unavailable > 0 {
-		text += " down " + s.First
+	if s.Unavailable.Nodes > 0 {
+		text += " down " + s.Unavailable.First
+	}
+	if s.Unavailable.Settling > 0 {
+		text += fmt.Sprintf(" settling %d", s.Unavailable.Settling)
 	}
 	if s.Behind == 0 && !s.Soaks.IsZero() {
 		text += " soaks"

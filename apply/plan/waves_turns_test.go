@@ -127,8 +127,9 @@ func TestRevertReachesABrokenNode(t *testing.T) {
 func TestWaveText(t *testing.T) {
 	for want, s := range map[string]*WaveState{
 		"wave canary, 1 of 2, has 1 of 3 nodes":                                                                                          {Nodes: 3, Behind: 2},
-		"wave canary, 1 of 2, has 1 of 1 nodes; node a is not available":                                                                 {Nodes: 1, Unavailable: 1, First: "a", Soaks: closedAt},
-		"wave canary, 1 of 2, has 2 of 2 nodes; 2 of them are not available, node a among them":                                          {Nodes: 2, Unavailable: 2, First: "a"},
+		"wave canary, 1 of 2, has 1 of 1 nodes; node a is cordoned":                                                                      {Nodes: 1, Unavailable: Unavailable{Nodes: 1, First: "a", Why: "is cordoned"}, Soaks: closedAt},
+		"wave canary, 1 of 2, has 1 of 2 nodes; 1 node is settling":                                                                      {Nodes: 2, Behind: 1, Unavailable: Unavailable{Settling: 1}},
+		"wave canary, 1 of 2, has 4 of 4 nodes; 2 nodes are not available: node a is not ready, for one; 2 nodes are settling":           {Nodes: 4, Unavailable: Unavailable{2, "a", "is not ready", 2}},
 		"wave canary, 1 of 2, has 1 of 1 nodes; the next wave begins at 2026-11-25T12:00:00Z":                                            {Nodes: 1, Soaks: closedAt},
 		"wave canary, 1 of 2, has 1 of 1 nodes; the next wave waits for an approval":                                                     {Nodes: 1, Approval: "abcdef/canary"},
 		"wave canary, 1 of 2, has 1 of 1 nodes; the next wave begins at 2026-11-25T12:00:00Z at the earliest, and waits for an approval": {Nodes: 1, Soaks: closedAt, Approval: "abcdef/canary"},

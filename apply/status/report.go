@@ -65,9 +65,10 @@ type Nodes struct {
 	Updated int `json:"updated"`
 	Ready   int `json:"ready"`
 	Waiting int `json:"waiting"`
-	// Unavailable and Failed are nil where nodes are not known, or where no pool has a
-	// rollout.
+	// Unavailable, Settling and Failed are nil where nodes are not known, or where no pool has
+	// a rollout.
 	Unavailable *int `json:"unavailable,omitempty"`
+	Settling    *int `json:"settling,omitempty"`
 	Failed      *int `json:"failed,omitempty"`
 }
 

@@ -115,6 +115,9 @@ func (n *Nodes) text() string {
 	if n.Unavailable != nil && *n.Unavailable > 0 {
 		text += fmt.Sprintf("; %d unavailable", *n.Unavailable)
 	}
+	if n.Settling != nil && *n.Settling > 0 {
+		text += fmt.Sprintf("; %d settling", *n.Settling)
+	}
 	if n.Failed != nil && *n.Failed > 0 {
 		text += fmt.Sprintf("; %d failed", *n.Failed)
 	}

@@ -19,8 +19,8 @@ type turns struct {
 	waits map[string][]plan.PoolWait
 	// waves are how far the waves are of the pools that have some.
 	waves map[string]*plan.WaveState
-	// unmet are the nodes that do not meet the conditions that pools name.
-	unmet map[string]plan.Unmet
+	// unavailable are the nodes that use up the budgets of pools.
+	unavailable map[string]plan.Unavailable
 }
 
 func turnsOf(cluster Cluster, now time.Time) *turns {
@@ -57,7 +57,7 @@ func turnsOf(cluster Cluster, now time.Time) *turns {
 		}
 	}
 	decided := t.rollouts.Turns(t.nodes, halts, now, true)
-	t.waves, t.unmet = decided.Waves, decided.Unmet
+	t.waves, t.unavailable = decided.Waves, decided.Unavailable
 	return t
 }
 

@@ -89,30 +89,20 @@ func later(pool *v1.NodePool, p Pool, turns *turns) string {
 	case p.Reason == v1.SoakingReason:
 		return "a soak" + after(pool, turns)
 	case wave != nil:
-		return "their turn in wave " + review.Word(wave.Wave) + of(name, pool.Name) + missing(wave) + unmet(pool, turns)
+		return "their turn in wave " + review.Word(wave.Wave) + of(name, pool.Name) + usedUp(pool, wave, turns)
 	}
-	return "their turn" + unmet(pool, turns)
+	return "their turn" + usedUp(pool, nil, turns)
 }
 
-// unmet names a node that does not meet the conditions of the pool, or of one that is waited
-// for.
-func unmet(pool *v1.NodePool, turns *turns) string {
+// usedUp names who keeps nodes from taking their turn.
+func usedUp(pool *v1.NodePool, wave *plan.WaveState, turns *turns) (text string) {
+	if wave != nil && !wave.Unavailable.None() {
+		text = "; " + sanitize.Line(wave.Unavailable.String())
+	}
 	for _, name := range turns.waitedFor(pool.Name) {
-		if nodes, some := turns.unmet[name]; some {
-			return "; " + sanitize.Line(nodes.String())
+		if nodes, some := turns.unavailable[name]; some && (wave == nil || wave.Unavailable != nodes) {
+			return text + "; " + sanitize.Line(nodes.String())
 		}
 	}
-	return ""
-}
-
-// missing names who keeps nodes from taking their turn.
-func missing(wave *plan.WaveState) string {
-	switch wave.Unavailable {
-	case 0:
-		return ""
-	case 1:
-		return "; node " + review.Word(wave.First) + " is not available"
-	default:
-		return fmt.Sprintf("; %d nodes are not available, node %s among them", wave.Unavailable, review.Word(wave.First))
-	}
+	return text
 }

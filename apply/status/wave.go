@@ -15,12 +15,13 @@ type Wave struct {
 	Name  string    `json:"name"`
 	State WaveState `json:"state"`
 	// Nodes are in the wave; Followed and Waiting add up to them. Unavailable are those of
-	// both that are not available, Failed those that have followed and are not ready, or do
-	// not meet the conditions of the pool.
+	// both that are not available, Settling others that followed less than minReady ago, Failed
+	// those that have followed and are not ready, or do not meet the conditions of the pool.
 	Nodes       int `json:"nodes"`
 	Followed    int `json:"followed"`
 	Waiting     int `json:"waiting"`
 	Unavailable int `json:"unavailable"`
+	Settling    int `json:"settling"`
 	Failed      int `json:"failed"`
 	// UnavailableNodes are the first three of the unavailable ones by name.
 	UnavailableNodes []string `json:"unavailableNodes,omitempty"`
@@ -69,7 +70,7 @@ func (t *turns) waveOf(pool *v1.NodePool, nodes plan.WaveNodes) Wave {
 	return Wave{
 		Name: nodes.Wave, Nodes: len(nodes.Followed) + len(nodes.Behind), Followed: len(nodes.Followed), Waiting: len(nodes.Behind),
 		Unavailable: len(nodes.Unavailable), UnavailableNodes: slices.Clone(nodes.Unavailable[:min(len(nodes.Unavailable), maxNamed)]),
-		Failed: t.failed(pool, nodes),
+		Settling: len(nodes.Settling), Failed: t.failed(pool, nodes),
 	}
 }
 
@@ -101,10 +102,10 @@ func nodesOf(pool *v1.NodePool, turns *turns, now time.Time) *Nodes {
 	if turns.nodes == nil {
 		return n
 	}
-	unavailable, failed := 0, 0
+	unavailable, settling, failed := 0, 0, 0
 	for _, wave := range turns.rollouts.WaveNodes(pool.Name, turns.nodes, now) {
-		unavailable, failed = unavailable+len(wave.Unavailable), failed+turns.failed(pool, wave)
+		unavailable, settling, failed = unavailable+len(wave.Unavailable), settling+len(wave.Settling), failed+turns.failed(pool, wave)
 	}
-	n.Unavailable, n.Failed = &unavailable, &failed
+	n.Unavailable, n.Settling, n.Failed = &unavailable, &settling, &failed
 	return n
 }

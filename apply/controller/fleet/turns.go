@@ -48,8 +48,8 @@ type turns struct {
 	waves map[string]*plan.WaveState
 	// stuck are the pools of which the next step takes too long.
 	stuck map[string]plan.Stuck
-	// unmet are the nodes that do not meet the conditions of pools in which changes wait.
-	unmet map[string]plan.Unmet
+	// unavailable are the nodes that use up the budgets of pools in which changes wait.
+	unavailable map[string]plan.Unavailable
 	// counted are how many nodes are on their way, by pool.
 	counted map[string]plan.RolloutNodes
 }

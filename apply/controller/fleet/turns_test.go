@@ -149,7 +149,7 @@ func TestChangesOfWaves(t *testing.T) {
 		"the same":    {"nothing is new", &follows, with(func(*plan.WaveState) {}), turnsChange{}},
 		"numbers":     {"one more has followed", &follows, with(func(s *plan.WaveState) { s.Behind = 4 }), turnsChange{Numbers, Elsewhere}},
 		"next wave":   {"it follows at once", &follows, with(func(s *plan.WaveState) { s.Wave, s.Index, s.Behind = "b", 1, 10 }), turnsChange{News, Elsewhere}},
-		"unavailable": {"those that have begun are", &follows, with(func(s *plan.WaveState) { s.Unavailable, s.First = 1, "n" }), turnsChange{News, Elsewhere}},
+		"unavailable": {"those that have begun are", &follows, with(func(s *plan.WaveState) { s.Unavailable = plan.Unavailable{Settling: 1} }), turnsChange{News, Elsewhere}},
 		"soaks":       {"it is waited for from now on", &follows, with(func(s *plan.WaveState) { s.Behind, s.Soaks = 0, turnsNow }), turnsChange{News, News}},
 		"goes on":     {"it is waited for no more", with(func(s *plan.WaveState) { s.Behind, s.Approval = 0, "x/a" }), &follows, turnsChange{News, News}},
 	} {
@@ -227,18 +227,18 @@ func TestNodeThatLeftTwiceCountsInBoth(t *testing.T) {
 	}
 }
 
-// A condition that changes each second has no status written each second, be it of the pool or
+// A node whose availability changes each second has no status written each second, be it of the pool or
 // of those that wait for it.
-func TestUnmetConditionsAreNumbers(t *testing.T) {
+func TestWhoUsesUpABudgetIsANumber(t *testing.T) {
 	turns := newTurns()
-	one := plan.Unmet{Nodes: 1, First: "a", Lacks: "has condition GPUHealthy=False"}
-	other := plan.Unmet{Nodes: 1, First: "b", Lacks: "has no condition GPUHealthy"}
-	for i, unmet := range []map[string]plan.Unmet{{"p": one}, {}, {"p": one}, {"p": other}, {}} {
-		if got := turns.setUnmet(unmet); len(got) != 1 || got["p"] != (turnsChange{Numbers, Elsewhere}) {
+	one := plan.Unavailable{Nodes: 1, First: "a", Why: "has condition GPUHealthy=False"}
+	other := plan.Unavailable{Nodes: 1, First: "b", Why: "is cordoned"}
+	for i, unavailable := range []map[string]plan.Unavailable{{"p": one}, {}, {"p": one}, {"p": other}, {}} {
+		if got := turns.setUnavailable(unavailable); len(got) != 1 || got["p"] != (turnsChange{Numbers, Elsewhere}) {
 			t.Errorf("change %d: %+v", i, got)
 		}
 	}
-	if got := turns.setUnmet(nil); len(got) > 0 {
+	if got := turns.setUnavailable(nil); len(got) > 0 {
 		t.Errorf("nothing changes: %+v", got)
 	}
 }

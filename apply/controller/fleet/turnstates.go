@@ -21,7 +21,7 @@ func (f *Fleet) publishTurns(turns plan.Turns) {
 	for _, pool := range f.turns.setStuck(turns.Stuck) {
 		changes[pool] = turnsChange{News, News}
 	}
-	for pool, change := range f.turns.setUnmet(turns.Unmet) {
+	for pool, change := range f.turns.setUnavailable(turns.Unavailable) {
 		known := changes[pool]
 		changes[pool] = turnsChange{known.own | change.own, known.waiting | change.waiting}
 	}
@@ -118,32 +118,32 @@ func (t *turns) setStuck(stuck map[string]plan.Stuck) []string {
 	return changed
 }
 
-// setUnmet notes which nodes do not meet the conditions of pools, and returns the pools of
-// which that is another thing than before. A kubelet can have that change each second, so it
-// is gathered as numbers are.
-func (t *turns) setUnmet(unmet map[string]plan.Unmet) map[string]turnsChange {
+// setUnavailable notes which nodes use up the budgets of pools, and returns the pools of which
+// that is another thing than before. A kubelet can have that change each second, so it is
+// gathered as numbers are.
+func (t *turns) setUnavailable(unavailable map[string]plan.Unavailable) map[string]turnsChange {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	changes := map[string]turnsChange{}
-	for pool, is := range unmet {
-		if t.unmet[pool] != is {
+	for pool, is := range unavailable {
+		if t.unavailable[pool] != is {
 			changes[pool] = turnsChange{Numbers, Elsewhere}
 		}
 	}
-	for pool := range t.unmet {
-		if _, still := unmet[pool]; !still {
+	for pool := range t.unavailable {
+		if _, still := unavailable[pool]; !still {
 			changes[pool] = turnsChange{Numbers, Elsewhere}
 		}
 	}
-	t.unmet = unmet
+	t.unavailable = unavailable
 	return changes
 }
 
-// Unmet returns the nodes that do not meet the conditions of a pool in which changes wait.
-func (f *Fleet) Unmet(pool string) plan.Unmet {
+// Unavailable returns the nodes that use up the budget of a pool in which changes wait.
+func (f *Fleet) Unavailable(pool string) plan.Unavailable {
 	f.turns.mu.Lock()
 	defer f.turns.mu.Unlock()
-	return f.turns.unmet[pool]
+	return f.turns.unavailable[pool]
 }
 
 // Stuck reports whether the next step of the rollout of a pool takes too long.

@@ -42,7 +42,7 @@ func (r *Reconciler) facts(ctx context.Context, pool *v1.NodePool, pools *fleet.
 // turnsOf are how far the rollouts are of a pool, and of those that it waits for. A halt in
 // the status of the pool goes on until it is known what has become of it.
 func (r *Reconciler) turnsOf(pool *v1.NodePool, pools *fleet.Snapshot, counts fleet.Counts) rolloutFacts {
-	facts := rolloutFacts{map[string]*plan.WaveState{}, map[string]*plan.Halt{}, map[string]plan.Stuck{}, map[string]plan.Unmet{}}
+	facts := rolloutFacts{map[string]*plan.WaveState{}, map[string]*plan.Halt{}, map[string]plan.Stuck{}, map[string]plan.Unavailable{}}
 	names := []string{pool.Name}
 	for wait := range counts.Waits {
 		names = append(names, wait.For...)
@@ -61,8 +61,8 @@ func (r *Reconciler) turnsOf(pool *v1.NodePool, pools *fleet.Snapshot, counts fl
 		if stuck, found := r.fleet.Stuck(name); found {
 			facts.stuck[name] = stuck
 		}
-		if unmet := r.fleet.Unmet(name); unmet.Nodes > 0 {
-			facts.unmet[name] = unmet
+		if unavailable := r.fleet.Unavailable(name); !unavailable.None() {
+			facts.unavailable[name] = unavailable
 		}
 	}
 	return facts
@@ -166,9 +166,9 @@ func waitReason(facts poolFacts) string {
 		return v1.RolloutPausedReason
 	case !wait.Turn:
 		return v1.WaitingForWindowReason
-	case wave != nil && wave.Behind == 0 && wave.Unavailable == 0 && !wave.Soaks.IsZero():
+	case wave != nil && wave.Behind == 0 && wave.Unavailable.None() && !wave.Soaks.IsZero():
 		return v1.SoakingReason
-	case wave != nil && wave.Behind == 0 && wave.Unavailable == 0 && wave.Approval != "":
+	case wave != nil && wave.Behind == 0 && wave.Unavailable.None() && wave.Approval != "":
 		return v1.WaitingForApprovalReason
 	default:
 		return v1.WaitingForBudgetReason
@@ -193,8 +193,9 @@ func describeWait(facts poolFacts) string {
 		text += fmt.Sprintf("; of them %d: %s", nodes, obstacle)
 	}
 	for _, name := range wait.For {
-		if unmet, some := facts.unmet[name]; wait.Turn && some {
-			text += "; " + unmet.String()
+		unavailable, some := facts.unavailable[name]
+		if wave := facts.waves[name]; wait.Turn && some && (wave == nil || wave.Unavailable != unavailable) {
+			text += "; " + unavailable.String()
 			break
 		}
 	}

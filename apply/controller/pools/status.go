@@ -40,7 +40,8 @@ type rolloutFacts struct {
 	waves map[string]*plan.WaveState
 	halts map[string]*plan.Halt
 	stuck map[string]plan.Stuck
-	unmet map[string]plan.Unmet
+	// unavailable are the nodes that use up budgets.
+	unavailable map[string]plan.Unavailable
 }
 
 // poolStatus says how far a pool is carried out, and what troubles its conditions
