@@ -32,7 +32,7 @@ func TestConditionHaltsTheRollout(t *testing.T) {
 			NodeConditions: []v1.NodeCondition{{Type: "GPUHealthy"}},
 		}
 	})
-	w.hasReason(v1.ReconcilingCondition, v1.WaitingForBudgetReason, "2 nodes do not meet nodeConditions: node health-a has no condition GPUHealthy")
+	w.hasReason(v1.ReconcilingCondition, v1.WaitingForBudgetReason, "2 nodes are not available: node health-a has no condition GPUHealthy")
 	for _, name := range names {
 		w.sets(name, corev1.ConditionTrue)
 	}

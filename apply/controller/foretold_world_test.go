@@ -257,7 +257,7 @@ func (w *foretoldWorld) approve() (approved bool) {
 	for _, s := range w.scenarios {
 		for name := range s.names() { // also one that is deleted
 			state := w.fleet.Wave(s.full(name))
-			if state == nil || state.Approval == "" || state.Behind > 0 || state.Unavailable > 0 || !state.Soaks.IsZero() || w.given[state.Approval] {
+			if state == nil || state.Approval == "" || state.Behind > 0 || !state.Unavailable.None() || !state.Soaks.IsZero() || w.given[state.Approval] {
 				continue
 			}
 			if w.asked[state.Approval].IsZero() {

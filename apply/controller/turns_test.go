@@ -60,7 +60,7 @@ spec: {labels: {example.com/tier: "1"}}
 		if pool.Status.Rollout == nil || pool.Status.Rollout.Waiting != count {
 			return fmt.Errorf("status.rollout is %v", pool.Status.Rollout)
 		}
-		return conditionIs(pool.Status.Conditions, v1.ReconcilingCondition, metav1.ConditionTrue, v1.WaitingForBudgetReason)
+		return conditionIs(pool.Status.Conditions, v1.ReconcilingCondition, metav1.ConditionTrue, v1.WaitingForBudgetReason, "2 nodes are not available: node turn-0 is cordoned, for one")
 	})
 	if moved := tier("2"); len(moved) > 0 {
 		t.Errorf("two nodes are cordoned, and %v have moved", moved)
@@ -176,13 +176,13 @@ spec: {labels: {example.com/tier: "1"}}
 	}
 	cordon(true)
 	approve(approval)
-	waits("canary", v1.WaitingForBudgetReason, "node wave-a is not available")
+	waits("canary", v1.WaitingForBudgetReason, "node wave-a is cordoned")
 	if got := moved(); !slices.Equal(got, names[:1]) {
 		t.Errorf("the canary is not available, and %v have moved", got)
 	}
 	w.stop()
 	w.start()
-	waits("canary", v1.WaitingForBudgetReason, "node wave-a is not available")
+	waits("canary", v1.WaitingForBudgetReason, "node wave-a is cordoned")
 	cordon(false)
 	waits("zone-y", v1.SoakingReason, "2 nodes wait: ", "wave zone-y, 2 of 3, has 2 of 2 nodes", "the next wave begins at ")
 	if got := moved(); !slices.Equal(got, []string{"wave-a", "wave-c", "wave-d"}) {
