@@ -83,9 +83,8 @@ type NodeDifference struct {
 //     nor for an eviction ([NodeFacts.Drained], [NodeFacts.Evicted]): see
 //     [Difference.Drains], which is for whoever prints the difference.
 //   - Nothing else waits. No key was put back lately ([NodeFacts.Repairs], [NodeFacts.Backoff],
-//     [NodeFacts.Now]), and nothing is remembered of a node ([NodeFacts.Memory],
-//     [NodeFacts.LastChange]) but what stands there, nor is anything only tried
-//     ([NodeFacts.Tries]). The API server
+//     [NodeFacts.Now]), and nothing is remembered of a node ([NodeFacts.LastChange]) but what
+//     stands there, nor is anything only tried ([NodeFacts.Tries]). The API server
 //     takes what every pool changes ([NodeFacts.Refused]). Every pool
 //     that is not there is gone ([NodeFacts.Known]), and has not just released its nodes
 //     ([HoldFacts.Released]). Pools that are deleted are known to be all
