@@ -159,7 +159,7 @@ type AnnotationValue string
 // Taint is a taint that a pool puts on its nodes. It is [corev1.Taint] without
 // timeAdded, which is not for a file to say.
 //
-// +kubebuilder:validation:XValidation:rule="!self.key.startsWith('node.kubernetes.io/') && !self.key.startsWith('node.cloudprovider.kubernetes.io/')",message="taints under node.kubernetes.io/ and node.cloudprovider.kubernetes.io/ tell the condition of a node and belong to Kubernetes"
+// +kubebuilder:validation:XValidation:rule="!self.key.matches('^(node|node[.]cloudprovider)[.]kubernetes[.]io/|^readiness[.]k8s[.]io/|/agent-not-ready$')",message="taints that report the condition of a node are removed when the node is ready, and a pool would put them back for ever"
 // +kubebuilder:validation:XValidation:rule="!self.key.matches('^[^/]{254}')",message="the DNS prefix of a taint key must be no more than 253 characters"
 // +kubebuilder:validation:XValidation:rule="!self.key.startsWith('nodes.lailin.xyz/')",message="taint keys under nodes.lailin.xyz/ are kept for the controller"
 type Taint struct {

@@ -2,6 +2,7 @@ package v1
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,15 +31,13 @@ const (
 	maxAnnotationBytes = 8 << 10
 )
 
-// kubernetesTaintPrefixes tell the condition of a node. Kubernetes puts these
-// taints on and takes them off, and a pool would fight with it.
-var kubernetesTaintPrefixes = []string{"node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"}
+// conditionTaints report the condition of a node. Kubernetes or an agent of the node
+// removes such a taint when the node is ready, and a pool would put it back.
+var conditionTaints = regexp.MustCompile(`^(node|node[.]cloudprovider)[.]kubernetes[.]io/|^readiness[.]k8s[.]io/|/agent-not-ready$`)
 
-// IsKubernetesTaint reports whether a taint of this key tells the condition of a
-// node. No pool puts such a one on or takes it off.
-func IsKubernetesTaint(key string) bool {
-	return slices.ContainsFunc(kubernetesTaintPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
-}
+// IsConditionTaint reports whether a taint of this key reports the condition of a
+// node. No pool adds or removes such a taint.
+func IsConditionTaint(key string) bool { return conditionTaints.MatchString(key) }
 
 // ValidateNodePool returns every reason for which the API server would refuse
 // the pool.
@@ -157,8 +156,8 @@ func validateTaints(taints []Taint, at *field.Path) field.ErrorList {
 	for i, taint := range taints {
 		each := at.Index(i)
 		problems = append(problems, validateKey(taint.Key, each.Child("key"))...)
-		if IsKubernetesTaint(taint.Key) {
-			problems = append(problems, field.Forbidden(each.Child("key"), "taints under "+strings.Join(kubernetesTaintPrefixes, " and ")+" tell the condition of a node and belong to Kubernetes"))
+		if IsConditionTaint(taint.Key) {
+			problems = append(problems, field.Forbidden(each.Child("key"), "taints that report the condition of a node are removed when the node is ready, and a pool would put them back for ever"))
 		}
 		problems = append(problems, validateLabelValue(taint.Value, each.Child("value"))...)
 		if !slices.Contains(effects, taint.Effect) {

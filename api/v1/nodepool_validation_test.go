@@ -130,15 +130,19 @@ func TestValidateNodePool(t *testing.T) {
 		"too many bytes":      {"characters take up to four", annotations(4, strings.Repeat("é", 1024)), []string{"FieldValueForbidden spec.annotations"}},
 		"annotation too long": {"the record repeats it", annotation("a", strings.Repeat("a", 1025)), []string{"FieldValueTooLong spec.annotations[a]"}},
 
-		"taint key":            {"as Kubernetes", taints(Taint{Key: "a b", Effect: "NoSchedule"}), []string{"FieldValueInvalid spec.taints[0].key"}},
-		"no taint key":         {"as Kubernetes", taints(Taint{Effect: "NoSchedule"}), []string{"FieldValueRequired spec.taints[0].key"}},
-		"taint value":          {"as Kubernetes", taints(Taint{Key: "a", Value: "b c", Effect: "NoSchedule"}), []string{"FieldValueInvalid spec.taints[0].value"}},
-		"effect":               {"as Kubernetes", taints(Taint{Key: "a", Effect: "noschedule"}), []string{"FieldValueNotSupported spec.taints[0].effect"}},
-		"no effect":            {"required", taints(Taint{Key: "a"}), []string{"FieldValueNotSupported spec.taints[0].effect"}},
-		"taint twice":          {"key and effect are its identity", taints(Taint{Key: "a", Effect: "NoSchedule"}, Taint{Key: "a", Effect: "NoSchedule", Value: "b"}), []string{"FieldValueDuplicate spec.taints[1]"}},
-		"condition taint":      {"Kubernetes would fight for it", taints(Taint{Key: corev1.TaintNodeNotReady, Effect: "NoExecute"}), []string{"FieldValueForbidden spec.taints[0].key"}},
-		"cloud provider taint": {"same", taints(Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: "NoSchedule"}), []string{"FieldValueForbidden spec.taints[0].key"}},
-		"our taint":            {"the controller's", taints(Taint{Key: "nodes.lailin.xyz/a", Effect: "NoSchedule"}), []string{"FieldValueForbidden spec.taints[0].key"}},
+		"taint key":             {"as Kubernetes", taints(Taint{Key: "a b", Effect: "NoSchedule"}), []string{"FieldValueInvalid spec.taints[0].key"}},
+		"no taint key":          {"as Kubernetes", taints(Taint{Effect: "NoSchedule"}), []string{"FieldValueRequired spec.taints[0].key"}},
+		"taint value":           {"as Kubernetes", taints(Taint{Key: "a", Value: "b c", Effect: "NoSchedule"}), []string{"FieldValueInvalid spec.taints[0].value"}},
+		"effect":                {"as Kubernetes", taints(Taint{Key: "a", Effect: "noschedule"}), []string{"FieldValueNotSupported spec.taints[0].effect"}},
+		"no effect":             {"required", taints(Taint{Key: "a"}), []string{"FieldValueNotSupported spec.taints[0].effect"}},
+		"taint twice":           {"key and effect are its identity", taints(Taint{Key: "a", Effect: "NoSchedule"}, Taint{Key: "a", Effect: "NoSchedule", Value: "b"}), []string{"FieldValueDuplicate spec.taints[1]"}},
+		"condition taint":       {"Kubernetes would fight for it", taints(Taint{Key: corev1.TaintNodeNotReady, Effect: "NoExecute"}), []string{"FieldValueForbidden spec.taints[0].key"}},
+		"cloud provider taint":  {"same", taints(Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: "NoSchedule"}), []string{"FieldValueForbidden spec.taints[0].key"}},
+		"readiness taint":       {"its agent takes it off when the node is ready, and the pool would put it back", taints(Taint{Key: "readiness.k8s.io/network", Effect: "NoSchedule"}), []string{"FieldValueForbidden spec.taints[0].key"}},
+		"taint of Cilium":       {"same", taints(Taint{Key: "node.cilium.io/agent-not-ready", Effect: "NoExecute"}), []string{"FieldValueForbidden spec.taints[0].key"}},
+		"taint of a CSI driver": {"same", taints(Taint{Key: "disk.csi.azure.com/agent-not-ready", Effect: "NoExecute"}), []string{"FieldValueForbidden spec.taints[0].key"}},
+		"not an agent's taint":  {"of another name", taints(Taint{Key: "example.com/agent-not-ready-yet", Effect: "NoExecute"}), nil},
+		"our taint":             {"the controller's", taints(Taint{Key: "nodes.lailin.xyz/a", Effect: "NoSchedule"}), []string{"FieldValueForbidden spec.taints[0].key"}},
 		"many taints": {"bounded", with(func(s *NodePoolSpec) {
 			for _, key := range numbered(33) {
 				s.Taints = append(s.Taints, Taint{Key: key, Effect: "NoSchedule"})

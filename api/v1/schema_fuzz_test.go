@@ -24,7 +24,7 @@ func FuzzSchema(f *testing.F) {
 	long, prefix := strings.Repeat("a", 63), strings.Repeat("a.", 126)+"a"
 	for _, text := range []string{
 		"", "a", "A_b.c-1", "-a", "a-", long, long + "a", prefix + "/" + long, prefix + "a/" + long, prefix + "/" + long + "a", "a/b/c", "/a", "a/",
-		"a..b/c", "a.-b/c", "A.b/c", "a\n", "\na", "é", "a b", v1.Domain + "/a", v1.Domain, "node.kubernetes.io/a", "x.node.kubernetes.io/a", "node.cloudprovider.kubernetes.io/a",
+		"a..b/c", "a.-b/c", "A.b/c", "a\n", "\na", "é", "a b", v1.Domain + "/a", v1.Domain, "node.kubernetes.io/a", "x.node.kubernetes.io/a", "node.cloudprovider.kubernetes.io/a", "readiness.k8s.io/a", "x.readiness.k8s.io/a", "node.cilium.io/agent-not-ready", "agent-not-ready", "a.b/agent-not-readyx",
 		"kubernetes.io/hostname", "beta.kubernetes.io/os", "xkubernetes.io/arch", "kubernetes.io/archx", "topology.kubernetes.io/zone", "topology.kubernetes.iox/a", "karpenter.sh/a",
 		"failure-domain.beta.kubernetes.io/zone", "beta.kubernetes.io/instance-type", "node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/p", "node-role.kubernetes.io/q",
 		"ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscalerx", "startup-taint.cluster-autoscaler.kubernetes.io/a", "node.cluster.x-k8s.io/uninitialized",

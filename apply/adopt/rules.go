@@ -143,8 +143,8 @@ func (n *nodeRules) poolOf(f feature) string {
 // by the same function that refuses it in a file.
 func (r *rules) validate(f feature) string {
 	switch {
-	case f.field == plan.Taint && v1.IsKubernetesTaint(f.name()):
-		return "a condition of a node, which Kubernetes sets"
+	case f.field == plan.Taint && v1.IsConditionTaint(f.name()):
+		return "a condition of a node, which Kubernetes or an agent reports"
 	case f.field == plan.Taint && v1.ReportOnlyTaint(f.name()), f.field == plan.Label && v1.ReportOnlyLabel(f.key):
 		return "belongs to Kubernetes or another controller"
 	}

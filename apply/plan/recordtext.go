@@ -98,7 +98,7 @@ func (r Record) check() error {
 		if entry.Pool == "" {
 			return fmt.Errorf("the entry of %q names no pool", id)
 		}
-		if v1.IsKubernetesTaint(id.Key) || strings.HasPrefix(id.Key, v1.Domain+"/") {
+		if v1.IsConditionTaint(id.Key) || strings.HasPrefix(id.Key, v1.Domain+"/") {
 			return fmt.Errorf("%q is not for pools to set", id)
 		}
 	}

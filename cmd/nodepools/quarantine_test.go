@@ -222,7 +222,7 @@ func (q *quarantine) carries(name string, keys ...string) {
 	cluster.Eventually(q.t, fmt.Sprintf("the node carries the taints %v", keys), waitTimeout, func() error {
 		var have []string
 		for _, taint := range q.Get(name).Spec.Taints {
-			if !v1.IsKubernetesTaint(taint.Key) {
+			if !v1.IsConditionTaint(taint.Key) {
 				have = append(have, taint.Key)
 			}
 		}
