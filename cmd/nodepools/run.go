@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,9 @@ a second one at once.
 Of several instances one works: the one that holds the lease nodepools, in the
 namespace of the pod, else in nodepools-system. Where that lease cannot be had,
 for want of rights or of the namespace, the log says so, and nothing keeps
-another instance from working as well.
+another instance from working as well. Without the admission policies that
+'nodepools install' prints, a kubelet can forge the record of its own node; where
+no lease is asked for, the log names the policies that are missing.
 
 With --webhook-bind-address, Git servers report pushes to sources that have
 spec.webhook, by requests signed with the token of the source. Such a request
@@ -190,6 +193,12 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 			return nil // stopped before it began
 		}
 		return err
+	}
+	// A Deployment says --leader-elect, and comes with the policies.
+	if !o.leaderElectSet {
+		if missing := missingPolicies(ctx, config); len(missing) > 0 {
+			logger.Info("admission policies are missing: a kubelet can forge the record of its own node, or pause that node, and no other; 'nodepools install' prints the policies", "missing", strings.Join(missing, ", "))
+		}
 	}
 	lease, err := o.lease(ctx, config, func(why error) {
 		logger.Info("works without a lease: run one instance at a time, or name with --leader-election-namespace where there is one", "why", why.Error())

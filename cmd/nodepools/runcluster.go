@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"github.com/nodepools/nodepools/api/hint"
+	"github.com/nodepools/nodepools/api/manifests"
 	"github.com/nodepools/nodepools/apply/connect"
 	"github.com/nodepools/nodepools/apply/session"
 )
@@ -21,6 +24,25 @@ func (o *runOptions) config() (*rest.Config, error) {
 	// more than it saves where the two are near each other.
 	config.DisableCompression = true
 	return config, nil
+}
+
+// missingPolicies names the admission policies that the cluster does not have. A policy
+// that this user may not read counts as there.
+func missingPolicies(ctx context.Context, config *rest.Config) []string {
+	ctx, cancel := context.WithTimeout(ctx, connect.DialTimeout)
+	defer cancel()
+	asking, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil // what asks next reports it
+	}
+	var missing []string
+	for _, name := range []string{manifests.Name, manifests.StatusPolicyName} {
+		err := asking.RESTClient().Get().AbsPath("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/" + name).Do(ctx).Error()
+		if apierrors.IsNotFound(err) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
 }
 
 // demandNodePools refuses a cluster that does not know our kinds.
