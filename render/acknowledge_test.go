@@ -22,11 +22,11 @@ func TestAcknowledgedSelfJoins(t *testing.T) {
 	}{
 		"both labels":                         {"selector:example.com/a selector:b", open, nil},
 		"with a comma":                        {"selector:example.com/a, selector:b", open, nil},
-		"one of two":                          {"selector:b", open, []string{"the label example.com/a on its own node, so a node can join"}},
+		"one of two":                          {"selector:b", open, []string{"the label example.com/a, and so join"}},
 		"both patterns":                       {"nodeNames:a-* nodeNames:b-?", named, nil},
 		"a pattern that came later":           {"nodeNames:a-*", named, []string{`"b-?" is a pattern`}},
 		"a label of a wall":                   {"labels:tier", walled, nil},
-		"a label of a wall, of which nothing": {"", walled, []string{"the label tier on its own node, so a nodeSelector by it alone"}},
+		"a label of a wall, of which nothing": {"", walled, []string{"the label tier, so it alone"}},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			annotation := ""
@@ -62,7 +62,7 @@ func TestWarningsSayHowTheyAreAcknowledged(t *testing.T) {
 	}
 	var entries []string
 	for _, warning := range definitions[0].Warnings {
-		_, entry, found := strings.Cut(warning.Message, "; where that is meant, annotate the pool with "+v1.AcknowledgeSelfJoinAnnotation+": ")
+		_, entry, found := strings.Cut(warning.Hint(), "; to acknowledge: ")
 		if !found {
 			t.Fatalf("it does not say how: %s", warning)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/api/sanitize"
+	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
 // A Problem is one reason for which a file tree is refused.
@@ -49,14 +50,37 @@ type Warning struct {
 	Line, Column int
 	// Pool is the name of the pool.
 	Pool string
-	// Message says what follows from the setting, and what to do where that is not
-	// intended, in one line that begins in lower case.
+	// Message says what follows from the setting, in one line that begins in lower case;
+	// with ordinary names it has less than 100 characters.
 	Message string
+	// Docs is the section that says more, as docs/pools.md#budgets.
+	Docs string
+	// Acknowledge are the entries of [v1.AcknowledgeSelfJoinAnnotation] that end the warning,
+	// with spaces between them; empty where there are none.
+	Acknowledge string
 }
 
-// String returns file:line: warning: message.
+// Hint returns where to read on, and what acknowledges the warning.
+func (w Warning) Hint() string {
+	if w.Acknowledge == "" {
+		return "see " + w.Docs
+	}
+	return "see " + w.Docs + "; to acknowledge: " + w.Acknowledge
+}
+
+// String returns file:line: warning: message, and the hint in a second line.
 func (w Warning) String() string {
-	return fmt.Sprintf("%s:%d: warning: %s", w.File, w.Line, w.Message)
+	return fmt.Sprintf("%s:%d: warning: %s\n    %s", w.File, w.Line, w.Message, w.Hint())
+}
+
+// warning returns a warning of a field of a pool.
+func (d *document) warning(pool *v1.NodePool, path, message, section, acknowledge string) Warning {
+	at := d.position(locate(d.root, path))
+	return Warning{
+		File: at.file, Line: at.line, Column: at.column, Pool: printable(pool.Name, maxValue),
+		Message: printable("pool "+quoted(pool.Name)+": "+message, maxText),
+		Docs:    "docs/pools.md#" + section, Acknowledge: printable(acknowledge, maxText),
+	}
 }
 
 // Problems are all reasons for which a file tree is refused, sorted by file and line.

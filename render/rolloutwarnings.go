@@ -1,17 +1,28 @@
 package render
 
-import v1 "github.com/nodepools/nodepools/api/v1"
+import (
+	"strings"
 
-// rolloutWarnings returns a warning for every window or exclusion that is valid and makes
+	v1 "github.com/nodepools/nodepools/api/v1"
+)
+
+// rolloutSections are the sections of docs/pools.md about fields of spec.rollout.
+var rolloutSections = map[string]string{
+	"windows": "windows", "exclusions": "windows", "waves": "waves", "nodeConditions": "conditions-of-nodes",
+	"maxUnavailable": "budgets", "minReady": "budgets", "order": "budgets", "maxFailures": "failures", "progressDeadline": "failures",
+}
+
+// rolloutWarnings returns a warning for every field of the rollout that is valid and makes
 // no sense, with its position.
 func (d *document) rolloutWarnings(pool *v1.NodePool) []Warning {
 	var warnings []Warning
 	for _, found := range v1.WarnRollout(pool) {
-		at := d.position(locate(d.root, found.Field))
-		warnings = append(warnings, Warning{
-			File: at.file, Line: at.line, Column: at.column, Pool: printable(pool.Name, maxValue),
-			Message: printable("pool "+quoted(pool.Name)+": "+found.Field+": "+found.Detail, maxText),
-		})
+		short := strings.TrimPrefix(found.Field, "spec.")
+		name := strings.TrimPrefix(short, "rollout.")
+		if end := strings.IndexAny(name, ".["); end >= 0 {
+			name = name[:end]
+		}
+		warnings = append(warnings, d.warning(pool, found.Field, short+": "+found.Detail, rolloutSections[name], ""))
 	}
 	return warnings
 }

@@ -6,14 +6,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
 // selfJoinWarnings returns a warning for everything by which nodes can join a
-// pool, or attract its pods, by themselves, with its position and an
-// alternative.
+// pool, or attract its pods, by themselves, with its position.
 //
 // Nobody reads a warning that most pools have. So every selector key that a
 // kubelet may set is warned of, as no administrator has to do anything for it
@@ -24,35 +22,22 @@ import (
 // What the pool acknowledges is not warned of.
 func (d *document) selfJoinWarnings(pool *v1.NodePool) []Warning {
 	var warnings []Warning
-	within := ""
-	if pool.Spec.Parent != "" {
-		within = ", within its parent " + quoted(pool.Spec.Parent)
-	}
 	known := Acknowledged(pool)
-	warn := func(at *yaml.Node, message string, entries ...string) {
-		if known[entries[0]] || len(warnings) == maxDocumentProblems {
-			return
+	warn := func(path, message string, entries ...string) {
+		if !known[entries[0]] && len(warnings) < maxDocumentProblems {
+			warnings = append(warnings, d.warning(pool, path, message, "nodes-that-can-join-by-themselves", strings.Join(entries, " ")))
 		}
-		message += fmt.Sprintf("; where that is meant, annotate the pool with %s: %s", v1.AcknowledgeSelfJoinAnnotation, strings.Join(entries, " "))
-		found := d.position(at)
-		warnings = append(warnings, Warning{
-			File: found.file, Line: found.line, Column: found.column, Pool: printable(pool.Name, maxValue),
-			Message: printable("pool "+quoted(pool.Name)+": "+message, maxText),
-		})
 	}
 	for _, key := range SelfJoinKeys(pool) {
-		warn(locate(d.root, selectorPath(pool, key)), fmt.Sprintf("a kubelet may set the label %s on its own node, so a node can join or leave the pool by itself%s; where the pool is there for security, choose by %s, %s or whole names in nodeNames",
-			key, within, restricted(key), v1.RoleLabel(pool.Name)), byKeys(pool)+key)
+		warn(selectorPath(pool, key), fmt.Sprintf("a kubelet may set the label %s, and so join the pool", key), byKeys(pool)+key)
 	}
 	patterns := slices.DeleteFunc(SelfJoinPatterns(pool), func(pattern string) bool { return known[byNames+pattern] })
 	if len(patterns) > 0 && keepsPodsOff(pool) {
-		warn(locate(d.root, "spec.nodeNames"), fmt.Sprintf("whoever may bootstrap nodes of any name can add one to the pool%s, as %s is a pattern; where the pool is there for security, choose by labels under %s/, %s or whole names",
-			within, quoted(patterns[0]), corev1.LabelNamespaceNodeRestriction, v1.RoleLabel(pool.Name)), prefixed(byNames, patterns)...)
+		warn("spec.nodeNames", fmt.Sprintf("who may bootstrap nodes can add one to the pool, as %s is a pattern", quoted(patterns[0])), prefixed(byNames, patterns)...)
 	}
 	if choosesByProtected(pool) {
 		for _, key := range OpenLabels(pool) {
-			warn(locate(d.root, "spec.labels["+key+"]"), fmt.Sprintf("a kubelet may set the label %s on its own node, so a nodeSelector by it alone does not keep a pod in the pool; let pods name the RuntimeClass %s, which also selects %s, or use %s",
-				key, v1.RuntimeClassName(pool.Name), v1.RoleLabel(pool.Name), restricted(key)), byLabels+key)
+			warn("spec.labels["+key+"]", fmt.Sprintf("a kubelet may set the label %s, so it alone keeps no pod in", key), byLabels+key)
 		}
 	}
 	return warnings
@@ -64,15 +49,6 @@ func prefixed(prefix string, names []string) []string {
 		entries[i] = prefix + name
 	}
 	return entries
-}
-
-// restricted returns a protected label key to use instead of one that kubelets may set.
-func restricted(key string) string {
-	_, name, prefixed := strings.Cut(key, "/")
-	if !prefixed {
-		name = key
-	}
-	return corev1.LabelNamespaceNodeRestriction + "/" + name
 }
 
 // keepsPodsOff reports whether a pool has a taint that keeps pods off its nodes.

@@ -187,12 +187,12 @@ func WarnRollout(pool *NodePool) field.ErrorList {
 		idle := map[string]bool{"maxFailures": rollout.MaxFailures != nil, "minReady": rollout.MinReady != nil, "order": rollout.Order != ""}
 		for _, name := range slices.Sorted(maps.Keys(idle)) {
 			if idle[name] {
-				warnings = append(warnings, field.Invalid(at.Child(name), nil, "makes no difference without maxUnavailable or waves: all nodes follow together"))
+				warnings = append(warnings, field.Invalid(at.Child(name), nil, "has no effect without maxUnavailable or waves"))
 			}
 		}
 	}
 	if rollout.MaxUnavailable == nil && rollout.Waves == nil && rollout.Drain == nil {
-		const idle = "makes no difference without maxUnavailable, waves or drain: all nodes follow together"
+		const idle = "has no effect without maxUnavailable, waves or drain"
 		if rollout.ProgressDeadline != nil {
 			warnings = append(warnings, field.Invalid(at.Child("progressDeadline"), nil, idle))
 		}
@@ -201,7 +201,7 @@ func WarnRollout(pool *NodePool) field.ErrorList {
 		}
 	}
 	if limit := rollout.MaxUnavailable; limit != nil && isNothing(*limit) {
-		warnings = append(warnings, field.Invalid(at.Child("maxUnavailable"), nil, "of 0 lets no node follow; to stop for a time, paused says so"))
+		warnings = append(warnings, field.Invalid(at.Child("maxUnavailable"), nil, "0 lets no node follow; to stop for a time, set paused"))
 	}
 	return warnings
 }
@@ -212,18 +212,18 @@ func warnWaves(rollout *Rollout, at *field.Path) field.ErrorList {
 	var warnings field.ErrorList
 	for i, wave := range rollout.Waves {
 		if wave.Name == RestWave {
-			warnings = append(warnings, field.Invalid(at.Index(i).Child("name"), nil, "rest is what the nodes are called that are in no wave"))
+			warnings = append(warnings, field.Invalid(at.Index(i).Child("name"), nil, "rest is the name of the nodes in no wave"))
 		}
 		before := slices.IndexFunc(rollout.Waves[:i], func(other Wave) bool { return takesAllOf(other, wave) })
 		if before >= 0 {
-			warnings = append(warnings, field.Invalid(at.Index(i), nil, fmt.Sprintf("has no nodes: wave %s before it has all that it selects", rollout.Waves[before].Name)))
+			warnings = append(warnings, field.Invalid(at.Index(i), nil, fmt.Sprintf("has no nodes: wave %s before it takes them all", rollout.Waves[before].Name)))
 		}
 		if wave.Soak == nil {
 			continue
 		}
 		if longest := longestOpening(rollout.Windows, wave.Soak.Duration); longest > 0 {
 			warnings = append(warnings, field.Invalid(at.Index(i).Child("soak"), nil,
-				fmt.Sprintf("of %s is longer than every window, of which the longest lasts %s: the next wave begins in another window at the earliest", wave.Soak.Duration, longest)))
+				fmt.Sprintf("%s is longer than the longest window, %s", wave.Soak.Duration, longest)))
 		}
 	}
 	return warnings

@@ -16,19 +16,19 @@ func TestWarnRollout(t *testing.T) {
 		want    []string // field and detail
 	}{
 		"nothing":             {"waves: [" + canary + ", " + zone + "]", nil},
-		"a wave after all":    {"waves: [{name: all, nodes: 100%}, " + zone + "]", []string{"spec.rollout.waves[1]: has no nodes: wave all before it has all that it selects"}},
+		"a wave after all":    {"waves: [{name: all, nodes: 100%}, " + zone + "]", []string{"spec.rollout.waves[1]: has no nodes: wave all before it takes them all"}},
 		"all of the rest":     {"waves: [" + zone + ", {name: all, nodes: 100%}]", nil},
-		"the same selector":   {"waves: [" + zone + ", {name: again, selector: {matchLabels: {zone: a}}}]", []string{"spec.rollout.waves[1]: has no nodes: wave zone before it has all that it selects"}},
-		"a part of it":        {"waves: [" + zone + ", {name: rack, selector: {matchLabels: {zone: a, rack: b}}, nodes: 2}]", []string{"spec.rollout.waves[1]: has no nodes: wave zone before it has all that it selects"}},
+		"the same selector":   {"waves: [" + zone + ", {name: again, selector: {matchLabels: {zone: a}}}]", []string{"spec.rollout.waves[1]: has no nodes: wave zone before it takes them all"}},
+		"a part of it":        {"waves: [" + zone + ", {name: rack, selector: {matchLabels: {zone: a, rack: b}}, nodes: 2}]", []string{"spec.rollout.waves[1]: has no nodes: wave zone before it takes them all"}},
 		"more than it":        {"waves: [{name: rack, selector: {matchLabels: {zone: a, rack: b}}}, " + zone + "]", nil},
 		"another value":       {"waves: [" + zone + ", {name: other, selector: {matchLabels: {zone: b}}}]", nil},
 		"what a wave left":    {"waves: [{name: some, selector: {matchLabels: {zone: a}}, nodes: 10%}, " + zone + "]", nil},
-		"a wave named rest":   {"waves: [{name: rest, nodes: 1}]", []string{"spec.rollout.waves[0].name: rest is what the nodes are called that are in no wave"}},
+		"a wave named rest":   {"waves: [{name: rest, nodes: 1}]", []string{"spec.rollout.waves[0].name: rest is the name of the nodes in no wave"}},
 		"a soak of a night":   {"waves: [{name: canary, nodes: 1, soak: 4h}], windows: [{schedule: 0 2 * * *, timeZone: UTC, duration: 4h}]", nil},
-		"a soak of a day":     {"waves: [{name: canary, nodes: 1, soak: 24h}], windows: [{schedule: 0 2 * * *, timeZone: UTC, duration: 4h}, {schedule: 0 2 * * 6, timeZone: UTC, duration: 6h}]", []string{"spec.rollout.waves[0].soak: of 24h0m0s is longer than every window, of which the longest lasts 6h0m0s: the next wave begins in another window at the earliest"}},
+		"a soak of a day":     {"waves: [{name: canary, nodes: 1, soak: 24h}], windows: [{schedule: 0 2 * * *, timeZone: UTC, duration: 4h}, {schedule: 0 2 * * 6, timeZone: UTC, duration: 6h}]", []string{"spec.rollout.waves[0].soak: 24h0m0s is longer than the longest window, 6h0m0s"}},
 		"windows that touch":  {"waves: [{name: canary, nodes: 1, soak: 7h}], windows: [{schedule: 0 2 * * *, timeZone: UTC, duration: 4h}, {schedule: 0 6 * * *, timeZone: UTC, duration: 4h}]", nil},
 		"no windows":          {"waves: [{name: canary, nodes: 1, soak: 24h}]", nil},
-		"a budget of nothing": {"maxUnavailable: 0%", []string{"spec.rollout.maxUnavailable: of 0 lets no node follow; to stop for a time, paused says so"}},
+		"a budget of nothing": {"maxUnavailable: 0%", []string{"spec.rollout.maxUnavailable: 0 lets no node follow; to stop for a time, set paused"}},
 	} {
 		pool := &NodePool{}
 		if err := yaml.Unmarshal([]byte("{metadata: {name: p}, spec: {rollout: {"+test.rollout+"}}}"), pool); err != nil {

@@ -1,7 +1,6 @@
 package v1
 
 import (
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -99,13 +98,13 @@ func WarnCalendar(windows []Window, exclusions []Exclusion, at *field.Path) fiel
 		return nil
 	}
 	var warnings field.ErrorList
-	for i, w := range windows {
+	for i := range windows {
 		if alone := calendarOf(windows[i:i+1], nil); alwaysOpen(alone) {
-			warnings = append(warnings, field.Invalid(at.Child("windows").Index(i), nil, fmt.Sprintf("the window is always open: it lasts %s, and opens again before it closes", w.Duration.Duration)))
+			warnings = append(warnings, field.Invalid(at.Child("windows").Index(i), nil, "is always open: it opens again before it closes"))
 		}
 	}
 	if len(windows) > 1 && len(warnings) == 0 && alwaysOpen(calendarOf(windows, nil)) {
-		warnings = append(warnings, field.Invalid(at.Child("windows"), nil, "together, the windows are always open"))
+		warnings = append(warnings, field.Invalid(at.Child("windows"), nil, "are always open together"))
 	}
 	var recurring []Exclusion
 	for _, e := range exclusions {
@@ -114,7 +113,7 @@ func WarnCalendar(windows []Window, exclusions []Exclusion, at *field.Path) fiel
 		}
 	}
 	if _, opens := calendarOf(windows, recurring).Next(validFrom); !opens {
-		warnings = append(warnings, field.Invalid(at.Child("exclusions"), nil, "seem to leave nothing of the windows: no opening was found"))
+		warnings = append(warnings, field.Invalid(at.Child("exclusions"), nil, "leave no opening of the windows"))
 	}
 	return warnings
 }

@@ -34,10 +34,10 @@ itself: --layer names its folders in order, as spec.layers of its source does.
 the layers of its source; repeat it for each cluster.
 
 A pool that nodes can join or leave by themselves is valid, and gets a warning:
-its selector names a label that a kubelet may set on its own node. Where a pool
-is there for security, choose its members by labels under
-node-restriction.kubernetes.io/, by the role label or by nodeNames. Where it is
-meant, the annotation that the warning names acknowledges it.
+its selector names a label that a kubelet may set on its own node. Where it is
+meant, the entry that the warning names acknowledges it, in the annotation
+nodes.lailin.xyz/acknowledgeSelfJoin. So does a part of a rollout that has no
+effect. Each warning names the section of docs/pools.md that says more.
 
 What is found goes to standard error, and nothing to standard output. With
 --output, a document with all of it goes to standard output instead, also where

@@ -29,7 +29,7 @@ func TestWriteText(t *testing.T) {
 		"never": {"the zone is not known", v1.NodePoolSourceSpec{Windows: []v1.Window{{Schedule: "@daily", TimeZone: "Europe/Atlantis", Duration: nightly.Duration}}},
 			"closed, and no opening was found\n  windows[0]: timeZone \"Europe/Atlantis\" is not in the time zone database; it stays closed", 0},
 		"always": {"a window that says nothing is warned of", v1.NodePoolSourceSpec{Windows: []v1.Window{{Schedule: "@daily", Duration: metav1.Duration{Duration: 24 * time.Hour}}}},
-			"open at 2026-12-24T11:00:00Z; in UTC:\n  spec.windows[0]: the window is always open", 0},
+			"open at 2026-12-24T11:00:00Z; in UTC:\n  spec.windows[0]: is always open", 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

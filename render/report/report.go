@@ -59,9 +59,13 @@ const (
 func Accepted(path string, pools int, warnings []render.Warning) *Report {
 	r := &Report{APIVersion: APIVersion, Kind: Kind, Path: path, Valid: true, Pools: pools, Problems: []Finding{}}
 	for _, w := range warnings {
+		rule := RolloutRule
+		if w.Acknowledge != "" {
+			rule = SelfJoinableRule
+		}
 		r.Problems = append(r.Problems, Finding{
-			Severity: Warning, Rule: SelfJoinableRule, File: filepath.ToSlash(w.File), Line: w.Line, Column: w.Column,
-			Pool: w.Pool, Message: w.Message,
+			Severity: Warning, Rule: rule, File: filepath.ToSlash(w.File), Line: w.Line, Column: w.Column,
+			Pool: w.Pool, Message: w.Message, Hint: w.Hint(),
 		})
 	}
 	return r

@@ -17,6 +17,7 @@ const (
 	DocumentRule     RuleID = "document"
 	PoolRule         RuleID = "pool"
 	SelfJoinableRule RuleID = "self-joinable"
+	RolloutRule      RuleID = "rollout"
 )
 
 // Rule is what all findings of a kind have in common.
@@ -33,6 +34,7 @@ var rules = []Rule{
 	{DocumentRule, Error, "Not a NodePool", "text that is no YAML, or no NodePool with a name"},
 	{PoolRule, Error, "Invalid NodePool", "what a pool says, or how it fits with the others"},
 	{SelfJoinableRule, Warning, "Nodes can join the pool by themselves", "a label that a kubelet may set, or a pattern of node names"},
+	{RolloutRule, Warning, "Part of the rollout without effect", "a field of spec.rollout that is valid and makes no sense"},
 }
 
 // Rules returns all rules, in an order that stays.

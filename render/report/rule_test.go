@@ -12,7 +12,7 @@ func TestRulesStay(t *testing.T) {
 	for _, r := range Rules() {
 		got = append(got, string(r.ID)+" "+string(r.Severity))
 	}
-	want := []string{"path error", "file error", "document error", "pool error", "self-joinable warning"}
+	want := []string{"path error", "file error", "document error", "pool error", "self-joinable warning", "rollout warning"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
