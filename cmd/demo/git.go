@@ -104,6 +104,14 @@ func withLength(next http.Handler) http.Handler {
 	})
 }
 
+// noticed says how the controller gets to know of a push.
+func (g *gitServer) noticed() string {
+	if g.server == nil {
+		return "found by polls " + g.interval() + " apart"
+	}
+	return "which a webhook has reported"
+}
+
 // interval is how often to poll. Without a server nobody reports a push.
 func (g *gitServer) interval() string {
 	if g.server == nil {

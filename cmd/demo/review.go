@@ -63,7 +63,7 @@ func merge(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	s.out.text("%s after the push, with an interval of %s between two polls, the nodes have followed:", seconds(took), s.git.interval())
+	s.out.text("%s after the push, %s, the nodes have followed:", seconds(took), s.git.noticed())
 	return s.sh.show(ctx, "kubectl get nodes -l node-role.kubernetes.io/master= \\\n"+
 		"    -L node-pool.lailin.xyz/master,node-pool.lailin.xyz/test")
 }
