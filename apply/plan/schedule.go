@@ -40,6 +40,9 @@ type WaveSchedule struct {
 	// Starts is when the first of the nodes begins, Ends when the last has followed, be it
 	// that it is drained first; zero where none does.
 	Starts, Ends time.Time
+	// Together is how many of the nodes begin together, at the most: at one moment, and within
+	// the budget of the pool.
+	Together int
 	// Approval is the wave before it, where that needs an approval: it is assumed to be
 	// given as soon as that is all that is missing.
 	Approval string
@@ -198,6 +201,7 @@ func (s *schedules) of(pool *rollout, ended bool) PoolSchedule {
 			continue
 		}
 		slices.SortFunc(wave.Nodes, func(a, b string) int { return cmp.Compare(begins[a].order, begins[b].order) })
+		wave.Together = s.together(pool, wave.Nodes, begins)
 		if len(pool.waves) > 0 {
 			wave.Wave = waveName(pool, i)
 		}
@@ -215,6 +219,33 @@ func (s *schedules) of(pool *rollout, ended bool) PoolSchedule {
 		p.Halt, p.Foretold = halt, !before.Holds() || before.Resume() != halt.Resume()
 	}
 	return p
+}
+
+// together is how many of some nodes of a pool begin together, at the most.
+func (s *schedules) together(pool *rollout, nodes []string, begins map[string]begin) (most int) {
+	count := map[time.Time]int{}
+	for _, name := range nodes {
+		count[begins[name].first]++
+		most = max(most, count[begins[name].first])
+	}
+	if pool.limit == nil || most == 0 {
+		return most
+	}
+	members, _ := s.members(pool)
+	return min(most, max(1, mostUnavailable(*pool.limit, members)))
+}
+
+// members is how many nodes a pool has, and how many of them are unavailable.
+func (s *schedules) members(pool *rollout) (members, unavailable int) {
+	for _, node := range s.foresight.nodes {
+		if slices.Contains(node.follower.Pools, pool.name) {
+			members++
+			if node.follower.occupies(pool, s.now) {
+				unavailable++
+			}
+		}
+	}
+	return members, unavailable
 }
 
 // follows reports whether a node still has something to follow in the rollout of a pool.
@@ -294,15 +325,7 @@ func (s *schedules) reason(node *foreseen) string {
 		if one == nil || one.limit == nil {
 			continue
 		}
-		members, unavailable := 0, 0
-		for _, other := range s.foresight.nodes {
-			if slices.Contains(other.follower.Pools, pool) {
-				members++
-				if other.follower.occupies(one, s.now) {
-					unavailable++
-				}
-			}
-		}
+		members, unavailable := s.members(one)
 		switch most := mostUnavailable(*one.limit, members); {
 		case most == 0:
 			return fmt.Sprintf("maxUnavailable of pool %q is 0", pool)

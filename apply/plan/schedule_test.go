@@ -29,6 +29,9 @@ func reportedSchedules(schedules []PoolSchedule) []string {
 			if w.Ends.After(w.Starts) {
 				line += " until " + DescribeTime(w.Ends, s.Zone)
 			}
+			if w.Together != 1 && w.Together < len(w.Nodes) {
+				line += fmt.Sprintf(", %d at a time", w.Together)
+			}
 			if w.Approval != "" {
 				line += ", approval of " + w.Approval
 			}
@@ -89,6 +92,10 @@ func TestSchedule(t *testing.T) {
 			want: []string{"p: 3 nodes, 0 windows, ends Wed 2026-11-25 12:03 UTC", "  [a b c] Wed 2026-11-25 12:00 UTC until Wed 2026-11-25 12:02 UTC"}},
 		"no waiting": {reason: "without minReady all follow at once", nodes: 3, pools: []*v1.NodePool{p(limited("1", 0))},
 			want: []string{"p: 3 nodes, 0 windows, ends Wed 2026-11-25 12:00 UTC", "  [a b c] Wed 2026-11-25 12:00 UTC"}},
+		"budget of two": {reason: "two at a time", nodes: 5, pools: []*v1.NodePool{p(limited("2", minute))},
+			want: []string{"p: 5 nodes, 0 windows, ends Wed 2026-11-25 12:03 UTC", "  [a b c d e] Wed 2026-11-25 12:00 UTC until Wed 2026-11-25 12:02 UTC, 2 at a time"}},
+		"two without waiting": {reason: "two at a time all the same", nodes: 5, pools: []*v1.NodePool{p(limited("2", 0))},
+			want: []string{"p: 5 nodes, 0 windows, ends Wed 2026-11-25 12:00 UTC", "  [a b c d e] Wed 2026-11-25 12:00 UTC, 2 at a time"}},
 		"zone": {reason: "the window is that of the zone", nodes: 1, pools: []*v1.NodePool{p(window("0 2 * * 6", berlin, 4))},
 			want: []string{"p: 1 nodes, 1 windows, ends Sat 2026-11-28 02:00 CET (01:00 UTC)", "  [a] Sat 2026-11-28 02:00 CET (01:00 UTC)"}},
 		"another date": {reason: "the date differs in UTC", nodes: 1, pools: []*v1.NodePool{p(window("30 0 * * 6", berlin, 4))},

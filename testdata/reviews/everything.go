@@ -28,6 +28,7 @@ func Everything() *review.Review {
 		},
 	}
 	r.Rollouts, r.WeakenedRollouts = rollouts(), []plan.Weakening{{Pool: "web", Changes: []string{"maxUnavailable 1 -> 5", "wave canary is removed"}}}
+	r.Renames = []plan.Rename{{From: "legacy", To: "modern", Nodes: 3}}
 	r.EmptyWaves = []plan.EmptyWave{{Pool: "web", Wave: "zone-b", Taken: true}}
 	r.HeldBack = &review.HeldBack{
 		Pools: []string{"cache", "web"}, Of: 5, Reason: "the limit is 1 (spec.pruneLimit 20%)", Remedy: "raise spec.pruneLimit, or approve the revision",
@@ -177,7 +178,7 @@ func everyImpact() *impact.Impact {
 		},
 		Budgets: []impact.Budget{
 			{Namespace: "data", Name: "queue", Lost: 2, Drained: 2, Waiting: queue, Undrainable: none},
-			{Namespace: "web", Name: "api", Allowed: 0, Lost: 2, Exceeded: true, Waiting: none, Undrainable: none},
+			{Namespace: "web", Name: "api", Allowed: 0, Lost: 2, Unhealthy: 1, Exceeded: true, Waiting: none, Undrainable: none},
 			{Namespace: "web", Name: "front", Allowed: 3, Lost: 1, Drained: 1, Waiting: none, Undrainable: front, Forced: 1},
 			{Namespace: "web", Name: "old", Allowed: 3, Lost: 1, Waiting: none, Undrainable: none},
 			{Namespace: "web", Name: "site", Allowed: 3, Lost: 1, Drained: 1, Waiting: none, Undrainable: front, Forced: 1},
@@ -191,8 +192,8 @@ func everyImpact() *impact.Impact {
 			Removed:  []impact.Pod{{Name: "driver-x7k2p", Node: "old-2"}}, Started: numbered("gpu-%03d", 3, 4),
 		}},
 		RuntimeClasses: []impact.RuntimeClassUse{
-			{Name: "node-pool-gpu", Action: "replace", Pods: 4, Workloads: []impact.Workload{deployment("batch", "trainer")}},
-			{Name: "node-pool-legacy", Action: "delete", Pods: 2, Workloads: []impact.Workload{
+			{Name: "node-pool-gpu", Action: "replace", Pods: 4, Users: podsOf("trainer-", []string{"gpu-001", "gpu-002", "gpu-003", "gpu-004"}), Workloads: []impact.Workload{deployment("batch", "trainer")}},
+			{Name: "node-pool-legacy", Action: "delete", Pods: 2, Users: podsOf("old-", []string{"web-1", "web-2"}), Workloads: []impact.Workload{
 				deployment("web", "old"), {Kind: "CronJob", Namespace: "web", Name: "report"},
 			}},
 		},

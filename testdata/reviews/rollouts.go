@@ -16,9 +16,9 @@ func rollouts() []review.Rollout {
 		{
 			Pool: "gpu", Nodes: 4, Windows: 2, Ends: ends,
 			Waves: []review.RolloutWave{
-				{Name: "canary", Nodes: []string{"gpu-001"}, Staying: []string{}, Starts: canary, Last: canary, Evictions: ptr(2), BudgetsBlocking: none},
-				{Name: "second", Nodes: numbered("gpu-%03d", 2, 3), Staying: []string{}, Starts: second, Last: second, Evictions: ptr(5), BudgetsBlocking: []string{"data/queue", "web/front", "web/site"}},
-				{Name: "rest", Nodes: []string{"gpu-004"}, Staying: []string{}, Starts: last, Last: last, Approval: "second", Evictions: ptr(0), BudgetsBlocking: none},
+				{Name: "canary", Nodes: []string{"gpu-001"}, Staying: []string{}, Together: 1, Starts: canary, Last: canary, Evictions: ptr(2), BudgetsBlocking: none},
+				{Name: "second", Nodes: numbered("gpu-%03d", 2, 3), Staying: []string{}, Together: 1, Starts: second, Last: second, Evictions: ptr(5), BudgetsBlocking: []string{"data/queue", "web/front", "web/site"}},
+				{Name: "rest", Nodes: []string{"gpu-004"}, Staying: []string{}, Together: 1, Starts: last, Last: last, Approval: "second", Evictions: ptr(0), BudgetsBlocking: none},
 			},
 		},
 		{

@@ -62,13 +62,16 @@ func (s *Sides) Difference() (*plan.Difference, error) {
 	s.noteWaits(difference)
 	s.noteWeakenings(difference)
 	s.noteEmptyWaves(difference)
+	for _, rename := range difference.Renames(s.Before) {
+		s.Notes = append(s.Notes, rename.String())
+	}
 	return difference, nil
 }
 
 // Review makes the review of a difference, with what it does to pods where these are
 // known.
 func (s *Sides) Review(difference *plan.Difference) (*review.Review, error) {
-	input := review.Input{Compared: s.Compared, Files: s.Files, Before: s.Before, Difference: difference, Notes: s.Notes}
+	input := review.Input{Compared: s.Compared, Files: s.Files, Before: s.Before, Difference: difference, Notes: s.Notes, Renames: difference.Renames(s.Before)}
 	if !s.moment.IsZero() {
 		input.Schedules, input.Weakenings, input.EmptyWaves = s.schedules(difference), s.weakenings(difference), s.emptyWaves
 	}

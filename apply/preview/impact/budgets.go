@@ -12,7 +12,7 @@ import (
 // that are deleted at once. A budget that the inventory does not list allows
 // nothing.
 func lostBudgets(known []inventory.Budget, going map[*inventory.Pod]leaving, daemons *daemonChanges) []Budget {
-	l := losses{allowed: make(map[label]inventory.Budget, len(known)), lost: map[label]*Budget{}}
+	l := losses{allowed: make(map[label]inventory.Budget, len(known)), lost: map[label]*Budget{}, unhealthy: map[label]int{}}
 	for _, budget := range known {
 		l.allowed[label{budget.Namespace, budget.Name}] = budget
 	}
@@ -23,7 +23,8 @@ func lostBudgets(known []inventory.Budget, going map[*inventory.Pod]leaving, dae
 		l.lose(pod, nil)
 	}
 	budgets := make([]Budget, 0, len(l.lost))
-	for _, budget := range l.lost {
+	for name, budget := range l.lost {
+		budget.Unhealthy = l.unhealthy[name]
 		budget.Exceeded = budget.Lost-budget.Drained > budget.Allowed
 		slices.SortFunc(budget.Waiting, comparePods)
 		slices.SortFunc(budget.Undrainable, comparePods)
@@ -37,6 +38,8 @@ func lostBudgets(known []inventory.Budget, going map[*inventory.Pod]leaving, dae
 type losses struct {
 	allowed map[label]inventory.Budget
 	lost    map[label]*Budget
+	// unhealthy are the pods that go and that no budget counts.
+	unhealthy map[label]int
 }
 
 // of returns what a budget loses.
@@ -56,6 +59,8 @@ func (l *losses) lose(pod *inventory.Pod, drain *Drain) {
 		of := label{pod.Namespace, name}
 		if pod.Ready {
 			l.of(of).Lost++
+		} else {
+			l.unhealthy[of]++
 		}
 		if !drain.asks() {
 			continue

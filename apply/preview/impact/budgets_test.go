@@ -31,7 +31,7 @@ func TestBudgets(t *testing.T) {
 		"later": {"pods that go later count as well",
 			allowing(three("Deployment", bearing(bearsFor(60, "gpu:NoExecute"))), 2), []Budget{lost("all", 2, 3, true)}},
 		"unready": {"a pod that is not ready was not counted, and is not missed",
-			allowing(three("Deployment", asking()).pods(func(pod *inventory.Pod) { pod.Ready = pod.Node != "a" }), 2), []Budget{lost("all", 2, 2, false)}},
+			allowing(three("Deployment", asking()).pods(func(pod *inventory.Pod) { pod.Ready = pod.Node != "a" }), 2), []Budget{unhealthy(1, lost("all", 2, 2, false))}},
 		"finished": {"nor is one that has finished, whatever its readiness says",
 			allowing(three("Job", asking()).pods(func(pod *inventory.Pod) { pod.Finished = true }), 0), []Budget{}},
 		"tolerating": {"pods that stay cost nothing",
@@ -64,6 +64,11 @@ func TestBudgets(t *testing.T) {
 			Budgets:    []Budget{lost("all", 0, 1, true)},
 		}, allowing(s, 0).of())
 	})
+}
+
+func unhealthy(pods int, of Budget) Budget {
+	of.Unhealthy = pods
+	return of
 }
 
 // lost is a budget of which pods are lost that are not drained.

@@ -154,7 +154,7 @@ func TestBudgetsOfDrains(t *testing.T) {
 			}), []Budget{of("all", 2, 2, 2, undrainable), of("more", 0, 1, 1, undrainable)}},
 		"not ready, and enough are": {"by default it is evicted", two(hold).drained("b", hold, taint).budget("all", 0, 2, 2).pods(unready), []Budget{}},
 		"not ready, and too few are": {"it waits for others to be ready", two(hold).drained("b", hold, taint).budget("all", 0, 0, 2).pods(unready),
-			[]Budget{of("all", 0, 0, 0, func(budget *Budget) { budget.Waiting = b })}},
+			[]Budget{of("all", 0, 0, 0, func(budget *Budget) { budget.Waiting, budget.Unhealthy = b, 2 })}},
 		"an obstacle, Hold": {"nothing goes, and nothing waits for the budget",
 			two(plan.DrainBefore{Timeout: time.Hour, Obstacle: "x"}).budget("all", 1, 2, 1), []Budget{of("all", 1, 2, 1, nil)}},
 		"an obstacle, Force": {"the taint asks no budget",

@@ -100,7 +100,7 @@ func TestEvictedPods(t *testing.T) {
 				workload("Deployment", "web", naming("gpu", asking()), "a"),
 			Impact{
 				Evictions:      []Eviction{{Workload: inShop("Deployment", "web"), Taints: tainted, Pods: on("web-on-a a"), NoFeasibleNode: true}},
-				RuntimeClasses: []RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 1, Workloads: []Workload{inShop("Deployment", "web")}}},
+				RuntimeClasses: []RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 1, Users: on("web-on-a a"), Workloads: []Workload{inShop("Deployment", "web")}}},
 			},
 		},
 		"the class after": {

@@ -98,6 +98,8 @@ type Budget struct {
 	// are deleted.
 	Allowed int `json:"allowed"`
 	Lost    int `json:"lost"`
+	// Unhealthy is how many others of its pods are deleted, which it does not count.
+	Unhealthy int `json:"unhealthy"`
 	// Drained is how many of the lost ones are drained, which it can keep from going.
 	Drained int `json:"drained"`
 	// Exceeded reports that more are deleted than it allows, besides those that are
@@ -150,6 +152,8 @@ type RuntimeClassUse struct {
 	// Pods is how many pods name it, except those that have finished or are being
 	// deleted. They keep running.
 	Pods int `json:"pods"`
+	// Users are these pods, sorted by name and node.
+	Users []Pod `json:"users"`
 	// Workloads that name it, sorted. Their next pods are refused: for good where
 	// it is deleted, until it is created again where it is replaced.
 	Workloads []Workload `json:"workloads"`

@@ -44,6 +44,7 @@ func (w *world) runtimeClasses(before *inventory.Inventory) []RuntimeClassUse {
 			continue
 		}
 		use.Pods++
+		use.Users = append(use.Users, Pod{Name: pod.Name, Node: pod.Node})
 		if pod.Owner != (inventory.Owner{}) && w.workloads[pod.Owner] == nil {
 			named(pod.RuntimeClass, pod.Owner)
 		}
@@ -54,6 +55,10 @@ func (w *world) runtimeClasses(before *inventory.Inventory) []RuntimeClassUse {
 			continue
 		}
 		use.Workloads = slices.SortedFunc(maps.Keys(users[name]), compareWorkloads)
+		slices.SortFunc(use.Users, comparePods)
+		if use.Users == nil {
+			use.Users = []Pod{}
+		}
 		if use.Workloads == nil {
 			use.Workloads = []Workload{}
 		}

@@ -18,10 +18,10 @@ func TestRuntimeClasses(t *testing.T) {
 	}{
 		"deleted": {"its next pods are refused",
 			(&scene{}).node("n", nil, nil).class(gpu, nil).workload("Deployment", "web", naming("gpu", asking()), "n", "n"),
-			[]RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 2, Workloads: web}}},
+			[]RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 2, Users: on("web-on-n n", "web-on-n n"), Workloads: web}}},
 		"replaced": {"a handler is immutable, and so another one takes delete and create",
 			(&scene{}).node("n", nil, nil).class(gpu, newClass("gpu", "kata", asking())).workload("Deployment", "web", naming("gpu", asking()), "n"),
-			[]RuntimeClassUse{{Name: "gpu", Action: "replace", Pods: 1, Workloads: web}}},
+			[]RuntimeClassUse{{Name: "gpu", Action: "replace", Pods: 1, Users: on("web-on-n n"), Workloads: web}}},
 		"updated": {"what can be changed in place leaves no gap",
 			(&scene{}).node("n", nil, nil).class(gpu, newClass("gpu", "runc", bearing(bears("a:NoSchedule")))).workload("Deployment", "web", naming("gpu", asking()), "n"),
 			nil},
@@ -33,15 +33,15 @@ func TestRuntimeClasses(t *testing.T) {
 			[]RuntimeClassUse{{Name: "gpu", Action: "delete", Workloads: []Workload{inShop("CronJob", "nightly")}}}},
 		"bare pod": {"a pod without a workload counts, and there is no workload to name",
 			(&scene{}).class(gpu, nil).bare("p", "anywhere", naming("gpu", asking())),
-			[]RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 1}}},
+			[]RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 1, Users: on("p anywhere")}}},
 		"a new template": {"pods that name it run on; the workload names another one by now",
 			(&scene{}).node("n", nil, nil).class(gpu, nil).workload("Deployment", "web", asking(), "n").
 				pods(func(pod *inventory.Pod) { pod.RuntimeClass = "gpu" }),
-			[]RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 1}}},
+			[]RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 1, Users: on("web-on-n n")}}},
 		"unknown workload": {"what is known of it are its pods",
 			(&scene{}).class(gpu, nil).bare("p", "n", naming("gpu", asking())).bare("q", "n", naming("gpu", asking())).
 				pods(func(pod *inventory.Pod) { pod.Owner = inventory.Owner{Kind: "Rollout", Namespace: "shop", Name: "web"} }),
-			[]RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 2, Workloads: []Workload{inShop("Rollout", "web")}}}},
+			[]RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 2, Users: on("p n", "q n"), Workloads: []Workload{inShop("Rollout", "web")}}}},
 		"finished": {"pods that have finished, or are being deleted, do not count",
 			(&scene{}).class(gpu, nil).bare("p", "n", naming("gpu", asking())).bare("q", "n", naming("gpu", asking())).
 				pods(func(pod *inventory.Pod) { pod.Finished, pod.Terminating = pod.Name == "p", pod.Name == "q" }),

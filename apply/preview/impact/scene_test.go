@@ -225,6 +225,7 @@ func whole(i Impact) Impact {
 	}
 	for j := range i.RuntimeClasses {
 		fill(&i.RuntimeClasses[j].Workloads)
+		fill(&i.RuntimeClasses[j].Users)
 	}
 	return i
 }

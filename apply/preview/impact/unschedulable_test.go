@@ -122,7 +122,7 @@ func TestUnschedulablePods(t *testing.T) {
 			"which is listed with the RuntimeClass",
 			(&scene{}).node("n", words("pool=old"), nil).class(newClass("gpu", "runc", asking("pool=old")), nil).
 				workload("Deployment", "web", naming("gpu", asking()), "n"),
-			Impact{RuntimeClasses: []RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 1, Workloads: []Workload{inShop("Deployment", "web")}}}},
+			Impact{RuntimeClasses: []RuntimeClassUse{{Name: "gpu", Action: "delete", Pods: 1, Users: on("web-on-n n"), Workloads: []Workload{inShop("Deployment", "web")}}}},
 		},
 		"the class was never there": {
 			"a pod could not be made before either",

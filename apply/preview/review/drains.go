@@ -48,7 +48,10 @@ func BudgetVerdict(of impact.Budget) (verdict, why string) {
 	if of.Lost == 1 {
 		goes = "goes"
 	}
-	why = fmt.Sprintf("%s %s%s, and it allows %d", Count(of.Lost, "pod"), goes, among(of.Drained, of.Lost, "drained"), of.Allowed)
+	why = fmt.Sprintf("%s %s%s, and it allows %d", Count(of.Lost, "healthy pod"), goes, among(of.Drained, of.Lost, "drained"), of.Allowed)
+	if of.Unhealthy > 0 {
+		why += fmt.Sprintf("; %s not counted", Count(of.Unhealthy, "unhealthy pod"))
+	}
 	switch {
 	case of.Exceeded && of.Blocks():
 		return "exceeded, and blocks a drain", why + "; " + Blocked(of)

@@ -40,15 +40,16 @@ func TestBudgetVerdict(t *testing.T) {
 		budget       impact.Budget
 		verdict, why string
 	}{
-		"kept":           {impact.Budget{Allowed: 2, Lost: 1}, "kept", "1 pod goes, and it allows 2"},
-		"some drained":   {impact.Budget{Allowed: 2, Lost: 3, Drained: 1}, "kept", "3 pods go, 1 of them drained, and it allows 2"},
-		"all drained":    {impact.Budget{Allowed: 2, Lost: 3, Drained: 3}, "kept", "3 pods go, drained, and it allows 2"},
-		"exceeded":       {impact.Budget{Allowed: 1, Lost: 2, Exceeded: true}, "exceeded", "2 pods go, and it allows 1"},
+		"kept":           {impact.Budget{Allowed: 2, Lost: 1}, "kept", "1 healthy pod goes, and it allows 2"},
+		"some drained":   {impact.Budget{Allowed: 2, Lost: 3, Drained: 1}, "kept", "3 healthy pods go, 1 of them drained, and it allows 2"},
+		"all drained":    {impact.Budget{Allowed: 2, Lost: 3, Drained: 3}, "kept", "3 healthy pods go, drained, and it allows 2"},
+		"unhealthy ones": {impact.Budget{Allowed: 2, Lost: 14, Unhealthy: 7, Exceeded: true}, "exceeded", "14 healthy pods go, and it allows 2; 7 unhealthy pods not counted"},
+		"exceeded":       {impact.Budget{Allowed: 1, Lost: 2, Exceeded: true}, "exceeded", "2 healthy pods go, and it allows 1"},
 		"waiting, Hold":  {impact.Budget{Lost: 3, Drained: 3, Waiting: pods(3)}, "blocks a drain", "it allows none, and the drain of 3 pods waits for it; Hold: the taint does not come, and NoSchedule stands in its place"},
 		"waiting, Force": {impact.Budget{Lost: 1, Drained: 1, Waiting: pods(1), Forced: 1}, "blocks a drain", "it allows none, and the drain of 1 pod waits for it; Force: the taint deletes it after the timeout"},
 		"some forced":    {impact.Budget{Lost: 3, Drained: 3, Waiting: pods(3), Forced: 2}, "blocks a drain", "it allows none, and the drain of 3 pods waits for it; Force: the taint deletes 2 of them after the timeout"},
 		"several":        {impact.Budget{Allowed: 1, Lost: 2, Drained: 2, Undrainable: pods(2)}, "blocks a drain", "2 pods cannot be evicted, as another PodDisruptionBudget has them, too; Hold: the taint does not come, and NoSchedule stands in its place"},
-		"both":           {impact.Budget{Lost: 2, Drained: 1, Exceeded: true, Waiting: pods(1)}, "exceeded, and blocks a drain", "2 pods go, 1 of them drained, and it allows 0; it allows none, and the drain of 1 pod waits for it; Hold: the taint does not come, and NoSchedule stands in its place"},
+		"both":           {impact.Budget{Lost: 2, Drained: 1, Exceeded: true, Waiting: pods(1)}, "exceeded, and blocks a drain", "2 healthy pods go, 1 of them drained, and it allows 0; it allows none, and the drain of 1 pod waits for it; Hold: the taint does not come, and NoSchedule stands in its place"},
 	} {
 		if verdict, why := BudgetVerdict(c.budget); verdict != c.verdict || why != c.why {
 			t.Errorf("%s: it is %q as %q, want %q as %q", name, verdict, why, c.verdict, c.why)

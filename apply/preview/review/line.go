@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -49,10 +51,11 @@ func Happened(action plan.Action) string {
 
 // Lines returns the lines in which an object changes, with some context; all
 // lines of one that is created or deleted. What the controller keeps on objects
-// for itself is omitted: the owner, the finalizer, the revision.
+// for itself is omitted: the owner, the finalizer, the revision, an approval, which no file can
+// say; and the file of a pool where [Object.Place] has it.
 func (o Object) Lines() []Line {
 	var lines []Line
-	before, after := written(o.Before), written(o.After)
+	before, after := o.written(o.Before), o.written(o.After)
 	if bytes.Equal(before, after) && o.Action == plan.Update {
 		// Nothing but that changes.
 		before, after = asYAML(o.Before), asYAML(o.After)
@@ -74,8 +77,19 @@ func (o Object) Lines() []Line {
 	return lines
 }
 
+// Place is where the head defines a pool: "pools/gpu.yaml:7". Empty where it does not.
+func (o Object) Place() string {
+	if o.File == "" || o.Line == 0 {
+		return o.File
+	}
+	return o.File + ":" + strconv.Itoa(o.Line)
+}
+
+// bookkeeping are the annotations that the controller alone writes on a pool.
+var bookkeeping = []string{v1.RevisionAnnotation, v1.SourceUIDAnnotation, v1.LayersAnnotation, v1.ApproveReleaseAnnotation}
+
 // written returns an object as YAML, and nothing for nil.
-func written(object map[string]any) []byte {
+func (o Object) written(object map[string]any) []byte {
 	if object == nil {
 		return nil
 	}
@@ -85,7 +99,7 @@ func written(object map[string]any) []byte {
 	}
 	if annotations, found, _ := unstructured.NestedMap(object, "metadata", "annotations"); found {
 		maps.DeleteFunc(annotations, func(key string, _ any) bool {
-			return key == v1.RevisionAnnotation || key == v1.SourceUIDAnnotation || key == v1.LayersAnnotation
+			return slices.Contains(bookkeeping, key) || key == v1.FileAnnotation && o.File != ""
 		})
 		if len(annotations) == 0 {
 			unstructured.RemoveNestedField(object, "metadata", "annotations")

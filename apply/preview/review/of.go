@@ -31,6 +31,8 @@ type Input struct {
 	Schedules  []plan.PoolSchedule
 	Weakenings []plan.Weakening
 	EmptyWaves []plan.EmptyWave
+	// Renames are the pools that the change renames.
+	Renames []plan.Rename
 }
 
 // Of makes the review. It changes nothing of what it is given.
@@ -38,7 +40,7 @@ func Of(in Input) (*Review, error) {
 	r := &Review{
 		APIVersion: APIVersion, Kind: Kind, Compared: in.Compared,
 		Kept: listOf(in.Difference.Pools.Kept), Problems: []string{}, Notes: listOf(in.Notes), Impact: in.Impact,
-		Rollouts: rolloutsOf(in.Schedules, in.Impact), WeakenedRollouts: listOf(in.Weakenings), EmptyWaves: listOf(in.EmptyWaves),
+		Rollouts: rolloutsOf(in.Schedules, in.Impact), WeakenedRollouts: listOf(in.Weakenings), EmptyWaves: listOf(in.EmptyWaves), Renames: listOf(in.Renames),
 	}
 	if broken := in.Compared.BrokenBase; broken != nil {
 		r.Compared.BrokenBase = &BrokenBase{Revision: broken.Revision, Problems: listOf(broken.Problems), MoreProblems: broken.MoreProblems}
@@ -200,7 +202,7 @@ func conflictOf(denied plan.KeyConflict) Conflict {
 // members are the pools that a node enters or leaves, or on whose nodes something
 // changes.
 func members(before, after plan.Cluster, nodes []Nodes) []Members {
-	was, is := nodesByPool(before), nodesByPool(after)
+	was, is := before.Members(), after.Members()
 	touched := map[string]bool{}
 	for _, group := range nodes {
 		for _, change := range group.Changes {
@@ -220,21 +222,6 @@ func members(before, after plan.Cluster, nodes []Nodes) []Members {
 		}
 	}
 	return all
-}
-
-// nodesByPool are the names of each pool's nodes, sorted, as the status of pools has
-// them.
-func nodesByPool(cluster plan.Cluster) map[string][]string {
-	expansion, members := plan.Expand(cluster.Pools, cluster.Nodes), map[string][]string{}
-	for _, node := range cluster.Nodes {
-		for _, pool := range plan.CurrentMembers(node, expansion) {
-			members[pool] = append(members[pool], node.Name)
-		}
-	}
-	for _, names := range members {
-		slices.Sort(names)
-	}
-	return members
 }
 
 // without are those of a sorted list that are not in the other one.

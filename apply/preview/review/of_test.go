@@ -157,7 +157,7 @@ func TestLines(t *testing.T) {
 			"kind": "NodePool",
 			"metadata": map[string]any{
 				"name": "a", "finalizers": []any{"x"}, "ownerReferences": []any{map[string]any{"name": "x"}},
-				"annotations": map[string]any{"nodes.lailin.xyz/revision": label},
+				"annotations": map[string]any{"nodes.lailin.xyz/revision": label, "nodes.lailin.xyz/approveRelease": "sha256:" + label, "nodes.lailin.xyz/file": "a.yaml"},
 			},
 			"spec": map[string]any{"handler": "runc", "labels": map[string]any{"tier": label}},
 		}
@@ -169,16 +169,17 @@ func TestLines(t *testing.T) {
 		}
 		return texts
 	}
-	changed := describe(Object{Before: object("iron"), After: object("gold")}.Lines())
+	changed := describe(Object{Before: object("iron"), After: object("gold"), File: "pools/a.yaml", Line: 3}.Lines())
 	if !slices.Contains(changed, "-    tier: iron") || !slices.Contains(changed, "+    tier: gold") {
 		t.Errorf("the change is not shown: %q", changed)
 	}
 	deleted := describe(Object{Before: object("iron")}.Lines())
-	if len(deleted) != 7 || slices.ContainsFunc(deleted, func(line string) bool { return !strings.HasPrefix(line, "-") }) {
+	// Where nothing else says it, the file of a pool is shown.
+	if len(deleted) != 9 || !slices.Contains(deleted, "-    nodes.lailin.xyz/file: a.yaml") || slices.ContainsFunc(changed, func(line string) bool { return strings.Contains(line, "file") }) || slices.ContainsFunc(deleted, func(line string) bool { return !strings.HasPrefix(line, "-") }) {
 		t.Errorf("a deleted object is not shown whole: %q", deleted)
 	}
 	for _, line := range slices.Concat(changed, deleted) {
-		for _, own := range []string{"finalizers", "ownerReferences", "revision"} {
+		for _, own := range []string{"finalizers", "ownerReferences", "revision", "approveRelease"} {
 			if strings.Contains(line, own) {
 				t.Errorf("%q is the controller's own", line)
 			}

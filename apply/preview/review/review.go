@@ -63,6 +63,9 @@ type Review struct {
 	// EmptyWaves are those that no node of the pool is in, of pools that are created or changed,
 	// sorted by pool: what they are there to show is not shown.
 	EmptyWaves []plan.EmptyWave `json:"emptyWaves"`
+	// Renames are pools that are deleted while others are created with the same nodes and
+	// keys, sorted by their old name.
+	Renames []plan.Rename `json:"renames"`
 }
 
 // Compared has what was compared with what.

@@ -58,6 +58,8 @@ type RolloutWave struct {
 	// is drained first, at the earliest; null where none does.
 	Starts *plan.Moment `json:"starts"`
 	Last   *plan.Moment `json:"last"`
+	// Together is how many of the nodes begin together, at the most.
+	Together int `json:"together"`
 	// Approval is the wave before, where that has to be approved.
 	Approval string `json:"approval,omitempty"`
 	// Evictions are the running pods that NoExecute taints evict from the nodes, or that are
@@ -93,7 +95,7 @@ func rolloutsOf(schedules []plan.PoolSchedule, i *impact.Impact) []Rollout {
 		}
 		for _, w := range s.Waves {
 			wave := RolloutWave{
-				Name: w.Wave, Nodes: listOf(w.Nodes), Staying: listOf(w.Stay), Approval: w.Approval, BudgetsBlocking: []string{},
+				Name: w.Wave, Nodes: listOf(w.Nodes), Staying: listOf(w.Stay), Together: w.Together, Approval: w.Approval, BudgetsBlocking: []string{},
 				Starts: plan.MomentOf(w.Starts, s.Zone), Last: plan.MomentOf(w.Ends, s.Zone),
 			}
 			if i != nil {
@@ -190,6 +192,9 @@ func (w RolloutWave) Text() string {
 	}
 	if w.Starts != nil && len(w.Staying) > 0 {
 		parts = append(parts, fmt.Sprintf("%d of them not", len(w.Staying)))
+	}
+	if w.Together < len(w.Nodes) {
+		parts = append(parts, fmt.Sprintf("%d at a time", w.Together))
 	}
 	if w.Evictions != nil {
 		parts = append(parts, Count(*w.Evictions, "eviction"))

@@ -14,8 +14,8 @@ import (
 func TestRolloutsCountEvictions(t *testing.T) {
 	at := time.Date(2026, time.November, 28, 1, 0, 0, 0, time.UTC)
 	schedules := []plan.PoolSchedule{{Pool: "gpu", Zone: time.UTC, Nodes: 3, Waves: []plan.WaveSchedule{
-		{Wave: "canary", Nodes: []string{"a"}, Starts: at, Ends: at},
-		{Wave: "rest", Nodes: []string{"b"}, Stay: []string{"c"}, Starts: at, Ends: at, Approval: "canary"},
+		{Wave: "canary", Nodes: []string{"a"}, Together: 1, Starts: at, Ends: at},
+		{Wave: "rest", Nodes: []string{"b", "d", "e"}, Stay: []string{"c"}, Together: 2, Starts: at, Ends: at, Approval: "canary"},
 	}}}
 	pods := &impact.Impact{Evictions: []impact.Eviction{
 		{Pods: []impact.Pod{{Name: "1", Node: "a"}, {Name: "2", Node: "b"}, {Name: "3", Node: "c"}, {Name: "4", Node: "elsewhere"}}},
@@ -33,7 +33,7 @@ func TestRolloutsCountEvictions(t *testing.T) {
 	}
 	for i, want := range []string{
 		"1 node, starts Sat 2026-11-28 01:00 UTC, 1 eviction",
-		"2 nodes, after the approval of wave canary, not before Sat 2026-11-28 01:00 UTC, 1 of them not, 2 evictions, blocked by PodDisruptionBudgets web/a and web/z",
+		"4 nodes, after the approval of wave canary, not before Sat 2026-11-28 01:00 UTC, 1 of them not, 2 at a time, 2 evictions, blocked by PodDisruptionBudgets web/a and web/z",
 	} {
 		if got := r.Rollouts[0].Waves[i].Text(); got != want {
 			t.Errorf("wave %d says %q, want %q", i, got, want)

@@ -123,7 +123,7 @@ func wholeInput(t *testing.T) Input {
 			Budgets:        []impact.Budget{{Namespace: "web", Name: "api", Lost: 1, Exceeded: true, Waiting: pods, Undrainable: pods}},
 			Unschedulable:  []impact.Unschedulable{{Workload: owner, Reason: impact.Words("does not tolerate k:NoExecute"), Pods: pods}},
 			DaemonPods:     []impact.DaemonPods{{Workload: owner, Removed: pods, Started: []string{"n2"}}},
-			RuntimeClasses: []impact.RuntimeClassUse{{Name: "node-pool-a", Action: "delete", Pods: 1, Workloads: []impact.Workload{owner}}},
+			RuntimeClasses: []impact.RuntimeClassUse{{Name: "node-pool-a", Action: "delete", Pods: 1, Users: pods, Workloads: []impact.Workload{owner}}},
 			Overlaps:       []impact.Overlap{{Pools: []string{"a", "b"}, Nodes: []string{"n1"}, Reason: impact.Words("of k")}},
 		},
 	}

@@ -12,7 +12,7 @@ import (
 func summarize(r *Review, newProblems int) Summary {
 	s := Summary{Counts: counts(r)}
 	s.Counts.NewProblems = newProblems
-	s.Changes, s.Impact = s.Counts.changes(), worst(r.Impact, s.Counts)
+	s.Changes, s.Impact = s.Counts.changes(len(r.Renames)), worst(r.Impact, s.Counts)
 	return s
 }
 
@@ -106,16 +106,18 @@ func (c *Counts) countImpact(i *impact.Impact) {
 	}
 }
 
-func (c Counts) changes() string {
+// changes says what changes; a pool that is renamed is neither created nor deleted there.
+func (c Counts) changes(renamed int) string {
 	var parts []string
 	add := func(n int, noun, verb string) {
 		if n > 0 {
 			parts = append(parts, strings.TrimSpace(Count(n, noun)+" "+verb))
 		}
 	}
-	add(c.PoolsCreated, "pool", Happened(plan.Create))
+	add(renamed, "pool", "renamed")
+	add(c.PoolsCreated-renamed, "pool", Happened(plan.Create))
 	add(c.PoolsChanged, "pool", Happened(plan.Update))
-	add(c.PoolsDeleted, "pool", Happened(plan.Delete))
+	add(c.PoolsDeleted-renamed, "pool", Happened(plan.Delete))
 	add(c.RuntimeClassesCreated, "RuntimeClass", Happened(plan.Create))
 	add(c.RuntimeClassesChanged, "RuntimeClass", Happened(plan.Update))
 	add(c.RuntimeClassesReplaced, "RuntimeClass", Happened(plan.Replace))

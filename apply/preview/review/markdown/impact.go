@@ -70,7 +70,7 @@ func drains(all []impact.Eviction) section {
 func budgets(all []impact.Budget) section {
 	s := section{
 		title: "PodDisruptionBudgets exceeded",
-		intro: "A NoExecute taint ignores them, and so does a DaemonSet: the pods go all the same.",
+		intro: "A NoExecute taint ignores them, and so does a DaemonSet: the pods go all the same. Pods that are not healthy do not count.",
 		one:   "PodDisruptionBudget", more: "PodDisruptionBudgets",
 	}
 	var rows [][]string
@@ -79,7 +79,7 @@ func budgets(all []impact.Budget) section {
 			rows = append(rows, []string{code(budget.Namespace + "/" + budget.Name), thousands(budget.Allowed), thousands(budget.Lost - budget.Drained)})
 		}
 	}
-	return s.with([]string{"PodDisruptionBudget", "Disruptions allowed", "Pods deleted"}, rows)
+	return s.with([]string{"PodDisruptionBudget", "Disruptions allowed", "Healthy pods deleted"}, rows)
 }
 
 // blocking lists the budgets for which drains wait.
@@ -169,10 +169,12 @@ func runtimeClasses(all []impact.RuntimeClassUse) section {
 		one:   "RuntimeClass", more: "RuntimeClasses",
 	}
 	var rows [][]string
+	var parts []part
 	for _, class := range all {
 		rows = append(rows, []string{code(class.Name), happened(plan.Action(class.Action)), thousands(class.Pods), workloads(class.Workloads)})
+		parts = append(parts, part{"Of RuntimeClass " + code(class.Name) + ":", podLines('!', class.Users)})
 	}
-	return s.with([]string{"RuntimeClass", "Is", "Pods", "Named by"}, rows)
+	return s.with([]string{"RuntimeClass", "Is", "Pods", "Named by"}, rows).opening(parts, "pod that names it", "pods that name them")
 }
 
 func overlaps(all []impact.Overlap) section {

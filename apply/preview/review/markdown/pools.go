@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nodepools/nodepools/apply/plan"
@@ -152,13 +151,10 @@ func (c *changed) size() string {
 
 // where a pool is defined.
 func where(o review.Object) string {
-	switch {
-	case o.File == "":
-		return ""
-	case o.Line == 0:
-		return " in " + code(o.File)
+	if place := o.Place(); place != "" {
+		return " in " + code(place)
 	}
-	return " in " + code(o.File+":"+strconv.Itoa(o.Line))
+	return ""
 }
 
 // headline returns in one line what happens to the pool.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodepools/nodepools/apply/preview/impact"
 	"github.com/nodepools/nodepools/apply/preview/review"
 	"github.com/nodepools/nodepools/testdata/browser"
 	"github.com/nodepools/nodepools/testdata/reviews"
@@ -71,6 +72,25 @@ const faintText = `(() => {
 	}
 	return [...found].map((x) => x.join(": "));
 })()`
+
+// TestNamesEndInTheirCells has nodes of which the names differ at their ends, or before their
+// domain, in cells that are too narrow for them: what distinguishes them can be read.
+func TestNamesEndInTheirCells(t *testing.T) {
+	r := example()
+	r.Nodes[0].Names = []string{"ip-10-0-12-33.eu-1.compute.internal", "ip-10-0-12-34.eu-1.compute.internal", "worker-eu-central-1a-0011", "worker-eu-central-1a-0013"}
+	r.Members[0].Before, r.Members[0].After = 4, 4
+	r.Impact.Evictions[0].Pods = []impact.Pod{{Name: "a", Node: "worker-eu-central-1a-0013"}, {Name: "b", Node: "ip-10-0-12-34.eu-1.compute.internal"}}
+	p := browser.Start(t).Open(t, written(t, r, Options{}), browser.View{Width: 360, Height: 700, NoScripts: true})
+	var ends []string
+	p.Evaluate(t, `[...document.querySelectorAll(".named i")].map((cell) => {
+		const end = [...cell.querySelectorAll("span")].at(-1), after = end.nextElementSibling ?? cell;
+		const right = after === cell ? cell.getBoundingClientRect().right : after.getBoundingClientRect().left;
+		return end.textContent + (end.getBoundingClientRect().right > right + 0.5 ? " is cut" : "");
+	})`, &ends)
+	if want := []string{"12-33", "12-34", "-0011", "-0013"}; !slices.Equal(ends, want) {
+		t.Errorf("the names end in %q, want %q", ends, want)
+	}
+}
 
 // TestWhatAReaderSees reads the example of the README as it stands on the screen.
 func TestWhatAReaderSees(t *testing.T) {

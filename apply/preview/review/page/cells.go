@@ -84,6 +84,27 @@ func (c cell) Class() string {
 	return c.Kind
 }
 
+// nameRoom is how many characters of a name the narrowest cell has room for, and nameTail
+// how many at its end are kept where it is cut: nodes of a kind differ in their last ones.
+const nameRoom, nameTail = 7, 5
+
+// Head and Tail are the name as it stands in the cell, which cuts the head where there is no
+// room. The domain of a long name, which is that of all nodes, is left out.
+func (c cell) Head() string { head, _ := c.parts(); return head }
+func (c cell) Tail() string { _, tail := c.parts(); return tail }
+
+func (c cell) parts() (head, tail string) {
+	name := []rune(review.Word(c.Name))
+	if dot := slices.Index(name, '.'); len(name) > nameRoom && dot > 0 {
+		name = name[:dot]
+	}
+	if len(name) <= nameRoom {
+		return string(name), ""
+	}
+	at := len(name) - nameTail
+	return string(name[:at]), string(name[at:])
+}
+
 // Tip returns the tooltip of the cell.
 func (c cell) Tip() string {
 	tip := review.Word(c.Name)

@@ -82,6 +82,9 @@ type budgets struct {
 type classUse struct {
 	impact.RuntimeClassUse
 	Workloads folded[impact.Workload]
+	// Named are pods that name it, More how many others do.
+	Named []impact.Pod
+	More  int
 }
 
 // overlaps are sets of pools, and on how many nodes they are.
@@ -173,7 +176,8 @@ func consequences(i *impact.Impact) *impacts {
 	all.Budgets, all.Overlaps = budgetsOf(i.Budgets), overlapsOf(i.Overlaps)
 	var classes []classUse
 	for _, class := range i.RuntimeClasses {
-		classes = append(classes, classUse{class, fold(class.Workloads)})
+		named := class.Users[:min(len(class.Users), mostPods)]
+		classes = append(classes, classUse{class, fold(class.Workloads), named, len(class.Users) - len(named)})
 	}
 	all.Classes = fold(classes)
 	return all

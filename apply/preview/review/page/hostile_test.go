@@ -117,7 +117,8 @@ func places(t *testing.T, p *browser.Page) []string {
 func namesOn(t *testing.T, p *browser.Page) []string {
 	t.Helper()
 	var all []string
-	p.Evaluate(t, `[...document.querySelectorAll(".workloads .name, .pool h3, .cells span")].map((e) => e.textContent)`, &all)
+	p.Evaluate(t, `[...document.querySelectorAll(".workloads .name, .pool h3")].map((e) => e.textContent).concat(
+		[...document.querySelectorAll(".named i")].map((cell) => [...cell.querySelectorAll("span")].map((e) => e.textContent).join("")))`, &all)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -126,6 +127,7 @@ func namesOn(t *testing.T, p *browser.Page) []string {
 func namesOf(r *review.Review) []string {
 	all := map[string]bool{}
 	add := func(name string) { all[review.Word(name)] = true }
+	node := func(name string) { all[cell{Name: name}.Head()+cell{Name: name}.Tail()] = true }
 	owner := func(w impact.Workload) { all[review.Word(w.Namespace)+"/"+review.Word(w.Name)] = true }
 	pods := func(pods []impact.Pod) {
 		for _, pod := range pods {
@@ -138,15 +140,15 @@ func namesOf(r *review.Review) []string {
 	}
 	for _, members := range r.Members {
 		add(members.Pool)
-		for _, node := range slices.Concat(members.Entering, members.Leaving) {
-			add(node)
+		for _, name := range slices.Concat(members.Entering, members.Leaving) {
+			node(name)
 		}
 	}
 	for _, nodes := range r.Nodes {
 		for _, change := range nodes.Changes {
 			add(change.Pool)
-			for _, node := range nodes.Names {
-				add(node)
+			for _, name := range nodes.Names {
+				node(name)
 			}
 		}
 	}
@@ -167,6 +169,7 @@ func namesOf(r *review.Review) []string {
 	}
 	for _, class := range r.Impact.RuntimeClasses {
 		add(class.Name)
+		pods(class.Users)
 		for _, workload := range class.Workloads {
 			owner(workload)
 		}

@@ -99,6 +99,7 @@ func (t *writer) classes(classes []impact.RuntimeClassUse) {
 		for _, owner := range class.Workloads {
 			t.sentence("    ", workload(owner))
 		}
+		t.names(class.Users)
 	}
 }
 
@@ -132,6 +133,11 @@ func (t *writer) pods(of impact.Workload, pods []impact.Pod, what, outlook strin
 		line += "; " + outlook
 	}
 	t.sentence("  ", line)
+	t.names(pods)
+}
+
+// names names some pods.
+func (t *writer) names(pods []impact.Pod) {
 	var names []string
 	for _, pod := range pods[:min(len(pods), maxPods)] {
 		names = append(names, fmt.Sprintf("%s on %s", review.Word(pod.Name), review.Word(pod.Node)))

@@ -130,8 +130,10 @@ func (t *writer) guards(r *review.Review) {
 func (t *writer) objects(kind string, objects []review.Object) {
 	for _, object := range objects {
 		title := fmt.Sprintf("%s %s %s", kind, review.Word(object.Name), review.Happened(object.Action))
-		t.line("")
-		t.line(t.bold(title))
+		if place := object.Place(); place != "" {
+			title += " in " + review.Word(place)
+		}
+		t.heading(title)
 		if object.Action == plan.Replace {
 			t.sentence("  ", "Its handler is immutable, so it is deleted and created again. Pods that run are not affected; pods that are created in the gap are refused.")
 		}
