@@ -23,7 +23,8 @@ const (
 // has that right sets, changes or removes labels and annotations of our domain
 // on nodes. The controller takes off a node what the record there says is the
 // pools', and leaves alone a node that is paused there; and all of that a
-// kubelet may otherwise write on its own node.
+// kubelet may otherwise write on its own node. It also keeps kubelets from filling
+// the annotations of their nodes, so that what pools put there has room.
 //
 // Nobody is named. Cluster administrators have every right, so they can repair
 // a record, pause a node, and run the controller with their own kubeconfig.
@@ -47,7 +48,7 @@ func NodePolicy() []Object {
 				MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{nodeWrites()}},
 				MatchConditions:  []admissionv1.MatchCondition{metadataChanges()},
 				Variables:        variables,
-				Validations:      onlyWithTheRight(),
+				Validations:      []admissionv1.Validation{onlyWithTheRight(), kubeletAnnotations()},
 			},
 		},
 		&admissionv1.ValidatingAdmissionPolicyBinding{
@@ -131,14 +132,33 @@ const maxNamedBytes = 16 << 10
 
 // onlyWithTheRight is the rule. An expression for a message cannot ask for the
 // right, and is worked out also where there is nothing to say.
-func onlyWithTheRight() []admissionv1.Validation {
+func onlyWithTheRight() admissionv1.Validation {
 	allowed := fmt.Sprintf("authorizer.group('%s').resource('%s').check('%s').allowed()", v1.GroupVersion.Group, NodeMetadataResource, NodeMetadataVerb)
 	rule := fmt.Sprintf("only the controller, cluster administrators and others with the right to %s %s.%s may set, change or remove labels and annotations of nodes under %s/",
 		NodeMetadataVerb, NodeMetadataResource, v1.GroupVersion.Group, v1.Domain)
-	return []admissionv1.Validation{{
+	return admissionv1.Validation{
 		Expression:        allowed + " || variables.labelsOwn == variables.labelsBeforeOwn && variables.annotationsOwn == variables.annotationsBeforeOwn",
 		Reason:            ptr.To(metav1.StatusReasonForbidden),
 		Message:           rule,
 		MessageExpression: fmt.Sprintf(`(variables.labelsChanged.map(key, 'label ' + key) + variables.annotationsChanged.map(key, 'annotation ' + key)).join(', ') + ': %s'`, rule),
-	}}
+	}
+}
+
+// nodesGroup is the group of kubelets.
+const nodesGroup = "system:nodes"
+
+// MaxKubeletAnnotations is how many bytes the annotations of a node may take together where its
+// kubelet writes them, as a text in quotes. The API server takes 256 KiB of annotations: what is left
+// has room for the record, and for the annotations of pools.
+const MaxKubeletAnnotations = 128 << 10
+
+// kubeletAnnotations bounds what a kubelet may write. What is larger already may become smaller.
+func kubeletAnnotations() admissionv1.Validation {
+	size := func(variable string) string { return fmt.Sprintf("size(bytes(variables.%s))", variable) }
+	return admissionv1.Validation{
+		Expression: fmt.Sprintf("!has(request.userInfo.groups) || !('%s' in request.userInfo.groups) || %s <= %d || %[2]s <= %[4]s",
+			nodesGroup, size("annotationsText"), MaxKubeletAnnotations, size("annotationsBeforeText")),
+		Reason:  ptr.To(metav1.StatusReasonForbidden),
+		Message: fmt.Sprintf("the annotations of a node may take %d KiB together where its kubelet writes them", MaxKubeletAnnotations>>10),
+	}
 }

@@ -197,8 +197,8 @@ func TestThePolicyHoldsOnFullNodes(t *testing.T) {
 		labels, annotations map[string]string
 	}{
 		{"no key at all", nil, nil},
-		{"256 KiB of annotations", nil, map[string]string{"example.com/long": strings.Repeat("x", 255<<10)}},
-		{"256 KiB of what is longest in quotes", nil, map[string]string{"example.com/long": strings.Repeat("\x01", 255<<10)}},
+		{"127 KiB of annotations", nil, map[string]string{"example.com/long": strings.Repeat("x", 127<<10)}},
+		{"127 KiB of what is longest in quotes", nil, map[string]string{"example.com/long": strings.Repeat("\x01", 127<<8)}},
 		{"1,000 labels and annotations", many(1000), many(1000)},
 		{"one label more", many(1001), nil},
 		{"5,000 labels and annotations", many(5000), many(5000)},
@@ -230,6 +230,56 @@ func TestThePolicyHoldsOnFullNodes(t *testing.T) {
 				t.Errorf("who has the right: %v", err)
 			}
 		})
+	}
+}
+
+// A kubelet fills its node no further than the bound, by whatever request; everybody else may. What is
+// larger already it may make smaller, and it goes on to report its status.
+func TestAKubeletBringsNoMoreThanTheBound(t *testing.T) {
+	const long = "example.com/long"
+	p := newTest(t)
+	p.Install()
+	kubelet := policies.KubeletOf(t, p.Cluster, "n1")
+	large := map[string]string{
+		"letters":    strings.Repeat("x", manifests.MaxKubeletAnnotations),
+		"wide signs": strings.Repeat("\u4e16", manifests.MaxKubeletAnnotations/3),
+		"quotes":     strings.Repeat(`"`, manifests.MaxKubeletAnnotations/2),
+	}
+	for name, value := range large {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Annotations: map[string]string{long: value}}}
+		_, err := kubelet.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
+		t.Run("create/"+name, func(t *testing.T) { tooMuch(t, err) })
+	}
+	p.Node("n1", nil, map[string]string{"example.com/own": "old", v1.AppliedAnnotation: aRecord})
+	for _, way := range waysToWrite() {
+		for name, value := range large {
+			before := p.Get("n1")
+			changed := before.DeepCopy()
+			changed.Annotations[long] = value
+			err := way.send(t.Context(), kubelet, before, changed, metav1.PatchOptions{})
+			t.Run(way.name+"/"+name, func(t *testing.T) { tooMuch(t, err) })
+		}
+	}
+	if has := p.Get("n1").Annotations[long]; has != "" {
+		t.Errorf("%d bytes were written", len(has))
+	}
+	p.Do(p.Patch(p, "n1", map[string]any{"annotations": map[string]any{long: strings.Repeat("x", 200<<10)}}))
+	annotate := func(key string, value any) error {
+		return p.Patch(kubelet, "n1", map[string]any{"annotations": map[string]any{key: value}})
+	}
+	tooMuch(t, annotate("example.com/more", "x"))
+	if _, err := kubelet.CoreV1().Nodes().PatchStatus(t.Context(), "n1", []byte(`{"status":{"phase":"Running"}}`)); err != nil {
+		t.Errorf("a heartbeat of a full node: %v", err)
+	}
+	p.Do(annotate("example.com/own", nil))
+	p.Do(annotate(long, strings.Repeat("x", 100<<10)))
+	p.Do(annotate("example.com/more", "x"))
+}
+
+func tooMuch(t *testing.T, err error) {
+	t.Helper()
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "the annotations of a node may take 128 KiB together where its kubelet writes them") {
+		t.Errorf("not refused as too much: %v", err)
 	}
 }
 
