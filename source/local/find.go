@@ -26,7 +26,7 @@ type repositoryFolders struct {
 }
 
 // discover looks for the repository that a folder is in, as git does: in the
-// folder, and then in those around it. A bare repository that has a working tree around
+// folder, wherever links lead to it, and then in those around it. A bare repository that has a working tree around
 // it is refused: it may be what somebody has committed there, and would answer in place of
 // the repository that a source follows.
 func discover(dir string) (repositoryFolders, error) {
@@ -35,7 +35,7 @@ func discover(dir string) (repositoryFolders, error) {
 		return repositoryFolders{}, source.NewError(source.ErrUnreadable, dir, "cannot be found")
 	}
 	bare := ""
-	for folder := start; ; folder = filepath.Dir(folder) {
+	for folder := resolved(start); ; folder = filepath.Dir(folder) {
 		switch found, err := repositoryAt(folder); {
 		case err != nil:
 			return repositoryFolders{}, source.NewError(source.ErrUnreadable, dir, "the repository that it is in cannot be read: "+reasonOf(err))

@@ -126,7 +126,7 @@ func (r *Repository) Snapshot(ctx context.Context, revision, folder string) (*so
 
 func (r *Repository) bare() *source.Error {
 	return source.NewError(source.ErrUnsupported, "", "the repository has no working tree").
-		WithHint("name the head by a revision, and the folder from the root of the repository")
+		WithHint("name the head with --head and the folder with --path, as diff can; or make a clone that has a working tree")
 }
 
 // explain puts what go-git says into an error of this package.

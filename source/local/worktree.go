@@ -61,6 +61,10 @@ func (r *Repository) WorkTree(ctx context.Context, folder string) (*source.Snaps
 	return &source.Snapshot{Files: files, Untracked: untracked}, nil
 }
 
+// readCommit is what to do where files on disk are not those of a commit, with the flag of
+// each command.
+const readCommit = "compare the commit instead: --head HEAD, or validate --revision HEAD"
+
 // collected is the file or folder that a collector has by that name; nil for none.
 func collected(c *poolfile.Collector, name string) fs.FileInfo {
 	info, err := c.Files().Stat(name)
@@ -82,7 +86,7 @@ func leftOut(c *poolfile.Collector, folder string, there []staged) error {
 			return c.RefuseSubmodule(name, "is a submodule")
 		case e.hidden && strings.HasSuffix(e.name, "/"), e.hidden && below && poolfile.Is(name) && collected(c, name) == nil:
 			return source.NewError(source.ErrIncomplete, c.Subject(), source.Quote(strings.TrimSuffix(name, "/"))+" is in Git, and left out of the working tree").
-				WithHint("compare a revision instead, such as --head HEAD; or turn off what leaves it out: git sparse-checkout disable, git update-index --no-skip-worktree")
+				WithHint(readCommit + "; or turn off what leaves it out: git sparse-checkout disable, git update-index --no-skip-worktree")
 		}
 	}
 	return nil
@@ -124,7 +128,7 @@ func (r *Repository) compare(c *poolfile.Collector, folder string, there []stage
 		low := strings.ToLower(name)
 		if twin, twice := folded[low]; twice && twin != name && (collected(c, name) == nil || collected(c, twin) == nil) {
 			return nil, c.Refuse(name, "and "+source.Quote(twin)+" are two files in Git, of which this file system keeps one").
-				WithHint("rename one of them; or compare a revision instead, such as --head HEAD")
+				WithHint("rename one of them; or " + readCommit)
 		}
 		folded[low] = name
 	}
