@@ -39,8 +39,13 @@ func TestLoadProblems(t *testing.T) {
 
 		// Text that is none.
 		"latin 1":          {"the bytes could mean anything", tree("p.yaml", "# ok\n# \xe9\n"), []string{`2:3: the file is not UTF-8 text`}},
-		"utf-16":           {"the parser would read it, we do not", tree("p.yaml", "\xff\xfea\x00:\x00"), []string{`1:1: the file is not UTF-8 text`}},
-		"nul":              {"YAML has none", tree("p.yaml", "a\x00b"), []string{`1:2: the file has the control character U+0000`}},
+		"utf-16":           {"the parser would read it, we do not", tree("p.yaml", "\xff\xfea\x00:\x00"), []string{`1:1: the file is not UTF-8 text, but UTF-16 (save it`}},
+		"utf-16, bare":     {"no editor shows the zeros", tree("p.yaml", "a\x00:\x00\n\x00"), []string{`1:1: the file is not UTF-8 text, but UTF-16 (save it`}},
+		"utf-16, swapped":  {"same", tree("p.yaml", "\x00a\x00:\x00\n"), []string{`1:1: the file is not UTF-8 text, but UTF-16 (save it`}},
+		"nul":              {"YAML has none", tree("p.yaml", "ab\x00c"), []string{`1:3: the file has the control character U+0000`}},
+		"LFS":              {"the pool is elsewhere", tree("p.yaml", "version https://git-lfs.github.com/spec/v1\noid sha256:"+strings.Repeat("0", 64)+"\nsize 120\n"), []string{`1:1: the file is a pointer of Git LFS, and has no pool (keep pool files out`}},
+		"conflict":         {"both sides may be valid", tree("p.yaml", named("p", "spec:\n<<<<<<< HEAD\n  priority: 1\n=======\n  priority: 2\n>>>>>>> other\n")), []string{`6:1: the file has markers of a merge conflict (resolve`}},
+		"half a conflict":  {"one marker was overlooked", tree("p.yaml", named("p", "spec:\r\n  priority: 1\r\n=======\r\n")), []string{`7:1: the file has markers of a merge conflict (resolve`}},
 		"escape":           {"a terminal would obey", tree("p.yaml", "a: 1\nb: é\x1b[1m"), []string{`2:5: the file has the control character U+001B`}},
 		"line separator":   {"the parser and the reader would count different lines", tree("p.yaml", "# a\u2028---\nb: 1"), []string{`1:4: the file has the control character U+2028`}},
 		"carriage return":  {"same", tree("p.yaml", "a: 1\rb: 2\r"), []string{`1:5: a line ends with a carriage return alone`}},

@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"unicode/utf8"
 )
 
@@ -15,6 +16,9 @@ import (
 // the middle of what is shown as one line.
 func checkText(data []byte) ([]byte, *Problem) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	if problem := checkContent(data); problem != nil {
+		return nil, problem
+	}
 	line, column := 1, 1
 	for i := 0; i < len(data); {
 		c := data[i]
@@ -37,6 +41,27 @@ func checkText(data []byte) ([]byte, *Problem) {
 		i, column = i+1, column+1
 	}
 	return data, nil
+}
+
+// conflictMarker is a line that git writes into a file whose changes it cannot merge. At the
+// beginning of a line, no pool file has one.
+var conflictMarker = regexp.MustCompile(`(?m)^(<{7} |\|{7} |={7}\r?$|>{7} )`)
+
+// checkContent returns the problem of a file that is something else than somebody has
+// written. A parser would complain about what is only a consequence of that.
+func checkContent(data []byte) *Problem {
+	if bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/")) {
+		return &Problem{Line: 1, Column: 1, Message: "the file is a pointer of Git LFS, and has no pool", Hint: "keep pool files out of Git LFS: git lfs untrack <pattern>, then git add --renormalize <file>"}
+	}
+	// A file begins with a character of ASCII, which has a zero byte beside it in UTF-16.
+	if len(data) > 1 && (data[0] == 0) != (data[1] == 0) || bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return &Problem{Line: 1, Column: 1, Message: "the file is not UTF-8 text, but UTF-16", Hint: "save it as UTF-8"}
+	}
+	if at := conflictMarker.FindIndex(data); at != nil {
+		line := 1 + bytes.Count(data[:at[0]], []byte("\n"))
+		return &Problem{Line: line, Column: 1, Message: "the file has markers of a merge conflict", Hint: "resolve the conflict: keep what is meant, and remove the lines that begin with <<<<<<<, |||||||, ======= or >>>>>>>"}
+	}
+	return nil
 }
 
 // allowed reports whether a character beyond ASCII, or a control character, may
