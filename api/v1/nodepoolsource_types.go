@@ -43,7 +43,7 @@ type NodePoolSourceSpec struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
-	// +kubebuilder:validation:XValidation:rule="self.matches('^(https?|ssh|file)://')",message="url must begin with https://, http://, ssh:// or file://",reason="FieldValueForbidden"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(https?|ssh|file)://')",message="url must begin with https://, http://, ssh:// or file://",messageExpression="'url must begin with ' + (self.matches('^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^:@]+$') ? 'ssh://: write ssh://' + self.replace(':/', '/').replace(':', '/') : 'https://, http://, ssh:// or file://')",reason="FieldValueForbidden"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@') && !self.matches('^[a-z]+://[^/]*/.*:/*[^/]*@') && !self.matches('[?#]')",message="url must not carry a credential, nor a query or a fragment: anybody who may read this object could read it",reason="FieldValueForbidden"
 	URL string `json:"url"`
 

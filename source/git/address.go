@@ -24,10 +24,6 @@ type address struct {
 // like run programs.
 var schemes = map[string]bool{"https": true, "http": true, "ssh": true, "file": true}
 
-// scpLike is git's short form for ssh: user@host:path. A path that begins with a
-// colon would be a remote helper, as in ext::sh.
-var scpLike = regexp.MustCompile(`^(?:([A-Za-z0-9_][A-Za-z0-9._-]*)@)?([A-Za-z0-9][A-Za-z0-9.-]+):([^:].*)$`)
-
 // parseAddress checks a URL. Its errors never repeat the URL, which may carry a
 // credential (I10).
 func parseAddress(raw string) (address, error) {
@@ -41,23 +37,8 @@ func parseAddress(raw string) (address, error) {
 	case strings.Contains(raw, "://"):
 		return parseURL(raw)
 	}
-	return parseSCP(raw)
-}
-
-func parseSCP(raw string) (address, error) {
-	colon, slash := strings.IndexByte(raw, ':'), strings.IndexByte(raw, '/')
-	if colon < 0 || slash >= 0 && slash < colon {
-		return address{}, invalidURL("the URL has no scheme").
-			WithHint("write a local path as file:///absolute/path")
-	}
-	m := scpLike.FindStringSubmatch(raw)
-	switch {
-	case m == nil, schemes[strings.ToLower(m[2])]:
-		return address{}, invalidURL("the URL is neither https, http, ssh nor file")
-	case strings.Contains(m[3], "@"): // user:password@host
-		return address{}, credentialInURL()
-	}
-	return checkPath(address{scheme: "ssh", user: m[1], host: m[2], path: m[3]})
+	return address{}, invalidURL("the URL has no scheme").
+		WithHint("write user@host:path as ssh://user@host/path, and a local path as file:///absolute/path")
 }
 
 func parseURL(raw string) (address, error) {

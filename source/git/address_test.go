@@ -15,8 +15,6 @@ func TestParseAddress(t *testing.T) {
 		"http port":   {"a port is kept", "http://example.com:3000/a", "http://example.com:3000/a"},
 		"escaped":     {"escapes stay escaped", "https://example.com/a%20b", "https://example.com/a%20b"},
 		"ssh":         {"a user may be named, and is not reported: it may be a token", "ssh://git@example.com:2222/a.git", "ssh://example.com:2222/a.git"},
-		"scp":         {"git's short form", "git@example.com:a/b.git", "ssh://example.com/a/b.git"},
-		"scp no user": {"the user may be left out", "example.com:a/b.git", "ssh://example.com/a/b.git"},
 		"file":        {"three slashes", "file:///srv/pools.git", "file:///srv/pools.git"},
 		"IPv6":        {"an address in brackets", "https://[::1]:3000/a", "https://[::1]:3000/a"},
 	}
@@ -53,7 +51,7 @@ func TestParseAddressRefuses(t *testing.T) {
 		"not parsable":      {"the parser's error repeats the URL", "https://user:" + canary + "@exa mple.com/%zz"},
 		"bad escape":        {"the parser's error repeats the URL", "https://example.com/%zz" + canary},
 		"control character": {"no line break", "https://example.com/a\n" + canary},
-		"option as path":    {"a server's shell could take it for an option", "git@example.com:-" + canary},
+		"short form of ssh": {"git's own; the API server offers that of ssh://", "git@example.com:" + canary},
 		"option as host":    {"a program could take it for an option", "-oProxyCommand=" + canary + ":a"},
 		"other letters":     {"its lower case is another host: i for a dotted capital", "https://g\u0130thub.com/" + canary},
 		"escaped letters":   {"the same, escaped", "https://g%C4%B0thub.com/" + canary},

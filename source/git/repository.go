@@ -13,11 +13,10 @@ import (
 // Repository names what to follow in a repository on a server. It is not changed by
 // its methods, which may be called at the same time.
 type Repository struct {
-	// URL is where the repository is: https://, http://, ssh:// or file:///, or
-	// git's short form user@host:path for ssh. It carries no credential: user
-	// information in http and https, a password in ssh, and any query are
-	// refused. file:/// runs the git program of this machine; the others need
-	// no program.
+	// URL is where the repository is: https://, http://, ssh:// or file:///. It
+	// carries no credential: user information in http and https, a password in
+	// ssh, and any query are refused. file:/// runs the git program of this
+	// machine; the others need no program.
 	URL string
 
 	// Ref is the branch, tag, range of tags or commit; the zero value is the
