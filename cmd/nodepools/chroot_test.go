@@ -10,11 +10,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // The program knows the zones where there are no files at all, as in an image that has
 // nothing but it.
 func TestWindowsInAnEmptyRoot(t *testing.T) {
+	cluster.Long(t) // it compiles the program once more, without cgo
 	if os.Getuid() != 0 {
 		t.Skip("SKIPPED: only root may change the root folder, so nothing is known of images without zone files")
 	}

@@ -32,7 +32,7 @@ import (
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
-	return cluster.Run(t.M, cluster.Options{CRDs: neighbours(), Beside: "^Test(DiffEquals|Crash|Fault|AvailabilityOf|Inventory)"})
+	return cluster.Run(t.M, cluster.Options{CRDs: neighbours(), Beside: "^Test(DiffEquals|Crash|Fault|AvailabilityOf|Inventory|ANodeThat|RestorePage|Rollout|Uninstall)"})
 }
 
 // TestClusterScripts are the commands with a real API server. They share it, so
@@ -59,6 +59,7 @@ func TestClusterScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"await":          await,
+			"eventually":     eventually,
 			"kubeconfig":     func(ts *testscript.TestScript, _ bool, args []string) { userKubeconfig(ts, c, args) },
 			"applied":        func(ts *testscript.TestScript, _ bool, args []string) { appliedBy(ts, c, args) },
 			"serviceaccount": func(ts *testscript.TestScript, _ bool, args []string) { accountKubeconfig(ts, c, args) },
@@ -151,6 +152,24 @@ func applyOwner(ctx context.Context, api client.Client, source *v1.NodePoolSourc
 	owned.SetLabels(map[string]string{v1.SourceLabel: source.Name})
 	owned.SetAnnotations(map[string]string{v1.SourceUIDAnnotation: string(source.UID)})
 	return api.Apply(ctx, client.ApplyConfigurationFromUnstructured(owned), client.FieldOwner(v1.FieldManager), client.ForceOwnership)
+}
+
+// eventually runs a command until it succeeds, and its output contains what is given:
+// eventually TEXT COMMAND [ARGUMENT...]. It ends with the test, as a loop in a shell does not.
+func eventually(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: eventually TEXT COMMAND [ARGUMENT...]")
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		err := ts.Exec(args[1], args[2:]...)
+		output := ts.ReadFile("stdout")
+		if err == nil && strings.Contains(output, args[0]) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%q is not in the output of %q: %v\n%s%s", args[0], args[1:], err, output, ts.ReadFile("stderr"))
+		}
+	}
 }
 
 // await URL waits until a GET of the URL answers 200.

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	makeTarget = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
+	makeTarget = regexp.MustCompile(`(?m)^([a-z][a-z -]*):`)
 	makeCall   = regexp.MustCompile(`(?:^|\s)make ([a-z][a-z-]*)`)
 )
 
@@ -86,7 +86,7 @@ func TestDocumentedCommandsParse(t *testing.T) {
 	}
 	var targets []string
 	for _, match := range makeTarget.FindAllSubmatch(makefile, -1) {
-		targets = append(targets, string(match[1]))
+		targets = append(targets, strings.Fields(string(match[1]))...)
 	}
 	commands, spans, calls := 0, 0, 0
 	for _, page := range docs.All(t) {
@@ -120,7 +120,7 @@ func TestDocumentedCommandsParse(t *testing.T) {
 			}
 		}
 	}
-	if commands < 30 || spans < 30 || calls < 50 {
+	if commands < 30 || spans < 30 || calls < 20 {
 		t.Errorf("%d commands, %d within a line and %d of make were found: the test does not find what there is", commands, spans, calls)
 	}
 }
