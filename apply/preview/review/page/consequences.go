@@ -87,6 +87,9 @@ type classUse struct {
 	More  int
 }
 
+// Open reports that the pods are shown unfolded.
+func (c classUse) Open() bool { return len(c.Users) <= fewPods }
+
 // overlaps are sets of pools, and on how many nodes they are.
 type overlaps struct {
 	folded[impact.Overlap]
