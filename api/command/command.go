@@ -23,6 +23,19 @@ func Pool(name string) string { return Pools + "/" + Word(name) }
 // Source is a source as an argument of kubectl.
 func Source(name string) string { return Sources + "/" + Word(name) }
 
+// Approve shows what waits for an approval of a pool, asks, and approves just that.
+func Approve(pool string) string { return "nodepools approve " + Word(pool) }
+
+// ApproveSource does so for a source.
+func ApproveSource(name string) string { return "nodepools approve source/" + Word(name) }
+
+// Resume shows what of a pool is paused or halted, asks, and lets it go on.
+func Resume(pool string) string { return "nodepools resume " + Word(pool) }
+
+// Expedite shows which changes wait in the rollout of a pool, asks, and lets them go on outside
+// its windows and waves.
+func Expedite(pool string) string { return "nodepools expedite " + Word(pool) }
+
 // Annotate sets an annotation of objects of a resource.
 func Annotate(resource, annotation, value string, names ...string) string {
 	return "kubectl annotate --overwrite " + resource + words(names) + " " + annotation + "=" + Word(value)
@@ -41,11 +54,6 @@ func EditPool(name string) string { return "kubectl edit " + Pool(name) }
 
 // DeletePool deletes a pool.
 func DeletePool(name string) string { return "kubectl delete " + Pool(name) }
-
-// UnpauseRollout sets spec.rollout.paused of a pool to false.
-func UnpauseRollout(name string) string {
-	return "kubectl patch " + Pool(name) + ` --type merge -p '{"spec":{"rollout":{"paused":false}}}'`
-}
 
 // RemoveRollouts takes spec.rollout off pools, as far as they exist.
 func RemoveRollouts(names ...string) string {

@@ -2,13 +2,13 @@ package controller
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // A revision with a typo in a selector is held back whole, also by a process that is
@@ -55,12 +55,12 @@ func TestGitReleaseWaitsForAnApproval(t *testing.T) {
 	blocked("the approval that the source has is of")
 	w.wroteOnly(mark, "patch nodepoolsources/status brake")
 
-	// What the message says, word by word.
-	command := regexp.MustCompile(`kubectl (annotate --overwrite nodepoolsources.nodes.lailin.xyz \S+ \S+=\S+);`).FindStringSubmatch(w.readyMessage("brake"))
-	if command == nil {
-		t.Fatalf("no command in %q", w.readyMessage("brake"))
+	// What 'nodepools approve source/brake' sets.
+	if message := w.readyMessage("brake"); !strings.Contains(message, "nodepools approve source/brake;") {
+		t.Errorf("the source says %q", message)
 	}
-	w.kubectl(strings.Fields(command[1])...)
+	act := plan.ApproveSource(w.mustRead("brake"))
+	w.kubectl("annotate", "--overwrite", "nodepoolsources.nodes.lailin.xyz", "brake", v1.ApproveReleaseAnnotation+"="+act.Set[v1.ApproveReleaseAnnotation])
 	w.follows("brake", second)
 	w.carriesPool("p", false, a...)
 	w.isReady("p", 0)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/status"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -108,11 +109,14 @@ func (w *canaryWorld) annotated(key, value string) {
 func (w *canaryWorld) approval() (approval string) {
 	w.t.Helper()
 	w.poolIs("batch", "names the approval", func(pool *v1.NodePool) error {
-		_, approval, _ = strings.Cut(readyMessageOf(pool), v1.ApproveRolloutAnnotation+"=")
-		if !strings.HasSuffix(approval, "/canary") {
+		if !strings.HasSuffix(readyMessageOf(pool), "the next wave waits for an approval: nodepools approve batch") {
 			return errors.New(readyMessageOf(pool))
 		}
-		return nil
+		act, err := w.act(status.Approve, "batch")
+		if err == nil {
+			approval = act.Set[v1.ApproveRolloutAnnotation]
+		}
+		return err
 	})
 	return approval
 }
@@ -127,7 +131,7 @@ func TestFailedCanaryHaltsTheRollout(t *testing.T) {
 	approval := w.approval()
 	w.breaks(names[0], true)
 	w.hasReason(v1.StalledCondition, v1.RolloutHaltedReason, "1 of 3 nodes up to date", "the rollout of pool \"batch\" is halted", "node halt-a is not ready after it has followed",
-		"kubectl annotate --overwrite nodepools.nodes.lailin.xyz batch nodes.lailin.xyz/resumeRollout=")
+		"go on in spite of it: nodepools resume batch")
 	w.hasEvent("batch", v1.RolloutHaltedReason, "halt-a")
 	halt := w.halt()
 	if halt.Node != names[0] || halt.Nodes != 1 || halt.Resumed {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -75,16 +74,6 @@ func (w *world) specs(nodes ...string) string {
 	return string(text)
 }
 
-// approvalIn is the command that a message names.
-func approvalIn(t *testing.T, message string) []string {
-	t.Helper()
-	command := regexp.MustCompile(`kubectl (annotate --overwrite \S+ \S+ nodes\.lailin\.xyz/approveRelease=[^\s;]+)`).FindStringSubmatch(message)
-	if command == nil {
-		t.Fatalf("no command in %q", message)
-	}
-	return strings.Fields(command[1])
-}
-
 func (w *world) poolMessage(pool string) string {
 	w.t.Helper()
 	object := &v1.NodePool{}
@@ -145,10 +134,9 @@ func TestReleaseByHandWaitsForAnApproval(t *testing.T) {
 		return nil
 	})
 
-	// What the message says, word by word.
 	mistype("A")
 	held()
-	w.kubectl(approvalIn(t, w.poolMessage("p"))...)
+	w.approves("p")
 	w.carriesPool("p", false, a...)
 	w.isReady("p", 0)
 	mistype("a")
@@ -199,7 +187,7 @@ func TestResumedPoolWaitsForAnApprovalOfItsOuterPool(t *testing.T) {
 	choose(`"b-*"`)
 	held()
 	w.carriesPool("p", true, nodes...)
-	w.kubectl(approvalIn(t, w.poolMessage("p"))...)
+	w.approves("p")
 	w.carriesPool("p", false, nodes...)
 	w.isReady("p", 0)
 	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "region", resuming)

@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/apply/status"
 )
 
 // Nodes follow their pool one after the other, no more at a time than may be unavailable:
@@ -155,15 +156,18 @@ spec: {labels: {example.com/tier: "1"}}
 	})
 	approval := ""
 	w.poolIs("batch", "names the approval", func(pool *v1.NodePool) error {
-		_, command, _ := strings.Cut(readyMessageOf(pool), "kubectl annotate --overwrite nodepools.nodes.lailin.xyz batch nodes.lailin.xyz/approveRollout=")
-		if approval = command; !strings.HasSuffix(approval, "/canary") {
+		if !strings.HasSuffix(readyMessageOf(pool), "the next wave waits for an approval: nodepools approve batch") {
 			return errors.New(readyMessageOf(pool))
 		}
-		return nil
+		act, err := w.act(status.Approve, "batch")
+		if err == nil {
+			approval = act.Set[v1.ApproveRolloutAnnotation]
+		}
+		return err
 	})
 	waits("canary", v1.WaitingForApprovalReason, "4 nodes wait: ", "wave canary, 1 of 3, has 1 of 1 nodes",
-		"the next wave waits for an approval: kubectl annotate --overwrite nodepools.nodes.lailin.xyz batch nodes.lailin.xyz/approveRollout="+approval)
-	w.hasEvent("batch", v1.WaitingForApprovalReason, approval)
+		"the next wave waits for an approval: nodepools approve batch")
+	w.hasEvent("batch", v1.WaitingForApprovalReason, "nodepools approve batch")
 	if got := moved(); !slices.Equal(got, names[:1]) {
 		t.Errorf("%v have moved, want the canary", got)
 	}

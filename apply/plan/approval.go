@@ -5,7 +5,6 @@ import (
 
 	"github.com/nodepools/nodepools/api/command"
 	"github.com/nodepools/nodepools/api/sanitize"
-	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
 // approves reports whether somebody has approved what this very revision deletes,
@@ -15,16 +14,19 @@ func (policy PrunePolicy) approves(revision Revision) bool {
 	return policy.Approval != "" && policy.Approval == revision.Name && !policy.ApprovalUsed
 }
 
+// pruneRemedy begins what to do about a prune that is blocked.
+const pruneRemedy = "if it is meant, "
+
 // remedy says how to let go what the limit holds back.
 func (policy PrunePolicy) remedy(revision Revision) string {
 	const raise = "raise spec.pruneLimit until they are gone"
 	switch {
 	case revision.Name == "":
-		return "if it is meant, approve the revision when it is in the repository: the status of its NodePoolSource has the command then; or " + raise
+		return pruneRemedy + "approve the revision when it is in the repository: the status of its NodePoolSource has the command then; or " + raise
 	case policy.Approval == revision.Name:
 		return "the approval of this revision is used up, and it counts once; if this is meant as well, " + raise
 	}
-	text := fmt.Sprintf("if it is meant, %s; or %s", policy.approval(revision), raise)
+	text := fmt.Sprintf(pruneRemedy+"%s; or %s", policy.approval(revision), raise)
 	if policy.Approval != "" {
 		text = fmt.Sprintf("the approval that the source has is of %s, and not of this revision; %s", quoteApproval(policy.Approval), text)
 	}
@@ -33,7 +35,7 @@ func (policy PrunePolicy) remedy(revision Revision) string {
 
 // approval says how to approve the prune of a revision.
 func (policy PrunePolicy) approval(revision Revision) string {
-	return "approve it for this revision alone with: " + command.Annotate(command.Sources, v1.ApprovePruneAnnotation, revision.Name, revision.Source)
+	return "approve it for this revision alone with: " + command.ApproveSource(revision.Source)
 }
 
 // maxApproval bounds what a message quotes of an approval, in characters. There

@@ -199,12 +199,12 @@ func approvalWith(inner *v1.NodePool, outer edit) string {
 // What an inner pool is told to be approved with approves it, for what the outer one says now.
 func TestApprovalOfAnInnerPool(t *testing.T) {
 	cluster := carriedOutAfter(t, nested(t), edit{"outer", pause, true}, edit{"outer", zones("a", "b", "c"), false})
-	message := HeldReleases(cluster.Pools, cluster.Nodes)["inner"].Error()
+	held := HeldReleases(cluster.Pools, cluster.Nodes)["inner"]
+	message := held.Error()
 	if want := `it has not followed so far what pool "outer" around it says of its members`; !strings.Contains(message, want) {
 		t.Errorf("the message is %q, and lacks %q", message, want)
 	}
-	_, value, _ := strings.Cut(message, v1.ApproveReleaseAnnotation+"=")
-	cluster = carriedOutAfter(t, cluster, edit{"inner", approvedBy(strings.Trim(value, "'")), true})
+	cluster = carriedOutAfter(t, cluster, edit{"inner", approvedBy(held.Approval), true})
 	if got := taintedWith(cluster.Nodes, "i"); got != 40 {
 		t.Errorf("after the approval %d nodes have the taint", got)
 	}
@@ -240,8 +240,8 @@ func TestApprovalOfTwoEdits(t *testing.T) {
 	})
 	cluster = carriedOutAfter(t, cluster, edit{"inner", zones("x"), false}, edit{"outer", zones("a"), false})
 	cluster.Pools = edited(cluster.Pools, "outer", func(pool *v1.NodePool) { pool.Generation-- })
-	_, value, _ := strings.Cut(HeldReleases(cluster.Pools, cluster.Nodes)["inner"].Error(), v1.ApproveReleaseAnnotation+"=")
-	cluster = carriedOutAfter(t, cluster, edit{"inner", approvedBy(strings.Trim(value, "'")), true})
+	held := HeldReleases(cluster.Pools, cluster.Nodes)["inner"]
+	cluster = carriedOutAfter(t, cluster, edit{"inner", approvedBy(held.Approval), true})
 	if got := heldNames(cluster); len(got) > 0 || carriersOf(cluster.Nodes)["inner"] > 0 {
 		t.Errorf("it is approved; held are %v, and %d nodes carry it", got, carriersOf(cluster.Nodes)["inner"])
 	}
@@ -265,7 +265,7 @@ func TestMovedPool(t *testing.T) {
 				t.Errorf("nobody has approved it, and %d nodes have the taint, after %d", got, before)
 			}
 			block := HeldReleases(cluster.Pools, cluster.Nodes)["moved"]
-			if want := "undo the change, or approve it with: kubectl annotate --overwrite nodepools.nodes.lailin.xyz moved nodes.lailin.xyz/approveRelease=2"; block == nil || !strings.HasSuffix(block.Error(), want) {
+			if want := "undo the change, or approve it with: nodepools approve moved"; block == nil || !strings.HasSuffix(block.Error(), want) {
 				t.Fatalf("it is held by %v", block)
 			}
 			cluster = carriedOutAfter(t, cluster, edit{"moved", approvedBy("2"), true})

@@ -70,17 +70,20 @@ func (policy ReleasePolicy) approves(revision Revision) bool {
 	return policy.Approval != "" && policy.Approval == revision.Name && !policy.ApprovalUsed
 }
 
+// releaseRemedy begins what to do about a revision that is held back.
+const releaseRemedy = "correct the revision; "
+
 // remedy says how to carry out a revision that is held back.
 func (policy ReleasePolicy) remedy(revision Revision) string {
 	const raise = "raise spec.releaseLimit until it is applied"
 	switch {
 	case revision.Name == "":
-		return "correct the revision; or, if it is meant, approve it when it is in the repository: the status of its NodePoolSource has the command then"
+		return releaseRemedy + "or, if it is meant, approve it when it is in the repository: the status of its NodePoolSource has the command then"
 	case policy.Approval == revision.Name:
-		return "correct the revision; the approval of this one is used up, and it counts once; if this is meant as well, " + raise
+		return releaseRemedy + "the approval of this one is used up, and it counts once; if this is meant as well, " + raise
 	}
-	text := fmt.Sprintf("correct the revision; or, if it is meant, approve this one alone with: %s; or %s",
-		command.Annotate(command.Sources, v1.ApproveReleaseAnnotation, revision.Name, revision.Source), raise)
+	text := fmt.Sprintf(releaseRemedy+"or, if it is meant, approve this one alone with: %s; or %s",
+		command.ApproveSource(revision.Source), raise)
 	if policy.Approval != "" {
 		text = fmt.Sprintf("the approval that the source has is of %s, and not of this revision; %s", quoteApproval(policy.Approval), text)
 	}

@@ -136,7 +136,7 @@ func TestHeldRevisionIsShownAsApproved(t *testing.T) {
 	if held.Pools.Held == nil || len(held.Nodes) > 0 {
 		t.Errorf("held is %v, and %d nodes change", held.Pools.Held, len(held.Nodes))
 	}
-	for _, part := range []string{"12 of 12 nodes", "kubectl annotate --overwrite nodepoolsources.nodes.lailin.xyz team nodes.lailin.xyz/approveRelease=main@sha1:second"} {
+	for _, part := range []string{"12 of 12 nodes", "nodepools approve source/team"} {
 		if text := held.Pools.Held.Error(); !strings.Contains(text, part) {
 			t.Errorf("%q does not say %q", text, part)
 		}
@@ -153,7 +153,7 @@ func TestHeldRevisionIsShownAsApproved(t *testing.T) {
 	if shown, err = Diff(byHand, carriedOut(t, Cluster{Pools: []*v1.NodePool{ofZone("p", "a")}, Nodes: inZones(map[string]int{"a": 12})})); err != nil {
 		t.Fatal(err)
 	}
-	if len(shown.Held) != 1 || len(shown.Nodes) != 12 || !strings.Contains(shown.Held[0].Remedy, "approveRelease=2") {
+	if len(shown.Held) != 1 || len(shown.Nodes) != 12 || shown.Held[0].Approval != "2" {
 		t.Errorf("by hand: held is %v, and %d nodes change", shown.Held, len(shown.Nodes))
 	}
 }

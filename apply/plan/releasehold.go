@@ -232,31 +232,35 @@ func (c *releaseCount) holdChanged(held map[string]*ReleaseBlock) {
 		}
 		held[name] = &ReleaseBlock{
 			Pool: name, Losses: losses[name], Limit: v1.DefaultReleaseLimit,
-			Remedy: c.remedy(pool),
+			Approval: c.approval(pool), Remedy: c.remedy(pool),
 		}
 	}
+}
+
+// approval is the value that approves what a pool is held for: its generation, where that
+// stands for all of it.
+func (c *releaseCount) approval(pool *v1.NodePool) string {
+	if changed := c.changed[pool.Name]; len(changed) == 1 && changed[0] == pool.Name && len(c.pools.unfollowed(pool)) == 0 {
+		return strconv.FormatInt(pool.Generation, 10)
+	}
+	return c.pools.approval(pool)
 }
 
 // remedy says what to do about a pool that is held for its own change, or for those of pools
 // around it.
 func (c *releaseCount) remedy(pool *v1.NodePool) string {
-	changed := c.changed[pool.Name]
-	if len(changed) == 1 && changed[0] == pool.Name {
-		value := strconv.FormatInt(pool.Generation, 10)
-		if len(c.pools.unfollowed(pool)) > 0 { // which it does not stand for
-			value = c.pools.approval(pool)
-		}
-		return "undo the change, or approve it with: " + command.Annotate(command.Pools, v1.ApproveReleaseAnnotation, value, pool.Name)
-	}
 	var outer []string
-	for _, name := range changed {
+	for _, name := range c.changed[pool.Name] {
 		if name != pool.Name {
 			outer = append(outer, strconv.Quote(name))
 		}
 	}
+	if len(outer) == 0 {
+		return "undo the change, or approve it with: " + command.Approve(pool.Name)
+	}
 	return fmt.Sprintf("it has not followed so far what pool %s around it says of its members, as one of them was, or is, paused, held or not valid; "+
 		"pause it, or correct the outer pool, or approve this pool, until one of them changes, with: %s",
-		strings.Join(outer, " and "), command.Annotate(command.Pools, v1.ApproveReleaseAnnotation, c.pools.approval(pool), pool.Name))
+		strings.Join(outer, " and "), command.Approve(pool.Name))
 }
 
 // addExceeding adds a loss that exceeds the limit to those that a pool causes.
@@ -273,9 +277,9 @@ func (c *releaseCount) holdDeparting(held map[string]*ReleaseBlock) {
 	tooMany := exceedsReleaseLimit(defaultReleaseLimit, c.departing.Count, c.departing.Of) && (len(c.carried) > 1 || !stays)
 	for name := range c.carried {
 		block := &ReleaseBlock{
-			Pool: name, Limit: v1.DefaultReleaseLimit,
+			Pool: name, Limit: v1.DefaultReleaseLimit, Approval: v1.DeletionApproval,
 			Remedy: fmt.Sprintf("approve its deletion with: %s; or, to keep what nodes carry, take the finalizer %s off the pool and create it again",
-				command.Annotate(command.Pools, v1.ApproveReleaseAnnotation, v1.DeletionApproval, name), v1.ReleaseFinalizer),
+				command.Approve(name), v1.ReleaseFinalizer),
 		}
 		if tooMany {
 			loss := c.departing

@@ -288,15 +288,19 @@ func TestHeldReleaseIsApprovedOnce(t *testing.T) {
 	edit := func(values ...string) { cluster.Pools = edited(cluster.Pools, "p", zones(values...)) }
 	edit("x")
 	cluster = carriedOut(t, cluster)
-	message := HeldReleases(cluster.Pools, cluster.Nodes)["p"].Error()
+	held := HeldReleases(cluster.Pools, cluster.Nodes)["p"]
+	message := held.Error()
 	generation := strconv.FormatInt(cluster.Pools[0].Generation, 10)
 	for _, part := range []string{
 		`pool "p" is held`, `12 of 12 nodes would leave pool "p"`, "a-00, a-01, a-02 and 9 more", "50%",
-		"kubectl annotate --overwrite nodepools.nodes.lailin.xyz p nodes.lailin.xyz/approveRelease=" + generation,
+		"nodepools approve p",
 	} {
 		if !strings.Contains(message, part) {
 			t.Errorf("%q does not say %q", message, part)
 		}
+	}
+	if act := ApprovePool(nil, "", held); act.Set[v1.ApproveReleaseAnnotation] != generation {
+		t.Errorf("the approval is %v, want of generation %s", act.Set, generation)
 	}
 	approve := func() {
 		cluster.Pools = edited(cluster.Pools, "p", func(pool *v1.NodePool) { pool.Generation--; approvedBy(generation)(pool) })

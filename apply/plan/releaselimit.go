@@ -19,6 +19,9 @@ type ReleaseBlock struct {
 	Losses []Loss
 	// Limit is what spec.releaseLimit says, or the default.
 	Limit string
+	// Approval is the value of the annotation that approves what is held; empty where none
+	// does, and for a revision, which names itself.
+	Approval string
 	// Remedy says what to do.
 	Remedy string
 }

@@ -156,7 +156,7 @@ func TestApprovalOfAnotherPool(t *testing.T) {
 	follow(t, &nodes[0], time.Minute, fleet, web)
 	only, _ := status.Of(status.Cluster{Pools: []*v1.NodePool{fleet, web}, Nodes: nodes}, now).Only("web")
 	text := textOf(t, only, status.Form{Detail: true})
-	for _, want := range []string{"To approve the next wave of pool fleet:\n  kubectl annotate --overwrite nodepools.nodes.lailin.xyz fleet", "/canary\n"} {
+	for _, want := range []string{"To approve the next wave of pool fleet:\n  nodepools approve fleet\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
@@ -246,12 +246,12 @@ func TestHostileText(t *testing.T) {
 			t.Errorf("%s is shown as %q", name, line)
 		}
 	}
-	pool := poolOf("p", inWaves(v1.Wave{}), reports(v1.StalledCondition, v1.RolloutHaltedReason, "", 0, 0, 1, 1), func(pool *v1.NodePool) {
-		pool.Status.Rollout.Halt = &v1.RolloutHalt{Time: metav1.NewTime(now), Changes: "a", Resume: "a'; reboot #", Nodes: 1, Node: "n"}
+	pool := poolOf("a'; reboot #", inWaves(v1.Wave{}), reports(v1.StalledCondition, v1.RolloutHaltedReason, "", 0, 0, 1, 1), func(pool *v1.NodePool) {
+		pool.Status.Rollout.Halt = &v1.RolloutHalt{Time: metav1.NewTime(now), Changes: "a", Resume: "a", Nodes: 1, Node: "n"}
 	})
 	steps := status.Of(status.Cluster{Pools: []*v1.NodePool{pool}}, now).Pools[0].Steps
 	if !slices.ContainsFunc(steps, func(step status.Step) bool {
-		return strings.HasSuffix(step.Command, `nodes.lailin.xyz/resumeRollout='a'\''; reboot #'`)
+		return step.Command == `nodepools resume 'a'\''; reboot #'`
 	}) {
 		t.Errorf("the steps are %q", steps)
 	}

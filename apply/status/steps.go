@@ -41,7 +41,7 @@ func approvals(pool *v1.NodePool, turns *turns) []Step {
 	if wave == nil || wave.Behind > 0 || wave.Approval == "" {
 		return nil
 	}
-	return []Step{{"approve the next wave" + of(name, pool.Name), command.Annotate(command.Pools, v1.ApproveRolloutAnnotation, wave.Approval, name)}}
+	return []Step{{"approve the next wave" + of(name, pool.Name), command.Approve(name)}}
 }
 
 // afterHalt are to take the change back, and to go on in spite of what has failed.
@@ -54,7 +54,7 @@ func afterHalt(pool *v1.NodePool, turns *turns) []Step {
 			continue
 		}
 		steps = append(steps, revert(other, pool.Name),
-			Step{"go on in spite of it" + of(name, pool.Name), command.Annotate(command.Pools, v1.ResumeRolloutAnnotation, halt.Resume, name)})
+			Step{"go on in spite of it" + of(name, pool.Name), command.Resume(name)})
 	}
 	return steps
 }
@@ -71,7 +71,7 @@ func revert(pool *v1.NodePool, about string) Step {
 // unpaused resume a pool, or a rollout, that is paused.
 func unpaused(pool *v1.NodePool, turns *turns) []Step {
 	if v1.IsDisabled(pool, v1.ReconcileAnnotation) {
-		return []Step{{"resume the pool", command.RemoveAnnotation(command.Pools, v1.ReconcileAnnotation, pool.Name)}}
+		return []Step{{"resume the pool", command.Resume(pool.Name)}}
 	}
 	for _, name := range turns.waitedFor(pool.Name) {
 		other := turns.pools[name]
@@ -82,7 +82,7 @@ func unpaused(pool *v1.NodePool, turns *turns) []Step {
 		if file := other.Annotations[v1.FileAnnotation]; file != "" {
 			return []Step{{Purpose: purpose + ", set spec.rollout.paused to false in " + review.Word(file) + " in Git"}}
 		}
-		return []Step{{purpose, command.UnpauseRollout(name)}}
+		return []Step{{purpose, command.Resume(name)}}
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func TestStory(t *testing.T) {
 		"exactly the pods that diff has",
 		"label example.com/backup stays \"daily\": backup has set it",
 		"Secret nodepools-system/platform: does not exist", "secret/platform created", "https://127.0.0.1:",
-		"Halted; stalled since ", "nodes.lailin.xyz/resumeRollout=", "13/13  ", "That was all, in ",
+		"Halted; stalled since ", "nodepools resume general", "13/13  ", "That was all, in ",
 		"is kept as a page. Open it in a browser:\n\n" + s.page + "\n",
 		"What was started is stopped and removed.",
 	} {

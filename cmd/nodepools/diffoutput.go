@@ -72,6 +72,12 @@ func isTerminal(w io.Writer) bool {
 	return isFile && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
+// isInteractive reports whether somebody who types can be read from.
+func isInteractive(r io.Reader) bool {
+	file, isFile := r.(*os.File)
+	return isFile && term.IsTerminal(int(file.Fd()))
+}
+
 // options are those of a document for out.
 func (o *diffOutput) options(out io.Writer) form.Options {
 	return form.Options{Form: o.format, Summary: o.summary, Color: o.colored(out), Marker: o.marker, MaxBytes: o.maxBytes}

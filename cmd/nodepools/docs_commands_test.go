@@ -21,9 +21,16 @@ var (
 // inReality is the reason of what needs a private repository.
 const inReality = "would need a source of https; `TestGitCredentialsOfFluxAndArgoCD` follows one with the three commands"
 
+// nothingWaits is the reason of what a reader does when something waits.
+const nothingWaits = "fails where nothing waits for it; `TestClusterScripts/acts` and `TestStatusInACluster` run such commands"
+
 // notRun are the commands of the documentation that TestDocumentedCommandsRun does not
 // run, each with the reason, or with the test that runs it.
 var notRun = map[string]string{
+	"nodepools approve gpu":             nothingWaits,
+	"nodepools approve source/platform": nothingWaits,
+	"nodepools resume gpu":              nothingWaits,
+	"nodepools expedite gpu":            nothingWaits,
 	`kubectl patch nodepoolsources.nodes.lailin.xyz platform --type merge -p '{"spec": {"secretRef": {"name": "flux-system"}}}'`:                                                              inReality,
 	`kubectl patch nodepoolsources.nodes.lailin.xyz platform --type merge -p '{"spec": {"secretRef": {"name": "platform-repo"}}}'`:                                                            inReality,
 	`kubectl patch nodepoolsources.nodes.lailin.xyz platform --type merge -p '{"spec": {"url": "https://dev.azure.com/acme/platform/_git/node-pools", "provider": "azure"}}'`:                 "would send the source elsewhere; `TestGitTokens` follows one of Azure DevOps",

@@ -90,7 +90,7 @@ func TestHeldRevisionIsShownAndApproved(t *testing.T) {
 			if after := w.standing(watched, all); !slices.Equal(before, after) {
 				t.Errorf("nodes had %q and have %q, while the revision is held", before, after)
 			}
-			out, err := exec.CommandContext(t.Context(), c.Program("kubectl"), append([]string{"--kubeconfig", c.Kubeconfig()}, strings.Fields(command)[1:]...)...).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), "nodepools", append(strings.Fields(command)[1:], "--yes", "--kubeconfig", c.Kubeconfig())...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%s: %v\n%s", command, err, out)
 			}
@@ -103,7 +103,7 @@ func TestHeldRevisionIsShownAndApproved(t *testing.T) {
 	}
 }
 
-var approveCommand = regexp.MustCompile(`kubectl annotate --overwrite nodepoolsources.nodes.lailin.xyz \S+ \S+=[^\s;]+`)
+var approveCommand = regexp.MustCompile(`nodepools approve source/[^\s;]+`)
 
 // showsHeld holds diff to showing one change that is held, for one loss, and returns the
 // command that approves it; of files it can name none.

@@ -92,6 +92,10 @@ func TestPrintedCommandsMeanOurs(t *testing.T) {
 		return "kubectl get " + resource + " " + name + ` -o jsonpath='{.metadata.annotations.nodes\.lailin\.xyz/` + key + "}'"
 	}
 	paused := "kubectl get " + command.Pool("gpu") + " -o jsonpath='{.spec.rollout}'"
+	// They find ours, of which nothing waits.
+	nothing := func(line string) string { return "bin/" + line + ` --yes 2>&1 | grep 'pool "gpu"$'` }
+	sh("kubectl patch " + command.Source("platform") + ` --subresource status --type merge -p '{"status":{"pools":3,"revision":"main@sha1:1","conditions":[` +
+		`{"type":"PruneBlocked","status":"True","reason":"PruneBlocked","message":"kept 2 of 3 pools","lastTransitionTime":"2026-11-25T02:00:00Z"}]}}'`)
 	count := "kubectl get " + command.Pools + "," + command.Sources + " -o name | wc -l | tr -d ' '"
 	ran := map[string]bool{"Pool": true, "Source": true, "Word": true} // parts of commands
 	for _, of := range []struct {
@@ -102,7 +106,10 @@ func TestPrintedCommandsMeanOurs(t *testing.T) {
 		{"RemoveAnnotation", command.RemoveAnnotation(command.Pools, v1.ApproveReleaseAnnotation, "gpu", "edge"), annotation(command.Pools, "gpu", "approveRelease"), ""},
 		{"ListPools", command.ListPools() + " gpu -o name", "", ""},
 		{"EditPool", "KUBE_EDITOR=true " + command.EditPool("gpu"), "", ""},
-		{"UnpauseRollout", command.UnpauseRollout("gpu"), paused, `{"paused":false}`},
+		{"Resume", "bin/" + command.Resume("gpu") + " --yes", paused, `{"paused":false}`},
+		{"Approve", nothing(command.Approve("gpu")), "", ""},
+		{"Expedite", nothing(command.Expedite("gpu")), "", ""},
+		{"ApproveSource", "bin/" + command.ApproveSource("platform") + " --yes", annotation(command.Sources, "platform", "approvePrune"), "main@sha1:1"},
 		{"RemoveRollouts", command.RemoveRollouts("gpu", "edge"), paused, ""},
 		{"DeletePool", command.DeletePool("gone"), count, "3"},
 		{"ApproveAllDeletions", command.ApproveAllDeletions(), annotation(command.Pools, "edge", "approveRelease"), "deletion"},

@@ -177,7 +177,7 @@ func TestStatusInACluster(t *testing.T) {
 	}
 	for name, texts := range map[string][]string{
 		"soak": {"Reason:       Soaking\n", "Waits for:    the soak of wave canary, until ", ">  canary  ██", "1/1        0", "   rest    ░░"},
-		"gate": {"Phase:        Approval; reconciling since ", "To approve the next wave:\n  kubectl annotate --overwrite nodepools.nodes.lailin.xyz gate \\\n    nodes.lailin.xyz/approveRollout="},
+		"gate": {"Phase:        Approval; reconciling since ", "To approve the next wave:\n  nodepools approve gate\n"},
 		"ice":  {"Phase:        Paused", "Waits for:    spec.rollout.paused\n", "0/3        3"},
 		"done": {"Phase:        Complete; ready since ", "3/3        0"},
 	} {
@@ -193,7 +193,7 @@ func TestStatusInACluster(t *testing.T) {
 		if len(pools[name].Steps) != 1 {
 			t.Fatalf("the steps of %s are %+v", name, pools[name].Steps)
 		}
-		if out, code := w.shell(pools[name].Steps[0].Command); code != 0 {
+		if out, code := w.shell(pools[name].Steps[0].Command + " --yes"); code != 0 {
 			t.Fatalf("%s: exit code %d, %s", pools[name].Steps[0].Command, code, out)
 		}
 		if out, code := w.shell("nodepools status --watch " + name); code != exitOK || !strings.HasSuffix(out, name+": Complete, 3 of 3 up to date\n") {

@@ -73,7 +73,7 @@ func heldRelease(pool string) review.HeldRelease {
 	block := &plan.ReleaseBlock{
 		Pool: pool, Limit: "50%",
 		Losses: []plan.Loss{{Pool: "cache", Kind: plan.LossLeave, Nodes: numbered("cache-%02d", 1, 3), Count: 18, Of: 20}},
-		Remedy: "undo the change, or approve it with: kubectl annotate --overwrite nodepools.nodes.lailin.xyz cache nodes.lailin.xyz/approveRelease=7",
+		Remedy: "undo the change, or approve it with: nodepools approve cache",
 	}
 	return review.HeldRelease{Pool: pool, Losses: block.Losses, Reason: block.Reason(), Remedy: block.Remedy}
 }

@@ -152,7 +152,7 @@ func describeStuck(pool string, facts poolFacts) listing {
 // describeHalt says why no further node follows, and how to go on.
 func describeHalt(pool string, halt *plan.Halt) string {
 	return sanitize.Line(fmt.Sprintf("the rollout of pool %q is halted %s; revert the change in Git, or go on in spite of it: %s",
-		pool, halt, command.Annotate(command.Pools, v1.ResumeRolloutAnnotation, halt.Resume(), pool)))
+		pool, halt, command.Resume(pool)))
 }
 
 // waitReason is the reason of the condition of a pool of which changes wait.
@@ -186,7 +186,7 @@ func describeWait(facts poolFacts) string {
 	if pool, wave := firstWave(wait, facts.waves); wave != nil {
 		text += "; " + wave.String()
 		if wave.Behind == 0 && wave.Approval != "" {
-			text += ": " + command.Annotate(command.Pools, v1.ApproveRolloutAnnotation, wave.Approval, pool)
+			text += ": " + command.Approve(pool)
 		}
 	}
 	if nodes, obstacle := obstructed(facts.counts); obstacle != nil && wait.Obstacle == "" {

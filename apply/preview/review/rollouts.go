@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/nodepools/nodepools/api/command"
-	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/impact"
 )
@@ -161,7 +160,7 @@ func (r Rollout) HaltText() string {
 		return fmt.Sprintf("it will be halted at %s, %s", h.Since.Text, because)
 	}
 	return fmt.Sprintf("halted since %s, %s; revert that change, or go on in spite of it: %s",
-		h.Since.Text, because, command.Annotate(command.Pools, v1.ResumeRolloutAnnotation, h.Resume, r.Pool))
+		h.Since.Text, because, command.Resume(r.Pool))
 }
 
 // because says what has failed, as [plan.Halt.String] does.

@@ -107,9 +107,15 @@ func sentence(text string) string {
 }
 
 // commands makes one token of a command that a sentence suggests, so that it
-// can be copied: everything from kubectl to a semicolon or the end.
+// can be copied: everything from kubectl or nodepools to a semicolon or the end.
 func commands(tokens []string) []string {
 	begin := slices.Index(tokens, "kubectl")
+	for i, token := range tokens[:max(0, len(tokens)-1)] {
+		if next := tokens[i+1]; token == "nodepools" && (next == "approve" || next == "resume") {
+			begin = i
+			break
+		}
+	}
 	if begin < 0 || begin+1 == len(tokens) {
 		return tokens // it is only mentioned
 	}
