@@ -85,10 +85,13 @@ spec: {labels: {example.com/tier: "1"}}
 	w.isReady("batch", count)
 	w.hasRuntimeClass("node-pool-batch", "runc", map[string]string{v1.RoleLabel("batch"): "", "example.com/tier": "2"})
 
+	// The API server's clock counts, and not the records: a time that was rounded down would hide
+	// that the next node began too early.
 	var at []time.Time
-	for _, name := range names {
-		node := w.get(name)
-		at = append(at, plan.LastChangeOf(plan.StateOf(node)).At)
+	for _, write := range w.writesSince(mark) {
+		if write.Object.Resource == "nodes" {
+			at = append(at, write.Received)
+		}
 	}
 	slices.SortFunc(at, time.Time.Compare)
 	// One of two places was taken by the cordoned node until the last one.
