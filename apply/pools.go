@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -49,24 +50,16 @@ func (a *Applier) DryRunPools(ctx context.Context, p *plan.PoolsPlan) error {
 	return eachPool(p.Changes, func(change plan.PoolChange) error { return a.DryRunPool(ctx, change) })
 }
 
-// WritePools writes every change, and deletes last. It returns the resource
+// WritePools updates, then creates pools one after the other, and deletes last. It returns the resource
 // versions of the written pools, by name, without the deleted ones.
 //
 // A pool that has changed since the plan was made is not written, and the error
-// satisfies [IsConflict]: the caller reads and plans again. The other pools are
-// written all the same, but nothing is deleted.
+// satisfies [IsConflict]: the caller reads and plans again. Other updates are written
+// all the same, but after an error no pool is created or deleted.
 func (a *Applier) WritePools(ctx context.Context, p *plan.PoolsPlan) (versions map[string]string, err error) {
 	var mu sync.Mutex
 	versions = map[string]string{}
-	order := newCreations(p.Changes)
-	write := func(change plan.PoolChange) (err error) {
-		defer func() { order.done(change, err) }()
-		if err := order.await(ctx, change); err != nil {
-			return err
-		}
-		if err := a.awaitSecond(ctx, change); err != nil {
-			return err
-		}
+	write := func(change plan.PoolChange) error {
 		written, err := a.pool(ctx, change)
 		if written != nil {
 			mu.Lock()
@@ -75,16 +68,62 @@ func (a *Applier) WritePools(ctx context.Context, p *plan.PoolsPlan) (versions m
 		}
 		return err
 	}
-	deletes := p.Deletes()
-	if err := eachPool(p.Changes[:len(p.Changes)-len(deletes)], write); err != nil {
+	var creates, updates, deletes []plan.PoolChange
+	for _, change := range p.Changes {
+		switch change.Action {
+		case plan.Create:
+			creates = append(creates, change)
+		case plan.Delete:
+			deletes = append(deletes, change)
+		default:
+			updates = append(updates, change)
+		}
+	}
+	if err := eachPool(updates, write); err != nil {
 		return versions, err
 	}
-	for _, change := range p.Changes[len(p.Changes)-len(deletes):] {
+	if len(creates) > 0 {
+		if err := a.awaitSecond(ctx, creates[0], p.NotBefore.Time); err != nil {
+			return versions, err
+		}
+	}
+	for _, change := range append(creates, deletes...) {
 		if err := eachPool([]plan.PoolChange{change}, write); err != nil {
 			return versions, err
 		}
 	}
 	return versions, nil
+}
+
+const (
+	// clockSkew is more than clocks differ by. What was created longer ago is
+	// older by any clock.
+	clockSkew = time.Minute
+	// maxSeconds is how often awaitSecond waits for the next second.
+	maxSeconds = 3
+)
+
+// awaitSecond waits until a new pool would be younger than those that were created at a time.
+// Only the clock of the API server counts: a dry run returns it.
+func (a *Applier) awaitSecond(ctx context.Context, change plan.PoolChange, created time.Time) error {
+	if time.Since(created) > clockSkew {
+		return nil
+	}
+	for range maxSeconds {
+		would, err := a.applyPool(ctx, poolRecord(change), client.DryRunAll)
+		if err != nil {
+			return err
+		}
+		if would.CreationTimestamp.After(created) {
+			return nil
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // PoolsAtOnce is how many dry runs or writes of pools are in flight at the same time.

@@ -109,29 +109,6 @@ func TestAgreementOfManyPoolsIsLinear(t *testing.T) {
 	}
 }
 
-// Pools that agree are looked at once for each pool around the one that decides, and not for
-// each other.
-func TestAgreementBesideOverridden(t *testing.T) {
-	const count = 500
-	labels := map[string]v1.LabelValue{"l": "v"}
-	pools := []*v1.NodePool{
-		onNode("zz", v1.NodePoolSpec{Labels: labels, Priority: 1}),
-		onNode("a", v1.NodePoolSpec{Labels: labels, Parent: "zz"}),
-	}
-	for i := range count {
-		pools = append(pools, onNode(fmt.Sprintf("p%04d", i), v1.NodePoolSpec{Labels: labels, ConflictPolicy: v1.TakeOver}))
-	}
-	expansion := Expand(pools)
-	members := expansion.members.of("n", nil, nil)
-	decided := decide(members)
-	if got := namesOf(decided.overridden(members)); decided.by.name != "a" || !slices.Equal(got, []string{"zz"}) {
-		t.Errorf("%s decides and overrides %q, want a and zz", decided.by.name, got)
-	}
-	if want := expansion.Node("n", nil).Labels["l"]; want.Pool != "a" || len(want.Agreeing) != count {
-		t.Errorf("the label is of pool %q, and %d agree; want a, which owes it to no other, and %d", want.Pool, len(want.Agreeing), count)
-	}
-}
-
 func TestAgreementsAreBoundedBySize(t *testing.T) {
 	const count = 1000
 	var pools []*v1.NodePool

@@ -24,9 +24,7 @@ type Desired struct {
 // Want is the value that a pool wants for one key of a node.
 type Want struct {
 	Value string
-	// Pool is the name of the pool that the value comes from. Where several of the
-	// highest priority agree on it, it is the one whose policy goes furthest: a
-	// pool that only reports conflicts does not weaken the policy of another.
+	// Pool is the first pool by rank that wants the key.
 	Pool string
 	// Policy of that pool towards a value that somebody else has set.
 	Policy v1.ConflictPolicy
@@ -35,22 +33,9 @@ type Want struct {
 	// the list, which must not be changed.
 	Agreeing []string
 	// Younger are the pools of the same priority that want another value, sorted by
-	// name. They do not get it, because Oldest was created before them; both are
-	// empty where there are none. Oldest wants Value, and is Pool or one of
-	// Agreeing.
+	// name. They do not get it, because Pool was created before them.
 	Younger []Claim
-	Oldest  string
-	// Contenders, Pool and Agreeing are those that a pool which has this key is compared with:
-	// if it loses the key to none of them, it loses it to nobody. They are the pools that the
-	// one which decided the value overrides, and of those that are not nested with it, or with
-	// one of these, the strongest.
-	Contenders []string
-	// Unheard are the pools within the one that decided the value that want this key, and are
-	// too weak to override it: Third, which may be paused, is stronger than they are.
-	Unheard []string
-	Third   string
-	// Rank is the position of the pool that decided the value among all pools, the
-	// strongest first: by priority, then by age, then by name.
+	// Rank is the position of Pool among all pools.
 	Rank int
 }
 

@@ -23,7 +23,7 @@ type Expansion struct {
 type pool struct {
 	name     string
 	priority int32
-	// rank is the pool's position among all pools, the strongest first.
+	// rank is the pool's position among all pools.
 	rank   int
 	policy v1.ConflictPolicy
 	// enclosing are the pools around this one, the innermost first.
@@ -78,7 +78,8 @@ func ExpandHeld(definitions []*v1.NodePool, held map[string]error) *Expansion {
 		}
 	}
 	e.members = newMemberIndex(sound)
-	for rank, p := range slices.SortedFunc(slices.Values(sound), compareStrength) {
+	byRank := func(a, b *pool) int { return CompareRank(a.definition, b.definition) }
+	for rank, p := range slices.SortedFunc(slices.Values(sound), byRank) {
 		p.rank = rank
 	}
 	return e
@@ -168,35 +169,17 @@ func (e *Expansion) Holds(name string) bool {
 	return found && (p.paused || p.problem != nil)
 }
 
-// HoldsAgainst reports whether a key that the pool has put on nodes is frozen although another
-// one wants it otherwise. A stronger one has its way as ever, unless one of them stands within
-// the other and the pool keeps the key from those around it, or from those within: no pool,
-// whatever it says, keeps what a stronger one wants off a node. How strong a pool was that is
-// gone is not known: what it has put there stays.
-func (e *Expansion) HoldsAgainst(name, other string, keeps func(pool *v1.NodePool, fromOuter bool) bool) bool {
+// HoldsAgainst reports whether a key that a frozen pool has put on nodes stays although another
+// pool wants it: the frozen pool comes before the other one by rank, or its rank is not known,
+// as it is gone.
+func (e *Expansion) HoldsAgainst(name, other string) bool {
 	p, by := e.pools[name], e.pools[other]
 	switch {
 	case !e.Holds(name) || name == other || p.definition == nil || by == nil || by.definition == nil:
 		return e.Holds(name)
-	case compareStrength(p, by) < 0:
-		return true
-	case p.isNestedIn(by) || p.wasNestedIn(by):
-		return keeps(p.definition, true)
 	default:
-		return by.isNestedIn(p) && keeps(p.definition, false)
+		return CompareRank(p.definition, by.definition) < 0
 	}
-}
-
-// isNestedIn reports whether a pool stands within another one, or says so: the pools around a
-// faulty one are not all known.
-func (p *pool) isNestedIn(other *pool) bool {
-	return p.definition.Spec.Parent == other.name || slices.Contains(p.enclosing, other)
-}
-
-// wasNestedIn reports whether a pool stood within another one when it was carried out last, which
-// what a frozen pool has put on nodes goes by.
-func (p *pool) wasNestedIn(other *pool) bool {
-	return slices.ContainsFunc(p.definition.Status.ObservedOuterPools, func(outer v1.ObservedOuterPool) bool { return outer.Name == other.name })
 }
 
 // HoldsRuntimeClass reports whether the RuntimeClass of the pool is frozen: the

@@ -157,7 +157,7 @@ func TestExpansionNode(t *testing.T) {
 			Desired{},
 		},
 		"child within its parent": {
-			"each pool puts on its own part; what the child says goes before what the parent says",
+			"each pool puts on its own part; the rank decides who has a key that both want",
 			[]*v1.NodePool{
 				onNode("outer", v1.NodePoolSpec{Priority: 9, Labels: map[string]v1.LabelValue{"k": "outer", "zone": "a"}}),
 				onNode("inner", v1.NodePoolSpec{Parent: "outer", Labels: map[string]v1.LabelValue{"k": "inner"}}),
@@ -167,7 +167,7 @@ func TestExpansionNode(t *testing.T) {
 				Pools: []string{"inner", "outer"},
 				Labels: map[string]Want{
 					role("inner"): wants("inner", ""), role("outer"): wants("outer", ""),
-					"k": {Value: "inner", Pool: "inner", Policy: v1.ReportConflicts, Contenders: []string{"outer"}}, "zone": wants("outer", "a"),
+					"k": wants("outer", "outer"), "zone": wants("outer", "a"),
 				},
 			},
 		},

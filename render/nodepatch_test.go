@@ -10,7 +10,7 @@ import (
 )
 
 func TestNodePatch(t *testing.T) {
-	disputed := Want{Value: "1", Pool: "a", Younger: []Claim{{"b", "2"}}, Oldest: "a"}
+	disputed := Want{Value: "1", Pool: "a", Younger: []Claim{{"b", "2"}}}
 	patch := func(edit func(*corev1.Node)) *corev1.Node {
 		node := &corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 		edit(node)

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -27,12 +28,12 @@ func (e *Expansion) RuntimeClass(name string) *nodev1.RuntimeClass {
 		Handler:    v1.DefaultHandler,
 		Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{}},
 	}
-	// From the outermost pool inwards, so that an inner pool overrides what it inherits.
 	line := append([]*pool{p}, p.enclosing...)
-	for _, each := range slices.Backward(line) {
-		if handler := each.definition.Spec.Handler; handler != "" {
-			class.Handler = handler
-		}
+	for _, each := range slices.Backward(line) { // the innermost handler is the last one
+		class.Handler = cmp.Or(each.definition.Spec.Handler, class.Handler)
+	}
+	// The first by rank is the last one here: the nodes have what it wants.
+	for _, each := range slices.SortedFunc(slices.Values(line), func(a, b *pool) int { return cmp.Compare(b.rank, a.rank) }) {
 		maps.Copy(class.Scheduling.NodeSelector, each.selection())
 		class.Scheduling.Tolerations = tolerate(class.Scheduling.Tolerations, each.definition.Spec.Taints)
 	}

@@ -28,6 +28,10 @@ func TestRuntimeClass(t *testing.T) {
 		Labels:  map[string]v1.LabelValue{"zone": "a", "tier": "outer"},
 		Taints:  []v1.Taint{noSchedule("k", "outer"), {Key: "k", Value: "out", Effect: corev1.TaintEffectNoExecute}},
 	})
+	since := func(second int64, pool *v1.NodePool) *v1.NodePool {
+		pool.CreationTimestamp = metav1.Unix(second, 0)
+		return pool
+	}
 	cases := map[string]struct {
 		reason string
 		pools  []*v1.NodePool
@@ -51,16 +55,27 @@ func TestRuntimeClass(t *testing.T) {
 			[]*v1.NodePool{onNode("gpu", v1.NodePoolSpec{})}, "gpu",
 			class("node-pool-gpu", "runc", map[string]string{role("gpu"): ""}),
 		},
-		"within another": {
-			"what both put on is selected and tolerated, the inner before the outer, and the handler is inherited",
+		"within another, of a higher priority": {
+			"what both put on is selected and tolerated, and the handler is inherited",
 			[]*v1.NodePool{outer, define("inner", v1.NodePoolSpec{
-				Parent: "outer",
+				Parent: "outer", Priority: 1,
 				Labels: map[string]v1.LabelValue{"tier": "inner"},
 				Taints: []v1.Taint{noSchedule("k", "inner"), noSchedule("only", "")},
 			})},
 			"inner",
 			class("node-pool-inner", "kata", map[string]string{"zone": "a", "tier": "inner", role("inner"): "", role("outer"): ""},
 				equal("k", "inner", "NoSchedule"), equal("k", "out", "NoExecute"), equal("only", "", "NoSchedule")),
+		},
+		"within another, of the same priority": {
+			"it selects and tolerates what the nodes carry, which is by rank what the outer pool says",
+			[]*v1.NodePool{since(1, outer.DeepCopy()), since(2, define("inner", v1.NodePoolSpec{
+				Parent: "outer", Handler: "runc",
+				Labels: map[string]v1.LabelValue{"tier": "inner"},
+				Taints: []v1.Taint{noSchedule("k", "inner"), noSchedule("only", "")},
+			}))},
+			"inner",
+			class("node-pool-inner", "runc", map[string]string{"zone": "a", "tier": "outer", role("inner"): "", role("outer"): ""},
+				equal("k", "outer", "NoSchedule"), equal("only", "", "NoSchedule"), equal("k", "out", "NoExecute")),
 		},
 		"within another, without labels": {
 			"the outer labels alone would select nodes that are not the pool's",

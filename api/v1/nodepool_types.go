@@ -54,17 +54,19 @@ type NodePool struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.conflictPolicy) || self.conflictPolicy == 'Report' || !has(self.taints) || !self.taints.exists(t, t.key.matches('^(node-role[.]kubernetes[.]io/(control-plane|master)$|(ToBeDeletedBy|DeletionCandidateOf)ClusterAutoscaler$|(startup-taint|status-taint|ignore-taint)[.]cluster-autoscaler[.]kubernetes[.]io/|karpenter[.]sh/|node[.]cluster[.]x-k8s[.]io/)'))",message="taints of the control plane, of the cluster autoscaler, and under karpenter.sh/ and node.cluster.x-k8s.io/ belong to another controller: conflictPolicy must be Report",reason="FieldValueForbidden"
 type NodePoolSpec struct {
 	// parent names the pool that encloses this one. The nodes of this pool are
-	// then those that are members of the parent as well. Labels, annotations,
-	// taints and the handler of the parent hold here too, and what this pool
-	// says of the same key goes before what the parent says.
+	// then those that are members of the parent as well, so they have the labels,
+	// annotations and taints of the parent, too. To override a key of the parent,
+	// this pool has a higher priority. The handler is that of the parent unless
+	// this pool has one.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Parent string `json:"parent,omitempty"`
 
 	// priority decides between pools that want different values for one key on
-	// one node: the higher one wins. Between equal ones the older pool wins, by
-	// its time of creation, then by its name, and the younger reports a conflict.
+	// one node: the pool with the higher one has the key. Between equal ones it is
+	// the older pool, by its time of creation, then by its name, and the younger
+	// pool reports a conflict.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=-2147483648

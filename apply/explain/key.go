@@ -33,10 +33,6 @@ type Key struct {
 	Conflicts []Denial `json:"conflicts,omitempty"`
 	// Contests are there where somebody else keeps changing the key.
 	Contests []Contest `json:"contests,omitempty"`
-	// Unheard are pools within the one that has its way which want the key, and do not override
-	// it: pool Third is stronger than they are, and weaker than that one.
-	Unheard []string `json:"unheard,omitempty"`
-	Third   string   `json:"third,omitempty"`
 	// MoreConflicts is how many pools besides do not get the key.
 	MoreConflicts int `json:"moreConflicts,omitempty"`
 
@@ -92,7 +88,7 @@ func keyOf(status plan.KeyStatus) Key {
 	k := Key{
 		Field: status.Field, Key: status.Key, Value: status.Have, Owner: status.Owner, Pool: status.Pool,
 		WantedBy: status.WantedBy, SetBy: status.SetBy, Due: dueOf(status),
-		Waits: status.Waits, Later: status.Later, Unheard: status.Unheard, Third: status.Third, status: status,
+		Waits: status.Waits, Later: status.Later, status: status,
 	}
 	if entry := cmp.Or(status.Recorded, status.Planned); entry != nil {
 		k.Before, k.Adopted = entry.Before, entry.Adopted

@@ -12,8 +12,7 @@ import (
 
 // The notes on a key, as words: a value is one, whatever it holds.
 
-// poolNotes say of a pool's key how it became that, why it changes, what waits, and who does
-// not override it.
+// poolNotes say of a pool's key how it became that, why it changes, and what waits.
 func poolNotes(k Key) []string {
 	var notes [][]string
 	if state := stateNotes(k); len(state) > 0 {
@@ -22,28 +21,7 @@ func poolNotes(k Key) []string {
 	if k.Waits {
 		notes = append(notes, k.waiting())
 	}
-	if k.Unheard != nil {
-		notes = append(notes, k.unheard())
-	}
 	return joined(notes)
-}
-
-// unheard says which pools do not override the key, and why.
-func (k Key) unheard() []string {
-	pools, verb := "not overridden by pool", "which is"
-	if len(k.Unheard) > 1 {
-		pools, verb = "not overridden by pools", "which are"
-	}
-	var names []string
-	for _, pool := range k.Unheard[:min(len(k.Unheard), maxNamed)] {
-		names = append(names, review.Word(pool))
-	}
-	if len(k.Unheard) > maxNamed {
-		names = append(names, "and more")
-	}
-	names = wrap.List(names)
-	names[len(names)-1] += ","
-	return slices.Concat(phrase(pools), names, phrase(verb+" weaker than pool"), []string{review.Word(k.Third)})
 }
 
 // waiting says what becomes of a key when the node follows.
@@ -188,7 +166,7 @@ func (k Key) setters(unknown string) []string {
 	return wrap.List(names)
 }
 
-// maxNamed is how many field managers, or pools, a line names.
+// maxNamed is how many field managers a line names.
 const maxNamed = 3
 
 func phrase(sentence string) []string { return strings.Fields(sentence) }

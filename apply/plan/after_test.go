@@ -2,6 +2,7 @@ package plan
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,5 +57,27 @@ func TestAfter(t *testing.T) {
 	}
 	if after[1] != kept || changed.Spec.Handler != "kata" {
 		t.Error("a pool that does not change is the same; the live one is not touched")
+	}
+}
+
+// What a plan that follows is made from has the pools that were created, in their
+// order of age.
+func TestPoolsAreDatedByThePlansThatCreateThem(t *testing.T) {
+	cluster := Cluster{Pools: []*v1.NodePool{define("old", v1.NodePoolSpec{})}}
+	cluster.Pools[0].CreationTimestamp = metav1.Unix(5, 0)
+	for _, name := range []string{"z", "y"} {
+		revision := Revision{Pools: []render.Definition{{Pool: define(name, v1.NodePoolSpec{})}}}
+		d, err := Diff(revision, cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cluster = d.After(cluster)
+	}
+	ages := map[string]time.Time{}
+	for _, pool := range cluster.Pools {
+		ages[pool.Name] = pool.CreationTimestamp.Time
+	}
+	if !ages["old"].Before(ages["z"]) || !ages["z"].Before(ages["y"]) {
+		t.Errorf("they were created at %v", ages)
 	}
 }

@@ -108,8 +108,7 @@ func (p *NodePlan) compose(next *NodePlan) *NodePlan {
 		Pools: next.Pools, Conflicts: next.Conflicts, Record: next.Record, ownership: p.ownership, desired: next.desired, unsettled: next.unsettled,
 		labels: p.labels.compose(next.labels), annotations: p.annotations.compose(next.annotations), taints: p.taints.compose(next.taints),
 	}
-	// Written twice, a record of an old version is one of the present.
-	both.text, both.rewritten = p.text, !p.NoOp() && both.Record.String() != p.text
+	both.rewritten = !p.NoOp() && !both.Record.Change.Equal(p.live.Change)
 	both.Changes = merge(p.Changes, next.Changes, func(c KeyChange) string { return string(c.Field) + " " + c.Key }, func(first, second KeyChange) KeyChange {
 		second.Before = first.Before
 		return second

@@ -39,9 +39,8 @@ func (e evictions) come(node *NodeState, record Record, seen map[string]string, 
 
 // wanted are the pools that the revision concerns, and that want a NoExecute taint on a node.
 // Nothing would have put the taint there before; nor has the pool said the same of the node,
-// unless its value comes only now. A new taint counts also where another pool has its way: this
-// may change with any other pool, but for one within it that has done so already. What a frozen
-// pool keeps off the node would not have come.
+// unless its value comes only now. A new taint counts also where another pool has the key: this
+// may change with any other pool. What a frozen pool keeps off the node would not have come.
 func (e evictions) wanted(node *NodeState, record Record, before, then render.Desired, was, will []string) (pools []string) {
 	for _, name := range will {
 		pool := e.concerned[name]
@@ -57,7 +56,7 @@ func (e evictions) wanted(node *NodeState, record Record, before, then render.De
 			case said && then.Taints[id].Value != taint.Value:
 				return false
 			}
-			return !overridesWithin(node, e.says, then, id, name)
+			return true
 		}) {
 			pools = append(pools, name)
 		}
@@ -82,14 +81,6 @@ func (e evictions) comes(node *NodeState, record Record, before render.Desired, 
 // isRepaired reports whether the revision puts a pool back as it was, or one around it.
 func (e evictions) isRepaired(pool string) bool {
 	return e.repaired[pool] || e.says.isNestedInAny(pool, func(outer string) bool { return e.repaired[outer] })
-}
-
-// overridesWithin reports whether a node has a taint of a pool that is within another one, in
-// place of the taint of that one.
-func overridesWithin(node *NodeState, pools namedPools, desired render.Desired, id render.TaintID, outer string) bool {
-	want := desired.Taints[id]
-	value, has := taintValue(node, id)
-	return has && value == want.Value && pools.isNestedInAny(want.Pool, func(around string) bool { return around == outer })
 }
 
 // evicts reports whether a pool puts a NoExecute taint on nodes.

@@ -200,7 +200,7 @@ func TestHeldPoolsBesideARevision(t *testing.T) {
 func TestHeldEditOfAnInnerPoolEvictsNobody(t *testing.T) {
 	cluster := Cluster{
 		Nodes: inZones(map[string]int{"a": 20}),
-		Pools: []*v1.NodePool{evictingAll("base", "b", 1, "a"), within(evictingAll("special", "s", 0, "a"), "base")},
+		Pools: []*v1.NodePool{evictingAll("base", "b", 0, "a"), within(evictingAll("special", "s", 1, "a"), "base")},
 	}
 	for _, pool := range cluster.Pools {
 		approvedBy("1")(pool)

@@ -59,10 +59,6 @@ type KeyStatus struct {
 	// three are listed, and MoreConflicts is how many there are besides.
 	Conflicts     []Conflict
 	MoreConflicts int
-	// Unheard are pools within the one that has its way which want the key, and are too weak to
-	// override it, as pool Third is stronger than they are.
-	Unheard []string
-	Third   string
 	// Waits reports that the key gets another value when the node follows its pools, and
 	// Later is that value; nil where it goes.
 	Waits bool
@@ -162,7 +158,6 @@ func (x explained[K]) statuses(p *NodePlan) []KeyStatus {
 			s.Waits, s.Later = true, later
 		}
 		wish, wanted := x.want[key]
-		s.Unheard, s.Third = wish.Unheard, wish.Third
 		switch planned := entryAt(x.later.record, key); {
 		case s.Planned != nil:
 			s.Owner, s.Pool = OfPool, s.Planned.Pool

@@ -134,27 +134,10 @@ func (r *rollout) governs(other *rollout) bool {
 	return !r.deleted && (slices.Contains(other.around, r.name) || r.rank < other.rank)
 }
 
-// causes reports whether it is a change of those that want a key that it goes to them from
-// another pool: an inner pool has begun to want what one around it has, or the strongest of
-// them, which is stronger than the other one, or one around the other one, which a third pool
-// is too strong for. Or else the other one no longer wants it. One that holds still gives up nothing: it is theirs if one of them goes before it.
-func (r *Rollouts) causes(pools *render.Expansion, keeps keepsKey, want render.Want, from string) bool {
-	if pools.Holds(from) {
-		return goesBefore(pools, keeps, want, from)
-	}
-	has := r.of(from)
-	strongest := len(r.pools)
-	for _, name := range append([]string{want.Pool}, want.Agreeing...) {
-		one := r.of(name)
-		switch {
-		case slices.Contains(one.around, from):
-			return true
-		case slices.Contains(has.around, name):
-			return slices.Contains(want.Unheard, from) // if not, it no longer wants the key
-		}
-		strongest = min(strongest, one.rank)
-	}
-	return strongest < has.rank
+// causes reports whether a key goes from a pool to the one that wants it because the other one
+// comes before it by rank. Else the pool no longer wants the key.
+func (r *Rollouts) causes(pools *render.Expansion, want render.Want, from string) bool {
+	return !pools.HoldsAgainst(from, want.Pool) && r.of(want.Pool).rank < r.of(from).rank
 }
 
 // disrupted are the pools that have a disruptive change on the node and are not free to
@@ -172,9 +155,9 @@ func (r *Rollouts) disrupted(p *NodePlan, free, takesOver func(pool string) bool
 			}
 		}
 	}
-	moves := func(keeps keepsKey, entry Entry, want render.Want, stays bool) {
+	moves := func(entry Entry, want render.Want, stays bool) {
 		switch {
-		case want.Pool == entry.Pool || r.causes(p.pools, keeps, want, entry.Pool):
+		case want.Pool == entry.Pool || r.causes(p.pools, want, entry.Pool):
 			wanted(want, false)
 		case !stays:
 			note(entry.Pool)
@@ -183,7 +166,7 @@ func (r *Rollouts) disrupted(p *NodePlan, free, takesOver func(pool string) bool
 	for key, want := range p.desired.Labels {
 		switch entry, ours := p.recorded.Labels[key]; {
 		case ours && want.Value != entry.Value:
-			moves(labels.keepsKey(key), entry, want, false)
+			moves(entry, want, false)
 		case !ours && p.replaces(Label, key):
 			wanted(want, true)
 		}
@@ -193,7 +176,7 @@ func (r *Rollouts) disrupted(p *NodePlan, free, takesOver func(pool string) bool
 		switch _, changes := p.taints.changed[id]; {
 		case !r.disrupts(p, id):
 		case ours && want.Value != entry.Value:
-			moves(taints.keepsKey(id), entry, want, remains(id))
+			moves(entry, want, remains(id))
 		case !ours && changes:
 			wanted(want, p.replaces(Taint, id.String()))
 		}

@@ -72,7 +72,7 @@ func hold[K comparable](h holder, at keyField[K], want map[K]render.Want, record
 		switch {
 		case ours && !free && h.refuses(wanted.Pool) && entry.Pool != wanted.Pool && !h.wants(entry.Pool, at.field, fmt.Sprint(key)) && !h.waits(entry.Pool):
 			// It is released, whoever would get it.
-		case ours && h.keeps(at.keepsKey(key), entry, wanted, free):
+		case ours && h.keeps(entry, wanted, free):
 			held[key] = h.recordedWant(entry)
 		case free, ours && !h.refuses(wanted.Pool): // one that has it releases it, and the next one gets it at once
 			held[key] = claim
@@ -123,8 +123,8 @@ func (h holder) inTheNameOfAnother(want render.Want) (render.Want, bool) {
 // keeps reports whether an entry of the record stays as it is, though a key is wanted
 // otherwise, and whoever wants it is free or not. A key of the wanted value keeps its owner:
 // another one would hand it back with the next turn, and so on.
-func (h holder) keeps(kept keepsKey, entry Entry, want render.Want, free bool) bool {
-	if entry.Pool == want.Pool || h.rollouts.causes(h.pools, kept, want, entry.Pool) {
+func (h holder) keeps(entry Entry, want render.Want, free bool) bool {
+	if entry.Pool == want.Pool || h.rollouts.causes(h.pools, want, entry.Pool) {
 		return !free || entry.Pool == want.Pool && entry.Value == want.Value
 	}
 	return h.waits(entry.Pool)

@@ -74,7 +74,7 @@ func (c KeyConflict) of(claim render.Claim, younger bool) Conflict {
 	conflict := c.reason
 	conflict.Pool, conflict.Want = claim.Pool, claim.Value
 	if younger && !c.denied {
-		conflict.Older, conflict.Holder = c.want.Oldest, ""
+		conflict.Older, conflict.Holder = c.want.Pool, ""
 	}
 	return conflict
 }
@@ -143,7 +143,7 @@ func (c KeyConflict) Equal(other KeyConflict) bool {
 	a, b := c.reason, other.reason
 	return c.denied == other.denied && a.Field == b.Field && a.Key == b.Key && ptr.Equal(a.Have, b.Have) &&
 		slices.Equal(a.SetBy, b.SetBy) && a.MoreSetBy == b.MoreSetBy && a.Holder == b.Holder && a.NoRoom == b.NoRoom &&
-		c.want.Value == other.want.Value && c.want.Pool == other.want.Pool && c.want.Oldest == other.want.Oldest &&
+		c.want.Value == other.want.Value && c.want.Pool == other.want.Pool &&
 		slices.Equal(c.want.Agreeing, other.want.Agreeing) && slices.Equal(c.want.Younger, other.want.Younger)
 }
 

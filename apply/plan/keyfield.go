@@ -18,10 +18,6 @@ type keyField[K comparable] struct {
 	// path of what managed fields say of a key, and whether that is the key alone.
 	path  func(K) fieldpath.Path
 	alone bool
-	// says reports whether a pool itself says something of a key.
-	says func(*v1.NodePool, K) bool
-	// evicts reports whether another value of a key evicts; nil where that is so of none.
-	evicts func(K) bool
 	// reportOnly reports whether a key belongs to another program, so that pools
 	// never take it; nil where that is so of none.
 	reportOnly func(K) bool
@@ -34,10 +30,6 @@ var (
 			value, found := node.Labels[key]
 			return value, found
 		},
-		says: func(pool *v1.NodePool, key string) bool {
-			_, says := pool.Spec.Labels[key]
-			return says || key == v1.RoleLabel(pool.Name)
-		},
 	}
 	annotations = keyField[string]{
 		field: Annotation, path: annotationPath, alone: true,
@@ -45,35 +37,13 @@ var (
 			value, found := node.Annotations[key]
 			return value, found
 		},
-		says: func(pool *v1.NodePool, key string) bool {
-			_, says := pool.Spec.Annotations[key]
-			return says
-		},
 	}
 	// The taints of a node are one atomic list: nobody owns one alone.
 	taints = keyField[render.TaintID]{
 		field: Taint, path: func(render.TaintID) fieldpath.Path { return taintsPath }, value: taintValue,
 		reportOnly: func(id render.TaintID) bool { return v1.ReportOnlyTaint(id.Key) },
-		says: func(pool *v1.NodePool, id render.TaintID) bool {
-			return slices.ContainsFunc(pool.Spec.Taints, func(taint v1.Taint) bool {
-				return taint.Key == id.Key && taint.Effect == id.Effect
-			})
-		},
-		evicts: func(id render.TaintID) bool { return id.Effect == corev1.TaintEffectNoExecute },
 	}
 )
-
-// keepsKey reports whether a pool that is frozen keeps one key from the pools that it is nested
-// with.
-type keepsKey func(pool *v1.NodePool, fromOuter bool) bool
-
-// keepsKey is for one key. What evicts is kept from the pools around also where the pool says
-// nothing of it any more: their value would come on all its nodes, and no guard has counted that.
-func (f keyField[K]) keepsKey(key K) keepsKey {
-	return func(pool *v1.NodePool, fromOuter bool) bool {
-		return f.says(pool, key) || fromOuter && f.evicts != nil && f.evicts(key)
-	}
-}
 
 // taintValue looks through the list, which is short: to index it would cost more.
 func taintValue(node *NodeState, id render.TaintID) (string, bool) {

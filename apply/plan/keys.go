@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
@@ -25,9 +24,8 @@ import (
 //     and the pool's conflict policy decides.
 //   - A key that belongs to another program is never taken: its policy is Report
 //     whatever the pool says, and one that a pool has adopted all the same gets its
-//     earlier value back. Validation refuses such pools; what is here is for those
-//     that are older than that rule.
-//   - Of a pool that holds still: it stays as it is.
+//     earlier value back. Validation refuses such pools.
+//   - Of a frozen pool: it stays as it is, unless a pool of a higher rank wants it.
 //   - Without room on the node, since all annotations together are too large: as if
 //     no pool wanted it.
 //
@@ -83,7 +81,7 @@ func (k keys[K]) unchanged(key K) bool {
 	return entry.Pool == want.Pool && entry.Value == want.Value && !adopts
 }
 
-// policy is how far the pool that has its way may go for a key.
+// policy is how far the pool that has a key may go for it.
 func (k keys[K]) policy(key K, want render.Want) v1.ConflictPolicy {
 	if takes := want.Policy == v1.TakeOver || want.Policy == v1.Adopt; takes && k.belongsToOthers(key) {
 		return v1.ReportConflicts
@@ -108,7 +106,7 @@ func (k keys[K]) verdict(key K) verdict {
 	want, wanted := k.want[key]
 	want.Policy = k.policy(key, want)
 	switch {
-	case ours && k.holds(key, entry, want, wanted):
+	case ours && k.pools.HoldsAgainst(entry.Pool, want.Pool): // which is none where it is not wanted
 		return k.hold(have, entry, want, wanted)
 	case wanted && k.noRoom[key]:
 		return k.deny(key, have, entry, ours, want)
@@ -121,23 +119,6 @@ func (k keys[K]) verdict(key K) verdict {
 	default:
 		return k.release(key, have, entry)
 	}
-}
-
-// holds reports whether a key stays as it stands, as its pool is frozen, and no pool wants it
-// that goes before that one.
-func (k keys[K]) holds(key K, entry Entry, want render.Want, wanted bool) bool {
-	if !wanted || !k.pools.Holds(entry.Pool) {
-		return k.pools.Holds(entry.Pool)
-	}
-	return !goesBefore(k.pools, k.keepsKey(key), want, entry.Pool)
-}
-
-// goesBefore reports whether one of those that want a key gets it from a pool, though that one
-// holds still. It also goes to a pool that overrides one which would get it, and to one that has it
-// because a third pool would get it otherwise.
-func goesBefore(pools *render.Expansion, keeps keepsKey, want render.Want, from string) bool {
-	gets := func(pool string) bool { return !pools.HoldsAgainst(from, pool, keeps) }
-	return gets(want.Pool) || slices.ContainsFunc(want.Agreeing, gets) || slices.ContainsFunc(want.Contenders, gets)
 }
 
 // hold leaves everything as it stands, in the record too.

@@ -211,7 +211,7 @@ func TestRevisionBringsWhatAFrozenPoolKeepsOff(t *testing.T) {
 	approved := func(pool *v1.NodePool) *v1.NodePool { approvedBy("1")(pool); return byHand(pool) }
 	cluster := carriedOut(t, Cluster{
 		Nodes: inZones(map[string]int{"a": 20}),
-		Pools: []*v1.NodePool{approved(evictingAll("wall", "w", 1, "a")), approved(within(evictingAll("inner", "f", 0, "a"), "wall"))},
+		Pools: []*v1.NodePool{approved(evictingAll("wall", "w", 1, "a")), approved(within(evictingAll("inner", "f", 2, "a"), "wall"))},
 	})
 	cluster = carriedOutAfter(t, cluster, edit{"inner", func(pool *v1.NodePool) { pause(pool); pool.Spec.Taints = nil }, false})
 	if got := taintedWith(cluster.Nodes, "f"); got != 20 {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -26,9 +25,7 @@ type NodePlan struct {
 	// see; nil where that is the same.
 	step *NodePlan
 	ownership
-	// text is the record as it stands on the node; rewritten reports that it is
-	// another text afterwards though it says the same.
-	text        string
+	// rewritten reports that the change of the record is another one afterwards.
 	rewritten   bool
 	desired     render.Desired
 	pools       *render.Expansion
@@ -166,7 +163,7 @@ func weighKeeping(node *NodeState, ours ownership, desired render.Desired, pools
 }
 
 func weighFields(node *NodeState, ours ownership, desired render.Desired, pools *render.Expansion, noRoom denials) *NodePlan {
-	p := &NodePlan{Pools: desired.Pools, ownership: ours, text: node.Annotations[v1.AppliedAnnotation], desired: desired, pools: pools}
+	p := &NodePlan{Pools: desired.Pools, ownership: ours, desired: desired, pools: pools}
 	others := &owners{object: node}
 
 	p.labels = weigh(p, keys[string]{

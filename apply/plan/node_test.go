@@ -233,12 +233,12 @@ func TestKeysOfOthersAreNeverTaken(t *testing.T) {
 	}
 }
 
-// A parent that holds still keeps what it put on, also from its child, which is
+// A paused parent of a higher rank keeps what it put on, also from its child, which is
 // reported; a parent that is gone gives its keys up, and its child is held.
 func TestParentOfAChildAtWork(t *testing.T) {
 	s := newServer()
 	outer, inner := onNode("outer", want(Taint, "outer")), onNode("inner", want(Label, "1"))
-	inner.Spec.Parent = "outer"
+	inner.Spec.Parent, outer.Spec.Priority = "outer", 1
 	node, _ := s.write(t, newNode("n"), expand(outer, inner))
 
 	override := inner.DeepCopy()

@@ -178,7 +178,7 @@ func TestPolicyIsThatOfTheStronger(t *testing.T) {
 // in which nothing would happen.
 func TestWhoeverReportsTakesNothingOver(t *testing.T) {
 	for name, rollout := range map[string]func(*v1.NodePool){"free": func(*v1.NodePool) {}, "in turns": limited("1", time.Minute)} {
-		takes := waitingPool("takes", all(tainted("v", corev1.TaintEffectNoSchedule), takesOver, closed))
+		takes := waitingPool("takes", all(prior(1), tainted("v", corev1.TaintEffectNoSchedule), takesOver, closed))
 		reports := waitingPool("reports", all(tainted("v", corev1.TaintEffectNoSchedule), rollout))
 		node := foreignTaint(followed(t, longAgo, waitingPool("takes", nil), waitingPool("reports", nil)), "theirs", corev1.TaintEffectNoSchedule)
 		o := decide(node, closedAt, nil, takes, reports)
@@ -188,21 +188,6 @@ func TestWhoeverReportsTakesNothingOver(t *testing.T) {
 		if got := taintsOf(carry(node, decide(node, opensAt, []string{"reports"}, takes, reports))); !slices.Equal(got, []string{"v:NoSchedule"}) {
 			t.Errorf("%s: in the window it has the taints %v", name, got)
 		}
-	}
-}
-
-// Of several that are free, and agree with one that waits, the one that goes furthest has its way: its
-// label does not come before the wall, which another one would not take over.
-func TestTheOneThatGoesFurthestHasItsWay(t *testing.T) {
-	wall := tainted("v", corev1.TaintEffectNoSchedule)
-	waits := waitingPool("a-waits", all(aged(1), wall, also("a", corev1.TaintEffectNoExecute), takesOver, closed))
-	reports := waitingPool("b-reports", all(aged(3), wall))
-	takes := waitingPool("c-takes", all(aged(2), wall, takesOver, labelPairs("c", "2")))
-	before := followed(t, longAgo, waitingPool("a-waits", aged(1)), waitingPool("b-reports", aged(3)), waitingPool("c-takes", all(aged(2), labelPairs("c", "1"))))
-	node := foreignTaint(before, "theirs", corev1.TaintEffectNoSchedule)
-	o := decide(node, closedAt, nil, waits, reports, takes)
-	if after := carry(node, o); waitsText(o) != "a-waits[a-waits]" || after.Labels["example.com/c"] != "2" || !slices.Equal(taintsOf(after), []string{"v:NoSchedule"}) {
-		t.Errorf("it waits %q, and has the labels %v and the taints %v", waitsText(o), after.Labels, taintsOf(after))
 	}
 }
 

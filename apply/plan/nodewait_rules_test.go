@@ -27,11 +27,11 @@ func younger(pool *v1.NodePool) {
 	pool.CreationTimestamp = metav1.NewTime(closedAt.Add(-20 * 24 * time.Hour))
 }
 
-// A closed inner pool that begins to override a label of the open pool around it waits.
+// A closed inner pool of a higher priority that begins to want a label of the open pool around it waits.
 func TestOverrideOfAnInnerPoolWaits(t *testing.T) {
 	outer := waitingPool("outer", labelled("1"))
-	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), younger)))
-	changed := waitingPool("inner", all(inside("outer"), younger, labelled("2"), closed, changedAt(closedAt)))
+	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), prior(1))))
+	changed := waitingPool("inner", all(inside("outer"), prior(1), labelled("2"), closed, changedAt(closedAt)))
 	o := outcomeAt(node, closedAt, outer, changed)
 	if after := o.Admission.Plan.After(node); after.Labels[key] != "1" {
 		t.Errorf("inner is closed and its change of a label is written: %q, waits %q", after.Labels[key], waitsText(o))
@@ -41,8 +41,8 @@ func TestOverrideOfAnInnerPoolWaits(t *testing.T) {
 // The same with a taint.
 func TestTaintOfAnInnerPoolWaits(t *testing.T) {
 	outer := waitingPool("outer", tainted("1", corev1.TaintEffectNoExecute))
-	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), younger)))
-	changed := waitingPool("inner", all(inside("outer"), younger, tainted("2", corev1.TaintEffectNoExecute), closed, changedAt(closedAt)))
+	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), prior(1))))
+	changed := waitingPool("inner", all(inside("outer"), prior(1), tainted("2", corev1.TaintEffectNoExecute), closed, changedAt(closedAt)))
 	o := outcomeAt(node, closedAt, outer, changed)
 	if after := o.Admission.Plan.After(node); after.Taints[0].Value != "1" {
 		t.Errorf("inner is closed and its NoExecute taint is written: %v, waits %q", after.Taints, waitsText(o))
@@ -52,8 +52,8 @@ func TestTaintOfAnInnerPoolWaits(t *testing.T) {
 // A closed inner pool that drops its override waits.
 func TestOverrideThatGoesWaits(t *testing.T) {
 	outer := waitingPool("outer", labelled("1"))
-	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), younger, labelled("2"))))
-	changed := waitingPool("inner", all(inside("outer"), younger, closed, changedAt(closedAt)))
+	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), prior(1), labelled("2"))))
+	changed := waitingPool("inner", all(inside("outer"), prior(1), closed, changedAt(closedAt)))
 	o := outcomeAt(node, closedAt, outer, changed)
 	if after := o.Admission.Plan.After(node); after.Labels[key] != "2" {
 		t.Errorf("inner is closed and its change of a label is written: %q, waits %q", after.Labels[key], waitsText(o))
@@ -63,8 +63,8 @@ func TestOverrideThatGoesWaits(t *testing.T) {
 // A closed inner pool that is deleted keeps its override and its label until it moves.
 func TestDeletedInnerPoolMovesWhole(t *testing.T) {
 	outer := waitingPool("outer", tainted("1", corev1.TaintEffectNoExecute))
-	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), younger, tainted("2", corev1.TaintEffectNoExecute))))
-	changed := waitingPool("inner", all(inside("outer"), younger, tainted("2", corev1.TaintEffectNoExecute), closed, deletedAt(closedAt)))
+	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), prior(1), tainted("2", corev1.TaintEffectNoExecute))))
+	changed := waitingPool("inner", all(inside("outer"), prior(1), tainted("2", corev1.TaintEffectNoExecute), closed, deletedAt(closedAt)))
 	o := outcomeAt(node, closedAt, outer, changed)
 	if after := o.Admission.Plan.After(node); after.Taints[0].Value != "2" {
 		t.Errorf("inner is closed, and its release is written in part: %v, labels %v, waits %q", after.Taints, after.Labels, waitsText(o))

@@ -49,7 +49,7 @@ func (g *governing) obstruct(node *NodeState, p *NodePlan, waiting map[string]st
 			continue
 		}
 		pools := append([]string{want.Pool}, want.Agreeing...)
-		if entry, had := p.recorded.Taints[id]; had && entry.Pool != want.Pool && !g.rollouts.causes(p.pools, taints.keepsKey(id), want, entry.Pool) {
+		if entry, had := p.recorded.Taints[id]; had && entry.Pool != want.Pool && !g.rollouts.causes(p.pools, want, entry.Pool) {
 			pools = append(pools, entry.Pool)
 		}
 		for _, pool := range pools {
@@ -133,7 +133,7 @@ func (r *Rollouts) obstacle(s twinState, id render.TaintID, want render.Want) st
 	switch {
 	case !s.ours && stands >= 0:
 		of, value = "somebody else", s.node.Taints[stands].Value
-	case s.ours && s.p.pools.HoldsAgainst(s.entry.Pool, want.Pool, taints.keepsKey(twin)) && !(known && goesBefore(s.p.pools, taints.keepsKey(twin), wanted, s.entry.Pool)):
+	case s.ours && s.p.pools.HoldsAgainst(s.entry.Pool, want.Pool) && !(known && !s.p.pools.HoldsAgainst(s.entry.Pool, wanted.Pool)):
 		of, value = "the suspended pool "+s.entry.Pool, s.entry.Value
 	case known && r.of(wanted.Pool).rank < r.of(want.Pool).rank:
 		of = "pool " + wanted.Pool

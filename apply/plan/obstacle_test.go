@@ -91,25 +91,6 @@ func TestWeakerPoolObstructsNoDrain(t *testing.T) {
 	}
 }
 
-// A suspended pool within the draining one obstructs its drain, but where it loses its taint to
-// the draining pool, as a third pool is stronger than it is.
-func TestInnerPoolThatLosesItsTaintObstructsNoDrain(t *testing.T) {
-	before := waitingPool("p", all(labelled("1"), prior(5)))
-	inner := waitingPool("c", all(inside("p"), tainted("w", corev1.TaintEffectNoSchedule)))
-	p := drainingPool(all(prior(5), func(p *v1.NodePool) {
-		p.Spec.Taints = append(p.Spec.Taints, v1.Taint{Key: key, Value: "v", Effect: corev1.TaintEffectNoSchedule})
-	}))
-	third := waitingPool("x", all(prior(1), tainted("t", corev1.TaintEffectNoSchedule)))
-	node := followed(t, longAgo, before, inner)
-	if o := decide(node, closedAt, []string{"p"}, p, paused(inner.DeepCopy())); o.Wait.Of("p") == nil || o.Wait.Of("p").Obstacle == "" {
-		t.Errorf("alone, it obstructs nothing: %v", o.Wait)
-	}
-	node = carry(node, decide(node, closedAt, []string{"p"}, p, paused(inner.DeepCopy()), third))
-	if !slices.Contains(taintsOf(node), "v:NoSchedule") || len(LastChangeOf(node).Drains) == 0 {
-		t.Errorf("with a third pool, it is not drained: %v", taintsOf(node))
-	}
-}
-
 // With Force it begins, as it ends with the timeout.
 func TestObstructedDrainBeginsWithForce(t *testing.T) {
 	for name, c := range obstructedNodes(t, func(p *v1.NodePool) { p.Spec.Rollout.Drain.OnTimeout = v1.ForceOnTimeout }) {

@@ -23,11 +23,6 @@ type PoolChange struct {
 	// Want is what shall stand there; nil for Delete.
 	Want *v1.NodePool
 
-	// CreateAfter is the pool, of those that the plan creates, that has to be there
-	// before this one; empty where it makes no difference. NotBefore is the second
-	// that must be over when this one is created; zero where it makes no difference.
-	CreateAfter string
-	NotBefore   metav1.Time
 	// ApproveRelease is set on a Delete where the pool must not be held: see
 	// [HeldReleases].
 	ApproveRelease bool
@@ -42,6 +37,10 @@ type PoolsPlan struct {
 	// Changes in the order in which they are made: what is created or updated,
 	// by name, then what is deleted, by name.
 	Changes []PoolChange
+	// NotBefore is when the youngest pool of the cluster was created. New pools are created in
+	// a later second, one after the other, in the order of their names: so their ages are
+	// those that the plan goes by.
+	NotBefore metav1.Time
 	// Blocked says that pools which vanished are kept, and why; nil when nothing
 	// is held back.
 	Blocked *PruneBlock
@@ -158,7 +157,11 @@ func Pools(revision Revision, live []*v1.NodePool) (*PoolsPlan, error) {
 	for i := range p.Changes {
 		p.Changes[i].rememberAfter()
 	}
-	order(p.Changes, p.After(live))
+	for _, pool := range live {
+		if pool.CreationTimestamp.After(p.NotBefore.Time) {
+			p.NotBefore = pool.CreationTimestamp
+		}
+	}
 	return p, nil
 }
 

@@ -95,25 +95,13 @@ func (at step) whatOthersChangedStays(t *testing.T) {
 	}
 }
 
-// goesBefore reports whether a key is wanted by a pool against which another one holds nothing.
-func (at step) goesBefore(expansion *render.Expansion, field Field, key, pool string) bool {
-	want := at.p.desired.Labels[key]
-	switch field {
-	case Annotation:
-		want = at.p.desired.Annotations[key]
-	case Taint:
-		for id, wanted := range at.p.desired.Taints {
-			if id.String() == key {
-				want = wanted
-			}
-		}
-	}
-	keeps := func(pool *v1.NodePool, fromOuter bool) bool {
-		_, says := wishes(pool)[field][key]
-		return says || fromOuter && field == Taint && strings.HasSuffix(key, ":NoExecute")
-	}
-	pools := slices.Concat([]string{want.Pool}, want.Agreeing, want.Contenders)
-	return want.Pool != "" && slices.ContainsFunc(pools, func(other string) bool { return !expansion.HoldsAgainst(pool, other, keeps) })
+// goesBefore reports whether a pool at work wants a key that comes by rank before the one that
+// has it; the rank of one that is gone is not known.
+func (at step) goesBefore(field Field, key, held string) bool {
+	return slices.ContainsFunc(at.atWork(), func(other *v1.NodePool) bool {
+		_, wants := wishes(other)[field][key]
+		return wants && at.pools[held] != nil && render.CompareRank(other, at.pools[held]) < 0
+	})
 }
 
 // heldAndDeniedKeysStay: nothing changes for a key of a paused or broken pool, in
@@ -131,7 +119,7 @@ func (at step) heldAndDeniedKeysStay(t *testing.T, seen *counts) {
 	expansion := at.expansion()
 	for field, ours := range entries(at.p.Recorded()) {
 		for key, entry := range ours {
-			if !expansion.Holds(entry.Pool) || at.goesBefore(expansion, field, key, entry.Pool) {
+			if !expansion.Holds(entry.Pool) || at.goesBefore(field, key, entry.Pool) {
 				continue
 			}
 			seen.held++
@@ -179,20 +167,11 @@ func (at step) reported(pool string, field Field, key, value string) bool {
 	})
 }
 
-// loses reports whether another pool at work goes before this one: one within it,
-// or a stronger one that wants another value.
+// loses reports whether a pool at work of a higher priority wants another value.
 func (at step) loses(pool *v1.NodePool, field Field, key, value string) bool {
 	return slices.ContainsFunc(at.atWork(), func(other *v1.NodePool) bool {
 		wanted, found := wishes(other)[field][key]
-		if !found {
-			return false
-		}
-		for parent := other.Spec.Parent; parent != ""; parent = at.pools[parent].Spec.Parent {
-			if parent == pool.Name {
-				return true
-			}
-		}
-		return other.Spec.Priority > pool.Spec.Priority && wanted != value
+		return found && other.Spec.Priority > pool.Spec.Priority && wanted != value
 	})
 }
 

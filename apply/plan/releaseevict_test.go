@@ -7,83 +7,24 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// outOf, withoutTaints and gone are how an inner pool gives a taint up for that of the pool around it.
-func outOf(pool *v1.NodePool)         { pool.Spec.Parent = "" }
-func withoutTaints(pool *v1.NodePool) { pool.Spec.Taints = nil }
-
-// specialWithin is a cluster of so many nodes that have the NoExecute taint of the inner one of
-// two pools, which all have approved.
-func specialWithin(t *testing.T, special map[string]int) Cluster {
-	t.Helper()
-	pools := []*v1.NodePool{evictingAll("base", "b", 0, "a"), within(evictingAll("special", "s", 0, "a"), "base"), ofZone("other", "z")}
-	for _, pool := range pools {
-		approvedBy("1")(pool)
-	}
-	cluster := carriedOut(t, Cluster{Nodes: inZones(special), Pools: pools})
-	if got := taintedWith(cluster.Nodes, "s"); got != special["a"] {
-		t.Fatalf("%d nodes have the taint of the inner pool", got)
-	}
-	return cluster
-}
-
-// An outer pool was not counted where an inner one had its taint already. So the inner one counts
-// when it gives way, however it does.
-func TestYieldedTaintsCount(t *testing.T) {
-	most, few := map[string]int{"a": 20}, map[string]int{"a": 10, "b": 10}
-	for name, c := range map[string]struct {
-		zones  map[string]int
-		change func(*v1.NodePool)
-		want   []string
-	}{
-		"moved out":        {most, outOf, []string{"special"}},
-		"untainted":        {most, withoutTaints, []string{"special"}},
-		"deleted":          {most, deleted, []string{"special"}},
-		"moved out, few":   {few, outOf, nil},
-		"untainted, few":   {few, withoutTaints, nil},
-		"deleted, few":     {few, deleted, nil},
-		"deleted approved": {most, func(pool *v1.NodePool) { deleted(pool); approvedBy(v1.DeletionApproval)(pool) }, nil},
-		"approved":         {most, func(pool *v1.NodePool) { outOf(pool); approvedBy("2")(pool) }, nil},
-		"another zone":     {most, zones("a", "b"), nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cluster := specialWithin(t, c.zones)
-			cluster.Pools = edited(cluster.Pools, "special", c.change)
-			if got := heldNames(cluster); !slices.Equal(got, c.want) {
-				t.Errorf("held are %v, want %v", got, c.want)
-			}
-			cluster = carriedOut(t, cluster)
-			if got := taintedWith(cluster.Nodes, "b"); len(c.want) > 0 && got > 0 {
-				t.Errorf("%d nodes have the taint of the outer pool, and nobody has approved that", got)
-			}
-		})
-	}
-}
-
-// The same holds for a revision, and what it brings by any change of it.
+// A taint that comes because another pool gives the key up counts for the revision by which it
+// does.
 func TestYieldedTaintsOfARevision(t *testing.T) {
 	team := func(name string, pools ...*v1.NodePool) Revision {
 		return revisionOfPools(name, ReleasePolicy{Approval: "main@sha1:1"}, pools...)
 	}
-	base, special := evictingAll("base", "b", 0, "a", "b"), within(evictingAll("special", "s", 0, "a", "b"), "base")
-	third := evictingAll("third", "t", 5, "c")
-	third.Spec.NodeNames, third.Spec.Selector = []string{"*"}, nil
-	harmless := third.DeepCopy()
-	harmless.Spec.Taints = nil
+	base, special := evictingAll("base", "b", 0, "a", "b"), within(evictingAll("special", "s", 1, "a", "b"), "base")
 	for name, c := range map[string]struct {
-		before, after []*v1.NodePool
-		want          []string
+		after []*v1.NodePool
+		want  []string
 	}{
-		"moved out":    {[]*v1.NodePool{base, special}, []*v1.NodePool{base, evictingAll("special", "s", 0, "a", "b")}, []string{"base"}},
-		"untainted":    {[]*v1.NodePool{base, special}, []*v1.NodePool{base, within(ofZone("special", "a", "b"), "base")}, []string{"base"}},
-		"pruned":       {[]*v1.NodePool{base, special}, []*v1.NodePool{base}, []string{"special", "base"}},
-		"another zone": {[]*v1.NodePool{base, special}, []*v1.NodePool{base, within(evictingAll("special", "s", 0, "a", "b", "c"), "base")}, nil},
-		"a third pool that kept an inner one from its taint": {
-			[]*v1.NodePool{evictingAll("base", "b", 9, "a", "b"), special, third},
-			[]*v1.NodePool{evictingAll("base", "b", 9, "a", "b"), special, harmless}, []string{"special"},
-		},
+		"untainted":    {[]*v1.NodePool{base, within(ofZone("special", "a", "b"), "base")}, []string{"base"}},
+		"lowered":      {[]*v1.NodePool{base, within(evictingAll("special", "s", -1, "a", "b"), "base")}, []string{"base"}},
+		"pruned":       {[]*v1.NodePool{base}, []string{"special", "base"}},
+		"another zone": {[]*v1.NodePool{base, within(evictingAll("special", "s", 1, "a", "b", "c"), "base")}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := appliedRevision(t, team("main@sha1:1", c.before...), Cluster{Nodes: inZones(map[string]int{"a": 10, "b": 10})})
+			cluster := appliedRevision(t, team("main@sha1:1", base, special), Cluster{Nodes: inZones(map[string]int{"a": 10, "b": 10})})
 			d, err := Diff(team("main@sha1:2", c.after...), cluster)
 			if err != nil {
 				t.Fatal(err)
@@ -151,7 +92,7 @@ func TestTaintsThatComeAnyway(t *testing.T) {
 	})
 	t.Run("what a source puts back", func(t *testing.T) {
 		revision := revisionOfPools("main@sha1:1", ReleasePolicy{Approval: "main@sha1:1", Applied: "main@sha1:1"},
-			evictingAll("base", "b", 0, "a", "b"), within(ofZone("middle", "a", "b"), "base"), within(evictingAll("special", "s", 0, "a", "b"), "middle"))
+			evictingAll("base", "b", 0, "a", "b"), within(ofZone("middle", "a", "b"), "base"), within(evictingAll("special", "s", 1, "a", "b"), "middle"))
 		cluster := appliedRevision(t, revision, Cluster{Nodes: twenty})
 		revision.Release.ApprovalUsed = true
 		cluster = carriedOutAfter(t, cluster, edit{"middle", byKubectl(func(pool *v1.NodePool) { zones("x")(pool); approvedBy("2")(pool) }), false})

@@ -42,18 +42,14 @@ func MayHoldReleases(pools []*v1.NodePool) bool {
 //
 // So is a pool by whose change a NoExecute taint, its own or that of a pool within it, is
 // wanted on more nodes that do not have it than the limit allows of all. Which pool has
-// its way there makes no difference: that may change with any other pool.
-//
-// So is a pool that gives way to the NoExecute taint of a pool around it, which was not counted
-// where the inner one had its own.
+// the key there makes no difference: that may change with any other pool.
 //
 // A pool that missed a change of a pool around it, as it was paused or held, is held itself
 // for what it would do now; so is one that follows what a paused pool says of its members.
 //
 // Pools that are being deleted are held when, together, they release more nodes
 // than the limit allows of all that carry anything of a pool. The deletion of one
-// pool while others stay is meant as it is asked for, unless the NoExecute taint of a
-// pool around it comes to too many nodes in place of its own, or the deletion is that of their
+// pool while others stay is meant as it is asked for, unless the deletion is that of their
 // CustomResourceDefinition. A pool that is gone although
 // nodes carry keys of it went without its finalizer, with its whole
 // CustomResourceDefinition for one: nothing of it is released.
@@ -118,16 +114,12 @@ type releaseCount struct {
 	carriers        map[string]int
 	leaving         map[string]*Loss
 	evicted         map[string]*Loss // by the pool that has changed
-	evictors        map[string]bool  // pools that evict from some node, or have another one do so
+	evictors        map[string]bool  // pools that evict from some node
 	// departing are the nodes that carry keys of pools that are being deleted and
 	// are not approved; vanished those of pools that are gone, by pool.
 	departing Loss
 	carried   map[string]bool // departing pools that some node carries keys of
 	vanished  map[string]*Loss
-	// yielded are the nodes to which the NoExecute taint of another pool comes in place of that
-	// of a departing one, and yielding are these.
-	yielded  Loss
-	yielding map[string]bool
 }
 
 func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releaseCount {
@@ -135,7 +127,6 @@ func countReleases(pools []*v1.NodePool, nodes []*NodeState, held Holds) *releas
 		pools: byName(pools), pending: map[string][]pendingChange{}, changed: map[string][]string{}, nodes: len(nodes),
 		carriers: map[string]int{}, leaving: map[string]*Loss{}, evicted: map[string]*Loss{}, evictors: map[string]bool{},
 		departing: Loss{Kind: LossDelete}, carried: map[string]bool{}, vanished: map[string]*Loss{},
-		yielded: Loss{Kind: LossEvict}, yielding: map[string]bool{},
 	}
 	departs := false
 	for _, pool := range pools {
@@ -174,7 +165,7 @@ func (c *releaseCount) count(node *NodeState, record Record) {
 	if c.free != nil {
 		seen := record.underlyingLabels(node.Labels)
 		members = c.free.Members(node.Name, seen)
-		c.countEvictions(node, record, members, seen)
+		c.countEvictions(node, record, members)
 	}
 	if record.Empty() {
 		return
@@ -273,7 +264,7 @@ func addExceeding(losses map[string][]Loss, cause string, loss *Loss) {
 // holdDeparting holds pools that are being deleted.
 func (c *releaseCount) holdDeparting(held map[string]*ReleaseBlock) {
 	stays := slices.ContainsFunc(c.sorted, func(pool *v1.NodePool) bool { return pool.DeletionTimestamp.IsZero() })
-	c.departing.Of, c.departing.Others, c.yielded.Of = c.carrying, len(c.carried) > 1, c.nodes
+	c.departing.Of, c.departing.Others = c.carrying, len(c.carried) > 1
 	tooMany := exceedsReleaseLimit(defaultReleaseLimit, c.departing.Count, c.departing.Of) && (len(c.carried) > 1 || !stays)
 	for name := range c.carried {
 		block := &ReleaseBlock{
@@ -285,9 +276,6 @@ func (c *releaseCount) holdDeparting(held map[string]*ReleaseBlock) {
 			loss := c.departing
 			loss.Pool = name
 			block.Losses = []Loss{loss}
-		}
-		if c.yielding[name] && exceedsReleaseLimit(defaultReleaseLimit, c.yielded.Count, c.yielded.Of) {
-			block.Losses = append(block.Losses, c.yielded)
 		}
 		if len(block.Losses) > 0 || WasBlocked(c.pools.get(name)) {
 			held[name] = block

@@ -105,7 +105,7 @@ func AllRollouts(pools []*v1.NodePool) *Rollouts {
 	for _, pool := range pools {
 		byName[pool.Name] = pool
 	}
-	for rank, pool := range slices.SortedFunc(slices.Values(pools), render.CompareStrength) {
+	for rank, pool := range slices.SortedFunc(slices.Values(pools), render.CompareRank) {
 		one := &rollout{name: pool.Name, policy: pool.Spec.ConflictPolicy, rank: rank, around: enclosing(pool, byName),
 			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero(), change: ChangeID(pool), content: contentID(pool), commit: commitOf(pool), id: pool.Name + "/" + string(pool.UID)}
 		if !one.deleted {

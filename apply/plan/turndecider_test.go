@@ -86,8 +86,8 @@ func TestKeyOfPausedPoolWaitsForTurn(t *testing.T) {
 		t.Errorf("the key became %s while the budget is 0; it asks %v", got, o.Asks)
 	}
 	paused.Spec.Parent = ""
-	inner := waitingPool("inner", all(prior(9), inside("paused"), labelled("2"), none))
-	node = followed(t, longAgo, waitingPool("paused", all(prior(1), labelled("1"))), waitingPool("inner", prior(9)), waitingPool("weak", labelPairs("weak", "1")))
+	inner := waitingPool("inner", all(inside("paused"), labelled("2"), none))
+	node = followed(t, longAgo, waitingPool("paused", all(prior(1), labelled("1"))), waitingPool("inner", nil), waitingPool("weak", labelPairs("weak", "1")))
 	o = decide(node, closedAt, nil, paused, inner, waitingPool("weak", all(prior(-1), labelPairs("weak", "2"))))
 	if o.Wait.Of("inner") != nil || o.Wait.Of("weak") == nil {
 		t.Errorf("a key that the paused pool holds waits for a turn: %+v", o.AsksOf)

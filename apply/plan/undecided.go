@@ -27,7 +27,7 @@ func Undecided(desired render.Desired) []string {
 		if more := len(want.Younger) - maxUndecided; more > 0 {
 			claims = append(claims, fmt.Sprintf("and %d more", more))
 		}
-		lines = append(lines, fmt.Sprintf("%s %s is as pool %q wants it: of pools of equal priority the one that is created first wins, here the first by name; %s", field, key, want.Oldest, strings.Join(claims, ", ")))
+		lines = append(lines, fmt.Sprintf("%s %s is as pool %q wants it: of pools of equal priority the one that is created first wins, here the first by name; %s", field, key, want.Pool, strings.Join(claims, ", ")))
 	}
 	for _, key := range slices.Sorted(maps.Keys(desired.Labels)) {
 		add(Label, key, desired.Labels[key])

@@ -13,18 +13,17 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// TestNoPoolKeepsAWallOffANode: a pool that is added, whatever it says, changes no
-// label and no taint of pools that are there, unless its priority is higher or it
-// stands within one of them and says something about the very key, which then has the
-// value of that pool, and never of one outside; and no annotation takes the room that
-// they need. So it is of pools that come later, and have a higher priority. The wall is nested in another one, every second time; what is added is
-// nested as well, in either of them, in each other, in circles, or in nothing.
+// TestNoPoolKeepsAWallOffANode: a pool that comes later by rank, whatever it says, changes no
+// label and no taint of a wall, and none of its annotations takes the room that they need. So
+// it is where the wall is the one that is added. The wall is nested in another one every second
+// time; what is added is nested as well, in either of them, in each other, in circles, or in
+// nothing.
 func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 	s := newServer()
 	for seed := range uint64(worlds) {
 		w := newWorld(seed)
 		w.held = false
-		walls, others := w.walls(), standing(w.node)
+		walls := w.walls()
 		if w.oneIn(2) { // they come later
 			for _, wall := range walls {
 				wall.CreationTimestamp, wall.Spec.Priority = metav1.Unix(1002, 0), 2
@@ -40,10 +39,8 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 			name := fmt.Sprint(pick(w.r, []string{"a", "z"}), i)
 			hostile[name] = w.hostile(name, len(walls) > 1)
 		}
-		overrides := map[Field]map[string][]string{Label: {}, Taint: {}}
 		for _, name := range slices.Sorted(maps.Keys(hostile)) {
 			pool := hostile[name]
-			addOverrides(overrides, others, pool, wallsAround(pool, walls, hostile))
 			w.pools[name] = pool
 			if w.oneIn(2) {
 				w.node, _ = s.write(t, w.node, w.expansion())
@@ -59,19 +56,14 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 			case w.oneIn(4): // and by an edit that says it is nested, and nothing of any key
 				frozen.Spec.Parent, frozen.Spec.Labels, frozen.Spec.Annotations, frozen.Spec.Taints = "wall", nil, nil, nil
 				w.pools[name], w.guarded = frozen, map[string]error{name: errors.New("held")}
-				hostile[name] = frozen
 			}
-		}
-		for _, pool := range hostile { // those within such a one stand within the wall, too
-			addOverrides(overrides, others, pool, wallsAround(pool, walls, hostile))
 		}
 		maps.Copy(w.pools, walls)
 		w.node, _ = s.write(t, w.node, w.expansion())
 		has := standing(w.node)
 		for _, key := range keysOf(walls) {
-			value, stands := has[key.field][key.id]
-			if may := overrides[key.field][key.id]; value != key.wall && !(stands && slices.Contains(may, value)) {
-				t.Fatalf("seed %d: of pool %s the %s %s is %q (%t), and may be overridden by %q", seed, key.wall, key.field, key.id, value, stands, may)
+			if value := has[key.field][key.id]; value != key.wall {
+				t.Fatalf("seed %d: of pool %s the %s %s is %q", seed, key.wall, key.field, key.id, value)
 			}
 		}
 		if bytes := annotationBytesOf(w.node.Annotations); bytes > maxAnnotations {
@@ -164,41 +156,4 @@ func (w *world) hostile(name string, outer bool) *v1.NodePool {
 		pool.Spec.Annotations = large(w.r.IntN(64), w.r)
 	}
 	return pool
-}
-
-// wallsAround are the walls that a pool is nested in. These it may override: an inner pool
-// says more of its nodes than an outer one.
-func wallsAround(pool *v1.NodePool, walls, hostile map[string]*v1.NodePool) (around []*v1.NodePool) {
-	passed := map[string]bool{}
-	for at := pool; at != nil && !passed[at.Name]; {
-		passed[at.Name] = true
-		if wall, is := walls[at.Name]; is {
-			around = append(around, wall)
-		}
-		if next, is := hostile[at.Spec.Parent]; is {
-			at = next
-		} else {
-			at = walls[at.Spec.Parent]
-		}
-	}
-	return around
-}
-
-// addOverrides adds what a pool says of the very labels and taints of walls, and, where it
-// only reports conflicts, what others had set before: a taint of the same key and another
-// effect is another taint.
-func addOverrides(overrides map[Field]map[string][]string, others map[Field]map[string]string, pool *v1.NodePool, walls []*v1.NodePool) {
-	says := wishes(pool)
-	for _, wall := range walls {
-		for _, key := range keysOf(map[string]*v1.NodePool{wall.Name: wall}) {
-			value, says := says[key.field][key.id]
-			if !says {
-				continue
-			}
-			overrides[key.field][key.id] = append(overrides[key.field][key.id], value)
-			if other, stands := others[key.field][key.id]; stands && pool.Spec.ConflictPolicy == v1.ReportConflicts {
-				overrides[key.field][key.id] = append(overrides[key.field][key.id], other)
-			}
-		}
-	}
 }

@@ -31,7 +31,7 @@ func TestWeakerRolloutsKeepNothingOfAStrongerOffNodes(t *testing.T) {
 	compared, changed := 0, 0
 	for seed := range uint64(worlds / 6) {
 		w := newRolloutWorld(t, seed)
-		strongest := slices.MinFunc(w.after, render.CompareStrength)
+		strongest := slices.MinFunc(w.after, render.CompareRank)
 		if strongest.Spec.Parent != "" || len(w.after) < 2 || strongest.DeletionTimestamp != nil {
 			continue
 		}

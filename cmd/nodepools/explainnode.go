@@ -36,14 +36,12 @@ Text shortens long values; -o yaml and -o json print them whole, in fields that
 stay: node, paused, problem, pools (name, member, state, deleting, problem,
 chosenBy, parent, source, file, revision, wait), keys (field, key, value, owner,
 pool, recorded, before, adopted, wantedBy, setBy, due, after, waits, later,
-unheard, third, conflicts, contests) and record, which is what the pools have put on the node. The owner of a key is pool,
+conflicts, contests) and record, which is what the pools have put on the node. The owner of a key is pool,
 shared, other, kubernetes, controller (the record itself) or, where the record
 cannot be read, unknown. A key with due is one about which
 something is about to be written; after is the value that it has then, and none
 when it goes. Of a key with waits, later is the value that it has when the node
-follows its pools; wait of a pool has for, nextWindow and message. Pools that are
-unheard are within the one that has its way, and do not override it: the third
-pool is stronger than they are.
+follows its pools; wait of a pool has for, nextWindow and message.
 
 The exit code is 0 when the node was explained, 1 when its record cannot be
 read or the cluster cannot, and 2 for a wrong command line.`,
