@@ -12,8 +12,9 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.url`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Pools",type=integer,JSONPath=`.status.pools`
-// +kubebuilder:printcolumn:name="Revision",type=string,JSONPath=`.status.revision`
+// +kubebuilder:printcolumn:name="Revision",type=string,JSONPath=`.status.shortRevision`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be no more than 63 characters: it becomes the value of the label nodes.lailin.xyz/source"
@@ -272,6 +273,10 @@ type NodePoolSourceStatus struct {
 	// revision that the cluster's pools are taken from: the last good one.
 	// +optional
 	Revision string `json:"revision,omitempty"`
+
+	// shortRevision is the revision with the first digits of its hash, for people.
+	// +optional
+	ShortRevision string `json:"shortRevision,omitempty"`
 
 	// lastAttemptedRevision is the newest revision that was polled, good or not.
 	// +optional

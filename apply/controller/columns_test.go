@@ -33,7 +33,7 @@ func TestColumns(t *testing.T) {
 			t.Errorf("kubectl get %s shows %v", kind, got)
 		}
 	}
-	sources := []string{"NAME", "URL", "READY", "POOLS", "REVISION", "AGE"}
+	sources := []string{"NAME", "URL", "READY", "REASON", "POOLS", "REVISION", "AGE"}
 	for _, kind := range []string{"nodepoolsources.nodes.lailin.xyz", "nodepoolsource.nodes.lailin.xyz"} {
 		header, _, _ := strings.Cut(w.kubectl("get", kind), "\n")
 		if got := strings.Fields(header); !slices.Equal(got, sources) {

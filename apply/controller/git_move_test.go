@@ -122,7 +122,7 @@ func TestGitAPoolMovesToASourceThatIsNotRead(t *testing.T) {
 			c.spoil(w)
 			moved := w.moves()
 			w.request("one", "now")
-			w.stands("one", v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, c.says, "kept: gpu", "approvePrune=")
+			w.stands("one", v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, c.says, "kept: gpu", "nodepools approve source/one")
 			w.kept()
 			c.mend(w)
 			w.sourceIs("two", "has taken up the pool", func(src *v1.NodePoolSource) error {

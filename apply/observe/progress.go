@@ -21,10 +21,13 @@ type ReadyNode struct {
 
 // Progress is what says how far nodes are in following their pools.
 type Progress struct {
-	Pools []*v1.NodePool
-	Nodes []ReadyNode
+	Sources []*v1.NodePoolSource
+	Pools   []*v1.NodePool
+	Nodes   []ReadyNode
 	// NodesUnread is why this user may not list nodes; nil where they were listed.
 	NodesUnread error
+	// SourcesUnread is why this user may not list sources; nil where they were listed.
+	SourcesUnread error
 }
 
 // NoPoolError says that there is no pool of a name.
@@ -36,7 +39,8 @@ type NoPoolError struct {
 
 func (e *NoPoolError) Error() string { return fmt.Sprintf("there is no pool %q", e.Name) }
 
-// Progress reads pools and nodes. A user who may not list nodes gets the pools alone.
+// Progress reads sources, pools and nodes. A user who may not list sources or nodes does
+// without.
 func (s *Server) Progress(ctx context.Context) (*Progress, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -49,14 +53,23 @@ func (s *Server) Progress(ctx context.Context) (*Progress, error) {
 	case err != nil:
 		return nil, s.explain("NodePools", err)
 	}
+	progress := &Progress{Pools: pools}
+	progress.Sources, err = list[v1.NodePoolSource](ctx, s.reader, &v1.NodePoolSourceList{})
+	switch {
+	case apierrors.IsForbidden(err):
+		progress.SourcesUnread = err
+	case err != nil && !apierrors.IsNotFound(err):
+		return nil, s.explain("NodePoolSources", err)
+	}
 	nodes, err := list[corev1.Node](ctx, s.reader, &corev1.NodeList{})
 	if apierrors.IsForbidden(err) {
-		return &Progress{Pools: pools, NodesUnread: err}, nil
+		progress.NodesUnread = err
+		return progress, nil
 	}
 	if err != nil {
 		return nil, s.explain("nodes", err)
 	}
-	progress := &Progress{Pools: pools, Nodes: make([]ReadyNode, len(nodes))}
+	progress.Nodes = make([]ReadyNode, len(nodes))
 	for i, node := range nodes {
 		progress.Nodes[i] = ReadyNode{NodeState: plan.StateOf(node), Ready: slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue

@@ -76,6 +76,8 @@ type NodeDifference struct {
 //     difference.
 //   - Of a source of which only the name is known, nothing in the cluster is: see
 //     [UnknownSourceUID]. A pool is then not seen as handed over.
+//   - No other source has pools that vanish, or has given up pools that come, unless the
+//     revision says what the others have: see [OtherSources].
 //   - Pools are within their windows ([NodeFacts.Rollouts], [PoolFacts.Rollouts],
 //     [PoolFacts.Now]): see [Difference.Waits], which is for whoever prints the difference.
 //     So RuntimeClasses wait for no node ([PoolFacts.Undecided], [PoolFacts.Steps], [PoolFacts.Carried]), and
@@ -84,7 +86,7 @@ type NodeDifference struct {
 //     [Difference.Drains], which is for whoever prints the difference.
 //   - Nothing else waits. No key was put back lately ([NodeFacts.Repairs], [NodeFacts.Backoff],
 //     [NodeFacts.Now]), and nothing is remembered of a node ([NodeFacts.LastChange]) but what
-//     stands there, nor is anything only tried ([NodeFacts.Tries]). The API server
+//     stands there. The API server
 //     takes what every pool changes ([NodeFacts.Refused]). Every pool
 //     that is not there is gone ([NodeFacts.Known]), and has not just released its nodes
 //     ([HoldFacts.Released]). Pools that are deleted are known to be all

@@ -142,7 +142,7 @@ func TestHandedOver(t *testing.T) {
 				return
 			}
 			text := o.Plan.Blocked.Error()
-			if !strings.Contains(text, c.why) || o.Plan.Blocked.Soon != c.soon || strings.Contains(text, v1.ApprovePruneAnnotation) == c.soon {
+			if !strings.Contains(text, c.why) || o.Plan.Blocked.Soon != c.soon || strings.Contains(text, "nodepools approve source/team") == c.soon {
 				t.Errorf("soon %t, reported as %q", o.Plan.Blocked.Soon, text)
 			}
 			if o.Plan.BlockedPrune != nil {

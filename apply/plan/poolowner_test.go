@@ -107,7 +107,7 @@ func TestHandOver(t *testing.T) {
 		uid    types.UID
 		want   string
 	}{
-		"no source":      {"the files stand for pools made by hand", "", "kubectl annotate --overwrite nodepools.nodes.lailin.xyz pool-000 nodes.lailin.xyz/sourceUID-"},
+		"no source":      {"the files stand for pools made by hand", "", "kubectl annotate nodepools.nodes.lailin.xyz pool-000 nodes.lailin.xyz/sourceUID-"},
 		"not there yet":  {"nobody knows its UID", UnknownSourceUID, "the status of its NodePoolSource has the command then"},
 		"with its UID":   {"the ordinary case", teamUID, "kubectl annotate --overwrite nodepools.nodes.lailin.xyz pool-000 nodes.lailin.xyz/sourceUID=uid-of-team"},
 		"hostile owners": {"anybody who may write pools chooses the UID", teamUID, "sourceUID=uid-of-team"},

@@ -137,7 +137,7 @@ func (policy PrunePolicy) await(revision Revision, held int) *PruneBlock {
 	}
 	blocked.Reason = strings.Join(reasons, ", and ")
 	if !blocked.Soon {
-		blocked.Remedy = "correct or resume it; or, if no source is to have them, " + policy.approval(revision)
+		blocked.Remedy = pruneRemedy + policy.approval(revision) + "; or correct or resume that source"
 	}
 	return blocked
 }

@@ -101,7 +101,7 @@ func (p *PoolsPlan) ConfirmsSource() bool { return len(p.Deletes()) > 0 || p.Rel
 // are made: see [PrunePolicyOf] and [ReleasePolicyOf]. Approved are the pools that this
 // process has deleted at the revision because that was approved.
 func (p *PoolsPlan) Remember(source *v1.NodePoolSource, revision string, approved []string, status *v1.NodePoolSourceStatus) {
-	status.Revision, status.ApplyingRevision = revision, ""
+	status.Revision, status.ShortRevision, status.ApplyingRevision = revision, v1.ShortRevision(revision), ""
 	status.BlockedPrune, status.BlockedRelease = p.BlockedPrune, nil
 	status.ApprovedPrune = approvedPrune(source.Status.ApprovedPrune, revision, approved)
 	if p.Blocked == nil {

@@ -96,11 +96,11 @@ func halted(pool *v1.NodePool) *v1.RolloutHalt {
 
 // conditionOf is the one of Stalled, Reconciling and Ready that tells the phase, whose last
 // transition is since when it is so.
-func conditionOf(pool *v1.NodePool) *metav1.Condition {
+func conditionOf(conditions []metav1.Condition) *metav1.Condition {
 	for _, kind := range []string{v1.StalledCondition, v1.ReconcilingCondition} {
-		if condition := meta.FindStatusCondition(pool.Status.Conditions, kind); condition != nil && condition.Status == metav1.ConditionTrue {
+		if condition := meta.FindStatusCondition(conditions, kind); condition != nil && condition.Status == metav1.ConditionTrue {
 			return condition
 		}
 	}
-	return meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition)
+	return meta.FindStatusCondition(conditions, v1.ReadyCondition)
 }

@@ -14,7 +14,8 @@ import (
 
 // Cluster is what a report is made of.
 type Cluster struct {
-	Pools []*v1.NodePool
+	Sources []*v1.NodePoolSource
+	Pools   []*v1.NodePool
 	// Nodes are all of them, or none where they are not known.
 	Nodes []Node
 }
@@ -28,6 +29,8 @@ type Node struct {
 // Report is how far nodes are in following their pools. The names of its fields are
 // documented, and stay.
 type Report struct {
+	// Sources are sorted as pools are; none where a pool is named.
+	Sources []Source `json:"sources,omitempty"`
 	// Pools are sorted: those that need a person first, then by name.
 	Pools []Pool `json:"pools"`
 
@@ -94,7 +97,7 @@ type Halt struct {
 // Of reports how far nodes are in following the pools of a cluster, at a time.
 func Of(cluster Cluster, now time.Time) *Report {
 	turns := turnsOf(cluster, now)
-	report := &Report{Pools: make([]Pool, 0, len(cluster.Pools)), now: now}
+	report := &Report{Sources: sourcesOf(cluster.Sources), Pools: make([]Pool, 0, len(cluster.Pools)), now: now}
 	for _, pool := range cluster.Pools {
 		report.Pools = append(report.Pools, poolOf(pool, turns, now))
 	}
@@ -113,19 +116,22 @@ func (r *Report) Only(pool string) (*Report, bool) {
 	return &Report{Pools: r.Pools[at : at+1], now: r.now}, true
 }
 
-// Complete reports whether all nodes have followed all pools.
+// Complete reports whether all nodes have followed all pools, and these are of the newest
+// revisions of all sources that are not paused.
 func (r *Report) Complete() bool {
-	return !slices.ContainsFunc(r.Pools, func(p Pool) bool { return p.Phase != Complete })
+	return !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Phase != Complete && s.Phase != Paused }) &&
+		!slices.ContainsFunc(r.Pools, func(p Pool) bool { return p.Phase != Complete })
 }
 
-// Failed reports whether a pool is halted or stalled.
+// Failed reports whether a pool is halted, or a source or a pool is stalled.
 func (r *Report) Failed() bool {
-	return slices.ContainsFunc(r.Pools, func(p Pool) bool { return p.Phase.Failed() })
+	return slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Phase.Failed() }) ||
+		slices.ContainsFunc(r.Pools, func(p Pool) bool { return p.Phase.Failed() })
 }
 
 func poolOf(pool *v1.NodePool, turns *turns, now time.Time) Pool {
 	p := Pool{Name: pool.Name, Phase: phaseOf(pool), Revision: pool.Annotations[v1.RevisionAnnotation]}
-	if condition := conditionOf(pool); condition != nil {
+	if condition := conditionOf(pool.Status.Conditions); condition != nil {
 		p.Reason, p.Message, p.Condition = condition.Reason, condition.Message, condition.Type
 		p.Since = &condition.LastTransitionTime
 	}

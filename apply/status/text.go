@@ -34,6 +34,10 @@ func (r *Report) WriteText(w io.Writer, form Form) error {
 			pool.write(&text, r.now)
 		}
 	} else {
+		if len(r.Sources) > 0 {
+			r.listSources(&text)
+			fmt.Fprintln(&text)
+		}
 		r.list(&text)
 	}
 	plain := sanitize.Text(text.String())
@@ -72,10 +76,15 @@ func (p Pool) write(w io.Writer, now time.Time) {
 	}
 	field(w, "Next window", p.NextWindow.text(now))
 	p.bars(w)
-	for i, step := range p.Steps {
-		if i == 0 {
-			fmt.Fprintln(w)
-		}
+	if len(p.Steps) > 0 {
+		fmt.Fprintln(w)
+	}
+	writeSteps(w, p.Steps)
+}
+
+// writeSteps writes what a person can do.
+func writeSteps(w io.Writer, steps []Step) {
+	for i, step := range steps {
 		lead := "To "
 		if i > 0 {
 			lead = "Or to "

@@ -16,29 +16,35 @@ import (
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
-const statusLong = `Shows how far nodes are in following their pools: of each pool its phase, how many
-nodes are up to date, and what the others wait for; those that need a person
-first. Of the pool that is named also its waves, since when it waits, its next
-window, and the command to go on: to approve the next wave, to resume what is
-paused, or was halted. Nothing is written; the right to list nodepools is enough,
-and that to list nodes shows waves.
+const statusLong = `Shows how far nodes are in following their pools. First of each source its
+phase, its revision and the reason, and what to do where it does not go on by
+itself; then of each pool its phase, how many nodes are up to date, and what the
+others wait for; those that need a person first. Of the pool that is named also
+its waves, since when it waits, its next window, and the command to go on: to
+approve the next wave, to resume what is paused, or was halted. Nothing is
+written; the right to list nodepools is enough, that to list nodepoolsources
+shows sources, and that to list nodes shows waves.
 
 With --watch it is shown again whenever something has changed, until all nodes
-have followed, or a pool is halted or stalled. Where the output is no terminal,
-that is a line for each change of a pool.
+have followed the newest revisions, or a pool is halted, or a source or a pool
+is stalled. Where the output is no terminal, that is a line for each change of
+one.
 
 A phase is Halted, Stalled, Approval (a wave waits for one), Paused, Unknown (no
-controller has reported), Progressing, Waiting (for a window, a soak or a turn),
-Deleting or Complete. In a bar, █ is a node that has followed, ▒ one of them that
-is not ready since, and ░ one that waits.
+controller has reported), Progressing, Waiting (for a window, a soak, a turn or
+another source), Deleting or Complete. A source that is blocked is Stalled, and
+one that is suspended Paused. In a bar, █ is a node that has followed, ▒ one of
+them that is not ready since, and ░ one that waits.
 
--o yaml and -o json print the same, in fields that stay: pools (name, phase,
-reason, message, condition, since, revision, waitsFor, nodes, nextWindow, halt,
-waves and steps, which have purpose and command).
+-o yaml and -o json print the same, in fields that stay: sources (name, phase,
+reason, message, condition, since, revision, attempted, pools, steps) and pools
+(name, phase, reason, message, condition, since, revision, waitsFor, nodes,
+nextWindow, halt, waves and steps, which have purpose and command).
 
 The exit code is 0 when the status was shown, and with --watch when all nodes
-have followed; 1 when a pool that is shown is halted or stalled; 2 when the
-cluster could not be read or the command line is wrong.`
+have followed; 1 when a pool that is shown is halted, or a source or a pool that
+is shown is stalled; 2 when the cluster could not be read or the command line is
+wrong.`
 
 func newStatus(std streams) *cobra.Command {
 	o := statusOptions{now: time.Now, period: watchPeriod}
@@ -107,8 +113,8 @@ func (o *statusOptions) check() error {
 	return o.cluster.check()
 }
 
-// run prints the status once, or again and again. That a pool is halted or stalled is an
-// exit code, and no error.
+// run prints the status once, or again and again. That a source or a pool is stalled, or a
+// pool halted, is an exit code, and no error.
 func (o *statusOptions) run(ctx context.Context, std streams) error {
 	server, err := o.cluster.server()
 	if err != nil {
@@ -139,7 +145,7 @@ func statusOutcome(report *status.Report) error {
 }
 
 func (o *statusOptions) writeText(w io.Writer, report *status.Report, color bool) error {
-	if len(report.Pools) == 0 {
+	if len(report.Pools)+len(report.Sources) == 0 {
 		return nil
 	}
 	return report.WriteText(w, status.Form{Color: color, Detail: o.pool != ""})
@@ -154,9 +160,12 @@ func (o *statusOptions) read(ctx context.Context, std streams, read progressRead
 	if err != nil {
 		return nil, err
 	}
-	cluster := status.Cluster{Pools: progress.Pools, Nodes: make([]status.Node, len(progress.Nodes))}
+	cluster := status.Cluster{Sources: progress.Sources, Pools: progress.Pools, Nodes: make([]status.Node, len(progress.Nodes))}
 	for i, node := range progress.Nodes {
 		cluster.Nodes[i] = status.Node(node)
+	}
+	if progress.SourcesUnread != nil {
+		o.note(std, "sources are not shown, as this user may not list nodepoolsources")
 	}
 	switch {
 	case progress.NodesUnread != nil:

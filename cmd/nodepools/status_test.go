@@ -112,6 +112,50 @@ func (w *statusWorld) reports(want ...string) map[string]status.Pool {
 	return byName
 }
 
+// A source that is blocked comes before the pools, which are all complete, and is what the
+// exit code says; kubectl shows its reason and its short revision.
+func TestStatusOfASource(t *testing.T) {
+	c := cluster.Shared(t)
+	s := newStory(t, c)
+	s.do(reset(t.Context(), c))
+	s.commit(map[string]string{"a.yaml": poolFile("a", "runc"), "b.yaml": poolFile("b", "runc"), "c.yaml": poolFile("c", "runc")})
+	s.do(s.Create(t.Context(), &v1.NodePoolSource{
+		ObjectMeta: metav1.ObjectMeta{Name: "platform"},
+		Spec:       v1.NodePoolSourceSpec{URL: "file://" + s.repository, Interval: metav1.Duration{Duration: time.Second}},
+	}))
+	startRun(t, c.Kubeconfig())
+	w := &statusWorld{t, s.Client, c}
+	if out, code := w.shell("nodepools status --watch"); code != exitOK || !strings.Contains(out, "source platform: Complete, at ") {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	s.git("rm", "--quiet", "b.yaml", "c.yaml")
+	s.git("commit", "--quiet", "--message", "remove two of three pools")
+	var out string
+	var code int
+	cluster.Eventually(t, "the source is blocked", waitTimeout, func() error {
+		if out, code = w.shell("nodepools status"); code != exitFailed {
+			return fmt.Errorf("exit code %d: %s", code, out)
+		}
+		return nil
+	})
+	for _, want := range []string{"SOURCE", "platform  Stalled", "PruneBlocked", "To delete the pools that are kept:\n  nodepools approve source/platform\n", "POOL"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the status lacks %q:\n%s", want, out)
+		}
+	}
+	src := &v1.NodePoolSource{}
+	s.do(s.Get(t.Context(), client.ObjectKey{Name: "platform"}, src))
+	shown, _ := w.shell("kubectl get nodepoolsources.nodes.lailin.xyz platform --no-headers")
+	if fields := strings.Fields(shown); len(fields) != 7 || fields[2] != "False" || fields[3] != v1.PruneBlockedReason || fields[5] != v1.ShortRevision(src.Status.Revision) {
+		t.Errorf("kubectl shows %v of %q", fields, src.Status.Revision)
+	}
+	var report status.Report
+	out, code = w.shell("nodepools status -o json")
+	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitFailed || len(report.Sources) != 1 || report.Sources[0].Phase != status.Stalled {
+		t.Errorf("exit code %d, %v: %s", code, err, out)
+	}
+}
+
 // What is shown of pools that follow in waves, with a soak and with an approval, that are
 // paused, and that are done, on a real control plane; the commands that are shown have
 // nodes go on.

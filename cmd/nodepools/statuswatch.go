@@ -79,24 +79,34 @@ func (o *statusOptions) screen(out io.Writer) screen {
 	return &lineScreen{out: out, shown: map[string]string{}}
 }
 
-// lineScreen prints a line for each pool that has changed.
+// lineScreen prints a line for each source and each pool that has changed.
 type lineScreen struct {
 	out   io.Writer
 	shown map[string]string
 }
 
 func (s *lineScreen) show(report *status.Report) error {
-	for _, pool := range report.Pools {
-		line := pool.Line()
-		if s.shown[pool.Name] == line {
-			continue
+	for _, source := range report.Sources {
+		if err := s.line("source/"+source.Name, source.Line()); err != nil {
+			return err
 		}
-		s.shown[pool.Name] = line
-		if _, err := fmt.Fprintln(s.out, line); err != nil {
+	}
+	for _, pool := range report.Pools {
+		if err := s.line(pool.Name, pool.Line()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// line prints the line of an object where it has changed.
+func (s *lineScreen) line(object, line string) error {
+	if s.shown[object] == line {
+		return nil
+	}
+	s.shown[object] = line
+	_, err := fmt.Fprintln(s.out, line)
+	return err
 }
 
 // terminalScreen draws a status in place of the one before. It leaves the cursor below, so

@@ -29,6 +29,13 @@ func poolWith(name, condition, reason string, updated int32) *v1.NodePool {
 	}}
 }
 
+// withSource is a cluster in which all is complete but for a source.
+func withSource(condition, reason string) *observe.Progress {
+	pool := poolWith("platform", condition, reason, 0)
+	source := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "platform"}, Status: v1.NodePoolSourceStatus{Conditions: pool.Status.Conditions}}
+	return &observe.Progress{Sources: []*v1.NodePoolSource{source}, Pools: []*v1.NodePool{completed("batch")}}
+}
+
 func completed(name string) *v1.NodePool {
 	pool := poolWith(name, v1.ReconcilingCondition, v1.SucceededReason, 2)
 	pool.Status.Conditions = []metav1.Condition{{Type: v1.ReadyCondition, Status: metav1.ConditionTrue, Reason: v1.SucceededReason}}
@@ -46,6 +53,9 @@ func answers(all ...any) progressReader {
 		all = all[1:]
 		if err, failed := next.(error); failed {
 			return nil, err
+		}
+		if progress, whole := next.(*observe.Progress); whole {
+			return progress, nil
 		}
 		return &observe.Progress{Pools: next.([]*v1.NodePool)}, nil
 	}
@@ -75,6 +85,10 @@ func TestWatchOfStatus(t *testing.T) {
 		"stalled": {
 			"somebody has to act", "", []any{pools(waits(0), completed("web")), pools(stalled, completed("web"))}, exitFailed,
 			[]string{"batch: Waiting, 0 of 2 up to date; waits for their turn", "web: Complete, 2 of 2 up to date", "batch: Stalled, 1 of 2 up to date"}, "",
+		},
+		"a source is blocked": {
+			"somebody has to act, although all pools are complete", "", []any{withSource(v1.ReconcilingCondition, v1.ProgressingReason), withSource(v1.StalledCondition, v1.PruneBlockedReason)}, exitFailed,
+			[]string{"source platform: Progressing; Progressing: ", "batch: Complete, 2 of 2 up to date", "source platform: Stalled; PruneBlocked: "}, "",
 		},
 		"away for a moment": {
 			"it is asked again", "", []any{pools(waits(1)), away, away, pools(completed("batch"))}, exitOK,
