@@ -49,6 +49,12 @@ func RemoveAnnotation(resource, annotation string, names ...string) string {
 // ListPools prints all pools.
 func ListPools() string { return "kubectl get " + Pools }
 
+// ListSources prints all sources.
+func ListSources() string { return "kubectl get " + Sources }
+
+// Describe prints an object, which is named as kind/name, with its conditions.
+func Describe(object string) string { return "kubectl describe " + object }
+
 // EditPool opens a pool in an editor.
 func EditPool(name string) string { return "kubectl edit " + Pool(name) }
 

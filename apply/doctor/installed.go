@@ -35,9 +35,9 @@ func definitions(s *State) []Finding {
 			found = append(found, Finding{Severity: Problem, Object: object, Message: "is not installed", Action: "nodepools install --crds-only | kubectl apply --server-side -f -"})
 		case got.DeletionTimestamp != nil:
 			found = append(found, Finding{Severity: Problem, Object: object, Message: "is being deleted, and every object of its kind with it",
-				Action: "see what it waits for with kubectl describe " + object + "; then install it anew, and create again what is missing"})
+				Action: "see what it waits for with " + command.Describe(object) + "; then install it anew, and create again what is missing"})
 		case !established(got):
-			found = append(found, Finding{Severity: Problem, Object: object, Message: "is not served by the API server", Action: "kubectl describe " + object})
+			found = append(found, Finding{Severity: Problem, Object: object, Message: "is not served by the API server", Action: command.Describe(object)})
 		case !equality.Semantic.DeepEqual(got.Spec.Versions, want.Spec.Versions):
 			found = append(found, Finding{Severity: Problem, Object: object,
 				Message: "is of another version than this program, which is " + s.Version,

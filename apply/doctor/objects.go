@@ -48,7 +48,7 @@ var sourceActions = map[string]string{
 // notReady judges an object by its condition Ready.
 func notReady(object string, generation, observed int64, conditions []metav1.Condition, actions map[string]string, kind string) []Finding {
 	ready := meta.FindStatusCondition(conditions, v1.ReadyCondition)
-	otherwise := fmt.Sprintf("kubectl describe %s; docs/troubleshooting.md has each reason", object)
+	otherwise := command.Describe(object) + "; docs/troubleshooting.md has each reason"
 	switch {
 	case ready == nil:
 		return []Finding{{Severity: Problem, Object: object, Message: "no controller has reported on it yet", Action: "see whether the controller runs; the lease says so"}}
@@ -122,7 +122,7 @@ func approvedAhead(name string, object metav1.Object) []Finding {
 		return nil
 	}
 	return []Finding{{Severity: Note, Object: name, Message: "its deletion is approved: nodes are released at once when it is deleted, with the definitions for one",
-		Action: "unless that is meant, kubectl annotate " + name + " " + v1.ApproveReleaseAnnotation + "-"}}
+		Action: "unless that is meant, " + command.RemoveAnnotation(name, v1.ApproveReleaseAnnotation)}}
 }
 
 func pools(s *State) []Finding {
@@ -168,7 +168,7 @@ func nodes(s *State) []Finding {
 				Action: "create the pool again; or, to release the node, create it and delete it: the log of the controller has the command. Until then nothing is released on doubt"})
 		}
 		if v1.IsDisabled(node, v1.ReconcileAnnotation) {
-			found = append(found, Finding{Severity: Note, Object: object, Message: "is paused: nothing is written to it", Action: "kubectl annotate " + object + " " + v1.ReconcileAnnotation + "- resumes it"})
+			found = append(found, Finding{Severity: Note, Object: object, Message: "is paused: nothing is written to it", Action: command.RemoveAnnotation(object, v1.ReconcileAnnotation) + " resumes it"})
 		}
 	}
 	return found

@@ -32,7 +32,7 @@ func rollout(object string, pool *v1.NodePool, now time.Time) []Finding {
 	case status.NextWindow == nil:
 		if len(found) == 0 {
 			found = append(found, Finding{Severity: Problem, Object: object, Message: waitingOn(status) + ", and no time was found at which all rollouts are open that they wait for",
-				Action: "correct spec.rollout of the pools that the message of the condition Reconciling names: kubectl describe " + object})
+				Action: "correct spec.rollout of the pools that the message of the condition Reconciling names: " + command.Describe(object)})
 		}
 	case ready == nil || ready.Reason != v1.WaitingForWindowReason:
 		// Ready says something else, which is more urgent.

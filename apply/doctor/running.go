@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/nodepools/nodepools/api/command"
 	"github.com/nodepools/nodepools/api/manifests"
 )
 
@@ -14,7 +15,7 @@ const deploymentObject = "deployment/" + manifests.Name
 // controller is the Deployment and its replicas.
 func controller(s *State) []Finding {
 	d := s.Deployment
-	describe := fmt.Sprintf("kubectl describe %s --namespace %s; kubectl logs %s --namespace %s", deploymentObject, s.Namespace, deploymentObject, s.Namespace)
+	describe := fmt.Sprintf("%s --namespace %s; kubectl logs %s --namespace %s", command.Describe(deploymentObject), s.Namespace, deploymentObject, s.Namespace)
 	switch {
 	case d == nil:
 		return []Finding{{Severity: Note, Message: fmt.Sprintf("there is no Deployment %s in %s: the controller is to run elsewhere", manifests.Name, s.Namespace),

@@ -115,7 +115,7 @@ func (o *actOptions) readSource(ctx context.Context, server *observe.Server, api
 	case apierrors.IsForbidden(err):
 		return nil, hint.Add(connect.Explain(err, server.Name(), o.cluster.timeout), "the user needs the rights to get and to patch "+command.Sources)
 	case err != nil:
-		return nil, hint.Add(connect.Explain(err, server.Name(), o.cluster.timeout), "'kubectl get "+command.Sources+"' lists the sources that there are")
+		return nil, hint.Add(connect.Explain(err, server.Name(), o.cluster.timeout), "'"+command.ListSources()+"' lists the sources that there are")
 	}
 	if o.verb == pollSource {
 		act, err := plan.AskForPoll(source, time.Now())

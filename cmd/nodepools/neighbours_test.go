@@ -105,6 +105,8 @@ func TestPrintedCommandsMeanOurs(t *testing.T) {
 		{"Annotate", command.Annotate(command.Sources, v1.ApprovePruneAnnotation, "main@sha1:0", "platform"), annotation(command.Sources, "platform", "approvePrune"), "main@sha1:0"},
 		{"RemoveAnnotation", command.RemoveAnnotation(command.Pools, v1.ApproveReleaseAnnotation, "gpu", "edge"), annotation(command.Pools, "gpu", "approveRelease"), ""},
 		{"ListPools", command.ListPools() + " gpu -o name", "", ""},
+		{"ListSources", command.ListSources() + " platform -o name", "", ""},
+		{"Describe", command.Describe(command.Pool("gpu")) + " | grep '^API Version: *nodes.lailin.xyz/'", "", ""},
 		{"EditPool", "KUBE_EDITOR=true " + command.EditPool("gpu"), "", ""},
 		{"Resume", "bin/" + command.Resume("gpu") + " --yes", paused, `{"paused":false}`},
 		{"Approve", nothing(command.Approve("gpu")), "", ""},
