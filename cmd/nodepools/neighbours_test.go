@@ -93,7 +93,7 @@ func TestPrintedCommandsMeanOurs(t *testing.T) {
 	}
 	paused := "kubectl get " + command.Pool("gpu") + " -o jsonpath='{.spec.rollout}'"
 	// They find ours, of which nothing waits.
-	nothing := func(line string) string { return "bin/" + line + ` --yes 2>&1 | grep 'pool "gpu"$'` }
+	nothing := func(line string) string { return "bin/" + line + ` --yes 2>&1 | grep 'of pool "gpu"'` }
 	sh("kubectl patch " + command.Source("platform") + ` --subresource status --type merge -p '{"status":{"pools":3,"revision":"main@sha1:1","conditions":[` +
 		`{"type":"PruneBlocked","status":"True","reason":"PruneBlocked","message":"kept 2 of 3 pools","lastTransitionTime":"2026-11-25T02:00:00Z"}]}}'`)
 	count := "kubectl get " + command.Pools + "," + command.Sources + " -o name | wc -l | tr -d ' '"
