@@ -35,7 +35,7 @@ func (policy PrunePolicy) remedy(revision Revision) string {
 
 // approval says how to approve the prune of a revision.
 func (policy PrunePolicy) approval(revision Revision) string {
-	return "approve it for this revision alone with: " + command.ApproveSource(revision.Source)
+	return fmt.Sprintf("approve it for revision %s alone with: %s", quoteApproval(revision.Name), command.ApproveSource(revision.Source))
 }
 
 // maxApproval bounds what a message quotes of an approval, in characters. There

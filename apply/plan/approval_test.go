@@ -37,7 +37,7 @@ func TestApproval(t *testing.T) {
 		"none": {
 			reason: "the message has the command", policy: approval("", false), name: revision, keeps: 2,
 			says: []string{
-				"the limit is 1 (spec.pruneLimit 1); if it is meant, approve it for this revision alone with: " +
+				"the limit is 1 (spec.pruneLimit 1); if it is meant, approve it for revision \"main@sha1:new\" alone with: " +
 					"nodepools approve source/team; or raise spec.pruneLimit until they are gone",
 			}, not: []string{"the approval"},
 		},

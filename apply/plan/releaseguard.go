@@ -82,7 +82,7 @@ func (policy ReleasePolicy) remedy(revision Revision) string {
 	case policy.Approval == revision.Name:
 		return releaseRemedy + "the approval of this one is used up, and it counts once; if this is meant as well, " + raise
 	}
-	text := fmt.Sprintf(releaseRemedy+"or, if it is meant, approve this one alone with: %s; or %s",
+	text := fmt.Sprintf(releaseRemedy+"or, if it is meant, approve revision %s alone with: %s; or %s", quoteApproval(revision.Name),
 		command.ApproveSource(revision.Source), raise)
 	if policy.Approval != "" {
 		text = fmt.Sprintf("the approval that the source has is of %s, and not of this revision; %s", quoteApproval(policy.Approval), text)
