@@ -94,7 +94,7 @@ func (reading Reading) unread(of Reading) (why string, soon bool) {
 		return "is paused", false
 	case SourceStateActive:
 	}
-	sameRef := sameRepository(of.Source, reading.Source) && reflect.DeepEqual(of.Source.Spec.Ref, reading.Source.Spec.Ref)
+	sameRef := SameRef(of.Source, reading.Source)
 	switch {
 	case reading.Generation != reading.Source.Generation:
 		return notYet, true
@@ -110,6 +110,11 @@ func (reading Reading) unread(of Reading) (why string, soon bool) {
 		return "is at another revision", true
 	}
 	return "", true
+}
+
+// SameRef reports whether two sources follow one ref of one repository.
+func SameRef(a, b *v1.NodePoolSource) bool {
+	return sameRepository(a, b) && reflect.DeepEqual(a.Spec.Ref, b.Spec.Ref)
 }
 
 // sameRepository reports whether two sources are of one repository: by its host and its

@@ -259,3 +259,36 @@ func TestDiffLinkBreaksTheBase(t *testing.T) {
 		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
 }
+
+// TestDiffOfAPoolThatMoves: a pool that moves to the folder of another source of the
+// repository is neither deleted by the first nor refused to the second, as when they run.
+func TestDiffOfAPoolThatMoves(t *testing.T) {
+	g := newGitFolder(t)
+	g.pool("web", "gold")
+	g.pool("gpu", "gold")
+	other := filepath.Join(g.dir, "team", "other.yaml")
+	if err := os.MkdirAll(filepath.Dir(other), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(other, []byte("apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: other}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.commit()
+	inventory := inventoryFile(t,
+		`{name: gpu, uid: u1, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {labels: {tier: gold}}}`,
+		`{names: [gpu-1], labels: {node-role.kubernetes.io/gpu: ""}}`,
+		`}}, {name: team, uid: s2, spec: {url: "ssh://git@git.example.com/fleet", path: team}}`)
+	g.git("mv", "pools/gpu.yaml", "team/gpu.yaml")
+	t.Chdir(g.dir)
+	folders := map[string]string{"fleet": "pools", "team": "team"}
+	for source, want := range map[string]string{"fleet": `pool "gpu" moves to NodePoolSource "team"`, "team": ""} {
+		stdout, stderr, code := diffed(t, "--base", "main", "--inventory", inventory, "--source", source, folders[source], "-o", "json", "--exit-zero")
+		reported := &review.Review{}
+		if err := json.Unmarshal([]byte(stdout), reported); err != nil || code != 0 {
+			t.Fatalf("source %s: exit code %d: %v: %s", source, code, err, stderr)
+		}
+		if counts := reported.Summary.Counts; counts.PoolsDeleted > 0 || counts.NodesChanged > 0 || !strings.Contains(stdout, strings.ReplaceAll(want, `"`, `\"`)) {
+			t.Errorf("source %s: %+v: %s", source, counts, stdout)
+		}
+	}
+}

@@ -63,7 +63,7 @@ func Revisions(ctx context.Context, options RevisionOptions, state *observe.Stat
 	if err := r.takeBase(ctx); err != nil {
 		return nil, err
 	}
-	return r.sides()
+	return r.sides(ctx)
 }
 
 // revisions is a comparison of two revisions in the making.
@@ -157,7 +157,7 @@ func (r *revisions) resolve(ctx context.Context) (err error) {
 
 // sides brings the cluster to the base, as the source would, and sets the head
 // against that.
-func (r *revisions) sides() (*Sides, error) {
+func (r *revisions) sides(ctx context.Context) (*Sides, error) {
 	s := &Sides{Files: within(r.folder, r.head.definitions)}
 	s.on(r.state)
 	s.Compared.Base, s.Compared.Head, s.Compared.BrokenBase = r.base.title(), r.head.title(), r.broken
@@ -167,7 +167,7 @@ func (r *revisions) sides() (*Sides, error) {
 	s.source = r.nodePoolSource
 	s.Revision, s.Notes = r.revision(), append(s.Notes, r.notes()...)
 	s.Compared.Source = s.Revision.Source
-	s.Revision.Pools = r.head.definitions
+	s.Revision.Pools, s.Revision.Others = r.head.definitions, r.others(ctx)
 	if r.standing {
 		return s, nil
 	}

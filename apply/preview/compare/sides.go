@@ -59,6 +59,7 @@ func (s *Sides) Difference() (*plan.Difference, error) {
 			return problem.Pool != "" && !s.only[problem.Pool]
 		})
 	}
+	s.noteHandovers(difference)
 	s.noteWaits(difference)
 	s.noteWeakenings(difference)
 	s.noteEmptyWaves(difference)
