@@ -31,8 +31,8 @@ type Conflict struct {
 	// Holder is the pool that put the value there and holds still, because it is
 	// paused or cannot be carried out; empty when that is not the reason.
 	Holder string `json:"holder,omitempty"`
-	// NoRoom is true where the annotations of the node, with the record among them,
-	// would exceed what the API server allows.
+	// NoRoom is true where stronger pools have taken the room that pools may take of the
+	// annotations of the node, with the record among them.
 	NoRoom bool `json:"noRoom,omitempty"`
 }
 
@@ -49,10 +49,8 @@ func (c Conflict) String() string {
 		return fmt.Sprintf("%s, which is pool %s's: of pools of equal priority the older one wins; %s", stays, c.Older, wants)
 	case c.Holder != "":
 		return fmt.Sprintf("%s: pool %s, which has set it, is paused or in error; %s", stays, c.Holder, wants)
-	case c.NoRoom && c.Field == Annotation:
-		return fmt.Sprintf("%s: it does not fit, all annotations of a node may take %d bytes; %s", stays, allAnnotations, wants)
 	case c.NoRoom:
-		return fmt.Sprintf("%s: there is no room to record it, others have filled the %d bytes that all annotations of a node may take; %s", stays, allAnnotations, wants)
+		return fmt.Sprintf("%s: it does not fit into the %d KiB that pools may take of the annotations of a node; %s", stays, maxRoom>>10, wants)
 	}
 	return fmt.Sprintf("%s: %s; %s", stays, c.setter(), wants)
 }

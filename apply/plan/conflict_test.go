@@ -48,15 +48,10 @@ func TestConflictString(t *testing.T) {
 			Conflict{Field: Taint, Key: "k:NoSchedule", Pool: "a", Want: "1", Have: ptr.To("2"), Older: "b"},
 			`taint k:NoSchedule stays "2", which is pool b's: of pools of equal priority the older one wins; pool a wants "1"`,
 		},
-		"no room for an annotation": {
+		"no room": {
 			"what the limit is",
 			Conflict{Field: Annotation, Key: "k", Pool: "a", Want: "1", NoRoom: true},
-			`annotation k stays unset: it does not fit, all annotations of a node may take 262144 bytes; pool a wants "1"`,
-		},
-		"no room for the record": {
-			"that it is others who have filled the node",
-			Conflict{Field: Taint, Key: "k:NoSchedule", Pool: "a", Want: "1", NoRoom: true},
-			`taint k:NoSchedule stays unset: there is no room to record it, others have filled the 262144 bytes that all annotations of a node may take; pool a wants "1"`,
+			`annotation k stays unset: it does not fit into the 104 KiB that pools may take of the annotations of a node; pool a wants "1"`,
 		},
 		"a holder": {
 			"somebody has to resume or mend it",

@@ -29,10 +29,6 @@ type Drain struct {
 	// no pod is evicted: it would only come again. It is empty where nothing does.
 	Obstacle string
 
-	// NoRoom reports that it cannot begin, as the annotations have no room for the taint that
-	// keeps pods off, or for the record of the drain.
-	NoRoom bool
-
 	// drained are all taints of which the node is drained, and those of Obstacle.
 	drained map[render.TaintID]DrainedTaint
 }
@@ -114,20 +110,20 @@ func (f NodeFacts) staged(node *NodeState, allowed Allowed) (*NodePlan, *Drain) 
 	case len(s.comes) == 0:
 		return p, nil
 	case len(s.drain.drained) == 0:
-		return weighDesired(node, p.ownership, s.desired, p.pools).fittingWithout(node, p.withheldKeys()), nil
+		return weighDesired(node, p.ownership, s.desired, p.pools).without(p.withheldKeys()), nil
 	}
 	kept := LastChange{At: p.recorded.Change.at(f.Now).At, Drains: s.drain.drained}
 	left := p.withheldKeys()
 	for _, taint := range s.drain.Taints { // whatever becomes otherwise of what keeps pods off meanwhile
 		delete(left, repairKey{Taint, twinOf(render.TaintID{Key: taint.Key}).String()})
 	}
-	staged := weighKeeping(node, p.ownership, s.desired, p.pools, kept).fittingWithout(node, left)
+	staged := weighDesired(node, p.ownership, s.desired, p.pools).without(left)
 	staged.Record.Change = kept
 	for _, come := range s.comes {
 		id := render.TaintID{Key: come.Taint.Key, Effect: come.Taint.Effect}
 		if come.Obstacle == "" && !staged.Record.hasTaint(twinOf(id), come.Taint.Value) && !carriesTaint(node, twinOf(id), come.Taint.Value) {
 			delete(s.drain.drained, id)
-			s.drain.NoRoom, s.drain.Began = true, false
+			s.drain.Began = false
 		}
 	}
 	return staged, s.drain

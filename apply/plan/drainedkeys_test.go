@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -200,38 +199,6 @@ func TestDrainOfAClockThatIsAhead(t *testing.T) {
 	}
 	if o = decide(node, closedAt.Add(time.Minute), nil, pool); o.Drain == nil || !o.Drain.Began || o.Drain.Settles(time.Time{}).After(closedAt.Add(time.Minute)) {
 		t.Errorf("a minute later: %+v", o.Drain)
-	}
-}
-
-// A node whose annotations have no room for the record of a drain gets no NoExecute taint,
-// before and in the middle of it.
-func TestDrainWithoutRoom(t *testing.T) {
-	pool := drainingPool(nil)
-	fill := func(node *NodeState) *NodeState {
-		full, size := node.DeepCopy(), 0
-		for key, value := range full.Annotations {
-			size += len(key) + len(value)
-		}
-		full.Annotations["theirs"] = strings.Repeat("x", allAnnotations-size-len("theirs"))
-		return full
-	}
-	node := followed(t, longAgo, waitingPool("p", labelled("1")))
-	for name, node := range map[string]*NodeState{"before": node, "in the middle": carry(node, decide(node, closedAt, []string{"p"}, pool))} {
-		node = fill(node)
-		for _, drained := range []bool{false, true} {
-			o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Turn: Turn{In: []string{"p"}}, Drained: drained, Now: closedAt.Add(time.Minute)})
-			node = carry(node, o)
-			if (name == "before" || !drained) && hasNoExecute(node, "v") {
-				t.Errorf("%s: drained %+v, it has the taints %v", name, o.Drain, taintsOf(node))
-			}
-			size := 0
-			for key, value := range node.Annotations {
-				size += len(key) + len(value)
-			}
-			if size > allAnnotations {
-				t.Errorf("%s: %d bytes of annotations", name, size)
-			}
-		}
 	}
 }
 

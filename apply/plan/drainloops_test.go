@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -42,34 +41,6 @@ func TestDrainWithoutOtherEntriesIsRecorded(t *testing.T) {
 		o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Turn: Turn{In: []string{"p"}}, Evicted: true, Drained: true, Now: closedAt.Add(3 * time.Hour)})
 		if !hasNoExecute(carry(node, o), "v") {
 			t.Errorf("%s: after three hours, drained, and with Force, the taint does not come", value)
-		}
-	}
-}
-
-// Without room for a drain no pass writes again, and none begins without a write.
-func TestDrainWithoutRoomComesToRest(t *testing.T) {
-	pool := drainingPool(nil)
-	for spare := range 600 {
-		node := followed(t, longAgo, waitingPool("p", labelled("1")))
-		size := 0
-		for key, value := range node.Annotations {
-			size += len(key) + len(value)
-		}
-		node.Annotations["theirs"] = strings.Repeat("x", allAnnotations-size-len("theirs")-spare)
-		for i := range 6 {
-			now := closedAt.Add(time.Duration(i) * time.Minute)
-			o := decide(node, now, []string{"p"}, pool)
-			noop := o.Admission.Plan.NoOp()
-			node = carry(node, o)
-			if i > 0 && noop && o.Begins {
-				t.Fatalf("%d bytes, pass %d: nothing is written, and it begins, with %v", spare, i, FollowerOf(node, o, true).Change.At)
-			}
-			if i > 3 && !noop {
-				t.Fatalf("%d bytes, pass %d: written again: %v, %+v", spare, i, o.Admission.Plan.Changes, o.Drain)
-			}
-			if _, err := readRecord(node); err != nil {
-				t.Fatal(err)
-			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,8 +112,8 @@ func annotationBytesOf(annotations map[string]string) int {
 	return size
 }
 
-// TestRoom: what does not fit on a node is left out, annotations first, those of the
-// strongest pool last; and whatever others have filled it with, what can be written is.
+// TestRoom: of what pools want on a node, what does not fit is left out, annotations first, those of
+// the strongest pool last.
 func TestRoom(t *testing.T) {
 	s := newServer()
 	full := func(name string, priority int32, count int) *v1.NodePool {
@@ -123,6 +124,7 @@ func TestRoom(t *testing.T) {
 		return pool
 	}
 	quarantine := onNode("quarantine", v1.NodePoolSpec{Priority: -5, Taints: []v1.Taint{{Key: "q", Effect: "NoExecute"}}})
+	const fit = 52 // annotations of 1,000 bytes
 	check := func(t *testing.T, p *NodePlan, denied map[string]int) {
 		t.Helper()
 		got := map[string]int{}
@@ -136,60 +138,44 @@ func TestRoom(t *testing.T) {
 			t.Errorf("what does not fit (-want +got):\n%s", diff)
 		}
 	}
-	t.Run("one pool fills a node", func(t *testing.T) {
-		node, p := s.write(t, newNode("n"), expand(full("big", 1000, 200), quarantine))
+	t.Run("one pool fills its room", func(t *testing.T) {
+		node, p := s.write(t, newNode("n"), expand(full("big", 1000, 64), quarantine))
 		if get := standing(node)[Taint]["q:NoExecute"]; len(node.Taints) != 1 || get != "" {
 			t.Errorf("taints %v", node.Taints)
 		}
-		check(t, p, map[string]int{"big annotation": 200 - 129})
-		if bytes := annotationBytesOf(node.Annotations); bytes > maxAnnotations || bytes < maxAnnotations-4096 {
-			t.Errorf("the annotations take %d bytes of %d", bytes, maxAnnotations)
+		check(t, p, map[string]int{"big annotation": 64 - fit})
+		if bytes := annotationBytesOf(node.Annotations); bytes > maxRoom || bytes < maxRoom-4096 {
+			t.Errorf("the annotations take %d bytes of %d", bytes, maxRoom)
 		}
-		if again, err := Node(node, expand(full("big", 1000, 200), quarantine)); err != nil || !again.NoOp() {
+		if again, err := Node(node, expand(full("big", 1000, 64), quarantine)); err != nil || !again.NoOp() {
 			t.Errorf("a second plan is due: %v", err)
 		}
 	})
 	t.Run("the strongest goes first", func(t *testing.T) {
-		node, _ := s.write(t, newNode("n"), expand(full("weak", 0, 100)))
-		node, p := s.write(t, node, expand(full("weak", 0, 100), full("strong", 1, 100)))
-		check(t, p, map[string]int{"weak annotation": 100 - 29})
-		if _, p = s.write(t, node, expand(full("weak", 0, 100))); len(p.Conflicts) > 0 {
+		node, _ := s.write(t, newNode("n"), expand(full("weak", 0, 30)))
+		node, p := s.write(t, node, expand(full("weak", 0, 30), full("strong", 1, 30)))
+		check(t, p, map[string]int{"weak annotation": 60 - fit})
+		if _, p = s.write(t, node, expand(full("weak", 0, 30))); len(p.Conflicts) > 0 {
 			t.Errorf("the strong one has gone, and the other lacks %d", len(p.Conflicts))
 		}
 	})
-	t.Run("others fill it", func(t *testing.T) {
-		filled := newNode("n")
-		filled.Annotations = map[string]string{"a": fmt.Sprintf("%0*d", maxAnnotations-1, 0)}
-		_, p := s.write(t, filled, expand(quarantine))
-		check(t, p, map[string]int{"quarantine label": 1, "quarantine taint": 1})
-		if !p.NoOp() {
-			t.Error("something is written")
-		}
-	})
-	t.Run("others fill the rest", func(t *testing.T) {
-		node, _ := s.write(t, newNode("n"), expand(full("big", 1000, 20)))
-		node = node.DeepCopy()
-		node.Annotations["a"] = fmt.Sprintf("%0*d", maxAnnotations-1-annotationBytesOf(node.Annotations), 0)
-		node, p := s.write(t, node, expand(full("big", 1000, 20), quarantine))
-		if len(node.Taints) != 1 {
-			t.Errorf("our own annotations do not make room for the taint: %v", conflictsOf(p))
-		}
-		if _, p = s.write(t, node, expand()); p.Record.String() != "" {
-			t.Errorf("the node is not released: %s", p.Record)
-		}
-	})
-	t.Run("a value that comes back", func(t *testing.T) {
-		start := newNode("n")
-		start.Annotations = map[string]string{"k": fmt.Sprintf("%0200000d", 0)}
-		taking := onNode("taking", v1.NodePoolSpec{Annotations: map[string]v1.AnnotationValue{"k": "1"}, ConflictPolicy: v1.TakeOver})
-		node, _ := s.write(t, start, expand(taking))
-		node, _ = s.write(t, node, expand(taking, full("big", 0, 200)))
-		if bytes := annotationBytesOf(node.Annotations); bytes > maxAnnotations {
-			t.Errorf("the annotations take %d bytes", bytes)
-		}
-		node, _ = s.write(t, node, expand())
-		if diff := cmp.Diff(start.Annotations, node.Annotations); diff != "" {
-			t.Errorf("after release (-want +got):\n%.200s", diff)
+	t.Run("a value that would come back", func(t *testing.T) {
+		taking := onNode("taking", v1.NodePoolSpec{
+			Annotations: map[string]v1.AnnotationValue{"k": "1"}, Labels: map[string]v1.LabelValue{"l": "1"}, ConflictPolicy: v1.TakeOver,
+		})
+		for name, was := range map[string]string{"before": "", "later": "0"} {
+			node := newNode("n")
+			if was != "" {
+				node.Annotations = map[string]string{"k": was}
+				node, _ = s.write(t, node, expand(taking))
+				node = node.DeepCopy()
+			}
+			annotate(node, "k", strings.Repeat("x", 128<<10))
+			node, p := s.write(t, node, expand(taking))
+			check(t, p, map[string]int{"taking annotation": 1})
+			if node.Labels["l"] != "1" || len(node.Annotations["k"]) != 128<<10 {
+				t.Errorf("%s: it has the labels %v, and an annotation of %d bytes", name, node.Labels, len(node.Annotations["k"]))
+			}
 		}
 	})
 }

@@ -50,7 +50,7 @@ func (p *NodePlan) holding(node *NodeState, wait NodeWait, rollouts *Rollouts, r
 			leave[repairKey{change.Field, change.Key}] = true
 		}
 	}
-	return held.fittingWithout(node, leave)
+	return held.without(leave)
 }
 
 type holder struct {

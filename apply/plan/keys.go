@@ -26,8 +26,7 @@ import (
 //     whatever the pool says, and one that a pool has adopted all the same gets its
 //     earlier value back. Validation refuses such pools.
 //   - Of a frozen pool: it stays as it is, unless a pool of a higher rank wants it.
-//   - Without room on the node, since all annotations together are too large: as if
-//     no pool wanted it.
+//   - Without room on the node, since stronger pools have taken it: as if no pool wanted it.
 //
 // A key that was adopted stays adopted, whatever pool has it and whatever that
 // pool's policy becomes. One that was taken over becomes adopted when the pool
@@ -39,10 +38,8 @@ type keys[K comparable] struct {
 	pools    *render.Expansion
 	recorded map[K]Entry
 	want     map[K]render.Want
-	// noRoom are the keys that do not fit on the node: see [NodePlan.deniedBy].
+	// noRoom are the keys that do not fit on the node: see [overflowOf].
 	noRoom map[K]bool
-	// keepsWalls reports that of these those stay as they are recorded that no kubelet may set.
-	keepsWalls bool
 }
 
 // verdict is what the rule says of one key.
@@ -109,7 +106,7 @@ func (k keys[K]) verdict(key K) verdict {
 	case ours && k.pools.HoldsAgainst(entry.Pool, want.Pool): // which is none where it is not wanted
 		return k.hold(have, entry, want, wanted)
 	case wanted && k.noRoom[key]:
-		return k.deny(key, have, entry, ours, want)
+		return k.deny(key, have, entry, ours)
 	case wanted && ours:
 		return k.keep(have, entry, want)
 	case wanted && have == nil:
@@ -127,15 +124,10 @@ func (k keys[K]) hold(have *string, entry Entry, want render.Want, wanted bool) 
 	return verdict{entry: &entry, after: have, conflict: denied, holder: entry.Pool}
 }
 
-// deny leaves out a key that does not fit, or releases it. A wall stays, but for a label of another
-// value than that which is wanted: it would draw the pods of a pool that the node has left.
-func (k keys[K]) deny(key K, have *string, entry Entry, ours bool, want render.Want) verdict {
+// deny leaves out a key that does not fit, or releases it.
+func (k keys[K]) deny(key K, have *string, entry Entry, ours bool) verdict {
 	decision := verdict{after: have}
-	switch {
-	case ours && k.keepsWalls && isWall(k.field, fmt.Sprint(key)) && (k.field == Taint || entry.Value == want.Value):
-		decision = k.set(have, entry)
-		decision.drift = decision.change
-	case ours:
+	if ours {
 		decision = k.release(key, have, entry)
 	}
 	decision.conflict, decision.noRoom = true, true

@@ -182,6 +182,9 @@ func (w *kubeletWorld) kubelet() {
 	}
 }
 
+// kubeletRoom is what the annotations of a node may take together where its kubelet writes them.
+const kubeletRoom = 128 << 10
+
 // kubeletWrites changes one thing of a node.
 func (w *kubeletWorld) kubeletWrites(node *NodeState) {
 	key, value := pick(w.r, kubeletKeys), pick(w.r, kubeletValues)
@@ -194,7 +197,7 @@ func (w *kubeletWorld) kubeletWrites(node *NodeState) {
 		node.Taints = nil
 	case 3:
 		annotate(node, "large", "")
-		left := allAnnotations - annotationBytesOf(node.Annotations)
+		left := max(1<<11, kubeletRoom-annotationBytesOf(node.Annotations))
 		annotate(node, "large", strings.Repeat("x", pick(w.r, []int{1, left - 1<<10, left - 100, left - w.r.IntN(64), left})))
 	case 4:
 		delete(node.Labels, key)
@@ -267,7 +270,8 @@ func (w *kubeletWorld) rejoined() *NodeState {
 
 // admitted reports whether NodeRestriction, the admission policy and validation let a
 // kubelet make a node of what was there; nil for nothing. That they do so is held by
-// TestKubeletsMaySetWhatWeWarnOf and TestAKubeletCannotWriteOurDomain, on an API server.
+// TestKubeletsMaySetWhatWeWarnOf, TestAKubeletCannotWriteOurDomain and
+// TestAKubeletBringsNoMoreThanTheBound, on an API server.
 func admitted(before, after *NodeState) bool {
 	if before == nil {
 		before = &NodeState{Taints: after.Taints}
@@ -275,7 +279,7 @@ func admitted(before, after *NodeState) bool {
 	ours := func(key string) bool { return strings.HasPrefix(key, v1.Domain+"/") }
 	restricted := func(key string) bool { return ours(key) || !render.KubeletMaySet(key) }
 	return sameOf(before.Labels, after.Labels, restricted) && sameOf(before.Annotations, after.Annotations, ours) &&
-		fmt.Sprint(before.Taints) == fmt.Sprint(after.Taints) && annotationBytesOf(after.Annotations) <= allAnnotations
+		fmt.Sprint(before.Taints) == fmt.Sprint(after.Taints) && annotationBytesOf(after.Annotations) <= max(kubeletRoom, annotationBytesOf(before.Annotations))
 }
 
 // sameOf reports whether two maps have the same entries of some keys.

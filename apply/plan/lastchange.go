@@ -294,16 +294,6 @@ func (f NodeFacts) kept(p *NodePlan, wait NodeWait) LastChange {
 	return c
 }
 
-// withoutKeys is the change with all that pools have said standing for what was followed.
-func (c LastChange) withoutKeys() LastChange {
-	c.Pools = maps.Clone(c.Pools)
-	for pool, followed := range c.Pools {
-		followed.Keys, followed.Commit = nil, ""
-		c.Pools[pool] = followed
-	}
-	return c
-}
-
 // failurePeriodOf is for how long, at the most, a node of a plan may fail by what it has
 // followed of a pool while other waves than its own go on.
 func (r *Rollouts) failurePeriodOf(p *NodePlan, pool string) time.Duration {

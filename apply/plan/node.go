@@ -141,39 +141,19 @@ func weighAll(node *NodeState, ours ownership, seen map[string]string, pools *re
 	return weighDesired(node, ours, desired, pools)
 }
 
-// weighDesired plans for a node of which this is desired. Where the API server would
-// refuse the plan, as the annotations are too large, it leaves out what does not fit.
+// weighDesired plans for a node of which this is desired. It leaves out what does not fit.
 func weighDesired(node *NodeState, ours ownership, desired render.Desired, pools *render.Expansion) *NodePlan {
-	return weighKeeping(node, ours, desired, pools, LastChange{})
-}
-
-// weighKeeping plans for a node of which this is desired, and leaves room for what the
-// record has to say of its last change.
-func weighKeeping(node *NodeState, ours ownership, desired render.Desired, pools *render.Expansion, change LastChange) *NodePlan {
-	plan := func(noRoom denials) *NodePlan {
-		p := weighFields(node, ours, desired, pools, noRoom)
-		p.Record.Change = change
-		return p
-	}
-	p := plan(denials{})
-	if !p.exceeds(node) {
-		return p
-	}
-	return p.fitting(node, plan)
-}
-
-func weighFields(node *NodeState, ours ownership, desired render.Desired, pools *render.Expansion, noRoom denials) *NodePlan {
 	p := &NodePlan{Pools: desired.Pools, ownership: ours, desired: desired, pools: pools}
-	others := &owners{object: node}
+	others, noRoom := &owners{object: node}, overflowOf(node, ours.recorded, desired)
 
 	p.labels = weigh(p, keys[string]{
-		keyField: labels, node: node, others: others, pools: pools, recorded: ours.recorded.Labels, want: desired.Labels, noRoom: noRoom.labels, keepsWalls: noRoom.keepsWalls,
+		keyField: labels, node: node, others: others, pools: pools, recorded: ours.recorded.Labels, want: desired.Labels, noRoom: noRoom.labels,
 	})
 	p.annotations = weigh(p, keys[string]{
-		keyField: annotations, node: node, others: others, pools: pools, recorded: ours.recorded.Annotations, want: desired.Annotations, noRoom: noRoom.annotations, keepsWalls: noRoom.keepsWalls,
+		keyField: annotations, node: node, others: others, pools: pools, recorded: ours.recorded.Annotations, want: desired.Annotations, noRoom: noRoom.annotations,
 	})
 	p.taints = weigh(p, keys[render.TaintID]{
-		keyField: taints, node: node, others: others, pools: pools, recorded: ours.recorded.Taints, want: desired.Taints, noRoom: noRoom.taints, keepsWalls: noRoom.keepsWalls,
+		keyField: taints, node: node, others: others, pools: pools, recorded: ours.recorded.Taints, want: desired.Taints, noRoom: noRoom.taints,
 	})
 	p.Record = Record{Labels: p.labels.record, Annotations: p.annotations.record, Taints: p.taints.record}
 	slices.SortFunc(p.Changes, compareKeyChanges)

@@ -120,7 +120,7 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	allowed.unmet = o.Unmet
 	staged, drain := facts.staged(node, allowed)
 	o.Admission = facts.admit(node, staged)
-	o.Admission.Plan, o.Begins = facts.stamp(node, p, o.Admission.Plan, allowed, drain)
+	o.Admission.Plan, o.Begins = facts.stamp(p, o.Admission.Plan, allowed, drain)
 	o.Drain = drain
 	o.Step = stepOf(node, p, staged)
 	switch {
@@ -143,11 +143,8 @@ const forgottenAfter = 32 * 24 * time.Hour
 
 // stamp notes in the record of a plan when the node last began to follow a change in its
 // turn, and of what it is drained, and reports whether that begins or ends with this write.
-// A plan that writes nothing, and changes nothing of that, notes nothing. There is room for the
-// time, but on a node that others have filled to the brim; where there is none for the keys that
-// the node has followed, or for what it had before, the node goes without; and where there is none
-// for a drain, it does not begin.
-func (f NodeFacts) stamp(node *NodeState, full, p *NodePlan, allowed Allowed, drain *Drain) (_ *NodePlan, begins bool) {
+// A plan that writes nothing, and changes nothing of that, notes nothing.
+func (f NodeFacts) stamp(full, p *NodePlan, allowed Allowed, drain *Drain) (_ *NodePlan, begins bool) {
 	begins = len(allowed.Begins) > 0
 	change := f.kept(p, allowed.Wait)
 	drains := f.drains(full, p, allowed.Wait, drain)
@@ -166,24 +163,6 @@ func (f NodeFacts) stamp(node *NodeState, full, p *NodePlan, allowed Allowed, dr
 	}
 	stamped := *p
 	stamped.Record.Change, stamped.rewritten = change, stamped.rewritten || moves
-	if stamped.annotationBytes(node) > allAnnotations {
-		stamped.Record.Change = stamped.Record.Change.withoutKeys()
-	}
-	if stamped.annotationBytes(node) > allAnnotations {
-		stamped.Record.Change.Pools = nil
-	}
-	if stamped.annotationBytes(node) > allAnnotations {
-		stamped.Record.Change.Drains, stamped.rewritten = nil, p.rewritten
-		if drain != nil {
-			drain.NoRoom = true
-		}
-	}
-	for _, less := range []LastChange{p.recorded.Change, p.live.Change, {}} {
-		// A kubelet has filled the node up, and walls that stand there need what room there was.
-		if stamped.annotationBytes(node) > allAnnotations {
-			stamped.Record.Change = less
-		}
-	}
 	return &stamped, (begins || moves) && !stamped.NoOp()
 }
 

@@ -68,7 +68,7 @@ func (b RepairBackoff) Admit(node *NodeState, p *NodePlan, known *Repairs, now t
 			delete(a.known.keys, id)
 		}
 	}
-	return Admission{Plan: p.fittingWithout(node, a.withheld), Held: a.known.clone().orNone(), made: a}
+	return Admission{Plan: p.without(a.withheld), Held: a.known.clone().orNone(), made: a}
 }
 
 // repairs reports whether a plan undoes somebody's change.

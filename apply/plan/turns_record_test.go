@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -21,31 +20,6 @@ func TestWhatAStrongerPoolChangesCounts(t *testing.T) {
 	outcome := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Now: closedAt})
 	if at := outcome.Admission.Plan.Record.Change.At; at.IsZero() {
 		t.Errorf("state %s: the NoExecute taint changes at once, and nothing says when: it does not count in the budget of weak", outcome.State)
-	}
-}
-
-// There is room for the time of the change, which is added when it is decided what fits.
-func TestTimeOfTheChangeHasRoom(t *testing.T) {
-	pool := func(value string) *v1.NodePool {
-		return waitingPool("p", all(limited("1", time.Hour), labelled(value), func(p *v1.NodePool) {
-			p.Spec.Annotations = map[string]v1.AnnotationValue{"example.com/a": v1.AnnotationValue("1" + value)}
-		}))
-	}
-	for spare := range 80 {
-		node := followed(t, 60*24*time.Hour, pool("1"))
-		size := 0
-		for k, v := range node.Annotations {
-			size += len(k) + len(v)
-		}
-		node.Annotations["f"] = strings.Repeat("x", allAnnotations-size-1-spare)
-		pools := []*v1.NodePool{pool("2")}
-		outcome := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Now: closedAt, Turn: Turn{In: []string{"p"}}})
-		if !outcome.Begins {
-			t.Fatal("it does not begin")
-		}
-		if bytes := outcome.Admission.Plan.annotationBytes(node); bytes > allAnnotations {
-			t.Fatalf("with %d bytes to spare the write has %d bytes, and %d are allowed: the API server refuses it again and again, and the node keeps its turn", spare, bytes, allAnnotations)
-		}
 	}
 }
 

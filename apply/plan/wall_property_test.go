@@ -66,9 +66,6 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 				t.Fatalf("seed %d: of pool %s the %s %s is %q", seed, key.wall, key.field, key.id, value)
 			}
 		}
-		if bytes := annotationBytesOf(w.node.Annotations); bytes > maxAnnotations {
-			t.Fatalf("seed %d: the annotations take %d bytes", seed, bytes)
-		}
 		w.pausesMoveNothing(t, seed, s)
 		for name, wall := range walls { // a pause gives nobody its keys
 			w.pools[name] = paused(wall.DeepCopy())

@@ -26,20 +26,6 @@ func (p *NodePlan) without(keys map[repairKey]bool) *NodePlan {
 	return &less
 }
 
-// fittingWithout is the plan without the changes of some keys. These may be what made room on the
-// node for others, which then get as much as there is.
-func (p *NodePlan) fittingWithout(node *NodeState, keys map[repairKey]bool) *NodePlan {
-	less := p.without(keys)
-	if len(keys) == 0 || !less.exceeds(node) {
-		return less
-	}
-	keys = maps.Clone(keys)
-	maps.Copy(keys, p.withheldKeys())
-	return less.fitting(node, func(noRoom denials) *NodePlan {
-		return weighFields(node, p.ownership, p.desired, p.pools, noRoom).without(keys)
-	})
-}
-
 // withheldKeys are the keys that a plan leaves as they are, though they are to change.
 func (p *NodePlan) withheldKeys() map[repairKey]bool {
 	keys := map[repairKey]bool{}

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/api/manifests"
@@ -89,58 +87,30 @@ func TestANodeCannotAvoidQuarantine(t *testing.T) {
 	q.carries("n1", "maintenance", "quarantine")
 }
 
-// What a kubelet can do all the same: fill its node up before it is set apart. The
-// record does not fit in then. It is not silent, which is what docs/pools.md says.
-func TestAFullNodeIsReported(t *testing.T) {
+// A kubelet fills up the annotations of its node as far as it may, before it is set apart and after:
+// the wall comes, stays, and follows its pool.
+func TestAFullNodeIsSetApart(t *testing.T) {
 	q := newQuarantine(t)
 	p := q.Test
 	p.Install()
-	p.Do(p.Patch(policies.KubeletOf(t, p.Cluster, "n1"), "n1", map[string]any{"annotations": map[string]any{"a": strings.Repeat("x", 256<<10-1)}}))
-	q.role("n1")
-	q.pool("reports the node that cannot be written", func(pool *v1.NodePool) error {
-		ready := meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition)
-		if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != v1.ConflictReason || !strings.Contains(ready.Message, "node n1: ") || !strings.Contains(ready.Message, "there is no room to record it") {
-			return fmt.Errorf("it says %+v", ready)
-		}
-		return nil
-	})
-	p.Do(p.Patch(p, "n1", map[string]any{"annotations": map[string]any{"a": nil}}))
-	q.carries("n1", "maintenance", "quarantine")
-}
-
-// A kubelet that fills up its node cannot take its wall off by that, whatever is to be written next.
-func TestAFullNodeKeepsItsWall(t *testing.T) {
-	q := newQuarantine(t)
-	p := q.Test
-	p.Install()
-	q.role("n1")
-	q.carries("n1", "maintenance", "quarantine")
-	left := 256<<10 - len("a")
-	for key, value := range p.Get("n1").Annotations {
-		left -= len(key) + len(value)
-	}
 	kubelet := policies.KubeletOf(t, p.Cluster, "n1")
-	p.Do(p.Patch(kubelet, "n1", map[string]any{"annotations": map[string]any{"a": strings.Repeat("x", left)}}))
-	q.step(1234567890)
-	q.pool("reports the node that cannot be written", func(pool *v1.NodePool) error {
-		ready := meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition)
-		if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != v1.ConflictReason || !strings.Contains(ready.Message, "node n1: label example.com/step ") || !strings.Contains(ready.Message, "there is no room to record it") {
-			return fmt.Errorf("it says %+v", ready)
-		}
-		return nil
-	})
-	q.carries("n1", "maintenance", "quarantine")
-	if _, member := p.Get("n1").Labels[v1.RoleLabel("quarantine")]; !member {
-		t.Error("the role label is gone")
+	fill := func(bytes int) error {
+		return p.Patch(kubelet, "n1", map[string]any{"annotations": map[string]any{"example.com/full": strings.Repeat("x", bytes)}})
 	}
-	p.Do(p.Patch(kubelet, "n1", map[string]any{"annotations": map[string]any{"a": nil}}))
-	q.pool("is ready", func(pool *v1.NodePool) error {
-		if ready := meta.FindStatusCondition(pool.Status.Conditions, v1.ReadyCondition); ready == nil || ready.Status != metav1.ConditionTrue {
-			return fmt.Errorf("it says %+v", ready)
-		}
-		return nil
-	})
+	if err := fill(255 << 10); err == nil {
+		t.Error("a kubelet takes all annotations that a node may have")
+	}
+	p.Do(fill(manifests.MaxKubeletAnnotations - 1<<10))
+	q.role("n1")
 	q.carries("n1", "maintenance", "quarantine")
+	if err := fill(manifests.MaxKubeletAnnotations); err == nil {
+		t.Error("a kubelet fills its node beyond the bound")
+	}
+	q.step(1234567890)
+	q.carries("n1", "maintenance", "quarantine")
+	if has := p.Get("n1").Labels["example.com/step"]; has != "1234567890" {
+		t.Errorf("the label of the pool is %q", has)
+	}
 }
 
 // quarantine is a cluster with a node n1 that an administrator has tainted, the

@@ -204,9 +204,6 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 		}
 		if drain != nil {
 			found.Overdue = drain.Overdue
-			if drain.NoRoom && found.Problem == "" {
-				found.Problem = "is not drained: its annotations have no room for the record of that"
-			}
 		}
 		if len(outcome.Wait) > 0 {
 			found.again = loop.Sooner(found.again, loop.UntilOpening(outcome.Wait.Until(), facts.Now))

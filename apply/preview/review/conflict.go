@@ -25,10 +25,8 @@ func (c Conflict) Text() string {
 		return text + ", and pool " + Word(first.Older) + ", which is older and of the same priority, wants " + Value(first.Field, *first.Have)
 	case first.Holder != "":
 		return text + ", and pool " + Word(first.Holder) + ", which is paused or in error, holds it"
-	case first.NoRoom && c.Field == plan.Annotation:
-		return text + ", and it does not fit into what all annotations of a node may take"
 	case first.NoRoom:
-		return text + ", and the annotations of others leave no room to record it"
+		return text + ", and it does not fit into what pools may take of the annotations of a node"
 	case first.Have != nil:
 		return text + ", and " + setting(first)
 	}

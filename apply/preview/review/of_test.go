@@ -137,7 +137,7 @@ func TestConflictText(t *testing.T) {
 		"several":  {claim(func(c *plan.Conflict) { c.SetBy, c.MoreSetBy = []string{"b", "c"}, 2 }), "label tier: pool a wants gold, and b, c and 2 more have set iron"},
 		"holder":   {claim(func(c *plan.Conflict) { c.Holder = "b" }), "label tier: pool a wants gold, and pool b, which is paused or in error, holds it"},
 		"older":    {claim(func(c *plan.Conflict) { c.Older = "b" }), "label tier: pool a wants gold, and pool b, which is older and of the same priority, wants iron"},
-		"no room":  {claim(func(c *plan.Conflict) { c.NoRoom, c.Have = true, nil }), "label tier: pool a wants gold, and the annotations of others leave no room to record it"},
+		"no room":  {claim(func(c *plan.Conflict) { c.NoRoom, c.Have = true, nil }), "label tier: pool a wants gold, and it does not fit into what pools may take of the annotations of a node"},
 		"many":     {func() Conflict { c := claim(func(c *plan.Conflict) { c.Older = "b" }); c.MoreClaims = 7; return c }(), "label tier: pool a wants gold, 7 more pools do not get it either, and pool b, which is older and of the same priority, wants iron"},
 		"taint": {claim(func(c *plan.Conflict) { c.Field, c.Key, c.SetBy = plan.Taint, "k:NoSchedule", []string{"x"} }),
 			"taint k:NoSchedule: pool a wants gold, and somebody else has set iron (x wrote the taints last)"},
