@@ -36,13 +36,10 @@ type DrainedTaint struct {
 
 // FollowedPool is what a node has followed of a pool.
 type FollowedPool struct {
-	// At is when it began. Unready reports that the node was not ready then: that it is not
+	// At is when it began, or, where the node was drained for it, when that ended. Unready reports that the node was not ready then: that it is not
 	// ready later, the change has not caused.
 	At      time.Time
 	Unready bool
-	// Began is when it began, where the node was drained for it and At is when that ended;
-	// zero where At says it.
-	Began time.Time
 	// Content stands for what the pool said of labels and taints. Keys stand for what it said
 	// of those that changed with it, key by key, sorted: see [rollout.saying]. There are none
 	// of what was followed before records had them, and where there was no room: then Content
@@ -61,7 +58,7 @@ type FollowedPool struct {
 
 // equal leaves the commit aside, by which nothing is decided.
 func (f FollowedPool) equal(other FollowedPool) bool {
-	return f.At.Equal(other.At) && f.Began.Equal(other.Began) && f.Unready == other.Unready && f.Content == other.Content &&
+	return f.At.Equal(other.At) && f.Unready == other.Unready && f.Content == other.Content &&
 		slices.Equal(f.Keys, other.Keys) && maps.EqualFunc(f.Labels, other.Labels, ptr.Equal) && maps.EqualFunc(f.Taints, other.Taints, ptr.Equal)
 }
 
@@ -338,9 +335,6 @@ func (c LastChange) drained(drains map[render.TaintID]DrainedTaint, at time.Time
 	for id, drained := range c.Drains {
 		followed, known := c.Pools[drained.Pool]
 		if _, still := drains[id]; !still && known {
-			if followed.Began.IsZero() && followed.At.Before(at) {
-				followed.Began = followed.At
-			}
 			followed.At = at
 			c.Pools[drained.Pool] = followed
 		}

@@ -197,7 +197,7 @@ func (p parted) revert(t *testing.T, seed uint64, back []*v1.NodePool, seen map[
 func timeless(node *NodeState) map[string]FollowedPool {
 	pools := maps.Clone(LastChangeOf(node).Pools)
 	for name, followed := range pools {
-		followed.At, followed.Began = time.Time{}, time.Time{}
+		followed.At = time.Time{}
 		pools[name] = followed
 	}
 	return pools

@@ -53,9 +53,7 @@ type writtenChange struct {
 // writtenFollowed is what the node has followed of a pool.
 type writtenFollowed struct {
 	// At is when that began; left out where it is that of the change.
-	At string `json:"at,omitempty"`
-	// Began is when that began, where the node was drained for it until then.
-	Began   string `json:"began,omitempty"`
+	At      string `json:"at,omitempty"`
 	Unready bool   `json:"unready,omitempty"`
 	Content string `json:"content,omitempty"`
 	// Keys are those of [FollowedPool.Keys], with a dot between two.
@@ -118,12 +116,8 @@ func writeEntries[K comparable](written *writtenRecord, entries map[K]Entry, in 
 func (c LastChange) written() *writtenChange {
 	written := &writtenChange{At: writeTime(c.At), Pools: map[string]writtenFollowed{}, Drains: map[render.TaintID]writtenDrained{}}
 	for pool, followed := range c.Pools {
-		var began string
-		if !followed.Began.IsZero() {
-			began = writeTime(followed.Began)
-		}
 		written.Pools[pool] = writtenFollowed{
-			At: c.writeOwnTime(followed.At), Began: began, Unready: followed.Unready, Content: followed.Content, Keys: strings.Join(followed.Keys, "."),
+			At: c.writeOwnTime(followed.At), Unready: followed.Unready, Content: followed.Content, Keys: strings.Join(followed.Keys, "."),
 			Commit: followed.Commit, Before: writtenBefore{followed.Labels, followed.Taints},
 		}
 	}
@@ -234,12 +228,6 @@ func (written writtenFollowed) read(c LastChange) (FollowedPool, error) {
 	if err != nil {
 		return FollowedPool{}, err
 	}
-	var began time.Time
-	if written.Began != "" {
-		if began, err = readTime(written.Began); err != nil || !began.Before(at) {
-			return FollowedPool{}, errors.New("a drain has not begun before it has ended, or not as it is written")
-		}
-	}
 	keys, err := readKeys(written.Keys)
 	if err != nil {
 		return FollowedPool{}, err
@@ -247,7 +235,7 @@ func (written writtenFollowed) read(c LastChange) (FollowedPool, error) {
 	if written.Commit != "" && !isShortCommit(written.Commit) {
 		return FollowedPool{}, fmt.Errorf("no commit can be %q", written.Commit)
 	}
-	return FollowedPool{at, written.Unready, began, written.Content, keys, written.Commit, written.Before.Labels, written.Before.Taints}, nil
+	return FollowedPool{at, written.Unready, written.Content, keys, written.Commit, written.Before.Labels, written.Before.Taints}, nil
 }
 
 func readKeys(text string) ([]string, error) {
