@@ -36,6 +36,9 @@ func Resume(pool string) string { return "nodepools resume " + Word(pool) }
 // its windows and waves.
 func Expedite(pool string) string { return "nodepools expedite " + Word(pool) }
 
+// Reconcile has the repository of a source polled now.
+func Reconcile(source string) string { return "nodepools reconcile source/" + Word(source) }
+
 // Annotate sets an annotation of objects of a resource.
 func Annotate(resource, annotation, value string, names ...string) string {
 	return "kubectl annotate --overwrite " + resource + words(names) + " " + annotation + "=" + Word(value)

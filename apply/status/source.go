@@ -96,7 +96,7 @@ func stepsOfSource(src *v1.NodePoolSource, s Source) []Step {
 	case v1.ClaimedReason:
 		return []Step{{"go on, hand the pools over, by the command in the message", ""}}
 	}
-	return []Step{{"poll the repository at once", "nodepools reconcile source/" + command.Word(src.Name)}}
+	return []Step{{"poll the repository at once", command.Reconcile(src.Name)}}
 }
 
 // longestRevision is how wide a column of revisions may be.

@@ -105,6 +105,7 @@ func TestPrintedCommandsMeanOurs(t *testing.T) {
 		{"Annotate", command.Annotate(command.Sources, v1.ApprovePruneAnnotation, "main@sha1:0", "platform"), annotation(command.Sources, "platform", "approvePrune"), "main@sha1:0"},
 		{"RemoveAnnotation", command.RemoveAnnotation(command.Pools, v1.ApproveReleaseAnnotation, "gpu", "edge"), annotation(command.Pools, "gpu", "approveRelease"), ""},
 		{"ListPools", command.ListPools() + " gpu -o name", "", ""},
+		{"Reconcile", "bin/" + command.Reconcile("platform"), annotation(command.Sources, "platform", "requestedAt") + " | cut -c1-2", "20"},
 		{"ListSources", command.ListSources() + " platform -o name", "", ""},
 		{"Describe", command.Describe(command.Pool("gpu")) + " | grep '^API Version: *nodes.lailin.xyz/'", "", ""},
 		{"EditPool", "KUBE_EDITOR=true " + command.EditPool("gpu"), "", ""},
