@@ -139,7 +139,7 @@ func pools(s *State) []Finding {
 		found = append(found, rollout(object, pool, s.Now)...)
 		found = append(found, approvedAhead(object, pool)...)
 	}
-	return append(found, emptyWaves(s)...)
+	return append(append(found, emptyWaves(s)...), handlers(s)...)
 }
 
 // nodes are judged by their records: each is to be read, and to be of pools that exist.

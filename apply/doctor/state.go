@@ -54,6 +54,9 @@ type State struct {
 	Sources     []*v1.NodePoolSource
 	Pools       []*v1.NodePool
 	Nodes       []*plan.NodeState
+	// Handlers are those that kubelets report of their nodes, by node; none of a node of
+	// which nothing is reported.
+	Handlers map[string][]string
 
 	// Unread says why a check has nothing to go by.
 	Unread map[Check]error

@@ -38,16 +38,22 @@ func (s *Server) Name() string { return connect.ServerName(s.config) }
 // Config is that of the connection.
 func (s *Server) Config() *rest.Config { return s.config }
 
-// Nodes lists the nodes alone.
-func (s *Server) Nodes(ctx context.Context) ([]*plan.NodeState, error) {
+// Nodes lists the nodes alone, and by node the handlers that its kubelet reports: none where
+// it reports nothing.
+func (s *Server) Nodes(ctx context.Context) ([]*plan.NodeState, map[string][]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	nodes, err := list[corev1.Node](ctx, s.reader, &corev1.NodeList{})
-	states := make([]*plan.NodeState, len(nodes))
+	states, handlers := make([]*plan.NodeState, len(nodes)), map[string][]string{}
 	for i, node := range nodes {
 		states[i] = plan.StateOf(node)
+		for _, handler := range node.Status.RuntimeHandlers {
+			if handler.Name != "" { // of the default one a second time
+				handlers[node.Name] = append(handlers[node.Name], handler.Name)
+			}
+		}
 	}
-	return states, s.explain("nodes", err)
+	return states, handlers, s.explain("nodes", err)
 }
 
 // explain says of an error what was to be listed.

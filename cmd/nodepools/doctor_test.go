@@ -100,6 +100,7 @@ func TestDoctorInACluster(t *testing.T) {
 	startRun(t, kubeconfig, "--leader-elect", "--leader-election-namespace", manifests.DefaultNamespace)
 	expectExamined(t, c.Kubeconfig(), exitOK, "note sources ")
 
+	expectHandlers(t, c, kubectl)
 	expectDrains(t, c, kubectl)
 	expectMetrics(t, c, kubectl)
 	expectLeases(t, c, kubectl)
@@ -125,6 +126,21 @@ func TestDoctorInACluster(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("the viewer's exit code is %d", code)
 	}
+}
+
+// expectHandlers has a kubelet report handlers, without that of the pool and with it.
+func expectHandlers(t *testing.T, c *cluster.Cluster, kubectl func(...string)) {
+	t.Helper()
+	if early, err := c.Before(1, 31); err != nil || early {
+		return // the API server drops what kubelets report
+	}
+	report := func(handlers string) {
+		kubectl("patch", "node", "n1", "--subresource", "status", "--type", "merge", "--patch", `{"status":{"runtimeHandlers":[`+handlers+`]}}`)
+	}
+	report(`{"name":""},{"name":"crun"}`)
+	expectExamined(t, c.Kubeconfig(), exitFailed, "note sources ", "problem pools nodepools.nodes.lailin.xyz/edge")
+	report(`{"name":""},{"name":"crun"},{"name":"runc"}`)
+	expectExamined(t, c.Kubeconfig(), exitOK, "note sources ")
 }
 
 // expectDrains has a pool that is to have nodes drained, without the rights and with them.

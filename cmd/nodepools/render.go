@@ -126,7 +126,8 @@ func (o *renderOptions) readNodes(ctx context.Context, std streams) ([]*plan.Nod
 		if err != nil {
 			return nil, err
 		}
-		return server.Nodes(ctx)
+		nodes, _, err := server.Nodes(ctx)
+		return nodes, err
 	default:
 		return nil, nil
 	}

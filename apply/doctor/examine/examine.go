@@ -226,7 +226,7 @@ func (r *reader) objects(ctx context.Context) error {
 		r.state.Pools = append(r.state.Pools, &pools.Items[i])
 	}
 	var err error
-	r.state.Nodes, err = r.server.Nodes(ctx)
+	r.state.Nodes, r.state.Handlers, err = r.server.Nodes(ctx)
 	return r.unless(doctor.Nodes, "list nodes", err)
 }
 
