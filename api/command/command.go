@@ -64,6 +64,16 @@ func EditPool(name string) string { return "kubectl edit " + Pool(name) }
 // DeletePool deletes a pool.
 func DeletePool(name string) string { return "kubectl delete " + Pool(name) }
 
+// DeletePods deletes pods of a namespace, so that their owners create them anew. What follows
+// a slash is no option of kubectl.
+func DeletePods(namespace string, pods ...string) string {
+	line := "kubectl delete --namespace " + Word(namespace)
+	for _, pod := range pods {
+		line += " " + Word("pod/"+pod)
+	}
+	return line
+}
+
 // RemoveRollouts takes spec.rollout off pools, as far as they exist.
 func RemoveRollouts(names ...string) string {
 	return "kubectl patch " + Pools + words(names) + ` --type=merge --patch '{"spec":{"rollout":null}}' || true`

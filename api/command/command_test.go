@@ -25,7 +25,8 @@ func TestCommands(t *testing.T) {
 	for got, want := range map[string]string{
 		Annotate(Pools, "a/b", "it's", "gpu", "edge"): `kubectl annotate --overwrite nodepools.nodes.lailin.xyz gpu edge a/b='it'\''s'`,
 		RemoveAnnotation(Sources, "a/b", "platform"):  "kubectl annotate nodepoolsources.nodes.lailin.xyz platform a/b-",
-		EditPool("gpu"): "kubectl edit nodepools.nodes.lailin.xyz/gpu",
+		EditPool("gpu"):                     "kubectl edit nodepools.nodes.lailin.xyz/gpu",
+		DeletePods("team", "train-0", "-x"): "kubectl delete --namespace team pod/train-0 pod/-x",
 	} {
 		if got != want {
 			t.Errorf("%s\nwant %s", got, want)

@@ -10,7 +10,8 @@ const RolloutName = Name + "-rollout"
 // RolloutRules are what the controller may do for pools whose rollout has nodes drained.
 func RolloutRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
-		// The pods of a node that is drained, each time past any cache; none is watched.
+		// The pods of a node that is drained, and those that a change strands, each time past any
+		// cache; none is watched.
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
 		// Evictions, which respect PodDisruptionBudgets. No pod is deleted otherwise.
 		{APIGroups: []string{""}, Resources: []string{"pods/eviction"}, Verbs: []string{"create"}},

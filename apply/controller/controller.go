@@ -2,10 +2,12 @@ package controller
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -21,6 +23,7 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/nodes"
 	"github.com/nodepools/nodepools/apply/controller/pools"
 	"github.com/nodepools/nodepools/apply/controller/sources"
+	"github.com/nodepools/nodepools/apply/evict"
 	"github.com/nodepools/nodepools/apply/metrics"
 	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
@@ -68,7 +71,7 @@ const DefaultConcurrency = 16
 func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, nodev1.AddToScheme, v1.AddToScheme, admissionregistrationv1.AddToScheme, apiextensionsv1.AddToScheme,
+		corev1.AddToScheme, nodev1.AddToScheme, v1.AddToScheme, admissionregistrationv1.AddToScheme, apiextensionsv1.AddToScheme, authorizationv1.AddToScheme,
 		policyv1.AddToScheme, // without it, the answer to an eviction is read as another kind
 	} {
 		if err := add(scheme); err != nil {
@@ -103,7 +106,9 @@ func Add(mgr manager.Manager, options Options) error {
 	if err := ofNodes.AddTo(mgr, concurrency); err != nil {
 		return fmt.Errorf("nodes: %w", err)
 	}
-	ofPools := pools.New(mgr.GetClient(), view, recorder).WithClock(clock)
+	ofPools := pools.New(mgr.GetClient(), view, recorder).WithClock(clock).WithPods(func(ctx context.Context, class string) ([]plan.WaitingPod, error) {
+		return evict.Waiting(ctx, mgr.GetAPIReader(), mgr.GetClient(), class)
+	})
 	if err := ofPools.AddTo(mgr); err != nil {
 		return fmt.Errorf("pools: %w", err)
 	}

@@ -46,7 +46,7 @@ func (s *Server) Inventory(ctx context.Context, podsOptional bool) (*Inventory, 
 	taken.Inventory = builder.Inventory(time.Now().UTC().Format(time.RFC3339))
 	if len(taken.Withheld) > 0 {
 		// Half of it would say of pods that are in danger that they are not.
-		taken.Pods, taken.Workloads, taken.Budgets = nil, nil, nil
+		taken.Pods, taken.Waiting, taken.Workloads, taken.Budgets = nil, nil, nil, nil
 	}
 	return taken, nil
 }

@@ -6,7 +6,10 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/api/hint"
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -28,6 +31,11 @@ type Progress struct {
 	NodesUnread error
 	// SourcesUnread is why this user may not list sources; nil where they were listed.
 	SourcesUnread error
+	// Waiting are the pods that have no node, and Classes the RuntimeClasses. They are read
+	// where nodes are; PodsUnread is why this user may not list them.
+	Waiting    []plan.WaitingPod
+	Classes    []*nodev1.RuntimeClass
+	PodsUnread error
 }
 
 // NoPoolError says that there is no pool of a name.
@@ -75,7 +83,38 @@ func (s *Server) Progress(ctx context.Context) (*Progress, error) {
 			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 		})}
 	}
-	return progress, nil
+	return progress, s.waiting(ctx, progress)
+}
+
+// waiting reads the pods that have no node.
+func (s *Server) waiting(ctx context.Context, progress *Progress) error {
+	classes, err := list[nodev1.RuntimeClass](ctx, s.reader, &nodev1.RuntimeClassList{})
+	if apierrors.IsForbidden(err) {
+		progress.PodsUnread = err
+		return nil
+	}
+	if err != nil {
+		return s.explain("RuntimeClasses", err)
+	}
+	progress.Classes = classes
+	options := client.ListOptions{Limit: PageSize, FieldSelector: fields.OneTermEqualSelector("spec.nodeName", "")}
+	for {
+		pods := &corev1.PodList{}
+		if err := s.reader.List(ctx, pods, &options); apierrors.IsForbidden(err) {
+			progress.PodsUnread = err
+			return nil
+		} else if err != nil {
+			return s.explain("pods", err)
+		}
+		for i := range pods.Items {
+			if pod, waits := plan.WaitingPodOf(&pods.Items[i]); waits {
+				progress.Waiting = append(progress.Waiting, pod)
+			}
+		}
+		if options.Continue = pods.Continue; options.Continue == "" {
+			return nil
+		}
+	}
 }
 
 // NoPool is the error that there is no pool of a name, with names that may have been meant.

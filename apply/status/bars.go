@@ -140,6 +140,7 @@ func (r *Report) list(w io.Writer) {
 	}
 	columns[1].Width = len(Progressing)
 	table.Text{Columns: columns, Gap: "  "}.Write(w, rows)
+	r.stranded(w)
 }
 
 // Line says in one line how far nodes are in following the pool.
@@ -154,6 +155,9 @@ func (p Pool) Line() string {
 		text += "; " + p.Message
 	default:
 		text += "; waits for " + p.WaitsFor
+	}
+	if p.PodsStranded != nil {
+		text += "; " + p.PodsStranded.Message
 	}
 	return sanitize.Line(text)
 }

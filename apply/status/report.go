@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -18,6 +19,10 @@ type Cluster struct {
 	Pools   []*v1.NodePool
 	// Nodes are all of them, or none where they are not known.
 	Nodes []Node
+	// Waiting are the pods that have no node, and Classes the RuntimeClasses; none where pods
+	// are not known.
+	Waiting []plan.WaitingPod
+	Classes []*nodev1.RuntimeClass
 }
 
 // Node is a node, and whether its condition Ready is true.
@@ -55,6 +60,8 @@ type Pool struct {
 	// NextWindow is when the first node may follow.
 	NextWindow *Moment `json:"nextWindow,omitempty"`
 	Halt       *Halt   `json:"halt,omitempty"`
+	// PodsStranded are nil where there are none, or where pods are not known.
+	PodsStranded *PodsStranded `json:"podsStranded,omitempty"`
 	// Waves are those of the pool, the rest last; none where it has none, or where nodes are
 	// not known.
 	Waves []Wave `json:"waves,omitempty"`
@@ -96,10 +103,12 @@ type Halt struct {
 
 // Of reports how far nodes are in following the pools of a cluster, at a time.
 func Of(cluster Cluster, now time.Time) *Report {
-	turns := turnsOf(cluster, now)
+	turns, stranded := turnsOf(cluster, now), strandedOf(cluster)
 	report := &Report{Sources: sourcesOf(cluster.Sources), Pools: make([]Pool, 0, len(cluster.Pools)), now: now}
 	for _, pool := range cluster.Pools {
-		report.Pools = append(report.Pools, poolOf(pool, turns, now))
+		of := poolOf(pool, turns, now)
+		of.strand(stranded[v1.RuntimeClassName(pool.Name)])
+		report.Pools = append(report.Pools, of)
 	}
 	slices.SortFunc(report.Pools, func(a, b Pool) int {
 		return cmp.Or(cmp.Compare(a.Phase.rank(), b.Phase.rank()), strings.Compare(a.Name, b.Name))

@@ -74,6 +74,7 @@ func (p Pool) write(w io.Writer, now time.Time) {
 	if p.Halt != nil {
 		field(w, "Halted", fmt.Sprintf("%s (%s ago), with %s failed", p.Halt.Time.UTC().Format(time.RFC3339), duration.HumanDuration(now.Sub(p.Halt.Time.Time)), review.Count(int(p.Halt.Nodes), "node")))
 	}
+	field(w, "Pods", p.PodsStranded.text())
 	field(w, "Next window", p.NextWindow.text(now))
 	p.bars(w)
 	if len(p.Steps) > 0 {

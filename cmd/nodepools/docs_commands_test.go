@@ -24,6 +24,9 @@ const inReality = "would need a source of https; `TestGitCredentialsOfFluxAndArg
 // nothingWaits is the reason of what a reader does when something waits.
 const nothingWaits = "fails where nothing waits for it; `TestClusterScripts/acts` and `TestStatusInACluster` run such commands"
 
+// ofStranded is the reason of what needs a pod that a change has stranded.
+const ofStranded = "needs a scheduler and a pod that a change has stranded; `TestStrandedPodsStayPending` has both"
+
 // notRun are the commands of the documentation that TestDocumentedCommandsRun does not
 // run, each with the reason, or with the test that runs it.
 var notRun = map[string]string{
@@ -44,6 +47,12 @@ var notRun = map[string]string{
 	"kubectl -n nodepools-system logs deployment/nodepools --tail=20":        "a test cluster runs no containers",
 	"kubectl -n nodepools-system get lease nodepools -o yaml":                "no instance runs there; `TestClusterScripts/run` reads the lease of one",
 	"helm install nodepools charts/nodepools --namespace nodepools-system --create-namespace --set image.repository=registry.example.com/nodepools,image.tag=v1": "needs helm; `TestChartInACluster` installs the chart",
+	`kubectl get pod train-0 --namespace team -o jsonpath='{.spec.nodeSelector}{"\n"}{.spec.tolerations}{"\n"}'`:                                                 ofStranded,
+	`kubectl get runtimeclass node-pool-gpu -o jsonpath='{.scheduling}{"\n"}'`:                                                                                   ofStranded,
+	"kubectl delete --namespace team pod/train-0":                                                                                                                ofStranded,
+	`kubectl patch job train --namespace team --type merge --patch '{"spec":{"suspend":true}}'`:                                                                  ofStranded,
+	"kubectl wait job train --namespace team --for condition=Suspended":                                                                                          ofStranded,
+	`kubectl patch job train --namespace team --type merge --patch '{"spec":{"suspend":false}}'`:                                                                 ofStranded,
 	"nodepools doctor":      "exits with 1 where no controller runs; `TestDoctorInACluster` runs it",
 	"nodepools run":         "does not end by itself; `TestClusterScripts/run` runs it",
 	uninstalls + "annotate": "`TestUninstall` runs it",

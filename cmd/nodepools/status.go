@@ -23,7 +23,10 @@ others wait for; those that need a person first. Of the pool that is named also
 its waves, since when it waits, its next window, and the command to go on: to
 approve the next wave, to resume what is paused, or was halted. Nothing is
 written; the right to list nodepools is enough, that to list nodepoolsources
-shows sources, and that to list nodes shows waves.
+shows sources, that to list nodes shows waves, and that to list pods and
+runtimeclasses shows stranded pods: pods without a node that no node takes,
+because they were created before the RuntimeClass of their pool changed, and the
+command after which their owners create them anew.
 
 With --watch it is shown again whenever something has changed, until all nodes
 have followed the newest revisions, or a pool is halted, or a source or a pool
@@ -39,7 +42,7 @@ them that is not ready since, and ░ one that waits.
 -o yaml and -o json print the same, in fields that stay: sources (name, phase,
 reason, message, condition, since, revision, attempted, pools, steps) and pools
 (name, phase, reason, message, condition, since, revision, waitsFor, nodes,
-nextWindow, halt, waves and steps, which have purpose and command).
+nextWindow, halt, podsStranded, waves and steps, which have purpose and command).
 
 The exit code is 0 when the status was shown, and with --watch when all nodes
 have followed; 1 when a pool that is shown is halted, or a source or a pool that
@@ -160,7 +163,7 @@ func (o *statusOptions) read(ctx context.Context, std streams, read progressRead
 	if err != nil {
 		return nil, err
 	}
-	cluster := status.Cluster{Sources: progress.Sources, Pools: progress.Pools, Nodes: make([]status.Node, len(progress.Nodes))}
+	cluster := status.Cluster{Sources: progress.Sources, Pools: progress.Pools, Waiting: progress.Waiting, Classes: progress.Classes, Nodes: make([]status.Node, len(progress.Nodes))}
 	for i, node := range progress.Nodes {
 		cluster.Nodes[i] = status.Node(node)
 	}
@@ -170,6 +173,8 @@ func (o *statusOptions) read(ctx context.Context, std streams, read progressRead
 	switch {
 	case progress.NodesUnread != nil:
 		o.note(std, "waves are not shown, as this user may not list nodes")
+	case progress.PodsUnread != nil:
+		o.note(std, "stranded pods are not shown, as this user may not list pods and runtimeclasses")
 	case len(progress.Pools) == 0:
 		o.note(std, "there is no pool in the cluster")
 	}

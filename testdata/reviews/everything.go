@@ -18,12 +18,12 @@ func Everything() *review.Review {
 	}
 	r.Summary = review.Summary{
 		Changes: "1 pool created, 2 pools changed, 1 pool deleted, 1 RuntimeClass created, 1 RuntimeClass replaced, 1 RuntimeClass deleted, 7 nodes changed, 2 pools not pruned, 1 change held back for its releases, 3 conflicts, 2 problems",
-		Impact:  "7 pods of 5 workloads evicted, 3 of them drained, 1 of them not created again; PodDisruptionBudget web/api exceeded; 3 PodDisruptionBudgets block drains; no feasible node for 1 workload; RuntimeClass node-pool-legacy deleted, which 2 workloads name; 1 pod of DaemonSets removed; 2 pods could not be scheduled again; 1 finished pod deleted; 1 node on which pools shut each other's pods out",
+		Impact:  "7 pods of 5 workloads evicted, 3 of them drained, 1 of them not created again; PodDisruptionBudget web/api exceeded; 3 PodDisruptionBudgets block drains; no feasible node for 2 workloads; RuntimeClass node-pool-legacy deleted, which 2 workloads name; 1 pod of DaemonSets removed; 11 pods without a node stranded; 2 pods could not be scheduled again; 1 finished pod deleted; 1 node on which pools shut each other's pods out",
 		Counts: review.Counts{
 			PoolsCreated: 1, PoolsChanged: 2, PoolsDeleted: 1, PoolsHeldBack: 2, ReleasesHeldBack: 1,
 			RuntimeClassesCreated: 1, RuntimeClassesReplaced: 1, RuntimeClassesDeleted: 1,
 			NodesChanged: 7, NodesEntering: 3, NodesLeaving: 2, Conflicts: 3, NewConflicts: 3, Problems: 2, NewProblems: 2,
-			Evictions: 7, PodsDrained: 3, FinishedPodsDeleted: 1, BudgetsExceeded: 1, BudgetsBlocking: 3, Unschedulable: 2, NotRecreated: 1, NoFeasibleNode: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
+			Evictions: 7, PodsDrained: 3, FinishedPodsDeleted: 1, BudgetsExceeded: 1, BudgetsBlocking: 3, Unschedulable: 2, NotRecreated: 1, NoFeasibleNode: 2, PodsStranded: 11, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
 			RuntimeClassesInUse: 2, Overlaps: 1, Waves: 3, EvictionsPerWave: 5, PolicyWeakened: 1, EmptyWaves: 1,
 		},
 	}
@@ -187,6 +187,14 @@ func everyImpact() *impact.Impact {
 			Workload: impact.Workload{Kind: "StatefulSet", Namespace: "data", Name: "db"},
 			Reason:   impact.Words("the node has no label node-pool.example.com/gpu=v100"), NoFeasibleNode: true, Pods: podsOf("db-", numbered("gpu-%03d", 1, 2)),
 		}},
+		Stranded: []impact.Stranded{
+			{
+				Workload: impact.Workload{Kind: "Job", Namespace: "batch", Name: "train"}, RuntimeClass: "node-pool-gpu", Pods: numbered("train-%02d", 1, 9),
+				Remedy: "kubectl delete --namespace batch pod/train-01 pod/train-02 pod/train-03 pod/train-04 pod/train-05 pod/train-06 pod/train-07 pod/train-08",
+			},
+			{Workload: impact.Workload{Kind: "Pod", Namespace: "batch", Name: "try"}, RuntimeClass: "node-pool-gpu", Pods: []string{"try"}, NotRecreated: true},
+			{Workload: deployment("web", "old"), RuntimeClass: "node-pool-legacy", Pods: []string{"old-5c9d7-x2k4j"}, NoFeasibleNode: true},
+		},
 		DaemonPods: []impact.DaemonPods{{
 			Workload: impact.Workload{Kind: "DaemonSet", Namespace: "kube-system", Name: "driver"},
 			Removed:  []impact.Pod{{Name: "driver-x7k2p", Node: "old-2"}}, Started: numbered("gpu-%03d", 3, 4),

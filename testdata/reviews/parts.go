@@ -21,7 +21,7 @@ func blank() *review.Review {
 
 func noImpact() *impact.Impact {
 	return &impact.Impact{
-		Evictions: []impact.Eviction{}, Budgets: []impact.Budget{}, Unschedulable: []impact.Unschedulable{},
+		Evictions: []impact.Eviction{}, Budgets: []impact.Budget{}, Unschedulable: []impact.Unschedulable{}, Stranded: []impact.Stranded{},
 		DaemonPods: []impact.DaemonPods{}, RuntimeClasses: []impact.RuntimeClassUse{}, Overlaps: []impact.Overlap{},
 	}
 }

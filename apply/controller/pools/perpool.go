@@ -45,5 +45,5 @@ func (p *perPool[V]) len() int {
 func (r *Reconciler) Kept() int {
 	r.progress.mu.Lock()
 	defer r.progress.mu.Unlock()
-	return len(r.progress.waiting) + r.written.len() + r.classes.len() + r.reported.len()
+	return len(r.progress.waiting) + r.written.len() + r.classes.len() + r.reported.len() + r.former.len()
 }

@@ -52,6 +52,10 @@ type Reconciler struct {
 	classes perPool[plan.Action]
 	// reported are, by pool, the troubles in the status that was written last.
 	reported perPool[troubles]
+	// pods lists pods without a node, and former are, by pool, the RuntimeClasses that they may
+	// have been created with; see [Reconciler.WithPods].
+	pods   func(ctx context.Context, class string) ([]plan.WaitingPod, error)
+	former perPool[former]
 }
 
 // New returns a reconciler of the pools that a client reads and writes.
@@ -82,6 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		r.written.take(request.Name)
 		r.classes.take(request.Name)
 		r.reported.take(request.Name)
+		r.former.take(request.Name)
 		return reconcile.Result{}, nil
 	} else if err != nil {
 		return reconcile.Result{}, err
@@ -172,6 +177,7 @@ func (r *Reconciler) runtimeClass(ctx context.Context, pool *v1.NodePool, change
 	if change.Action != plan.None {
 		log.FromContext(ctx).V(1).Info("wrote RuntimeClass", "runtimeClass", change.Name(), "action", string(change.Action), "revision", pool.Annotations[v1.RevisionAnnotation])
 	}
+	r.noteFormer(pool.Name, change)
 	switch change.Action {
 	case plan.None:
 	case plan.Create, plan.Update: // reported with what is done on nodes
@@ -226,6 +232,9 @@ func (r *Reconciler) report(ctx context.Context, pool *v1.NodePool, pools *fleet
 		result.RequeueAfter = progressPeriod
 	case failed != nil && failed.retry:
 		result.RequeueAfter = failurePeriod
+	}
+	if again := r.strandedEvent(ctx, pool, pools, outcome, settled && counts.Waiting() == 0); again > 0 {
+		result.RequeueAfter = loop.Sooner(result.RequeueAfter, again)
 	}
 	rollouts := r.turnsOf(pool, pools, counts)
 	return result, r.writeStatus(ctx, pool, poolFacts{

@@ -94,7 +94,7 @@ func (s *Sides) on(state *observe.State) {
 	nodes := len(state.Nodes)
 	s.Compared.Nodes, s.Compared.Taken = &nodes, state.Taken
 	if state.Inventory != nil {
-		pods := len(state.Inventory.Pods)
+		pods := len(state.Inventory.Pods) + len(state.Inventory.Waiting)
 		s.Compared.Pods = &pods
 	}
 }

@@ -8,11 +8,12 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/inventory"
 )
 
 // classes are RuntimeClasses by name.
-type classes map[string]*nodev1.RuntimeClass
+type classes = plan.Classes
 
 // next is the next pod that is created, after admission.
 type next struct {

@@ -127,7 +127,7 @@ func carrying(node *plan.NodeState, pools *render.Expansion) *plan.NodeState {
 }
 
 func benchWork(of *inventory.Inventory) {
-	live := classesOf(of.RuntimeClasses)
+	live := plan.ClassesOf(of.RuntimeClasses)
 	run := func(owner inventory.Owner, template inventory.Scheduling, name string, node int) {
 		asks := template
 		if class := live[template.RuntimeClass]; class != nil {

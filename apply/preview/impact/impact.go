@@ -15,6 +15,9 @@ type Impact struct {
 	// on their node, by workload and reason. They include pods of DaemonSets that
 	// stay under a new taint.
 	Unschedulable []Unschedulable `json:"unschedulable"`
+	// Stranded are pods without a node that never get one because of the change, by workload
+	// and RuntimeClass.
+	Stranded []Stranded `json:"stranded"`
 	// DaemonPods are pods of DaemonSets that start or are removed because the
 	// labels or taints of their node change.
 	DaemonPods []DaemonPods `json:"daemonPods"`
@@ -131,6 +134,24 @@ type Unschedulable struct {
 	// NoFeasibleNode reports that no node accepts the workload's next pod afterwards, by
 	// labels and taints. Where nothing creates a next pod, it is false.
 	NoFeasibleNode bool `json:"noFeasibleNode"`
+}
+
+// Stranded are pods of one workload that have no node, and never get one: they were created
+// with what their RuntimeClass said before the change, and no node takes that any more.
+type Stranded struct {
+	Workload     Workload `json:"workload"`
+	RuntimeClass string   `json:"runtimeClass"`
+	// Pods are their names, sorted.
+	Pods []string `json:"pods"`
+	// NotRecreated reports that nothing recreates these pods: they have no controller.
+	NotRecreated bool `json:"notRecreated"`
+	// NoFeasibleNode reports that no node accepts the workload's next pod afterwards either,
+	// by labels and taints. Where nothing creates a next pod, it is false.
+	NoFeasibleNode bool `json:"noFeasibleNode"`
+	// Remedy is the command that has the pods recreated, or the first of many, once the
+	// change is carried out. It is empty where the next pod is refused, and where there is
+	// none.
+	Remedy string `json:"remedy"`
 }
 
 // DaemonPods are the changes of the pods of one DaemonSet.

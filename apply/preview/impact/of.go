@@ -21,6 +21,7 @@ func Of(before *inventory.Inventory, after plan.Cluster, drains map[string][]pla
 		Evictions:      w.groupEvictions(going),
 		Budgets:        lostBudgets(before.Budgets, going, daemons),
 		Unschedulable:  w.unschedulable(going, daemons),
+		Stranded:       w.stranded(before, after),
 		DaemonPods:     daemons.list(),
 		RuntimeClasses: w.runtimeClasses(before),
 		Overlaps:       overlaps(before.Cluster, after),

@@ -191,14 +191,14 @@ func affinityMatches(node *plan.NodeState, asks inventory.Scheduling) bool {
 // lostItsPlace asks the scheduler's filters of the pod's node, before and after,
 // and of a DaemonSet its controller, too.
 func (o oracle) lostItsPlace(pod *inventory.Pod, was, is *plan.NodeState) bool {
-	if class := o.asksFor(pod).RuntimeClass; class != "" && classesOf(o.after.RuntimeClasses)[class] == nil {
+	if class := o.asksFor(pod).RuntimeClass; class != "" && plan.ClassesOf(o.after.RuntimeClasses)[class] == nil {
 		return false // listed with the RuntimeClass
 	}
-	had, couldBe := o.next(pod, classesOf(o.before.RuntimeClasses))
+	had, couldBe := o.next(pod, plan.ClassesOf(o.before.RuntimeClasses))
 	if !couldBe || !schedulable(lasting(was, is), had) {
 		return false
 	}
-	has, canBe := o.next(pod, classesOf(o.after.RuntimeClasses))
+	has, canBe := o.next(pod, plan.ClassesOf(o.after.RuntimeClasses))
 	if pod.Owner.Kind == "DaemonSet" {
 		set := o.daemonSet(pod.Owner)
 		if set == nil {
@@ -234,7 +234,7 @@ func schedulable(node *plan.NodeState, asks inventory.Scheduling) bool {
 }
 
 func (o oracle) anywhere(pod *inventory.Pod) bool {
-	asks, can := o.next(pod, classesOf(o.after.RuntimeClasses))
+	asks, can := o.next(pod, plan.ClassesOf(o.after.RuntimeClasses))
 	return can && slices.ContainsFunc(o.after.Nodes, func(node *plan.NodeState) bool {
 		if set := o.daemonSet(pod.Owner); set != nil {
 			if made, _ := shouldRunDaemonPod(node, set); !made {
@@ -283,7 +283,7 @@ func (o oracle) next(pod *inventory.Pod, live classes) (inventory.Scheduling, bo
 
 // ofClass reports whether the RuntimeClass from before has such a toleration.
 func (o oracle) ofClass(pod *inventory.Pod, toleration corev1.Toleration) bool {
-	class := classesOf(o.before.RuntimeClasses)[pod.RuntimeClass]
+	class := plan.ClassesOf(o.before.RuntimeClasses)[pod.RuntimeClass]
 	return class != nil && class.Scheduling != nil && slices.ContainsFunc(class.Scheduling.Tolerations, func(other corev1.Toleration) bool {
 		return other.Key == toleration.Key && other.Operator == toleration.Operator && other.Effect == toleration.Effect && other.Value == toleration.Value
 	})
@@ -295,7 +295,7 @@ func (o oracle) asksFor(pod *inventory.Pod) inventory.Scheduling {
 			return of.Template
 		}
 	}
-	return unadmit(pod.Scheduling, classesOf(o.before.RuntimeClasses)[pod.RuntimeClass])
+	return unadmit(pod.Scheduling, plan.ClassesOf(o.before.RuntimeClasses)[pod.RuntimeClass])
 }
 
 // started are the nodes on which pods of DaemonSets start, by "DaemonSet node". Where
@@ -318,7 +318,7 @@ func (o oracle) started() []string {
 				continue
 			}
 			pod := &inventory.Pod{Owner: of.Owner}
-			waiting, made := o.next(pod, classesOf(o.before.RuntimeClasses))
+			waiting, made := o.next(pod, plan.ClassesOf(o.before.RuntimeClasses))
 			if pending := wanted && made; pending {
 				if !keeps || schedulable(was, waiting) {
 					continue
@@ -327,7 +327,7 @@ func (o oracle) started() []string {
 				if !wants {
 					continue
 				}
-				waiting, made = o.next(pod, classesOf(o.after.RuntimeClasses))
+				waiting, made = o.next(pod, plan.ClassesOf(o.after.RuntimeClasses))
 			}
 			if made && schedulable(is, waiting) {
 				started = append(started, of.Name+" "+is.Name)

@@ -59,7 +59,7 @@ type poolView struct {
 func newPoolView(cluster plan.Cluster) *poolView {
 	return &poolView{
 		expansion: plan.Expand(cluster.Pools, cluster.Nodes),
-		live:      classesOf(cluster.RuntimeClasses),
+		live:      plan.ClassesOf(cluster.RuntimeClasses),
 		asks:      map[string]inventory.Scheduling{},
 	}
 }

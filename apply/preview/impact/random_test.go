@@ -180,7 +180,7 @@ func (r randomly) asks() inventory.Scheduling {
 
 // work adds workloads and pods, as they were made or as they would not be today.
 func (r randomly) work(to *inventory.Inventory) {
-	live := classesOf(to.RuntimeClasses)
+	live := plan.ClassesOf(to.RuntimeClasses)
 	for i := range 3 {
 		to.Workloads = append(to.Workloads, inventory.Workload{
 			Owner:    inventory.Owner{Kind: pick(r, randomKinds), Namespace: "shop", Name: fmt.Sprintf("w%d", i)},

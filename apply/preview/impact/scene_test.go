@@ -148,7 +148,7 @@ func (s *scene) workload(kind, name string, template inventory.Scheduling, nodes
 	owner := inventory.Owner{Kind: kind, Namespace: "shop", Name: name}
 	s.before.Workloads = append(s.before.Workloads, inventory.Workload{Owner: owner, Template: template})
 	asks := template
-	if class := classesOf(s.before.RuntimeClasses)[template.RuntimeClass]; class != nil {
+	if class := plan.ClassesOf(s.before.RuntimeClasses)[template.RuntimeClass]; class != nil {
 		asks, _ = admit(template, class)
 	}
 	for _, node := range nodes {
@@ -216,6 +216,7 @@ func whole(i Impact) Impact {
 	fill(&i.Evictions)
 	fill(&i.Budgets)
 	fill(&i.Unschedulable)
+	fill(&i.Stranded)
 	fill(&i.DaemonPods)
 	fill(&i.RuntimeClasses)
 	fill(&i.Overlaps)

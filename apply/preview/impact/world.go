@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	nodev1 "k8s.io/api/node/v1"
 
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/inventory"
@@ -61,8 +60,8 @@ type site struct {
 func newWorld(before *inventory.Inventory, after plan.Cluster) *world {
 	w := &world{
 		workloads:     make(map[inventory.Owner]*workload, len(before.Workloads)),
-		classesBefore: classesOf(before.RuntimeClasses),
-		classesAfter:  classesOf(after.RuntimeClasses),
+		classesBefore: plan.ClassesOf(before.RuntimeClasses),
+		classesAfter:  plan.ClassesOf(after.RuntimeClasses),
 		shapes:        map[string]*shape{},
 		tolerances:    map[string]*tolerance{},
 		taints:        map[string]*taintSet{},
@@ -129,14 +128,6 @@ func (w *world) site(node *plan.NodeState, passing map[corev1.Taint]bool) *site 
 func sameNode(a, b *plan.NodeState) bool {
 	return a == b || maps.Equal(a.Labels, b.Labels) && a.Unschedulable == b.Unschedulable &&
 		slices.EqualFunc(a.Taints, b.Taints, func(a, b corev1.Taint) bool { return plainTaint(a) == plainTaint(b) })
-}
-
-func classesOf(list []*nodev1.RuntimeClass) classes {
-	byName := make(classes, len(list))
-	for _, class := range list {
-		byName[class.Name] = class
-	}
-	return byName
 }
 
 // idle reports whether a change of its node does not affect a pod: it has

@@ -157,12 +157,9 @@ func isUnready(node *corev1.Node) bool {
 }
 
 func (b *Builder) addPod(pod *corev1.Pod) {
-	if pod.Spec.NodeName == "" {
-		return
-	}
 	found := foundPod{labels: pod.Labels, Pod: Pod{
 		Namespace: pod.Namespace, Name: pod.Name, Node: pod.Spec.NodeName,
-		Scheduling:  schedulingOf(&pod.Spec),
+		Scheduling:  plan.PodSchedulingOf(&pod.Spec),
 		Ready:       isReady(pod),
 		Finished:    pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		Terminating: !pod.DeletionTimestamp.IsZero(),
@@ -180,7 +177,7 @@ func (b *Builder) addWorkload(kind string, object metav1.Object, template *corev
 	if maker := controllerOf(object); self.isLink() && maker != (Owner{}) {
 		put(&b.makers, self, maker)
 	} else if template != nil {
-		put(&b.workloads, self, Workload{Owner: self, Template: schedulingOf(&template.Spec)})
+		put(&b.workloads, self, Workload{Owner: self, Template: plan.PodSchedulingOf(&template.Spec)})
 	}
 }
 
@@ -204,11 +201,16 @@ func (b *Builder) Inventory(taken string) *Inventory {
 	protected := newProtection(inv.Budgets)
 	for _, found := range b.pods {
 		pod := found.Pod
-		if _, there := b.nodes[objectName{name: pod.Node}]; !there {
+		waits := pod.Node == "" && !pod.Finished && !pod.Terminating
+		if _, there := b.nodes[objectName{name: pod.Node}]; !there && !waits {
 			continue // its node is gone, and it will be deleted
 		}
 		if maker, made := b.makers[pod.Owner]; made {
 			pod.Owner = maker
+		}
+		if waits {
+			inv.Waiting = append(inv.Waiting, pod)
+			continue
 		}
 		pod.Budgets = protected.of(pod.Namespace, found.labels)
 		inv.Pods = append(inv.Pods, pod)

@@ -148,9 +148,16 @@ func TestPodsOfAnInventory(t *testing.T) {
 	for i := range want {
 		want[i].Namespace, want[i].Node = "ns", "n"
 	}
-	got := built(t, node, waiting, lost, ready, starting, failed, succeeded, leaving, full).Pods
-	if diff := cmp.Diff(want, got); diff != "" {
+	gone := on("gone", "", "")
+	gone.Spec.NodeName, gone.Status.Phase = "", corev1.PodFailed
+	dropped := on("dropped", "", "")
+	dropped.Spec.NodeName, dropped.DeletionTimestamp = "", leaving.DeletionTimestamp
+	got := built(t, node, waiting, lost, ready, starting, failed, succeeded, leaving, full, gone, dropped)
+	if diff := cmp.Diff(want, got.Pods); diff != "" {
 		t.Errorf("pods (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]Pod{{Namespace: "ns", Name: "waiting"}}, got.Waiting); diff != "" {
+		t.Errorf("pods without a node (-want +got):\n%s", diff)
 	}
 }
 

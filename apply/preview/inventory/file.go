@@ -177,6 +177,8 @@ type fileScheduling struct {
 
 // filePods are pods of a workload that are alike.
 type filePods struct {
+	// Waiting pods have no node: each line of Pods is the rest of a name alone.
+	Waiting     bool     `json:"waiting,omitempty"`
 	Static      bool     `json:"static,omitempty"`
 	NotReady    bool     `json:"notReady,omitempty"`
 	Finished    bool     `json:"finished,omitempty"`

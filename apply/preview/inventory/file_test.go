@@ -71,7 +71,11 @@ func smallFleet() []runtime.Object {
 	advanced := &corev1.Pod{ObjectMeta: inNamespace("kube-system", "agent-0-x"), Spec: corev1.PodSpec{NodeName: "edge-1"}}
 	advanced.OwnerReferences = controlledBy("DaemonSet", "agent-0")
 	advanced.OwnerReferences[0].APIVersion = "apps.kruise.io/v1beta1"
-	return append(objects, advanced, source, leaving, class, edge, static, done, sandboxed,
+	queued := podOn(0, "team-000", "service-0-7d9f8b6c5-queued")
+	queued.Spec.NodeName, queued.Status = "", corev1.PodStatus{Phase: corev1.PodPending}
+	queued.OwnerReferences, queued.Spec.RuntimeClassName = controlledBy("ReplicaSet", "service-0-7d9f8b6c5"), ptr.To("node-pool-pool-0000")
+	queued.Spec.NodeSelector, queued.Spec.Tolerations = map[string]string{"example.com/tier": "silver"}, defaultTolerations
+	return append(objects, queued, advanced, source, leaving, class, edge, static, done, sandboxed,
 		&appsv1.StatefulSet{ObjectMeta: inNamespace("default", "db"), Spec: appsv1.StatefulSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RuntimeClassName: ptr.To("gvisor")}}}})
 }
 

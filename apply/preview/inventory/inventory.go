@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -19,6 +18,9 @@ type Inventory struct {
 	// Pods that are bound to a node of the cluster, sorted by namespace and name; nil
 	// where it is not known which there are. They may share their maps and lists.
 	Pods []Pod
+	// Waiting are the pods that have no node yet, sorted in the same way. They have no
+	// Node, and are not ready.
+	Waiting []Pod
 	// Workloads that make pods, also those that have none now, sorted.
 	Workloads []Workload
 	// Budgets are the PodDisruptionBudgets, sorted by namespace and name.
@@ -48,19 +50,12 @@ type Workload struct {
 
 // Scheduling is what decides on which nodes a pod may run, as far as labels and
 // taints of nodes go.
-type Scheduling struct {
-	// RuntimeClass is the name in the pod's spec; empty for none.
-	RuntimeClass string
-	NodeSelector map[string]string
-	// Affinity is the required node affinity; nil for none.
-	Affinity    *corev1.NodeSelector
-	Tolerations []corev1.Toleration
-}
+type Scheduling = plan.PodScheduling
 
-// Pod is a pod on a node.
+// Pod is a pod on a node, or one that waits for a node.
 type Pod struct {
 	Namespace, Name string
-	// Node that the pod is bound to.
+	// Node that the pod is bound to; empty for one that waits.
 	Node  string
 	Owner Owner
 	// Scheduling is that of the live pod, including what admission has added.

@@ -35,7 +35,8 @@ func groupOf(group, kind string) string {
 // the end of the chain.
 func (o Owner) isLink() bool { return o.Group == "" && (o.Kind == replicaSet || o.Kind == job) }
 
-func (o Owner) isDaemonSet() bool { return o.Group == "" && o.Kind == "DaemonSet" }
+// IsDaemonSet reports whether it is a DaemonSet of Kubernetes itself.
+func (o Owner) IsDaemonSet() bool { return o.Group == "" && o.Kind == "DaemonSet" }
 
 // controllerOf returns the controller of an object, of any kind; empty for none.
 func controllerOf(object metav1.Object) Owner {
@@ -69,15 +70,4 @@ func isReady(pod *corev1.Pod) bool {
 		}
 	}
 	return false
-}
-
-func schedulingOf(spec *corev1.PodSpec) Scheduling {
-	scheduling := Scheduling{NodeSelector: spec.NodeSelector, Tolerations: spec.Tolerations}
-	if spec.RuntimeClassName != nil {
-		scheduling.RuntimeClass = *spec.RuntimeClassName
-	}
-	if spec.Affinity != nil && spec.Affinity.NodeAffinity != nil {
-		scheduling.Affinity = spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	}
-	return scheduling
 }

@@ -44,6 +44,8 @@ func TestWhatCannotBeRead(t *testing.T) {
 		"field twice":               {inFile(`"nodes": [{"names": ["n"], "names": ["m"]}]`), `line 3: nodes[0]: duplicate field "names"`},
 		"label twice":               {inFile(`"nodes": [{"names": ["n"], "labels": {"a": "1", "a": "2"}}]`), `line 3: nodes[0]: duplicate field "labels.a"`},
 		"section twice":             {inFile(`"nodes": [], "nodes": []`), `line 3: "nodes" is there twice`},
+		"waiting pod, no name":      {workloads(`{"namespace": "ns", "pods": [{"waiting": true, "pods": ["A 1"]}]}`), `pods[0]: "A 1" is not the end of a pod's name`},
+		"waiting pod twice":         {workloads(`{"namespace": "ns", "pods": [{"waiting": true, "pods": ["a", "a"]}]}`), `pods[0]: pod "a" of namespace "ns" is there twice`},
 		"no list":                   {inFile(`"nodes": {}`), "line 3: nodes has to be a list"},
 		"wrong type":                {inFile(`"nodes": [{"names": ["n"], "labels": {"a": 8}}]`), "line 3: nodes[0]: labels cannot be a number"},
 		"wrong type of all":         {inFile(`"nodes": ["n"]`), "line 3: nodes[0]: there is a wrong string"},

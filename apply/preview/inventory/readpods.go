@@ -14,8 +14,8 @@ func (r *reader) workload(read *fileWorkload) error {
 	}
 	if read.Template != nil {
 		template := Scheduling(*read.Template)
-		if owner.isDaemonSet() {
-			if err := r.spend(len(r.inv.Nodes) * (1 + template.size()) / workOfValue); err != nil {
+		if owner.IsDaemonSet() {
+			if err := r.spend(len(r.inv.Nodes) * (1 + sizeOfScheduling(&template)) / workOfValue); err != nil {
 				return err
 			}
 		}
@@ -63,19 +63,11 @@ func (r *reader) podGroup(namespace string, owner Owner, group *filePods) error 
 		return errors.New("moreTolerations stand behind defaultTolerations, and there are none")
 	}
 	// They share everything except for the affinity, but each is processed separately.
-	size := podValues + scheduling.size() + len(group.Budgets)
+	size := podValues + sizeOfScheduling(&scheduling) + len(group.Budgets)
 	for _, line := range group.Pods {
-		short, rest, hasRest := strings.Cut(line, " ")
-		node, known := r.called.full(short)
-		if !known {
-			return fmt.Errorf("%s is not one of the nodes, or of several", quote(short))
-		}
-		if !hasRest {
-			rest = node
-		}
-		name := group.Prefix + rest
-		if !isName(name) {
-			return fmt.Errorf("%s is not a node and the end of a pod's name", quote(line))
+		node, name, err := r.placeOf(group, line)
+		if err != nil {
+			return err
 		}
 		if r.pods[objectName{namespace, name}] {
 			return fmt.Errorf("pod %q of namespace %s is there twice", name, quote(namespace))
@@ -88,8 +80,35 @@ func (r *reader) podGroup(namespace string, owner Owner, group *filePods) error 
 			Namespace: namespace, Name: name, Node: node, Owner: owner, Scheduling: scheduling, Budgets: group.Budgets,
 			Static: group.Static, Ready: !group.NotReady, Finished: group.Finished, Terminating: group.Terminating,
 		}
+		if group.Waiting {
+			pod.Ready = false
+			r.inv.Waiting = append(r.inv.Waiting, pod)
+			continue
+		}
 		pod.Affinity = renamed(scheduling.Affinity, itself, node)
 		r.inv.Pods = append(r.inv.Pods, pod)
 	}
 	return nil
+}
+
+// placeOf reads the node and the name of a pod; one that waits has no node.
+func (r *reader) placeOf(group *filePods, line string) (node, name string, err error) {
+	if group.Waiting {
+		if name = group.Prefix + line; !isName(name) {
+			return "", "", fmt.Errorf("%s is not the end of a pod's name", quote(line))
+		}
+		return "", name, nil
+	}
+	short, rest, hasRest := strings.Cut(line, " ")
+	node, known := r.called.full(short)
+	if !known {
+		return "", "", fmt.Errorf("%s is not one of the nodes, or of several", quote(short))
+	}
+	if !hasRest {
+		rest = node
+	}
+	if name = group.Prefix + rest; !isName(name) {
+		return "", "", fmt.Errorf("%s is not a node and the end of a pod's name", quote(line))
+	}
+	return node, name, nil
 }

@@ -11,9 +11,11 @@ func (inv *Inventory) sort() {
 	sortByName(inv.RuntimeClasses)
 	sortByName(inv.Pools)
 	sortByName(inv.Sources)
-	slices.SortFunc(inv.Pods, func(a, b Pod) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+	for _, pods := range [][]Pod{inv.Pods, inv.Waiting} {
+		slices.SortFunc(pods, func(a, b Pod) int {
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		})
+	}
 	slices.SortFunc(inv.Workloads, func(a, b Workload) int { return a.compare(b.Owner) })
 	slices.SortFunc(inv.Budgets, func(a, b Budget) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

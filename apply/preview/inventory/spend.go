@@ -49,8 +49,8 @@ func valuesOf(text []byte) int {
 	return values
 }
 
-// size returns the cost of a scheduling.
-func (s *Scheduling) size() int {
+// sizeOfScheduling returns the cost of a scheduling.
+func sizeOfScheduling(s *Scheduling) int {
 	return len(s.NodeSelector) + len(s.Tolerations) + sizeOf(s.Affinity)
 }
 

@@ -29,7 +29,7 @@ func workloadsToFile(inv *Inventory) ([]fileWorkload, error) {
 	}
 	groups := map[Owner]map[string]*filePods{}
 	called := newHosts(inv.Nodes)
-	for _, pod := range inv.Pods {
+	for _, pod := range slices.Concat(inv.Pods, inv.Waiting) {
 		owner := pod.Owner
 		owner.Namespace = pod.Namespace
 		alike, line := podToFile(pod, called)
@@ -67,19 +67,24 @@ func workloadsToFile(inv *Inventory) ([]fileWorkload, error) {
 // podToFile returns the group of a pod, and the pod's line.
 func podToFile(pod Pod, called hosts) (filePods, string) {
 	written := filePods{
-		Static: pod.Static, NotReady: !pod.Ready, Finished: pod.Finished, Terminating: pod.Terminating,
-		Budgets: pod.Budgets, fileScheduling: fileScheduling(pod.Scheduling),
+		Static: pod.Static, NotReady: !pod.Ready && pod.Node != "", Finished: pod.Finished, Terminating: pod.Terminating,
+		Waiting: pod.Node == "", Budgets: pod.Budgets, fileScheduling: fileScheduling(pod.Scheduling),
 	}
-	written.Affinity = renamed(pod.Affinity, pod.Node, itself)
+	if !written.Waiting {
+		written.Affinity = renamed(pod.Affinity, pod.Node, itself)
+	}
 	if at := indexDefaults(pod.Tolerations); at >= 0 {
 		written.Tolerations, written.Defaults, written.More = pod.Tolerations[:at], true, pod.Tolerations[at+len(defaultTolerations):]
 	}
-	if prefix, isNamed := strings.CutSuffix(pod.Name, pod.Node); isNamed {
+	if prefix, isNamed := strings.CutSuffix(pod.Name, pod.Node); isNamed && !written.Waiting {
 		written.Prefix = prefix
 		return written, called.short(pod.Node)
 	}
 	end := strings.LastIndex(pod.Name, "-") + 1
 	written.Prefix = pod.Name[:end]
+	if written.Waiting {
+		return written, pod.Name[end:]
+	}
 	return written, called.short(pod.Node) + " " + pod.Name[end:]
 }
 

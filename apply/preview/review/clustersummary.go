@@ -54,7 +54,7 @@ func (c Cluster) severity() []int {
 		unknown = 1
 	}
 	return []int{
-		0, n.Evictions, n.BudgetsExceeded, n.BudgetsBlocking, n.NoFeasibleNode, n.RuntimeClassesInUse, n.DaemonPodsRemoved, n.Unschedulable, unknown,
+		0, n.Evictions, n.BudgetsExceeded, n.BudgetsBlocking, n.NoFeasibleNode, n.RuntimeClassesInUse, n.DaemonPodsRemoved, n.PodsStranded, n.Unschedulable, unknown,
 		n.NewProblems + n.NewConflicts, n.PoolsHeldBack + n.ReleasesHeldBack, n.PoolsDeleted, n.NodesChanged, n.PoolsCreated + n.PoolsChanged,
 		n.RuntimeClassesCreated + n.RuntimeClassesChanged + n.RuntimeClassesReplaced + n.RuntimeClassesDeleted,
 	}
@@ -121,6 +121,7 @@ func (c Counts) worstOfClusters(noPods int) string {
 	add(c.NoFeasibleNode, "workload", "without a feasible node")
 	add(c.RuntimeClassesInUse, "RuntimeClass", "deleted or replaced while in use")
 	add(c.DaemonPodsRemoved, "pod", "of DaemonSets removed")
+	add(c.PodsStranded, "pod", "without a node stranded")
 	add(c.Unschedulable, "pod", "that could not be scheduled again")
 	add(c.FinishedPodsDeleted, "finished pod", "deleted")
 	add(c.Overlaps, "node", "on which pools shut each other's pods out")

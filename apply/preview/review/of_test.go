@@ -23,7 +23,7 @@ func TestOf(t *testing.T) {
 	}
 	if diff := cmp.Diff(Counts{
 		PoolsCreated: 3, PoolsHeldBack: 1, RuntimeClassesCreated: 2, NodesChanged: 3, NodesEntering: 6, Conflicts: 3, NewConflicts: 3, Problems: 1, NewProblems: 1,
-		Evictions: 1, PodsDrained: 1, BudgetsExceeded: 1, BudgetsBlocking: 1, Unschedulable: 1, NoFeasibleNode: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 1,
+		Evictions: 1, PodsDrained: 1, BudgetsExceeded: 1, BudgetsBlocking: 1, Unschedulable: 1, PodsStranded: 1, NoFeasibleNode: 1, DaemonPodsRemoved: 1, DaemonPodsStarted: 1,
 		RuntimeClassesInUse: 1, Overlaps: 1,
 	}, r.Summary.Counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)

@@ -248,6 +248,8 @@ type Counts struct {
 	// BudgetsBlocking are the PodDisruptionBudgets for which the drain of a node waits.
 	BudgetsBlocking int `json:"budgetsBlocking"`
 	Unschedulable   int `json:"unschedulable"` // pods
+	// PodsStranded are pods without a node that never get one because of the change.
+	PodsStranded int `json:"podsStranded"`
 	// NotRecreated are the evicted pods that nothing recreates.
 	NotRecreated int `json:"notRecreated"`
 	// NoFeasibleNode are the workloads for whose next pod no node is feasible.

@@ -122,6 +122,7 @@ func wholeInput(t *testing.T) Input {
 			Evictions:      []impact.Eviction{{Workload: owner, Taints: []string{"k:NoExecute"}, Pods: pods, NoFeasibleNode: true, Drain: &impact.Drain{TimeoutSeconds: 60, OnTimeout: "Hold"}}},
 			Budgets:        []impact.Budget{{Namespace: "web", Name: "api", Lost: 1, Exceeded: true, Waiting: pods, Undrainable: pods}},
 			Unschedulable:  []impact.Unschedulable{{Workload: owner, Reason: impact.Words("does not tolerate k:NoExecute"), Pods: pods}},
+			Stranded:       []impact.Stranded{{Workload: owner, RuntimeClass: "node-pool-a", Pods: []string{"api-2"}, NoFeasibleNode: true, Remedy: "kubectl delete --namespace web pod/api-2"}},
 			DaemonPods:     []impact.DaemonPods{{Workload: owner, Removed: pods, Started: []string{"n2"}}},
 			RuntimeClasses: []impact.RuntimeClassUse{{Name: "node-pool-a", Action: "delete", Pods: 1, Users: pods, Workloads: []impact.Workload{owner}}},
 			Overlaps:       []impact.Overlap{{Pools: []string{"a", "b"}, Nodes: []string{"n1"}, Reason: impact.Words("of k")}},

@@ -87,6 +87,12 @@ func (c *Counts) countImpact(i *impact.Impact) {
 			infeasible[pods.Workload] = true
 		}
 	}
+	for _, pods := range i.Stranded {
+		c.PodsStranded += len(pods.Pods)
+		if pods.NoFeasibleNode {
+			infeasible[pods.Workload] = true
+		}
+	}
 	c.NoFeasibleNode = len(infeasible)
 	for _, budget := range i.Budgets {
 		if budget.Exceeded {
@@ -157,6 +163,7 @@ func worst(i *impact.Impact, c Counts) string {
 		}
 	}
 	add(c.DaemonPodsRemoved, fmt.Sprintf("%s of DaemonSets removed", Count(c.DaemonPodsRemoved, "pod")))
+	add(c.PodsStranded, fmt.Sprintf("%s without a node stranded", Count(c.PodsStranded, "pod")))
 	add(c.Unschedulable, fmt.Sprintf("%s could not be scheduled again", Count(c.Unschedulable, "pod")))
 	add(c.FinishedPodsDeleted, fmt.Sprintf("%s deleted", Count(c.FinishedPodsDeleted, "finished pod")))
 	add(c.Overlaps, fmt.Sprintf("%s on which pools shut each other's pods out", Count(c.Overlaps, "node")))

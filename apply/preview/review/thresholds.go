@@ -178,6 +178,7 @@ var needs = map[string]string{
 	"budgetsExceeded":        "pods",
 	"budgetsBlocking":        "pods",
 	"unschedulable":          "pods",
+	"podsStranded":           "pods",
 	"notRecreated":           "pods",
 	"noFeasibleNode":         "pods",
 	"daemonPodsRemoved":      "pods",

@@ -21,7 +21,7 @@ func impacts(i *impact.Impact) []section {
 		return nil
 	}
 	all := []section{
-		evictions(i.Evictions), drains(i.Evictions), notRecreated(i.Evictions), budgets(i.Budgets), blocking(i.Budgets), infeasible(i), unschedulable(i.Unschedulable),
+		evictions(i.Evictions), drains(i.Evictions), notRecreated(i.Evictions), budgets(i.Budgets), blocking(i.Budgets), infeasible(i), stranded(i.Stranded), unschedulable(i.Unschedulable),
 		daemonPods(i.DaemonPods), runtimeClasses(i.RuntimeClasses), overlaps(i.Overlaps),
 	}
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.rows) == 0 })
@@ -130,7 +130,32 @@ func infeasible(i *impact.Impact) section {
 	for _, pods := range i.Unschedulable {
 		add(pods.Workload, pods.NoFeasibleNode)
 	}
+	for _, pods := range i.Stranded {
+		add(pods.Workload, pods.NoFeasibleNode)
+	}
 	return s
+}
+
+func stranded(all []impact.Stranded) section {
+	s := section{
+		title: "Stranded pods", intro: "They have no node, and no node takes them as they are.",
+		one: "workload", more: "workloads",
+	}
+	var rows [][]string
+	var parts []part
+	for _, pods := range all {
+		advice, command := review.StrandedAdvice(pods)
+		if command != "" {
+			command = ": " + code(command)
+		}
+		rows = append(rows, []string{workload(pods.Workload), thousands(len(pods.Pods)), sentence(review.StrandedBy(pods)), sentence(advice) + command})
+		var lines []string
+		for _, pod := range pods.Pods {
+			lines = append(lines, diffLine('!', pod))
+		}
+		parts = append(parts, part{"Of " + workload(pods.Workload) + ":", lines})
+	}
+	return s.with([]string{"Workload", "Pods", "Why", "What to do"}, rows).opening(parts, "stranded pod", "stranded pods")
 }
 
 func unschedulable(all []impact.Unschedulable) section {

@@ -29,6 +29,8 @@ type impacts struct {
 	Removed        part
 	Started        part
 	Classes        folded[classUse]
+	// Stranded are pods without a node that never get one.
+	Stranded part
 	// Unschedulable are pods that keep running.
 	Unschedulable part
 	Overlaps      overlaps
@@ -56,6 +58,9 @@ type workload struct {
 	Outlook string
 	Pods    []impact.Pod
 	Nodes   []string // instead of pods that have no name yet
+	// Names are those of pods that have no node, and Command is what deletes them.
+	Names   []string
+	Command string
 	// Count is how many pods there are, More how many of them are not listed.
 	Count, More int
 	// Open reports that the pods are shown unfolded.
@@ -104,7 +109,7 @@ func (p *part) add(w workload, pods []impact.Pod) {
 		return
 	}
 	w.Pods = pods[:min(len(pods), mostPods)]
-	w.More = len(pods) - len(w.Pods)
+	w.More += len(pods) - len(w.Pods)
 	p.all = append(p.all, w)
 }
 
@@ -161,6 +166,17 @@ func consequences(i *impact.Impact) *impacts {
 			all.Started.add(workload{Workload: daemon.Workload, What: "started", Nodes: daemon.Started, Count: len(daemon.Started)}, nil)
 		}
 	}
+	for _, pods := range i.Stranded {
+		if pods.NoFeasibleNode {
+			all.NoFeasibleNode.add(pods.Workload, len(pods.Pods))
+		}
+		advice, command := review.StrandedAdvice(pods)
+		names := pods.Pods[:min(len(pods.Pods), mostPods)]
+		all.Stranded.add(workload{
+			Workload: pods.Workload, What: review.StrandedBy(pods), Stay: advice, Command: command,
+			Names: names, Count: len(pods.Pods), More: len(pods.Pods) - len(names),
+		}, nil)
+	}
 	for _, pods := range i.Unschedulable {
 		if pods.NoFeasibleNode {
 			all.NoFeasibleNode.add(pods.Workload, len(pods.Pods))
@@ -170,7 +186,7 @@ func consequences(i *impact.Impact) *impacts {
 			Outlook: review.Outlook(pods.Workload, false, pods.NoFeasibleNode),
 		}, pods.Pods)
 	}
-	for _, p := range []*part{&all.Evicted, &all.Drained, &all.Finished, &all.Removed, &all.Started, &all.Unschedulable} {
+	for _, p := range []*part{&all.Evicted, &all.Drained, &all.Finished, &all.Removed, &all.Started, &all.Stranded, &all.Unschedulable} {
 		p.fold()
 	}
 	for _, o := range []*owners{&all.NotRecreated, &all.NoFeasibleNode} {
@@ -216,7 +232,7 @@ func overlapsOf(all []impact.Overlap) overlaps {
 
 // None reports that nothing happens to pods.
 func (i *impacts) None() bool {
-	return i.Evicted.Pods+i.Drained.Pods+i.Finished.Pods+i.Removed.Pods+i.Started.Pods+i.Unschedulable.Pods+i.Budgets.Len()+i.Classes.Len()+i.Overlaps.Len() == 0
+	return i.Evicted.Pods+i.Drained.Pods+i.Finished.Pods+i.Removed.Pods+i.Started.Pods+i.Stranded.Pods+i.Unschedulable.Pods+i.Budgets.Len()+i.Classes.Len()+i.Overlaps.Len() == 0
 }
 
 // fate returns what happens to the pods that name a deleted or replaced RuntimeClass.

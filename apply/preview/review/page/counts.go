@@ -35,6 +35,7 @@ func counts(c review.Counts) []count {
 	add(c.BudgetsBlocking, "disruption budget", "blocking drains", "disruption-budgets", true)
 	add(c.NoFeasibleNode, "workload", "without a feasible node", "no-feasible-node", true)
 	add(c.DaemonPodsRemoved, "daemon pod", "removed", "daemon-pods-removed", true)
+	add(c.PodsStranded, "pod", "stranded", "stranded", true)
 	add(c.Unschedulable, "pod", "not schedulable again", "unschedulable", true)
 	add(c.RuntimeClassesInUse, "used RuntimeClass", "going", "runtimeclasses-in-use", true)
 	add(c.FinishedPodsDeleted, "finished pod", "deleted", "finished-pods", false)

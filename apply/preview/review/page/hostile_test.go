@@ -160,6 +160,12 @@ func namesOf(r *review.Review) []string {
 		owner(pending.Workload)
 		pods(pending.Pods)
 	}
+	for _, stranded := range r.Impact.Stranded {
+		owner(stranded.Workload)
+		for _, pod := range stranded.Pods {
+			add(pod)
+		}
+	}
 	for _, daemon := range r.Impact.DaemonPods {
 		owner(daemon.Workload)
 		pods(daemon.Removed)

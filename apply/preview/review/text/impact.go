@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/impact"
@@ -20,6 +21,7 @@ func (t *writer) impact(r *review.Review) {
 	t.budgets(r.Impact.Budgets)
 	t.daemons(r.Impact.DaemonPods)
 	t.classes(r.Impact.RuntimeClasses)
+	t.stranded(r.Impact.Stranded)
 	t.unschedulable(r.Impact.Unschedulable)
 	t.overlaps(r.Impact.Overlaps)
 }
@@ -103,6 +105,25 @@ func (t *writer) classes(classes []impact.RuntimeClassUse) {
 	}
 }
 
+func (t *writer) stranded(all []impact.Stranded) {
+	if len(all) == 0 {
+		return
+	}
+	t.heading("Without a node, and stranded: no node takes these pods as they are:")
+	for _, pods := range all {
+		advice, command := review.StrandedAdvice(pods)
+		t.sentence("  ", fmt.Sprintf("%s: %s, %s; %s", workload(pods.Workload), review.Count(len(pods.Pods), "pod"), review.StrandedBy(pods), advice))
+		if command != "" {
+			t.sentence("    ", command)
+		}
+		var names []string
+		for _, pod := range pods.Pods {
+			names = append(names, review.Word(pod))
+		}
+		t.podNames(names)
+	}
+}
+
 func (t *writer) unschedulable(all []impact.Unschedulable) {
 	if len(all) == 0 {
 		return
@@ -139,13 +160,19 @@ func (t *writer) pods(of impact.Workload, pods []impact.Pod, what, outlook strin
 // names names some pods.
 func (t *writer) names(pods []impact.Pod) {
 	var names []string
-	for _, pod := range pods[:min(len(pods), maxPods)] {
+	for _, pod := range pods {
 		names = append(names, fmt.Sprintf("%s on %s", review.Word(pod.Name), review.Word(pod.Node)))
 	}
+	t.podNames(names)
+}
+
+// podNames writes the names of some pods.
+func (t *writer) podNames(all []string) {
+	names := slices.Clone(all[:min(len(all), maxPods)])
 	for i := range names[:max(len(names)-1, 0)] {
 		names[i] += ","
 	}
-	if more := len(pods) - maxPods; more > 0 {
+	if more := len(all) - maxPods; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more; -o json has all", more))
 	}
 	t.list("    ", names)
