@@ -50,13 +50,9 @@ func (e evictions) wanted(node *NodeState, record Record, before, then render.De
 		wasMember := slices.Contains(was, name) && !e.before.Holds(name)
 		if lacksEvicting(node, pool, func(id render.TaintID, taint v1.Taint) bool {
 			said := wasMember && slices.Contains(e.said.get(name).Spec.Taints, taint)
-			switch had, wanted := before.Taints[id]; {
-			case wanted && had.Value == taint.Value && !e.before.Holds(record.Taints[id].Pool):
-				return false
-			case said && then.Taints[id].Value != taint.Value:
-				return false
-			}
-			return true
+			had, wanted := before.Taints[id]
+			came := wanted && had.Value == taint.Value && !e.before.Holds(record.Taints[id].Pool)
+			return !came && !(said && then.Taints[id].Value != taint.Value)
 		}) {
 			pools = append(pools, name)
 		}
