@@ -24,8 +24,7 @@ type NodePoolSource struct {
 
 	// +required
 	Spec NodePoolSourceSpec `json:"spec"`
-	// status of the source. A new source has the observedGeneration -1, as whoever waits for
-	// an object takes one without a status for ready.
+	// status of the source. A new source has the observedGeneration -1: it is not ready.
 	// +optional
 	// +kubebuilder:default={"observedGeneration":-1}
 	Status NodePoolSourceStatus `json:"status,omitempty"`

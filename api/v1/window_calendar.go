@@ -9,11 +9,11 @@ func (source *NodePoolSource) Calendar() *window.Calendar {
 
 // Calendar returns when nodes may follow changes of the pool; nil where that is at any
 // time, as it has no rollout.
-func (pool *NodePool) Calendar() *window.Calendar {
-	if pool.Spec.Rollout == nil {
+func (p *NodePool) Calendar() *window.Calendar {
+	if p.Spec.Rollout == nil {
 		return nil
 	}
-	return calendarOf(pool.Spec.Rollout.Windows, pool.Spec.Rollout.Exclusions)
+	return calendarOf(p.Spec.Rollout.Windows, p.Spec.Rollout.Exclusions)
 }
 
 func calendarOf(windows []Window, exclusions []Exclusion) *window.Calendar {

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/api/crds"
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -72,18 +71,6 @@ func (w *world) specs(nodes ...string) string {
 	text, err := json.Marshal(all)
 	w.do(err)
 	return string(text)
-}
-
-func (w *world) poolMessage(pool string) string {
-	w.t.Helper()
-	object := &v1.NodePool{}
-	w.do(w.Get(w.t.Context(), client.ObjectKey{Name: pool}, object))
-	for _, condition := range object.Status.Conditions {
-		if condition.Type == v1.ReadyCondition {
-			return condition.Message
-		}
-	}
-	return ""
 }
 
 // A selector that somebody mistypes by hand releases nothing until it is approved,

@@ -104,7 +104,7 @@ func (w *drainWorld) describe(p *v1.NodePool) string {
 	return text + fmt.Sprint(p.Annotations)
 }
 
-func (w *drainWorld) step(t *testing.T) {
+func (w *drainWorld) step() {
 	switch w.r.IntN(7) {
 	case 0, 1:
 		name := pick(w.r, []string{"a", "b", "c"})
@@ -249,7 +249,7 @@ func TestRandomDrainProperties(t *testing.T) {
 		}
 	steps:
 		for range 14 {
-			w.step(t)
+			w.step()
 			var turn []string
 			if w.r.IntN(2) == 0 {
 				turn = []string{"a", "b", "c"}

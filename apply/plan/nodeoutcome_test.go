@@ -12,7 +12,6 @@ import (
 
 func TestNodeOutcome(t *testing.T) {
 	a := define("a", v1.NodePoolSpec{NodeNames: []string{"n"}, Labels: map[string]v1.LabelValue{key: "1"}})
-	const role = v1.RoleLabelPrefix + "a"
 	now := time.Unix(1_000_000, 0)
 	carrying := func(edit func(*NodeState)) func() *NodeState {
 		return func() *NodeState {

@@ -1,7 +1,5 @@
 package main
 
-import ()
-
 const allNodes = `nodeNames: ["$*"], `
 
 // Keys that several want.

@@ -105,24 +105,9 @@ that a pod comes to the pool's nodes by runtimeClassName: node-pool-<name>.`,
 	}
 	root.Flags().BoolVar(&printsVersion, "version", false, "print the version, as 'nodepools version' does")
 	root.AddCommand(
-		newAdopt(std),
-		newApprove(std),
-		newDiff(std),
-		newDoctor(std),
-		newExplain(std),
-		newExpedite(std),
-		newInstall(std),
-		newInventory(std),
-		newPause(std),
-		newReconcile(std),
-		newRender(std),
-		newResume(std),
-		newWindows(std),
-		newRun(std),
-		newStatus(std),
-		newUninstall(std),
-		newValidate(std),
-		newVersion(std),
+		newAdopt(std), newApprove(std), newDiff(std), newDoctor(std), newExplain(std), newExpedite(std),
+		newInstall(std), newInventory(std), newPause(std), newReconcile(std), newRender(std), newResume(std),
+		newWindows(std), newRun(std), newStatus(std), newUninstall(std), newValidate(std), newVersion(std),
 	)
 	root.SetHelpCommand(newHelp())
 	root.SetUsageTemplate(usageTemplate)

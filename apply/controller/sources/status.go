@@ -245,21 +245,15 @@ func (facts sourceFacts) conditions(approved *v1.ApprovedPrune) []condition {
 		fail(&valid, v1.StalledCondition, facts.refused.reason, facts.notTaken(facts.refused.err))
 	case facts.wait() != nil:
 		fail(nil, v1.ReconcilingCondition, v1.WaitingForWindowReason, facts.describeWait(facts.wait()))
-	case errors.As(facts.failure, &refused) && refused.reason == v1.WaitingForSourceReason:
-		fail(nil, v1.ReconcilingCondition, refused.reason, facts.notTaken(refused.err))
-	case errors.As(facts.failure, &refused) && refused.reason == v1.ReleaseBlockedReason:
-		fail(nil, v1.StalledCondition, refused.reason, facts.notTaken(refused.err))
 	case errors.As(facts.failure, &refused):
-		fail(&valid, v1.StalledCondition, refused.reason, facts.notTaken(refused.err))
+		as, invalid := refused.state(&valid)
+		fail(invalid, as, refused.reason, facts.notTaken(refused.err))
 	}
 	if facts.failure != nil && whole.status == metav1.ConditionTrue {
 		fail(nil, v1.ReconcilingCondition, v1.ApplyReason, describe(facts.failure))
 	}
 	if facts.plan != nil && facts.plan.Blocked != nil {
-		as, reason := v1.StalledCondition, v1.PruneBlockedReason
-		if facts.plan.Blocked.Soon {
-			as, reason = v1.ReconcilingCondition, v1.WaitingForSourceReason
-		}
+		as, reason := blockedState(facts.plan.Blocked)
 		fail(nil, as, reason, describe(facts.plan.Blocked))
 	}
 	if facts.plan != nil && len(facts.plan.Postponed) > 0 {
@@ -277,6 +271,26 @@ func (facts sourceFacts) conditions(approved *v1.ApprovedPrune) []condition {
 		all = append(all, c)
 	}
 	return all
+}
+
+// state is the condition of the whole that a refusal sets, and that of the stage which it
+// fails: a revision that waits for an approval or for another source is valid.
+func (r *refusal) state(valid *condition) (as string, fails *condition) {
+	switch r.reason {
+	case v1.WaitingForSourceReason:
+		return v1.ReconcilingCondition, nil
+	case v1.ReleaseBlockedReason:
+		return v1.StalledCondition, nil
+	}
+	return v1.StalledCondition, valid
+}
+
+// blockedState is the condition of the whole that a blocked prune sets, and its reason.
+func blockedState(blocked *plan.PruneBlock) (as, reason string) {
+	if blocked.Soon {
+		return v1.ReconcilingCondition, v1.WaitingForSourceReason
+	}
+	return v1.StalledCondition, v1.PruneBlockedReason
 }
 
 // describeApplied says what was applied, and what is kept beside that.
