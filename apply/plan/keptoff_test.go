@@ -13,10 +13,7 @@ import (
 	"github.com/nodepools/nodepools/render"
 )
 
-var (
-	keptOffID = render.TaintID{Key: key, Effect: corev1.TaintEffectNoSchedule}
-	wallID    = render.TaintID{Key: "example.com/wall", Effect: corev1.TaintEffectNoSchedule}
-)
+var keptOffID = render.TaintID{Key: key, Effect: corev1.TaintEffectNoSchedule}
 
 // keptOffWorld is a node in use with the passes over it.
 type keptOffWorld struct {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	case *stress:
 		worlds *= 20
 	case testing.Short():
-		worlds = 60
+		worlds = 125
 	}
 	os.Exit(m.Run())
 }

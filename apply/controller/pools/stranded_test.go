@@ -41,7 +41,7 @@ func TestStrandedPodsAreReportedAtTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			recorder, now, lists := events.NewFakeRecorder(9), time.Unix(1_700_000_000, 0), 0
 			r := New(rw{c}, view, recorder).WithClock(loop.Clock{Now: func() time.Time { return now }}).
-				WithPods(func(_ context.Context, class string) ([]plan.WaitingPod, error) {
+				WithPods(func(context.Context, string) ([]plan.WaitingPod, error) {
 					if lists++; lists == 1 {
 						return nil, errors.New("the API server is away")
 					}

@@ -167,15 +167,7 @@ func consequences(i *impact.Impact) *impacts {
 		}
 	}
 	for _, pods := range i.Stranded {
-		if pods.NoFeasibleNode {
-			all.NoFeasibleNode.add(pods.Workload, len(pods.Pods))
-		}
-		advice, command := review.StrandedAdvice(pods)
-		names := pods.Pods[:min(len(pods.Pods), mostPods)]
-		all.Stranded.add(workload{
-			Workload: pods.Workload, What: review.StrandedBy(pods), Stay: advice, Command: command,
-			Names: names, Count: len(pods.Pods), More: len(pods.Pods) - len(names),
-		}, nil)
+		all.strand(pods)
 	}
 	for _, pods := range i.Unschedulable {
 		if pods.NoFeasibleNode {
@@ -200,6 +192,19 @@ func consequences(i *impact.Impact) *impacts {
 	}
 	all.Classes = fold(classes)
 	return all
+}
+
+// strand adds pods that the change strands.
+func (all *impacts) strand(pods impact.Stranded) {
+	if pods.NoFeasibleNode {
+		all.NoFeasibleNode.add(pods.Workload, len(pods.Pods))
+	}
+	advice, command := review.StrandedAdvice(pods)
+	names := pods.Pods[:min(len(pods.Pods), mostPods)]
+	all.Stranded.add(workload{
+		Workload: pods.Workload, What: review.StrandedBy(pods), Stay: advice, Command: command,
+		Names: names, Count: len(pods.Pods), More: len(pods.Pods) - len(names),
+	}, nil)
 }
 
 func budgetsOf(all []impact.Budget) budgets {
