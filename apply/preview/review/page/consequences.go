@@ -195,13 +195,13 @@ func consequences(i *impact.Impact) *impacts {
 }
 
 // strand adds pods that the change strands.
-func (all *impacts) strand(pods impact.Stranded) {
+func (i *impacts) strand(pods impact.Stranded) {
 	if pods.NoFeasibleNode {
-		all.NoFeasibleNode.add(pods.Workload, len(pods.Pods))
+		i.NoFeasibleNode.add(pods.Workload, len(pods.Pods))
 	}
 	advice, command := review.StrandedAdvice(pods)
 	names := pods.Pods[:min(len(pods.Pods), mostPods)]
-	all.Stranded.add(workload{
+	i.Stranded.add(workload{
 		Workload: pods.Workload, What: review.StrandedBy(pods), Stay: advice, Command: command,
 		Names: names, Count: len(pods.Pods), More: len(pods.Pods) - len(names),
 	}, nil)
