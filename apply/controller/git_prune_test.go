@@ -249,8 +249,12 @@ func TestGitManyPoolsAreCounted(t *testing.T) {
 	repo.commit(content)
 	w.stands("many", v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, "40 pools kept", "the limit is 13", "p00, p01", "and 30 more")
 
-	// Another source may say as much of the same pools.
+	// Another source may say as much of the same pools, while the first has them.
 	other := newRepository(t)
+	for name := range content {
+		content[name] = poolFile(name[len("pools/"):len("pools/p00")], "0")
+	}
+	w.follows("many", repo.commit(content))
 	for name := range content {
 		content[name] = poolFile(name[len("pools/"):len("pools/p00")], "other")
 	}
