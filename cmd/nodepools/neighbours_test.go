@@ -114,6 +114,7 @@ func TestPrintedCommandsMeanOurs(t *testing.T) {
 		{"Expedite", nothing(command.Expedite("gpu")), "", ""},
 		{"ApproveSource", "bin/" + command.ApproveSource("platform") + " --yes", annotation(command.Sources, "platform", "approvePrune"), "main@sha1:1"},
 		{"RemoveRollouts", command.RemoveRollouts("gpu", "edge"), paused, ""},
+		{"DeletePods", command.DeletePods("default", "gpu") + " --ignore-not-found", "", ""},
 		{"DeletePool", command.DeletePool("gone"), count, "3"},
 		{"ApproveAllDeletions", command.ApproveAllDeletions(), annotation(command.Pools, "edge", "approveRelease"), "deletion"},
 		{"DeleteAllSources", command.DeleteAllSources(), count, "2"},
