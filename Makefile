@@ -3,22 +3,20 @@ CONTROLLER_GEN = sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 GOLANGCI_LINT  = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GO            ?= go
 
-# The user's own flags and workspace are for other modules. Without the paths of files,
-# clones share the build cache.
+# The user's own flags are for other modules. Without paths, clones share the build cache.
 export GOFLAGS := -mod=readonly -buildvcs=false -trimpath
 export GOWORK  := off
 
-# Recipes read names from git and users as "$$VERSION": a shell must not run a tag's name.
+# Recipes read names as "$$VERSION": a shell must not run a tag's name.
 DIRTY := $(if $(shell git status --porcelain 2>/dev/null | head -n 1),-dirty)
 ifndef VERSION
 VERSION := $(shell git describe --tags --always 2>/dev/null || echo dev)$(DIRTY)
 endif
 COMMIT     := $(addsuffix $(DIRTY),$(shell git rev-parse --verify --quiet HEAD 2>/dev/null))
 REPOSITORY ?= ghcr.io/nodepools/nodepools
-IMAGE      ?=
 export GO VERSION COMMIT REPOSITORY IMAGE
 
-# ./... passes over testdata. The modules are tested in their own folders.
+# ./... passes over testdata.
 PACKAGES = ./... $(addprefix ./,$(filter-out $(dir $(wildcard testdata/*/go.mod)),$(sort $(dir $(wildcard testdata/*/*.go)))))
 MODULE   = github.com/nodepools/nodepools
 MODULES  = testdata/controlplane cmd/publish
@@ -60,7 +58,8 @@ matrix: helm ## run what depends on the version on each Kubernetes (VERSIONS="v1
 .PHONY: stress
 stress: controlplane ## races, kills and random worlds, for hours
 	$(GO) test $(RACE) -p 1 -count=1 -v -timeout 180m -run '^Test(Race|Crash|Fault|AvailabilityOf|EvictionsKeep|SourcePasses|SteadyState|WhatComesAndGoes|ImpactEqualsReality|DiffEqualsRunIn|DiffForetells)' ./apply/controller ./apply/preview/impact ./cmd/nodepools -stress
-	$(GO) test $(RACE) -count=1 -v -timeout 180m ./apply/plan/... ./api/window -stress
+	$(GO) test $(RACE) -count=1 -v -timeout 180m ./apply/plan/... ./api/window ./apply/preview/review/markdown -stress
+	$(GO) test $(RACE) -count=1 -v -timeout 180m -run TurnsKeepEveryBudget ./apply/controller/fleet -worlds 10000
 
 FUZZTIME ?= 2m
 .PHONY: fuzz
@@ -69,7 +68,6 @@ fuzz: ## each fuzz target for FUZZTIME (2m); a finding stays in testdata/fuzz
 		grep -hoE '^func Fuzz[A-Za-z]+' $$dir/*_test.go | cut -c6- | while read -r target; do echo "$$dir $$target"; \
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s $$dir </dev/null || exit 1; done || exit 1; done
 
-BENCH ?=
 .PHONY: bench
 bench: build controlplane ## measure it on real control planes, for about an hour (BENCH="-rows join")
 	@$(GO) build -o bin/bench ./cmd/bench && bin/bench $(BENCH)
@@ -100,7 +98,6 @@ verify: ## check that generated code, go.mod and go.sum are up to date
 golden: controlplane browser helm ## renew the golden files; read the diff
 	$(GO) test $$(grep -rlE 'flag\.Bool(Var)?\(.*"update"' --include='*.go' . | xargs -n1 dirname | sort -u) -update
 
-# The programs that tests start, each brought once into the user's cache folder.
 .PHONY: controlplane browser helm prometheus promtool kube-state-metrics gitea
 controlplane: ## download or build the control plane; BUILD=1 downloads nothing
 	@$(GO) run -C testdata/controlplane . $(if $(BUILD),-build) >/dev/null

@@ -39,6 +39,9 @@ type Browser struct {
 // the test.
 func Start(t testing.TB) *Browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a browser: make test-all runs it")
+	}
 	path, err := Find(t.Context())
 	if errors.Is(err, ErrNone) {
 		t.Skipf("THIS TEST HAS NOT RUN: %v\nrun make browser, or let %s name one", err, given)

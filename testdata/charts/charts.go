@@ -26,6 +26,9 @@ type Helm struct {
 // is built first where that has not been done.
 func New(t testing.TB, kubeconfig string) *Helm {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs Helm: make test-all runs it")
+	}
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
