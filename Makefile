@@ -19,18 +19,16 @@ export GO VERSION COMMIT REPOSITORY IMAGE
 # ./... passes over testdata.
 PACKAGES = ./... $(addprefix ./,$(filter-out $(dir $(wildcard testdata/*/go.mod)),$(sort $(dir $(wildcard testdata/*/*.go)))))
 MODULE   = github.com/nodepools/nodepools
-MODULES  = testdata/controlplane cmd/publish
+MODULES  = testdata/controlplane cmd/bench cmd/publish
 RACE     = $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 
-.PHONY: help
+.PHONY: help build demo test test-all matrix stress fuzz bench availability lint generate verify golden
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: build
 build: ## build bin/nodepools
 	$(GO) build -buildvcs=$$(git rev-parse -q --verify HEAD >/dev/null 2>&1 && echo auto || echo false) -ldflags "-X main.version=$$VERSION" -o bin/nodepools ./cmd/nodepools
 
-.PHONY: demo
 demo: build controlplane ## watch a commit change a cluster; DEMO_STEP=1 step by step
 	@$(GO) build -o bin/demo ./cmd/demo && bin/demo
 
@@ -38,55 +36,45 @@ demo: build controlplane ## watch a commit change a cluster; DEMO_STEP=1 step by
 CLUSTERS = $(shell grep -rl 'testdata/cluster"' --include='*_test.go' . | xargs -n1 dirname | sort -u)
 FIRST    = $(filter-out $(CLUSTERS:./%=$(MODULE)/%),$(shell $(GO) list $(PACKAGES)))
 
-.PHONY: test
 test: controlplane ## the tests for every change, at most 10 minutes on 2 cores
 	$(GO) test -short $(FIRST)
 	$(GO) test -short -count=1 -timeout 20m $(CLUSTERS)
 
-.PHONY: test-all
 test-all: controlplane browser helm ## every test, with the race detector, before a release
 	$(GO) test $(RACE) -count=1 -timeout 60m $(PACKAGES)
 	@for module in $(MODULES); do $(GO) test -C $$module -count=1 -timeout 60m ./... || exit 1; done
 
 VERSIONS ?= $(shell $(GO) run -C testdata/controlplane . -list)
 MATRIX = ^Test(ClusterScripts|ShippedRights|ChartInACluster|ViewerMay|TheAPIServerTakes|APIServer|LifeOfAPool|ForeignKeys|ConflictPolicies|NoNodeIsEver|RuntimeClass|GitLifeOfAPool|AKubelet|WhoMayWrite)
-.PHONY: matrix
 matrix: helm ## run what depends on the version on each Kubernetes (VERSIONS="v1.33.13 v1.30.14")
 	@for version in $(VERSIONS); do echo "Kubernetes $$version"; \
 		NODEPOOLS_KUBERNETES=$$version $(GO) test -count=1 -timeout 60m -run '$(MATRIX)' ./apply/controller ./api/manifests/... ./cmd/nodepools ./examples || exit 1; done
 
-.PHONY: stress
 stress: controlplane ## races, kills and random worlds, for hours
 	$(GO) test $(RACE) -p 1 -count=1 -v -timeout 180m -run '^Test(Race|Crash|Fault|AvailabilityOf|EvictionsKeep|SourcePasses|SteadyState|WhatComesAndGoes|ImpactEqualsReality|DiffEqualsRunIn|DiffForetells)' ./apply/controller ./apply/preview/impact ./cmd/nodepools -stress
 	$(GO) test $(RACE) -count=1 -v -timeout 180m ./apply/plan/... ./api/window ./apply/preview/review/markdown -stress
 	$(GO) test $(RACE) -count=1 -v -timeout 180m -run TurnsKeepEveryBudget ./apply/controller/fleet -worlds 10000
 
 FUZZTIME ?= 2m
-.PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (2m); a finding stays in testdata/fuzz
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r dir; do \
 		grep -hoE '^func Fuzz[A-Za-z]+' $$dir/*_test.go | cut -c6- | while read -r target; do echo "$$dir $$target"; \
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s $$dir </dev/null || exit 1; done || exit 1; done
 
-.PHONY: bench
 bench: build controlplane ## measure it on real control planes, for about an hour (BENCH="-rows join")
-	@$(GO) build -o bin/bench ./cmd/bench && bin/bench $(BENCH)
+	@$(GO) build -C cmd/bench -o ../../bin/bench . && bin/bench $(BENCH)
 
-.PHONY: availability
 availability: controlplane ## measure how long joining nodes wait while something fails
 	$(GO) test -count=1 -v -timeout 90m -run '^TestAvailabilityOf' ./cmd/nodepools -figures
 
-.PHONY: lint
 lint: ## check the code, and which package may import which
 	$(GO) run $(GOLANGCI_LINT) run $(PACKAGES)
 	@for module in $(MODULES); do (cd $$module && $(GO) run $(GOLANGCI_LINT) run) || exit 1; done
 
-.PHONY: generate
 generate: ## write the deep copies, the CRDs and the chart that follow from api
 	$(GO) run $(CONTROLLER_GEN) object paths=./api/... crd:crdVersions=v1 output:crd:dir=api/crds
 	$(GO) run ./cmd/chart charts/nodepools
 
-.PHONY: verify
 verify: ## check that generated code, go.mod and go.sum are up to date
 	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && \
 	$(GO) run $(CONTROLLER_GEN) object paths=./api/... crd:crdVersions=v1 output:object:dir="$$new/v1" output:crd:dir="$$new/crds" && \
@@ -94,9 +82,8 @@ verify: ## check that generated code, go.mod and go.sum are up to date
 	diff -ru --exclude='*.go' api/crds "$$new/crds" && diff -ru charts/nodepools "$$new/chart" || { echo "run make generate" >&2; exit 1; }
 	@for module in . $(MODULES); do $(GO) mod tidy -C $$module -diff || { echo "run go mod tidy in $$module" >&2; exit 1; }; done
 
-.PHONY: golden
 golden: controlplane browser helm ## renew the golden files; read the diff
-	$(GO) test $$(grep -rlE 'flag\.Bool(Var)?\(.*"update"' --include='*.go' . | xargs -n1 dirname | sort -u) -update
+	$(GO) test $$(grep -rlE 'flag\.Bool(Var)?\(.*"update"' --include='*.go' --exclude-dir=bench . | xargs -n1 dirname | sort -u) -update
 
 .PHONY: controlplane browser helm prometheus promtool kube-state-metrics gitea
 controlplane: ## download or build the control plane; BUILD=1 downloads nothing

@@ -1,106 +1,86 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
 )
 
-// fleet is the nodes and pools of a size: which node is in which pools, and what
-// it then carries. It says so from how it was made; a test asks render whether
-// that is what the pools mean.
-type fleet struct {
-	pools   []*pool
-	members []*member
-	byName  map[string]*member
-	// everywhere is the pool of all nodes; nil where there is none. It is one of pools.
-	everywhere *pool
+const (
+	// groupLabel is a label of the nodes, by which most pools select them.
+	groupLabel = "example.com/group"
+	// tierLabel is the label of a pool that changes; channelLabel is that of an overlay:
+	// no two pools want the same key.
+	tierLabel    = "example.com/tier"
+	channelLabel = "example.com/channel"
+)
+
+// size of a fleet. A tenth of the nodes is in two pools.
+type size struct {
+	nodes, pools int
+	// rollouts reports that there is one more pool, of all nodes, in place of the overlays,
+	// and that the program may evict pods.
+	rollouts bool
 }
 
-// pool is one pool of the fleet. The first ones part the nodes; those after them
-// are laid over some of the nodes.
-type pool struct {
-	name  string
-	group int // of which the nodes are members
-	// names are the members of an overlay, which chooses them by name, or a pattern of all
-	// names; nil for a pool that chooses by a label or a pattern of its own.
-	names []string
-	// tier is the value of the label that changes.
-	tier string
-	// rollout says when nodes follow; nil for at once. Drives reports that the pool has a
-	// NoExecute taint, and priority is higher than that of others where it is not 0.
-	rollout  *v1.Rollout
-	drives   bool
-	priority int32
+// fleet is the nodes and pools of a size, and which node is in which pools. A test holds it
+// to what the product makes of the pools.
+type fleet struct {
+	pools   []*v1.NodePool
+	members []*member
+	byName  map[string]*member
+	base    int // how many pools divide the nodes; they are the first ones
+	// everywhere is the pool of all nodes; nil without rollouts.
+	everywhere *v1.NodePool
 }
 
 // member is one node of the fleet.
 type member struct {
 	name  string
-	group int
 	index int
-	pools []*pool
-	small bool
-	// joins reports that the node is only just there: nobody but its kubelet has
-	// looked at it.
+	pools []*v1.NodePool
+	// joins reports that nobody but its kubelet has written the node yet.
 	joins bool
 }
 
-func (s size) check() error {
-	base, overlays := s.parts()
-	if s.pools < 1 || s.nodes < base || s.overlap < 0 || s.overlap > s.nodes {
-		return errors.New("there must be a node for each pool, and no more of them in two pools than there are")
-	}
-	if overlays > 0 && (s.overlap+overlays-1)/overlays > maxNames {
-		return fmt.Errorf("an overlay names each of its nodes, at most %d", maxNames)
-	}
-	return nil
-}
-
-// maxNames is how many names a pool may list.
-const maxNames = 1000
-
-// parts are how many pools part the nodes, and how many overlay them.
-func (s size) parts() (base, overlays int) {
-	if s.overlap > 0 && s.pools > 1 {
-		overlays = max(1, s.pools/10)
-	}
-	return s.pools - overlays, overlays
-}
-
-// firstTier is what the changing label is at first.
-const firstTier = "t0"
-
 func newFleet(s size) *fleet {
-	f := &fleet{byName: map[string]*member{}}
-	base, overlays := s.parts()
-	for g := range base {
-		f.pools = append(f.pools, &pool{name: fmt.Sprintf("pool-%03d", g), group: g, tier: firstTier})
+	f := &fleet{byName: map[string]*member{}, base: s.pools}
+	overlays := 0
+	if !s.rollouts && s.pools > 1 && s.nodes >= 10 {
+		overlays = max(1, s.pools/10)
+		f.base -= overlays
 	}
-	within := make([]int, base)
+	for g := range f.base {
+		p := f.newPool(fmt.Sprintf("pool-%03d", g), tierLabel, "example.com/pool", "example.com/dedicated")
+		if g%4 == 3 {
+			p.Spec.NodeNames = []string{fmt.Sprintf("worker-%03d-*", g)}
+		} else {
+			p.Spec.Selector = &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{groupLabel: v1.LabelValue(groupOf(p))}}
+		}
+	}
 	for i := range s.nodes {
-		g := i * base / s.nodes
-		f.add(&member{name: fmt.Sprintf("worker-%03d-%04d", g, within[g]), group: g, index: i, pools: []*pool{f.pools[g]}, small: s.small})
-		within[g]++
+		g := i * f.base / s.nodes
+		f.add(fmt.Sprintf("worker-%03d-%05d", g, i), f.pools[g])
 	}
 	for o := range overlays {
-		over := &pool{name: fmt.Sprintf("overlay-%03d", o), group: -1, tier: firstTier}
-		f.pools = append(f.pools, over)
-		// Spread over the fleet: the members of one overlay are in many pools.
-		for k := o; k < s.overlap; k += overlays {
-			m := f.members[k*s.nodes/s.overlap]
-			m.pools = append(m.pools, over)
-			over.names = append(over.names, m.name)
+		p := f.newPool(fmt.Sprintf("overlay-%03d", o), channelLabel, "example.com/overlay", channelLabel)
+		shared := min(s.nodes/10, overlays*maxNames)
+		for k := o; k < shared; k += overlays { // the members of one overlay are in many pools
+			m := f.members[k*s.nodes/shared]
+			m.pools = append(m.pools, p)
+			p.Spec.NodeNames = append(p.Spec.NodeNames, m.name)
 		}
 	}
 	if s.rollouts {
-		f.everywhere = &pool{name: "everywhere", group: -1, names: []string{"*"}, tier: firstTier}
-		f.pools = append(f.pools, f.everywhere)
+		f.everywhere = f.newPool("everywhere", channelLabel, "example.com/overlay", channelLabel)
+		f.everywhere.Spec.NodeNames = []string{"*"}
 		for _, m := range f.members {
 			m.pools = append(m.pools, f.everywhere)
 		}
@@ -108,37 +88,52 @@ func newFleet(s size) *fleet {
 	return f
 }
 
-func (f *fleet) add(m *member) {
-	f.members = append(f.members, m)
-	f.byName[m.name] = m
+// maxNames is how many names a pool may list.
+const maxNames = 1000
+
+func (f *fleet) newPool(name, tier, own, taint string) *v1.NodePool {
+	p := newPool(name, tier, own, taint)
+	f.pools = append(f.pools, p)
+	return p
 }
 
-// join adds a node that was not there at first, to one of the base pools.
-func (f *fleet) join(k int) *member {
-	groups := 0
-	for _, p := range f.pools {
-		if p.group >= 0 {
-			groups++
+func newPool(name, tier, own, taint string) *v1.NodePool {
+	return &v1.NodePool{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1.GroupVersion.String(), Kind: "NodePool"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1.NodePoolSpec{
+			Labels: map[string]v1.LabelValue{tier: "t0", own: v1.LabelValue(name)},
+			Taints: []v1.Taint{{Key: taint, Value: name, Effect: corev1.TaintEffectPreferNoSchedule}},
+		},
+	}
+}
+
+// groupOf is the group of nodes that a pool divides the nodes by.
+func groupOf(p *v1.NodePool) string { return strings.Replace(p.Name, "pool-", "group-", 1) }
+
+// setTier changes the label that changes.
+func setTier(pools []*v1.NodePool, value string) {
+	for _, p := range pools {
+		for _, key := range []string{tierLabel, channelLabel} {
+			if _, has := p.Spec.Labels[key]; has {
+				p.Spec.Labels[key] = v1.LabelValue(value)
+			}
 		}
 	}
-	g := k % groups
-	m := &member{name: fmt.Sprintf("worker-%03d-new-%04d", g, k), group: g, index: len(f.members), pools: []*pool{f.pools[g]}, joins: true}
-	if f.everywhere != nil {
-		m.pools = append(m.pools, f.everywhere)
-	}
-	f.add(m)
+}
+
+func (f *fleet) add(name string, pools ...*v1.NodePool) *member {
+	m := &member{name: name, index: len(f.members), pools: pools}
+	f.members, f.byName[name] = append(f.members, m), m
 	return m
 }
 
-// membersOf are the names of the nodes in a pool.
-func (f *fleet) membersOf(p *pool) []string {
-	var names []string
-	for _, m := range f.members {
-		if slices.Contains(m.pools, p) {
-			names = append(names, m.name)
-		}
-	}
-	return names
+// join adds a node that was not there at first, to one of the base pools.
+func (f *fleet) join() *member {
+	k := len(f.members)
+	m := f.add(fmt.Sprintf("worker-%03d-new-%04d", k%f.base, k), f.pools[k%f.base])
+	m.joins = true
+	return m
 }
 
 // names of all nodes.
@@ -150,10 +145,13 @@ func (f *fleet) names() []string {
 	return names
 }
 
-// bare reports in what a node differs from what it is without any pool.
+// expand works out the pools as the program does.
+func (f *fleet) expand() *render.Expansion { return render.Expand(slices.Clone(f.pools)) }
+
+// bare reports in what a node differs from the node without any pool.
 func (f *fleet) bare(node *corev1.Node) error { return f.compare(node, false) }
 
-// right reports in what a node differs from what it is with its pools: to the last
+// right reports in what a node differs from the node with its pools, down to the last
 // label and taint, those of others included.
 func (f *fleet) right(node *corev1.Node) error { return f.compare(node, true) }
 
@@ -165,9 +163,13 @@ func (f *fleet) compare(node *corev1.Node, pooled bool) error {
 	labels, taints := m.labels(), taintSet(m.taints())
 	if pooled {
 		for _, p := range m.pools {
-			maps.Copy(labels, p.labels())
-			labels[v1.RoleLabel(p.name)] = ""
-			maps.Copy(taints, taintSet(p.taints()))
+			labels[v1.RoleLabel(p.Name)] = ""
+			for key, value := range p.Spec.Labels {
+				labels[key] = string(value)
+			}
+			for _, t := range p.Spec.Taints {
+				taints[t.Key+":"+string(t.Effect)] = t.Value
+			}
 		}
 	}
 	if !maps.Equal(labels, node.Labels) {
@@ -179,11 +181,11 @@ func (f *fleet) compare(node *corev1.Node, pooled bool) error {
 	return nil
 }
 
-// taintSet is the taints by what makes each one and the same.
+// taintSet is the values of taints by key and effect.
 func taintSet(taints []corev1.Taint) map[string]string {
 	set := make(map[string]string, len(taints))
-	for _, taint := range taints {
-		set[taint.Key+":"+string(taint.Effect)] = taint.Value
+	for _, t := range taints {
+		set[t.Key+":"+string(t.Effect)] = t.Value
 	}
 	return set
 }

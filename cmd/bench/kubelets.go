@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/ptr"
 )
 
 // kubelets play the kubelets and the controller-manager of the fleet: managed
@@ -45,7 +42,7 @@ func (w *world) createNodes(ctx context.Context) error {
 		return err
 	}
 	now := time.Now()
-	err = together(ctx, len(w.fleet.members), clientWorkers, func(ctx context.Context, i int) error {
+	return together(ctx, len(w.fleet.members), clientWorkers, func(ctx context.Context, i int) error {
 		m := w.fleet.members[i]
 		if err := k.register(ctx, m); err != nil {
 			return err
@@ -55,27 +52,6 @@ func (w *world) createNodes(ctx context.Context) error {
 		}
 		return k.report(ctx, m, m.status(now))
 	})
-	if err != nil {
-		return err
-	}
-	return w.checkNodeSize(ctx)
-}
-
-// checkNodeSize refuses nodes that are smaller or bigger than real ones.
-func (w *world) checkNodeSize(ctx context.Context) error {
-	node, err := w.client.CoreV1().Nodes().Get(ctx, w.fleet.members[0].name, metav1.GetOptions{})
-	if err != nil {
-		return fmt.Errorf("look at a node: %w", err)
-	}
-	text, err := json.Marshal(node)
-	if err != nil {
-		return err
-	}
-	if least, most := w.size.nodeBytes(); len(text) < least || len(text) > most {
-		return fmt.Errorf("node %q has %d bytes of JSON, expected %d to %d", node.Name, len(text), least, most)
-	}
-	status("a node has %d bytes of JSON", len(text))
-	return nil
 }
 
 func (k kubelets) register(ctx context.Context, m *member) error {
@@ -116,37 +92,5 @@ func (k kubelets) report(ctx context.Context, m *member, status any) error {
 
 // heartbeat is the status that a kubelet writes when nothing has changed.
 func (k kubelets) heartbeat(ctx context.Context, m *member) error {
-	type condition struct {
-		Type              corev1.NodeConditionType `json:"type"`
-		LastHeartbeatTime metav1.Time              `json:"lastHeartbeatTime"`
-	}
-	now := metav1.Now()
-	var conditions []condition
-	for _, c := range m.conditions(now.Time) {
-		conditions = append(conditions, condition{c.Type, now})
-	}
-	return k.report(ctx, m, map[string]any{"conditions": conditions})
-}
-
-// lease of a node; a kubelet keeps what it has written last.
-func (k kubelets) createLease(ctx context.Context, m *member) (*coordinationv1.Lease, error) {
-	lease, err := k.kubelet.CoordinationV1().Leases(corev1.NamespaceNodeLease).Create(ctx, &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Name: m.name},
-		Spec: coordinationv1.LeaseSpec{
-			HolderIdentity: &m.name, LeaseDurationSeconds: ptr.To[int32](40), RenewTime: ptr.To(metav1.NowMicro()),
-		},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("create the lease of node %q: %w", m.name, err)
-	}
-	return lease, nil
-}
-
-func (k kubelets) renew(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	lease.Spec.RenewTime = ptr.To(metav1.NowMicro())
-	renewed, err := k.kubelet.CoordinationV1().Leases(corev1.NamespaceNodeLease).Update(ctx, lease, metav1.UpdateOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("renew the lease of node %q: %w", lease.Name, err)
-	}
-	return renewed, nil
+	return k.report(ctx, m, map[string]any{"conditions": m.conditions(time.Now())})
 }

@@ -10,24 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A node is as big as those of a real cluster: the API server, the watches and the
-// program's memory are about its bytes.
-const (
-	minNodeBytes = 12 << 10
-	maxNodeBytes = 16 << 10
-	nodeImages   = 50
-	// A small one has no images.
-	minSmallBytes = 2 << 10
-	maxSmallBytes = 5 << 10
-)
+// A node is as large as nodes of a real cluster, with the images that a kubelet lists: the
+// costs of the API server, of watches and of memory follow its bytes.
 
-// nodeBytes are the least and the most that a node has as JSON.
-func (s size) nodeBytes() (least, most int) {
-	if s.small {
-		return minSmallBytes, maxSmallBytes
-	}
-	return minNodeBytes, maxNodeBytes
-}
+const nodeImages = 50
 
 // labels that the node comes with.
 func (m *member) labels() map[string]string {
@@ -37,7 +23,7 @@ func (m *member) labels() map[string]string {
 		"node.kubernetes.io/instance-type": "m7i.4xlarge",
 		"topology.kubernetes.io/region":    "eu-central-1",
 		"topology.kubernetes.io/zone":      "eu-central-1" + string("abc"[m.index%3]),
-		groupLabel:                         groupName(m.group),
+		groupLabel:                         groupOf(m.pools[0]),
 		"rack.example.com/name":            fmt.Sprintf("r%02d", m.index%40),
 	}
 }
@@ -97,28 +83,25 @@ func (m *member) status(now time.Time) corev1.NodeStatus {
 	}
 }
 
-func (m *member) conditions(now time.Time) []corev1.NodeCondition {
-	at := metav1.NewTime(now)
-	condition := func(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason, message string) corev1.NodeCondition {
-		return corev1.NodeCondition{Type: kind, Status: status, Reason: reason, Message: message, LastHeartbeatTime: at, LastTransitionTime: at}
+func (m *member) conditions(now time.Time) (conditions []corev1.NodeCondition) {
+	for _, c := range [][3]string{
+		{"MemoryPressure", "False", "KubeletHasSufficientMemory"}, {"DiskPressure", "False", "KubeletHasNoDiskPressure"},
+		{"PIDPressure", "False", "KubeletHasSufficientPID"}, {"Ready", "True", "KubeletReady"},
+	} {
+		conditions = append(conditions, corev1.NodeCondition{
+			Type: corev1.NodeConditionType(c[0]), Status: corev1.ConditionStatus(c[1]), Reason: c[2], Message: "the kubelet reports " + c[2],
+			LastHeartbeatTime: metav1.NewTime(now), LastTransitionTime: metav1.Unix(1_600_000_000, 0),
+		})
 	}
-	return []corev1.NodeCondition{
-		condition(corev1.NodeMemoryPressure, corev1.ConditionFalse, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-		condition(corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-		condition(corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-		condition(corev1.NodeReady, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status"),
-	}
+	return conditions
 }
 
-// images on the node: by digest and by tag, as a kubelet lists the fifty largest.
+// images on the node, by digest and by tag. The nodes do not all run the same.
 func (m *member) images() []corev1.ContainerImage {
-	if m.small {
-		return nil
-	}
 	images := make([]corev1.ContainerImage, nodeImages)
 	for i := range images {
-		kind := (m.index + i) % (3 * nodeImages) // the nodes do not all run the same
-		repository := imageNames[kind%len(imageNames)] + fmt.Sprintf("-%02d", kind/len(imageNames))
+		kind := (m.index + i) % (3 * nodeImages)
+		repository := fmt.Sprintf("registry.example.com/platform/service-%03d", kind)
 		images[i] = corev1.ContainerImage{
 			Names: []string{
 				fmt.Sprintf("%s@sha256:%x", repository, sha256.Sum256([]byte(repository))),
@@ -128,12 +111,4 @@ func (m *member) images() []corev1.ContainerImage {
 		}
 	}
 	return images
-}
-
-var imageNames = []string{
-	"registry.example.com/platform/ingress", "registry.example.com/platform/node-exporter",
-	"registry.example.com/payments/ledger", "registry.example.com/payments/api",
-	"registry.example.com/search/indexer", "registry.example.com/search/frontend",
-	"quay.example.org/observability/agent", "quay.example.org/mesh/proxy",
-	"registry.example.com/ml/serving-cuda", "registry.example.com/base/java",
 }

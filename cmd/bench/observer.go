@@ -7,15 +7,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 )
 
-// observer is a bare informer on nodes, which reports when each node is as it is
-// expected. All that is compared is seen by it alone, the program and what it is
-// measured against, so that what it costs is the same for all.
+// observer is a bare informer of nodes. It reports when each node is as expected, for the
+// program and for what it is compared with: so its own cost is the same for all.
 type observer struct {
 	informer cache.SharedIndexInformer
 
@@ -31,29 +29,26 @@ type expectation struct {
 	check func(*corev1.Node) error
 
 	pending     map[string]error // the nodes for which it does not hold yet, and why
-	held        []time.Time      // when it came to hold for each
-	first, last time.Time        // and for the first and the last
+	first, last time.Time        // when it came to hold for the first and the last node
 	done        chan struct{}
 }
 
 // observing returns an observer that has seen all nodes. It ends with the context.
 func observing(ctx context.Context, client kubernetes.Interface) (*observer, error) {
-	nodes := client.CoreV1().Nodes()
 	o := &observer{added: map[string]time.Time{}}
-	source := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return nodes.List(ctx, options)
-		},
-		WatchFuncWithContext: nodes.Watch,
-	}
-	o.informer = cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source, client), &corev1.Node{}, 0, nil)
-	if err := o.informer.SetTransform(bareOfStatus); err != nil {
-		return nil, fmt.Errorf("observe nodes: %w", err)
-	}
-	_, err := o.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { o.see(object, true) },
-		UpdateFunc: func(_, object any) { o.see(object, false) },
+	o.informer = informers.NewSharedInformerFactory(client, 0).Core().V1().Nodes().Informer()
+	err := o.informer.SetTransform(func(object any) (any, error) {
+		if node, ok := object.(*corev1.Node); ok { // what nobody reads here is most of a node
+			node.Status, node.ManagedFields = corev1.NodeStatus{}, nil
+		}
+		return object, nil
 	})
+	if err == nil {
+		_, err = o.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(object any) { o.see(object.(*corev1.Node), true) },
+			UpdateFunc: func(_, object any) { o.see(object.(*corev1.Node), false) },
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("observe nodes: %w", err)
 	}
@@ -64,20 +59,8 @@ func observing(ctx context.Context, client kubernetes.Interface) (*observer, err
 	return o, nil
 }
 
-// bareOfStatus drops what nobody looks at here and what makes up most of a node.
-func bareOfStatus(object any) (any, error) {
-	if node, ok := object.(*corev1.Node); ok {
-		node.Status, node.ManagedFields = corev1.NodeStatus{}, nil
-	}
-	return object, nil
-}
-
-func (o *observer) see(object any, added bool) {
+func (o *observer) see(node *corev1.Node, added bool) {
 	now := time.Now()
-	node, ok := object.(*corev1.Node)
-	if !ok {
-		return
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if added {
@@ -88,8 +71,8 @@ func (o *observer) see(object any, added bool) {
 	}
 }
 
-// expect begins to wait for a check to hold for the nodes. A node for which it
-// holds already does not have to change.
+// expect begins to wait for a check to hold for the nodes. A node for which the check holds
+// already does not have to change.
 func (o *observer) expect(what string, names []string, check func(*corev1.Node) error) *expectation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -116,7 +99,6 @@ func (e *expectation) see(node *corev1.Node, now time.Time) {
 	if e.first.IsZero() {
 		e.first = now
 	}
-	e.held = append(e.held, now)
 	delete(e.pending, node.Name)
 	if len(e.pending) == 0 {
 		e.last = now
@@ -127,39 +109,24 @@ func (e *expectation) see(node *corev1.Node, now time.Time) {
 
 // wait returns when the check has come to hold for every node.
 func (e *expectation) wait(ctx context.Context, limit time.Duration) error {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-e.done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(limit):
 	}
 	e.o.mu.Lock()
 	defer e.o.mu.Unlock()
 	for _, err := range e.pending {
-		return fmt.Errorf("%s: not within %s: %d nodes left, of which one: %w", e.what, limit, len(e.pending), err)
+		return fmt.Errorf("%s: not within %s: %d nodes left, such as: %w", e.what, limit, len(e.pending), err)
 	}
 	return nil
 }
 
-// before is for how many nodes the check came to hold before a time, as far as the observer,
-// which sees nodes some milliseconds after they are written, had seen them by then. It is
-// called after [expectation.wait].
-func (e *expectation) before(t time.Time) (count int) {
-	for _, held := range e.held {
-		if held.Before(t) {
-			count++
-		}
-	}
-	return count
-}
-
-// addedAt is when the observer first saw a node; ok is false where it has not.
-func (o *observer) addedAt(name string) (at time.Time, ok bool) {
+// addedAt is when the observer first saw a node; zero when it has not.
+func (o *observer) addedAt(name string) time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	at, ok = o.added[name]
-	return at, ok
+	return o.added[name]
 }

@@ -2,16 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,18 +21,17 @@ import (
 
 const sourceName = "platform"
 
-// createSource points the program at the repository, with the default interval, and
-// returns when the spare pool has been taken from it.
+// createSource points the program at the repository, and returns when it has taken the
+// spare pool from there.
 func (w *world) createSource(ctx context.Context) error {
 	source := &v1.NodePoolSource{
 		ObjectMeta: metav1.ObjectMeta{Name: sourceName},
 		Spec: v1.NodePoolSourceSpec{
 			URL: w.repository.address(), Ref: &v1.GitRef{Branch: "main"}, Path: "pools",
 			Interval: metav1.Duration{Duration: v1.DefaultInterval},
+			// All nodes get a NoExecute taint in the row rollout, and that is intended.
+			ReleaseLimit: ptr.To(intstr.FromString("100%")),
 		},
-	}
-	if w.size.rollouts { // every node gets a NoExecute taint, and that is meant
-		source.Spec.ReleaseLimit = ptr.To(intstr.FromString("100%"))
 	}
 	if err := w.records.Create(ctx, source); err != nil {
 		return fmt.Errorf("create the source: %w", err)
@@ -48,10 +47,9 @@ func (w *world) createSource(ctx context.Context) error {
 	})
 }
 
-// forget takes all pools and the source away, from the repository and the API server,
-// as if nothing had been pushed yet, and the RuntimeClasses of the pools, which no
-// garbage collector runs here to take. The program must not run, and the nodes must be
-// bare: nobody cleans up after the pools.
+// forget removes all pools and the source, from the repository and the API server, as if
+// nothing had been pushed yet, and the RuntimeClasses of the pools, as no garbage collector
+// runs here. The program must not run, and the nodes must be bare.
 func (w *world) forget(ctx context.Context) error {
 	if err := w.repository.remove(ctx, w.fleet.pools); err != nil {
 		return err
@@ -60,129 +58,91 @@ func (w *world) forget(ctx context.Context) error {
 		if err := w.records.List(ctx, list); err != nil {
 			return err
 		}
-		objects, err := apimeta.ExtractList(list)
-		if err != nil {
-			return err
-		}
-		for _, o := range objects {
-			if err := w.forgetRecord(ctx, o.(client.Object)); err != nil {
+		err := apimeta.EachListItem(list, func(o runtime.Object) error {
+			object := o.(client.Object)
+			object.SetFinalizers(nil)
+			if err := w.records.Update(ctx, object); err != nil {
 				return err
 			}
+			return w.records.Delete(ctx, object)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (w *world) forgetRecord(ctx context.Context, o client.Object) error {
-	o.SetFinalizers(nil)
-	if err := w.records.Update(ctx, o); err != nil {
-		return err
-	}
-	return w.records.Delete(ctx, o)
-}
-
 // pushed is how the nodes followed a push.
 type pushed struct {
-	first, last time.Duration // from the return of git push
-	settled     time.Duration // from the last node until every pool says that it is carried out
-	early       int           // nodes that followed before the last pool was written
-	cpu         float64       // seconds of the program until the last
-	spent       processors    // until the last
-	writes      nodeWrites
-	others      int // writes of the program that are not of nodes
-	// requests of the program, patches of nodes left out.
+	first, last float64 // seconds from the return of git push to the first and the last node
+	settled     float64 // seconds from the last node until every pool reports it
+	cpu         float64 // seconds of the program until the last node
+	writes      float64 // of nodes
+	// requests of the program, without patches of nodes; others are the writes among them.
 	requests []cluster.Request
+	others   float64
 }
 
-// push commits and pushes pools, notifies the source, as a webhook of the Git
-// server would, and waits for the nodes. Time counts from the return of git push.
-// Were the source not notified, the wait for its next poll would come on top: that is
-// a setting, and no speed.
-func (w *world) push(ctx context.Context, pools []*pool, nodes []string) (p pushed, err error) {
-	if err := w.repository.commit(ctx, pools); err != nil {
+// push changes pools in the repository, notifies the source, as a webhook of the Git server
+// does, and waits until all nodes have followed. The wait for the next poll is a setting,
+// and would come on top.
+func (w *world) push(ctx context.Context, pools []*v1.NodePool) (p pushed, err error) {
+	if err := w.repository.write(ctx, pools); err != nil {
 		return p, err
 	}
-	if err := w.settle(ctx); err != nil {
+	if err := settle(ctx); err != nil {
 		return p, err
 	}
 	before, err := w.mark(ctx)
 	if err != nil {
 		return p, err
 	}
-	right := w.observer.expect("the nodes follow a push", nodes, w.fleet.right)
-	if len(right.pending) != len(nodes) {
-		return p, fmt.Errorf("%d of %d nodes are right before the push", len(nodes)-len(right.pending), len(nodes))
+	right := w.observer.expect("the nodes follow a push", w.fleet.names(), w.fleet.right)
+	if len(right.pending) != len(w.fleet.members) {
+		return p, fmt.Errorf("%d nodes are right before the push", len(w.fleet.members)-len(right.pending))
 	}
 	if err := w.repository.push(ctx); err != nil {
 		return p, err
 	}
 	start := time.Now()
-	spent, err := everybody()
-	if err != nil {
-		return p, err
-	}
 	if err := w.notify(ctx); err != nil {
 		return p, err
 	}
 	if err := right.wait(ctx, w.waitTimeout()); err != nil {
 		return p, err
 	}
-	use, err := w.runs.use()
+	use, err := w.use()
 	if err != nil {
 		return p, err
 	}
-	after, err := everybody()
-	if err != nil {
-		return p, err
-	}
-	p.spent = after.since(spent)
-	p.first, p.last, p.cpu = right.first.Sub(start), right.last.Sub(start), use.cpu-before.use.cpu
+	p.first, p.last, p.cpu = right.first.Sub(start).Seconds(), right.last.Sub(start).Seconds(), use.cpu-before.use.cpu
 	if err := w.poolsReady(ctx); err != nil {
 		return p, err
 	}
-	p.settled = time.Since(right.last)
-	now, err := w.mark(ctx)
-	if err != nil {
-		return p, err
-	}
-	p.writes = now.nodeWrites(before)
-	if p.requests, err = w.asked(before); err != nil {
-		return p, err
-	}
-	written := lastWrite(p.requests, "nodepools")
-	if written.IsZero() {
-		return p, errors.New("a push was carried out, and no pool was written for it")
-	}
-	p.early = right.before(written)
-	p.others = writesOf(p.requests, "nodes", "leases").outside
-	return p, nil
+	p.settled = time.Since(right.last).Seconds()
+	p.writes, p.requests, err = w.since(ctx, before)
+	p.others = countWrites(p.requests)
+	status("%.2f s to the first node, %.2f s to the last, %.2f s of the processor", p.first, p.last, p.cpu)
+	return p, err
 }
 
 // notify asks the source to poll at once.
 func (w *world) notify(ctx context.Context) error {
+	return w.patchSource(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1.RequestedAtAnnotation, time.Now().Format(time.RFC3339Nano)))
+}
+
+func (w *world) patchSource(ctx context.Context, patch string) error {
 	source := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: sourceName}}
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1.RequestedAtAnnotation, time.Now().Format(time.RFC3339Nano))
 	if err := w.records.Patch(ctx, source, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
-		return fmt.Errorf("notify the source of the push: %w", err)
+		return fmt.Errorf("patch the source: %w", err)
 	}
 	return nil
 }
 
-// poolsReady waits until every pool of the fleet says that it is carried out. Thousands of
-// pools are listed only after one that was not ready is: a list four times a second would
-// take more of the API server's time than what is waited for.
+// poolsReady waits until every pool reports that it is carried out.
 func (w *world) poolsReady(ctx context.Context) error {
-	late := &v1.NodePool{}
 	return w.poll(ctx, "every pool is ready", func(ctx context.Context) error {
-		if late.Name != "" {
-			if err := w.records.Get(ctx, client.ObjectKeyFromObject(late), late); err != nil {
-				late.Name = "" // it may be gone: another one next time
-				return err
-			}
-			if err := poolReady(late); err != nil {
-				return err
-			}
-		}
 		list := &v1.NodePoolList{}
 		if err := w.records.List(ctx, list); err != nil {
 			return err
@@ -190,48 +150,69 @@ func (w *world) poolsReady(ctx context.Context) error {
 		if len(list.Items) != len(w.fleet.pools)+1 { // and the spare one
 			return fmt.Errorf("there are %d pools, expected %d", len(list.Items), len(w.fleet.pools)+1)
 		}
-		var unready []*v1.NodePool
-		for i := range list.Items {
-			if poolReady(&list.Items[i]) != nil {
-				unready = append(unready, &list.Items[i])
+		for _, p := range list.Items {
+			if p.Status.ObservedGeneration != p.Generation || !apimeta.IsStatusConditionTrue(p.Status.Conditions, v1.ReadyCondition) {
+				return fmt.Errorf("pool %q is not: %v", p.Name, p.Status.Conditions)
 			}
 		}
-		if len(unready) == 0 {
-			return nil
-		}
-		late = unready[rand.IntN(len(unready))]
-		return poolReady(late)
+		return nil
 	})
 }
 
-func poolReady(p *v1.NodePool) error {
-	if p.Status.ObservedGeneration != p.Generation || !apimeta.IsStatusConditionTrue(p.Status.Conditions, v1.ReadyCondition) {
-		return fmt.Errorf("pool %q is not: %v", p.Name, p.Status.Conditions)
-	}
-	return nil
-}
-
-// poll waits until check returns nil.
+// poll waits until check returns nil. It checks every half second: a list of thousands of
+// pools costs the API server time.
 func (w *world) poll(ctx context.Context, what string, check func(context.Context) error) error {
-	deadline := time.Now().Add(w.waitTimeout())
-	for {
-		err := check(ctx)
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%s: not within %s: %w", what, w.waitTimeout(), err)
-		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
-	}
-}
-
-// wrong reports of a node what right does not, for a node that has been made wrong.
-func (w *world) wrong(node *corev1.Node) error {
-	if w.fleet.right(node) == nil {
-		return fmt.Errorf("node %q is right", node.Name)
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, w.waitTimeout(), true, func(ctx context.Context) (bool, error) {
+		last = check(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w: %w", what, err, last)
 	}
 	return nil
+}
+
+// mark is where the counters stood at a moment.
+type mark struct {
+	counts cluster.Counts
+	audit  int64
+	use    usage
+}
+
+func (w *world) mark(ctx context.Context) (m mark, err error) {
+	if m.counts, err = w.cluster.RequestCounts(ctx); err != nil {
+		return m, err
+	}
+	if m.audit, err = w.cluster.AuditMark(); err != nil {
+		return m, err
+	}
+	m.use, err = w.use()
+	return m, err
+}
+
+// since returns how often anybody has written nodes since a mark, statuses left out, which
+// kubelets write, and what else the program has requested.
+func (w *world) since(ctx context.Context, m mark) (writes float64, requests []cluster.Request, err error) {
+	counts, err := w.cluster.RequestCounts(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	for kind, count := range counts.Since(m.counts).Writes() {
+		if kind.Resource == "nodes" && kind.Subresource == "" {
+			writes += float64(count)
+		}
+	}
+	requests, err = w.cluster.Audit(m.audit)
+	return writes, slices.DeleteFunc(requests, func(r cluster.Request) bool { return r.User != w.launch.user() }), err
+}
+
+// countWrites is how many requests write, the leader's lease left out.
+func countWrites(requests []cluster.Request) (count float64) {
+	for _, r := range requests {
+		if r.Write() && r.Object.Resource != "leases" && r.Object.Resource != "nodes" {
+			count++
+		}
+	}
+	return count
 }

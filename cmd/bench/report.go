@@ -7,21 +7,48 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
-// Report is all that one run has measured, and what one has to know to judge it.
+// Figure is one thing that was measured. Machines differ and have moods: a baseline was
+// measured in the same run, and the ratio counts.
+type Figure struct {
+	// Row of the table, such as "converge".
+	Row string `json:"row"`
+	// Name says what was measured.
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+	// Baseline is what the value is compared with; nil where it stands alone.
+	Baseline *Baseline `json:"baseline,omitempty"`
+	// Target that the project has set itself; nil for a figure that only informs.
+	Target *Target `json:"target,omitempty"`
+}
+
+// Baseline is the same thing measured of something else, in the figure's unit.
+type Baseline struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// Target bounds a figure: its ratio where it has a baseline, else its value.
+type Target struct {
+	AtMost float64 `json:"atMost"`
+}
+
+// Report is all that one run has measured, and where.
 type Report struct {
 	Taken   time.Time `json:"taken"`
 	Machine Machine   `json:"machine"`
-	// Program is the version of nodepools that was measured, with its commit.
+	// Program is the version of nodepools, with its commit.
 	Program string `json:"program"`
-	// Kubernetes is the version of the control plane, such as "v1.37.1".
+	// Kubernetes is the version of the control plane.
 	Kubernetes string `json:"kubernetes"`
-	// Nodes and Pools are what the rows are about that do not name a number.
+	// Nodes and Pools are those of the rows that do not name a number.
 	Nodes   int      `json:"nodes"`
 	Pools   int      `json:"pools"`
 	Figures []Figure `json:"figures"`
@@ -37,129 +64,111 @@ type Machine struct {
 	Go        string `json:"go"`
 }
 
-// thisMachine describes the one that the program runs on.
 func thisMachine() Machine {
-	return Machine{
-		Cores: runtime.NumCPU(), MemoryMiB: systemMemory("/proc/meminfo"),
-		OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version(),
+	m := Machine{Cores: runtime.NumCPU(), OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version()}
+	if fs, err := procfs.NewDefaultFS(); err == nil { // other systems have none
+		if info, err := fs.Meminfo(); err == nil && info.MemTotal != nil {
+			m.MemoryMiB = int(*info.MemTotal / 1024)
+		}
 	}
+	return m
 }
 
-// systemMemory reads the MiB of a Linux machine; 0 elsewhere.
-func systemMemory(meminfo string) int {
-	data, err := os.ReadFile(meminfo)
-	if err != nil {
+// judged is the value that counts: the ratio to the baseline where there is one. A multiple
+// of nothing is infinite, unless the value is nothing, too.
+func (f Figure) judged() float64 {
+	switch {
+	case f.Baseline == nil:
+		return f.Value
+	case f.Value == 0 && f.Baseline.Value == 0:
 		return 0
 	}
-	return int(kibibytes(data, "MemTotal") / 1024)
+	return f.Value / f.Baseline.Value
 }
 
-// kibibytes reads a line such as "MemTotal:  16384 kB", as files of Linux in
-// /proc have it; 0 where there is none.
-func kibibytes(proc []byte, name string) int64 {
-	for line := range strings.Lines(string(proc)) {
-		fields := strings.Fields(line)
-		if len(fields) == 3 && fields[0] == name+":" && fields[2] == "kB" {
-			n, err := strconv.ParseInt(fields[1], 10, 64)
-			if err != nil {
-				return 0
-			}
-			return n
-		}
-	}
-	return 0
-}
+// missed reports whether the figure has a target and does not reach it.
+func (f Figure) missed() bool { return f.Target != nil && f.judged() > f.Target.AtMost }
 
-// check refuses what cannot be shown, before any of it is written.
-func (r Report) check() error {
-	if len(r.Figures) == 0 {
-		return errors.New("report: nothing was measured")
-	}
-	var problems []error
-	for _, f := range r.Figures {
-		if err := f.check(); err != nil {
-			problems = append(problems, fmt.Errorf("figure %q of row %q: %w", f.Name, f.Row, err))
-		}
-	}
-	return errors.Join(problems...)
-}
-
+// check refuses a figure that cannot be shown.
 func (f Figure) check() error {
 	numbers := []float64{f.Value}
 	if f.Baseline != nil {
 		numbers = append(numbers, f.Baseline.Value)
-		if f.Baseline.Name == "" {
-			return errors.New("its baseline has no name")
-		}
 	}
 	if f.Target != nil {
 		numbers = append(numbers, f.Target.AtMost)
 	}
 	for _, n := range numbers {
 		if math.IsNaN(n) || math.IsInf(n, 0) {
-			return fmt.Errorf("%v is no number that was measured", n)
+			return fmt.Errorf("figure %q of row %q: %v is no measured number", f.Name, f.Row, n)
 		}
-	}
-	if f.Row == "" || f.Name == "" {
-		return errors.New("it has no name, or stands in no row")
 	}
 	return nil
 }
 
-// rows are the figures in the order of the report, those of one row together.
-func (r Report) rows() [][]Figure {
-	var rows [][]Figure
-	place := map[string]int{}
-	for _, f := range r.Figures {
-		at, known := place[f.Row]
-		if !known {
-			at = len(rows)
-			place[f.Row] = at
-			rows = append(rows, nil)
-		}
-		rows[at] = append(rows[at], f)
-	}
-	return rows
-}
-
-// encode writes the report as JSON, one field a line, so that git can show what a
-// new run has changed.
+// encode writes the report as JSON, one field a line.
 func (r Report) encode() ([]byte, error) {
-	if err := r.check(); err != nil {
-		return nil, err
+	if len(r.Figures) == 0 {
+		return nil, errors.New("report: nothing was measured")
+	}
+	for _, f := range r.Figures {
+		if err := f.check(); err != nil {
+			return nil, err
+		}
 	}
 	var out bytes.Buffer
 	to := json.NewEncoder(&out)
 	to.SetEscapeHTML(false)
 	to.SetIndent("", "  ")
-	if err := to.Encode(r); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
-	return out.Bytes(), nil
+	err := to.Encode(r)
+	return out.Bytes(), err
 }
 
-// decodeReport reads what encode has written.
-func decodeReport(data []byte) (Report, error) {
-	var r Report
-	from := json.NewDecoder(bytes.NewReader(data))
-	from.DisallowUnknownFields()
-	if err := from.Decode(&r); err != nil {
-		return Report{}, fmt.Errorf("report: %w", err)
+// Where the results of the last run lie, from the root of the repository. The chart and the
+// table of the page follow from the results alone.
+const (
+	resultsFile = "cmd/bench/results.json"
+	chartFile   = "cmd/bench/chart.svg"
+	pageFile    = "docs/performance.md"
+
+	figuresBegin = "<!-- figures: made by make bench, not by hand -->\n"
+	figuresEnd   = "<!-- end of figures -->\n"
+)
+
+// publish writes the results, the chart and the figures of the page into the repository at
+// root.
+func publish(root string, r Report) error {
+	results, err := r.encode()
+	if err != nil {
+		return err
 	}
-	return r, r.check()
+	files, err := shown(root, r)
+	if err != nil {
+		return err
+	}
+	files[resultsFile] = results
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(root, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// circumstances say where and of what the figures are, in one line.
-func (r Report) circumstances() string {
-	machine := fmt.Sprintf("%s cores", number(float64(r.Machine.Cores)))
-	if r.Machine.MemoryMiB > 0 {
-		machine += fmt.Sprintf(", %s GiB", number(math.Round(float64(r.Machine.MemoryMiB)/1024)))
+// shown is what follows from a report, by file name.
+func shown(root string, r Report) (map[string][]byte, error) {
+	page, err := os.ReadFile(filepath.Join(root, pageFile))
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Sprintf("%s, %s/%s, %s, Kubernetes %s, nodepools %s, %s",
-		machine, r.Machine.OS, r.Machine.Arch, r.Machine.Go, r.Kubernetes, r.Program, r.Taken.UTC().Format(time.DateOnly))
-}
-
-// size says how much there was to do.
-func (r Report) size() string {
-	return fmt.Sprintf("%s nodes, %s pools", number(float64(r.Nodes)), number(float64(r.Pools)))
+	before, rest, begins := bytes.Cut(page, []byte(figuresBegin))
+	_, after, ends := bytes.Cut(rest, []byte(figuresEnd))
+	if !begins || !ends {
+		return nil, fmt.Errorf("%s has no place for figures\nit is between the lines %q and %q", pageFile, figuresBegin, figuresEnd)
+	}
+	return map[string][]byte{
+		chartFile: []byte(r.chart()),
+		pageFile: fmt.Appendf(nil, "%s%s\n![%s](../%s)\n\n%s\n%s%s",
+			before, figuresBegin, cell(r.title()+". "+r.balance()), chartFile, r.table(), figuresEnd, after),
+	}, nil
 }

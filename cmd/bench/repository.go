@@ -3,48 +3,47 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// repository is a bare Git repository with a working copy, and its server.
+// repository is a bare Git repository of pools with a working copy, and its server.
 type repository struct {
 	*gitServer
 	work string // folder of the working copy
 }
 
-// newRepository makes and serves a repository with the spare pool in it.
-func newRepository(ctx context.Context, dir string) (*repository, error) {
+// spare is a pool without nodes. The repository has it from the start: a source needs a pool.
+var spare = func() *v1.NodePool {
+	p := newPool("spare", tierLabel, "example.com/pool", "example.com/dedicated")
+	p.Spec.NodeNames = []string{"no-such-node"}
+	return p
+}()
+
+// newRepository makes and serves a repository with the spare pool.
+func newRepository(ctx context.Context, dir string) (_ *repository, err error) {
 	r := &repository{work: filepath.Join(dir, "work")}
-	var err error
-	root := filepath.Join(dir, "git")
-	bare := filepath.Join(root, "platform.git")
-	if err := os.MkdirAll(filepath.Join(r.work, "pools"), 0o755); err != nil {
+	bare := filepath.Join(dir, "git", "platform.git")
+	if err := errors.Join(os.MkdirAll(filepath.Join(r.work, "pools"), 0o755), os.MkdirAll(bare, 0o755)); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(bare, 0o755); err != nil {
+	err = gits(ctx, r.work,
+		[]string{"init", "--quiet", "--bare", "--initial-branch", "main", bare},
+		[]string{"init", "--quiet", "--initial-branch", "main"},
+		// A push goes past the server: so it counts only what is read.
+		[]string{"remote", "add", "origin", bare})
+	if err != nil {
 		return nil, err
 	}
-	if r.gitServer, err = serveGit(ctx, root); err != nil {
+	if err := r.write(ctx, []*v1.NodePool{spare}); err != nil {
 		return nil, err
 	}
-	for _, args := range [][]string{
-		{"init", "--quiet", "--bare", bare},
-		{"-C", bare, "symbolic-ref", "HEAD", "refs/heads/main"},
-		{"init", "--quiet"},
-		{"symbolic-ref", "HEAD", "refs/heads/main"},
-		// A push goes past the server, so that it counts what is read alone.
-		{"remote", "add", "origin", bare},
-	} {
-		if err := r.git(ctx, args...); err != nil {
-			return nil, errors.Join(err, r.close())
-		}
-	}
-	if err := r.commit(ctx, []*pool{spare}); err != nil {
-		return nil, errors.Join(err, r.close())
+	if r.gitServer, err = serveGit(ctx, filepath.Dir(bare)); err != nil {
+		return nil, err
 	}
 	return r, r.push(ctx)
 }
@@ -52,10 +51,12 @@ func newRepository(ctx context.Context, dir string) (*repository, error) {
 // address is the URL of the repository.
 func (r *repository) address() string { return r.url + "/platform.git" }
 
-// commit writes the files of pools and commits them.
-func (r *repository) commit(ctx context.Context, pools []*pool) error {
+// write writes the files of pools and commits them.
+func (r *repository) write(ctx context.Context, pools []*v1.NodePool) error {
 	for _, p := range pools {
-		text, err := p.file()
+		text, err := yaml.Marshal(map[string]any{
+			"apiVersion": p.APIVersion, "kind": p.Kind, "metadata": map[string]string{"name": p.Name}, "spec": p.Spec,
+		})
 		if err != nil {
 			return err
 		}
@@ -63,40 +64,27 @@ func (r *repository) commit(ctx context.Context, pools []*pool) error {
 			return err
 		}
 	}
-	return r.commitAll(ctx)
+	return r.commit(ctx)
 }
 
-// remove removes the files of pools, commits that and pushes it.
-func (r *repository) remove(ctx context.Context, pools []*pool) error {
+// remove removes the files of pools, commits and pushes that.
+func (r *repository) remove(ctx context.Context, pools []*v1.NodePool) error {
 	for _, p := range pools {
 		if err := os.Remove(r.path(p)); err != nil {
 			return err
 		}
 	}
-	if err := r.commitAll(ctx); err != nil {
-		return err
-	}
-	return r.push(ctx)
+	return errors.Join(r.commit(ctx), r.push(ctx))
 }
 
-func (r *repository) path(p *pool) string { return filepath.Join(r.work, "pools", p.name+".yaml") }
+func (r *repository) path(p *v1.NodePool) string {
+	return filepath.Join(r.work, "pools", p.Name+".yaml")
+}
 
-func (r *repository) commitAll(ctx context.Context) error {
-	if err := r.git(ctx, "add", "--all"); err != nil {
-		return err
-	}
-	return r.git(ctx, "commit", "--quiet", "--message", "Change pools")
+func (r *repository) commit(ctx context.Context) error {
+	return gits(ctx, r.work, []string{"add", "--all"}, []string{"commit", "--quiet", "--message", "Change pools"})
 }
 
 func (r *repository) push(ctx context.Context) error {
-	return r.git(ctx, "push", "--quiet", "origin", "main")
-}
-
-func (r *repository) git(ctx context.Context, args ...string) error {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Env = r.work, gitEnvironment()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	return nil
+	return gits(ctx, r.work, []string{"push", "--quiet", "origin", "main"})
 }

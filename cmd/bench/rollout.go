@@ -2,138 +2,74 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
-// rolloutRows measure what rollouts cost, in a world of their own. What they are compared
-// with is the same without rollouts, in the same world.
-func rolloutRows(ctx context.Context, o options) (_ []Figure, err error) {
-	ctx, gone := context.WithCancelCause(ctx)
-	defer gone(nil)
-	o.rows = maps.Clone(o.rows)
-	delete(o.rows, "kubectl")
-	w, err := newWorld(ctx, o, o.rolling(), gone)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		err = errors.Join(w.explain(ctx, err), w.close())
-	}()
-	if err := w.startProgram(); err != nil {
-		return nil, err
-	}
-	if err := w.createSource(ctx); err != nil {
-		return nil, err
-	}
-	if _, err := w.push(ctx, w.fleet.pools, w.fleet.names()); err != nil {
-		return nil, err
-	}
-	figures, err := w.heldFigures(ctx)
-	if err != nil {
-		return figures, fmt.Errorf("held nodes: %w", err)
-	}
-	more, err := w.waveFigures(ctx)
-	if figures = append(figures, more...); err != nil {
-		return figures, fmt.Errorf("waves: %w", err)
-	}
-	return figures, w.checkAll(ctx)
-}
-
-// heldTime is how long held nodes are looked at: the runtime collects garbage once in two
-// minutes where little is allocated, so that each such time has as many collections.
-const heldTime = 2 * time.Minute
-
-// held is what it costs to hold the nodes of a fleet, for one reason.
-type held struct {
-	resting
-	by     string
-	status int // bytes of the largest status of a pool
+// rolloutRow measures what rollouts cost, in a world of their own, beside the same changes
+// without rollouts.
+func rolloutRow(ctx context.Context, o options) (figures []Figure, err error) {
+	s := size{nodes: o.size.nodes, pools: o.size.pools, rollouts: true}
+	err = inWorld(ctx, o, s, func(ctx context.Context, w *world) error {
+		if _, err := w.converge(ctx); err != nil {
+			return err
+		}
+		if figures, err = w.heldFigures(ctx); err != nil {
+			return fmt.Errorf("held nodes: %w", err)
+		}
+		more, err := w.waveFigures(ctx)
+		if figures = append(figures, more...); err != nil {
+			return fmt.Errorf("waves: %w", err)
+		}
+		return w.checkAll(ctx)
+	})
+	return figures, err
 }
 
 // heldFigures hold a change of every pool on every node: outside of windows, and by a budget
 // that is spent. In the end the nodes have followed.
-func (w *world) heldFigures(ctx context.Context) ([]Figure, error) {
-	beating, err := w.newBeating(ctx)
+func (w *world) heldFigures(ctx context.Context) (figures []Figure, err error) {
+	const row = "rollout, held"
+	free, err := w.rest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	lasts := min(heldTime, w.o.steady)
-	status("nothing is held for %s", lasts)
-	free := held{}
-	if free.resting, err = w.rest(ctx, beating, lasts); err != nil {
-		return nil, err
-	}
-	if _, free.status, err = w.statuses(ctx); err != nil {
-		return nil, err
-	}
-	all := []held{{by: "windows"}, {by: "budgets"}}
-	for i, rollout := range []*v1.Rollout{closed(time.Now()), {MaxUnavailable: new(intstr.FromInt32(0))}} {
-		status("every node is held by %s for %s", all[i].by, lasts)
-		if err := w.hold(ctx, rollout, fmt.Sprintf("held-%d", i)); err != nil {
+	for _, held := range []struct {
+		by      string
+		rollout *v1.Rollout
+	}{
+		{"windows", closed(time.Now())},
+		{"budgets", &v1.Rollout{MaxUnavailable: ptr.To(intstr.FromInt32(0))}},
+	} {
+		status("every node is held by %s", held.by)
+		if err := w.hold(ctx, held.rollout, "held-by-"+held.by); err != nil {
 			return nil, err
 		}
-		if all[i].resting, err = w.rest(ctx, beating, lasts); err != nil {
+		r, err := w.rest(ctx)
+		if err != nil {
 			return nil, err
 		}
-		status("the peak of memory is %.0f MiB, after %.0f MiB before", all[i].peak, free.peak)
-		if _, all[i].status, err = w.statuses(ctx); err != nil {
-			return nil, err
-		}
+		figures = append(figures,
+			Figure{Row: row, Name: fmt.Sprintf("writes in %s, %s nodes held by %s", w.o.steady, number(float64(w.size.nodes)), held.by),
+				Value: r.writes, Unit: "writes", Target: &Target{0}},
+			Figure{Row: row, Name: "processor time, of one core", Value: r.share, Unit: "%",
+				Baseline: &Baseline{"nothing held", free.share}, Target: &Target{1.2}})
 	}
 	for _, p := range w.fleet.pools {
-		p.rollout = nil
+		p.Spec.Rollout = nil
 	}
-	status("every node follows")
-	followed, err := w.push(ctx, w.fleet.pools, w.fleet.names())
-	if err != nil {
-		return nil, err
-	}
-	return w.figuresOfHeld(free, all, followed), nil
-}
-
-// statusTarget is how large the status of a pool may be, in KiB, however many nodes it has.
-const statusTarget = 4
-
-// heldTarget is how much of a processor held nodes may use, of what they use at rest.
-const heldTarget = 1.2
-
-func (w *world) figuresOfHeld(free held, all []held, followed pushed) []Figure {
-	const row = "rollout, held"
-	figures := []Figure{}
-	nodes := number(float64(w.size.nodes)) + " nodes"
-	for _, h := range all {
-		figures = append(figures,
-			Figure{Row: row, Name: fmt.Sprintf("writes in %s, %s held by %s", h.lasted, nodes, h.by), Value: h.writes(), Unit: "writes", Target: &Target{AtMost: 0}},
-			Figure{Row: row, Name: "of which of nodes", Value: float64(h.nodeWrites), Unit: "writes", Target: &Target{AtMost: 0}},
-			Figure{
-				Row: row, Name: "all requests, the leader's lease included", Value: float64(h.nodeWrites + h.asked.all), Unit: "requests",
-				Baseline: &Baseline{Name: "nothing held", Value: float64(free.nodeWrites + free.asked.all)},
-			},
-			Figure{
-				Row: row, Name: "processor time, of one core", Value: h.share(), Unit: "%",
-				Baseline: &Baseline{Name: "nothing held", Value: free.share()}, Target: &Target{AtMost: heldTarget},
-			},
-			Figure{Row: row, Name: "largest status of a pool", Value: float64(h.status) / 1024, Unit: "KiB", Target: &Target{AtMost: statusTarget}},
-		)
-	}
-	return append(figures,
-		Figure{Row: row, Name: "largest status of a pool, nothing held", Value: float64(free.status) / 1024, Unit: "KiB"},
-		Figure{
-			Row: row, Name: "writes per node, held no longer", Unit: "writes", Target: &Target{AtMost: 1},
-			Value: float64(followed.writes.all()) / float64(w.size.nodes),
-		},
-		Figure{Row: row, Name: "peak memory before any is held", Value: free.peak, Unit: "MiB", Target: peakTarget(w.size.nodes)},
-		Figure{Row: row, Name: "peak memory since the start", Value: all[len(all)-1].peak, Unit: "MiB", Target: peakTarget(w.size.nodes)},
-	)
+	followed, err := w.push(ctx, w.fleet.pools)
+	return append(figures, Figure{
+		Row: row, Name: "writes per node, held no longer", Value: followed.writes / float64(w.size.nodes), Unit: "writes", Target: &Target{1},
+	}), err
 }
 
 // closed is a rollout with a window that is half a day away.
@@ -147,10 +83,17 @@ func closed(now time.Time) *v1.Rollout {
 // hold pushes another label of every pool, with a rollout that lets no node follow, and
 // returns when every pool reports that all of its nodes wait.
 func (w *world) hold(ctx context.Context, rollout *v1.Rollout, tier string) error {
+	members := map[string]int{spare.Name: 0}
 	for _, p := range w.fleet.pools {
-		p.rollout, p.tier = rollout, tier
+		p.Spec.Rollout = rollout
 	}
-	if err := w.repository.commit(ctx, w.fleet.pools); err != nil {
+	for _, m := range w.fleet.members {
+		for _, p := range m.pools {
+			members[p.Name]++
+		}
+	}
+	setTier(w.fleet.pools, tier)
+	if err := w.repository.write(ctx, w.fleet.pools); err != nil {
 		return err
 	}
 	if err := w.repository.push(ctx); err != nil {
@@ -159,23 +102,14 @@ func (w *world) hold(ctx context.Context, rollout *v1.Rollout, tier string) erro
 	if err := w.notify(ctx); err != nil {
 		return err
 	}
-	members := map[string]int{}
-	for _, p := range w.fleet.pools {
-		members[p.name] = len(w.fleet.membersOf(p))
-	}
 	return w.poll(ctx, "every node is held", func(ctx context.Context) error {
-		pools, _, err := w.statuses(ctx)
-		if err != nil {
+		list := &v1.NodePoolList{}
+		if err := w.records.List(ctx, list); err != nil {
 			return err
 		}
-		for _, p := range pools {
-			if p.Name == spare.name {
-				continue
-			}
-			if p.Spec.Labels[tierLabel] != v1.LabelValue(tier) && p.Spec.Labels[channelLabel] != v1.LabelValue(tier) {
-				return fmt.Errorf("pool %q is not changed yet", p.Name)
-			}
-			if is := p.Status.Rollout; p.Status.ObservedGeneration != p.Generation || is == nil || int(is.Waiting) != members[p.Name] {
+		for _, p := range list.Items {
+			is := p.Status.Rollout
+			if p.Name != spare.Name && (p.Spec.Rollout == nil || p.Status.ObservedGeneration != p.Generation || is == nil || int(is.Waiting) != members[p.Name]) {
 				return fmt.Errorf("pool %q reports %+v, expected %d nodes that wait", p.Name, is, members[p.Name])
 			}
 		}
@@ -183,18 +117,108 @@ func (w *world) hold(ctx context.Context, rollout *v1.Rollout, tier string) erro
 	})
 }
 
-// statuses are all pools, and how many bytes the largest status of them has.
-func (w *world) statuses(ctx context.Context) (pools []v1.NodePool, largest int, err error) {
-	list := &v1.NodePoolList{}
-	if err := w.records.List(ctx, list); err != nil {
-		return nil, 0, err
+// waves are how many parts a fleet follows in, the rest included; waveNodes is the share of
+// the nodes in each, and of those that may be unavailable.
+const (
+	waves     = 50
+	waveNodes = "2%"
+)
+
+// inWaves is a rollout in waves without soak.
+func inWaves(drain *v1.Drain) *v1.Rollout {
+	share := intstr.FromString(waveNodes)
+	rollout := &v1.Rollout{MaxUnavailable: &share, Drain: drain}
+	for i := range waves - 1 {
+		rollout.Waves = append(rollout.Waves, v1.Wave{Name: fmt.Sprintf("wave-%02d", i+1), Nodes: &share})
 	}
-	for _, p := range list.Items {
-		text, err := json.Marshal(p.Status)
+	return rollout
+}
+
+// waveFigures change every node at once and in waves: a label of the pool of all nodes, a
+// label of the other pools, which wait for its rollout, and a taint before which nodes are
+// drained. In the end all nodes are drained.
+func (w *world) waveFigures(ctx context.Context) (figures []Figure, err error) {
+	everywhere, others := w.fleet.everywhere, w.fleet.pools[:w.fleet.base]
+	tier := 0
+	follow := func(rollout *v1.Rollout, pools ...*v1.NodePool) (p pushed) {
 		if err != nil {
-			return nil, 0, err
+			return p
 		}
-		largest = max(largest, len(text))
+		tier++
+		everywhere.Spec.Rollout = rollout
+		setTier(pools, fmt.Sprintf("wave-t%d", tier))
+		p, err = w.push(ctx, w.fleet.pools)
+		return p
 	}
-	return list.Items, largest, nil
+	status("change a label of one pool, at once and in waves")
+	once := follow(nil, everywhere)
+	one := follow(inWaves(nil), everywhere)
+	figures = w.costFigures(fmt.Sprintf("rollout, %d waves of %s nodes", waves, number(float64(w.size.nodes))), one, once, 1)
+
+	everywhere.Spec.Priority = 1000
+	status("change a label of the other pools, at once and in waves")
+	onceOthers := follow(nil, others...)
+	waited := follow(inWaves(nil), others...)
+	row := fmt.Sprintf("rollout, the same waves, %s pools wait for them", number(float64(w.size.pools)))
+	figures = append(figures, w.costFigures(row, waited, onceOthers, 1)...)
+
+	pods := w.fleet.members[:max(1, w.size.nodes/10)]
+	if err == nil {
+		err = w.createPods(ctx, pods)
+	}
+	status("drain the nodes in waves")
+	everywhere.Spec.Taints = append(everywhere.Spec.Taints, v1.Taint{Key: "example.com/reserved", Value: "true", Effect: corev1.TaintEffectNoExecute})
+	drained := follow(inWaves(&v1.Drain{}), everywhere)
+	if err != nil {
+		return nil, err
+	}
+	row = "rollout, the same waves, drained"
+	figures = append(figures, w.costFigures(row, drained, once, 2)...)
+	use, err := w.use()
+	return append(figures,
+		Figure{Row: row, Name: fmt.Sprintf("evictions of each of %s pods", number(float64(len(pods)))), Unit: "requests", Target: &Target{1},
+			Value: countOf(drained.requests, "create", "pods", "eviction") / float64(len(pods))},
+		Figure{Row: row, Name: "peak memory since the start", Value: use.peak, Unit: "MiB", Target: peakTarget(w.size.nodes)},
+	), err
+}
+
+// createPods puts a pod on each of some nodes.
+func (w *world) createPods(ctx context.Context, members []*member) error {
+	return together(ctx, len(members), clientWorkers, func(ctx context.Context, i int) error {
+		_, err := w.client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "on-" + members[i].name},
+			Spec: corev1.PodSpec{
+				NodeName: members[i].name, TerminationGracePeriodSeconds: ptr.To[int64](0),
+				Containers: []corev1.Container{{Name: "main", Image: "none"}},
+			},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return fmt.Errorf("create a pod on node %q: %w", members[i].name, err)
+		}
+		return nil
+	})
+}
+
+// costFigures are what a change costs beside the same change at once.
+func (w *world) costFigures(row string, p, once pushed, mostWrites float64) []Figure {
+	compared := func(name, unit string, of func(pushed) float64) Figure {
+		return Figure{Row: row, Name: name, Value: of(p), Unit: unit, Baseline: &Baseline{"a label at once", of(once)}}
+	}
+	return []Figure{
+		{Row: row, Name: "writes per node", Value: p.writes / float64(w.size.nodes), Unit: "writes", Target: &Target{mostWrites}},
+		compared("push to the last node right", "s", func(p pushed) float64 { return p.last }),
+		compared("processor time of nodepools", "s", func(p pushed) float64 { return p.cpu }),
+		compared("writes of statuses of pools", "writes", func(p pushed) float64 { return countOf(p.requests, "patch", "nodepools", "status") }),
+		compared("all requests but writes of nodes", "requests", func(p pushed) float64 { return float64(len(p.requests)) }),
+	}
+}
+
+// countOf is how many requests are of a verb, a resource and a subresource.
+func countOf(requests []cluster.Request, verb, resource, subresource string) (count float64) {
+	for _, r := range requests {
+		if r.Verb == verb && r.Object.Resource == resource && r.Object.Subresource == subresource {
+			count++
+		}
+	}
+	return count
 }

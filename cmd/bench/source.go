@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -11,220 +12,137 @@ import (
 	"github.com/nodepools/nodepools/source/git"
 )
 
-// sourceSize is how large the repository is, and how often each thing is done. What
-// is reported of several times is the median, and of memory the most.
-type sourceSize struct {
-	Files, Commits, Refs int
-	Polls, Fetches       int
-}
+// The repository is like one that people have had for years: many files, among them those of
+// the pools, a long history, and a ref for each pull request.
+const (
+	sourceFiles   = 10_000
+	sourceCommits = 2_000
+	sourceRefs    = 20_000
+	sourcePolls   = 30 // of which the median is shown
+	sourceFetches = 4
+)
 
-// longHistory is the size that the rows are about.
-var longHistory = sourceSize{Files: 10_000, Commits: 2_000, Refs: 20_000, Polls: 30, Fetches: 4}
-
-// sourceRows measures what following a repository costs, in folder, which is empty
-// and stays the caller's. Everything is asked of one Git server in one run, the
-// others in turns with nodepools.
-//
-// The program that calls it gives way to runSourceChild where its first argument is
-// sourceChild.
-func sourceRows(ctx context.Context, folder string, size sourceSize) (figures []Figure, err error) {
-	repository, err := makeGitRepository(ctx, filepath.Join(folder, "fleet.git"), size.Files, size.Commits)
+// sourceRow measures what it costs to follow a repository, in turn with git, at one server.
+func sourceRow(ctx context.Context, _ options) (figures []Figure, err error) {
+	dir, err := os.MkdirTemp("", "nodepools-bench-source-")
 	if err != nil {
 		return nil, err
 	}
-	if err := repository.withRefs(ctx, filepath.Join(folder, "refs.git"), size.Refs); err != nil {
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	h, err := makeHistory(ctx, dir, sourceFiles, sourceCommits)
+	if err != nil {
 		return nil, err
 	}
-	server, err := serveGit(ctx, folder)
+	server, err := serveGit(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, server.close()) }()
 
-	polls, err := pollRow(ctx, "source, nothing new", server, "fleet.git", size.Polls)
+	row := fmt.Sprintf("source, one pool changed, %s files, %s commits", number(sourceFiles), number(sourceCommits))
+	changed, err := changeFigures(ctx, row, server, h, sourceFetches)
 	if err != nil {
 		return nil, err
 	}
-	busy := fmt.Sprintf("source, nothing new, %s refs", number(float64(size.Refs)))
-	refs, err := pollRow(ctx, busy, server, "refs.git", size.Polls)
-	if err != nil {
+	if err := h.addRefs(ctx, sourceRefs); err != nil {
 		return nil, err
 	}
-	change := fmt.Sprintf("source, one pool changed, %s files, %s commits", number(float64(size.Files)), number(float64(size.Commits)))
-	fetches, err := changeRow(ctx, change, server, repository, folder, size.Fetches)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(polls, refs, fetches), nil
+	row = fmt.Sprintf("source, nothing new, %s refs", number(sourceRefs))
+	polled, err := pollFigures(ctx, row, server, sourcePolls)
+	return append(polled, changed...), err
 }
 
-// contender is one way of doing something.
-type contender struct {
-	name string
-	// do does it once; a job in a process of its own says what that took.
-	do func(context.Context) (sourceDone, error)
-}
-
-// outcome is what a contender has taken, round by round.
-type outcome struct {
-	seconds                  []float64
-	peakKiB, firstKiB        []float64
-	requests, packs, traffic []float64
-}
-
-// compete lets each do it once a round, one after the other, so that a machine that
-// is slow for a while is slow for all of them. Each round begins with another one: the
-// first may find less in the system's caches.
-func compete(ctx context.Context, server *gitServer, rounds int, before func(context.Context) error, all []contender) ([]outcome, error) {
-	outcomes := make([]outcome, len(all))
-	for round := range rounds {
-		if err := before(ctx); err != nil {
-			return nil, err
-		}
-		for turn := range all {
-			i := (round + turn) % len(all)
-			c := all[i]
-			var done sourceDone
-			traffic, err := server.during(ctx, func() (err error) {
-				done, err = c.do(ctx)
-				return err
-			})
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", c.name, err)
-			}
-			o := &outcomes[i]
-			o.seconds = append(o.seconds, done.Seconds)
-			o.peakKiB = append(o.peakKiB, float64(done.PeakKiB))
-			o.firstKiB = append(o.firstKiB, float64(done.FirstKiB))
-			o.requests = append(o.requests, float64(traffic.Requests))
-			o.packs = append(o.packs, float64(traffic.Packs))
-			o.traffic = append(o.traffic, float64(traffic.Bytes))
-		}
-	}
-	return outcomes, nil
-}
-
-// beside makes a figure for each contender that the first is compared with.
-func beside(row, name, unit string, all []contender, outcomes []outcome, of func(outcome) float64) []Figure {
-	var figures []Figure
-	for i := 1; i < len(all); i++ {
-		figures = append(figures, Figure{
-			Row: row, Name: name, Unit: unit, Value: of(outcomes[0]),
-			Baseline: &Baseline{Name: all[i].name, Value: of(outcomes[i])},
-		})
-	}
-	return figures
-}
-
-// pollRow is a look at a repository that has nothing new.
-func pollRow(ctx context.Context, row string, server *gitServer, name string, polls int) ([]Figure, error) {
-	url := server.url + "/" + name
+// follow is the repository as the controller follows it.
+func follow(url string) (repository *git.Repository, done func()) {
 	caches := git.NewCaches()
-	defer caches.Close()
-	poll := follow(url)
-	poll.Cache = caches.Of(url, "")
+	return &git.Repository{
+		URL: url, Ref: git.Ref{Branch: "main"}, Path: poolsPath, Timeout: 10 * time.Minute, Cache: caches.Of(url, ""),
+	}, caches.Close
+}
+
+// pollFigures are about a look at a repository that has nothing new.
+func pollFigures(ctx context.Context, row string, server *gitServer, polls int) ([]Figure, error) {
+	url := server.url + "/" + historyName
+	poll, done := follow(url)
+	defer done()
 	known, err := poll.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// What is fetched goes through a temporary file: where there can be none, only a
-	// poll that fetches nothing succeeds.
-	poll.TempDir = filepath.Join("no", "such", "folder")
-	timed := func(what func(context.Context) error) func(context.Context) (sourceDone, error) {
-		return func(ctx context.Context) (sourceDone, error) {
-			began := time.Now()
-			err := what(ctx)
-			return sourceDone{Seconds: time.Since(began).Seconds()}, err
+	ours, theirs, err := inTurn(ctx, server, polls, func(ctx context.Context) error {
+		_, snapshot, err := poll.Latest(ctx, known)
+		if err == nil && snapshot != nil {
+			err = errors.New("a poll has fetched the revision that it knew")
 		}
-	}
-	// With --heads, git has the server leave out what is no branch.
-	all := []contender{
-		{"nodepools", timed(func(ctx context.Context) error {
-			_, snapshot, err := poll.Latest(ctx, known)
-			if err == nil && snapshot != nil {
-				err = errors.New("a poll has fetched what it knew")
-			}
-			return err
-		})},
-		{"git ls-remote --heads", timed(func(ctx context.Context) error {
-			return runGit(ctx, "", nil, "ls-remote", "--heads", url, "refs/heads/main")
-		})},
-		{"go-git, listing of refs", timed(func(ctx context.Context) error {
-			_, err := goGitList(ctx, url)
-			return err
-		})},
-	}
-	outcomes, err := compete(ctx, server, polls, func(context.Context) error { return nil }, all)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(
-		[]Figure{
-			{Row: row, Name: "requests", Unit: "requests", Value: slices.Max(outcomes[0].requests), Target: &Target{AtMost: 1}},
-			{Row: row, Name: "requests for objects", Unit: "requests", Value: slices.Max(outcomes[0].packs), Target: &Target{AtMost: 0}},
-			{Row: row, Name: "both ways", Unit: "KiB", Value: slices.Max(outcomes[0].traffic) / 1024, Target: &Target{AtMost: 2}},
-		},
-		beside(row, "requests", "requests", all, outcomes, func(o outcome) float64 { return median(o.requests) }),
-		beside(row, "both ways", "KiB", all, outcomes, func(o outcome) float64 { return median(o.traffic) / 1024 }),
-		beside(row, "time", "ms", all, outcomes, func(o outcome) float64 { return median(o.seconds) * 1000 }),
-	), nil
+		return err
+	}, func(ctx context.Context) error {
+		return gits(ctx, "", []string{"ls-remote", "--heads", url, "refs/heads/main"})
+	})
+	return []Figure{
+		{Row: row, Name: "requests", Unit: "requests", Value: slices.Max(ours.requests), Target: &Target{1}},
+		{Row: row, Name: "requests for objects", Unit: "requests", Value: slices.Max(ours.packs), Target: &Target{0}},
+		{Row: row, Name: "both ways, the most", Unit: "KiB", Value: slices.Max(ours.bytes) / 1024, Target: &Target{2}},
+		{Row: row, Name: "time", Unit: "ms", Value: 1000 * median(ours.seconds),
+			Baseline: &Baseline{"git ls-remote --heads", 1000 * median(theirs.seconds)}},
+	}, err
 }
 
-// changeRow is a look at a repository in which one file of the pools has changed,
-// each in a process of its own. nodepools has read the commit before in that process, and
-// its memory is the most of both. git is there twice: with nothing, as nodepools is at
-// its start, and with the commit before.
-func changeRow(ctx context.Context, row string, server *gitServer, repository *gitRepository, folder string, fetches int) ([]Figure, error) {
-	url := server.url + "/" + filepath.Base(repository.dir)
-	fetch := func(dir string) sourceJob {
-		return sourceJob{By: "git", Dir: dir, Git: []string{
-			"-c", "gc.auto=0", "fetch", "--quiet", "--depth", "1", "--no-tags", url, "+refs/heads/main:refs/heads/main",
-		}}
-	}
-	old, fresh, round := filepath.Join(folder, "old-clone.git"), "", 0
-	if err := runGit(ctx, "", nil, "init", "--quiet", "--bare", old); err != nil {
+// changeFigures are about a look at a repository in which one pool has changed. Both
+// nodepools and git have the commit before.
+func changeFigures(ctx context.Context, row string, server *gitServer, h *history, fetches int) ([]Figure, error) {
+	url, clone := server.url+"/"+historyName, filepath.Join(filepath.Dir(h.dir), "clone.git")
+	fetch := []string{"-c", "gc.auto=0", "fetch", "--quiet", "--depth", "1", "--no-tags", url, "+refs/heads/main:refs/heads/main"}
+	if err := gits(ctx, "", []string{"init", "--quiet", "--bare", clone}); err != nil {
 		return nil, err
 	}
-	if _, err := fetch(old).do(ctx); err != nil {
+	if err := gits(ctx, clone, fetch); err != nil {
 		return nil, err
 	}
-	var follower *child
-	stop := func() {
-		if follower != nil {
-			follower.stop()
-		}
-	}
-	defer func() { stop() }()
-	before := func(ctx context.Context) (err error) {
-		round++
-		stop()
-		if follower, err = (sourceJob{By: "nodepools", URL: url, Follow: true}).start(ctx); err != nil {
-			return err
-		}
-		fresh = filepath.Join(folder, fmt.Sprintf("new-clone-%d.git", round))
-		return errors.Join(repository.changePool(ctx), runGit(ctx, "", nil, "init", "--quiet", "--bare", fresh))
-	}
-	all := []contender{
-		{"nodepools", func(context.Context) (sourceDone, error) { return follower.finish() }},
-		{"git fetch --depth 1 into nothing", func(ctx context.Context) (sourceDone, error) { return fetch(fresh).inChild(ctx) }},
-		{"git fetch --depth 1 onto the commit before", func(ctx context.Context) (sourceDone, error) { return fetch(old).inChild(ctx) }},
-		{"go-git, shallow clone into memory", func(ctx context.Context) (sourceDone, error) {
-			return sourceJob{By: "go-git", URL: url}.inChild(ctx)
-		}},
-	}
-	outcomes, err := compete(ctx, server, fetches, before, all)
+	poll, done := follow(url)
+	defer done()
+	known, _, err := poll.Latest(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	times := beside(row, "time", "s", all, outcomes, func(o outcome) float64 { return median(o.seconds) })
-	traffic := beside(row, "both ways", "KiB", all, outcomes, func(o outcome) float64 { return median(o.traffic) / 1024 })
-	const onto = 1 // of those that are compared with: git, which has the commit before, too
-	times[onto].Target, traffic[onto].Target = &Target{AtMost: 1.5}, &Target{AtMost: 2}
-	return slices.Concat(
-		times,
-		beside(row, "peak memory", "MiB", all, outcomes, func(o outcome) float64 { return slices.Max(o.peakKiB) / 1024 }),
-		[]Figure{{Row: row, Name: "peak memory, the whole fetch before", Unit: "MiB", Value: slices.Max(outcomes[0].firstKiB) / 1024, Target: &Target{AtMost: 56}}},
-		traffic,
-		beside(row, "requests", "requests", all, outcomes, func(o outcome) float64 { return median(o.requests) }),
-	), nil
+	var ours, theirs asked
+	for range fetches {
+		if err := h.changePool(ctx); err != nil {
+			return nil, err
+		}
+		us, them, err := inTurn(ctx, server, 1, func(ctx context.Context) error {
+			was := known
+			known, _, err = poll.Latest(ctx, was)
+			if err == nil && known == was {
+				err = errors.New("a poll has found nothing new")
+			}
+			return err
+		}, func(ctx context.Context) error { return gits(ctx, clone, fetch) })
+		if err != nil {
+			return nil, err
+		}
+		ours, theirs = ours.and(us), theirs.and(them)
+	}
+	const by = "git fetch --depth 1 onto the commit before"
+	return []Figure{
+		{Row: row, Name: "time", Unit: "s", Value: median(ours.seconds), Baseline: &Baseline{by, median(theirs.seconds)}, Target: &Target{1.5}},
+		{Row: row, Name: "both ways", Unit: "KiB", Value: median(ours.bytes) / 1024, Baseline: &Baseline{by, median(theirs.bytes) / 1024}, Target: &Target{2}},
+		{Row: row, Name: "requests", Unit: "requests", Value: median(ours.requests), Baseline: &Baseline{by, median(theirs.requests)}},
+	}, nil
+}
+
+// inTurn lets nodepools and git do something several times, in turn.
+func inTurn(ctx context.Context, server *gitServer, rounds int, us, git func(context.Context) error) (ours, theirs asked, err error) {
+	for range rounds {
+		for _, one := range []struct {
+			do  func(context.Context) error
+			sum *asked
+		}{{us, &ours}, {git, &theirs}} {
+			took, err := server.during(ctx, one.do)
+			if err != nil {
+				return ours, theirs, err
+			}
+			*one.sum = one.sum.and(took)
+		}
+	}
+	return ours, theirs, nil
 }

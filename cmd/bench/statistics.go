@@ -1,8 +1,13 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"math"
 	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // percentile is the smallest value that p percent of all values do not exceed.
@@ -12,21 +17,37 @@ func percentile(values []float64, p float64) float64 {
 	return sorted[max(rank, 1)-1]
 }
 
-// median is the value in the middle, or between the two that are there.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	half := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[half]
+// median is the middle value; of an even number of values the larger one of the two.
+func median(values []float64) float64 { return slices.Sorted(slices.Values(values))[len(values)/2] }
+
+// together calls do for every index, at most workers at once, and returns the first error.
+func together(ctx context.Context, n, workers int, do func(ctx context.Context, i int) error) error {
+	g, within := errgroup.WithContext(ctx)
+	g.SetLimit(workers)
+	for i := 0; i < n && within.Err() == nil; i++ {
+		g.Go(func() error { return do(within, i) })
 	}
-	return (sorted[half-1] + sorted[half]) / 2
+	return cmp.Or(g.Wait(), context.Cause(ctx))
 }
 
-// each is a value of each.
-func each[T any](all []T, value func(T) float64) []float64 {
-	values := make([]float64, len(all))
-	for i, one := range all {
-		values[i] = value(one)
+// evenly calls do for 0, 1, … n-1, 0, … so that each comes once in a period, until the
+// context ends, and returns the number of calls. A call that has begun is not canceled.
+func evenly(ctx context.Context, n int, period time.Duration, do func(ctx context.Context, i int) error) (calls int, err error) {
+	start, gap := time.Now(), period/time.Duration(n)
+	g, within := errgroup.WithContext(context.WithoutCancel(ctx))
+	g.SetLimit(clientWorkers)
+	for ; within.Err() == nil && pause(ctx, time.Until(start.Add(time.Duration(calls)*gap))) == nil; calls++ {
+		i := calls % n
+		g.Go(func() error { return do(within, i) })
 	}
-	return values
+	return calls, g.Wait()
+}
+
+// pause waits, unless the context ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	return context.Cause(ctx)
 }

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -15,13 +18,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply"
+	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/testdata/cluster"
 	"github.com/nodepools/nodepools/testdata/program"
 )
 
-// world is a control plane with a fleet of nodes, a repository, and the program
-// that is measured.
+// world is a control plane with a fleet of nodes, a repository, and the program.
 type world struct {
 	o       options
 	size    size
@@ -31,72 +33,163 @@ type world struct {
 
 	client  kubernetes.Interface // the administrator's
 	records client.Client        // the administrator's, for NodePools and NodePoolSources
-	account rest.Interface       // the program's, for who sends what the program sends
-	sparing *apply.NodeClient    // the same, which asks for as little as the program
+	account rest.Interface       // the program's, for a client that sends what the program sends
 
 	observer   *observer
 	repository *repository
 	launch     *launch
-	runs       *running // nil while the program does not run
+	process    *program.Process // nil while the program does not run
+	stopping   chan struct{}    // closed when the program is asked to end
+	peak       float64          // MiB, of the runs of the program that have ended
 	gone       func(error)
-	end        context.CancelFunc // of the observer
 }
 
-// newWorld starts a control plane with the nodes of a size, and the repository. When
-// the program ends unasked, gone is called, and is to end the context.
-func newWorld(ctx context.Context, o options, s size, gone func(error)) (_ *world, err error) {
+// inWorld starts a world of a size, calls do, and removes all that was started. When the
+// program ends unasked, it cancels the context of do.
+func inWorld(ctx context.Context, o options, s size, do func(context.Context, *world) error) (err error) {
+	ctx, gone := context.WithCancelCause(ctx)
+	defer gone(nil)
 	w := &world{o: o, size: s, fleet: newFleet(s), gone: gone}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, w.close())
-		}
-	}()
 	if w.dir, err = os.MkdirTemp("", "nodepools-bench-"); err != nil {
-		return nil, err
+		return err
 	}
+	defer func() {
+		err = w.explain(ctx, err)
+		gone(nil) // the observer ends before the control plane
+		err = errors.Join(err, w.close())
+	}()
 	var flags []string
 	if s.rollouts {
 		flags = append(flags, "--rollout")
 	}
-	if w.launch, err = newLaunch(ctx, o.program, w.dir, o.concurrency, flags...); err != nil {
-		return nil, err
+	if w.launch, err = newLaunch(ctx, o, w.dir, flags...); err != nil {
+		return err
 	}
-	status("start a control plane for %s nodes", number(float64(s.nodes)))
+	status("start a control plane with %s nodes", number(float64(s.nodes)))
 	if err := w.startCluster(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	status("create %s nodes", number(float64(s.nodes)))
 	if err := w.createNodes(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	watching, end := context.WithCancel(ctx)
-	w.end = end
-	if w.observer, err = observing(watching, w.client); err != nil {
-		return nil, err
+	if w.observer, err = observing(ctx, w.client); err != nil {
+		return err
 	}
-	if err := w.until(ctx, "every node is there", w.fleet.names(), w.fleet.bare); err != nil {
-		return nil, err
+	if err := w.until(ctx, "every node is there", w.fleet.bare); err != nil {
+		return err
 	}
 	if w.repository, err = newRepository(ctx, w.dir); err != nil {
-		return nil, err
+		return err
 	}
-	return w, nil
+	return do(ctx, w)
 }
 
-// startProgram starts the program, and the world's end is called when it ends.
+// auditPolicy records what the program requests, but for patches of nodes: the API server
+// counts them, and recording each one would slow it down.
+//
+//go:embed audit-policy.yaml
+var auditPolicy string
+
+// startCluster starts the control plane and installs what the program needs.
+func (w *world) startCluster(ctx context.Context) (err error) {
+	policy := filepath.Join(w.dir, "audit-policy.yaml")
+	if err := os.WriteFile(policy, []byte(strings.ReplaceAll(auditPolicy, "$PROGRAM", w.launch.user())), 0o600); err != nil {
+		return err
+	}
+	w.cluster, err = cluster.Start(ctx, cluster.Options{Audit: true, APIServerArgs: []string{
+		"--audit-policy-file=" + policy,
+		// Every write of a node is another copy of it: the rounds that are compared shall find
+		// about as many.
+		"--etcd-compaction-interval=30s",
+	}})
+	if err != nil {
+		return err
+	}
+	if w.client, err = kubernetes.NewForConfig(protobuf(w.cluster.Config)); err != nil {
+		return err
+	}
+	scheme, err := controller.NewScheme()
+	if err != nil {
+		return err
+	}
+	if w.records, err = client.New(w.cluster.Config, client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	if _, err := w.cluster.Apply(ctx, w.launch.installation.Manifests); err != nil {
+		return err
+	}
+	if _, err := w.cluster.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"); err != nil {
+		return err
+	}
+	account := w.launch.installation.Account
+	config, kubeconfig, err := w.cluster.ServiceAccount(ctx, account.Namespace, account.Name)
+	if err != nil {
+		return err
+	}
+	w.launch.kubeconfig = kubeconfig
+	accountClient, err := kubernetes.NewForConfig(protobuf(config))
+	if err != nil {
+		return err
+	}
+	w.account = accountClient.CoreV1().RESTClient()
+	return nil
+}
+
+// protobuf is what client-go speaks about nodes when it is asked to: it costs the API server
+// least.
+func protobuf(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	return config
+}
+
+// startProgram starts the program, unless it runs.
 func (w *world) startProgram() (err error) {
-	w.runs, err = w.launch.start(w.gone)
+	if w.process != nil {
+		return nil
+	}
+	stopping := make(chan struct{})
+	w.stopping = stopping
+	w.process, err = w.launch.start(func(err error) {
+		select {
+		case <-stopping:
+		default:
+			w.gone(err)
+		}
+	})
 	return err
 }
 
-func (w *world) stopProgram() (usage, error) {
-	runs := w.runs
-	w.runs = nil
-	return runs.stop()
+// stopProgram stops the program as a cluster does.
+func (w *world) stopProgram() error {
+	use, useErr := w.use()
+	w.peak = max(w.peak, use.peak)
+	process := w.process
+	w.process = nil
+	close(w.stopping)
+	if err := process.Stop(); err != nil {
+		return fmt.Errorf("%w\nthe end of its log:\n%s", err, process.Tail())
+	}
+	return useErr
 }
 
-// waitTimeout is how long to wait for what nodes do: generous, as a run that is cut
-// off has measured nothing.
+// use is what the program has used since its start; nothing while it does not run.
+func (w *world) use() (usage, error) {
+	if w.process == nil {
+		return usage{}, nil
+	}
+	return processUsage(w.process.PID())
+}
+
+// settle lets everything come to rest before something is measured.
+func settle(ctx context.Context) error {
+	runtime.GC()
+	return pause(ctx, 3*time.Second)
+}
+
+// waitTimeout is how long to wait for nodes: generous, as a run that is cut off has
+// measured nothing.
 func (w *world) waitTimeout() time.Duration {
 	limit := 2*time.Minute + time.Duration(w.size.nodes)*60*time.Millisecond
 	if w.size.rollouts { // a wave takes seconds, however few nodes are in it
@@ -105,13 +198,13 @@ func (w *world) waitTimeout() time.Duration {
 	return limit
 }
 
-// until waits for a check to hold for some nodes.
-func (w *world) until(ctx context.Context, what string, nodes []string, check func(*corev1.Node) error) error {
-	return w.observer.expect(what, nodes, check).wait(ctx, w.waitTimeout())
+// until waits for a check to hold for every node.
+func (w *world) until(ctx context.Context, what string, check func(*corev1.Node) error) error {
+	return w.observer.expect(what, w.fleet.names(), check).wait(ctx, w.waitTimeout())
 }
 
-// checkAll asks the API server for every node, and refuses any that is not what
-// its pools say, to the last label and taint.
+// checkAll reads every node from the API server, and refuses a node that differs from what
+// its pools specify.
 func (w *world) checkAll(ctx context.Context) error {
 	nodes, err := w.list(ctx)
 	if err != nil {
@@ -142,24 +235,20 @@ func (w *world) list(ctx context.Context) ([]corev1.Node, error) {
 // explain adds the end of the program's log to an error. That the program has ended
 // explains more than what did not happen after it.
 func (w *world) explain(ctx context.Context, err error) error {
-	if err == nil || w.runs == nil {
+	if err == nil || w.process == nil {
 		return err
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, program.ErrEnded) {
 		err = cause
 	}
-	return fmt.Errorf("%w\nthe end of the log of nodepools run:\n\t%s", err, strings.ReplaceAll(w.runs.process.Tail(), "\n", "\n\t"))
+	return fmt.Errorf("%w\nthe end of the log of nodepools run:\n%s", err, w.process.Tail())
 }
 
-// close stops and removes all that was started and made, the last thing first.
+// close stops and removes all that was started and made, the last first.
 func (w *world) close() error {
 	var errs []error
-	if w.runs != nil {
-		_, err := w.stopProgram()
-		errs = append(errs, err)
-	}
-	if w.end != nil {
-		w.end()
+	if w.process != nil {
+		errs = append(errs, w.stopProgram())
 	}
 	if w.repository != nil {
 		errs = append(errs, w.repository.close())
@@ -167,8 +256,5 @@ func (w *world) close() error {
 	if w.cluster != nil {
 		errs = append(errs, w.cluster.Stop())
 	}
-	if w.dir != "" {
-		errs = append(errs, os.RemoveAll(w.dir))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, os.RemoveAll(w.dir))...)
 }
