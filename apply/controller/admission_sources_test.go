@@ -18,7 +18,7 @@ var sourceAdmissions = map[string]admission{
 	"url missing":                {spec: `{path: a}`, refused: []string{"spec.url"}},
 	"url empty":                  {spec: `{url: ""}`, refused: []string{"spec.url"}},
 	"url of another kind":        {spec: `{url: ftp://git.example.com/pools.git}`, refused: []string{"spec.url", "must begin with https://"}},
-	"url as scp writes it":       {spec: `{url: "git@git.example.com:pools.git"}`, refused: []string{"spec.url", "must begin with https://"}},
+	"url as scp writes it":       {spec: `{url: "git@git.example.com:pools.git"}`, refused: []string{"spec.url", "write ssh://git@git.example.com/pools.git"}},
 	"url with a token":           {spec: `{url: "https://token@git.example.com/pools.git"}`, refused: []string{"spec.url", "must not carry a credential"}},
 	"url with user and password": {spec: `{url: "http://user:word@git.example.com/pools.git"}`, refused: []string{"spec.url", "must not carry a credential"}},
 	"url by ssh with a password": {spec: `{url: "ssh://git:word@git.example.com/pools.git"}`, refused: []string{"spec.url", "must not carry a credential"}},

@@ -162,6 +162,7 @@ kind: NodePool
 metadata: {name: large}
 spec:
   parent: gpu
+  priority: 1
   selector: {matchLabels: {size: large}}
   labels: {tier: large}
   taints: [{key: tier, value: large, effect: NoSchedule}, {key: large, effect: NoExecute}]

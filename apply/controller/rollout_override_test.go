@@ -24,7 +24,7 @@ spec: {labels: {example.com/tier: "1"}}
 apiVersion: nodes.lailin.xyz/v1
 kind: NodePool
 metadata: {name: over}
-spec: {parent: base, nodeNames: [b]}
+spec: {parent: base, priority: 1, nodeNames: [b]}
 `)
 	w.isReady("over", 1)
 	w.inUse("a", "b")

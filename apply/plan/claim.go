@@ -46,7 +46,7 @@ func (e *ClaimError) Soon() bool {
 func (e *ClaimError) awaited() []string {
 	var names []string
 	for _, claim := range e.Claims {
-		if claim.Undecided != "" {
+		if claim.Undecided != "" && claim.Undecided != beingDeleted {
 			names = append(names, claim.Owner)
 		}
 	}

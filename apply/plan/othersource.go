@@ -82,12 +82,15 @@ func OtherSources(of Reading, readings []Reading, now time.Time) []OtherSource {
 	return others
 }
 
+// beingDeleted is why a source is not read any more: it has no further poll to wait for.
+const beingDeleted = "is being deleted"
+
 // unread says why it is not known which pools a source has, and whether that ends by itself.
 func (reading Reading) unread(of Reading) (why string, soon bool) {
 	const notYet = "was not polled since"
 	switch SourceOutcomeOf(reading.Source).State() {
 	case SourceStateDeleted, SourceStateDeleting:
-		return "is being deleted", false
+		return beingDeleted, false
 	case SourceStateSuspended:
 		return "is suspended", false
 	case SourceStatePaused:

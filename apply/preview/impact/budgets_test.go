@@ -49,7 +49,7 @@ func TestBudgets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := c.scene.of()
 			expectEqual(t, c.reason, Impact{Budgets: c.want}, &Impact{
-				Evictions: []Eviction{}, Budgets: got.Budgets, Unschedulable: got.Unschedulable,
+				Evictions: []Eviction{}, Budgets: got.Budgets, Unschedulable: got.Unschedulable, Stranded: []Stranded{},
 				DaemonPods: []DaemonPods{}, RuntimeClasses: []RuntimeClassUse{}, Overlaps: []Overlap{},
 			})
 		})
