@@ -187,6 +187,9 @@ func (s *refusingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	code := http.StatusUnauthorized
 	if s.admits { // then there will be many requests
 		code = []int{401, 403, 0, 500, 503, 418}[n%6]
+		if strings.Contains(r.URL.Path, "/leases/") {
+			code = 403 // run works without a lease that it may not have, and ends at other failures
+		}
 		if code == 403 || code == 500 {
 			w.Header().Set("Content-Type", "text/html")
 		}
