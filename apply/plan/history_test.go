@@ -229,3 +229,14 @@ func TestConflictsOfManyPools(t *testing.T) {
 		t.Errorf("a node costs %.0f allocations", allocations)
 	}
 }
+
+// What a weaker pool wants, be it a taint, takes no room of a label of a stronger one.
+func TestRoomGoesByRank(t *testing.T) {
+	stronger, weaker := candidate{field: Label, key: "b", rank: 0}, candidate{field: Taint, key: "a", rank: 1}
+	if compareCandidates(stronger, weaker) >= 0 {
+		t.Error("the taint of the weaker pool comes before the label of the stronger one")
+	}
+	if annotation := (candidate{field: Annotation, key: "a", rank: 0}); compareCandidates(annotation, weaker) <= 0 {
+		t.Error("an annotation comes before a taint")
+	}
+}

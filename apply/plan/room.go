@@ -119,12 +119,15 @@ func candidatesOf[K comparable](node *NodeState, at keyField[K], recorded map[K]
 }
 
 func compareCandidates(a, b candidate) int {
-	return cmp.Or(cmp.Compare(tier(a.field), tier(b.field)), cmp.Compare(a.rank, b.rank), cmp.Compare(a.key, b.key))
-}
-
-// tier is the order in which the fields of a node get room.
-func tier(field Field) int {
-	return slices.Index([]Field{Taint, Label, Annotation}, field)
+	last := func(c candidate, field Field) int {
+		if c.field == field {
+			return 1
+		}
+		return 0
+	}
+	// By rank, and of one pool taints before labels: no pool takes the room of a stronger one.
+	return cmp.Or(cmp.Compare(last(a, Annotation), last(b, Annotation)), cmp.Compare(a.rank, b.rank),
+		cmp.Compare(last(a, Label), last(b, Label)), cmp.Compare(a.key, b.key))
 }
 
 // jsonLen is what a text takes in a record.

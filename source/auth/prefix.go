@@ -69,6 +69,8 @@ func locate(raw string) (location, string) {
 		return location{}, "has a query or a fragment"
 	case ambiguous.MatchString(u.EscapedPath()):
 		return location{}, "has %2F, %5C, %2E or %25 in its path"
+	case strings.Contains(u.Path, ";"):
+		return location{}, "has a ; in its path, which some servers cut before they resolve .."
 	case sanitize.Line(u.Path) != u.Path:
 		return location{}, "has a control character in its path"
 	}

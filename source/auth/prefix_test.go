@@ -40,6 +40,7 @@ func TestCovers(t *testing.T) {
 		{"ssh for https", "ssh://git.example.com", "https://git.example.com/a", "another prefix"},
 		{"out of it again", "https://git.example.com/a", "https://git.example.com/a/../b", ". or .."},
 		{"escaped dots", "https://git.example.com/a", "https://git.example.com/a/%2e%2e/b", "%2E"},
+		{"dots before a parameter", "https://git.example.com/a", "https://git.example.com/a/..;/b", "a ; in its path"},
 		{"escaped dots in upper case", "https://git.example.com/a", "https://git.example.com/a/%2E./b", "%2E"},
 		{"escaped slash", "https://git.example.com/a", "https://git.example.com/a%2fb", "%2F"},
 		{"escaped backslash", "https://git.example.com/a", "https://git.example.com/a/..%5Cb", "%5C"},
