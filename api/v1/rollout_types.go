@@ -276,8 +276,8 @@ type RolloutHalt struct {
 	// time of the halt.
 	Time metav1.Time `json:"time"`
 
-	// changes stand for what failed nodes have followed of labels and taints: the halt is over
-	// when no pool says any of that any more.
+	// changes stand for the labels and taints of the pools that failed nodes have followed: the
+	// halt is over when no pool has these labels and taints any more.
 	// +kubebuilder:validation:MaxLength=8192
 	Changes string `json:"changes"`
 

@@ -185,7 +185,7 @@ func failureScenarios() []*scenario {
 		{name: "a canary has failed", on: "n1/recovered n2 n3", second: canary, then: canary, happens: nothing},
 		{name: "reverted", on: "n1/unready n2 n3 n4", second: `p: {` + two + `}`, then: `p: {labels: {example.com/$p: "1"}, ` + two + `}`, happens: "Sat 12:00 n1 n2"},
 		{name: "another key", on: "n1/recovered n2 n3 n4", first: `p: {labels: {example.com/$p: "1", example.com/$p.x: "1"}}`,
-			second: `p: {labels: {example.com/$p: "2", example.com/$p.x: "1"}, ` + two + `}`, then: `p: {labels: {example.com/$p: "2", example.com/$p.x: "2"}, ` + two + `}`, happens: nothing},
+			second: `p: {labels: {example.com/$p: "2", example.com/$p.x: "1"}, ` + two + `}`, then: `p: {labels: {example.com/$p: "2", example.com/$p.x: "2"}, ` + two + `}`, happens: "Sat 12:00 n1 n2; Sat 12:30 n3 n4"},
 		{name: "resumed", on: "n1/recovered n2 n3 n4", second: `p: {` + two + `}`, then: `p: {` + two + `}`, resumed: []string{"p"}, happens: "Sat 12:25 n3 n4"},
 		{name: "one has failed, and may not", on: "n1/unready n2 n3 n4", second: `p: {rollout: {maxUnavailable: 2, minReady: 30m, maxFailures: 1}}`, then: `p: {` + two + `}`, happens: nothing},
 		{name: "one has failed, and may", on: "n1/unready n2 n3 n4", second: `p: {rollout: {maxUnavailable: 2, minReady: 30m, maxFailures: 1}}`,

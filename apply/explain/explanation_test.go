@@ -223,8 +223,8 @@ func TestNodeSaysWhatItHasFollowed(t *testing.T) {
 		t.Fatal(node.Annotations)
 	}
 	for change, says := range map[string]string{
-		`{"content":"3fa2c1","commit":"9a41c07d2be5"}`: "last followed at 2026-11-25T02:00:07Z, commit 9a41c07d2be5\n",
-		`{"content":"3fa2c1"}`:                         "last followed at 2026-11-25T02:00:07Z\n",
+		`{"spec":"3fa2c1","commit":"9a41c07d2be5"}`: "last followed at 2026-11-25T02:00:07Z, commit 9a41c07d2be5\n",
+		`{"spec":"3fa2c1"}`:                         "last followed at 2026-11-25T02:00:07Z\n",
 	} {
 		node.Annotations[v1.AppliedAnnotation] = `{"version":1` + record + `,"change":{"at":"2026-11-25T02:00:07Z","pools":{"gpu":` + change + `}}}`
 		var text bytes.Buffer

@@ -52,7 +52,7 @@ func TestRecordNamesTheCommit(t *testing.T) {
 
 // A commit that nobody can have written is refused, as all is that this code would not write.
 func TestRecordWithAnImpossibleCommit(t *testing.T) {
-	const text = `{"version":1,"pools":{"p":{"labels":{"a":"1"}}},"change":{"at":"2026-11-25T02:00:07Z","pools":{"p":{"content":"c","commit":"main; rm"}}}}`
+	const text = `{"version":1,"pools":{"p":{"labels":{"a":"1"}}},"change":{"at":"2026-11-25T02:00:07Z","pools":{"p":{"spec":"c","commit":"main; rm"}}}}`
 	if _, err := ParseRecord(text); err == nil {
 		t.Error("it is read")
 	}

@@ -160,7 +160,7 @@ func TestConditionHaltsARollout(t *testing.T) {
 		"of another pool":        {lacks("q"), ""},
 		"it did not when it began": {func(n []Follower) {
 			lacks("p")(n)
-			n[0].Change.Pools["p"] = FollowedPool{At: n[0].Change.At, Unready: true, Content: n[0].Change.Pools["p"].Content}
+			n[0].Change.Pools["p"] = FollowedPool{At: n[0].Change.At, Unready: true, Spec: n[0].Change.Pools["p"].Spec}
 		}, ""},
 		"one that has not followed": {func(n []Follower) { n[1].Unmet = map[string]string{"p": "has no condition GPUHealthy"} }, ""},
 	} {

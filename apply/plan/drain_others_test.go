@@ -68,7 +68,7 @@ func TestHaltIsOfAllThatWasFollowed(t *testing.T) {
 	nodes := func() []Follower {
 		a, b := follower(rollouts, "a", "", "fleet", "gpu", "web"), follower(rollouts, "b", "", "fleet", "gpu", "web")
 		at := closedAt.Add(-2 * time.Minute)
-		a.Change = LastChange{At: at, Pools: map[string]FollowedPool{"gpu": {At: at, Content: contentID(gpu)}, "web": {At: at, Content: contentID(web)}}}
+		a.Change = LastChange{At: at, Pools: map[string]FollowedPool{"gpu": {At: at, Spec: specHash(gpu)}, "web": {At: at, Spec: specHash(web)}}}
 		a.Unready, a.Unavailable = true, true
 		b.Asks, b.Waits = []string{"fleet"}, []string{"gpu", "web"}
 		return []Follower{a, b}
@@ -80,7 +80,7 @@ func TestHaltIsOfAllThatWasFollowed(t *testing.T) {
 			t.Fatal("not halted")
 		}
 		seen[halt.Status().Changes] = true
-		if !slices.Contains(halt.Changes, contentID(gpu)) {
+		if !slices.Contains(halt.Changes, specHash(gpu)) {
 			edited := waitingPool("web", labelPairs("m", "3"))
 			later := RolloutsOf([]*v1.NodePool{fleet, gpu, edited})
 			after := nodes()

@@ -16,9 +16,8 @@ import (
 // have failed. It stays when these are ready again.
 type Halt struct {
 	Time time.Time
-	// Changes stand for what failed nodes had followed of labels and taints, key by key; sorted.
-	// It is over when no pool says any of that any more: what else a pool says is no reason to
-	// go on.
+	// Changes stand for what failed nodes had followed: see [rollout.specFor]; sorted. The halt is
+	// over when no pool says any of that any more.
 	Changes []string
 	// Nodes is how many nodes had failed, and Node the first of them by name.
 	Nodes int
@@ -90,16 +89,16 @@ const failurePeriod = 10 * time.Minute
 const maxHaltedChanges = 250
 
 // followedAt is when a node last began to follow pools of which more waits in a rollout, and
-// could fail by them: it was ready then, and they still say any of what it has followed. It is
-// zero where it has not.
-func (p *progress) followedAt(node *Follower, all followings) (at time.Time, pools []*rollout) {
-	for name, pool := range node.Change.Pools {
+// could fail by them: it was ready then, and they still say what it has followed. It is zero
+// where it has not.
+func (p *progress) followedAt(node *Follower) (at time.Time, pools []*rollout) {
+	for name, followed := range node.Change.Pools {
 		one := p.waiting[name]
-		if one == nil || pool.Unready || pool.At.Before(at) || len(all.of(node, one).changes) == 0 {
+		if one == nil || followed.Unready || followed.At.Before(at) || !one.says(followed.Spec) {
 			continue
 		}
-		if pool.At.After(at) {
-			at, pools = pool.At, nil
+		if followed.At.After(at) {
+			at, pools = followed.At, nil
 		}
 		pools = append(pools, one)
 	}
@@ -110,13 +109,12 @@ func (p *progress) followedAt(node *Follower, all followings) (at time.Time, poo
 // [Halt.Changes]. They were ready when they began to follow a change of which more waits,
 // and are not ready by now, while the last wave that has begun is theirs, or soon after.
 // Nodes that had begun before a halt that somebody has resumed do not.
-func (p *progress) failures(pool *rollout, all followings, halt *Halt, now time.Time) (failed []*Follower, changes []string) {
-	noted := map[string]map[int]bool{} // most have followed the same
+func (p *progress) failures(pool *rollout, halt *Halt, now time.Time) (failed []*Follower, changes []string) {
 	for _, node := range p.members {
 		if !node.unready(pool.name) {
 			continue
 		}
-		at, followed := p.followedAt(node, all)
+		at, followed := p.followedAt(node)
 		if at.IsZero() {
 			continue
 		}
@@ -128,7 +126,7 @@ func (p *progress) failures(pool *rollout, all followings, halt *Halt, now time.
 		if wave := p.of[node.Name]; wave < len(pool.waves) {
 			period = max(period, pool.waves[wave].soak)
 		}
-		if len(pool.waves) > 0 && p.of[node.Name] == p.lastWave(node, followed, all) {
+		if len(pool.waves) > 0 && slices.ContainsFunc(followed, func(one *rollout) bool { return p.of[node.Name] == p.lastWaveOf(one) }) {
 			period = max(period, lastWavePeriod)
 		}
 		if !now.Before(at.Add(period)) {
@@ -136,36 +134,30 @@ func (p *progress) failures(pool *rollout, all followings, halt *Halt, now time.
 		}
 		failed = append(failed, node)
 		for _, one := range followed {
-			if noted[one.name] == nil {
-				noted[one.name] = map[int]bool{}
-			}
-			for _, change := range all.of(node, one).changes {
-				if !noted[one.name][change] {
-					noted[one.name][change], changes = true, append(changes, all.textsOf(one).texts[change])
-				}
+			if spec := node.Change.Pools[one.name].Spec; !slices.Contains(changes, spec) {
+				changes = append(changes, spec)
 			}
 		}
 	}
 	slices.Sort(changes)
-	return failed, slices.Compact(changes)
+	return failed, changes
 }
 
-// lastWave is the last one of which a node has followed any of what this one has followed of
-// some pools: what nodes have followed of other keys, maybe long ago, is another rollout.
-func (p *progress) lastWave(node *Follower, pools []*rollout, all followings) int {
+// lastWaveOf is the last wave of which a node has followed what a pool says.
+func (p *progress) lastWaveOf(pool *rollout) int {
+	if last, known := p.last[pool.name]; known {
+		return last
+	}
 	last := 0
-	for _, pool := range pools {
-		followed, waves := all.of(node, pool), p.lastWavesOf(pool, all)
-		if !followed.keyed {
-			last = max(last, waves.whole)
-			continue
-		}
-		for _, change := range followed.changes {
-			if change < len(waves.of) {
-				last = max(last, waves.of[change])
-			}
+	for _, node := range p.members {
+		if followed := node.Change.Pools[pool.name]; !followed.Unready && pool.says(followed.Spec) {
+			last = max(last, p.of[node.Name])
 		}
 	}
+	if p.last == nil {
+		p.last = map[string]int{}
+	}
+	p.last[pool.name] = last
 	return last
 }
 
@@ -176,11 +168,11 @@ const lastWavePeriod = 7 * 24 * time.Hour
 
 // haltOf decides whether a rollout is halted: it was, and nobody has resumed it, or more nodes
 // have failed than it tolerates. Fewer failures keep no wave from beginning.
-func (p *progress) haltOf(pool *rollout, all followings, before *Halt, now time.Time) *Halt {
+func (p *progress) haltOf(pool *rollout, before *Halt, now time.Time) *Halt {
 	if before.Holds() {
 		return before
 	}
-	failed, changes := p.failures(pool, all, before, now)
+	failed, changes := p.failures(pool, before, now)
 	if len(failed) <= pool.toleratedFailures(len(p.members)) {
 		for _, node := range failed {
 			p.tolerated[node.Name] = true
@@ -212,7 +204,7 @@ func (r *Rollouts) standing(pool string, halt *Halt, waits bool) *Halt {
 		return nil
 	}
 	for _, one := range r.pools {
-		if one.saysAny(halt.Changes) {
+		if slices.ContainsFunc(halt.Changes, one.says) {
 			return halt
 		}
 	}

@@ -118,7 +118,7 @@ func TestNoFailureMonthsLater(t *testing.T) {
 	var nodes []Follower
 	for _, name := range []string{"a", "b", "c"} {
 		f := follower(rollouts, name, "", "p")
-		f.Change = LastChange{At: closedAt.Add(-90 * 24 * time.Hour), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-90 * 24 * time.Hour), Content: contentID(pool)}}}
+		f.Change = LastChange{At: closedAt.Add(-90 * 24 * time.Hour), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-90 * 24 * time.Hour), Spec: specHash(pool)}}}
 		nodes = append(nodes, f)
 	}
 	nodes[1].Unready, nodes[1].Unavailable = true, true
@@ -135,7 +135,7 @@ func TestFailureIsOfItsPool(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{web, waitingPool("gpu", limited("1", time.Minute))})
 	a, b := follower(rollouts, "a", "", "gpu", "web"), follower(rollouts, "b", "", "web")
 	// It followed web a year ago, and gpu a minute ago, and fails by that.
-	a.Change = LastChange{At: closedAt.Add(-time.Minute), Pools: map[string]FollowedPool{"web": {At: closedAt.Add(-longAgo), Content: contentID(web)}, "gpu": {At: closedAt.Add(-time.Minute), Content: "broken"}}}
+	a.Change = LastChange{At: closedAt.Add(-time.Minute), Pools: map[string]FollowedPool{"web": {At: closedAt.Add(-longAgo), Spec: specHash(web)}, "gpu": {At: closedAt.Add(-time.Minute), Spec: "broken"}}}
 	a.Unready, a.Unavailable = true, true
 	b.Asks, b.Waits = []string{"web"}, []string{"web"}
 	if turns := rollouts.Turns(asking([]Follower{a, b}), nil, closedAt, true); turns.Halts["web"] != nil {
@@ -227,7 +227,7 @@ func TestHaltEndsWithWhatHasFailed(t *testing.T) {
 			nodes = append(nodes, f)
 		}
 		nodes[0].Waits, nodes[0].Asks = []string{"web"}, []string{"fleet"}
-		nodes[0].Change = LastChange{At: closedAt.Add(-2 * time.Minute), Pools: map[string]FollowedPool{"gpu": {At: closedAt.Add(-2 * time.Minute), Content: contentID(gpu)}}}
+		nodes[0].Change = LastChange{At: closedAt.Add(-2 * time.Minute), Pools: map[string]FollowedPool{"gpu": {At: closedAt.Add(-2 * time.Minute), Spec: specHash(gpu)}}}
 		return nodes
 	}
 	failed := nodes()

@@ -21,7 +21,7 @@ func halting(change func(*v1.NodePool)) (*v1.NodePool, func(ago time.Duration, r
 	return pool, func(ago time.Duration, ready bool) []Follower {
 		rollouts := RolloutsOf([]*v1.NodePool{pool})
 		a, b, c := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
-		a.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-ago), Content: contentID(pool)}}}
+		a.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-ago), Spec: specHash(pool)}}}
 		a.Unready, a.Unavailable = !ready, !ready
 		for _, f := range []*Follower{&b, &c} {
 			f.Asks, f.Waits = []string{"p"}, []string{"p"}
@@ -49,10 +49,10 @@ func TestWhatHaltsARollout(t *testing.T) {
 		"not ready while it soaks":   {nil, time.Minute, false, nil, true, 0},
 		"not ready in the last wave": {nil, 2 * time.Hour, false, nil, true, 0},
 		"was not ready when it began": {nil, time.Minute, false, func(n []Follower) {
-			n[0].Change.Pools["p"] = FollowedPool{At: n[0].Change.At, Unready: true, Content: n[0].Change.Pools["p"].Content}
+			n[0].Change.Pools["p"] = FollowedPool{At: n[0].Change.At, Unready: true, Spec: n[0].Change.Pools["p"].Spec}
 		}, false, 0},
 		"has followed something else": {nil, time.Minute, false, func(n []Follower) {
-			n[0].Change.Pools = map[string]FollowedPool{"p": {At: n[0].Change.At, Content: "other"}}
+			n[0].Change.Pools = map[string]FollowedPool{"p": {At: n[0].Change.At, Spec: "other"}}
 		}, false, 0},
 		"is cordoned":                            {nil, time.Minute, true, func(n []Follower) { n[0].Unavailable = true }, false, 0},
 		"one that has not followed":              {nil, time.Minute, true, func(n []Follower) { n[1].Unready, n[1].Unavailable = true, true }, false, 0},
@@ -85,7 +85,7 @@ func TestTimeOfAHaltIsRoundedUp(t *testing.T) {
 	nodes, rollouts := nodesOf(time.Minute, false), RolloutsOf([]*v1.NodePool{pool})
 	began := func(f *Follower) {
 		f.Asks, f.Waits = nil, nil
-		f.Change = LastChange{At: inSeconds(now), Pools: map[string]FollowedPool{"p": {At: inSeconds(now), Content: contentID(pool)}}}
+		f.Change = LastChange{At: inSeconds(now), Pools: map[string]FollowedPool{"p": {At: inSeconds(now), Spec: specHash(pool)}}}
 	}
 	began(&nodes[1])
 	halt := rollouts.Turns(asking(nodes), nil, now, true).Halts["p"]
@@ -108,7 +108,7 @@ func TestFailureOfAnEarlierWave(t *testing.T) {
 	for ago, halts := range map[time.Duration]bool{9 * time.Minute: true, 11 * time.Minute: false} {
 		a, b, c := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
 		for _, f := range []*Follower{&a, &b} {
-			f.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-ago), Content: contentID(pool)}}}
+			f.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-ago), Spec: specHash(pool)}}}
 		}
 		a.Unready, a.Unavailable = true, true
 		c.Asks, c.Waits = []string{"p"}, []string{"p"}
@@ -152,7 +152,7 @@ func TestHaltStays(t *testing.T) {
 		t.Fatalf("resumed, with the canary down, it is the turn of %v: %+v", turns.Nodes, resumed)
 	}
 	nodes := nodesOf(time.Minute, false)
-	nodes[1].Change, nodes[1].Waits, nodes[1].Asks = LastChange{At: later, Pools: map[string]FollowedPool{"p": {At: later, Content: contentID(pool)}}}, nil, nil
+	nodes[1].Change, nodes[1].Waits, nodes[1].Asks = LastChange{At: later, Pools: map[string]FollowedPool{"p": {At: later, Spec: specHash(pool)}}}, nil, nil
 	nodes[1].Unready, nodes[1].Unavailable = true, true
 	again := rollouts().Turns(asking(nodes), turns.Halts, later, true).Halts["p"]
 	if !again.Holds() || again.Node != "b" || again.Resume() == halt.Resume() {
@@ -212,7 +212,7 @@ func TestRevertWaitsForItsTurnAlone(t *testing.T) {
 	}
 	now = closedAt
 	o = outcome(node, revert, "p")
-	if !o.Begins || len(LastChangeOf(o.Admission.Plan.After(node)).Pools["p"].Labels) > 0 {
+	if !o.Begins || LastChangeOf(o.Admission.Plan.After(node)).Pools["p"].Previous != "" {
 		t.Errorf("in its turn, it begins: %t, and what it goes back to can be gone back to: %v", o.Begins, o.Admission.Plan.Record.Change)
 	}
 	node = o.Admission.Plan.After(node)
@@ -229,7 +229,7 @@ func TestRevertWaitsForItsTurnAlone(t *testing.T) {
 		nodes = append(nodes, f)
 	}
 	nodes[0].Asks, nodes[0].Reverts = nil, nil // the canary waits for a window
-	halt := map[string]*Halt{"p": {Time: closedAt, Changes: []string{contentID(revert)}}}
+	halt := map[string]*Halt{"p": {Time: closedAt, Changes: []string{specHash(revert)}}}
 	if turns := rollouts.Turns(asking(nodes), halt, closedAt, true); len(turns.Nodes) != 1 || turns.Nodes["b"] == nil {
 		t.Errorf("it is the turn of %v, want one node at a time, in whatever wave and halt", turns.Nodes)
 	}

@@ -94,7 +94,13 @@ func (h holder) refuses(pool string) bool { return h.refused[pool] }
 // wants reports whether a pool still wants a key of the node; of annotations, that is not known
 // of a pool that the node is in.
 func (h holder) wants(pool string, field Field, key string) bool {
-	_, says := h.rollouts.of(pool).says.value(field, key)
+	of := h.rollouts.of(pool)
+	_, says := of.labels[key]
+	if field == Taint {
+		says = slices.ContainsFunc(of.taints, func(taint v1.Taint) bool {
+			return render.TaintID{Key: taint.Key, Effect: taint.Effect}.String() == key
+		})
+	}
 	return slices.Contains(h.members, pool) && (says || field == Annotation || key == v1.RoleLabel(pool))
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -36,30 +37,23 @@ type DrainedTaint struct {
 
 // FollowedPool is what a node has followed of a pool.
 type FollowedPool struct {
-	// At is when it began, or, where the node was drained for it, when that ended. Unready reports that the node was not ready then: that it is not
-	// ready later, the change has not caused.
+	// At is when it began, or, where the node was drained for it, when that ended. Unready reports
+	// that the node was not ready then: that it is not ready later, the change has not caused.
 	At      time.Time
 	Unready bool
-	// Content stands for what the pool said of labels and taints. Keys stand for what it said
-	// of those that changed with it, key by key, sorted: see [rollout.saying]. There are none
-	// of what was followed before records had them, and where there was no room: then Content
-	// stands for all of it.
-	Content string
-	Keys    []string
+	// Spec stands for what the pool said: see [rollout.specFor].
+	Spec string
+	// Previous stands for what the node had of the pool before: see [Record.portion]. It is empty
+	// where going back to that is no revert.
+	Previous string
 	// Commit is that of the revision which said it, in short; empty where that is not known. It
 	// decides nothing, and no write is due because of it.
 	Commit string
-	// Labels and Taints are the values of the keys that changed with it as they were before;
-	// nil for what no pool had put there. There are none where the change itself put back
-	// what was before.
-	Labels map[string]*string
-	Taints map[render.TaintID]*string
 }
 
 // equal leaves the commit aside, by which nothing is decided.
 func (f FollowedPool) equal(other FollowedPool) bool {
-	return f.At.Equal(other.At) && f.Unready == other.Unready && f.Content == other.Content &&
-		slices.Equal(f.Keys, other.Keys) && maps.EqualFunc(f.Labels, other.Labels, ptr.Equal) && maps.EqualFunc(f.Taints, other.Taints, ptr.Equal)
+	return f.At.Equal(other.At) && f.Unready == other.Unready && f.Spec == other.Spec && f.Previous == other.Previous
 }
 
 // LastChangeOf is the last change that a node has followed in its turn, by its record;
@@ -141,137 +135,63 @@ func (c LastChange) Behind(other LastChange) bool {
 // what comes back later is a change like any other.
 const revertPeriod = 7 * 24 * time.Hour
 
-// reverts reports whether all that a plan does with the keys of a pool puts back what they
-// were before the node followed that pool last.
-func (r *Rollouts) reverts(p *NodePlan, pool string, now time.Time) bool {
-	followed, known := p.recorded.Change.Pools[pool]
-	if !known || !now.Before(followed.At.Add(revertPeriod)) {
+// reverts reports whether a plan gives a node back what it had of a pool before it followed that
+// pool last.
+func (p *NodePlan) reverts(pool string, now time.Time) bool {
+	followed := p.recorded.Change.Pools[pool]
+	if followed.Previous == "" || !now.Before(followed.At.Add(revertPeriod)) {
 		return false
 	}
-	labels, taints := p.changedLabels(pool), r.changedTaints(p, pool)
-	return len(labels)+len(taints) > 0 && restores(labels, followed.Labels) && restores(taints, followed.Taints)
+	after := p.Record.portion(pool)
+	return after == followed.Previous && after != p.recorded.portion(pool)
 }
 
-// changedLabels are the labels that a plan changes, and that have to do with a pool.
-func (p *NodePlan) changedLabels(pool string) map[string]keyValues {
-	return changedKeys(pool, p.recorded.Labels, p.Record.Labels, p.desired.Labels)
-}
-
-// changedTaints are the taints that a plan changes, and that have to do with a pool, but
-// for those by which it ends a drain.
-func (r *Rollouts) changedTaints(p *NodePlan, pool string) map[render.TaintID]keyValues {
-	changed := changedKeys(pool, p.recorded.Taints, p.Record.Taints, p.desired.Taints)
-	maps.DeleteFunc(changed, func(id render.TaintID, _ keyValues) bool { return r.completes(p, id) })
-	return changed
-}
-
-// restores reports whether changes all lead to what was before.
-func restores[K comparable](changes map[K]keyValues, before map[K]*string) bool {
-	for key, change := range changes {
-		was, known := before[key]
-		if !known || (was == nil) != (change.after == nil) || was != nil && *was != *change.after {
-			return false
+// portion stands for what a record has of a pool: the labels, and the taints that may keep pods
+// off.
+func (r Record) portion(pool string) string {
+	var keys []string
+	for key, entry := range r.Labels {
+		if entry.Pool == pool {
+			keys = append(keys, "label "+key+"="+entry.Value)
 		}
 	}
-	return true
+	for id, entry := range r.Taints {
+		if entry.Pool == pool && id.Effect != corev1.TaintEffectPreferNoSchedule {
+			keys = append(keys, "taint "+id.String()+"="+entry.Value)
+		}
+	}
+	slices.Sort(keys)
+	return digest(6, keys...)
 }
 
-// keyValues are the values that pools give a key before and after a plan; nil for none.
-type keyValues struct{ before, after *string }
-
-// changedKeys are the keys of a field that a plan changes, and that a pool has, gets, wants
-// or agrees on.
-func changedKeys[K comparable](pool string, recorded, record map[K]Entry, desired map[K]render.Want) map[K]keyValues {
-	changed := map[K]keyValues{}
-	consider := func(key K) {
-		before, had := recorded[key]
-		after, has := record[key]
-		if had == has && before.Value == after.Value {
-			return
-		}
-		want := desired[key]
-		if before.Pool != pool && after.Pool != pool && want.Pool != pool && !slices.Contains(want.Agreeing, pool) {
-			return
-		}
-		values := keyValues{}
-		if had {
-			values.before = &before.Value
-		}
-		if has {
-			values.after = &after.Value
-		}
-		changed[key] = values
-	}
-	for key := range recorded {
-		consider(key)
-	}
-	for key := range record {
-		consider(key)
-	}
-	return changed
-}
-
-// begun is what a node has followed with a plan that disrupts it for some pools, of which
-// staged is written now, and the rest when it is drained.
-func (f NodeFacts) begun(p, staged *NodePlan, allowed Allowed) LastChange {
-	c := p.recorded.Change.at(f.Now)
-	continues := slices.ContainsFunc(allowed.Begins, func(pool string) bool { return f.Rollouts.continues(p, pool) })
+// begun is what a node has followed with the allowed part of a full plan, which disrupts it for
+// some pools. What it has followed of pools that it has left is known as long as it may go back.
+func (f NodeFacts) begun(full *NodePlan, allowed Allowed) LastChange {
+	c := full.recorded.Change.at(f.Now)
 	maps.DeleteFunc(c.Pools, func(pool string, followed FollowedPool) bool {
-		return !slices.Contains(p.Pools, pool) && !(continues && followed.At.Equal(p.recorded.Change.At))
+		return !slices.Contains(full.Pools, pool) && (f.Rollouts.pools[pool] == nil || !f.Now.Before(followed.At.Add(revertPeriod)))
 	})
 	for _, pool := range allowed.Begins {
-		of := f.Rollouts.of(pool)
-		if f.Rollouts.continues(p, pool) {
-			c.Pools[pool] = p.recorded.Change.Pools[pool].continued(c.At, f.unready(pool, allowed.unmet))
-			continue
-		}
-		followed := FollowedPool{
-			At: c.At, Unready: f.unready(pool, allowed.unmet), Content: of.content,
-			Keys: of.follows(p.changedLabels(pool), f.Rollouts.changedTaints(p, pool)), Commit: of.commit,
-		}
-		if !f.Rollouts.reverts(p, pool, f.Now) {
-			followed.Labels, followed.Taints = map[string]*string{}, map[render.TaintID]*string{}
-			for _, written := range []*NodePlan{p, staged} {
-				for key, values := range written.changedLabels(pool) {
-					followed.Labels[key] = values.before
-				}
-				for id, values := range f.Rollouts.changedTaints(written, pool) {
-					followed.Taints[id] = values.before
-				}
+		of, before := f.Rollouts.of(pool), full.recorded.portion(pool)
+		was, known := full.recorded.Change.Pools[pool]
+		now := FollowedPool{At: c.At, Unready: f.unready(pool, allowed.unmet), Spec: of.specFor(full), Commit: of.commit}
+		switch {
+		case known && was.Spec == now.Spec: // the rest of a change, of which a part was written alone
+			now.Previous = was.Previous
+			if now.Unready && !was.Unready { // by that part
+				now.At, now.Unready = was.At, false
 			}
+		case !full.reverts(pool, f.Now) && before != full.Record.portion(pool):
+			now.Previous = before
 		}
-		if before, known := c.Pools[pool]; known && c.At.Before(before.At.Add(f.Rollouts.failurePeriodOf(p, pool))) {
-			followed = of.followedSince(before, followed)
-		}
-		c.Pools[pool] = followed
+		c.Pools[pool] = now
 	}
 	return c
 }
 
-// continues reports whether all that a plan does with the keys of a pool is the rest of the
-// change that the node has followed last, of which a part was written alone: each of these keys
-// is still as it was before. See [NodePlan.Walls].
-func (r *Rollouts) continues(p *NodePlan, pool string) bool {
-	followed, known := p.recorded.Change.Pools[pool]
-	if !known || followed.Content != r.of(pool).content {
-		return false
-	}
-	labels, taints := p.changedLabels(pool), r.changedTaints(p, pool)
-	return len(labels)+len(taints) > 0 && len(unlike(labels, followed.Labels))+len(unlike(taints, followed.Taints)) == 0
-}
-
-// continued is what a node has followed, of which it gets the rest by now. One that is not
-// ready any more fails by what it has got before.
-func (f FollowedPool) continued(at time.Time, unready bool) FollowedPool {
-	if f.Unready || !unready {
-		f.At, f.Unready = at, unready
-	}
-	return f
-}
-
 // kept is the change that stays with a write that begins nothing: what the pools say by now
-// the node has followed as well, where nothing of it waits. Keys that change with it no
-// longer go back to what was before, unless they are that still.
+// the node has followed as well, where nothing of it waits. It does not go back then to what it
+// had before its last turn.
 func (f NodeFacts) kept(p *NodePlan, wait NodeWait) LastChange {
 	c := p.recorded.Change
 	if f.Rollouts == nil {
@@ -280,52 +200,16 @@ func (f NodeFacts) kept(p *NodePlan, wait NodeWait) LastChange {
 	c.Pools = maps.Clone(c.Pools)
 	for pool, followed := range c.Pools {
 		of := f.Rollouts.of(pool)
-		if wait.Of(pool) == nil && of.content != "" && !c.drainedFor(pool) {
-			followed.Content, followed.Commit = of.content, of.commit
+		if wait.Of(pool) != nil || of.spec == "" || c.drainedFor(pool) {
+			continue
 		}
-		labels, taints := unlike(p.changedLabels(pool), followed.Labels), unlike(f.Rollouts.changedTaints(p, pool), followed.Taints)
-		followed.Keys = of.without(followed.Keys, labels, taints)
-		followed.Labels, followed.Taints = without(followed.Labels, labels), without(followed.Taints, taints)
+		if spec := of.specFor(p); spec != followed.Spec {
+			followed.Spec, followed.Previous = spec, ""
+		}
+		followed.Commit = of.commit
 		c.Pools[pool] = followed
 	}
 	return c
-}
-
-// failurePeriodOf is for how long, at the most, a node of a plan may fail by what it has
-// followed of a pool while other waves than its own go on.
-func (r *Rollouts) failurePeriodOf(p *NodePlan, pool string) time.Duration {
-	period := failurePeriod
-	for _, one := range r.among(p.concerned(), func(one *rollout) bool { return one.limits() && one.governs(r.of(pool)) }) {
-		period = max(period, one.minReady)
-		for _, w := range one.waves {
-			period = max(period, w.soak)
-		}
-	}
-	return period
-}
-
-// unlike are the changes of keys that were something else before the last change, or of which
-// it is not known what they were.
-func unlike[K comparable](changes map[K]keyValues, before map[K]*string) map[K]keyValues {
-	if len(before) == 0 || len(changes) == 0 {
-		return changes
-	}
-	others := maps.Clone(changes)
-	maps.DeleteFunc(others, func(key K, change keyValues) bool {
-		was, known := before[key]
-		return known && ptr.Equal(was, change.before)
-	})
-	return others
-}
-
-// without are the values of keys that do not change.
-func without[K comparable](before map[K]*string, changed map[K]keyValues) map[K]*string {
-	if len(before) == 0 || len(changed) == 0 {
-		return before
-	}
-	left := maps.Clone(before)
-	maps.DeleteFunc(left, func(key K, _ *string) bool { _, changes := changed[key]; return changes })
-	return left
 }
 
 // drained is a change with which a node is drained of some taints. Of what it has got

@@ -154,7 +154,7 @@ func (f NodeFacts) stamp(full, p *NodePlan, allowed Allowed, drain *Drain) (_ *N
 	}
 	switch {
 	case begins:
-		change = f.begun(allowed.Plan, p, allowed)
+		change = f.begun(full, allowed)
 	case len(drains) == 0 && f.Now.Sub(change.At) > forgottenAfter:
 		change = LastChange{}
 	}

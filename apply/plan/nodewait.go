@@ -127,7 +127,7 @@ func (r *Rollouts) governing(node *NodeState, p *NodePlan, now time.Time, turn T
 		exempt: func(pool *rollout) bool {
 			return p.pools.Holds(pool.name) || joins(node, carried, pool, now)
 		},
-		reverts: func(pool string) bool { return r.reverts(p, pool, now) },
+		reverts: func(pool string) bool { return p.reverts(pool, now) },
 	}
 	g.closed, g.limiting = r.closedOf(concerned, now), r.limiting(concerned)
 	g.obstacles = refusals(p, turn.refused)

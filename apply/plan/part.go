@@ -95,7 +95,6 @@ func (p *NodePlan) part(chosen func(id repairKey, before, after *Entry) bool) *N
 	less.Record = Record{
 		Labels: less.labels.record, Annotations: less.annotations.record, Taints: less.taints.record, Change: p.Record.Change,
 	}
-	less.Record.Change.Pools = p.stillToRevert(left)
 	less.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(change KeyChange) bool {
 		return left[repairKey{change.Field, change.Key}]
 	})
@@ -139,28 +138,4 @@ func recordedEntry[K comparable](record map[K]Entry, key K) *Entry {
 		return &entry
 	}
 	return nil
-}
-
-// stillToRevert is what the node has followed with a part of a plan that leaves out some keys.
-// Where the plan puts back what was before a change, and these keys do not go back yet, what
-// they were before stays known: else the rest of the way back would be a change as any other.
-func (p *NodePlan) stillToRevert(left map[repairKey]bool) map[string]FollowedPool {
-	pools := maps.Clone(p.Record.Change.Pools)
-	for pool, followed := range pools {
-		before, known := p.recorded.Change.Pools[pool]
-		if !known || before.At.Equal(followed.At) || followed.Labels != nil || followed.Taints != nil {
-			continue
-		}
-		followed.Labels = among(before.Labels, Label, left)
-		followed.Taints = among(before.Taints, Taint, left)
-		pools[pool] = followed
-	}
-	return pools
-}
-
-// among are the values of those keys of a field that are in a set.
-func among[K comparable](values map[K]*string, field Field, set map[repairKey]bool) map[K]*string {
-	values = maps.Clone(values)
-	maps.DeleteFunc(values, func(key K, _ *string) bool { return !set[repairKey{field, fmt.Sprint(key)}] })
-	return values
 }

@@ -15,7 +15,7 @@ var records = []string{
 	"", "{}", "null", `{"version":1}`, `{"version":2}`, `{"version":1,"labels":null}`, `{"version":1,"pools":null}`, `{"version":1,"change":null}`,
 	`{"version":1,"pools":{"a":{"labels":{"k0":"1"}},"b":{"labels":{"k0":"1"}}}}`,
 	`{"version":1,"pools":{"a":{"labels":{"k0":"1"},"labels":{}}},"before":{"labels":{"k1":""}},"adopted":{"labels":{"k0":null}}}`,
-	`{"version":1,"pools":{"a":{"taints":{"k0:NoSchedule":"1"}}},"change":{"at":"2026-11-25T02:00:07Z","pools":{"a":{"at":"2026-11-25T01:00:07Z","content":"c","before":{"taints":{"k0:NoSchedule":null}}}},"drains":{"k0:NoExecute":{"pool":"a","value":"","since":"2026-11-25T01:00:07Z","before":""}}}}`,
+	`{"version":1,"pools":{"a":{"taints":{"k0:NoSchedule":"1"}}},"change":{"at":"2026-11-25T02:00:07Z","pools":{"a":{"at":"2026-11-25T01:00:07Z","spec":"c","previous":"d"}},"drains":{"k0:NoExecute":{"pool":"a","value":"","since":"2026-11-25T01:00:07Z","before":""}}}}`,
 	`{"version":1,"pools":{"a":{"labels":{"k0":"1"}}},"change":{"at":"2026-11-25T02:00:07.5+01:00"}}`, `{"version":1,"change":{"at":"9999-12-31T23:59:59-12:00"}}`,
 	`{"version":1,"pools":{"z":{"taints":{"k0:NoExecute":"\ud800"},"annotations":{"k1":""}}},"before":{"taints":{"k0:NoExecute":""}},"adopted":{"annotations":{"k1":null}}}`,
 	`{"version":1,"pools":{"b":{"taints":{"a:b:c":"1"}}}}`,

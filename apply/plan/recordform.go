@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +20,7 @@ import (
 //	 "before":{"labels":{"team":"web"}},
 //	 "adopted":{"labels":{"tier":"back"}},
 //	 "change":{"at":"2026-11-25T02:00:07Z","pools":{
-//	  "gpu":{"content":"3fa2c1","keys":"0c44d9e1f2a8.b1d0775c6e3f","commit":"9a41c07d2be5","before":{"labels":{"team":"web"},"taints":{"gpu:NoSchedule":null}}}},
+//	  "gpu":{"spec":"3fa2c10c44d9","previous":"b1d0775c6e3f","commit":"9a41c07d2be5"}},
 //	  "drains":{"gpu:NoExecute":{"pool":"gpu","value":"a100"}}}}
 //
 // A key under before was taken over; its value there comes back on release. A key under adopted
@@ -53,19 +52,11 @@ type writtenChange struct {
 // writtenFollowed is what the node has followed of a pool.
 type writtenFollowed struct {
 	// At is when that began; left out where it is that of the change.
-	At      string `json:"at,omitempty"`
-	Unready bool   `json:"unready,omitempty"`
-	Content string `json:"content,omitempty"`
-	// Keys are those of [FollowedPool.Keys], with a dot between two.
-	Keys   string        `json:"keys,omitempty"`
-	Commit string        `json:"commit,omitempty"`
-	Before writtenBefore `json:"before,omitzero"`
-}
-
-// writtenBefore are the values that keys had; null for those that no pool had put there.
-type writtenBefore struct {
-	Labels map[string]*string         `json:"labels,omitempty"`
-	Taints map[render.TaintID]*string `json:"taints,omitempty"`
+	At       string `json:"at,omitempty"`
+	Unready  bool   `json:"unready,omitempty"`
+	Spec     string `json:"spec,omitempty"`
+	Previous string `json:"previous,omitempty"`
+	Commit   string `json:"commit,omitempty"`
 }
 
 // writtenDrained is a taint that comes when the node is drained.
@@ -116,10 +107,7 @@ func writeEntries[K comparable](written *writtenRecord, entries map[K]Entry, in 
 func (c LastChange) written() *writtenChange {
 	written := &writtenChange{At: writeTime(c.At), Pools: map[string]writtenFollowed{}, Drains: map[render.TaintID]writtenDrained{}}
 	for pool, followed := range c.Pools {
-		written.Pools[pool] = writtenFollowed{
-			At: c.writeOwnTime(followed.At), Unready: followed.Unready, Content: followed.Content, Keys: strings.Join(followed.Keys, "."),
-			Commit: followed.Commit, Before: writtenBefore{followed.Labels, followed.Taints},
-		}
+		written.Pools[pool] = writtenFollowed{c.writeOwnTime(followed.At), followed.Unready, followed.Spec, followed.Previous, followed.Commit}
 	}
 	for id, drained := range c.Drains {
 		written.Drains[id] = writtenDrained{drained.Pool, drained.Value, c.writeOwnTime(drained.Since), c.writeOwnTime(drained.Stands), drained.Before}
@@ -228,27 +216,10 @@ func (written writtenFollowed) read(c LastChange) (FollowedPool, error) {
 	if err != nil {
 		return FollowedPool{}, err
 	}
-	keys, err := readKeys(written.Keys)
-	if err != nil {
-		return FollowedPool{}, err
-	}
 	if written.Commit != "" && !isShortCommit(written.Commit) {
 		return FollowedPool{}, fmt.Errorf("no commit can be %q", written.Commit)
 	}
-	return FollowedPool{at, written.Unready, written.Content, keys, written.Commit, written.Before.Labels, written.Before.Taints}, nil
-}
-
-func readKeys(text string) ([]string, error) {
-	if text == "" {
-		return nil, nil
-	}
-	keys := strings.Split(text, ".")
-	for i, key := range keys {
-		if !isFollowedKey(key) || i > 0 && key <= keys[i-1] {
-			return nil, fmt.Errorf("nothing that a node has followed is written as %q", text)
-		}
-	}
-	return keys, nil
+	return FollowedPool{at, written.Unready, written.Spec, written.Previous, written.Commit}, nil
 }
 
 // writeOwnTime is a time that need not be that of the whole change; empty where it is.

@@ -129,15 +129,15 @@ func TestRecordString(t *testing.T) {
 			Change: LastChange{
 				At: turnBegan,
 				Pools: map[string]FollowedPool{
-					"p": {At: turnBegan, Content: "3fa2c1", Keys: []string{"0c44d9e1f2a8", "b1d0775c6e3f"}, Commit: "9a41c07d2be5", Labels: map[string]*string{"a": ptr.To("0")}},
-					"q": {At: turnBegan.Add(-time.Minute), Unready: true, Taints: map[render.TaintID]*string{{Key: "t", Effect: "NoSchedule"}: nil}},
+					"p": {At: turnBegan, Spec: "3fa2c1", Previous: "b1d077", Commit: "9a41c07d2be5"},
+					"q": {At: turnBegan.Add(-time.Minute), Unready: true},
 				},
 				Drains: map[render.TaintID]DrainedTaint{{Key: "t", Effect: "NoExecute"}: {Pool: "q", Value: "2", Since: turnBegan, Stands: turnBegan.Add(time.Minute), Before: ptr.To("")}},
 			},
 		},
 		`{"version":1,"pools":{"p":{"labels":{"a":"1"}}},"change":{"at":"2026-11-25T02:00:07Z","pools":{` +
-			`"p":{"content":"3fa2c1","keys":"0c44d9e1f2a8.b1d0775c6e3f","commit":"9a41c07d2be5","before":{"labels":{"a":"0"}}},` +
-			`"q":{"at":"2026-11-25T01:59:07Z","unready":true,"before":{"taints":{"t:NoSchedule":null}}}},` +
+			`"p":{"spec":"3fa2c1","previous":"b1d077","commit":"9a41c07d2be5"},` +
+			`"q":{"at":"2026-11-25T01:59:07Z","unready":true}},` +
 			`"drains":{"t:NoExecute":{"pool":"q","value":"2","stands":"2026-11-25T02:01:07Z","before":""}}}}`,
 	}
 	for name, c := range cases {

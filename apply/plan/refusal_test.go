@@ -80,13 +80,3 @@ func TestRefusalIsNoReasonToKeepAMember(t *testing.T) {
 		t.Errorf("it keeps the label of a pool that it has left; waits: %v", o.Wait)
 	}
 }
-
-// Of a change that came in two writes, the node fails by the second one, too.
-func TestNodeFailsByTheRestOfAChange(t *testing.T) {
-	if f := (FollowedPool{Unready: true}).continued(closedAt, false); f.Unready || !f.At.Equal(closedAt) {
-		t.Errorf("a node that was ready when it got the rest has followed %+v", f)
-	}
-	if f := (FollowedPool{}).continued(closedAt, true); f.Unready || !f.At.IsZero() {
-		t.Errorf("a node that is not ready since the first write has followed %+v", f)
-	}
-}

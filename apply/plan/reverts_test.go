@@ -122,7 +122,7 @@ func TestRevertGoesPastAnotherPool(t *testing.T) {
 	for _, w := range o.Wait {
 		failed.Waits = append(failed.Waits, w.Pool)
 	}
-	halt := map[string]*Halt{"fleet": {Time: opensAt, Changes: []string{contentID(pools[1]), contentID(pools[2])}, Nodes: 1, Node: "n"}}
+	halt := map[string]*Halt{"fleet": {Time: opensAt, Changes: []string{specHash(pools[1]), specHash(pools[2])}, Nodes: 1, Node: "n"}}
 	if turns := rollouts.Turns(asking([]Follower{failed}), halt, opensAt.Add(time.Minute), true); turns.Nodes["n"] == nil {
 		t.Errorf("x was reverted, and the node that has failed by it stays as it is: it waits for %v, reverts: %v, halted: %v", failed.Waits, o.Reverts, turns.Halts["fleet"])
 	}
@@ -142,7 +142,7 @@ func TestTurnOfARevertServesNothingElse(t *testing.T) {
 	if len(o.Reverts) == 0 || !slices.Equal(o.Asks, []string{"fleet"}) {
 		t.Fatalf("it asks %v, reverts: %v", o.Asks, o.Reverts)
 	}
-	halt := map[string]*Halt{"fleet": {Time: opensAt, Changes: []string{contentID(pools[2])}, Nodes: 1, Node: "n"}}
+	halt := map[string]*Halt{"fleet": {Time: opensAt, Changes: []string{specHash(pools[2])}, Nodes: 1, Node: "n"}}
 	f := Follower{Name: "n", Pools: o.Members, Asks: o.Asks, Waits: []string{"x", "y"}, Reverts: o.Reverts, Change: LastChangeOf(node)}
 	turns := RolloutsOf(pools).Turns(asking([]Follower{f}), halt, opensAt.Add(-time.Millisecond), true)
 	if !turns.Halts["fleet"].Holds() {
@@ -174,7 +174,7 @@ func TestFailedNodesGoBackPastTheBudget(t *testing.T) {
 	var nodes []Follower
 	for _, name := range []string{"a", "b", "c", "d"} {
 		f := follower(rollouts, name, "", "p")
-		f.Change = LastChange{At: closedAt.Add(-10 * time.Minute), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-10 * time.Minute), Content: "bad"}}}
+		f.Change = LastChange{At: closedAt.Add(-10 * time.Minute), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-10 * time.Minute), Spec: "bad"}}}
 		if name < "c" { // each began a minute after the other; 5 minutes later they failed
 			f.Unready, f.Unavailable = true, true
 		}
@@ -191,7 +191,7 @@ func TestCanaryGoesBackPastACordonedNode(t *testing.T) {
 	pool := waitingPool("p", all(limited("1", time.Minute), inWaves(waveOf("canary", "1", nil))))
 	rollouts := RolloutsOf([]*v1.NodePool{pool})
 	a, b, z := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "z", "", "p")
-	a.Change = LastChange{At: closedAt.Add(-10 * time.Minute), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-10 * time.Minute), Content: "bad"}}}
+	a.Change = LastChange{At: closedAt.Add(-10 * time.Minute), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-10 * time.Minute), Spec: "bad"}}}
 	a.Unready, a.Unavailable, z.Unavailable = true, true, true
 	a.Asks, a.Waits, a.Reverts = []string{"p"}, []string{"p"}, []string{"p"}
 	if turns := rollouts.Turns(asking([]Follower{a, b, z}), nil, closedAt, true); turns.Nodes["a"] == nil {
@@ -243,7 +243,7 @@ func TestRevertThatIsNoneAnyMore(t *testing.T) {
 	}
 	f := Follower{Name: "n", Pools: o.Members, Asks: o.Asks, Waits: []string{"x"}, Reverts: o.Reverts, Change: LastChangeOf(node)}
 	later := closedAt.Add(revertPeriod + 24*time.Hour) // nothing has happened to the node since
-	halt := map[string]*Halt{"fleet": {Time: later, Changes: []string{contentID(pools[1])}, Nodes: 1, Node: "m"}}
+	halt := map[string]*Halt{"fleet": {Time: later, Changes: []string{specHash(pools[1])}, Nodes: 1, Node: "m"}}
 	turns := RolloutsOf(pools).Turns(asking([]Follower{f}), halt, later, true)
 	if o = decideIn(node, later, turns.Of("n"), pools...); o.Begins {
 		t.Error("the rollout is halted, and the node begins, by a pass that says that it is no revert")

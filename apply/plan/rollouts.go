@@ -59,20 +59,14 @@ type rollout struct {
 	// approved is the value of the annotation that approves one, and resumed of that which
 	// resumes the rollout; expedited are the changes that wait for no window and no wave.
 	// change stands for what the pool says by now in approvals and expedited changes, and
-	// content in what nodes have followed, and in halts. commit is that which says it.
-	approved, resumed, change, content, commit string
-	expedited                                  []string
+	// spec in what nodes have followed, and in halts. commit is that which says it.
+	approved, resumed, change, spec, commit string
+	expedited                               []string
 	// failures is how many nodes may fail; nil for none.
 	failures *intstr.IntOrString
-	// says is what the pool says of labels and taints. The id tells the pool from others, of
-	// the same name too.
-	says said
-	id   string
-	// sayings stand for what the pool says, key by key, and idDigest for the pool.
-	sayingsOnce  sync.Once
-	sayings      map[string]bool
-	sayingsByKey map[keyOf]string
-	idDigest     string
+	// labels and taints are those that the pool wants; none where it is deleted.
+	labels map[string]v1.LabelValue
+	taints []v1.Taint
 	// deadline is how long the next step may take; 0 for any time.
 	deadline time.Duration
 	// drain is how nodes are drained before they get NoExecute taints; nil where they are not.
@@ -107,9 +101,9 @@ func AllRollouts(pools []*v1.NodePool) *Rollouts {
 	}
 	for rank, pool := range slices.SortedFunc(slices.Values(pools), render.CompareRank) {
 		one := &rollout{name: pool.Name, policy: pool.Spec.ConflictPolicy, rank: rank, around: enclosing(pool, byName),
-			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero(), change: ChangeID(pool), content: contentID(pool), commit: commitOf(pool), id: pool.Name + "/" + string(pool.UID)}
+			changed: lastChange(pool), deleted: !pool.DeletionTimestamp.IsZero(), change: ChangeID(pool), spec: specHash(pool), commit: commitOf(pool)}
 		if !one.deleted {
-			one.says = said{pool.Spec.Labels, pool.Spec.Taints}
+			one.labels, one.taints = pool.Spec.Labels, pool.Spec.Taints
 		}
 		one.read(pool)
 		r.pools[pool.Name], r.ranked = one, append(r.ranked, one)

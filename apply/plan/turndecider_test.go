@@ -32,7 +32,7 @@ func TestWeakerRolloutHoldsUpNoStrongerOne(t *testing.T) {
 		pools := []*v1.NodePool{weak("2"), strong("2")}
 		rollouts, turn, halts, given := RolloutsOf(pools), Turn{}, map[string]*Halt{}, 0
 		if c.halt {
-			halts["weak"] = &Halt{Time: closedAt.Add(-time.Hour), Changes: []string{rollouts.of("weak").content}, Nodes: 1, Node: "other"}
+			halts["weak"] = &Halt{Time: closedAt.Add(-time.Hour), Changes: []string{rollouts.of("weak").spec}, Nodes: 1, Node: "other"}
 		}
 		for i := range 5 {
 			now := closedAt.Add(time.Duration(i) * time.Hour)

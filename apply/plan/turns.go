@@ -44,8 +44,6 @@ type Follower struct {
 
 	// waits are the pools of Waits, and those for which it is drained.
 	waits []*rollout
-	// followed is what it has followed, by pool, as far as that was asked.
-	followed map[string]*following
 }
 
 // Limited reports whether nodes take turns in one of the rollouts.
@@ -118,9 +116,8 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 	nodes = r.sorted(nodes)
 	members := r.membersOf(nodes)
 	budgets, progresses := r.budgets(nodes, members, now), map[string]*progress{}
-	followed := followings{}
 	for pool, of := range members {
-		progresses[pool] = r.progressOf(r.pools[pool], of, followed, halts[pool], now)
+		progresses[pool] = r.progressOf(r.pools[pool], of, halts[pool], now)
 		if unavailable := unavailableOf(r.pools[pool], of, budgets[pool], now); len(progresses[pool].waiting) > 0 && !unavailable.None() {
 			turns.Unavailable[pool] = unavailable
 		}

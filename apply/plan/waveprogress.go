@@ -20,8 +20,9 @@ type progress struct {
 	// tolerated are the nodes whose failure keeps no wave from beginning.
 	tolerated map[string]bool
 	halt      *Halt
-	// last are the last waves that have followed pools, by name, as far as that was asked.
-	last map[string]*lastWaves
+	// last are the last waves of which nodes have followed what pools say, by name, as far as that
+	// was asked.
+	last map[string]int
 	// first is, by node, the rank of the strongest pool of which it has not followed a change.
 	first map[string]int
 	// states are those of the waves, by the rank of the weakest pool whose changes count: what a
@@ -107,7 +108,7 @@ func (p *progress) changesUpTo(rank int) (changes []string) {
 
 // progressOf returns how far the rollout of a pool is, which was halted before, or not. Its
 // members are sorted by name.
-func (r *Rollouts) progressOf(pool *rollout, members []*Follower, all followings, before *Halt, now time.Time) *progress {
+func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, now time.Time) *progress {
 	p := &progress{rollouts: r, pool: pool, members: members, of: assign(pool, members), tolerated: map[string]bool{}, first: make(map[string]int, len(members)), states: map[int]*WaveState{}}
 	waiting := make([]bool, len(r.pools)) // by rank
 	for _, node := range members {
@@ -131,7 +132,7 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, all followings
 			p.waiting[one.name] = one
 		}
 	}
-	p.halt = p.haltOf(pool, all, r.standing(pool.name, before, true), now)
+	p.halt = p.haltOf(pool, r.standing(pool.name, before, true), now)
 	for weakest, waits := range waiting { // each of them may wait for something else
 		if waits && len(pool.waves) > 0 {
 			p.state = p.stateFor(r.ranked[weakest], now)

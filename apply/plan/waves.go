@@ -65,19 +65,41 @@ func ChangeID(pool *v1.NodePool) string {
 	return hex.EncodeToString(sum[:3])
 }
 
-// contentID stands for what a pool says of labels and of taints that may keep pods off a
+// specHash stands for what a pool says of labels and of taints that may keep pods off a
 // node, and whether it is deleted: what else it says breaks no node. It comes again with
 // what it is of.
-func contentID(pool *v1.NodePool) string {
+func specHash(pool *v1.NodePool) string {
 	taints := slices.DeleteFunc(slices.Clone(pool.Spec.Taints), func(taint v1.Taint) bool {
 		return taint.Effect == corev1.TaintEffectPreferNoSchedule
 	})
-	text, err := json.Marshal([]any{pool.Name, pool.UID, pool.DeletionTimestamp.IsZero(), pool.Spec.Labels, taints})
+	return digest[any](6, pool.Name, pool.UID, pool.DeletionTimestamp.IsZero(), pool.Spec.Labels, taints)
+}
+
+// absent ends what stands for a pool that a node has left.
+const absent = "-"
+
+// specFor stands for what a node has followed of the pool with a plan: what it says, or that
+// the node has left it.
+func (r *rollout) specFor(p *NodePlan) string {
+	if slices.Contains(p.Pools, r.name) {
+		return r.spec
+	}
+	return r.spec + absent
+}
+
+// says reports whether the pool says still what a node has followed.
+func (r *rollout) says(spec string) bool {
+	return r.spec != "" && strings.TrimSuffix(spec, absent) == r.spec
+}
+
+// digest stands for values, in some bytes of hexadecimal digits.
+func digest[V any](bytes int, values ...V) string {
+	text, err := json.Marshal(values)
 	if err != nil {
-		panic(fmt.Sprintf("pool %s: %v", pool.Name, err)) // never: these are texts
+		panic(err) // never: these are texts
 	}
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:6])
+	return hex.EncodeToString(sum[:bytes])
 }
 
 // selectedBy returns, by pool, which of its waves a node may be in, of those pools that it
