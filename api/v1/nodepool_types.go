@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -225,6 +226,13 @@ type NodePoolStatus struct {
 	// none.
 	// +optional
 	Rollout *RolloutStatus `json:"rollout,omitempty"`
+
+	// settled is what all nodes have followed of the pool last: its labels and taints, and by what
+	// it and the pools around it chose their members. It is there where a rollout says when nodes
+	// follow the pool, and serves the controller.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Settled *runtime.RawExtension `json:"settled,omitempty"`
 
 	// runtimeClassName is the RuntimeClass that pods name to run in the pool; empty for a rollout policy.
 	// +optional

@@ -260,6 +260,12 @@ type RolloutStatus struct {
 	// +optional
 	Wave string `json:"wave,omitempty"`
 
+	// over are the waves whose soak is over, and which are approved where that is needed, as the
+	// values of nodes.lailin.xyz/approveRollout name them.
+	// +optional
+	// +kubebuilder:validation:MaxLength=8192
+	Over string `json:"over,omitempty"`
+
 	// nextWindow is the earliest time at which one of them may follow; absent where no such
 	// time was found.
 	// +optional

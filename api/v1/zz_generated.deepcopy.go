@@ -553,6 +553,11 @@ func (in *NodePoolStatus) DeepCopyInto(out *NodePoolStatus) {
 		*out = new(RolloutStatus)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Settled != nil {
+		in, out := &in.Settled, &out.Settled
+		*out = new(runtime.RawExtension)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.ObservedOuterPools != nil {
 		in, out := &in.ObservedOuterPools, &out.ObservedOuterPools
 		*out = make([]ObservedOuterPool, len(*in))

@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -15,12 +16,15 @@ type FollowerState struct {
 	// Members are the pools that the node is in; Recorded are those that have keys in its
 	// record.
 	Members, Recorded []string
+	// Left are others that it was in by what is settled: see [NodeOutcome].
+	Left []string
 	// Wait are the pools whose changes the node may not follow yet.
 	Wait NodeWait
 	// Change is the last one that the node has followed in its turn.
 	Change LastChange
-	// Zone that the node is in.
-	Zone string
+	// Zone that the node is in, and Created when it was made.
+	Zone    string
+	Created time.Time
 	// Asking is nil of most nodes at most times, of which thousands are kept.
 	Asking *Asking
 }
@@ -60,11 +64,13 @@ func FollowerStateOf(node *NodeState, outcome NodeOutcome, ready bool) FollowerS
 		Ready: ready, Cordoned: node.Unschedulable,
 		Stuck:   outcome.State == NodeStateUnreadable || outcome.State == NodeStatePaused,
 		Members: outcome.Members, Recorded: outcome.CarriedAfter(), Wait: outcome.Wait,
-		Zone: node.Labels[corev1.LabelTopologyZone], Asking: askingOf(outcome),
+		Zone: node.Labels[corev1.LabelTopologyZone], Created: node.Created.Time, Asking: askingOf(outcome),
 	}
 	if slices.Equal(s.Recorded, s.Members) { // which all nodes of the same pools share
 		s.Recorded = s.Members
 	}
+	pools := s.Pools()
+	s.Left = slices.DeleteFunc(slices.Clone(outcome.Settled), func(pool string) bool { return slices.Contains(pools, pool) })
 	switch {
 	case outcome.Begins && outcome.Admission.Plan != nil:
 		s.Change = outcome.Admission.Plan.Record.Change
@@ -87,7 +93,7 @@ func (s *FollowerState) Pools() []string {
 // Follower is the node of a name and this state as turns have it.
 func (s *FollowerState) Follower(name string) Follower {
 	f := Follower{
-		Name: name, Pools: s.Pools(), Change: s.Change, Zone: s.Zone,
+		Name: name, Pools: s.Pools(), Left: s.Left, Change: s.Change, Zone: s.Zone, Created: s.Created,
 		Unready: !s.Ready, Unavailable: !s.Ready || s.Cordoned, Stuck: s.Stuck,
 	}
 	if a := s.Asking; a != nil {
@@ -103,7 +109,7 @@ func (s *FollowerState) Follower(name string) Follower {
 func (s *FollowerState) EqualTurns(other *FollowerState) bool {
 	return s.Ready == other.Ready && s.Cordoned == other.Cordoned && s.Stuck == other.Stuck && s.Change.Equal(other.Change) && s.Zone == other.Zone &&
 		s.Asking.equal(other.Asking) && s.Wait.Equal(other.Wait) &&
-		slices.Equal(s.Members, other.Members) && slices.Equal(s.Recorded, other.Recorded)
+		slices.Equal(s.Members, other.Members) && slices.Equal(s.Left, other.Left) && slices.Equal(s.Recorded, other.Recorded)
 }
 
 // FollowerOf is a node as far as turns depend on it, by what becomes of it: as it is when
@@ -117,6 +123,12 @@ func FollowerOf(node *NodeState, outcome NodeOutcome, ready bool) Follower {
 // names; unavailable that it is that, or is cordoned.
 func (n *Follower) unready(pool string) bool     { return n.Unready || n.Unmet[pool] != "" }
 func (n *Follower) unavailable(pool string) bool { return n.Unavailable || n.Unmet[pool] != "" }
+
+// left reports whether the node has left a pool that it was in by what is settled.
+func (n *Follower) left(pool string) bool { return slices.Contains(n.Left, pool) }
+
+// joined reports whether the node was made since a time.
+func (n *Follower) joined(since time.Time) bool { return !since.IsZero() && n.Created.After(since) }
 
 // Failed reports whether the node is not ready in the rollout of a pool, and was when it last
 // began to follow one of its pools.

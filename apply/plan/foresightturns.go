@@ -50,6 +50,7 @@ func (f *foresight) turns() Turns {
 	f.work += len(followers)
 	turns := f.rollouts.Turns(followers, f.halts, f.now, true)
 	f.again, f.waves, f.halts = turns.Again, turns.Waves, turns.Halts
+	f.rollouts.Keep(turns.Latches)
 	return turns
 }
 

@@ -61,6 +61,9 @@ type NodeOutcome struct {
 	// it lacks of the conditions that pools name, by pool.
 	Selected map[string]uint64
 	Unmet    map[string]string
+	// Settled are the pools that the node is in by what all nodes have followed of pools last,
+	// sorted; nil where these are those by what they say now.
+	Settled []string
 	// Step is what the node keeps while it waits, as far as RuntimeClasses have to do with
 	// it; nil for nothing.
 	Step *ClassStep
@@ -105,14 +108,17 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	switch {
 	case err != nil:
 		o.State, o.Unreadable, o.Members = NodeStateUnreadable, unreadable(node, err), CurrentMembers(node, pools)
-		o.Selected, o.Unmet = facts.Rollouts.selected(o.Members, node.Labels), facts.Rollouts.unmet(o.Members, node.Conditions)
+		o.Settled = facts.Rollouts.settledIn(node.Name, node.Labels)
+		o.Selected, o.Unmet = facts.Rollouts.selected(slices.Concat(o.Members, o.Settled), node.Labels), facts.Rollouts.unmet(o.Members, node.Conditions)
 		return o
 	case o.Paused:
+		o.Settled = facts.Rollouts.settledIn(node.Name, p.recorded.underlyingLabels(node.Labels))
 		o.State, o.Plan, o.Members = NodeStatePaused, p, CurrentMembers(node, pools)
 		o.Selected, o.Unmet = facts.Rollouts.selectedBy(node, p), facts.Rollouts.unmet(p.concerned(), node.Conditions)
 		return o
 	}
 	o.Plan, o.Members = p, p.Pools
+	o.Settled = facts.Rollouts.settledIn(node.Name, p.recorded.underlyingLabels(node.Labels))
 	o.Selected, o.Unmet = facts.Rollouts.selectedBy(node, p), facts.Rollouts.unmet(p.concerned(), node.Conditions)
 	facts.Turn.refused = standingRefusals(p, facts.Refused)
 	allowed := facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)

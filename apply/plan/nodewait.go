@@ -197,19 +197,16 @@ func (a *Allowed) add(pool, as string, g *governing, now time.Time) {
 	a.Asks, a.AsksOf = append(a.Asks, asks.In...), append(a.AsksOf, asks)
 }
 
-// joins reports whether a node, which carries keys of some pools, is new to a pool: it came
-// a moment ago, and the pool has put nothing on it yet; or it has come since the pool last
-// changed, and either came a moment ago, so that what it lacks is on its way, or within a
-// day, and no pool has put anything on it, as nobody was there to do so.
+// joins reports whether a node, which carries keys of some pools, is new to a pool, which has put
+// nothing on it yet: it came a moment ago; or it has come since the pool last changed, within a day,
+// and no pool has put anything on it, as nobody was there to do so.
 func joins(node *NodeState, carried map[string]bool, pool *rollout, now time.Time) bool {
 	age := now.Sub(node.Created.Time)
 	switch {
-	case node.Created.IsZero() || age.Abs() > unattendedPeriod:
+	case node.Created.IsZero() || carried[pool.name] || age.Abs() > unattendedPeriod:
 		return false
-	case age < -joiningPeriod: // by a clock that is wrong, on this side or the other
-		return len(carried) == 0 && !node.Created.Time.Before(pool.changed)
-	case age <= joiningPeriod && !carried[pool.name]:
+	case age >= -joiningPeriod && age <= joiningPeriod:
 		return true
 	}
-	return !node.Created.Time.Before(pool.changed) && (age <= joiningPeriod || len(carried) == 0)
+	return len(carried) == 0 && !node.Created.Time.Before(pool.changed)
 }

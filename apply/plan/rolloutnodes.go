@@ -22,6 +22,9 @@ func (t *Turns) count(r *Rollouts, members map[string][]*Follower, budgets map[s
 		one, waits := r.pools[pool], len(progresses[pool].waiting) > 0
 		nodes := RolloutNodes{Unavailable: budgets[pool].unavailable}
 		for _, node := range of {
+			if node.left(pool) {
+				continue
+			}
 			if _, begins := t.Nodes[node.Name]; begins || node.follows(one, now) {
 				nodes.Following++
 			}

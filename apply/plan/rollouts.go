@@ -26,6 +26,10 @@ type Rollouts struct {
 	pools map[string]*rollout
 	// ranked are the pools by rank.
 	ranked []*rollout
+	// settled finds the members by what all nodes have followed; nil where these are those by now.
+	settled *render.Expansion
+	// latches are those that [Rollouts.Turns] goes by.
+	latches Latches
 
 	// restrictions are those that were worked out last, by the pools that are closed: they are
 	// the same for all nodes and pools that wait, and the search for an opening may be long.
@@ -108,6 +112,7 @@ func AllRollouts(pools []*v1.NodePool) *Rollouts {
 		one.read(pool)
 		r.pools[pool.Name], r.ranked = one, append(r.ranked, one)
 	}
+	r.settled, r.latches = settledMembers(pools, byName), LatchesOf(pools)
 	return r
 }
 

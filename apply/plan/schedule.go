@@ -136,13 +136,11 @@ func (s *schedules) begin() {
 		if len(one.waves) == 0 {
 			continue
 		}
-		var members []*Follower
-		for _, node := range s.foresight.nodes {
-			if slices.Contains(node.follower.Pools, pool) {
-				members = append(members, &node.follower)
-			}
+		nodes := make([]*Follower, len(s.foresight.nodes))
+		for i, node := range s.foresight.nodes {
+			nodes[i] = &node.follower
 		}
-		s.waves[pool] = assign(one, members)
+		_, s.waves[pool] = s.rollouts.assigned(one, nodes)
 	}
 }
 

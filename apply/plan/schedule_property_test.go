@@ -70,6 +70,11 @@ func newRolloutWorld(t *testing.T, seed uint64) *rolloutWorld {
 		}
 		w.after = append(w.after, after)
 	}
+	if rollouts := RolloutsOf(w.after); seed%4 > 0 {
+		for i, pool := range w.before {
+			rollouts.Settle(&w.after[i].Status, pool, byName(w.before).around(pool))
+		}
+	}
 	for _, name := range names {
 		node := newNode(name)
 		node.Created = metav1.NewTime(closedAt.AddDate(-1, 0, 0))
@@ -199,6 +204,7 @@ type stepper struct {
 	former    map[string][]string
 	settles   map[string]time.Time
 	halts     map[string]*Halt
+	latches   Latches
 	approvals int
 	// approves reports whether somebody approves waves of a pool; nil for all.
 	approves func(pool string) bool
@@ -262,6 +268,8 @@ func (s *stepper) pass(name string, turn Turn, now time.Time) bool {
 	if f.Change = s.changed[name]; o.Plan != nil && !f.Change.At.After(o.Plan.recorded.Change.At) {
 		f.Change = o.Plan.recorded.Change
 	}
+	f.Created = node.Created.Time
+	f.Left = slices.DeleteFunc(slices.Clone(o.Settled), func(pool string) bool { return slices.Contains(f.Pools, pool) })
 	for _, pool := range s.former[name] {
 		if !slices.Contains(f.Pools, pool) && !slices.Contains(f.Former, pool) {
 			f.Former = append(f.Former, pool)
@@ -286,7 +294,8 @@ func (s *stepper) minute(now time.Time) {
 			followers = append(followers, s.observed[name])
 		}
 		turns := s.rollouts.Turns(followers, s.halts, now, true)
-		s.halts = turns.Halts
+		s.halts, s.latches = turns.Halts, turns.Latches
+		s.rollouts.Keep(s.latches)
 		for _, name := range s.names {
 			if turn := turns.Of(name); len(turn.In) > 0 {
 				asked := s.observed[name].Asks
@@ -346,6 +355,7 @@ func (s *stepper) approve(waves map[string]*WaveState) (approved bool) {
 	}
 	if approved {
 		s.rollouts = RolloutsOf(s.pools)
+		s.rollouts.Keep(s.latches)
 	}
 	return approved
 }

@@ -14,6 +14,8 @@ type Follower struct {
 	// Pools are those that the node is in, or carries keys of; Former are others that it was
 	// in when it last began to follow a change.
 	Pools, Former []string
+	// Left are those that it was in by what all nodes have followed last, and has left.
+	Left []string
 	// Asks are the pools in whose rollouts it waits for its turn; none where nothing of it
 	// waits for that.
 	Asks []string
@@ -39,8 +41,9 @@ type Follower struct {
 	Unmet map[string]string
 	// Change is the last one that it has followed in its turn.
 	Change LastChange
-	// Zone that it is in.
-	Zone string
+	// Zone that it is in, and Created when it was made.
+	Zone    string
+	Created time.Time
 
 	// waits are the pools of Waits, and those for which it is drained.
 	waits []*rollout
@@ -79,6 +82,8 @@ type Turns struct {
 	// Counts are how many nodes are on their way, of the pools in which nodes take turns. They
 	// are not known while nothing waits in any.
 	Counts map[string]RolloutNodes
+	// Latches are which waves are over, of the pools in which changes wait.
+	Latches Latches
 	// Again is when it has to be decided anew though nothing happens; zero where it has not.
 	Again time.Time
 }
@@ -104,9 +109,12 @@ func (t Turns) Of(node string) Turn {
 // Halts are those that were there before. Settled reports that all nodes are known as they
 // are by these pools: before, nobody knows which are in which, and it is the turn of none.
 func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
-	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Free: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unavailable: map[string]Unavailable{}, Counts: map[string]RolloutNodes{}}
+	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Free: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unavailable: map[string]Unavailable{}, Counts: map[string]RolloutNodes{}, Latches: Latches{}}
 	if !settled {
 		turns.Halts = halts
+		if r != nil {
+			turns.Latches = r.latches
+		}
 		return turns
 	}
 	if r == nil || !slices.ContainsFunc(nodes, func(node Follower) bool { return len(node.Waits)+len(node.Asks)+len(node.Change.Drains) > 0 }) {
@@ -186,6 +194,9 @@ func (t *Turns) note(r *Rollouts, halts map[string]*Halt, progresses map[string]
 				t.Again = sooner(t.Again, state.Soaks, now)
 			}
 		}
+		if len(of.next) > 0 {
+			t.Latches[pool] = of.next
+		}
 		if of.halt != nil {
 			t.Halts[pool] = of.halt
 		}
@@ -257,11 +268,11 @@ func (r *Rollouts) full(b *budget, node *Follower, pool string, now time.Time) b
 }
 
 // membersOf are the nodes of the pools in whose rollouts nodes take turns, by pool, in the
-// order of the nodes.
+// order of the nodes: those that have left a pool since all nodes followed it are among them.
 func (r *Rollouts) membersOf(nodes []Follower) map[string][]*Follower {
 	members := map[string][]*Follower{}
 	for i := range nodes {
-		for _, pool := range nodes[i].Pools {
+		for _, pool := range slices.Concat(nodes[i].Pools, nodes[i].Left) {
 			if one := r.pools[pool]; one != nil && one.limits() {
 				members[pool] = append(members[pool], &nodes[i])
 			}
@@ -307,7 +318,7 @@ func (r *Rollouts) budgets(nodes []Follower, members map[string][]*Follower, now
 	for pool, of := range members {
 		one, b := r.pools[pool], &budget{most: len(of)}
 		for _, node := range of {
-			if node.occupies(one, now) {
+			if !node.left(pool) && node.occupies(one, now) {
 				b.unavailable++
 			}
 		}

@@ -57,7 +57,7 @@ func (u *Unavailable) add(node *Follower, why string) {
 // While the budget has room, those that settle keep no node from beginning, and are left out.
 func unavailableOf(pool *rollout, members []*Follower, b *budget, now time.Time) (u Unavailable) {
 	for _, node := range members {
-		if why := node.why(pool.name); why != "" && node.occupies(pool, now) {
+		if why := node.why(pool.name); why != "" && !node.left(pool.name) && node.occupies(pool, now) {
 			u.add(node, why)
 		}
 	}

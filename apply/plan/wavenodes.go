@@ -33,14 +33,12 @@ func (r *Rollouts) WaveNodes(pool string, nodes []Follower, now time.Time) []Wav
 		waves[i].Wave = w.name
 	}
 	waves[len(one.waves)].Wave = v1.RestWave
-	var members []*Follower
+	members := make([]*Follower, len(nodes))
 	for i := range nodes {
-		if slices.Contains(nodes[i].Pools, pool) {
-			members = append(members, &nodes[i])
-		}
+		members[i] = &nodes[i]
 	}
 	slices.SortFunc(members, func(a, b *Follower) int { return strings.Compare(a.Name, b.Name) })
-	of := assign(one, members)
+	members, of := r.assigned(one, members)
 	for _, node := range members {
 		wave := &waves[of[node.Name]]
 		if r.behind(one, node) {
@@ -49,6 +47,7 @@ func (r *Rollouts) WaveNodes(pool string, nodes []Follower, now time.Time) []Wav
 			wave.Followed = append(wave.Followed, node.Name)
 		}
 		switch {
+		case node.left(pool):
 		case node.why(pool) != "":
 			wave.Unavailable = append(wave.Unavailable, node.Name)
 		case node.occupies(one, now):
@@ -56,6 +55,24 @@ func (r *Rollouts) WaveNodes(pool string, nodes []Follower, now time.Time) []Wav
 		}
 	}
 	return waves
+}
+
+// assigned are those of some nodes that are in the rollout of a pool, and their waves. The nodes are
+// sorted by name.
+func (r *Rollouts) assigned(pool *rollout, nodes []*Follower) (members []*Follower, of map[string]int) {
+	since := time.Time{}
+	for _, node := range nodes {
+		if !slices.Contains(node.Pools, pool.name) && !node.left(pool.name) {
+			continue
+		}
+		members = append(members, node)
+		for _, name := range node.Waits {
+			if changing := r.pools[name]; changing != nil && pool.governs(changing) {
+				since = latest(since, changing.changed)
+			}
+		}
+	}
+	return members, assign(pool, members, func(node *Follower) bool { return !r.behind(pool, node) && node.joined(since) })
 }
 
 // behind reports whether a change waits on a node that waits for a pool.

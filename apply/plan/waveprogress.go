@@ -31,6 +31,8 @@ type progress struct {
 	states map[int]*WaveState
 	// state is that of all that waits.
 	state *WaveState
+	// latches are the waves that are over, and next those that are by now, by change.
+	latches, next map[string]Latch
 	// since is when the last step was made, and deadline when the next one takes too long;
 	// zero where it may take any time.
 	since, deadline time.Time
@@ -109,7 +111,7 @@ func (p *progress) changesUpTo(rank int) (changes []string) {
 // progressOf returns how far the rollout of a pool is, which was halted before, or not. Its
 // members are sorted by name.
 func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, now time.Time) *progress {
-	p := &progress{rollouts: r, pool: pool, members: members, of: assign(pool, members), tolerated: map[string]bool{}, first: make(map[string]int, len(members)), states: map[int]*WaveState{}}
+	p := &progress{rollouts: r, pool: pool, members: members, tolerated: map[string]bool{}, first: make(map[string]int, len(members)), states: map[int]*WaveState{}, latches: r.latches[pool.name], next: map[string]Latch{}}
 	waiting := make([]bool, len(r.pools)) // by rank
 	for _, node := range members {
 		for _, changing := range node.waits {
@@ -122,6 +124,13 @@ func (r *Rollouts) progressOf(pool *rollout, members []*Follower, before *Halt, 
 			}
 		}
 	}
+	since := time.Time{}
+	for rank, waits := range waiting {
+		if waits {
+			since = latest(since, r.ranked[rank].changed)
+		}
+	}
+	p.of = assign(pool, members, func(node *Follower) bool { _, behind := p.first[node.Name]; return !behind && node.joined(since) })
 	if len(p.first) == 0 {
 		p.halt = r.standing(pool.name, before, false)
 		return p
@@ -151,16 +160,33 @@ func (p *progress) behind(node *Follower, rank int) bool {
 // stateUpTo is that of the first wave that keeps the next one from beginning, with changes of
 // pools up to a rank; nil where none does.
 func (p *progress) stateUpTo(rank int, now time.Time) *WaveState {
-	newest := make([]time.Time, len(p.pool.waves)+1)
+	began, unknown := make([]time.Time, len(p.pool.waves)+1), make([]bool, len(p.pool.waves)+1)
+	last := time.Time{}
 	for _, node := range p.members {
 		if wave := p.of[node.Name]; !p.behind(node, rank) {
-			newest[wave] = latest(newest[wave], p.beganAt(node, rank))
+			at := p.beganAt(node, rank)
+			began[wave], last = latest(began[wave], at), latest(last, at)
+			unknown[wave] = unknown[wave] || at.IsZero() && slices.ContainsFunc(node.Left, func(pool string) bool {
+				return p.waiting[pool] != nil && p.waiting[pool].rank <= rank
+			})
 		}
 	}
-	changes := p.changesUpTo(rank)
-	for _, state := range p.wavesUpTo(rank, now) {
-		if !state.passed(p.pool, soaksSince(newest, state.Index), changes, now) {
+	changes, since, lacks := p.changesUpTo(rank), time.Time{}, false
+	for i, state := range p.wavesUpTo(rank, now) {
+		since, lacks = latest(since, began[i]), lacks || unknown[i]
+		soaks := since      // as nodes of this wave, and of earlier ones, began last
+		if since.IsZero() { // nodes that came to the pool may have taken the places of those that have followed
+			soaks = last
+		}
+		over := i < len(p.pool.waves) && p.isOver(changes, i)
+		if lacks && !over && state.Behind == 0 {
+			soaks = latest(soaks, p.completeSince(changes, i, now))
+		}
+		if !state.passed(p.pool, soaks, changes, over, now) {
 			return state
+		}
+		if i < len(p.pool.waves) {
+			p.ends(changes, i)
 		}
 	}
 	return nil
@@ -186,21 +212,19 @@ func (p *progress) beganAt(node *Follower, rank int) (at time.Time) {
 	return at
 }
 
-// soaksSince is since when a wave soaks, by when nodes of each wave began last: since one
-// of it, or of an earlier one, did. Where none has, since the last of all: nodes that join
-// may have taken the places of those that have followed.
-func soaksSince(newest []time.Time, wave int) time.Time {
-	since := time.Time{}
-	for _, at := range newest[:wave+1] {
-		since = latest(since, at)
+// occupies reports whether a node is not available to changes of pools up to a rank: that a weaker
+// pool changes or drains it, and that alone, stops no wave.
+func (p *progress) occupies(node *Follower, rank int, now time.Time) bool {
+	if node.unavailable(p.pool.name) {
+		return true
 	}
-	if !since.IsZero() {
-		return since
+	for _, drained := range node.Change.Drains {
+		if p.rollouts.of(drained.Pool).rank <= rank {
+			return true
+		}
 	}
-	for _, at := range newest {
-		since = latest(since, at)
-	}
-	return since
+	at := p.beganAt(node, rank)
+	return !at.IsZero() && now.Before(at.Add(p.pool.minReady))
 }
 
 func latest(a, b time.Time) time.Time {
@@ -226,8 +250,8 @@ func (p *progress) wavesUpTo(rank int, now time.Time) []*WaveState {
 		if p.behind(node, rank) {
 			state.Behind++
 		}
-		// Of one that is busy nobody knows yet that it has followed.
-		if node.Stuck || node.Busy || node.occupies(pool, now) && !p.tolerated[node.Name] {
+		// Of one that is busy nobody knows yet that it has followed; one that has left is done.
+		if !node.left(pool.name) && (node.Stuck || node.Busy || p.occupies(node, rank, now) && !p.tolerated[node.Name]) {
 			state.Unavailable.add(node, node.why(pool.name))
 		}
 	}
@@ -235,14 +259,17 @@ func (p *progress) wavesUpTo(rank int, now time.Time) []*WaveState {
 }
 
 // passed reports whether the wave after one may begin, and notes what it waits for. Changes
-// are what waits in the pool. A wave without nodes, whose only one may be gone, has nothing
+// are what waits in the pool, and over reports that the soak is over for these, and the approval was
+// given. A wave without nodes, whose only one may be gone, has nothing
 // to soak, and still needs its approval.
-func (s *WaveState) passed(pool *rollout, newest time.Time, changes []string, now time.Time) bool {
-	if s.Behind > 0 {
+func (s *WaveState) passed(pool *rollout, newest time.Time, changes []string, over bool, now time.Time) bool {
+	switch {
+	case s.Behind > 0:
 		return false
-	}
-	if s.Index == len(pool.waves) {
+	case s.Index == len(pool.waves):
 		return true // there is none
+	case over:
+		return s.Unavailable.None()
 	}
 	w := pool.waves[s.Index]
 	if until := newest.Add(w.soak); s.Nodes > 0 && !newest.IsZero() && until.After(now) {

@@ -108,8 +108,8 @@ func (r *Rollouts) selectedBy(node *NodeState, p *NodePlan) map[string]uint64 {
 	if r == nil {
 		return nil
 	}
-	pools := p.concerned()
-	return r.selected(pools, p.recorded.underlyingLabels(node.Labels))
+	labels := p.recorded.underlyingLabels(node.Labels)
+	return r.selected(slices.Concat(p.concerned(), r.settledIn(node.Name, labels)), labels)
 }
 
 // selected returns, by pool, which of its waves a node with these labels may be in, a bit
@@ -193,13 +193,16 @@ func (s *WaveState) String() string {
 	}
 }
 
-// assign returns the wave of each member: that of those that are in none comes last. The
-// members are sorted by name.
-func assign(pool *rollout, members []*Follower) map[string]int {
+// assign returns the wave of each member: that of those that are in none comes last, as those are
+// that joined since. The members are sorted by name.
+func assign(pool *rollout, members []*Follower, joined func(node *Follower) bool) map[string]int {
 	of := make(map[string]int, len(members))
 	selected := make([]uint64, len(members)) // none of a node that is in a wave already
 	for i, node := range members {
-		of[node.Name], selected[i] = len(pool.waves), node.Selected[pool.name]
+		of[node.Name] = len(pool.waves)
+		if !joined(node) {
+			selected[i] = node.Selected[pool.name]
+		}
 	}
 	for wave, w := range pool.waves {
 		most := len(members)

@@ -123,7 +123,7 @@ func (s *Snapshot) ChangedSince(o *Observation) bool {
 		state, found := s.pools[name]
 		return !found || state.since > o.Epoch
 	}
-	return slices.ContainsFunc(o.Members, changed) || slices.ContainsFunc(o.Recorded, changed)
+	return slices.ContainsFunc(o.Members, changed) || slices.ContainsFunc(o.Recorded, changed) || slices.ContainsFunc(o.Left, changed)
 }
 
 // regrouped reports whether nodes may be in other pools than by an earlier snapshot:

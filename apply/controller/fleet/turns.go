@@ -44,6 +44,8 @@ type turns struct {
 	// ahead are nodes that began in the future by the clock of an earlier leader, and since
 	// when that is known: they count as begun then.
 	ahead map[string]time.Time
+	// latches are which waves are over, as it was decided here, or by an earlier leader.
+	latches plan.Latches
 	// waves are how far the waves of pools are.
 	waves map[string]*plan.WaveState
 	// stuck are the pools of which the next step takes too long.
@@ -220,8 +222,9 @@ func (c *counts) followers() []plan.Follower {
 type Earlier struct {
 	// Changes are the last ones that nodes have followed.
 	Changes map[string]plan.LastChange
-	// Halts are those of pools.
-	Halts map[string]*plan.Halt
+	// Halts are those of pools, and Latches which of their waves are over.
+	Halts   map[string]*plan.Halt
+	Latches plan.Latches
 }
 
 // GiveTurns decides again and again whose turn it is, until the context ends. List
@@ -278,6 +281,7 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (Earli
 	}
 	now := f.turns.clock.Now()
 	settled := f.isSettled(pools.Epoch) && !f.opening(now)
+	pools.Rollouts.Keep(f.turns.latches)
 	turns := pools.Rollouts.Turns(f.turns.known(f.counts.followers(), pools, now), f.turns.halts, now, settled)
 	for _, node := range f.turns.give(turns, pools.Epoch) {
 		enqueue(node)
@@ -285,6 +289,7 @@ func (f *Fleet) giveTurns(ctx context.Context, list func(context.Context) (Earli
 	if !settled { // before, nobody knows how far waves are, and who asks
 		return loop.RetryPeriod, nil
 	}
+	f.turns.setLatches(turns.Latches)
 	f.publishTurns(turns)
 	if turns.Again.IsZero() {
 		return 0, nil
@@ -354,6 +359,6 @@ func (t *turns) sync(ctx context.Context, list func(context.Context) (Earlier, e
 			t.changed[node] = changedNode{LastChange: change}
 		}
 	}
-	t.halts, t.synced = earlier.Halts, true
+	t.halts, t.latches, t.synced = earlier.Halts, earlier.Latches, true
 	return nil
 }

@@ -194,7 +194,7 @@ func (w *fleetWorld) start() {
 		w.pass(name, false)
 	}
 	if err := w.turns.sync(w.t.Context(), func(context.Context) (Earlier, error) {
-		earlier := Earlier{map[string]plan.LastChange{}, maps.Clone(w.halts)}
+		earlier := Earlier{Changes: map[string]plan.LastChange{}, Halts: maps.Clone(w.halts)}
 		for name, node := range w.truth {
 			earlier.Changes[name] = plan.LastChangeOf(node)
 		}

@@ -98,6 +98,21 @@ func (f *Fleet) Halt(pool string) (halt *plan.Halt, known bool) {
 	return f.turns.halts[pool], f.turns.synced
 }
 
+// setLatches notes which waves are over. Whatever changes of that changes how far waves are, too.
+func (t *turns) setLatches(latches plan.Latches) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.latches = latches
+}
+
+// Latches are which waves of a pool are over, and whether that is known: before, those of its status
+// count.
+func (f *Fleet) Latches(pool string) (latches map[string]plan.Latch, known bool) {
+	f.turns.mu.Lock()
+	defer f.turns.mu.Unlock()
+	return f.turns.latches[pool], f.turns.synced
+}
+
 // setStuck notes which rollouts take too long for their next step, and returns the pools of
 // which that is another thing than before.
 func (t *turns) setStuck(stuck map[string]plan.Stuck) []string {

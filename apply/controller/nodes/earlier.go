@@ -24,7 +24,7 @@ func (r *Reconciler) earlier(ctx context.Context) (fleet.Earlier, error) {
 	if err != nil {
 		return fleet.Earlier{}, err
 	}
-	return fleet.Earlier{Changes: changes, Halts: plan.HaltsOf(pools)}, nil
+	return fleet.Earlier{Changes: changes, Halts: plan.HaltsOf(pools), Latches: plan.LatchesOf(pools)}, nil
 }
 
 // changesChunk is how many nodes one request asks for: few, as those of 5,000 nodes would

@@ -238,7 +238,7 @@ func (r *Reconciler) report(ctx context.Context, pool *v1.NodePool, pools *fleet
 	}
 	rollouts := r.turnsOf(pool, pools, counts)
 	return result, r.writeStatus(ctx, pool, poolFacts{
-		outcome: outcome, counts: counts, settled: settled, around: pools.Around(pool), failed: failed, rolloutFacts: rollouts,
+		outcome: outcome, counts: counts, settled: settled, around: pools.Around(pool), failed: failed, rollouts: pools.Rollouts, rolloutFacts: rollouts,
 	})
 }
 

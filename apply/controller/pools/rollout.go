@@ -42,7 +42,12 @@ func (r *Reconciler) facts(ctx context.Context, pool *v1.NodePool, pools *fleet.
 // turnsOf are how far the rollouts are of a pool, and of those that it waits for. A halt in
 // the status of the pool goes on until it is known what has become of it.
 func (r *Reconciler) turnsOf(pool *v1.NodePool, pools *fleet.Snapshot, counts fleet.Counts) rolloutFacts {
-	facts := rolloutFacts{map[string]*plan.WaveState{}, map[string]*plan.Halt{}, map[string]plan.Stuck{}, map[string]plan.Unavailable{}}
+	facts := rolloutFacts{waves: map[string]*plan.WaveState{}, halts: map[string]*plan.Halt{}, stuck: map[string]plan.Stuck{}, unavailable: map[string]plan.Unavailable{}}
+	if latches, known := r.fleet.Latches(pool.Name); known {
+		facts.over = pools.Rollouts.Over(pool.Name, latches)
+	} else if pool.Status.Rollout != nil {
+		facts.over = pool.Status.Rollout.Over
+	}
 	names := []string{pool.Name}
 	for wait := range counts.Waits {
 		names = append(names, wait.For...)
@@ -77,7 +82,7 @@ func rolloutStatus(pool *v1.NodePool, facts poolFacts) *v1.RolloutStatus {
 	if first == nil && wave == nil && halt == nil {
 		return nil
 	}
-	status := &v1.RolloutStatus{Waiting: int32(facts.counts.Waiting()), Halt: halt.Status()}
+	status := &v1.RolloutStatus{Waiting: int32(facts.counts.Waiting()), Halt: halt.Status(), Over: facts.over}
 	if status.Waiting > 0 {
 		status.Change = plan.ChangeID(pool)
 	}

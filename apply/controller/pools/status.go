@@ -31,13 +31,16 @@ type poolFacts struct {
 	// around are the pools around it, as nodes follow them.
 	around []*v1.NodePool
 	// failed is what went wrong with the RuntimeClass.
-	failed *failure
+	failed   *failure
+	rollouts *plan.Rollouts
 	rolloutFacts
 }
 
 // rolloutFacts are how far the rollouts are of a pool, and of those that it waits for.
 type rolloutFacts struct {
 	waves map[string]*plan.WaveState
+	// over are the waves of the pool itself that are over.
+	over  string
 	halts map[string]*plan.Halt
 	stuck map[string]plan.Stuck
 	// unavailable are the nodes that use up budgets.
@@ -58,6 +61,9 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) (v1.NodePoolStatus, troubles
 	if facts.settled {
 		if facts.outcome.MembershipObserved() {
 			plan.ObserveMembership(&status, pool, facts.around)
+			if f := facts.counts; f.Waiting()+len(f.Evicting) == 0 && len(f.Problems) == f.Stuck {
+				facts.rollouts.Settle(&status, pool, facts.around)
+			}
 		}
 		status.ObservedGeneration = pool.Generation
 		status.LastHandledReconcileAt = pool.Annotations[v1.RequestedAtAnnotation]

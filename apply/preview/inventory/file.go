@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -68,8 +69,10 @@ type filePool struct {
 	AlsoApplied *fileKeys `json:"alsoApplied,omitempty"`
 	// Contests are status.contests.
 	Contests *v1.Contests `json:"contests,omitempty"`
-	// Halt is status.rollout.halt.
-	Halt *v1.RolloutHalt `json:"halt,omitempty"`
+	// Halt is status.rollout.halt, Over status.rollout.over, and Settled status.settled.
+	Halt    *v1.RolloutHalt       `json:"halt,omitempty"`
+	Over    string                `json:"over,omitempty"`
+	Settled *runtime.RawExtension `json:"settled,omitempty"`
 	// Replaced is status.replacedRuntimeClass.
 	Replaced *v1.ReplacedRuntimeClass `json:"replacedRuntimeClass,omitempty"`
 }

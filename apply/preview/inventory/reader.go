@@ -202,13 +202,13 @@ func (r *reader) pool(read *filePool) error {
 		},
 		Spec: read.Spec,
 		Status: v1.NodePoolStatus{
-			Contests: read.Contests, ReplacedRuntimeClass: read.Replaced, ObservedMembership: read.ObservedMembership,
+			Contests: read.Contests, Settled: read.Settled, ReplacedRuntimeClass: read.Replaced, ObservedMembership: read.ObservedMembership,
 			ObservedOuterPools: read.ObservedOuterPools, ObservedSourceMembership: read.ObservedSourceMembership,
 			Conditions: poolConditions(read),
 		},
 	}
-	if read.Halt != nil {
-		pool.Status.Rollout = &v1.RolloutStatus{Halt: read.Halt}
+	if read.Halt != nil || read.Over != "" {
+		pool.Status.Rollout = &v1.RolloutStatus{Halt: read.Halt, Over: read.Over}
 	}
 	if read.Created != nil {
 		pool.CreationTimestamp = *read.Created

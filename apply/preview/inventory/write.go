@@ -70,13 +70,14 @@ func poolToFile(pool *v1.NodePool) filePool {
 		Name: pool.Name, UID: pool.UID, Deleting: !pool.DeletionTimestamp.IsZero(),
 		Finalizers: pool.Finalizers, Labels: pool.Labels, Annotations: pool.Annotations, Spec: pool.Spec,
 		Contests:   pool.Status.Contests,
+		Settled:    pool.Status.Settled,
 		Replaced:   pool.Status.ReplacedRuntimeClass,
 		Generation: pool.Generation, ObservedMembership: pool.Status.ObservedMembership, ReleaseBlocked: plan.WasBlocked(pool),
 		Frozen:             plan.WasFrozen(pool),
 		ObservedOuterPools: pool.Status.ObservedOuterPools, ObservedSourceMembership: pool.Status.ObservedSourceMembership,
 	}
 	if pool.Status.Rollout != nil {
-		written.Halt = pool.Status.Rollout.Halt
+		written.Halt, written.Over = pool.Status.Rollout.Halt, pool.Status.Rollout.Over
 	}
 	if !pool.CreationTimestamp.IsZero() && !pool.CreationTimestamp.Equal(&unknownAge) {
 		written.Created = &pool.CreationTimestamp
