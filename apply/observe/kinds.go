@@ -9,12 +9,12 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/preview/inventory"
 )
 
 // PodKind is a kind of objects that an inventory reads beside nodes and pools, so that
@@ -42,19 +42,6 @@ func PodKinds() []PodKind {
 	}
 }
 
-// NewScheme returns the scheme of all kinds that are read.
-func NewScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, nodev1.AddToScheme, v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("scheme: %w", err)
-		}
-	}
-	return scheme, nil
-}
-
 // Mapper knows the resources of the kinds that are read, so that no API server has to
 // be asked for them.
 func Mapper() *meta.DefaultRESTMapper {
@@ -75,11 +62,7 @@ func Mapper() *meta.DefaultRESTMapper {
 
 // NewClient makes a client for the kinds that are read.
 func NewClient(config *rest.Config) (client.Client, error) {
-	scheme, err := NewScheme()
-	if err != nil {
-		return nil, err
-	}
-	found, err := client.New(config, client.Options{Scheme: scheme, Mapper: Mapper()})
+	found, err := client.New(config, client.Options{Scheme: inventory.NewScheme(), Mapper: Mapper()})
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}

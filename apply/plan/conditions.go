@@ -87,6 +87,17 @@ func (c Conditions) String() string {
 	return strings.TrimPrefix(string(c), string(noConditions))
 }
 
+// Objects returns them as the API has them.
+func (c Conditions) Objects() []corev1.NodeCondition {
+	var all []corev1.NodeCondition
+	for each := range strings.SplitSeq(c.String(), ",") {
+		if kind, status, is := strings.Cut(each, "="); is {
+			all = append(all, corev1.NodeCondition{Type: corev1.NodeConditionType(kind), Status: corev1.ConditionStatus(status)})
+		}
+	}
+	return all
+}
+
 // status is the status of a condition; empty where there is none of this type.
 func (c Conditions) status(kind string) corev1.ConditionStatus {
 	for each := range strings.SplitSeq(c.String(), ",") {

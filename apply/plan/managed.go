@@ -36,29 +36,9 @@ func Applied(object managedObject) Keys {
 	return keys
 }
 
-// AlsoApplied are those of the keys that somebody else applies as well, so that a node keeps
-// them when we release them.
-func AlsoApplied(object managedObject, of Keys) Keys {
-	return of.among((&owners{object: object}).alsoApplied)
-}
-
-// AlsoSet are those of the keys that somebody else has set as well, so that they stay when
-// our apply of a pool leaves them out.
-func AlsoSet(object managedObject, of Keys) Keys {
-	return of.among((&owners{object: object}).alsoSet)
-}
-
-// among are those of the keys for whose fields something is so.
-func (k Keys) among(is func(path fieldpath.Path) bool) Keys {
-	return Keys{
-		Labels:      slices.DeleteFunc(slices.Clone(k.Labels), func(key string) bool { return !is(labelPath(key)) }),
-		Annotations: slices.DeleteFunc(slices.Clone(k.Annotations), func(key string) bool { return !is(annotationPath(key)) }),
-	}
-}
-
 // ManagedFields are managed fields that say no more than which keys our applies
 // own, and which some other apply, who is not named. A plan depends on them as it
-// does on those that [Applied], and [AlsoApplied] or [AlsoSet], were read from.
+// does on those that [Applied] was read from.
 func ManagedFields(applied, alsoApplied Keys) []metav1.ManagedFieldsEntry {
 	entry := func(manager string, keys Keys) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{

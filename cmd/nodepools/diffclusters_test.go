@@ -133,24 +133,18 @@ func (w layeredWorld) write(t *testing.T, dir, layer string, pools int, patch bo
 // inventory is that of a cluster whose source reads the layers of its name.
 func (w layeredWorld) inventory(cluster string) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, `apiVersion: inventory.nodes.lailin.xyz/v1
-kind: Inventory
-taken: "2026-11-20T0%d:00:00Z"
-nodePools: []
-runtimeClasses: []
-nodePoolSources:
-- {name: fleet, uid: uid-of-%s, spec: {url: "https://git.example.com/fleet.git", path: pools, layers: [base, clusters/%s]}}
-nodes:
-`, w.IntN(10), cluster, cluster)
-	var pods strings.Builder
+	fmt.Fprintf(&text, `apiVersion: v1
+kind: List
+items:
+- {apiVersion: inventory.nodes.lailin.xyz/v1, kind: Inventory, taken: "2026-11-20T0%d:00:00Z", withoutPods: %t}
+- {apiVersion: nodes.lailin.xyz/v1, kind: NodePoolSource, metadata: {name: fleet, uid: uid-of-%[3]s}, spec: {url: "https://git.example.com/fleet.git", path: pools, layers: [base, clusters/%[3]s]}}
+`, w.IntN(10), w.IntN(8) == 0, cluster)
 	for i := range 1 + w.IntN(6) {
-		fmt.Fprintf(&text, "- {names: [n%d], labels: {node-role.kubernetes.io/p%d: \"\"}}\n", i, w.IntN(4))
-		fmt.Fprintf(&pods, "- {kind: Deployment, namespace: d, name: w%d, template: {}, pods: [{prefix: \"w%d-\", pods: [\"n%d x\"]}]}\n", i, i, i)
+		fmt.Fprintf(&text, "- {apiVersion: v1, kind: Node, metadata: {name: n%d, labels: {node-role.kubernetes.io/p%d: \"\"}}}\n", i, w.IntN(4))
+		fmt.Fprintf(&text, "- {apiVersion: apps/v1, kind: Deployment, metadata: {namespace: d, name: w%d}}\n", i)
+		text.WriteString(runningPod("d", fmt.Sprintf("w%d", i), fmt.Sprintf("w%d-x", i), fmt.Sprintf("n%d", i)))
 	}
-	if w.IntN(8) == 0 {
-		return text.String() // pods are not known
-	}
-	return text.String() + "workloads:\n" + pods.String()
+	return text.String()
 }
 
 // Each cluster whose source is outside its windows has a note of that, at the moment that
@@ -163,8 +157,8 @@ func TestClustersHaveWindowNotes(t *testing.T) {
 	var args []string
 	for cluster, windows := range map[string]string{"nightly": `, windows: [{schedule: "0 2 * * *", duration: 1h}]`, "always": ""} {
 		file := filepath.Join(t.TempDir(), cluster+".yaml")
-		text := fmt.Sprintf("apiVersion: inventory.nodes.lailin.xyz/v1\nkind: Inventory\ntaken: \"2026-11-20T00:00:00Z\"\nnodePools: []\nruntimeClasses: []\nnodes: []\n"+
-			"nodePoolSources:\n- {name: fleet, uid: uid-of-%s, spec: {url: \"https://git.example.com/fleet.git\"%s}}\n", cluster, windows)
+		text := fmt.Sprintf(inventoryHead+
+			"\n- {apiVersion: nodes.lailin.xyz/v1, kind: NodePoolSource, metadata: {name: fleet, uid: uid-of-%s}, spec: {url: \"https://git.example.com/fleet.git\"%s}}\n", cluster, windows)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

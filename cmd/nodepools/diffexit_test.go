@@ -75,7 +75,7 @@ func TestDiffExitCodes(t *testing.T) {
 	sha256 := t.TempDir()
 	g.git("init", "--quiet", "--object-format=sha256", sha256)
 	inventory := filepath.Join(t.TempDir(), "inventory.json")
-	if err := os.WriteFile(inventory, []byte(`{"apiVersion":"inventory.nodes.lailin.xyz/v1","kind":"Inventory","nodePools":[],"nodePoolSources":[],"runtimeClasses":[],"nodes":[{"names":["gpu-[1-3]"],"labels":{"node-role.kubernetes.io/gpu":""}}],"workloads":[]}`), 0o600); err != nil {
+	if err := os.WriteFile(inventory, []byte(`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"inventory.nodes.lailin.xyz/v1","kind":"Inventory"},{"apiVersion":"v1","kind":"Node","metadata":{"name":"gpu-1","labels":{"node-role.kubernetes.io/gpu":""}}},{"apiVersion":"v1","kind":"Node","metadata":{"name":"gpu-2","labels":{"node-role.kubernetes.io/gpu":""}}},{"apiVersion":"v1","kind":"Node","metadata":{"name":"gpu-3","labels":{"node-role.kubernetes.io/gpu":""}}}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	broken := filepath.Join(t.TempDir(), "broken.json")
@@ -205,7 +205,7 @@ func TestUnknownPodsPassNoLimit(t *testing.T) {
 	g := newGitFolder(t)
 	g.pool("gpu", "gold")
 	file := filepath.Join(t.TempDir(), "inventory.json")
-	if err := os.WriteFile(file, []byte(`{"apiVersion":"inventory.nodes.lailin.xyz/v1","kind":"Inventory","nodePools":[],"nodePoolSources":[],"runtimeClasses":[],"nodes":[],"workloads":null}`), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"inventory.nodes.lailin.xyz/v1","kind":"Inventory","withoutPods":true}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out, problems bytes.Buffer

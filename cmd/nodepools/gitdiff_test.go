@@ -15,17 +15,46 @@ import (
 	"github.com/nodepools/nodepools/apply/preview/review"
 )
 
+// inventoryHead begins an inventory in YAML.
+const inventoryHead = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: inventory.nodes.lailin.xyz/v1, kind: Inventory, taken: \"2026-11-20T00:00:00Z\"}"
+
 // inventoryFile has the source fleet, whose pools are in the folder pools, and
 // what else is given.
-func inventoryFile(t *testing.T, pools, nodes, source string) string {
+func inventoryFile(t *testing.T, source string, items ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "inventory.yaml")
-	content := "apiVersion: inventory.nodes.lailin.xyz/v1\nkind: Inventory\nnodePools: [" + pools + "]\nnodes: [" + nodes + "]\nruntimeClasses: []\nworkloads: []\n" +
-		"nodePoolSources: [{name: fleet, uid: s1, spec: {url: \"https://git.example.com/fleet.git\", path: pools" + source + "]\n"
-	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+	items = append([]string{inventoryHead, sourceItem("fleet", "s1", "url: \"https://git.example.com/fleet.git\", path: pools"+source)}, items...)
+	if err := os.WriteFile(name, []byte(strings.Join(items, "\n- ")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return name
+}
+
+func sourceItem(name, uid, spec string) string {
+	return fmt.Sprintf("{apiVersion: nodes.lailin.xyz/v1, kind: NodePoolSource, metadata: {name: %s, uid: %s}, spec: {%s}}", name, uid, spec)
+}
+
+// poolItem is a pool in an inventory, of the source with the UID, or of none.
+func poolItem(name, source, sourceUID, spec string) string {
+	meta := fmt.Sprintf("name: %s, uid: uid-of-%s, creationTimestamp: \"2026-01-02T03:04:05Z\"", name, name)
+	if source != "" {
+		meta += ", labels: {nodes.lailin.xyz/source: " + source + "}"
+	}
+	if sourceUID != "" {
+		meta += ", annotations: {nodes.lailin.xyz/sourceUID: " + sourceUID + "}"
+	}
+	return fmt.Sprintf("{apiVersion: nodes.lailin.xyz/v1, kind: NodePool, metadata: {%s}, spec: {%s}}", meta, spec)
+}
+
+// nodeItem is a node in an inventory, with the label of a role.
+func nodeItem(name, role string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: %s, labels: {node-role.kubernetes.io/%s: \"\"}}}", name, role)
+}
+
+// runningPod is a pod of a Deployment in an inventory, on a line.
+func runningPod(namespace, deployment, name, node string) string {
+	return fmt.Sprintf("- {apiVersion: v1, kind: Pod, metadata: {namespace: %s, name: %s, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: %s, uid: \"\", controller: true}]}, "+
+		"spec: {nodeName: %s}, status: {conditions: [{type: Ready, status: \"True\"}]}}\n", namespace, name, deployment, node)
 }
 
 // reviewed is what diff reports the working tree against main.
@@ -51,23 +80,27 @@ func TestDiffShowsOnlyWhatTheHeadDoes(t *testing.T) {
 	g.pool("web", "silver") // the cluster does not have it yet
 	g.commit()
 	g.pool("gpu", "iron")
-	inventory := inventoryFile(t,
-		`{name: gpu, uid: u1, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {labels: {tier: bronze}}},
-		{name: hand, uid: u2, spec: {priority: 10, nodeNames: [gpu-3], labels: {tier: hand}}},
-		{name: other, uid: u3, labels: {nodes.lailin.xyz/source: fleet2}, annotations: {nodes.lailin.xyz/sourceUID: s2}, spec: {labels: {x: "y"}}}`,
-		`{names: ["gpu-[1-3]"], labels: {node-role.kubernetes.io/gpu: ""}},
-		{names: [web-1], labels: {node-role.kubernetes.io/web: ""}}`,
-		"}}, {name: fleet2, uid: s2, spec: {url: \"https://git.example.com/other.git\"}}")
+	inventory := inventoryFile(t, "",
+		poolItem("gpu", "fleet", "s1", `labels: {tier: bronze}`),
+		poolItem("hand", "", "", `priority: 10, nodeNames: [gpu-3], labels: {tier: hand}`),
+		poolItem("other", "fleet2", "s2", `labels: {x: "y"}`),
+		nodeItem("gpu-1", "gpu"),
+		nodeItem("gpu-2", "gpu"),
+		nodeItem("gpu-3", "gpu"),
+		nodeItem("web-1", "web"),
+		sourceItem("fleet2", "s2", `url: "https://git.example.com/other.git"`))
 	t.Chdir(g.dir)
 	stdout, stderr, code := diffed(t, "--base", "main", "--inventory", inventory)
 	if code != 2 || !strings.Contains(stderr, "the inventory has several NodePoolSources") {
 		t.Errorf("with two sources the exit code is %d: %s\n%s", code, stderr, stdout)
 	}
-	inventory = inventoryFile(t,
-		`{name: gpu, uid: u1, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {labels: {tier: bronze}}},
-		{name: hand, uid: u2, spec: {priority: 10, nodeNames: [gpu-3], labels: {tier: hand}}}`,
-		`{names: ["gpu-[1-3]"], labels: {node-role.kubernetes.io/gpu: ""}},
-		{names: [web-1], labels: {node-role.kubernetes.io/web: ""}}`, "}}")
+	inventory = inventoryFile(t, "",
+		poolItem("gpu", "fleet", "s1", `labels: {tier: bronze}`),
+		poolItem("hand", "", "", `priority: 10, nodeNames: [gpu-3], labels: {tier: hand}`),
+		nodeItem("gpu-1", "gpu"),
+		nodeItem("gpu-2", "gpu"),
+		nodeItem("gpu-3", "gpu"),
+		nodeItem("web-1", "web"))
 	reported := reviewed(t, g, inventory)
 	var nodes []string
 	for _, group := range reported.Nodes {
@@ -103,7 +136,7 @@ func TestDiffLimitIsThatOfTheBase(t *testing.T) {
 			}
 		}
 	}
-	inventory := inventoryFile(t, `{name: p0, uid: u0, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {}}`, "", "}, pruneBase: 1}")
+	inventory := inventoryFile(t, "}, status: {pruneBase: 1", poolItem("p0", "fleet", "s1", ``))
 	remove(3)
 	if reported := reviewed(t, g, inventory); reported.HeldBack != nil || reported.Summary.Counts.PoolsDeleted != 3 {
 		t.Errorf("3 of 10 pools: %+v, %+v", reported.HeldBack, reported.Summary.Counts)
@@ -113,11 +146,11 @@ func TestDiffLimitIsThatOfTheBase(t *testing.T) {
 		t.Errorf("4 of 10 pools: %+v, %+v", reported.HeldBack, reported.Summary.Counts)
 	}
 	// How the source is set up counts.
-	generous := inventoryFile(t, "", "", ", pruneLimit: 5}}")
+	generous := inventoryFile(t, ", pruneLimit: 5")
 	if reported := reviewed(t, g, generous); reported.HeldBack != nil || reported.Summary.Counts.PoolsDeleted != 4 {
 		t.Errorf("4 of 10 pools, and 5 may go: %+v, %+v", reported.HeldBack, reported.Summary.Counts)
 	}
-	never := inventoryFile(t, "", "", ", prune: false}}")
+	never := inventoryFile(t, ", prune: false")
 	if reported := reviewed(t, g, never); reported.HeldBack != nil || reported.Summary.Counts.PoolsDeleted != 0 {
 		t.Errorf("4 of 10 pools, and none may go: %+v, %+v", reported.HeldBack, reported.Summary.Counts)
 	}
@@ -129,7 +162,7 @@ func TestDiffBaseThatIsNotTaken(t *testing.T) {
 	g := newGitFolder(t)
 	g.pool("gpu", "gold")
 	g.commit()
-	inventory := inventoryFile(t, `{name: gpu, uid: u1, spec: {}}`, "", "}}")
+	inventory := inventoryFile(t, "", poolItem("gpu", "", "", ``))
 	t.Chdir(g.dir)
 	stdout, stderr, code := diffed(t, "--base", "main", "--inventory", inventory)
 	if code != 2 || stdout != "" || !strings.HasPrefix(stderr, `error: gpu.yaml:1: pool "gpu" exists already, and no source has applied it`) {
@@ -156,10 +189,10 @@ func TestDiffBaseOfAPoolThatWasHandedOver(t *testing.T) {
 	g.pool("web", "iron")
 	g.pool("gpu", "gold")
 	g.commit() // the cluster has this, and then somebody hands gpu over
-	inventory := inventoryFile(t,
-		`{name: gpu, uid: u1, annotations: {nodes.lailin.xyz/sourceUID: s2}, spec: {labels: {tier: gold}}},
-		{name: web, uid: u2, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {labels: {tier: iron}}}`,
-		`{names: [web-1], labels: {node-role.kubernetes.io/web: ""}}`, "}}")
+	inventory := inventoryFile(t, "",
+		poolItem("gpu", "", "s2", `labels: {tier: gold}`),
+		poolItem("web", "fleet", "s1", `labels: {tier: iron}`),
+		nodeItem("web-1", "web"))
 	g.git("rm", "--quiet", "pools/gpu.yaml")
 	g.pool("web", "gold")
 	reported := reviewed(t, g, inventory)
@@ -194,10 +227,13 @@ func TestDiffOfARepair(t *testing.T) {
 	g.commit() // the cluster has this
 	g.pool("gpu", "iron")
 	g.commit() // and the source this, meanwhile
-	inventory := inventoryFile(t,
-		`{name: gpu, uid: u1, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {labels: {tier: gold}}},
-		{name: web, uid: u2, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {labels: {tier: gold}}}`,
-		`{names: ["gpu-[1-3]"], labels: {node-role.kubernetes.io/gpu: ""}}, {names: [web-1], labels: {node-role.kubernetes.io/web: ""}}`, "}}")
+	inventory := inventoryFile(t, "",
+		poolItem("gpu", "fleet", "s1", `labels: {tier: gold}`),
+		poolItem("web", "fleet", "s1", `labels: {tier: gold}`),
+		nodeItem("gpu-1", "gpu"),
+		nodeItem("gpu-2", "gpu"),
+		nodeItem("gpu-3", "gpu"),
+		nodeItem("web-1", "web"))
 	good := g.git("rev-parse", "HEAD")
 	g.pool("web", "[]")
 	g.commit()
@@ -274,10 +310,10 @@ func TestDiffOfAPoolThatMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.commit()
-	inventory := inventoryFile(t,
-		`{name: gpu, uid: u1, labels: {nodes.lailin.xyz/source: fleet}, annotations: {nodes.lailin.xyz/sourceUID: s1}, spec: {labels: {tier: gold}}}`,
-		`{names: [gpu-1], labels: {node-role.kubernetes.io/gpu: ""}}`,
-		`}}, {name: team, uid: s2, spec: {url: "ssh://git@git.example.com/fleet", path: team}}`)
+	inventory := inventoryFile(t, "",
+		poolItem("gpu", "fleet", "s1", `labels: {tier: gold}`),
+		nodeItem("gpu-1", "gpu"),
+		sourceItem("team", "s2", `url: "ssh://git@git.example.com/fleet", path: team`))
 	g.git("mv", "pools/gpu.yaml", "team/gpu.yaml")
 	t.Chdir(g.dir)
 	folders := map[string]string{"fleet": "pools", "team": "team"}

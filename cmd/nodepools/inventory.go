@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -70,9 +71,13 @@ func (o *inventoryOptions) run(ctx context.Context, std streams) error {
 	if !taken.Installed {
 		std.note("%s does not know NodePools, so the inventory has none; see 'nodepools install'", server.Name())
 	}
-	document, err := inventory.Document(taken.Inventory, o.output.format)
-	if err != nil {
+	write := inventory.Write
+	if o.output.format == "yaml" {
+		write = inventory.WriteYAML
+	}
+	var document bytes.Buffer
+	if err := write(&document, taken.Inventory); err != nil {
 		return err
 	}
-	return o.output.write(std.out, document)
+	return o.output.write(std.out, document.Bytes())
 }

@@ -35,7 +35,7 @@ func TestJSONAndYAMLSayTheSame(t *testing.T) {
 	for name, text := range map[string]string{
 		"pools/gpu.yaml": "apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: gpu}\nspec:\n  selector: {matchLabels: {hardware: gpu}}\n  labels: {tier: \"1\", \"on\": \"yes\"}\n",
 		"nodes.yaml":     "{apiVersion: v1, kind: Node, metadata: {name: gpu-1, labels: {hardware: gpu}}}\n",
-		"inventory.json": `{"apiVersion":"inventory.nodes.lailin.xyz/v1","kind":"Inventory","nodePools":[],"nodePoolSources":[],"runtimeClasses":[],"nodes":[],"workloads":null}`,
+		"inventory.json": `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"inventory.nodes.lailin.xyz/v1","kind":"Inventory","withoutPods":true}]}`,
 	} {
 		name = filepath.Join(folder, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -125,5 +125,7 @@ func inventoryInYAML(t *testing.T, file []byte) ([]byte, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return inventory.Document(inv, "yaml")
+	var text bytes.Buffer
+	err = inventory.WriteYAML(&text, inv)
+	return text.Bytes(), err
 }

@@ -121,7 +121,7 @@ func TestReviewRecipeIsNotFooled(t *testing.T) {
 			r.git(t, "update-ref", "refs/heads/refs/remotes/origin/main", "HEAD")
 		}},
 		"a tag named as the inventory": {"no pod is known there", func(t *testing.T, r *recipe) {
-			r.commit(t, "inventory.json", `{"apiVersion":"inventory.nodes.lailin.xyz/v1","kind":"Inventory","nodePools":[],"nodes":[],"runtimeClasses":[],"workloads":[]}`)
+			r.commit(t, "inventory.json", `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"inventory.nodes.lailin.xyz/v1","kind":"Inventory"}]}`)
 			r.git(t, "tag", "origin/inventory")
 			r.git(t, "update-ref", "refs/heads/refs/remotes/origin/inventory", "HEAD")
 			drain(t, r)

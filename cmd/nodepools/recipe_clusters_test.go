@@ -11,17 +11,12 @@ import (
 // layeredInventory is of a cluster whose source reads base and the layer of its name,
 // with a pod on each of two nodes.
 func layeredInventory(cluster string) string {
-	return fmt.Sprintf(`apiVersion: inventory.nodes.lailin.xyz/v1
-kind: Inventory
-nodePools: []
-runtimeClasses: []
-nodePoolSources:
-- {name: fleet, uid: uid-of-%[1]s, spec: {url: "https://git.example.com/fleet.git", path: pools, layers: [base, clusters/%[1]s]}}
-nodes:
-- {names: ["gpu-[1-2]"], labels: {node-role.kubernetes.io/gpu: ""}}
-workloads:
-- {kind: Deployment, namespace: shop, name: %[1]s-web, template: {}, pods: [{prefix: w-, pods: ["gpu-1 a", "gpu-2 b"]}]}
-`, cluster)
+	return fmt.Sprintf(inventoryHead+`
+- {apiVersion: nodes.lailin.xyz/v1, kind: NodePoolSource, metadata: {name: fleet, uid: uid-of-%[1]s}, spec: {url: "https://git.example.com/fleet.git", path: pools, layers: [base, clusters/%[1]s]}}
+- {apiVersion: v1, kind: Node, metadata: {name: gpu-1, labels: {node-role.kubernetes.io/gpu: ""}}}
+- {apiVersion: v1, kind: Node, metadata: {name: gpu-2, labels: {node-role.kubernetes.io/gpu: ""}}}
+- {apiVersion: apps/v1, kind: Deployment, metadata: {namespace: shop, name: %[1]s-web}}
+`, cluster) + runningPod("shop", cluster+"-web", "w-a", "gpu-1") + runningPod("shop", cluster+"-web", "w-b", "gpu-2")
 }
 
 // TestReviewRecipeOfSeveralClusters reviews a change of a layer that two clusters share,

@@ -11,7 +11,6 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -32,19 +31,13 @@ type Builder struct {
 	// the others.
 	workloads map[Owner]Workload
 	makers    map[Owner]Owner
-	pods      map[objectName]foundPod
+	pods      map[objectName]Pod
 }
 
 type objectName struct{ namespace, name string }
 
 func nameOf(object metav1.Object) objectName {
 	return objectName{object.GetNamespace(), object.GetName()}
-}
-
-// foundPod is a pod whose owner and budgets are yet to be found.
-type foundPod struct {
-	Pod
-	labels labels.Set
 }
 
 // Add adds an object, in place of an earlier one of the same name. The builder
@@ -76,7 +69,7 @@ func (b *Builder) Add(object runtime.Object) error {
 	case *appsv1.StatefulSet:
 		b.addWorkload("StatefulSet", o, &o.Spec.Template)
 	case *appsv1.DaemonSet:
-		b.addWorkload("DaemonSet", o, &o.Spec.Template)
+		b.addWorkload(daemonSet, o, &o.Spec.Template)
 	case *corev1.ReplicationController:
 		b.addWorkload("ReplicationController", o, o.Spec.Template)
 	case *batchv1.CronJob:
@@ -117,7 +110,7 @@ func (b *Builder) Forget(list runtime.Object) error {
 	case *appsv1.StatefulSetList:
 		b.forgetWorkloads("StatefulSet")
 	case *appsv1.DaemonSetList:
-		b.forgetWorkloads("DaemonSet")
+		b.forgetWorkloads(daemonSet)
 	case *corev1.ReplicationControllerList:
 		b.forgetWorkloads("ReplicationController")
 	case *batchv1.CronJobList:
@@ -157,13 +150,13 @@ func isUnready(node *corev1.Node) bool {
 }
 
 func (b *Builder) addPod(pod *corev1.Pod) {
-	found := foundPod{labels: pod.Labels, Pod: Pod{
-		Namespace: pod.Namespace, Name: pod.Name, Node: pod.Spec.NodeName,
+	found := Pod{
+		Namespace: pod.Namespace, Name: pod.Name, Labels: pod.Labels, Node: pod.Spec.NodeName,
 		Scheduling:  plan.PodSchedulingOf(&pod.Spec),
 		Ready:       isReady(pod),
 		Finished:    pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		Terminating: !pod.DeletionTimestamp.IsZero(),
-	}}
+	}
 	// The mirror of a static pod is owned by the node, which creates no pods.
 	if _, found.Static = pod.Annotations[corev1.MirrorPodAnnotationKey]; !found.Static {
 		found.Owner = controllerOf(pod)
@@ -199,8 +192,7 @@ func (b *Builder) Inventory(taken string) *Inventory {
 		}
 	}
 	protected := newProtection(inv.Budgets)
-	for _, found := range b.pods {
-		pod := found.Pod
+	for _, pod := range b.pods {
 		waits := pod.Node == "" && !pod.Finished && !pod.Terminating
 		if _, there := b.nodes[objectName{name: pod.Node}]; !there && !waits {
 			continue // its node is gone, and it will be deleted
@@ -209,10 +201,11 @@ func (b *Builder) Inventory(taken string) *Inventory {
 			pod.Owner = maker
 		}
 		if waits {
+			pod.Labels = nil
 			inv.Waiting = append(inv.Waiting, pod)
 			continue
 		}
-		pod.Budgets = protected.of(pod.Namespace, found.labels)
+		pod.Budgets, pod.Labels = protected.of(pod.Namespace, pod.Labels)
 		inv.Pods = append(inv.Pods, pod)
 	}
 	inv.sort()

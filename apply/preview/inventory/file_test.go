@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,8 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
@@ -105,7 +102,7 @@ func TestFile(t *testing.T) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Fatalf("file (-want +got):\n%s", diff)
 	}
-	for _, secret := range []string{"hunter2", "not kept", "1700000000", "2023-11-14"} {
+	for _, secret := range []string{"hunter2", "example.com/note", "1700000000", "registry.example.com"} {
 		if strings.Contains(string(got), secret) {
 			t.Errorf("the file has %q", secret)
 		}
@@ -130,27 +127,15 @@ func TestFile(t *testing.T) {
 		}
 	}
 	for _, source := range known.Sources {
-		source.Labels, source.Status.Pools = nil, 0
 		delete(source.Annotations, "example.com/note")
 	}
 	if diff := cmp.Diff(known, read, sameInventory); diff != "" {
 		t.Errorf("read again (-want +got):\n%s", diff)
 	}
 	for i, pool := range read.Pools {
-		if pool.DeletionTimestamp.IsZero() != known.Pools[i].DeletionTimestamp.IsZero() {
-			t.Errorf("pool %s: whether it is being deleted has changed", pool.Name)
-		}
 		if diff := cmp.Diff(plan.Applied(known.Pools[i]), plan.Applied(pool)); diff != "" {
 			t.Errorf("pool %s: what came from Git (-want +got):\n%s", pool.Name, diff)
 		}
-	}
-	for i, class := range read.RuntimeClasses {
-		if class.DeletionTimestamp.IsZero() != known.RuntimeClasses[i].DeletionTimestamp.IsZero() {
-			t.Errorf("RuntimeClass %s: whether it is being deleted has changed", class.Name)
-		}
-	}
-	if read.Sources[0].DeletionTimestamp.IsZero() {
-		t.Error("the source is no longer being deleted")
 	}
 }
 
@@ -165,7 +150,7 @@ func TestFileInYAML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, yaml := range [][]byte{converted, append([]byte("# a comment\n---\n"), text...)} {
+	for _, yaml := range [][]byte{converted, append([]byte("# a comment\n"), text...)} {
 		got, err := Read(bytes.NewReader(yaml))
 		if err != nil {
 			t.Fatal(err)
@@ -176,41 +161,23 @@ func TestFileInYAML(t *testing.T) {
 	}
 }
 
-// What a rollout depends on besides comes back as it was: which nodes are ready, their
-// conditions, and what has halted the rollouts of pools. A file of an earlier version has none of
-// it, and then all nodes are ready, no rollout is halted, and the conditions are not known.
-func TestFileWithRollouts(t *testing.T) {
+// Which nodes are ready, and their conditions, come back as they were. They are not known of a
+// node of which no kubelet has reported.
+func TestFileHasConditions(t *testing.T) {
 	node := func(name string, conditions ...corev1.NodeCondition) *corev1.Node {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Conditions: conditions}}
 	}
 	ready := func(status corev1.ConditionStatus) corev1.NodeCondition {
 		return corev1.NodeCondition{Type: corev1.NodeReady, Status: status}
 	}
-	pool := func(name string, halt *v1.RolloutHalt) *v1.NodePool {
-		pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name)}}
-		pool.Status.Rollout = &v1.RolloutStatus{Halt: halt}
-		return pool
-	}
-	at := metav1.NewTime(time.Date(2026, time.November, 25, 2, 0, 7, 0, time.UTC))
-	halt := &v1.RolloutHalt{Time: at, Changes: "0a1b2c-3d4e5f.6a7b8c", Resume: "b41c02/2026-11-25T02:00:07Z", Nodes: 2, Node: "sick", Lacks: "has condition GPUHealthy=False"}
-	resumed := &v1.RolloutHalt{Time: at, Changes: "0a1b2c", Resume: "c41c02/2026-11-25T02:00:07Z", Nodes: 1, Node: "down", Resumed: true}
-	inv := built(t,
-		pool("halted", halt), pool("resumed", resumed), pool("running", nil),
-		node("down", ready(corev1.ConditionFalse)), node("lost", ready(corev1.ConditionUnknown)), node("new"), node("plain", ready(corev1.ConditionTrue)),
-		node("sick", ready(corev1.ConditionTrue), corev1.NodeCondition{Type: "GPUHealthy", Status: corev1.ConditionFalse}, corev1.NodeCondition{Type: corev1.NodeDiskPressure, Status: "odd"}))
-	text := written(t, inv)
+	text := written(t, built(t, node("down", ready(corev1.ConditionFalse)), node("lost", ready(corev1.ConditionUnknown)), node("new"), node("plain", ready(corev1.ConditionTrue)),
+		node("sick", ready(corev1.ConditionTrue), corev1.NodeCondition{Type: "GPUHealthy", Status: corev1.ConditionFalse}, corev1.NodeCondition{Type: corev1.NodeDiskPressure, Status: "odd"})))
 	read, err := Read(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]bool{"down": true, "lost": true}, read.Unready); diff != "" {
 		t.Errorf("nodes that are not ready (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]*plan.Halt{"halted": plan.HaltOf(inv.Pools[0]), "resumed": plan.HaltOf(inv.Pools[1])}, plan.HaltsOf(read.Pools)); diff != "" {
-		t.Errorf("halts (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(halt, read.Pools[0].Status.Rollout.Halt); diff != "" {
-		t.Errorf("the halt in the status (-want +got):\n%s", diff)
 	}
 	known := map[string]string{}
 	for _, node := range read.Nodes {
@@ -221,27 +188,11 @@ func TestFileWithRollouts(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"down": "", "lost": "", "plain": "", "sick": "DiskPressure=Unknown,GPUHealthy=False"}, known); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
-	if again := written(t, read); string(again) != string(text) {
-		t.Errorf("written again (-first +again):\n%s", cmp.Diff(string(text), string(again)))
-	}
-
-	old, err := Read(strings.NewReader(inFile(`"nodePools": [{"name": "halted", "spec": {}}], "nodes": [{"names": ["down", "sick"]}], "workloads": null`)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if halts := plan.HaltsOf(old.Pools); len(old.Unready)+len(halts) > 0 {
-		t.Errorf("by an old file nodes are not ready: %v; rollouts are halted: %v", old.Unready, halts)
-	}
-	for _, node := range old.Nodes {
-		if node.Conditions.Known() {
-			t.Errorf("an old file has the conditions %q of node %s", node.Conditions, node.Name)
-		}
-	}
 }
 
 func TestPodsAreNotKnown(t *testing.T) {
 	inv := built(t, smallFleet()...)
-	if inv.Pods, inv.Workloads, inv.Budgets = nil, nil, nil; !strings.Contains(string(written(t, inv)), `"workloads": null`) {
+	if inv.Pods, inv.Workloads, inv.Budgets = nil, nil, nil; !strings.Contains(string(written(t, inv)), `"withoutPods":true`) {
 		t.Error("a file without pods has to say that it does not know them")
 	}
 	read, err := Read(bytes.NewReader(written(t, inv)))
@@ -251,42 +202,5 @@ func TestPodsAreNotKnown(t *testing.T) {
 	empty, err := Read(bytes.NewReader(written(t, built(t))))
 	if err != nil || empty.Pods == nil {
 		t.Errorf("%v: of a cluster without pods it is known that there are none", err)
-	}
-}
-
-// What the guard on releases goes by is in the file, also of a pool that was paused or held.
-func TestFileHasWhatGuardsGoBy(t *testing.T) {
-	pool := func(name, condition, reason string, status metav1.ConditionStatus) *v1.NodePool {
-		pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name), Generation: 3}}
-		pool.Status = v1.NodePoolStatus{
-			ObservedMembership: "sha256:own", ObservedSourceMembership: "sha256:source",
-			ObservedOuterPools: []v1.ObservedOuterPool{{Name: "inner", Membership: "sha256:1"}, {Name: "outer", Membership: "sha256:2"}},
-			Conditions:         []metav1.Condition{{Type: condition, Status: status, Reason: reason, ObservedGeneration: 3}},
-		}
-		return pool
-	}
-	limit := intstr.FromString("20%")
-	source := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "u", Generation: 3}, Spec: v1.NodePoolSourceSpec{ReleaseLimit: &limit}}
-	source.Status = v1.NodePoolSourceStatus{LastAttemptedRevision: "main@sha1:3", BlockedRelease: plan.BlockedReleaseOf(source, "main@sha1:2")}
-	inv := built(t, source,
-		pool("held", v1.ReleaseBlockedCondition, v1.ReleaseBlockedReason, metav1.ConditionTrue),
-		pool("paused", v1.ReadyCondition, v1.PausedReason, metav1.ConditionFalse),
-		pool("ready", v1.ReadyCondition, v1.SucceededReason, metav1.ConditionTrue))
-	read, err := Read(bytes.NewReader(written(t, inv)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := plan.ReleasePolicyOf(read.Sources[0]).Blocked; got != "main@sha1:2" {
-		t.Errorf("of the source %q is held back", got)
-	}
-	for i, pool := range read.Pools {
-		was := inv.Pools[i]
-		if plan.WasFrozen(pool) != plan.WasFrozen(was) || plan.WasBlocked(pool) != plan.WasBlocked(was) {
-			t.Errorf("%s: frozen %t, blocked %t", pool.Name, plan.WasFrozen(pool), plan.WasBlocked(pool))
-		}
-		pool.Status.Conditions, was.Status.Conditions = nil, nil
-		if diff := cmp.Diff(was.Status, pool.Status); diff != "" {
-			t.Errorf("status of pool %s (-want +got):\n%s", pool.Name, diff)
-		}
 	}
 }

@@ -194,3 +194,9 @@ func add(t testing.TB, b *Builder) func(runtime.Object) {
 		}
 	}
 }
+
+// defaultTolerations are what the API server gives every pod.
+var defaultTolerations = []corev1.Toleration{
+	{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](300)},
+	{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](300)},
+}

@@ -58,6 +58,8 @@ type Pod struct {
 	// Node that the pod is bound to; empty for one that waits.
 	Node  string
 	Owner Owner
+	// Labels are those by which PodDisruptionBudgets of its namespace select.
+	Labels map[string]string
 	// Scheduling is that of the live pod, including what admission has added.
 	Scheduling
 	// Budgets are the names of the PodDisruptionBudgets of its namespace that

@@ -13,12 +13,13 @@ const (
 	deployment = "Deployment"
 	replicaSet = "ReplicaSet"
 	job        = "Job"
+	daemonSet  = "DaemonSet"
 )
 
 // builtIn are the kinds of Kubernetes itself that create pods, and their groups.
 var builtIn = map[string]string{
 	deployment: appsv1.GroupName, replicaSet: appsv1.GroupName,
-	"StatefulSet": appsv1.GroupName, "DaemonSet": appsv1.GroupName,
+	"StatefulSet": appsv1.GroupName, daemonSet: appsv1.GroupName,
 	job: batchv1.GroupName, "CronJob": batchv1.GroupName,
 }
 
@@ -36,7 +37,7 @@ func groupOf(group, kind string) string {
 func (o Owner) isLink() bool { return o.Group == "" && (o.Kind == replicaSet || o.Kind == job) }
 
 // IsDaemonSet reports whether it is a DaemonSet of Kubernetes itself.
-func (o Owner) IsDaemonSet() bool { return o.Group == "" && o.Kind == "DaemonSet" }
+func (o Owner) IsDaemonSet() bool { return o.Group == "" && o.Kind == daemonSet }
 
 // controllerOf returns the controller of an object, of any kind; empty for none.
 func controllerOf(object metav1.Object) Owner {

@@ -16,11 +16,11 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add(golden)
 	for _, seed := range []string{
-		inFile(`"nodes": [{"names": ["n[08-12]", "a.x", "a.y"], "labels": {"h": "$node"}, "ownLabels": {"s": {"n08": "1"}}, "otherAnnotations": ["k"], "alsoApplied": {"labels": ["h"]}}]`),
-		inFile(`"nodes": [{"names": ["n.x"]}], "workloads": [{"group": "example.com", "kind": "DaemonSet", "name": "x", "namespace": "a", "template": {}, "pods": [{"prefix": "p-", "pods": ["n x", "n"], "defaultTolerations": true, "moreTolerations": [{}], "requiredNodeAffinity": {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["$node"]}]}]}}]}]`),
-		inFile(`"nodePools": [{"name": "a", "uid": "u", "deleting": true, "spec": {}, "managed": {"labels": ["x"]}, "alsoApplied": {"labels": ["x"]}}], "runtimeClasses": [{"name": "c", "handler": "h", "pool": "a", "overhead": {"podFixed": {"cpu": "1e3"}}}]`),
-		inFile(`"nodePoolSources": [{"name": "s", "uid": "u", "blockedPrune": {"count": 2, "pools": ["a", "b"]}, "spec": {"url": "u", "interval": "90s", "pruneLimit": "30%"}}], "podDisruptionBudgets": [{"namespace": "a", "name": "b", "selector": {}, "allowed": 1, "healthy": 2, "desired": 3}], "workloads": null`),
-		"apiVersion: " + APIVersion + "\nkind: Inventory\ntaken: 2026-01-02T03:04:05Z\nnodes:\n- names:\n  - b\n  labels: {a: \"8\"}\n",
+		inFile(object("v1", "Node", "n", `, "status": {"conditions": [{"type": "Ready", "status": "False"}, {"type": "X", "status": "True"}]}`),
+			object("v1", "Pod", "p", `, "spec": {"nodeName": "n", "tolerations": [{}]}`), object("apps/v1", "Deployment", "d", ""), object("policy/v1", "PodDisruptionBudget", "b", `, "spec": {"selector": {}}`)),
+		inFile(object("nodes.lailin.xyz/v1", "NodePool", "a", `, "spec": {"labels": {"x": "y"}}`), object("nodes.lailin.xyz/v1", "NodePoolSource", "s", `, "spec": {"url": "u", "interval": "90s", "pruneLimit": "30%"}`),
+			object("node.k8s.io/v1", "RuntimeClass", "c", `, "handler": "h", "overhead": {"podFixed": {"cpu": "1e3"}}`)),
+		"apiVersion: v1\nkind: List\nitems: [{apiVersion: " + APIVersion + ", kind: Inventory, taken: \"2026-01-02T03:04:05Z\"}]\n",
 		"a: &a [*a]\n",
 	} {
 		f.Add([]byte(seed))
