@@ -60,6 +60,8 @@ type fetchState struct {
 	// approved are the pools that were deleted because somebody has approved the
 	// prune of the last good revision.
 	approved []string
+	// rest is where the last good revision leaves nothing to do; nil where it does, or did.
+	rest *rest
 }
 
 // due reports whether it is time to poll the repository: the spec is another one, or the
@@ -174,7 +176,7 @@ func (state *fetchState) take(ctx context.Context, revision string, snapshot *so
 		return
 	}
 	log.FromContext(ctx).Info("read revision", "revision", revision, "pools", len(pools))
-	state.good, state.pools, state.approved = revision, pools, nil
+	state.good, state.pools, state.approved, state.rest = revision, pools, nil, nil
 }
 
 // approve adds pools whose deletion is approved, and reports whether there are any

@@ -217,10 +217,17 @@ func (r *Reconciler) carryOut(ctx context.Context, src *v1.NodePoolSource, state
 	wait := plan.WindowWaitOf(src, state.good, r.now()) // the search takes time, and nobody else's
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	live, err := loop.ListPools(ctx, r.client)
+	live, err := loop.ListPools(ctx, r.client, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		facts.failure = err
 		return facts
+	}
+	if state.rest.holds(src, live) {
+		facts.plan = state.rest.plan
+		return facts
+	}
+	for i := range live {
+		live[i] = live[i].DeepCopy()
 	}
 	revision := plan.RevisionOf(src, state.good, state.pools).Awaiting(wait)
 	if revision.Others, err = r.others(ctx, src, state); err != nil {
@@ -247,6 +254,7 @@ func (r *Reconciler) carryOut(ctx context.Context, src *v1.NodePoolSource, state
 	}
 	state.disapprove(outcome.Plan.Kept)
 	state.applied, state.appliedPools = state.good, state.pools
+	state.rest = restOf(src, live, state, outcome)
 	facts.plan, facts.recreated = outcome.Plan, outcome.Recreated
 	return facts
 }
