@@ -28,7 +28,7 @@ func TestAgreeingPoolsHandNothingBackAndForth(t *testing.T) {
 func TestDrainInPlaceOfAWallAsksForOneTurn(t *testing.T) {
 	node := followed(t, longAgo, waitingPool("p", all(labelled("2"), tainted("v", corev1.TaintEffectNoSchedule))))
 	pool := drainingPool(func(p *v1.NodePool) { p.Spec.Rollout.MaxUnavailable = new(intstr.FromInt32(1)) })
-	if o := decide(node, closedAt, nil, pool); !slices.Equal(o.Asks, []string{"p"}) {
+	if o := decide(node, closedAt, nil, pool); !slices.Equal(asked(o), []string{"p"}) {
 		t.Fatalf("before its turn it asks %v", o.Asks)
 	}
 	node = carry(node, decide(node, closedAt, []string{"p"}, pool))

@@ -52,9 +52,9 @@ func TestProgressDeadline(t *testing.T) {
 		if c.ago > 0 {
 			a.Change = LastChange{At: closedAt.Add(-c.ago)}
 		} else {
-			a.Asks, a.Waits = []string{"p"}, []string{"p"}
+			a.Asks, a.Waits = asksFor("p"), []string{"p"}
 		}
-		b.Asks, b.Waits = []string{"p"}, []string{"p"}
+		b.Asks, b.Waits = asksFor("p"), []string{"p"}
 		a.Unready, a.Unavailable = c.down, c.down
 		turns := rollouts.Turns(asking([]Follower{a, b}), nil, closedAt, true)
 		stuck, found := turns.Stuck["p"]

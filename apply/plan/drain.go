@@ -168,7 +168,7 @@ func (s *staging) stage(id render.TaintID) {
 		return
 	}
 	if entry, had := p.recorded.Taints[id]; had { // with another value, which stays until then
-		s.desired.Taints[id] = (holder{rollouts: r}).recordedWant(entry)
+		s.desired.Taints[id] = r.recordedWant(entry)
 	} else {
 		delete(s.desired.Taints, id)
 	}

@@ -70,7 +70,7 @@ func TestHaltIsOfAllThatWasFollowed(t *testing.T) {
 		at := closedAt.Add(-2 * time.Minute)
 		a.Change = LastChange{At: at, Pools: map[string]FollowedPool{"gpu": {At: at, Spec: specHash(gpu)}, "web": {At: at, Spec: specHash(web)}}}
 		a.Unready, a.Unavailable = true, true
-		b.Asks, b.Waits = []string{"fleet"}, []string{"gpu", "web"}
+		b.Asks, b.Waits = asksFor("fleet"), []string{"gpu", "web"}
 		return []Follower{a, b}
 	}
 	seen := map[string]bool{}
@@ -161,7 +161,7 @@ func TestDrainLeavesOutWhatIsRefused(t *testing.T) {
 		node = node.DeepCopy()
 		node.Labels["example.com/r"] = value
 		o := NodeOutcomeOf(node, expand(pools...), NodeFacts{
-			Rollouts: AllRollouts(pools), Now: closedAt, Turn: Turn{In: []string{"p"}}, Refused: map[string]Refusal{"r": {}},
+			Rollouts: AllRollouts(pools), Now: closedAt, Turn: turnFor("p"), Refused: map[string]Refusal{"r": {}},
 		})
 		if after := carry(node, o); o.Drain == nil || !slices.Contains(taintsOf(after), "v:NoSchedule") || after.Labels["example.com/r"] != value {
 			t.Errorf("the node had %q, has the labels %v and the taints %v, and is drained %+v", value, after.Labels, taintsOf(after), o.Drain)

@@ -207,7 +207,7 @@ func (w *drainWorld) obstructed(t *testing.T) (problem string) {
 	// What keeps pods off stays while whoever wants something else there waits.
 	p := o.Plan
 	if rollouts != nil {
-		p = rollouts.Allow(w.node, p, w.now, Turn{}).Plan
+		p = rollouts.Allow(w.node, p, w.now, nil, nil).Plan
 	}
 	for id, drained := range mustRecord(t, w.node).Change.Drains {
 		want, wanted := p.desired.Taints[id]
@@ -222,7 +222,7 @@ func (w *drainWorld) obstructed(t *testing.T) (problem string) {
 	}
 	// One that is drained has its place already, and may ask for another change of that key.
 	if len(o.Asks) > 0 && o.Admission.Plan.NoOp() && len(LastChangeOf(w.node).Drains) == 0 {
-		if taken := w.decide(NodeFacts{Turn: Turn{In: o.Asks}}); taken.Admission.Plan.NoOp() && taken.Admission.Held == nil {
+		if taken := w.decide(NodeFacts{Turn: o.Asks}); taken.Admission.Plan.NoOp() && taken.Admission.Held == nil {
 			problem += fmt.Sprintf("asks %v for a turn, which it does not take: %v", o.Asks, taken.Wait)
 		}
 	}
@@ -254,7 +254,7 @@ func TestRandomDrainProperties(t *testing.T) {
 			if w.r.IntN(2) == 0 {
 				turn = []string{"a", "b", "c"}
 			}
-			facts := NodeFacts{Turn: Turn{In: turn}, Drained: w.r.IntN(3) == 0}
+			facts := NodeFacts{Turn: turnFor(turn...), Drained: w.r.IntN(3) == 0}
 			facts.Evicted = facts.Drained
 			for pass := range 5 {
 				o := w.decide(facts)

@@ -36,10 +36,10 @@ func TestNodeIsDrained(t *testing.T) {
 	node, pool := followed(t, longAgo, waitingPool("p", labelled("1"))), drainingPool(nil)
 	facts := NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Now: closedAt}
 	decide := func() NodeOutcome { return NodeOutcomeOf(node, expand(pool), facts) }
-	if o := decide(); !slices.Equal(o.Asks, []string{"p"}) || o.Drain != nil {
+	if o := decide(); !slices.Equal(asked(o), []string{"p"}) || o.Drain != nil {
 		t.Fatalf("before its turn it asks %v, and is drained: %+v", o.Asks, o.Drain)
 	}
-	facts.Turn = Turn{In: []string{"p"}}
+	facts.Turn = turnFor("p")
 	o := decide()
 	if o.Drain == nil || o.Drain.Began || !o.Begins || o.State != NodeStateChanging {
 		t.Fatalf("in its turn: %+v, begins %t, %s", o.Drain, o.Begins, o.State)
@@ -48,7 +48,7 @@ func TestNodeIsDrained(t *testing.T) {
 	if got := taintsOf(node); !slices.Equal(got, []string{"v:NoSchedule"}) || node.Labels[key] != "2" {
 		t.Fatalf("it has the taints %v and the labels %v", got, node.Labels)
 	}
-	facts.Turn, facts.Now = Turn{}, closedAt.Add(30*time.Minute)
+	facts.Turn, facts.Now = nil, closedAt.Add(30*time.Minute)
 	o = decide()
 	want := []corev1.Taint{{Key: key, Value: "v", Effect: corev1.TaintEffectNoExecute}}
 	if o.Drain == nil || !o.Drain.Began || o.Drain.Overdue || !slices.Equal(o.Drain.Taints, want) || !slices.Equal(LastChangeOf(node).Drained(), []string{"p"}) || !o.Admission.Plan.NoOp() || len(o.Wait) > 0 {
@@ -87,10 +87,10 @@ func TestDrainIsHeldAndTakenBack(t *testing.T) {
 	decide := func(turn Turn, pool *v1.NodePool) NodeOutcome {
 		return NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Turn: turn, Now: closedAt})
 	}
-	node = decide(Turn{In: []string{"p"}}, pool).Admission.Plan.After(node)
+	node = decide(turnFor("p"), pool).Admission.Plan.After(node)
 	taints := node.Taints
 	node.Taints = nil
-	node = decide(Turn{}, pool).Admission.Plan.After(node)
+	node = decide(nil, pool).Admission.Plan.After(node)
 	if got := taintsOf(node); !slices.Equal(got, []string{"v:NoSchedule"}) {
 		t.Errorf("taken off by hand, the taints are %v", got)
 	}
@@ -98,10 +98,10 @@ func TestDrainIsHeldAndTakenBack(t *testing.T) {
 	back := before.DeepCopy()
 	back.Spec.Rollout = nightly()
 	back.Spec.Rollout.MaxUnavailable = new(intstr.FromInt32(1))
-	if o := decide(Turn{}, back); !slices.Equal(o.Reverts, []string{"p"}) || !slices.Equal(o.Asks, []string{"p"}) {
-		t.Fatalf("taken back, it asks %v to go back with %v; %v", o.Asks, o.Reverts, o.Wait)
+	if o := decide(nil, back); !slices.Equal(reverting(o), []string{"p"}) || !slices.Equal(asked(o), []string{"p"}) {
+		t.Fatalf("taken back, it asks %v to go back with %v; %v", o.Asks, reverting(o), o.Wait)
 	}
-	node = decide(Turn{In: []string{"p"}}, back).Admission.Plan.After(node)
+	node = decide(turnFor("p"), back).Admission.Plan.After(node)
 	if len(node.Taints) > 0 || node.Labels[key] != "1" {
 		t.Errorf("taken back, it has %v and %v", node.Taints, node.Labels)
 	}
@@ -126,11 +126,11 @@ func TestForcedDrain(t *testing.T) {
 		decide := func(turn Turn, now time.Time) NodeOutcome {
 			return NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Turn: turn, Now: now})
 		}
-		node = decide(Turn{In: []string{"p"}}, closedAt).Admission.Plan.After(node)
+		node = decide(turnFor("p"), closedAt).Admission.Plan.After(node)
 		if c.windows {
 			pool.Spec.Rollout.Windows = nightly().Windows
 		}
-		if o := decide(Turn{}, closedAt.Add(c.after)); o.Drain == nil {
+		if o := decide(nil, closedAt.Add(c.after)); o.Drain == nil {
 			t.Errorf("%s: no pod was asked to go, and the taints come", name)
 		}
 		o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Evicted: true, Now: closedAt.Add(c.after)})
@@ -143,7 +143,7 @@ func TestForcedDrain(t *testing.T) {
 // What is not drained: taints of another effect, those that a node has, and pools that say
 // nothing of it. A stronger pool that drains does so for weaker ones.
 func TestWhatIsDrained(t *testing.T) {
-	turn := Turn{In: []string{"p", "fleet"}}
+	turn := turnFor("p", "fleet")
 	fleet := waitingPool("fleet", all(prior(1), func(p *v1.NodePool) { p.Spec.Rollout = &v1.Rollout{Drain: &v1.Drain{}} }))
 	limits := func(p *v1.NodePool) { p.Spec.Rollout = &v1.Rollout{MaxUnavailable: new(intstr.FromInt32(1))} }
 	for name, c := range map[string]struct {
@@ -192,7 +192,7 @@ func TestDrainEndsWithAnotherChange(t *testing.T) {
 	other := func(value string) *v1.NodePool { return waitingPool("other", all(prior(1), labelPairs("m", value))) }
 	node := followed(t, longAgo, waitingPool("p", labelled("1")), other("1"))
 	write := func(drained bool, pools ...*v1.NodePool) {
-		o := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: Turn{In: []string{"p"}}, Drained: drained, Now: closedAt})
+		o := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: turnFor("p"), Drained: drained, Now: closedAt})
 		node = o.Admission.Plan.After(node)
 	}
 	write(false, pool, other("1"))
@@ -213,7 +213,7 @@ func TestDrainLeavesForeignTaintsAlone(t *testing.T) {
 			node := followed(t, longAgo, waitingPool("p", labelled("1")))
 			node.Taints = []corev1.Taint{{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule}}
 			for i, drained := range []bool{false, false, true, true} {
-				o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Turn: Turn{In: []string{"p"}}, Drained: drained, Now: closedAt})
+				o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Turn: turnFor("p"), Drained: drained, Now: closedAt})
 				if len(o.Plan.Conflicts) > 0 {
 					t.Errorf("%s, %s: conflicts %v", policy, value, o.Plan.Conflicts)
 				}

@@ -23,8 +23,8 @@ func TestEveryNewTaintIsDrained(t *testing.T) {
 		node  *NodeState
 		facts NodeFacts
 	}{
-		"a stronger pool gives it up": {followed(t, longAgo, weak, strong), NodeFacts{Turn: Turn{In: []string{"p"}}}},
-		"a foreign taint goes":        {followed(t, longAgo, labelledLike(weak)), NodeFacts{Turn: Turn{In: []string{"p"}}}},
+		"a stronger pool gives it up": {followed(t, longAgo, weak, strong), NodeFacts{Turn: turnFor("p")}},
+		"a foreign taint goes":        {followed(t, longAgo, labelledLike(weak)), NodeFacts{Turn: turnFor("p")}},
 	} {
 		node := c.node.DeepCopy()
 		if name == "a foreign taint goes" {
@@ -212,7 +212,7 @@ func TestWhatChangesWithoutATurnDoesNotGoBack(t *testing.T) {
 	if node.Labels[key] != "3" {
 		t.Fatalf("without a rollout, it has %v", node.Labels)
 	}
-	if o := decide(node, closedAt.Add(2*time.Hour), nil, waitingPool("p", all(labelled("1"), limited("1", 0), closed))); len(o.Reverts) > 0 {
+	if o := decide(node, closedAt.Add(2*time.Hour), nil, waitingPool("p", all(labelled("1"), limited("1", 0), closed))); len(reverting(o)) > 0 {
 		t.Errorf("it goes back to what it had two changes ago")
 	}
 	back := carry(node, decide(node, closedAt.Add(2*time.Hour), nil, waitingPool("p", all(labelled("2"), closed, func(p *v1.NodePool) { p.Spec.Rollout.MaxUnavailable = nil }))))

@@ -38,7 +38,7 @@ func TestDrainWithoutOtherEntriesIsRecorded(t *testing.T) {
 		if writes > 1 || len(LastChangeOf(node).Drains) == 0 {
 			t.Errorf("%s: 5 passes, %d writes, record %q", value, writes, node.Annotations[v1.AppliedAnnotation])
 		}
-		o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Turn: Turn{In: []string{"p"}}, Evicted: true, Drained: true, Now: closedAt.Add(3 * time.Hour)})
+		o := NodeOutcomeOf(node, expand(pool), NodeFacts{Rollouts: RolloutsOf([]*v1.NodePool{pool}), Turn: turnFor("p"), Evicted: true, Drained: true, Now: closedAt.Add(3 * time.Hour)})
 		if !hasNoExecute(carry(node, o), "v") {
 			t.Errorf("%s: after three hours, drained, and with Force, the taint does not come", value)
 		}

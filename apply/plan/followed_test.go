@@ -24,7 +24,7 @@ func (c *canary) follow(t *testing.T, unready bool, pools ...*v1.NodePool) {
 	for _, pool := range pools {
 		names = append(names, pool.Name)
 	}
-	o := NodeOutcomeOf(c.node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: Turn{In: names}, Unready: unready, Now: c.now})
+	o := NodeOutcomeOf(c.node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: turnFor(names...), Unready: unready, Now: c.now})
 	if !o.Begins {
 		t.Fatalf("it does not begin: %v", o.Wait)
 	}
@@ -41,7 +41,7 @@ func (c *canary) fails(after time.Duration, pools ...*v1.NodePool) *Halt {
 		names = append(names, pool.Name)
 	}
 	waits := follower(rollouts, "o", "", names...)
-	waits.Asks, waits.Waits = []string{pools[0].Name}, names
+	waits.Asks, waits.Waits = asksFor(pools[0].Name), names
 	return rollouts.Turns(asking([]Follower{failed, waits}), nil, now, true).Halts[pools[0].Name]
 }
 
@@ -115,7 +115,7 @@ func TestLeavingIsReverted(t *testing.T) {
 	node := followed(t, longAgo, y, x())
 	node = inWindow(t, node, opensAt, fleet, y, x(elsewhere))
 	o := decide(node, opensAt.Add(5*time.Hour), nil, fleet, y, x())
-	if !slices.Equal(o.Reverts, []string{"x"}) {
+	if !slices.Equal(reverting(o), []string{"x"}) {
 		t.Errorf("it is back in the pool, which is no revert: it waits for %v", o.Wait)
 	}
 	back := carry(node, decide(node, opensAt.Add(5*time.Hour), []string{"fleet"}, fleet, y, x()))

@@ -31,11 +31,8 @@ type FollowerState struct {
 
 // Asking is what turns depend on of a node that waits for one, or is in waves.
 type Asking struct {
-	// Asks are the pools in whose rollouts the node waits for its turn, and AsksOf those of
-	// each pool whose changes wait; Reverts are the pools of which what waits goes back to
-	// what was before.
-	Asks, Reverts []string
-	AsksOf        []PoolAsks
+	// Asks are the pools whose changes wait for the turn of the node.
+	Asks []Ask
 	// Selected are the waves that the node may be in, by pool, a bit for each.
 	Selected map[string]uint64
 	// Unmet is what the node lacks of the conditions that pools name, by pool.
@@ -43,18 +40,17 @@ type Asking struct {
 }
 
 func askingOf(o NodeOutcome) *Asking {
-	if len(o.Asks)+len(o.Reverts)+len(o.Selected)+len(o.Unmet) == 0 {
+	if len(o.Asks)+len(o.Selected)+len(o.Unmet) == 0 {
 		return nil
 	}
-	return &Asking{o.Asks, o.Reverts, o.AsksOf, o.Selected, o.Unmet}
+	return &Asking{o.Asks, o.Selected, o.Unmet}
 }
 
 func (a *Asking) equal(other *Asking) bool {
 	if a == nil || other == nil {
 		return a == other
 	}
-	return slices.Equal(a.Asks, other.Asks) && slices.EqualFunc(a.AsksOf, other.AsksOf, equalAsks) && slices.Equal(a.Reverts, other.Reverts) &&
-		maps.Equal(a.Selected, other.Selected) && maps.Equal(a.Unmet, other.Unmet)
+	return slices.EqualFunc(a.Asks, other.Asks, Ask.equal) && maps.Equal(a.Selected, other.Selected) && maps.Equal(a.Unmet, other.Unmet)
 }
 
 // FollowerStateOf is the state of a node by what becomes of it: as it is when the outcome has
@@ -97,7 +93,7 @@ func (s *FollowerState) Follower(name string) Follower {
 		Unready: !s.Ready, Unavailable: !s.Ready || s.Cordoned, Stuck: s.Stuck,
 	}
 	if a := s.Asking; a != nil {
-		f.Asks, f.AsksOf, f.Reverts, f.Selected, f.Unmet = a.Asks, a.AsksOf, a.Reverts, a.Selected, a.Unmet
+		f.Asks, f.Selected, f.Unmet = a.Asks, a.Selected, a.Unmet
 	}
 	for _, wait := range s.Wait {
 		f.Waits = append(f.Waits, wait.Pool)

@@ -93,7 +93,7 @@ func newForesight(cluster Cluster, pools *render.Expansion, rollouts *Rollouts, 
 // look decides what becomes of each node now, and writes nothing.
 func (f *foresight) look() {
 	for _, node := range f.nodes {
-		node.outcome = f.outcomeOf(node, Turn{})
+		node.outcome = f.outcomeOf(node, nil)
 		f.note(node)
 	}
 }
@@ -186,18 +186,18 @@ func (f *foresight) step() (happened bool) {
 			continue
 		}
 		node.unused = false
-		happened = f.pass(node, Turn{}) || happened
+		happened = f.pass(node, nil) || happened
 	}
 	for f.work <= maxForesight {
 		turns := f.turns()
 		moved, done := false, len(turns.Nodes) > 0
 		for _, node := range f.nodes {
-			if turn := turns.Of(node.state.Name); len(turn.In) > 0 {
+			if turn := turns.Nodes[node.state.Name]; len(turn) > 0 {
 				asked, former := node.outcome.Asks, node.follower.Former
 				began := f.pass(node, turn)
 				node.unused = !began
 				happened = happened || began
-				moved = moved || began || !slices.Equal(asked, node.outcome.Asks)
+				moved = moved || began || !slices.EqualFunc(asked, node.outcome.Asks, Ask.equal)
 				done = done && len(former) == 0 && f.took(node)
 			}
 		}
@@ -252,7 +252,7 @@ func (f *foresight) pass(node *foreseen, turn Turn) (began bool) {
 		}
 		drained := f.drained(p)
 		node.state, node.outcomes = p.After(node.state), nil
-		node.outcome = f.outcomeOf(node, Turn{})
+		node.outcome = f.outcomeOf(node, nil)
 		pools := passed(ordered, node.ordered)
 		began = began || begins || len(pools) > 0
 		f.onWrite(node, pools, drained)
@@ -278,7 +278,7 @@ func passed(before, after map[string][]*rollout) []string {
 
 // outcomeOf decides what becomes of a node now.
 func (f *foresight) outcomeOf(node *foreseen, turn Turn) NodeOutcome {
-	if len(turn.In) > 0 {
+	if len(turn) > 0 {
 		return f.decide(node, turn)
 	}
 	if node.outcomes == nil || f.mayJoin(node) || f.drainDue(node) {

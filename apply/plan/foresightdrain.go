@@ -65,7 +65,7 @@ func (f *foresight) endDrains() (decided bool) {
 	decided = !approvable(f.waves)
 	for _, node := range f.nodes {
 		if f.drainDue(node) {
-			if f.pass(node, Turn{}) {
+			if f.pass(node, nil) {
 				f.retry()
 			}
 			decided = f.took(node) && decided

@@ -123,7 +123,7 @@ func TestNoFailureMonthsLater(t *testing.T) {
 	}
 	nodes[1].Unready, nodes[1].Unavailable = true, true
 	enters := follower(rollouts, "d", "", "p")
-	enters.Asks, enters.Waits = []string{"p"}, []string{"p"}
+	enters.Asks, enters.Waits = asksFor("p"), []string{"p"}
 	if turns := rollouts.Turns(asking(append(nodes, enters)), nil, closedAt, true); turns.Halts["p"] != nil {
 		t.Errorf("halted %v, three months after it has followed", turns.Halts["p"])
 	}
@@ -137,7 +137,7 @@ func TestFailureIsOfItsPool(t *testing.T) {
 	// It followed web a year ago, and gpu a minute ago, and fails by that.
 	a.Change = LastChange{At: closedAt.Add(-time.Minute), Pools: map[string]FollowedPool{"web": {At: closedAt.Add(-longAgo), Spec: specHash(web)}, "gpu": {At: closedAt.Add(-time.Minute), Spec: "broken"}}}
 	a.Unready, a.Unavailable = true, true
-	b.Asks, b.Waits = []string{"web"}, []string{"web"}
+	b.Asks, b.Waits = asksFor("web"), []string{"web"}
 	if turns := rollouts.Turns(asking([]Follower{a, b}), nil, closedAt, true); turns.Halts["web"] != nil {
 		t.Errorf("web is halted %v; it followed that a year ago", turns.Halts["web"])
 	}
@@ -150,20 +150,20 @@ func TestFailureOutlastsAnotherChange(t *testing.T) {
 	node := followed(t, longAgo, before...)
 	gpu := waitingPool("gpu", all(prior(1), labelPairs("k", "bad"), limited("2", time.Minute)))
 	web := waitingPool("web", labelPairs("m", "1"))
-	turn := func(unready bool, turns []string, pools ...*v1.NodePool) {
-		o := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: Turn{In: turns}, Unready: unready, Now: closedAt})
+	turn := func(unready bool, pools ...*v1.NodePool) {
+		o := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: turnOfAll(pools), Unready: unready, Now: closedAt})
 		if !o.Begins {
 			t.Fatalf("it does not begin: %v", o.Wait)
 		}
 		node = o.Admission.Plan.After(node)
 	}
-	turn(false, []string{"gpu"}, gpu, web)
+	turn(false, gpu, web)
 	web = waitingPool("web", labelPairs("m", "2"))
-	turn(true, []string{"gpu"}, gpu, web)
+	turn(true, gpu, web)
 	rollouts := RolloutsOf([]*v1.NodePool{gpu, web})
 	a, b := follower(rollouts, "a", "", "gpu", "web"), follower(rollouts, "b", "", "gpu")
 	a.Change, a.Unready, a.Unavailable = LastChangeOf(node), true, true
-	b.Asks, b.Waits = []string{"gpu"}, []string{"gpu"}
+	b.Asks, b.Waits = asksFor("gpu"), []string{"gpu"}
 	if turns := rollouts.Turns(asking([]Follower{a, b}), nil, closedAt.Add(time.Minute), true); !turns.Halts["gpu"].Holds() {
 		t.Errorf("a was ready when it followed gpu, and is not ready a minute later: no halt, turn of %v", turns.Nodes)
 	}
@@ -223,10 +223,10 @@ func TestHaltEndsWithWhatHasFailed(t *testing.T) {
 		var nodes []Follower
 		for _, name := range []string{"a", "b", "c"} {
 			f := follower(rollouts, name, "", "fleet", "gpu", "web")
-			f.Asks, f.Waits = []string{"fleet"}, []string{"gpu", "web"}
+			f.Asks, f.Waits = asksFor("fleet"), []string{"gpu", "web"}
 			nodes = append(nodes, f)
 		}
-		nodes[0].Waits, nodes[0].Asks = []string{"web"}, []string{"fleet"}
+		nodes[0].Waits, nodes[0].Asks = []string{"web"}, asksFor("web")
 		nodes[0].Change = LastChange{At: closedAt.Add(-2 * time.Minute), Pools: map[string]FollowedPool{"gpu": {At: closedAt.Add(-2 * time.Minute), Spec: specHash(gpu)}}}
 		return nodes
 	}
@@ -257,7 +257,7 @@ func TestOrderOfZones(t *testing.T) {
 	var nodes []Follower
 	for name, zone := range map[string]string{"a": "z2", "b": "z1"} {
 		f := follower(rollouts, name, "", "fleet", "gpu")
-		f.Asks, f.Waits, f.Zone = []string{"fleet", "gpu"}, []string{"gpu"}, zone
+		f.Asks, f.Waits, f.Zone = asksFor("fleet", "gpu"), []string{"gpu"}, zone
 		nodes = append(nodes, f)
 	}
 	if turns := rollouts.Turns(asking(nodes), nil, closedAt, true); turns.Nodes["b"] == nil {

@@ -24,7 +24,7 @@ func halting(change func(*v1.NodePool)) (*v1.NodePool, func(ago time.Duration, r
 		a.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-ago), Spec: specHash(pool)}}}
 		a.Unready, a.Unavailable = !ready, !ready
 		for _, f := range []*Follower{&b, &c} {
-			f.Asks, f.Waits = []string{"p"}, []string{"p"}
+			f.Asks, f.Waits = asksFor("p"), []string{"p"}
 		}
 		return []Follower{a, b, c}
 	}
@@ -111,7 +111,7 @@ func TestFailureOfAnEarlierWave(t *testing.T) {
 			f.Change = LastChange{At: closedAt.Add(-ago), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-ago), Spec: specHash(pool)}}}
 		}
 		a.Unready, a.Unavailable = true, true
-		c.Asks, c.Waits = []string{"p"}, []string{"p"}
+		c.Asks, c.Waits = asksFor("p"), []string{"p"}
 		if turns := rollouts.Turns(asking([]Follower{a, b, c}), nil, closedAt, true); turns.Halts["p"].Holds() != halts || len(turns.Nodes) > 0 {
 			t.Errorf("%v after its change, in a wave before the last that has begun: halted %v, turn of %v", ago, turns.Halts["p"], turns.Nodes)
 		}
@@ -183,24 +183,24 @@ func TestRevertWaitsForItsTurnAlone(t *testing.T) {
 	}
 	outcome := func(node *NodeState, pool *v1.NodePool, turns ...string) NodeOutcome {
 		pools := []*v1.NodePool{pool}
-		return NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: Turn{In: turns}, Now: now})
+		return NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: turnFor(turns...), Now: now})
 	}
 	node := followed(t, 365*24*time.Hour, before)
 	open := after.DeepCopy()
 	open.Spec.Rollout = &v1.Rollout{MaxUnavailable: new(intstr.FromInt32(1))}
 	o := outcome(node, open, "p")
-	if !o.Begins || len(o.Reverts) > 0 {
-		t.Fatalf("it begins: %t, to go back: %v", o.Begins, o.Reverts)
+	if !o.Begins || len(reverting(o)) > 0 {
+		t.Fatalf("it begins: %t, to go back: %v", o.Begins, reverting(o))
 	}
 	node = o.Admission.Plan.After(node)
 
-	if o := outcome(node, closedLimits(waitingPool("p", labelled("3")))); len(o.Asks) > 0 || len(o.Reverts) > 0 || o.Wait.Of("p") == nil {
+	if o := outcome(node, closedLimits(waitingPool("p", labelled("3")))); len(o.Asks) > 0 || len(reverting(o)) > 0 || o.Wait.Of("p") == nil {
 		t.Errorf("another change: it asks %v, and waits for %v", o.Asks, o.Wait)
 	}
 	revert := closedLimits(before)
 	o = outcome(node, revert)
-	if !slices.Equal(o.Asks, []string{"p"}) || !slices.Equal(o.Reverts, []string{"p"}) {
-		t.Fatalf("a revert: it asks %v, to go back: %v; %v", o.Asks, o.Reverts, o.Wait)
+	if !slices.Equal(asked(o), []string{"p"}) || !slices.Equal(reverting(o), []string{"p"}) {
+		t.Fatalf("a revert: it asks %v, to go back: %v; %v", o.Asks, reverting(o), o.Wait)
 	}
 	paused := revert.DeepCopy()
 	paused.Spec.Rollout.Paused = true
@@ -225,10 +225,10 @@ func TestRevertWaitsForItsTurnAlone(t *testing.T) {
 	var nodes []Follower
 	for _, name := range []string{"a", "b", "c"} {
 		f := follower(rollouts, name, "", "p")
-		f.Asks, f.Waits, f.Reverts = []string{"p"}, []string{"p"}, []string{"p"}
+		f.Asks, f.Waits = back(asksFor("p")), []string{"p"}
 		nodes = append(nodes, f)
 	}
-	nodes[0].Asks, nodes[0].Reverts = nil, nil // the canary waits for a window
+	nodes[0].Asks = nil // the canary waits for a window
 	halt := map[string]*Halt{"p": {Time: closedAt, Changes: []string{specHash(revert)}}}
 	if turns := rollouts.Turns(asking(nodes), halt, closedAt, true); len(turns.Nodes) != 1 || turns.Nodes["b"] == nil {
 		t.Errorf("it is the turn of %v, want one node at a time, in whatever wave and halt", turns.Nodes)
@@ -272,7 +272,7 @@ func TestExpedited(t *testing.T) {
 		var nodes []Follower
 		for _, name := range []string{"a", "b", "c", "d"} {
 			f := follower(rollouts, name, "", "p")
-			f.Asks, f.Waits = []string{"p"}, []string{"p"}
+			f.Asks, f.Waits = asksFor("p"), []string{"p"}
 			nodes = append(nodes, f)
 		}
 		if turns := rollouts.Turns(asking(nodes), nil, closedAt, true); len(turns.Nodes) != want {
@@ -290,7 +290,7 @@ func TestOrderOfTurns(t *testing.T) {
 		var nodes []Follower
 		for name, zone := range map[string]string{"a": "z2", "b": "z1", "c": "z1"} {
 			f := follower(rollouts, name, "", "p")
-			f.Asks, f.Waits, f.Zone = []string{"p"}, []string{"p"}, zone
+			f.Asks, f.Waits, f.Zone = asksFor("p"), []string{"p"}, zone
 			nodes = append(nodes, f)
 		}
 		if turns := rollouts.Turns(asking(nodes), nil, closedAt, true); len(turns.Nodes) != 1 || turns.Nodes[want] == nil {

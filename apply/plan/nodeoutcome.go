@@ -45,13 +45,10 @@ type NodeOutcome struct {
 	Plan *NodePlan
 	// Wait are the pools whose changes the node may not follow yet.
 	Wait NodeWait
-	// Asks are the pools in whose rollouts the node waits for its turn, sorted; Reverts those
-	// of which what waits goes back to what was before. Begins reports that the write
-	// disrupts the node, which counts in rollouts in which nodes take turns, and begins to
+	// Asks are the pools whose changes wait for the turn of the node. Begins reports that the write
+	// disturbs the node, which counts in rollouts in which nodes take turns, and begins to
 	// follow at the time of the facts.
-	Asks, Reverts []string
-	// AsksOf are those rollouts by the pool whose changes wait.
-	AsksOf []PoolAsks
+	Asks   []Ask
 	Begins bool
 	// Closes is when windows close, and some of what waits may go: see [Allowed].
 	Closes time.Time
@@ -120,9 +117,8 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	o.Plan, o.Members = p, p.Pools
 	o.Settled = facts.Rollouts.settledIn(node.Name, p.recorded.underlyingLabels(node.Labels))
 	o.Selected, o.Unmet = facts.Rollouts.selectedBy(node, p), facts.Rollouts.unmet(p.concerned(), node.Conditions)
-	facts.Turn.refused = standingRefusals(p, facts.Refused)
-	allowed := facts.Rollouts.Allow(node, p, facts.Now, facts.Turn)
-	o.Wait, o.Asks, o.AsksOf, o.Reverts, o.Closes = allowed.Wait, allowed.Asks, allowed.AsksOf, allowed.Reverts, allowed.Closes
+	allowed := facts.Rollouts.Allow(node, p, facts.Now, facts.Turn, standingRefusals(p, facts.Refused))
+	o.Wait, o.Asks, o.Closes = allowed.Wait, allowed.Asks, allowed.Closes
 	allowed.unmet = o.Unmet
 	staged, drain := facts.staged(node, allowed)
 	o.Admission = facts.admit(node, staged)

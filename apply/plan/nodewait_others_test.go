@@ -174,15 +174,15 @@ func TestPolicyIsThatOfTheStronger(t *testing.T) {
 }
 
 // What somebody else has put there is taken over when the pool that takes it over follows. That another
-// one is free, which wants the same and would report it, is no reason; and that one asks for no turn,
-// in which nothing would happen.
+// one is free, which wants the same and would report it, is no reason: it waits as well, and asks for no
+// turn, in which nothing would happen.
 func TestWhoeverReportsTakesNothingOver(t *testing.T) {
 	for name, rollout := range map[string]func(*v1.NodePool){"free": func(*v1.NodePool) {}, "in turns": limited("1", time.Minute)} {
 		takes := waitingPool("takes", all(prior(1), tainted("v", corev1.TaintEffectNoSchedule), takesOver, closed))
 		reports := waitingPool("reports", all(tainted("v", corev1.TaintEffectNoSchedule), rollout))
 		node := foreignTaint(followed(t, longAgo, waitingPool("takes", nil), waitingPool("reports", nil)), "theirs", corev1.TaintEffectNoSchedule)
 		o := decide(node, closedAt, nil, takes, reports)
-		if got := taintsOf(carry(node, o)); !slices.Equal(got, []string{"theirs:NoSchedule"}) || waitsText(o) != "takes[takes]" || len(o.Asks) > 0 {
+		if got := taintsOf(carry(node, o)); !slices.Equal(got, []string{"theirs:NoSchedule"}) || waitsText(o) != "reports[takes] takes[takes]" || len(o.Asks) > 0 {
 			t.Errorf("%s: outside the window it has the taints %v, waits %q, and asks %v", name, got, waitsText(o), o.Asks)
 		}
 		if got := taintsOf(carry(node, decide(node, opensAt, []string{"reports"}, takes, reports))); !slices.Equal(got, []string{"v:NoSchedule"}) {

@@ -33,31 +33,31 @@ func (o obstacle) remedy() string {
 // node is drained. A pool moves whole, so nothing else of it comes either: its labels would draw
 // pods to a node on which its wall is missing. It asks for no turn, which it would not take, and
 // takes no place in a budget.
-func (g *governing) obstruct(node *NodeState, p *NodePlan, waiting map[string]string) (found bool) {
+func (m *movers) obstruct(node *NodeState, p *NodePlan, waiting map[string]string) (found bool) {
 	for _, change := range p.Changes {
 		id, comes := newNoExecute(change)
 		want, wanted := p.desired.Taints[id]
-		if !comes || !wanted || g.rollouts.completes(p, id) {
+		if !comes || !wanted || m.rollouts.completes(p, id) {
 			continue
 		}
-		by := g.rollouts.drainedBy(p, want.Pool)
+		by := m.rollouts.drainedBy(p, want.Pool)
 		if by == nil || by.drain.force {
 			continue
 		}
-		text := g.obstacle(node, p, waiting, id, want)
+		text := m.obstacle(node, p, waiting, id, want)
 		if text == "" {
 			continue
 		}
 		pools := append([]string{want.Pool}, want.Agreeing...)
-		if entry, had := p.recorded.Taints[id]; had && entry.Pool != want.Pool && !g.rollouts.causes(p.pools, want, entry.Pool) {
+		if entry, had := p.recorded.Taints[id]; had && entry.Pool != want.Pool && m.rollouts.mover(entry.Pool, want.Pool) == entry.Pool {
 			pools = append(pools, entry.Pool)
 		}
 		for _, pool := range pools {
-			if _, known := g.obstacles[pool]; !known {
-				if g.obstacles == nil {
-					g.obstacles = map[string]obstacle{}
+			if _, known := m.obstacles[pool]; !known {
+				if m.obstacles == nil {
+					m.obstacles = map[string]obstacle{}
 				}
-				g.obstacles[pool], found = obstacle{text: text, by: by, value: want.Value}, true
+				m.obstacles[pool], found = obstacle{text: text, by: by, value: want.Value}, true
 			}
 		}
 	}
@@ -75,16 +75,16 @@ func newNoExecute(change KeyChange) (id render.TaintID, comes bool) {
 // obstacle is what lets pods come while a node is drained of a taint, if the pools that want it
 // go on while others wait. What a stronger pool wants comes while the node is drained, if not
 // before; what it gives up may stand for longer than that.
-func (g *governing) obstacle(node *NodeState, p *NodePlan, waiting map[string]string, id render.TaintID, want render.Want) string {
+func (m *movers) obstacle(node *NodeState, p *NodePlan, waiting map[string]string, id render.TaintID, want render.Want) string {
 	entry, ours := p.recorded.Taints[twinOf(id)]
 	desired := p.desired
-	if after, takesOver := p.takesOver(node, twinOf(id)); takesOver && (after.Pool == want.Pool || !g.stays(after.Pool, want.Pool, waiting)) {
+	if after, takesOver := p.takesOver(node, twinOf(id)); takesOver && (after.Pool == want.Pool || !m.stays(after.Pool, want.Pool, waiting)) {
 		entry, ours = after, true
 	}
-	if _, wanted := desired.Taints[twinOf(id)]; ours && !wanted && g.stays(entry.Pool, want.Pool, waiting) {
-		desired.Taints = map[render.TaintID]render.Want{twinOf(id): (holder{rollouts: g.rollouts}).recordedWant(entry)}
+	if _, wanted := desired.Taints[twinOf(id)]; ours && !wanted && m.stays(entry.Pool, want.Pool, waiting) {
+		desired.Taints = map[render.TaintID]render.Want{twinOf(id): m.rollouts.recordedWant(entry)}
 	}
-	return g.rollouts.obstacle(twinState{node, p, desired, entry, ours}, id, want)
+	return m.rollouts.obstacle(twinState{node, p, desired, entry, ours}, id, want)
 }
 
 // takesOver reports whether a plan takes over a taint that somebody else has put there.
@@ -101,14 +101,14 @@ func standingAt(node *NodeState, id render.TaintID) int {
 
 // stays reports whether what a pool changes stays as it is while another one follows, or asks
 // for its turn to do so.
-func (g *governing) stays(pool, other string, waiting map[string]string) bool {
+func (m *movers) stays(pool, other string, waiting map[string]string) bool {
 	as, waits := waiting[pool]
 	if !waits {
 		return false
 	}
 	_, both := waiting[other]
-	_, obstructed := g.obstacles[as]
-	return !both || obstructed || len(g.windows(as)) > 0
+	_, obstructed := m.obstacles[as]
+	return !both || obstructed || len(m.windows(as)) > 0
 }
 
 // twinState is what there is, and is wanted, of the taint that keeps pods off while a node is
@@ -143,3 +143,24 @@ func (r *Rollouts) obstacle(s twinState, id render.TaintID, want render.Want) st
 	}
 	return fmt.Sprintf("taint %s=%s of %s lets pods come that %s=%s would end", twin, value, of, id, want.Value)
 }
+
+// remains reports of a NoExecute taint that it remains on a node, whosever turn it is: all those wait for
+// their windows that want another value, and so do all that take over what lets pods come while the
+// node is drained of it.
+func (m *movers) remains(id render.TaintID) bool {
+	open := func(pool string) bool { return len(m.windows(pool)) == 0 }
+	opens := func(pool string) bool { return reach(m.rollouts.of(pool).policy) > 0 && open(pool) }
+	some := func(want render.Want, is func(pool string) bool) bool {
+		return is(want.Pool) || slices.ContainsFunc(want.Agreeing, is)
+	}
+	twin, want := twinOf(id), m.p.desired.Taints[id]
+	_, takesOver := m.p.takesOver(m.node, twin)
+	if id == twin || !takesOver || carriesTaint(m.node, twin, want.Value) || some(m.p.desired.Taints[twin], opens) || some(want, open) {
+		return false
+	}
+	by := m.rollouts.drainedBy(m.p, want.Pool)
+	return by != nil && !by.drain.force
+}
+
+// noTaint reports of no taint that it remains.
+func noTaint(render.TaintID) bool { return false }

@@ -155,7 +155,7 @@ func TestObstacleGoes(t *testing.T) {
 			c.pools[i+1] = freed
 		}
 		o := decide(c.node, closedAt.Add(time.Minute), nil, c.pools...)
-		if !slices.Equal(o.Asks, []string{"p"}) && name != "of a stronger pool" && name != "that a stronger pool gives" {
+		if !slices.Equal(asked(o), []string{"p"}) && name != "of a stronger pool" && name != "that a stronger pool gives" {
 			t.Errorf("a taint %s, gone: it waits for %v, and asks %v", name, o.Wait, o.Asks)
 		}
 		for range 2 { // what a stronger pool gives up goes at once
@@ -189,7 +189,7 @@ func TestObstacleEndsDrain(t *testing.T) {
 	} {
 		node, writes := c.node(), 0
 		for i := range 4 {
-			o := NodeOutcomeOf(node, expand(c.pools...), NodeFacts{Rollouts: RolloutsOf(c.pools), Turn: Turn{In: []string{"p", "strong"}}, Drained: true, Now: closedAt.Add(time.Duration(i+1) * time.Minute)})
+			o := NodeOutcomeOf(node, expand(c.pools...), NodeFacts{Rollouts: RolloutsOf(c.pools), Turn: turnFor("p", "strong"), Drained: true, Now: closedAt.Add(time.Duration(i+1) * time.Minute)})
 			if !o.Admission.Plan.NoOp() {
 				writes++
 			}
@@ -250,7 +250,7 @@ func TestObstacleBesideTurns(t *testing.T) {
 func TestTakenOverTaintIsNoObstacle(t *testing.T) {
 	pool := drainingPool(all(prior(5), also("own", corev1.TaintEffectNoSchedule), func(p *v1.NodePool) { p.Spec.ConflictPolicy = v1.TakeOver }))
 	node := foreignTaint(followed(t, longAgo, waitingPool("p", all(labelled("1"), prior(5)))), "theirs", corev1.TaintEffectNoSchedule)
-	if o := decide(node, closedAt, nil, pool); !slices.Equal(o.Asks, []string{"p"}) {
+	if o := decide(node, closedAt, nil, pool); !slices.Equal(asked(o), []string{"p"}) {
 		t.Fatalf("it waits for %v, and asks %v", o.Wait, o.Asks)
 	}
 	node = carry(node, decide(node, closedAt, []string{"p"}, pool))
@@ -283,10 +283,10 @@ func TestWhoeverGivesUpAsksForNoTurnBeforeTheOther(t *testing.T) {
 	if _, stays := after.Labels[v1.RoleLabel("gives")]; stays || !slices.Equal(taintsOf(after), taintsOf(node)) {
 		t.Errorf("the node has left the pool, and has the labels %v and the taints %v", after.Labels, taintsOf(after))
 	}
-	if o = decide(node, opensAt, nil, gives, wants); !slices.Equal(o.Asks, []string{"gives", "wants"}) {
+	if o = decide(node, opensAt, nil, gives, wants); !slices.Equal(asked(o), []string{"gives", "wants"}) {
 		t.Fatalf("in the window it waits %q, and asks %v", waitsText(o), o.Asks)
 	}
-	if o = decide(node, opensAt, o.Asks, gives, wants); o.Drain == nil || o.Admission.Plan.NoOp() {
+	if o = decide(node, opensAt, asked(o), gives, wants); o.Drain == nil || o.Admission.Plan.NoOp() {
 		t.Errorf("in its turn it is drained %+v, and writes %v", o.Drain, o.Admission.Plan.Changes)
 	}
 }

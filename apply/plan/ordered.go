@@ -29,10 +29,11 @@ func (r *Rollouts) orderedBy(node *NodeState, p *NodePlan, now time.Time) map[st
 	if len(ordering) == 0 {
 		return nil
 	}
-	carried := p.recorded.Pools()
-	exempt := func(pool string) bool { return p.pools.Holds(pool) || joins(node, carried, r.of(pool), now) }
-	ordered := map[string][]*rollout{}
-	for _, name := range r.disrupted(p, exempt, r.takesOver, noTaint) {
+	m, ordered := r.moversOf(node, p, now, nil, nil), map[string][]*rollout{}
+	for name := range r.disturbs(p, noTaint) {
+		if m.exempt(name) {
+			continue
+		}
 		changing := r.of(name)
 		for _, one := range ordering {
 			if one.governs(changing) {

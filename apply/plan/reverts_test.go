@@ -33,7 +33,18 @@ func guarded() *v1.NodePool {
 
 // decide decides on a node.
 func decide(node *NodeState, now time.Time, turns []string, pools ...*v1.NodePool) NodeOutcome {
-	return decideIn(node, now, Turn{In: turns}, pools...)
+	if len(turns) == 0 {
+		return decideIn(node, now, nil, pools...)
+	}
+	return decideIn(node, now, append(turnOfAll(pools), turnFor(turns...)...), pools...)
+}
+
+// turnOfAll is a turn in which the changes of all pools may go.
+func turnOfAll(pools []*v1.NodePool) (turn Turn) {
+	for _, pool := range pools {
+		turn = append(turn, Ask{Pool: pool.Name})
+	}
+	return turn
 }
 
 func decideIn(node *NodeState, now time.Time, turn Turn, pools ...*v1.NodePool) NodeOutcome {
@@ -55,8 +66,8 @@ func inWindow(t *testing.T, node *NodeState, now time.Time, pools ...*v1.NodePoo
 func outside(t *testing.T, node *NodeState, now time.Time, pools ...*v1.NodePool) {
 	t.Helper()
 	o := decide(node, now, nil, pools...)
-	if len(o.Reverts) > 0 {
-		turned := decide(node, now, o.Asks, pools...)
+	if len(reverting(o)) > 0 {
+		turned := decide(node, now, asked(o), pools...)
 		t.Errorf("outside the window, it asks %v to go back to what it had; in its turn it writes %v, and goes from %v to %v",
 			o.Asks, turned.Begins, node.Labels, turned.Admission.Plan.After(node).Labels)
 	}
@@ -118,13 +129,13 @@ func TestRevertGoesPastAnotherPool(t *testing.T) {
 	pools := []*v1.NodePool{fleet, x("good"), y("2")} // x is reverted; y has been changed since
 	o := decide(node, opensAt.Add(time.Minute), nil, pools...)
 	rollouts := RolloutsOf(pools)
-	failed := Follower{Name: "n", Pools: o.Members, Asks: o.Asks, Reverts: o.Reverts, Unready: true, Unavailable: true, Change: LastChangeOf(node)}
+	failed := Follower{Name: "n", Pools: o.Members, Asks: o.Asks, Unready: true, Unavailable: true, Change: LastChangeOf(node)}
 	for _, w := range o.Wait {
 		failed.Waits = append(failed.Waits, w.Pool)
 	}
 	halt := map[string]*Halt{"fleet": {Time: opensAt, Changes: []string{specHash(pools[1]), specHash(pools[2])}, Nodes: 1, Node: "n"}}
 	if turns := rollouts.Turns(asking([]Follower{failed}), halt, opensAt.Add(time.Minute), true); turns.Nodes["n"] == nil {
-		t.Errorf("x was reverted, and the node that has failed by it stays as it is: it waits for %v, reverts: %v, halted: %v", failed.Waits, o.Reverts, turns.Halts["fleet"])
+		t.Errorf("x was reverted, and the node that has failed by it stays as it is: it waits for %v, reverts: %v, halted: %v", failed.Waits, reverting(o), turns.Halts["fleet"])
 	}
 }
 
@@ -139,16 +150,16 @@ func TestTurnOfARevertServesNothingElse(t *testing.T) {
 	node = inWindow(t, node, closedAt, fleet, x("bad"), y("1"))
 	pools := []*v1.NodePool{fleet, x("good"), y("2")}
 	o := decide(node, opensAt.Add(-time.Millisecond), nil, pools...)
-	if len(o.Reverts) == 0 || !slices.Equal(o.Asks, []string{"fleet"}) {
-		t.Fatalf("it asks %v, reverts: %v", o.Asks, o.Reverts)
+	if !slices.Equal(reverting(o), []string{"x"}) || !slices.Equal(asked(o), []string{"x"}) {
+		t.Fatalf("it asks %v, reverts: %v", o.Asks, reverting(o))
 	}
 	halt := map[string]*Halt{"fleet": {Time: opensAt, Changes: []string{specHash(pools[2])}, Nodes: 1, Node: "n"}}
-	f := Follower{Name: "n", Pools: o.Members, Asks: o.Asks, Waits: []string{"x", "y"}, Reverts: o.Reverts, Change: LastChangeOf(node)}
+	f := Follower{Name: "n", Pools: o.Members, Asks: o.Asks, Waits: []string{"x", "y"}, Change: LastChangeOf(node)}
 	turns := RolloutsOf(pools).Turns(asking([]Follower{f}), halt, opensAt.Add(-time.Millisecond), true)
 	if !turns.Halts["fleet"].Holds() {
 		t.Fatal("not halted")
 	}
-	if o = decideIn(node, opensAt.Add(time.Millisecond), turns.Of("n"), pools...); o.Begins && o.Admission.Plan.After(node).Labels["example.com/m"] == "2" {
+	if o = decideIn(node, opensAt.Add(time.Millisecond), turns.Nodes["n"], pools...); o.Begins && o.Admission.Plan.After(node).Labels["example.com/m"] == "2" {
 		t.Errorf("fleet is halted, and y, which puts back nothing, is followed by the turn of x: %v", o.Admission.Plan.Changes)
 	}
 }
@@ -161,7 +172,7 @@ func TestHandChangeIsNotWhatWasBefore(t *testing.T) {
 	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("good"))
 	node.Labels[key] = "by-hand" // by the kubelet, just before the write
 	node = inWindow(t, node, opensAt, fleet, x("bad"))
-	if o := decide(node, opensAt.Add(2*time.Hour), nil, fleet, x("good")); len(o.Reverts) == 0 {
+	if o := decide(node, opensAt.Add(2*time.Hour), nil, fleet, x("good")); len(reverting(o)) == 0 {
 		t.Errorf("it was the pool's %q, and to have that again is no revert: %v", "good", o.Wait)
 	}
 	outside(t, node, opensAt.Add(2*time.Hour), fleet, x("by-hand"))
@@ -178,7 +189,7 @@ func TestFailedNodesGoBackPastTheBudget(t *testing.T) {
 		if name < "c" { // each began a minute after the other; 5 minutes later they failed
 			f.Unready, f.Unavailable = true, true
 		}
-		f.Asks, f.Waits, f.Reverts = []string{"p"}, []string{"p"}, []string{"p"}
+		f.Asks, f.Waits = back(asksFor("p")), []string{"p"}
 		nodes = append(nodes, f)
 	}
 	if turns := rollouts.Turns(asking(nodes), nil, closedAt, true); len(turns.Nodes) == 0 {
@@ -193,24 +204,9 @@ func TestCanaryGoesBackPastACordonedNode(t *testing.T) {
 	a, b, z := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "z", "", "p")
 	a.Change = LastChange{At: closedAt.Add(-10 * time.Minute), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-10 * time.Minute), Spec: "bad"}}}
 	a.Unready, a.Unavailable, z.Unavailable = true, true, true
-	a.Asks, a.Waits, a.Reverts = []string{"p"}, []string{"p"}, []string{"p"}
+	a.Asks, a.Waits = back(asksFor("p")), []string{"p"}
 	if turns := rollouts.Turns(asking([]Follower{a, b, z}), nil, closedAt, true); turns.Nodes["a"] == nil {
 		t.Error("the change is reverted in Git, and the canary that it has broken does not go back, as another node is cordoned")
-	}
-}
-
-// A value on which two pools agree comes in the turn of the one that is expedited, and
-// disrupts the node: the record says so.
-func TestAgreedValueIsNoted(t *testing.T) {
-	fleet := guarded()
-	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs("k", v))) }
-	y := func(v string) *v1.NodePool { return waitingPool("y", all(prior(1), labelPairs("k", v))) }
-	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("1"), y("1"))
-	fleet.Annotations = map[string]string{v1.ExpediteRolloutAnnotation: ChangeID(y("2"))}
-	o := decide(node, closedAt, []string{"fleet"}, fleet, x("2"), y("2"))
-	after := o.Admission.Plan.After(node)
-	if after.Labels["example.com/k"] != "2" || !o.Begins || LastChangeOf(after).At.IsZero() {
-		t.Errorf("the label goes from 1 to 2, and the node has begun: %t, at %v", o.Begins, LastChangeOf(after).At)
 	}
 }
 
@@ -223,8 +219,8 @@ func TestRevertWithAnAnnotationWithin(t *testing.T) {
 	inner := func(v string) *v1.NodePool { return waitingPool("inner", all(inside("outer"), annotated(v))) }
 	node := followed(t, longAgo, waitingPool("fleet", prior(100)), outer("good"), inner("1"))
 	node = inWindow(t, node, opensAt, fleet, outer("bad"), inner("1"))
-	if o := decide(node, opensAt.Add(time.Minute), nil, fleet, outer("good"), inner("2")); len(o.Reverts) == 0 {
-		t.Errorf("outer puts back what the node had, inner changes an annotation; asks %v, reverts: %v", o.Asks, o.Reverts)
+	if o := decide(node, opensAt.Add(time.Minute), nil, fleet, outer("good"), inner("2")); len(reverting(o)) == 0 {
+		t.Errorf("outer puts back what the node had, inner changes an annotation; asks %v, reverts: %v", o.Asks, reverting(o))
 	}
 }
 
@@ -238,14 +234,14 @@ func TestRevertThatIsNoneAnyMore(t *testing.T) {
 	node = inWindow(t, node, closedAt, fleet, x("bad"))
 	pools := []*v1.NodePool{fleet, x("good")}
 	o := decide(node, closedAt.Add(24*time.Hour), nil, pools...)
-	if len(o.Reverts) == 0 {
+	if len(reverting(o)) == 0 {
 		t.Fatal("no revert")
 	}
-	f := Follower{Name: "n", Pools: o.Members, Asks: o.Asks, Waits: []string{"x"}, Reverts: o.Reverts, Change: LastChangeOf(node)}
+	f := Follower{Name: "n", Pools: o.Members, Asks: o.Asks, Waits: []string{"x"}, Change: LastChangeOf(node)}
 	later := closedAt.Add(revertPeriod + 24*time.Hour) // nothing has happened to the node since
 	halt := map[string]*Halt{"fleet": {Time: later, Changes: []string{specHash(pools[1])}, Nodes: 1, Node: "m"}}
 	turns := RolloutsOf(pools).Turns(asking([]Follower{f}), halt, later, true)
-	if o = decideIn(node, later, turns.Of("n"), pools...); o.Begins {
+	if o = decideIn(node, later, turns.Nodes["n"], pools...); o.Begins {
 		t.Error("the rollout is halted, and the node begins, by a pass that says that it is no revert")
 	}
 }

@@ -21,7 +21,7 @@ func TestRolloutNodes(t *testing.T) {
 		}
 		return f
 	}
-	waits := func(f *Follower) { f.Asks, f.Waits = []string{"p"}, []string{"p"} }
+	waits := func(f *Follower) { f.Asks, f.Waits = asksFor("p"), []string{"p"} }
 	down := func(f *Follower) { f.Unready, f.Unavailable = true, true }
 	cordoned := func(f *Follower) { f.Unavailable = true }
 	busy := func(f *Follower) { f.Busy, f.Begun = true, []string{"p"} }

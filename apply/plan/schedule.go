@@ -310,29 +310,34 @@ func (s *schedules) reason(node *foreseen) string {
 	if node.state.Unschedulable && node.changed.IsZero() {
 		return fmt.Sprintf("node %q is cordoned", node.state.Name)
 	}
-	for _, pool := range node.outcome.Asks {
-		if halt := s.foresight.halts[pool]; halt.Holds() {
-			return fmt.Sprintf("the rollout of pool %q is halted %v", pool, halt)
+	var in []*rollout
+	for _, ask := range node.outcome.Asks {
+		in = limitsOn(s.rollouts.limiting(node.follower.Pools), s.rollouts.of(ask.Pool), in)
+	}
+	slices.SortFunc(in, func(a, b *rollout) int { return cmp.Compare(a.name, b.name) })
+	for _, one := range in {
+		if halt := s.foresight.halts[one.name]; halt.Holds() {
+			return fmt.Sprintf("the rollout of pool %q is halted %v", one.name, halt)
 		}
 	}
-	for _, pool := range node.outcome.Asks {
-		if lacks := node.outcome.Unmet[pool]; lacks != "" && node.changed.IsZero() {
-			return fmt.Sprintf("node %q %s, which does not meet nodeConditions of pool %q", node.state.Name, lacks, pool)
+	for _, one := range in {
+		if lacks := node.outcome.Unmet[one.name]; lacks != "" && node.changed.IsZero() {
+			return fmt.Sprintf("node %q %s, which does not meet nodeConditions of pool %q", node.state.Name, lacks, one.name)
 		}
-		one := s.rollouts.pools[pool]
-		if one == nil || one.limit == nil {
+		if one.limit == nil {
 			continue
 		}
 		members, unavailable := s.members(one)
 		switch most := mostUnavailable(*one.limit, members); {
 		case most == 0:
-			return fmt.Sprintf("maxUnavailable of pool %q is 0", pool)
+			return fmt.Sprintf("maxUnavailable of pool %q is 0", one.name)
 		case unavailable >= most:
-			return fmt.Sprintf("%d of %d nodes of pool %q are unavailable, and no more may be", unavailable, members, pool)
+			return fmt.Sprintf("%d of %d nodes of pool %q are unavailable, and no more may be", unavailable, members, one.name)
 		}
 	}
-	if state := s.foresight.waves[s.rollouts.orders(node.outcome.Asks)]; state != nil {
-		return state.String()
+	slices.SortFunc(in, func(a, b *rollout) int { return cmp.Compare(a.rank, b.rank) })
+	if one := ordering(in); one != nil && s.foresight.waves[one.name] != nil {
+		return s.foresight.waves[one.name].String()
 	}
 	if len(node.outcome.Wait) > 0 {
 		return node.outcome.Wait[0].Restriction.String()

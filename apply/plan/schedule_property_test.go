@@ -242,7 +242,7 @@ func (s *stepper) pass(name string, turn Turn, now time.Time) bool {
 		facts.Drained, facts.Evicted = len(o.Drain.Taints) > 0 && !now.Before(o.Drain.Settles(time.Time{})), true
 		o = NodeOutcomeOf(node, s.expansion, facts)
 	}
-	f := Follower{Name: name, Asks: o.Asks, AsksOf: o.AsksOf, Reverts: o.Reverts, Selected: o.Selected, Unmet: o.Unmet, Stuck: o.State == NodeStatePaused}
+	f := Follower{Name: name, Asks: o.Asks, Selected: o.Selected, Unmet: o.Unmet, Stuck: o.State == NodeStatePaused}
 	f.Unready, f.Unavailable = s.unready[name], s.unready[name] || node.Unschedulable
 	f.Pools = slices.Sorted(slices.Values(slices.Concat(o.Members, o.CarriedAfter())))
 	f.Pools = slices.Compact(f.Pools)
@@ -287,7 +287,7 @@ func (s *stepper) minute(now time.Time) {
 	for range 1000 {
 		again := false
 		for len(due) > 0 {
-			due = slices.DeleteFunc(due, func(name string) bool { return !s.pass(name, Turn{}, now) })
+			due = slices.DeleteFunc(due, func(name string) bool { return !s.pass(name, nil, now) })
 		}
 		var followers []Follower
 		for _, name := range s.names {
@@ -297,12 +297,12 @@ func (s *stepper) minute(now time.Time) {
 		s.halts, s.latches = turns.Halts, turns.Latches
 		s.rollouts.Keep(s.latches)
 		for _, name := range s.names {
-			if turn := turns.Of(name); len(turn.In) > 0 {
+			if turn := turns.Nodes[name]; len(turn) > 0 {
 				asked := s.observed[name].Asks
 				if s.pass(name, turn, now) {
 					due = append(due, name)
 				}
-				again = again || len(due) > 0 || !slices.Equal(asked, s.observed[name].Asks)
+				again = again || len(due) > 0 || !slices.EqualFunc(asked, s.observed[name].Asks, Ask.equal)
 			}
 		}
 		if !again && !s.approve(turns.Waves) {

@@ -16,22 +16,16 @@ type Follower struct {
 	Pools, Former []string
 	// Left are those that it was in by what all nodes have followed last, and has left.
 	Left []string
-	// Asks are the pools in whose rollouts it waits for its turn; none where nothing of it
-	// waits for that.
-	Asks []string
-	// AsksOf are those of each pool whose changes wait for the turn of the node.
-	AsksOf []PoolAsks
+	// Asks are the pools whose changes wait for its turn.
+	Asks []Ask
 	// Waits are the pools whose changes wait on the node, be it for a window; Selected are
 	// the waves that it may be in, by pool, a bit for each.
 	Waits    []string
 	Selected map[string]uint64
-	// Begun are the pools in whose rollouts it is its turn already. Busy reports that it was
-	// its turn in some, be they other rollouts by now, and that it is not known yet what
-	// came of it.
+	// Begun are the pools whose changes have its turn already. Busy reports that it had one, be it by
+	// other pools, and that it is not known yet what came of it.
 	Begun []string
 	Busy  bool
-	// Reverts are the pools of which what waits for its turn puts back what it had before.
-	Reverts []string
 	// Unready reports that it is not ready, and Unavailable that it is not, or is cordoned.
 	// Stuck reports that it stays as it is until somebody acts: no later wave begins
 	// meanwhile.
@@ -45,8 +39,9 @@ type Follower struct {
 	Zone    string
 	Created time.Time
 
-	// waits are the pools of Waits, and those for which it is drained.
-	waits []*rollout
+	// waits are the pools of Waits, and those for which it is drained; limits are those of its pools in
+	// which it takes turns, the strongest first.
+	waits, limits []*rollout
 }
 
 // Limited reports whether nodes take turns in one of the rollouts.
@@ -64,12 +59,8 @@ func (r *Rollouts) Limited() bool {
 
 // Turns are the nodes that may begin to follow their pools.
 type Turns struct {
-	// Nodes has the pools in whose rollouts it is the turn of a node. Only has the pools
-	// whose changes it is the turn of alone, where it is not that of all.
-	Nodes, Only map[string][]string
-	// Free are, by node, the pools whose changes it is the turn of, where it is not that of
-	// all.
-	Free map[string][]string
+	// Nodes has the nodes whose turn it is, each with the pools whose changes may go.
+	Nodes map[string]Turn
 	// Waves are how far the waves are of the pools that have some, and of which not all
 	// nodes have followed.
 	Waves map[string]*WaveState
@@ -88,28 +79,20 @@ type Turns struct {
 	Again time.Time
 }
 
-// Of is the turn of a node; zero where it has none.
-func (t Turns) Of(node string) Turn {
-	only, restricted := t.Only[node]
-	return Turn{In: t.Nodes[node], Only: only, Free: t.Free[node], Restricted: restricted}
-}
-
 // Turns decides which nodes may begin to follow their pools at a time.
 //
-// It is the turn of a node when in each rollout that it asks one more node may be
-// unavailable, and in the strongest of those that have waves it is the turn of its wave:
-// waves of several pools could wait for each other. Where its changes ask several rollouts,
-// each pool's go by those that they ask: see [turnDecider]. Nodes that are unavailable
+// The changes of a pool may go on a node when no gate of theirs is closed there, in all rollouts in
+// which they wait: one more node may be unavailable, no halt holds, and in the strongest of the
+// rollouts that has waves it is the turn of its wave. Nodes that are unavailable
 // already count in all their pools, whatever has made them so, and do not begin; but for
-// those that have followed a change before: what they wait for may be what mends them. None
-// of the rollouts is halted. Changes that go back to what was before, and expedited ones,
-// wait for no wave, and the former for no end of a halt. The order is that of the names, or
-// of the zones and the names.
+// those that have followed a change before: what they wait for may be what mends them. Changes that go
+// back to what was before, and expedited ones, wait for no wave, and the former for no end of a halt.
+// The order is that of the names, or of the zones and the names.
 //
 // Halts are those that were there before. Settled reports that all nodes are known as they
 // are by these pools: before, nobody knows which are in which, and it is the turn of none.
 func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time, settled bool) Turns {
-	turns := Turns{Nodes: map[string][]string{}, Only: map[string][]string{}, Free: map[string][]string{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unavailable: map[string]Unavailable{}, Counts: map[string]RolloutNodes{}, Latches: Latches{}}
+	turns := Turns{Nodes: map[string]Turn{}, Waves: map[string]*WaveState{}, Halts: map[string]*Halt{}, Stuck: map[string]Stuck{}, Unavailable: map[string]Unavailable{}, Counts: map[string]RolloutNodes{}, Latches: Latches{}}
 	if !settled {
 		turns.Halts = halts
 		if r != nil {
@@ -130,19 +113,13 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 			turns.Unavailable[pool] = unavailable
 		}
 	}
-	d := turnDecider{r, budgets, progresses, now}
+	g := gates{rollouts: r, budgets: budgets, progresses: progresses, now: now}
 	for _, node := range r.inOrder(nodes) {
-		if len(node.Asks) == 0 || containsAll(node.Begun, node.Asks) {
+		turn := g.turnOf(node)
+		if len(turn) == 0 || containsAll(node.Begun, turn.Pools()) {
 			continue
 		}
-		turn, is := d.turnOf(node)
-		if !is {
-			continue
-		}
-		turns.Nodes[node.Name] = turn.In
-		if turn.Restricted {
-			turns.Only[node.Name], turns.Free[node.Name] = turn.Only, turn.Free
-		}
+		turns.Nodes[node.Name] = turn
 		for _, pool := range node.Pools {
 			if b := budgets[pool]; b != nil && !node.occupies(r.pools[pool], now) {
 				b.unavailable++
@@ -155,7 +132,7 @@ func (r *Rollouts) Turns(nodes []Follower, halts map[string]*Halt, now time.Time
 	return turns
 }
 
-// sorted are nodes by name, with the pools that they wait for.
+// sorted are nodes by name, with the pools that they wait for, and those in which they ask for a turn.
 func (r *Rollouts) sorted(nodes []Follower) []Follower {
 	order := make([]*Follower, len(nodes)) // which are moved at less cost
 	for i := range nodes {
@@ -165,6 +142,9 @@ func (r *Rollouts) sorted(nodes []Follower) []Follower {
 	sorted := make([]Follower, len(nodes))
 	for i, node := range order {
 		sorted[i] = *node
+		if len(node.Asks) > 0 {
+			sorted[i].limits = r.limiting(node.Pools)
+		}
 		sorted[i].waits = make([]*rollout, 0, len(node.Waits)+len(node.Change.Drains))
 		for _, names := range [][]string{node.Waits, node.Change.Drained()} {
 			for _, name := range names {
@@ -233,7 +213,10 @@ func (r *Rollouts) inOrder(nodes []Follower) []*Follower {
 	}
 	zones := map[*Follower]string{}
 	for _, node := range ordered {
-		if slices.ContainsFunc(node.Asks, func(pool string) bool { return r.pools[pool] != nil && r.pools[pool].byZone }) {
+		byZone := func(one *rollout) bool {
+			return one.byZone && slices.ContainsFunc(node.Asks, func(ask Ask) bool { return one.governs(r.of(ask.Pool)) })
+		}
+		if slices.ContainsFunc(node.limits, byZone) {
 			zones[node] = node.Zone
 		}
 	}
@@ -241,30 +224,6 @@ func (r *Rollouts) inOrder(nodes []Follower) []*Follower {
 		slices.SortStableFunc(ordered, func(a, b *Follower) int { return strings.Compare(zones[a], zones[b]) })
 	}
 	return ordered
-}
-
-// orders is the strongest of some pools that has waves; empty where none has.
-func (r *Rollouts) orders(pools []string) string {
-	strongest := ""
-	for _, name := range pools {
-		if one := r.pools[name]; one != nil && len(one.waves) > 0 && (strongest == "" || one.rank < r.pools[strongest].rank) {
-			strongest = name
-		}
-	}
-	return strongest
-}
-
-// full reports whether the budget of a pool lets a node not begin; nil is a pool in which
-// nodes take no turns any more.
-func (r *Rollouts) full(b *budget, node *Follower, pool string, now time.Time) bool {
-	if b == nil {
-		return true
-	}
-	one := 1
-	if node.occupies(r.pools[pool], now) {
-		one = 0 // it counts already
-	}
-	return b.unavailable+one > b.most
 }
 
 // membersOf are the nodes of the pools in whose rollouts nodes take turns, by pool, in the

@@ -21,36 +21,69 @@ func limited(most string, minReady time.Duration) func(*v1.NodePool) {
 	}
 }
 
-// asking are nodes whose changes, of all pools that wait there, ask the same rollouts; but for
-// those that say which pool asks which.
+// asksFor are asks of the changes of some pools.
+func asksFor(pools ...string) (asks []Ask) {
+	for _, pool := range pools {
+		asks = append(asks, Ask{Pool: pool})
+	}
+	return asks
+}
+
+// turnFor is a turn in which the changes of some pools may go, whatever they are.
+func turnFor(pools ...string) Turn { return asksFor(pools...) }
+
+// back are asks of changes that put back what was before.
+func back(asks []Ask) []Ask {
+	for i := range asks {
+		asks[i].Reverts = true
+	}
+	return asks
+}
+
+// asked are the pools whose changes wait for the turn of a node, and reverting those of them that put
+// back what was before.
+func asked(o NodeOutcome) []string { return Turn(o.Asks).Pools() }
+
+func reverting(o NodeOutcome) (pools []string) {
+	for _, ask := range o.Asks {
+		if ask.Reverts {
+			pools = append(pools, ask.Pool)
+		}
+	}
+	return pools
+}
+
+// asking are nodes of which all changes that wait ask for a turn, where some ask.
 func asking(nodes []Follower) []Follower {
 	nodes = slices.Clone(nodes)
 	for i := range nodes {
 		node := &nodes[i]
-		if len(node.AsksOf) > 0 || len(node.Asks) == 0 {
+		if !slices.ContainsFunc(node.Asks, func(ask Ask) bool { return !slices.Contains(node.Waits, ask.Pool) }) {
 			continue
 		}
-		for _, pool := range node.Waits {
-			node.AsksOf = append(node.AsksOf, PoolAsks{pool, node.Asks})
+		asks := asksFor(node.Waits...)
+		if node.Asks[0].Reverts {
+			back(asks)
 		}
+		node.Asks = asks
 	}
 	return nodes
 }
 
 func TestTurns(t *testing.T) {
 	asks := func(name string, change func(*Follower)) Follower {
-		f := Follower{Name: name, Pools: []string{"p"}, Asks: []string{"p"}}
+		f := Follower{Name: name, Pools: []string{"p"}, Asks: asksFor("p")}
 		if change != nil {
 			change(&f)
 		}
-		f.Waits = f.Asks
+		f.Waits = Turn(f.Asks).Pools()
 		return f
 	}
 	changed := func(ago time.Duration) func(*Follower) {
 		return func(f *Follower) { f.Asks, f.Change.At = nil, closedAt.Add(-ago) }
 	}
 	down := func(f *Follower) { f.Unavailable = true }
-	ofBoth := func(f *Follower) { f.Pools, f.Asks = []string{"p", "q"}, []string{"p", "q"} }
+	ofBoth := func(f *Follower) { f.Pools, f.Asks = []string{"p", "q"}, asksFor("p", "q") }
 	const minute = time.Minute
 	cases := map[string]struct {
 		reason string
@@ -67,10 +100,10 @@ func TestTurns(t *testing.T) {
 		"one is down":       {"it counts, and does not begin", []*v1.NodePool{waitingPool("p", limited("2", minute))}, []Follower{asks("a", down), asks("b", nil), asks("c", nil)}, "b", 0},
 		"one has changed":   {"it is not ready for long enough", []*v1.NodePool{waitingPool("p", limited("1", minute))}, []Follower{asks("a", changed(59*time.Second)), asks("b", nil)}, "", time.Second},
 		"one is ready":      {"long enough", []*v1.NodePool{waitingPool("p", limited("1", minute))}, []Follower{asks("a", changed(minute)), asks("b", nil)}, "b", 0},
-		"one has its turn":  {"nothing is known of it yet", []*v1.NodePool{waitingPool("p", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { f.Begun, f.Busy = f.Asks, true }), asks("b", nil)}, "", 0},
+		"one has its turn":  {"nothing is known of it yet", []*v1.NodePool{waitingPool("p", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { f.Begun, f.Busy = []string{"p"}, true }), asks("b", nil)}, "", 0},
 		"asks one more":     {"it has its turn in one rollout, and the other is full", []*v1.NodePool{waitingPool("p", limited("1", minute)), waitingPool("q", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { ofBoth(f); f.Begun, f.Busy = []string{"p"}, true }), asks("b", func(f *Follower) { ofBoth(f); down(f) })}, "", 0},
-		"asks two":          {"one of the two is full", []*v1.NodePool{waitingPool("p", limited("1", minute)), waitingPool("q", limited("0", minute))}, []Follower{asks("a", ofBoth), asks("b", nil)}, "b", 0},
-		"another is limit":  {"it counts in both, and asks one", []*v1.NodePool{waitingPool("p", limited("2", minute)), waitingPool("q", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { f.Pools = []string{"p", "q"} }), asks("b", func(f *Follower) { f.Pools, f.Asks = []string{"p", "q"}, []string{"q"} })}, "a", 0},
+		"asks two":          {"the weaker one is full", []*v1.NodePool{waitingPool("p", limited("1", minute)), waitingPool("q", limited("0", minute))}, []Follower{asks("a", ofBoth), asks("b", nil)}, "a", 0},
+		"another is limit":  {"it counts in both, and asks one", []*v1.NodePool{waitingPool("p", limited("2", minute)), waitingPool("q", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { f.Pools = []string{"p", "q"} }), asks("b", func(f *Follower) { f.Pools, f.Asks = []string{"p", "q"}, asksFor("q") })}, "a", 0},
 		"changes once more": {"it counts already", []*v1.NodePool{waitingPool("p", limited("1", minute))}, []Follower{asks("a", func(f *Follower) { f.Change.At = closedAt.Add(-time.Second) }), asks("b", nil)}, "a", 59 * time.Second},
 		"gone":              {"the rollout that it asked is another one by now", []*v1.NodePool{waitingPool("q", limited("1", minute))}, []Follower{asks("a", nil)}, "", 0},
 	}
@@ -96,15 +129,15 @@ func TestNodeTakesItsTurn(t *testing.T) {
 	}
 	node := followed(t, 365*24*time.Hour, waitingPool("p", labelled("1")), pools[1], pools[2])
 	outcome := func(turns ...string) NodeOutcome {
-		return NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: Turn{In: turns}, Now: closedAt.Add(time.Millisecond)})
+		return NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Turn: turnFor(turns...), Now: closedAt.Add(time.Millisecond)})
 	}
-	for _, turns := range [][]string{nil, {"p"}, {"fleet"}, {"weak"}} {
+	for _, turns := range [][]string{nil, {"fleet"}, {"weak"}} {
 		o := outcome(turns...)
-		if !slices.Equal(o.Asks, []string{"fleet", "p"}) || o.Begins || !o.Admission.Plan.NoOp() || o.Wait.Of("p") == nil || !o.Wait.Of("p").Turn {
+		if !slices.Equal(asked(o), []string{"p"}) || o.Begins || !o.Admission.Plan.NoOp() || o.Wait.Of("p") == nil || !o.Wait.Of("p").Turn {
 			t.Errorf("with its turn in %v, the node asks %v, waits for %v, and writes %v", turns, o.Asks, o.Wait, o.Admission.Plan.Changes)
 		}
 	}
-	o := outcome("fleet", "p")
+	o := outcome("p")
 	if len(o.Asks) > 0 || len(o.Wait) > 0 || !o.Begins {
 		t.Fatalf("in its turn, the node asks %v, waits for %v, and begins: %t", o.Asks, o.Wait, o.Begins)
 	}
@@ -112,7 +145,7 @@ func TestNodeTakesItsTurn(t *testing.T) {
 	if at := LastChangeOf(node).At; !at.Equal(closedAt.Add(time.Second)) {
 		t.Errorf("it began at %v, want the next full second", at)
 	}
-	if o := outcome("fleet", "p"); !o.Plan.NoOp() {
+	if o := outcome("p"); !o.Plan.NoOp() {
 		t.Errorf("a second pass writes %v", o.Plan.Changes)
 	}
 	pools[0].Spec.Annotations = map[string]v1.AnnotationValue{key: "1"}
@@ -141,7 +174,7 @@ func BenchmarkTurns(b *testing.B) {
 	for i := range nodes {
 		pool := "p" + strconv.Itoa(i%100)
 		nodes[i] = Follower{
-			Name: "node-" + strconv.Itoa(i), Pools: []string{"fleet", pool}, Asks: []string{"fleet", pool}, Waits: []string{pool},
+			Name: "node-" + strconv.Itoa(i), Pools: []string{"fleet", pool}, Asks: asksFor("fleet", pool), Waits: []string{pool},
 			Selected: map[string]uint64{"fleet": 1<<50 - 1},
 		}
 		if i%2 == 0 {

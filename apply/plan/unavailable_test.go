@@ -19,7 +19,7 @@ func TestWhoUsesUpTheBudget(t *testing.T) {
 		}
 		return f
 	}
-	waits := func(f *Follower) { f.Waits, f.Asks = []string{"p"}, []string{"p"} }
+	waits := func(f *Follower) { f.Waits, f.Asks = []string{"p"}, asksFor("p") }
 	cordoned := func(f *Follower) { f.Unavailable = true }
 	down := func(f *Follower) { f.Unready, f.Unavailable = true, true }
 	unmet := func(f *Follower) { f.Unmet = map[string]string{"p": "has condition GPUHealthy=False"} }

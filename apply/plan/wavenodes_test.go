@@ -27,7 +27,7 @@ func TestWaveNodes(t *testing.T) {
 		}
 		return f
 	}
-	waits := func(f *Follower) { f.Waits, f.Asks = []string{"gpu"}, []string{"fleet"} }
+	waits := func(f *Follower) { f.Waits, f.Asks = []string{"gpu"}, asksFor("fleet") }
 	nodes := []Follower{
 		node("n4", "a", waits),
 		node("n1", "b", func(f *Follower) { f.Change.At = closedAt.Add(-time.Minute) }),

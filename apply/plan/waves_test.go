@@ -97,7 +97,7 @@ func TestWaves(t *testing.T) {
 				for _, word := range words[1:] {
 					switch word {
 					case "behind":
-						f.Asks, f.Waits = []string{"p"}, []string{"p"}
+						f.Asks, f.Waits = asksFor("p"), []string{"p"}
 					case "window":
 						f.Waits = []string{"p"}
 					case "down":

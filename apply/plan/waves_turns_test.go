@@ -33,7 +33,7 @@ func TestWavesOfTwoPoolsDoNotWaitForEachOther(t *testing.T) {
 	for _, n := range []string{"1", "2"} {
 		for _, zone := range []string{"a", "b"} {
 			f := follower(rollouts, zone+n, zone, "fleet", "gpu")
-			f.Asks, f.Waits = []string{"fleet", "gpu"}, []string{"gpu"}
+			f.Asks, f.Waits = asksFor("fleet", "gpu"), []string{"gpu"}
 			nodes = append(nodes, f)
 		}
 	}
@@ -48,7 +48,7 @@ func TestNodeThatJoinsSkipsNoSoak(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", inWaves(waveOf("canary", "1", func(w *v1.Wave) { w.Soak = &metav1.Duration{Duration: time.Hour} })))})
 	b, c := follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
 	b.Change.At = closedAt.Add(-time.Minute)
-	c.Asks, c.Waits = []string{"p"}, []string{"p"}
+	c.Asks, c.Waits = asksFor("p"), []string{"p"}
 	if turns := rollouts.Turns(asking([]Follower{b, c}), nil, closedAt, true); len(turns.Nodes) > 0 {
 		t.Fatal("no soak at all")
 	}
@@ -65,7 +65,7 @@ func TestApprovalOutlivesTheCanary(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", inWaves(canary))})
 	a, b := follower(rollouts, "a", "canary", "p"), follower(rollouts, "b", "", "p")
 	a.Change.At, a.Unavailable = closedAt.Add(-time.Minute), true // broken by the change
-	b.Asks, b.Waits = []string{"p"}, []string{"p"}
+	b.Asks, b.Waits = asksFor("p"), []string{"p"}
 	if turns := rollouts.Turns(asking([]Follower{a, b}), nil, closedAt, true); len(turns.Nodes) > 0 {
 		t.Fatal("no approval at all")
 	}
@@ -91,7 +91,7 @@ func TestApprovalCountsForItsChangesAlone(t *testing.T) {
 		})), gpu(generation)})
 		a, b := follower(rollouts, "a", "", "fleet", "gpu"), follower(rollouts, "b", "", "fleet", "gpu")
 		a.Change.At = closedAt.Add(-time.Second)
-		b.Asks, b.Waits = []string{"fleet"}, []string{"gpu"}
+		b.Asks, b.Waits = asksFor("fleet"), []string{"gpu"}
 		return rollouts.Turns(asking([]Follower{a, b}), nil, closedAt, true)
 	}
 	if approved := turns(98); len(approved.Nodes) != 1 {
@@ -107,7 +107,7 @@ func TestNoTurnBeforeAllNodesAreKnown(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", limited("1", time.Minute))})
 	nodes := []Follower{
 		{Name: "a", Unavailable: true}, // in p by the new selector; its pass has not ended yet
-		{Name: "b", Pools: []string{"p"}, Asks: []string{"p"}, Waits: []string{"p"}},
+		{Name: "b", Pools: []string{"p"}, Asks: asksFor("p"), Waits: []string{"p"}},
 	}
 	if turns := rollouts.Turns(asking(nodes), nil, closedAt, false); len(turns.Nodes) > 0 {
 		t.Errorf("not settled, a is down and in p: turn of %v, 2 of 1 unavailable", turns.Nodes)
@@ -117,7 +117,7 @@ func TestNoTurnBeforeAllNodesAreKnown(t *testing.T) {
 // A change reaches a node that the one before it may have broken.
 func TestRevertReachesABrokenNode(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", limited("1", time.Minute))})
-	a := Follower{Name: "a", Pools: []string{"p"}, Asks: []string{"p"}, Waits: []string{"p"}, Unavailable: true, Change: LastChange{At: closedAt.Add(-time.Hour)}}
+	a := Follower{Name: "a", Pools: []string{"p"}, Asks: asksFor("p"), Waits: []string{"p"}, Unavailable: true, Change: LastChange{At: closedAt.Add(-time.Hour)}}
 	if turns := rollouts.Turns(asking([]Follower{a}), nil, closedAt, true); len(turns.Nodes) == 0 {
 		t.Error("the only node, broken by the change, does not get the revert; it counts already and would cost nothing")
 	}
@@ -145,7 +145,7 @@ func manyNodes(nodes int, asks bool, names []string, waves int) []Follower {
 	for i := range nodes {
 		f := Follower{Name: fmt.Sprintf("n%05d", i), Pools: names}
 		if asks {
-			f.Asks, f.Waits = names, names
+			f.Asks, f.Waits = asksFor(names...), names
 		}
 		f.Selected = map[string]uint64{}
 		if waves > 0 {
@@ -185,7 +185,7 @@ func BenchmarkTurnsOfManyPools(b *testing.B) {
 					mine = append(mine, names[(i+j)%len(names)])
 				}
 				slices.Sort(mine)
-				nodes[i].Pools, nodes[i].Asks, nodes[i].Waits = mine, mine, mine
+				nodes[i].Pools, nodes[i].Asks, nodes[i].Waits = mine, asksFor(mine...), mine
 				nodes[i].Selected = map[string]uint64{}
 				for _, n := range mine {
 					nodes[i].Selected[n] = 1<<c.waves - 1
@@ -218,7 +218,7 @@ func TestLaterWavesRestartNoSoak(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", inWaves(soaking))})
 	a, b, c := follower(rollouts, "a", "", "p"), follower(rollouts, "b", "", "p"), follower(rollouts, "c", "", "p")
 	a.Change.At, b.Change.At = closedAt.Add(-61*time.Minute), closedAt.Add(-time.Second)
-	c.Asks, c.Waits = []string{"p"}, []string{"p"}
+	c.Asks, c.Waits = asksFor("p"), []string{"p"}
 	if turns := rollouts.Turns(asking([]Follower{a, b, c}), nil, closedAt, true); len(turns.Nodes) != 1 {
 		t.Errorf("the canary has soaked, another node began a second ago, and it is the turn of %v: %s", turns.Nodes, turns.Waves["p"])
 	}
@@ -229,7 +229,7 @@ func TestPlacesOfNodesThatLeftComeFree(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", limited("1", time.Minute))})
 	gone := Follower{Name: "a", Former: []string{"p"}, Change: LastChange{At: closedAt.Add(-20 * time.Second)}}
 	b := follower(rollouts, "b", "", "p")
-	b.Asks, b.Waits = []string{"p"}, []string{"p"}
+	b.Asks, b.Waits = asksFor("p"), []string{"p"}
 	turns := rollouts.Turns(asking([]Follower{gone, b}), nil, closedAt, true)
 	if want := closedAt.Add(40 * time.Second); len(turns.Nodes) > 0 || !turns.Again.Equal(want) {
 		t.Errorf("it is the turn of %v, and decided again at %v, want nobody's, and %v", turns.Nodes, turns.Again, want)

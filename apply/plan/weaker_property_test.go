@@ -39,11 +39,16 @@ func TestWeakerRolloutsKeepNothingOfAStrongerOffNodes(t *testing.T) {
 			strongest.Spec.Rollout.NodeConditions = nil // a node that has begun may go on without
 		}
 		weaker := slices.DeleteFunc(slices.Clone(w.after), func(pool *v1.NodePool) bool { return pool == strongest })
-		ends := func(change func(*v1.NodePool)) map[string]string {
+		ends := func(halted bool, change func(*v1.NodePool)) map[string]string {
 			for _, pool := range weaker {
 				change(pool)
 			}
 			s := newStepper(w)
+			for _, pool := range weaker {
+				if halted && w.oneIn(3) {
+					s.halts[pool.Name] = &Halt{Time: w.now, Changes: []string{specHash(pool)}, Nodes: 1, Node: "n"}
+				}
+			}
 			s.approves = func(pool string) bool { return pool == strongest.Name }
 			s.steps(w.now, period)
 			found := map[string]string{}
@@ -60,9 +65,9 @@ func TestWeakerRolloutsKeepNothingOfAStrongerOffNodes(t *testing.T) {
 				before[node.Name] = value
 			}
 		}
-		alone := ends(func(pool *v1.NodePool) { pool.Spec.Rollout = nil })
+		alone := ends(false, func(pool *v1.NodePool) { pool.Spec.Rollout = nil })
 		r := rand.New(rand.NewPCG(seed, 13))
-		beside := ends(func(pool *v1.NodePool) {
+		beside := ends(true, func(pool *v1.NodePool) {
 			pool.Spec.Rollout = w.rollout()
 			for range 1 + r.IntN(2) {
 				pick(r, hostilities)(pool.Spec.Rollout)

@@ -79,7 +79,7 @@ func follow(t *testing.T, node *status.Node, ago time.Duration, pools ...*v1.Nod
 	t.Helper()
 	facts := plan.NodeFacts{Rollouts: plan.RolloutsOf(pools), Now: now.Add(-ago)}
 	expansion := plan.Expand(pools, []*plan.NodeState{node.NodeState})
-	facts.Turn = plan.Turn{In: plan.NodeOutcomeOf(node.NodeState, expansion, facts).Asks}
+	facts.Turn = plan.NodeOutcomeOf(node.NodeState, expansion, facts).Asks
 	outcome := plan.NodeOutcomeOf(node.NodeState, expansion, facts)
 	if outcome.State != plan.NodeStateChanging {
 		t.Fatalf("node %s is %s", node.Name, outcome.State)

@@ -107,7 +107,7 @@ func (f *Fleet) Forget(node string) {
 	f.turns.setDue()
 }
 
-// Turn are the pools in whose rollouts it is the turn of a node, by a snapshot.
+// Turn are the pools whose changes may go in the turn of a node, by a snapshot.
 func (f *Fleet) Turn(node string, pools *Snapshot) plan.Turn { return f.turns.of(node).by(pools) }
 
 // Outdated reports whether a node may be another one than a cache shows, by whose record

@@ -51,7 +51,7 @@ func TestTotalsOfTurns(t *testing.T) {
 	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{MaxUnavailable: &one, MinReady: &metav1.Duration{Duration: time.Minute}})}}
 	f := turnsFleet(t, list)
 	wait := plan.NodeWait{{Pool: "p", Restriction: &plan.Restriction{For: []string{"p"}, Turn: true}}}
-	asks := plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []string{"p"}, AsksOf: []plan.PoolAsks{{Pool: "p", In: []string{"p"}}}}, Wait: wait}
+	asks := plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []plan.Ask{{Pool: "p"}}}, Wait: wait}
 	gave := func(want map[string]plan.RolloutNodes, reason string) {
 		t.Helper()
 		if _, err := f.giveTurns(t.Context(), noChanges, func(string) {}); err != nil {

@@ -28,7 +28,7 @@ type turns struct {
 	due chan struct{}
 
 	mu sync.Mutex
-	// begun has, by node, the pools in whose rollouts it is its turn, as long as it is not
+	// begun has, by node, the pools whose changes may go in its turn, as long as it is not
 	// observed what came of it.
 	begun map[string]turn
 	// failed are the nodes of those of which the last pass has failed: it is not known
@@ -66,7 +66,7 @@ type turn struct {
 // by is the turn, if it was given by a snapshot.
 func (t turn) by(pools *Snapshot) plan.Turn {
 	if t.epoch != pools.Epoch {
-		return plan.Turn{}
+		return nil
 	}
 	return t.Turn
 }
@@ -164,8 +164,8 @@ func (t *turns) give(turns plan.Turns, epoch uint64) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var nodes []string
-	for node := range turns.Nodes {
-		t.begun[node] = turn{turns.Of(node), epoch}
+	for node, given := range turns.Nodes {
+		t.begun[node] = turn{given, epoch}
 		nodes = append(nodes, node)
 	}
 	slices.Sort(nodes)
@@ -179,7 +179,7 @@ func (t *turns) known(nodes []plan.Follower, pools *Snapshot, now time.Time) []p
 	for i := range nodes {
 		node := &nodes[i]
 		if begun, busy := t.begun[node.Name]; busy {
-			node.Begun, node.Busy = begun.by(pools).In, true
+			node.Begun, node.Busy = begun.by(pools).Pools(), true
 		}
 		if changed := t.changed[node.Name]; !changed.At.IsZero() && !changed.At.Before(node.Change.At) {
 			node.Change = changed.LastChange

@@ -40,9 +40,9 @@ func TestTurnsWaitForAllWhoseWindowOpens(t *testing.T) {
 		turn := plan.NodeWait{{Pool: "p", Restriction: &plan.Restriction{For: []string{"p"}, Turn: true}}}
 		closed := plan.NodeWait{{Pool: "p", Restriction: &plan.Restriction{For: []string{"p"}, Until: turnsNow}}}
 		report := func(node string, wait plan.NodeWait, asks ...string) {
-			asking := &plan.Asking{Asks: asks}
-			if len(asks) > 0 {
-				asking.AsksOf = []plan.PoolAsks{{Pool: "p", In: asks}}
+			asking := &plan.Asking{}
+			for _, pool := range asks {
+				asking.Asks = append(asking.Asks, plan.Ask{Pool: pool})
 			}
 			f.Report(node, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Wait: wait, Asking: asking}}, nil)
 		}

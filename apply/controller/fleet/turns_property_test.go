@@ -132,9 +132,9 @@ func (w *fleetWorld) members(pool *v1.NodePool) (members []string) {
 // weakest one.
 func (w *fleetWorld) behind(pool *v1.NodePool, node string, weakest *v1.NodePool) bool {
 	outcome := plan.NodeOutcomeOf(w.truth[node], w.snapshot.Expansion, plan.NodeFacts{Rollouts: w.snapshot.Rollouts, Now: w.now})
-	return slices.ContainsFunc(outcome.AsksOf, func(asks plan.PoolAsks) bool {
-		waits := w.named(asks.Pool)
-		return slices.Contains(asks.In, pool.Name) && (waits == nil || !stronger(weakest, waits))
+	return slices.ContainsFunc(outcome.Asks, func(ask plan.Ask) bool {
+		waits := w.named(ask.Pool)
+		return waits == nil || !stronger(waits, pool) && !stronger(weakest, waits)
 	})
 }
 
@@ -277,7 +277,7 @@ func (w *fleetWorld) write(name string, outcome plan.NodeOutcome) {
 		return
 	}
 	w.begun++
-	reverts := len(w.turns.of(name).Only) > 0
+	reverts := slices.ContainsFunc(w.turns.of(name).Turn, func(ask plan.Ask) bool { return ask.Reverts })
 	if reverts {
 		w.reverted++
 	}

@@ -38,12 +38,12 @@ func TestNodeThatLeftCountsForAWhile(t *testing.T) {
 	one := intstr.FromInt32(1)
 	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{MaxUnavailable: &one, MinReady: &metav1.Duration{Duration: time.Minute}})}}
 	f := turnsFleet(t, list)
-	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []string{"p"}, AsksOf: []plan.PoolAsks{{Pool: "p", In: []string{"p"}}}}}}, nil)
-	f.turns.give(plan.Turns{Nodes: map[string][]string{"a": {"p"}}}, 1)
+	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []plan.Ask{{Pool: "p"}}}}}, nil)
+	f.turns.give(plan.Turns{Nodes: map[string]plan.Turn{"a": {{Pool: "p"}}}}, 1)
 	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}}, nil)
 	// A month later it fails, in q; in p, b waits for its turn.
 	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: false, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}}, nil)
-	f.Report("b", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []string{"p"}, AsksOf: []plan.PoolAsks{{Pool: "p", In: []string{"p"}}}}}}, nil)
+	f.Report("b", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []plan.Ask{{Pool: "p"}}}}}, nil)
 	var turns []string
 	if _, err := f.giveTurns(t.Context(), noChanges, func(node string) { turns = append(turns, node) }); err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestNodesThatLeftRaiseNoPercentage(t *testing.T) {
 		f.Report(name, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"q"}, Recorded: []string{"q"}, Change: plan.LastChange{At: turnsNow.AddDate(0, 0, -30)}}}, nil)
 	}
 	for _, name := range []string{"a", "b"} {
-		f.Report(name, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []string{"p"}, AsksOf: []plan.PoolAsks{{Pool: "p", In: []string{"p"}}}}}}, nil)
+		f.Report(name, Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Asking: &plan.Asking{Asks: []plan.Ask{{Pool: "p"}}}}}, nil)
 	}
 	var turns []string
 	if _, err := f.giveTurns(t.Context(), noChanges, func(node string) { turns = append(turns, node) }); err != nil {
@@ -81,7 +81,7 @@ func TestWaveGoesWithTheRollout(t *testing.T) {
 	list := &poolList{pools: map[string]*v1.NodePool{"p": turnsPool("p", &v1.Rollout{Waves: []v1.Wave{{Name: "canary", Nodes: &one}}})}}
 	f := turnsFleet(t, list)
 	wait := plan.NodeWait{{Pool: "p", Restriction: &plan.Restriction{For: []string{"p"}, Turn: true}}}
-	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Wait: wait, Asking: &plan.Asking{Asks: []string{"p"}, AsksOf: []plan.PoolAsks{{Pool: "p", In: []string{"p"}}}, Selected: map[string]uint64{"p": 1}}}}, nil)
+	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: []string{"p"}, Recorded: []string{"p"}, Wait: wait, Asking: &plan.Asking{Asks: []plan.Ask{{Pool: "p"}}, Selected: map[string]uint64{"p": 1}}}}, nil)
 	give := func() {
 		t.Helper()
 		if _, err := f.giveTurns(t.Context(), noChanges, func(string) {}); err != nil {
@@ -112,7 +112,7 @@ func TestPoolThatWaitsIsToldOfTheWave(t *testing.T) {
 	both := []string{"fleet", "gpu"}
 	wait := plan.NodeWait{{Pool: "gpu", Restriction: &plan.Restriction{For: []string{"fleet"}, Turn: true}}}
 	f.Report("a", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: both, Recorded: []string{"gpu"}, Change: plan.LastChange{At: turnsNow}, Asking: &plan.Asking{Selected: map[string]uint64{"fleet": 1}}}}, nil)
-	f.Report("b", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: both, Recorded: []string{"gpu"}, Wait: wait, Asking: &plan.Asking{Asks: []string{"fleet"}, AsksOf: []plan.PoolAsks{{Pool: "gpu", In: []string{"fleet"}}}, Selected: map[string]uint64{"fleet": 1}}}}, nil)
+	f.Report("b", Observation{Epoch: 1, FollowerState: plan.FollowerState{Ready: true, Members: both, Recorded: []string{"gpu"}, Wait: wait, Asking: &plan.Asking{Asks: []plan.Ask{{Pool: "gpu"}}, Selected: map[string]uint64{"fleet": 1}}}}, nil)
 	give := func() {
 		t.Helper()
 		if _, err := f.giveTurns(t.Context(), noChanges, func(string) {}); err != nil {

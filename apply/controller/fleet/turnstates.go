@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"slices"
-
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
@@ -62,7 +60,7 @@ func (t *turns) setWaves(waves map[string]*plan.WaveState) map[string]turnsChang
 }
 
 // setHalts notes which rollouts are halted, and returns the pools of which that is another
-// thing than before. It is the turn of no node any more in one that is halted by now; whether
+// thing than before. Where one is halted by now, it is the turn of no node any more; whether
 // it has begun becomes known.
 func (t *turns) setHalts(halts map[string]*plan.Halt) []string {
 	t.mu.Lock()
@@ -79,10 +77,8 @@ func (t *turns) setHalts(halts map[string]*plan.Halt) []string {
 		}
 		changed = append(changed, pool)
 		if halt.Holds() {
-			for node, begun := range t.begun {
-				if slices.Contains(begun.In, pool) {
-					t.begun[node] = turn{}
-				}
+			for node := range t.begun {
+				t.begun[node] = turn{}
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func TestWeakerRolloutHoldsUpNoStrongerOne(t *testing.T) {
 		node := followed(t, longAgo, weak("1"), strong("1"))
 		node.Conditions = noConditions
 		pools := []*v1.NodePool{weak("2"), strong("2")}
-		rollouts, turn, halts, given := RolloutsOf(pools), Turn{}, map[string]*Halt{}, 0
+		rollouts, turn, halts, given := RolloutsOf(pools), Turn(nil), map[string]*Halt{}, 0
 		if c.halt {
 			halts["weak"] = &Halt{Time: closedAt.Add(-time.Hour), Changes: []string{rollouts.of("weak").spec}, Nodes: 1, Node: "other"}
 		}
@@ -38,8 +38,8 @@ func TestWeakerRolloutHoldsUpNoStrongerOne(t *testing.T) {
 			now := closedAt.Add(time.Duration(i) * time.Hour)
 			o := NodeOutcomeOf(node, expand(pools...), NodeFacts{Rollouts: rollouts, Turn: turn, Now: now})
 			node = carry(node, o)
-			turn = rollouts.Turns(asking([]Follower{FollowerOf(node, o, true)}), halts, now, true).Of("n")
-			if len(turn.In) > 0 {
+			turn = rollouts.Turns(asking([]Follower{FollowerOf(node, o, true)}), halts, now, true).Nodes["n"]
+			if len(turn) > 0 {
 				given++
 			}
 		}
@@ -70,8 +70,8 @@ func TestInnerPoolGetsNoTurnBeforeTheOneAround(t *testing.T) {
 		nodes = append(nodes, FollowerOf(node, NodeOutcomeOf(node, expand(after...), NodeFacts{Rollouts: rollouts, Now: closedAt}), true))
 	}
 	turns := rollouts.Turns(asking(nodes), nil, closedAt, true)
-	if len(turns.Of("a").In) > 0 || !slices.Equal(turns.Of("b").In, []string{"inner"}) {
-		t.Errorf("node a, on which the pool around waits for a budget of 0, has the turn %+v, and node b %+v", turns.Of("a"), turns.Of("b"))
+	if len(turns.Nodes["a"]) > 0 || !slices.Equal(turns.Nodes["b"].Pools(), []string{"around", "inner"}) {
+		t.Errorf("node a, on which the pool around waits for a budget of 0, has the turn %+v, and node b %+v", turns.Nodes["a"], turns.Nodes["b"])
 	}
 }
 
@@ -82,7 +82,7 @@ func TestKeyOfPausedPoolWaitsForTurn(t *testing.T) {
 	none := limited("0", time.Minute)
 	node := followed(t, longAgo, waitingPool("paused", all(prior(1), labelled("1"))), waitingPool("around", nil), waitingPool("strong", prior(9)))
 	o := decide(node, closedAt, nil, waitingPool("strong", all(prior(9), labelled("2"), none)), waitingPool("around", labelled("2")), paused)
-	if got := carry(node, o).Labels[key]; got != "1" || !slices.Equal(o.Asks, []string{"strong"}) {
+	if got := carry(node, o).Labels[key]; got != "1" || !slices.Equal(asked(o), []string{"strong"}) {
 		t.Errorf("the key became %s while the budget is 0; it asks %v", got, o.Asks)
 	}
 	paused.Spec.Parent = ""
@@ -90,6 +90,6 @@ func TestKeyOfPausedPoolWaitsForTurn(t *testing.T) {
 	node = followed(t, longAgo, waitingPool("paused", all(prior(1), labelled("1"))), waitingPool("inner", nil), waitingPool("weak", labelPairs("weak", "1")))
 	o = decide(node, closedAt, nil, paused, inner, waitingPool("weak", all(prior(-1), labelPairs("weak", "2"))))
 	if o.Wait.Of("inner") != nil || o.Wait.Of("weak") == nil {
-		t.Errorf("a key that the paused pool holds waits for a turn: %+v", o.AsksOf)
+		t.Errorf("a key that the paused pool holds waits for a turn: %+v", o.Asks)
 	}
 }
