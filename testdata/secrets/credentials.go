@@ -1,9 +1,7 @@
 package secrets
 
 import (
-	"encoding/base64"
 	"encoding/json"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -93,16 +91,12 @@ var coreWord = regexp.MustCompile(`[A-Za-z0-9+=]+`)
 
 // Wraps are texts that may contain a credential.
 var Wraps = map[string]func(string) string{
-	"itself":         func(s string) string { return s },
-	"sentence":       func(s string) string { return "use " + s + " for it" },
-	"JSON":           func(s string) string { return `{"a":{"b":[` + strconv.Quote(s) + `]}}` },
-	"JSON in JSON":   func(s string) string { return asJSON(map[string]any{"a": asJSON(map[string]any{"b": s})}) },
-	"YAML":           func(s string) string { return "a: 1\nb:\n- c: |\n    " + strings.ReplaceAll(s, "\n", "\n    ") + "\n" },
-	"base64":         func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
-	"base64 of URLs": func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
-	"twice":          func(s string) string { return base64.StdEncoding.EncodeToString([]byte(asJSON([]string{s}))) },
-	"escaped":        func(s string) string { return "https://example.com/?x=" + url.QueryEscape(s) },
-	"lines":          func(s string) string { return "first line\n" + s + "\nlast line" },
+	"itself":       func(s string) string { return s },
+	"sentence":     func(s string) string { return "use " + s + " for it" },
+	"JSON":         func(s string) string { return `{"a":{"b":[` + strconv.Quote(s) + `]}}` },
+	"JSON in JSON": func(s string) string { return asJSON(map[string]any{"a": asJSON(map[string]any{"b": s})}) },
+	"YAML":         func(s string) string { return "a: 1\nb:\n- c: |\n    " + strings.ReplaceAll(s, "\n", "\n    ") + "\n" },
+	"lines":        func(s string) string { return "first line\n" + s + "\nlast line" },
 }
 
 func asJSON(value any) string {

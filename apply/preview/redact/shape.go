@@ -3,6 +3,7 @@ package redact
 import (
 	"encoding/base64"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -17,8 +18,8 @@ type shape struct {
 	holds func(match []string) bool
 }
 
-// shapes are those of this package. They require less than the rules of
-// gitleaks: a truncated token is a secret, too.
+// shapes are beginnings and forms of tokens. They require little: a truncated token is a
+// secret, too.
 var shapes = sync.OnceValue(func() []shape {
 	return []shape{
 		{[]string{"-----begin", "private key", "putty-user-key"}, regexp.MustCompile(
@@ -32,9 +33,9 @@ var shapes = sync.OnceValue(func() []shape {
 		{[]string{"npm_", "pypi-", "hvs.", "hvb.", "hvr.", "age-", "dckr_", "tskey-", "hf_", "nvapi-", "figd_", "atatt3", "pmak-", "dapi", "sbp_", "dop_v1_", "doo_v1_", "dor_v1_"}, regexp.MustCompile(
 			`\bnpm_[A-Za-z0-9]{16,}|\bpypi-[A-Za-z0-9]{10,}[A-Za-z0-9_-]*|\bhv[sbr]\.[A-Za-z0-9_-]{10,}|(?i:\bAGE-(?:SECRET-KEY|PLUGIN)-[A-Z0-9-]{10,})|\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{10,}|` +
 				`\btskey-[A-Za-z0-9-]{10,}|\bhf_[A-Za-z0-9]{20,}|\bnvapi-[A-Za-z0-9_-]{20,}|\bfigd_[A-Za-z0-9_-]{16,}|\bATATT3[A-Za-z0-9_=-]{10,}|\bPMAK-[A-Za-z0-9-]{10,}|\bdapi[a-f0-9]{32}|\bsbp_[a-f0-9]{20,}|\bdo[opr]_v1_[a-f0-9]{16,}`), nil},
-		{[]string{"sg.", "shp", "sq0", "glsa_", "glc_", "lin_api_", "ntn_", "rubygems_", "pscale_", "sntry", "ops_", "key-"}, regexp.MustCompile(
+		{[]string{"sg.", "shp", "sq0", "glsa_", "glc_", "lin_api_", "ntn_", "rubygems_", "pscale_", "sntry", "ops_", "key-", "dp."}, regexp.MustCompile(
 			`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|\bshp(?:at|ca|pa|ss)_[A-Fa-f0-9]{16,}|\bsq0[a-z]{3}-[\w-]{16,}|\bgl(?:sa|c)_[A-Za-z0-9+/=_]{16,}|\blin_api_[A-Za-z0-9]{16,}|\bntn_[A-Za-z0-9]{20,}|` +
-				`\brubygems_[a-f0-9]{16,}|\bpscale_(?:tkn|oauth|pw)_[\w=.-]{10,}|\bsntry[su]_[A-Za-z0-9+/=_-]{16,}|\bops_eyJ[A-Za-z0-9+/=]{16,}|\bkey-[a-f0-9]{32}\b`), nil},
+				`\brubygems_[a-f0-9]{16,}|\bpscale_(?:tkn|oauth|pw)_[\w=.-]{10,}|\bsntry[su]_[A-Za-z0-9+/=_-]{16,}|\bops_eyJ[A-Za-z0-9+/=]{16,}|\bkey-[a-f0-9]{32}\b|\bdp\.[a-z]+\.[A-Za-z0-9]{20,}`), nil},
 		{[]string{"eyj"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*`), nil}, // JSON web tokens, those of service accounts too
 		{[]string{"authorization"}, regexp.MustCompile(`(?i)authorization["'\\]*\s*[:=]\s*["'\\]*([^\s"'\\,}\]][^"'\r\n]*)`), func(m []string) bool { return !none("auth", m[1]) }},
 		{[]string{"bearer"}, regexp.MustCompile(`(?i)\bbearer[ \t:]+([A-Za-z0-9._~+/=-]{8,})`), func(m []string) bool {
@@ -44,11 +45,11 @@ var shapes = sync.OnceValue(func() []shape {
 		{[]string{"://"}, regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*)://([^\s/?#"'<>@]*)@`), userInfo},
 		{[]string{"://"}, regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*)://([^\s/?#"'<>@:]*:[^\s"'<>@]+)@`), userInfo},
 		{[]string{"@"}, regexp.MustCompile(`(?:^|[\s"'=,(])[\w.%+-]+:[^\s@/:"',]+@(?:(?:tcp|udp|unix)\(|[\w.-]+:[0-9]{2,5}\b)`), nil}, // the source of a database
-		{[]string{"sig"}, regexp.MustCompile(`(?i)\b(?:sig|x-(?:amz|goog)-signature)=[A-Za-z0-9%/+=_-]{16,}`), nil},
+		{[]string{"sig"}, regexp.MustCompile(`(?i)(?:\b|u0026)(?:sig|x-(?:amz|goog)-signature)=[A-Za-z0-9%/+=_-]{16,}`), nil},
 		{[]string{"accountkey", "sharedaccess"}, regexp.MustCompile(`(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature)\s*=\s*[^\s;"']{8,}`), nil},
 		{[]string{"$"}, regexp.MustCompile(`\$(?:2[abxy]|5|6|y|apr1|argon2(?:id?|d))\$[^\s"']{8,}`), nil}, // hashes of passwords
 		{[]string{"k10"}, regexp.MustCompile(`\bK10[a-f0-9]{32,}(?:::[^\s"']*)?`), nil},                   // how nodes join k3s
-		{[]string{"."}, regexp.MustCompile(`(?:^|[\s"'=:])([a-z0-9]{6})\.([a-z0-9]{16})(?:$|[\s"',])`), func(m []string) bool { // how nodes join by kubeadm
+		{[]string{"."}, regexp.MustCompile(`(?:^|[\s"'=:])([a-z0-9]{6})\.([a-z0-9]{16})(?:$|[\s"',\\])`), func(m []string) bool { // how nodes join by kubeadm
 			return strings.ContainsAny(m[1], "0123456789") && strings.ContainsAny(m[2], "0123456789")
 		}},
 		{[]string{"-u", "--user"}, regexp.MustCompile(`(?:^|\s)(?:-u|--user|--proxy-user|-U)[ =]?["']?([\w.@-]*):([^\s"']+)`), nil}, // curl
@@ -92,4 +93,19 @@ func decoded(text string) string {
 		}
 	}
 	return string(data)
+}
+
+// in reports whether a text, which is also given in lower case, has a secret of this shape.
+func (s *shape) in(text, lower string) bool {
+	if !containsAny(lower, s.keywords) {
+		return false
+	}
+	if s.holds == nil {
+		return s.pattern.MatchString(text)
+	}
+	return slices.ContainsFunc(s.pattern.FindAllStringSubmatch(text, -1), s.holds)
+}
+
+func containsAny(text string, keywords []string) bool {
+	return slices.ContainsFunc(keywords, func(keyword string) bool { return strings.Contains(text, keyword) })
 }

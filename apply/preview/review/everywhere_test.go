@@ -83,8 +83,8 @@ func secretReview(t *testing.T, before plan.Cluster, long, short string) (*revie
 	if difference.Pools.Blocked == nil {
 		t.Fatal("no pool is held back")
 	}
-	difference.Pools.Blocked.Reason += ", says " + long + foreign
-	difference.Pools.Blocked.Remedy += ", says " + foreign + ", as https://me:hunter2@example.com"
+	difference.Pools.Blocked.Reason += ", says api-key=" + long + foreign
+	difference.Pools.Blocked.Remedy += ", says their-secret=" + foreign + ", as https://me:hunter2@example.com"
 	known := &inventory.Inventory{Cluster: before}
 	run := func(name string, on *plan.NodeState, asks inventory.Scheduling) {
 		owner := inventory.Owner{Kind: "Deployment", Namespace: "shop", Name: name}
@@ -100,8 +100,8 @@ func secretReview(t *testing.T, before plan.Cluster, long, short string) (*revie
 	run("selecting", oldest, inventory.Scheduling{NodeSelector: map[string]string{"api-key": longBefore}, Tolerations: tolerating("")})
 	in := review.Input{
 		Before: before, Difference: difference, Files: pools, Impact: impact.Of(known, difference.After(before), nil),
-		Compared: review.Compared{BrokenBase: &review.BrokenBase{Revision: "main", Problems: []string{"a problem with " + long}}},
-		Notes:    []string{"a note on " + long + foreign},
+		Compared: review.Compared{BrokenBase: &review.BrokenBase{Revision: "main", Problems: []string{"a problem with password: " + long}}},
+		Notes:    []string{"a note on --token " + long + foreign},
 	}
 	given := givenText(t, in)
 	r, err := review.Of(in)

@@ -1,14 +1,10 @@
 package review
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/nodepools/nodepools/api/sanitize"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/redact"
 )
@@ -25,9 +21,9 @@ const (
 	maskedAfter  = "*** (after)"
 )
 
-// mask replaces everything that looks like a secret, and then every other mention of it.
+// mask replaces everything that looks like a secret, by its key or by itself.
 func mask(r *Review) {
-	m := &masker{found: map[string]bool{}}
+	m := masker{}
 	for i := range r.Pools {
 		m.pair(r.Pools[i].Before, r.Pools[i].After)
 	}
@@ -49,26 +45,17 @@ func mask(r *Review) {
 		m.record(&r.Records[i].Value)
 	}
 	r.Impact = m.impact(r.Impact)
-	m.mentions(r)
+	sentences(r)
 }
 
-// masker remembers the secrets that it has masked, and their parts.
-type masker struct {
-	finder redact.Finder
-	found  map[string]bool
-}
+// masker masks the parts of a review.
+type masker struct{}
 
 // hide returns the text, or its mask where it is or contains a secret. The
 // other is the text before or after the change; nil for none.
-func (m *masker) hide(key, text string, other *string, as string) string {
-	if !m.finder.Secret(key, text) {
+func (m masker) hide(key, text string, other *string, as string) string {
+	if !redact.Secret(key, text) {
 		return text
-	}
-	if !m.found[text] {
-		m.found[text] = true
-		for _, part := range redact.Parts(key, text) {
-			m.found[part] = true
-		}
 	}
 	if other == nil || *other == text {
 		as = masked
@@ -77,7 +64,7 @@ func (m *masker) hide(key, text string, other *string, as string) string {
 }
 
 // pair masks an object before and after the change.
-func (m *masker) pair(before, after map[string]any) {
+func (m masker) pair(before, after map[string]any) {
 	for _, key := range keysOf(before, after) {
 		m.texts(nameOf(key, before), before[key], nameOf(key, after), after[key],
 			func(text string) { before[key] = text }, func(text string) { after[key] = text })
@@ -100,7 +87,7 @@ func rename(object map[string]any, key, hidden string) {
 }
 
 // texts masks the value of one field, or of one item of a list, on both sides.
-func (m *masker) texts(wasName string, was any, isName string, is any, setBefore, setAfter func(string)) {
+func (m masker) texts(wasName string, was any, isName string, is any, setBefore, setAfter func(string)) {
 	before, after := stringOf(was), stringOf(is)
 	if before != nil {
 		setBefore(m.hide(wasName, *before, after, maskedBefore))
@@ -117,7 +104,7 @@ func (m *masker) texts(wasName string, was any, isName string, is any, setBefore
 }
 
 // lists masks the elements of lists: taints, tolerations, the values of selectors.
-func (m *masker) lists(wasName string, before []any, isName string, after []any) {
+func (m masker) lists(wasName string, before []any, isName string, after []any) {
 	for i := range max(len(before), len(after)) {
 		var was, is any
 		if i < len(before) {
@@ -151,7 +138,7 @@ func keysOf(before, after map[string]any) []string {
 	return slices.Compact(keys)
 }
 
-func (m *masker) change(change *plan.KeyChange) {
+func (m masker) change(change *plan.KeyChange) {
 	before, after, key := change.Before, change.After, change.Key
 	change.Key = redact.Text(key)
 	if before != nil {
@@ -164,7 +151,7 @@ func (m *masker) change(change *plan.KeyChange) {
 	}
 }
 
-func (m *masker) claim(claim *plan.Conflict) {
+func (m masker) claim(claim *plan.Conflict) {
 	want, have, key := claim.Want, claim.Have, claim.Key
 	claim.Key = redact.Text(key)
 	if have != nil {
@@ -176,7 +163,7 @@ func (m *masker) claim(claim *plan.Conflict) {
 
 // record masks the values within a record, which is JSON. One without secrets
 // is not changed.
-func (m *masker) record(value *string) {
+func (m masker) record(value *string) {
 	var fields, original map[string]any
 	if json.Unmarshal([]byte(*value), &fields) != nil || json.Unmarshal([]byte(*value), &original) != nil {
 		return
@@ -188,13 +175,12 @@ func (m *masker) record(value *string) {
 	}
 }
 
-// mentions replaces, in the sentences of the review, the secrets that occur
-// elsewhere in it.
-func (m *masker) mentions(r *Review) {
-	replacer := m.replacer()
+// sentences masks secrets in the sentences of the review. What only its key makes a secret
+// is not searched for: an author could blank any sentence by such a key.
+func sentences(r *Review) {
 	hide := func(texts ...*string) {
 		for _, text := range texts {
-			*text = redact.Text(replacer.Replace(*text))
+			*text = redact.Text(*text)
 		}
 	}
 	lists := [][]string{r.Problems, r.Notes}
@@ -223,46 +209,4 @@ func (m *masker) mentions(r *Review) {
 	if r.HeldBack != nil {
 		hide(&r.HeldBack.Reason, &r.HeldBack.Remedy)
 	}
-	if r.Impact == nil {
-		return
-	}
-	for _, eviction := range r.Impact.Evictions {
-		for i := range eviction.Taints {
-			hide(&eviction.Taints[i])
-		}
-	}
-	for _, unschedulable := range r.Impact.Unschedulable {
-		hide(&unschedulable.Reason[0].Text) // words, by Masked
-	}
-	for _, overlap := range r.Impact.Overlaps {
-		hide(&overlap.Reason[0].Text)
-	}
-}
-
-// shortestMention is how long a secret is, in bytes, that is searched for in
-// sentences. Shorter ones may be ordinary words.
-const shortestMention = 8
-
-// clipped returns the beginning of a value, as package plan quotes it in a text.
-func clipped(secret string) string { return sanitize.BeginRunes(secret, plan.MaxQuoted-1) }
-
-// replacer masks every mention of the secrets that were found, the longest first:
-// one may begin another.
-func (m *masker) replacer() *strings.Replacer {
-	forms := map[string]bool{}
-	for secret := range m.found {
-		if len(secret) >= shortestMention {
-			for _, form := range []string{secret, clipped(secret)} {
-				quoted := strconv.Quote(form)
-				forms[form], forms[quoted[1:len(quoted)-1]] = true, true
-			}
-		}
-	}
-	var pairs []string
-	for _, form := range slices.SortedFunc(maps.Keys(forms), func(a, b string) int {
-		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
-	}) {
-		pairs = append(pairs, form, masked)
-	}
-	return strings.NewReplacer(pairs...)
 }

@@ -21,7 +21,7 @@ func TestValuesAreMaskedWhole(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			m := &masker{found: map[string]bool{}}
+			m := masker{}
 			plain := "user: me"
 			if got := m.hide("example.com/config", c.text, &plain, maskedBefore); got != c.want {
 				t.Errorf("it became %q, want %q: %s", got, c.want, c.reason)
@@ -31,7 +31,7 @@ func TestValuesAreMaskedWhole(t *testing.T) {
 			}
 		})
 	}
-	m := &masker{found: map[string]bool{}}
+	m := masker{}
 	same := "a=2\ntoken: abc"
 	if got := m.hide("config", same, &same, maskedBefore); got != masked {
 		t.Errorf("what does not change became %q", got)
@@ -71,11 +71,11 @@ func TestSecretsInReasons(t *testing.T) {
 		"ordinary": {"what is no secret stays", text("pods of a select ", pair("tier", "gold"), `, which b sets to "silver"`), `pods of a select tier=gold, which b sets to "silver"`},
 	}
 	for name, c := range cases {
-		m := &masker{found: map[string]bool{}}
+		m := masker{}
 		r := &Review{Impact: m.impact(&impact.Impact{
 			Unschedulable: []impact.Unschedulable{{Reason: c.given}}, Overlaps: []impact.Overlap{{Reason: c.given}},
 		})}
-		m.mentions(r)
+		sentences(r)
 		for _, got := range []string{r.Impact.Unschedulable[0].Reason.String(), r.Impact.Overlaps[0].Reason.String()} {
 			if got != c.want {
 				t.Errorf("%s: %q, want %q: %s", name, got, c.want, c.reason)
@@ -84,13 +84,21 @@ func TestSecretsInReasons(t *testing.T) {
 	}
 }
 
-// A record of which a short secret is known already has it masked all the same.
-func TestRecordOfAKnownSecret(t *testing.T) {
-	m := &masker{found: map[string]bool{"abc": true}}
+func TestRecordIsMasked(t *testing.T) {
 	record, plain := `{"labels":{"token":"abc"},"list":["x"]}`, `{ "labels": {"tier":"gold"} }`
-	m.record(&record)
-	m.record(&plain)
+	masker{}.record(&record)
+	masker{}.record(&plain)
 	if record != `{"labels":{"token":"***"},"list":["x"]}` || plain != `{ "labels": {"tier":"gold"} }` {
 		t.Errorf("records became %s and %s", record, plain)
+	}
+}
+
+// An author cannot blank a sentence of a review by naming its text a password.
+func TestSentencesStayReadable(t *testing.T) {
+	const note, held = "the release of 40 nodes is not approved", "3 nodes of gpu would be released"
+	r := &Review{Notes: []string{note, "it is ghp_0123456789abcdefghij0123456789abcdef"}, HeldBack: &HeldBack{Reason: held}, Pools: []Object{{After: map[string]any{"password": note, "token": held}}}}
+	mask(r)
+	if r.Notes[0] != note || r.HeldBack.Reason != held || r.Notes[1] != "it is ***" || r.Pools[0].After["password"] != masked {
+		t.Errorf("notes %q, held back %q, pool %v", r.Notes, r.HeldBack.Reason, r.Pools[0].After)
 	}
 }

@@ -8,10 +8,9 @@ import (
 	"github.com/nodepools/nodepools/apply/preview/redact"
 )
 
-// impact returns the impact with secrets masked in its taints and labels. Those
-// that are too short to be searched for are found by the key before them. The
+// impact returns the impact with secrets masked in its taints and labels. The
 // given impact is not changed.
-func (m *masker) impact(given *impact.Impact) *impact.Impact {
+func (m masker) impact(given *impact.Impact) *impact.Impact {
 	if given == nil {
 		return nil
 	}
@@ -26,17 +25,17 @@ func (m *masker) impact(given *impact.Impact) *impact.Impact {
 	}
 	hidden.Unschedulable = slices.Clone(given.Unschedulable)
 	for i := range hidden.Unschedulable {
-		hidden.Unschedulable[i].Reason = hidden.Unschedulable[i].Reason.Masked(m.value)
+		hidden.Unschedulable[i].Reason = m.reason(hidden.Unschedulable[i].Reason)
 	}
 	hidden.Overlaps = slices.Clone(given.Overlaps)
 	for i := range hidden.Overlaps {
-		hidden.Overlaps[i].Reason = hidden.Overlaps[i].Reason.Masked(m.value)
+		hidden.Overlaps[i].Reason = m.reason(hidden.Overlaps[i].Reason)
 	}
 	return &hidden
 }
 
 // taint masks the value in key=value:Effect.
-func (m *masker) taint(text string) string {
+func (m masker) taint(text string) string {
 	key, rest, found := strings.Cut(text, "=")
 	if !found {
 		return text
@@ -48,5 +47,10 @@ func (m *masker) taint(text string) string {
 	return redact.Text(key) + "=" + m.hide(key, value, nil, masked) + effect
 }
 
+// reason masks values by their keys, and then all else in the sentence.
+func (m masker) reason(given impact.Reason) impact.Reason {
+	return impact.Words(redact.Text(given.Masked(m.value).String()))
+}
+
 // value masks the value of a label or a taint in a reason.
-func (m *masker) value(key, value string) string { return m.hide(key, value, nil, masked) }
+func (m masker) value(key, value string) string { return m.hide(key, value, nil, masked) }
