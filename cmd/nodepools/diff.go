@@ -38,9 +38,8 @@ folder that the base lacks has no pools there. PATH, or --path from the root of
 the repository, is the folder with the pools.
 
 A base that no source would take, because its pools are not valid for example,
-gives way to its last good ancestor along the first parents, so that the change
-that repairs it can be reviewed; where there is none, to the cluster of
---inventory. The review names both.
+gives way to the cluster of --inventory, or to no pools, so that the change that
+repairs it can be reviewed. The review says so.
 
 A review compares commits, with --head HEAD: what git writes into a working tree
 is not always what the commit has. A file of a working tree is refused where git

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nodepools/nodepools/apply/preview/compare"
 	"github.com/nodepools/nodepools/apply/preview/review"
 )
 
@@ -175,7 +173,7 @@ func TestDiffBaseThatIsNotTaken(t *testing.T) {
 	if broken == nil || len(broken.Problems) != 1 || !strings.HasPrefix(broken.Problems[0], `the base main would not be taken: gpu.yaml:1: pool "gpu" exists already`) {
 		t.Errorf("the broken base is %+v", broken)
 	}
-	if want := "inventory " + inventory + " (main, or what it builds on, is not taken there)"; reported.Compared.Base != want || reported.Summary.Counts.PoolsCreated != 1 {
+	if want := "inventory " + inventory + " (main is not taken)"; reported.Compared.Base != want || reported.Summary.Counts.PoolsCreated != 1 {
 		t.Errorf("compared with %q, want %q: %s", reported.Compared.Base, want, reported.Summary.Changes)
 	}
 }
@@ -201,25 +199,8 @@ func TestDiffBaseOfAPoolThatWasHandedOver(t *testing.T) {
 	}
 }
 
-// TestDiffBaseWhoseFolderIsGone: a source keeps its pools then, so a head that brings
-// back some of them deletes the others.
-func TestDiffBaseWhoseFolderIsGone(t *testing.T) {
-	g := newGitFolder(t)
-	g.pool("web", "gold")
-	g.pool("wall", "gold")
-	g.commit()
-	g.git("rm", "--quiet", "-r", "pools")
-	g.git("commit", "--quiet", "--message=gone")
-	g.pool("web", "gold")
-	t.Chdir(g.dir)
-	stdout, stderr, code := diffed(t, "--base", "main", "--fail-on", "poolsDeleted>0")
-	if code != 3 || !strings.Contains(stdout, "NodePool wall deleted") || !strings.Contains(stdout, "there are no pool files in the repository any more") {
-		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
-	}
-}
-
-// TestDiffOfARepair: what the head of a repair does is what it does to the last good
-// ancestor, by its own pools and limits, whichever state the inventory is in.
+// TestDiffOfARepair: what the head of a repair does is what it does to the cluster of the
+// inventory.
 func TestDiffOfARepair(t *testing.T) {
 	g := newGitFolder(t)
 	g.pool("gpu", "gold")
@@ -234,65 +215,18 @@ func TestDiffOfARepair(t *testing.T) {
 		nodeItem("gpu-2", "gpu"),
 		nodeItem("gpu-3", "gpu"),
 		nodeItem("web-1", "web"))
-	good := g.git("rev-parse", "HEAD")
 	g.pool("web", "[]")
-	g.commit()
-	g.pool("web", "[1]") // broken in another way
 	g.commit()
 	g.pool("web", "iron")
 	reported := reviewed(t, g, inventory)
-	if want := "sha1:" + good + " (last good ancestor of main, 2 commits before)"; reported.Compared.Base != want {
+	if want := "inventory " + inventory + " (main is not taken)"; reported.Compared.Base != want {
 		t.Errorf("compared with %s, want %s", reported.Compared.Base, want)
 	}
-	if len(reported.Pools) != 1 || reported.Pools[0].Name != "web" || reported.Summary.Counts.NodesChanged != 1 || reported.Summary.Counts.NewProblems != 0 {
+	if len(reported.Pools) != 2 || reported.Summary.Counts.NodesChanged != 4 || reported.Summary.Counts.NewProblems != 0 {
 		t.Errorf("it does: %s", reported.Summary.Changes)
 	}
 	if *reported.Compared.Nodes != 4 || reported.Compared.Source != "fleet" {
 		t.Errorf("compared: %+v", reported.Compared)
-	}
-}
-
-// TestDiffTriesSoManyAncestors: a folder that was broken again and again ends with an
-// error that says what to do, or with the inventory.
-func TestDiffTriesSoManyAncestors(t *testing.T) {
-	g := newGitFolder(t)
-	g.pool("gpu", "gold")
-	g.commit()
-	for i := range compare.MaxAncestors + 1 {
-		g.pool("gpu", fmt.Sprintf("[%d]", i))
-		g.commit()
-	}
-	g.pool("gpu", "iron")
-	t.Chdir(g.dir)
-	stdout, stderr, code := diffed(t, "--base", "main", "pools")
-	if code != 2 || stdout != "" || !strings.Contains(stderr, "the 100 revisions of the folder before it are broken as well") || !strings.Contains(stderr, "name a good revision as the base; or give --inventory") {
-		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
-	}
-	if _, stderr, code := diffed(t, "--base", "main~1", "pools", "--exit-zero"); code != 0 {
-		t.Errorf("one before it, the exit code is %d: %s", code, stderr)
-	}
-}
-
-// TestDiffLinkBreaksTheBase: whether a link leads to a folder is for the commit to say,
-// and the same folder is good in one and refused in another.
-func TestDiffLinkBreaksTheBase(t *testing.T) {
-	g := newGitFolder(t)
-	g.pool("gpu", "gold")
-	g.commit()
-	g.pool("gpu", "iron")
-	if err := errors.Join(os.WriteFile(filepath.Join(g.dir, "README"), []byte("Pools."), 0o600), os.Symlink("../README", filepath.Join(g.dir, "pools", "README"))); err != nil {
-		t.Fatal(err)
-	}
-	g.commit()
-	good := g.git("rev-parse", "HEAD")
-	g.git("rm", "--quiet", "README")
-	g.commit()
-	g.git("rm", "--quiet", "pools/README")
-	g.pool("gpu", "gold")
-	t.Chdir(g.dir)
-	stdout, stderr, code := diffed(t, "--base", "main", "pools", "-o", "yaml", "--summary")
-	if code != 1 || !strings.Contains(stdout, "base: sha1:"+good+" (last good ancestor of main, 1 commit before)") || !strings.Contains(stdout, "changes: 1 pool changed") {
-		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
 }
 

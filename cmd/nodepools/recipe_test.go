@@ -182,7 +182,7 @@ func TestReviewRecipeOfARepair(t *testing.T) {
 	r.commit(t, "pools/gpu.yaml", gpuPool("gold"))
 	got := r.run(t, "FORGE=none")
 	got.ends(t, 0, "is broken, and no source takes it")
-	for _, want := range []string{"### 1 pool changed", "is broken, and no source takes it.**", "last good ancestor of the merge base of refs/remotes/origin/main and HEAD, 1 commit before"} {
+	for _, want := range []string{"### 1 pool created", "is broken, and no source takes it.**", "no pools (the merge base of refs/remotes/origin/main and HEAD is not taken)"} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("the comment has no %q:\n%s", want, got.stdout)
 		}

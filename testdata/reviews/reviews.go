@@ -131,11 +131,11 @@ func Unknown() *review.Review {
 	return r
 }
 
-// BrokenBase repairs a base that no source accepts, by a return to the last good one.
+// BrokenBase repairs a base that no source accepts, where nothing is known of a cluster.
 func BrokenBase() *review.Review {
 	r := blank()
 	r.Compared = review.Compared{
-		Base:       "sha1:1f0c9d3f6a5b4c8e7d2a9b0c1d2e3f4a5b6c7d8e (last good ancestor of main, 2 commits before)",
+		Base:       "no pools (main is not taken)",
 		Head:       "repair@sha1:0a1b2c3d4e5f60718293a4b5c6d7e8f901234567",
 		BrokenBase: brokenBase(),
 	}

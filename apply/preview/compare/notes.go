@@ -42,9 +42,6 @@ func (r *revisions) notes() []string {
 	if r.brokenTip != "" {
 		notes = append(notes, r.brokenTip)
 	}
-	if r.unfinished != "" {
-		notes = append(notes, r.unfinished)
-	}
 	if r.base.missing {
 		notes = append(notes, fmt.Sprintf("the base %s has no pool files in %s", r.base.name, r.base.place(r.folder)))
 	}

@@ -85,8 +85,6 @@ type revisions struct {
 	brokenTip string
 	// moved: the tip has other pools than the merge base.
 	moved bool
-	// unfinished says why no good ancestor was found, though there may be one.
-	unfinished string
 }
 
 // open finds the repository, and the folder in it.
