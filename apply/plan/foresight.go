@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
 
@@ -52,10 +51,8 @@ type foreseen struct {
 	state    *NodeState
 	outcome  NodeOutcome
 	follower Follower
-	// changed and former are what a controller remembers of a node beyond its record: when
-	// it last began, and the pools that it was in before and after.
-	changed time.Time
-	former  []string
+	// changed is what a controller remembers of a node beyond its record: what it followed last.
+	changed LastChange
 	// ordered are, by each pool of which a disruptive change is pending, those whose
 	// rollouts it waits for, the strongest first.
 	ordered map[string][]*rollout
@@ -193,12 +190,12 @@ func (f *foresight) step() (happened bool) {
 		moved, done := false, len(turns.Nodes) > 0
 		for _, node := range f.nodes {
 			if turn := turns.Nodes[node.state.Name]; len(turn) > 0 {
-				asked, former := node.outcome.Asks, node.follower.Former
+				asked, left := node.outcome.Asks, f.hasLeft(node)
 				began := f.pass(node, turn)
 				node.unused = !began
 				happened = happened || began
 				moved = moved || began || !slices.EqualFunc(asked, node.outcome.Asks, Ask.equal)
-				done = done && len(former) == 0 && f.took(node)
+				done = done && !left && f.took(node)
 			}
 		}
 		switch {
@@ -241,14 +238,10 @@ func (f *foresight) pass(node *foreseen, turn Turn) (began bool) {
 		if !writes(node.outcome) {
 			break
 		}
-		p, ordered, before := node.outcome.Admission.Plan, node.ordered, node.follower.Pools
+		p, ordered := node.outcome.Admission.Plan, node.ordered
 		begins := node.outcome.Begins
 		if begins {
-			if p.Record.Change.At.Sub(node.changed) >= v1.MaxMinReady {
-				node.former = nil // else it is on its way still from what it has left just before
-			}
-			node.changed = p.Record.Change.At
-			node.former = slices.Concat(node.former, before, FollowerOf(node.state, node.outcome, f.ready(node)).Pools)
+			node.changed = p.Record.Change
 		}
 		drained := f.drained(p)
 		node.state, node.outcomes = p.After(node.state), nil
@@ -333,13 +326,8 @@ func (f *foresight) order(node *foreseen, outcome NodeOutcome) {
 // note keeps a node as turns see it.
 func (f *foresight) note(node *foreseen) {
 	node.follower = FollowerOf(node.state, node.outcome, f.ready(node))
-	if !node.changed.IsZero() && !node.changed.Before(node.follower.Change.At) {
-		node.follower.Change.At = node.changed
-		for _, pool := range node.former {
-			if !slices.Contains(node.follower.Pools, pool) && !slices.Contains(node.follower.Former, pool) {
-				node.follower.Former = append(node.follower.Former, pool)
-			}
-		}
+	if node.changed.At.After(node.follower.Change.At) {
+		node.follower.Change = node.changed
 	}
 	node.drains = f.goesOn(node)
 }

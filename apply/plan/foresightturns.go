@@ -12,7 +12,7 @@ import (
 // are in is not over, and of others nothing has changed. When the places become free it is
 // decided anew.
 func (f *foresight) took(node *foreseen) bool {
-	if len(node.outcome.Asks)+len(node.follower.Former) > 0 || !node.changed.Equal(node.follower.Change.At) {
+	if len(node.outcome.Asks) > 0 || f.hasLeft(node) || !node.changed.At.Equal(node.follower.Change.At) {
 		return false
 	}
 	for _, pool := range node.follower.Pools {
@@ -24,10 +24,20 @@ func (f *foresight) took(node *foreseen) bool {
 			return false
 		}
 		if len(node.follower.Change.Drains) == 0 { // or it goes on occupying its place
-			f.again = sooner(f.again, node.changed.Add(one.minReady), f.now)
+			f.again = sooner(f.again, node.changed.At.Add(one.minReady), f.now)
 		}
 	}
-	return !node.changed.IsZero()
+	return !node.changed.At.IsZero()
+}
+
+// hasLeft reports whether a node has left pools in whose rollouts nodes take turns.
+func (f *foresight) hasLeft(node *foreseen) bool {
+	for pool := range node.follower.Change.Pools {
+		if f.rollouts.Limits(pool) && !slices.Contains(node.follower.Pools, pool) {
+			return true
+		}
+	}
+	return false
 }
 
 // approvable reports whether waves wait for an approval, or will: fewer changes may need

@@ -171,6 +171,16 @@ func (f NodeFacts) begun(full *NodePlan, allowed Allowed) LastChange {
 	maps.DeleteFunc(c.Pools, func(pool string, followed FollowedPool) bool {
 		return !slices.Contains(full.Pools, pool) && (f.Rollouts.pools[pool] == nil || !f.Now.Before(followed.At.Add(revertPeriod)))
 	})
+	for pool := range full.recorded.Pools() { // which it leaves, and is on its way from
+		if f.Rollouts.Limits(pool) && !slices.Contains(full.Pools, pool) && !slices.Contains(allowed.Begins, pool) && allowed.Wait.Of(pool) == nil {
+			left, known := c.Pools[pool]
+			if spec := f.Rollouts.of(pool).specFor(full); !known || left.Spec != spec {
+				left = FollowedPool{Unready: true, Spec: spec}
+			}
+			left.At = c.At
+			c.Pools[pool] = left
+		}
+	}
 	for _, pool := range allowed.Begins {
 		of, before := f.Rollouts.of(pool), full.recorded.portion(pool)
 		was, known := full.recorded.Change.Pools[pool]

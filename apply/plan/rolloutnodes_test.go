@@ -49,7 +49,7 @@ func TestRolloutNodes(t *testing.T) {
 		"one is down":        {"whatever has made it so", []Follower{of("a", down), of("b", waits, cordoned)}, RolloutNodes{Unavailable: 2}},
 		"one has failed":     {"it was ready when it began to follow what others wait for", []Follower{of("a", down, followed(time.Hour)), of("b", waits, cordoned)}, RolloutNodes{Unavailable: 2, Failed: 1}},
 		"one was down":       {"it was not ready when it began", []Follower{of("a", down, followed(month), func(f *Follower) { f.Change.Pools = map[string]FollowedPool{"p": {Unready: true}} }), of("b", waits, cordoned)}, RolloutNodes{Unavailable: 2}},
-		"one has left":       {"it is on its way still", []Follower{of("a", followed(time.Second), func(f *Follower) { f.Pools, f.Former = []string{"other"}, []string{"p"} }), of("b", waits, cordoned)}, RolloutNodes{Unavailable: 2}},
+		"one has left":       {"it is on its way still", []Follower{of("a", followed(time.Second), func(f *Follower) { f.Pools = []string{"other"} }), of("b", waits, cordoned)}, RolloutNodes{Unavailable: 2}},
 		"none waits":         {"it is not known", []Follower{of("a", down, followed(time.Hour))}, RolloutNodes{}},
 		"nothing waits in p": {"a node that is down is down for another reason", []Follower{of("a", down, followed(time.Hour)), of("b", func(f *Follower) { f.Pools, f.Waits = []string{"other"}, []string{"other"} })}, RolloutNodes{Unavailable: 1}},
 	}

@@ -307,7 +307,7 @@ func (s *schedules) reason(node *foreseen) string {
 	if drain := node.outcome.Drain; drain != nil && drain.Obstacle != "" {
 		return fmt.Sprintf("node %q is not drained: %s", node.state.Name, drain.Obstacle)
 	}
-	if node.state.Unschedulable && node.changed.IsZero() {
+	if node.state.Unschedulable && node.changed.At.IsZero() {
 		return fmt.Sprintf("node %q is cordoned", node.state.Name)
 	}
 	var in []*rollout
@@ -321,7 +321,7 @@ func (s *schedules) reason(node *foreseen) string {
 		}
 	}
 	for _, one := range in {
-		if lacks := node.outcome.Unmet[one.name]; lacks != "" && node.changed.IsZero() {
+		if lacks := node.outcome.Unmet[one.name]; lacks != "" && node.changed.At.IsZero() {
 			return fmt.Sprintf("node %q %s, which does not meet nodeConditions of pool %q", node.state.Name, lacks, one.name)
 		}
 		if one.limit == nil {

@@ -201,7 +201,6 @@ type stepper struct {
 	names     []string
 	observed  map[string]Follower
 	changed   map[string]LastChange
-	former    map[string][]string
 	settles   map[string]time.Time
 	halts     map[string]*Halt
 	latches   Latches
@@ -217,7 +216,7 @@ type stepper struct {
 func newStepper(w *rolloutWorld) *stepper {
 	s := &stepper{
 		expansion: expand(w.after...), rollouts: RolloutsOf(w.after), nodes: map[string]*NodeState{}, observed: map[string]Follower{},
-		changed: map[string]LastChange{}, former: map[string][]string{}, writes: map[string][]string{},
+		changed: map[string]LastChange{}, writes: map[string][]string{},
 		unready: w.unready, settles: map[string]time.Time{}, halts: HaltsOf(w.after),
 	}
 	for _, pool := range w.after {
@@ -256,10 +255,6 @@ func (s *stepper) pass(name string, turn Turn, now time.Time) bool {
 			s.onWrite(node, o, facts)
 		}
 		if o.Begins {
-			if p.Record.Change.At.Sub(s.changed[name].At) >= v1.MaxMinReady {
-				s.former[name] = nil
-			}
-			s.former[name] = slices.Concat(s.former[name], f.Pools, s.observed[name].Pools)
 			s.changed[name] = p.Record.Change
 		}
 		s.nodes[name] = p.After(node)
@@ -270,11 +265,6 @@ func (s *stepper) pass(name string, turn Turn, now time.Time) bool {
 	}
 	f.Created = node.Created.Time
 	f.Left = slices.DeleteFunc(slices.Clone(o.Settled), func(pool string) bool { return slices.Contains(f.Pools, pool) })
-	for _, pool := range s.former[name] {
-		if !slices.Contains(f.Pools, pool) && !slices.Contains(f.Former, pool) {
-			f.Former = append(f.Former, pool)
-		}
-	}
 	s.observed[name] = f
 	return wrote
 }

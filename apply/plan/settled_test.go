@@ -198,3 +198,25 @@ func TestSettledInTheStatus(t *testing.T) {
 		t.Error("no rollout says when nodes follow it")
 	}
 }
+
+// A node that leaves a pool, and then begins to follow another one, counts in the first still, be it
+// that nothing of that disturbed it.
+func TestNodeThatLeftTwiceCountsInBoth(t *testing.T) {
+	one := limited("1", time.Hour)
+	p := waitingPool("p", all(labelPairs("p", "1"), one))
+	q := waitingPool("q", all(annotated("q"), one))
+	rest := func(v string) *v1.NodePool { return waitingPool("rest", all(prior(-1), labelPairs("m", v))) }
+	node := followed(t, longAgo, p, q, rest("1"))
+	node = carry(node, decide(node, closedAt, []string{"p"}, revised(p, elsewhere), q, rest("1")))
+	pools := []*v1.NodePool{revised(p, elsewhere), revised(q, elsewhere), rest("2")}
+	node = carry(node, decide(node, closedAt.Add(time.Minute), []string{"p"}, pools...))
+	f := FollowerOf(node, decide(node, closedAt.Add(2*time.Minute), nil, pools...), true)
+	for name, leaves := range map[string]bool{"p": true, "q": true, "rest": false} {
+		if is := f.isLeaving(RolloutsOf(pools).of(name), closedAt.Add(2*time.Minute)); is != leaves {
+			t.Errorf("pool %s: it counts there %t; it has followed %+v", name, is, f.Change)
+		}
+	}
+	if f.isLeaving(RolloutsOf(pools).of("p"), closedAt.Add(2*time.Hour)) {
+		t.Error("it counts in p for longer than minReady")
+	}
+}

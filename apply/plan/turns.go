@@ -11,9 +11,8 @@ import (
 // Follower is a node as far as turns depend on it.
 type Follower struct {
 	Name string
-	// Pools are those that the node is in, or carries keys of; Former are others that it was
-	// in when it last began to follow a change.
-	Pools, Former []string
+	// Pools are those that the node is in, or carries keys of.
+	Pools []string
 	// Left are those that it was in by what all nodes have followed last, and has left.
 	Left []string
 	// Asks are the pools whose changes wait for its turn.
@@ -196,9 +195,9 @@ func (r *Rollouts) placesComeFree(nodes []Follower, members map[string][]*Follow
 		}
 	}
 	for i := range nodes {
-		for _, pool := range nodes[i].Former {
-			if one := r.pools[pool]; one != nil && one.limits() {
-				first = sooner(first, nodes[i].Change.At.Add(one.minReady), now)
+		for pool, followed := range nodes[i].Change.Pools {
+			if one := r.pools[pool]; one != nil && nodes[i].isLeaving(one, now) {
+				first = sooner(first, followed.At.Add(one.minReady), now)
 			}
 		}
 	}
@@ -264,6 +263,12 @@ func (n *Follower) follows(r *rollout, now time.Time) bool {
 	return n.Busy || len(n.Change.Drains) > 0 || !n.Change.At.IsZero() && now.Before(n.Change.At.Add(r.minReady))
 }
 
+// isLeaving reports whether a node has left a pool less than minReady ago.
+func (n *Follower) isLeaving(r *rollout, now time.Time) bool {
+	followed, has := n.Change.Pools[r.name]
+	return has && r.limits() && !slices.Contains(n.Pools, r.name) && now.Before(followed.At.Add(r.minReady))
+}
+
 // budget is how many nodes of a pool are unavailable, and may be.
 type budget struct{ unavailable, most int }
 
@@ -287,9 +292,8 @@ func (r *Rollouts) budgets(nodes []Follower, members map[string][]*Follower, now
 		budgets[pool] = b
 	}
 	for i := range nodes {
-		for _, pool := range nodes[i].Former {
-			// It is gone from the pool, and still on its way.
-			if b := budgets[pool]; b != nil && now.Before(nodes[i].Change.At.Add(r.pools[pool].minReady)) {
+		for pool := range nodes[i].Change.Pools {
+			if b := budgets[pool]; b != nil && nodes[i].isLeaving(r.pools[pool], now) {
 				b.unavailable++
 			}
 		}

@@ -37,7 +37,7 @@ func TestWhoUsesUpTheBudget(t *testing.T) {
 		"drained":            {"its pods go", []Follower{of("a", drained), of("b", settles), of("c", waits)}, "node a is being drained; 1 node is settling"},
 		"both settle":        {"they are available, and nobody has to act", []Follower{of("a", settles), of("b", settles), of("c", waits)}, "2 nodes are settling"},
 		"one settles of two": {"there is room for another one", []Follower{of("a", settles), of("b"), of("c", waits)}, ""},
-		"one has left":       {"it settles where it is now", []Follower{of("a", settles, func(f *Follower) { f.Pools, f.Former = nil, []string{"p"} }), of("b", settles), of("c", waits)}, "2 nodes are settling"},
+		"one has left":       {"it settles where it is now", []Follower{of("a", settles, func(f *Follower) { f.Pools = nil; f.Change.Pools = map[string]FollowedPool{"p": {At: f.Change.At}} }), of("b", settles), of("c", waits)}, "2 nodes are settling"},
 		"nothing waits":      {"then it is no matter", []Follower{of("a", cordoned), of("b", cordoned), of("c")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

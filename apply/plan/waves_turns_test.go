@@ -227,7 +227,7 @@ func TestLaterWavesRestartNoSoak(t *testing.T) {
 // When a node no longer counts in a pool that it has left, it is decided anew.
 func TestPlacesOfNodesThatLeftComeFree(t *testing.T) {
 	rollouts := RolloutsOf([]*v1.NodePool{waitingPool("p", limited("1", time.Minute))})
-	gone := Follower{Name: "a", Former: []string{"p"}, Change: LastChange{At: closedAt.Add(-20 * time.Second)}}
+	gone := Follower{Name: "a", Change: LastChange{At: closedAt.Add(-20 * time.Second), Pools: map[string]FollowedPool{"p": {At: closedAt.Add(-20 * time.Second)}}}}
 	b := follower(rollouts, "b", "", "p")
 	b.Asks, b.Waits = asksFor("p"), []string{"p"}
 	turns := rollouts.Turns(asking([]Follower{gone, b}), nil, closedAt, true)

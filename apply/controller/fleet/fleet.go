@@ -92,7 +92,7 @@ func (f *Fleet) Report(node string, now Observation, results map[string]Result) 
 	if before != nil && before.UID != now.UID {
 		f.turns.forget(node) // another node of that name
 	}
-	f.turns.ended(node, before, &now)
+	f.turns.ended(node, &now)
 	again = f.counts.Report(node, now, results)
 	if before == nil || !before.EqualTurns(&now.FollowerState) || now.Asks() {
 		f.turns.setDue()

@@ -8,7 +8,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/plan"
 )
@@ -71,11 +70,9 @@ func (t turn) by(pools *Snapshot) plan.Turn {
 	return t.Turn
 }
 
-// changedNode is the last change that a node has followed, and the pools that it was in
-// before and after.
+// changedNode is the last change that a node has followed.
 type changedNode struct {
 	plan.LastChange
-	pools []string
 	// released reports that no record has been left that could say so.
 	released bool
 }
@@ -121,23 +118,13 @@ func (t *turns) shown(node string, change plan.LastChange) {
 }
 
 // ended notes what came of the turn of a node: it goes on where the pass has failed.
-func (t *turns) ended(node string, before, now *Observation) {
+func (t *turns) ended(node string, now *Observation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	// A time ahead, by the clock of an earlier leader or a kubelet, would hide all that the
 	// node follows until then.
 	if change := now.Change.NoLaterThan(t.clock.Now().Add(skew)); t.changed[node].Behind(change) {
-		changed := changedNode{change, now.Pools(), len(now.Recorded) == 0}
-		if before != nil {
-			changed.pools = append(changed.pools, before.Pools()...)
-		}
-		// What it has left just before it is on its way from still.
-		if last := t.changed[node]; change.At.Before(last.At.Add(v1.MaxMinReady)) {
-			changed.pools = append(changed.pools, last.pools...)
-			slices.Sort(changed.pools)
-			changed.pools = slices.Compact(changed.pools)
-		}
-		t.changed[node] = changed
+		t.changed[node] = changedNode{change, len(now.Recorded) == 0}
 	}
 	if _, begun := t.begun[node]; !begun {
 		return
@@ -181,11 +168,8 @@ func (t *turns) known(nodes []plan.Follower, pools *Snapshot, now time.Time) []p
 		if begun, busy := t.begun[node.Name]; busy {
 			node.Begun, node.Busy = begun.by(pools).Pools(), true
 		}
-		if changed := t.changed[node.Name]; !changed.At.IsZero() && !changed.At.Before(node.Change.At) {
+		if changed := t.changed[node.Name]; changed.At.After(node.Change.At) {
 			node.Change = changed.LastChange
-			node.Former = slices.DeleteFunc(slices.Clone(changed.pools), func(pool string) bool { return slices.Contains(node.Pools, pool) })
-			slices.Sort(node.Former)
-			node.Former = slices.Compact(node.Former)
 		}
 		node.Change = node.Change.NoLaterThan(t.past(node.Name, node.Change.At, now))
 	}

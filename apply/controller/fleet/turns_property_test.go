@@ -258,7 +258,7 @@ func (w *fleetWorld) pass(name string, mayDie bool) {
 }
 
 func (w *fleetWorld) report(name string, found Observation) {
-	w.turns.ended(name, w.counts.Last(name), &found)
+	w.turns.ended(name, &found)
 	w.counts.Report(name, found, nil)
 }
 

@@ -206,27 +206,6 @@ func TestTimeThatIsAhead(t *testing.T) {
 	}
 }
 
-// A node that leaves a pool, and then begins to follow another one, counts in the first
-// still.
-func TestNodeThatLeftTwiceCountsInBoth(t *testing.T) {
-	turns := newTurns()
-	step := func(at time.Time, from, to string) {
-		turns.clock.Now = func() time.Time { return at }
-		turns.ended("a", &Observation{FollowerState: plan.FollowerState{Members: []string{from}}}, &Observation{FollowerState: plan.FollowerState{Members: []string{to}, Recorded: []string{to}, Change: plan.LastChange{At: at}}})
-	}
-	step(turnsNow, "p", "q")
-	step(turnsNow.Add(time.Second), "q", "r")
-	known := turns.known([]plan.Follower{{Name: "a", Pools: []string{"r"}}}, &Snapshot{}, turnsNow.Add(time.Second))
-	if want := []string{"p", "q"}; !slices.Equal(known[0].Former, want) {
-		t.Errorf("it counts in %v, want %v", known[0].Former, want)
-	}
-	step(turnsNow.Add(v1.MaxMinReady+2*time.Second), "r", "s")
-	known = turns.known([]plan.Follower{{Name: "a", Pools: []string{"s"}}}, &Snapshot{}, turnsNow.Add(v1.MaxMinReady+2*time.Second))
-	if want := []string{"r"}; !slices.Equal(known[0].Former, want) {
-		t.Errorf("a day later it counts in %v, want %v", known[0].Former, want)
-	}
-}
-
 // A node whose availability changes each second has no status written each second, be it of the pool or
 // of those that wait for it.
 func TestWhoUsesUpABudgetIsANumber(t *testing.T) {
