@@ -59,24 +59,30 @@ func (t *turns) setWaves(waves map[string]*plan.WaveState) map[string]turnsChang
 	return changes
 }
 
+// differences are the pools of which something is another thing than before, or not there any more.
+func differences[V any](was, is map[string]V, same func(a, b V) bool) (pools []string) {
+	for pool, now := range is {
+		if before, known := was[pool]; !known || !same(before, now) {
+			pools = append(pools, pool)
+		}
+	}
+	for pool := range was {
+		if _, still := is[pool]; !still {
+			pools = append(pools, pool)
+		}
+	}
+	return pools
+}
+
 // setHalts notes which rollouts are halted, and returns the pools of which that is another
 // thing than before. Where one is halted by now, it is the turn of no node any more; whether
 // it has begun becomes known.
 func (t *turns) setHalts(halts map[string]*plan.Halt) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var changed []string
-	for pool := range t.halts {
-		if halts[pool] == nil {
-			changed = append(changed, pool)
-		}
-	}
-	for pool, halt := range halts {
-		if halt.Equal(t.halts[pool]) {
-			continue
-		}
-		changed = append(changed, pool)
-		if halt.Holds() {
+	changed := differences(t.halts, halts, (*plan.Halt).Equal)
+	for _, pool := range changed {
+		if halts[pool].Holds() {
 			for node := range t.begun {
 				t.begun[node] = turn{}
 			}
@@ -114,17 +120,7 @@ func (f *Fleet) Latches(pool string) (latches map[string]plan.Latch, known bool)
 func (t *turns) setStuck(stuck map[string]plan.Stuck) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var changed []string
-	for pool, is := range stuck {
-		if was, known := t.stuck[pool]; !known || was != is {
-			changed = append(changed, pool)
-		}
-	}
-	for pool := range t.stuck {
-		if _, still := stuck[pool]; !still {
-			changed = append(changed, pool)
-		}
-	}
+	changed := differences(t.stuck, stuck, func(a, b plan.Stuck) bool { return a == b })
 	t.stuck = stuck
 	return changed
 }
@@ -136,15 +132,8 @@ func (t *turns) setUnavailable(unavailable map[string]plan.Unavailable) map[stri
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	changes := map[string]turnsChange{}
-	for pool, is := range unavailable {
-		if t.unavailable[pool] != is {
-			changes[pool] = turnsChange{Numbers, Elsewhere}
-		}
-	}
-	for pool := range t.unavailable {
-		if _, still := unavailable[pool]; !still {
-			changes[pool] = turnsChange{Numbers, Elsewhere}
-		}
+	for _, pool := range differences(t.unavailable, unavailable, func(a, b plan.Unavailable) bool { return a == b }) {
+		changes[pool] = turnsChange{Numbers, Elsewhere}
 	}
 	t.unavailable = unavailable
 	return changes
