@@ -17,46 +17,6 @@ func aged(days int) func(*v1.NodePool) {
 	}
 }
 
-// The oldest pool, which is the strongest and open, wants another value of a taint that a
-// weaker, closed one has put there. A third one, the weakest of all, agrees with the
-// oldest and is named as the owner: the strongest waits for none of them.
-func TestWeakerPoolsKeepNoTaintOff(t *testing.T) {
-	adopts := func(pool *v1.NodePool) { pool.Spec.ConflictPolicy = v1.Adopt }
-	strong := func(value string) *v1.NodePool {
-		pool := waitingPool("strong", aged(300))
-		if value != "" {
-			tainted(value, corev1.TaintEffectNoExecute)(pool)
-			changedAt(closedAt)(pool)
-		}
-		return pool
-	}
-	weak := waitingPool("weak", all(aged(200), tainted("1", corev1.TaintEffectNoExecute)))
-	accomplice := waitingPool("accomplice", all(aged(100), adopts, tainted("2", corev1.TaintEffectNoExecute)))
-	node := followed(t, 365*24*time.Hour, strong(""), weak)
-	weakClosed := waitingPool("weak", all(aged(200), tainted("1", corev1.TaintEffectNoExecute), closed))
-
-	o := outcomeAt(node, closedAt, strong("2"), weakClosed)
-	if after := o.Admission.Plan.After(node); after.Taints[0].Value != "2" {
-		t.Fatalf("even without the accomplice: %v", after.Taints)
-	}
-	o = outcomeAt(node, closedAt, strong("2"), weakClosed, accomplice)
-	if after := o.Admission.Plan.After(node); after.Taints[0].Value != "2" {
-		t.Errorf("the taint of the strongest pool, which is open, is kept off by weaker ones: %v, waits %q", after.Taints, waitsText(o))
-	}
-}
-
-// The same with a label.
-func TestWeakerPoolKeepsNoLabelOff(t *testing.T) {
-	weak := func(change func(*v1.NodePool)) *v1.NodePool {
-		return waitingPool("weak", all(aged(200), labelled("1"), change))
-	}
-	node := followed(t, 365*24*time.Hour, waitingPool("strong", aged(300)), weak(func(*v1.NodePool) {}))
-	o := outcomeAt(node, closedAt, waitingPool("strong", all(aged(300), labelled("2"))), weak(closed), waitingPool("also", all(aged(100), labelled("2"))))
-	if after := o.Admission.Plan.After(node); after.Labels[key] != "2" {
-		t.Errorf("the label of the strongest pool is kept off: %q, waits %q", after.Labels[key], waitsText(o))
-	}
-}
-
 // A kubelet sets a label by which its node enters a closed pool: the RuntimeClass of the
 // pool is no wider for it.
 func TestNodeThatEntersStepsNoClass(t *testing.T) {
@@ -149,27 +109,6 @@ func TestAnnotationMakesNoNodeOlder(t *testing.T) {
 	a, b := outcomeAt(node, closedAt, p), outcomeAt(node, closedAt, other)
 	if len(a.Wait) != len(b.Wait) {
 		t.Errorf("an annotation on the pool decides whether a new node gets its wall: %q, %q", waitsText(a), waitsText(b))
-	}
-}
-
-// A young node, of which one pool waits, and a weaker pool that it joins agrees on the
-// value: the key of somebody else stays, by the policy of the stronger one.
-func TestPolicyIsThatOfTheStronger(t *testing.T) {
-	enters := func(pool *v1.NodePool) {
-		pool.Spec.NodeNames = nil
-		pool.Spec.Selector = &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"enter": "yes"}}
-	}
-	takes := func(pool *v1.NodePool) { pool.Spec.ConflictPolicy = v1.TakeOver }
-	fleet := waitingPool("fleet", nil)
-	strong := waitingPool("strong", all(prior(10), labelled("1"), tainted("1", corev1.TaintEffectNoSchedule), closed, enters, changedAt(closedAt)))
-	weak := waitingPool("weak", all(labelled("1"), takes, enters))
-	node := followed(t, 2*time.Minute, fleet, strong, weak)
-	node.Labels["enter"], node.Labels[key] = "yes", "theirs"
-	direct := outcomeAt(node, opensAt, fleet, strong, weak).Admission.Plan.After(node)
-	held := outcomeAt(node, closedAt, fleet, strong, weak)
-	waited := held.Admission.Plan.After(node)
-	if direct.Labels[key] != waited.Labels[key] {
-		t.Errorf("while strong waits (%q), what is somebody else's is taken over for a weaker pool: %q, and it stays %q without", waitsText(held), waited.Labels[key], direct.Labels[key])
 	}
 }
 

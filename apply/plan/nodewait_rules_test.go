@@ -27,39 +27,6 @@ func younger(pool *v1.NodePool) {
 	pool.CreationTimestamp = metav1.NewTime(closedAt.Add(-20 * 24 * time.Hour))
 }
 
-// A closed inner pool of a higher priority that begins to want a label of the open pool around it waits.
-func TestOverrideOfAnInnerPoolWaits(t *testing.T) {
-	outer := waitingPool("outer", labelled("1"))
-	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), prior(1))))
-	changed := waitingPool("inner", all(inside("outer"), prior(1), labelled("2"), closed, changedAt(closedAt)))
-	o := outcomeAt(node, closedAt, outer, changed)
-	if after := o.Admission.Plan.After(node); after.Labels[key] != "1" {
-		t.Errorf("inner is closed and its change of a label is written: %q, waits %q", after.Labels[key], waitsText(o))
-	}
-}
-
-// The same with a taint.
-func TestTaintOfAnInnerPoolWaits(t *testing.T) {
-	outer := waitingPool("outer", tainted("1", corev1.TaintEffectNoExecute))
-	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), prior(1))))
-	changed := waitingPool("inner", all(inside("outer"), prior(1), tainted("2", corev1.TaintEffectNoExecute), closed, changedAt(closedAt)))
-	o := outcomeAt(node, closedAt, outer, changed)
-	if after := o.Admission.Plan.After(node); after.Taints[0].Value != "1" {
-		t.Errorf("inner is closed and its NoExecute taint is written: %v, waits %q", after.Taints, waitsText(o))
-	}
-}
-
-// A closed inner pool that drops its override waits.
-func TestOverrideThatGoesWaits(t *testing.T) {
-	outer := waitingPool("outer", labelled("1"))
-	node := followed(t, 365*24*time.Hour, outer, waitingPool("inner", all(inside("outer"), prior(1), labelled("2"))))
-	changed := waitingPool("inner", all(inside("outer"), prior(1), closed, changedAt(closedAt)))
-	o := outcomeAt(node, closedAt, outer, changed)
-	if after := o.Admission.Plan.After(node); after.Labels[key] != "2" {
-		t.Errorf("inner is closed and its change of a label is written: %q, waits %q", after.Labels[key], waitsText(o))
-	}
-}
-
 // A closed inner pool that is deleted keeps its override and its label until it moves.
 func TestDeletedInnerPoolMovesWhole(t *testing.T) {
 	outer := waitingPool("outer", tainted("1", corev1.TaintEffectNoExecute))

@@ -73,26 +73,6 @@ func outside(t *testing.T, node *NodeState, now time.Time, pools ...*v1.NodePool
 	}
 }
 
-// Of two pools that agree on a value neither goes back to one that the node never had.
-func TestPoolsThatAgreeRevertToNothingElse(t *testing.T) {
-	fleet := guarded()
-	x := func(v string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs("k", v))) }
-	y := func(v string) *v1.NodePool { return waitingPool("y", all(prior(1), labelPairs("k", v))) }
-	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("1"), y("1"))
-	node = inWindow(t, node, opensAt, fleet, x("2"), y("2"))
-	outside(t, node, opensAt.Add(5*time.Hour), fleet, x("never-had"), y("never-had"))
-}
-
-// A pool that gave up one key to a weaker one in the window gives up no other outside.
-func TestKeysGivenUpAreNoRevert(t *testing.T) {
-	fleet := guarded()
-	y := waitingPool("y", all(prior(1), labelPairs("k", "y", "m", "y")))
-	x := func(pairs ...string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs(pairs...))) }
-	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("k", "1", "m", "1", "z", "1"), y)
-	node = inWindow(t, node, opensAt, fleet, x("m", "1", "z", "1"), y)
-	outside(t, node, opensAt.Add(5*time.Hour), fleet, x("z", "1"), y)
-}
-
 // The change that failed, once more after its revert, is no revert of that.
 func TestRevertOfARevertIsNone(t *testing.T) {
 	fleet := guarded()
@@ -244,17 +224,6 @@ func TestRevertThatIsNoneAnyMore(t *testing.T) {
 	if o = decideIn(node, later, turns.Nodes["n"], pools...); o.Begins {
 		t.Error("the rollout is halted, and the node begins, by a pass that says that it is no revert")
 	}
-}
-
-// A pool that reverts one key, and gives up another one to a weaker pool in the same commit,
-// reverts nothing.
-func TestRevertCarriesNoKeyThatIsGivenUp(t *testing.T) {
-	fleet := guarded()
-	y := waitingPool("y", all(prior(1), labelPairs("m", "never-had")))
-	x := func(pairs ...string) *v1.NodePool { return waitingPool("x", all(prior(2), labelPairs(pairs...))) }
-	node := followed(t, longAgo, waitingPool("fleet", prior(100)), x("k", "1", "m", "1"), y)
-	node = inWindow(t, node, opensAt, fleet, x("k", "2", "m", "1"), y)
-	outside(t, node, opensAt.Add(5*time.Hour), fleet, x("k", "1"), y)
 }
 
 // A pool that goes back, and waits with the one around it for a window, asks for no turn.
