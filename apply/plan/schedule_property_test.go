@@ -72,7 +72,7 @@ func newRolloutWorld(t *testing.T, seed uint64) *rolloutWorld {
 	}
 	if rollouts := RolloutsOf(w.after); seed%4 > 0 {
 		for i, pool := range w.before {
-			rollouts.Settle(&w.after[i].Status, pool, byName(w.before).around(pool))
+			rollouts.Settle(&w.after[i].Status, pool, Around(pool, byName(w.before).get))
 		}
 	}
 	for _, name := range names {
