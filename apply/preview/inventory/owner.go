@@ -36,9 +36,6 @@ func groupOf(group, kind string) string {
 // the end of the chain.
 func (o Owner) isLink() bool { return o.Group == "" && (o.Kind == replicaSet || o.Kind == job) }
 
-// IsDaemonSet reports whether it is a DaemonSet of Kubernetes itself.
-func (o Owner) IsDaemonSet() bool { return o.Group == "" && o.Kind == daemonSet }
-
 // controllerOf returns the controller of an object, of any kind; empty for none.
 func controllerOf(object metav1.Object) Owner {
 	controller := metav1.GetControllerOfNoCopy(object)

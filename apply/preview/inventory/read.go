@@ -21,7 +21,6 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
@@ -169,7 +168,7 @@ func (b *Builder) read(item []byte, seen map[string]bool) error {
 	if err != nil {
 		return errors.New(clip(err.Error()))
 	}
-	object, isObject := decoded.(client.Object)
+	object, isObject := decoded.(apiObject)
 	if !isObject {
 		return fmt.Errorf("an inventory has no %s", quote(kind.Kind))
 	}

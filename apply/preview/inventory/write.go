@@ -14,9 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/nodepools/nodepools/api/sanitize"
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -58,11 +57,11 @@ func Write(w io.Writer, inv *Inventory) error {
 	text.WriteString("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n")
 	text.Write(first)
 	for _, object := range inv.objects() {
-		kind, err := apiutil.GVKForObject(object, scheme)
+		kinds, _, err := scheme.ObjectKinds(object)
 		if err != nil {
 			return fmt.Errorf("inventory: %w", err)
 		}
-		object.GetObjectKind().SetGroupVersionKind(kind)
+		object.GetObjectKind().SetGroupVersionKind(kinds[0])
 		line, err := json.Marshal(object)
 		if err != nil {
 			return fmt.Errorf("inventory: %w", err)
@@ -84,9 +83,15 @@ func WriteYAML(w io.Writer, inv *Inventory) error {
 	return render.WriteYAML(w, json.RawMessage(text.Bytes()))
 }
 
+// apiObject is an object of the API, of any kind.
+type apiObject interface {
+	metav1.Object
+	runtime.Object
+}
+
 // objects are those of the file, with the fields that a plan and an impact read.
-func (inv *Inventory) objects() []client.Object {
-	var all []client.Object
+func (inv *Inventory) objects() []apiObject {
+	var all []apiObject
 	named := map[string]bool{}
 	for _, pool := range inv.Pools {
 		for key := range pool.Spec.Annotations {
@@ -162,7 +167,7 @@ func budgetObject(budget Budget) *policyv1.PodDisruptionBudget {
 }
 
 // object returns a workload with its template; nil for a kind that is not read.
-func (w Workload) object() client.Object {
+func (w Workload) object() apiObject {
 	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name}
 	template := corev1.PodTemplateSpec{Spec: specOf(w.Template)}
 	switch w.Kind {
