@@ -7,11 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 )
 
 // builder is where the module that brings the programs lives, seen from the root
@@ -20,42 +17,31 @@ const builder = "testdata/controlplane"
 
 // Assets returns the folder with the programs of the control plane. When some
 // are missing it downloads or builds them first, which may take minutes, and
-// reports progress on standard error. KUBEBUILDER_ASSETS may name a folder with
-// ready-made ones, and NODEPOOLS_KUBERNETES another version of Kubernetes.
-func Assets(ctx context.Context) (string, error) { return bring(ctx) }
+// reports progress on standard error. NODEPOOLS_KUBERNETES may name another
+// version of Kubernetes.
+func Assets(ctx context.Context) (string, error) { return assetsOf(ctx, "") }
 
 // assetsOf returns the folder of the programs of a version of Kubernetes; empty means that
 // of [Assets].
 func assetsOf(ctx context.Context, kubernetes string) (string, error) {
-	if kubernetes == "" {
-		return bring(ctx)
-	}
-	return bring(ctx, "-kubernetes", kubernetes)
-}
-
-// bring runs the builder with arguments, and returns the folder that it prints.
-func bring(ctx context.Context, args ...string) (string, error) {
 	dir, err := builderDir()
 	if err != nil {
 		return "", err
 	}
-	// The builder is a child of the go tool: a group of their own lets an
-	// interrupt reach both, and the builder needs time to end its own children.
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "-C", dir, "."}, args...)...)
+	args := []string{"run", "-C", dir, "."}
+	if kubernetes != "" {
+		args = append(args, "-kubernetes", kubernetes)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
 	// The user's flags and workspace are about other modules. These flags are those of
 	// the Makefile, which has compiled the builder with them.
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false -trimpath", "GOWORK=off")
-	var stdout strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
-	cmd.WaitDelay = 30 * time.Second
-	if err := cmd.Run(); err != nil {
+	cmd.Stderr = os.Stderr
+	output, err := cmd.Output()
+	if err != nil {
 		return "", fmt.Errorf("bring the control plane with go run -C %s .: %w", dir, errors.Join(err, ctx.Err()))
 	}
-	return strings.TrimSpace(stdout.String()), nil
+	return strings.TrimSpace(string(output)), nil
 }
 
 // builderDir searches for the builder from the working directory upwards: tests

@@ -2,143 +2,109 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
-	"syscall"
-	"time"
 )
 
-// generated is the folder in scratch that has the module of another version.
-const generated = "module"
-
-// buildAll builds components into scratch and puts each into dir when it is whole.
-func buildAll(ctx context.Context, dir, scratch string, todo []component) error {
-	if other := slices.IndexFunc(todo, func(c component) bool { return c.release != "" }); other >= 0 {
-		if err := writeModule(ctx, filepath.Join(scratch, generated), todo[other].release); err != nil {
+// buildAll builds programs in scratch and puts each into dir when it is complete.
+func buildAll(dir, scratch string, todo []program, newest string) error {
+	for _, p := range todo {
+		say("building %s; the first build of all takes about 12 minutes on 2 cores", p.name)
+		if p.kubernetes != "" && p.kubernetes != newest {
+			p.module = filepath.Join(scratch, "module")
+			if err := writeModule(p.module, p.kubernetes); err != nil {
+				return fmt.Errorf("k8s.io/kubernetes %s: %w", p.kubernetes, err)
+			}
+		}
+		args := []string{"build", "-ldflags", "-s -w" + stamp(p.kubernetes), "-o", filepath.Join(scratch, p.name), p.pkg}
+		if strings.Contains(p.pkg, "@") {
+			args = []string{"install", "-ldflags", "-s -w", p.pkg}
+		}
+		if _, err := goTool(p.module, []string{"GOBIN=" + scratch, "GOTMPDIR=" + scratch}, args...); err != nil {
 			return err
 		}
-	}
-	for i, c := range todo {
-		start := time.Now()
-		step := fmt.Sprintf("%d/%d %s", i+1, len(todo), c.name)
-		say("%s", step)
-		if err := buildOne(ctx, scratch, step, c); err != nil {
+		if err := os.Rename(filepath.Join(scratch, p.name), filepath.Join(dir, p.name)); err != nil {
 			return err
 		}
-		if err := os.Rename(filepath.Join(scratch, c.name), filepath.Join(dir, c.name)); err != nil {
-			return fmt.Errorf("put %s in place: %w", c.name, err)
-		}
-		if err := os.Remove(filepath.Join(dir, c.name+origin)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("forget that %s was downloaded: %w", c.name, err)
-		}
-		say("%s: built in %s", step, since(start))
 	}
 	return nil
 }
 
-// buildOne runs the go tool for one component and reports every tick that it is
-// still running.
-func buildOne(ctx context.Context, scratch, step string, c component) error {
-	args := []string{"build", "-ldflags", c.ldflags, "-o", filepath.Join(scratch, c.name), c.pkg}
-	if strings.Contains(c.pkg, "@") {
-		args = []string{"install", "-ldflags", c.ldflags, c.pkg}
+// goTool returns what the go tool prints in a folder; empty for this one.
+func goTool(dir string, env []string, args ...string) ([]byte, error) {
+	flags := "-trimpath"
+	if dir != "" {
+		flags += " -mod=mod"
 	}
-	flags, dir := "-trimpath", ""
-	if c.release != "" {
-		flags, dir = "-trimpath -mod=mod", filepath.Join(scratch, generated)
-	}
-	var output bytes.Buffer
-	cmd := goTool(ctx, dir, flags, args...)
-	cmd.Env = append(cmd.Env,
-		"GOBIN="+scratch,
-		// A go tool that is killed does not remove its work. We do, with scratch.
-		"GOTMPDIR="+scratch,
-	)
-	cmd.Stdout, cmd.Stderr = &output, &output
-
-	start := time.Now()
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start the go tool: %w\ninstall Go from https://go.dev/dl and put it on PATH", err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	ticker := time.NewTicker(tick)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			say("%s: %s", step, since(start))
-		case err := <-done:
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if err != nil {
-				return fmt.Errorf("go %s %s: %w\n%s", args[0], c.pkg, err, bytes.TrimSpace(output.Bytes()))
-			}
-			return nil
-		}
-	}
-}
-
-// goTool is a run of the go tool in a folder; empty for this one.
-func goTool(ctx context.Context, dir, flags string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(),
-		"CGO_ENABLED=0",
-		"GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,
-		// The user's flags and workspace are about other modules. An empty
-		// GOFLAGS would let those of `go env -w` in, so some are given here.
-		"GOFLAGS="+flags,
-		"GOWORK=off",
-	)
-	// The go tool runs compilers and linkers, which it leaves running when it
-	// ends early: in a group of their own, one signal ends them all.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	return cmd
-}
-
-// goOutput returns what the go tool prints, run in a folder. It does so with an error, too.
-func goOutput(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	// The user's flags and workspace are for other modules.
+	cmd.Env = append(append(os.Environ(), env...),
+		"CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH, "GOFLAGS="+flags, "GOWORK=off")
 	var stderr bytes.Buffer
-	cmd := goTool(ctx, dir, "-mod=mod", args...)
 	cmd.Stderr = &stderr
 	output, err := cmd.Output()
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
 	if err != nil {
-		err = fmt.Errorf("go %s: %w\n%s", strings.Join(args[:2], " "), err, bytes.TrimSpace(stderr.Bytes()))
+		err = fmt.Errorf("go %s: %w\n%s%s", strings.Join(args, " "), err, output, stderr.Bytes())
 	}
 	return output, err
 }
 
-// checkModule makes sure that the go tool will read the go.mod whose versions
-// name the folder.
-func checkModule() error {
-	here, err := os.ReadFile("go.mod")
-	if err != nil || string(here) != goMod {
-		return errors.New("not in the module of the control plane\nuse go run -C testdata/controlplane . at the root of the repository")
+// stamp returns the linker flags with which a program of Kubernetes reports its
+// version. Without them it reports v0.0.0, and clients believe it.
+func stamp(version string) string {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	if len(parts) != 3 {
+		return ""
 	}
-	return nil
+	const pkg = " -X k8s.io/component-base/version."
+	return pkg + "gitVersion=" + version + pkg + "gitTreeState=clean" + pkg + "gitMajor=" + parts[0] + pkg + "gitMinor=" + parts[1]
 }
 
-// expectation says how long to wait, for what was measured.
-func expectation(todo []component) string {
-	if i := slices.IndexFunc(todo, func(c component) bool { return c.name == "kube-apiserver" }); i >= 0 {
-		if todo[i].release != "" {
-			return "; the first build takes about 7 minutes on 2 cores"
-		}
-		return "; the first build takes about 12 minutes on 2 cores"
+// writeModule makes dir a module in which a version of Kubernetes is built with
+// its own go.mod and go.sum. The folders that go.mod has in place of modules are
+// not part of the published module: the modules of the same release replace them.
+func writeModule(dir, version string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
 	}
-	return ""
+	output, err := goTool(dir, nil, "mod", "download", "-json", "k8s.io/kubernetes@"+version)
+	if err != nil {
+		return err
+	}
+	var source struct{ Dir string }
+	if err := json.Unmarshal(output, &source); err != nil {
+		return err
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(source.Dir, name))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	if output, err = goTool(dir, nil, "mod", "edit", "-json"); err != nil {
+		return err
+	}
+	var file struct {
+		Replace []struct{ Old, New struct{ Path string } }
+	}
+	if err := json.Unmarshal(output, &file); err != nil {
+		return err
+	}
+	edit := []string{"mod", "edit", "-module=nodepools.invalid/controlplane", "-require=k8s.io/kubernetes@" + version}
+	for _, r := range file.Replace {
+		if strings.HasPrefix(r.New.Path, "./staging/") {
+			edit = append(edit, fmt.Sprintf("-replace=%[1]s=%[1]s@v0%[2]s", r.Old.Path, strings.TrimPrefix(version, "v1")))
+		}
+	}
+	_, err = goTool(dir, nil, edit...)
+	return err
 }

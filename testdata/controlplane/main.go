@@ -3,68 +3,155 @@
 // kwok, once, and prints the folder which holds them:
 //
 //	go run -C testdata/controlplane .
-//	go run -C testdata/controlplane . -kubernetes v1.33.13
 //
-// The version of Kubernetes is that of go.mod, unless -kubernetes or
-// NODEPOOLS_KUBERNETES names one of the earlier ones, which -list prints. kubectl,
-// etcd and kwok are those of go.mod with every version.
+// On Linux the programs of Kubernetes are downloaded. What cannot be downloaded
+// is built from Go modules; with -build, that is all. The versions are those of
+// go.mod. NODEPOOLS_KUBERNETES=v1.33.13, or -kubernetes, selects another version
+// of the programs that serve.
 //
-// Programs that are published with a checksum, in just these versions, are
-// downloaded, and the others are built from Go modules. With -build, all are
-// built. See [provide] and, for earlier versions, [writeModule].
+// The folder is in the user's cache and named after the versions in it. A
+// program in the folder is complete. When all programs are there, the command
+// sends no request.
 //
-// With -installed nothing is brought, and with -download nothing is built: where
-// something lacks, no folder is printed, and standard error says what.
-//
-// The folder is in the user's cache and named after the versions in it. When
-// all programs are present, there are no requests and no output on standard
-// error.
-//
-// When KUBEBUILDER_ASSETS names a folder, the programs in it are used; those
-// which such folders usually lack come from the cache. See [assets].
-//
-// It is a module of its own so that the product's module stays small, and it
-// imports next to nothing so that it starts at once.
+// The command is a module of its own so that the product's module stays small.
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
-	"os/signal"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
+// kwok is not in go.mod: its modules and those of Kubernetes do not fit into one
+// module graph.
+const kwok = "v0.8.0"
 
-	var w wanted
-	flag.StringVar(&w.kubernetes, "kubernetes", "", "the `version` of Kubernetes, as -list prints it")
-	flag.BoolVar(&w.build, "build", false, "build all, and download nothing")
-	flag.BoolVar(&w.download, "download", false, "download, and build nothing")
-	flag.BoolVar(&w.installed, "installed", false, "bring nothing")
-	list := flag.Bool("list", false, "print the versions of Kubernetes, the newest first")
+func main() {
+	kubernetes := flag.String("kubernetes", os.Getenv("NODEPOOLS_KUBERNETES"), "the `version` of Kubernetes; empty for that of go.mod")
+	build := flag.Bool("build", false, "build all, and download nothing")
 	flag.Parse()
-	answer := w.provide
-	if *list {
-		answer = func(context.Context) (string, error) {
-			known, err := versions()
-			return strings.Join(known, "\n"), err
-		}
-	}
-	text, err := answer(ctx)
+	dir, err := provide(*kubernetes, *build)
 	if err != nil {
-		if ctx.Err() != nil {
-			err = errors.New("interrupted; what was finished is kept, run it again for the rest")
-		}
 		fmt.Fprintf(os.Stderr, "controlplane: %v\n", err)
 		os.Exit(1)
 	}
-	if text != "" {
-		fmt.Println(text)
+	fmt.Println(dir)
+}
+
+// program is one program of the control plane.
+type program struct {
+	name string
+	// pkg is its main package, with a version where go.mod does not require it.
+	pkg string
+	// kubernetes is the version for programs of Kubernetes.
+	kubernetes string
+	// module is the folder of the module that the program is built in.
+	module string
+}
+
+// provide returns the folder with all programs, after the missing ones were
+// downloaded or built.
+func provide(kubernetes string, build bool) (string, error) {
+	newest, err := required("k8s.io/kubernetes")
+	if err != nil {
+		return "", err
 	}
+	etcd, err := required("go.etcd.io/etcd/server/v3")
+	if err != nil {
+		return "", err
+	}
+	if kubernetes == "" {
+		kubernetes = newest
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no folder to keep the control plane in: %w\nset HOME or XDG_CACHE_HOME", err)
+	}
+	dir := filepath.Join(cache, "nodepools", "controlplane",
+		fmt.Sprintf("kubernetes-%s_etcd-%s_kwok-%s_%s-%s", kubernetes, etcd, kwok, runtime.GOOS, runtime.GOARCH))
+	programs := []program{
+		{name: "kubectl", pkg: "k8s.io/kubernetes/cmd/kubectl", kubernetes: newest},
+		{name: "etcd", pkg: "go.etcd.io/etcd/server/v3"},
+		{name: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok@" + kwok},
+	}
+	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+		programs = append(programs, program{name: name, pkg: "k8s.io/kubernetes/cmd/" + name, kubernetes: kubernetes})
+	}
+	if todo, err := missing(dir, programs); err != nil || len(todo) == 0 {
+		return dir, err
+	}
+	return dir, bring(dir, programs, newest, build)
+}
+
+// bring puts the missing programs into dir. One process does it at a time.
+func bring(dir string, programs []program, newest string, build bool) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	// The system releases the lock when the process ends.
+	lock, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	todo, err := missing(dir, programs)
+	if err != nil {
+		return err
+	}
+	// What a killed process left goes too.
+	scratch := filepath.Join(dir, ".building")
+	if err := errors.Join(os.RemoveAll(scratch), os.Mkdir(scratch, 0o755)); err != nil {
+		return err
+	}
+	if !build && runtime.GOOS == "linux" {
+		if err := download(dir, scratch, todo); err != nil {
+			say("%v", err)
+		}
+		if todo, err = missing(dir, todo); err != nil {
+			return err
+		}
+	}
+	return errors.Join(buildAll(dir, scratch, todo, newest), os.RemoveAll(scratch))
+}
+
+// missing returns the programs that dir lacks.
+func missing(dir string, programs []program) ([]program, error) {
+	var todo []program
+	for _, p := range programs {
+		_, err := os.Stat(filepath.Join(dir, p.name))
+		if errors.Is(err, fs.ErrNotExist) {
+			todo = append(todo, p)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return todo, nil
+}
+
+// required returns the version of a module that go.mod requires.
+func required(module string) (string, error) {
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		return "", fmt.Errorf("%w\nuse go run -C testdata/controlplane . at the root of the repository", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == module && strings.HasPrefix(f[1], "v") {
+			return f[1], nil
+		}
+	}
+	return "", fmt.Errorf("go.mod does not require %s", module)
+}
+
+// say prints progress. Standard output is kept for the folder's name.
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "controlplane: "+format+"\n", args...)
 }
