@@ -89,7 +89,7 @@ golden: controlplane browser helm ## renew the golden files; read the diff
 controlplane: ## download or build the control plane; BUILD=1 downloads nothing
 	@$(GO) run -C testdata/controlplane . $(if $(BUILD),-build) >/dev/null
 browser: ## install the Chromium of tests, if there is none
-	@$(GO) run ./testdata/chromium >/dev/null
+	@sh testdata/browser/install.sh
 helm prometheus promtool kube-state-metrics gitea: # see CONTRIBUTING.md
 	@$(GO) run ./testdata/thirdparty $@ >/dev/null
 

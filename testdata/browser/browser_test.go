@@ -1,9 +1,7 @@
 package browser
 
 import (
-	"bytes"
 	"fmt"
-	"image/png"
 	"slices"
 	"strings"
 	"testing"
@@ -59,54 +57,4 @@ func TestAPageThatIsOnlyThereDoesNothing(t *testing.T) {
 	if got := fmt.Sprint(p.Done()); got != fmt.Sprint(Done{}) {
 		t.Errorf("a page without anything has done something: %+v", p.Done())
 	}
-}
-
-func TestView(t *testing.T) {
-	b := Start(t)
-	const html = `<!DOCTYPE html><meta name="viewport" content="width=device-width"><style>
-		@media (prefers-color-scheme: dark) { p::after { content: "dark" } }
-		@media print { div::after { content: "paper" } }
-	</style><p></p><div></div><noscript>still</noscript><b style="display:block;height:3000px"></b>`
-	open := func(t *testing.T, view View) (*Page, string) {
-		p := b.Open(t, html, view)
-		var got string
-		p.Evaluate(t, `[innerWidth, getComputedStyle(document.querySelector("p"), "::after").content,
-			getComputedStyle(document.querySelector("div"), "::after").content,
-			document.querySelector("noscript").childElementCount || document.querySelector("noscript").innerText].join(" ")`, &got)
-		return p, got
-	}
-	for name, test := range map[string]struct {
-		view View
-		want string
-	}{
-		"ordinary":        {View{}, "1280 none none still"},
-		"narrow and dark": {View{Width: 360, Dark: true}, `360 "dark" none still`},
-		"on paper":        {View{Print: true}, `1280 none "paper" still`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if _, got := open(t, test.view); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-	t.Run("without scripts", func(t *testing.T) {
-		p := b.Open(t, `<!DOCTYPE html><script>document.title = "ran"</script>`, View{NoScripts: true})
-		var title string
-		p.Evaluate(t, "document.title", &title)
-		if title != "" {
-			t.Errorf("a script has run")
-		}
-	})
-	t.Run("screenshot", func(t *testing.T) {
-		p, _ := open(t, View{Width: 400, Height: 300, Scale: 2})
-		for whole, height := range map[bool]int{false: 600, true: 6000} {
-			picture, err := png.Decode(bytes.NewReader(p.Screenshot(t, whole)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if size := picture.Bounds().Size(); size.X != 800 || size.Y < height {
-				t.Errorf("whole %v: a picture of %v, want 800 by %d at least", whole, size, height)
-			}
-		}
-	})
 }
