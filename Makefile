@@ -91,7 +91,7 @@ controlplane: ## download or build the control plane; BUILD=1 downloads nothing
 browser: ## install the Chromium of tests, if there is none
 	@sh testdata/browser/install.sh
 helm prometheus promtool kube-state-metrics gitea: # see CONTRIBUTING.md
-	@$(GO) run ./testdata/thirdparty $@ >/dev/null
+	@sh testdata/thirdparty/build.sh $@
 
 PUBLISH = @GOOS= GOARCH= $(GO) build -C cmd/publish -o ../../bin/publish . && bin/publish
 .PHONY: image push release bundle docker-image

@@ -17,7 +17,7 @@ import (
 	"github.com/nodepools/nodepools/api/manifests"
 	"github.com/nodepools/nodepools/apply/metrics"
 	"github.com/nodepools/nodepools/testdata/docs"
-	"github.com/nodepools/nodepools/testdata/prometheus"
+	"github.com/nodepools/nodepools/testdata/thirdparty"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -253,7 +253,7 @@ func TestAlertsHaveUnitTests(t *testing.T) {
 
 // promtool runs the unit tests of the alerts, and takes the rules and the configuration.
 func TestPromtoolTakesTheRules(t *testing.T) {
-	promtool := prometheus.Program(t, "promtool")
+	promtool := thirdparty.Program(t, "promtool")
 	for _, args := range [][]string{
 		{"check", "rules", "rules.yaml"},
 		{"test", "rules", "rules_test.yaml"},

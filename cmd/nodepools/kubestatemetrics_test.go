@@ -25,7 +25,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/testdata/cluster"
 	"github.com/nodepools/nodepools/testdata/docs"
-	"github.com/nodepools/nodepools/testdata/prometheus"
+	"github.com/nodepools/nodepools/testdata/thirdparty"
 )
 
 // TestKubeStateMetrics has the real kube-state-metrics serve metrics of pools and sources in
@@ -33,7 +33,7 @@ import (
 // series with the objects: while the controller works, and after it is gone.
 func TestKubeStateMetrics(t *testing.T) {
 	cluster.Long(t)
-	program := prometheus.KubeStateMetrics(t)
+	program := thirdparty.Program(t, "kube-state-metrics")
 	c := cluster.New(t, cluster.Options{Audit: true})
 	install(t, c)
 	s := newStory(t, c)

@@ -13,6 +13,7 @@ import (
 	"github.com/nodepools/nodepools/testdata/cluster"
 	"github.com/nodepools/nodepools/testdata/docs"
 	"github.com/nodepools/nodepools/testdata/prometheus"
+	"github.com/nodepools/nodepools/testdata/thirdparty"
 )
 
 // watched is an installation whose metrics a Prometheus scrapes.
@@ -28,7 +29,7 @@ type watched struct {
 // data.
 func TestPrometheusAlerts(t *testing.T) {
 	cluster.Long(t)
-	program := prometheus.Program(t, "prometheus")
+	program := thirdparty.Program(t, "prometheus")
 	m := newMeasured(t)
 	install(t, m.c, "--rollout") // rights to evict
 	w := &watched{m, m.startPrometheus(program)}

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/nodepools/nodepools/testdata/thirdparty"
 )
 
 // Helm is the real program, which knows nothing of the user's own configuration.
@@ -22,19 +22,14 @@ type Helm struct {
 	env     []string
 }
 
-// New returns Helm for a test, with a kubeconfig file where it is to reach a cluster. It
-// is built first where that has not been done.
+// New returns Helm for a test, with a kubeconfig file where it is to reach a cluster.
 func New(t testing.TB, kubeconfig string) *Helm {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs Helm: make test-all runs it")
 	}
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
 	home := t.TempDir()
-	return &Helm{program: path, env: append(os.Environ(),
+	return &Helm{program: thirdparty.Program(t, "helm"), env: append(os.Environ(),
 		"KUBECONFIG="+kubeconfig, "HELM_NAMESPACE=", "HELM_KUBECONTEXT=",
 		"HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)}
 }
@@ -83,34 +78,3 @@ func Objects(t testing.TB, documents string) map[string]*unstructured.Unstructur
 	}
 	return objects
 }
-
-// Root returns the root of the repository: tests run in the folder of their package.
-func Root() (string, error) {
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, missing := os.Stat(filepath.Join(dir, "charts", "nodepools")); missing == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("charts/nodepools is not above the working directory\nrun this from within the repository")
-		}
-		dir = filepath.Dir(dir)
-	}
-	return "", err
-}
-
-// program returns the path of Helm.
-var program = sync.OnceValues(func() (string, error) {
-	root, err := Root()
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.Command("go", "run", "-C", root, "./testdata/thirdparty", "helm")
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false -trimpath", "GOWORK=off")
-	var stdout strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("build helm with go run ./testdata/thirdparty helm: %w", err)
-	}
-	return strings.TrimSpace(stdout.String()), nil
-})

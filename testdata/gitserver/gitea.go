@@ -29,7 +29,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/nodepools/nodepools/testdata/docs"
+	"github.com/nodepools/nodepools/testdata/thirdparty"
 )
 
 // The users of a server: Owner, who administers it, and whose the repositories are, and
@@ -64,7 +64,7 @@ type Gitea struct {
 // make test does without: where it was not built, the test says that it was skipped.
 func NewGitea(t testing.TB) *Gitea {
 	t.Helper()
-	g := &Gitea{t: t, program: giteaProgram(t), dir: t.TempDir(), password: rand.Text()}
+	g := &Gitea{t: t, program: thirdparty.Program(t, "gitea"), dir: t.TempDir(), password: rand.Text()}
 	config := g.configure()
 	log := filepath.Join(g.dir, "log")
 	// What reads or writes the database by itself does so before the server has it.
@@ -75,22 +75,6 @@ func NewGitea(t testing.TB) *Gitea {
 	}
 	g.start(config, log)
 	return g
-}
-
-// giteaProgram returns the path of Gitea; what it reads is beside it.
-func giteaProgram(t testing.TB) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "run", "-C", docs.Root(t), "./testdata/thirdparty", "-installed", "gitea")
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
-	cmd.Stderr = os.Stderr
-	path, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("find Gitea with go run ./testdata/thirdparty: %v", err)
-	}
-	if len(path) == 0 {
-		t.Skip("SKIPPED: there is no Gitea on this machine; make gitea builds it")
-	}
-	return strings.TrimSpace(string(path))
 }
 
 // configure writes the configuration and the keys, and returns the path of the former.

@@ -1,3 +1,4 @@
+// Package prometheus reads dashboards for tests of monitoring. Start with [ReadDashboard].
 package prometheus
 
 import (

@@ -1,8 +1,0 @@
-//go:build binaries
-
-// This file is never compiled. Its import keeps in go.mod what testdata/thirdparty builds,
-// which go mod tidy would take out otherwise.
-
-package main
-
-import _ "helm.sh/helm/v4/cmd/helm"
